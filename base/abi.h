@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Size-tagged output structs: the caller says in the first field how much it
+ * knows of, and gets that much.
+ */
+#ifndef FDL_BASE_ABI_H
+#define FDL_BASE_ABI_H
+
+#include <stdint.h>
+
+/* Copies the first min(out's struct_size, bytes) bytes of `value` to out and
+ * keeps out's struct_size. EINVAL: out is NULL, or struct_size was not set
+ * (smaller than 8 bytes or above 64 KiB). */
+int32_t fdl_copy_out(void *out, const void *value, uint32_t bytes);
+
+/* The check alone, for callers that want to fail before they work. */
+int32_t fdl_check_out(const void *out);
+
+#endif

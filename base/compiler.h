@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only place where compiler extensions are spelled out. */
+#ifndef FDL_BASE_COMPILER_H
+#define FDL_BASE_COMPILER_H
+
+#define FDL_CACHE_LINE 64
+
+#if defined(__GNUC__)
+#  define FDL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#  define FDL_NODISCARD         __attribute__((warn_unused_result))
+#  define FDL_NORETURN          __attribute__((noreturn))
+#  define FDL_ALIGNED(n)        __attribute__((aligned(n)))
+#  define FDL_LIKELY(x)         __builtin_expect(!!(x), 1)
+#  define FDL_UNLIKELY(x)       __builtin_expect(!!(x), 0)
+#  define FDL_TARGET(isa)       __attribute__((target(isa)))
+#  define FDL_INLINE            static inline __attribute__((always_inline))
+#else
+#  define FDL_PRINTF(fmt, args)
+#  define FDL_NODISCARD
+#  define FDL_NORETURN
+#  define FDL_ALIGNED(n)
+#  define FDL_LIKELY(x)   (x)
+#  define FDL_UNLIKELY(x) (x)
+#  define FDL_TARGET(isa)
+#  define FDL_INLINE static inline
+#endif
+
+#define FDL_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define FDL_MIN(a, b)       ((a) < (b) ? (a) : (b))
+#define FDL_MAX(a, b)       ((a) > (b) ? (a) : (b))
+
+#endif

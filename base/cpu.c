@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which kernels this process uses. Asked once per process, kept in one atomic
+ * that fdl_cpu_level reads on every choice of a kernel.
+ */
+#include "base/cpu.h"
+
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const level_names[FDL_CPU_LEVELS] = {
+    [FDL_CPU_C] = "c",
+    [FDL_CPU_AVX2] = "avx2",
+    [FDL_CPU_AVX512] = "avx512",
+};
+
+static pthread_once_t level_once = PTHREAD_ONCE_INIT;
+static enum fdl_cpu_level machine; /* written once, in choose_level */
+static _Atomic int level_now;      /* relaxed: a number that guards nothing */
+
+/* What processor and operating system both support. */
+#if defined(__x86_64__)
+static enum fdl_cpu_level ask_machine(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return FDL_CPU_C;
+    if (!__builtin_cpu_supports("avx512f") ||
+        !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512vl") ||
+        !__builtin_cpu_supports("avx512vbmi") ||
+        !__builtin_cpu_supports("avx512vnni"))
+        return FDL_CPU_AVX2;
+    return FDL_CPU_AVX512;
+}
+#else
+static enum fdl_cpu_level ask_machine(void)
+{
+    return FDL_CPU_C;
+}
+#endif
+
+/* FDL_CPU_LEVELS: no mask, or none that is understood. */
+static enum fdl_cpu_level read_mask(void)
+{
+    const char *mask = getenv("FDL_CPU_MASK");
+    if (!mask || !*mask)
+        return FDL_CPU_LEVELS;
+    for (int i = 0; i < FDL_CPU_LEVELS; i++) {
+        if (strcmp(mask, level_names[i]) == 0)
+            return (enum fdl_cpu_level)i;
+    }
+    fdl_log(FDL_LOG_WARNING,
+            "FDL_CPU_MASK=%s is ignored: it can be c, avx2 or avx512", mask);
+    return FDL_CPU_LEVELS;
+}
+
+static void choose_level(void)
+{
+    machine = ask_machine();
+    enum fdl_cpu_level mask = read_mask();
+    atomic_store_explicit(&level_now, (int)FDL_MIN(mask, machine),
+                          memory_order_relaxed);
+}
+
+enum fdl_cpu_level fdl_cpu_level(void)
+{
+    pthread_once(&level_once, choose_level);
+    return (enum fdl_cpu_level)atomic_load_explicit(&level_now,
+                                                    memory_order_relaxed);
+}
+
+const char *fdl_cpu_level_name(enum fdl_cpu_level level)
+{
+    return (uint32_t)level < FDL_CPU_LEVELS ? level_names[level] : "unknown";
+}
+
+enum fdl_cpu_level fdl_cpu_set_level(enum fdl_cpu_level level)
+{
+    pthread_once(&level_once, choose_level);
+    enum fdl_cpu_level allowed = FDL_MIN(level, machine);
+    atomic_store_explicit(&level_now, (int)allowed, memory_order_relaxed);
+    return allowed;
+}

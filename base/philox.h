@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw:
+ * "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+ *
+ * A stream is named by (seed, epoch, sample, place) and by nothing else, so a
+ * sample gets the same numbers from any thread, in any order, after any
+ * restart. key = seed; counter = { block | place << 16, sample low, sample
+ * high, epoch }: a stream has 65536 blocks of four 32-bit numbers, and then
+ * repeats.
+ */
+#ifndef FDL_BASE_PHILOX_H
+#define FDL_BASE_PHILOX_H
+
+#include <stdint.h>
+
+/* One block of the function itself, as in the published test vectors. */
+void fdl_philox4x32(const uint32_t counter[4], const uint32_t key[2],
+                    uint32_t out[4]);
+
+struct fdl_rng {
+    uint32_t key[2];
+    uint32_t counter[4];
+    uint32_t block[4];
+    uint32_t used; /* of block */
+};
+
+/* `place` keeps draws of one sample apart: operations of a pipeline use their
+ * position in it; the sampler and replacement use the values below. */
+#define FDL_PLACE_REPLACE 0xfffeu
+#define FDL_PLACE_PERMUTE 0xffffu
+
+void fdl_rng_init(struct fdl_rng *rng, uint64_t seed, uint64_t epoch,
+                  uint64_t sample, uint32_t place);
+uint32_t fdl_rng_u32(struct fdl_rng *rng);
+
+/* [0, 1), 53 bits. */
+double fdl_rng_uniform(struct fdl_rng *rng);
+
+/* [0, n) without bias (Lemire 2019, multiply and reject); 0 if n is 0. */
+uint32_t fdl_rng_below(struct fdl_rng *rng, uint32_t n);
+
+#endif

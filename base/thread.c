@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads. A new thread inherits the signal mask of its maker, so the mask is
+ * closed around pthread_create: there is no moment in which the thread could
+ * run a handler of the program. Faults stay open: they hit the thread that
+ * made them, and a blocked one kills the process before a crash reporter sees
+ * it.
+ *
+ * The thread gives itself its name before anything else, so that traces and
+ * debuggers never see one without.
+ */
+#include "base/thread.h"
+
+#include "base/status.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 16 /* the kernel's TASK_COMM_LEN, NUL included */
+
+struct birth {
+    char name[NAME_BYTES];
+    void *(*run)(void *);
+    void *arg;
+};
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static _Atomic uint32_t fork_generation;
+
+static void *thread_main(void *arg)
+{
+    struct birth birth = *(struct birth *)arg;
+    free(arg);
+    pthread_setname_np(pthread_self(), birth.name);
+    return birth.run(birth.arg);
+}
+
+static void block_signals(sigset_t *before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE,
+                                 SIGILL,  SIGSYS, SIGTRAP};
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < FDL_COUNT_OF(faults); i++)
+        sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, before);
+}
+
+int32_t fdl_thread_start(struct fdl_thread *t, const char *name,
+                         void *(*run)(void *), void *arg)
+{
+    struct birth *birth = malloc(sizeof(*birth));
+    if (!birth)
+        return fdl_fail_memory(sizeof(*birth), "a thread");
+    snprintf(birth->name, sizeof(birth->name), "%s", name);
+    birth->run = run;
+    birth->arg = arg;
+
+    sigset_t before;
+    pthread_t handle;
+    block_signals(&before);
+    int err = pthread_create(&handle, NULL, thread_main, birth);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err) {
+        free(birth);
+        return fdl_fail(err == ENOMEM ? FEEDLINE_ENOMEM : FEEDLINE_ESTATE,
+                        "thread %s: %s (see ulimit -u and the cgroup's "
+                        "pids.max)",
+                        name, strerror(err));
+    }
+    t->handle = handle;
+    t->running = true;
+    return FEEDLINE_OK;
+}
+
+void fdl_thread_join(struct fdl_thread *t)
+{
+    if (!t->running)
+        return;
+    pthread_join(t->handle, NULL);
+    t->running = false;
+}
+
+/* Runs in the child, on its only thread. */
+static void count_fork(void)
+{
+    atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+uint32_t fdl_fork_generation(void)
+{
+    pthread_once(&fork_once, watch_forks);
+    return atomic_load_explicit(&fork_generation, memory_order_relaxed);
+}

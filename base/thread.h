@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads with a name, an owner and a join. They block all signals but faults,
+ * so that a program's handlers run on its own threads.
+ */
+#ifndef FDL_BASE_THREAD_H
+#define FDL_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fdl_thread {
+    pthread_t handle;
+    bool running; /* started and not joined; owner's thread only */
+};
+
+/* name: cut at 15 bytes. ENOMEM or ESTATE when the system has no more. */
+int32_t fdl_thread_start(struct fdl_thread *t, const char *name,
+                         void *(*run)(void *), void *arg);
+
+/* Nothing if it is not running. */
+void fdl_thread_join(struct fdl_thread *t);
+
+/* Grows by one in the child of each fork() (pthread_atfork). A handle keeps the
+ * value of its birth and is refused where they differ. The first call installs
+ * the handler. */
+uint32_t fdl_fork_generation(void);
+
+#endif

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The rooms become one library: shared with hidden symbols, static, and a
+# static one for our own tests that keeps every internal symbol.
+get_property(rooms GLOBAL PROPERTY FEEDLINE_ROOMS)
+get_property(libraries GLOBAL PROPERTY FEEDLINE_LIBRARIES)
+list(REMOVE_DUPLICATES libraries)
+foreach(room ${rooms})
+  list(APPEND objects $<TARGET_OBJECTS:${room}>)
+endforeach()
+
+add_library(feedline_internal STATIC ${objects})
+target_link_libraries(feedline_internal PUBLIC ${libraries})
+
+add_library(feedline SHARED ${objects})
+target_link_libraries(feedline PRIVATE ${libraries})
+set_target_properties(feedline PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  LINKER_LANGUAGE C LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/feedline.map)
+target_link_options(feedline PRIVATE
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/feedline.map
+  $<$<NOT:$<BOOL:${FEEDLINE_SANITIZE}>>:-Wl,--no-undefined>)
+
+add_library(feedline_static STATIC ${objects})
+target_link_libraries(feedline_static PRIVATE ${libraries})
+set_target_properties(feedline_static PROPERTIES OUTPUT_NAME feedline)
+
+foreach(target feedline feedline_static)
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()

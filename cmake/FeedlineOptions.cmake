@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What is built, and with what. AUTO takes a dependency if it is there.
+set(FEEDLINE_URING AUTO CACHE STRING "io_uring reader: AUTO, ON or OFF")
+set(FEEDLINE_CUDA AUTO CACHE STRING "CUDA transfer: AUTO, ON or OFF")
+option(FEEDLINE_TOOLS "Build loaderbench" ON)
+option(FEEDLINE_EXAMPLES "Build the examples" ON)
+option(FEEDLINE_WERROR "Warnings are errors" OFF)
+set(FEEDLINE_SANITIZE "" CACHE STRING
+    "Sanitizers: empty, 'address,undefined' or 'thread'")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+# Assertions stay in a default build; a packager's Release drops them.
+string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO
+       "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+
+find_package(Threads REQUIRED)
+find_package(JPEG REQUIRED) # libjpeg-turbo: the API of 2.1.5 and later
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED libxxhash) # header only: fingerprints
+
+set(FEEDLINE_HAVE_URING OFF)
+if(FEEDLINE_URING)
+  if(FEEDLINE_URING STREQUAL "AUTO")
+    pkg_check_modules(URING IMPORTED_TARGET liburing>=2.3)
+  else()
+    pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing>=2.3)
+  endif()
+  set(FEEDLINE_HAVE_URING ${URING_FOUND})
+endif()
+
+# transfer/cuda.c arrives with its own issue; until then nothing looks for it.
+if(FEEDLINE_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "this version has no CUDA transfer; leave FEEDLINE_CUDA "
+                      "at AUTO or OFF")
+endif()
+
+# feedline_features(): the bits of FEEDLINE_FEATURE_*.
+set(features 0)
+if(FEEDLINE_HAVE_URING)
+  math(EXPR features "${features} | 1")
+endif()
+
+add_library(feedline_flags INTERFACE)
+target_compile_definitions(feedline_flags INTERFACE
+  _GNU_SOURCE FDL_FEATURES=${features}u)
+target_compile_options(feedline_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wvla -Wundef -Wstrict-prototypes
+  -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wconversion
+  -fno-omit-frame-pointer
+  $<$<BOOL:${FEEDLINE_WERROR}>:-Werror>)
+target_include_directories(feedline_flags INTERFACE
+  ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
+if(FEEDLINE_SANITIZE)
+  add_compile_options(-fsanitize=${FEEDLINE_SANITIZE}
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${FEEDLINE_SANITIZE})
+endif()

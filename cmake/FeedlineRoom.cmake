@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+
+# feedline_room(NAME SOURCES file... [LIBRARIES lib...]): one room of the house.
+# LIBRARIES are linked into the library and into the room's tests.
+function(feedline_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_library(feedline_${name} OBJECT ${arg_SOURCES})
+  target_link_libraries(feedline_${name} PRIVATE feedline_flags
+                        ${arg_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY FEEDLINE_ROOMS feedline_${name})
+  set_property(GLOBAL APPEND PROPERTY FEEDLINE_LIBRARIES ${arg_LIBRARIES})
+endfunction()
+
+# feedline_test(NAME SOURCES file... [LIBRARIES lib...] [TIMEOUT s] [LABELS l...]
+#               [LINK_OPTIONS o...]): one test binary on the static library with all
+# its symbols. Each cmocka_unit_test(case) in its sources becomes one CTest
+# entry, in a process of its own; exit status 77 is a skip.
+function(feedline_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT"
+                        "SOURCES;LIBRARIES;LABELS;LINK_OPTIONS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  add_executable(test_${name} ${arg_SOURCES})
+  target_link_libraries(test_${name} PRIVATE feedline_flags feedline_internal
+                        PkgConfig::CMOCKA ${arg_LIBRARIES})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${name} PRIVATE
+    FDL_TEST_DATA_DEFAULT="${CMAKE_SOURCE_DIR}/../shared/data")
+  target_link_options(test_${name} PRIVATE ${arg_LINK_OPTIONS})
+  foreach(source ${arg_SOURCES})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    # The name may stand on the line after a long macro name.
+    file(READ ${source} text)
+    string(REGEX MATCHALL "cmocka_unit_test[a-z_]*\\([ \n]*[a-z0-9_]+" uses
+           "${text}")
+    foreach(use ${uses})
+      string(REGEX REPLACE ".*\\([ \n]*" "" case "${use}")
+      add_test(NAME ${name}.${case} COMMAND test_${name} ${case})
+      set_tests_properties(${name}.${case} PROPERTIES
+        TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}")
+    endforeach()
+  endforeach()
+endfunction()

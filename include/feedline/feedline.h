@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * feedline - image loading for GPU training that says what it waits for.
+ *
+ *   config + dataset + pipeline --create--> loader --next--> batch --release-->
+ *
+ * Five rules hold for every function in this header:
+ *
+ * 1. An int32_t result is a status: 0 = done; > 0 = a note, nothing is wrong
+ *    (FEEDLINE_END); < 0 = an error. After an error, feedline_last_error() has
+ *    one line of detail, on the thread that got the error. Functions ending in
+ *    _count return the count, or an error.
+ * 2. Receiver first, inputs next, outputs last. On error a handle output is
+ *    set to NULL and a struct output is left as it was.
+ * 3. A typedef'd name is an opaque handle: whoever called _create, _open or
+ *    _next owns it and gives it to exactly one _destroy, _close or _release
+ *    (which return void and accept NULL). A name spelled with `struct` is
+ *    plain data; a struct that is an output starts with its own size: set
+ *    struct_size = sizeof before the call, and the library fills no more than
+ *    that, so programs built against an older header keep working.
+ * 4. Strings are UTF-8, NUL-terminated and borrowed for the call. Returned
+ *    `const char *` are static unless the comment says otherwise.
+ * 5. Nothing here is inline and nothing calls back into the caller, so all of
+ *    it can be used through an FFI.
+ *
+ * A handle belongs to the process that made it. After fork() every call on it
+ * in the child returns FEEDLINE_EFORK and every _destroy does nothing.
+ */
+#ifndef FEEDLINE_H
+#define FEEDLINE_H
+
+#include <stdint.h>
+
+#define FEEDLINE_VERSION_MAJOR 0
+#define FEEDLINE_VERSION_MINOR 1
+#define FEEDLINE_VERSION_PATCH 0
+
+#ifndef FEEDLINE_API
+#  if defined(__GNUC__)
+#    define FEEDLINE_API __attribute__((visibility("default")))
+#  else
+#    define FEEDLINE_API
+#  endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version and features (any thread) ---------------------------------- */
+
+/* "0.1.0" of the library that is loaded, and the same as 0x00MMmmpp. */
+FEEDLINE_API const char *feedline_version(void);
+FEEDLINE_API uint32_t feedline_version_number(void);
+
+#define FEEDLINE_FEATURE_URING 0x1u /* the io_uring reader is built in   */
+#define FEEDLINE_FEATURE_CUDA  0x2u /* the CUDA transfer is built in     */
+FEEDLINE_API uint32_t feedline_features(void);
+
+/* ---- Status: values are pinned, never renumbered, never reused ---------- */
+
+/* clang-format off */
+#define FEEDLINE_STATUS_MAP(X)                                          \
+    X(REPLACED,     4, "sample replaced by another one")                \
+    X(INTERRUPTED,  3, "the wait was interrupted")                      \
+    X(END,          2, "end of epoch")                                  \
+    X(TIMEOUT,      1, "nothing ready before the timeout")              \
+    X(OK,           0, "ok")                                            \
+    X(EINVAL,      -1, "invalid argument")                              \
+    X(ENOMEM,      -2, "out of memory")                                 \
+    X(EIO,         -3, "input/output error")                            \
+    X(ENOENT,      -4, "no such file, option or operation")             \
+    X(EDECODE,     -5, "image could not be decoded")                    \
+    X(EDEVICE,     -6, "device error")                                  \
+    X(ENOSYS,      -7, "not built in, or not supported here")           \
+    X(ESTATE,      -8, "not allowed in this state or after an error")   \
+    X(EFORK,       -9, "handle belongs to another process")             \
+    X(ERANGE,     -10, "value out of range")                            \
+    X(EABI,       -11, "layout not understood by this library")
+
+enum feedline_status {
+#define FEEDLINE_STATUS_ENUM(name, value, text) FEEDLINE_##name = value,
+    FEEDLINE_STATUS_MAP(FEEDLINE_STATUS_ENUM)
+#undef FEEDLINE_STATUS_ENUM
+    FEEDLINE_STATUS_FORCE_INT32 = 0x7fffffff
+};
+/* clang-format on */
+
+/* "EINVAL" and "invalid argument"; "UNKNOWN" for a number that is none. */
+FEEDLINE_API const char *feedline_status_name(int32_t status);
+FEEDLINE_API const char *feedline_status_text(int32_t status);
+
+/* Detail of the last error on this thread, "" if none; valid until the next
+ * feedline call on this thread. Not the way to learn whether a call failed. */
+FEEDLINE_API const char *feedline_last_error(void);
+
+/* ---- Options: one table behind C, job files, environment and --help ----- */
+
+enum feedline_option_type {
+    FEEDLINE_T_INT = 1, /* "12"; "auto" is 0 where the flag AUTO is set    */
+    FEEDLINE_T_SIZE,    /* bytes: "64k", "2m", "1g" (powers of 1024)        */
+    FEEDLINE_T_TIME,    /* nanoseconds: "250us", "10ms", "1.5s"             */
+    FEEDLINE_T_DOUBLE,
+    FEEDLINE_T_BOOL, /* true false yes no on off 1 0                        */
+    FEEDLINE_T_ENUM, /* one of `choices`; as a number its place, from 0     */
+    FEEDLINE_T_STRING,
+    FEEDLINE_T_DOUBLES /* one to four numbers: "0.08:1" or "0.1,0.2,0.3"    */
+};
+
+#define FEEDLINE_OPT_LIVE 0x1u /* may change while a loader runs           */
+#define FEEDLINE_OPT_AUTO 0x2u /* "auto" (0) lets the library choose       */
+
+struct feedline_option_info {
+    uint32_t struct_size;
+    uint32_t flags; /* FEEDLINE_OPT_* */
+    int32_t type;   /* enum feedline_option_type */
+    int32_t reserved;
+    int64_t min, max; /* of INT, SIZE and TIME, inclusive, in base units */
+    double double_min, double_max; /* of DOUBLE and each of DOUBLES */
+    const char *name;
+    const char *default_text; /* as one would type it */
+    const char *unit;         /* "bytes", "pixels"; "" if none */
+    const char *choices;      /* "a|b|c" for FEEDLINE_T_ENUM, else NULL */
+    const char *help;         /* one line */
+};
+
+/* Any thread. scope: "loader", or an operation such as "resize". ENOENT for an
+ * unknown scope, ERANGE for an index past the end. */
+FEEDLINE_API int32_t feedline_option_count(const char *scope);
+FEEDLINE_API int32_t feedline_option_get_info(const char *scope, uint32_t index,
+                                              struct feedline_option_info *out);
+
+/* ---- Config (one thread at a time per handle) --------------------------- */
+
+typedef struct feedline_config feedline_config;
+
+/* Starts from the defaults and then the environment: FEEDLINE_BATCH_SIZE=128
+ * sets batch_size. A variable with a bad value is an error that names it. */
+FEEDLINE_API int32_t feedline_config_create(feedline_config **out);
+FEEDLINE_API void feedline_config_destroy(feedline_config *cfg);
+
+/* An unknown key is FEEDLINE_ENOENT, and the detail names the closest known
+ * key. A value that does not parse is EINVAL; one out of range is ERANGE. A
+ * dash in a key stands for an underscore. set_int takes INT, SIZE, TIME, BOOL
+ * and ENUM options, in base units. */
+FEEDLINE_API int32_t feedline_config_set(feedline_config *cfg, const char *key,
+                                         const char *text);
+FEEDLINE_API int32_t feedline_config_set_int(feedline_config *cfg,
+                                             const char *key, int64_t value);
+FEEDLINE_API int32_t feedline_config_get_int(const feedline_config *cfg,
+                                             const char *key, int64_t *out);
+
+/* Read [global] and then [section] (NULL: only [global]) of an ini-style job
+ * file. Errors name file, line and key; nothing is set if any line is bad. */
+FEEDLINE_API int32_t feedline_config_load(feedline_config *cfg,
+                                          const char *path,
+                                          const char *section);
+
+/* All *_json() write at most `capacity` bytes, terminating NUL included, and
+ * always set `*needed` to what the whole text takes with its NUL. A caller may
+ * pass (NULL, 0) first to learn the size. ERANGE if it did not fit and
+ * capacity was not 0. */
+FEEDLINE_API int32_t feedline_config_json(const feedline_config *cfg, char *buf,
+                                          uint64_t capacity, uint64_t *needed);
+
+/* ---- Dataset: what to read (immutable, any thread, may be shared) ------- */
+
+typedef struct feedline_dataset feedline_dataset;
+
+/* uri: "folder:/data/train" (one folder per class, ordered and labelled as
+ * torchvision's ImageFolder), "list:/data/train.tsv" (path, blank, label on
+ * each line; paths relative to the list), "idx:/data/mnist" (the train images
+ * and labels of that folder, or "idx:IMAGES,LABELS"), or a bare path, which
+ * is looked at. Errors name the file or folder: ENOENT missing or a class
+ * without images, EIO not readable, EINVAL not understood. */
+FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
+                                           feedline_dataset **out);
+
+/* Paths are copied; labels NULL means all 0. */
+FEEDLINE_API int32_t feedline_dataset_open_paths(const char *const *paths,
+                                                 const int64_t *labels,
+                                                 uint64_t count,
+                                                 feedline_dataset **out);
+
+/* Encoded images in memory. The arrays are copied, the bytes they point to are
+ * borrowed: they must stay unchanged until the data set and every loader made
+ * from it are gone. Sample i is called "memory:i" in messages. */
+FEEDLINE_API int32_t feedline_dataset_open_memory(const void *const *data,
+                                                  const uint64_t *sizes,
+                                                  const int64_t *labels,
+                                                  uint64_t count,
+                                                  feedline_dataset **out);
+FEEDLINE_API int32_t feedline_dataset_get_count(const feedline_dataset *ds,
+                                                uint64_t *out);
+
+struct feedline_sample_info {
+    uint32_t struct_size;
+    uint32_t reserved;
+    int64_t label;
+    const char *path; /* lives as long as the data set */
+};
+FEEDLINE_API int32_t feedline_dataset_get_sample(
+    const feedline_dataset *ds, uint64_t index,
+    struct feedline_sample_info *out);
+
+/* Classes in label order; 0 classes where labels have no names. The name
+ * (NULL past the end) lives as long as the data set. */
+FEEDLINE_API int32_t feedline_dataset_class_count(const feedline_dataset *ds);
+FEEDLINE_API const char *feedline_dataset_class_name(const feedline_dataset *ds,
+                                                     uint32_t label);
+
+/* The loaders made from it keep the data set alive until they are gone. */
+FEEDLINE_API void feedline_dataset_close(feedline_dataset *ds);
+
+/* ---- Pipeline: what to do with each image (one thread at a time) -------- */
+
+typedef struct feedline_pipeline feedline_pipeline;
+
+/* recipe: "train" (random_resized_crop 224, horizontal_flip, normalize),
+ * "eval" (resize 256, center_crop 224, normalize) or "none"; NULL is "none". */
+FEEDLINE_API int32_t feedline_pipeline_create(const char *recipe,
+                                              feedline_pipeline **out);
+FEEDLINE_API void feedline_pipeline_destroy(feedline_pipeline *p);
+
+/* E.g. (p, "random_resized_crop", "width=224 height=224 scale=0.08:1").
+ * Arguments are checked here, not when the first image arrives; NULL is "". */
+FEEDLINE_API int32_t feedline_pipeline_add(feedline_pipeline *p, const char *op,
+                                           const char *args);
+FEEDLINE_API int32_t feedline_pipeline_json(const feedline_pipeline *p,
+                                            char *buf, uint64_t capacity,
+                                            uint64_t *needed);
+
+/* Names of the built-in operations; NULL past the end. Their options:
+ * feedline_option_get_info(name, ...). */
+FEEDLINE_API const char *feedline_op_name(uint32_t index);
+
+/* ---- Loader ------------------------------------------------------------- */
+
+/* create, start, next, restore, stop and destroy: one consumer thread at a
+ * time. interrupt, statistics, options and failures: any thread. */
+typedef struct feedline_loader feedline_loader;
+typedef struct feedline_batch feedline_batch;
+
+/* Copies cfg and p and keeps ds alive; all three may go away. cfg NULL means
+ * the defaults. */
+FEEDLINE_API int32_t feedline_loader_create(const feedline_config *cfg,
+                                            feedline_dataset *ds,
+                                            const feedline_pipeline *p,
+                                            feedline_loader **out);
+
+/* The next batch will be the first of `epoch`. If that is where the stream
+ * stands already (after FEEDLINE_END of epoch - 1), nothing is restarted and
+ * the batches that were prepared ahead are used. Otherwise what was prepared is
+ * thrown away. Batches still held stay valid. After an error, start begins
+ * anew. */
+FEEDLINE_API int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch);
+
+/* The next batch in order. timeout_ns: 0 polls, < 0 waits. Returns OK; END,
+ * once after the last batch of each epoch (the next call goes on with the next
+ * epoch, until option "epochs" many have been delivered, then END for ever);
+ * TIMEOUT; INTERRUPTED; or an error. With on_error=raise the error of a bad
+ * sample comes in place of its batch and names the file; after an error only
+ * statistics, start, stop and destroy work. ESTATE if the caller holds every
+ * batch that memory allows: release one first. A loader that was not started
+ * starts with epoch 0. */
+FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
+                                          int64_t timeout_ns,
+                                          feedline_batch **out);
+
+/* Any thread, also from a signal handler: a next() that waits now, or else
+ * the coming one, returns INTERRUPTED. */
+FEEDLINE_API int32_t feedline_loader_interrupt(feedline_loader *l);
+
+/* stop joins every worker; start may follow. Batches the caller still holds
+ * stay valid, after stop and after destroy, until they are released. */
+FEEDLINE_API int32_t feedline_loader_stop(feedline_loader *l);
+FEEDLINE_API void feedline_loader_destroy(feedline_loader *l);
+
+/* Options with the flag LIVE, on a running loader: workers, depth, io_depth.
+ * They never change what is delivered, only when. */
+FEEDLINE_API int32_t feedline_loader_set_int(feedline_loader *l,
+                                             const char *key, int64_t value);
+
+/* The value in force: for an option that was "auto", what was chosen. */
+FEEDLINE_API int32_t feedline_loader_get_int(const feedline_loader *l,
+                                             const char *key, int64_t *out);
+FEEDLINE_API int32_t feedline_loader_config_json(const feedline_loader *l,
+                                                 char *buf, uint64_t capacity,
+                                                 uint64_t *needed);
+
+/* What one epoch is for this rank. */
+struct feedline_epoch_info {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t samples; /* of this rank in an epoch, after shard_tail */
+    uint64_t batches; /* after drop_last */
+    int64_t shape[4]; /* of a full batch of images, as in the tensor */
+    uint64_t batch_bytes;
+};
+FEEDLINE_API int32_t feedline_loader_get_epoch_info(
+    const feedline_loader *l, struct feedline_epoch_info *out);
+
+/* Where the stream stands: `position` samples of `epoch` were delivered, over
+ * all ranks together. save writes it as a line of JSON of less than 256 bytes
+ * that is valid for another number of workers, depth, batch size or ranks;
+ * restore makes next() go on from there. A state of another data set, seed or
+ * shuffle is refused (EINVAL). */
+FEEDLINE_API int32_t feedline_loader_get_position(const feedline_loader *l,
+                                                  uint64_t *epoch,
+                                                  uint64_t *position);
+FEEDLINE_API int32_t feedline_loader_set_position(feedline_loader *l,
+                                                  uint64_t epoch,
+                                                  uint64_t position);
+FEEDLINE_API int32_t feedline_loader_save(const feedline_loader *l, char *buf,
+                                          uint64_t capacity, uint64_t *needed);
+FEEDLINE_API int32_t feedline_loader_restore(feedline_loader *l,
+                                             const char *state);
+
+/* ---- Drawn parameters: what the pipeline does to one sample ------------- */
+
+/* Enough to recompute the pixels elsewhere. In Pillow's words:
+ *   image.crop((x, y, x + width, y + height))
+ *        .resize((resize_width, resize_height), BILINEAR)
+ *        .crop((window_x, window_y, window_x + window_width, ...))
+ *   and, if flip, .transpose(FLIP_LEFT_RIGHT). */
+struct feedline_draw {
+    uint32_t struct_size;
+    int32_t flip;                /* 0 or 1 */
+    int32_t x, y, width, height; /* crop of the source image, pixels */
+    int32_t resize_width, resize_height;
+    int32_t window_x, window_y, window_width, window_height;
+};
+
+/* Any thread. width, height: of the source image, pixels. Depends on seed,
+ * epoch, sample, image size and pipeline only. */
+FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
+                                              uint64_t epoch,
+                                              uint64_t sample_index,
+                                              int32_t width, int32_t height,
+                                              struct feedline_draw *out);
+
+/* ---- Batch: a lease on one slot of the output ring ---------------------- */
+
+enum feedline_device { FEEDLINE_CPU = 1, FEEDLINE_CPU_PINNED = 2 };
+
+enum feedline_dtype { FEEDLINE_U8 = 1, FEEDLINE_F32 = 3, FEEDLINE_I64 = 4 };
+
+struct feedline_tensor {
+    void *data;
+    int32_t device, device_id;
+    int32_t dtype, ndim;
+    int64_t shape[4];
+    int64_t stride[4]; /* in elements, as in DLPack */
+};
+
+struct feedline_batch_info {
+    uint32_t struct_size;
+    uint32_t count; /* samples; the last batch of an epoch may be short */
+    uint64_t epoch, sequence;     /* sequence: of the batch in its epoch */
+    struct feedline_tensor images; /* [count, C, H, W] or [count, H, W, C] */
+    struct feedline_tensor labels; /* [count] of int64 */
+    const int64_t *sample_index;   /* [count] position in the data set     */
+    const int32_t *sample_status;  /* [count] OK, REPLACED, or the error of
+                                      a sample that is zero (on_error) */
+    int64_t wait_ns;               /* how long next() kept the caller idle */
+};
+
+/* Any thread that holds the batch. Pointers in *out are valid until it is
+ * released. */
+FEEDLINE_API int32_t feedline_batch_get_info(const feedline_batch *b,
+                                             struct feedline_batch_info *out);
+
+/* Gives the slot back; any thread. */
+FEEDLINE_API void feedline_batch_release(feedline_batch *b);
+
+/* ---- Failures: which samples could not be used, and why ----------------- */
+
+struct feedline_failure {
+    uint32_t struct_size;
+    int32_t status; /* EIO, ENOENT, EDECODE, ERANGE */
+    uint64_t epoch;
+    int64_t sample_index;
+    const char *path;   /* lives as long as the loader, as does reason: */
+    const char *reason; /* offset and the decoder's words, one line */
+};
+
+/* Any thread. The first 1000 are kept; the statistics count all. */
+FEEDLINE_API int32_t feedline_loader_failure_count(const feedline_loader *l);
+FEEDLINE_API int32_t feedline_loader_get_failure(const feedline_loader *l,
+                                                 uint32_t index,
+                                                 struct feedline_failure *out);
+
+/* ---- Statistics (any thread; counters grow until reset_stats) ----------- */
+
+struct feedline_stats {
+    uint32_t struct_size;
+    uint32_t workers; /* active now */
+    uint64_t wall_ns; /* since start or reset_stats */
+    uint64_t wait_ns; /* time next() kept the consumer waiting */
+    uint64_t user_ns; /* time the consumer spent between calls of next() */
+    uint64_t api_ns;  /* rest of next(): wall = wait + user + api */
+    uint64_t batches, samples, failed_samples;
+    uint64_t bytes_read;
+    uint64_t profiler_ns;   /* what measuring has cost so far, all threads */
+    uint64_t memory_bytes;  /* batch slots, read buffers, worker scratch */
+    uint64_t first_batch_ns; /* from start to the first delivery */
+};
+FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
+                                               struct feedline_stats *out);
+FEEDLINE_API int32_t feedline_loader_reset_stats(feedline_loader *l);
+
+/* The waits of the consumer, split by what the awaited batch was doing. The
+ * parts add up to wait_ns. Docs: docs/profiling.md. */
+struct feedline_wait_stats {
+    uint32_t struct_size;
+    uint32_t waits;          /* how many calls of next() had to wait */
+    uint64_t not_issued_ns;  /* before the batch was scheduled           */
+    uint64_t slot_ns;        /* no free slot: the consumer held them all */
+    uint64_t fetch_queue_ns; /* reads not sent yet: I/O depth reached    */
+    uint64_t fetch_ns;       /* reads on their way                       */
+    uint64_t worker_wait_ns; /* bytes there, workers busy elsewhere      */
+    uint64_t prep_ns;        /* decode and augment                       */
+    uint64_t transfer_queue_ns;
+    uint64_t transfer_ns;
+    uint64_t wake_ns; /* ready, until the consumer ran again */
+    uint64_t residual_ns;
+};
+FEEDLINE_API int32_t feedline_loader_get_wait_stats(
+    const feedline_loader *l, struct feedline_wait_stats *out);
+
+/* Stages: 0 read, 1 decode, 2 augment, 3 transfer, 4 consume. Times of one
+ * stage over all of its threads: busy + starved + blocked. */
+enum feedline_stage {
+    FEEDLINE_STAGE_READ = 0,
+    FEEDLINE_STAGE_DECODE,
+    FEEDLINE_STAGE_AUGMENT,
+    FEEDLINE_STAGE_TRANSFER,
+    FEEDLINE_STAGE_CONSUME,
+    FEEDLINE_STAGE_COUNT
+};
+
+struct feedline_stage_stats {
+    uint32_t struct_size;
+    uint32_t threads;
+    uint64_t items, bytes, errors;
+    uint64_t busy_ns;    /* doing work                 */
+    uint64_t starved_ns; /* no input to take           */
+    uint64_t blocked_ns; /* no room for output         */
+    uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* of one item; error <= 3 % */
+};
+FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
+FEEDLINE_API int32_t feedline_loader_get_stage_stats(
+    const feedline_loader *l, uint32_t stage, struct feedline_stage_stats *out);
+
+/* What the numbers mean, in words. The text is valid until the next call of
+ * this function on the same loader. */
+struct feedline_verdict {
+    uint32_t struct_size;
+    uint32_t confidence_ppm;
+    double predicted_gain; /* fraction of throughput, 0 if none */
+    const char *code;      /* "FED", "PREP_BOUND_CPU_SATURATED", ... */
+    const char *level;     /* "FED" "MINOR" "MODERATE" "HIGH" "UNKNOWN" */
+    const char *sentence;  /* what is the case, with numbers */
+    const char *action;    /* what to do about it */
+};
+FEEDLINE_API int32_t feedline_loader_get_verdict(feedline_loader *l,
+                                                 struct feedline_verdict *out);
+
+/* Everything above as one object: stats, stall, stages, verdict. */
+FEEDLINE_API int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
+                                                uint64_t capacity,
+                                                uint64_t *needed);
+
+/* ---- Machine: what this process was really given (any thread) ----------- */
+
+struct feedline_machine_info {
+    uint32_t struct_size;
+    uint32_t cpus_online;
+    uint32_t cpus_allowed; /* affinity and cpuset */
+    uint32_t cpus_usable;  /* what workers may use: allowed and quota, >= 1 */
+    double cpu_quota;      /* cores per cgroup quota; 0: no limit */
+    uint64_t memory_limit_bytes; /* the smaller of RAM and cgroup limit */
+};
+FEEDLINE_API int32_t feedline_machine_get_info(
+    struct feedline_machine_info *out);
+FEEDLINE_API int32_t feedline_machine_json(char *buf, uint64_t capacity,
+                                           uint64_t *needed);
+
+/* ---- Log: polled, never called back (any thread) ------------------------ */
+
+/* 0 off, 1 error, 2 warning (default), 3 info, 4 debug. */
+FEEDLINE_API int32_t feedline_log_set_level(int32_t level);
+
+/* The oldest line that was not read yet, without its newline; END when there
+ * is none. The ring holds 256 lines; how many were lost is a line of its own. */
+FEEDLINE_API int32_t feedline_log_read(char *buf, uint64_t capacity,
+                                       uint64_t *needed);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FEEDLINE_H */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads: names, signal masks, refusals of the system, fork generations. */
+#include "base/status.h"
+#include "base/thread.h"
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Linked with --wrap: what the system answers, 0 for the real thing. */
+static int refusal;
+
+int __real_pthread_create(pthread_t *handle, const pthread_attr_t *attr,
+                          void *(*run)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *handle, const pthread_attr_t *attr,
+                          void *(*run)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *handle, const pthread_attr_t *attr,
+                          void *(*run)(void *), void *arg)
+{
+    return refusal ? refusal : __real_pthread_create(handle, attr, run, arg);
+}
+
+struct seen {
+    char name[16];
+    sigset_t mask;
+};
+
+static void *look_around(void *arg)
+{
+    struct seen *seen = arg;
+    pthread_getname_np(pthread_self(), seen->name, sizeof(seen->name));
+    pthread_sigmask(SIG_SETMASK, NULL, &seen->mask);
+    return NULL;
+}
+
+static void run_named(const char *name, struct seen *seen)
+{
+    struct fdl_thread t = {0};
+    assert_int_equal(fdl_thread_start(&t, name, look_around, seen), 0);
+    assert_true(t.running);
+    fdl_thread_join(&t);
+    assert_false(t.running);
+    fdl_thread_join(&t); /* nothing */
+}
+
+static void has_its_name_from_the_start(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run_named("feedline-dec-3", &seen);
+    assert_string_equal(seen.name, "feedline-dec-3");
+    run_named("feedline-dec-12345", &seen);
+    assert_string_equal(seen.name, "feedline-dec-12");
+    run_named("", &seen);
+    assert_string_equal(seen.name, "");
+}
+
+static void blocks_signals_but_faults(void **state)
+{
+    (void)state;
+    static const int blocked[] = {SIGINT,  SIGTERM, SIGUSR1, SIGUSR2, SIGHUP,
+                                  SIGALRM, SIGCHLD, SIGPROF, SIGQUIT, SIGPIPE};
+    static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    sigset_t before, after;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    struct seen seen;
+    run_named("mask", &seen);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+
+    for (size_t i = 0; i < FDL_COUNT_OF(blocked); i++)
+        assert_int_equal(sigismember(&seen.mask, blocked[i]), 1);
+    assert_int_equal(sigismember(&seen.mask, SIGRTMIN), 1);
+    for (size_t i = 0; i < FDL_COUNT_OF(open); i++)
+        assert_int_equal(sigismember(&seen.mask, open[i]), 0);
+    for (int n = 1; n < SIGRTMAX; n++)
+        assert_int_equal(sigismember(&before, n), sigismember(&after, n));
+}
+
+static void refused(int answer, int32_t status)
+{
+    struct seen seen;
+    struct fdl_thread t = {0};
+    sigset_t after;
+    refusal = answer;
+    assert_int_equal(fdl_thread_start(&t, "nobody", look_around, &seen),
+                     status);
+    refusal = 0;
+    assert_false(t.running);
+    assert_non_null(strstr(fdl_last_error(), "nobody"));
+    assert_non_null(strstr(fdl_last_error(), strerror(answer)));
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    assert_int_equal(sigismember(&after, SIGUSR1), 0);
+    fdl_thread_join(&t); /* nothing */
+}
+
+static void refusals_are_errors(void **state)
+{
+    (void)state;
+    refused(EAGAIN, FEEDLINE_ESTATE);
+    refused(ENOMEM, FEEDLINE_ENOMEM);
+}
+
+/* Exit status of a child that runs `check`. */
+static int in_child(int (*check)(void))
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(check());
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int own_generation(void)
+{
+    return (int)fdl_fork_generation();
+}
+
+static int generation_of_a_child(void)
+{
+    return in_child(own_generation);
+}
+
+static void generations_count_forks(void **state)
+{
+    (void)state;
+    int here = own_generation();
+    assert_int_equal(in_child(own_generation), here + 1);
+    assert_int_equal(in_child(own_generation), here + 1);
+    assert_int_equal(in_child(generation_of_a_child), here + 2);
+    assert_int_equal(own_generation(), here);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(has_its_name_from_the_start),
+    cmocka_unit_test(blocks_signals_but_faults),
+    cmocka_unit_test(refusals_are_errors),
+    cmocka_unit_test(generations_count_forks),
+};
+
+TEST_MAIN("base_thread", cases)

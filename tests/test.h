@@ -18,11 +18,11 @@
 
 /* The case ends here, not run. Exit status 77 is a skip for CTest. */
 #define test_skip(...)                                                         \
-    do {                                                                       \
-        printf("skipped: " __VA_ARGS__);                                       \
-        printf("\n");                                                          \
-        exit(77);                                                              \
-    } while (0)
+  do {                                                                         \
+    printf("skipped: " __VA_ARGS__);                                           \
+    printf("\n");                                                              \
+    exit(77);                                                                  \
+  } while (0)
 
 /* FDL_TEST_SEED in the environment repeats a run. */
 static inline uint64_t test_seed(void)
@@ -57,10 +57,10 @@ static inline int test_main(int argc, char **argv,
 }
 
 #define TEST_MAIN(group, cases)                                                \
-    int main(int argc, char **argv)                                            \
-    {                                                                          \
-        return test_main(argc, argv, cases,                                    \
-                         sizeof(cases) / sizeof((cases)[0]), group);           \
-    }
+  int main(int argc, char **argv)                                              \
+  {                                                                            \
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof((cases)[0]),    \
+                     group);                                                   \
+  }
 
 #endif

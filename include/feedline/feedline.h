@@ -199,9 +199,9 @@ struct feedline_sample_info {
     int64_t label;
     const char *path; /* lives as long as the data set */
 };
-FEEDLINE_API int32_t feedline_dataset_get_sample(
-    const feedline_dataset *ds, uint64_t index,
-    struct feedline_sample_info *out);
+FEEDLINE_API int32_t
+feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,
+                            struct feedline_sample_info *out);
 
 /* Classes in label order; 0 classes where labels have no names. The name
  * (NULL past the end) lives as long as the data set. */
@@ -356,7 +356,7 @@ struct feedline_tensor {
 struct feedline_batch_info {
     uint32_t struct_size;
     uint32_t count; /* samples; the last batch of an epoch may be short */
-    uint64_t epoch, sequence;     /* sequence: of the batch in its epoch */
+    uint64_t epoch, sequence;      /* sequence: of the batch in its epoch */
     struct feedline_tensor images; /* [count, C, H, W] or [count, H, W, C] */
     struct feedline_tensor labels; /* [count] of int64 */
     const int64_t *sample_index;   /* [count] position in the data set     */
@@ -401,8 +401,8 @@ struct feedline_stats {
     uint64_t api_ns;  /* rest of next(): wall = wait + user + api */
     uint64_t batches, samples, failed_samples;
     uint64_t bytes_read;
-    uint64_t profiler_ns;   /* what measuring has cost so far, all threads */
-    uint64_t memory_bytes;  /* batch slots, read buffers, worker scratch */
+    uint64_t profiler_ns;    /* what measuring has cost so far, all threads */
+    uint64_t memory_bytes;   /* batch slots, read buffers, worker scratch */
     uint64_t first_batch_ns; /* from start to the first delivery */
 };
 FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
@@ -443,9 +443,9 @@ struct feedline_stage_stats {
     uint32_t struct_size;
     uint32_t threads;
     uint64_t items, bytes, errors;
-    uint64_t busy_ns;    /* doing work                 */
-    uint64_t starved_ns; /* no input to take           */
-    uint64_t blocked_ns; /* no room for output         */
+    uint64_t busy_ns;                        /* doing work                 */
+    uint64_t starved_ns;                     /* no input to take           */
+    uint64_t blocked_ns;                     /* no room for output         */
     uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* of one item; error <= 3 % */
 };
 FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
@@ -481,8 +481,8 @@ struct feedline_machine_info {
     double cpu_quota;      /* cores per cgroup quota; 0: no limit */
     uint64_t memory_limit_bytes; /* the smaller of RAM and cgroup limit */
 };
-FEEDLINE_API int32_t feedline_machine_get_info(
-    struct feedline_machine_info *out);
+FEEDLINE_API int32_t
+feedline_machine_get_info(struct feedline_machine_info *out);
 FEEDLINE_API int32_t feedline_machine_json(char *buf, uint64_t capacity,
                                            uint64_t *needed);
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums over the counters of many threads; see total.h. */
+#include "profiler/total.h"
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
+{
+    t->threads++;
+    t->items += get(&stage->items);
+    t->bytes += get(&stage->bytes);
+    t->errors += get(&stage->errors);
+    t->busy_ns += get(&stage->busy_ns);
+    t->starved_ns += get(&stage->starved_ns);
+    t->blocked_ns += get(&stage->blocked_ns);
+    t->clock_reads += get(&stage->clock_reads);
+    fdl_histogram_merge(&t->times, &stage->times);
+}
+
+void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before)
+{
+    t->items -= before->items;
+    t->bytes -= before->bytes;
+    t->errors -= before->errors;
+    t->busy_ns -= before->busy_ns;
+    t->starved_ns -= before->starved_ns;
+    t->blocked_ns -= before->blocked_ns;
+    t->clock_reads -= before->clock_reads;
+    fdl_histogram_subtract(&t->times, &before->times);
+}
+
+void fdl_total_report(const struct fdl_total *t,
+                      struct feedline_stage_stats *out)
+{
+    *out = (struct feedline_stage_stats){
+        .struct_size = sizeof(*out),
+        .threads = t->threads,
+        .items = t->items,
+        .bytes = t->bytes,
+        .errors = t->errors,
+        .busy_ns = t->busy_ns,
+        .starved_ns = t->starved_ns,
+        .blocked_ns = t->blocked_ns,
+        .p50_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.50),
+        .p90_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.90),
+        .p99_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.99),
+        .max_ns = (uint64_t)fdl_histogram_quantile(&t->times, 1.0),
+    };
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Out of memory at the first allocation, at the second, and so on until none is
+ * left to fail. The ledger's scratch must say so; the facts of the machine must
+ * come out whole and no better than they are known, and leak nothing (which the
+ * address sanitizer sees).
+ */
+#include "base/status.h"
+#include "profiler/ledger.h"
+#include "profiler/machine.h"
+#include "test.h"
+
+static int fail_at; /* 0: never; counts down */
+static bool failed;
+
+void *__real_malloc(size_t bytes);
+void *__real_realloc(void *p, size_t bytes);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+char *__wrap_strdup(const char *text);
+int __wrap_asprintf(char **out, const char *fmt, ...);
+
+static bool fails_now(void)
+{
+    bool now = fail_at > 0 && --fail_at == 0;
+    failed = failed || now;
+    return now;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_realloc(void *p, size_t bytes)
+{
+    return fails_now() ? NULL : __real_realloc(p, bytes);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails_now() ? NULL : __real_strdup(text);
+}
+
+/* What *out holds after a failure is undefined: here, no pointer at all. */
+int __wrap_asprintf(char **out, const char *fmt, ...)
+{
+    va_list args;
+    if (fails_now()) {
+        *out = (char *)(uintptr_t)1;
+        return -1;
+    }
+    va_start(args, fmt);
+    int n = vasprintf(out, fmt, args);
+    va_end(args);
+    return n;
+}
+
+static void test_scratch(void **state)
+{
+    struct fdl_ledger_scratch *s = NULL;
+    (void)state;
+    fail_at = 1;
+    assert_int_equal(fdl_ledger_scratch_create(256, &s), FEEDLINE_ENOMEM);
+    assert_true(failed);
+    assert_null(s);
+    assert_non_null(strstr(fdl_last_error(), "stall ledger"));
+    assert_int_equal(fdl_ledger_scratch_create(256, &s), FEEDLINE_OK);
+    assert_non_null(s);
+    fdl_ledger_scratch_destroy(s);
+    fdl_ledger_scratch_destroy(NULL);
+}
+
+static void test_machine(void **state)
+{
+    struct fdl_machine whole;
+    (void)state;
+    fdl_machine_read(&whole, "");
+    for (int n = 1; n < 10000; n++) {
+        struct fdl_machine m;
+        failed = false;
+        fail_at = n;
+        fdl_machine_read(&m, "");
+        fail_at = 0;
+        if (!failed) {
+            assert_true(n > 5);
+            assert_memory_equal(&m, &whole, sizeof(m));
+            return;
+        }
+        assert_in_range(m.cpus_online, 1, whole.cpus_online);
+        assert_in_range(m.cpus_allowed, 1, m.cpus_online);
+        assert_in_range(m.cpus_usable, 1, m.cpus_allowed);
+        assert_true(m.memory_bytes == 0 ||
+                    m.memory_bytes == whole.memory_bytes);
+    }
+    fail();
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(test_scratch),
+    cmocka_unit_test(test_machine),
+};
+
+TEST_MAIN("profiler_fault", cases)

@@ -18,8 +18,10 @@ set_target_properties(feedline PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINKER_LANGUAGE C LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/feedline.map)
 target_link_options(feedline PRIVATE
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/feedline.map
-  $<$<NOT:$<BOOL:${FEEDLINE_SANITIZE}>>:-Wl,--no-undefined>)
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/feedline.map)
+if(NOT FEEDLINE_SANITIZE) # a sanitizer's symbols are in the program
+  target_link_options(feedline PRIVATE -Wl,--no-undefined)
+endif()
 
 add_library(feedline_static STATIC ${objects})
 target_link_libraries(feedline_static PRIVATE ${libraries})

@@ -11,10 +11,11 @@ function(feedline_room name)
   set_property(GLOBAL APPEND PROPERTY FEEDLINE_LIBRARIES ${arg_LIBRARIES})
 endfunction()
 
-# feedline_test(NAME SOURCES file... [LIBRARIES lib...] [TIMEOUT s] [LABELS l...]
-#               [LINK_OPTIONS o...]): one test binary on the static library with all
-# its symbols. Each cmocka_unit_test(case) in its sources becomes one CTest
-# entry, in a process of its own; exit status 77 is a skip.
+# feedline_test(NAME SOURCES file... [LIBRARIES lib...] [TIMEOUT s]
+#               [LABELS l...] [LINK_OPTIONS o...]): one test binary on the
+# static library with all its symbols. Each cmocka_unit_test(case) in its
+# sources becomes one CTest entry, in a process of its own; exit status 77 is
+# a skip.
 function(feedline_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT"
                         "SOURCES;LIBRARIES;LABELS;LINK_OPTIONS")
@@ -29,6 +30,7 @@ function(feedline_test name)
     FDL_TEST_DATA_DEFAULT="${CMAKE_SOURCE_DIR}/../shared/data")
   target_link_options(test_${name} PRIVATE ${arg_LINK_OPTIONS})
   foreach(source ${arg_SOURCES})
+    file(REAL_PATH ${source} source)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     # The name may stand on the line after a long macro name.
     file(READ ${source} text)

@@ -492,7 +492,7 @@ FEEDLINE_API int32_t feedline_machine_json(char *buf, uint64_t capacity,
 FEEDLINE_API int32_t feedline_log_set_level(int32_t level);
 
 /* The oldest line that was not read yet, without its newline; END when there
- * is none. The ring holds 256 lines; how many were lost is a line of its own. */
+ * is none. The ring holds 256 lines; a line says how many were lost. */
 FEEDLINE_API int32_t feedline_log_read(char *buf, uint64_t capacity,
                                        uint64_t *needed);
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From encoded bytes to finished pixels in their final place.
+ *
+ *   open(bytes) -> image size      (the caller makes the plan from it)
+ *   render(plan) -> pixels         decode rows -> resample -> finish
+ *
+ * One decoder per worker thread: it owns the libjpeg state and every scratch
+ * buffer, which grow to the largest image seen and are then reused; in the
+ * steady state only libjpeg allocates, a few small pools per image. One thread
+ * at a time per decoder, and the same thread from open to the end of render
+ * (libjpeg-turbo 2.1.5 keeps its SIMD state per thread).
+ */
+#ifndef FDL_DECODE_DECODER_H
+#define FDL_DECODE_DECODER_H
+
+#include "decode/pipeline.h"
+
+#include <stdint.h>
+
+enum fdl_format {
+    FDL_FORMAT_UNKNOWN = 0,
+    FDL_FORMAT_JPEG,
+    FDL_FORMAT_RAW /* u8 rows, channels interleaved, size known outside */
+};
+
+/* Bytes of one sample. The decoder only reads. `readable` >= size bytes may be
+ * read (what lies behind size is zero padding); size where that is unknown. */
+struct fdl_encoded {
+    const uint8_t *data;
+    uint64_t size;
+    uint64_t readable;
+    enum fdl_format format;                      /* UNKNOWN: told by content */
+    int32_t raw_width, raw_height, raw_channels; /* RAW only */
+};
+
+struct fdl_image_info {
+    enum fdl_format format;
+    int32_t width, height;
+    int32_t channels; /* in the file: 1, 3 or 4 */
+};
+
+struct fdl_decode_limits {
+    uint64_t max_pixels; /* width * height; checked before memory is taken */
+    uint32_t max_scans;  /* of a progressive JPEG */
+};
+
+/* Of the sample in the slot: contiguous, NCHW or NHWC without the N. */
+struct fdl_output_format {
+    int32_t width, height, channels; /* channels: 1 or 3 */
+    int32_t dtype;                   /* FEEDLINE_U8 or FEEDLINE_F32 */
+    bool nhwc;
+};
+
+/* Cost of the last render, for the profiler. */
+struct fdl_render_cost {
+    int64_t decode_ns;  /* in the image library                */
+    int64_t augment_ns; /* resample, flip, normalise, layout   */
+    uint64_t pixels;    /* decoded                             */
+    uint32_t clock_reads;
+};
+
+struct fdl_decoder;
+
+int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
+                           struct fdl_decoder **out);
+void fdl_decoder_destroy(struct fdl_decoder *d);
+
+/* Sniffs and reads the header. EDECODE: what it is instead, at what offset;
+ * ERANGE: above a limit. After an error the decoder is ready for the next
+ * open. */
+int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                         struct fdl_image_info *info);
+
+/* Ends what open began, also on error. The plan's window must have the size of
+ * `format`. dst: fdl_output_bytes(format), aligned to the element; on error
+ * its content is undefined. EDECODE where the part of the file that the pixels
+ * need is truncated, or damaged beyond what libjpeg decodes around (as in
+ * Pillow), with the library's words; what lies below that part is not looked
+ * at. ERANGE for too many scans; EINVAL if the sizes do not match; ENOMEM. cost
+ * is untouched on error. */
+int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
+                           const struct fdl_output_format *format, void *dst,
+                           struct fdl_render_cost *cost);
+
+/* Ends an open that is not rendered. */
+void fdl_decoder_abort(struct fdl_decoder *d);
+
+/* Scratch memory held now. */
+uint64_t fdl_decoder_memory(const struct fdl_decoder *d);
+
+uint64_t fdl_output_bytes(const struct fdl_output_format *format);
+
+/* Bytes that a reader should leave zeroed behind a file, so that the decoder's
+ * fast paths work to its end: 10 blocks of 512 bytes, the most libjpeg-turbo's
+ * fast Huffman path asks for. */
+#define FDL_ENCODED_PADDING 5120
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last pass over a row: planar bytes become bytes or floats in the order of
+ * the output, normalised, in their final place.
+ *
+ *     f32:  y = fma(x, scale, bias)     scale = 1 / (255 std), bias = -mean/std
+ *
+ * One rounding: at most half a unit in the last place off the exact value. All
+ * levels give the same bits.
+ */
+#ifndef FDL_DECODE_FINISH_H
+#define FDL_DECODE_FINISH_H
+
+#include "base/cpu.h"
+#include "decode/decoder.h"
+
+#define FDL_CHANNELS_MAX 3
+
+struct fdl_affine {
+    float scale[FDL_CHANNELS_MAX], bias[FDL_CHANNELS_MAX];
+    float table[FDL_CHANNELS_MAX][256]; /* y of each x, for plain C */
+};
+
+/* Of a plan: from mean and std, or to 0..1 where it does not normalise. */
+void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan);
+
+/* planes[c]: `width` bytes and readable up to FDL_PLANE_ALIGN, for each of the
+ * output's channels; they may be the same. row: its number in the output. */
+typedef void (*fdl_finish_fn)(const uint8_t *const planes[3],
+                              const struct fdl_affine *affine,
+                              const struct fdl_output_format *format,
+                              int32_t row, void *dst);
+
+struct fdl_finish_kernels {
+    fdl_finish_fn u8_nchw, u8_nhwc, f32_nchw, f32_nhwc;
+};
+
+const struct fdl_finish_kernels *fdl_finish_kernels(enum fdl_cpu_level level);
+
+/* The one for a format. */
+fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,
+                                const struct fdl_output_format *format);
+
+#endif

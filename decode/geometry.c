@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Folding crops, one resampling and flips into crop -> resample -> window ->
+ * flip. As long as nothing is resampled the window is the whole box, so a crop
+ * shrinks the box; after that it can only shrink the window, because the taps
+ * of the kept pixels still reach into the rest of the box.
+ */
+#include "decode/geometry.h"
+
+#include "base/status.h"
+
+#include <inttypes.h>
+
+void fdl_geometry_init(struct fdl_geometry *g, int32_t width, int32_t height)
+{
+    *g = (struct fdl_geometry){
+        .box = {0, 0, width, height},
+        .resize_width = width,
+        .resize_height = height,
+        .window = {0, 0, width, height},
+    };
+}
+
+int32_t fdl_geometry_width(const struct fdl_geometry *g)
+{
+    return g->window.width;
+}
+
+int32_t fdl_geometry_height(const struct fdl_geometry *g)
+{
+    return g->window.height;
+}
+
+static bool resampled(const struct fdl_geometry *g)
+{
+    return g->resize_width != g->box.width || g->resize_height != g->box.height;
+}
+
+void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box)
+{
+    fdl_assert(box.x >= 0 && box.width > 0 &&
+               box.width <= g->window.width - box.x);
+    fdl_assert(box.y >= 0 && box.height > 0 &&
+               box.height <= g->window.height - box.y);
+    if (g->flip) /* the crop is meant in the mirrored image */
+        box.x = g->window.width - box.x - box.width;
+    if (resampled(g)) {
+        g->window.x += box.x;
+        g->window.y += box.y;
+        g->window.width = box.width;
+        g->window.height = box.height;
+        return;
+    }
+    g->box.x += g->window.x + box.x;
+    g->box.y += g->window.y + box.y;
+    g->box.width = g->resize_width = box.width;
+    g->box.height = g->resize_height = box.height;
+    g->window = (struct fdl_box){0, 0, box.width, box.height};
+}
+
+int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
+                            int32_t height)
+{
+    fdl_assert(width > 0 && height > 0);
+    if (width == g->window.width && height == g->window.height)
+        return FEEDLINE_OK;
+    if (resampled(g))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "two resamplings cannot be folded into one pass: "
+                        "%" PRId32 "x%" PRId32 " to %" PRId32 "x%" PRId32
+                        " and then %" PRId32 "x%" PRId32,
+                        g->box.width, g->box.height, g->resize_width,
+                        g->resize_height, width, height);
+    g->resize_width = width;
+    g->resize_height = height;
+    g->window = (struct fdl_box){0, 0, width, height};
+    return FEEDLINE_OK;
+}
+
+void fdl_geometry_flip(struct fdl_geometry *g)
+{
+    g->flip = !g->flip;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The geometric part of a pipeline for one image, folded into four steps that
+ * are done in one pass over the decoder's rows:
+ *
+ *     source image --crop box--> resample to resize_* --keep window--> flip
+ *
+ * Everything here is arithmetic on sizes; no pixel is touched.
+ */
+#ifndef FDL_DECODE_GEOMETRY_H
+#define FDL_DECODE_GEOMETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fdl_box {
+    int32_t x, y, width, height; /* pixels */
+};
+
+struct fdl_geometry {
+    struct fdl_box box; /* of the source image, inside it */
+    int32_t resize_width, resize_height;
+    struct fdl_box window; /* of the resized image, inside it */
+    bool flip;             /* mirror the window left to right */
+};
+
+/* The identity for an image of that size. */
+void fdl_geometry_init(struct fdl_geometry *g, int32_t width, int32_t height);
+
+/* Size of what g produces now. */
+int32_t fdl_geometry_width(const struct fdl_geometry *g);
+int32_t fdl_geometry_height(const struct fdl_geometry *g);
+
+/* Keep only `box` of what g produces now. */
+void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box);
+
+/* Resample what g produces now. EINVAL where that would be a second
+ * resampling, which one pass cannot do. */
+int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
+                            int32_t height);
+void fdl_geometry_flip(struct fdl_geometry *g);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a part of a JPEG is decoded exactly:
+ *
+ *   rows above      skipped once, from row 0 (a later skip is not exact in any
+ *                   release of libjpeg-turbo where rows come in groups)
+ *   columns         cropped with one pixel more on either side, because fancy
+ *                   upsampling takes the edge of the crop for the edge of the
+ *                   image; and never narrower than MIN_COLUMNS, because very
+ *                   narrow images are upsampled in another way
+ *   rows below      not touched: the decoder is aborted after the last row
+ *   missing scans   of a progressive file are smoothed over, in a way that
+ *                   depends on the crop: such a file is decoded whole
+ *
+ * One libjpeg object serves all images of a decoder. What it remembers from one
+ * to the next is forgotten with its memory (jpeg_arena.h).
+ *
+ * The entropy decoder has a faster path as long as the input buffer holds 512
+ * bytes per block of an MCU, so zero padding behind a file is counted as data,
+ * and its use is noticed by the read position: no complete file gets there,
+ * since an end marker stops the bit reader.
+ *
+ * Errors leave libjpeg by longjmp, and enter it in one place, guarded().
+ */
+#include "decode/jpeg.h"
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/jpeg_arena.h"
+
+#include <inttypes.h>
+#include <jerror.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+#define MIN_COLUMNS   16
+#define ROWS_PER_CALL 16
+
+struct fdl_jpeg {
+    struct fdl_jpeg_arena arena; /* first: client_data points to it */
+    struct jpeg_decompress_struct cinfo;
+    struct jpeg_error_mgr err;
+    struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
+    jmp_buf escape;
+    int32_t status; /* of the error that escaped */
+    struct fdl_decode_limits limits;
+    struct fdl_encoded bytes;
+};
+
+/* ---- What libjpeg calls ------------------------------------------------- */
+
+static uint64_t position(const struct fdl_jpeg *j)
+{
+    return (uint64_t)(j->source.next_input_byte - j->bytes.data);
+}
+
+static void escape(struct fdl_jpeg *j, int32_t status) FDL_NORETURN;
+
+static void escape(struct fdl_jpeg *j, int32_t status)
+{
+    j->status = status;
+    longjmp(j->escape, 1);
+}
+
+static void truncated(struct fdl_jpeg *j) FDL_NORETURN;
+
+static void truncated(struct fdl_jpeg *j)
+{
+    escape(j, fdl_fail(FEEDLINE_EDECODE,
+                       "offset %" PRIu64 ": image file is truncated",
+                       j->bytes.size));
+}
+
+static void on_error(j_common_ptr c)
+{
+    struct fdl_jpeg *j = c->client_data;
+    char text[JMSG_LENGTH_MAX];
+    c->err->format_message(c, text);
+    if (c->err->msg_code == JERR_OUT_OF_MEMORY ||
+        c->err->msg_code == JERR_NO_BACKING_STORE)
+        escape(j, fdl_fail(FEEDLINE_ENOMEM, "JPEG: %s", text));
+    uint64_t at = j->bytes.data ? position(j) : 0;
+    escape(j, fdl_fail(FEEDLINE_EDECODE, "offset %" PRIu64 ": %s", at, text));
+}
+
+static void on_message(j_common_ptr c, int level)
+{
+    (void)c;
+    (void)level;
+}
+
+/* A file of thousands of tiny scans costs a whole image of work for each. */
+static void on_progress(j_common_ptr c)
+{
+    struct fdl_jpeg *j = c->client_data;
+    uint32_t scans = (uint32_t)j->cinfo.input_scan_number;
+    if (scans > j->limits.max_scans)
+        escape(j, fdl_fail(FEEDLINE_ERANGE,
+                           "offset %" PRIu64 ": more than %" PRIu32 " scans",
+                           position(j), j->limits.max_scans));
+}
+
+static void no_source_work(j_decompress_ptr c)
+{
+    (void)c;
+}
+
+static boolean on_empty_buffer(j_decompress_ptr c)
+{
+    truncated(c->client_data);
+}
+
+static void on_skip(j_decompress_ptr c, long n)
+{
+    if (n <= 0)
+        return;
+    if ((uint64_t)n > c->src->bytes_in_buffer)
+        truncated(c->client_data);
+    c->src->next_input_byte += n;
+    c->src->bytes_in_buffer -= (size_t)n;
+}
+
+/* ---- Steps inside libjpeg ----------------------------------------------- */
+
+struct job {
+    const struct fdl_box *need;
+    struct fdl_box *have;
+    uint8_t *rows;
+    size_t stride;
+    int32_t n;
+    struct fdl_image_info info;
+};
+
+/* Runs one step; an error inside libjpeg comes back as its status. */
+static int32_t guarded(struct fdl_jpeg *j,
+                       int32_t (*step)(struct fdl_jpeg *j, struct job *job),
+                       struct job *job)
+{
+    if (setjmp(j->escape))
+        return j->status;
+    return step(j, job);
+}
+
+static int32_t check_end(struct fdl_jpeg *j)
+{
+    if (FDL_UNLIKELY(position(j) > j->bytes.size))
+        truncated(j);
+    return FEEDLINE_OK;
+}
+
+static int32_t create_step(struct fdl_jpeg *j, struct job *job)
+{
+    (void)job;
+    jpeg_create_decompress(&j->cinfo);
+    fdl_jpeg_arena_install(&j->cinfo);
+    j->cinfo.src = &j->source;
+    j->cinfo.progress = &j->progress;
+    return FEEDLINE_OK;
+}
+
+static int32_t header_step(struct fdl_jpeg *j, struct job *job)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    jpeg_read_header(c, TRUE);
+    uint64_t pixels = (uint64_t)c->image_width * c->image_height;
+    if (pixels > j->limits.max_pixels)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "offset %" PRIu64 ": JPEG of %ux%u is above the limit "
+                        "of %" PRIu64 " pixels",
+                        position(j), c->image_width, c->image_height,
+                        j->limits.max_pixels);
+    int channels = c->num_components;
+    if (channels != 1 && channels != 3 && channels != 4)
+        return fdl_fail(FEEDLINE_EDECODE,
+                        "offset %" PRIu64 ": JPEG with %d components; 1, 3 and "
+                        "4 are understood",
+                        position(j), channels);
+    job->info = (struct fdl_image_info){.format = FDL_FORMAT_JPEG,
+                                        .width = (int32_t)c->image_width,
+                                        .height = (int32_t)c->image_height,
+                                        .channels = channels};
+    return FEEDLINE_OK;
+}
+
+/* Whether scans are missing, so that libjpeg guesses coefficients from
+ * neighbouring blocks. */
+static bool is_smoothed(const struct jpeg_decompress_struct *c)
+{
+    if (!c->progressive_mode || !c->coef_bits)
+        return false;
+    for (int i = 0; i < c->num_components; i++) {
+        for (int k = 0; k < DCTSIZE2; k++) {
+            if (c->coef_bits[i][k] != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static J_COLOR_SPACE output_space(int channels)
+{
+    if (channels == 1)
+        return JCS_GRAYSCALE;
+    return channels == 3 ? JCS_RGB : JCS_CMYK;
+}
+
+/* Columns to ask for; see the top of the file. */
+static void crop_columns(const struct fdl_box *need, int32_t image_width,
+                         JDIMENSION *x, JDIMENSION *width)
+{
+    int32_t left = FDL_MAX(need->x - 1, 0);
+    int32_t right = FDL_MIN(need->x + need->width + 1, image_width);
+    if (right - left < MIN_COLUMNS) {
+        right = FDL_MIN(left + MIN_COLUMNS, image_width);
+        left = FDL_MAX(FDL_MIN(left, right - MIN_COLUMNS), 0);
+    }
+    *x = (JDIMENSION)left;
+    *width = (JDIMENSION)(right - left);
+}
+
+static int32_t start_step(struct fdl_jpeg *j, struct job *job)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    const struct fdl_box *need = job->need;
+    int32_t bottom = need->y + need->height;
+
+    c->out_color_space = output_space(c->num_components);
+    c->dct_method = JDCT_ISLOW;
+    c->do_fancy_upsampling = TRUE;
+    if (!jpeg_has_multiple_scans(c))
+        j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
+    jpeg_start_decompress(c);
+    check_end(j);
+
+    if (is_smoothed(c)) {
+        *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
+        return FEEDLINE_OK;
+    }
+    JDIMENSION x, width;
+    crop_columns(need, (int32_t)c->output_width, &x, &width);
+    jpeg_crop_scanline(c, &x, &width);
+    if (need->y > 0)
+        jpeg_skip_scanlines(c, (JDIMENSION)need->y);
+    *job->have =
+        (struct fdl_box){(int32_t)x, need->y, (int32_t)width, need->height};
+    return check_end(j);
+}
+
+static int32_t read_step(struct fdl_jpeg *j, struct job *job)
+{
+    JSAMPROW rows[ROWS_PER_CALL];
+    for (int32_t done = 0; done < job->n;) {
+        int32_t n = FDL_MIN(job->n - done, ROWS_PER_CALL);
+        for (int32_t i = 0; i < n; i++)
+            rows[i] = job->rows + (size_t)(done + i) * job->stride;
+        for (int32_t i = 0; i < n;) {
+            JDIMENSION got =
+                jpeg_read_scanlines(&j->cinfo, rows + i, (JDIMENSION)(n - i));
+            fdl_assert(got > 0); /* the source never suspends */
+            i += (int32_t)got;
+        }
+        done += n;
+    }
+    return check_end(j);
+}
+
+static void end_image(struct fdl_jpeg *j)
+{
+    jpeg_abort_decompress(&j->cinfo);
+    fdl_jpeg_arena_reset(&j->cinfo);
+}
+
+/* ---- The row source ----------------------------------------------------- */
+
+/* Most that libjpeg may take: whole-image coefficients of a progressive file
+ * with four components of 2 bytes, twice that for sampling, and its small
+ * change. */
+static long memory_limit(uint64_t max_pixels)
+{
+    const uint64_t per_pixel = 16, base = 64u << 20;
+    uint64_t most = (uint64_t)LONG_MAX;
+    if (max_pixels > (most - base) / per_pixel)
+        return LONG_MAX;
+    return (long)(max_pixels * per_pixel + base);
+}
+
+int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
+                        struct fdl_jpeg **out)
+{
+    struct job job = {0};
+    *out = NULL;
+    struct fdl_jpeg *j = calloc(1, sizeof(*j));
+    if (!j)
+        return fdl_fail_memory(sizeof(*j), "the JPEG decoder");
+    j->limits = *limits;
+    j->cinfo.err = jpeg_std_error(&j->err);
+    j->cinfo.client_data = j;
+    j->err.error_exit = on_error;
+    j->err.emit_message = on_message;
+    j->source.init_source = no_source_work;
+    j->source.fill_input_buffer = on_empty_buffer;
+    j->source.skip_input_data = on_skip;
+    j->source.resync_to_restart = jpeg_resync_to_restart;
+    j->source.term_source = no_source_work;
+    j->progress.progress_monitor = on_progress;
+    int32_t status = guarded(j, create_step, &job);
+    if (status < 0) {
+        fdl_jpeg_destroy(j);
+        return status;
+    }
+    j->cinfo.mem->max_memory_to_use = memory_limit(limits->max_pixels);
+    *out = j;
+    return FEEDLINE_OK;
+}
+
+void fdl_jpeg_destroy(struct fdl_jpeg *j)
+{
+    if (!j)
+        return;
+    jpeg_destroy_decompress(&j->cinfo); /* also a half made one */
+    fdl_jpeg_arena_fini(&j->arena);
+    free(j);
+}
+
+int32_t fdl_jpeg_open(struct fdl_jpeg *j, const struct fdl_encoded *bytes,
+                      struct fdl_image_info *info)
+{
+    struct job job = {0};
+    end_image(j);
+    j->bytes = *bytes;
+    j->bytes.readable = FDL_MAX(bytes->readable, bytes->size);
+    j->source.next_input_byte = bytes->data;
+    j->source.bytes_in_buffer = bytes->size;
+    int32_t status = guarded(j, header_step, &job);
+    if (status) {
+        end_image(j);
+        return status;
+    }
+    *info = job.info;
+    return FEEDLINE_OK;
+}
+
+uint64_t fdl_jpeg_memory(const struct fdl_jpeg *j)
+{
+    return sizeof(*j) + j->arena.size;
+}
+
+static int32_t begin(void *self, const struct fdl_box *need,
+                     struct fdl_box *have)
+{
+    struct job job = {.need = need, .have = have};
+    return guarded(self, start_step, &job);
+}
+
+static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
+{
+    struct job job = {.rows = rows, .stride = stride, .n = n};
+    return guarded(self, read_step, &job);
+}
+
+static void abort_image(void *self)
+{
+    end_image(self);
+}
+
+const struct fdl_source fdl_jpeg_source = {
+    .begin = begin,
+    .read = read_rows,
+    .abort = abort_image,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JPEG through the libjpeg API of libjpeg-turbo 2.1.5 and later. Pixels are
+ * Pillow's, bit for bit: accurate integer IDCT, fancy upsampling.
+ *
+ * What is an error follows Pillow too: damage that libjpeg can decode around
+ * (a bad Huffman code, bytes between markers, an early end marker) is accepted
+ * silently; data that ends before its end marker is not. But where Pillow looks
+ * at the whole file, this looks at what the needed rows take: a file that is
+ * cut or damaged below them is decoded.
+ */
+#ifndef FDL_DECODE_JPEG_H
+#define FDL_DECODE_JPEG_H
+
+#include "decode/decoder.h"
+#include "decode/source.h"
+
+struct fdl_jpeg;
+
+extern const struct fdl_source fdl_jpeg_source; /* self: struct fdl_jpeg */
+
+int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
+                        struct fdl_jpeg **out);
+void fdl_jpeg_destroy(struct fdl_jpeg *j);
+
+/* Reads the header. Rows have info->channels channels: gray, RGB, or the
+ * inverted CMYK that Adobe writes. */
+int32_t fdl_jpeg_open(struct fdl_jpeg *j, const struct fdl_encoded *bytes,
+                      struct fdl_image_info *info);
+
+/* What it holds between images. */
+uint64_t fdl_jpeg_memory(const struct fdl_jpeg *j);
+
+#endif

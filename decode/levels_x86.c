@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of x86-64. */
+#include "decode/levels.h"
+
+const struct fdl_resample_kernels *const fdl_resample_levels[FDL_CPU_LEVELS] = {
+    [FDL_CPU_AVX2] = &fdl_resample_avx2,
+    [FDL_CPU_AVX512] = &fdl_resample_avx512,
+};
+
+const struct fdl_finish_kernels *const fdl_finish_levels[FDL_CPU_LEVELS] = {
+    [FDL_CPU_AVX2] = &fdl_finish_avx2,
+};

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pipeline is a short array of operations with their parsed options. Whatever
+ * can be known without an image is refused when the operation is added; what is
+ * left to fdl_pipeline_plan is arithmetic on the size of one image.
+ */
+#include "decode/pipeline.h"
+
+#include "base/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct step {
+    const struct fdl_op *op;
+    struct fdl_options options;
+};
+
+struct fdl_pipeline {
+    uint32_t n;
+    struct step steps[FDL_PIPELINE_OPS];
+};
+
+struct recipe {
+    const char *name;
+    struct {
+        const char *op, *args;
+    } steps[3];
+};
+
+static const struct recipe recipes[] = {
+    {"none", {{NULL, NULL}}},
+    {"train",
+     {{"random_resized_crop", NULL},
+      {"horizontal_flip", NULL},
+      {"normalize", NULL}}},
+    {"eval",
+     {{"resize", "size=256"}, {"center_crop", NULL}, {"normalize", NULL}}},
+};
+
+static int32_t create_empty(struct fdl_pipeline **out)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return fdl_fail_memory(sizeof(**out), "a pipeline");
+    return FEEDLINE_OK;
+}
+
+static const struct recipe *find_recipe(const char *name)
+{
+    for (size_t i = 0; i < FDL_COUNT_OF(recipes); i++) {
+        if (strcmp(recipes[i].name, name) == 0)
+            return &recipes[i];
+    }
+    return NULL;
+}
+
+int32_t fdl_pipeline_create(const char *recipe, struct fdl_pipeline **out)
+{
+    *out = NULL;
+    const struct recipe *r = find_recipe(recipe ? recipe : "none");
+    if (!r)
+        return fdl_fail(FEEDLINE_ENOENT,
+                        "there is no recipe '%s'; there are train, eval and "
+                        "none",
+                        recipe);
+    struct fdl_pipeline *p;
+    int32_t status = create_empty(&p);
+    for (size_t i = 0; i < FDL_COUNT_OF(r->steps) && !status; i++) {
+        if (r->steps[i].op)
+            status = fdl_pipeline_add(p, r->steps[i].op, r->steps[i].args);
+    }
+    if (status) {
+        fdl_pipeline_destroy(p);
+        return status;
+    }
+    *out = p;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
+                          struct fdl_pipeline **out)
+{
+    *out = NULL;
+    struct fdl_pipeline *copy;
+    int32_t status = create_empty(&copy);
+    for (uint32_t i = 0; !status && i < p->n; i++) {
+        status =
+            fdl_options_copy(&copy->steps[i].options, &p->steps[i].options);
+        if (!status) {
+            copy->steps[i].op = p->steps[i].op;
+            copy->n++;
+        }
+    }
+    if (status) {
+        fdl_pipeline_destroy(copy);
+        return status;
+    }
+    *out = copy;
+    return FEEDLINE_OK;
+}
+
+void fdl_pipeline_destroy(struct fdl_pipeline *p)
+{
+    if (!p)
+        return;
+    for (uint32_t i = 0; i < p->n; i++)
+        fdl_options_fini(&p->steps[i].options);
+    free(p);
+}
+
+/* Whether `op` may stand behind what p does already. */
+static int32_t check_order(const struct fdl_pipeline *p,
+                           const struct fdl_op *op)
+{
+    if (p->n == FDL_PIPELINE_OPS)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "%s: a pipeline has at most %d operations", op->name,
+                        FDL_PIPELINE_OPS);
+    if (!op->resamples)
+        return FEEDLINE_OK;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct fdl_op *before = p->steps[i].op;
+        if (before->resamples)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "two resamplings cannot be folded into one pass: "
+                            "%s after %s",
+                            op->name, before->name);
+        if (before->normalizes)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s after %s: pixels are normalised last, so %s "
+                            "goes before",
+                            op->name, before->name, op->name);
+    }
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *name,
+                         const char *args)
+{
+    const struct fdl_op *op;
+    int32_t status = fdl_op_find(name, &op);
+    if (!status)
+        status = check_order(p, op);
+    if (status)
+        return status;
+
+    struct step *step = &p->steps[p->n];
+    status =
+        fdl_options_init(&step->options, op->name, op->options, op->n_options);
+    if (status)
+        return status;
+    status = fdl_options_set_args(&step->options, args);
+    if (!status && op->check)
+        status = op->check(&step->options);
+    if (status) {
+        fdl_options_fini(&step->options);
+        return status;
+    }
+    step->op = op;
+    p->n++;
+    return FEEDLINE_OK;
+}
+
+void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
+                       struct fdl_json *j)
+{
+    fdl_json_begin_array(j, key);
+    for (uint32_t i = 0; i < p->n; i++) {
+        fdl_json_begin_object(j, NULL);
+        fdl_json_string(j, "op", p->steps[i].op->name);
+        fdl_options_json(&p->steps[i].options, j);
+        fdl_json_end_object(j);
+    }
+    fdl_json_end_array(j);
+}
+
+int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
+                          uint64_t epoch, uint64_t sample, int32_t width,
+                          int32_t height, struct fdl_plan *out)
+{
+    if (width <= 0 || height <= 0)
+        return fdl_fail(FEEDLINE_EINVAL, "an image of %dx%d has no pixels",
+                        (int)width, (int)height);
+    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
+    fdl_geometry_init(&plan.geometry, width, height);
+    for (uint32_t i = 0; i < p->n; i++) {
+        struct fdl_rng rng;
+        fdl_rng_init(&rng, seed, epoch, sample, i);
+        const struct step *step = &p->steps[i];
+        int32_t status = step->op->plan(&step->options, &rng, &plan);
+        if (status)
+            return status;
+    }
+    *out = plan;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
+                                 int32_t image_width, int32_t image_height,
+                                 int32_t *width, int32_t *height)
+{
+    int32_t w = image_width, h = image_height;
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->steps[i].op->output_size)
+            p->steps[i].op->output_size(&p->steps[i].options, &w, &h);
+    }
+    if (w <= 0 || h <= 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "images of different sizes do not make a batch: add "
+                        "random_resized_crop, center_crop, or resize with "
+                        "width and height");
+    *width = w;
+    *height = h;
+    return FEEDLINE_OK;
+}
+
+bool fdl_pipeline_normalizes(const struct fdl_pipeline *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->steps[i].op->normalizes)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Antialiased bilinear resampling, one axis at a time, equal to Pillow's bit
+ * for bit: weights of 22 bits, the horizontal pass first, rounded to bytes.
+ *
+ *     source row, interleaved  --horizontal-->  planar row  (in the ring)
+ *     planar rows of the ring  --vertical---->  planar row  (output)
+ *
+ * A planar row holds one plane per channel, one after the other, each `plane`
+ * bytes apart; the mirrored image comes from a mirrored horizontal table.
+ * Every level of kernels gives the same bytes.
+ */
+#ifndef FDL_DECODE_RESAMPLE_H
+#define FDL_DECODE_RESAMPLE_H
+
+#include "base/cpu.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FDL_WEIGHT_BITS 22
+
+/* Planar rows are whole vectors long. */
+#define FDL_PLANE_ALIGN 64
+
+/* Samples behind the touched ones that a horizontal kernel may read, without
+ * using them: tables are packed in blocks of four taps, and the last load is
+ * one or two vectors long. */
+#define FDL_TAP_BLOCK 4
+#define FDL_ROW_SLACK 128 /* bytes */
+
+/* What a table depends on: `in` samples become `out`, of which `count` from
+ * `first` on are wanted, in mirrored order if `mirror`. */
+struct fdl_axis_key {
+    int32_t in, out, first, count;
+    bool mirror;
+};
+
+struct fdl_axis {
+    struct fdl_axis_key key;
+    int32_t origin;  /* first sample that any tap touches */
+    int32_t extent;  /* how many from there on are touched */
+    int32_t taps;    /* most that one output has */
+    int32_t stride;  /* from one output's weights to the next's; >= taps */
+    int32_t *start;  /* [count] first tap of each, from origin */
+    int32_t *length; /* [count] taps of each */
+    int32_t *weight; /* [count][stride], 0 behind length */
+    const struct fdl_packing *packing; /* of packed; NULL: not packed */
+    int32_t packed_channels;           /* that it was made for */
+    int32_t packed_form;               /* the kernel's own note */
+    void *packed; /* the weights in the form that a kernel reads */
+    void *memory;
+    size_t capacity, packed_capacity; /* bytes */
+};
+
+/* Makes the table for key, if it is not there already. ENOMEM. */
+int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key);
+void fdl_axis_fini(struct fdl_axis *axis);
+
+size_t fdl_plane_bytes(int32_t width);
+
+/* How a kernel wants its weights; bytes is NULL where it takes them as they
+ * are. What pack returns becomes packed_form. */
+struct fdl_packing {
+    size_t (*bytes)(const struct fdl_axis *axis, int32_t channels);
+    int32_t (*pack)(const struct fdl_axis *axis, int32_t channels,
+                    void *packed);
+};
+
+struct fdl_resample_kernels {
+    struct fdl_packing horizontal_packing, vertical_packing;
+
+    /* row: sample `origin` of an interleaved row of 1 or 3 channels. */
+    void (*horizontal)(const struct fdl_axis *axis, const uint8_t *row,
+                       int32_t channels, uint8_t *planes, size_t plane);
+
+    /* Output i from its rows; n: a multiple of FDL_PLANE_ALIGN. */
+    void (*vertical)(const struct fdl_axis *axis, int32_t i,
+                     const uint8_t *const *rows, uint8_t *out, size_t n);
+};
+
+/* Kernels of one level; the best lower one where a level has none. */
+const struct fdl_resample_kernels *fdl_resample_kernels(
+    enum fdl_cpu_level level);
+
+/* Packs the weights for a kernel, if they are not already. ENOMEM. */
+int32_t fdl_axis_pack(struct fdl_axis *axis, const struct fdl_packing *packing,
+                      int32_t channels);
+
+#endif

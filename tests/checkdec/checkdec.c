@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checkdec: proves that every fast kernel gives the bytes of plain C, and that
+ * a part of an image decoded alone has the pixels of the whole; with --bench,
+ * says what each of them costs.
+ */
+#include "checkdec.h"
+
+#include "make_jpeg.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char usage[] =
+    "checkdec [--seed N] [--rounds N]\n"
+    "checkdec --bench [--seed N] [--repeat N] [FILE...]\n"
+    "\n"
+    "Without --bench: compares the kernels of every level with plain C on\n"
+    "random inputs, and parts of JPEG files decoded alone with the same parts\n"
+    "of the whole image. Exit status 1 if anything differs.\n"
+    "\n"
+    "  --seed N     of the random inputs (default 1); a failure prints it\n"
+    "  --rounds N   inputs per check (default 400)\n"
+    "  --bench      time the kernels, and the decoder on the JPEG files "
+    "given:\n"
+    "               random_resized_crop to 224x224, f32 NCHW\n"
+    "  --repeat N   passes over the files; the fastest counts (default 3)\n"
+    "  --help       this text\n";
+
+int32_t pick(uint64_t *state, int32_t low, int32_t high)
+{
+    uint64_t span = (uint64_t)(high - low) + 1;
+    return low + (int32_t)(make_random(state) % span);
+}
+
+void *must_alloc(size_t bytes)
+{
+    void *p = malloc(bytes ? bytes : 1);
+    if (!p)
+        abort();
+    return p;
+}
+
+struct settings {
+    uint64_t seed;
+    int rounds, repeat;
+    bool bench;
+};
+
+static int check(const struct settings *s)
+{
+    bool good = true;
+    printf("seed %" PRIu64 "\n", s->seed);
+    enum fdl_cpu_level most = fdl_cpu_level();
+    for (int level = FDL_CPU_AVX2; level <= (int)most; level++) {
+        bool same =
+            check_kernels((enum fdl_cpu_level)level, s->seed, s->rounds);
+        printf("kernels of %-8s %s\n",
+               fdl_cpu_level_name((enum fdl_cpu_level)level),
+               same ? "equal to plain C" : "DIFFER");
+        good = good && same;
+    }
+    bool same = check_regions(s->seed, s->rounds);
+    printf("parts of images      %s\n", same ? "equal to the whole" : "DIFFER");
+    return good && same ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seed", required_argument, NULL, 's'},
+        {"rounds", required_argument, NULL, 'r'},
+        {"repeat", required_argument, NULL, 'p'},
+        {"bench", no_argument, NULL, 'b'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct settings s = {.seed = 1, .rounds = 400, .repeat = 3};
+    for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (o == 's')
+            s.seed = strtoull(optarg, NULL, 0);
+        else if (o == 'r')
+            s.rounds = atoi(optarg);
+        else if (o == 'p')
+            s.repeat = atoi(optarg);
+        else if (o == 'b')
+            s.bench = true;
+        else {
+            fputs(usage, o == 'h' ? stdout : stderr);
+            return o == 'h' ? 0 : 2;
+        }
+    }
+    if (!s.bench)
+        return check(&s);
+    bench_kernels();
+    if (optind == argc)
+        return 0;
+    return bench_files(argv + optind, argc - optind, s.seed, s.repeat) ? 0 : 1;
+}

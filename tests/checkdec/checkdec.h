@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of checkdec share. */
+#ifndef FDL_TESTS_CHECKDEC_H
+#define FDL_TESTS_CHECKDEC_H
+
+#include "base/cpu.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every kernel of `level` against plain C. Prints the first difference. */
+bool check_kernels(enum fdl_cpu_level level, uint64_t seed, int rounds);
+
+/* Parts of images decoded alone against the same parts of the whole. */
+bool check_regions(uint64_t seed, int rounds);
+
+/* Times each kernel of each level; no judgement. */
+void bench_kernels(void);
+
+/* Times the whole decoder, and a plain libjpeg loop beside it, on files. */
+bool bench_files(char **paths, int n, uint64_t seed, int repeat);
+
+/* [low, high]. */
+int32_t pick(uint64_t *state, int32_t low, int32_t high);
+void *must_alloc(size_t bytes);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The picture is waves and noise: smooth enough to compress, uneven enough that
+ * a pixel from the wrong place does not go unnoticed.
+ */
+#include "make_jpeg.h"
+
+#include "base/compiler.h"
+#include "decode/decoder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off: jpeglib.h wants stdio.h before it */
+#include <jpeglib.h>
+/* clang-format on */
+
+const struct make_sampling make_samplings[MAKE_SAMPLINGS] = {
+    {"4:4:4", 1, 1}, {"4:2:2", 2, 1}, {"4:2:0", 2, 2}, {"4:4:0", 1, 2},
+    {"4:1:1", 4, 1}, {"4:1:0", 4, 2}, {"2x4", 2, 4},   {"1x4", 1, 4},
+};
+
+/* SplitMix64. */
+uint64_t make_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void paint_row(uint8_t *row, int32_t width, int32_t components,
+                      int32_t y, uint64_t *state)
+{
+    for (int32_t x = 0; x < width; x++) {
+        for (int32_t c = 0; c < components; c++) {
+            double wave = sin(x / (4.0 + 3 * c)) + cos(y / (6.0 - c));
+            double noise = (double)(make_random(state) >> 58);
+            double value = 110 + 40 * wave + noise;
+            *row++ = (uint8_t)(int)FDL_MIN(FDL_MAX(value, 0.0), 255.0);
+        }
+    }
+}
+
+/* One component per scan. */
+static void set_separate_scans(struct jpeg_compress_struct *c,
+                               jpeg_scan_info scans[4])
+{
+    for (int i = 0; i < c->num_components; i++)
+        scans[i] = (jpeg_scan_info){
+            .comps_in_scan = 1, .component_index = {i}, .Se = DCTSIZE2 - 1};
+    c->scan_info = scans;
+    c->num_scans = c->num_components;
+}
+
+static void set_up(struct jpeg_compress_struct *c, const struct make_jpeg *m,
+                   jpeg_scan_info scans[4])
+{
+    c->image_width = (JDIMENSION)m->width;
+    c->image_height = (JDIMENSION)m->height;
+    c->input_components = m->components;
+    c->in_color_space = m->components == 1   ? JCS_GRAYSCALE
+                        : m->components == 3 ? JCS_RGB
+                                             : JCS_CMYK;
+    jpeg_set_defaults(c);
+    if (m->components == 4)
+        jpeg_set_colorspace(c, JCS_YCCK);
+    jpeg_set_quality(c, m->quality ? m->quality : 90, TRUE);
+    c->comp_info[0].h_samp_factor = m->h ? m->h : 1;
+    c->comp_info[0].v_samp_factor = m->v ? m->v : 1;
+    for (int i = 1; i < c->num_components; i++)
+        c->comp_info[i].h_samp_factor = c->comp_info[i].v_samp_factor = 1;
+    if (m->components == 4) { /* black at full size, as Adobe does */
+        c->comp_info[3].h_samp_factor = c->comp_info[0].h_samp_factor;
+        c->comp_info[3].v_samp_factor = c->comp_info[0].v_samp_factor;
+    }
+    c->restart_interval = (unsigned)m->restart;
+    c->optimize_coding = m->optimize;
+    c->arith_code = m->arithmetic;
+    if (m->progressive)
+        jpeg_simple_progression(c);
+    else if (m->separate)
+        set_separate_scans(c, scans);
+}
+
+uint8_t *make_jpeg(const struct make_jpeg *m, size_t *size)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr err;
+    jpeg_scan_info scans[4];
+    unsigned char *written = NULL;
+    unsigned long length = 0;
+    uint64_t state = m->seed;
+
+    c.err = jpeg_std_error(&err);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &written, &length);
+    set_up(&c, m, scans);
+    jpeg_start_compress(&c, TRUE);
+    uint8_t *row = malloc((size_t)m->width * (size_t)m->components);
+    if (!row)
+        abort();
+    for (int32_t y = 0; y < m->height; y++) {
+        JSAMPROW rows[1] = {row};
+        paint_row(row, m->width, m->components, y, &state);
+        jpeg_write_scanlines(&c, rows, 1);
+    }
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    free(row);
+
+    uint8_t *file = calloc(1, length + FDL_ENCODED_PADDING);
+    if (!file)
+        abort();
+    memcpy(file, written, length);
+    free(written);
+    *size = length;
+    return file;
+}

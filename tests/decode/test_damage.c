@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Damaged files: cut at every place, and with random bytes changed. Whatever
+ * they are, the answer is a picture or one clean error, and the decoder goes on
+ * to decode the next image as if nothing had happened. With sanitizers this is
+ * also the test that nothing is read or written outside, and nothing leaks.
+ */
+#include "base/status.h"
+#include "decode/decoder.h"
+#include "make_jpeg.h"
+#include "test.h"
+
+enum { SIDE = 60 };
+
+static struct fdl_decoder *create(void)
+{
+    struct fdl_decode_limits limits = {.max_pixels = 1u << 16, .max_scans = 30};
+    struct fdl_decoder *d;
+    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+    return d;
+}
+
+/* Crops `box` of whatever size the file says; any status. */
+static int32_t decode(struct fdl_decoder *d, const uint8_t *data, size_t size,
+                      size_t readable, struct fdl_box box, uint8_t *out)
+{
+    struct fdl_encoded bytes = {
+        .data = data, .size = size, .readable = readable};
+    struct fdl_image_info info;
+    fdl_clear_error();
+    int32_t status = fdl_decoder_open(d, &bytes, &info);
+    if (status)
+        return status;
+    box.width = FDL_MIN(box.width, info.width);
+    box.height = FDL_MIN(box.height, info.height);
+    box.x = FDL_MIN(box.x, info.width - box.width);
+    box.y = FDL_MIN(box.y, info.height - box.height);
+    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
+    fdl_geometry_init(&plan.geometry, info.width, info.height);
+    fdl_geometry_crop(&plan.geometry, box);
+    if (fdl_geometry_resize(&plan.geometry, SIDE, SIDE))
+        fail_msg("%s", fdl_last_error());
+    struct fdl_output_format f = {SIDE, SIDE, 3, FEEDLINE_U8, true};
+    struct fdl_render_cost cost;
+    return fdl_decoder_render(d, &plan, &f, out, &cost);
+}
+
+static const struct fdl_box all = {0, 0, 65535, 65535};
+
+static void check_clean(int32_t status)
+{
+    if (status == FEEDLINE_OK)
+        return;
+    assert_true(status == FEEDLINE_EDECODE || status == FEEDLINE_ERANGE ||
+                status == FEEDLINE_ENOMEM);
+    assert_non_null(strstr(fdl_last_error(), "offset"));
+    assert_null(strchr(fdl_last_error(), '\n'));
+}
+
+static struct make_jpeg kind(int i)
+{
+    return (struct make_jpeg){
+        .width = 90,
+        .height = 70,
+        .components = i == 4 ? 1 : 3,
+        .h = i == 4 ? 1 : 1 + i % 2,
+        .v = i == 4 ? 1 : 1 + i / 2 % 2,
+        .quality = 60,
+        .restart = i == 3 ? 5 : 0,
+        .progressive = i == 5,
+        .arithmetic = i == 6,
+        .separate = i == 7,
+        .seed = (uint64_t)i,
+    };
+}
+enum { KINDS = 8 };
+
+/* A file that is cut anywhere is an error, as in Pillow; with its needed rows
+ * above the cut it is a picture. */
+static void truncated_files_are_errors(void **state)
+{
+    (void)state;
+    static uint8_t out[SIDE * SIDE * 3];
+    struct fdl_decoder *d = create();
+    for (int i = 0; i < KINDS; i++) {
+        struct make_jpeg m = kind(i);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        for (size_t n = 0; n<size; n += n> 700 ? 7 : 1) {
+            for (int padded = 0; padded < 2; padded++) {
+                /* Exactly n bytes, or n and zeros, as readers leave them. */
+                size_t readable = n + (padded ? FDL_ENCODED_PADDING : 0);
+                uint8_t *copy = calloc(1, readable + 1);
+                assert_non_null(copy);
+                memcpy(copy, file, n);
+                int32_t status = decode(d, copy, n, readable, all, out);
+                if (status != FEEDLINE_EDECODE)
+                    fail_msg("kind %d cut at %zu of %zu, padded %d: status %d",
+                             i, n, size, padded, status);
+                check_clean(status);
+                free(copy);
+            }
+        }
+        assert_int_equal(decode(d, file, size, size, all, out), FEEDLINE_OK);
+        free(file);
+    }
+    fdl_decoder_destroy(d);
+}
+
+static void rows_above_the_cut_are_good(void **state)
+{
+    (void)state;
+    static uint8_t want[SIDE * SIDE * 3], got[SIDE * SIDE * 3];
+    struct make_jpeg m = kind(0);
+    size_t size;
+    uint8_t *file = make_jpeg(&m, &size);
+    struct fdl_decoder *d = create();
+    struct fdl_box top = {0, 0, 90, 8};
+    assert_int_equal(decode(d, file, size, size, top, want), FEEDLINE_OK);
+    assert_int_equal(decode(d, file, size / 2, size / 2, top, got),
+                     FEEDLINE_OK);
+    assert_memory_equal(want, got, sizeof(want));
+    assert_int_equal(decode(d, file, size / 2, size / 2, all, got),
+                     FEEDLINE_EDECODE);
+    free(file);
+    fdl_decoder_destroy(d);
+}
+
+/* An end marker in the middle is damage that libjpeg decodes around. */
+static void early_end_marker_is_accepted(void **state)
+{
+    (void)state;
+    static uint8_t out[SIDE * SIDE * 3];
+    struct make_jpeg m = kind(0);
+    size_t size;
+    uint8_t *file = make_jpeg(&m, &size);
+    size_t at = size * 3 / 4;
+    file[at] = 0xff;
+    file[at + 1] = 0xd9;
+    struct fdl_decoder *d = create();
+    assert_int_equal(decode(d, file, at + 2, at + 2, all, out), FEEDLINE_OK);
+    free(file);
+    fdl_decoder_destroy(d);
+}
+
+static void random_damage_is_survived(void **state)
+{
+    (void)state;
+    static uint8_t want[SIDE * SIDE * 3], out[SIDE * SIDE * 3];
+    uint64_t seed = test_seed();
+    struct fdl_decoder *d = create();
+    struct make_jpeg good_kind = kind(1);
+    size_t good_size;
+    uint8_t *good = make_jpeg(&good_kind, &good_size);
+    assert_int_equal(decode(d, good, good_size, good_size, all, want), 0);
+    for (int round = 0; round < 4000; round++) {
+        struct make_jpeg m = kind(round % KINDS);
+        m.width = 1 + (int32_t)(make_random(&seed) % 100);
+        m.height = 1 + (int32_t)(make_random(&seed) % 100);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        int changes = 1 + (int)(make_random(&seed) % 8);
+        size_t within = make_random(&seed) & 1 ? size : FDL_MIN(size, 700);
+        for (int i = 0; i < changes; i++)
+            file[make_random(&seed) % within] = (uint8_t)make_random(&seed);
+        struct fdl_box box = {(int32_t)(make_random(&seed) % 100),
+                              (int32_t)(make_random(&seed) % 100),
+                              1 + (int32_t)(make_random(&seed) % 100),
+                              1 + (int32_t)(make_random(&seed) % 100)};
+        size_t readable =
+            size + (make_random(&seed) & 1 ? FDL_ENCODED_PADDING : 0);
+        check_clean(decode(d, file, size, readable, box, out));
+        free(file);
+        if (round % 50 == 0) {
+            assert_int_equal(decode(d, good, good_size, good_size, all, out),
+                             FEEDLINE_OK);
+            assert_memory_equal(want, out, sizeof(want));
+        }
+    }
+    free(good);
+    fdl_decoder_destroy(d);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(truncated_files_are_errors),
+    cmocka_unit_test(rows_above_the_cut_are_good),
+    cmocka_unit_test(early_end_marker_is_accepted),
+    cmocka_unit_test(random_damage_is_survived),
+};
+
+TEST_MAIN("decode_damage", cases)

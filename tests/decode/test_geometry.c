@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Composition of crops, one resampling and flips, against a model that applies
+ * them one after the other to a grid of coordinates.
+ */
+#include "base/status.h"
+#include "decode/geometry.h"
+#include "test.h"
+
+static void check_box(struct fdl_box box, int32_t x, int32_t y, int32_t width,
+                      int32_t height)
+{
+    assert_int_equal(box.x, x);
+    assert_int_equal(box.y, y);
+    assert_int_equal(box.width, width);
+    assert_int_equal(box.height, height);
+}
+
+static void identity(void **state)
+{
+    (void)state;
+    struct fdl_geometry g;
+    fdl_geometry_init(&g, 7, 5);
+    check_box(g.box, 0, 0, 7, 5);
+    check_box(g.window, 0, 0, 7, 5);
+    assert_int_equal(fdl_geometry_width(&g), 7);
+    assert_int_equal(fdl_geometry_height(&g), 5);
+    assert_false(g.flip);
+}
+
+static void crop_before_resize_shrinks_the_box(void **state)
+{
+    (void)state;
+    struct fdl_geometry g;
+    fdl_geometry_init(&g, 100, 80);
+    fdl_geometry_crop(&g, (struct fdl_box){10, 20, 50, 40});
+    fdl_geometry_crop(&g, (struct fdl_box){1, 2, 30, 20});
+    assert_int_equal(fdl_geometry_resize(&g, 60, 10), FEEDLINE_OK);
+    check_box(g.box, 11, 22, 30, 20);
+    check_box(g.window, 0, 0, 60, 10);
+}
+
+static void crop_after_resize_shrinks_the_window(void **state)
+{
+    (void)state;
+    struct fdl_geometry g;
+    fdl_geometry_init(&g, 100, 80);
+    assert_int_equal(fdl_geometry_resize(&g, 50, 40), FEEDLINE_OK);
+    fdl_geometry_crop(&g, (struct fdl_box){5, 6, 30, 20});
+    fdl_geometry_crop(&g, (struct fdl_box){1, 1, 10, 10});
+    check_box(g.box, 0, 0, 100, 80);
+    check_box(g.window, 6, 7, 10, 10);
+    assert_int_equal(g.resize_width, 50);
+}
+
+static void second_resampling_is_refused(void **state)
+{
+    (void)state;
+    struct fdl_geometry g, before;
+    fdl_geometry_init(&g, 100, 80);
+    assert_int_equal(fdl_geometry_resize(&g, 50, 40), FEEDLINE_OK);
+    assert_int_equal(fdl_geometry_resize(&g, 50, 40), FEEDLINE_OK);
+    before = g;
+    assert_int_equal(fdl_geometry_resize(&g, 20, 20), FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "two resamplings"));
+    assert_memory_equal(&g, &before, sizeof(g));
+}
+
+static void flip_then_crop_takes_the_other_side(void **state)
+{
+    (void)state;
+    struct fdl_geometry g;
+    fdl_geometry_init(&g, 100, 80);
+    fdl_geometry_flip(&g);
+    fdl_geometry_crop(&g, (struct fdl_box){10, 0, 20, 80});
+    check_box(g.box, 70, 0, 20, 80);
+    assert_true(g.flip);
+    fdl_geometry_flip(&g);
+    assert_false(g.flip);
+}
+
+/* Where output pixel x comes from, in a width that is never resampled or is
+ * doubled: the model of one axis. */
+struct model {
+    int32_t from[512]; /* resampled coordinate of each pixel */
+    int32_t n;
+};
+
+static void model_crop(struct model *m, int32_t x, int32_t n)
+{
+    memmove(m->from, m->from + x, (size_t)n * sizeof(m->from[0]));
+    m->n = n;
+}
+
+static void model_flip(struct model *m)
+{
+    for (int32_t i = 0; i < m->n / 2; i++) {
+        int32_t t = m->from[i];
+        m->from[i] = m->from[m->n - 1 - i];
+        m->from[m->n - 1 - i] = t;
+    }
+}
+
+static int32_t below(uint64_t *seed, int32_t n)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (int32_t)((*seed >> 33) % (uint64_t)n);
+}
+
+static void random_compositions_match_the_model(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 2000; round++) {
+        int32_t width = 1 + below(&seed, 200);
+        struct model m = {.n = width};
+        for (int32_t i = 0; i < width; i++)
+            m.from[i] = i;
+        struct fdl_geometry g;
+        fdl_geometry_init(&g, width, 3);
+        bool resized = false;
+        for (int step = 0; step < 6; step++) {
+            int32_t n = 1 + below(&seed, m.n), x = below(&seed, m.n - n + 1);
+            switch (below(&seed, 3)) {
+            case 0:
+                fdl_geometry_crop(&g, (struct fdl_box){x, 0, n, 3});
+                model_crop(&m, x, n);
+                break;
+            case 1:
+                fdl_geometry_flip(&g);
+                model_flip(&m);
+                break;
+            default:
+                if (resized || g.flip || m.n == 0)
+                    break;
+                resized = true;
+                assert_int_equal(fdl_geometry_resize(&g, 2 * m.n, 3), 0);
+                m.n *= 2;
+                for (int32_t i = 0; i < m.n; i++)
+                    m.from[i] = 2 * g.box.x + i;
+            }
+        }
+        int32_t scale = resized ? 2 : 1;
+        assert_int_equal(fdl_geometry_width(&g), m.n);
+        for (int32_t i = 0; i < m.n; i++) {
+            int32_t at = g.flip ? m.n - 1 - i : i;
+            assert_int_equal(g.box.x * scale + g.window.x + at, m.from[i]);
+        }
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(identity),
+    cmocka_unit_test(crop_before_resize_shrinks_the_box),
+    cmocka_unit_test(crop_after_resize_shrinks_the_window),
+    cmocka_unit_test(second_resampling_is_refused),
+    cmocka_unit_test(flip_then_crop_takes_the_other_side),
+    cmocka_unit_test(random_compositions_match_the_model),
+};
+
+TEST_MAIN("decode_geometry", cases)

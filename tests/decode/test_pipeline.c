@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations and their composition: arguments, bounds, distributions, and that
+ * a plan is a function of (seed, epoch, sample, size) alone. */
+#include "base/status.h"
+#include "decode/pipeline.h"
+#include "make_jpeg.h"
+#include "test.h"
+
+#include <math.h>
+
+static struct fdl_pipeline *make(const char *recipe)
+{
+    struct fdl_pipeline *p;
+    assert_int_equal(fdl_pipeline_create(recipe, &p), FEEDLINE_OK);
+    return p;
+}
+
+static void add(struct fdl_pipeline *p, const char *op, const char *args)
+{
+    if (fdl_pipeline_add(p, op, args) != FEEDLINE_OK)
+        fail_msg("%s %s: %s", op, args ? args : "", fdl_last_error());
+}
+
+static struct fdl_plan plan(const struct fdl_pipeline *p, uint64_t sample,
+                            int32_t width, int32_t height)
+{
+    struct fdl_plan out;
+    if (fdl_pipeline_plan(p, 1, 0, sample, width, height, &out) != FEEDLINE_OK)
+        fail_msg("%s", fdl_last_error());
+    return out;
+}
+
+static void check_inside(const struct fdl_geometry *g, int32_t width,
+                         int32_t height)
+{
+    assert_in_range(g->box.width, 1, width);
+    assert_in_range(g->box.height, 1, height);
+    assert_in_range(g->box.x, 0, width - g->box.width);
+    assert_in_range(g->box.y, 0, height - g->box.height);
+    assert_in_range(g->window.width, 1, g->resize_width);
+    assert_in_range(g->window.height, 1, g->resize_height);
+    assert_in_range(g->window.x, 0, g->resize_width - g->window.width);
+    assert_in_range(g->window.y, 0, g->resize_height - g->window.height);
+}
+
+static void every_operation_is_described(void **state)
+{
+    (void)state;
+    uint32_t n = 0;
+    for (const struct fdl_op *op; (op = fdl_op_at(n)) != NULL; n++) {
+        const struct fdl_op *found;
+        assert_int_equal(fdl_op_find(op->name, &found), FEEDLINE_OK);
+        assert_ptr_equal(op, found);
+        assert_true(strlen(op->help) > 0);
+        for (uint32_t i = 0; i < op->n_options; i++) {
+            assert_non_null(op->options[i].name);
+            assert_true(strlen(op->options[i].help) > 0);
+        }
+    }
+    assert_int_equal(n, 5);
+}
+
+static void unknown_names_get_a_proposal(void **state)
+{
+    (void)state;
+    const struct fdl_op *op = NULL;
+    assert_int_equal(fdl_op_find("resise", &op), FEEDLINE_ENOENT);
+    assert_non_null(strstr(fdl_last_error(), "'resize'"));
+    assert_null(op);
+    assert_int_equal(fdl_op_find("qqqqqqqqqqqq", &op), FEEDLINE_ENOENT);
+    struct fdl_pipeline *p = (void *)1;
+    assert_int_equal(fdl_pipeline_create("trian", &p), FEEDLINE_ENOENT);
+    assert_null(p);
+}
+
+static void bad_arguments_are_refused_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *args;
+    } bad[] = {
+        {"resize", NULL},
+        {"resize", "width=3"},
+        {"resize", "size=3 width=3 height=3"},
+        {"resize", "size=-1"},
+        {"center_crop", "width=0"},
+        {"center_crop", "size=3"},
+        {"random_resized_crop", "scale=0.5"},
+        {"random_resized_crop", "scale=0.5:0.1"},
+        {"random_resized_crop", "scale=0:1"},
+        {"random_resized_crop", "ratio=2:1"},
+        {"horizontal_flip", "p=1.5"},
+        {"horizontal_flip", "p=maybe"},
+        {"normalize", "mean=1,2"},
+        {"normalize", "std=0"},
+    };
+    struct fdl_pipeline *p = make("none");
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        if (fdl_pipeline_add(p, bad[i].op, bad[i].args) >= 0)
+            fail_msg("%s %s was accepted", bad[i].op,
+                     bad[i].args ? bad[i].args : "");
+        assert_true(strlen(fdl_last_error()) > 0);
+    }
+    struct fdl_plan out = plan(p, 0, 9, 9); /* and nothing was added */
+    assert_int_equal(out.geometry.window.width, 9);
+    fdl_pipeline_destroy(p);
+}
+
+static void impossible_orders_are_refused(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("none");
+    add(p, "resize", "size=64");
+    assert_int_equal(fdl_pipeline_add(p, "random_resized_crop", NULL),
+                     FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "two resamplings"));
+    fdl_pipeline_destroy(p);
+
+    p = make("none");
+    add(p, "normalize", NULL);
+    assert_int_equal(fdl_pipeline_add(p, "resize", "size=3"), FEEDLINE_EINVAL);
+    fdl_pipeline_destroy(p);
+
+    p = make("none");
+    for (int i = 0; i < FDL_PIPELINE_OPS; i++)
+        add(p, "horizontal_flip", NULL);
+    assert_int_equal(fdl_pipeline_add(p, "horizontal_flip", NULL),
+                     FEEDLINE_ERANGE);
+    fdl_pipeline_destroy(p);
+}
+
+static void random_resized_crop_stays_inside(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    struct fdl_pipeline *p = make("train");
+    for (uint64_t i = 0; i < 20000; i++) {
+        int32_t width = 1 + (int32_t)(make_random(&seed) % 900);
+        int32_t height = 1 + (int32_t)(make_random(&seed) % 900);
+        if (i % 7 == 0)
+            width = 1;
+        if (i % 7 == 1)
+            height = 1;
+        struct fdl_plan out = plan(p, i, width, height);
+        check_inside(&out.geometry, width, height);
+        assert_int_equal(out.geometry.resize_width, 224);
+        assert_int_equal(out.geometry.window.height, 224);
+        assert_true(out.normalize);
+    }
+    fdl_pipeline_destroy(p);
+}
+
+/* Area is uniform in the scale's range where the box always fits. */
+static void random_resized_crop_is_distributed(void **state)
+{
+    (void)state;
+    enum { N = 40000 };
+    struct fdl_pipeline *p = make("none");
+    add(p, "random_resized_crop", "scale=0.1:0.5 ratio=0.8:1.25");
+    double area = 0, shape = 0, x = 0, least = 1, most = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        struct fdl_geometry g = plan(p, i, 1000, 1000).geometry;
+        double share = (double)g.box.width * g.box.height / 1e6;
+        area += share;
+        least = fmin(least, share);
+        most = fmax(most, share);
+        shape += log((double)g.box.width / g.box.height);
+        x += g.box.x / (1000.0 - g.box.width);
+    }
+    assert_true(fabs(area / N - 0.3) < 0.003);
+    assert_true(least > 0.099 && least < 0.103);
+    assert_true(most > 0.497 && most < 0.502);
+    assert_true(fabs(shape / N) < 0.003);
+    assert_true(fabs(x / N - 0.5) < 0.01);
+    fdl_pipeline_destroy(p);
+}
+
+static void random_resized_crop_falls_back_to_the_middle(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("none");
+    add(p, "random_resized_crop", "scale=1:1 ratio=0.5:2");
+    struct fdl_geometry g = plan(p, 3, 1000, 100).geometry;
+    assert_int_equal(g.box.width, 200);
+    assert_int_equal(g.box.x, 400);
+    assert_int_equal(g.box.height, 100);
+    g = plan(p, 3, 100, 1001).geometry;
+    assert_int_equal(g.box.height, 200);
+    assert_int_equal(g.box.y, 400);
+    fdl_pipeline_destroy(p);
+}
+
+static void flip_has_its_probability(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args;
+        double p;
+    } rows[] = {{"p=0", 0}, {NULL, 0.5}, {"p=0.2", 0.2}, {"p=1", 1}};
+    for (size_t r = 0; r < FDL_COUNT_OF(rows); r++) {
+        struct fdl_pipeline *p = make("none");
+        add(p, "horizontal_flip", rows[r].args);
+        int flips = 0;
+        for (uint64_t i = 0; i < 20000; i++)
+            flips += plan(p, i, 4, 4).geometry.flip;
+        assert_true(fabs(flips / 20000.0 - rows[r].p) < 0.015);
+        fdl_pipeline_destroy(p);
+    }
+}
+
+/* torchvision's numbers. */
+static void resize_rounds_as_torchvision(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t width, height, new_width, new_height;
+    } rows[] = {
+        {500, 375, 341, 256}, {375, 500, 256, 341}, {256, 256, 256, 256},
+        {1, 3, 256, 768},     {333, 500, 256, 384}, {640, 427, 383, 256},
+        {256, 999, 256, 999},
+    };
+    struct fdl_pipeline *p = make("none");
+    add(p, "resize", "size=256");
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        struct fdl_geometry g =
+            plan(p, 0, rows[i].width, rows[i].height).geometry;
+        assert_int_equal(g.resize_width, rows[i].new_width);
+        assert_int_equal(g.resize_height, rows[i].new_height);
+        int32_t w, h;
+        assert_int_equal(
+            fdl_pipeline_output_size(p, rows[i].width, rows[i].height, &w, &h),
+            FEEDLINE_OK);
+        assert_int_equal(w, g.window.width);
+        assert_int_equal(h, g.window.height);
+    }
+    struct fdl_plan out;
+    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 1, 60000, &out),
+                     FEEDLINE_EINVAL);
+    fdl_pipeline_destroy(p);
+}
+
+/* Halves go to the even number. */
+static void center_crop_rounds_as_torchvision(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("none");
+    add(p, "center_crop", "width=10 height=10");
+    struct fdl_geometry g = plan(p, 0, 11, 13).geometry;
+    assert_int_equal(g.box.x, 0); /* 0.5 */
+    assert_int_equal(g.box.y, 2); /* 1.5 */
+    struct fdl_plan out;
+    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 9, 30, &out),
+                     FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "9x30"));
+    fdl_pipeline_destroy(p);
+}
+
+static void normalize_twice_is_folded(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("none");
+    assert_false(fdl_pipeline_normalizes(p));
+    add(p, "normalize", "mean=0.5 std=0.5");
+    add(p, "normalize", "mean=1,2,3 std=2");
+    assert_true(fdl_pipeline_normalizes(p));
+    struct fdl_plan out = plan(p, 0, 4, 4);
+    for (int c = 0; c < 3; c++) {
+        double x = 0.3, want = ((x - 0.5) / 0.5 - (c + 1)) / 2;
+        double got = (x - (double)out.mean[c]) / (double)out.std[c];
+        assert_true(fabs(got - want) < 1e-6);
+    }
+    fdl_pipeline_destroy(p);
+}
+
+static void output_size_is_known_or_refused(void **state)
+{
+    (void)state;
+    int32_t w = -7, h = -7;
+    struct fdl_pipeline *p = make("none");
+    assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &w, &h),
+                     FEEDLINE_EINVAL);
+    assert_int_equal(w, -7);
+    assert_int_equal(fdl_pipeline_output_size(p, 28, 20, &w, &h), FEEDLINE_OK);
+    assert_int_equal(w, 28);
+    assert_int_equal(h, 20);
+    add(p, "resize", "size=64");
+    assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &w, &h),
+                     FEEDLINE_EINVAL);
+    add(p, "center_crop", "width=60 height=50");
+    assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &w, &h), FEEDLINE_OK);
+    assert_int_equal(w, 60);
+    assert_int_equal(h, 50);
+    fdl_pipeline_destroy(p);
+}
+
+static bool same_plan(const struct fdl_plan *a, const struct fdl_plan *b)
+{
+    const struct fdl_geometry *g = &a->geometry, *h = &b->geometry;
+    return memcmp(&g->box, &h->box, sizeof(g->box)) == 0 &&
+           memcmp(&g->window, &h->window, sizeof(g->window)) == 0 &&
+           g->flip == h->flip && g->resize_width == h->resize_width;
+}
+
+static void plans_depend_on_the_key_alone(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("train"), *copy;
+    assert_int_equal(fdl_pipeline_copy(p, &copy), FEEDLINE_OK);
+    int same = 0;
+    for (uint64_t i = 0; i < 500; i++) {
+        struct fdl_plan a, b, c;
+        fdl_pipeline_plan(p, 7, 3, i, 500, 375, &a);
+        fdl_pipeline_plan(copy, 7, 3, 499 - i, 500, 375, &b);
+        fdl_pipeline_plan(copy, 7, 3, i, 500, 375, &b);
+        assert_true(same_plan(&a, &b));
+        fdl_pipeline_plan(p, 7, 4, i, 500, 375, &b);
+        fdl_pipeline_plan(p, 8, 3, i, 500, 375, &c);
+        same += same_plan(&a, &b) + same_plan(&a, &c);
+    }
+    assert_in_range(same, 0, 1);
+    fdl_pipeline_destroy(copy);
+    fdl_pipeline_destroy(p);
+}
+
+static void json_lists_operations(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("eval");
+    char text[2048];
+    uint64_t needed;
+    struct fdl_json j;
+    fdl_json_init(&j, text, sizeof(text));
+    fdl_pipeline_json(p, NULL, &j);
+    assert_int_equal(fdl_json_finish(&j, &needed), FEEDLINE_OK);
+    assert_non_null(strstr(text, "\"resize\""));
+    assert_non_null(strstr(text, "256"));
+    assert_non_null(strstr(text, "\"center_crop\""));
+    assert_true(strstr(text, "resize") < strstr(text, "center_crop"));
+    assert_true(strstr(text, "center_crop") < strstr(text, "normalize"));
+    fdl_pipeline_destroy(p);
+}
+
+static void empty_images_are_refused(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("train");
+    struct fdl_plan out;
+    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 0, 5, &out),
+                     FEEDLINE_EINVAL);
+    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 5, -1, &out),
+                     FEEDLINE_EINVAL);
+    fdl_pipeline_destroy(p);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(every_operation_is_described),
+    cmocka_unit_test(unknown_names_get_a_proposal),
+    cmocka_unit_test(bad_arguments_are_refused_at_once),
+    cmocka_unit_test(impossible_orders_are_refused),
+    cmocka_unit_test(random_resized_crop_stays_inside),
+    cmocka_unit_test(random_resized_crop_is_distributed),
+    cmocka_unit_test(random_resized_crop_falls_back_to_the_middle),
+    cmocka_unit_test(flip_has_its_probability),
+    cmocka_unit_test(resize_rounds_as_torchvision),
+    cmocka_unit_test(center_crop_rounds_as_torchvision),
+    cmocka_unit_test(normalize_twice_is_folded),
+    cmocka_unit_test(output_size_is_known_or_refused),
+    cmocka_unit_test(plans_depend_on_the_key_alone),
+    cmocka_unit_test(json_lists_operations),
+    cmocka_unit_test(empty_images_are_refused),
+};
+
+TEST_MAIN("decode_pipeline", cases)

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: the loader and its batches. */
+#include "loader/api.h"
+#include "loader/engine.h"
+#include "loader/state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t enter(const feedline_loader *l)
+{
+    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+}
+
+/* ---- Life --------------------------------------------------------------- */
+
+static int32_t create(const feedline_config *cfg, feedline_dataset *ds,
+                      const feedline_pipeline *p, feedline_loader **out)
+{
+    const struct fdl_backend_ops *ops;
+    void *backend;
+    const char *device = fdl_option_text(&cfg->options, FDL_OPT_DEVICE);
+    int32_t status = fdl_backend_find(device, &ops);
+    if (status >= 0)
+        status = ops->create(NULL, &backend);
+    if (status < 0)
+        return status;
+    return fdl_loader_create(&cfg->options, ds, p->pipeline, ops, backend, out);
+}
+
+int32_t feedline_loader_create(const feedline_config *cfg, feedline_dataset *ds,
+                               const feedline_pipeline *p,
+                               feedline_loader **out)
+{
+    feedline_config *defaults = NULL;
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
+    if (status >= 0)
+        status =
+            fdl_api_enter_handle(p, p ? p->fork_generation : 0, "pipeline");
+    if (status >= 0 && cfg)
+        status = fdl_api_enter_handle(cfg, cfg->fork_generation, "config");
+    if (status >= 0 && !cfg)
+        status = feedline_config_create(&defaults);
+    if (status >= 0)
+        status = create(cfg ? cfg : defaults, ds, p, out);
+    feedline_config_destroy(defaults);
+    return status;
+}
+
+int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    if (fdl_consumer_stands_at(l, epoch))
+        return FEEDLINE_OK;
+    return fdl_loader_begin(l, epoch, 0);
+}
+
+int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
+                             feedline_batch **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = enter(l);
+    if (status < 0)
+        return status;
+    if (!l->running && !l->stopped && l->consumer.failed == FEEDLINE_OK)
+        status = fdl_loader_begin(l, 0, 0);
+    return status < 0 ? status : fdl_consumer_next(l, timeout_ns, out);
+}
+
+int32_t feedline_loader_interrupt(feedline_loader *l)
+{
+    /* No error line: this may be a signal handler. */
+    if (!l)
+        return FEEDLINE_EINVAL;
+    if (l->fork_generation != fdl_fork_generation())
+        return FEEDLINE_EFORK;
+    atomic_store_explicit(&l->interrupted, true, memory_order_release);
+    fdl_event_notify(&l->ring->ready, UINT32_MAX);
+    return FEEDLINE_OK;
+}
+
+int32_t feedline_loader_stop(feedline_loader *l)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_loader_stop(l);
+    l->stopped = true;
+    return FEEDLINE_OK;
+}
+
+void feedline_loader_destroy(feedline_loader *l)
+{
+    if (l && l->fork_generation == fdl_fork_generation())
+        fdl_loader_destroy(l);
+}
+
+/* ---- Options ------------------------------------------------------------ */
+
+int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
+                                int64_t value)
+{
+    uint32_t row;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(key, "key");
+    if (status >= 0)
+        status = fdl_options_find(&l->options, key, &row);
+    return status < 0 ? status : fdl_loader_set_knob(l, row, value);
+}
+
+int32_t feedline_loader_get_int(const feedline_loader *l, const char *key,
+                                int64_t *out)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(key, "key");
+    if (status >= 0)
+        status = fdl_api_enter(out, "out");
+    return status < 0 ? status : fdl_loader_value(l, key, out);
+}
+
+int32_t feedline_loader_config_json(const feedline_loader *l, char *buf,
+                                    uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_json j;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    status = fdl_loader_config_json(l, &j);
+    return status < 0 ? status : fdl_json_finish(&j, needed);
+}
+
+int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
+                                       struct feedline_epoch_info *out)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    struct feedline_epoch_info info = {
+        .samples = l->sampler.samples,
+        .batches = l->sampler.batches,
+        .batch_bytes = l->ring->layout.bytes,
+    };
+    fdl_batch_shape(&l->ring->layout, l->config.batch_size, info.shape);
+    return fdl_copy_out(out, &info, sizeof(info));
+}
+
+/* ---- Position ----------------------------------------------------------- */
+
+int32_t feedline_loader_get_position(const feedline_loader *l, uint64_t *epoch,
+                                     uint64_t *position)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(epoch, "epoch");
+    if (status >= 0)
+        status = fdl_api_enter(position, "position");
+    if (status >= 0)
+        fdl_consumer_position(l, epoch, position);
+    return status;
+}
+
+int32_t feedline_loader_set_position(feedline_loader *l, uint64_t epoch,
+                                     uint64_t position)
+{
+    int32_t status = enter(l);
+    return status < 0 ? status : fdl_loader_begin(l, epoch, position);
+}
+
+static void state_of(const feedline_loader *l, struct fdl_state *out)
+{
+    *out = (struct fdl_state){
+        .fingerprint = l->dataset->fingerprint,
+        .count = l->dataset->count,
+        .seed = l->config.seed,
+        .shuffle = l->sampler.shuffle,
+    };
+    fdl_consumer_position(l, &out->epoch, &out->position);
+}
+
+int32_t feedline_loader_save(const feedline_loader *l, char *buf,
+                             uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_state state;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    state_of(l, &state);
+    return fdl_state_write(&state, buf, capacity, needed);
+}
+
+int32_t feedline_loader_restore(feedline_loader *l, const char *state)
+{
+    struct fdl_state saved, here;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(state, "state");
+    if (status >= 0)
+        status = fdl_state_read(state, &saved);
+    if (status < 0)
+        return status;
+    state_of(l, &here);
+    status = fdl_state_check(&saved, &here);
+    if (status < 0)
+        return status;
+    return fdl_loader_begin(l, saved.epoch, saved.position);
+}
+
+/* ---- Draws -------------------------------------------------------------- */
+
+int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
+                                 uint64_t sample_index, int32_t width,
+                                 int32_t height, struct feedline_draw *out)
+{
+    struct fdl_plan plan;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    if (width < 1 || height < 1)
+        return fdl_fail(FEEDLINE_EINVAL, "image size %dx%d", width, height);
+    status = fdl_pipeline_plan(l->pipeline, l->config.seed, epoch, sample_index,
+                               width, height, &plan);
+    if (status < 0)
+        return status;
+    const struct fdl_geometry *g = &plan.geometry;
+    struct feedline_draw draw = {
+        .flip = g->flip,
+        .x = g->box.x,
+        .y = g->box.y,
+        .width = g->box.width,
+        .height = g->box.height,
+        .resize_width = g->resize_width,
+        .resize_height = g->resize_height,
+        .window_x = g->window.x,
+        .window_y = g->window.y,
+        .window_width = g->window.width,
+        .window_height = g->window.height,
+    };
+    return fdl_copy_out(out, &draw, sizeof(draw));
+}
+
+/* ---- Batch -------------------------------------------------------------- */
+
+static void set_images(const feedline_batch *b, struct feedline_tensor *t)
+{
+    const struct fdl_layout *layout = &b->ring->layout;
+    *t = (struct feedline_tensor){
+        .data = b->slab.device,
+        .device = b->ring->backend_ops->device,
+        .dtype = layout->format.dtype,
+        .ndim = 4,
+    };
+    fdl_batch_shape(layout, b->range.count, t->shape);
+    int64_t stride = 1;
+    for (int32_t i = 3; i >= 0; i--) {
+        t->stride[i] = stride;
+        stride *= t->shape[i];
+    }
+}
+
+static void set_labels(const feedline_batch *b, struct feedline_tensor *t)
+{
+    *t = (struct feedline_tensor){
+        .data = (uint8_t *)b->slab.device + b->ring->layout.labels_at,
+        .device = b->ring->backend_ops->device,
+        .dtype = FEEDLINE_I64,
+        .ndim = 1,
+        .shape = {b->range.count},
+        .stride = {1},
+    };
+}
+
+int32_t feedline_batch_get_info(const feedline_batch *b,
+                                struct feedline_batch_info *out)
+{
+    int32_t status =
+        fdl_api_enter_handle(b, b ? b->ring->fork_generation : 0, "batch");
+    if (status < 0)
+        return status;
+    struct feedline_batch_info info = {
+        .count = b->range.count,
+        .epoch = b->range.epoch,
+        .sequence = b->range.sequence,
+        .sample_index = fdl_slot_index(b),
+        .sample_status = fdl_slot_status(b),
+        .wait_ns = b->wait_ns,
+    };
+    set_images(b, &info.images);
+    set_labels(b, &info.labels);
+    return fdl_copy_out(out, &info, sizeof(info));
+}
+
+void feedline_batch_release(feedline_batch *b)
+{
+    if (b && b->ring->fork_generation == fdl_fork_generation())
+        fdl_ring_release(b);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: failures, statistics, machine, log. */
+#include "base/log.h"
+#include "loader/api.h"
+#include "loader/engine.h"
+#include "profiler/machine.h"
+
+static int32_t enter(const feedline_loader *l)
+{
+    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+}
+
+/* Statistics lock what they read; the loader is const to the caller. */
+static feedline_loader *writable(const feedline_loader *l)
+{
+    return (feedline_loader *)(uintptr_t)l;
+}
+
+/* ---- Failures ----------------------------------------------------------- */
+
+int32_t feedline_loader_failure_count(const feedline_loader *l)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    return (int32_t)fdl_failures_count(&writable(l)->failures);
+}
+
+int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
+                                    struct feedline_failure *out)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    return fdl_failures_get(&writable(l)->failures, index, out);
+}
+
+/* ---- Statistics --------------------------------------------------------- */
+
+int32_t feedline_loader_get_stats(const feedline_loader *l,
+                                  struct feedline_stats *out)
+{
+    struct feedline_stats stats;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_stats_get(writable(l), &stats);
+    return fdl_copy_out(out, &stats, sizeof(stats));
+}
+
+int32_t feedline_loader_reset_stats(feedline_loader *l)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        fdl_stats_reset(l);
+    return status;
+}
+
+int32_t feedline_loader_get_wait_stats(const feedline_loader *l,
+                                       struct feedline_wait_stats *out)
+{
+    struct feedline_wait_stats waits;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_stats_waits(writable(l), &waits);
+    return fdl_copy_out(out, &waits, sizeof(waits));
+}
+
+const char *feedline_stage_name(uint32_t stage)
+{
+    return fdl_stage_name(stage);
+}
+
+int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
+                                        uint32_t stage,
+                                        struct feedline_stage_stats *out)
+{
+    struct feedline_stage_stats stats;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    if (stage >= FEEDLINE_STAGE_COUNT)
+        return fdl_fail(FEEDLINE_ERANGE, "stage %u: there are %d", stage,
+                        FEEDLINE_STAGE_COUNT);
+    fdl_stats_stage(writable(l), stage, &stats);
+    return fdl_copy_out(out, &stats, sizeof(stats));
+}
+
+int32_t feedline_loader_get_verdict(feedline_loader *l,
+                                    struct feedline_verdict *out)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_check_out(out);
+    if (status < 0)
+        return status;
+    struct fdl_verdict found;
+    fdl_stats_verdict(l, &found);
+    struct fdl_consumer *c = &l->consumer;
+    pthread_mutex_lock(&c->lock);
+    c->verdict = found;
+    struct feedline_verdict verdict = {
+        .confidence_ppm = found.confidence_ppm,
+        .predicted_gain = found.predicted_gain,
+        .code = found.code,
+        .level = found.level,
+        .sentence = c->verdict.sentence,
+        .action = c->verdict.action,
+    };
+    pthread_mutex_unlock(&c->lock);
+    return fdl_copy_out(out, &verdict, sizeof(verdict));
+}
+
+int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
+                                   uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_json j;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    fdl_stats_json(l, &j);
+    return fdl_json_finish(&j, needed);
+}
+
+/* ---- Machine and log ---------------------------------------------------- */
+
+int32_t feedline_machine_get_info(struct feedline_machine_info *out)
+{
+    fdl_clear_error();
+    const struct fdl_machine *m = fdl_machine_get();
+    struct feedline_machine_info info = {
+        .cpus_online = m->cpus_online,
+        .cpus_allowed = m->cpus_allowed,
+        .cpus_usable = m->cpus_usable,
+        .cpu_quota = m->cpu_quota,
+        .memory_limit_bytes = m->memory_limit_bytes,
+    };
+    return fdl_copy_out(out, &info, sizeof(info));
+}
+
+int32_t feedline_machine_json(char *buf, uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_json j;
+    int32_t status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    fdl_machine_json(fdl_machine_get(), NULL, &j);
+    return fdl_json_finish(&j, needed);
+}
+
+int32_t feedline_log_set_level(int32_t level)
+{
+    fdl_clear_error();
+    return fdl_log_set_level(level);
+}
+
+int32_t feedline_log_read(char *buf, uint64_t capacity, uint64_t *needed)
+{
+    int32_t status = fdl_api_enter(needed, "needed");
+    return status < 0 ? status : fdl_log_read(buf, capacity, needed);
+}

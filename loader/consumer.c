@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The consumer's side: next(), its waits, and where the stream stands.
+ *
+ * Time between two returns of next() is split without a gap:
+ *
+ *   returned ---- user ----> called -- api --> waiting -- wait --> ready -- api
+ *
+ * so wall = user + wait + api holds to the nanosecond.
+ */
+#include "loader/engine.h"
+
+#include <string.h>
+
+static bool is_ready(const feedline_batch *b)
+{
+    /* acquire: pairs with make_ready; the pixels are there. */
+    return atomic_load_explicit(&b->state, memory_order_acquire) ==
+           FDL_SLOT_READY;
+}
+
+/* ---- Waiting ------------------------------------------------------------ */
+
+/* What next() waits for, and what it learned. */
+struct wait {
+    int64_t deadline;   /* INT64_MAX: none */
+    int64_t begin, end; /* equal: there was nothing to wait for */
+    struct fdl_ticket_range range;
+    feedline_batch *batch;
+    bool ready; /* batch may be delivered */
+};
+
+/* OK: wt->batch is ready. ESTATE: it can never be. */
+static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
+{
+    bool all_held = false;
+    *done = true;
+    if (atomic_exchange_explicit(&l->interrupted, false, memory_order_relaxed))
+        return FEEDLINE_INTERRUPTED;
+    if (!fdl_ring_awaited(l->ring, &wt->range, &wt->batch, &all_held))
+        return FEEDLINE_END;
+    if (all_held)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "all %u batches that depth allows are held: release "
+                        "one before asking for the next",
+                        l->ring->n_slots);
+    *done = wt->ready = wt->batch && is_ready(wt->batch);
+    return FEEDLINE_OK;
+}
+
+static int32_t wait_ready(feedline_loader *l, struct wait *wt)
+{
+    struct fdl_event *ready = &l->ring->ready;
+    bool done;
+    int32_t status = look(l, wt, &done);
+    wt->begin = wt->end = fdl_now_ns();
+    while (!done) {
+        uint32_t key = fdl_event_prepare(ready);
+        status = look(l, wt, &done);
+        if (done || wt->end >= wt->deadline) {
+            fdl_event_cancel(ready);
+        } else {
+            int64_t left =
+                wt->deadline == INT64_MAX ? -1 : wt->deadline - wt->end;
+            fdl_event_wait(ready, key, left);
+        }
+        wt->end = fdl_now_ns();
+        if (!done && wt->end >= wt->deadline)
+            return FEEDLINE_TIMEOUT;
+    }
+    return status;
+}
+
+/* ---- Accounting --------------------------------------------------------- */
+
+static void attribute_locked(feedline_loader *l, const struct wait *wt)
+{
+    struct fdl_consumer *c = &l->consumer;
+    const feedline_batch *b = wt->batch;
+    struct fdl_ticket_times times = {
+        .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
+        .slots_held = b && b->slots_held,
+    };
+    if (b) {
+        times.issued = b->issued_ns;
+        times.n_samples = b->range.count;
+        times.samples = b->times;
+        if (wt->ready) {
+            times.transfer_start = b->transfer.start_ns;
+            times.transfer_done = b->transfer.done_ns;
+        }
+    }
+    fdl_ledger_add(&c->ledger, c->scratch, &times, wt->begin, wt->end);
+}
+
+/* The books of one call that began at `called` and ends now. */
+static void account(feedline_loader *l, const struct wait *wt, int64_t called)
+{
+    struct fdl_consumer *c = &l->consumer;
+    int64_t wait = wt->end - wt->begin;
+    pthread_mutex_lock(&c->lock);
+    if (wait > 0)
+        attribute_locked(l, wt);
+    int64_t now = fdl_now_ns();
+    int64_t user = called - c->returned_ns;
+    c->user_ns += user;
+    c->api_ns += now - called - wait;
+    c->ledger_ns += (uint64_t)(now - wt->end);
+    c->clock_reads += 4;
+    fdl_counter_add(&c->consume.busy_ns, (uint64_t)user);
+    fdl_counter_add(&c->consume.starved_ns, (uint64_t)wait);
+    c->returned_ns = now;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void count_delivery(feedline_loader *l, const feedline_batch *b)
+{
+    struct fdl_consumer *c = &l->consumer;
+    uint64_t bytes = b->range.count * l->ring->layout.sample_bytes;
+    const struct fdl_transfer *t = &b->transfer;
+    pthread_mutex_lock(&c->lock);
+    if (c->first_batch_ns == 0)
+        c->first_batch_ns = fdl_now_ns() - c->started_ns;
+    c->batches++;
+    c->samples += b->range.count;
+    fdl_stage_item(&c->transfer, t->done_ns - t->start_ns, bytes);
+    fdl_counter_add(&c->consume.items, 1);
+    fdl_counter_add(&c->consume.bytes, bytes);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- next --------------------------------------------------------------- */
+
+/* The error of the batch ends the run. */
+static int32_t fail_with(feedline_loader *l, feedline_batch *b)
+{
+    char reason[FDL_SLOT_REASON_BYTES];
+    int32_t status = l->consumer.failed = b->error;
+    memcpy(reason, b->reason, sizeof(reason));
+    fdl_loader_stop(l);
+    return fdl_fail(status, "%s", reason);
+}
+
+static void hand_over(feedline_loader *l, struct wait *wt, feedline_batch **out)
+{
+    struct fdl_consumer *c = &l->consumer;
+    feedline_batch *b = wt->batch;
+    b->wait_ns = wt->end - wt->begin;
+    fdl_ring_deliver(l->ring, b);
+    count_delivery(l, b);
+    c->epoch = b->range.epoch;
+    c->position = b->range.position + b->range.count;
+    c->at_end = b->range.last;
+    *out = b;
+}
+
+/* END where it is due. */
+static bool take_end(feedline_loader *l)
+{
+    struct fdl_consumer *c = &l->consumer;
+    if (!c->at_end)
+        return c->finished;
+    c->at_end = false;
+    c->epoch++;
+    c->position = 0;
+    c->finished = c->epoch >= l->stream.end_epoch;
+    return true;
+}
+
+int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
+                          feedline_batch **out)
+{
+    int64_t called = fdl_now_ns();
+    struct wait wt = {
+        .deadline = timeout_ns < 0 || called > INT64_MAX - timeout_ns
+                        ? INT64_MAX
+                        : called + timeout_ns,
+        .begin = called,
+        .end = called,
+    };
+    int32_t status;
+    if (l->consumer.failed)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "the run ended with an error; start begins anew");
+    if (!l->running)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "the loader was stopped; start begins anew");
+    if (take_end(l)) {
+        status = FEEDLINE_END;
+    } else {
+        status = wait_ready(l, &wt);
+        if (status == FEEDLINE_END)
+            l->consumer.finished = true;
+    }
+    if (status == FEEDLINE_OK && wt.batch->error != FEEDLINE_OK)
+        status = fail_with(l, wt.batch);
+    else if (status == FEEDLINE_OK)
+        hand_over(l, &wt, out);
+    account(l, &wt, called);
+    return status;
+}
+
+/* ---- Position ----------------------------------------------------------- */
+
+void fdl_consumer_position(const feedline_loader *l, uint64_t *epoch,
+                           uint64_t *position)
+{
+    const struct fdl_consumer *c = &l->consumer;
+    *epoch = c->epoch + (c->at_end ? 1 : 0);
+    *position = c->at_end ? 0 : c->position * l->sampler.world;
+}
+
+bool fdl_consumer_stands_at(feedline_loader *l, uint64_t epoch)
+{
+    uint64_t at, position;
+    fdl_consumer_position(l, &at, &position);
+    if (!l->running || l->consumer.failed || l->consumer.finished ||
+        at != epoch || position != 0 || at >= l->stream.end_epoch)
+        return false;
+    l->consumer.at_end = false;
+    l->consumer.epoch = at;
+    l->consumer.position = 0;
+    return true;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A data set is one table: where each sample's bytes are, its name and its
+ * label. The kinds (folder, list, memory, IDX) differ only in who fills it, so
+ * everything after opening is the same for all of them.
+ *
+ * Names lie in one arena behind 64-bit offsets: a million samples cost their
+ * path lengths and 16 bytes each, and nothing per sample is allocated.
+ */
+#ifndef FDL_LOADER_DATASET_H
+#define FDL_LOADER_DATASET_H
+
+#include "base/status.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Where the bytes of one sample are. */
+struct fdl_source {
+    const char *path;    /* file, or "memory:12": for messages */
+    const uint8_t *data; /* in memory already; NULL: read `path` */
+    uint64_t size;       /* of data */
+    int32_t raw_width, raw_height, raw_channels; /* 0: an encoded image */
+};
+
+struct feedline_dataset {
+    _Atomic uint32_t refs;
+    uint32_t fork_generation;
+    uint64_t count;
+    char *names; /* arena of NUL-terminated names */
+    uint64_t names_bytes, names_capacity;
+    uint64_t *name_at; /* [count] offset into names */
+    int64_t *labels;   /* [count] */
+    uint64_t capacity; /* of name_at and labels */
+
+    const uint8_t **data; /* [count], or NULL: files */
+    uint64_t *sizes;      /* [count], with data */
+    uint8_t *owned;       /* what data points into, if it is ours */
+    int32_t raw_width, raw_height, raw_channels;
+
+    char *classes; /* arena of class names in label order */
+    uint64_t classes_bytes, classes_capacity;
+    uint64_t *class_at;
+    uint32_t n_classes, class_capacity;
+
+    uint64_t fingerprint; /* of count, names (relative), labels, sizes */
+};
+
+/* Builders, one per file dataset_*.c. On error nothing is left behind. */
+int32_t fdl_dataset_open_folder(const char *path, feedline_dataset **out);
+int32_t fdl_dataset_open_list(const char *path, feedline_dataset **out);
+int32_t fdl_dataset_open_idx(const char *spec, feedline_dataset **out);
+int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out);
+int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
+                               uint64_t count, feedline_dataset **out);
+int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
+                                const int64_t *labels, uint64_t count,
+                                feedline_dataset **out);
+
+/* For builders. */
+int32_t fdl_dataset_create(feedline_dataset **out);
+int32_t fdl_dataset_add(feedline_dataset *ds, const char *name, int64_t label);
+int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name);
+
+/* Any thread. ref/unref: shared by the loaders made from it. */
+void fdl_dataset_ref(feedline_dataset *ds);
+void fdl_dataset_unref(feedline_dataset *ds);
+void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
+                     struct fdl_source *out);
+int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Life of a loader: from options to threads and back.
+ *
+ * create allocates what a run needs, begin starts the threads of a run, stop
+ * joins them. The error path of create is destroy.
+ */
+#include "loader/engine.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "profiler/machine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_DEPTH      4u
+#define URING_IO_DEPTH     16u
+#define PREAD_IO_DEPTH     4u
+#define MEMORY_BUDGET_PART 10u /* of the memory limit, see docs/options.md */
+
+/* ---- From options to a configuration ------------------------------------ */
+
+static uint64_t option_u64(const struct fdl_options *o, uint32_t row)
+{
+    return (uint64_t)fdl_option_int(o, row);
+}
+
+static uint32_t option_u32(const struct fdl_options *o, uint32_t row)
+{
+    return (uint32_t)fdl_option_int(o, row);
+}
+
+static void read_config(feedline_loader *l)
+{
+    const struct fdl_options *o = &l->options;
+    const struct fdl_machine *machine = fdl_machine_get();
+    struct fdl_config_values *c = &l->config;
+    c->batch_size = option_u32(o, FDL_OPT_BATCH_SIZE);
+    c->channels = option_u32(o, FDL_OPT_CHANNELS);
+    c->on_error = (enum fdl_on_error)fdl_option_int(o, FDL_OPT_ON_ERROR);
+    c->max_failures = option_u64(o, FDL_OPT_MAX_FAILURES);
+    c->epochs = option_u64(o, FDL_OPT_EPOCHS);
+    c->seed = option_u64(o, FDL_OPT_SEED);
+    c->max_file_bytes = option_u64(o, FDL_OPT_MAX_FILE_BYTES);
+    c->reader = (enum fdl_reader_kind)fdl_option_int(o, FDL_OPT_READER);
+    c->memory_budget = option_u64(o, FDL_OPT_MEMORY_BUDGET);
+    if (c->memory_budget == 0)
+        c->memory_budget = machine->memory_limit_bytes / MEMORY_BUDGET_PART;
+
+    uint32_t workers = option_u32(o, FDL_OPT_WORKERS);
+    if (workers == 0)
+        workers = FDL_MIN(machine->cpus_usable, FDL_MAX_WORKERS);
+    atomic_store_explicit(&l->workers, workers, memory_order_relaxed);
+    atomic_store_explicit(&l->io_depth, option_u32(o, FDL_OPT_IO_DEPTH),
+                          memory_order_relaxed);
+}
+
+static int32_t make_sampler(feedline_loader *l)
+{
+    const struct fdl_options *o = &l->options;
+    l->sampler = (struct fdl_sampler){
+        .count = l->dataset->count,
+        .seed = l->config.seed,
+        .rank = option_u32(o, FDL_OPT_RANK),
+        .world = option_u32(o, FDL_OPT_WORLD),
+        .tail = (enum fdl_shard_tail)fdl_option_int(o, FDL_OPT_SHARD_TAIL),
+        .shuffle = fdl_option_int(o, FDL_OPT_SHUFFLE) != 0,
+        .drop_last = fdl_option_int(o, FDL_OPT_DROP_LAST) != 0,
+        .batch_size = l->config.batch_size,
+    };
+    return fdl_sampler_init(&l->sampler);
+}
+
+/* Shape of a sample from pipeline and data set. */
+static int32_t make_format(const feedline_loader *l,
+                           struct fdl_output_format *format)
+{
+    const struct fdl_options *o = &l->options;
+    bool f32 = fdl_option_int(o, FDL_OPT_DTYPE) == FDL_DTYPE_F32;
+    *format = (struct fdl_output_format){
+        .channels = (int32_t)l->config.channels,
+        .dtype = f32 ? FEEDLINE_F32 : FEEDLINE_U8,
+        .nhwc = fdl_option_int(o, FDL_OPT_LAYOUT) == FDL_LAYOUT_NHWC,
+    };
+    if (format->channels != 1 && format->channels != 3)
+        return fdl_fail(FEEDLINE_EINVAL, "channels=%d: 1 or 3",
+                        format->channels);
+    if (!f32 && fdl_pipeline_normalizes(l->pipeline))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "dtype=u8 cannot hold normalised pixels; use dtype=f32 "
+                        "or leave out normalize");
+    return fdl_pipeline_output_size(l->pipeline, l->dataset->raw_width,
+                                    l->dataset->raw_height, &format->width,
+                                    &format->height);
+}
+
+int32_t fdl_loader_fail_budget(const feedline_loader *l, uint32_t depth,
+                               uint64_t batch_bytes)
+{
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "depth=%u needs %u batches of %" PRIu64
+                    " bytes, more than memory_budget=%" PRIu64
+                    "; lower batch_size or depth, use dtype=u8, or raise "
+                    "memory_budget",
+                    depth, depth + FDL_SPARE_SLOTS, batch_bytes,
+                    l->config.memory_budget);
+}
+
+/* The depth asked for, or what fits the budget. */
+static int32_t choose_depth(feedline_loader *l, uint64_t batch_bytes)
+{
+    uint32_t asked = option_u32(&l->options, FDL_OPT_DEPTH);
+    uint64_t fits = l->config.memory_budget / batch_bytes;
+    uint32_t depth = asked ? asked : DEFAULT_DEPTH;
+    if (!asked && fits > FDL_SPARE_SLOTS)
+        depth = (uint32_t)FDL_MIN(depth, fits - FDL_SPARE_SLOTS);
+    if (depth + FDL_SPARE_SLOTS > fits)
+        return fdl_loader_fail_budget(l, asked ? asked : 1, batch_bytes);
+    atomic_store_explicit(&l->depth, depth, memory_order_relaxed);
+    return FEEDLINE_OK;
+}
+
+/* ---- Create and destroy ------------------------------------------------- */
+
+static int32_t consumer_init(struct fdl_consumer *c, uint32_t batch_size)
+{
+    pthread_mutex_init(&c->lock, NULL);
+    return fdl_ledger_scratch_create(batch_size, &c->scratch);
+}
+
+/* On the reader's thread: what the window needs to know of a sample, and what
+ * the batch does. */
+static void resolve(void *user, struct fdl_read *r)
+{
+    feedline_loader *l = user;
+    struct fdl_place place;
+    fdl_stream_locate(&l->stream, r->sample, &place);
+    r->epoch = place.epoch;
+    r->ticket = place.ticket;
+    r->place = place.slot_place;
+    r->index = fdl_sampler_index(&l->sampler, place.epoch, place.position);
+    fdl_dataset_get(l->dataset, r->index, &r->source);
+
+    feedline_batch *b = fdl_ring_slot(l->ring, place.ticket);
+    r->times = &b->times[r->place];
+    fdl_slot_labels(b)[r->place] = fdl_dataset_label(l->dataset, r->index);
+    fdl_slot_index(b)[r->place] = (int64_t)r->index;
+    fdl_slot_status(b)[r->place] = FEEDLINE_OK;
+}
+
+/* Ring and window, whose sizes follow from the format. */
+static int32_t make_path(feedline_loader *l,
+                         const struct fdl_backend_ops *backend_ops,
+                         void **backend)
+{
+    struct fdl_output_format format;
+    struct fdl_layout layout;
+    int32_t status = make_format(l, &format);
+    if (status >= 0)
+        status = fdl_layout_init(&layout, l->config.batch_size, &format);
+    if (status >= 0)
+        status = choose_depth(l, layout.bytes);
+    if (status < 0)
+        return status;
+    status = fdl_ring_create(&layout, backend_ops, *backend, &l->ring);
+    *backend = NULL; /* the ring's now, also after an error */
+    if (status < 0)
+        return status;
+    return fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
+                             l->config.max_file_bytes, resolve, l, &l->window);
+}
+
+int32_t fdl_loader_create(const struct fdl_options *options,
+                          feedline_dataset *ds, const struct fdl_pipeline *p,
+                          const struct fdl_backend_ops *backend_ops,
+                          void *backend, feedline_loader **out)
+{
+    feedline_loader *l = fdl_alloc_aligned(sizeof(*l));
+    if (!l) {
+        backend_ops->destroy(backend);
+        return fdl_fail_memory(sizeof(*l), "a loader");
+    }
+    memset(l, 0, sizeof(*l));
+    l->fork_generation = fdl_fork_generation();
+    pthread_mutex_init(&l->knobs, NULL);
+    fdl_dataset_ref(ds);
+    l->dataset = ds;
+
+    int32_t status = fdl_failures_init(&l->failures);
+    if (status >= 0)
+        status = fdl_pool_init(&l->pool);
+    if (status >= 0)
+        status = fdl_options_copy(&l->options, options);
+    if (status >= 0)
+        status = fdl_pipeline_copy(p, &l->pipeline);
+    if (status < 0)
+        goto out;
+    read_config(l);
+    status = consumer_init(&l->consumer, l->config.batch_size);
+    if (status >= 0)
+        status = make_sampler(l);
+    if (status >= 0)
+        status = make_path(l, backend_ops, &backend);
+    if (status < 0)
+        goto out;
+    size_t bytes = FDL_MAX_IO_DEPTH * sizeof(*l->read_stages);
+    l->read_stages = fdl_pages_alloc(bytes);
+    if (!l->read_stages) {
+        status = fdl_fail_memory(bytes, "read counters");
+        goto out;
+    }
+    *out = l;
+    return FEEDLINE_OK;
+out:
+    if (backend)
+        backend_ops->destroy(backend);
+    fdl_loader_destroy(l);
+    return status;
+}
+
+void fdl_loader_destroy(feedline_loader *l)
+{
+    fdl_loader_stop(l);
+    fdl_pool_fini(&l->pool);
+    fdl_window_destroy(l->window);
+    fdl_ring_unref(l->ring);
+    fdl_pages_free(l->read_stages, FDL_MAX_IO_DEPTH * sizeof(*l->read_stages));
+    fdl_ledger_scratch_destroy(l->consumer.scratch);
+    pthread_mutex_destroy(&l->consumer.lock);
+    fdl_pipeline_destroy(l->pipeline);
+    fdl_options_fini(&l->options);
+    fdl_failures_fini(&l->failures);
+    fdl_dataset_unref(l->dataset);
+    pthread_mutex_destroy(&l->knobs);
+    free(l);
+}
+
+/* ---- A run -------------------------------------------------------------- */
+
+/* Encoded samples between claim and free: every read in flight, one for each
+ * worker, and as many reads again ready for the workers' next turn. */
+void fdl_loader_set_limit_locked(feedline_loader *l)
+{
+    uint32_t io = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
+    uint32_t n = atomic_load_explicit(&l->workers, memory_order_relaxed);
+    fdl_window_set_limit(l->window, 2 * io + n);
+}
+
+static int32_t start_reader_locked(feedline_loader *l)
+{
+    uint32_t asked = option_u32(&l->options, FDL_OPT_IO_DEPTH);
+    struct fdl_reader_config cfg = {
+        .window = l->window,
+        .dataset = l->dataset,
+        .depth = asked ? asked : URING_IO_DEPTH,
+        .max_depth = FDL_MAX_IO_DEPTH,
+        .stages = l->read_stages,
+        .memory_budget = l->config.memory_budget,
+    };
+    int32_t status =
+        fdl_reader_start(l->config.reader, &cfg, &l->reader_ops, &l->reader);
+    if (status < 0)
+        return status;
+    /* Threads cost more than ring entries. */
+    if (!asked && l->reader_ops == &fdl_reader_pread)
+        cfg.depth = PREAD_IO_DEPTH;
+    if (l->reader_ops->set_depth)
+        l->reader_ops->set_depth(l->reader, cfg.depth);
+    atomic_store_explicit(&l->io_depth, cfg.depth, memory_order_relaxed);
+    atomic_store_explicit(&l->reader_kind, l->reader_ops->kind,
+                          memory_order_relaxed);
+    return FEEDLINE_OK;
+}
+
+static void wake_workers(void *user)
+{
+    feedline_loader *l = user;
+    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+}
+
+static int32_t start_threads_locked(feedline_loader *l)
+{
+    fdl_window_reset(l->window);
+    int32_t status = start_reader_locked(l);
+    if (status < 0)
+        return status;
+    if (l->reader_ops->read_now)
+        fdl_window_set_waker(l->window, wake_workers, l);
+    fdl_loader_set_limit_locked(l);
+    uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
+    uint32_t got = depth;
+    status = fdl_ring_set_depth(l->ring, &got);
+    if (status < 0)
+        return status;
+    if (got < depth) {
+        fdl_log(FDL_LOG_WARNING,
+                "memory for %u batches ahead instead of %u; going on", got,
+                depth);
+        atomic_store_explicit(&l->depth, got, memory_order_relaxed);
+    }
+    return fdl_pool_set_active(
+        l, atomic_load_explicit(&l->workers, memory_order_relaxed));
+}
+
+static void stop_threads_locked(feedline_loader *l)
+{
+    if (!l->window)
+        return;
+    fdl_window_close(l->window);
+    if (l->pool.workers)
+        fdl_pool_stop(l);
+    if (l->reader)
+        l->reader_ops->stop(l->reader);
+    l->reader = NULL;
+    fdl_ring_stop(l->ring);
+    l->running = false;
+}
+
+void fdl_loader_stop(feedline_loader *l)
+{
+    pthread_mutex_lock(&l->knobs);
+    stop_threads_locked(l);
+    pthread_mutex_unlock(&l->knobs);
+}
+
+int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
+{
+    uint64_t epochs = l->config.epochs;
+    uint64_t end =
+        epochs && epoch < UINT64_MAX - epochs ? epoch + epochs : UINT64_MAX;
+    struct fdl_stream stream;
+    int32_t status =
+        fdl_stream_init(&stream, &l->sampler, epoch, position, end);
+    if (status < 0)
+        return status;
+
+    pthread_mutex_lock(&l->knobs);
+    stop_threads_locked(l);
+    l->stream = stream;
+    status = start_threads_locked(l);
+    if (status >= 0) {
+        fdl_ring_start(l->ring, &l->stream, l->window);
+        l->running = true;
+    } else {
+        stop_threads_locked(l);
+    }
+    pthread_mutex_unlock(&l->knobs);
+    if (status < 0)
+        return status;
+
+    struct fdl_consumer *c = &l->consumer;
+    struct fdl_ticket_range first;
+    c->finished = false;
+    /* With drop_last nothing may be left of an epoch that is resumed late. */
+    c->at_end = !fdl_stream_ticket(&l->stream, 0, &first) ||
+                first.epoch != l->stream.first_epoch;
+    c->failed = FEEDLINE_OK;
+    c->epoch = l->stream.first_epoch;
+    c->position = l->stream.first_position;
+    l->stopped = false;
+    c->started_ns = c->returned_ns = fdl_now_ns();
+    return FEEDLINE_OK;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loader: what it is made of, and its life.
+ *
+ *            claim            take            sample_done      next()
+ *   sampler ------> reader ----------> worker ----------> ring ----> consumer
+ *      ^   resolve   (window: exact      (decoder: straight   ^           |
+ *      |              order, limit)       into the slot)      |           |
+ *      +------------------ issue: samples may be read <-------+- release -+
+ *
+ * Two objects carry everything between threads: the read window, per sample
+ * and lock-free, and the slot ring, per batch and under a lock. A run begins
+ * with start and ends with stop, which joins every thread; between runs the
+ * loader owns memory only.
+ */
+#ifndef FDL_LOADER_ENGINE_H
+#define FDL_LOADER_ENGINE_H
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "loader/failure.h"
+#include "loader/options.h"
+#include "loader/reader.h"
+#include "loader/ring.h"
+#include "loader/stats.h"
+#include "loader/worker.h"
+#include "profiler/ledger.h"
+#include "profiler/stage.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct fdl_config_values { /* of the options, resolved */
+    uint32_t batch_size;
+    uint32_t channels;
+    enum fdl_on_error on_error;
+    uint64_t max_failures;
+    uint64_t epochs;
+    uint64_t seed;
+    uint64_t memory_budget;
+    uint64_t max_file_bytes;
+    enum fdl_reader_kind reader;
+};
+
+/* What the consumer's thread alone touches, but for `lock`. */
+struct fdl_consumer {
+    bool at_end;         /* END is due before the next batch */
+    bool finished;       /* END for ever */
+    uint64_t epoch;      /* of the batches handed out now */
+    uint64_t position;   /* delivered of it, this rank */
+    int32_t failed;      /* status of the error that ended the run */
+    int64_t returned_ns; /* end of the last next() or start() */
+    int64_t started_ns;
+
+    /* Statistics, read by any thread. */
+    pthread_mutex_t lock; /* guards the rest */
+    struct fdl_ledger ledger;
+    struct fdl_ledger_scratch *scratch;
+    int64_t user_ns, api_ns;
+    int64_t first_batch_ns;
+    uint64_t batches, samples;
+    uint64_t ledger_ns; /* cost of attribution */
+    uint64_t clock_reads;
+    struct fdl_stage consume, transfer;
+    struct fdl_stats_zero zero;
+    struct fdl_verdict verdict; /* the last one asked for */
+};
+
+struct feedline_loader {
+    uint32_t fork_generation;
+    feedline_dataset *dataset;
+    struct fdl_pipeline *pipeline;
+    struct fdl_options options; /* as given; set_int changes it too */
+    struct fdl_config_values config;
+    struct fdl_sampler sampler;
+    struct fdl_stream stream;
+
+    struct fdl_ring *ring;
+    struct fdl_window *window;
+    struct fdl_pool pool;
+
+    const struct fdl_reader_ops *reader_ops;
+    struct fdl_reader *reader;
+    struct fdl_stage *read_stages; /* [FDL_MAX_IO_DEPTH] */
+
+    pthread_mutex_t knobs; /* guards set_int against start and stop */
+    _Atomic uint32_t workers, depth, io_depth;
+    _Atomic int32_t reader_kind; /* enum fdl_reader_kind; AUTO before a run */
+    bool running;
+    bool stopped; /* by the caller: next does not start by itself */
+
+    _Atomic bool interrupted;
+    struct fdl_failures failures;
+
+    struct fdl_consumer consumer;
+};
+
+/* The backend is made by the caller; taken over, also on error. */
+int32_t fdl_loader_create(const struct fdl_options *options,
+                          feedline_dataset *ds, const struct fdl_pipeline *p,
+                          const struct fdl_backend_ops *backend_ops,
+                          void *backend, feedline_loader **out);
+void fdl_loader_destroy(feedline_loader *l);
+
+/* A run that begins at `position` (over all ranks) of `epoch`. Stops the one
+ * that is under way. */
+int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position);
+void fdl_loader_stop(feedline_loader *l);
+
+/* ERANGE: what a depth takes, and what would help. */
+int32_t fdl_loader_fail_budget(const feedline_loader *l, uint32_t depth,
+                               uint64_t batch_bytes);
+
+/* Read-ahead follows from workers and I/O depth; `knobs` is held. */
+void fdl_loader_set_limit_locked(feedline_loader *l);
+
+/* knobs.c. Any thread. */
+int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);
+int32_t fdl_loader_value(const feedline_loader *l, const char *key,
+                         int64_t *out);
+int32_t fdl_loader_config_json(const feedline_loader *l, struct fdl_json *j);
+
+/* consumer.c */
+int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
+                          feedline_batch **out);
+bool fdl_consumer_stands_at(feedline_loader *l, uint64_t epoch);
+void fdl_consumer_position(const feedline_loader *l, uint64_t *epoch,
+                           uint64_t *position);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every option of a loader. This table is what C setters, the environment, job
+ * files, loaderbench and its help all read; docs/options.md is made from it.
+ */
+#include "loader/options.h"
+
+#define AUTO FEEDLINE_OPT_AUTO
+#define LIVE FEEDLINE_OPT_LIVE
+
+#define INT(key, flag, low, high, text, units, about)                          \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_INT, .flags = (flag), .min = (low),        \
+    .max = (high), .default_text = text, .unit = units, .help = about          \
+  }
+#define SIZE(key, flag, low, high, text, about)                                \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_SIZE, .flags = (flag), .min = (low),       \
+    .max = (high), .default_text = text, .unit = "bytes", .help = about        \
+  }
+#define BOOL(key, text, about)                                                 \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_BOOL, .max = 1, .default_text = text,      \
+    .unit = "", .help = about                                                  \
+  }
+#define ENUM(key, list, text, about)                                           \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_ENUM, .default_text = text, .unit = "",    \
+    .choices = list, .help = about                                             \
+  }
+#define STRING(key, text, about)                                               \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_STRING, .default_text = text, .unit = "",  \
+    .help = about                                                              \
+  }
+
+const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
+    [FDL_OPT_BATCH_SIZE] =
+        INT("batch_size", 0, 1, 65536, "64", "samples", "samples in a batch"),
+    [FDL_OPT_WORKERS] =
+        INT("workers", AUTO | LIVE, 1, FDL_MAX_WORKERS, "auto", "threads",
+            "threads that decode and augment; auto: the cores this process "
+            "may use"),
+    [FDL_OPT_DEPTH] =
+        INT("depth", AUTO | LIVE, 1, FDL_MAX_DEPTH, "auto", "batches",
+            "batches prepared ahead of the consumer; auto: 4, or what "
+            "memory_budget allows"),
+    [FDL_OPT_IO_DEPTH] =
+        INT("io_depth", AUTO | LIVE, 1, FDL_MAX_IO_DEPTH, "auto", "reads",
+            "reads in flight; auto: 16 for io_uring, 4 for pread"),
+    [FDL_OPT_READER] =
+        ENUM("reader", "auto|uring|pread|memory", "auto",
+             "how files are read; memory keeps every file after the first "
+             "read"),
+    [FDL_OPT_SEED] = INT("seed", 0, 0, INT64_MAX, "0", "",
+                         "names the order and every random draw"),
+    [FDL_OPT_SHUFFLE] =
+        BOOL("shuffle", "false",
+             "a new permutation of the whole data set in each epoch"),
+    [FDL_OPT_DROP_LAST] = BOOL(
+        "drop_last", "false", "drop the last batch of an epoch if it is short"),
+    [FDL_OPT_EPOCHS] = INT("epochs", 0, 0, INT64_MAX, "0", "epochs",
+                           "epochs to deliver after start; 0: no end"),
+    [FDL_OPT_RANK] = INT("rank", 0, 0, 1 << 20, "0", "",
+                         "which of `world` processes this is, from 0"),
+    [FDL_OPT_WORLD] = INT("world", 0, 1, 1 << 20, "1", "processes",
+                          "processes that share the data set"),
+    [FDL_OPT_SHARD_TAIL] =
+        ENUM("shard_tail", "pad|drop|wrap", "wrap",
+             "samples that do not divide by world: repeat the last, drop "
+             "them, or go on with the first, as torch does"),
+    [FDL_OPT_DTYPE] = ENUM("dtype", "u8|f32", "f32", "type of the pixels"),
+    [FDL_OPT_LAYOUT] = ENUM("layout", "nchw|nhwc", "nchw", "axes of a batch"),
+    [FDL_OPT_CHANNELS] = INT("channels", 0, 1, 3, "3", "",
+                             "3: RGB; 1: gray, as Pillow's mode L"),
+    [FDL_OPT_DEVICE] = STRING("device", "host", "where batches are delivered"),
+    [FDL_OPT_ON_ERROR] =
+        ENUM("on_error", "raise|skip|zero", "raise",
+             "a sample that cannot be used: end with its error, put a "
+             "drawn replacement in its place, or deliver zeros"),
+    [FDL_OPT_MAX_FAILURES] =
+        INT("max_failures", 0, 0, INT64_MAX, "0", "samples",
+            "end with an error after more failed samples; 0: no limit"),
+    [FDL_OPT_MAX_PIXELS] =
+        INT("max_pixels", 0, 1, INT64_C(1) << 40, "178956970", "pixels",
+            "refuse larger images (the default is where Pillow refuses)"),
+    [FDL_OPT_MAX_SCANS] = INT("max_scans", 0, 1, 1 << 20, "500", "scans",
+                              "refuse a progressive JPEG with more scans"),
+    [FDL_OPT_MAX_FILE_BYTES] = SIZE("max_file_bytes", 0, 1, INT64_C(1) << 40,
+                                    "256m", "refuse larger files"),
+    [FDL_OPT_MEMORY_BUDGET] =
+        SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
+             "for batches prepared ahead, and the same again for what the "
+             "memory reader keeps; auto: a tenth of the memory limit"),
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In the place of reader_uring.c where liburing was missing at build time. */
+#include "loader/reader.h"
+
+static int32_t start(const struct fdl_reader_config *cfg,
+                     struct fdl_reader **out)
+{
+    (void)cfg;
+    (void)out;
+    return fdl_fail(FEEDLINE_ENOSYS,
+                    "io_uring: this library was built without it");
+}
+
+static void stop(struct fdl_reader *r)
+{
+    (void)r; /* there never is one */
+}
+
+const struct fdl_reader_ops fdl_reader_uring = {
+    .name = "uring",
+    .kind = FDL_READER_URING,
+    .start = start,
+    .stop = stop,
+};

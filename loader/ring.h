@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The slot ring: the memory of batches, and the way of each batch through it.
+ *
+ *      issue           last sample          copy done         next()
+ * FREE -----> FILLING ------------> MOVING ----------> READY --------> HELD
+ *   ^                                                                   |
+ *   +-------------------------------- release --------------------------+
+ *
+ * Tickets number the batches of a run from 0. A ticket gets a slot when it is
+ * issued; a free slot is any slot, so a consumer that keeps a batch for long
+ * costs one slot and holds up nothing else. At most `depth` tickets are issued
+ * and not yet delivered.
+ *
+ * Per batch there is a lock, per sample there is none: workers find the slot of
+ * a ticket without it (fdl_ring_slot) and count down `remaining`.
+ *
+ * The ring outlives its loader while batches are held: it is counted.
+ */
+#ifndef FDL_LOADER_RING_H
+#define FDL_LOADER_RING_H
+
+#include "base/event.h"
+#include "decode/decoder.h"
+#include "loader/sampler.h"
+#include "loader/window.h"
+#include "transfer/backend.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum fdl_slot_state {
+    FDL_SLOT_FREE = 0,
+    FDL_SLOT_FILLING,
+    FDL_SLOT_MOVING,
+    FDL_SLOT_READY,
+    FDL_SLOT_HELD
+};
+
+#define FDL_SLOT_REASON_BYTES 512
+
+struct fdl_ring;
+
+/* A slot is what the public handle points to. */
+struct feedline_batch {
+    struct fdl_ring *ring;
+    _Atomic uint32_t state;     /* enum fdl_slot_state */
+    _Atomic uint32_t remaining; /* samples not done */
+    uint64_t ticket;
+    struct fdl_ticket_range range;
+    struct fdl_slab slab;
+    struct fdl_sample_times *times; /* [batch_size] */
+    struct fdl_transfer transfer;
+    int64_t issued_ns;
+    int64_t wait_ns; /* of the next() that delivered it */
+    bool slots_held; /* issued late because the consumer held every slot */
+
+    /* The worst that happened; read after READY. The lowest failed place wins,
+     * so the error does not depend on which worker was first. */
+    pthread_mutex_t error_lock; /* guards the three below */
+    int32_t error;
+    uint32_t error_place;
+    char reason[FDL_SLOT_REASON_BYTES];
+};
+
+/* Where things lie in a slab of a full batch. */
+struct fdl_layout {
+    struct fdl_output_format format;
+    uint32_t batch_size;
+    uint64_t sample_bytes;
+    uint64_t labels_at, index_at, status_at; /* offsets */
+    uint64_t bytes;
+};
+
+/* Slots beyond depth: one in use, one the consumer has not let go yet. */
+#define FDL_SPARE_SLOTS 2u
+
+/* Shape of `count` samples as a tensor. */
+void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
+                     int64_t shape[4]);
+
+/* ERANGE if it does not fit an address space. */
+int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
+                        const struct fdl_output_format *format);
+
+struct fdl_ring {
+    uint32_t fork_generation; /* constant */
+    pthread_mutex_t lock;     /* guards what is not marked otherwise */
+    _Atomic uint32_t refs;
+    struct fdl_layout layout; /* constant */
+    const struct fdl_backend_ops *backend_ops;
+    void *backend;
+
+    feedline_batch **slots; /* [n_slots], all of them */
+    uint32_t n_slots, slots_capacity;
+    feedline_batch **free_slots; /* a stack */
+    uint32_t n_free;
+    uint32_t n_held;
+    uint32_t depth;
+
+    feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
+    uint64_t next_issue;
+    uint64_t next_deliver;
+    uint64_t issued_samples;
+    bool starved_of_slots; /* the last issue stopped for want of a slot */
+
+    const struct fdl_stream *stream; /* NULL: no run */
+    struct fdl_window *window;
+
+    struct fdl_event ready;       /* a slot became READY, or an interrupt */
+    _Atomic uint32_t in_transfer; /* submits whose done is to come */
+};
+
+/* A ticket's slot is found at ticket % FDL_RING_TICKETS. */
+#define FDL_RING_TICKETS 2048 /* a power of two above FDL_MAX_DEPTH */
+
+/* Takes over `backend` (made by ops->create), also on error. */
+int32_t fdl_ring_create(const struct fdl_layout *layout,
+                        const struct fdl_backend_ops *ops, void *backend,
+                        struct fdl_ring **out);
+void fdl_ring_unref(struct fdl_ring *r);
+
+/* Slots for `depth` batches ahead and two held ones. Fewer, down to depth 1,
+ * if memory ends there (*depth says); ENOMEM below that. */
+int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
+
+/* Begins and ends a run. start: tickets from 0 of `stream`, samples are issued
+ * to `window`; both must outlive the run. stop: no worker is in the ring any
+ * more; waits for transfers; everything not held becomes free. */
+void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
+                    struct fdl_window *window);
+void fdl_ring_stop(struct fdl_ring *r);
+
+/* Slot of an issued and undelivered ticket; no lock. */
+feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket);
+
+/* The ticket that next() has to deliver: false past the end of the run. *slot
+ * is NULL if it is not issued. *all_held: because the consumer holds all. */
+bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
+                      feedline_batch **slot, bool *all_held);
+
+/* READY -> HELD, for the consumer. */
+void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);
+
+/* HELD -> FREE; any thread; the loader may be gone. */
+void fdl_ring_release(feedline_batch *b);
+
+/* One sample of b is done; the last one sends the batch on its way. */
+void fdl_ring_sample_done(feedline_batch *b);
+
+/* The batch ends with this error instead of its pixels. */
+void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
+                           const char *reason);
+
+uint64_t fdl_ring_memory(struct fdl_ring *r);
+
+/* Parts of a slot's host memory. */
+uint8_t *fdl_slot_sample(const feedline_batch *b, uint32_t place);
+int64_t *fdl_slot_labels(const feedline_batch *b);
+int64_t *fdl_slot_index(const feedline_batch *b);
+int32_t *fdl_slot_status(const feedline_batch *b);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which sample comes when: pure functions of (seed, epoch, position).
+ *
+ * The order of an epoch over all ranks is the data set in order, or a true
+ * permutation of all of it that needs no memory: a keyed Feistel network on the
+ * smallest domain of 2^k >= count (and >= 2^8), walked along its cycle until it
+ * falls below count; permute.c has the details. Any element is computed at
+ * once, so resuming costs nothing.
+ *
+ * Rank r of `world` takes the places r, r + world, r + 2 world, ... of that
+ * order, as torch's DistributedSampler does. Where count is not a multiple of
+ * world the tail decides: drop it, pad with the last sample, or wrap to the
+ * first ones; every rank gets equally many.
+ *
+ * A run is a stream of epochs that starts anywhere. Its samples are numbered
+ * from 0 without holes, and so are its batches (tickets): both directions of
+ * the mapping are arithmetic.
+ */
+#ifndef FDL_LOADER_SAMPLER_H
+#define FDL_LOADER_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fdl_shard_tail { FDL_TAIL_PAD = 0, FDL_TAIL_DROP, FDL_TAIL_WRAP };
+
+struct fdl_sampler {
+    uint64_t count; /* of the data set */
+    uint64_t seed;
+    uint32_t rank, world;
+    enum fdl_shard_tail tail;
+    bool shuffle;
+    bool drop_last;
+    uint32_t batch_size;
+
+    /* Derived by init. */
+    uint64_t samples; /* of this rank in an epoch */
+    uint64_t batches; /* of this rank in a whole epoch */
+};
+
+/* Fill the first block of fields, then init. EINVAL: rank >= world; no sample
+ * or no batch is left for a rank, saying what to change. */
+int32_t fdl_sampler_init(struct fdl_sampler *s);
+
+/* Data set index at `position` (below samples) of this rank. */
+uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
+                           uint64_t position);
+
+/* Place `index` of a permutation of [0, count) named by (seed, epoch). */
+uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,
+                     uint64_t index);
+
+struct fdl_stream {
+    struct fdl_sampler sampler;
+    uint64_t first_epoch;
+    uint64_t first_position; /* of this rank, below samples */
+    uint64_t end_epoch;      /* first one not delivered; UINT64_MAX: none */
+};
+
+/* One sample of the run. */
+struct fdl_place {
+    uint64_t epoch;
+    uint64_t position; /* of this rank in the epoch */
+    uint64_t ticket;
+    uint32_t slot_place; /* in the batch */
+};
+
+/* One batch of the run. */
+struct fdl_ticket_range {
+    uint64_t epoch;
+    uint64_t sequence;     /* of the batch in its epoch */
+    uint64_t first_sample; /* of the run */
+    uint64_t position;     /* of the first sample in the epoch, this rank */
+    uint32_t count;
+    bool last; /* of its epoch */
+};
+
+/* position: over all ranks, as in a saved state. One at or past the end of the
+ * epoch means the start of the next. EINVAL if it does not divide by world. */
+int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,
+                        uint64_t epoch, uint64_t position, uint64_t end_epoch);
+void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
+                       struct fdl_place *out);
+
+/* false: past the end of the run. */
+bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
+                       struct fdl_ticket_range *out);
+
+/* The sample that takes the place of a damaged one: attempt 0, 1, ... */
+uint64_t fdl_sampler_replacement(const struct fdl_sampler *s, uint64_t epoch,
+                                 uint64_t index, uint32_t attempt);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was measured, added up over threads. Any thread may ask. A reset takes
+ * the sums of that moment as the new zero; no counter is written.
+ */
+#ifndef FDL_LOADER_STATS_H
+#define FDL_LOADER_STATS_H
+
+#include "base/json.h"
+#include "profiler/ledger.h"
+#include "profiler/total.h"
+#include "profiler/verdict.h"
+
+#include <feedline/feedline.h>
+
+/* The zero of the statistics. */
+struct fdl_stats_zero {
+    struct fdl_total stages[FEEDLINE_STAGE_COUNT];
+    uint64_t failed_samples;
+    uint64_t worker_cpu_ns;
+};
+
+const char *fdl_stage_name(uint32_t stage);
+void fdl_stats_get(feedline_loader *l, struct feedline_stats *out);
+void fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out);
+void fdl_stats_stage(feedline_loader *l, uint32_t stage,
+                     struct feedline_stage_stats *out);
+void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out);
+void fdl_stats_reset(feedline_loader *l);
+void fdl_stats_json(feedline_loader *l, struct fdl_json *j);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workers: take the oldest sample whose bytes are there, decode and augment it
+ * straight into its place in its batch, count it, again. No lock, no
+ * allocation and no system call on that way, but for a wait when there is
+ * nothing to do.
+ *
+ * Time stamps are shared: the end of one step is the start of the next, so a
+ * sample costs the worker two clock reads beside those of the decoder.
+ */
+#include "loader/worker.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/philox.h"
+#include "loader/engine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Replacements that are tried for one damaged sample, each drawn anew. With a
+ * tenth of the data set damaged, 16 in a row fail once in 10^16. */
+#define REPLACEMENT_ATTEMPTS 16
+
+/* ---- One sample --------------------------------------------------------- */
+
+static void encoded_of(const struct fdl_read *r, struct fdl_encoded *out)
+{
+    const struct fdl_source *s = &r->source;
+    *out = (struct fdl_encoded){
+        .data = r->data,
+        .size = r->size,
+        .readable = r->readable,
+        .format = s->raw_width ? FDL_FORMAT_RAW : FDL_FORMAT_UNKNOWN,
+        .raw_width = s->raw_width,
+        .raw_height = s->raw_height,
+        .raw_channels = s->raw_channels,
+    };
+}
+
+/* Pixels of the sample in r to their place; the detail is this thread's error
+ * line. */
+static int32_t render(struct fdl_worker *w, const struct fdl_read *r, void *dst,
+                      struct fdl_render_cost *cost)
+{
+    const feedline_loader *l = w->loader;
+    struct fdl_encoded encoded;
+    struct fdl_image_info info;
+    struct fdl_plan plan;
+    if (r->status < 0)
+        return fdl_fail(r->status, "%s", r->reason);
+    encoded_of(r, &encoded);
+    int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
+    if (status < 0)
+        return status;
+    status = fdl_pipeline_plan(l->pipeline, l->config.seed, r->epoch, r->index,
+                               info.width, info.height, &plan);
+    if (status < 0) {
+        fdl_decoder_abort(w->decoder);
+        return status;
+    }
+    return fdl_decoder_render(w->decoder, &plan, &l->ring->layout.format, dst,
+                              cost);
+}
+
+static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,
+                               int32_t status)
+{
+    struct feedline_failure failure = {
+        .status = status,
+        .epoch = r->epoch,
+        .sample_index = (int64_t)r->index,
+        .path = r->source.path,
+        .reason = fdl_last_error(),
+    };
+    return fdl_failures_add(&w->loader->failures, &failure);
+}
+
+/* Bytes of the data set's sample `index`, until fdl_read_release. */
+static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
+                       uint64_t index)
+{
+    struct fdl_read *spare = &w->spare;
+    spare->index = index;
+    spare->epoch = like->epoch;
+    spare->status = FEEDLINE_OK;
+    fdl_dataset_get(w->loader->dataset, index, &spare->source);
+    if (spare->source.data) {
+        spare->data = spare->source.data;
+        spare->size = spare->readable = spare->source.size;
+        return;
+    }
+    fdl_read_file(w->loader->window, spare);
+}
+
+static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
+                       feedline_batch *b, struct fdl_render_cost *cost)
+{
+    feedline_loader *l = w->loader;
+    uint32_t place = r->place;
+    int32_t status = FEEDLINE_EDECODE;
+    for (uint32_t attempt = 0; attempt < REPLACEMENT_ATTEMPTS; attempt++) {
+        uint64_t index =
+            fdl_sampler_replacement(&l->sampler, r->epoch, r->index, attempt);
+        read_spare(w, r, index);
+        status = render(w, &w->spare, fdl_slot_sample(b, place), cost);
+        fdl_read_release(l->window, &w->spare);
+        if (status >= 0) {
+            fdl_slot_labels(b)[place] = fdl_dataset_label(l->dataset, index);
+            fdl_slot_index(b)[place] = (int64_t)index;
+            fdl_slot_status(b)[place] = FEEDLINE_REPLACED;
+            return FEEDLINE_OK;
+        }
+    }
+    return fdl_fail(status, "%s, and %d replacements drawn for it failed too",
+                    fdl_last_error(), REPLACEMENT_ATTEMPTS);
+}
+
+/* The batch ends with the error line of this thread, behind the path. */
+static void end_batch(feedline_batch *b, const struct fdl_read *r,
+                      int32_t status)
+{
+    fdl_fail(status, "%s: %s", r->source.path, fdl_last_error());
+    fdl_ring_sample_error(b, r->place, status, fdl_last_error());
+}
+
+/* What on_error asks for. The error line still describes the failure. */
+static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
+                           feedline_batch *b, int32_t status,
+                           struct fdl_render_cost *cost)
+{
+    feedline_loader *l = w->loader;
+    uint64_t total = record_failure(w, r, status);
+    fdl_counter_add(&w->decode.errors, 1);
+    if (l->config.max_failures && total > l->config.max_failures) {
+        fdl_fail(status,
+                 "%s; with it %" PRIu64 " samples failed, more than "
+                 "max_failures=%" PRIu64,
+                 fdl_last_error(), total, l->config.max_failures);
+        end_batch(b, r, status);
+        return;
+    }
+    switch (l->config.on_error) {
+    case FDL_ON_ERROR_RAISE:
+        end_batch(b, r, status);
+        break;
+    case FDL_ON_ERROR_ZERO:
+        memset(fdl_slot_sample(b, r->place), 0, l->ring->layout.sample_bytes);
+        fdl_slot_status(b)[r->place] = status;
+        break;
+    case FDL_ON_ERROR_SKIP:
+        status = replace(w, r, b, cost);
+        if (status < 0)
+            end_batch(b, r, status);
+        break;
+    }
+}
+
+/* Returns the time at which it ended. */
+static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
+{
+    feedline_loader *l = w->loader;
+    feedline_batch *b = fdl_ring_slot(l->ring, r->ticket);
+    struct fdl_render_cost cost = {0};
+    struct fdl_sample_times *times = r->times;
+    uint64_t bytes = r->size;
+    atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
+    int32_t status = render(w, r, fdl_slot_sample(b, r->place), &cost);
+    if (status < 0)
+        handle_failure(w, r, b, status, &cost);
+    fdl_window_free(l->window, r);
+
+    int64_t end = fdl_now_ns();
+    atomic_store_explicit(&times->work_done, end, memory_order_relaxed);
+    int64_t augment = FDL_MIN(cost.augment_ns, end - begin);
+    fdl_stage_item(&w->decode, end - begin - augment, bytes);
+    fdl_stage_item(&w->augment, augment, l->ring->layout.sample_bytes);
+    fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
+    atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
+                          memory_order_relaxed);
+    fdl_ring_sample_done(b);
+    return end;
+}
+
+/* ---- The thread --------------------------------------------------------- */
+
+static bool is_parked(const struct fdl_worker *w)
+{
+    const struct fdl_pool *pool = &w->loader->pool;
+    /* acquire: pairs with fdl_pool_set_active, for the event's sake. */
+    return w->id >= atomic_load_explicit(&pool->active, memory_order_acquire);
+}
+
+static bool is_stopping(const struct fdl_worker *w)
+{
+    return fdl_window_is_closed(w->loader->window);
+}
+
+/* The next sample, from the window or, with a reader that has no threads,
+ * straight from the sampler. */
+static struct fdl_read *take(struct fdl_worker *w)
+{
+    feedline_loader *l = w->loader;
+    struct fdl_read *r = fdl_window_take(l->window);
+    if (r || !l->reader_ops->read_now)
+        return r;
+    while (!r && (r = fdl_window_claim(l->window))) {
+        l->reader_ops->read_now(l->reader, r);
+        fdl_window_complete(l->window, r);
+        r = fdl_window_take(l->window); /* another worker may have got it */
+    }
+    return r;
+}
+
+static void park(struct fdl_worker *w)
+{
+    feedline_loader *l = w->loader;
+    /* A wake-up that was meant for a worker is passed on. */
+    fdl_event_notify(fdl_window_ready(l->window), 1);
+    uint32_t key = fdl_event_prepare(&l->pool.unpark);
+    if (!is_parked(w) || is_stopping(w))
+        fdl_event_cancel(&l->pool.unpark);
+    else
+        fdl_event_wait(&l->pool.unpark, key, -1);
+}
+
+/* Sleeps until there may be work; a sample that came in between is returned. */
+static struct fdl_read *wait_for_work(struct fdl_worker *w, int64_t begin)
+{
+    struct fdl_window *window = w->loader->window;
+    struct fdl_event *ready = fdl_window_ready(window);
+    bool starved = fdl_window_has_reads(window);
+    uint32_t key = fdl_event_prepare(ready);
+    struct fdl_read *r = take(w);
+    if (r || is_parked(w) || is_stopping(w))
+        fdl_event_cancel(ready);
+    else
+        fdl_event_wait(ready, key, -1);
+    fdl_counter_add(starved ? &w->decode.starved_ns : &w->decode.blocked_ns,
+                    (uint64_t)(fdl_now_ns() - begin));
+    fdl_counter_add(&w->decode.clock_reads, 1);
+    return r;
+}
+
+static void *worker_main(void *arg)
+{
+    struct fdl_worker *w = arg;
+    int64_t now = fdl_now_ns();
+    while (!is_stopping(w)) {
+        if (is_parked(w)) {
+            park(w);
+            now = fdl_now_ns();
+            continue;
+        }
+        struct fdl_read *r = take(w);
+        if (!r) {
+            r = wait_for_work(w, now);
+            now = fdl_now_ns();
+        }
+        if (r)
+            now = work_on(w, r, now);
+    }
+    fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
+    return NULL;
+}
+
+/* ---- The pool ----------------------------------------------------------- */
+
+int32_t fdl_pool_init(struct fdl_pool *pool)
+{
+    *pool = (struct fdl_pool){0};
+    fdl_event_init(&pool->unpark);
+    size_t bytes = FDL_MAX_WORKERS * sizeof(struct fdl_worker *);
+    pool->workers = calloc(1, bytes);
+    if (!pool->workers)
+        return fdl_fail_memory(bytes, "the worker table");
+    return FEEDLINE_OK;
+}
+
+static void worker_destroy(struct fdl_worker *w)
+{
+    if (!w)
+        return;
+    fdl_decoder_destroy(w->decoder);
+    free(w);
+}
+
+static int32_t worker_create(feedline_loader *l, uint32_t id,
+                             struct fdl_worker **out)
+{
+    struct fdl_worker *w = fdl_alloc_aligned(sizeof(*w));
+    if (!w)
+        return fdl_fail_memory(sizeof(*w), "a worker");
+    memset(w, 0, sizeof(*w));
+    w->loader = l;
+    w->id = id;
+    struct fdl_decode_limits limits = {
+        .max_pixels = (uint64_t)fdl_option_int(&l->options, FDL_OPT_MAX_PIXELS),
+        .max_scans = (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_SCANS),
+    };
+    int32_t status = fdl_decoder_create(&limits, &w->decoder);
+    if (status < 0) {
+        worker_destroy(w);
+        return status;
+    }
+    *out = w;
+    return FEEDLINE_OK;
+}
+
+static int32_t worker_start(struct fdl_worker *w)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
+    int32_t status = fdl_thread_start(&w->thread, name, worker_main, w);
+    if (status >= 0)
+        pthread_getcpuclockid(w->thread.handle, &w->cpu_clock);
+    return status;
+}
+
+int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
+{
+    struct fdl_pool *pool = &l->pool;
+    int32_t status = FEEDLINE_OK;
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    uint32_t ready = 0;
+    for (; ready < active; ready++) {
+        if (ready == n) {
+            status = worker_create(l, n, &pool->workers[n]);
+            if (status < 0)
+                break;
+            /* release: readers of statistics see the worker behind it. */
+            atomic_store_explicit(&pool->n_workers, ++n, memory_order_release);
+        }
+        struct fdl_worker *w = pool->workers[ready];
+        /* The thread may look at `active` before it is set below; it parks and
+         * is woken. */
+        if (!w->thread.running)
+            status = worker_start(w);
+        if (status < 0)
+            break;
+    }
+    uint32_t before = atomic_load_explicit(&pool->active, memory_order_relaxed);
+    if (status >= 0 || ready > before)
+        atomic_store_explicit(&pool->active, ready, memory_order_release);
+    fdl_event_notify(&pool->unpark, UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    return status;
+}
+
+void fdl_pool_stop(feedline_loader *l)
+{
+    struct fdl_pool *pool = &l->pool;
+    fdl_event_notify(&pool->unpark, UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++)
+        fdl_thread_join(&pool->workers[i]->thread);
+    atomic_store_explicit(&pool->active, 0, memory_order_relaxed);
+}
+
+uint64_t fdl_pool_cpu_ns(const struct fdl_pool *pool)
+{
+    uint64_t sum = 0;
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = pool->workers[i];
+        struct timespec now;
+        sum += atomic_load_explicit(&w->past_cpu_ns, memory_order_relaxed);
+        if (w->thread.running && clock_gettime(w->cpu_clock, &now) == 0)
+            sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    }
+    return sum;
+}
+
+void fdl_pool_fini(struct fdl_pool *pool)
+{
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++)
+        worker_destroy(pool->workers[i]);
+    free(pool->workers);
+}

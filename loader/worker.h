@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The elastic pool of workers. Each has its decoder and its counters. Threads
+ * are started up to the largest number ever asked for; those above `active`
+ * are parked between two samples and cost nothing.
+ */
+#ifndef FDL_LOADER_WORKER_H
+#define FDL_LOADER_WORKER_H
+
+#include "base/event.h"
+#include "base/thread.h"
+#include "decode/decoder.h"
+#include "loader/window.h"
+#include "profiler/stage.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+struct fdl_worker {
+    struct fdl_stage decode, augment; /* written by the worker only */
+    feedline_loader *loader;
+    struct fdl_decoder *decoder;
+    struct fdl_read spare; /* reads replacements */
+    struct fdl_thread thread;
+    uint32_t id;
+    clockid_t cpu_clock;          /* of the running thread */
+    _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
+    _Atomic uint64_t scratch_bytes;
+};
+
+struct fdl_pool {
+    struct fdl_worker **workers; /* [n_workers], made once, kept */
+    _Atomic uint32_t n_workers;
+    _Atomic uint32_t active;
+    struct fdl_event unpark;
+};
+
+int32_t fdl_pool_init(struct fdl_pool *pool);
+
+/* Workers 0 .. active-1 work, the others park; starts threads that are
+ * missing. On error fewer are active, and at least as many as before. */
+int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active);
+
+/* Joins every thread; the window is closed. Counters stay. */
+void fdl_pool_stop(feedline_loader *l);
+
+/* CPU time of all workers, ever. The caller keeps threads from being started
+ * and joined meanwhile. */
+uint64_t fdl_pool_cpu_ns(const struct fdl_pool *pool);
+void fdl_pool_fini(struct fdl_pool *pool);
+
+#endif

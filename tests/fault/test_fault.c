@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every error return is reached: the n-th allocation, thread, open, fstat, read
+ * and transfer fails, for n = 1, 2, ... until nothing fails any more. Each time
+ * the program gets a clean code with words, can go on or end, and loses
+ * nothing (the address sanitizer's leak check holds it to that).
+ */
+#include "base/status.h"
+#include "inject.h"
+#include "loader/engine.h"
+#include "loader/fixture.h"
+
+#define N         18
+#define MAX_CALLS 4000 /* far more than a run makes */
+
+static struct fixture images;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_remove(&images);
+    return 0;
+}
+
+/* From nothing to the end of an epoch and back; the first error ends it. */
+static int32_t whole_life(const char *reader, const char *on_error,
+                          uint64_t *hash)
+{
+    feedline_config *cfg = NULL;
+    feedline_dataset *ds = NULL;
+    feedline_pipeline *p = NULL;
+    feedline_loader *l = NULL;
+    feedline_batch *b;
+    int32_t status = feedline_config_create(&cfg);
+    if (status >= 0)
+        status = feedline_config_set(cfg, "reader", reader);
+    if (status >= 0)
+        status = feedline_config_set(cfg, "on_error", on_error);
+    if (status >= 0)
+        status = feedline_config_set_int(cfg, "workers", 2);
+    if (status >= 0)
+        status = feedline_config_set_int(cfg, "batch_size", 4);
+    if (status >= 0)
+        status = feedline_dataset_open(images.folder, &ds);
+    if (status >= 0)
+        status = feedline_pipeline_create("train", &p);
+    if (status >= 0)
+        status = feedline_loader_create(cfg, ds, p, &l);
+    while (status >= 0) {
+        status = feedline_loader_next(l, -1, &b);
+        if (status == FEEDLINE_OK)
+            fixture_consume(b, hash);
+        if (status == FEEDLINE_END)
+            break;
+    }
+    feedline_loader_destroy(l);
+    feedline_pipeline_destroy(p);
+    feedline_dataset_close(ds);
+    feedline_config_destroy(cfg);
+    return status;
+}
+
+static bool is_one_of(int32_t status, const int32_t *allowed)
+{
+    for (; *allowed; allowed++)
+        if (status == *allowed)
+            return true;
+    return false;
+}
+
+/* Fails each call in turn. A run that ends well although a call failed must
+ * deliver the same bytes. `allowed` ends with 0. */
+static void each_call_in_turn(enum inject_kind kind, const char *reader,
+                              const int32_t *allowed)
+{
+    uint64_t whole = 0;
+    assert_int_equal(whole_life(reader, "raise", &whole), FEEDLINE_END);
+    uint32_t n = 1, failed = 0, calls;
+    do {
+        uint64_t hash = 0;
+        inject_arm(kind, n, false);
+        int32_t status = whole_life(reader, "raise", &hash);
+        calls = inject_disarm();
+        if (status < 0) {
+            failed++;
+            if (!is_one_of(status, allowed))
+                fail_msg("call %u: %s: %s", n, feedline_status_name(status),
+                         feedline_last_error());
+            assert_true(feedline_last_error()[0] != '\0');
+        } else {
+            assert_int_equal(status, FEEDLINE_END);
+            assert_true(hash == whole);
+        }
+    } while (++n < MAX_CALLS && n <= calls + 1);
+    printf("%u calls, %u runs ended by an error\n", n - 1, failed);
+    assert_true(failed > 0 || kind == INJECT_SHORT);
+    assert_true(n < MAX_CALLS);
+}
+
+static const char *const readers[] = {"pread", "memory"};
+
+static void memory_fails(void **state)
+{
+    (void)state;
+    static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_EIO, 0};
+    for (int i = 0; i < 2; i++)
+        each_call_in_turn(INJECT_MEMORY, readers[i], allowed);
+}
+
+static void threads_fail(void **state)
+{
+    (void)state;
+    static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_ESTATE, 0};
+    for (int i = 0; i < 2; i++)
+        each_call_in_turn(INJECT_THREAD, readers[i], allowed);
+}
+
+static void opens_fail(void **state)
+{
+    (void)state;
+    static const int32_t allowed[] = {FEEDLINE_EIO, 0};
+    for (int i = 0; i < 2; i++)
+        each_call_in_turn(INJECT_OPEN, readers[i], allowed);
+}
+
+static void stats_fail(void **state)
+{
+    (void)state;
+    static const int32_t allowed[] = {FEEDLINE_EIO, 0};
+    for (int i = 0; i < 2; i++)
+        each_call_in_turn(INJECT_STAT, readers[i], allowed);
+}
+
+static void reads_fail(void **state)
+{
+    (void)state;
+    static const int32_t allowed[] = {FEEDLINE_EIO, 0};
+    for (int i = 0; i < 2; i++)
+        each_call_in_turn(INJECT_READ, readers[i], allowed);
+}
+
+static void short_reads_change_nothing(void **state)
+{
+    (void)state;
+    static const int32_t none[] = {0};
+    for (int i = 0; i < 2; i++)
+        each_call_in_turn(INJECT_SHORT, readers[i], none);
+}
+
+/* One failed read of a whole run, and the run goes on. */
+static void a_failed_read_is_one_sample(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t n = 1; n <= N; n++) {
+            uint64_t hash = 0;
+            inject_arm(INJECT_READ, n, false);
+            int32_t status = whole_life(readers[i], "zero", &hash);
+            inject_disarm();
+            assert_int_equal(status, FEEDLINE_END);
+        }
+    }
+}
+
+/* Knobs are raised while memory or threads are out: an error, and the stream
+ * goes on as before. */
+static void knobs_fail_and_the_stream_goes_on(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *knob;
+        int64_t value;
+        enum inject_kind kind;
+    } rows[] = {{"workers", 9, INJECT_THREAD},
+                {"workers", 9, INJECT_MEMORY},
+                {"depth", 40, INJECT_MEMORY}};
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *plain = fixture_open(ds, NULL);
+    uint64_t hash = fixture_run(plain, 1);
+    feedline_loader_destroy(plain);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (uint32_t n = 1; n < 6; n++) {
+            feedline_loader *l = fixture_open(ds, "workers=1 depth=1");
+            assert_ok(feedline_loader_start(l, 0));
+            inject_arm(rows[i].kind, n, true);
+            (void)feedline_loader_set_int(l, rows[i].knob, rows[i].value);
+            inject_disarm();
+            assert_true(fixture_run(l, 1) == hash);
+            feedline_loader_destroy(l);
+        }
+    }
+    feedline_dataset_close(ds);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(memory_fails, setup, teardown),
+    cmocka_unit_test_setup_teardown(threads_fail, setup, teardown),
+    cmocka_unit_test_setup_teardown(opens_fail, setup, teardown),
+    cmocka_unit_test_setup_teardown(stats_fail, setup, teardown),
+    cmocka_unit_test_setup_teardown(reads_fail, setup, teardown),
+    cmocka_unit_test_setup_teardown(short_reads_change_nothing, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_failed_read_is_one_sample, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(knobs_fail_and_the_stream_goes_on, setup,
+                                    teardown),
+};
+
+TEST_MAIN("fault", cases)

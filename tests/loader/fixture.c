@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generated images and short ways to a loader; see fixture.h. */
+#include "fixture.h"
+
+#include <ftw.h>
+#include <jpeglib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CLASSES 3
+#define FNV     UINT64_C(1099511628211)
+
+uint8_t *fixture_jpeg(uint32_t seed, uint64_t *size)
+{
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr err;
+    unsigned char *out = NULL;
+    unsigned long bytes = 0;
+    uint32_t noise = seed * 2654435761u + 1;
+    c.err = jpeg_std_error(&err);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &out, &bytes);
+    c.image_width = 40 + seed % 23;
+    c.image_height = 36 + seed % 17;
+    c.input_components = 3;
+    c.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&c);
+    jpeg_set_quality(&c, 90, TRUE);
+    jpeg_start_compress(&c, TRUE);
+    JSAMPLE row[3 * 64];
+    while (c.next_scanline < c.image_height) {
+        for (uint32_t x = 0; x < 3 * c.image_width; x++) {
+            noise = noise * 1664525u + 1013904223u;
+            row[x] = (JSAMPLE)((x * 3 + c.next_scanline * 5 + seed * 11 +
+                                (noise >> 28)) &
+                               0xff);
+        }
+        JSAMPROW rows[1] = {row};
+        jpeg_write_scanlines(&c, rows, 1);
+    }
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    *size = bytes;
+    return out;
+}
+
+void fixture_path(const struct fixture *f, uint32_t i, char *path, size_t size)
+{
+    snprintf(path, size, "%s/class_%u/%06u.jpg", f->folder, i % CLASSES, i);
+}
+
+static void write_file(const char *path, const void *data, uint64_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+void fixture_create(struct fixture *f, uint32_t n)
+{
+    char path[256];
+    f->n = n;
+    f->data = calloc(n, sizeof(*f->data));
+    f->sizes = calloc(n, sizeof(*f->sizes));
+    f->labels = calloc(n, sizeof(*f->labels));
+    snprintf(f->folder, sizeof(f->folder), "/tmp/feedline-test-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    for (uint32_t k = 0; k < CLASSES; k++) {
+        snprintf(path, sizeof(path), "%s/class_%u", f->folder, k);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        f->data[i] = fixture_jpeg(i, &f->sizes[i]);
+        f->labels[i] = i % CLASSES;
+        fixture_path(f, i, path, sizeof(path));
+        write_file(path, f->data[i], f->sizes[i]);
+    }
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void fixture_remove(struct fixture *f)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        free(f->data[i]);
+    free(f->data);
+    free(f->sizes);
+    free(f->labels);
+    nftw(f->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+feedline_dataset *fixture_memory(const struct fixture *f)
+{
+    feedline_dataset *ds;
+    assert_ok(
+        feedline_dataset_open_memory((const void *const *)(const void *)f->data,
+                                     f->sizes, f->labels, f->n, &ds));
+    return ds;
+}
+
+feedline_dataset *fixture_folder(const struct fixture *f)
+{
+    feedline_dataset *ds;
+    assert_ok(feedline_dataset_open(f->folder, &ds));
+    return ds;
+}
+
+static void set_options(feedline_config *cfg, const char *options)
+{
+    char text[512];
+    char *save;
+    snprintf(text, sizeof(text), "dtype=u8 batch_size=8 %s",
+             options ? options : "");
+    for (char *word = strtok_r(text, " ", &save); word;
+         word = strtok_r(NULL, " ", &save)) {
+        char *value = strchr(word, '=');
+        assert_non_null(value);
+        *value = '\0';
+        assert_ok(feedline_config_set(cfg, word, value + 1));
+    }
+}
+
+feedline_loader *fixture_loader(feedline_dataset *ds, const char *options)
+{
+    feedline_config *cfg;
+    feedline_pipeline *p;
+    feedline_loader *l;
+    assert_ok(feedline_config_create(&cfg));
+    set_options(cfg, options);
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(
+        feedline_pipeline_add(p, "random_resized_crop", "width=32 height=32"));
+    assert_ok(feedline_pipeline_add(p, "horizontal_flip", NULL));
+    (void)feedline_loader_create(cfg, ds, p, &l);
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    return l;
+}
+
+feedline_loader *fixture_open(feedline_dataset *ds, const char *options)
+{
+    feedline_loader *l = fixture_loader(ds, options);
+    if (!l)
+        fail_msg("%s", feedline_last_error());
+    return l;
+}
+
+static void hash_bytes(uint64_t *hash, const void *data, size_t size)
+{
+    const uint8_t *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        *hash = (*hash ^ bytes[i]) * FNV;
+}
+
+void fixture_consume(feedline_batch *b, uint64_t *hash)
+{
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_batch_get_info(b, &info));
+    const int64_t *labels = info.labels.data;
+    const uint8_t *pixels = info.images.data;
+    size_t element = info.images.dtype == FEEDLINE_U8 ? 1 : 4;
+    size_t bytes = (size_t)info.images.stride[0] * element;
+    for (uint32_t i = 0; i < info.count; i++) {
+        hash_bytes(hash, &info.sample_index[i], sizeof(int64_t));
+        hash_bytes(hash, &info.sample_status[i], sizeof(int32_t));
+        hash_bytes(hash, &labels[i], sizeof(int64_t));
+        hash_bytes(hash, pixels + i * bytes, bytes);
+    }
+    feedline_batch_release(b);
+}
+
+uint64_t fixture_run(feedline_loader *l, uint32_t epochs)
+{
+    uint64_t hash = FNV;
+    uint32_t ended = 0;
+    while (ended < epochs) {
+        feedline_batch *b;
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status == FEEDLINE_OK)
+            fixture_consume(b, &hash);
+        ended += status == FEEDLINE_END;
+    }
+    return hash;
+}

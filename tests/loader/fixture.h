@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the loader's tests share: generated JPEG files, in memory and on disk, a
+ * loader made from a few words, and a hash of everything a run delivers.
+ */
+#ifndef FDL_TESTS_LOADER_FIXTURE_H
+#define FDL_TESTS_LOADER_FIXTURE_H
+
+#include "test.h"
+
+#include <feedline/feedline.h>
+
+#include <stdbool.h>
+
+/* A JPEG whose content and size depend on `seed`; the caller frees. */
+uint8_t *fixture_jpeg(uint32_t seed, uint64_t *size);
+
+/* n generated images: in memory, and as class folders of a new temporary
+ * directory; labels 0 .. 2 in turn. Removed by fixture_remove. */
+struct fixture {
+    uint32_t n;
+    uint8_t **data;
+    uint64_t *sizes;
+    int64_t *labels;
+    char folder[64];
+};
+void fixture_create(struct fixture *f, uint32_t n);
+void fixture_remove(struct fixture *f);
+
+/* Path of image i in the folder. */
+void fixture_path(const struct fixture *f, uint32_t i, char *path, size_t size);
+feedline_dataset *fixture_memory(const struct fixture *f);
+feedline_dataset *fixture_folder(const struct fixture *f);
+
+/* options: "key=value key=value"; u8, 32 x 32 by the recipe "train" without
+ * normalize unless they say otherwise. NULL on error. */
+feedline_loader *fixture_loader(feedline_dataset *ds, const char *options);
+
+/* The same, and expects it to work. */
+feedline_loader *fixture_open(feedline_dataset *ds, const char *options);
+
+/* What one batch holds, added to *hash. Releases it. */
+void fixture_consume(feedline_batch *b, uint64_t *hash);
+
+/* Runs n epochs to their END; the hash of it all. */
+uint64_t fixture_run(feedline_loader *l, uint32_t epochs);
+
+#define assert_ok(call)                                                        \
+  do {                                                                         \
+    int32_t status_ = (call);                                                  \
+    if (status_ < 0)                                                           \
+      fail_msg("%s: %s: %s", #call, feedline_status_name(status_),             \
+               feedline_last_error());                                         \
+  } while (0)
+
+/* The status, and words that its detail must contain. */
+#define assert_error(call, code, words)                                        \
+  do {                                                                         \
+    assert_int_equal((call), (code));                                          \
+    if (!strstr(feedline_last_error(), (words)))                               \
+      fail_msg("%s: \"%s\" lacks \"%s\"", #call, feedline_last_error(),        \
+               (words));                                                       \
+  } while (0)
+
+#endif

@@ -22,22 +22,40 @@ const char *fdl_stage_name(uint32_t stage)
 
 /* ---- Sums --------------------------------------------------------------- */
 
-static void total_workers(const feedline_loader *l, bool augment,
+static const struct fdl_stage *worker_stage(const struct fdl_worker *w,
+                                            uint32_t stage)
+{
+    if (stage == FEEDLINE_STAGE_READ)
+        return &w->read;
+    return stage == FEEDLINE_STAGE_DECODE ? &w->decode : &w->augment;
+}
+
+static void total_workers(const feedline_loader *l, uint32_t stage,
                           struct fdl_total *t)
 {
     /* acquire: pairs with fdl_pool_set_active; the workers are there. */
     uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = l->pool.workers[i];
-        fdl_total_add(t, augment ? &w->augment : &w->decode);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        fdl_total_add(t, worker_stage(l->pool.workers[i], stage));
 }
 
+static bool was_used(const struct fdl_stage *s)
+{
+    return atomic_load_explicit(&s->items, memory_order_relaxed) ||
+           atomic_load_explicit(&s->starved_ns, memory_order_relaxed) ||
+           atomic_load_explicit(&s->blocked_ns, memory_order_relaxed);
+}
+
+/* Threads of the reader, and workers that read for themselves. */
 static void total_readers(const feedline_loader *l, struct fdl_total *t)
 {
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        fdl_total_add(t, &l->read_stages[i]);
-    t->threads = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
+        if (was_used(&l->read_stages[i]))
+            fdl_total_add(t, &l->read_stages[i]);
+    uint32_t threads = t->threads;
+    total_workers(l, FEEDLINE_STAGE_READ, t);
+    if (threads > 0)
+        t->threads = threads;
 }
 
 /* Since the loader was made. The consumer's lock is held. */
@@ -50,10 +68,8 @@ static void total_locked(const feedline_loader *l, uint32_t stage,
         total_readers(l, t);
         break;
     case FEEDLINE_STAGE_DECODE:
-        total_workers(l, false, t);
-        break;
     case FEEDLINE_STAGE_AUGMENT:
-        total_workers(l, true, t);
+        total_workers(l, stage, t);
         break;
     case FEEDLINE_STAGE_TRANSFER:
         fdl_total_add(t, &l->consumer.transfer);

@@ -199,6 +199,30 @@ static bool is_stopping(const struct fdl_worker *w)
     return fdl_window_is_closed(w->loader->window);
 }
 
+static int64_t stamp(const _Atomic int64_t *time)
+{
+    return atomic_load_explicit(time, memory_order_relaxed);
+}
+
+/* Claims the next sample and reads it on this thread. */
+static bool read_one(struct fdl_worker *w)
+{
+    feedline_loader *l = w->loader;
+    struct fdl_read *r = fdl_window_claim(l->window);
+    if (!r)
+        return false;
+    const struct fdl_sample_times *times = r->times;
+    l->reader_ops->read_now(l->reader, r);
+    if (r->status < 0)
+        fdl_counter_add(&w->read.errors, 1);
+    uint64_t bytes = r->size;
+    fdl_window_complete(l->window, r); /* r may be another worker's now */
+    fdl_stage_item(&w->read,
+                   stamp(&times->read_done) - stamp(&times->read_start), bytes);
+    fdl_counter_add(&w->read.clock_reads, 2);
+    return true;
+}
+
 /* The next sample, from the window or, with a reader that has no threads,
  * straight from the sampler. */
 static struct fdl_read *take(struct fdl_worker *w)
@@ -207,11 +231,8 @@ static struct fdl_read *take(struct fdl_worker *w)
     struct fdl_read *r = fdl_window_take(l->window);
     if (r || !l->reader_ops->read_now)
         return r;
-    while (!r && (r = fdl_window_claim(l->window))) {
-        l->reader_ops->read_now(l->reader, r);
-        fdl_window_complete(l->window, r);
-        r = fdl_window_take(l->window); /* another worker may have got it */
-    }
+    while (!r && read_one(w))
+        r = fdl_window_take(l->window);
     return r;
 }
 
@@ -260,8 +281,9 @@ static void *worker_main(void *arg)
             r = wait_for_work(w, now);
             now = fdl_now_ns();
         }
+        /* Not before its bytes were there: this thread may have read them. */
         if (r)
-            now = work_on(w, r, now);
+            now = work_on(w, r, FDL_MAX(now, stamp(&r->times->read_done)));
     }
     fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
     return NULL;

@@ -18,7 +18,8 @@
 #include <time.h>
 
 struct fdl_worker {
-    struct fdl_stage decode, augment; /* written by the worker only */
+    /* Written by the worker only; read: what it reads itself. */
+    struct fdl_stage read, decode, augment;
     feedline_loader *loader;
     struct fdl_decoder *decoder;
     struct fdl_read spare; /* reads replacements */

@@ -418,6 +418,27 @@ static void the_books_balance(void **state)
     feedline_dataset_close(ds);
 }
 
+static void the_memory_reader_keeps_its_books_too(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *l = fixture_open(ds, "workers=3 reader=memory");
+    struct feedline_stage_stats stage = {.struct_size = sizeof(stage)};
+    struct feedline_stats stats = {.struct_size = sizeof(stats)};
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < N; i++)
+        bytes += images.sizes[i];
+    fixture_run(l, 1);
+    assert_ok(feedline_loader_stop(l));
+    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_READ, &stage));
+    assert_true(stage.items >= N);
+    assert_int_equal(stage.threads, 3);
+    assert_ok(feedline_loader_get_stats(l, &stats));
+    assert_true(stats.bytes_read >= bytes);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
 static void memory_stays_within_what_is_in_flight(void **state)
 {
     (void)state;
@@ -480,6 +501,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(fork_is_survived_and_refused_in_the_child,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(the_books_balance, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_memory_reader_keeps_its_books_too,
+                                    setup, teardown),
     cmocka_unit_test_setup_teardown(memory_stays_within_what_is_in_flight,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(json_has_what_the_structs_have, setup,

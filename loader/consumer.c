@@ -73,6 +73,11 @@ static int32_t wait_ready(feedline_loader *l, struct wait *wt)
 
 /* ---- Accounting --------------------------------------------------------- */
 
+static uint64_t bytes_of(const feedline_batch *b)
+{
+    return b->range.count * b->ring->layout.sample_bytes;
+}
+
 static void attribute_locked(feedline_loader *l, const struct wait *wt)
 {
     struct fdl_consumer *c = &l->consumer;
@@ -93,8 +98,10 @@ static void attribute_locked(feedline_loader *l, const struct wait *wt)
     fdl_ledger_add(&c->ledger, c->scratch, &times, wt->begin, wt->end);
 }
 
-/* The books of one call that began at `called` and ends now. */
-static void account(feedline_loader *l, const struct wait *wt, int64_t called)
+/* The books of one call that began at `called` and ends now. What the consumer
+ * did since the last call counts as one item if it gets a batch for it. */
+static void account(feedline_loader *l, const struct wait *wt, int64_t called,
+                    const feedline_batch *delivered)
 {
     struct fdl_consumer *c = &l->consumer;
     int64_t wait = wt->end - wt->begin;
@@ -107,7 +114,10 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called)
     c->api_ns += now - called - wait;
     c->ledger_ns += (uint64_t)(now - wt->end);
     c->clock_reads += 4;
-    fdl_counter_add(&c->consume.busy_ns, (uint64_t)user);
+    if (delivered)
+        fdl_stage_item(&c->consume, user, bytes_of(delivered));
+    else
+        fdl_counter_add(&c->consume.busy_ns, (uint64_t)user);
     fdl_counter_add(&c->consume.starved_ns, (uint64_t)wait);
     c->returned_ns = now;
     pthread_mutex_unlock(&c->lock);
@@ -116,16 +126,13 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called)
 static void count_delivery(feedline_loader *l, const feedline_batch *b)
 {
     struct fdl_consumer *c = &l->consumer;
-    uint64_t bytes = b->range.count * l->ring->layout.sample_bytes;
     const struct fdl_transfer *t = &b->transfer;
     pthread_mutex_lock(&c->lock);
     if (c->first_batch_ns == 0)
         c->first_batch_ns = fdl_now_ns() - c->started_ns;
     c->batches++;
     c->samples += b->range.count;
-    fdl_stage_item(&c->transfer, t->done_ns - t->start_ns, bytes);
-    fdl_counter_add(&c->consume.items, 1);
-    fdl_counter_add(&c->consume.bytes, bytes);
+    fdl_stage_item(&c->transfer, t->done_ns - t->start_ns, bytes_of(b));
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -196,7 +203,7 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
         status = fail_with(l, wt.batch);
     else if (status == FEEDLINE_OK)
         hand_over(l, &wt, out);
-    account(l, &wt, called);
+    account(l, &wt, called, status == FEEDLINE_OK ? *out : NULL);
     return status;
 }
 

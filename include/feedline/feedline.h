@@ -399,7 +399,8 @@ struct feedline_stats {
     uint64_t wait_ns; /* time next() kept the consumer waiting */
     uint64_t user_ns; /* time the consumer spent between calls of next() */
     uint64_t api_ns;  /* rest of next(): wall = wait + user + api */
-    uint64_t batches, samples, failed_samples;
+    uint64_t batches, samples; /* delivered */
+    uint64_t failed_samples;   /* also of batches still to be delivered */
     uint64_t bytes_read;
     uint64_t profiler_ns;    /* what measuring has cost so far, all threads */
     uint64_t memory_bytes;   /* batch slots, read buffers, worker scratch */

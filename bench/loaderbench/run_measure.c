@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The consumer. What it measures begins when the last batch of the warm-up has
+ * been given back and ends when the last batch has: each measured batch then
+ * has its whole period in the time, however deep the loader works ahead.
+ *
+ * A consumer of X ms sleeps to a point X ms after the delivery. Like a training
+ * loop that waits for its GPU it needs no CPU, and what the tool itself does
+ * with the batch (hashing) is part of the X.
+ */
+#include "bench/loaderbench/hash.h"
+#include "bench/loaderbench/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define PROGRESS_SECONDS 0.2
+#define STATE_BYTES      512 /* a saved state has less than 256 */
+
+struct measure {
+    struct run_setup *setup;
+    struct run_counts *counts;
+    feedline_loader *loader;
+    struct stream_hash *hash; /* NULL without --sink hash */
+
+    uint64_t epochs;  /* to end after; 0: no limit  */
+    uint64_t batches; /* to end after, with warm-up */
+    uint64_t delivered;
+    uint64_t epoch;          /* of the last batch */
+    double begin, cpu_begin; /* of what is measured */
+    double progress;         /* next time to show some */
+    bool resumed, finished;
+};
+
+static double cpu_seconds(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+static void begin_measuring(struct measure *m)
+{
+    m->counts->images = 0;
+    m->counts->batches = 0;
+    m->begin = tool_seconds();
+    m->cpu_begin = cpu_seconds();
+}
+
+/* From the statuses of what was delivered: the loader's own counters run ahead
+ * of that. */
+static void count_samples(struct measure *m,
+                          const struct feedline_batch_info *info)
+{
+    m->counts->images += info->count;
+    m->counts->batches++;
+    m->counts->samples += info->count;
+    for (uint32_t i = 0; i < info->count; i++)
+        m->counts->failed_samples += info->sample_status[i] != FEEDLINE_OK;
+}
+
+static int open_loader(struct measure *m)
+{
+    struct run_setup *s = m->setup;
+    int32_t status =
+        feedline_loader_create(s->config, s->dataset, s->pipeline, &m->loader);
+    if (status < 0)
+        return tool_setup_failed(status);
+    tool_watch_loader(m->loader);
+    return TOOL_DONE;
+}
+
+static void close_loader(struct measure *m)
+{
+    tool_watch_loader(NULL);
+    if (m->loader)
+        run_json_failures(m->loader, m->epoch, m->setup->failures);
+    feedline_loader_destroy(m->loader);
+    m->loader = NULL;
+    tool_drain_log();
+}
+
+/* --resume-at: what a restarted training job does. */
+static int resume(struct measure *m)
+{
+    char state[STATE_BYTES];
+    uint64_t needed;
+    m->resumed = true;
+    int32_t status =
+        feedline_loader_save(m->loader, state, sizeof(state), &needed);
+    if (status < 0)
+        return tool_run_failed(status);
+    close_loader(m);
+    int rc = open_loader(m);
+    if (rc != TOOL_DONE)
+        return rc;
+    status = feedline_loader_restore(m->loader, state);
+    uint64_t epoch = 0, position = 0;
+    if (status >= 0)
+        status = feedline_loader_get_position(m->loader, &epoch, &position);
+    if (status < 0)
+        return tool_run_failed(status);
+    /* The first loader's END was still to come; the second begins after it. */
+    m->finished = m->epochs && epoch >= m->epochs;
+    return TOOL_DONE;
+}
+
+/* The limits of the run, once the length of an epoch is known. A run that is
+ * no longer than its warm-up is measured from its beginning. */
+static int set_limits(struct measure *m)
+{
+    const struct run_options *o = &m->setup->options;
+    struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
+    int32_t status = feedline_loader_get_epoch_info(m->loader, &epoch);
+    if (status < 0)
+        return tool_setup_failed(status);
+    m->epochs = o->epochs;
+    m->counts->warmup_batches = o->warmup;
+    if (o->epochs &&
+        (double)o->warmup >= (double)o->epochs * (double)epoch.batches)
+        m->counts->warmup_batches = 0;
+    m->batches = o->batches ? o->batches + m->counts->warmup_batches : 0;
+    return TOOL_DONE;
+}
+
+static void show_progress(struct measure *m)
+{
+    double now = tool_seconds();
+    if (now < m->progress || !tool_has_progress())
+        return;
+    m->progress = now + PROGRESS_SECONDS;
+    double seconds = now - m->begin;
+    fprintf(stderr, "\r\033[K%" PRIu64 " images, %.0f images/s",
+            m->counts->images,
+            seconds > 0 ? (double)m->counts->images / seconds : 0);
+    fflush(stderr);
+}
+
+static void clear_progress(const struct measure *m)
+{
+    if (m->progress > 0) {
+        fprintf(stderr, "\r\033[K");
+        fflush(stderr);
+    }
+}
+
+static int consume(struct measure *m, feedline_batch *batch)
+{
+    double delivered = tool_seconds();
+    const struct run_options *o = &m->setup->options;
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    int32_t status = feedline_batch_get_info(batch, &info);
+    if (status < 0) {
+        feedline_batch_release(batch);
+        return tool_run_failed(status);
+    }
+    m->epoch = info.epoch;
+    if (m->hash)
+        stream_hash_add(m->hash, &info);
+    if (o->consumer_ms > 0)
+        tool_sleep_until(delivered + o->consumer_ms * 1e-3);
+    count_samples(m, &info);
+    feedline_batch_release(batch);
+
+    m->delivered++;
+    if (m->delivered == m->counts->warmup_batches) {
+        feedline_loader_reset_stats(m->loader);
+        begin_measuring(m);
+    }
+    show_progress(m);
+    return TOOL_DONE;
+}
+
+static bool at_limit(const struct measure *m)
+{
+    const struct run_options *o = &m->setup->options;
+    if (m->finished || (m->batches && m->delivered >= m->batches))
+        return true;
+    return o->seconds > 0 && m->delivered > m->counts->warmup_batches &&
+           tool_seconds() - m->begin >= o->seconds;
+}
+
+/* Until a limit, Ctrl-C or an error. */
+static int consume_all(struct measure *m, double created)
+{
+    const struct run_options *o = &m->setup->options;
+    while (!at_limit(m)) {
+        feedline_batch *batch = NULL;
+        int32_t status = feedline_loader_next(m->loader, -1, &batch);
+        if (status == FEEDLINE_OK) {
+            if (!m->delivered)
+                m->counts->first_batch_seconds = tool_seconds() - created;
+            int rc = consume(m, batch);
+            if (rc == TOOL_DONE && !m->resumed && o->resume_at &&
+                m->delivered == o->resume_at)
+                rc = resume(m);
+            if (rc != TOOL_DONE)
+                return rc;
+        } else if (status == FEEDLINE_END) {
+            if (m->epoch + 1 == m->epochs)
+                break;
+        } else if (status < 0) {
+            clear_progress(m);
+            return tool_run_failed(status);
+        }
+        if (tool_interrupted()) {
+            m->counts->interrupted = true;
+            break;
+        }
+    }
+    return TOOL_DONE;
+}
+
+int run_measure(struct run_setup *setup, json_t **out,
+                struct run_counts *counts)
+{
+    struct measure m = {.setup = setup, .counts = counts};
+    memset(counts, 0, sizeof(*counts));
+    *out = NULL;
+    double created = tool_seconds();
+    int rc = open_loader(&m);
+    if (rc == TOOL_DONE)
+        rc = set_limits(&m);
+    if (rc == TOOL_DONE && setup->options.sink &&
+        strcmp(setup->options.sink, "hash") == 0) {
+        m.hash = stream_hash_create();
+        if (!m.hash) {
+            tool_say("out of memory");
+            rc = TOOL_ENVIRONMENT;
+        }
+    }
+    if (rc != TOOL_DONE)
+        goto out;
+    begin_measuring(&m);
+    rc = consume_all(&m, created);
+    if (rc != TOOL_DONE)
+        goto out;
+    counts->seconds = tool_seconds() - m.begin;
+    counts->cpu_seconds = cpu_seconds() - m.cpu_begin;
+    clear_progress(&m);
+    /* Stopped within the warm-up: nothing was measured. */
+    if (m.delivered < counts->warmup_batches)
+        counts->images = counts->batches = 0;
+    if (m.hash)
+        stream_hash_text(m.hash, counts->hash);
+    *out = run_json_one(m.loader, setup, counts);
+out:
+    close_loader(&m);
+    stream_hash_destroy(m.hash);
+    return rc;
+}

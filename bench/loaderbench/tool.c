@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/loaderbench/tool.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void tool_say(const char *fmt, ...)
+{
+    /* One write per line: workers of gen may speak at the same time. */
+    char line[2048];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    fprintf(stderr, "loaderbench: %s\n", line);
+}
+
+static void say_last_error(int32_t status)
+{
+    const char *detail = feedline_last_error();
+    tool_say("%s", *detail ? detail : feedline_status_text(status));
+}
+
+int tool_setup_failed(int32_t status)
+{
+    say_last_error(status);
+    switch (status) {
+    case FEEDLINE_EINVAL:
+    case FEEDLINE_ENOENT:
+    case FEEDLINE_ERANGE:
+        return TOOL_USAGE;
+    case FEEDLINE_EDECODE:
+        return TOOL_DATA;
+    default:
+        return TOOL_ENVIRONMENT;
+    }
+}
+
+int tool_run_failed(int32_t status)
+{
+    say_last_error(status);
+    switch (status) {
+    case FEEDLINE_EDECODE:
+    case FEEDLINE_EIO:
+    case FEEDLINE_ENOENT:
+    case FEEDLINE_ERANGE:
+        return TOOL_DATA;
+    case FEEDLINE_EINVAL:
+        return TOOL_USAGE;
+    default:
+        return TOOL_ENVIRONMENT;
+    }
+}
+
+void tool_drain_log(void)
+{
+    char line[1024];
+    uint64_t needed;
+    while (feedline_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
+        tool_say("%s", line);
+}
+
+static bool wants_decoration(int fd)
+{
+    const char *term = getenv("TERM");
+    return isatty(fd) && (!term || strcmp(term, "dumb") != 0);
+}
+
+bool tool_has_colour(void)
+{
+    const char *no = getenv("NO_COLOR");
+    return !(no && *no) && wants_decoration(STDOUT_FILENO);
+}
+
+bool tool_has_progress(void)
+{
+    return wants_decoration(STDERR_FILENO);
+}
+
+double tool_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+json_t *tool_document(const char *command)
+{
+    return json_pack("{s:i, s:s, s:s}", "schema_version", TOOL_SCHEMA_VERSION,
+                     "command", command, "version", feedline_version());
+}
+
+int tool_write_json(const json_t *doc, const char *path)
+{
+    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    bool ok = f != NULL;
+    if (ok) {
+        ok = json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+        ok = fputc('\n', f) != EOF && ok;
+        if (f == stdout)
+            ok = fflush(f) == 0 && ok;
+        else
+            ok = fclose(f) == 0 && ok;
+    }
+    if (ok)
+        return TOOL_DONE;
+    tool_say("%s: %s", path, strerror(errno));
+    return TOOL_ENVIRONMENT;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all commands share: exit statuses, messages, the JSON document, Ctrl-C.
+ *
+ * Results go to standard output, everything else to standard error, each
+ * message on one line that starts with "loaderbench: ".
+ */
+#ifndef LOADERBENCH_TOOL_H
+#define LOADERBENCH_TOOL_H
+
+#include <feedline/feedline.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TOOL_SCHEMA_VERSION 1
+
+enum tool_exit {
+    TOOL_DONE = 0,
+    TOOL_MISSED = 1,      /* a threshold was missed */
+    TOOL_USAGE = 2,       /* what was asked for makes no sense */
+    TOOL_DATA = 3,        /* data errors above the allowed rate */
+    TOOL_ENVIRONMENT = 4, /* this machine cannot do it */
+    TOOL_INTERRUPTED = 130
+};
+
+/* "loaderbench: ..." on standard error. */
+void tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says feedline's last error and returns the exit status it amounts to: while
+ * setting up, a wrong value or a missing file is a matter of usage; while
+ * running, an image that cannot be used is a data error. */
+int tool_setup_failed(int32_t status);
+int tool_run_failed(int32_t status);
+
+/* Prints the library's log lines that came since the last call. */
+void tool_drain_log(void);
+
+/* Colour and progress are for people: not in a pipe, not with NO_COLOR. */
+bool tool_has_colour(void);
+bool tool_has_progress(void);
+
+/* Seconds on the monotonic clock. */
+double tool_seconds(void);
+
+/* An object with "schema_version", "command" and "version". */
+json_t *tool_document(const char *command);
+
+/* To `path`, "-" for standard output. Returns an exit status. */
+int tool_write_json(const json_t *doc, const char *path);
+
+/* Ctrl-C and SIGTERM. From start on, both are blocked in every thread and a
+ * thread of their own takes them: it sets the flag and interrupts the loader
+ * under watch, if any. The second one ends the program. */
+int tool_watch_start(void);
+void tool_watch_loader(feedline_loader *l); /* NULL before it is destroyed */
+bool tool_interrupted(void);
+
+/* Sleeps to `seconds` of tool_seconds(), or until Ctrl-C. */
+void tool_sleep_until(double seconds);
+
+#endif

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the tool share. Python's standard library only.
+
+A test is a function case_NAME(tmp) that gets an empty folder; the script runs
+the one that its argument names. A failed assertion fails it.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.environ.get("LOADERBENCH", "loaderbench")
+IMAGES = 24  # of the small set: 4 classes of 6
+
+
+class Done:
+    def __init__(self, process):
+        self.rc = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr
+
+
+def tool(*arguments, env=None):
+    """Runs loaderbench without any FEEDLINE_* of the caller."""
+    clean = {k: v for k, v in os.environ.items()
+             if not k.startswith("FEEDLINE_")}
+    clean.update(env or {})
+    return Done(subprocess.run([TOOL] + [str(a) for a in arguments], env=clean,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               universal_newlines=True, check=False))
+
+
+def equal(value, expected, what=""):
+    if value != expected:
+        raise AssertionError("%s: %r, expected %r" % (what, value, expected))
+
+
+def contains(text, part):
+    if part not in text:
+        raise AssertionError("%r is not in %r" % (part, text))
+
+
+def expect(done, rc, message=None):
+    """The exit status and, for a mistake, one clear line."""
+    if done.rc != rc:
+        raise AssertionError("exit status %d, expected %d\n%s%s"
+                             % (done.rc, rc, done.out, done.err))
+    for line in done.err.splitlines():
+        if not line.startswith("loaderbench: "):
+            raise AssertionError("on standard error: %r" % line)
+    if message is not None:
+        contains(done.err, message)
+    return done
+
+
+def measured(*arguments, env=None, rc=0):
+    """The document of a run."""
+    done = expect(tool("run", *arguments, "--json", "-", env=env), rc)
+    return json.loads(done.out)
+
+
+def generate(tmp, images=IMAGES, classes=4, seed=0, name="set"):
+    folder = os.path.join(tmp, name)
+    expect(tool("gen", folder, "--images", images, "--classes", classes,
+                "--seed", seed, "--quiet"), 0)
+    return folder
+
+
+def files_below(folder):
+    found = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(where, name)
+            with open(path, "rb") as f:
+                found[os.path.relpath(path, folder)] = f.read()
+    return found
+
+
+def damage(folder, count=2):
+    """`count` files become nonsense; returns their paths."""
+    paths = sorted(os.path.join(folder, p) for p in files_below(folder))
+    for path in paths[:count]:
+        with open(path, "wb") as f:
+            f.write(b"this is not an image\n")
+    return paths[:count]
+
+
+def skip(reason):
+    print("skipped: " + reason)
+    sys.exit(77)
+
+
+def main(cases):
+    name = sys.argv[1]
+    tmp = tempfile.mkdtemp(prefix="loaderbench-")
+    try:
+        cases["case_" + name](tmp)
+    finally:
+        shutil.rmtree(tmp)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a packager gets: header, both libraries, and how to find them by
+# pkg-config and by CMake. The installed tree may be moved: neither names where
+# it lies. loaderbench installs itself and its manual.
+include(CMakePackageConfigHelpers)
+
+install(FILES include/feedline/feedline.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
+install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES examples/minimal.c
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+
+# Two sets, as only the static library needs others to be found.
+install(TARGETS feedline EXPORT feedlineTargets)
+install(TARGETS feedline_static EXPORT feedlineStaticTargets)
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/feedline)
+foreach(set feedlineTargets feedlineStaticTargets)
+  install(EXPORT ${set} NAMESPACE feedline:: DESTINATION ${config_dir})
+endforeach()
+
+configure_package_config_file(cmake/feedlineConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/feedlineConfig.cmake INSTALL_DESTINATION ${config_dir})
+# While the major version is 0, a new minor one may change anything.
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/feedlineConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/feedlineConfig.cmake
+              ${PROJECT_BINARY_DIR}/feedlineConfigVersion.cmake
+        DESTINATION ${config_dir})
+
+# pkg-config: from where feedline.pc lies, unless folders were given whole.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(FEEDLINE_PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+  file(RELATIVE_PATH FEEDLINE_PC_PREFIX ${pc_dir} ${CMAKE_INSTALL_PREFIX})
+else()
+  set(FEEDLINE_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  file(RELATIVE_PATH FEEDLINE_PC_PREFIX /${pc_dir} /)
+endif()
+string(REGEX REPLACE "/$" "" FEEDLINE_PC_PREFIX "${FEEDLINE_PC_PREFIX}")
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(FEEDLINE_PC_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  set(FEEDLINE_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+
+# The rooms name their libraries as CMake targets; a linker wants -l.
+set(FEEDLINE_PC_LIBS_PRIVATE "")
+foreach(library ${libraries})
+  if(library STREQUAL "Threads::Threads")
+    set(flag -pthread)
+  elseif(library STREQUAL "JPEG::JPEG")
+    set(flag -ljpeg)
+  elseif(library STREQUAL "PkgConfig::URING")
+    set(flag -luring)
+  elseif(library MATCHES "^[a-z]+$")
+    set(flag -l${library})
+  else()
+    message(FATAL_ERROR "feedline.pc: how is ${library} linked?")
+  endif()
+  string(APPEND FEEDLINE_PC_LIBS_PRIVATE " ${flag}")
+endforeach()
+configure_file(cmake/feedline.pc.in ${PROJECT_BINARY_DIR}/feedline.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/feedline.pc DESTINATION ${pc_dir})

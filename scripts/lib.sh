@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the scripts share: Debian packages, and building out of tree. Sourced.
+
+# The repository, wherever the script was called from.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+jobs=$(nproc)
+
+# The only list of packages. Debian 12 names.
+packages_build=(cmake ninja-build gcc libc6-dev pkg-config
+    libjpeg62-turbo-dev liburing-dev libxxhash-dev libjansson-dev scdoc)
+packages_test=("${packages_build[@]}" libcmocka-dev python3 python3-pil
+    python3-numpy)
+# Only .ci/run uses this one; here because there is one list.
+# shellcheck disable=SC2034
+packages_ci=("${packages_test[@]}" g++ clang-14 clang-format-14 valgrind
+    shellcheck codespell git)
+
+say() {
+    printf '%s\n' "$*"
+}
+
+fail() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# Installs what is missing of the packages named, and says so.
+need_packages() {
+    local package missing=() sudo=()
+    if ! command -v dpkg > /dev/null; then
+        say "This is no Debian: what is needed is what Debian calls $*"
+        return
+    fi
+    for package in "$@"; do
+        [[ $(dpkg-query -W -f '${Status}' "$package" 2> /dev/null) == \
+            *' installed' ]] || missing+=("$package")
+    done
+    if [[ ${#missing[@]} -eq 0 ]]; then
+        return
+    fi
+    if [[ $(id -u) -ne 0 ]]; then
+        command -v sudo > /dev/null ||
+            fail "needs these packages, and neither root nor sudo is" \
+                "at hand to install them: ${missing[*]}"
+        sudo=(sudo)
+    fi
+    say "Installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    local install=("${sudo[@]}" apt-get install -y -q
+        --no-install-recommends "${missing[@]}")
+    # The lists of packages may be absent or old: then they are fetched.
+    if ! "${install[@]}" > /dev/null 2>&1; then
+        "${sudo[@]}" apt-get update -q > /dev/null ||
+            fail "apt-get update did not work; missing: ${missing[*]}"
+        "${install[@]}" > /dev/null ||
+            fail "these packages could not be installed: ${missing[*]}"
+    fi
+}
+
+# build DIR [cmake argument...]: configure and build everything.
+build() {
+    local dir=$1
+    shift
+    configure "$dir" "$@"
+    cmake --build "$dir" -j "$jobs"
+}
+
+configure() {
+    local dir=$1
+    shift
+    cmake -S "$root" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        "$@" > "$dir.log" 2>&1 || {
+        cat "$dir.log" >&2
+        fail "cmake could not configure $dir"
+    }
+    rm -f "$dir.log"
+}
+
+# What was skipped, and why, out of the log of the last ctest of a build.
+say_skipped() {
+    awk '/ Test: / { sub(/^.* Test: /, ""); name = $0 }
+        /^skipped: / { sub(/^skipped: /, ""); n[$0]++
+            names[$0] = names[$0] "\n    " name }
+        END { for (reason in n)
+            printf "skipped %d: %s%s\n", n[reason], reason, names[reason] }' \
+        "$1/Testing/Temporary/LastTest.log"
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The public structs as programs were built against them: each member begins
+ * where the one before it ends, so nothing is padded and no order changes; new
+ * members go to the end, and then END moves. Numbers that programs have
+ * compiled in stay what they are. This file only has to compile.
+ */
+#include <feedline/feedline.h>
+
+#include <stddef.h>
+
+#define BYTES(type, member) sizeof(((struct type *)0)->member)
+
+#define BEGIN(type, member)                                                    \
+  _Static_assert(offsetof(struct type, member) == 0,                           \
+                 #type "." #member " is first")
+
+#define NEXT(type, before, member)                                             \
+  _Static_assert(offsetof(struct type, member) ==                              \
+                     offsetof(struct type, before) + BYTES(type, before),      \
+                 #type "." #member " follows " #before)
+
+/* The size is that of machines with pointers of 8 bytes. */
+#define END(type, last, size)                                                  \
+  _Static_assert(sizeof(struct type) ==                                        \
+                     offsetof(struct type, last) + BYTES(type, last),          \
+                 #type " ends with " #last);                                   \
+  _Static_assert(sizeof(void *) != 8 || sizeof(struct type) == (size),         \
+                 #type " has " #size " bytes")
+
+#define IS(name, value) _Static_assert((name) == (value), #name)
+
+BEGIN(feedline_option_info, struct_size);
+NEXT(feedline_option_info, struct_size, flags);
+NEXT(feedline_option_info, flags, type);
+NEXT(feedline_option_info, type, reserved);
+NEXT(feedline_option_info, reserved, min);
+NEXT(feedline_option_info, min, max);
+NEXT(feedline_option_info, max, double_min);
+NEXT(feedline_option_info, double_min, double_max);
+NEXT(feedline_option_info, double_max, name);
+NEXT(feedline_option_info, name, default_text);
+NEXT(feedline_option_info, default_text, unit);
+NEXT(feedline_option_info, unit, choices);
+NEXT(feedline_option_info, choices, help);
+END(feedline_option_info, help, 88);
+
+BEGIN(feedline_sample_info, struct_size);
+NEXT(feedline_sample_info, struct_size, reserved);
+NEXT(feedline_sample_info, reserved, label);
+NEXT(feedline_sample_info, label, path);
+END(feedline_sample_info, path, 24);
+
+BEGIN(feedline_epoch_info, struct_size);
+NEXT(feedline_epoch_info, struct_size, reserved);
+NEXT(feedline_epoch_info, reserved, samples);
+NEXT(feedline_epoch_info, samples, batches);
+NEXT(feedline_epoch_info, batches, shape);
+NEXT(feedline_epoch_info, shape, batch_bytes);
+END(feedline_epoch_info, batch_bytes, 64);
+
+BEGIN(feedline_draw, struct_size);
+NEXT(feedline_draw, struct_size, flip);
+NEXT(feedline_draw, flip, x);
+NEXT(feedline_draw, x, y);
+NEXT(feedline_draw, y, width);
+NEXT(feedline_draw, width, height);
+NEXT(feedline_draw, height, resize_width);
+NEXT(feedline_draw, resize_width, resize_height);
+NEXT(feedline_draw, resize_height, window_x);
+NEXT(feedline_draw, window_x, window_y);
+NEXT(feedline_draw, window_y, window_width);
+NEXT(feedline_draw, window_width, window_height);
+END(feedline_draw, window_height, 48);
+
+BEGIN(feedline_tensor, data);
+NEXT(feedline_tensor, data, device);
+NEXT(feedline_tensor, device, device_id);
+NEXT(feedline_tensor, device_id, dtype);
+NEXT(feedline_tensor, dtype, ndim);
+NEXT(feedline_tensor, ndim, shape);
+NEXT(feedline_tensor, shape, stride);
+END(feedline_tensor, stride, 88);
+
+BEGIN(feedline_batch_info, struct_size);
+NEXT(feedline_batch_info, struct_size, count);
+NEXT(feedline_batch_info, count, epoch);
+NEXT(feedline_batch_info, epoch, sequence);
+NEXT(feedline_batch_info, sequence, images);
+NEXT(feedline_batch_info, images, labels);
+NEXT(feedline_batch_info, labels, sample_index);
+NEXT(feedline_batch_info, sample_index, sample_status);
+NEXT(feedline_batch_info, sample_status, wait_ns);
+END(feedline_batch_info, wait_ns, 224);
+
+BEGIN(feedline_failure, struct_size);
+NEXT(feedline_failure, struct_size, status);
+NEXT(feedline_failure, status, epoch);
+NEXT(feedline_failure, epoch, sample_index);
+NEXT(feedline_failure, sample_index, path);
+NEXT(feedline_failure, path, reason);
+END(feedline_failure, reason, 40);
+
+BEGIN(feedline_stats, struct_size);
+NEXT(feedline_stats, struct_size, workers);
+NEXT(feedline_stats, workers, wall_ns);
+NEXT(feedline_stats, wall_ns, wait_ns);
+NEXT(feedline_stats, wait_ns, user_ns);
+NEXT(feedline_stats, user_ns, api_ns);
+NEXT(feedline_stats, api_ns, batches);
+NEXT(feedline_stats, batches, samples);
+NEXT(feedline_stats, samples, failed_samples);
+NEXT(feedline_stats, failed_samples, bytes_read);
+NEXT(feedline_stats, bytes_read, profiler_ns);
+NEXT(feedline_stats, profiler_ns, memory_bytes);
+NEXT(feedline_stats, memory_bytes, first_batch_ns);
+END(feedline_stats, first_batch_ns, 96);
+
+BEGIN(feedline_wait_stats, struct_size);
+NEXT(feedline_wait_stats, struct_size, waits);
+NEXT(feedline_wait_stats, waits, not_issued_ns);
+NEXT(feedline_wait_stats, not_issued_ns, slot_ns);
+NEXT(feedline_wait_stats, slot_ns, fetch_queue_ns);
+NEXT(feedline_wait_stats, fetch_queue_ns, fetch_ns);
+NEXT(feedline_wait_stats, fetch_ns, worker_wait_ns);
+NEXT(feedline_wait_stats, worker_wait_ns, prep_ns);
+NEXT(feedline_wait_stats, prep_ns, transfer_queue_ns);
+NEXT(feedline_wait_stats, transfer_queue_ns, transfer_ns);
+NEXT(feedline_wait_stats, transfer_ns, wake_ns);
+NEXT(feedline_wait_stats, wake_ns, residual_ns);
+END(feedline_wait_stats, residual_ns, 88);
+
+BEGIN(feedline_stage_stats, struct_size);
+NEXT(feedline_stage_stats, struct_size, threads);
+NEXT(feedline_stage_stats, threads, items);
+NEXT(feedline_stage_stats, items, bytes);
+NEXT(feedline_stage_stats, bytes, errors);
+NEXT(feedline_stage_stats, errors, busy_ns);
+NEXT(feedline_stage_stats, busy_ns, starved_ns);
+NEXT(feedline_stage_stats, starved_ns, blocked_ns);
+NEXT(feedline_stage_stats, blocked_ns, p50_ns);
+NEXT(feedline_stage_stats, p50_ns, p90_ns);
+NEXT(feedline_stage_stats, p90_ns, p99_ns);
+NEXT(feedline_stage_stats, p99_ns, max_ns);
+END(feedline_stage_stats, max_ns, 88);
+
+BEGIN(feedline_verdict, struct_size);
+NEXT(feedline_verdict, struct_size, confidence_ppm);
+NEXT(feedline_verdict, confidence_ppm, predicted_gain);
+NEXT(feedline_verdict, predicted_gain, code);
+NEXT(feedline_verdict, code, level);
+NEXT(feedline_verdict, level, sentence);
+NEXT(feedline_verdict, sentence, action);
+END(feedline_verdict, action, 48);
+
+BEGIN(feedline_machine_info, struct_size);
+NEXT(feedline_machine_info, struct_size, cpus_online);
+NEXT(feedline_machine_info, cpus_online, cpus_allowed);
+NEXT(feedline_machine_info, cpus_allowed, cpus_usable);
+NEXT(feedline_machine_info, cpus_usable, cpu_quota);
+NEXT(feedline_machine_info, cpu_quota, memory_limit_bytes);
+END(feedline_machine_info, memory_limit_bytes, 32);
+
+IS(FEEDLINE_REPLACED, 4);
+IS(FEEDLINE_INTERRUPTED, 3);
+IS(FEEDLINE_END, 2);
+IS(FEEDLINE_TIMEOUT, 1);
+IS(FEEDLINE_OK, 0);
+IS(FEEDLINE_EINVAL, -1);
+IS(FEEDLINE_ENOMEM, -2);
+IS(FEEDLINE_EIO, -3);
+IS(FEEDLINE_ENOENT, -4);
+IS(FEEDLINE_EDECODE, -5);
+IS(FEEDLINE_EDEVICE, -6);
+IS(FEEDLINE_ENOSYS, -7);
+IS(FEEDLINE_ESTATE, -8);
+IS(FEEDLINE_EFORK, -9);
+IS(FEEDLINE_ERANGE, -10);
+IS(FEEDLINE_EABI, -11);
+
+IS(FEEDLINE_T_INT, 1);
+IS(FEEDLINE_T_SIZE, 2);
+IS(FEEDLINE_T_TIME, 3);
+IS(FEEDLINE_T_DOUBLE, 4);
+IS(FEEDLINE_T_BOOL, 5);
+IS(FEEDLINE_T_ENUM, 6);
+IS(FEEDLINE_T_STRING, 7);
+IS(FEEDLINE_T_DOUBLES, 8);
+
+IS(FEEDLINE_OPT_LIVE, 1);
+IS(FEEDLINE_OPT_AUTO, 2);
+IS(FEEDLINE_FEATURE_URING, 1);
+IS(FEEDLINE_FEATURE_CUDA, 2);
+
+IS(FEEDLINE_CPU, 1);
+IS(FEEDLINE_CPU_PINNED, 2);
+IS(FEEDLINE_U8, 1);
+IS(FEEDLINE_F32, 3);
+IS(FEEDLINE_I64, 4);
+
+IS(FEEDLINE_STAGE_READ, 0);
+IS(FEEDLINE_STAGE_DECODE, 1);
+IS(FEEDLINE_STAGE_AUGMENT, 2);
+IS(FEEDLINE_STAGE_TRANSFER, 3);
+IS(FEEDLINE_STAGE_CONSUME, 4);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In the steady state nothing is allocated: not by us, and not by libjpeg for
+ * us. The binary's malloc stands in front of everybody's and counts.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#define N 40
+
+/* glibc's own, behind the names that this file takes. */
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+void *__libc_memalign(size_t align, size_t n);
+
+static _Atomic bool counting;
+static _Atomic uint32_t allocations;
+
+static void count(void)
+{
+    if (atomic_load_explicit(&counting, memory_order_relaxed))
+        atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+}
+
+void *malloc(size_t n)
+{
+    count();
+    return __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    count();
+    return __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+    count();
+    return __libc_realloc(p, n);
+}
+
+void *aligned_alloc(size_t align, size_t n)
+{
+    count();
+    return __libc_memalign(align, n);
+}
+
+int posix_memalign(void **out, size_t align, size_t n)
+{
+    count();
+    void *p = __libc_memalign(align, n);
+    if (!p)
+        return ENOMEM;
+    *out = p;
+    return 0;
+}
+
+/* The same crops in each epoch, so that the largest of everything was seen. */
+static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader)
+{
+    feedline_config *cfg;
+    feedline_pipeline *p;
+    feedline_loader *l;
+    assert_ok(feedline_config_create(&cfg));
+    assert_ok(feedline_config_set(cfg, "reader", reader));
+    assert_ok(feedline_config_set_int(cfg, "workers", 1));
+    assert_ok(feedline_config_set_int(cfg, "batch_size", 8));
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(feedline_pipeline_add(p, "resize", "size=32"));
+    assert_ok(feedline_pipeline_add(p, "center_crop", "width=24 height=24"));
+    assert_ok(feedline_pipeline_add(p, "normalize", NULL));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    return l;
+}
+
+static void run(const char *reader)
+{
+    struct fixture images;
+    fixture_create(&images, N);
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *l = eval_loader(ds, reader);
+    fixture_run(l, 2);
+    atomic_store(&allocations, 0);
+    atomic_store(&counting, true);
+    fixture_run(l, 3);
+    atomic_store(&counting, false);
+    uint32_t n = atomic_load(&allocations);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+    assert_int_equal(n, 0);
+}
+
+static void pread_allocates_nothing(void **state)
+{
+    (void)state;
+    run("pread");
+}
+
+static void memory_allocates_nothing(void **state)
+{
+    (void)state;
+    run("memory");
+}
+
+static void auto_allocates_nothing(void **state)
+{
+    (void)state;
+    run("auto");
+}
+
+static void the_count_is_live(void **state)
+{
+    (void)state;
+    uint64_t size;
+    atomic_store(&allocations, 0);
+    atomic_store(&counting, true);
+    free(fixture_jpeg(1, &size)); /* libjpeg compresses: it must be seen */
+    atomic_store(&counting, false);
+    assert_true(atomic_load(&allocations) > 3);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(pread_allocates_nothing),
+    cmocka_unit_test(memory_allocates_nothing),
+    cmocka_unit_test(auto_allocates_nothing),
+    cmocka_unit_test(the_count_is_live),
+};
+
+TEST_MAIN("steady", cases)

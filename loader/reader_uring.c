@@ -11,20 +11,22 @@
  * because on network file systems it may take a round trip, and nobody waits
  * for it.
  *
- * The thread sleeps in one place, waiting for completions. To be woken for new
- * samples as well it keeps a read of an eventfd in the ring and says in
- * `asleep` that somebody should write to it; see claim_or_announce.
+ * The thread sleeps in one place, reading an eventfd. The kernel writes to it
+ * when something completes; for new samples whoever issues them does, if
+ * `asleep` says so: see claim_or_announce. Waiting in io_uring_enter itself
+ * would save a call per wake-up, but tools that run one thread at a time
+ * (valgrind 3.19) do not know that it blocks, and the program would hang there.
  *
  * The ring has room for everything that can be under way at once: each flight
- * and each close has at most one request in it, the wake-up and the timer one
- * more each, and fill keeps that sum within `entries`. So submission slots
- * cannot run out, and the completion ring, twice as large, cannot overflow.
+ * and each close has at most one request in it, the timer one more, and fill
+ * keeps that sum within `entries`. So submission slots cannot run out, and the
+ * completion ring, twice as large, cannot overflow.
  *
  * It is for storage that has to be waited for. Files of 110 KB in page cache
  * come at 20 to 32 thousand a second whatever the depth, because one thread
  * does all the copying; reader_pread.c has what threads do on that machine.
  *
- * A ring is taken only if it works: before start returns, the eventfd was read
+ * A ring is taken only if it works: before start returns, a request went
  * through it once. Sandboxes that allow setup and forbid the rest exist.
  */
 #include "base/clock.h"
@@ -46,7 +48,7 @@
 
 #define MIN_ENTRIES     8
 #define MAX_ENTRIES     32768 /* the kernel's limit */
-#define SPARE_ENTRIES   2     /* of the wake-up and the timer */
+#define SPARE_ENTRIES   1     /* of the timer */
 #define MAX_READ_BYTES  (1u << 30)
 #define REASON_BYTES    256
 #define DISABLED_SYSCTL "/proc/sys/kernel/io_uring_disabled"
@@ -54,14 +56,8 @@
 /* The window's two stamps per item; one more per wake-up. */
 #define CLOCK_READS_PER_ITEM 2
 
-enum request {
-    REQUEST_OPEN,
-    REQUEST_READ,
-    REQUEST_CLOSE,
-    REQUEST_WAKE,
-    REQUEST_TIMER
-};
-#define REQUEST_BITS 3
+enum request { REQUEST_OPEN, REQUEST_READ, REQUEST_CLOSE, REQUEST_TIMER };
+#define REQUEST_BITS 2
 
 enum outcome { OUTCOME_PENDING, OUTCOME_RUNNING, OUTCOME_FAILED };
 
@@ -98,8 +94,7 @@ struct fdl_reader {
     struct flight *flights; /* [max_depth] */
     struct flight *idle;
     struct flight *later; /* found no descriptor */
-    bool wake_armed, timer_armed;
-    uint64_t wake_value; /* what the kernel reads from wake_fd */
+    bool timer_armed;
     struct __kernel_timespec timer;
     int64_t mark_ns; /* time is accounted for up to here */
 };
@@ -161,17 +156,6 @@ static void queue_close(struct fdl_reader *r, int fd)
     io_uring_prep_close(sqe, fd);
     name_request(sqe, REQUEST_CLOSE, (uint64_t)fd);
     r->closing++;
-}
-
-static void queue_wake(struct fdl_reader *r)
-{
-    if (r->wake_armed)
-        return;
-    struct io_uring_sqe *sqe = get_request(r);
-    io_uring_prep_read(sqe, r->wake_fd, &r->wake_value, sizeof(r->wake_value),
-                       0);
-    name_request(sqe, REQUEST_WAKE, 0);
-    r->wake_armed = true;
 }
 
 static void queue_timer(struct fdl_reader *r, int64_t ns)
@@ -333,9 +317,6 @@ static void on_completion(struct fdl_reader *r, uint64_t name, int res)
     case REQUEST_CLOSE:
         on_close(r, (int)of, res);
         break;
-    case REQUEST_WAKE:
-        r->wake_armed = false;
-        break;
     case REQUEST_TIMER:
         on_timer(r);
         break;
@@ -389,38 +370,21 @@ static void fill(struct fdl_reader *r)
 
     if (r->later && r->open_files == 0)
         queue_timer(r, fdl_file_pause_ns(r->later->tries));
-    /* After the announcement, so that a close that found nobody asleep is seen
-     * here; the thread then ends the wait for a wake-up itself. An open window
-     * always leaves something in the ring. */
-    if (!fdl_window_is_closed(r->window))
-        queue_wake(r);
-    else if (r->wake_armed)
-        write_wake(r);
 }
 
-/* Until something has completed. Errors of the call are not those of a request
- * (EINTR; EAGAIN and EBUSY: the kernel is short of memory): what was not
- * submitted stays in the ring for the next time. */
-static void submit_and_wait(struct fdl_reader *r)
+/* false: the call failed, and what was not submitted stays in the ring for
+ * the next time. Errors of the call are not those of a request (EINTR; EAGAIN
+ * and EBUSY: the kernel is short of memory). */
+static bool submit(struct fdl_reader *r)
 {
-    bool busy = r->in_flight > 0;
-    bool full = !busy && fdl_window_is_full(r->window);
-    int res = io_uring_submit_and_wait(&r->ring, 1);
+    int res = io_uring_submit_and_get_events(&r->ring);
     if (res < 0 && res != -EINTR)
         fdl_file_pause(0);
-    atomic_store_explicit(&r->asleep, false, memory_order_relaxed);
-
-    int64_t now = fdl_now_ns();
-    struct fdl_stage *s = r->stage;
-    fdl_counter_add(busy   ? &s->busy_ns
-                    : full ? &s->blocked_ns
-                           : &s->starved_ns,
-                    (uint64_t)(now - r->mark_ns));
-    fdl_counter_add(&s->clock_reads, 1);
-    r->mark_ns = now;
+    return res >= 0;
 }
 
-static void reap(struct fdl_reader *r)
+/* How many have completed. */
+static unsigned reap(struct fdl_reader *r)
 {
     struct io_uring_cqe *cqe;
     unsigned head, n = 0;
@@ -430,6 +394,35 @@ static void reap(struct fdl_reader *r)
         n++;
     }
     io_uring_cq_advance(&r->ring, n);
+    return n;
+}
+
+/* The time since the last mark goes to `counter`. */
+static void account(struct fdl_reader *r, _Atomic uint64_t *counter)
+{
+    int64_t now = fdl_now_ns();
+    fdl_counter_add(counter, (uint64_t)(now - r->mark_ns));
+    fdl_counter_add(&r->stage->clock_reads, 1);
+    r->mark_ns = now;
+}
+
+/* Until something has completed or somebody has written. The eventfd has
+ * counted what happened since the last look: then the read returns at once. */
+static void sleep_until_event(struct fdl_reader *r)
+{
+    struct fdl_stage *s = r->stage;
+    _Atomic uint64_t *counter = r->in_flight > 0 ? &s->busy_ns
+                                : fdl_window_is_full(r->window)
+                                    ? &s->blocked_ns
+                                    : &s->starved_ns;
+    uint64_t events;
+    ssize_t n;
+    account(r, &s->busy_ns);
+    do
+        n = read(r->wake_fd, &events, sizeof(events));
+    while (n < 0 && errno == EINTR);
+    atomic_store_explicit(&r->asleep, false, memory_order_relaxed);
+    account(r, counter);
 }
 
 /* ---- The ring ----------------------------------------------------------- */
@@ -483,26 +476,24 @@ static bool has_requests(struct io_uring *ring)
     return all;
 }
 
-/* Reads the eventfd through the ring once. 0 or -errno. */
+/* Sends a request through the ring, which then tells the eventfd of all that
+ * follow. 0 or -errno. */
 static int try_ring(struct fdl_reader *r)
 {
     struct io_uring_cqe *cqe;
     if (!has_requests(&r->ring))
         return -ENOSYS;
-    write_wake(r);
-    queue_wake(r);
+    io_uring_prep_nop(io_uring_get_sqe(&r->ring)); /* done at once */
     int res;
     do
-        res = io_uring_submit_and_wait(&r->ring, 1);
+        res = io_uring_submit_and_get_events(&r->ring);
     while (res == -EINTR);
     if (res >= 0)
         res = io_uring_peek_cqe(&r->ring, &cqe);
     if (res < 0)
         return res;
-    res = cqe->res;
     io_uring_cqe_seen(&r->ring, cqe);
-    on_completion(r, REQUEST_WAKE, res);
-    return res < 0 ? res : 0;
+    return io_uring_register_eventfd(&r->ring, r->wake_fd);
 }
 
 /* On the thread that will use it: a single-issuer ring belongs to its maker. */
@@ -556,10 +547,12 @@ static void *ring_main(void *arg)
     r->mark_ns = fdl_now_ns();
     for (;;) {
         fill(r);
-        if (r->in_ring == 0)
-            break; /* the window is closed and all have landed */
-        submit_and_wait(r);
-        reap(r);
+        /* After the announcement in fill, so that a close that found nobody
+         * asleep is seen here. */
+        if (r->in_ring == 0 && fdl_window_is_closed(r->window))
+            break; /* all have landed */
+        if (submit(r) && reap(r) == 0)
+            sleep_until_event(r);
     }
     io_uring_queue_exit(&r->ring);
     return NULL;
@@ -611,7 +604,7 @@ static int32_t create(const struct fdl_reader_config *cfg,
     r->max_depth = FDL_MAX(1, FDL_MIN(cfg->max_depth, MAX_ENTRIES / 2));
     fdl_event_init(&r->started);
     atomic_init(&r->depth, FDL_MAX(1, FDL_MIN(cfg->depth, r->max_depth)));
-    r->wake_fd = eventfd(0, EFD_CLOEXEC); /* blocking: see queue_wake */
+    r->wake_fd = eventfd(0, EFD_CLOEXEC);
     r->flights = calloc(r->max_depth, sizeof(*r->flights));
     if (r->wake_fd < 0 || !r->flights) {
         int32_t status =
@@ -649,6 +642,7 @@ static int32_t start(const struct fdl_reader_config *cfg,
 
 const struct fdl_reader_ops fdl_reader_uring = {
     .name = "uring",
+    .kind = FDL_READER_URING,
     .start = start,
     .set_depth = set_depth,
     .stop = destroy,

@@ -437,6 +437,9 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
     if (!r->buffer)
         return fdl_read_fail(r, FEEDLINE_ENOMEM,
                              "out of memory: %zu bytes for the file", rounded);
+    /* Once per buffer: memcheck does not see what the kernel writes for
+     * io_uring, and would call every decoded pixel uninitialised. */
+    memset(r->buffer, 0, rounded);
     r->capacity = rounded;
     atomic_fetch_add_explicit(&w->memory, rounded, memory_order_relaxed);
     return FEEDLINE_OK;

@@ -43,13 +43,13 @@ static uint8_t opcodes[NAMES]; /* by user_data, + 1; the ring's thread only */
 
 int __real_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
                                       struct io_uring_params *p);
-int __real_io_uring_submit_and_wait(struct io_uring *ring, unsigned n);
+int __real_io_uring_submit_and_get_events(struct io_uring *ring);
 struct io_uring_probe *__real_io_uring_get_probe_ring(struct io_uring *ring);
 int __real_io_uring_ring_dontfork(struct io_uring *ring);
 
 int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
                                       struct io_uring_params *p);
-int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned n);
+int __wrap_io_uring_submit_and_get_events(struct io_uring *ring);
 struct io_uring_probe *__wrap_io_uring_get_probe_ring(struct io_uring *ring);
 int __wrap_io_uring_ring_dontfork(struct io_uring *ring);
 
@@ -82,13 +82,12 @@ static void change_requests(struct io_uring *ring)
     uint32_t most = atomic_load(&ring_faults.read_bytes);
     for (unsigned i = ring->sq.sqe_head; i != ring->sq.sqe_tail; i++) {
         struct io_uring_sqe *sqe = &ring->sq.sqes[i & ring->sq.ring_mask];
-        bool wake = sqe->opcode == IORING_OP_READ && sqe->len == 8;
         if (sqe->user_data < NAMES)
-            opcodes[sqe->user_data] = wake ? 0 : (uint8_t)(sqe->opcode + 1);
+            opcodes[sqe->user_data] = (uint8_t)(sqe->opcode + 1);
         if (sqe->opcode == IORING_OP_OPENAT && ring_faults.n_opens < 16)
             ring_faults.opens[ring_faults.n_opens++] =
                 (const char *)(uintptr_t)sqe->addr;
-        if (sqe->opcode != IORING_OP_READ || wake)
+        if (sqe->opcode != IORING_OP_READ)
             continue;
         if (most && sqe->len > most)
             sqe->len = most;
@@ -134,14 +133,14 @@ static void change_results(struct io_uring *ring)
     }
 }
 
-int __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned n)
+int __wrap_io_uring_submit_and_get_events(struct io_uring *ring)
 {
     static uint32_t calls;
     int32_t every = atomic_load(&ring_faults.enter_every);
     if (every && calls++ % (uint32_t)every == 0)
         return -atomic_load(&ring_faults.enter_errno);
     change_requests(ring);
-    int result = __real_io_uring_submit_and_wait(ring, n);
+    int result = __real_io_uring_submit_and_get_events(ring);
     change_results(ring);
     return result;
 }

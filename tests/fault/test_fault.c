@@ -169,6 +169,21 @@ static void a_failed_read_is_one_sample(void **state)
     }
 }
 
+/* An epoch; once more if a sample that was under way met the fault too. */
+static uint64_t run_or_rerun(feedline_loader *l)
+{
+    uint64_t hash = UINT64_C(1099511628211);
+    feedline_batch *b;
+    int32_t status;
+    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
+        fixture_consume(b, &hash);
+    if (status == FEEDLINE_END)
+        return hash;
+    assert_int_equal(status, FEEDLINE_ENOMEM);
+    assert_ok(feedline_loader_start(l, 0));
+    return fixture_run(l, 1);
+}
+
 /* Knobs are raised while memory or threads are out: an error, and the stream
  * goes on as before. */
 static void knobs_fail_and_the_stream_goes_on(void **state)
@@ -192,7 +207,7 @@ static void knobs_fail_and_the_stream_goes_on(void **state)
             inject_arm(rows[i].kind, n, true);
             (void)feedline_loader_set_int(l, rows[i].knob, rows[i].value);
             inject_disarm();
-            assert_true(fixture_run(l, 1) == hash);
+            assert_true(run_or_rerun(l) == hash);
             feedline_loader_destroy(l);
         }
     }

@@ -327,12 +327,27 @@ static void transfer_failures_come_in_place_of_their_batch(void **state)
 
 /* ---- fork --------------------------------------------------------------- */
 
-static int child_sees_efork(feedline_loader *l, feedline_dataset *ds,
-                            feedline_batch *held)
+/* Exit status of a child that runs `body`. */
+static int in_a_child(int (*body)(feedline_loader *, feedline_dataset *,
+                                  feedline_batch *),
+                      feedline_loader *l, feedline_dataset *ds,
+                      feedline_batch *held)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(body(l, ds, held));
+    int status;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int sees_efork(feedline_loader *l, feedline_dataset *ds,
+                      feedline_batch *held)
 {
     feedline_batch *b;
-    feedline_loader *other;
-    feedline_pipeline *p;
     uint64_t count;
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     struct feedline_stats stats = {.struct_size = sizeof(stats)};
@@ -346,40 +361,52 @@ static int child_sees_efork(feedline_loader *l, feedline_dataset *ds,
     feedline_batch_release(held);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
-    /* A loader of its own works in the child. */
+    return 0;
+}
+
+static int makes_its_own(feedline_loader *l, feedline_dataset *ds,
+                         feedline_batch *held)
+{
+    feedline_pipeline *p;
+    feedline_batch *b;
+    (void)held;
     if (feedline_dataset_open(images.folder, &ds) < 0 ||
         feedline_pipeline_create("train", &p) < 0 ||
-        feedline_loader_create(NULL, ds, p, &other) < 0 ||
-        feedline_loader_next(other, -1, &b) != FEEDLINE_OK)
-        return 2;
+        feedline_loader_create(NULL, ds, p, &l) < 0 ||
+        feedline_loader_next(l, -1, &b) != FEEDLINE_OK)
+        return 1;
     feedline_batch_release(b);
-    feedline_loader_destroy(other);
+    feedline_loader_destroy(l);
     feedline_pipeline_destroy(p);
     feedline_dataset_close(ds);
     return 0;
 }
 
-static void fork_is_survived_and_refused_in_the_child(void **state)
+static void with_a_fork(int (*body)(feedline_loader *, feedline_dataset *,
+                                    feedline_batch *))
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = fixture_open(ds, "workers=3");
     feedline_batch *held = next(l);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(child_sees_efork(l, ds, held));
-    int status;
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(in_a_child(body, l, ds, held), 0);
     feedline_batch_release(held);
     feedline_batch *b;
     while ((b = next(l)))
         feedline_batch_release(b);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
+}
+
+static void fork_is_survived_and_refused_in_the_child(void **state)
+{
+    (void)state;
+    with_a_fork(sees_efork);
+}
+
+static void a_child_makes_its_own_loader(void **state)
+{
+    (void)state;
+    with_a_fork(makes_its_own);
 }
 
 /* ---- Books -------------------------------------------------------------- */
@@ -502,6 +529,8 @@ static const struct CMUnitTest cases[] = {
         transfer_failures_come_in_place_of_their_batch, setup, teardown),
     cmocka_unit_test_setup_teardown(fork_is_survived_and_refused_in_the_child,
                                     setup, teardown),
+    cmocka_unit_test_setup_teardown(a_child_makes_its_own_loader, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(the_books_balance, setup, teardown),
     cmocka_unit_test_setup_teardown(the_memory_reader_keeps_its_books_too,
                                     setup, teardown),

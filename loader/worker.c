@@ -211,15 +211,17 @@ static bool read_one(struct fdl_worker *w)
     struct fdl_read *r = fdl_window_claim(l->window);
     if (!r)
         return false;
-    const struct fdl_sample_times *times = r->times;
+    int64_t begin = stamp(&r->times->read_start);
     l->reader_ops->read_now(l->reader, r);
     if (r->status < 0)
         fdl_counter_add(&w->read.errors, 1);
     uint64_t bytes = r->size;
-    fdl_window_complete(l->window, r); /* r may be another worker's now */
-    fdl_stage_item(&w->read,
-                   stamp(&times->read_done) - stamp(&times->read_start), bytes);
-    fdl_counter_add(&w->read.clock_reads, 2);
+    int64_t end = fdl_now_ns();
+    /* From here on another worker may have it, and its stamps may be those of
+     * another batch. */
+    fdl_window_complete(l->window, r);
+    fdl_stage_item(&w->read, end - begin, bytes);
+    fdl_counter_add(&w->read.clock_reads, 3);
     return true;
 }
 

@@ -11,63 +11,20 @@ images per second of CPU time is the steadier one. Files are in the page cache
 after the warm-up of either side.
 """
 import argparse
-import json
+import importlib.util
+import os
 import sys
-import time
 
 import side_by_side as sbs
 
-MEAN = (0.485, 0.456, 0.406)
-STD = (0.229, 0.224, 0.225)
-
-
-def torchvision_loader(folder, batch_size):
-    # Imported here: only the measured child needs them.
-    import torch
-    import torchvision
-    from torchvision import transforms
-
-    torch.set_num_threads(1)
-    data = torchvision.datasets.ImageFolder(folder, transforms.Compose([
-        transforms.RandomResizedCrop(224),
-        transforms.RandomHorizontalFlip(),
-        transforms.ToTensor(),
-        transforms.Normalize(MEAN, STD),
-    ]))
-    return torch.utils.data.DataLoader(data, batch_size=batch_size,
-                                       shuffle=True, num_workers=0)
-
-
-def versions():
-    import PIL
-    import torch
-    import torchvision
-
-    return {"python": sys.version.split()[0], "torch": torch.__version__,
-            "torchvision": torchvision.__version__,
-            "pillow": PIL.__version__}
-
-
-def measure_torchvision(folder, epochs, batch_size):
-    """The child: one epoch to warm up, then `epochs` on the clock."""
-    loader = torchvision_loader(folder, batch_size)
-    for _ in loader:
-        pass
-    images, wall, cpu = 0, time.perf_counter(), time.process_time()
-    for _ in range(epochs):
-        for pixels, _labels in loader:
-            images += pixels.shape[0]
-    wall = time.perf_counter() - wall
-    cpu = time.process_time() - cpu
-    json.dump({"images": images, "seconds": wall,
-               "images_per_second": images / wall,
-               "images_per_cpu_second": images / cpu,
-               "versions": versions()}, sys.stdout)
+CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                     "peer_torchvision.py")
 
 
 def compare(arguments):
     cores = {arguments.core}
-    child = [sys.executable, __file__, arguments.folder, "--child",
+    child = [sys.executable, CHILD, "--folder", arguments.folder,
+             "--dtype", "f32", "--workers", "1",
              "--epochs", str(arguments.epochs),
              "--batch-size", str(arguments.batch_size)]
     ours, theirs = [], []
@@ -103,22 +60,17 @@ def main():
     sbs.add_common_arguments(parser, rounds=5)
     parser.add_argument("--core", type=int, default=0, metavar="CPU",
                         help="the core both run on [%(default)s]")
-    parser.add_argument("--child", action="store_true",
-                        help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.child:
-        measure_torchvision(arguments.folder, arguments.epochs,
-                            arguments.batch_size)
-        return
-    try:
-        v = versions()
-    except ImportError as e:
-        sys.exit("%s: %s (Debian: python3-torchvision)" % (sys.executable, e))
+    for module in ("torch", "torchvision", "PIL"):
+        if importlib.util.find_spec(module) is None:
+            sys.exit("%s: no module %s (Debian: python3-torchvision)"
+                     % (sys.executable, module))
     result = compare(arguments)
     if arguments.json != "-":
         m = result["machine"]
         print("%s, Linux %s, core %d" % (m["cpu_model"], m["kernel"],
                                          arguments.core))
+        v = result["versions"]
         print("feedline %s; python %s, torch %s, torchvision %s, Pillow %s" % (
             result["versions"]["feedline"], v["python"], v["torch"],
             v["torchvision"], v["pillow"]))

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""feedline against every peer that is installed: the same work, the same cores.
+
+All read the same folder in random order and make batches of 224 x 224: random
+resized crop and horizontal flip, delivered as
+
+    f32   normalised, [B, 3, 224, 224]
+    u8    as decoded, [B, 224, 224, 3] (torchvision: [B, 3, 224, 224])
+
+on one pinned core with one worker and on two with two. full_decode and
+simplejpeg are yardsticks: they decode whole images and do nothing else.
+
+Each measurement of a peer comes right after one of feedline on the same cores,
+and the ratio of such a pair is what counts: what slows the machine down slows
+both. Where others used more than --busy-limit of the cores the pair is measured
+again; of all tries the quietest counts, and the result says how quiet it was.
+
+bench/peers/setup_venv installs the peers. One that is not there, or fails, is
+listed with its last words.
+"""
+import argparse
+import datetime
+import os
+import resource
+import subprocess
+import sys
+import time
+
+import peer
+import side_by_side as sbs
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = os.path.join(sbs.ROOT, "build", "peers-venv", "bin", "python")
+
+# In the order in which they are measured and listed.
+PEERS = {
+    "torchvision": ("f32", "u8"),
+    "torchvision_tensor": ("f32", "u8"),
+    "opencv": ("f32", "u8"),
+    "ffcv": ("f32", "u8"),
+    "dali": ("f32", "u8"),
+    "spdl": ("f32", "u8"),
+    "tfdata": ("f32", "u8"),
+    "full_decode": ("u8",),
+    "simplejpeg": ("u8",),
+}
+
+
+class Failed(Exception):
+    """A peer that is not installed or ended with an error."""
+
+
+def feedline_command(arguments, workers, dtype):
+    if dtype == "f32":
+        work = ["--pipeline", "train", "--dtype", "f32", "--layout", "nchw"]
+    else:
+        work = ["--pipeline", "none", "--op", "random_resized_crop",
+                "--op", "horizontal_flip", "--shuffle",
+                "--dtype", "u8", "--layout", "nhwc"]
+    files, _labels = peer.list_images(arguments.folder)
+    warmup = -(-len(files) // arguments.batch_size)
+    return [arguments.loaderbench, "run", arguments.folder, *work,
+            "--workers", str(workers), "--warmup", str(warmup),
+            "--epochs", str(arguments.epochs + 1),
+            "--batch-size", str(arguments.batch_size),
+            "--quiet", "--json", "-"]
+
+
+def peer_command(arguments, name, workers, dtype):
+    return [arguments.python, os.path.join(HERE, "peer_%s.py" % name),
+            "--folder", arguments.folder, "--dtype", dtype,
+            "--epochs", str(arguments.epochs), "--workers", str(workers),
+            "--batch-size", str(arguments.batch_size)]
+
+
+def busy_seconds(cores):
+    """What these cores did for anybody, stolen time included."""
+    ticks = 0
+    with open("/proc/stat", encoding="ascii") as f:
+        for text in f:
+            name, *values = text.split()
+            if name[:3] == "cpu" and name[3:].isdigit() \
+                    and int(name[3:]) in cores:
+                user, nice, system, _, _, irq, softirq, steal = \
+                    map(int, values[:8])
+                ticks += user + nice + system + irq + softirq + steal
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def last_words(text):
+    lines = [x for x in text.splitlines() if x.strip()]
+    return lines[-1].strip() if lines else "ended without a word"
+
+
+def measure(command, cores):
+    """One run: what it printed, and the share of the cores others took."""
+    begun = time.monotonic()
+    busy, own = busy_seconds(cores), children_seconds()
+    try:
+        done = subprocess.run(command, preexec_fn=sbs.pinned(cores),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              encoding="utf-8", check=False)
+    except OSError as e:
+        raise Failed("%s: %s" % (command[0], e.strerror)) from e
+    if done.returncode:
+        raise Failed(last_words(done.stderr))
+    busy = busy_seconds(cores) - busy - (children_seconds() - own)
+    room = (time.monotonic() - begun) * len(cores)
+    return sbs.last_json(done.stdout), max(0.0, busy / room)
+
+
+def wait_for_quiet(cores, limit, patience):
+    """Until the cores were idle for two seconds, or patience ends."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        busy = busy_seconds(cores)
+        time.sleep(2)
+        if (busy_seconds(cores) - busy) / (2 * len(cores)) <= limit:
+            return
+
+
+def number(result, others):
+    return {"images": result["images"], "seconds": result["seconds"],
+            "cpu_seconds": result["cpu_seconds"],
+            "images_per_second": result["images_per_second"],
+            "images_per_cpu_second": result["images_per_cpu_second"],
+            "others": round(others, 4)}
+
+
+def measure_pair(arguments, name, cores, dtype):
+    """feedline, then the peer. The quietest of several tries."""
+    best, loudest = None, 2.0
+    for _ in range(arguments.tries):
+        wait_for_quiet(cores, arguments.busy_limit, arguments.patience)
+        ours, a = measure(feedline_command(arguments, len(cores), dtype),
+                          cores)
+        theirs, b = measure(peer_command(arguments, name, len(cores), dtype),
+                            cores)
+        if max(a, b) < loudest:
+            loudest = max(a, b)
+            best = {"feedline": number(ours["result"], a),
+                    "peer": number(theirs, b),
+                    "settings": theirs["settings"],
+                    "versions": theirs["versions"],
+                    "pixel_mean": theirs.get("pixel_mean"),
+                    "feedline_version": ours["version"]}
+        if loudest <= arguments.busy_limit:
+            break
+    return best
+
+
+def run_rounds(arguments, cores, dtype, missing):
+    """Every peer once per round; {name: [pair, ...]}."""
+    names = [n for n in arguments.peers if dtype in PEERS[n]]
+    pairs = {name: [] for name in names}
+    for i in range(arguments.rounds):
+        for name in names:
+            if name in missing:
+                continue
+            try:
+                pair = measure_pair(arguments, name, cores, dtype)
+            except Failed as e:
+                missing[name] = str(e)
+                print("%s: left out: %s" % (name, e), file=sys.stderr)
+                continue
+            pairs[name].append(pair)
+            a, b = pair["feedline"], pair["peer"]
+            print("%s, %d core(s), round %d: feedline %.0f, %s %.0f images/s, "
+                  "others took %.0f and %.0f %%" % (
+                      dtype, len(cores), i + 1, a["images_per_second"], name,
+                      b["images_per_second"], 100 * a["others"],
+                      100 * b["others"]), file=sys.stderr)
+    return {name: rows for name, rows in pairs.items() if rows}
+
+
+def row(name, runs):
+    """What a table says of one side; `runs` are numbers."""
+    return {
+        "name": name,
+        "images_per_second": sbs.summary(
+            [r["images_per_second"] for r in runs]),
+        "cpu_seconds_per_1000": sbs.summary(
+            [1000 / r["images_per_cpu_second"] for r in runs]),
+        "others": sbs.summary([r["others"] for r in runs]),
+    }
+
+
+def table(pairs, cores, dtype):
+    ours = [p["feedline"] for rows in pairs.values() for p in rows]
+    rows = [row("feedline", ours)]
+    for name, runs in pairs.items():
+        r = row(name, [p["peer"] for p in runs])
+        for key, field in (("ratio", "images_per_second"),
+                           ("cpu_ratio", "images_per_cpu_second")):
+            r[key] = sbs.summary([p["feedline"][field] / p["peer"][field]
+                                  for p in runs])
+        for key in ("settings", "versions", "pixel_mean"):
+            r[key] = runs[0][key]
+        r["pairs"] = [{k: p[k] for k in ("feedline", "peer")} for p in runs]
+        rows.append(r)
+    return {"dtype": dtype, "cores": sorted(cores), "rows": rows}
+
+
+def print_table(t):
+    print("\n%s, %d core(s)\n" % (t["dtype"], len(t["cores"])))
+    print("%-19s %22s %12s %19s %13s" % (
+        "", "images/s (range)", "CPU s/1000", "feedline is (range)",
+        "by CPU time"))
+    for r in t["rows"]:
+        s = r["images_per_second"]
+        text = "%-19s %8.0f (%4.0f to %4.0f) %12.2f" % (
+            r["name"], s["median"], s["min"], s["max"],
+            r["cpu_seconds_per_1000"]["median"])
+        if "ratio" in r:
+            text += "  %4.2f (%4.2f to %4.2f) %13.2f" % (
+                r["ratio"]["median"], r["ratio"]["min"], r["ratio"]["max"],
+                r["cpu_ratio"]["median"])
+        print(text)
+
+
+def plot(arguments):
+    """By the peers' Python: this one may have no matplotlib."""
+    done = subprocess.run(
+        [arguments.python, os.path.join(HERE, "plot_peers.py"),
+         arguments.json, arguments.plot], stderr=subprocess.PIPE,
+        encoding="utf-8", check=False)
+    if done.returncode:
+        print("no plot: %s" % last_words(done.stderr), file=sys.stderr)
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    sbs.add_common_arguments(parser, rounds=5)
+    parser.add_argument("--python", default=PYTHON, metavar="PATH",
+                        help="where the peers are installed "
+                        "[build/peers-venv/bin/python]")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS,
+                        metavar="NAME", help="of " + ", ".join(PEERS))
+    parser.add_argument("--dtypes", nargs="+", choices=("f32", "u8"),
+                        default=("f32", "u8"), help="[both]")
+    parser.add_argument("--core-counts", nargs="+", type=int, default=(1, 2),
+                        metavar="N", help="cores, and as many workers [1 2]")
+    parser.add_argument("--busy-limit", type=float, default=0.05, metavar="S",
+                        help="measure again where others took more than this "
+                        "share of the cores [%(default)s]")
+    parser.add_argument("--tries", type=int, default=3, metavar="N",
+                        help="at most, for one pair [%(default)s]")
+    parser.add_argument("--patience", type=float, default=0, metavar="SECONDS",
+                        help="wait so long for the cores to be quiet before "
+                        "each pair [%(default)s]")
+    parser.add_argument("--plot", metavar="FILE",
+                        help="draw the results (.svg or .png); needs --json")
+    arguments = parser.parse_args()
+    if arguments.plot and arguments.json in (None, "-"):
+        parser.error("--plot draws what is in --json FILE")
+    return arguments
+
+
+def main():
+    arguments = parse()
+    usable = sorted(os.sched_getaffinity(0))
+    missing, tables = {}, []
+    result = {
+        "schema_version": 1, "comparison": "peers",
+        "date": datetime.date.today().isoformat(),
+        "machine": sbs.machine(), "feedline": None,
+        "images": len(peer.list_images(arguments.folder)[0]),
+        "config": {k: getattr(arguments, k) for k in (
+            "rounds", "epochs", "batch_size", "busy_limit", "tries")},
+        "tables": tables, "missing": missing,
+    }
+    for n in arguments.core_counts:
+        if n > len(usable):
+            print("%d cores: this process may use %d" % (n, len(usable)),
+                  file=sys.stderr)
+            continue
+        for dtype in arguments.dtypes:
+            pairs = run_rounds(arguments, set(usable[:n]), dtype, missing)
+            for runs in pairs.values():
+                result["feedline"] = runs[0]["feedline_version"]
+            if not pairs:
+                continue
+            tables.append(table(pairs, set(usable[:n]), dtype))
+            # All of it takes an hour: what is measured is kept.
+            if arguments.json != "-":
+                sbs.write_json(result, arguments.json)
+    if not tables:
+        sys.exit("no peer could be measured: bench/peers/setup_venv installs "
+                 "them")
+    if arguments.json != "-":
+        m = result["machine"]
+        print("%s, Linux %s; feedline %s" % (m["cpu_model"], m["kernel"],
+                                             result["feedline"]))
+        for t in tables:
+            print_table(t)
+        for name, reason in missing.items():
+            print("\n%s was not measured: %s" % (name, reason))
+    else:
+        sbs.write_json(result, arguments.json)
+    if arguments.plot:
+        plot(arguments)
+
+
+if __name__ == "__main__":
+    main()

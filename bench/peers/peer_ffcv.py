@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""FFCV in its JPEG mode, on the very bytes of the files.
+
+FFCV reads a file format of its own. Its writer would decode and encode each
+image again, which makes other and smaller JPEGs; a field that stores the bytes
+as they are keeps the work the same. The file is made once, beside nothing of
+the user's: in the folder for temporary files.
+"""
+import hashlib
+import os
+import tempfile
+
+import numpy as np
+import simplejpeg
+from ffcv.fields import IntField, RGBImageField
+from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder
+from ffcv.fields.rgb_image import IMAGE_MODES
+from ffcv.loader import Loader, OrderOption
+from ffcv.transforms import NormalizeImage, RandomHorizontalFlip
+from ffcv.transforms import ToTensor, ToTorchImage
+from ffcv.writer import DatasetWriter
+
+import peer
+
+PACKAGES = ("ffcv", "numba", "numpy", "torch")
+EPOCHS_A_PASS = 16  # a pass of the loader ends in a seam; make it rare
+
+
+class OriginalJpeg(RGBImageField):
+    """Stores a JPEG's bytes; reads as FFCV's own field in its JPEG mode."""
+
+    def encode(self, destination, image, malloc):
+        height, width, _, _ = simplejpeg.decode_jpeg_header(image)
+        data = np.frombuffer(image, np.uint8)
+        destination["mode"] = IMAGE_MODES["jpg"]
+        destination["height"], destination["width"] = height, width
+        destination["data_ptr"], storage = malloc(data.nbytes)
+        storage[:] = data
+
+
+class Files:
+    def __init__(self, job):
+        self.job = job
+
+    def __len__(self):
+        return len(self.job.files)
+
+    def __getitem__(self, i):
+        with open(self.job.files[i], "rb") as f:
+            return f.read(), self.job.labels[i]
+
+
+def data_file(job):
+    """Written at the first use, under a name that follows from the files."""
+    names = hashlib.sha256()
+    for path in job.files:
+        stat = os.stat(path)
+        names.update(b"%s %d %d\n" % (os.path.abspath(path).encode(),
+                                     stat.st_size, stat.st_mtime_ns))
+    path = os.path.join(tempfile.gettempdir(),
+                        "feedline-peers-%s.beton" % names.hexdigest()[:16])
+    if not os.path.exists(path):
+        writer = DatasetWriter(path + ".new", {"image": OriginalJpeg("jpg"),
+                                               "label": IntField()},
+                               num_workers=1)
+        writer.from_indexed_dataset(Files(job))
+        os.replace(path + ".new", path)
+    return path
+
+
+def batches(job):
+    steps = [RandomResizedCropRGBImageDecoder((peer.SIZE, peer.SIZE)),
+             RandomHorizontalFlip()]
+    if job.dtype == "f32":
+        steps.append(NormalizeImage(np.array(peer.MEAN_255),
+                                    np.array(peer.STD_255), np.float32))
+    steps.append(ToTensor())
+    if job.dtype == "f32":
+        steps.append(ToTorchImage(convert_back_int16=False))
+    indices = np.tile(np.arange(len(job.files)), EPOCHS_A_PASS)
+    loader = Loader(data_file(job), batch_size=job.batch_size,
+                    num_workers=job.workers, order=OrderOption.RANDOM,
+                    custom_fields={"image": OriginalJpeg},
+                    indices=indices, os_cache=True, drop_last=True,
+                    pipelines={"image": steps, "label": [IntDecoder()]})
+    while True:
+        for pixels, _labels in loader:
+            yield pixels
+
+
+def settings(job):
+    layout = {"u8": "nhwc", "f32": "nchw"}[job.dtype]
+    memory = "" if job.dtype == "u8" else ", memory is nhwc (channels_last)"
+    return {"layout": layout, "resample": "OpenCV INTER_AREA",
+            "idct": "ifast", "upsampling": "fancy",
+            "decode": "full image",
+            "source": "one file with the bytes of all, mapped" + memory}
+
+
+if __name__ == "__main__":
+    peer.main(batches, settings, PACKAGES, __doc__)

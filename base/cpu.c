@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#  include <cpuid.h>
+#endif
 
 static const char *const level_names[FDL_CPU_LEVELS] = {
     [FDL_CPU_C] = "c",
@@ -25,9 +28,17 @@ static _Atomic int level_now;      /* relaxed: a number that guards nothing */
 
 /* What processor and operating system both support. */
 #if defined(__x86_64__)
+/* clang 14 has no name for F16C in __builtin_cpu_supports. */
+static int has_f16c(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
+}
+
 static enum fdl_cpu_level ask_machine(void)
 {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !has_f16c())
         return FDL_CPU_C;
     if (!__builtin_cpu_supports("avx512f") ||
         !__builtin_cpu_supports("avx512bw") ||

@@ -2,12 +2,14 @@
 #
 # What is built, and with what. AUTO takes a dependency if it is there.
 set(FEEDLINE_URING AUTO CACHE STRING "io_uring reader: AUTO, ON or OFF")
+set(FEEDLINE_WEBP AUTO CACHE STRING "WebP images: AUTO, ON or OFF")
 set(FEEDLINE_CUDA AUTO CACHE STRING "CUDA transfer: AUTO, ON or OFF")
 option(FEEDLINE_TOOLS "Build loaderbench" ON)
 option(FEEDLINE_EXAMPLES "Build the examples" ON)
 option(FEEDLINE_WERROR "Warnings are errors" OFF)
 set(FEEDLINE_SANITIZE "" CACHE STRING
     "Sanitizers: empty, 'address,undefined' or 'thread'")
+option(FEEDLINE_FUZZ "Build the fuzzers too: clang, with sanitizers" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
@@ -25,6 +27,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 
 find_package(Threads REQUIRED)
 find_package(JPEG REQUIRED) # libjpeg-turbo: the API of 2.1.5 and later
+find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED libxxhash) # header only: fingerprints
 
@@ -38,6 +41,16 @@ if(FEEDLINE_URING)
   set(FEEDLINE_HAVE_URING ${URING_FOUND})
 endif()
 
+set(FEEDLINE_HAVE_WEBP OFF)
+if(FEEDLINE_WEBP)
+  if(FEEDLINE_WEBP STREQUAL "AUTO")
+    pkg_check_modules(WEBP IMPORTED_TARGET libwebp>=1.2)
+  else()
+    pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp>=1.2)
+  endif()
+  set(FEEDLINE_HAVE_WEBP ${WEBP_FOUND})
+endif()
+
 # transfer/cuda.c arrives with its own issue; until then nothing looks for it.
 if(FEEDLINE_CUDA STREQUAL "ON")
   message(FATAL_ERROR "this version has no CUDA transfer; leave FEEDLINE_CUDA "
@@ -48,6 +61,9 @@ endif()
 set(features 0)
 if(FEEDLINE_HAVE_URING)
   math(EXPR features "${features} | 1")
+endif()
+if(FEEDLINE_HAVE_WEBP)
+  math(EXPR features "${features} | 4")
 endif()
 
 add_library(feedline_flags INTERFACE)
@@ -60,6 +76,16 @@ target_compile_options(feedline_flags INTERFACE
   $<$<BOOL:${FEEDLINE_WERROR}>:-Werror>)
 target_include_directories(feedline_flags INTERFACE
   ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
+if(FEEDLINE_FUZZ)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "FEEDLINE_FUZZ needs clang: "
+                        "-DCMAKE_C_COMPILER=clang-14")
+  endif()
+  if(NOT FEEDLINE_SANITIZE)
+    set(FEEDLINE_SANITIZE address,undefined)
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link) # what libFuzzer watches
+endif()
 if(FEEDLINE_SANITIZE)
   add_compile_options(-fsanitize=${FEEDLINE_SANITIZE}
                       -fno-sanitize-recover=all)

@@ -11,6 +11,17 @@
  * output row is made as soon as its last tap is in the ring, so it is written
  * once, in its final place and form, and no whole image exists anywhere.
  *
+ * An image that is stored mirrored comes upright by mirrored tables. Of one
+ * that is stored on its side the rows are the upright columns, and what is
+ * rounded between the passes must be the upright rows; so the passes change
+ * places, and each step makes one column:
+ *
+ *   strip --copy--> ring --vertical--> line --horizontal--> column of an image
+ *                                                 of the output's size
+ *
+ * Where the plan has pixel steps the same work makes the small image they take
+ * turns on (canvas.h), and the last pass follows them.
+ *
  * The clock is read twice per strip, a few times per image.
  */
 #include "decode/decoder.h"
@@ -19,12 +30,17 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/canvas.h"
 #include "decode/colour.h"
+#include "decode/deadline.h"
+#include "decode/exif.h"
 #include "decode/finish.h"
 #include "decode/jpeg.h"
+#include "decode/png.h"
 #include "decode/raw.h"
 #include "decode/resample.h"
 #include "decode/sniff.h"
+#include "decode/webp.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,17 +59,23 @@ struct buffer {
 
 struct fdl_decoder {
     struct fdl_decode_limits limits;
+    struct fdl_deadline deadline; /* of the open image */
     struct fdl_jpeg *jpeg;
+    struct fdl_png *png;
+    struct fdl_webp *webp;
     struct fdl_raw raw;
     const struct fdl_source *source; /* of the open image; NULL: none */
     void *source_self;
-    struct fdl_image_info info;
+    struct fdl_image_info info; /* as stored */
+    struct fdl_turn turn;       /* from there to upright */
 
     struct fdl_axis horizontal, vertical;
     struct fdl_plan affine_plan; /* the one that affine was made for */
     struct fdl_affine affine;
     bool affine_valid;
     struct buffer strip, ring, line, taps;
+    struct buffer column, upright; /* of images stored on their side */
+    struct fdl_canvas canvas;      /* of plans with pixel steps */
 };
 
 /* One render. */
@@ -64,15 +86,19 @@ struct render {
     const struct fdl_resample_kernels *kernels;
     fdl_finish_fn finish;
     void *dst;
-    int32_t channels; /* that are resampled: 1 or 3 */
+    int32_t channels;   /* that are resampled: 1 or 3 */
+    int32_t shift;      /* the source gives 1/2^shift of the image */
+    struct fdl_box box; /* of the plan, in what the source gives */
     struct fdl_box have;
     size_t stride; /* of the strip */
     int32_t strip_rows;
     size_t skip;  /* bytes from the start of a strip row to the first tap */
     int32_t top;  /* source row of the first vertical tap */
     size_t plane; /* bytes */
+    size_t ring_bytes; /* of a row in the ring */
     int32_t ring_rows;
-    int32_t row; /* next of the output */
+    int32_t row;  /* next, in the order of the vertical table */
+    size_t pitch; /* of a row of the upright image; bytes */
 };
 
 /* ---- Buffers ------------------------------------------------------------ */
@@ -113,6 +139,19 @@ static int32_t ring_rows(const struct fdl_axis *v)
     return rows;
 }
 
+/* An image of the output's size, planar, and one column of it. */
+static int32_t prepare_columns(struct render *r)
+{
+    struct fdl_decoder *d = r->d;
+    size_t channels = (size_t)r->channels;
+    r->pitch = fdl_plane_bytes(r->format->width);
+    int32_t status = grow(&d->column, r->plane * channels, "a column");
+    if (!status)
+        status = grow_rows(&d->upright, (size_t)r->format->height,
+                           r->pitch * channels, 0, "an upright image");
+    return status;
+}
+
 static int32_t prepare_buffers(struct render *r)
 {
     struct fdl_decoder *d = r->d;
@@ -126,20 +165,23 @@ static int32_t prepare_buffers(struct render *r)
                 ~(size_t)(FDL_CACHE_LINE - 1);
     size_t rows = FDL_MAX(STRIP_BYTES / r->stride, 1);
     r->strip_rows = (int32_t)FDL_MIN(rows, (size_t)r->have.height);
-    r->skip =
-        (size_t)(r->plan->geometry.box.x + d->horizontal.origin - r->have.x) *
-        channels;
-    r->top = r->plan->geometry.box.y + d->vertical.origin;
+    r->skip = (size_t)(r->box.x + d->horizontal.origin - r->have.x) * channels;
+    r->top = r->box.y + d->vertical.origin;
     r->plane = fdl_plane_bytes(d->horizontal.key.count);
     r->ring_rows = ring_rows(&d->vertical);
+    r->ring_bytes = r->plane * channels;
+    if (d->turn.transposed)
+        r->ring_bytes = fdl_plane_bytes(d->horizontal.extent * r->channels);
 
     int32_t status = grow_rows(&d->strip, (size_t)r->strip_rows, r->stride,
                                overread, "a strip of rows");
     if (!status)
-        status = grow_rows(&d->ring, (size_t)r->ring_rows, r->plane * channels,
-                           0, "resampled rows");
+        status = grow_rows(&d->ring, (size_t)r->ring_rows, r->ring_bytes,
+                           overread, "rows between the passes");
     if (!status)
-        status = grow(&d->line, r->plane * channels, "a row");
+        status = grow_rows(&d->line, 1, r->ring_bytes, overread, "a row");
+    if (!status && d->turn.transposed)
+        status = prepare_columns(r);
     if (!status)
         status = grow_rows(&d->taps, (size_t)d->vertical.taps,
                            sizeof(uint8_t *), 0, "row pointers");
@@ -151,10 +193,43 @@ static int32_t prepare_buffers(struct render *r)
 static uint8_t *ring_row(const struct render *r, int32_t row)
 {
     size_t place = (size_t)(row % r->ring_rows);
-    return r->d->ring.data + place * r->plane * (size_t)r->channels;
+    return r->d->ring.data + place * r->ring_bytes;
 }
 
-/* Makes one output row; all its taps are in the ring. */
+/* Row `row` of the output; its planes are `step` bytes apart. */
+static void finish_row(const struct render *r, const uint8_t *line, size_t step,
+                       int32_t row)
+{
+    if (r->channels == 1)
+        step = 0; /* gray is in all planes */
+    const uint8_t *planes[FDL_CHANNELS_MAX] = {line, line + step,
+                                               line + 2 * step};
+    r->finish(planes, &r->d->affine, r->format, row, r->dst);
+}
+
+/* Column `x` of the upright image from a line of stored pixels. */
+static void put_column(const struct render *r, const uint8_t *line, int32_t x)
+{
+    struct fdl_decoder *d = r->d;
+    size_t height = (size_t)r->format->height;
+    r->kernels->horizontal(&d->horizontal, line, r->channels, d->column.data,
+                           r->plane);
+    for (size_t c = 0; c < (size_t)r->channels; c++) {
+        const uint8_t *from = d->column.data + c * r->plane;
+        uint8_t *to = d->upright.data + c * height * r->pitch + (size_t)x;
+        for (size_t y = 0; y < height; y++)
+            to[y * r->pitch] = from[y];
+    }
+}
+
+static void finish_columns(const struct render *r)
+{
+    size_t step = (size_t)r->format->height * r->pitch;
+    for (int32_t row = 0; row < r->format->height; row++)
+        finish_row(r, r->d->upright.data + (size_t)row * r->pitch, step, row);
+}
+
+/* Makes one row, or column, of the output; all its taps are in the ring. */
 static void emit_row(struct render *r)
 {
     struct fdl_decoder *d = r->d;
@@ -165,14 +240,17 @@ static void emit_row(struct render *r)
         const uint8_t **rows = (const uint8_t **)(void *)d->taps.data;
         for (int32_t t = 0; t < taps; t++)
             rows[t] = ring_row(r, start + t);
-        r->kernels->vertical(v, r->row, rows, d->line.data,
-                             r->plane * (size_t)r->channels);
+        r->kernels->vertical(v, r->row, rows, d->line.data, r->ring_bytes);
         line = d->line.data;
     }
-    size_t step = r->channels == 1 ? 0 : r->plane; /* gray is in all planes */
-    const uint8_t *planes[FDL_CHANNELS_MAX] = {line, line + step,
-                                               line + 2 * step};
-    r->finish(planes, &d->affine, r->format, r->row, r->dst);
+    const struct fdl_geometry *g = &r->plan->geometry;
+    bool mirror = d->turn.transposed ? g->flip : g->flip_vertical;
+    bool backwards = d->turn.reverse_y != mirror;
+    int32_t place = backwards ? v->key.count - 1 - r->row : r->row;
+    if (d->turn.transposed)
+        put_column(r, line, place);
+    else
+        finish_row(r, line, r->plane, place);
     r->row++;
 }
 
@@ -180,16 +258,22 @@ static void emit_row(struct render *r)
 static void take_row(struct render *r, uint8_t *row, int32_t y)
 {
     struct fdl_decoder *d = r->d;
+    const struct fdl_axis *v = &d->vertical;
     int32_t place = y - r->top;
     if (place < 0)
         return; /* the source had to begin higher */
+    if (v->taps == 1 && r->row < v->key.count && place < v->start[r->row])
+        return; /* nearest, and not this one */
     if (d->info.channels == 4)
         fdl_cmyk_to_rgb(row, (size_t)r->have.width);
     if (d->info.channels > 1 && r->channels == 1)
         fdl_rgb_to_gray(row, (size_t)r->have.width);
-    r->kernels->horizontal(&d->horizontal, row + r->skip, r->channels,
-                           ring_row(r, place), r->plane);
-    const struct fdl_axis *v = &d->vertical;
+    if (d->turn.transposed)
+        memcpy(ring_row(r, place), row + r->skip,
+               (size_t)d->horizontal.extent * (size_t)r->channels);
+    else
+        r->kernels->horizontal(&d->horizontal, row + r->skip, r->channels,
+                               ring_row(r, place), r->plane);
     while (r->row < v->key.count &&
            v->start[r->row] + v->length[r->row] <= place + 1)
         emit_row(r);
@@ -214,12 +298,39 @@ static int32_t render_rows(struct render *r, struct fdl_render_cost *cost,
         now = fdl_now_ns();
         cost->augment_ns += now - decoded;
         cost->clock_reads += 2;
+        status = fdl_deadline_check(&d->deadline, now);
+        if (status)
+            return status;
     }
     fdl_assert(r->row == d->vertical.key.count);
+    if (d->turn.transposed) {
+        finish_columns(r);
+        cost->augment_ns += fdl_now_ns() - now;
+        cost->clock_reads++;
+    }
     return FEEDLINE_OK;
 }
 
 /* ---- Rendering ---------------------------------------------------------- */
+
+static void upright_info(const struct fdl_decoder *d,
+                         struct fdl_image_info *info)
+{
+    *info = d->info;
+    if (d->turn.transposed) {
+        info->width = d->info.height;
+        info->height = d->info.width;
+    }
+}
+
+static int32_t fail_size(int32_t width, int32_t height,
+                         const struct fdl_output_format *f)
+{
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "the pipeline makes this image %" PRId32 "x%" PRId32
+                    ", but the batch holds %" PRId32 "x%" PRId32,
+                    width, height, f->width, f->height);
+}
 
 static int32_t check_plan(const struct fdl_decoder *d,
                           const struct fdl_plan *plan,
@@ -228,31 +339,81 @@ static int32_t check_plan(const struct fdl_decoder *d,
     const struct fdl_geometry *g = &plan->geometry;
     fdl_assert(g->box.x >= 0 && g->box.y >= 0 && g->box.width > 0 &&
                g->box.height > 0);
-    fdl_assert(g->box.width <= d->info.width - g->box.x);
-    fdl_assert(g->box.height <= d->info.height - g->box.y);
+    struct fdl_image_info info;
+    upright_info(d, &info);
+    fdl_assert(g->box.width <= info.width - g->box.x);
+    fdl_assert(g->box.height <= info.height - g->box.y);
     fdl_assert(f->channels == 1 || f->channels == 3);
     if (g->window.width != f->width || g->window.height != f->height)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "the pipeline makes this image %" PRId32 "x%" PRId32
-                        ", but the batch holds %" PRId32 "x%" PRId32,
-                        g->window.width, g->window.height, f->width, f->height);
+        return fail_size(g->window.width, g->window.height, f);
     return FEEDLINE_OK;
+}
+
+/* How much detail need not be decoded: the box stays at least as large as what
+ * becomes of it. Nearest picks single pixels, which must be there. */
+static int32_t choose_shift(const struct fdl_decoder *d,
+                            const struct fdl_geometry *g)
+{
+    if (!d->limits.fast || !d->source->shrink ||
+        g->filter == FDL_FILTER_NEAREST)
+        return 0;
+    int32_t shift = FDL_SHRINK_MAX;
+    while (shift > 0 && (g->box.width >> shift < g->resize_width ||
+                         g->box.height >> shift < g->resize_height))
+        shift--;
+    return shift;
+}
+
+/* A span of the stored image becomes the whole pixels of the smaller one that
+ * it touches; that it may begin and end inside of them goes to the key. */
+static void shrink_span(struct fdl_axis_key *key, int32_t shift, int32_t *at,
+                        int32_t *size)
+{
+    int32_t pixel = 1 << shift;
+    int32_t low = *at / pixel, high = (*at + *size - 1) / pixel + 1;
+    int32_t before = *at - low * pixel, behind = high * pixel - *at - *size;
+    if (before > 0 || behind > 0) {
+        key->from = (double)(key->reverse ? behind : before) / pixel;
+        key->span = (double)*size / pixel;
+    }
+    *at = low;
+    *size = key->in = high - low;
+}
+
+/* What the tables along the stored rows and columns are made from, and the box
+ * in what the source gives. Along the columns outputs come in the order in
+ * which their rows do. */
+static void make_keys(struct render *r, struct fdl_axis_key *horizontal,
+                      struct fdl_axis_key *vertical)
+{
+    const struct fdl_geometry *g = &r->plan->geometry;
+    const struct fdl_turn *turn = &r->d->turn;
+    struct fdl_axis_key x = {.out = g->resize_width,
+                             .first = g->window.x,
+                             .count = g->window.width,
+                             .filter = g->filter};
+    struct fdl_axis_key y = {.out = g->resize_height,
+                             .first = g->window.y,
+                             .count = g->window.height,
+                             .filter = g->filter};
+    *horizontal = turn->transposed ? y : x;
+    *vertical = turn->transposed ? x : y;
+    horizontal->mirror = turn->transposed ? g->flip_vertical : g->flip;
+    horizontal->reverse = turn->reverse_x;
+    vertical->mirror = vertical->reverse = turn->reverse_y;
+
+    r->shift = choose_shift(r->d, g);
+    r->box = fdl_turn_box(turn, &g->box, r->d->info.width, r->d->info.height);
+    shrink_span(horizontal, r->shift, &r->box.x, &r->box.width);
+    shrink_span(vertical, r->shift, &r->box.y, &r->box.height);
 }
 
 /* Tables for the plan. */
 static int32_t prepare_tables(struct render *r)
 {
     struct fdl_decoder *d = r->d;
-    const struct fdl_geometry *g = &r->plan->geometry;
-    struct fdl_axis_key horizontal = {.in = g->box.width,
-                                      .out = g->resize_width,
-                                      .first = g->window.x,
-                                      .count = g->window.width,
-                                      .mirror = g->flip};
-    struct fdl_axis_key vertical = {.in = g->box.height,
-                                    .out = g->resize_height,
-                                    .first = g->window.y,
-                                    .count = g->window.height};
+    struct fdl_axis_key horizontal, vertical;
+    make_keys(r, &horizontal, &vertical);
     int32_t status = fdl_axis_prepare(&d->horizontal, &horizontal);
     if (!status)
         status = fdl_axis_pack(&d->horizontal, &r->kernels->horizontal_packing,
@@ -281,9 +442,10 @@ static void prepare_affine(struct fdl_decoder *d, const struct fdl_plan *plan)
 static int32_t begin_source(struct render *r)
 {
     struct fdl_decoder *d = r->d;
-    const struct fdl_box *box = &r->plan->geometry.box;
-    struct fdl_box need = {box->x + d->horizontal.origin,
-                           box->y + d->vertical.origin, d->horizontal.extent,
+    if (r->shift > 0)
+        d->source->shrink(d->source_self, r->shift);
+    struct fdl_box need = {r->box.x + d->horizontal.origin,
+                           r->box.y + d->vertical.origin, d->horizontal.extent,
                            d->vertical.extent};
     return d->source->begin(d->source_self, &need, &r->have);
 }
@@ -309,7 +471,72 @@ static int32_t render(struct render *r, struct fdl_render_cost *cost)
     if (!status)
         status = render_rows(r, cost, begin);
     cost->pixels = (uint64_t)r->have.width * (uint64_t)r->have.height;
+    cost->truncated =
+        d->source->truncated && d->source->truncated(d->source_self);
     return status;
+}
+
+/* ---- Steps -------------------------------------------------------------- */
+
+/* Rendering goes to the canvas, as planes of bytes. */
+static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
+{
+    const struct fdl_plan *plan = r->plan;
+    const struct fdl_output_format *f = r->format;
+    if (plan->width != f->width || plan->height != f->height)
+        return fail_size(plan->width, plan->height, f);
+    *drawing = (struct fdl_output_format){
+        .width = plan->geometry.window.width,
+        .height = plan->geometry.window.height,
+        .channels = f->channels,
+        .dtype = FEEDLINE_U8,
+    };
+    int32_t status = fdl_canvas_begin(&r->d->canvas, drawing->width,
+                                      drawing->height, drawing->channels);
+    if (status)
+        return status;
+    r->format = drawing;
+    r->dst = r->d->canvas.image.data;
+    r->finish = fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), drawing);
+    return FEEDLINE_OK;
+}
+
+/* The last pass over the canvas. */
+static void finish_canvas(struct render *r)
+{
+    const struct fdl_image *image = &r->d->canvas.image;
+    r->finish =
+        fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), r->format);
+    r->channels = image->channels;
+    for (int32_t y = 0; y < image->height; y++)
+        finish_row(r, fdl_image_row(image, 0, y), image->plane, y);
+}
+
+/* What custom operations took is theirs and not augmentation. */
+static int64_t custom_ns(const struct fdl_render_cost *cost)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < FDL_COUNT_OF(cost->custom); i++)
+        ns += cost->custom[i].wall_ns;
+    return ns;
+}
+
+/* Pixel steps, the last pass, and what comes behind it. */
+static int32_t run_steps(struct render *r, struct fdl_render_cost *cost)
+{
+    const struct fdl_plan *plan = r->plan;
+    int64_t begin = fdl_now_ns();
+    if (plan->n_pixel_steps > 0) {
+        int32_t status = fdl_canvas_run(&r->d->canvas, plan, cost);
+        if (status)
+            return status;
+        finish_canvas(r);
+    }
+    for (uint32_t i = plan->n_pixel_steps; i < plan->n_steps; i++)
+        plan->steps[i].kind->finish(&plan->steps[i], r->format, r->dst);
+    cost->augment_ns += fdl_now_ns() - begin - custom_ns(cost);
+    cost->clock_reads += 2;
+    return FEEDLINE_OK;
 }
 
 int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
@@ -318,6 +545,7 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
 {
     fdl_assert(d->source);
     enum fdl_cpu_level level = fdl_cpu_level();
+    struct fdl_output_format drawing; /* of the image that steps work on */
     struct render r = {
         .d = d,
         .plan = plan,
@@ -328,10 +556,20 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
         .channels = FDL_MIN(d->info.channels, format->channels) == 1 ? 1 : 3,
     };
     struct fdl_render_cost spent = {0};
-    int32_t status = render(&r, &spent);
+    int32_t status = FEEDLINE_OK;
+    if (plan->n_pixel_steps > 0)
+        status = begin_canvas(&r, &drawing);
+    if (!status)
+        status = render(&r, &spent);
     fdl_decoder_abort(d);
+    if (!status && plan->n_steps > 0) {
+        r.format = format;
+        r.dst = dst;
+        status = run_steps(&r, &spent);
+    }
     if (!status)
         *cost = spent;
+    memcpy(cost->custom, spent.custom, sizeof(cost->custom));
     return status;
 }
 
@@ -345,7 +583,11 @@ int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
     if (!d)
         return fdl_fail_memory(sizeof(*d), "a decoder");
     d->limits = *limits;
-    int32_t status = fdl_jpeg_create(limits, &d->jpeg);
+    int32_t status = fdl_jpeg_create(limits, &d->deadline, &d->jpeg);
+    if (!status)
+        status = fdl_png_create(limits, &d->deadline, &d->png);
+    if (!status)
+        status = fdl_webp_create(limits, &d->webp);
     if (status) {
         fdl_decoder_destroy(d);
         return status;
@@ -359,41 +601,66 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
     if (!d)
         return;
     fdl_jpeg_destroy(d->jpeg);
+    fdl_png_destroy(d->png);
+    fdl_webp_destroy(d->webp);
     fdl_axis_fini(&d->horizontal);
     fdl_axis_fini(&d->vertical);
     free(d->strip.data);
     free(d->ring.data);
     free(d->line.data);
     free(d->taps.data);
+    free(d->column.data);
+    free(d->upright.data);
+    fdl_canvas_fini(&d->canvas);
     free(d);
+}
+
+/* Reads the header of whatever it is; d->source is set. */
+static int32_t open_source(struct fdl_decoder *d,
+                           const struct fdl_encoded *bytes)
+{
+    enum fdl_format format = bytes->format;
+    if (format == FDL_FORMAT_UNKNOWN)
+        format = fdl_sniff(bytes->data, bytes->size);
+    switch (format) {
+    case FDL_FORMAT_RAW:
+        d->source = &fdl_raw_source;
+        d->source_self = &d->raw;
+        return fdl_raw_open(&d->raw, bytes, &d->limits, &d->info);
+    case FDL_FORMAT_JPEG:
+        d->source = &fdl_jpeg_source;
+        d->source_self = d->jpeg;
+        return fdl_jpeg_open(d->jpeg, bytes, &d->info);
+    case FDL_FORMAT_PNG:
+        d->source = &fdl_png_source;
+        d->source_self = d->png;
+        return fdl_png_open(d->png, bytes, &d->info);
+    case FDL_FORMAT_WEBP:
+        d->source = &fdl_webp_source;
+        d->source_self = d->webp;
+        return fdl_webp_open(d->webp, bytes, &d->info);
+    default:
+        return fdl_fail(FEEDLINE_EDECODE,
+                        "offset 0: this is %s; what is decoded is JPEG, PNG "
+                        "and WebP",
+                        fdl_sniff_name(bytes->data, bytes->size));
+    }
 }
 
 int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
                          struct fdl_image_info *info)
 {
     fdl_decoder_abort(d);
-    enum fdl_format format = bytes->format;
-    if (format == FDL_FORMAT_UNKNOWN)
-        format = fdl_sniff(bytes->data, bytes->size);
-    int32_t status;
-    if (format == FDL_FORMAT_RAW) {
-        status = fdl_raw_open(&d->raw, bytes, &d->limits, &d->info);
-        d->source = &fdl_raw_source;
-        d->source_self = &d->raw;
-    } else if (format == FDL_FORMAT_JPEG) {
-        status = fdl_jpeg_open(d->jpeg, bytes, &d->info);
-        d->source = &fdl_jpeg_source;
-        d->source_self = d->jpeg;
-    } else {
-        return fdl_fail(FEEDLINE_EDECODE,
-                        "offset 0: this is %s, and only JPEG is decoded",
-                        fdl_sniff_name(bytes->data, bytes->size));
-    }
+    fdl_deadline_start(&d->deadline, d->limits.max_image_ms);
+    int32_t status = open_source(d, bytes);
     if (status) {
-        d->source = NULL;
+        fdl_decoder_abort(d);
         return status;
     }
-    *info = d->info;
+    if (!d->limits.apply_exif || d->info.orientation == 0)
+        d->info.orientation = 1;
+    d->turn = fdl_turn_of(d->info.orientation);
+    upright_info(d, info);
     return FEEDLINE_OK;
 }
 
@@ -406,15 +673,31 @@ void fdl_decoder_abort(struct fdl_decoder *d)
 
 uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
 {
-    return sizeof(*d) + d->strip.bytes + d->ring.bytes + d->line.bytes +
-           d->taps.bytes + d->horizontal.capacity +
+    return sizeof(*d) + fdl_canvas_memory(&d->canvas) + d->strip.bytes +
+           d->ring.bytes + d->line.bytes + d->taps.bytes + d->column.bytes +
+           d->upright.bytes + d->horizontal.capacity +
            d->horizontal.packed_capacity + d->vertical.capacity +
-           d->vertical.packed_capacity + fdl_jpeg_memory(d->jpeg);
+           d->vertical.packed_capacity + fdl_jpeg_memory(d->jpeg) +
+           fdl_png_memory(d->png) + fdl_webp_memory(d->webp);
+}
+
+uint64_t fdl_dtype_bytes(int32_t dtype)
+{
+    switch (dtype) {
+    case FEEDLINE_U8:
+        return 1;
+    case FEEDLINE_F16:
+    case FEEDLINE_BF16:
+        return 2;
+    case FEEDLINE_F32:
+        return 4;
+    default:
+        return 0;
+    }
 }
 
 uint64_t fdl_output_bytes(const struct fdl_output_format *f)
 {
-    uint64_t element = f->dtype == FEEDLINE_F32 ? sizeof(float) : 1;
     return (uint64_t)f->width * (uint64_t)f->height * (uint64_t)f->channels *
-           element;
+           fdl_dtype_bytes(f->dtype);
 }

@@ -7,9 +7,9 @@
  *
  * One decoder per worker thread: it owns the libjpeg state and every scratch
  * buffer, which grow to the largest image seen and are then reused; in the
- * steady state only libjpeg allocates, a few small pools per image. One thread
- * at a time per decoder, and the same thread from open to the end of render
- * (libjpeg-turbo 2.1.5 keeps its SIMD state per thread).
+ * steady state only the image libraries allocate, some for each image. One
+ * thread at a time per decoder, and the same thread from open to the end of
+ * render (libjpeg-turbo 2.1.5 keeps its SIMD state per thread).
  */
 #ifndef FDL_DECODE_DECODER_H
 #define FDL_DECODE_DECODER_H
@@ -21,6 +21,8 @@
 enum fdl_format {
     FDL_FORMAT_UNKNOWN = 0,
     FDL_FORMAT_JPEG,
+    FDL_FORMAT_PNG,
+    FDL_FORMAT_WEBP,
     FDL_FORMAT_RAW /* u8 rows, channels interleaved, size known outside */
 };
 
@@ -36,20 +38,44 @@ struct fdl_encoded {
 
 struct fdl_image_info {
     enum fdl_format format;
-    int32_t width, height;
-    int32_t channels; /* in the file: 1, 3 or 4 */
+    int32_t width, height; /* upright, where the orientation is applied */
+    int32_t channels;      /* that its rows have: 1, 3 or 4 (CMYK) */
+    int32_t orientation;   /* that is applied, as in EXIF: 1 to 8 */
 };
 
+/* What is refused, and what is made of files that are not quite right. */
 struct fdl_decode_limits {
-    uint64_t max_pixels; /* width * height; checked before memory is taken */
-    uint32_t max_scans;  /* of a progressive JPEG */
+    uint64_t max_pixels;   /* width * height; checked before memory is taken */
+    uint32_t max_scans;    /* of a progressive JPEG */
+    uint32_t max_image_ms; /* from open to the last row; 0: no limit */
+
+    /* A JPEG or PNG that ends early is an error if this is 0. Else it is
+     * decoded if at least this fraction of its rows is there: a row is, if all
+     * its bytes are; in a file of several scans, those of the first scan of
+     * each component; in an interlaced PNG, those of every pass. A cut in a
+     * header or table remains an error. The other rows come as Pillow makes
+     * them: gray, guessed from coarse scans, or black in a PNG. */
+    double accept_truncated;
+
+    /* May leave out detail that the output does not show: an image that is
+     * resampled to half of its size or less is decoded at 1/2, 1/4 or 1/8,
+     * where its format can do that cheaply. How far that is from the exact
+     * pixels: docs/pixels.md. */
+    bool fast;
+    bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
 };
 
 /* Of the sample in the slot: contiguous, NCHW or NHWC without the N. */
 struct fdl_output_format {
     int32_t width, height, channels; /* channels: 1 or 3 */
-    int32_t dtype;                   /* FEEDLINE_U8 or FEEDLINE_F32 */
+    int32_t dtype;                   /* FEEDLINE_U8, F16, BF16 or F32 */
     bool nhwc;
+};
+
+/* Of a custom operation, by its number in the pipeline. */
+struct fdl_custom_cost {
+    int64_t wall_ns, cpu_ns;
+    uint32_t runs, errors;
 };
 
 /* Cost of the last render, for the profiler. */
@@ -58,6 +84,8 @@ struct fdl_render_cost {
     int64_t augment_ns; /* resample, flip, normalise, layout   */
     uint64_t pixels;    /* decoded                             */
     uint32_t clock_reads;
+    bool truncated; /* the file ends early, and that was accepted */
+    struct fdl_custom_cost custom[FDL_CUSTOM_MAX]; /* also on error */
 };
 
 struct fdl_decoder;
@@ -77,8 +105,8 @@ int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
  * its content is undefined. EDECODE where the part of the file that the pixels
  * need is truncated, or damaged beyond what libjpeg decodes around (as in
  * Pillow), with the library's words; what lies below that part is not looked
- * at. ERANGE for too many scans; EINVAL if the sizes do not match; ENOMEM. cost
- * is untouched on error. */
+ * at. ERANGE for too many scans or too much time; EINVAL if the sizes do not
+ * match; ENOMEM. cost is untouched on error. */
 int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            const struct fdl_output_format *format, void *dst,
                            struct fdl_render_cost *cost);
@@ -89,6 +117,8 @@ void fdl_decoder_abort(struct fdl_decoder *d);
 /* Scratch memory held now. */
 uint64_t fdl_decoder_memory(const struct fdl_decoder *d);
 
+/* Of one element; 0: not a type of pixels. */
+uint64_t fdl_dtype_bytes(int32_t dtype);
 uint64_t fdl_output_bytes(const struct fdl_output_format *format);
 
 /* Bytes that a reader should leave zeroed behind a file, so that the decoder's

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The last pass over a row: planar bytes become bytes or floats in the order of
- * the output, normalised, in their final place.
+ * The last pass over a row: planar bytes become bytes or numbers in the order
+ * of the output, normalised, in their final place.
  *
  *     f32:  y = fma(x, scale, bias)     scale = 1 / (255 std), bias = -mean/std
  *
- * One rounding: at most half a unit in the last place off the exact value. All
- * levels give the same bits.
+ * One rounding: at most half a unit in the last place off the exact value. f16
+ * and bf16 are that y, rounded once more. All levels give the same bits.
  */
 #ifndef FDL_DECODE_FINISH_H
 #define FDL_DECODE_FINISH_H
@@ -18,7 +18,10 @@
 
 struct fdl_affine {
     float scale[FDL_CHANNELS_MAX], bias[FDL_CHANNELS_MAX];
-    float table[FDL_CHANNELS_MAX][256]; /* y of each x, for plain C */
+
+    /* y of each x, for plain C. */
+    float table[FDL_CHANNELS_MAX][256];
+    uint16_t f16[FDL_CHANNELS_MAX][256], bf16[FDL_CHANNELS_MAX][256];
 };
 
 /* Of a plan: from mean and std, or to 0..1 where it does not normalise. */
@@ -32,7 +35,8 @@ typedef void (*fdl_finish_fn)(const uint8_t *const planes[3],
                               int32_t row, void *dst);
 
 struct fdl_finish_kernels {
-    fdl_finish_fn u8_nchw, u8_nhwc, f32_nchw, f32_nhwc;
+    fdl_finish_fn u8_nchw, u8_nhwc, f16_nchw, f16_nhwc;
+    fdl_finish_fn bf16_nchw, bf16_nhwc, f32_nchw, f32_nhwc;
 };
 
 const struct fdl_finish_kernels *fdl_finish_kernels(enum fdl_cpu_level level);

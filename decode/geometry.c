@@ -44,6 +44,8 @@ void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box)
                box.height <= g->window.height - box.y);
     if (g->flip) /* the crop is meant in the mirrored image */
         box.x = g->window.width - box.x - box.width;
+    if (g->flip_vertical)
+        box.y = g->window.height - box.y - box.height;
     if (resampled(g)) {
         g->window.x += box.x;
         g->window.y += box.y;
@@ -80,4 +82,9 @@ int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
 void fdl_geometry_flip(struct fdl_geometry *g)
 {
     g->flip = !g->flip;
+}
+
+void fdl_geometry_flip_vertical(struct fdl_geometry *g)
+{
+    g->flip_vertical = !g->flip_vertical;
 }

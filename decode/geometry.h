@@ -13,6 +13,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Pillow's filters, under torchvision's names; numbers as in the public
+ * header. */
+enum fdl_filter {
+    FDL_FILTER_BILINEAR = 0,
+    FDL_FILTER_NEAREST,
+    FDL_FILTER_BOX,
+    FDL_FILTER_HAMMING,
+    FDL_FILTER_BICUBIC,
+    FDL_FILTER_LANCZOS,
+    FDL_FILTERS
+};
+
 struct fdl_box {
     int32_t x, y, width, height; /* pixels */
 };
@@ -20,8 +32,10 @@ struct fdl_box {
 struct fdl_geometry {
     struct fdl_box box; /* of the source image, inside it */
     int32_t resize_width, resize_height;
-    struct fdl_box window; /* of the resized image, inside it */
-    bool flip;             /* mirror the window left to right */
+    struct fdl_box window;  /* of the resized image, inside it */
+    bool flip;              /* mirror the window left to right */
+    bool flip_vertical;     /* and top to bottom */
+    enum fdl_filter filter; /* of the resampling */
 };
 
 /* The identity for an image of that size. */
@@ -39,5 +53,6 @@ void fdl_geometry_crop(struct fdl_geometry *g, struct fdl_box box);
 int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
                             int32_t height);
 void fdl_geometry_flip(struct fdl_geometry *g);
+void fdl_geometry_flip_vertical(struct fdl_geometry *g);
 
 #endif

@@ -12,13 +12,20 @@
  *   missing scans   of a progressive file are smoothed over, in a way that
  *                   depends on the crop: such a file is decoded whole
  *
+ * At 1/2, 1/4 and 1/8 (the sizes for which libjpeg-turbo has fast transforms)
+ * the same holds. Only where the chroma of an odd sampling is upsampled from
+ * another scale than that of luma, cropping takes its width for another, so the
+ * columns are read whole.
+ *
  * One libjpeg object serves all images of a decoder. What it remembers from one
  * to the next is forgotten with its memory (jpeg_arena.h).
  *
  * The entropy decoder has a faster path as long as the input buffer holds 512
  * bytes per block of an MCU, so zero padding behind a file is counted as data,
  * and its use is noticed by the read position: no complete file gets there,
- * since an end marker stops the bit reader.
+ * since an end marker stops the bit reader. Where files that end early are
+ * accepted, padding is counted only behind an end marker; libjpeg finds one at
+ * the end of every other file, and fills up the image in its own way.
  *
  * Errors leave libjpeg by longjmp, and enter it in one place, guarded().
  */
@@ -26,13 +33,16 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/exif.h"
 #include "decode/jpeg_arena.h"
+#include "decode/truncation.h"
 
 #include <inttypes.h>
 #include <jerror.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MIN_COLUMNS   16
 #define ROWS_PER_CALL 16
@@ -46,13 +56,22 @@ struct fdl_jpeg {
     jmp_buf escape;
     int32_t status; /* of the error that escaped */
     struct fdl_decode_limits limits;
+    const struct fdl_deadline *deadline;
     struct fdl_encoded bytes;
+    uint32_t scan;  /* that the clock was last read in */
+    bool in_pixels; /* the end of the file may be accepted here */
+    bool cut;       /* the file ended, and libjpeg was given an end */
+    bool exif_seen;
+    int32_t orientation; /* 1 to 8 */
+    int32_t shift;       /* the image comes at 1/2^shift of its size */
 };
 
 /* ---- What libjpeg calls ------------------------------------------------- */
 
 static uint64_t position(const struct fdl_jpeg *j)
 {
+    if (j->cut)
+        return j->bytes.size;
     return (uint64_t)(j->source.next_input_byte - j->bytes.data);
 }
 
@@ -64,13 +83,69 @@ static void escape(struct fdl_jpeg *j, int32_t status)
     longjmp(j->escape, 1);
 }
 
-static void truncated(struct fdl_jpeg *j) FDL_NORETURN;
-
-static void truncated(struct fdl_jpeg *j)
+/* See accept_truncated in decoder.h. Scans that only refine leave no row
+ * without pixels. */
+static uint32_t rows_there(const struct fdl_jpeg *j)
 {
-    escape(j, fdl_fail(FEEDLINE_EDECODE,
-                       "offset %" PRIu64 ": image file is truncated",
-                       j->bytes.size));
+    const struct jpeg_decompress_struct *c = &j->cinfo;
+    for (int i = 0; i < c->num_components; i++) {
+        if (!c->comp_info[i].quant_table) /* no scan of it has begun */
+            return 0;
+    }
+    if (c->progressive_mode && (c->Ss > 0 || c->Ah > 0))
+        return c->image_height;
+    uint64_t rows =
+        (uint64_t)c->input_iMCU_row * (uint64_t)c->max_v_samp_factor * DCTSIZE;
+    return (uint32_t)FDL_MIN(rows, c->image_height);
+}
+
+/* A table or a header that is cut cannot be made up: libjpeg would take the end
+ * marker for a part of it. */
+static int32_t judge_end(const struct fdl_jpeg *j)
+{
+    uint32_t rows = j->in_pixels ? rows_there(j) : 0;
+    int32_t status = fdl_truncation_judge(&j->limits, j->bytes.size, rows,
+                                          j->cinfo.image_height);
+    if (!status && (!j->in_pixels || j->cinfo.unread_marker != 0))
+        status = fdl_fail(FEEDLINE_EDECODE,
+                          "offset %" PRIu64 ": image file is truncated in a "
+                          "header or table",
+                          j->bytes.size);
+    return status;
+}
+
+/* Nothing comes behind the file. Returns if that is accepted: from now on there
+ * is an end marker, as often as it is asked for. */
+static void end_of_file(struct fdl_jpeg *j)
+{
+    static const JOCTET marker[] = {0xff, JPEG_EOI};
+    if (!j->cut) {
+        int32_t status = judge_end(j);
+        if (status)
+            escape(j, status);
+        j->cut = true;
+    }
+    j->source.next_input_byte = marker;
+    j->source.bytes_in_buffer = sizeof(marker);
+}
+
+/* What a file is that libjpeg does not decode, in words. */
+static const char *process_name(int marker)
+{
+    static const char *const names[] = {
+        [0x3] = "lossless",
+        [0x5] = "hierarchical",
+        [0x6] = "hierarchical progressive",
+        [0x7] = "hierarchical lossless",
+        [0x8] = "reserved",
+        [0x9] = "arithmetic-coded",
+        [0xa] = "arithmetic-coded progressive",
+        [0xb] = "arithmetic-coded lossless",
+        [0xd] = "arithmetic-coded hierarchical",
+        [0xe] = "arithmetic-coded hierarchical progressive",
+        [0xf] = "arithmetic-coded hierarchical lossless",
+    };
+    return names[marker & 0xf] ? names[marker & 0xf] : "unknown";
 }
 
 static void on_error(j_common_ptr c)
@@ -82,7 +157,28 @@ static void on_error(j_common_ptr c)
         c->err->msg_code == JERR_NO_BACKING_STORE)
         escape(j, fdl_fail(FEEDLINE_ENOMEM, "JPEG: %s", text));
     uint64_t at = j->bytes.data ? position(j) : 0;
-    escape(j, fdl_fail(FEEDLINE_EDECODE, "offset %" PRIu64 ": %s", at, text));
+    const int *number = c->err->msg_parm.i;
+    switch (c->err->msg_code) {
+    case JERR_SOF_UNSUPPORTED:
+        escape(j, fdl_fail(FEEDLINE_EDECODE,
+                           "offset %" PRIu64 ": %s JPEG (SOF%d) is not decoded "
+                           "by libjpeg",
+                           at, process_name(number[0]), number[0] & 0xf));
+    case JERR_ARITH_NOTIMPL:
+        escape(j, fdl_fail(FEEDLINE_EDECODE,
+                           "offset %" PRIu64 ": arithmetic-coded JPEG is not "
+                           "decoded by this libjpeg",
+                           at));
+    case JERR_BAD_PRECISION:
+        escape(j,
+               fdl_fail(FEEDLINE_EDECODE,
+                        "offset %" PRIu64 ": JPEG of %d bits is not decoded; "
+                        "8 bits are",
+                        at, number[0]));
+    default:
+        escape(j,
+               fdl_fail(FEEDLINE_EDECODE, "offset %" PRIu64 ": %s", at, text));
+    }
 }
 
 static void on_message(j_common_ptr c, int level)
@@ -100,6 +196,12 @@ static void on_progress(j_common_ptr c)
         escape(j, fdl_fail(FEEDLINE_ERANGE,
                            "offset %" PRIu64 ": more than %" PRIu32 " scans",
                            position(j), j->limits.max_scans));
+    if (scans == j->scan)
+        return;
+    j->scan = scans;
+    int32_t status = fdl_deadline_check(j->deadline, 0);
+    if (status)
+        escape(j, status);
 }
 
 static void no_source_work(j_decompress_ptr c)
@@ -109,17 +211,42 @@ static void no_source_work(j_decompress_ptr c)
 
 static boolean on_empty_buffer(j_decompress_ptr c)
 {
-    truncated(c->client_data);
+    end_of_file(c->client_data);
+    return TRUE;
 }
 
 static void on_skip(j_decompress_ptr c, long n)
 {
     if (n <= 0)
         return;
-    if ((uint64_t)n > c->src->bytes_in_buffer)
-        truncated(c->client_data);
+    if ((uint64_t)n > c->src->bytes_in_buffer) {
+        end_of_file(c->client_data);
+        return;
+    }
     c->src->next_input_byte += n;
     c->src->bytes_in_buffer -= (size_t)n;
+}
+
+/* APP1, of which the first that holds EXIF data counts. It is read where it
+ * lies: the whole file is in the buffer. */
+static boolean on_app1(j_decompress_ptr c)
+{
+    struct fdl_jpeg *j = c->client_data;
+    struct jpeg_source_mgr *source = c->src;
+    if (source->bytes_in_buffer < 2) {
+        end_of_file(j);
+        return TRUE;
+    }
+    const JOCTET *data = source->next_input_byte;
+    long length = (long)data[0] << 8 | data[1]; /* with these two */
+    if (!j->exif_seen && length >= 8 &&
+        (size_t)length <= source->bytes_in_buffer &&
+        memcmp(data + 2, "Exif", 5) == 0) {
+        j->exif_seen = true;
+        j->orientation = fdl_exif_orientation(data + 2, (uint64_t)length - 2);
+    }
+    on_skip(c, FDL_MAX(length, 2));
+    return TRUE;
 }
 
 /* ---- Steps inside libjpeg ----------------------------------------------- */
@@ -145,9 +272,11 @@ static int32_t guarded(struct fdl_jpeg *j,
 
 static int32_t check_end(struct fdl_jpeg *j)
 {
-    if (FDL_UNLIKELY(position(j) > j->bytes.size))
-        truncated(j);
-    return FEEDLINE_OK;
+    if (FDL_LIKELY(position(j) <= j->bytes.size))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EDECODE,
+                    "offset %" PRIu64 ": image file is truncated",
+                    j->bytes.size);
 }
 
 static int32_t create_step(struct fdl_jpeg *j, struct job *job)
@@ -157,6 +286,8 @@ static int32_t create_step(struct fdl_jpeg *j, struct job *job)
     fdl_jpeg_arena_install(&j->cinfo);
     j->cinfo.src = &j->source;
     j->cinfo.progress = &j->progress;
+    if (j->limits.apply_exif)
+        jpeg_set_marker_processor(&j->cinfo, JPEG_APP0 + 1, on_app1);
     return FEEDLINE_OK;
 }
 
@@ -180,7 +311,8 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
     job->info = (struct fdl_image_info){.format = FDL_FORMAT_JPEG,
                                         .width = (int32_t)c->image_width,
                                         .height = (int32_t)c->image_height,
-                                        .channels = channels};
+                                        .channels = channels,
+                                        .orientation = j->orientation};
     return FEEDLINE_OK;
 }
 
@@ -220,6 +352,41 @@ static void crop_columns(const struct fdl_box *need, int32_t image_width,
     *width = (JDIMENSION)(right - left);
 }
 
+/* Fill bytes before a zero, near enough to the end for padding to matter. No
+ * encoder writes them, damage does, and then the two paths of the entropy
+ * decoder disagree: the faster one takes a marker there, starts the MCU over,
+ * and leaves what it had found in its blocks. */
+static bool has_filled_end(const struct fdl_encoded *bytes)
+{
+    uint64_t n = FDL_MIN(bytes->size, (uint64_t)FDL_ENCODED_PADDING);
+    const uint8_t *end = bytes->data + bytes->size, *at = end - n;
+    while ((at = memchr(at, 0xff, (size_t)(end - at))) && end - at > 2) {
+        if (at[1] == 0xff && at[2] == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* Whether the bytes behind the file may be counted as its own. */
+static bool may_pad(struct fdl_jpeg *j)
+{
+    if (jpeg_has_multiple_scans(&j->cinfo) || has_filled_end(&j->bytes))
+        return false;
+    const struct fdl_encoded *b = &j->bytes;
+    return j->limits.accept_truncated <= 0.0 ||
+           (b->data[b->size - 2] == 0xff && b->data[b->size - 1] == JPEG_EOI);
+}
+
+/* See the top of the file. Up to 2x2, chroma is at the size of luma or keeps
+ * its own scale. */
+static bool can_crop(const struct fdl_jpeg *j)
+{
+    const struct jpeg_decompress_struct *c = &j->cinfo;
+    return j->shift == 0 ||
+           (c->max_h_samp_factor <= 2 && c->max_v_samp_factor <= 2);
+}
+
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
@@ -229,18 +396,25 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     c->out_color_space = output_space(c->num_components);
     c->dct_method = JDCT_ISLOW;
     c->do_fancy_upsampling = TRUE;
-    if (!jpeg_has_multiple_scans(c))
+    c->scale_num = 1;
+    c->scale_denom = 1u << j->shift;
+    if (may_pad(j))
         j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
+    j->in_pixels = true;
     jpeg_start_decompress(c);
-    check_end(j);
+    int32_t status = check_end(j);
+    if (status)
+        return status;
 
     if (is_smoothed(c)) {
         *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
         return FEEDLINE_OK;
     }
-    JDIMENSION x, width;
-    crop_columns(need, (int32_t)c->output_width, &x, &width);
-    jpeg_crop_scanline(c, &x, &width);
+    JDIMENSION x = 0, width = c->output_width;
+    if (can_crop(j)) {
+        crop_columns(need, (int32_t)c->output_width, &x, &width);
+        jpeg_crop_scanline(c, &x, &width);
+    }
     if (need->y > 0)
         jpeg_skip_scanlines(c, (JDIMENSION)need->y);
     *job->have =
@@ -270,6 +444,10 @@ static void end_image(struct fdl_jpeg *j)
 {
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
+    j->in_pixels = j->cut = j->exif_seen = false;
+    j->orientation = 1;
+    j->scan = 0;
+    j->shift = 0;
 }
 
 /* ---- The row source ----------------------------------------------------- */
@@ -287,6 +465,7 @@ static long memory_limit(uint64_t max_pixels)
 }
 
 int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
+                        const struct fdl_deadline *deadline,
                         struct fdl_jpeg **out)
 {
     struct job job = {0};
@@ -295,6 +474,7 @@ int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
     if (!j)
         return fdl_fail_memory(sizeof(*j), "the JPEG decoder");
     j->limits = *limits;
+    j->deadline = deadline;
     j->cinfo.err = jpeg_std_error(&j->err);
     j->cinfo.client_data = j;
     j->err.error_exit = on_error;
@@ -347,6 +527,13 @@ uint64_t fdl_jpeg_memory(const struct fdl_jpeg *j)
     return sizeof(*j) + j->arena.size;
 }
 
+static void shrink(void *self, int32_t shift)
+{
+    struct fdl_jpeg *j = self;
+    fdl_assert(shift >= 0 && shift <= FDL_SHRINK_MAX);
+    j->shift = shift;
+}
+
 static int32_t begin(void *self, const struct fdl_box *need,
                      struct fdl_box *have)
 {
@@ -360,13 +547,21 @@ static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
     return guarded(self, read_step, &job);
 }
 
+static bool is_truncated(const void *self)
+{
+    const struct fdl_jpeg *j = self;
+    return j->cut;
+}
+
 static void abort_image(void *self)
 {
     end_image(self);
 }
 
 const struct fdl_source fdl_jpeg_source = {
+    .shrink = shrink,
     .begin = begin,
     .read = read_rows,
+    .truncated = is_truncated,
     .abort = abort_image,
 };

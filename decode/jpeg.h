@@ -5,13 +5,15 @@
  *
  * What is an error follows Pillow too: damage that libjpeg can decode around
  * (a bad Huffman code, bytes between markers, an early end marker) is accepted
- * silently; data that ends before its end marker is not. But where Pillow looks
- * at the whole file, this looks at what the needed rows take: a file that is
- * cut or damaged below them is decoded.
+ * silently; data that ends before its end marker is not, unless
+ * accept_truncated says so. But where Pillow looks at the whole file, this
+ * looks at what the needed rows take: a file that is cut or damaged below them
+ * is decoded.
  */
 #ifndef FDL_DECODE_JPEG_H
 #define FDL_DECODE_JPEG_H
 
+#include "decode/deadline.h"
 #include "decode/decoder.h"
 #include "decode/source.h"
 
@@ -19,7 +21,9 @@ struct fdl_jpeg;
 
 extern const struct fdl_source fdl_jpeg_source; /* self: struct fdl_jpeg */
 
+/* deadline: of the open image; it outlives the decoder. */
 int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
+                        const struct fdl_deadline *deadline,
                         struct fdl_jpeg **out);
 void fdl_jpeg_destroy(struct fdl_jpeg *j);
 

@@ -4,3 +4,4 @@
 
 const struct fdl_resample_kernels *const fdl_resample_levels[FDL_CPU_LEVELS];
 const struct fdl_finish_kernels *const fdl_finish_levels[FDL_CPU_LEVELS];
+const struct fdl_blend_kernels *const fdl_blend_levels[FDL_CPU_LEVELS];

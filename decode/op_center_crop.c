@@ -38,8 +38,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     (void)rng;
-    struct fdl_geometry *g = &plan->geometry;
-    int32_t width = fdl_geometry_width(g), height = fdl_geometry_height(g);
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
     struct fdl_box box = {
         .width = (int32_t)fdl_option_int(o, ROW_WIDTH),
         .height = (int32_t)fdl_option_int(o, ROW_HEIGHT),
@@ -52,7 +51,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                         box.width, box.height, width, height);
     box.x = margin(width, box.width);
     box.y = margin(height, box.height);
-    fdl_geometry_crop(g, box);
+    fdl_note_box(plan, &box);
+    fdl_plan_crop(plan, box);
     return FEEDLINE_OK;
 }
 

@@ -18,8 +18,10 @@ static const struct fdl_option options[ROWS] = {
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
-    if (fdl_rng_uniform(rng) < fdl_option_double(o, ROW_P))
-        fdl_geometry_flip(&plan->geometry);
+    bool flip = fdl_rng_uniform(rng) < fdl_option_double(o, ROW_P);
+    fdl_note_bool(plan, "flip", flip);
+    if (flip)
+        fdl_plan_flip(plan);
     return FEEDLINE_OK;
 }
 

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { ROW_WIDTH, ROW_HEIGHT, ROW_SCALE, ROW_RATIO, ROWS };
+enum { ROW_WIDTH, ROW_HEIGHT, ROW_SCALE, ROW_RATIO, ROW_INTERPOLATION, ROWS };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = {.name = "width",
@@ -43,6 +43,7 @@ static const struct fdl_option options[ROWS] = {
                    .default_text = "0.75:1.3333333333333333",
                    .unit = "",
                    .help = "range of the box's width / height"},
+    [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
 };
 
 static int32_t check_range(const struct fdl_options *o, uint32_t row)
@@ -111,8 +112,11 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     struct fdl_geometry *g = &plan->geometry;
-    fdl_geometry_crop(
-        g, draw(o, rng, fdl_geometry_width(g), fdl_geometry_height(g)));
+    struct fdl_box box =
+        draw(o, rng, fdl_geometry_width(g), fdl_geometry_height(g));
+    fdl_note_box(plan, &box);
+    fdl_geometry_crop(g, box);
+    g->filter = (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION);
     return fdl_geometry_resize(g, (int32_t)fdl_option_int(o, ROW_WIDTH),
                                (int32_t)fdl_option_int(o, ROW_HEIGHT));
 }

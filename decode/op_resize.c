@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-enum { ROW_SIZE, ROW_WIDTH, ROW_HEIGHT, ROWS };
+enum { ROW_SIZE, ROW_WIDTH, ROW_HEIGHT, ROW_INTERPOLATION, ROWS };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_SIZE] = {.name = "size",
@@ -33,6 +33,7 @@ static const struct fdl_option options[ROWS] = {
                     .default_text = "0",
                     .unit = "pixels",
                     .help = "height, if size is 0"},
+    [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
 };
 
 static int32_t check(const struct fdl_options *o)
@@ -70,6 +71,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                         "resize: %" PRId32 "x%" PRId32 " would become %" PRId64
                         "x%" PRId64 ", above the limit of %d for a side",
                         w, h, width, height, FDL_OP_SIDE_MAX);
+    g->filter = (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION);
     return fdl_geometry_resize(g, (int32_t)width, (int32_t)height);
 }
 
@@ -91,7 +93,7 @@ static void output_size(const struct fdl_options *o, int32_t *width,
 
 const struct fdl_op fdl_op_resize = {
     .name = "resize",
-    .help = "resample to a size, bilinear with antialias",
+    .help = "resample to a size, with antialias",
     .resamples = true,
     .options = options,
     .n_options = ROWS,

@@ -6,7 +6,9 @@
  */
 #include "decode/pipeline.h"
 
+#include "base/compiler.h"
 #include "base/status.h"
+#include "decode/custom.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,8 @@ struct step {
 struct fdl_pipeline {
     uint32_t n;
     struct step steps[FDL_PIPELINE_OPS];
+    uint32_t n_customs;
+    struct fdl_custom *customs[FDL_CUSTOM_MAX];
 };
 
 struct recipe {
@@ -84,6 +88,8 @@ int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
     *out = NULL;
     struct fdl_pipeline *copy;
     int32_t status = create_empty(&copy);
+    for (uint32_t i = 0; !status && i < p->n_customs; i++)
+        copy->customs[copy->n_customs++] = fdl_custom_ref(p->customs[i]);
     for (uint32_t i = 0; !status && i < p->n; i++) {
         status =
             fdl_options_copy(&copy->steps[i].options, &p->steps[i].options);
@@ -106,8 +112,68 @@ void fdl_pipeline_destroy(struct fdl_pipeline *p)
         return;
     for (uint32_t i = 0; i < p->n; i++)
         fdl_options_fini(&p->steps[i].options);
+    for (uint32_t i = 0; i < p->n_customs; i++)
+        fdl_custom_unref(p->customs[i]);
     free(p);
 }
+
+/* ---- Custom operations -------------------------------------------------- */
+
+static const struct fdl_op *find_custom(const struct fdl_pipeline *p,
+                                        const char *name)
+{
+    for (uint32_t i = 0; i < p->n_customs; i++) {
+        const struct fdl_op *op = fdl_custom_op(p->customs[i]);
+        if (strcmp(op->name, name) == 0)
+            return op;
+    }
+    return NULL;
+}
+
+static bool is_known(const struct fdl_pipeline *p, const char *name)
+{
+    for (uint32_t i = 0; fdl_op_at(i); i++) {
+        if (strcmp(fdl_op_at(i)->name, name) == 0)
+            return true;
+    }
+    return find_custom(p, name) != NULL;
+}
+
+int32_t fdl_pipeline_register(struct fdl_pipeline *p,
+                              const struct feedline_op_def *def)
+{
+    struct fdl_custom *custom;
+    if (p->n_customs == FDL_CUSTOM_MAX)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "a pipeline has at most %d custom operations",
+                        FDL_CUSTOM_MAX);
+    int32_t status = fdl_custom_create(def, p->n_customs, &custom);
+    if (status)
+        return status;
+    const char *name = fdl_custom_op(custom)->name;
+    if (is_known(p, name)) {
+        status = fdl_fail(FEEDLINE_EINVAL, "there is an operation '%s' already",
+                          name);
+        fdl_custom_unref(custom);
+        return status;
+    }
+    p->customs[p->n_customs++] = custom;
+    return FEEDLINE_OK;
+}
+
+uint32_t fdl_pipeline_custom_count(const struct fdl_pipeline *p)
+{
+    return p->n_customs;
+}
+
+const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
+                                     uint32_t index)
+{
+    fdl_assert(index < p->n_customs);
+    return fdl_custom_op(p->customs[index])->name;
+}
+
+/* ---- Building ----------------------------------------------------------- */
 
 /* Whether `op` may stand behind what p does already. */
 static int32_t check_order(const struct fdl_pipeline *p,
@@ -117,15 +183,25 @@ static int32_t check_order(const struct fdl_pipeline *p,
         return fdl_fail(FEEDLINE_ERANGE,
                         "%s: a pipeline has at most %d operations", op->name,
                         FDL_PIPELINE_OPS);
-    if (!op->resamples)
-        return FEEDLINE_OK;
     for (uint32_t i = 0; i < p->n; i++) {
         const struct fdl_op *before = p->steps[i].op;
-        if (before->resamples)
+        if (before->finished && !op->finished)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s after %s: finished samples are changed last, "
+                            "so %s goes before",
+                            op->name, before->name, op->name);
+        if (!op->resamples && !op->pixels)
+            continue;
+        if (op->resamples && before->resamples)
             return fdl_fail(FEEDLINE_EINVAL,
                             "two resamplings cannot be folded into one pass: "
                             "%s after %s",
                             op->name, before->name);
+        if (op->resamples && before->pixels)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s after %s: images are resampled while they are "
+                            "decoded, so %s goes before",
+                            op->name, before->name, op->name);
         if (before->normalizes)
             return fdl_fail(FEEDLINE_EINVAL,
                             "%s after %s: pixels are normalised last, so %s "
@@ -138,8 +214,8 @@ static int32_t check_order(const struct fdl_pipeline *p,
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *name,
                          const char *args)
 {
-    const struct fdl_op *op;
-    int32_t status = fdl_op_find(name, &op);
+    const struct fdl_op *op = find_custom(p, name);
+    int32_t status = op ? FEEDLINE_OK : fdl_op_find(name, &op);
     if (!status)
         status = check_order(p, op);
     if (status)
@@ -175,25 +251,71 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
     fdl_json_end_array(j);
 }
 
-int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
-                          uint64_t epoch, uint64_t sample, int32_t width,
-                          int32_t height, struct fdl_plan *out)
+/* Writes the plan of one sample; its notes are set. */
+static int32_t write_plan(const struct fdl_pipeline *p, uint64_t seed,
+                          struct fdl_plan *plan)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        struct fdl_rng rng;
+        fdl_rng_init(&rng, seed, plan->epoch, plan->sample, i);
+        const struct step *step = &p->steps[i];
+        plan->op = step->op;
+        plan->place = i;
+        if (plan->notes) {
+            fdl_json_begin_object(plan->notes, NULL);
+            fdl_json_string(plan->notes, "op", step->op->name);
+        }
+        int32_t status = step->op->plan(&step->options, &rng, plan);
+        if (status)
+            return status;
+        if (plan->notes)
+            fdl_json_end_object(plan->notes);
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t plan_into(const struct fdl_pipeline *p, uint64_t seed,
+                         uint64_t epoch, uint64_t sample, int32_t width,
+                         int32_t height, struct fdl_json *notes,
+                         struct fdl_plan *plan)
 {
     if (width <= 0 || height <= 0)
         return fdl_fail(FEEDLINE_EINVAL, "an image of %dx%d has no pixels",
                         (int)width, (int)height);
-    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
-    fdl_geometry_init(&plan.geometry, width, height);
-    for (uint32_t i = 0; i < p->n; i++) {
-        struct fdl_rng rng;
-        fdl_rng_init(&rng, seed, epoch, sample, i);
-        const struct step *step = &p->steps[i];
-        int32_t status = step->op->plan(&step->options, &rng, &plan);
-        if (status)
-            return status;
+    fdl_plan_init(plan, width, height);
+    plan->epoch = epoch;
+    plan->sample = sample;
+    plan->notes = notes;
+    int32_t status = write_plan(p, seed, plan);
+    plan->notes = NULL;
+    return status;
+}
+
+int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
+                          uint64_t epoch, uint64_t sample, int32_t width,
+                          int32_t height, struct fdl_plan *out)
+{
+    struct fdl_plan plan;
+    int32_t status =
+        plan_into(p, seed, epoch, sample, width, height, NULL, &plan);
+    if (!status) {
+        memcpy(out, &plan, offsetof(struct fdl_plan, steps));
+        memcpy(out->steps, plan.steps, plan.n_steps * sizeof(plan.steps[0]));
     }
-    *out = plan;
-    return FEEDLINE_OK;
+    return status;
+}
+
+int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p, uint64_t seed,
+                               uint64_t epoch, uint64_t sample, int32_t width,
+                               int32_t height, const char *key,
+                               struct fdl_json *j)
+{
+    struct fdl_plan plan;
+    fdl_json_begin_array(j, key);
+    int32_t status = plan_into(p, seed, epoch, sample, width, height, j, &plan);
+    if (!status)
+        fdl_json_end_array(j);
+    return status;
 }
 
 int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,

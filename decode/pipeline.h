@@ -13,30 +13,26 @@
 #include "base/json.h"
 #include "base/option.h"
 #include "base/philox.h"
-#include "decode/geometry.h"
+#include "decode/plan.h"
+
+#include <feedline/feedline.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Largest side: asked for in an option, and of what a resize may come to. */
+/* Largest side that an option may ask for. */
 #define FDL_OP_SIZE_MAX 65500
-#define FDL_OP_SIDE_MAX 1000000
 
-/* Most operations in one pipeline. */
-#define FDL_PIPELINE_OPS 32
-
-/* What happens to the pixels of one sample. */
-struct fdl_plan {
-    struct fdl_geometry geometry;
-    bool normalize; /* (pixel / 255 - mean) / std, else pixel / 255 for f32 */
-    float mean[4], std[4]; /* per output channel */
-};
+/* Most custom operations in one pipeline. */
+#define FDL_CUSTOM_MAX 8
 
 struct fdl_op {
     const char *name; /* torchvision's, in lower_snake */
     const char *help; /* one line */
     bool resamples;   /* one pass can do one of these */
-    bool normalizes;  /* pixels are no longer 0 to 1: nothing resamples after */
+    bool pixels;     /* works on the resampled image: nothing resamples after */
+    bool normalizes; /* pixels are no longer 0 to 1: neither does after */
+    bool finished;   /* works on the finished sample: only these after */
     const struct fdl_option *options;
     uint32_t n_options;
 
@@ -67,8 +63,19 @@ int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
                           struct fdl_pipeline **out);
 void fdl_pipeline_destroy(struct fdl_pipeline *p);
 
+/* Makes def's name known to fdl_pipeline_add on p. EINVAL: the name is not
+ * lower_snake, or is that of another operation; ERANGE above FDL_CUSTOM_MAX. */
+int32_t fdl_pipeline_register(struct fdl_pipeline *p,
+                              const struct feedline_op_def *def);
+
+/* Registered operations, in order. A name lives as long as p. */
+uint32_t fdl_pipeline_custom_count(const struct fdl_pipeline *p);
+const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
+                                     uint32_t index);
+
 /* ENOENT; the errors of the arguments; EINVAL for a second resampling, or one
- * after normalize; ERANGE above FDL_PIPELINE_OPS. p is as before on error. */
+ * after normalize or after an operation on pixels; ERANGE above
+ * FDL_PIPELINE_OPS. p is as before on error. */
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *op,
                          const char *args);
 void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
@@ -80,6 +87,13 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
 int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
                           uint64_t epoch, uint64_t sample, int32_t width,
                           int32_t height, struct fdl_plan *out);
+
+/* Every operation with the values drawn for that sample, as an array into the
+ * open object of j. */
+int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p, uint64_t seed,
+                               uint64_t epoch, uint64_t sample, int32_t width,
+                               int32_t height, const char *key,
+                               struct fdl_json *j);
 
 /* Output size if it is the same for every image; image_width and image_height
  * are 0 where images differ. EINVAL if it is not fixed, naming what to add. */

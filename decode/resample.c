@@ -24,17 +24,87 @@
 
 /* ---- Tables ------------------------------------------------------------- */
 
+/* A filter reaches `support` samples to either side, more where it is stretched
+ * over several samples for each output. */
+struct kernel {
+    double support;
+    double (*weight)(double x);
+};
+
+static double box(double x)
+{
+    return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
+}
+
+static double triangle(double x)
+{
+    x = fabs(x);
+    return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+static double sinc(double x)
+{
+    x *= M_PI;
+    return x == 0.0 ? 1.0 : sin(x) / x;
+}
+
+/* A sinc of one period under the Hamming window, the constants of which Pillow
+ * has as floats. */
+static double hamming(double x)
+{
+    const double base = (double)0.54f, swing = (double)0.46f;
+    x = fabs(x);
+    if (x == 0.0)
+        return 1.0;
+    if (x >= 1.0)
+        return 0.0;
+    x *= M_PI;
+    return sin(x) / x * (base + swing * cos(x));
+}
+
+/* Keys' cubic with a = -1/2. */
+static double cubic(double x)
+{
+    const double a = -0.5;
+    x = fabs(x);
+    if (x < 1.0)
+        return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
+    if (x < 2.0)
+        return (((x - 5) * x + 8) * x - 4) * a;
+    return 0.0;
+}
+
+static double lanczos(double x)
+{
+    return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
+}
+
+/* Nearest has no weights: see fill_nearest. */
+static const struct kernel kernels[FDL_FILTERS] = {
+    [FDL_FILTER_BILINEAR] = {1.0, triangle},
+    [FDL_FILTER_NEAREST] = {0.0, NULL},
+    [FDL_FILTER_BOX] = {0.5, box},
+    [FDL_FILTER_HAMMING] = {1.0, hamming},
+    [FDL_FILTER_BICUBIC] = {2.0, cubic},
+    [FDL_FILTER_LANCZOS] = {3.0, lanczos},
+};
+
 struct filter {
-    double scale, support, step; /* step: 1 / how far the filter is stretched */
-    int32_t room;                /* taps that one output can have */
-    double *scratch;             /* [room] */
+    double from, scale, support;
+    double step;     /* 1 / how far the filter is stretched */
+    int32_t room;    /* taps that one output can have */
+    double *scratch; /* [room] */
+    double (*weight)(double x);
 };
 
 static struct filter make_filter(const struct fdl_axis_key *key)
 {
-    struct filter f = {.scale = (double)key->in / key->out};
+    const struct kernel *k = &kernels[key->filter];
+    double span = key->span > 0.0 ? key->span : (double)key->in;
+    struct filter f = {
+        .from = key->from, .scale = span / key->out, .weight = k->weight};
     double stretch = FDL_MAX(f.scale, 1.0);
-    f.support = stretch;
+    f.support = k->support * stretch;
     f.step = 1.0 / stretch;
     f.room = (int32_t)ceil(f.support) * 2 + 1;
     return f;
@@ -65,18 +135,17 @@ static int32_t reserve(struct fdl_axis *axis, struct filter *f)
     return FEEDLINE_OK;
 }
 
-static double triangle(double x)
+/* Halves go away from zero. */
+static int32_t round_weight(double w)
 {
-    if (x < 0.0)
-        x = -x;
-    return x < 1.0 ? 1.0 - x : 0.0;
+    return (int32_t)(w * ONE + (w < 0.0 ? -0.5 : 0.5));
 }
 
 /* Entry `at` of the table: output `i`. */
 static void fill_entry(struct fdl_axis *axis, const struct filter *f,
                        int32_t at, int32_t i)
 {
-    double center = (i + 0.5) * f->scale, sum = 0.0;
+    double center = f->from + (i + 0.5) * f->scale, sum = 0.0;
     int32_t low = (int32_t)(center - f->support + 0.5);
     int32_t high = (int32_t)(center + f->support + 0.5);
     low = FDL_MAX(low, 0);
@@ -85,11 +154,11 @@ static void fill_entry(struct fdl_axis *axis, const struct filter *f,
     int32_t *weight = axis->weight + (size_t)at * (size_t)axis->stride;
 
     for (int32_t x = 0; x < n; x++) {
-        f->scratch[x] = triangle((x + low - center + 0.5) * f->step);
+        f->scratch[x] = f->weight((x + low - center + 0.5) * f->step);
         sum += f->scratch[x];
     }
     for (int32_t x = 0; x < n; x++) {
-        weight[x] = (int32_t)(0.5 + f->scratch[x] / sum * ONE);
+        weight[x] = round_weight(f->scratch[x] / sum);
         if (weight[x] != 0) {
             from = FDL_MIN(from, x);
             to = x + 1;
@@ -105,13 +174,46 @@ static void fill_entry(struct fdl_axis *axis, const struct filter *f,
     axis->length[at] = n;
 }
 
+/* Output `at` is one sample. Pillow adds up the step from one to the next, so
+ * this does too, from the first output on. */
+static void fill_nearest(struct fdl_axis *axis, const struct filter *f)
+{
+    const struct fdl_axis_key *key = &axis->key;
+    double place = f->from + f->scale * 0.5;
+    for (int32_t i = 0; i < key->first; i++)
+        place += f->scale;
+    for (int32_t i = 0; i < key->count; i++, place += f->scale) {
+        int32_t at = key->mirror ? key->count - 1 - i : i;
+        axis->start[at] = FDL_MIN((int32_t)place, key->in - 1);
+        axis->length[at] = 1;
+        axis->weight[(size_t)at * (size_t)axis->stride] = ONE;
+    }
+}
+
+/* The same weights for the samples in the opposite order. A table made for the
+ * opposite order from the start would not do: its weights are rounded
+ * elsewhere. */
+static void reverse_entry(struct fdl_axis *axis, int32_t at)
+{
+    int32_t n = axis->length[at];
+    int32_t *weight = axis->weight + (size_t)at * (size_t)axis->stride;
+    axis->start[at] = axis->key.in - axis->start[at] - n;
+    for (int32_t x = 0; x < n / 2; x++) {
+        int32_t w = weight[x];
+        weight[x] = weight[n - 1 - x];
+        weight[n - 1 - x] = w;
+    }
+}
+
 int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key)
 {
     fdl_assert(key->in > 0 && key->out > 0 && key->first >= 0 &&
                key->count > 0 && key->count <= key->out - key->first);
     const struct fdl_axis_key *k = &axis->key;
     if (k->in == key->in && k->out == key->out && k->first == key->first &&
-        k->count == key->count && k->mirror == key->mirror)
+        k->count == key->count && k->mirror == key->mirror &&
+        k->reverse == key->reverse && k->filter == key->filter &&
+        k->from == key->from && k->span == key->span)
         return FEEDLINE_OK;
 
     struct filter f = make_filter(key);
@@ -124,9 +226,14 @@ int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key)
     }
     int32_t low = INT32_MAX, high = 0;
     axis->taps = 0;
+    if (key->filter == FDL_FILTER_NEAREST)
+        fill_nearest(axis, &f);
     for (int32_t at = 0; at < key->count; at++) {
         int32_t i = key->first + (key->mirror ? key->count - 1 - at : at);
-        fill_entry(axis, &f, at, i);
+        if (key->filter != FDL_FILTER_NEAREST)
+            fill_entry(axis, &f, at, i);
+        if (key->reverse)
+            reverse_entry(axis, at);
         low = FDL_MIN(low, axis->start[at]);
         high = FDL_MAX(high, axis->start[at] + axis->length[at]);
         axis->taps = FDL_MAX(axis->taps, axis->length[at]);
@@ -175,11 +282,14 @@ size_t fdl_plane_bytes(int32_t width)
 
 /* ---- Plain C ------------------------------------------------------------ */
 
-/* Sums stay below 2^31: weights are positive and add up to almost ONE. The
- * rounding of a great many weights can lift a sum a little above 255. */
+/* A sum is added up modulo 2^32 and is then an int32: the weights of an output
+ * add up to almost ONE, and the positive ones alone to less than 2 ONE even for
+ * the filters that have negative ones. These reach below 0 and above 255; and
+ * the rounding of a great many weights can lift any a little above 255. */
 static uint8_t round_sum(uint32_t sum)
 {
-    return (uint8_t)FDL_MIN(sum >> FDL_WEIGHT_BITS, 255u);
+    int32_t value = (int32_t)sum >> FDL_WEIGHT_BITS;
+    return (uint8_t)FDL_MIN(FDL_MAX(value, 0), 255);
 }
 
 static void horizontal_c(const struct fdl_axis *axis, const uint8_t *row,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Antialiased bilinear resampling, one axis at a time, equal to Pillow's bit
- * for bit: weights of 22 bits, the horizontal pass first, rounded to bytes.
+ * Antialiased resampling, one axis at a time, equal to Pillow's bit for bit and
+ * for each of its filters: weights of 22 bits, the horizontal pass first,
+ * rounded to bytes.
  *
  *     source row, interleaved  --horizontal-->  planar row  (in the ring)
  *     planar rows of the ring  --vertical---->  planar row  (output)
@@ -14,6 +15,7 @@
 #define FDL_DECODE_RESAMPLE_H
 
 #include "base/cpu.h"
+#include "decode/geometry.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,10 +33,17 @@
 #define FDL_ROW_SLACK 128 /* bytes */
 
 /* What a table depends on: `in` samples become `out`, of which `count` from
- * `first` on are wanted, in mirrored order if `mirror`. */
+ * `first` on are wanted, in mirrored order if `mirror`. With `reverse` the
+ * samples lie in memory from the last to the first.
+ *
+ * Where span is not 0, only the part of the samples from `from` to from + span
+ * becomes `out`, which may begin and end inside a sample; taps still reach into
+ * all of them. It is Pillow's resize() with a box. */
 struct fdl_axis_key {
     int32_t in, out, first, count;
-    bool mirror;
+    bool mirror, reverse;
+    enum fdl_filter filter;
+    double from, span;
 };
 
 struct fdl_axis {

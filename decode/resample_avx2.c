@@ -3,7 +3,8 @@
  * Resampling with AVX2, exact. A weight of 22 bits does not fit the 16-bit
  * multiplier, so it is split, w = high * 2^11 + low, and both parts go through
  * pmaddwd, two taps at a time; sums wrap modulo 2^32 and come out right, since
- * the true sum fits.
+ * the true sum fits. The high part of a negative weight is negative, the low
+ * part never is. Sums are clipped to bytes by the saturation of the packs.
  *
  * Horizontal: one 16-byte load covers four interleaved pixels. A shuffle makes
  * 16-bit pairs of them, [r0 r1 g0 g1 b0 b1 . .], another the same of pixels 2
@@ -62,7 +63,7 @@ static int32_t weight_at(const struct fdl_axis *axis, int32_t i, int32_t tap)
 /* Two 16-bit numbers as one of 32. */
 static int32_t join(int32_t a, int32_t b)
 {
-    return (int32_t)((uint32_t)a | (uint32_t)b << 16);
+    return (int32_t)(((uint32_t)a & 0xffff) | (uint32_t)b << 16);
 }
 
 static void split_pair(int32_t a, int32_t b, int32_t *high, int32_t *low)
@@ -134,11 +135,11 @@ AVX2 FDL_INLINE __m256i add_pair(__m256i sum, __m256i pixels, __m256i weights)
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pixels, weights));
 }
 
-/* high * 2^11 + low, rounded to bytes in 32-bit places. */
+/* high * 2^11 + low, rounded, in 32-bit places: not yet clipped to bytes. */
 AVX2 FDL_INLINE __m256i join_sums(__m256i high, __m256i low)
 {
     __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(high, SPLIT), low);
-    return _mm256_srli_epi32(sum, FDL_WEIGHT_BITS);
+    return _mm256_srai_epi32(sum, FDL_WEIGHT_BITS);
 }
 
 /* Two outputs, of which a and b are the first taps. */

@@ -2,7 +2,7 @@
 /*
  * Resampling with AVX-512 VBMI and VNNI, exact. vpdpbusd multiplies four bytes
  * of pixels by four signed bytes of weights and adds them up, so a weight of 22
- * bits becomes three signed digits to the base 256 (the top one is at most 64),
+ * bits becomes three signed digits to the base 256 (the top one has the sign),
  * and sums are put together as d0 + 2^8 d1 + 2^16 d2, modulo 2^32.
  *
  * Horizontal: sixteen outputs at a time. Their taps lie within 128 bytes of the
@@ -45,9 +45,9 @@ static void split_four(const struct fdl_axis *axis, int32_t i, int32_t tap,
 {
     uint32_t out[DIGITS] = {0};
     for (int32_t t = 0; t < 4; t++) {
-        uint32_t w = (uint32_t)weight_at(axis, i, tap + t);
+        int32_t w = weight_at(axis, i, tap + t);
         for (int32_t d = 0; d < DIGITS; d++) {
-            out[d] |= (w & 255) << (8 * t);
+            out[d] |= ((uint32_t)w & 255) << (8 * t);
             w = (w + 128) >> 8;
         }
     }
@@ -55,12 +55,12 @@ static void split_four(const struct fdl_axis *axis, int32_t i, int32_t tap,
         digits[d] = (int32_t)out[d];
 }
 
-/* d0 + 2^8 d1 + 2^16 d2, rounded to bytes in 32-bit places. */
+/* d0 + 2^8 d1 + 2^16 d2, rounded, in 32-bit places: not yet clipped. */
 AVX512 FDL_INLINE __m512i join_sums(__m512i d0, __m512i d1, __m512i d2)
 {
     __m512i sum = _mm512_add_epi32(d0, _mm512_slli_epi32(d1, 8));
     sum = _mm512_add_epi32(sum, _mm512_slli_epi32(d2, 16));
-    return _mm512_srli_epi32(sum, FDL_WEIGHT_BITS);
+    return _mm512_srai_epi32(sum, FDL_WEIGHT_BITS);
 }
 
 /* ---- Horizontal --------------------------------------------------------- */
@@ -167,6 +167,7 @@ AVX512 FDL_INLINE struct digits add_block(struct digits sum, __m512i pixels,
 AVX512 FDL_INLINE void store_group(struct digits sum, uint8_t *to)
 {
     __m512i out = join_sums(sum.d0, sum.d1, sum.d2);
+    out = _mm512_max_epi32(out, _mm512_setzero_si512());
     _mm_storeu_si128((__m128i *)to, _mm512_cvtusepi32_epi8(out));
 }
 

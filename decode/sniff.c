@@ -17,10 +17,12 @@ struct magic {
     const char *name;
 };
 
+enum { MAGIC_PNG, MAGIC_WEBP };
+
 static const struct magic magics[] = {
-    {"\x89PNG\r\n\x1a\n", 8, 0, "a PNG image"},
+    [MAGIC_PNG] = {"\x89PNG\r\n\x1a\n", 8, 0, "a PNG image"},
+    [MAGIC_WEBP] = {"WEBP", 4, 8, "a WebP image"},
     {"GIF8", 4, 0, "a GIF image"},
-    {"WEBP", 4, 8, "a WebP image"},
     {"BM", 2, 0, "a BMP image"},
     {"II*\0", 4, 0, "a TIFF image"},
     {"MM\0*", 4, 0, "a TIFF image"},
@@ -68,6 +70,11 @@ enum fdl_format fdl_sniff(const uint8_t *data, uint64_t size)
 {
     if (size >= 2 && data[0] == 0xff && data[1] == 0xd8)
         return FDL_FORMAT_JPEG;
+    if (is_magic(&magics[MAGIC_PNG], data, size))
+        return FDL_FORMAT_PNG;
+    if (is_magic(&magics[MAGIC_WEBP], data, size) &&
+        memcmp(data, "RIFF", 4) == 0)
+        return FDL_FORMAT_WEBP;
     return FDL_FORMAT_UNKNOWN;
 }
 

@@ -5,10 +5,10 @@
 
 #include "decode/decoder.h"
 
-/* JPEG, or UNKNOWN. */
+/* JPEG, PNG, WEBP, or UNKNOWN. */
 enum fdl_format fdl_sniff(const uint8_t *data, uint64_t size);
 
-/* What an unknown content seems to be: "a PNG image", "an empty file". */
+/* What an unknown content seems to be: "a GIF image", "an empty file". */
 const char *fdl_sniff_name(const uint8_t *data, uint64_t size);
 
 #endif

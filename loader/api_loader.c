@@ -251,8 +251,32 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
         .window_y = g->window.y,
         .window_width = g->window.width,
         .window_height = g->window.height,
+        .vertical_flip = g->flip_vertical,
+        .interpolation = (int32_t)g->filter,
     };
     return fdl_copy_out(out, &draw, sizeof(draw));
+}
+
+int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
+                                  uint64_t sample_index, int32_t width,
+                                  int32_t height, char *buf, uint64_t capacity,
+                                  uint64_t *needed)
+{
+    struct fdl_json j;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    fdl_json_begin_object(&j, NULL);
+    status =
+        fdl_pipeline_draw_json(l->pipeline, l->config.seed, epoch, sample_index,
+                               width, height, "operations", &j);
+    if (status < 0)
+        return status;
+    fdl_json_end_object(&j);
+    return fdl_json_finish(&j, needed);
 }
 
 /* ---- Batch -------------------------------------------------------------- */

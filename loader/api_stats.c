@@ -72,6 +72,17 @@ const char *feedline_stage_name(uint32_t stage)
     return fdl_stage_name(stage);
 }
 
+int32_t feedline_loader_stage_count(const feedline_loader *l)
+{
+    int32_t status = enter(l);
+    return status < 0 ? status : (int32_t)fdl_stats_stage_count(l);
+}
+
+const char *feedline_loader_stage_name(const feedline_loader *l, uint32_t stage)
+{
+    return enter(l) < 0 ? NULL : fdl_stats_stage_name(l, stage);
+}
+
 int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
                                         uint32_t stage,
                                         struct feedline_stage_stats *out)
@@ -80,9 +91,9 @@ int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    if (stage >= FEEDLINE_STAGE_COUNT)
-        return fdl_fail(FEEDLINE_ERANGE, "stage %u: there are %d", stage,
-                        FEEDLINE_STAGE_COUNT);
+    if (stage >= fdl_stats_stage_count(l))
+        return fdl_fail(FEEDLINE_ERANGE, "stage %u: there are %u", stage,
+                        fdl_stats_stage_count(l));
     fdl_stats_stage(writable(l), stage, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }

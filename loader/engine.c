@@ -78,20 +78,24 @@ static int32_t make_sampler(feedline_loader *l)
 static int32_t make_format(const feedline_loader *l,
                            struct fdl_output_format *format)
 {
+    static const int32_t dtypes[] = {[FDL_DTYPE_U8] = FEEDLINE_U8,
+                                     [FDL_DTYPE_F32] = FEEDLINE_F32,
+                                     [FDL_DTYPE_F16] = FEEDLINE_F16,
+                                     [FDL_DTYPE_BF16] = FEEDLINE_BF16};
     const struct fdl_options *o = &l->options;
-    bool f32 = fdl_option_int(o, FDL_OPT_DTYPE) == FDL_DTYPE_F32;
     *format = (struct fdl_output_format){
         .channels = (int32_t)l->config.channels,
-        .dtype = f32 ? FEEDLINE_F32 : FEEDLINE_U8,
+        .dtype = dtypes[fdl_option_int(o, FDL_OPT_DTYPE)],
         .nhwc = fdl_option_int(o, FDL_OPT_LAYOUT) == FDL_LAYOUT_NHWC,
     };
     if (format->channels != 1 && format->channels != 3)
         return fdl_fail(FEEDLINE_EINVAL, "channels=%d: 1 or 3",
                         format->channels);
-    if (!f32 && fdl_pipeline_normalizes(l->pipeline))
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "dtype=u8 cannot hold normalised pixels; use dtype=f32 "
-                        "or leave out normalize");
+    if (format->dtype == FEEDLINE_U8 && fdl_pipeline_normalizes(l->pipeline))
+        return fdl_fail(
+            FEEDLINE_EINVAL,
+            "dtype=u8 cannot hold normalised pixels; use dtype=f32, "
+            "f16 or bf16, or leave out normalize");
     return fdl_pipeline_output_size(l->pipeline, l->dataset->raw_width,
                                     l->dataset->raw_height, &format->width,
                                     &format->height);

@@ -23,6 +23,11 @@
     .name = key, .type = FEEDLINE_T_BOOL, .max = 1, .default_text = text,      \
     .unit = "", .help = about                                                  \
   }
+#define FRACTION(key, text, about)                                             \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
+    .default_text = text, .unit = "", .help = about                            \
+  }
 #define ENUM(key, list, text, about)                                           \
   {                                                                            \
     .name = key, .type = FEEDLINE_T_ENUM, .default_text = text, .unit = "",    \
@@ -69,7 +74,8 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         ENUM("shard_tail", "pad|drop|wrap", "wrap",
              "samples that do not divide by world: repeat the last, drop "
              "them, or go on with the first, as torch does"),
-    [FDL_OPT_DTYPE] = ENUM("dtype", "u8|f32", "f32", "type of the pixels"),
+    [FDL_OPT_DTYPE] =
+        ENUM("dtype", "u8|f32|f16|bf16", "f32", "type of the pixels"),
     [FDL_OPT_LAYOUT] = ENUM("layout", "nchw|nhwc", "nchw", "axes of a batch"),
     [FDL_OPT_CHANNELS] = INT("channels", 0, 1, 3, "3", "",
                              "3: RGB; 1: gray, as Pillow's mode L"),
@@ -88,8 +94,25 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
                               "refuse a progressive JPEG with more scans"),
     [FDL_OPT_MAX_FILE_BYTES] = SIZE("max_file_bytes", 0, 1, INT64_C(1) << 40,
                                     "256m", "refuse larger files"),
+    [FDL_OPT_MAX_IMAGE_MS] =
+        INT("max_image_ms", 0, 0, 1 << 30, "0", "ms",
+            "give up on an image that takes longer to decode, which depends on "
+            "the machine; 0: no limit"),
+    [FDL_OPT_ACCEPT_TRUNCATED] =
+        FRACTION("accept_truncated", "0",
+                 "use a JPEG or PNG that ends early if at least this fraction "
+                 "of its rows is there; the others come as Pillow makes them "
+                 "(LOAD_TRUNCATED_IMAGES); 0: an error"),
+    [FDL_OPT_APPLY_EXIF] =
+        BOOL("apply_exif", "false",
+             "turn and mirror images upright, as their EXIF orientation says, "
+             "before anything else"),
     [FDL_OPT_MEMORY_BUDGET] =
         SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
              "for batches prepared ahead, and the same again for what the "
              "memory reader keeps; auto: a tenth of the memory limit"),
+    [FDL_OPT_QUALITY] = ENUM(
+        "quality", "exact|fast", "exact",
+        "exact: Pillow's pixels; fast: large JPEGs are decoded at 1/2, 1/4 "
+        "or 1/8 where the output is that much smaller (docs/pixels.md)"),
 };

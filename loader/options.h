@@ -27,12 +27,22 @@ enum fdl_loader_option {
     FDL_OPT_MAX_PIXELS,
     FDL_OPT_MAX_SCANS,
     FDL_OPT_MAX_FILE_BYTES,
+    FDL_OPT_MAX_IMAGE_MS,
+    FDL_OPT_ACCEPT_TRUNCATED,
+    FDL_OPT_APPLY_EXIF,
     FDL_OPT_MEMORY_BUDGET,
+    FDL_OPT_QUALITY,
     FDL_LOADER_OPTIONS
 };
 
 /* Values of the ENUM rows, in the order of their choices. */
-enum fdl_dtype_choice { FDL_DTYPE_U8 = 0, FDL_DTYPE_F32 };
+enum fdl_dtype_choice {
+    FDL_DTYPE_U8 = 0,
+    FDL_DTYPE_F32,
+    FDL_DTYPE_F16,
+    FDL_DTYPE_BF16
+};
+enum fdl_quality { FDL_QUALITY_EXACT = 0, FDL_QUALITY_FAST };
 enum fdl_layout_choice { FDL_LAYOUT_NCHW = 0, FDL_LAYOUT_NHWC };
 enum fdl_on_error {
     FDL_ON_ERROR_RAISE = 0,

@@ -20,6 +20,20 @@ const char *fdl_stage_name(uint32_t stage)
     return stage < FEEDLINE_STAGE_COUNT ? stage_names[stage] : NULL;
 }
 
+uint32_t fdl_stats_stage_count(const feedline_loader *l)
+{
+    return FEEDLINE_STAGE_COUNT + fdl_pipeline_custom_count(l->pipeline);
+}
+
+const char *fdl_stats_stage_name(const feedline_loader *l, uint32_t stage)
+{
+    if (stage >= fdl_stats_stage_count(l))
+        return NULL;
+    if (stage < FEEDLINE_STAGE_COUNT)
+        return stage_names[stage];
+    return fdl_pipeline_custom_name(l->pipeline, stage - FEEDLINE_STAGE_COUNT);
+}
+
 /* ---- Sums --------------------------------------------------------------- */
 
 static const struct fdl_stage *worker_stage(const struct fdl_worker *w,
@@ -27,6 +41,8 @@ static const struct fdl_stage *worker_stage(const struct fdl_worker *w,
 {
     if (stage == FEEDLINE_STAGE_READ)
         return &w->read;
+    if (stage >= FEEDLINE_STAGE_COUNT)
+        return &w->customs[stage - FEEDLINE_STAGE_COUNT].stage;
     return stage == FEEDLINE_STAGE_DECODE ? &w->decode : &w->augment;
 }
 
@@ -74,8 +90,11 @@ static void total_locked(const feedline_loader *l, uint32_t stage,
     case FEEDLINE_STAGE_TRANSFER:
         fdl_total_add(t, &l->consumer.transfer);
         break;
-    default:
+    case FEEDLINE_STAGE_CONSUME:
         fdl_total_add(t, &l->consumer.consume);
+        break;
+    default:
+        total_workers(l, stage, t);
         break;
     }
 }
@@ -88,9 +107,32 @@ static void since_reset_locked(const feedline_loader *l, uint32_t stage,
     fdl_total_subtract(t, &l->consumer.zero.stages[stage]);
 }
 
+/* Of a custom operation, since the loader was made. */
+static uint64_t custom_cpu_ns(const feedline_loader *l, uint32_t custom)
+{
+    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
+    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += atomic_load_explicit(&l->pool.workers[i]->customs[custom].cpu_ns,
+                                    memory_order_relaxed);
+    return sum;
+}
+
 static uint64_t failed_samples(const feedline_loader *l)
 {
     return atomic_load_explicit(&l->failures.total, memory_order_relaxed);
+}
+
+static uint64_t truncated_samples(const feedline_loader *l)
+{
+    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
+    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += atomic_load_explicit(&l->pool.workers[i]->truncated,
+                                    memory_order_relaxed);
+    return sum;
 }
 
 static uint64_t worker_cpu_ns(feedline_loader *l)
@@ -123,7 +165,7 @@ static uint64_t profiler_ns_locked(const feedline_loader *l)
     const struct fdl_consumer *c = &l->consumer;
     uint64_t reads = c->clock_reads;
     struct fdl_total t;
-    for (uint32_t i = 0; i < FEEDLINE_STAGE_COUNT; i++) {
+    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++) {
         since_reset_locked(l, i, &t);
         reads += t.clock_reads;
     }
@@ -151,6 +193,7 @@ void fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
         .profiler_ns = profiler_ns_locked(l),
         .memory_bytes = memory,
         .first_batch_ns = (uint64_t)c->first_batch_ns,
+        .truncated_samples = truncated_samples(l) - c->zero.truncated_samples,
     };
     pthread_mutex_unlock(&c->lock);
 }
@@ -186,10 +229,27 @@ void fdl_stats_stage(feedline_loader *l, uint32_t stage,
                      struct feedline_stage_stats *out)
 {
     struct fdl_total t;
+    uint64_t cpu = 0;
     pthread_mutex_lock(&l->consumer.lock);
     since_reset_locked(l, stage, &t);
+    if (stage >= FEEDLINE_STAGE_COUNT) {
+        uint32_t custom = stage - FEEDLINE_STAGE_COUNT;
+        cpu = custom_cpu_ns(l, custom) - l->consumer.zero.custom_cpu_ns[custom];
+    }
     pthread_mutex_unlock(&l->consumer.lock);
     fdl_total_report(&t, out);
+    out->cpu_ns = cpu;
+}
+
+static uint64_t customs_busy_ns_locked(const feedline_loader *l)
+{
+    uint64_t sum = 0;
+    struct fdl_total t;
+    for (uint32_t i = FEEDLINE_STAGE_COUNT; i < fdl_stats_stage_count(l); i++) {
+        since_reset_locked(l, i, &t);
+        sum += t.busy_ns;
+    }
+    return sum;
 }
 
 void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out)
@@ -203,6 +263,7 @@ void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out)
     since_reset_locked(l, FEEDLINE_STAGE_READ, &read);
     since_reset_locked(l, FEEDLINE_STAGE_DECODE, &decode);
     since_reset_locked(l, FEEDLINE_STAGE_AUGMENT, &augment);
+    uint64_t customs = customs_busy_ns_locked(l);
     struct fdl_evidence e = {
         .ledger = c->ledger,
         .batches = c->batches,
@@ -210,7 +271,7 @@ void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out)
         .wall_ns = c->ledger.wait_ns + c->user_ns + c->api_ns,
         .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
         .cpus_usable = fdl_machine_get()->cpus_usable,
-        .worker_busy_ns = (int64_t)(decode.busy_ns + augment.busy_ns),
+        .worker_busy_ns = (int64_t)(decode.busy_ns + augment.busy_ns + customs),
         .worker_cpu_ns = (int64_t)(cpu - c->zero.worker_cpu_ns),
         .worker_blocked_ns = (int64_t)decode.blocked_ns,
         .mean_file_bytes =
@@ -226,9 +287,12 @@ void fdl_stats_reset(feedline_loader *l)
     struct fdl_consumer *c = &l->consumer;
     uint64_t cpu = worker_cpu_ns(l);
     pthread_mutex_lock(&c->lock);
-    for (uint32_t i = 0; i < FEEDLINE_STAGE_COUNT; i++)
+    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
         total_locked(l, i, &c->zero.stages[i]);
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
+        c->zero.custom_cpu_ns[i] = custom_cpu_ns(l, i);
     c->zero.failed_samples = failed_samples(l);
+    c->zero.truncated_samples = truncated_samples(l);
     c->zero.worker_cpu_ns = cpu;
     c->ledger = (struct fdl_ledger){0};
     c->user_ns = c->api_ns = 0;
@@ -273,12 +337,14 @@ static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
     struct feedline_stage_stats s;
     fdl_stats_stage(l, stage, &s);
     fdl_json_begin_object(j, NULL);
-    fdl_json_string(j, "name", fdl_stage_name(stage));
+    fdl_json_string(j, "name", fdl_stats_stage_name(l, stage));
     fdl_json_int(j, "threads", s.threads);
     fdl_json_int(j, "items", (int64_t)s.items);
     fdl_json_int(j, "bytes", (int64_t)s.bytes);
     fdl_json_int(j, "errors", (int64_t)s.errors);
     fdl_json_double(j, "busy_seconds", seconds(s.busy_ns));
+    if (stage >= FEEDLINE_STAGE_COUNT)
+        fdl_json_double(j, "cpu_seconds", seconds(s.cpu_ns));
     fdl_json_double(j, "starved_seconds", seconds(s.starved_ns));
     fdl_json_double(j, "blocked_seconds", seconds(s.blocked_ns));
     fdl_json_double(j, "p50_us", (double)s.p50_ns / 1e3);
@@ -316,6 +382,7 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     fdl_json_int(j, "batches", (int64_t)s.batches);
     fdl_json_int(j, "samples", (int64_t)s.samples);
     fdl_json_int(j, "failed_samples", (int64_t)s.failed_samples);
+    fdl_json_int(j, "truncated_samples", (int64_t)s.truncated_samples);
     fdl_json_int(j, "bytes_read", (int64_t)s.bytes_read);
     fdl_json_double(j, "profiler_seconds", seconds(s.profiler_ns));
     fdl_json_int(j, "memory_bytes", (int64_t)s.memory_bytes);
@@ -323,7 +390,7 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     fdl_json_end_object(j);
     json_stall(l, &s, j);
     fdl_json_begin_array(j, "stages");
-    for (uint32_t i = 0; i < FEEDLINE_STAGE_COUNT; i++)
+    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
         json_stage(l, i, j);
     fdl_json_end_array(j);
     json_verdict(l, j);

@@ -41,6 +41,23 @@ static void encoded_of(const struct fdl_read *r, struct fdl_encoded *out)
     };
 }
 
+/* What custom operations took of one attempt to render. */
+static void count_customs(struct fdl_worker *w,
+                          const struct fdl_render_cost *cost)
+{
+    uint32_t n = fdl_pipeline_custom_count(w->loader->pipeline);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_custom_cost *c = &cost->custom[i];
+        struct fdl_custom_stage *s = &w->customs[i];
+        if (c->runs == 0)
+            continue;
+        fdl_stage_item(&s->stage, c->wall_ns, 0);
+        fdl_counter_add(&s->stage.errors, c->errors);
+        fdl_counter_add(&s->cpu_ns, (uint64_t)c->cpu_ns);
+        w->customs_ns += c->wall_ns;
+    }
+}
+
 /* Pixels of the sample in r to their place; the detail is this thread's error
  * line. */
 static int32_t render(struct fdl_worker *w, const struct fdl_read *r, void *dst,
@@ -62,8 +79,10 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r, void *dst,
         fdl_decoder_abort(w->decoder);
         return status;
     }
-    return fdl_decoder_render(w->decoder, &plan, &l->ring->layout.format, dst,
-                              cost);
+    status = fdl_decoder_render(w->decoder, &plan, &l->ring->layout.format, dst,
+                                cost);
+    count_customs(w, cost);
+    return status;
 }
 
 static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,
@@ -167,16 +186,20 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     struct fdl_render_cost cost = {0};
     struct fdl_sample_times *times = r->times;
     uint64_t bytes = r->size;
+    w->customs_ns = 0;
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
     int32_t status = render(w, r, fdl_slot_sample(b, r->place), &cost);
     if (status < 0)
         handle_failure(w, r, b, status, &cost);
+    if (cost.truncated)
+        fdl_counter_add(&w->truncated, 1);
     fdl_window_free(l->window, r);
 
     int64_t end = fdl_now_ns();
     atomic_store_explicit(&times->work_done, end, memory_order_relaxed);
-    int64_t augment = FDL_MIN(cost.augment_ns, end - begin);
-    fdl_stage_item(&w->decode, end - begin - augment, bytes);
+    int64_t own = end - begin - FDL_MIN(w->customs_ns, end - begin);
+    int64_t augment = FDL_MIN(cost.augment_ns, own);
+    fdl_stage_item(&w->decode, own - augment, bytes);
     fdl_stage_item(&w->augment, augment, l->ring->layout.sample_bytes);
     fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
     atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
@@ -309,7 +332,20 @@ static void worker_destroy(struct fdl_worker *w)
     if (!w)
         return;
     fdl_decoder_destroy(w->decoder);
+    free(w->customs);
     free(w);
+}
+
+static int32_t make_customs(struct fdl_worker *w)
+{
+    size_t n = fdl_pipeline_custom_count(w->loader->pipeline);
+    if (n == 0)
+        return FEEDLINE_OK;
+    w->customs = fdl_alloc_aligned(n * sizeof(*w->customs));
+    if (!w->customs)
+        return fdl_fail_memory(n * sizeof(*w->customs), "counters");
+    memset(w->customs, 0, n * sizeof(*w->customs));
+    return FEEDLINE_OK;
 }
 
 static int32_t worker_create(feedline_loader *l, uint32_t id,
@@ -324,8 +360,17 @@ static int32_t worker_create(feedline_loader *l, uint32_t id,
     struct fdl_decode_limits limits = {
         .max_pixels = (uint64_t)fdl_option_int(&l->options, FDL_OPT_MAX_PIXELS),
         .max_scans = (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_SCANS),
+        .max_image_ms =
+            (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_IMAGE_MS),
+        .accept_truncated =
+            fdl_option_double(&l->options, FDL_OPT_ACCEPT_TRUNCATED),
+        .apply_exif = fdl_option_int(&l->options, FDL_OPT_APPLY_EXIF) != 0,
+        .fast =
+            fdl_option_int(&l->options, FDL_OPT_QUALITY) == FDL_QUALITY_FAST,
     };
     int32_t status = fdl_decoder_create(&limits, &w->decoder);
+    if (status >= 0)
+        status = make_customs(w);
     if (status < 0) {
         worker_destroy(w);
         return status;

@@ -17,9 +17,17 @@
 #include <stdint.h>
 #include <time.h>
 
+/* A custom operation. */
+struct fdl_custom_stage {
+    struct fdl_stage stage;
+    _Atomic uint64_t cpu_ns; /* of its busy time */
+};
+
 struct fdl_worker {
     /* Written by the worker only; read: what it reads itself. */
     struct fdl_stage read, decode, augment;
+    struct fdl_custom_stage *customs; /* of the pipeline; NULL: it has none */
+    int64_t customs_ns;               /* spent in them on this sample */
     feedline_loader *loader;
     struct fdl_decoder *decoder;
     struct fdl_read spare; /* reads replacements */
@@ -28,6 +36,7 @@ struct fdl_worker {
     clockid_t cpu_clock;          /* of the running thread */
     _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
     _Atomic uint64_t scratch_bytes;
+    _Atomic uint64_t truncated; /* samples used though their file ends early */
 };
 
 struct fdl_pool {

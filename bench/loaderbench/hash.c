@@ -32,12 +32,19 @@ void stream_hash_destroy(struct stream_hash *h)
     free(h);
 }
 
+static uint64_t item_bytes(int32_t dtype)
+{
+    if (dtype == FEEDLINE_U8)
+        return 1;
+    return dtype == FEEDLINE_F32 ? 4 : 2;
+}
+
 void stream_hash_add(struct stream_hash *h,
                      const struct feedline_batch_info *batch)
 {
     const struct feedline_tensor *t = &batch->images;
     const int64_t *labels = batch->labels.data;
-    uint64_t item = t->dtype == FEEDLINE_U8 ? 1 : 4;
+    uint64_t item = item_bytes(t->dtype);
     uint64_t bytes = (uint64_t)(t->shape[1] * t->shape[2] * t->shape[3]) * item;
     for (uint32_t i = 0; i < batch->count; i++) {
         int64_t facts[3] = {batch->sample_index[i], labels[i],

@@ -20,8 +20,9 @@
  *    that, so programs built against an older header keep working.
  * 4. Strings are UTF-8, NUL-terminated and borrowed for the call. Returned
  *    `const char *` are static unless the comment says otherwise.
- * 5. Nothing here is inline and nothing calls back into the caller, so all of
- *    it can be used through an FFI.
+ * 5. Nothing here is inline and, with one exception, nothing calls back into
+ *    the caller, so all of it can be used through an FFI. The exception is the
+ *    run function of a custom operation; that section says why.
  *
  * A handle belongs to the process that made it. After fork() every call on it
  * in the child returns FEEDLINE_EFORK and every _destroy does nothing.
@@ -55,6 +56,7 @@ FEEDLINE_API uint32_t feedline_version_number(void);
 
 #define FEEDLINE_FEATURE_URING 0x1u /* the io_uring reader is built in   */
 #define FEEDLINE_FEATURE_CUDA  0x2u /* the CUDA transfer is built in     */
+#define FEEDLINE_FEATURE_WEBP  0x4u /* WebP images are decoded           */
 FEEDLINE_API uint32_t feedline_features(void);
 
 /* ---- Status: values are pinned, never renumbered, never reused ---------- */
@@ -76,7 +78,8 @@ FEEDLINE_API uint32_t feedline_features(void);
     X(ESTATE,      -8, "not allowed in this state or after an error")   \
     X(EFORK,       -9, "handle belongs to another process")             \
     X(ERANGE,     -10, "value out of range")                            \
-    X(EABI,       -11, "layout not understood by this library")
+    X(EABI,       -11, "layout not understood by this library")         \
+    X(EUSER,      -12, "custom operation reported an error")
 
 enum feedline_status {
 #define FEEDLINE_STATUS_ENUM(name, value, text) FEEDLINE_##name = value,
@@ -234,6 +237,88 @@ FEEDLINE_API int32_t feedline_pipeline_json(const feedline_pipeline *p,
  * feedline_option_get_info(name, ...). */
 FEEDLINE_API const char *feedline_op_name(uint32_t index);
 
+/* ---- Custom operations: the only callback in this header ---------------- */
+
+/* An operation is work on every sample and has to happen where the image is,
+ * between two other operations, on the worker that runs those. Handing each
+ * image to the caller and back would cost two thread switches per sample and
+ * hide the work from the statistics.
+ *
+ * A run function
+ * - is called on worker threads, on several at once: it must be thread-safe,
+ *   and `user` is the same pointer in all of them;
+ * - may sleep or wait: it holds one worker up and nobody else, and wall and CPU
+ *   time are measured apart (stop waits until it returns);
+ * - changes the pixels in place; width, height and channels stay as they are;
+ * - takes its random numbers from call->rng and from nowhere else;
+ * - calls no feedline function but feedline_rng_*, keeps no pointer from the
+ *   call, and lets neither a C++ exception nor a longjmp out;
+ * - returns FEEDLINE_OK or a FEEDLINE_E* code, which becomes the status of this
+ *   sample; the loader goes on as on_error says. Any other value counts as
+ *   FEEDLINE_EUSER.
+ *
+ * In the statistics it is a stage of its own, under its name. A function made
+ * by an FFI works, but if it needs an interpreter lock its calls run one at a
+ * time; stop the loader before that interpreter ends. */
+
+/* uint8 pixels, rows top to bottom, channels interleaved (HWC): channel c of
+ * pixel (x, y) is data[y * row_bytes + x * channels + c]. */
+struct feedline_image {
+    uint8_t *data;
+    int64_t row_bytes; /* from row to row; at least width * channels */
+    int32_t width, height;
+    int32_t channels; /* 1 or 3 */
+    int32_t reserved;
+};
+
+/* Random state of one sample at one place in the pipeline. What it gives
+ * depends on seed, epoch, sample and place only, so a run repeats exactly with
+ * any number of workers. */
+typedef struct feedline_rng feedline_rng;
+
+FEEDLINE_API uint32_t feedline_rng_u32(feedline_rng *rng);
+FEEDLINE_API double feedline_rng_uniform(feedline_rng *rng); /* in [0, 1) */
+
+/* In [0, n), without bias; 0 if n is 0. */
+FEEDLINE_API uint32_t feedline_rng_below(feedline_rng *rng, uint32_t n);
+
+/* One call. A struct, not a parameter list, so that later versions can append
+ * fields; valid until run returns. */
+struct feedline_op_call {
+    uint32_t struct_size;
+    uint32_t place; /* of this operation in the pipeline, from 0 */
+    uint64_t epoch;
+    int64_t sample_index; /* position in the data set */
+    struct feedline_image image;
+    feedline_rng *rng;
+    void *scratch; /* this call's own scratch_bytes; NULL if 0 */
+    void *user;
+};
+
+struct feedline_op_def {
+    uint32_t struct_size;   /* sizeof, set by the caller */
+    uint32_t flags;         /* must be 0 */
+    uint64_t scratch_bytes; /* 64-byte aligned, of any content */
+    const char *name;       /* lower_snake; unlike any other operation of p */
+    int32_t (*run)(const struct feedline_op_call *call);
+    void *user; /* may be NULL */
+};
+
+/* Makes def->name known to feedline_pipeline_add(p, name, NULL). def and name
+ * are copied; run and user must outlive every loader created from p. At most 8
+ * in a pipeline (ERANGE). EINVAL: a name that is taken or is none. */
+FEEDLINE_API int32_t feedline_pipeline_register(
+    feedline_pipeline *p, const struct feedline_op_def *def);
+
+/* Operations from a shared object. It exports
+ *     int32_t feedline_op_register(feedline_pipeline *p);
+ * which calls feedline_pipeline_register for each and returns FEEDLINE_OK or an
+ * error, which is passed on. The object stays loaded until the process ends.
+ * ENOENT: no such file, or no such function in it; EINVAL: the loader of the
+ * system refuses it; the detail has its words. */
+FEEDLINE_API int32_t feedline_pipeline_load(feedline_pipeline *p,
+                                            const char *path);
+
 /* ---- Loader ------------------------------------------------------------- */
 
 /* create, start, next, restore, stop and destroy: one consumer thread at a
@@ -318,32 +403,62 @@ FEEDLINE_API int32_t feedline_loader_restore(feedline_loader *l,
 
 /* ---- Drawn parameters: what the pipeline does to one sample ------------- */
 
-/* Enough to recompute the pixels elsewhere. In Pillow's words:
+enum feedline_interpolation {
+    FEEDLINE_BILINEAR = 0,
+    FEEDLINE_NEAREST = 1,
+    FEEDLINE_BOX = 2,
+    FEEDLINE_HAMMING = 3,
+    FEEDLINE_BICUBIC = 4,
+    FEEDLINE_LANCZOS = 5
+};
+
+/* Enough to recompute the pixels elsewhere. In Pillow's words, for `image` as
+ * it comes, or with option apply_exif for ImageOps.exif_transpose(image):
  *   image.crop((x, y, x + width, y + height))
- *        .resize((resize_width, resize_height), BILINEAR)
+ *        .resize((resize_width, resize_height), interpolation)
  *        .crop((window_x, window_y, window_x + window_width, ...))
- *   and, if flip, .transpose(FLIP_LEFT_RIGHT). */
+ *   and, if flip, .transpose(FLIP_LEFT_RIGHT), and, if vertical_flip,
+ *   .transpose(FLIP_TOP_BOTTOM). */
 struct feedline_draw {
     uint32_t struct_size;
     int32_t flip;                /* 0 or 1 */
     int32_t x, y, width, height; /* crop of the source image, pixels */
     int32_t resize_width, resize_height;
     int32_t window_x, window_y, window_width, window_height;
+    int32_t vertical_flip; /* 0 or 1 */
+    int32_t interpolation; /* enum feedline_interpolation */
 };
 
-/* Any thread. width, height: of the source image, pixels. Depends on seed,
- * epoch, sample, image size and pipeline only. */
+/* Any thread. width, height: of the source image, pixels; of the upright one
+ * with option apply_exif. Depends on seed, epoch, sample, image size and
+ * pipeline only. */
 FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
                                               uint64_t epoch,
                                               uint64_t sample_index,
                                               int32_t width, int32_t height,
                                               struct feedline_draw *out);
 
+/* The same for all of the pipeline: {"operations": [...]}, each with its name
+ * ("op") and what was drawn for it, in the order of the pipeline. What is not
+ * drawn is in feedline_pipeline_json. */
+FEEDLINE_API int32_t feedline_loader_draw_json(const feedline_loader *l,
+                                               uint64_t epoch,
+                                               uint64_t sample_index,
+                                               int32_t width, int32_t height,
+                                               char *buf, uint64_t capacity,
+                                               uint64_t *needed);
+
 /* ---- Batch: a lease on one slot of the output ring ---------------------- */
 
 enum feedline_device { FEEDLINE_CPU = 1, FEEDLINE_CPU_PINNED = 2 };
 
-enum feedline_dtype { FEEDLINE_U8 = 1, FEEDLINE_F32 = 3, FEEDLINE_I64 = 4 };
+enum feedline_dtype {
+    FEEDLINE_U8 = 1,
+    FEEDLINE_F16 = 2, /* IEEE 754 binary16 */
+    FEEDLINE_F32 = 3,
+    FEEDLINE_I64 = 4,
+    FEEDLINE_BF16 = 5 /* the upper half of an f32 */
+};
 
 struct feedline_tensor {
     void *data;
@@ -405,6 +520,8 @@ struct feedline_stats {
     uint64_t profiler_ns;    /* what measuring has cost so far, all threads */
     uint64_t memory_bytes;   /* batch slots, read buffers, worker scratch */
     uint64_t first_batch_ns; /* from start to the first delivery */
+    uint64_t truncated_samples; /* used though their file ends early; also of
+                                   batches still to be delivered */
 };
 FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
                                                struct feedline_stats *out);
@@ -429,8 +546,10 @@ struct feedline_wait_stats {
 FEEDLINE_API int32_t feedline_loader_get_wait_stats(
     const feedline_loader *l, struct feedline_wait_stats *out);
 
-/* Stages: 0 read, 1 decode, 2 augment, 3 transfer, 4 consume. Times of one
- * stage over all of its threads: busy + starved + blocked. */
+/* Stages: 0 read, 1 decode, 2 augment, 3 transfer, 4 consume, and from
+ * FEEDLINE_STAGE_COUNT on the custom operations of the loader's pipeline, in
+ * the order they were registered in. Times of one stage over all of its
+ * threads: busy + starved + blocked. */
 enum feedline_stage {
     FEEDLINE_STAGE_READ = 0,
     FEEDLINE_STAGE_DECODE,
@@ -448,8 +567,16 @@ struct feedline_stage_stats {
     uint64_t starved_ns;                     /* no input to take           */
     uint64_t blocked_ns;                     /* no room for output         */
     uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* of one item; error <= 3 % */
+    uint64_t cpu_ns; /* of busy_ns, on a core, in a custom operation: the rest
+                        it slept; 0 in the other stages */
 };
 FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
+
+/* Of a loader, custom operations included; NULL past the end. A name lives as
+ * long as the loader. */
+FEEDLINE_API int32_t feedline_loader_stage_count(const feedline_loader *l);
+FEEDLINE_API const char *feedline_loader_stage_name(const feedline_loader *l,
+                                                    uint32_t stage);
 FEEDLINE_API int32_t feedline_loader_get_stage_stats(
     const feedline_loader *l, uint32_t stage, struct feedline_stage_stats *out);
 

@@ -71,7 +71,9 @@ NEXT(feedline_draw, resize_height, window_x);
 NEXT(feedline_draw, window_x, window_y);
 NEXT(feedline_draw, window_y, window_width);
 NEXT(feedline_draw, window_width, window_height);
-END(feedline_draw, window_height, 48);
+NEXT(feedline_draw, window_height, vertical_flip);
+NEXT(feedline_draw, vertical_flip, interpolation);
+END(feedline_draw, interpolation, 56);
 
 BEGIN(feedline_tensor, data);
 NEXT(feedline_tensor, data, device);
@@ -114,7 +116,8 @@ NEXT(feedline_stats, failed_samples, bytes_read);
 NEXT(feedline_stats, bytes_read, profiler_ns);
 NEXT(feedline_stats, profiler_ns, memory_bytes);
 NEXT(feedline_stats, memory_bytes, first_batch_ns);
-END(feedline_stats, first_batch_ns, 96);
+NEXT(feedline_stats, first_batch_ns, truncated_samples);
+END(feedline_stats, truncated_samples, 104);
 
 BEGIN(feedline_wait_stats, struct_size);
 NEXT(feedline_wait_stats, struct_size, waits);
@@ -130,6 +133,32 @@ NEXT(feedline_wait_stats, transfer_ns, wake_ns);
 NEXT(feedline_wait_stats, wake_ns, residual_ns);
 END(feedline_wait_stats, residual_ns, 88);
 
+BEGIN(feedline_image, data);
+NEXT(feedline_image, data, row_bytes);
+NEXT(feedline_image, row_bytes, width);
+NEXT(feedline_image, width, height);
+NEXT(feedline_image, height, channels);
+NEXT(feedline_image, channels, reserved);
+END(feedline_image, reserved, 32);
+
+BEGIN(feedline_op_call, struct_size);
+NEXT(feedline_op_call, struct_size, place);
+NEXT(feedline_op_call, place, epoch);
+NEXT(feedline_op_call, epoch, sample_index);
+NEXT(feedline_op_call, sample_index, image);
+NEXT(feedline_op_call, image, rng);
+NEXT(feedline_op_call, rng, scratch);
+NEXT(feedline_op_call, scratch, user);
+END(feedline_op_call, user, 80);
+
+BEGIN(feedline_op_def, struct_size);
+NEXT(feedline_op_def, struct_size, flags);
+NEXT(feedline_op_def, flags, scratch_bytes);
+NEXT(feedline_op_def, scratch_bytes, name);
+NEXT(feedline_op_def, name, run);
+NEXT(feedline_op_def, run, user);
+END(feedline_op_def, user, 40);
+
 BEGIN(feedline_stage_stats, struct_size);
 NEXT(feedline_stage_stats, struct_size, threads);
 NEXT(feedline_stage_stats, threads, items);
@@ -142,7 +171,8 @@ NEXT(feedline_stage_stats, blocked_ns, p50_ns);
 NEXT(feedline_stage_stats, p50_ns, p90_ns);
 NEXT(feedline_stage_stats, p90_ns, p99_ns);
 NEXT(feedline_stage_stats, p99_ns, max_ns);
-END(feedline_stage_stats, max_ns, 88);
+NEXT(feedline_stage_stats, max_ns, cpu_ns);
+END(feedline_stage_stats, cpu_ns, 96);
 
 BEGIN(feedline_verdict, struct_size);
 NEXT(feedline_verdict, struct_size, confidence_ppm);
@@ -177,6 +207,7 @@ IS(FEEDLINE_ESTATE, -8);
 IS(FEEDLINE_EFORK, -9);
 IS(FEEDLINE_ERANGE, -10);
 IS(FEEDLINE_EABI, -11);
+IS(FEEDLINE_EUSER, -12);
 
 IS(FEEDLINE_T_INT, 1);
 IS(FEEDLINE_T_SIZE, 2);
@@ -192,11 +223,20 @@ IS(FEEDLINE_OPT_AUTO, 2);
 IS(FEEDLINE_FEATURE_URING, 1);
 IS(FEEDLINE_FEATURE_CUDA, 2);
 
+IS(FEEDLINE_BILINEAR, 0);
+IS(FEEDLINE_NEAREST, 1);
+IS(FEEDLINE_BOX, 2);
+IS(FEEDLINE_HAMMING, 3);
+IS(FEEDLINE_BICUBIC, 4);
+IS(FEEDLINE_LANCZOS, 5);
+
 IS(FEEDLINE_CPU, 1);
 IS(FEEDLINE_CPU_PINNED, 2);
 IS(FEEDLINE_U8, 1);
+IS(FEEDLINE_F16, 2);
 IS(FEEDLINE_F32, 3);
 IS(FEEDLINE_I64, 4);
+IS(FEEDLINE_BF16, 5);
 
 IS(FEEDLINE_STAGE_READ, 0);
 IS(FEEDLINE_STAGE_DECODE, 1);

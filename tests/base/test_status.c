@@ -14,7 +14,7 @@ static void names_and_texts(void **state)
     assert_string_equal(fdl_status_name(-11), "EABI");
     assert_string_equal(fdl_status_name(4), "REPLACED");
     assert_string_equal(fdl_status_name(5), "UNKNOWN");
-    assert_string_equal(fdl_status_name(-12), "UNKNOWN");
+    assert_string_equal(fdl_status_name(-13), "UNKNOWN");
     assert_string_equal(fdl_status_name(INT32_MIN), "UNKNOWN");
     assert_string_equal(fdl_status_name(FEEDLINE_STATUS_FORCE_INT32),
                         "UNKNOWN");

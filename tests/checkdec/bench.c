@@ -94,6 +94,13 @@ static void run_finish(struct work *w)
 static void bench_level(enum fdl_cpu_level level)
 {
     static const int32_t inputs[] = {150, 224, 310, 450, 900};
+    static const struct {
+        const char *name;
+        int32_t dtype;
+    } dtypes[] = {{"u8", FEEDLINE_U8},
+                  {"f16", FEEDLINE_F16},
+                  {"bf16", FEEDLINE_BF16},
+                  {"f32", FEEDLINE_F32}};
     struct work w = {.level = level, .stride = 4096};
     struct fdl_plan plan = {.normalize = true,
                             .mean = {0.5f, 0.5f, 0.5f},
@@ -104,7 +111,8 @@ static void bench_level(enum fdl_cpu_level level)
     memset(w.rows, 99, w.stride * SIDE);
     memset(w.out, 0, SIDE * SIDE * 3 * sizeof(float));
     for (size_t i = 0; i < FDL_COUNT_OF(inputs); i++) {
-        w.key = (struct fdl_axis_key){inputs[i], SIDE, 0, SIDE, false};
+        w.key =
+            (struct fdl_axis_key){.in = inputs[i], .out = SIDE, .count = SIDE};
         const struct fdl_resample_kernels *k = fdl_resample_kernels(level);
         make_table(&w, &k->horizontal_packing);
         int64_t table = fastest(run_table, &w);
@@ -115,11 +123,11 @@ static void bench_level(enum fdl_cpu_level level)
                fdl_cpu_level_name(level), inputs[i], (double)table / 1e3,
                (double)horizontal / 1e3, (double)vertical / 1e3);
     }
-    for (int i = 0; i < 4; i++) {
-        w.format = (struct fdl_output_format){
-            SIDE, SIDE, 3, i & 2 ? FEEDLINE_F32 : FEEDLINE_U8, i & 1};
-        printf("%-8s finish %s %s  %8.1f\n", fdl_cpu_level_name(level),
-               i & 2 ? "f32" : "u8 ", i & 1 ? "NHWC" : "NCHW",
+    for (int i = 0; i < 8; i++) {
+        w.format = (struct fdl_output_format){SIDE, SIDE, 3,
+                                              dtypes[i / 2].dtype, i & 1};
+        printf("%-8s finish %-4s %s %8.1f\n", fdl_cpu_level_name(level),
+               dtypes[i / 2].name, i & 1 ? "NHWC" : "NCHW",
                (double)fastest(run_finish, &w) / 1e3);
     }
     fdl_axis_fini(&w.axis);
@@ -137,11 +145,19 @@ void bench_kernels(void)
 
 /* ---- Files -------------------------------------------------------------- */
 
+/* Of the decoder; times are the least so far. */
+struct timing {
+    int64_t total_ns, decode_ns, augment_ns;
+    uint64_t pixels;
+};
+
+enum { EXACT, FAST, QUALITIES };
+
 struct file {
     struct fdl_encoded bytes;
     struct fdl_plan plan;
-    int64_t plain_ns, ours_ns, decode_ns, augment_ns; /* least so far */
-    uint64_t pixels;
+    int64_t plain_ns;
+    struct timing ours[QUALITIES];
 };
 
 struct set {
@@ -197,7 +213,8 @@ static void time_plain(struct set *s, uint8_t *row)
     jpeg_destroy_decompress(&c);
 }
 
-static bool time_ours(struct set *s, struct fdl_decoder *d, float *out)
+static bool time_ours(struct set *s, struct fdl_decoder *d, int quality,
+                      float *out)
 {
     struct fdl_output_format format = {SIDE, SIDE, 3, FEEDLINE_F32, false};
     for (size_t i = 0; i < s->n; i++) {
@@ -211,10 +228,11 @@ static bool time_ours(struct set *s, struct fdl_decoder *d, float *out)
             return false;
         }
         int64_t ns = fdl_now_ns() - start;
-        f->ours_ns = FDL_MIN(f->ours_ns, ns);
-        f->decode_ns = FDL_MIN(f->decode_ns, cost.decode_ns);
-        f->augment_ns = FDL_MIN(f->augment_ns, cost.augment_ns);
-        f->pixels = cost.pixels;
+        struct timing *t = &f->ours[quality];
+        t->total_ns = FDL_MIN(t->total_ns, ns);
+        t->decode_ns = FDL_MIN(t->decode_ns, cost.decode_ns);
+        t->augment_ns = FDL_MIN(t->augment_ns, cost.augment_ns);
+        t->pixels = cost.pixels;
     }
     return true;
 }
@@ -228,10 +246,9 @@ static bool load(char **paths, int n, uint64_t seed, struct fdl_decoder *d,
         return false;
     s->files = must_alloc((size_t)n * sizeof(*s->files));
     for (int i = 0; i < n; i++) {
-        struct file f = {.plain_ns = INT64_MAX,
-                         .ours_ns = INT64_MAX,
-                         .decode_ns = INT64_MAX,
-                         .augment_ns = INT64_MAX};
+        struct file f = {.plain_ns = INT64_MAX};
+        for (int q = 0; q < QUALITIES; q++)
+            f.ours[q] = (struct timing){INT64_MAX, INT64_MAX, INT64_MAX, 0};
         struct fdl_image_info info;
         uint64_t size = 0;
         f.bytes.data = read_file(paths[i], &size);
@@ -257,41 +274,61 @@ static void print_line(const char *name, int64_t ns, size_t n)
            (double)ns / 1e3 / (double)n, (double)n * 1e9 / (double)ns);
 }
 
-static void print_set(const struct set *s, int repeat)
+static void print_ours(const struct set *s, int quality, const char *name)
 {
-    struct file sum = {0};
+    struct timing sum = {0};
+    size_t shrunk = 0;
     for (size_t i = 0; i < s->n; i++) {
-        sum.plain_ns += s->files[i].plain_ns;
-        sum.ours_ns += s->files[i].ours_ns;
-        sum.decode_ns += s->files[i].decode_ns;
-        sum.augment_ns += s->files[i].augment_ns;
-        sum.pixels += s->files[i].pixels;
+        const struct timing *t = &s->files[i].ours[quality];
+        sum.total_ns += t->total_ns;
+        sum.decode_ns += t->decode_ns;
+        sum.augment_ns += t->augment_ns;
+        sum.pixels += t->pixels;
+        shrunk += t->pixels < s->files[i].ours[EXACT].pixels;
     }
-    printf("%zu files, one thread, each file's least time of %d passes\n", s->n,
-           repeat);
-    print_line("libjpeg alone, same crops", sum.plain_ns, s->n);
-    print_line("decoder, f32 NCHW", sum.ours_ns, s->n);
+    print_line(name, sum.total_ns, s->n);
     print_line("  of that in libjpeg", sum.decode_ns, s->n);
     print_line("  resample and finish", sum.augment_ns, s->n);
-    printf("%.2f ns per output pixel, %.0f pixels decoded per image\n",
-           (double)sum.ours_ns / (double)s->n / (SIDE * SIDE),
+    printf("  %.2f ns per output pixel, %.0f pixels decoded per image",
+           (double)sum.total_ns / (double)s->n / (SIDE * SIDE),
            (double)sum.pixels / (double)s->n);
+    if (quality == FAST)
+        printf(", %zu images smaller", shrunk);
+    printf("\n");
+}
+
+static void print_set(const struct set *s, int repeat)
+{
+    int64_t plain_ns = 0;
+    for (size_t i = 0; i < s->n; i++)
+        plain_ns += s->files[i].plain_ns;
+    printf("%zu files, one thread, each file's least time of %d passes\n", s->n,
+           repeat);
+    print_line("libjpeg alone, same crops", plain_ns, s->n);
+    print_ours(s, EXACT, "decoder, f32 NCHW");
+    print_ours(s, FAST, "the same, fast");
 }
 
 bool bench_files(char **paths, int n, uint64_t seed, int repeat)
 {
     struct fdl_decode_limits limits = {.max_pixels = 100u << 20,
                                        .max_scans = 100};
-    struct fdl_decoder *d;
+    struct fdl_decoder *d[QUALITIES];
     struct set s = {0};
-    if (fdl_decoder_create(&limits, &d) || !load(paths, n, seed, d, &s))
+    for (int q = 0; q < QUALITIES; q++) {
+        limits.fast = q == FAST;
+        if (fdl_decoder_create(&limits, &d[q]))
+            return false;
+    }
+    if (!load(paths, n, seed, d[EXACT], &s))
         return false;
     float *out = must_alloc(SIDE * SIDE * 3 * sizeof(float));
     uint8_t *row = must_alloc(1 << 20);
     bool good = true;
     for (int i = 0; good && i < repeat; i++) {
         time_plain(&s, row);
-        good = time_ours(&s, d, out);
+        good = time_ours(&s, d[EXACT], EXACT, out) &&
+               time_ours(&s, d[FAST], FAST, out);
     }
     if (good)
         print_set(&s, repeat);
@@ -300,6 +337,7 @@ bool bench_files(char **paths, int n, uint64_t seed, int repeat)
     free(s.files);
     free(out);
     free(row);
-    fdl_decoder_destroy(d);
+    for (int q = 0; q < QUALITIES; q++)
+        fdl_decoder_destroy(d[q]);
     return good;
 }

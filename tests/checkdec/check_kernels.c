@@ -2,7 +2,8 @@
 /*
  * Kernels of one level against plain C, on sizes that have tails: one pixel,
  * widths around multiples of 8, 16 and 32, large reductions and enlargements,
- * windows, mirrored tables, one and three channels, every output format.
+ * windows, mirrored tables, every filter, boxes that begin inside a sample, one
+ * and three channels, every output format.
  */
 #include "base/compiler.h"
 #include "checkdec.h"
@@ -47,16 +48,22 @@ static struct fdl_axis_key pick_key(uint64_t *state)
     key.count = pick(state, 0, 2) ? key.out : pick(state, 1, key.out);
     key.first = pick(state, 0, key.out - key.count);
     key.mirror = pick(state, 0, 1) != 0;
+    key.filter = (enum fdl_filter)pick(state, 0, FDL_FILTERS - 1);
+    if (pick(state, 0, 2) == 0) {
+        key.from = pick(state, 0, 7) / 8.0;
+        key.span = key.in - key.from - pick(state, 0, 1) / 16.0;
+    }
     return key;
 }
 
 static bool report(const char *what, const struct fdl_axis_key *key,
                    int32_t channels, size_t at)
 {
-    printf("%s: %" PRId32 " to %" PRId32 ", %" PRId32 " from %" PRId32
-           "%s, channels %" PRId32 ": byte %zu differs\n",
-           what, key->in, key->out, key->count, key->first,
-           key->mirror ? " mirrored" : "", channels, at);
+    printf("%s: filter %d, %" PRId32 " (%g from %g) to %" PRId32 ", %" PRId32
+           " from %" PRId32 "%s, channels %" PRId32 ": byte %zu differs\n",
+           what, (int)key->filter, key->in, key->span, key->from, key->out,
+           key->count, key->first, key->mirror ? " mirrored" : "", channels,
+           at);
     return false;
 }
 
@@ -131,13 +138,20 @@ static bool check_vertical(const struct fdl_resample_kernels *k,
     return at == SIZE_MAX || report("vertical", &key, 1, at);
 }
 
+static int32_t pick_dtype(uint64_t *state)
+{
+    static const int32_t dtypes[] = {FEEDLINE_U8, FEEDLINE_F16, FEEDLINE_BF16,
+                                     FEEDLINE_F32};
+    return dtypes[pick(state, 0, 3)];
+}
+
 static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
 {
     struct fdl_output_format f = {
         .width = pick(state, 1, 150),
         .height = pick(state, 1, 5),
         .channels = pick(state, 0, 2) ? 3 : 1,
-        .dtype = pick(state, 0, 1) ? FEEDLINE_F32 : FEEDLINE_U8,
+        .dtype = pick_dtype(state),
         .nhwc = pick(state, 0, 1) != 0,
     };
     struct fdl_plan plan = {
@@ -145,6 +159,11 @@ static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
         .mean = {0.485f, 0.456f, 0.406f},
         .std = {0.229f, 0.224f, 0.225f},
     };
+    if (pick(state, 0, 3) == 0) { /* beyond the range of f16, and below */
+        plan.std[0] = 1e-6f;
+        plan.std[1] = 1e5f;
+        plan.std[2] = 3e7f;
+    }
     struct fdl_affine affine;
     fdl_affine_init(&affine, &plan);
     size_t plane = fdl_plane_bytes(f.width), bytes = fdl_output_bytes(&f);
@@ -178,6 +197,7 @@ bool check_kernels(enum fdl_cpu_level level, uint64_t seed, int rounds)
     for (int i = 0; i < rounds; i++) {
         if (!check_horizontal(resample, &state) ||
             !check_vertical(resample, &state) ||
+            !check_finish(finish, &state) || !check_finish(finish, &state) ||
             !check_finish(finish, &state) || !check_finish(finish, &state))
             return false;
     }

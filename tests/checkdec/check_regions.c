@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decodes parts of JPEG files of every sampling and coding, and compares them
- * with the same parts of the whole image as plain libjpeg gives it. This is
- * what stands between us and the traps of cropping and skipping: rounding to
- * blocks, chroma beyond the edge of the crop, rows that come in groups.
+ * with the same parts of the whole image as plain libjpeg gives it, at full
+ * size and at each of the smaller sizes. This is what stands between us and the
+ * traps of cropping and skipping: rounding to blocks, chroma beyond the edge of
+ * the crop, rows that come in groups.
  */
 #include "base/compiler.h"
 #include "base/status.h"
 #include "checkdec.h"
+#include "decode/deadline.h"
 #include "decode/decoder.h"
+#include "decode/jpeg.h"
 #include "make_jpeg.h"
 
 #include <inttypes.h>
@@ -20,8 +23,9 @@
 #include <jpeglib.h>
 /* clang-format on */
 
-static uint8_t *decode_whole(const uint8_t *file, size_t size, int32_t width,
-                             int32_t height)
+/* At 1/2^shift of its size, RGB; width and height are of that. */
+static uint8_t *decode_whole(const uint8_t *file, size_t size, int32_t shift,
+                             int32_t *width, int32_t *height)
 {
     struct jpeg_decompress_struct c;
     struct jpeg_error_mgr err;
@@ -30,9 +34,13 @@ static uint8_t *decode_whole(const uint8_t *file, size_t size, int32_t width,
     jpeg_mem_src(&c, file, size);
     jpeg_read_header(&c, TRUE);
     c.out_color_space = JCS_RGB;
+    c.scale_num = 1;
+    c.scale_denom = 1u << shift;
     jpeg_start_decompress(&c);
-    size_t stride = (size_t)width * 3;
-    uint8_t *pixels = must_alloc(stride * (size_t)height);
+    *width = (int32_t)c.output_width;
+    *height = (int32_t)c.output_height;
+    size_t stride = (size_t)c.output_width * 3;
+    uint8_t *pixels = must_alloc(stride * c.output_height);
     while (c.output_scanline < c.output_height) {
         JSAMPROW rows[1] = {pixels + stride * c.output_scanline};
         jpeg_read_scanlines(&c, rows, 1);
@@ -113,6 +121,89 @@ static bool check_part(struct fdl_decoder *d, const struct make_jpeg *m,
     return same;
 }
 
+/* Reads what the source gives for `need` and compares the needed part. */
+static bool same_part(struct fdl_jpeg *j, const struct fdl_box *need,
+                      int32_t channels, const uint8_t *whole, int32_t width)
+{
+    struct fdl_box have;
+    if (fdl_jpeg_source.begin(j, need, &have))
+        return false;
+    size_t pixel = (size_t)channels;
+    size_t stride = (size_t)have.width * pixel + 1;
+    uint8_t *rows = must_alloc(stride * (size_t)have.height);
+    bool same = have.x <= need->x && have.y <= need->y &&
+                have.x + have.width >= need->x + need->width &&
+                have.y + have.height >= need->y + need->height &&
+                !fdl_jpeg_source.read(j, rows, stride, have.height);
+    for (int32_t y = need->y; same && y < need->y + need->height; y++) {
+        for (int32_t x = need->x; x < need->x + need->width; x++) {
+            const uint8_t *got = rows + (size_t)(y - have.y) * stride +
+                                 (size_t)(x - have.x) * pixel;
+            const uint8_t *want =
+                whole + ((size_t)y * (size_t)width + (size_t)x) * 3;
+            for (size_t c = 0; c < 3; c++)
+                same = same && want[c] == got[channels == 3 ? c : 0];
+        }
+    }
+    free(rows);
+    return same;
+}
+
+/* Parts of the smaller image against the whole smaller image. */
+static bool check_shrunk(struct fdl_jpeg *j, const struct make_jpeg *m,
+                         const char *name, const struct fdl_encoded *bytes,
+                         int32_t shift, uint64_t *state)
+{
+    int32_t width, height;
+    uint8_t *whole =
+        decode_whole(bytes->data, (size_t)bytes->size, shift, &width, &height);
+    bool same = true;
+    for (int part = 0; same && part < 4; part++) {
+        struct fdl_box need;
+        struct fdl_image_info info;
+        pick_span(state, width, &need.x, &need.width);
+        pick_span(state, height, &need.y, &need.height);
+        same = !fdl_jpeg_open(j, bytes, &info);
+        if (same) {
+            fdl_jpeg_source.shrink(j, shift);
+            same = same_part(j, &need, info.channels, whole, width);
+        }
+        fdl_jpeg_source.abort(j);
+        if (!same) {
+            printf("at 1/%d: ", 1 << shift);
+            report(m, name, &need, "pixels differ");
+        }
+    }
+    free(whole);
+    return same;
+}
+
+bool check_shrinking(uint64_t seed, int rounds)
+{
+    struct fdl_decode_limits limits = {.max_pixels = 1u << 20,
+                                       .max_scans = 100};
+    struct fdl_deadline deadline = {0};
+    struct fdl_jpeg *j;
+    if (fdl_jpeg_create(&limits, &deadline, &j) != FEEDLINE_OK)
+        return false;
+    uint64_t state = seed ^ 0x51a11;
+    bool same = true;
+    for (int i = 0; same && i < rounds; i++) {
+        const char *name;
+        struct make_jpeg m = pick_kind(&state, &name);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        uint64_t padding = pick(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
+        struct fdl_encoded bytes = {
+            .data = file, .size = size, .readable = size + padding};
+        for (int32_t shift = 1; same && shift <= FDL_SHRINK_MAX; shift++)
+            same = check_shrunk(j, &m, name, &bytes, shift, &state);
+        free(file);
+    }
+    fdl_jpeg_destroy(j);
+    return same;
+}
+
 bool check_regions(uint64_t seed, int rounds)
 {
     struct fdl_decode_limits limits = {.max_pixels = 1u << 20,
@@ -127,7 +218,8 @@ bool check_regions(uint64_t seed, int rounds)
         struct make_jpeg m = pick_kind(&state, &name);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
-        uint8_t *whole = decode_whole(file, size, m.width, m.height);
+        int32_t width, height;
+        uint8_t *whole = decode_whole(file, size, 0, &width, &height);
         uint64_t padding = pick(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
         struct fdl_encoded bytes = {
             .data = file, .size = size, .readable = size + padding};

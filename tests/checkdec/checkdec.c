@@ -56,7 +56,8 @@ static int check(const struct settings *s)
     enum fdl_cpu_level most = fdl_cpu_level();
     for (int level = FDL_CPU_AVX2; level <= (int)most; level++) {
         bool same =
-            check_kernels((enum fdl_cpu_level)level, s->seed, s->rounds);
+            check_kernels((enum fdl_cpu_level)level, s->seed, s->rounds) &&
+            check_blend((enum fdl_cpu_level)level, s->seed, s->rounds);
         printf("kernels of %-8s %s\n",
                fdl_cpu_level_name((enum fdl_cpu_level)level),
                same ? "equal to plain C" : "DIFFER");
@@ -64,7 +65,10 @@ static int check(const struct settings *s)
     }
     bool same = check_regions(s->seed, s->rounds);
     printf("parts of images      %s\n", same ? "equal to the whole" : "DIFFER");
-    return good && same ? 0 : 1;
+    bool small = check_shrinking(s->seed, s->rounds);
+    printf("parts of smaller ones %s\n",
+           small ? "equal to the whole" : "DIFFER");
+    return good && same && small ? 0 : 1;
 }
 
 int main(int argc, char **argv)

@@ -12,8 +12,14 @@
 /* Every kernel of `level` against plain C. Prints the first difference. */
 bool check_kernels(enum fdl_cpu_level level, uint64_t seed, int rounds);
 
+/* The same for colour. */
+bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds);
+
 /* Parts of images decoded alone against the same parts of the whole. */
 bool check_regions(uint64_t seed, int rounds);
+
+/* The same at 1/2, 1/4 and 1/8 of their size. */
+bool check_shrinking(uint64_t seed, int rounds);
 
 /* Times each kernel of each level; no judgement. */
 void bench_kernels(void);

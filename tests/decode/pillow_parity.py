@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pixels equal Pillow's: u8 bit for bit, f32 within 1e-6 of ToTensor and
-Normalize in float32 arithmetic.
+Normalize in float32 arithmetic, f16 and bf16 equal to that f32 rounded. With
+quality=fast they are those of Pillow's draft(), resized from the same box.
 
     pillow_parity.py RENDER [DATA] [SEED]
 
@@ -8,6 +9,7 @@ RENDER is the helper built from render.c; DATA has imagenet-sample/ and
 reftest/, and what is not there is left out. Every kernel level of the machine
 is tried. Exit status 77: no Pillow here.
 """
+import math
 import os
 import pathlib
 import random
@@ -23,22 +25,25 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-U8, F32 = 1, 3
+U8, F16, F32, BF16 = 1, 2, 3, 5
+ELEMENT = {U8: np.uint8, F16: np.float16, F32: np.float32, BF16: np.uint16}
+FILTERS = [Image.Resampling[name] for name in
+           ("BILINEAR", "NEAREST", "BOX", "HAMMING", "BICUBIC", "LANCZOS")]
 MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 STD = np.array([0.229, 0.224, 0.225], np.float32)
 
 
 class Renderer:
-    def __init__(self, program, level):
+    def __init__(self, program, level, arguments=()):
         environment = dict(os.environ, FDL_CPU_MASK=level)
         self.process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env=environment)
+            [program, *arguments], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env=environment)
 
     def __call__(self, path, g, channels=3, dtype=U8, nhwc=True,
                  normalize=False):
-        numbers = [*g["box"], *g["resize"], *g["window"], int(g["flip"]),
-                   channels, dtype, int(nhwc), int(normalize)]
+        numbers = [*g["box"], *g["resize"], *g["window"], g["flips"],
+                   g["filter"], channels, dtype, int(nhwc), int(normalize)]
         line = " ".join(map(str, numbers)) + f" {path}\n"
         self.process.stdin.write(line.encode())
         self.process.stdin.flush()
@@ -47,7 +52,7 @@ class Renderer:
         data = self.process.stdout.read(size)
         if status:
             return status, data.decode()
-        a = np.frombuffer(data, np.uint8 if dtype == U8 else np.float32)
+        a = np.frombuffer(data, ELEMENT[dtype])
         if nhwc:
             return 0, a.reshape(height, width, channels)
         return 0, a.reshape(channels, height, width).transpose(1, 2, 0)
@@ -62,12 +67,68 @@ def reference(image, g, channels):
     x, y, w, h = g["box"]
     image = image.convert("RGB" if channels == 3 else "L")
     image = image.crop((x, y, x + w, y + h))
-    image = image.resize(tuple(g["resize"]), Image.Resampling.BILINEAR)
+    image = image.resize(tuple(g["resize"]), FILTERS[g["filter"]])
+    return finished(image, g)
+
+
+def finished(image, g):
     x, y, w, h = g["window"]
     image = image.crop((x, y, x + w, y + h))
-    if g["flip"]:
+    if g["flips"] & 1:
         image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-    return np.asarray(image).reshape(h, w, channels)
+    if g["flips"] & 2:
+        image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
+    pixels = np.asarray(image)
+    return pixels if pixels.ndim == 3 else pixels[..., None]
+
+
+def shift_of(g):
+    """How often fast halves an image: the box stays as large as the result."""
+    if FILTERS[g["filter"]] == Image.Resampling.NEAREST:
+        return 0
+    (_, _, w, h), (width, height) = g["box"], g["resize"]
+    return max(s for s in range(4)
+               if s == 0 or (w >> s >= width and h >> s >= height))
+
+
+def stored_box(box, orientation, width, height):
+    """Where a box of the upright image is in a stored one of that size."""
+    x, y, w, h = box
+    if orientation >= 5:
+        x, y, w, h = y, x, h, w
+    if orientation in (2, 3, 7, 8):
+        x = width - x - w
+    if orientation in (3, 4, 6, 7):
+        y = height - y - h
+    return x, y, w, h
+
+
+TURNS = [None] + [Image.Transpose[name] for name in (
+    "FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE",
+    "ROTATE_270", "TRANSVERSE", "ROTATE_90")]
+
+
+def fast_reference(path, g, channels, orientation=1):
+    """The same from the smaller image: only the pixels that the box touches,
+    and of those at its edges only the part inside."""
+    image, shift = Image.open(path), shift_of(g)
+    box = stored_box(g["box"], orientation, *image.size)
+    image.draft(None, [max(n >> shift, 1) for n in image.size])
+    image = image.convert("RGB" if channels == 3 else "L")
+    x, y, w, h = (n / (1 << shift) for n in box)
+    left, top = math.floor(x), math.floor(y)
+    image = image.crop((left, top, math.ceil(x + w), math.ceil(y + h)))
+    part = stored_part = (x - left, y - top, w, h)
+    if orientation > 1:
+        # the way back from stored to upright is that of the inverse turn
+        inverse = {6: 8, 8: 6}.get(orientation, orientation)
+        part = stored_box(stored_part, inverse,
+                          *image.size[::-1 if orientation >= 5 else 1])
+        image = image.transpose(TURNS[orientation - 1])
+    x, y, w, h = part
+    image = image.resize(tuple(g["resize"]), FILTERS[g["filter"]],
+                         box=(x, y, x + w, y + h))
+    return finished(image, g)
 
 
 def as_floats(pixels, normalize):
@@ -84,7 +145,7 @@ def span(rng, n):
     return rng.randint(0, n - size), size
 
 
-def geometry(rng, width, height):
+def geometry(rng, width, height, chosen=None):
     x, w = span(rng, width)
     y, h = span(rng, height)
     resize = [rng.choice((w, 224, rng.randint(1, 300))),
@@ -92,7 +153,9 @@ def geometry(rng, width, height):
     wx, ww = span(rng, resize[0])
     wy, wh = span(rng, resize[1])
     return {"box": (x, y, w, h), "resize": resize, "window": (wx, wy, ww, wh),
-            "flip": rng.random() < 0.5}
+            "flips": rng.randrange(4),
+            "filter": rng.choice((0, rng.randrange(len(FILTERS))))
+            if chosen is None else chosen}
 
 
 def noise_image(rng, width, height, mode):
@@ -127,9 +190,12 @@ def generated(rng, folder):
 
 
 class Checker:
-    def __init__(self, render, rng):
-        self.render, self.rng = render, rng
-        self.compared, self.worst = 0, 0.0
+    def __init__(self, program, level, rng):
+        self.render = Renderer(program, level)
+        self.fast = Renderer(program, level, ["0", "0", "1"])
+        self.upright = Renderer(program, level, ["1", "0", "1"])
+        self.rng = rng
+        self.compared, self.shrunk, self.worst = 0, [0] * 4, 0.0
 
     def one(self, path, image, g, channels, floats):
         want = reference(image, g, channels)
@@ -139,6 +205,7 @@ class Checker:
             differs = got if status else np.argwhere(got != want)[:5]
             sys.exit(f"{path} {g} channels={channels} nhwc={nhwc}: {differs}")
         self.compared += 1
+        self.smaller(path, g, channels, want)
         if not floats:
             return
         normalize = channels == 3 and self.rng.random() < 0.7
@@ -147,11 +214,72 @@ class Checker:
         self.worst = max(self.worst, float(error))
         if error > 1e-6:
             sys.exit(f"{path} {g}: f32 is off by {error}")
+        self.halves(path, g, channels, normalize, got)
+
+    def smaller(self, path, g, channels, exact, orientation=1):
+        shift = shift_of(g)
+        want = exact
+        if shift or exact is None:
+            want = fast_reference(path, g, channels, orientation)
+        render = self.fast if orientation == 1 else self.upright
+        status, got = render(path, g, channels)
+        if status or not np.array_equal(got, want):
+            differs = got if status else np.argwhere(got != want)[:5]
+            sys.exit(f"{path} {g} at 1/{1 << shift}: {differs}")
+        self.shrunk[shift] += 1
+
+    def halves(self, path, g, channels, normalize, floats):
+        """The 16-bit types are the floats, rounded: ties to even."""
+        bits = floats.view(np.uint32)
+        upper = (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+        for dtype, want in ((F16, floats.astype(np.float16)),
+                            (BF16, upper.astype(np.uint16))):
+            for nhwc in (False, True):
+                status, got = self.render(path, g, channels, dtype, nhwc,
+                                          normalize)
+                if status or not np.array_equal(got.view(np.uint16),
+                                                want.view(np.uint16)):
+                    sys.exit(f"{path} {g} dtype={dtype} nhwc={nhwc}: not the "
+                             "rounded f32")
+        self.compared += 4
+
+    def filters(self, path, draws):
+        """Each filter with random parameters, on what shows clipping: black
+        and white noise, where negative weights reach below 0 and above 255."""
+        for chosen in range(len(FILTERS)):
+            for i in range(draws):
+                width, height = (self.rng.randint(1, 300) for _ in "wh")
+                noise = np.random.default_rng(self.rng.getrandbits(32))
+                pixels = noise.integers(0, 2, (height, width, 3), np.uint8)
+                Image.fromarray(pixels * 255).save(path, quality=100,
+                                                   subsampling=0)
+                image = Image.open(path)
+                self.one(path, image, geometry(self.rng, width, height, chosen),
+                         1 if i % 5 == 4 else 3, False)
+
+    def shrinks(self, path, draws):
+        """Fast on images of every kind and orientation, at every size."""
+        for i in range(draws):
+            width, height = (self.rng.randint(100, 700) for _ in "wh")
+            orientation = self.rng.randint(1, 8)
+            mode = ("RGB", "RGB", "RGB", "L", "CMYK")[i % 5]
+            image = noise_image(self.rng, width, height, mode)
+            exif = image.getexif()
+            exif[0x112] = orientation
+            image.save(path, quality=85, exif=exif, progressive=i % 4 == 0,
+                       subsampling=i % 3)
+            if orientation >= 5:
+                width, height = height, width
+            g = geometry(self.rng, width, height, self.rng.choice((0, 2, 4, 5)))
+            g["resize"] = [self.rng.randint(1, 60), self.rng.randint(1, 60)]
+            g["window"] = [0, 0, *g["resize"]]
+            channels = 1 if i % 7 == 0 else 3
+            self.smaller(path, g, channels, None, orientation)
 
     def file(self, path, draws):
         """Both accept it, with equal pixels, or both refuse it."""
         whole = {"box": (0, 0, 0, 0), "resize": (0, 0),
-                 "window": (0, 0, 0, 0), "flip": False}
+                 "window": (0, 0, 0, 0), "flips": 0, "filter": 0}
         status, got = self.render(path, whole)
         try:
             image = Image.open(path)
@@ -172,22 +300,24 @@ class Checker:
 
 def check(program, level, data, seed):
     rng = random.Random(seed)
-    render = Renderer(program, level)
-    checker = Checker(render, rng)
+    checker = Checker(program, level, rng)
     with tempfile.TemporaryDirectory() as folder:
         for path in generated(rng, pathlib.Path(folder)):
             checker.file(path, 6)
+        checker.shrinks(pathlib.Path(folder) / "large.jpg", 200)
+        checker.filters(pathlib.Path(folder) / "noise.jpg", 200)
     real = sorted(data.glob("imagenet-sample/*/*")) if data else []
     odd = sorted(data.glob("reftest/*.jpg")) if data else []
     for path in odd:
         checker.file(path, 20)
     for path in real[::1 if level != "c" else 8]:
         checker.file(path, 4)
-    if render.close() != 0:
+    renderers = (checker.render, checker.fast, checker.upright)
+    if any([render.close() for render in renderers]):
         sys.exit("render did not end well")
     print(f"level {level}: {checker.compared} crops equal to Pillow's, f32 "
           f"within {checker.worst:.2g}; {len(real)} real and {len(odd)} odd "
-          f"files seen")
+          f"files seen; fast, at 1/1 to 1/8: {checker.shrunk}")
 
 
 def main():

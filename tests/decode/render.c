@@ -3,12 +3,15 @@
  * Renders images on request, for tests in other languages. A request is a line
  *
  *     x y width height  resize_width resize_height
- *     window_x window_y window_width window_height  flip
+ *     window_x window_y window_width window_height  flips filter
  *     channels dtype nhwc normalize  path
  *
- * where width 0 stands for the whole image without resampling. The answer is
- * an int32 status, an int32 width and height, a uint64 length, and that many
- * bytes: pixels, or the error line.
+ * where width 0 stands for the whole image without resampling, and flips is 1
+ * for left to right and 2 for top to bottom. The answer is an int32 status, an
+ * int32 width and height, a uint64 length, and that many bytes: pixels, or the
+ * error line.
+ *
+ *     render [apply_exif [accept_truncated [fast]]]
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -35,19 +38,21 @@ struct answer {
 static bool parse(const char *line, struct request *q)
 {
     struct fdl_geometry *g = &q->geometry;
-    int flip, nhwc, normalize, at = 0;
+    int flips, filter, nhwc, normalize, at = 0;
     int n =
         sscanf(line,
                "%" SCNd32 " %" SCNd32 " %" SCNd32 " %" SCNd32 " %" SCNd32
                " %" SCNd32 " %" SCNd32 " %" SCNd32 " %" SCNd32 " %" SCNd32
-               " %d %" SCNd32 " %" SCNd32 " %d %d %n",
+               " %d %d %" SCNd32 " %" SCNd32 " %d %d %n",
                &g->box.x, &g->box.y, &g->box.width, &g->box.height,
                &g->resize_width, &g->resize_height, &g->window.x, &g->window.y,
-               &g->window.width, &g->window.height, &flip, &q->format.channels,
-               &q->format.dtype, &nhwc, &normalize, &at);
-    if (n != 15)
+               &g->window.width, &g->window.height, &flips, &filter,
+               &q->format.channels, &q->format.dtype, &nhwc, &normalize, &at);
+    if (n != 16)
         return false;
-    g->flip = flip != 0;
+    g->flip = (flips & 1) != 0;
+    g->flip_vertical = (flips & 2) != 0;
+    g->filter = (enum fdl_filter)filter;
     q->format.nhwc = nhwc != 0;
     q->normalize = normalize != 0;
     snprintf(q->path, sizeof(q->path), "%s", line + at);
@@ -81,9 +86,10 @@ static int32_t render(struct fdl_decoder *d, struct request *q,
     if (status)
         return status;
     if (q->geometry.box.width == 0) {
-        bool flip = q->geometry.flip;
+        bool flip = q->geometry.flip, vertical = q->geometry.flip_vertical;
         fdl_geometry_init(&q->geometry, info.width, info.height);
         q->geometry.flip = flip;
+        q->geometry.flip_vertical = vertical;
     }
     struct fdl_plan plan = {
         .geometry = q->geometry,
@@ -135,10 +141,15 @@ static void handle(struct fdl_decoder *d, struct request *q)
     free(data);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    struct fdl_decode_limits limits = {.max_pixels = 100u << 20,
-                                       .max_scans = 500};
+    struct fdl_decode_limits limits = {
+        .max_pixels = 100u << 20,
+        .max_scans = 500,
+        .apply_exif = argc > 1 && atoi(argv[1]) != 0,
+        .accept_truncated = argc > 2 ? atof(argv[2]) : 0,
+        .fast = argc > 3 && atoi(argv[3]) != 0,
+    };
     struct fdl_decoder *d;
     if (fdl_decoder_create(&limits, &d) != FEEDLINE_OK)
         return 1;

@@ -4,12 +4,14 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "decode/decoder.h"
+#include "decode/half.h"
 #include "make_jpeg.h"
 #include "test.h"
 
 static struct fdl_decoder *create(uint64_t max_pixels, uint32_t max_scans)
 {
-    struct fdl_decode_limits limits = {max_pixels, max_scans};
+    struct fdl_decode_limits limits = {.max_pixels = max_pixels,
+                                       .max_scans = max_scans};
     struct fdl_decoder *d;
     assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
     return d;
@@ -65,7 +67,7 @@ static void content_is_named(void **state)
     struct fdl_decoder *d = create(1000, 10);
     expect_error(d, "", 0, FEEDLINE_EDECODE, "an empty file");
     expect_error(d, zeros, sizeof(zeros), FEEDLINE_EDECODE, "a file of zeros");
-    expect_error(d, "\x89PNG\r\n\x1a\n...", 11, FEEDLINE_EDECODE, "PNG");
+    expect_error(d, "\x89PNG\r\n\x1a\n...", 11, FEEDLINE_EDECODE, "truncated");
     expect_error(d, "GIF89a", 6, FEEDLINE_EDECODE, "GIF");
     expect_error(d, "RIFF1234WEBPVP8 ", 16, FEEDLINE_EDECODE, "WebP");
     expect_error(d, "BM123", 5, FEEDLINE_EDECODE, "BMP");
@@ -171,16 +173,22 @@ static void layouts_and_levels_agree(void **state)
     uint8_t *base = render(d, &bytes, &plan, u8_nhwc);
     for (int level = 0; level <= (int)most; level++) {
         fdl_cpu_set_level((enum fdl_cpu_level)level);
-        for (int form = 0; form < 4; form++) {
+        for (int form = 0; form < 8; form++) {
+            static const int32_t dtypes[] = {FEEDLINE_U8, FEEDLINE_F32,
+                                             FEEDLINE_F16, FEEDLINE_BF16};
             struct fdl_output_format f = u8_nhwc;
-            f.dtype = form & 2 ? FEEDLINE_F32 : FEEDLINE_U8;
+            f.dtype = dtypes[form / 2];
             f.nhwc = form & 1;
             void *out = render(d, &bytes, &plan, f);
             for (size_t i = 0; i < 85 * 60 * 3; i++) {
                 size_t at = f.nhwc ? i : i % 3 * 85 * 60 + i / 3;
-                if (form & 2)
-                    assert_true(((float *)out)[at] ==
-                                (float)base[i] * (1 / 255.0f));
+                float y = (float)base[i] * (1 / 255.0f);
+                if (f.dtype == FEEDLINE_F32)
+                    assert_true(((float *)out)[at] == y);
+                else if (f.dtype == FEEDLINE_F16)
+                    assert_int_equal(((uint16_t *)out)[at], fdl_f16_of(y));
+                else if (f.dtype == FEEDLINE_BF16)
+                    assert_int_equal(((uint16_t *)out)[at], fdl_bf16_of(y));
                 else
                     assert_int_equal(((uint8_t *)out)[at], base[i]);
             }

@@ -79,6 +79,23 @@ static void flip_then_crop_takes_the_other_side(void **state)
     assert_false(g.flip);
 }
 
+static void vertical_flip_then_crop_takes_the_other_end(void **state)
+{
+    (void)state;
+    struct fdl_geometry g;
+    fdl_geometry_init(&g, 100, 80);
+    fdl_geometry_flip_vertical(&g);
+    fdl_geometry_crop(&g, (struct fdl_box){10, 5, 20, 30});
+    check_box(g.box, 10, 45, 20, 30);
+    assert_true(g.flip_vertical);
+    assert_false(g.flip);
+    assert_int_equal(fdl_geometry_resize(&g, 40, 60), FEEDLINE_OK);
+    fdl_geometry_crop(&g, (struct fdl_box){0, 0, 40, 10});
+    check_box(g.window, 0, 50, 40, 10);
+    fdl_geometry_flip_vertical(&g);
+    assert_false(g.flip_vertical);
+}
+
 /* Where output pixel x comes from, in a width that is never resampled or is
  * doubled: the model of one axis. */
 struct model {
@@ -107,46 +124,65 @@ static int32_t below(uint64_t *seed, int32_t n)
     return (int32_t)((*seed >> 33) % (uint64_t)n);
 }
 
-static void random_compositions_match_the_model(void **state)
+/* Both axes in turn play the one that is cropped, flipped and resized. */
+static struct fdl_box span_box(bool vertical, int32_t at, int32_t n)
 {
-    (void)state;
-    uint64_t seed = test_seed();
+    return vertical ? (struct fdl_box){0, at, 3, n}
+                    : (struct fdl_box){at, 0, n, 3};
+}
+
+static void check_compositions(uint64_t seed, bool vertical)
+{
     for (int round = 0; round < 2000; round++) {
         int32_t width = 1 + below(&seed, 200);
         struct model m = {.n = width};
         for (int32_t i = 0; i < width; i++)
             m.from[i] = i;
         struct fdl_geometry g;
-        fdl_geometry_init(&g, width, 3);
+        fdl_geometry_init(&g, vertical ? 3 : width, vertical ? width : 3);
         bool resized = false;
         for (int step = 0; step < 6; step++) {
             int32_t n = 1 + below(&seed, m.n), x = below(&seed, m.n - n + 1);
             switch (below(&seed, 3)) {
             case 0:
-                fdl_geometry_crop(&g, (struct fdl_box){x, 0, n, 3});
+                fdl_geometry_crop(&g, span_box(vertical, x, n));
                 model_crop(&m, x, n);
                 break;
             case 1:
-                fdl_geometry_flip(&g);
+                (vertical ? fdl_geometry_flip_vertical : fdl_geometry_flip)(&g);
                 model_flip(&m);
                 break;
             default:
-                if (resized || g.flip || m.n == 0)
+                if (resized || g.flip || g.flip_vertical || m.n == 0)
                     break;
                 resized = true;
-                assert_int_equal(fdl_geometry_resize(&g, 2 * m.n, 3), 0);
                 m.n *= 2;
+                assert_int_equal(fdl_geometry_resize(&g, vertical ? 3 : m.n,
+                                                     vertical ? m.n : 3),
+                                 0);
                 for (int32_t i = 0; i < m.n; i++)
-                    m.from[i] = 2 * g.box.x + i;
+                    m.from[i] = 2 * (vertical ? g.box.y : g.box.x) + i;
             }
         }
         int32_t scale = resized ? 2 : 1;
-        assert_int_equal(fdl_geometry_width(&g), m.n);
+        assert_int_equal(
+            vertical ? fdl_geometry_height(&g) : fdl_geometry_width(&g), m.n);
+        bool flip = vertical ? g.flip_vertical : g.flip;
+        int32_t box = vertical ? g.box.y : g.box.x;
+        int32_t window = vertical ? g.window.y : g.window.x;
         for (int32_t i = 0; i < m.n; i++) {
-            int32_t at = g.flip ? m.n - 1 - i : i;
-            assert_int_equal(g.box.x * scale + g.window.x + at, m.from[i]);
+            int32_t at = flip ? m.n - 1 - i : i;
+            assert_int_equal(box * scale + window + at, m.from[i]);
         }
     }
+}
+
+static void random_compositions_match_the_model(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    check_compositions(seed, false);
+    check_compositions(seed, true);
 }
 
 static const struct CMUnitTest cases[] = {
@@ -155,6 +191,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(crop_after_resize_shrinks_the_window),
     cmocka_unit_test(second_resampling_is_refused),
     cmocka_unit_test(flip_then_crop_takes_the_other_side),
+    cmocka_unit_test(vertical_flip_then_crop_takes_the_other_end),
     cmocka_unit_test(random_compositions_match_the_model),
 };
 

@@ -57,7 +57,7 @@ static void every_operation_is_described(void **state)
             assert_true(strlen(op->options[i].help) > 0);
         }
     }
-    assert_int_equal(n, 5);
+    assert_int_equal(n, 18);
 }
 
 static void unknown_names_get_a_proposal(void **state)

@@ -5,6 +5,7 @@
  */
 #include "base/status.h"
 #include "decode/finish.h"
+#include "decode/half.h"
 #include "decode/resample.h"
 #include "test.h"
 
@@ -14,7 +15,18 @@ static struct fdl_axis prepare(int32_t in, int32_t out, int32_t first,
                                int32_t count, bool mirror)
 {
     struct fdl_axis axis = {0};
-    struct fdl_axis_key key = {in, out, first, count, mirror};
+    struct fdl_axis_key key = {
+        .in = in, .out = out, .first = first, .count = count, .mirror = mirror};
+    assert_int_equal(fdl_axis_prepare(&axis, &key), FEEDLINE_OK);
+    return axis;
+}
+
+static struct fdl_axis prepare_filter(int32_t in, int32_t out,
+                                      enum fdl_filter filter)
+{
+    struct fdl_axis axis = {0};
+    struct fdl_axis_key key = {
+        .in = in, .out = out, .count = out, .filter = filter};
     assert_int_equal(fdl_axis_prepare(&axis, &key), FEEDLINE_OK);
     return axis;
 }
@@ -51,6 +63,127 @@ static void tables_are_sound(void **state)
             fdl_axis_fini(&t);
         }
     }
+}
+
+static uint64_t random_number(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+/* What the kernels rely on: every weight within twice ONE, no partial sum of
+ * bytes beyond an int32 whatever the bytes are, and one in all. */
+static void check_bounds(const struct fdl_axis *t)
+{
+    const int64_t one = 1 << FDL_WEIGHT_BITS;
+    for (int32_t i = 0; i < t->key.count; i++) {
+        int64_t above = 0, below = 0;
+        assert_in_range(t->length[i], 1, t->taps);
+        assert_true(t->start[i] >= 0);
+        assert_true(t->start[i] + t->length[i] <= t->extent);
+        for (int32_t k = 0; k < t->length[i]; k++) {
+            int64_t w = weights(t, i)[k];
+            assert_true(llabs(w) < 2 * one);
+            above += FDL_MAX(w, 0);
+            below += FDL_MIN(w, 0);
+        }
+        assert_true(llabs(above + below - one) <= t->length[i]);
+        assert_true(255 * above + one / 2 < INT32_MAX);
+        assert_true(255 * below > INT32_MIN);
+    }
+    assert_true(t->origin + t->extent <= t->key.in);
+}
+
+static void filters_stay_within_bounds(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int f = 0; f < FDL_FILTERS; f++) {
+        enum fdl_filter filter = (enum fdl_filter)f;
+        for (int32_t in = 1; in <= 40; in++) {
+            for (int32_t out = 1; out <= 90; out++) {
+                struct fdl_axis t = prepare_filter(in, out, filter);
+                check_bounds(&t);
+                fdl_axis_fini(&t);
+            }
+        }
+        for (int round = 0; round < 60; round++) {
+            int32_t in = 1 + (int32_t)(random_number(&seed) % 5000);
+            int32_t out = 1 + (int32_t)(random_number(&seed) % 700);
+            struct fdl_axis t = prepare_filter(in, out, filter);
+            check_bounds(&t);
+            fdl_axis_fini(&t);
+        }
+    }
+}
+
+/* At the same size every filter hands its samples through. */
+static void filters_keep_an_equal_size(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FDL_FILTERS; f++) {
+        struct fdl_axis t = prepare_filter(77, 77, (enum fdl_filter)f);
+        assert_int_equal(t.taps, 1);
+        for (int32_t i = 0; i < 77; i++) {
+            assert_int_equal(t.start[i], i);
+            assert_int_equal(weights(&t, i)[0], 1 << FDL_WEIGHT_BITS);
+        }
+        fdl_axis_fini(&t);
+    }
+}
+
+/* Taps reach twice and three times as far, and the outer ones are negative. */
+static void filters_reach_as_far_as_they_should(void **state)
+{
+    (void)state;
+    static const int32_t taps[FDL_FILTERS] = {2, 1, 1, 2, 4, 6};
+    for (int f = 0; f < FDL_FILTERS; f++) {
+        struct fdl_axis t = prepare_filter(100, 300, (enum fdl_filter)f);
+        assert_int_equal(t.taps, taps[f]);
+        fdl_axis_fini(&t);
+    }
+    struct fdl_axis t = prepare_filter(100, 200, FDL_FILTER_BICUBIC);
+    /* output 101 is centred on 50.75: taps at -1.25, -0.25, 0.75, 1.75 */
+    static const double want[] = {-0.0703125, 0.8671875, 0.2265625, -0.0234375};
+    assert_int_equal(t.start[101], 49);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(weights(&t, 101)[k],
+                         (int32_t)lround(want[k] * (1 << FDL_WEIGHT_BITS)));
+    fdl_axis_fini(&t);
+}
+
+static void nearest_takes_the_sample_below_the_centre(void **state)
+{
+    (void)state;
+    struct fdl_axis t = prepare_filter(10, 4, FDL_FILTER_NEAREST);
+    static const int32_t want[] = {1, 3, 6, 8}; /* 1.25 3.75 6.25 8.75 */
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(t.origin + t.start[i], want[i]);
+    assert_int_equal(t.extent, 8);
+    fdl_axis_fini(&t);
+}
+
+/* A box that begins inside a sample: the same as four times as many samples,
+ * each quarter of which is the same, as far as the centres of outputs go. */
+static void a_box_moves_the_outputs(void **state)
+{
+    (void)state;
+    struct fdl_axis_key key = {
+        .in = 12, .out = 4, .count = 4, .from = 0.5, .span = 8};
+    struct fdl_axis t = {0};
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    for (int i = 0; i < 4; i++) { /* centres at 1.5, 3.5: on a sample */
+        assert_int_equal(t.length[i], 3);
+        assert_int_equal(t.origin + t.start[i], 2 * i);
+        assert_int_equal(weights(&t, i)[0], 1 << 20);
+        assert_int_equal(weights(&t, i)[1], 1 << 21);
+        assert_int_equal(weights(&t, i)[2], 1 << 20);
+    }
+    key.span = 0;
+    key.from = 0;
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    assert_true(t.taps > 3); /* the table was made anew */
+    fdl_axis_fini(&t);
 }
 
 static void identity_has_one_tap(void **state)
@@ -154,12 +287,58 @@ static void floats_are_those_of_torch(void **state)
     }
 }
 
+static void halves_are_rounded_to_even(void **state)
+{
+    (void)state;
+    static const struct {
+        float x;
+        uint16_t f16, bf16;
+    } known[] = {
+        {0.0f, 0x0000, 0x0000},
+        {-0.0f, 0x8000, 0x8000},
+        {1.0f, 0x3c00, 0x3f80},
+        {-2.5f, 0xc100, 0xc020},
+        {0x1.002p0f, 0x3c00, 0x3f80},    /* a tie, to the even one below */
+        {0x1.006p0f, 0x3c02, 0x3f80},    /* and the even one above */
+        {0x1.002002p0f, 0x3c01, 0x3f80}, /* just above the tie */
+        {0x1.01p0f, 0x3c04, 0x3f80},     /* a tie of bf16 */
+        {0x1.03p0f, 0x3c0c, 0x3f82},
+        {0x1.ffffp0f, 0x4000, 0x4000}, /* carries into the exponent */
+        {65504.0f, 0x7bff, 0x4780},    /* the largest f16 */
+        {65519.99f, 0x7bff, 0x4780},
+        {65520.0f, 0x7c00, 0x4780}, /* infinite */
+        {-1e9f, 0xfc00, 0xce6e},
+        {0x1p-14f, 0x0400, 0x3880}, /* the least normal f16 */
+        {0x1.ff8p-15f, 0x03ff, 0x3880},
+        {0x1.ffcp-15f, 0x0400, 0x3880}, /* the largest subnormal */
+        {0x1p-24f, 0x0001, 0x3380},
+        {0x1p-25f, 0x0000, 0x3300}, /* a tie, to zero */
+        {0x1.8p-25f, 0x0001, 0x3340},
+        {-0x1.8p-24f, 0x8002, 0xb3c0},
+        {0x1p-126f, 0x0000, 0x0080},
+        {0x1.fffffep127f, 0x7c00, 0x7f80},
+        {INFINITY, 0x7c00, 0x7f80},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(known); i++) {
+        assert_int_equal(fdl_f16_of(known[i].x), known[i].f16);
+        assert_int_equal(fdl_bf16_of(known[i].x), known[i].bf16);
+    }
+    assert_true((fdl_f16_of(NAN) & 0x7fff) > 0x7c00);
+    assert_true((fdl_bf16_of(NAN) & 0x7fff) > 0x7f80);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(tables_are_sound),
+    cmocka_unit_test(filters_stay_within_bounds),
+    cmocka_unit_test(filters_keep_an_equal_size),
+    cmocka_unit_test(filters_reach_as_far_as_they_should),
+    cmocka_unit_test(nearest_takes_the_sample_below_the_centre),
+    cmocka_unit_test(a_box_moves_the_outputs),
     cmocka_unit_test(identity_has_one_tap),
     cmocka_unit_test(windows_and_mirrors_are_parts_of_the_whole),
     cmocka_unit_test(tables_are_kept_and_remade),
     cmocka_unit_test(known_weights),
+    cmocka_unit_test(halves_are_rounded_to_even),
     cmocka_unit_test(floats_are_those_of_torch),
 };
 

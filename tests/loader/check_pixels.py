@@ -18,7 +18,7 @@ except ImportError as error:
     print("skipped: no Pillow or numpy:", error)
     sys.exit(77)
 
-U8, F32 = 1, 3
+U8, F16, F32 = 1, 2, 3
 MEAN = np.array([0.485, 0.456, 0.406], np.float32).reshape(3, 1, 1)
 STD = np.array([0.229, 0.224, 0.225], np.float32).reshape(3, 1, 1)
 
@@ -127,15 +127,19 @@ def pillow(path, loader, epoch, index):
 
 
 def pixels_of(tensor, count):
-    kind = ctypes.c_uint8 if tensor.dtype == U8 else ctypes.c_float
+    kind = {U8: ctypes.c_uint8, F16: ctypes.c_uint16,
+            F32: ctypes.c_float}[tensor.dtype]
     n = int(np.prod(tensor.shape[:4]))
     flat = np.ctypeslib.as_array(
         ctypes.cast(tensor.data, ctypes.POINTER(kind)), (n,))
+    if tensor.dtype == F16:
+        flat = flat.view(np.float16)
     return flat.reshape(tensor.shape[:4])[:count]
 
 
 def check(library, folder, dtype, epoch):
-    normalize = dtype == "f32"
+    normalize = dtype != "u8"
+    most = {"u8": 0, "f32": 1e-6, "f16": 2e-3}[dtype]
     loader = Feedline(library, folder,
                       {"dtype": dtype, "shuffle": "true", "batch_size": "32"},
                       normalize)
@@ -152,7 +156,7 @@ def check(library, folder, dtype, epoch):
                 wanted = (wanted.astype(np.float32) / np.float32(255)
                           - MEAN) / STD
                 worst = max(worst, float(np.abs(pixels[i] - wanted).max()))
-                assert worst <= 1e-6, (path, worst)
+                assert worst <= most, (path, worst)
             else:
                 assert np.array_equal(pixels[i], wanted), path
             samples += 1
@@ -170,6 +174,7 @@ def main():
     for epoch in range(rounds):
         check(library, folder, "u8", epoch)
         check(library, folder, "f32", epoch)
+        check(library, folder, "f16", epoch)
 
 
 main()

@@ -166,7 +166,9 @@ void fixture_consume(feedline_batch *b, uint64_t *hash)
     assert_ok(feedline_batch_get_info(b, &info));
     const int64_t *labels = info.labels.data;
     const uint8_t *pixels = info.images.data;
-    size_t element = info.images.dtype == FEEDLINE_U8 ? 1 : 4;
+    size_t element = info.images.dtype == FEEDLINE_U8    ? 1
+                     : info.images.dtype == FEEDLINE_F32 ? 4
+                                                         : 2;
     size_t bytes = (size_t)info.images.stride[0] * element;
     for (uint32_t i = 0; i < info.count; i++) {
         hash_bytes(hash, &info.sample_index[i], sizeof(int64_t));

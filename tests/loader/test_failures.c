@@ -99,6 +99,41 @@ static void failures_name_path_and_reason(void **state)
     feedline_dataset_close(ds);
 }
 
+/* A part of a file: an error by default, used and counted on request, the same
+ * for any number of workers. Whether a crop reaches the cut is drawn. */
+static void files_that_end_early_are_used_and_counted(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 20 };
+    feedline_dataset *ds = fixture_folder(&images);
+    char path[256];
+    fixture_path(&images, DAMAGED, path, sizeof(path));
+    off_t part = (off_t)images.sizes[DAMAGED] * 4 / 5;
+    assert_int_equal(truncate(path, part), 0);
+    static const char *const ways[] = {
+        "on_error=zero", "accept_truncated=0.9 on_error=zero",
+        "accept_truncated=0.1 workers=1", "accept_truncated=0.1 workers=5"};
+    struct feedline_stats stats[4];
+    uint64_t hash[4];
+    for (int i = 0; i < 4; i++) {
+        feedline_loader *l = fixture_open(ds, ways[i]);
+        stats[i] = (struct feedline_stats){.struct_size = sizeof(stats[i])};
+        hash[i] = fixture_run(l, EPOCHS);
+        assert_ok(feedline_loader_get_stats(l, &stats[i]));
+        feedline_loader_destroy(l);
+    }
+    uint64_t reached = stats[0].failed_samples;
+    assert_in_range(reached, 1, EPOCHS + 1);
+    assert_true(stats[1].failed_samples >= reached - 1);
+    for (int i = 2; i < 4; i++) {
+        assert_int_equal(stats[i].failed_samples, 0);
+        assert_true(stats[i].truncated_samples >= 1);
+    }
+    assert_int_equal(stats[0].truncated_samples, 0);
+    assert_true(hash[2] == hash[3] && hash[0] == hash[1] && hash[0] != hash[2]);
+    feedline_dataset_close(ds);
+}
+
 static void zero_leaves_a_black_sample_with_its_error(void **state)
 {
     (void)state;
@@ -365,6 +400,8 @@ static const struct CMUnitTest cases[] = {
                                     teardown),
     cmocka_unit_test_setup_teardown(failures_name_path_and_reason, setup,
                                     teardown),
+    cmocka_unit_test_setup_teardown(files_that_end_early_are_used_and_counted,
+                                    setup, teardown),
     cmocka_unit_test_setup_teardown(zero_leaves_a_black_sample_with_its_error,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(

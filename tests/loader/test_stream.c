@@ -113,8 +113,11 @@ static void same_for_any_cpu_level(void **state)
 {
     (void)state;
     static const char *const formats[] = {
-        "dtype=u8 layout=nchw", "dtype=u8 layout=nhwc", "dtype=f32 layout=nchw",
-        "dtype=f32 layout=nhwc", "dtype=f32 channels=1"};
+        "dtype=u8 layout=nchw",   "dtype=u8 layout=nhwc",
+        "dtype=f32 layout=nchw",  "dtype=f32 layout=nhwc",
+        "dtype=f32 channels=1",   "dtype=f16 layout=nchw",
+        "dtype=f16 layout=nhwc",  "dtype=bf16 layout=nchw",
+        "dtype=bf16 layout=nhwc", "dtype=bf16 channels=1"};
     feedline_dataset *ds = fixture_memory(&images);
     enum fdl_cpu_level top = fdl_cpu_level();
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -124,6 +127,45 @@ static void same_for_any_cpu_level(void **state)
             fdl_cpu_set_level((enum fdl_cpu_level)level);
             assert_true(hash_of(ds, formats[i]) == hash);
         }
+    }
+    feedline_dataset_close(ds);
+}
+
+/* One epoch of images that come out at a quarter of their size or less, which
+ * is where fast decodes less. */
+static uint64_t hash_of_small(feedline_dataset *ds, const char *quality,
+                              const char *workers)
+{
+    feedline_config *cfg;
+    feedline_pipeline *p;
+    feedline_loader *l;
+    assert_ok(feedline_config_create(&cfg));
+    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
+    assert_ok(feedline_config_set(cfg, "quality", quality));
+    assert_ok(feedline_config_set(cfg, "workers", workers));
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(feedline_pipeline_add(p, "resize", "width=8 height=8"));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    assert_ok(feedline_loader_start(l, 0));
+    uint64_t hash = fixture_run(l, 1);
+    feedline_loader_destroy(l);
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    return hash;
+}
+
+static void quality_names_the_stream(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    uint64_t exact = hash_of_small(ds, "exact", "1");
+    uint64_t fast = hash_of_small(ds, "fast", "1");
+    assert_true(fast != exact);
+    enum fdl_cpu_level top = fdl_cpu_level();
+    for (int level = FDL_CPU_C; level <= (int)top; level++) {
+        fdl_cpu_set_level((enum fdl_cpu_level)level);
+        assert_true(hash_of_small(ds, "fast", "3") == fast);
+        assert_true(hash_of_small(ds, "exact", "3") == exact);
     }
     feedline_dataset_close(ds);
 }
@@ -293,6 +335,7 @@ static const struct CMUnitTest cases[] = {
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(same_for_io_uring, setup, teardown),
     cmocka_unit_test_setup_teardown(same_for_any_cpu_level, setup, teardown),
+    cmocka_unit_test_setup_teardown(quality_names_the_stream, setup, teardown),
     cmocka_unit_test_setup_teardown(knobs_never_touch_the_stream, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(resumes_at_any_batch, setup, teardown),

@@ -17,6 +17,7 @@ def case_differs_where_it_should(tmp):
     seen = {}
     for arguments in ((), ("--seed", 1), ("--no-shuffle",),
                       ("--pipeline", "eval"), ("--epochs", 1),
+                      ("--dtype=f16",), ("--dtype=bf16",),
                       ("--dtype=u8", "--op=resize size=32",
                        "--op=center_crop width=32 height=32")):
         text = fingerprint(folder, *arguments)

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arithmetic of Pillow's colour enhancements, on lines of bytes:
+ *
+ *     blend    base + factor * (x - base), in float, clipped, truncated
+ *     luma     (19595 r + 38470 g + 7471 b + 32768) / 65536
+ *
+ * Every level of kernels gives the same bytes: each float operation is rounded
+ * by itself, so nothing here may be contracted to a fused multiply-add.
+ */
+#ifndef FDL_DECODE_BLEND_H
+#define FDL_DECODE_BLEND_H
+
+#include "base/cpu.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fdl_blend_kernels {
+    /* x becomes the blend of base and x. */
+    void (*constant)(uint8_t *x, size_t n, uint8_t base, float factor);
+    void (*line)(uint8_t *x, const uint8_t *base, size_t n, float factor);
+
+    void (*luma)(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t n,
+                 uint8_t *out);
+    uint64_t (*sum)(const uint8_t *x, size_t n);
+};
+
+/* Kernels of one level; the best lower one where a level has none. */
+const struct fdl_blend_kernels *fdl_blend_kernels(enum fdl_cpu_level level);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The image between resampling and the last pass, and the scratch that pixel
+ * steps need. It is small (150 KB for 224 x 224 RGB) and stays in the
+ * second-level cache of the worker it belongs to.
+ *
+ * Planes of bytes, one after the other, rows without gaps: so what treats every
+ * pixel alike sees one long line. Buffers grow to the largest image seen.
+ */
+#ifndef FDL_DECODE_CANVAS_H
+#define FDL_DECODE_CANVAS_H
+
+#include "decode/blend.h"
+#include "decode/decoder.h"
+#include "decode/plan.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fdl_image {
+    uint8_t *data; /* readable for FDL_PLANE_ALIGN bytes past its end */
+    int32_t width, height, channels; /* channels: 1 or 3 */
+    size_t plane;                    /* bytes of one: width * height */
+};
+
+struct fdl_canvas {
+    struct fdl_image image; /* steps work on this */
+    const struct fdl_blend_kernels *kernels;
+    struct fdl_render_cost *cost; /* custom operations add theirs */
+    struct {
+        uint8_t *data;
+        size_t bytes;
+    } buffers
+        [4]; /* [0] and [1]: images in turn; [2] and [3]: fdl_canvas_scratch */
+    uint32_t turn; /* the buffer of image */
+};
+
+enum fdl_canvas_scratch { FDL_SCRATCH_LUMA = 2, FDL_SCRATCH_CUSTOM = 3 };
+
+/* An image of that size and undefined content to begin with. ENOMEM. */
+int32_t fdl_canvas_begin(struct fdl_canvas *c, int32_t width, int32_t height,
+                         int32_t channels);
+
+/* The pixel steps of a plan. ENOMEM, and what custom operations return. */
+int32_t fdl_canvas_run(struct fdl_canvas *c, const struct fdl_plan *plan,
+                       struct fdl_render_cost *cost);
+void fdl_canvas_fini(struct fdl_canvas *c);
+uint64_t fdl_canvas_memory(const struct fdl_canvas *c);
+
+/* For steps: a second image of as many channels, and making it the image; other
+ * memory, aligned to a cache line, valid until the next call for the same. */
+int32_t fdl_canvas_spare(struct fdl_canvas *c, int32_t width, int32_t height,
+                         struct fdl_image *out);
+void fdl_canvas_swap(struct fdl_canvas *c, const struct fdl_image *image);
+int32_t fdl_canvas_scratch(struct fdl_canvas *c, enum fdl_canvas_scratch which,
+                           size_t bytes, uint8_t **out);
+
+uint8_t *fdl_image_row(const struct fdl_image *image, int32_t channel,
+                       int32_t y);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run function sees interleaved pixels, which most code out there expects; so
+ * the planes are interleaved into the second image and taken apart again: 60 us
+ * for 224 x 224, and only in pipelines with such an operation.
+ *
+ * Wall and CPU time are measured apart: a function that sleeps takes a worker,
+ * not a core, and the statistics have to show which.
+ */
+#include "decode/custom.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "decode/canvas.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fdl_custom {
+    struct fdl_op op; /* first: an operation is its custom one */
+    struct feedline_op_def def;
+    char *name;
+    uint32_t index;
+    _Atomic uint32_t refs;
+};
+
+/* Drawn values: where and when it runs. */
+struct custom_step {
+    const struct fdl_custom *custom;
+    uint64_t epoch, sample;
+    uint32_t place;
+    struct fdl_rng rng;
+};
+
+/* ---- Pixels ------------------------------------------------------------- */
+
+static void interleave(const struct fdl_image *image, uint8_t *to)
+{
+    size_t channels = (size_t)image->channels;
+    for (size_t c = 0; c < channels; c++) {
+        const uint8_t *from = image->data + c * image->plane;
+        for (size_t i = 0; i < image->plane; i++)
+            to[i * channels + c] = from[i];
+    }
+}
+
+static void take_apart(const uint8_t *from, struct fdl_image *image)
+{
+    size_t channels = (size_t)image->channels;
+    for (size_t c = 0; c < channels; c++) {
+        uint8_t *to = image->data + c * image->plane;
+        for (size_t i = 0; i < image->plane; i++)
+            to[i] = from[i * channels + c];
+    }
+}
+
+/* ---- Running ------------------------------------------------------------ */
+
+static int32_t call(const struct custom_step *s, struct fdl_canvas *canvas,
+                    uint8_t *pixels, void *scratch)
+{
+    const struct fdl_custom *custom = s->custom;
+    const struct fdl_image *image = &canvas->image;
+    struct feedline_rng rng = {s->rng};
+    const struct feedline_op_call arguments = {
+        .struct_size = sizeof(arguments),
+        .place = s->place,
+        .epoch = s->epoch,
+        .sample_index = (int64_t)s->sample,
+        .image = {.data = pixels,
+                  .row_bytes = (int64_t)image->width * image->channels,
+                  .width = image->width,
+                  .height = image->height,
+                  .channels = image->channels},
+        .rng = &rng,
+        .scratch = scratch,
+        .user = custom->def.user,
+    };
+    struct fdl_custom_cost *cost = &canvas->cost->custom[custom->index];
+    int64_t cpu = fdl_thread_cpu_ns(), begin = fdl_now_ns();
+    int32_t status = custom->def.run(&arguments);
+    cost->wall_ns += fdl_now_ns() - begin;
+    cost->cpu_ns += fdl_thread_cpu_ns() - cpu;
+    canvas->cost->clock_reads += 4;
+    cost->runs++;
+    if (status == FEEDLINE_OK)
+        return FEEDLINE_OK;
+    cost->errors++;
+    if (status > 0 || strcmp(fdl_status_name(status), "UNKNOWN") == 0)
+        return fdl_fail(FEEDLINE_EUSER, "%s returned %d", custom->name,
+                        (int)status);
+    return fdl_fail(status, "%s returned %s", custom->name,
+                    fdl_status_name(status));
+}
+
+static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
+{
+    struct custom_step s;
+    struct fdl_image *image = &canvas->image, spare;
+    uint8_t *scratch = NULL;
+    fdl_step_values(step, &s, sizeof(s));
+    int32_t status =
+        fdl_canvas_spare(canvas, image->width, image->height, &spare);
+    if (!status && s.custom->def.scratch_bytes)
+        status =
+            fdl_canvas_scratch(canvas, FDL_SCRATCH_CUSTOM,
+                               (size_t)s.custom->def.scratch_bytes, &scratch);
+    if (status)
+        return status;
+    interleave(image, spare.data);
+    status = call(&s, canvas, spare.data, scratch);
+    take_apart(spare.data, image);
+    return status;
+}
+
+static const struct fdl_step_kind kind = {.run = run};
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    (void)o;
+    struct custom_step s = {
+        .custom = (const struct fdl_custom *)(const void *)plan->op,
+        .epoch = plan->epoch,
+        .sample = plan->sample,
+        .place = plan->place,
+        .rng = *rng,
+    };
+    fdl_plan_add(plan, &kind, &s, sizeof(s));
+    return FEEDLINE_OK;
+}
+
+/* ---- Life --------------------------------------------------------------- */
+
+static bool is_lower_snake(const char *name)
+{
+    if (*name < 'a' || *name > 'z')
+        return false;
+    return name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static int32_t check(const struct feedline_op_def *def)
+{
+    if (def->struct_size < sizeof(*def))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "struct_size of the definition is %u, less than %zu: "
+                        "set it to sizeof",
+                        def->struct_size, sizeof(*def));
+    if (def->flags != 0)
+        return fdl_fail(FEEDLINE_EABI,
+                        "flags of the definition are 0x%x; this version knows "
+                        "none",
+                        def->flags);
+    if (!def->run || !def->name)
+        return fdl_fail(FEEDLINE_EINVAL, "%s of the definition is NULL",
+                        def->name ? "run" : "name");
+    if (!is_lower_snake(def->name))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "'%s' is no name for an operation: lower-case letters, "
+                        "digits and underscores, a letter first",
+                        def->name);
+    if (def->scratch_bytes > SIZE_MAX)
+        return fdl_fail_memory(def->scratch_bytes, "scratch of an operation");
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_custom_create(const struct feedline_op_def *def, uint32_t index,
+                          struct fdl_custom **out)
+{
+    *out = NULL;
+    int32_t status = check(def);
+    if (status)
+        return status;
+    struct fdl_custom *custom = calloc(1, sizeof(*custom));
+    if (!custom)
+        return fdl_fail_memory(sizeof(*custom), "an operation");
+    custom->name = fdl_strdup(def->name);
+    if (!custom->name) {
+        free(custom);
+        return fdl_fail_memory(strlen(def->name) + 1, "a name");
+    }
+    custom->def = *def;
+    custom->def.name = custom->name;
+    custom->index = index;
+    custom->op = (struct fdl_op){
+        .name = custom->name,
+        .help = "registered by the program",
+        .pixels = true,
+        .plan = plan,
+    };
+    atomic_init(&custom->refs, 1);
+    *out = custom;
+    return FEEDLINE_OK;
+}
+
+struct fdl_custom *fdl_custom_ref(struct fdl_custom *custom)
+{
+    atomic_fetch_add_explicit(&custom->refs, 1, memory_order_relaxed);
+    return custom;
+}
+
+void fdl_custom_unref(struct fdl_custom *custom)
+{
+    if (!custom)
+        return;
+    /* acq_rel: the last one sees what the others did. */
+    if (atomic_fetch_sub_explicit(&custom->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    free(custom->name);
+    free(custom);
+}
+
+const struct fdl_op *fdl_custom_op(const struct fdl_custom *custom)
+{
+    return &custom->op;
+}

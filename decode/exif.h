@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which way up an image is: the orientation tag of EXIF data, and what it means
+ * for coordinates. Pure functions over bytes that may be anything.
+ *
+ *     upright(x, y) = stored(u, v)    u, v = x, y, or y, x if `transposed`;
+ *                                     then counted from the other end of the
+ *                                     stored image if reverse_x, reverse_y
+ */
+#ifndef FDL_DECODE_EXIF_H
+#define FDL_DECODE_EXIF_H
+
+#include "decode/geometry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 1 to 8; 1 (as stored) where the data has no orientation that Pillow would
+ * see. data: a TIFF structure, with or without "Exif\0\0" in front. */
+int32_t fdl_exif_orientation(const uint8_t *data, uint64_t size);
+
+/* How an upright image is read from the stored one. */
+struct fdl_turn {
+    bool transposed;           /* the stored columns are the upright rows */
+    bool reverse_x, reverse_y; /* along the stored axes */
+};
+
+struct fdl_turn fdl_turn_of(int32_t orientation);
+
+/* Where a box of the upright image lies in the stored one of that size. */
+struct fdl_box fdl_turn_box(const struct fdl_turn *turn,
+                            const struct fdl_box *upright, int32_t width,
+                            int32_t height);
+
+#endif

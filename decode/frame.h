@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The step that moves pixels without changing them: crop, flip, pad, or all of
+ * them at once. Operations ask for it through plan.h. */
+#ifndef FDL_DECODE_FRAME_H
+#define FDL_DECODE_FRAME_H
+
+#include "decode/plan.h"
+
+struct fdl_frame_step {
+    struct fdl_box box; /* of the image; may reach over its edges */
+    enum fdl_padding padding;
+    bool mirror_x, mirror_y; /* the box */
+    uint8_t fill[4];         /* per channel */
+};
+
+extern const struct fdl_step_kind fdl_frame_kind;
+
+/* Where pixel `at` of a line of n comes from, -1: from the fill. */
+int32_t fdl_padding_source(enum fdl_padding padding, int32_t at, int32_t n);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing a plan. The geometry stays open behind steps that do not mind: a flip
+ * after colour jitter is still done by the resampler for nothing, while after a
+ * rotation, or a crop after a change of contrast (whose mean is of the whole
+ * image), it has to be done where it stands.
+ */
+#include "decode/plan.h"
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/frame.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height)
+{
+    memset(plan, 0, offsetof(struct fdl_plan, steps));
+    for (size_t c = 0; c < FDL_COUNT_OF(plan->std); c++)
+        plan->std[c] = 1;
+    fdl_geometry_init(&plan->geometry, width, height);
+}
+
+int32_t fdl_plan_width(const struct fdl_plan *plan)
+{
+    if (plan->n_pixel_steps > 0)
+        return plan->width;
+    return fdl_geometry_width(&plan->geometry);
+}
+
+int32_t fdl_plan_height(const struct fdl_plan *plan)
+{
+    if (plan->n_pixel_steps > 0)
+        return plan->height;
+    return fdl_geometry_height(&plan->geometry);
+}
+
+/* Whether something that every step so far lets pass can go before them all. */
+static bool passes(const struct fdl_plan *plan, uint32_t what)
+{
+    for (uint32_t i = 0; i < plan->n_pixel_steps; i++) {
+        if (!(plan->steps[i].kind->commutes & what))
+            return false;
+    }
+    return true;
+}
+
+void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
+                  const void *values, size_t bytes)
+{
+    fdl_assert(bytes <= FDL_STEP_BYTES && plan->n_steps < FDL_PIPELINE_OPS);
+    plan->width = fdl_plan_width(plan);
+    plan->height = fdl_plan_height(plan);
+    struct fdl_step *step = &plan->steps[plan->n_steps++];
+    step->kind = kind;
+    if (bytes > 0)
+        memcpy(step->values, values, bytes);
+    if (kind->run) {
+        fdl_assert(plan->n_pixel_steps + 1 == plan->n_steps);
+        plan->n_pixel_steps++;
+    }
+}
+
+void fdl_step_values(const struct fdl_step *step, void *values, size_t bytes)
+{
+    memcpy(values, step->values, bytes);
+}
+
+static void add_frame(struct fdl_plan *plan, const struct fdl_frame_step *w)
+{
+    fdl_plan_add(plan, &fdl_frame_kind, w, sizeof(*w));
+    plan->width = w->box.width;
+    plan->height = w->box.height;
+}
+
+void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box)
+{
+    if (passes(plan, FDL_WITH_CROP)) {
+        fdl_geometry_crop(&plan->geometry, box);
+        plan->width = box.width;
+        plan->height = box.height;
+    } else {
+        add_frame(plan, &(struct fdl_frame_step){.box = box});
+    }
+}
+
+void fdl_plan_flip(struct fdl_plan *plan)
+{
+    if (passes(plan, FDL_WITH_FLIP)) {
+        fdl_geometry_flip(&plan->geometry);
+        return;
+    }
+    struct fdl_box whole = {0, 0, plan->width, plan->height};
+    add_frame(plan, &(struct fdl_frame_step){.box = whole, .mirror_x = true});
+}
+
+void fdl_plan_flip_vertical(struct fdl_plan *plan)
+{
+    if (passes(plan, FDL_WITH_FLIP)) {
+        fdl_geometry_flip_vertical(&plan->geometry);
+        return;
+    }
+    struct fdl_box whole = {0, 0, plan->width, plan->height};
+    add_frame(plan, &(struct fdl_frame_step){.box = whole, .mirror_y = true});
+}
+
+/* The part of [0, n) that [*at, *at + size) shares, at least one; *at becomes
+ * relative to it. */
+static int32_t shared(int32_t *at, int32_t size, int32_t n, int32_t *length)
+{
+    int32_t first = FDL_MIN(FDL_MAX(*at, 0), n - 1);
+    int32_t end = FDL_MAX(FDL_MIN(*at + size, n), first + 1);
+    *length = end - first;
+    *at -= first;
+    return first;
+}
+
+int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
+                        enum fdl_padding padding, const uint8_t fill[4])
+{
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    if (FDL_MAX(box.width, box.height) > FDL_OP_SIDE_MAX)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "an image of %" PRId32 "x%" PRId32
+                        " is above the limit of %d for a side",
+                        box.width, box.height, FDL_OP_SIDE_MAX);
+    if (box.x >= 0 && box.y >= 0 && box.width <= width - box.x &&
+        box.height <= height - box.y) {
+        fdl_plan_crop(plan, box);
+        return FEEDLINE_OK;
+    }
+    /* Pixels that no one sees need not be made. A mirrored edge may show
+     * pixels from behind the box. */
+    if (padding == FDL_PAD_CONSTANT) {
+        struct fdl_box part;
+        part.x = shared(&box.x, box.width, width, &part.width);
+        part.y = shared(&box.y, box.height, height, &part.height);
+        if (passes(plan, FDL_WITH_CROP)) {
+            fdl_plan_crop(plan, part);
+        } else {
+            box.x += part.x;
+            box.y += part.y;
+        }
+    }
+    struct fdl_frame_step w = {.box = box, .padding = padding};
+    memcpy(w.fill, fill, sizeof(w.fill));
+    add_frame(plan, &w);
+    return FEEDLINE_OK;
+}
+
+/* ---- Notes -------------------------------------------------------------- */
+
+void fdl_note_int(const struct fdl_plan *plan, const char *key, int64_t value)
+{
+    if (plan->notes)
+        fdl_json_int(plan->notes, key, value);
+}
+
+void fdl_note_double(const struct fdl_plan *plan, const char *key, double value)
+{
+    if (plan->notes)
+        fdl_json_double(plan->notes, key, value);
+}
+
+void fdl_note_bool(const struct fdl_plan *plan, const char *key, bool value)
+{
+    if (plan->notes)
+        fdl_json_bool(plan->notes, key, value);
+}
+
+void fdl_note_box(const struct fdl_plan *plan, const struct fdl_box *box)
+{
+    fdl_note_int(plan, "x", box->x);
+    fdl_note_int(plan, "y", box->y);
+    fdl_note_int(plan, "width", box->width);
+    fdl_note_int(plan, "height", box->height);
+}

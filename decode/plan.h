@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a pipeline does to one sample, with every random value drawn:
+ *
+ *     geometry             folded, fused with decoding and resampling
+ *     pixel steps          on the small image that comes out, in order
+ *     normalise            in the last pass
+ *     finished steps       on the sample in its final place and form
+ *
+ * Operations write a plan through the functions below. A crop, flip or window
+ * goes into the geometry wherever that gives the same pixels, even behind
+ * pixel steps, and becomes a step of its own elsewhere. A plan without steps is
+ * rendered row by row straight to its destination.
+ */
+#ifndef FDL_DECODE_PLAN_H
+#define FDL_DECODE_PLAN_H
+
+#include "base/json.h"
+#include "base/philox.h"
+#include "decode/geometry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Largest side of an image on the way. */
+#define FDL_OP_SIDE_MAX 1000000
+
+/* Most operations in one pipeline; each adds one step at most. */
+#define FDL_PIPELINE_OPS 32
+
+/* Most bytes of drawn values in a step. */
+#define FDL_STEP_BYTES 128
+
+struct fdl_canvas;
+struct fdl_op;
+struct fdl_output_format;
+struct fdl_step;
+
+/* What may change places with a step and still give the same pixels. */
+#define FDL_WITH_FLIP 0x1u
+#define FDL_WITH_CROP 0x2u
+
+struct fdl_step_kind {
+    uint32_t commutes; /* FDL_WITH_* */
+
+    /* A pixel step; NULL in a finished step. */
+    int32_t (*run)(const struct fdl_step *step, struct fdl_canvas *canvas);
+
+    /* A finished step; dst: the sample, of that format. */
+    void (*finish)(const struct fdl_step *step,
+                   const struct fdl_output_format *format, void *dst);
+};
+
+struct fdl_step {
+    const struct fdl_step_kind *kind;
+    _Alignas(16) uint8_t values[FDL_STEP_BYTES]; /* see fdl_step_values */
+};
+
+struct fdl_plan {
+    struct fdl_geometry geometry;
+    int32_t width, height; /* of what the pixel steps produce */
+    bool normalize; /* (pixel / 255 - mean) / std, else pixel / 255 for f32 */
+    float mean[4], std[4]; /* per output channel */
+
+    /* Of the operation that writes now. */
+    const struct fdl_op *op;
+    uint32_t place;
+    uint64_t epoch, sample;
+    struct fdl_json *notes; /* drawn values for people; NULL: nobody asks */
+
+    uint32_t n_pixel_steps; /* the first of them */
+    uint32_t n_steps;
+    struct fdl_step steps[FDL_PIPELINE_OPS];
+};
+
+/* Edges that a window reaches over. */
+enum fdl_padding {
+    FDL_PAD_CONSTANT = 0, /* fill */
+    FDL_PAD_EDGE,         /* the last pixel again */
+    FDL_PAD_REFLECT,      /* mirrored, without the last pixel */
+    FDL_PAD_SYMMETRIC     /* mirrored, with it */
+};
+
+void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height);
+
+/* Size of what the plan produces now. */
+int32_t fdl_plan_width(const struct fdl_plan *plan);
+int32_t fdl_plan_height(const struct fdl_plan *plan);
+
+/* Keep only `box`, which lies inside. */
+void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box);
+
+/* The same for a box that may reach over the edges. ERANGE above
+ * FDL_OP_SIDE_MAX. */
+int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
+                        enum fdl_padding padding, const uint8_t fill[4]);
+
+void fdl_plan_flip(struct fdl_plan *plan);
+void fdl_plan_flip_vertical(struct fdl_plan *plan);
+
+/* Adds a step with a copy of its drawn values; the size stays. */
+void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
+                  const void *values, size_t bytes);
+void fdl_step_values(const struct fdl_step *step, void *values, size_t bytes);
+
+/* What was drawn, for fdl_pipeline_draw_json. */
+void fdl_note_int(const struct fdl_plan *plan, const char *key, int64_t value);
+void fdl_note_double(const struct fdl_plan *plan, const char *key,
+                     double value);
+void fdl_note_bool(const struct fdl_plan *plan, const char *key, bool value);
+void fdl_note_box(const struct fdl_plan *plan, const struct fdl_box *box);
+
+#endif

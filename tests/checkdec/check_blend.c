@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colour kernels of one level against plain C: every length of tail, factors on
+ * both sides of 0 and 1, extremes that clip. */
+#include "base/compiler.h"
+#include "checkdec.h"
+#include "decode/blend.h"
+#include "make_jpeg.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LONGEST 300
+#define ROUNDS  8 /* for one of the others: these are short */
+
+struct lines {
+    uint8_t in[3][LONGEST + 1];
+    uint8_t c[LONGEST + 1], other[LONGEST + 1];
+};
+
+static bool same(const struct lines *l, const char *what, size_t n,
+                 float factor)
+{
+    if (memcmp(l->c, l->other, sizeof(l->c)) == 0)
+        return true;
+    printf("%s of %zu bytes by %g differs\n", what, n, (double)factor);
+    return false;
+}
+
+static bool check_one(const struct fdl_blend_kernels *k, uint64_t *state)
+{
+    static const float factors[] = {0,    0.25F, 0.9999F, 1,   1.0001F,
+                                    1.5F, 9,     1000,    1e6F};
+    const struct fdl_blend_kernels *c = fdl_blend_kernels(FDL_CPU_C);
+    struct lines l;
+    size_t n = (size_t)pick(state, 0, LONGEST);
+    float factor = factors[pick(state, 0, FDL_COUNT_OF(factors) - 1)];
+    for (size_t i = 0; i <= LONGEST; i++) {
+        for (size_t p = 0; p < FDL_COUNT_OF(l.in); p++)
+            l.in[p][i] = (uint8_t)make_random(state);
+    }
+    memcpy(l.c, l.in[0], sizeof(l.c));
+    memcpy(l.other, l.in[0], sizeof(l.c));
+
+    uint8_t base = l.in[1][0];
+    c->constant(l.c, n, base, factor);
+    k->constant(l.other, n, base, factor);
+    if (!same(&l, "blend with a constant", n, factor))
+        return false;
+    c->line(l.c, l.in[1], n, factor);
+    k->line(l.other, l.in[1], n, factor);
+    if (!same(&l, "blend with a line", n, factor))
+        return false;
+    c->luma(l.in[0], l.in[1], l.in[2], n, l.c);
+    k->luma(l.in[0], l.in[1], l.in[2], n, l.other);
+    if (!same(&l, "luma", n, factor))
+        return false;
+    if (c->sum(l.in[0], n) == k->sum(l.in[0], n))
+        return true;
+    printf("sum of %zu bytes differs\n", n);
+    return false;
+}
+
+bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds)
+{
+    const struct fdl_blend_kernels *k = fdl_blend_kernels(level);
+    uint64_t state = seed;
+    for (int i = 0; i < rounds * ROUNDS; i++) {
+        if (!check_one(k, &state))
+            return false;
+    }
+    return true;
+}

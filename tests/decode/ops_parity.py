@@ -1,0 +1,474 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operation against torchvision on Pillow images, for drawn parameters.
+
+    ops_parity.py LIBFEEDLINE [--write docs/pixels.md] [--draws N]
+
+For each row of CASES a pipeline runs through the public interface; what was
+drawn for a sample is asked for (feedline_loader_draw_json) and done again with
+torchvision. u8 has to be identical; f32 within 1e-6. Every kernel level of the
+machine is tried. --write puts the table into the page, between its two marks;
+without it the table there has to be the one that would be written. Exit status
+77: no torchvision here.
+"""
+import argparse
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+
+warnings.simplefilter("ignore")
+try:
+    import numpy as np
+    import PIL
+    import torch
+    import torchvision
+    import torchvision.transforms.functional as F
+    from PIL import Image, ImageOps
+    from torchvision.transforms import InterpolationMode as Mode
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+U8 = 1
+FLOAT_LIMIT = 1e-6
+BEGIN, END = "<!-- contract: begin -->", "<!-- contract: end -->"
+SIZE = "resize width=61 height=47"
+
+
+# ---- Operations, done again --------------------------------------------------
+
+def arguments(text):
+    """{'fill': [1, 2, 3], ...} of "fill=1,2,3 ..."."""
+    found = {}
+    for word in text.split():
+        key, value = word.split("=")
+        try:
+            found[key] = [float(v) for v in value.replace(":", ",").split(",")]
+        except ValueError:
+            found[key] = value
+    return found
+
+
+def fill_of(given):
+    fill = tuple(int(v) for v in given.get("fill", [0]))
+    return fill * 3 if len(fill) == 1 else fill
+
+
+def margins(given):
+    """Left, top, right, bottom."""
+    pad = [int(v) for v in given.get("padding", [0])]
+    return (pad * 4)[:4]
+
+
+def sides(given):
+    return int(given["width"][0]), int(given["height"][0])
+
+
+def adjust(image, name, factor):
+    return getattr(F, "adjust_" + name)(image, factor)
+
+
+def jitter(image, given, drawn):
+    for name in drawn["order"]:
+        image = adjust(image, name, drawn[name])
+    return image
+
+
+def pad(image, given, drawn):
+    return F.pad(image, margins(given), fill_of(given),
+                 given.get("padding_mode", "constant"))
+
+
+def random_crop(image, given, drawn):
+    mode, fill = given.get("padding_mode", "constant"), fill_of(given)
+    left, top, right, bottom = margins(given)
+    if left or top or right or bottom:
+        image = F.pad(image, [left, top, right, bottom], fill, mode)
+    width, height = sides(given)
+    if "pad_if_needed" in given:
+        if image.width < width:
+            left += width - image.width
+            image = F.pad(image, [width - image.width, 0], fill, mode)
+        if image.height < height:
+            top += height - image.height
+            image = F.pad(image, [0, height - image.height], fill, mode)
+    return F.crop(image, drawn["y"] + top, drawn["x"] + left, height, width)
+
+
+def rotate(image, given, drawn):
+    mode = Mode(given.get("interpolation", "nearest"))
+    return F.rotate(image, drawn["angle"], mode, fill=fill_of(given))
+
+
+def resized_crop(image, given, drawn):
+    width, height = sides(given)
+    return F.resized_crop(image, drawn["y"], drawn["x"], drawn["height"],
+                          drawn["width"], [height, width], Mode.BILINEAR)
+
+
+def resize(image, given, drawn):
+    if "size" in given:
+        return F.resize(image, int(given["size"][0]), Mode.BILINEAR)
+    width, height = sides(given)
+    return F.resize(image, [height, width], Mode.BILINEAR)
+
+
+def resize_pad(image, given, drawn):
+    return ImageOps.pad(image, sides(given), Image.BILINEAR, fill_of(given))
+
+
+def center_crop(image, given, drawn):
+    width, height = sides(given)
+    return F.center_crop(image, [height, width])
+
+
+def normalize(pixels, given, drawn):
+    return F.normalize(pixels, given["mean"], given["std"])
+
+
+def erase(pixels, given, drawn):
+    if not drawn["erases"]:
+        return pixels
+    value = torch.tensor(given.get("value", [0])).to(pixels.dtype)
+    return F.erase(pixels, drawn["y"], drawn["x"], drawn["height"],
+                   drawn["width"], value[:, None, None])
+
+
+ON_IMAGES = {
+    "brightness": lambda i, g, d: adjust(i, "brightness", d["factor"]),
+    "contrast": lambda i, g, d: adjust(i, "contrast", d["factor"]),
+    "saturation": lambda i, g, d: adjust(i, "saturation", d["factor"]),
+    "hue": lambda i, g, d: adjust(i, "hue", d["factor"]),
+    "color_jitter": jitter,
+    "grayscale": lambda i, g, d: F.to_grayscale(i, 3),
+    "random_grayscale":
+        lambda i, g, d: F.to_grayscale(i, 3) if d["gray"] else i,
+    "horizontal_flip": lambda i, g, d: F.hflip(i) if d["flip"] else i,
+    "vertical_flip": lambda i, g, d: F.vflip(i) if d["flip"] else i,
+    "pad": pad,
+    "random_crop": random_crop,
+    "center_crop": center_crop,
+    "random_rotation": rotate,
+    "random_resized_crop": resized_crop,
+    "resize": resize,
+    "resize_pad": resize_pad,
+}
+ON_TENSORS = {"normalize": normalize, "random_erasing": erase}
+
+# Operation, the reference, pipelines: a list of operations, and what they have
+# to be resized to first, if anything. Each one gets its share of the draws.
+NORMALIZE = "normalize mean=0.485,0.456,0.406 std=0.229,0.224,0.225"
+CASES = [
+    ("brightness", "adjust_brightness",
+     [[SIZE, "brightness factor=0:1"], [SIZE, "brightness factor=1:9"]]),
+    ("contrast", "adjust_contrast",
+     [[SIZE, "contrast factor=0:1"], [SIZE, "contrast factor=1:9"],
+      [SIZE, "contrast factor=0:2", "center_crop width=20 height=31"]]),
+    ("saturation", "adjust_saturation",
+     [[SIZE, "saturation factor=0:1"], [SIZE, "saturation factor=1:9"]]),
+    ("hue", "adjust_hue", [[SIZE, "hue factor=-0.5:0.5"]]),
+    ("color_jitter", "ColorJitter",
+     [[SIZE, "color_jitter brightness=0.4 contrast=0.4 saturation=0.4 hue=0.1"],
+      [SIZE, "color_jitter brightness=0:3 hue=-0.5:0.5", "horizontal_flip"],
+      [SIZE, "color_jitter contrast=0.8 saturation=2", "vertical_flip"]]),
+    ("grayscale", "Grayscale(3)",
+     [[SIZE, "grayscale", "horizontal_flip"],
+      [SIZE, "grayscale", "center_crop width=13 height=9"]]),
+    ("random_grayscale", "RandomGrayscale",
+     [[SIZE, "random_grayscale p=0.5"]]),
+    ("pad", "Pad",
+     [[SIZE, "pad padding=3"], [SIZE, "pad padding=5,9 fill=1,2,255"],
+      [SIZE, "pad padding=70,3,0,99 padding_mode=edge"],
+      [SIZE, "pad padding=0,60,33,1 padding_mode=reflect"],
+      [SIZE, "pad padding=200,48,62,0 padding_mode=symmetric"]]),
+    ("random_crop", "RandomCrop",
+     [["resize width=32 height=32",
+       "random_crop width=32 height=32 padding=4"],
+      [SIZE, "random_crop width=40 height=41"],
+      [SIZE, "random_crop width=55 height=60 padding=9,7 fill=9,99,199"],
+      [SIZE, "random_crop width=50 height=50 padding=4,3,2,8 "
+             "padding_mode=reflect"],
+      [SIZE, "random_crop width=100 height=40 pad_if_needed=true fill=7"],
+      [SIZE, "random_crop width=7 height=90 pad_if_needed=true "
+             "padding_mode=symmetric"],
+      [SIZE, "random_crop width=5 height=3 padding=100 fill=50"]]),
+    ("center_crop", "CenterCrop",
+     [[SIZE, "center_crop width=24 height=13"],
+      [SIZE, "random_rotation degrees=9", "center_crop width=24 height=13"]]),
+    ("random_resized_crop", "RandomResizedCrop",
+     [["random_resized_crop width=33 height=29"]]),
+    ("resize", "Resize",
+     [[SIZE], ["resize size=40", "center_crop width=32 height=32"]]),
+    ("resize_pad", "ImageOps.pad",
+     [["resize_pad width=80 height=64 fill=114"],
+      ["resize_pad width=31 height=90 fill=1,2,3"],
+      ["resize_pad width=90 height=31"]]),
+    ("horizontal_flip", "RandomHorizontalFlip",
+     [[SIZE, "horizontal_flip"],
+      [SIZE, "random_rotation degrees=45", "horizontal_flip"]]),
+    ("vertical_flip", "RandomVerticalFlip",
+     [[SIZE, "vertical_flip"],
+      [SIZE, "random_rotation degrees=45", "vertical_flip"]]),
+    ("random_rotation, nearest", "RandomRotation",
+     [[SIZE, "random_rotation degrees=180"],
+      [SIZE, "random_rotation degrees=0.3 fill=3,2,1"],
+      ["resize width=40 height=40", "random_rotation degrees=90:90"],
+      ["resize width=40 height=40", "random_rotation degrees=-90:-90"],
+      [SIZE, "random_rotation degrees=90:90"],
+      [SIZE, "random_rotation degrees=-180:-180"],
+      [SIZE, "random_rotation degrees=360:360"]]),
+    ("random_rotation, bilinear", "RandomRotation",
+     [[SIZE, "random_rotation degrees=180 interpolation=bilinear"],
+      [SIZE, "random_rotation degrees=15 interpolation=bilinear fill=9,8,7"],
+      [SIZE, "random_rotation degrees=90:90 interpolation=bilinear"],
+      ["resize width=1 height=9",
+       "random_rotation degrees=180 interpolation=bilinear"]]),
+    ("random_erasing, u8", "RandomErasing",
+     [[SIZE, "random_erasing p=1 value=77"],
+      [SIZE, "random_erasing p=0.6 value=1,2,3 scale=0.5:1 ratio=0.1:9"]]),
+    ("random_erasing, f32", "RandomErasing",
+     [[SIZE, NORMALIZE, "random_erasing p=1"],
+      [SIZE, NORMALIZE, "random_erasing p=1 value=-1.5,0.25,3"]]),
+    ("normalize", "Normalize", [[SIZE, NORMALIZE]]),
+    ("all of them, u8", "Compose",
+     [["random_resized_crop width=48 height=40", "horizontal_flip",
+       "color_jitter brightness=0.4 contrast=0.4 saturation=0.4 hue=0.1",
+       "random_grayscale p=0.2", "vertical_flip", "random_rotation degrees=20 "
+       "interpolation=bilinear fill=128", "horizontal_flip",
+       "random_crop width=48 height=40 padding=4", "pad padding=1"]]),
+    ("all of them, f32", "Compose",
+     [["random_resized_crop width=48 height=40", "horizontal_flip",
+       "color_jitter brightness=0.4 contrast=0.4 saturation=0.4 hue=0.1",
+       "random_grayscale p=0.2", NORMALIZE, "random_erasing p=0.5"]]),
+]
+
+
+def is_float(operations):
+    return any(o.startswith("normalize") for o in operations)
+
+
+def reference(image, operations, drawn):
+    """What torchvision makes of it, an array [channels, height, width]."""
+    tensor = None
+    for text, values in zip(operations, drawn):
+        name, _, rest = text.partition(" ")
+        given = arguments(rest)
+        assert values["op"] == name, (values, name)
+        if name in ON_IMAGES:
+            image = ON_IMAGES[name](image, given, values)
+            continue
+        if tensor is None:
+            tensor = (F.to_tensor(image) if is_float(operations)
+                      else F.pil_to_tensor(image))
+        tensor = ON_TENSORS[name](tensor, given, values)
+    if tensor is None:
+        tensor = F.pil_to_tensor(image)
+    return tensor.numpy()
+
+
+# ---- The library -------------------------------------------------------------
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32),
+                ("device_id", ctypes.c_int32), ("dtype", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("shape", ctypes.c_int64 * 4),
+                ("stride", ctypes.c_int64 * 4)]
+
+
+class BatchInfo(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("count", ctypes.c_uint32),
+                ("epoch", ctypes.c_uint64), ("sequence", ctypes.c_uint64),
+                ("images", Tensor), ("labels", Tensor),
+                ("sample_index", ctypes.POINTER(ctypes.c_int64)),
+                ("sample_status", ctypes.POINTER(ctypes.c_int32)),
+                ("wait_ns", ctypes.c_int64)]
+
+
+class Loader:
+    """A pipeline over a list of files."""
+
+    def __init__(self, library, paths, operations):
+        self.c = ctypes.CDLL(library)
+        self.c.feedline_last_error.restype = ctypes.c_char_p
+        self.c.feedline_loader_destroy.restype = None
+        config, dataset, pipeline, self.loader = (
+            ctypes.c_void_p() for _ in range(4))
+        self.call("config_create", ctypes.byref(config))
+        dtype = b"f32" if is_float(operations) else b"u8"
+        for key, value in ((b"dtype", dtype), (b"batch_size", b"8"),
+                           (b"workers", b"2")):
+            self.call("config_set", config, key, value)
+        names = (ctypes.c_char_p * len(paths))(
+            *(os.fsencode(p) for p in paths))
+        self.call("dataset_open_paths", names, None,
+                  ctypes.c_uint64(len(paths)), ctypes.byref(dataset))
+        self.call("pipeline_create", b"none", ctypes.byref(pipeline))
+        for text in operations:
+            name, _, rest = text.partition(" ")
+            self.call("pipeline_add", pipeline, name.encode(), rest.encode())
+        self.call("loader_create", config, dataset, pipeline,
+                  ctypes.byref(self.loader))
+        self.c.feedline_pipeline_destroy(pipeline)
+        self.c.feedline_config_destroy(config)
+        self.c.feedline_dataset_close(dataset)
+
+    def call(self, name, *values):
+        status = getattr(self.c, "feedline_" + name)(*values)
+        if status < 0:
+            sys.exit(f"{name}: {self.c.feedline_last_error().decode()}")
+        return status
+
+    def samples(self, epoch):
+        """(index, pixels as [channels, height, width]) of an epoch."""
+        batch = ctypes.c_void_p()
+        self.call("loader_start", self.loader, ctypes.c_uint64(epoch))
+        while self.call("loader_next", self.loader, ctypes.c_int64(-1),
+                        ctypes.byref(batch)) == 0:
+            info = BatchInfo(struct_size=ctypes.sizeof(BatchInfo))
+            self.call("batch_get_info", batch, ctypes.byref(info))
+            kind = (ctypes.c_uint8 if info.images.dtype == U8
+                    else ctypes.c_float)
+            shape = list(info.images.shape)
+            pixels = np.ctypeslib.as_array(
+                ctypes.cast(info.images.data, ctypes.POINTER(kind)), shape)
+            for i in range(info.count):
+                yield info.sample_index[i], pixels[i].copy()
+            self.c.feedline_batch_release(batch)
+
+    def drawn(self, epoch, index, size):
+        needed = ctypes.c_uint64()
+        text = ctypes.create_string_buffer(16384)
+        self.call("loader_draw_json", self.loader, ctypes.c_uint64(epoch),
+                  ctypes.c_uint64(index), size[0], size[1], text,
+                  ctypes.c_uint64(len(text)), ctypes.byref(needed))
+        return json.loads(text.value)["operations"]
+
+    def close(self):
+        self.c.feedline_loader_destroy(self.loader)
+
+
+# ---- Checking ----------------------------------------------------------------
+
+def write_images(folder):
+    """Small files of every kind: smooth, noise, saturated, gray."""
+    rng = np.random.default_rng(20)
+    paths = []
+    for number, (width, height) in enumerate(
+            [(160, 120), (121, 163), (75, 75), (97, 31), (64, 200), (90, 80)]):
+        yy, xx = np.mgrid[0:height, 0:width]
+        waves = np.stack([128 + 120 * np.sin(xx / (4 + 3 * c) + yy / (9 - c))
+                          for c in range(3)], -1)
+        noise = rng.normal(0, 10 + 25 * (number % 3), waves.shape)
+        pixels = np.clip(waves + noise, 0, 255)
+        if number == 2:
+            pixels = rng.integers(0, 2, waves.shape) * 255
+        image = Image.fromarray(pixels.astype(np.uint8))
+        if number == 5:
+            image = image.convert("L")
+        paths.append(str(folder / f"{number}.jpg"))
+        image.save(paths[-1], quality=95)
+    return paths
+
+
+def check_pipeline(library, paths, images, operations, draws):
+    """The largest difference over at least so many draws."""
+    loader = Loader(library, paths, operations)
+    worst, done, epoch = 0, 0, 0
+    while done < draws:
+        for index, pixels in loader.samples(epoch):
+            drawn = loader.drawn(epoch, index, images[index].size)
+            wanted = reference(images[index], operations, drawn)
+            if pixels.shape != wanted.shape:
+                sys.exit(f"{operations}: {pixels.shape}, not {wanted.shape}")
+            difference = np.abs(pixels.astype(np.float64) - wanted).max()
+            limit = FLOAT_LIMIT if is_float(operations) else 0
+            if difference > limit:
+                sys.exit(f"{paths[index]} {operations} {drawn}: off by "
+                         f"{difference}")
+            worst = max(worst, float(difference))
+            done += 1
+        epoch += 1
+    loader.close()
+    return worst, done
+
+
+def check_all(library, draws):
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write_images(pathlib.Path(folder))
+        images = [Image.open(p).convert("RGB") for p in paths]
+        for name, other, pipelines in CASES:
+            share = -(-draws // len(pipelines))
+            results = [check_pipeline(library, paths, images, p, share)
+                       for p in pipelines]
+            worst = max(r[0] for r in results)
+            rows.append((name, other, sum(r[1] for r in results), worst))
+    return rows
+
+
+def table_of(rows):
+    lines = [
+        "Reference: torchvision "
+        f"{torchvision.__version__.split('+')[0]} on Pillow {PIL.__version__} "
+        "images.",
+        "",
+        "| operation | reference | draws | largest difference |",
+        "|---|---|---|---|",
+    ]
+    for name, other, draws, worst in rows:
+        # What it is beyond 0 depends on the machine; the limit does not.
+        text = "0" if worst == 0 else f"below {FLOAT_LIMIT:g}"
+        lines.append(f"| {name} | {other} | {draws} | {text} |")
+    return "\n".join(lines)
+
+
+def rows_in(text):
+    """Without the versions: those of another machine may differ."""
+    return [line for line in text.splitlines() if line.startswith("|")]
+
+
+def put_table(page, table, write):
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    head, _, rest = text.partition(BEGIN)
+    old, _, tail = rest.partition(END)
+    if not rest or not tail:
+        sys.exit(f"{page}: lacks {BEGIN} and {END}")
+    new = f"\n{table}\n"
+    if write:
+        page.write_text(head + BEGIN + new + END + tail, encoding="utf-8")
+    elif rows_in(old) != rows_in(new):
+        sys.exit(f"{page}: the table is out of date; run with --write")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("library")
+    parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--one-level", action="store_true")
+    args = parser.parse_args()
+    if args.one_level:
+        print(json.dumps(check_all(args.library, args.draws)))
+        return
+    for level in ("c", "avx2", "avx512"):
+        out = subprocess.run(
+            [sys.executable, "-B", __file__, args.library, "--one-level",
+             "--draws", str(args.draws)],
+            env=dict(os.environ, FDL_CPU_MASK=level), stdout=subprocess.PIPE,
+            text=True, check=False)
+        if out.returncode:
+            sys.exit(f"{level}: {out.stdout}status {out.returncode}")
+        rows = json.loads(out.stdout)
+        print(level + ":", sum(r[2] for r in rows), "draws of",
+              len(rows), "rows")
+    if args.page:
+        put_table(args.page, table_of(rows), args.write)
+
+
+if __name__ == "__main__":
+    main()

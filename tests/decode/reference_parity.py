@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Odd files against Pillow and against another decoder's pixels, whole and in
+random crops: kinds of PNG and WebP made here, EXIF orientations, files that end
+early, and the reference images where they are.
+
+    reference_parity.py RENDER [DATA] [SEED]
+
+RENDER is the helper built from render.c; DATA has reftest/ and orientation/.
+Every kernel level of the machine is tried. Exit status 77: no Pillow here.
+"""
+import io
+import pathlib
+import random
+import struct
+import sys
+import tempfile
+import warnings
+import zlib
+
+try:
+    import numpy as np
+    from PIL import Image, ImageFile, ImageOps, features
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+from pillow_parity import Renderer, geometry, noise_image, reference
+
+# Palettes with transparency are converted here on purpose.
+warnings.filterwarnings("ignore", module="PIL")
+
+WHOLE = {"box": (0, 0, 0, 0), "resize": (0, 0), "window": (0, 0, 0, 0),
+         "flips": 0, "filter": 0}
+
+
+# ---- Files ------------------------------------------------------------------
+
+def png(width, height, depth, colour, interlace, rng, chunks=()):
+    """A PNG of random pixels, of any kind there is."""
+    channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
+
+    def lines(w, h):
+        n = (w * channels * depth + 7) // 8
+        return b"".join(bytes([rng.randrange(5)]) + rng.randbytes(n)
+                        for _ in range(h)) if w else b""
+
+    if interlace:
+        passes = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4),
+                  (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+        raw = b"".join(lines(len(range(x, width, dx)),
+                             len(range(y, height, dy)))
+                       for x, y, dx, dy in passes)
+    else:
+        raw = lines(width, height)
+
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data
+                + struct.pack(">I", zlib.crc32(kind + data)))
+
+    body = zlib.compress(raw)
+    parts = [body[i:i + 700] for i in range(0, len(body), 700)]
+    return (b"\x89PNG\r\n\x1a\n"
+            + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth,
+                                         colour, 0, 0, interlace))
+            + b"".join(chunk(*c) for c in chunks)
+            + b"".join(chunk(b"IDAT", part) for part in parts)
+            + chunk(b"IEND", b""))
+
+
+def png_kinds(rng):
+    for colour, depths in ((0, (1, 2, 4, 8, 16)), (2, (8, 16)),
+                           (3, (1, 2, 4, 8)), (4, (8, 16)), (6, (8, 16))):
+        for depth in depths:
+            for interlace in (0, 1):
+                for extra in (False, True):
+                    yield colour, depth, interlace, extra
+
+
+def png_chunks(rng, colour, depth, extra):
+    """Palettes that are too short for their indices, transparency, gamma."""
+    chunks = [(b"gAMA", struct.pack(">I", 220000))] if extra else []
+    if colour == 3:
+        n = rng.randint(1, 1 << depth)
+        chunks.append((b"PLTE", rng.randbytes(3 * n)))
+        if extra:
+            chunks.append((b"tRNS", rng.randbytes(n)))
+    elif extra and colour in (0, 2):
+        n = 1 if colour == 0 else 3
+        chunks.append((b"tRNS", struct.pack(f">{n}H", *[1] * n)))
+    return chunks
+
+
+def made_pngs(rng, folder):
+    for colour, depth, interlace, extra in png_kinds(rng):
+        width, height = rng.choice(((1, 1), (3, 2), (9, 13), (61, 47),
+                                    (130, 70)))
+        path = folder / f"{colour}_{depth}_{interlace}_{int(extra)}.png"
+        path.write_bytes(png(width, height, depth, colour, interlace, rng,
+                             png_chunks(rng, colour, depth, extra)))
+        yield path
+
+
+def made_webps(rng, folder):
+    for i, (mode, options) in enumerate((
+            ("RGB", {"quality": 60}), ("RGB", {"lossless": True}),
+            ("RGBA", {"quality": 80}), ("RGBA", {"lossless": True,
+                                                 "exact": True}))):
+        path = folder / f"{i}.webp"
+        image = noise_image(rng, 75, 58, "RGB")
+        if mode == "RGBA":
+            image.putalpha(noise_image(rng, 75, 58, "L"))
+        image.save(path, **options)
+        yield path
+
+
+def orient(path, value):
+    """Adds an EXIF orientation to a file that Pillow can write."""
+    image = Image.open(path)
+    exif = image.getexif()
+    exif[0x0112] = value
+    image.save(path, exif=exif.tobytes())
+
+
+def made_oriented(rng, folder, webp):
+    for suffix in ("jpg", "png") + (("webp",) if webp else ()):
+        for value in range(1, 9):
+            path = folder / f"turn{value}.{suffix}"
+            noise_image(rng, rng.randint(1, 90), rng.randint(1, 90),
+                        "RGB" if value % 3 else "L").save(path)
+            orient(path, value)
+            yield path
+
+
+# ---- Checks -----------------------------------------------------------------
+
+class Checker:
+    def __init__(self, program, level, rng):
+        self.rng = rng
+        self.plain = Renderer(program, level)
+        self.upright = Renderer(program, level, ["1"])
+        self.lenient = Renderer(program, level, ["0", "0.0001"])
+        self.crops = 0
+
+    def close(self):
+        for render in (self.plain, self.upright, self.lenient):
+            if render.close() != 0:
+                sys.exit("render did not end well")
+
+    def same(self, render, path, image, draws, tolerance=0):
+        """Whole, and in random crops. CMYK is converted by other arithmetic
+        than Pillow's in some releases: one level."""
+        for i in range(draws + 1):
+            channels = 1 if i % 4 == 3 else 3
+            g = geometry(self.rng, *image.size)
+            if i == 0:
+                g = dict(WHOLE)
+            status, got = render(path, g, channels,
+                                 nhwc=self.rng.random() < 0.5)
+            if status:
+                sys.exit(f"{path} {g}: {got}")
+            want = np.asarray(image.convert("RGB")) if i == 0 else \
+                reference(image, g, channels)
+            off = np.abs(got.astype(int) - want).max()
+            if got.shape != want.shape or off > tolerance:
+                sys.exit(f"{path} {g} channels={channels}: off by {off}")
+            self.crops += 1
+
+    def oriented(self, path, draws):
+        image = Image.open(path)
+        self.same(self.upright, path, ImageOps.exif_transpose(image), draws)
+        self.same(self.plain, path, Image.open(path), 2)
+
+    def reference(self, path):
+        """Pillow's pixels, and nearly another decoder's."""
+        image = Image.open(path)
+        cmyk = image.mode == "CMYK"
+        self.same(self.plain, path, image, 6, 1 if cmyk else 0)
+        other = path.with_suffix(".png")
+        if not other.exists():
+            return 0
+        status, got = self.plain(path, dict(WHOLE))
+        want = eight_bits(Image.open(other))
+        off = int(np.abs(got.astype(int) - want).max())
+        if off > 3:
+            sys.exit(f"{path}: {off} levels from {other.name}")
+        return off
+
+    def truncated(self, path, cuts):
+        """Cut anywhere: Pillow's pixels with LOAD_TRUNCATED_IMAGES, or refused
+        because no row is there."""
+        data = path.read_bytes()
+        short = path.with_name("cut" + path.suffix)
+        used = 0
+        for _ in range(cuts):
+            short.write_bytes(data[:self.rng.randint(len(data) // 8,
+                                                     len(data))])
+            status, got = self.lenient(short, dict(WHOLE))
+            if status:
+                continue
+            try:
+                ImageFile.LOAD_TRUNCATED_IMAGES = True
+                want = np.asarray(Image.open(short).convert("RGB"))
+            except (OSError, AttributeError):
+                continue  # Pillow stumbles over a cut in a chunk's header
+            finally:
+                ImageFile.LOAD_TRUNCATED_IMAGES = False
+            if not np.array_equal(got, want):
+                rows = np.argwhere((got != want).any(axis=(1, 2))).ravel()
+                sys.exit(f"{path} cut to {short.stat().st_size}: rows "
+                         f"{rows[:9]} differ")
+            used += 1
+        if used == 0:
+            sys.exit(f"{path}: no cut was accepted")
+        return used
+
+
+def eight_bits(image):
+    """A reference PNG as RGB of 8 bits; two of them have 16."""
+    if image.mode.startswith("I"):
+        gray = np.asarray(image).astype(int) >> 8
+        return np.repeat(gray[..., None], 3, axis=2)
+    return np.asarray(image.convert("RGB")).astype(int)
+
+
+def check_made(checker, folder, rng):
+    for path in made_pngs(rng, folder):
+        checker.same(checker.plain, path, Image.open(path), 5)
+    webp = features.check("webp") and decodes_webp(checker, folder)
+    if webp:
+        for path in made_webps(rng, folder):
+            checker.same(checker.plain, path, Image.open(path), 5)
+    else:
+        print("skipped: WebP, which is not built in here or in Pillow")
+    for path in made_oriented(rng, folder, webp):
+        checker.oriented(path, 12)
+
+
+def decodes_webp(checker, folder):
+    path = folder / "probe.webp"
+    Image.new("RGB", (4, 4)).save(path)
+    status, text = checker.plain(path, dict(WHOLE))
+    if status and "built without libwebp" not in text:
+        sys.exit(f"{path}: {text}")
+    return status == 0
+
+
+def check_truncated(checker, folder, rng):
+    used = 0
+    for i, options in enumerate(({}, {"progressive": True},
+                                 {"subsampling": 0}, {"optimize": True})):
+        path = folder / f"t{i}.jpg"
+        noise_image(rng, 120, 150, "L" if i == 3 else "RGB").save(
+            path, quality=80, **options)
+        used += checker.truncated(path, 40)
+    for colour, interlace in ((2, 0), (0, 0), (6, 0), (3, 0), (2, 1)):
+        path = folder / f"t{colour}{interlace}.png"
+        path.write_bytes(png(50, 40, 8, colour, interlace, rng,
+                             png_chunks(rng, colour, 8, False)))
+        if interlace == 0:
+            used += checker.truncated(path, 40)
+    return used
+
+
+def check(program, level, data, seed):
+    rng = random.Random(seed)
+    checker = Checker(program, level, rng)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        check_made(checker, folder, rng)
+        cuts = check_truncated(checker, folder, rng)
+    odd = sorted(data.glob("reftest/**/*.jpg")) if data else []
+    pngs = sorted(data.glob("reftest/**/*.png")) if data else []
+    turned = sorted(data.glob("orientation/*.jpg")) if data else []
+    worst = max([checker.reference(path) for path in odd], default=0)
+    for path in pngs:
+        checker.same(checker.plain, path, Image.open(path), 6)
+    for path in turned:
+        checker.oriented(path, 8)
+    checker.close()
+    print(f"level {level}: {checker.crops} images and crops equal to Pillow's, "
+          f"{cuts} of files that end early; {len(odd)} reference files within "
+          f"{worst} levels of their PNG, {len(pngs)} PNGs, {len(turned)} "
+          "orientations")
+
+
+def main():
+    program = sys.argv[1]
+    data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    print(f"seed {seed}")
+    for level in ("c", "avx2", "avx512"):
+        check(program, level, data, seed)
+    if data and not data.is_dir():
+        print(f"skipped: reference files, as {data} is not there")
+
+
+if __name__ == "__main__":
+    main()

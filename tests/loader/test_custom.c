@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Custom operations through the public interface: what a run function is given,
+ * what its result does, what the statistics say of it, and shared objects.
+ */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#define N    24
+#define SIDE 16
+
+static struct fixture images;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_remove(&images);
+    return 0;
+}
+
+static feedline_pipeline *pipeline_of(void)
+{
+    feedline_pipeline *p;
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
+    return p;
+}
+
+static feedline_pipeline *pipeline_with(const struct feedline_op_def *def)
+{
+    feedline_pipeline *p = pipeline_of();
+    assert_ok(feedline_pipeline_register(p, def));
+    assert_ok(feedline_pipeline_add(p, def->name, NULL));
+    return p;
+}
+
+/* Takes the pipeline. */
+static feedline_loader *loader_of(feedline_pipeline *p, const char *workers,
+                                  const char *on_error)
+{
+    static const char *const fixed[][2] = {{"dtype", "u8"},
+                                           {"layout", "nhwc"},
+                                           {"batch_size", "8"},
+                                           {"epochs", "1"}};
+    feedline_config *cfg;
+    feedline_loader *l;
+    feedline_dataset *ds = fixture_memory(&images);
+    assert_ok(feedline_config_create(&cfg));
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        assert_ok(feedline_config_set(cfg, fixed[i][0], fixed[i][1]));
+    assert_ok(feedline_config_set(cfg, "workers", workers));
+    assert_ok(feedline_config_set(cfg, "on_error", on_error));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    feedline_dataset_close(ds);
+    return l;
+}
+
+/* ---- What a function sees ----------------------------------------------- */
+
+struct seen {
+    _Atomic uint32_t calls;
+    _Atomic uint32_t wrong;
+};
+
+/* The first row says what was drawn and asked for. */
+static int32_t look(const struct feedline_op_call *call)
+{
+    struct seen *seen = call->user;
+    const struct feedline_image *image = &call->image;
+    bool right = call->struct_size == sizeof(*call) && call->place == 1 &&
+                 image->width == SIDE && image->height == SIDE &&
+                 image->channels == 3 && image->row_bytes >= 3 * SIDE &&
+                 call->scratch && (uintptr_t)call->scratch % 64 == 0;
+    memset(call->scratch, 0xa5, 1000);
+    image->data[0] = (uint8_t)call->sample_index;
+    image->data[1] = (uint8_t)feedline_rng_u32(call->rng);
+    image->data[2] = (uint8_t)call->epoch;
+    atomic_fetch_add(&seen->calls, 1);
+    if (!right)
+        atomic_fetch_add(&seen->wrong, 1);
+    return FEEDLINE_OK;
+}
+
+static void calls_are_complete_and_repeat(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .scratch_bytes = 1000,
+        .name = "look",
+        .run = look,
+        .user = &seen,
+    };
+    uint64_t hash[2];
+    for (int i = 0; i < 2; i++) {
+        feedline_loader *l =
+            loader_of(pipeline_with(&def), i ? "5" : "1", "raise");
+        hash[i] = fixture_run(l, 1);
+        feedline_loader_destroy(l);
+    }
+    assert_int_equal(seen.calls, 2 * N);
+    assert_int_equal(seen.wrong, 0);
+    assert_int_equal(hash[0], hash[1]);
+}
+
+static void pixels_are_changed_in_place(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .scratch_bytes = 1000,
+        .name = "look",
+        .run = look,
+        .user = &seen,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    feedline_batch *b;
+    uint32_t n = 0;
+    while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
+        struct feedline_batch_info info = {.struct_size = sizeof(info)};
+        assert_ok(feedline_batch_get_info(b, &info));
+        const uint8_t *pixels = info.images.data;
+        for (uint32_t i = 0; i < info.count; i++, n++)
+            assert_int_equal(pixels[i * SIDE * SIDE * 3], info.sample_index[i]);
+        feedline_batch_release(b);
+    }
+    assert_int_equal(n, N);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Sleeping, burning, failing ----------------------------------------- */
+
+/* Sample 0 waits until three others have been through. */
+static int32_t wait_for_others(const struct feedline_op_call *call)
+{
+    struct seen *seen = call->user;
+    if (call->sample_index != 0) {
+        atomic_fetch_add(&seen->calls, 1);
+        return FEEDLINE_OK;
+    }
+    while (atomic_load(&seen->calls) < 3)
+        usleep(100);
+    return FEEDLINE_OK;
+}
+
+static void one_that_waits_blocks_no_other(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "wait_for_others",
+        .run = wait_for_others,
+        .user = &seen,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    fixture_run(l, 1); /* would not end if the others had to wait */
+    assert_int_equal(seen.calls, N - 1);
+    feedline_loader_destroy(l);
+}
+
+static int32_t nap(const struct feedline_op_call *call)
+{
+    (void)call;
+    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+    return FEEDLINE_OK;
+}
+
+static int32_t burn(const struct feedline_op_call *call)
+{
+    struct timespec now;
+    (void)call;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    int64_t until = now.tv_sec * 1000000000 + now.tv_nsec + 3000000;
+    while (now.tv_sec * 1000000000 + now.tv_nsec < until)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return FEEDLINE_OK;
+}
+
+static void sleep_is_not_taken_for_work(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "nap",
+        .run = nap,
+    };
+    feedline_pipeline *p = pipeline_with(&def);
+    def.name = "burn";
+    def.run = burn;
+    assert_ok(feedline_pipeline_register(p, &def));
+    assert_ok(feedline_pipeline_add(p, "burn", NULL));
+    feedline_loader *l = loader_of(p, "2", "raise");
+    fixture_run(l, 1);
+
+    struct feedline_stage_stats napped = {.struct_size = sizeof(napped)};
+    struct feedline_stage_stats burnt = napped, augment = napped;
+    assert_int_equal(feedline_loader_stage_count(l), FEEDLINE_STAGE_COUNT + 2);
+    assert_string_equal(feedline_loader_stage_name(l, 1), "decode");
+    assert_string_equal(feedline_loader_stage_name(l, FEEDLINE_STAGE_COUNT),
+                        "nap");
+    assert_string_equal(feedline_loader_stage_name(l, FEEDLINE_STAGE_COUNT + 1),
+                        "burn");
+    assert_null(feedline_loader_stage_name(l, FEEDLINE_STAGE_COUNT + 2));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT, &napped));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + 1, &burnt));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_AUGMENT, &augment));
+    assert_error(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + 2, &burnt),
+        FEEDLINE_ERANGE, "there are 7");
+
+    const uint64_t all = N * UINT64_C(3000000);
+    assert_int_equal(napped.items, N);
+    assert_true(napped.busy_ns >= all);
+    assert_true(napped.cpu_ns < all / 2);
+    assert_true(burnt.busy_ns >= all);
+    assert_true(burnt.cpu_ns >= all);
+    assert_true(burnt.cpu_ns <= burnt.busy_ns + all / 10);
+    assert_true(augment.busy_ns < all); /* none of it is in there */
+
+    char json[8192];
+    uint64_t needed;
+    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    assert_non_null(strstr(json, "\"nap\""));
+    assert_non_null(strstr(json, "cpu_seconds"));
+    assert_ok(feedline_loader_reset_stats(l));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + 1, &burnt));
+    assert_int_equal(burnt.busy_ns, 0);
+    assert_int_equal(burnt.cpu_ns, 0);
+    feedline_loader_destroy(l);
+}
+
+/* Sample 3 is an I/O error, sample 5 a number that means nothing. */
+static int32_t refuse(const struct feedline_op_call *call)
+{
+    if (call->sample_index == 3)
+        return FEEDLINE_EIO;
+    return call->sample_index == 5 ? 77 : FEEDLINE_OK;
+}
+
+static void errors_are_of_the_sample(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "refuse",
+        .run = refuse,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "3", "zero");
+    feedline_batch *b;
+    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_batch_get_info(b, &info));
+    for (uint32_t i = 0; i < info.count; i++)
+        assert_int_equal(info.sample_status[i], i == 3   ? FEEDLINE_EIO
+                                                : i == 5 ? FEEDLINE_EUSER
+                                                         : FEEDLINE_OK);
+    feedline_batch_release(b);
+    fixture_run(l, 1);
+    struct feedline_stage_stats stats = {.struct_size = sizeof(stats)};
+    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT, &stats));
+    assert_int_equal(stats.errors, 2);
+    assert_int_equal(stats.items, N);
+    feedline_loader_destroy(l);
+
+    l = loader_of(pipeline_with(&def), "3", "raise");
+    assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EIO,
+                 "refuse returned EIO");
+    feedline_loader_destroy(l);
+}
+
+/* ---- Registering -------------------------------------------------------- */
+
+static void bad_definitions_are_refused(void **state)
+{
+    (void)state;
+    feedline_pipeline *p = pipeline_of();
+    const struct feedline_op_def good = {
+        .struct_size = sizeof(good),
+        .name = "good",
+        .run = refuse,
+    };
+    struct feedline_op_def def = good;
+    def.struct_size = 8;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL,
+                 "sizeof");
+    def = good;
+    def.flags = 1;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EABI, "flags");
+    def = good;
+    def.run = NULL;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL, "run");
+    def = good;
+    def.name = NULL;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL, "name");
+    def.name = "Good";
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL, "Good");
+    def.name = "resize";
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL,
+                 "already");
+    assert_error(feedline_pipeline_register(p, NULL), FEEDLINE_EINVAL, "def");
+    assert_error(feedline_pipeline_register(NULL, &good), FEEDLINE_EINVAL,
+                 "pipeline");
+    assert_ok(feedline_pipeline_register(p, &good));
+    assert_error(feedline_pipeline_register(p, &good), FEEDLINE_EINVAL,
+                 "already");
+    assert_error(feedline_pipeline_add(p, "good", "x=1"), FEEDLINE_ENOENT, "x");
+    assert_ok(feedline_pipeline_add(p, "good", ""));
+    assert_error(feedline_pipeline_add(p, "random_resized_crop", NULL),
+                 FEEDLINE_EINVAL, "after resize");
+    for (char name[] = "op_0"; name[3] < '7'; name[3]++) {
+        def.name = name; /* copied */
+        assert_ok(feedline_pipeline_register(p, &def));
+    }
+    def.name = "one_more";
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_ERANGE,
+                 "at most 8");
+    feedline_pipeline_destroy(p);
+}
+
+static uint64_t run_plugin(const char *workers, bool twice)
+{
+    feedline_pipeline *p = pipeline_of();
+    assert_ok(feedline_pipeline_load(p, CUSTOM_PLUGIN));
+    for (int i = 0; i < (twice ? 2 : 0); i++)
+        assert_ok(feedline_pipeline_add(p, "invert", NULL));
+    assert_ok(feedline_pipeline_add(p, "sign", NULL));
+    feedline_loader *l = loader_of(p, workers, "raise");
+    uint64_t hash = fixture_run(l, 1);
+    feedline_loader_destroy(l);
+    return hash;
+}
+
+static void shared_objects_bring_operations(void **state)
+{
+    (void)state;
+    feedline_pipeline *p = pipeline_of();
+    assert_error(feedline_pipeline_load(p, "/no/such.so"), FEEDLINE_ENOENT,
+                 "/no/such.so");
+    char path[256];
+    fixture_path(&images, 0, path, sizeof(path));
+    assert_error(feedline_pipeline_load(p, path), FEEDLINE_EINVAL, path);
+    assert_ok(feedline_pipeline_load(p, CUSTOM_PLUGIN));
+    assert_error(feedline_pipeline_load(p, CUSTOM_PLUGIN), FEEDLINE_EINVAL,
+                 "already"); /* passed on */
+    feedline_pipeline_destroy(p);
+
+    /* The draws of `sign` are of its place, so two inversions, which take
+     * themselves back, change them; the number of workers does not. */
+    uint64_t once = run_plugin("1", false);
+    assert_int_equal(once, run_plugin("4", false));
+    assert_int_not_equal(once, run_plugin("2", true));
+}
+
+/* ---- What was drawn ----------------------------------------------------- */
+
+static void draws_are_listed(void **state)
+{
+    (void)state;
+    feedline_pipeline *p;
+    assert_ok(feedline_pipeline_create("train", &p));
+    feedline_loader *l;
+    feedline_dataset *ds = fixture_memory(&images);
+    assert_ok(feedline_loader_create(NULL, ds, p, &l));
+    char a[1024], b[1024];
+    uint64_t needed, size;
+    assert_ok(feedline_loader_draw_json(l, 3, 4, 500, 375, NULL, 0, &needed));
+    assert_ok(
+        feedline_loader_draw_json(l, 3, 4, 500, 375, a, sizeof(a), &size));
+    assert_int_equal(needed, size);
+    assert_int_equal(needed, strlen(a) + 1);
+    assert_non_null(strstr(a, "random_resized_crop"));
+    assert_non_null(strstr(a, "normalize"));
+    assert_ok(
+        feedline_loader_draw_json(l, 3, 4, 500, 375, b, sizeof(b), &size));
+    assert_string_equal(a, b);
+    assert_ok(
+        feedline_loader_draw_json(l, 4, 4, 500, 375, b, sizeof(b), &size));
+    assert_string_not_equal(a, b);
+    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 1, b, 9, &size),
+                 FEEDLINE_EINVAL, "pixels");
+    assert_error(feedline_loader_draw_json(l, 0, 0, 9, 9, b, 9, &size),
+                 FEEDLINE_ERANGE, "");
+    assert_error(feedline_loader_draw_json(l, 0, 0, 9, 9, b, 9, NULL),
+                 FEEDLINE_EINVAL, "needed");
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    feedline_pipeline_destroy(p);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(calls_are_complete_and_repeat, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(pixels_are_changed_in_place, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(one_that_waits_blocks_no_other, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(sleep_is_not_taken_for_work, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(errors_are_of_the_sample, setup, teardown),
+    cmocka_unit_test_setup_teardown(bad_definitions_are_refused, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(shared_objects_bring_operations, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(draws_are_listed, setup, teardown),
+};
+
+TEST_MAIN("custom", cases)

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the seeds of the fuzz targets: small inputs from which libFuzzer finds
+its way into every format. They are committed, so that nobody needs Pillow to
+replay them; the same versions of it write the same files. Files of findings lie
+beside them, named finding-WHAT, and are left alone.
+
+    tests/fuzz/make_seeds.py [FOLDER]       (default: seeds, beside this file)
+"""
+
+import io
+import json
+import os
+import struct
+import sys
+
+from PIL import Image, features
+
+# ---- Images: 16 bytes of request, then the file (fuzz_image.c) ---------------
+
+KEEP = (0, 0)  # no resize
+
+
+def request(box=(0, 0, 65535, 65535), resize=KEEP, window=(0, 0), flags=2,
+            level=2):
+    return struct.pack("<4H4B2H", *box, *resize, *window, flags, level)
+
+
+def picture(mode, width=48, height=40):
+    """Gradients with an edge: small files that use every kind of block."""
+    bands = len(Image.new(mode, (1, 1)).getbands())
+    data = bytes((x * (5 + b) + y * (3 + 2 * b) + (90 if x > y else 0)) & 255
+                 for y in range(height) for x in range(width)
+                 for b in range(bands))
+    return Image.frombytes(mode, (width, height), data)
+
+
+def saved(image, kind, **options):
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def tiff(orientation, order="<"):
+    head = b"II*\0" if order == "<" else b"MM\0*"
+    entry = struct.pack(order + "HHIHH", 0x0112, 3, 1, orientation, 0)
+    return (head + struct.pack(order + "IH", 8, 1) + entry
+            + struct.pack(order + "I", 0))
+
+
+def restarts(data, every=3):
+    """The file with a restart interval that its scan does not have: each of
+    its markers is missing, which libjpeg repairs as well as it can."""
+    at = data.index(b"\xff\xda")
+    return data[:at] + struct.pack(">HHH", 0xffdd, 4, every) + data[at:]
+
+
+def jpegs():
+    rgb, gray, cmyk = picture("RGB"), picture("L"), picture("CMYK")
+    for name, sampling in (("444", 0), ("422", 1), ("420", 2)):
+        yield "baseline-" + name, saved(rgb, "JPEG", subsampling=sampling)
+    yield "optimized", saved(rgb, "JPEG", optimize=True, quality=60)
+    yield "progressive", saved(rgb, "JPEG", progressive=True, quality=70)
+    yield "progressive-gray", saved(gray, "JPEG", progressive=True)
+    yield "gray", saved(gray, "JPEG")
+    yield "cmyk", saved(cmyk, "JPEG", quality=60)
+    yield "quality-1", saved(rgb, "JPEG", quality=1)
+    yield "exif", saved(rgb, "JPEG", exif=b"Exif\0\0" + tiff(6, ">"))
+    yield "comment", saved(rgb, "JPEG", comment=b"a comment")
+    yield "restarts-missing", restarts(saved(rgb, "JPEG"))
+    yield "narrow", saved(picture("RGB", 3, 60), "JPEG")
+    yield "low", saved(picture("RGB", 60, 2), "JPEG", subsampling=2)
+    baseline = saved(rgb, "JPEG")
+    yield "cut", baseline[:len(baseline) * 2 // 3]
+    yield "ended-early", baseline[:len(baseline) // 2] + b"\xff\xd9"
+    for sof, name in ((0xc3, "lossless"), (0xc9, "arithmetic")):
+        yield name, baseline.replace(b"\xff\xc0", bytes((0xff, sof)), 1)
+
+
+def interlaced():
+    """Adam7 by hand, since Pillow does not write it: the first pass only has
+    one pixel, and so have its rows."""
+    import zlib
+
+    def chunk(name, data):
+        body = name + data
+        return (struct.pack(">I", len(data)) + body
+                + struct.pack(">I", zlib.crc32(body)))
+
+    width, height, rows = 5, 5, b""
+    for x0, y0, dx, dy in ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8),
+                           (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2),
+                           (0, 1, 1, 2)):
+        columns = range(x0, width, dx)
+        for y in range(y0, height, dy):
+            if columns:
+                rows += b"\0" + bytes(x * 40 + y * 9 for x in columns)
+    header = struct.pack(">2I5B", width, height, 8, 0, 0, 0, 1)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def pngs():
+    rgb = picture("RGB", 20, 16)
+    yield "rgb", saved(rgb, "PNG")
+    yield "rgba", saved(picture("RGBA", 20, 16), "PNG")
+    yield "gray", saved(picture("L", 20, 16), "PNG")
+    yield "gray-alpha", saved(picture("LA", 20, 16), "PNG")
+    yield "bits-1", saved(picture("L", 20, 16).convert("1"), "PNG")
+    yield "bits-16", saved(picture("L", 20, 16).convert("I"), "PNG")
+    palette = rgb.quantize(16)
+    yield "palette-4", saved(palette, "PNG", bits=4)
+    yield "palette-8", saved(rgb.quantize(200), "PNG")
+    yield "palette-clear", saved(palette, "PNG", transparency=3)
+    yield "colour-clear", saved(rgb, "PNG", transparency=(0, 0, 0))
+    yield "exif", saved(rgb, "PNG", exif=tiff(8))
+    yield "interlaced", interlaced()
+    whole = saved(rgb, "PNG")
+    yield "cut", whole[:len(whole) * 2 // 3]
+
+
+def webps():
+    if not features.check("webp"):
+        sys.exit("this Pillow writes no WebP")
+    rgb = picture("RGB", 24, 20)
+    yield "lossy", saved(rgb, "WEBP", quality=50)
+    yield "lossless", saved(rgb, "WEBP", lossless=True)
+    yield "alpha", saved(picture("RGBA", 24, 20), "WEBP", quality=50)
+
+
+# What to make of an image, in turn.
+REQUESTS = (
+    request(),
+    request(box=(7, 9, 23, 20), resize=(15, 12), flags=2 | 4),
+    request(resize=(95, 3), window=(3, 1), flags=1 | 16 | 32),
+    request(box=(20, 0, 9, 65535), flags=4 | 8, level=1),
+    request(box=(0, 30, 65535, 3), resize=(8, 31), flags=16, level=0),
+)
+
+
+def images():
+    files = [("jpeg-" + n, d) for n, d in jpegs()]
+    files += [("png-" + n, d) for n, d in pngs()]
+    files += [("webp-" + n, d) for n, d in webps()]
+    files += [("gif", saved(picture("P", 9, 9), "GIF")), ("empty", b"")]
+    for i, (name, data) in enumerate(files):
+        yield name, REQUESTS[i % len(REQUESTS)] + data
+
+
+def exifs():
+    head = struct.pack("<6H", 47, 39, 5, 6, 20, 10)
+    for orientation in range(9):
+        yield "little-%d" % orientation, head + tiff(orientation)
+    yield "big", head + tiff(7, ">")
+    yield "prefixed", head + b"Exif\0\0" + tiff(5)
+    yield "cut", head + tiff(3)[:14]
+    yield "far", head + b"II*\0" + struct.pack("<I", 0xffffffff)
+    yield "many", head + tiff(2)[:8] + struct.pack("<H", 0xffff) + tiff(2)[10:]
+
+
+# ---- Texts -------------------------------------------------------------------
+
+# One of each that works on pixels. A name that a build does not know is
+# refused there, which is an input like any other.
+OPERATIONS = (
+    ("rotation", b"random_rotation degrees=-30:30"),
+    ("jitter", b"color_jitter brightness=0.4 contrast=0.4 saturation=0.4 "
+               b"hue=0.1"),
+    ("grayscale", b"random_grayscale p=1"),
+    ("erasing", b"random_erasing p=1"),
+    ("pad", b"pad left=2 top=3 right=4 bottom=5"),
+    ("random-crop", b"random_crop width=16 height=16 padding=4"),
+    ("vertical-flip", b"vertical_flip p=1"),
+)
+
+
+def pipelines():
+    def seed(text, width=640, height=480):
+        return struct.pack("<2HB", width - 1, height - 1, 3) + text
+
+    yield "train", seed(b"random_resized_crop width=32 height=32 "
+                        b"scale=0.08:1 ratio=0.75:1.33\nhorizontal_flip\n"
+                        b"normalize mean=0.5,0.5,0.5 std=0.2,0.2,0.2\n")
+    yield "eval", seed(b"resize size=256\ncenter_crop width=224 height=224\n")
+    yield "extreme", seed(b"random_resized_crop width=65500 height=1 "
+                          b"scale=1e-6:1e-6 ratio=1e-3:1e3\n", 65536, 1)
+    yield "thin", seed(b"resize size=65500\ncenter_crop width=1\n", 1, 65536)
+    yield "crops", seed(b"center_crop width=9 height=9\n"
+                        b"center_crop width=8 height=8\nhorizontal_flip p=1\n")
+    for name, line in OPERATIONS:
+        yield name, seed(b"resize width=24 height=20\n" + line, 40, 30)
+    yield "all", seed(b"resize width=24 height=20\n" + b"\n".join(
+        line for _, line in OPERATIONS) + b"\nnormalize\n", 40, 30)
+    yield "refused", seed(b"resize size=0\nrezise\ncenter_crop width=\"\n")
+
+
+def options():
+    yield "loader", (b"\0batch_size=32 workers=auto seed=0x7f shuffle=on "
+                     b"memory_budget=1.5g on_error=skip device=\"host\"")
+    yield "types", (b"\1offset=-1 read_bytes=64k window=1.5ms ratio=2.5 "
+                    b"gain=1e300 filter=bicubic scale=0.1:0.2,0.3")
+    yield "quotes", b"\1trace=\"a \\\"b\\\" \\\\ c\" shuffle=no"
+    yield "operation", b"\2width=224 height=224 scale=0.08:1"
+    yield "ranges", (b"\1any=-9223372036854775808 budget=8191p "
+                     b"window=99999999999h")
+    yield "refused", b"\1shuffel=1"
+
+
+def inis():
+    yield "sections", (b"\xef\xbb\xbf# a job\n[global]\nbatch_size = 64\n\n"
+                       b"[train]\nworkers = auto ; all\n"
+                       b"trace = \"run #3.json\"\r\n[eval]\nscale=0.5:1\n")
+    yield "header", b"[global\n"
+    yield "outside", b"seed = 1\n"
+    yield "bad-value", b"[train]\nratio = much\n"
+    yield "zero", b"[train]\ntrace = a\0b\n"
+
+
+def states():
+    state = {"feedline_state": 1, "dataset": "0123456789abcdef", "count": 9,
+             "seed": 7, "shuffle": True, "epoch": 2, "position": 4}
+    yield "plain", json.dumps(state).encode()
+    yield "tight", json.dumps(state, separators=(",", ":")).encode()
+    yield "most", json.dumps({k: v if isinstance(v, (bool, str))
+                              or k == "feedline_state" else 2**64 - 1
+                              for k, v in state.items()}).encode()
+    yield "unknown", json.dumps({"more": [1.5e-3, {"a": [None, "\u00e9"]}],
+                                 **state}).encode()
+    yield "version", b'{"feedline_state": 2}'
+    yield "deep", b'{"a":' + b"[" * 33
+
+
+def lists():
+    yield "plain", (b"# made by hand\na/1.jpg 0\nb c/2.jpg\t-1\r\n/d/3.jpg\n"
+                    b"\n4.jpg +9223372036854775807\n")
+    yield "mark", b"\xef\xbb\xbfa.jpg\n"
+    yield "blanks", b"  a b.jpg \t 7 \t\n \t\n"
+    yield "refused", b"a picture.jpg\n"
+    yield "overflow", b"a.jpg 9223372036854775808"
+    yield "zero", b"a\0b 1\n"
+
+
+def idxs():
+    def pair(labels, *images):
+        labels = struct.pack(">3BBI", 0, 0, 8, 1, len(labels)) + labels
+        return bytes((len(labels),)) + labels + b"".join(images)
+
+    def images(*sides):
+        n = 1
+        for side in sides:
+            n *= side
+        return (struct.pack(">4B", 0, 0, 8, len(sides))
+                + struct.pack(">%dI" % len(sides), *sides)
+                + bytes(i % 251 for i in range(n)))
+
+    yield "gray", pair(b"\1\7", images(2, 5, 4))
+    yield "colour", pair(b"\1\7\0", images(3, 2, 2, 3))
+    yield "count", pair(b"\1", images(2, 2, 2))
+    yield "cut", pair(b"\1\2", images(2, 5, 4)[:-1])
+    yield "huge", pair(b"\1", images(1, 1, 1)[:4] + b"\xff" * 12)
+    yield "gzip", pair(b"\1", b"\x1f\x8b\x08")
+
+
+def jsons():
+    """Programs for the writer (fuzz_json.c): an operation is what % 8, a
+    scalar what >> 3; 7 closes a bracket, 5 and 6 open one."""
+    string, real, whole, truth, none = (i << 3 for i in range(5))
+    yield "scalars", bytes((9, 0, string, 1)) + b"k" + b"\5a\"\\\n\x1f" + bytes(
+        (real, 1)) + b"r" + struct.pack(">d", 0.1) + bytes((whole, 1)) + b"i" \
+        + struct.pack(">q", -2**63) + bytes((truth, 1)) + b"t" + bytes(
+            (none, 1)) + b"n"
+    yield "nested", bytes((3, 0, 6, 1)) + b"a" + bytes(
+        (5, string, 1)) + b"k" + b"\4\xf0\x9f\x98\x80" + bytes((7, real)) \
+        + struct.pack(">d", 5e-324) + bytes((7,))
+    yield "text", b"\7\0\xe2\x82\xac and \xc3\x28 and \xed\xa0\x80 \xf4\x90\x80"
+    yield "double", b"\0\0" + struct.pack(">d", -1.7976931348623157e308)
+
+
+TARGETS = {"image": images, "exif": exifs, "pipeline": pipelines,
+           "options": options, "ini": inis, "state": states, "list": lists,
+           "idx": idxs, "json": jsons}
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "seeds")
+    total = 0
+    for target, make in TARGETS.items():
+        folder = os.path.join(root, target)
+        os.makedirs(folder, exist_ok=True)
+        for name in os.listdir(folder):
+            if not name.startswith("finding-"):
+                os.remove(os.path.join(folder, name))
+        for name, data in make():
+            with open(os.path.join(folder, name), "wb") as f:
+                f.write(data)
+            total += len(data)
+    print("%d bytes of seeds in %s" % (total, root))
+
+
+if __name__ == "__main__":
+    main()

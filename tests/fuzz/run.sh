@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tests/fuzz/run.sh BUILD SECONDS [NAME...]: runs the fuzzers of a build with
+# FEEDLINE_FUZZ, one after the other, each for so long; all of them without a
+# name. What they learn is kept in BUILD/corpus. Stops at the first finding, and
+# says how to make it small and run it again.
+set -euo pipefail
+
+if [[ $# -lt 2 ]]; then
+    printf 'Usage: %s BUILD SECONDS [NAME...]\n' "$0" >&2
+    exit 2
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(cd "$1" && pwd)
+seconds=$2
+shift 2
+names=("$@")
+[[ ${#names[@]} -gt 0 ]] ||
+    names=(image exif pipeline options ini state list idx json)
+
+# dictionary NAME: the one whose words the input is made of.
+dictionary() {
+    case $1 in
+    options | ini | pipeline) printf '%s/option.dict' "$here" ;;
+    *) printf '%s/%s.dict' "$here" "$1" ;;
+    esac
+}
+
+for name in "${names[@]}"; do
+    program=$build/tests/fuzz/fuzz_$name
+    corpus=$build/corpus/$name
+    findings=$build/findings/$name-
+    mkdir -p "$corpus" "$build/findings"
+    options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048
+        -max_len=16384 -print_final_stats=1 -artifact_prefix="$findings")
+    words=$(dictionary "$name")
+    [[ ! -f $words ]] || options+=(-dict="$words")
+    printf -- '--- %s\n' "$name"
+    if ! nice -n 19 "$program" "${options[@]}" "$corpus" \
+        "$here/seeds/$name" > "$build/findings/$name.log" 2>&1; then
+        tail -n 40 "$build/findings/$name.log"
+        printf 'Smaller: %s -minimize_crash=1 -max_total_time=60 FILE\n' \
+            "$program"
+        printf 'Again:   %s_replay FILE\n' "$program"
+        exit 1
+    fi
+    grep -E '^(Done|stat::number_of_executed|stat::new_units)' \
+        "$build/findings/$name.log"
+done

@@ -38,7 +38,7 @@ static int has_f16c(void)
 static enum fdl_cpu_level ask_machine(void)
 {
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !has_f16c())
+        !__builtin_cpu_supports("bmi2") || !has_f16c())
         return FDL_CPU_C;
     if (!__builtin_cpu_supports("avx512f") ||
         !__builtin_cpu_supports("avx512bw") ||

@@ -28,6 +28,27 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(JPEG REQUIRED) # libjpeg-turbo: the API of 2.1.5 and later
 find_package(PNG REQUIRED)
+
+# libjpeg's interface between its own modules, which our Huffman decoder plugs
+# into (decode/jpeg_entropy.h). Debian installs it; without it libjpeg's stays.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES JPEG::JPEG)
+check_c_source_compiles("
+  #include <stdio.h>
+  #include <jpeglib.h>
+  #include <jpegint.h>
+  static boolean decode(j_decompress_ptr c, JBLOCKROW *mcu)
+  {
+    return mcu && c->master->first_iMCU_col <= c->master->last_iMCU_col;
+  }
+  int main(void)
+  {
+    struct jpeg_entropy_decoder e = {.decode_mcu = decode};
+    e.insufficient_data = LIBJPEG_TURBO_VERSION_NUMBER < 2000000;
+    return e.insufficient_data;
+  }" FEEDLINE_HAVE_JPEGINT)
+unset(CMAKE_REQUIRED_LIBRARIES)
+
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED libxxhash) # header only: fingerprints
 

@@ -62,6 +62,10 @@ struct fdl_decode_limits {
      * where its format can do that cheaply. How far that is from the exact
      * pixels: docs/pixels.md. */
     bool fast;
+
+    /* Huffman decoding is left to libjpeg, to compare (decode/jpeg_entropy.h).
+     * Pixels and errors are the same. */
+    bool libjpeg_huffman;
     bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
 };
 

@@ -17,6 +17,10 @@
  * another scale than that of luma, cropping takes its width for another, so the
  * columns are read whole.
  *
+ * Sound sequential files go through our own Huffman decoder (jpeg_entropy.h).
+ * Where that gives up the image is begun again with libjpeg's, and the rows
+ * that are out already are decoded twice.
+ *
  * One libjpeg object serves all images of a decoder. What it remembers from one
  * to the next is forgotten with its memory (jpeg_arena.h).
  *
@@ -35,6 +39,7 @@
 #include "base/status.h"
 #include "decode/exif.h"
 #include "decode/jpeg_arena.h"
+#include "decode/jpeg_entropy.h"
 #include "decode/truncation.h"
 
 #include <inttypes.h>
@@ -46,6 +51,9 @@
 
 #define MIN_COLUMNS   16
 #define ROWS_PER_CALL 16
+
+/* The status with which a step ends where jpeg_entropy.h gave up. */
+#define AGAIN 1
 
 struct fdl_jpeg {
     struct fdl_jpeg_arena arena; /* first: client_data points to it */
@@ -64,6 +72,11 @@ struct fdl_jpeg {
     bool exif_seen;
     int32_t orientation; /* 1 to 8 */
     int32_t shift;       /* the image comes at 1/2^shift of its size */
+
+    struct fdl_jpeg_entropy *entropy;
+    bool plain; /* this image is left to libjpeg's own Huffman decoder */
+    struct fdl_box need;
+    int32_t delivered; /* rows, since begin */
 };
 
 /* ---- What libjpeg calls ------------------------------------------------- */
@@ -202,6 +215,11 @@ static void on_progress(j_common_ptr c)
     int32_t status = fdl_deadline_check(j->deadline, 0);
     if (status)
         escape(j, status);
+}
+
+static void on_give_up(struct jpeg_decompress_struct *c)
+{
+    escape(c->client_data, AGAIN);
 }
 
 static void no_source_work(j_decompress_ptr c)
@@ -405,6 +423,9 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
     int32_t status = check_end(j);
     if (status)
         return status;
+    if (!j->plain && !j->limits.libjpeg_huffman)
+        fdl_jpeg_entropy_attach(j->entropy, c, j->bytes.data + j->bytes.size,
+                                on_give_up);
 
     if (is_smoothed(c)) {
         *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
@@ -448,6 +469,7 @@ static void end_image(struct fdl_jpeg *j)
     j->orientation = 1;
     j->scan = 0;
     j->shift = 0;
+    j->plain = false;
 }
 
 /* ---- The row source ----------------------------------------------------- */
@@ -485,7 +507,12 @@ int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
     j->source.resync_to_restart = jpeg_resync_to_restart;
     j->source.term_source = no_source_work;
     j->progress.progress_monitor = on_progress;
-    int32_t status = guarded(j, create_step, &job);
+    j->entropy = fdl_jpeg_entropy_create();
+    int32_t status = FEEDLINE_ENOMEM;
+    if (j->entropy)
+        status = guarded(j, create_step, &job);
+    else
+        fdl_fail_memory(fdl_jpeg_entropy_memory(), "the JPEG decoder");
     if (status < 0) {
         fdl_jpeg_destroy(j);
         return status;
@@ -501,7 +528,15 @@ void fdl_jpeg_destroy(struct fdl_jpeg *j)
         return;
     jpeg_destroy_decompress(&j->cinfo); /* also a half made one */
     fdl_jpeg_arena_fini(&j->arena);
+    fdl_jpeg_entropy_destroy(j->entropy);
     free(j);
+}
+
+static int32_t read_header(struct fdl_jpeg *j, struct job *job)
+{
+    j->source.next_input_byte = j->bytes.data;
+    j->source.bytes_in_buffer = j->bytes.size;
+    return guarded(j, header_step, job);
 }
 
 int32_t fdl_jpeg_open(struct fdl_jpeg *j, const struct fdl_encoded *bytes,
@@ -511,9 +546,7 @@ int32_t fdl_jpeg_open(struct fdl_jpeg *j, const struct fdl_encoded *bytes,
     end_image(j);
     j->bytes = *bytes;
     j->bytes.readable = FDL_MAX(bytes->readable, bytes->size);
-    j->source.next_input_byte = bytes->data;
-    j->source.bytes_in_buffer = bytes->size;
-    int32_t status = guarded(j, header_step, &job);
+    int32_t status = read_header(j, &job);
     if (status) {
         end_image(j);
         return status;
@@ -524,7 +557,7 @@ int32_t fdl_jpeg_open(struct fdl_jpeg *j, const struct fdl_encoded *bytes,
 
 uint64_t fdl_jpeg_memory(const struct fdl_jpeg *j)
 {
-    return sizeof(*j) + j->arena.size;
+    return sizeof(*j) + j->arena.size + fdl_jpeg_entropy_memory();
 }
 
 static void shrink(void *self, int32_t shift)
@@ -534,17 +567,53 @@ static void shrink(void *self, int32_t shift)
     j->shift = shift;
 }
 
+/* From the start of the file once more, without jpeg_entropy.h. */
+static int32_t start_plain(struct fdl_jpeg *j, struct fdl_box *have)
+{
+    int32_t shift = j->shift;
+    end_image(j);
+    j->shift = shift;
+    j->plain = true;
+    struct job header = {0}, start = {.need = &j->need, .have = have};
+    int32_t status = read_header(j, &header);
+    return status ? status : guarded(j, start_step, &start);
+}
+
 static int32_t begin(void *self, const struct fdl_box *need,
                      struct fdl_box *have)
 {
-    struct job job = {.need = need, .have = have};
-    return guarded(self, start_step, &job);
+    struct fdl_jpeg *j = self;
+    j->need = *need;
+    j->delivered = 0;
+    struct job job = {.need = &j->need, .have = have};
+    int32_t status = guarded(j, start_step, &job);
+    return status == AGAIN ? start_plain(j, have) : status;
+}
+
+/* The rows that were delivered come once more, and are the same; then `job`. */
+static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
+{
+    struct fdl_box have;
+    int32_t status = start_plain(j, &have);
+    for (int32_t left = j->delivered; left > 0 && !status;) {
+        struct job again = *job;
+        again.n = FDL_MIN(left, job->n);
+        left -= again.n;
+        status = guarded(j, read_step, &again);
+    }
+    struct job rest = *job;
+    return status ? status : guarded(j, read_step, &rest);
 }
 
 static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
 {
+    struct fdl_jpeg *j = self;
     struct job job = {.rows = rows, .stride = stride, .n = n};
-    return guarded(self, read_step, &job);
+    int32_t status = guarded(j, read_step, &job);
+    if (status == AGAIN)
+        status = read_plain(j, &job);
+    j->delivered += n;
+    return status;
 }
 
 static bool is_truncated(const void *self)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Huffman decoder of sequential JPEG files: two thirds of what decoding a
+ * photo costs. It takes the place of libjpeg's inside a decompress object,
+ * through the interface between libjpeg's own modules (jpegint.h), and leaves
+ * everything else to it: headers, transforms, upsampling, colour.
+ *
+ * It decodes sound data and nothing else. At the first sign of anything unusual
+ * (a code that no table has, a marker in the wrong place, an early end) it
+ * gives up, and the caller decodes the image again with libjpeg's own decoder,
+ * which knows what to make of damage, and whose word counts.
+ *
+ * Only decode/jpeg*.c may include this: it shows libjpeg's types.
+ */
+#ifndef FDL_DECODE_JPEG_ENTROPY_H
+#define FDL_DECODE_JPEG_ENTROPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* jpeglib.h wants stdio.h before it. */
+/* clang-format off */
+#include <jpeglib.h>
+/* clang-format on */
+
+struct fdl_jpeg_entropy;
+
+/* NULL where memory ends. */
+struct fdl_jpeg_entropy *fdl_jpeg_entropy_create(void);
+void fdl_jpeg_entropy_destroy(struct fdl_jpeg_entropy *e);
+
+/* What one holds, in bytes; 0 where this build has none. */
+size_t fdl_jpeg_entropy_memory(void);
+
+/* c is between jpeg_start_decompress and its first row: from here on e decodes
+ * what lies from c's read position to `end`. give_up(c) is called at most once
+ * and must not return. False, and c is as before, where the file is not of a
+ * kind that e can do. */
+bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
+                             struct jpeg_decompress_struct *c,
+                             const uint8_t *end,
+                             void (*give_up)(struct jpeg_decompress_struct *c));
+
+#endif

@@ -14,7 +14,8 @@
  *     that has room for a whole MCU behind any read position. So filling the
  *     window is one unaligned load, inside an MCU nothing is checked, and the
  *     end of the data is looked for once per MCU.
- *   - Blocks outside the crop are gone through for their length alone.
+ *   - Blocks outside the crop are gone through for their length alone; in large
+ *     files several symbols at a time.
  *
  * Tables of values with their codes, the usual next step, were slower on files
  * of high quality: their codes and values are too long together for a table
@@ -29,21 +30,15 @@
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/huffman.h"
 
 #include <jpegint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Codes up to this length are found by one look. Of optimised tables for photos
- * one symbol in some hundred has a longer one. */
-#define LOOK_BITS 10
-#define CODE_BITS 16
-
-/* Longest value; T.81 allows 10 and 11, libjpeg takes up to 15. */
-#define VALUE_BITS 11
-
 /* Most that a block takes, and what the window reads ahead. */
-#define BLOCK_BYTES  (DCTSIZE2 * (CODE_BITS + VALUE_BITS) / 8)
+#define BLOCK_BYTES                                                            \
+  (DCTSIZE2 * (FDL_HUFFMAN_CODE_BITS + FDL_HUFFMAN_VALUE_BITS) / 8)
 #define WINDOW_BYTES 8
 
 /* Read position to end: room for one MCU and the window. */
@@ -52,31 +47,13 @@
 /* Half of the smallest first-level cache. */
 #define BUFFER_BYTES 16384
 
-/* One look: total length, length of the value, and how far it goes on in the
- * block. 0: no code so short. The length is where a shift by a register looks
- * for it, so nothing comes between the load and the shift. */
-#define ENTRY(total, value, advance) ((total) | (value) << 6 | (advance) << 10)
-#define TOTAL(entry)                 ((entry)&63u)
-#define VALUE(entry)                 ((entry) >> 6 & 15u)
-#define ADVANCE(entry)               ((unsigned)(entry) >> 10)
-
-/* Of the code that ends a block; a run is 16 at most. */
-#define END_OF_BLOCK 63
-
-struct table {
-    uint16_t look[1 << LOOK_BITS];
-
-    /* Longer codes: one of length n is below limit[n] (left-aligned to 16
-     * bits), and its symbol is at values[offset[n] + code]. */
-    uint32_t limit[CODE_BITS + 1];
-    int32_t offset[CODE_BITS + 1];
-    JHUFF_TBL made_from;
-    bool is_ac, made;
-};
+/* Tables to go over several symbols at once pay from this many bytes. */
+#define SKIP_FROM_BYTES 262144
 
 struct block {
-    const struct table *dc, *ac;
-    int component; /* in the scan */
+    const struct fdl_huffman *dc, *ac;
+    int component;   /* in the scan */
+    bool first_only; /* of its values; so it is at 1/8 */
 };
 
 struct window {
@@ -98,11 +75,12 @@ struct fdl_jpeg_entropy {
     uint32_t restart_interval, mcus_to_restart;
     unsigned next_restart; /* 0 to 7 */
     JDIMENSION column;     /* of the next MCU */
+    bool skip;             /* tables to skip by are made */
     uint32_t n_blocks;
     struct block blocks[D_MAX_BLOCKS_IN_MCU];
     int32_t last_dc[MAX_COMPS_IN_SCAN];
 
-    struct table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    struct fdl_huffman dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
     uint8_t buffer[BUFFER_BYTES + MCU_BYTES];
 };
 
@@ -117,74 +95,6 @@ static const uint8_t natural[2 * DCTSIZE2] = {
     63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
     63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
 };
-
-/* ---- Tables ------------------------------------------------------------- */
-
-static unsigned value_bits(bool is_ac, unsigned symbol)
-{
-    return is_ac ? symbol & 15 : symbol;
-}
-
-/* What the code of `symbol` does, if it is `length` bits long. */
-static uint16_t entry_of(bool is_ac, unsigned symbol, unsigned length)
-{
-    unsigned value = value_bits(is_ac, symbol);
-    unsigned run = is_ac ? symbol >> 4 : 0;
-    bool ends = is_ac && value == 0 && run != 15;
-    return (uint16_t)ENTRY(length + value, value,
-                           ends ? END_OF_BLOCK : run + 1);
-}
-
-static void fill(uint16_t *at, size_t n, uint16_t entry)
-{
-    for (size_t i = 0; i < n; i++)
-        at[i] = entry;
-}
-
-/* False: not a table of a sound file of 8 bits. */
-static bool make_table(struct table *t, const JHUFF_TBL *from, bool is_ac)
-{
-    if (t->made && t->is_ac == is_ac &&
-        memcmp(t->made_from.bits, from->bits, sizeof(from->bits)) == 0 &&
-        memcmp(t->made_from.huffval, from->huffval, sizeof(from->huffval)) == 0)
-        return true;
-    t->made = false;
-    memset(t->look, 0, sizeof(t->look));
-    uint32_t code = 0;
-    int32_t symbol = 0;
-    for (unsigned length = 1; length <= CODE_BITS; length++) {
-        t->offset[length] = symbol - (int32_t)code;
-        for (int i = 0; i < from->bits[length]; i++, code++, symbol++) {
-            if (code >= 1u << length || symbol > 255 ||
-                value_bits(is_ac, from->huffval[symbol]) > VALUE_BITS)
-                return false;
-            if (length > LOOK_BITS)
-                continue;
-            unsigned spare = LOOK_BITS - length;
-            fill(t->look + (code << spare), (size_t)1 << spare,
-                 entry_of(is_ac, from->huffval[symbol], length));
-        }
-        t->limit[length] = code << (CODE_BITS - length);
-        code <<= 1;
-    }
-    t->made_from = *from;
-    t->is_ac = is_ac;
-    t->made = true;
-    return true;
-}
-
-/* The entry of a code that is longer than a look; 0: there is no such code. */
-static uint16_t long_entry(const struct table *t, uint64_t bits)
-{
-    uint32_t top = (uint32_t)(bits >> (64 - CODE_BITS));
-    for (unsigned length = LOOK_BITS + 1; length <= CODE_BITS; length++) {
-        if (top >= t->limit[length])
-            continue;
-        int32_t at = t->offset[length] + (int32_t)(top >> (CODE_BITS - length));
-        return entry_of(t->is_ac, t->made_from.huffval[at & 255], length);
-    }
-    return 0;
-}
 
 /* ---- Input -------------------------------------------------------------- */
 
@@ -305,50 +215,80 @@ FDL_INLINE void fill_window(struct window *w)
     w->count |= 56;
 }
 
-/* Steps over a symbol. A look takes at most LOOK_BITS + VALUE_BITS bits, so two
+/* Steps over a symbol. A look takes at most 21 bits, so two
  * of them, or one and then any other, need the window filled once. */
-FDL_INLINE uint16_t take_symbol(const struct table *t, struct window *w)
+FDL_INLINE uint16_t take_symbol(const struct fdl_huffman *t, struct window *w)
 {
-    uint16_t entry = t->look[w->bits >> (64 - LOOK_BITS)];
+    uint16_t entry = t->look[w->bits >> (64 - FDL_LOOK_BITS)];
     if (FDL_UNLIKELY(entry == 0)) {
         fill_window(w);
-        entry = long_entry(t, w->bits);
+        entry = fdl_huffman_long(t, w->bits);
     }
     return entry;
 }
 
 FDL_INLINE void drop(struct window *w, uint16_t entry)
 {
-    w->bits <<= TOTAL(entry);
-    w->count -= (int)TOTAL(entry);
+    w->bits <<= FDL_LOOK_TOTAL(entry);
+    w->count -= (int)FDL_LOOK_TOTAL(entry);
 }
 
 /* The value behind a code (T.81 F.2.2.1, EXTEND): if its top bit is 0 it stands
  * for itself less 2^n - 1. */
 FDL_INLINE int32_t value_of(uint64_t bits, uint16_t entry)
 {
-    unsigned n = VALUE(entry);
-    uint64_t aligned = bits << (TOTAL(entry) - n);
+    unsigned n = FDL_LOOK_VALUE(entry);
+    uint64_t aligned = bits << (FDL_LOOK_TOTAL(entry) - n);
     int32_t value = (int32_t)(aligned >> 1 >> (63 - n));
     int32_t is_low = (int32_t) ~((int64_t)aligned >> 63);
     return value + (is_low & (1 - (1 << n)));
 }
 
 /* One symbol of the 63 that follow the first; 0: no such code. */
-FDL_INLINE uint16_t take_ac(const struct table *t, struct window *w,
+FDL_INLINE uint16_t take_ac(const struct fdl_huffman *t, struct window *w,
                             unsigned *k, JCOEF *block, bool store)
 {
     uint16_t entry = take_symbol(t, w);
-    *k += ADVANCE(entry);
+    *k += FDL_LOOK_ADVANCE(entry);
     if (store)
         block[natural[*k - 1]] = (JCOEF)value_of(w->bits, entry);
     drop(w, entry);
     return entry;
 }
 
-/* False: it is not sound. */
+FDL_INLINE unsigned take_skip(const struct fdl_huffman *t, struct window *w)
+{
+    uint16_t skip = t->skip[w->bits >> (64 - FDL_SKIP_BITS)];
+    w->bits <<= FDL_SKIP_TOTAL(skip);
+    w->count -= (int)FDL_SKIP_TOTAL(skip);
+    return FDL_SKIP_ADVANCE(skip);
+}
+
+/* Goes over the 63 values that follow the first. False, and w is as before, if
+ * a code is long, or a look went on into the next block: that happens where the
+ * last value is there and no code ends the block. */
+FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct window *w)
+{
+    struct window at = *w;
+    unsigned k = 1, goes;
+    do {
+        fill_window(&at);
+        k += goes = take_skip(t, &at);
+        if (k >= DCTSIZE2 || FDL_UNLIKELY(goes == 0))
+            break;
+        k += goes = take_skip(t, &at);
+    } while (k < DCTSIZE2 && FDL_LIKELY(goes != 0));
+    if (k != DCTSIZE2 && (k < FDL_SKIP_END || k >= FDL_SKIP_END + DCTSIZE2))
+        return false;
+    *w = at;
+    return true;
+}
+
+/* block: NULL to go over it. skip: there are tables for that. False: it is not
+ * sound. */
 FDL_INLINE bool take_block(const struct block *b, int32_t *last_dc,
-                           struct window *w, JCOEF *block, bool store)
+                           struct window *w, JCOEF *block, bool store,
+                           bool skip)
 {
     fill_window(w);
     uint16_t entry = take_symbol(b->dc, w);
@@ -359,6 +299,8 @@ FDL_INLINE bool take_block(const struct block *b, int32_t *last_dc,
     *last_dc = dc;
     if (store)
         block[0] = (JCOEF)dc;
+    if (skip && (!store || b->first_only) && skip_ac(b->ac, w))
+        return true;
 
     unsigned k = 1;
     do {
@@ -368,26 +310,37 @@ FDL_INLINE bool take_block(const struct block *b, int32_t *last_dc,
             break;
         entry = take_ac(b->ac, w, &k, block, store);
     } while (k < DCTSIZE2 && FDL_LIKELY(entry != 0));
-    return entry != 0 && (k == DCTSIZE2 || ADVANCE(entry) == END_OF_BLOCK);
+    return entry != 0 &&
+           (k == DCTSIZE2 || FDL_LOOK_ADVANCE(entry) == FDL_LOOK_END);
 }
 
-/* store: else blocks are gone over. False: they are not sound. */
-FDL_INLINE bool take_mcu(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu, bool store)
+FDL_INLINE bool take_blocks(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu,
+                            bool store, bool skip)
 {
     struct window w = e->window; /* in registers */
     for (uint32_t i = 0; i < e->n_blocks; i++) {
         const struct block *b = &e->blocks[i];
         if (!take_block(b, &e->last_dc[b->component], &w,
-                        store ? mcu[i][0] : NULL, store))
+                        store ? mcu[i][0] : NULL, store, skip))
             return false;
     }
     e->window = w;
     return overrun(e) <= 0;
 }
 
+/* mcu: NULL to go over it. False: it is not sound. */
+FDL_INLINE bool take_mcu(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
+{
+    if (e->skip)
+        return mcu ? take_blocks(e, mcu, true, true)
+                   : take_blocks(e, NULL, false, true);
+    return mcu ? take_blocks(e, mcu, true, false)
+               : take_blocks(e, NULL, false, false);
+}
+
 static bool take_any(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 {
-    return mcu ? take_mcu(e, mcu, true) : take_mcu(e, NULL, false);
+    return take_mcu(e, mcu);
 }
 
 #if defined(__x86_64__)
@@ -395,7 +348,7 @@ static bool take_any(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 FDL_TARGET("bmi,bmi2")
 static bool take_bmi2(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 {
-    return mcu ? take_mcu(e, mcu, true) : take_mcu(e, NULL, false);
+    return take_mcu(e, mcu);
 }
 #endif
 
@@ -431,6 +384,13 @@ static bool is_sequential(const struct jpeg_decompress_struct *c)
            c->Se == DCTSIZE2 - 1 && c->Ah == 0 && c->Al == 0;
 }
 
+/* libjpeg 7 and later have one for each direction. */
+#if JPEG_LIB_VERSION >= 70
+#  define SIDE_OF(info) ((info)->DCT_h_scaled_size)
+#else
+#  define SIDE_OF(info) ((info)->DCT_scaled_size)
+#endif
+
 /* The tables of each block of an MCU. */
 static bool prepare_blocks(struct fdl_jpeg_entropy *e,
                            const struct jpeg_decompress_struct *c)
@@ -442,10 +402,17 @@ static bool prepare_blocks(struct fdl_jpeg_entropy *e,
         int dc = info->dc_tbl_no, ac = info->ac_tbl_no;
         const JHUFF_TBL *dc_from = c->dc_huff_tbl_ptrs[dc];
         const JHUFF_TBL *ac_from = c->ac_huff_tbl_ptrs[ac];
-        if (!dc_from || !ac_from || !make_table(&e->dc[dc], dc_from, false) ||
-            !make_table(&e->ac[ac], ac_from, true))
+        struct block *b = &e->blocks[i];
+        *b = (struct block){&e->dc[dc], &e->ac[ac], component,
+                            SIDE_OF(info) == 1};
+        if (!dc_from || !ac_from ||
+            !fdl_huffman_make(&e->dc[dc], dc_from->bits, dc_from->huffval,
+                              false) ||
+            !fdl_huffman_make(&e->ac[ac], ac_from->bits, ac_from->huffval,
+                              true))
             return false;
-        e->blocks[i] = (struct block){&e->dc[dc], &e->ac[ac], component};
+        if (e->skip)
+            fdl_huffman_make_skips(&e->ac[ac]);
     }
     return true;
 }
@@ -456,7 +423,12 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
                              void (*give_up)(struct jpeg_decompress_struct *c))
 {
     if (!is_sequential(c) || c->src->next_input_byte > end ||
-        c->unread_marker != 0 || !prepare_blocks(e, c))
+        c->unread_marker != 0)
+        return false;
+    e->raw = c->src->next_input_byte;
+    e->raw_end = end;
+    e->skip = e->raw_end - e->raw >= SKIP_FROM_BYTES;
+    if (!prepare_blocks(e, c))
         return false;
     e->pub = (struct jpeg_entropy_decoder){
         .start_pass = start_pass,
@@ -469,8 +441,6 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
         e->take = take_bmi2;
 #endif
     e->give_up = give_up;
-    e->raw = c->src->next_input_byte;
-    e->raw_end = end;
     e->restart_interval = c->restart_interval;
     e->next_restart = 0;
     e->column = 0;

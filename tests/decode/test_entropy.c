@@ -187,6 +187,61 @@ static void damaged_and_accepted_files_are_libjpegs(void **state)
     check_damage(0.25);
 }
 
+/* Large enough for several symbols at a look; a crop, or the whole at 1/8. */
+static void large_files_are_libjpegs(void **state)
+{
+    (void)state;
+    static uint8_t pixels[2][60 * 60 * 3];
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 24; round++) {
+        struct make_jpeg m = {.width = 900,
+                              .height = 700,
+                              .components = 3,
+                              .h = within(&seed, 1, 2),
+                              .v = within(&seed, 1, 2),
+                              .quality = within(&seed, 94, 100),
+                              .optimize = round % 2,
+                              .restart = round % 3 ? 0 : 50,
+                              .seed = make_random(&seed)};
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        if (round == 0)
+            assert_true(size > 300000); /* else this is not about large files */
+        if (round % 4 == 3)
+            file[size / 2 + make_random(&seed) % (size / 2 - 2)] ^= 0x10;
+        struct fdl_encoded bytes = {
+            .data = file, .size = size, .readable = size};
+        struct fdl_box box = {0, 0, 900, 700};
+        if (round % 3)
+            box = (struct fdl_box){within(&seed, 0, 840), within(&seed, 0, 640),
+                                   60, 60};
+        int32_t status[2];
+        for (int plain = 0; plain < 2; plain++) {
+            struct fdl_decode_limits limits = {.max_pixels = 1u << 20,
+                                               .max_scans = 30,
+                                               .fast = true,
+                                               .libjpeg_huffman = plain};
+            struct fdl_decoder *d;
+            struct fdl_image_info info;
+            struct fdl_render_cost cost;
+            struct fdl_plan plan;
+            assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+            assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
+            fdl_plan_init(&plan, info.width, info.height);
+            fdl_plan_crop(&plan, box);
+            fdl_geometry_resize(&plan.geometry, 60, 60);
+            struct fdl_output_format f = {60, 60, 3, FEEDLINE_U8, true};
+            status[plain] =
+                fdl_decoder_render(d, &plan, &f, pixels[plain], &cost);
+            fdl_decoder_destroy(d);
+        }
+        assert_int_equal(status[0], status[1]);
+        if (status[0] == FEEDLINE_OK)
+            assert_memory_equal(pixels[0], pixels[1], sizeof(pixels[0]));
+        free(file);
+    }
+}
+
 /* ---- The decoder by itself ---------------------------------------------- */
 
 struct reader {
@@ -303,6 +358,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(sound_files_are_libjpegs),
     cmocka_unit_test(damaged_files_are_libjpegs),
     cmocka_unit_test(damaged_and_accepted_files_are_libjpegs),
+    cmocka_unit_test(large_files_are_libjpegs),
     cmocka_unit_test(sequential_files_are_not_given_up),
     cmocka_unit_test(other_files_are_left_alone),
     cmocka_unit_test(a_file_that_ends_early_is_given_up),

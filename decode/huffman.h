@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables that read JPEG's Huffman codes (ITU-T T.81, annexes C and F), made
+ * from a file's own: how many codes of each length, and their symbols. They
+ * answer for the top bits of a window:
+ *
+ *   look    one symbol: how long code and value are together, how long the
+ *           value, how far it goes on in its block
+ *   skip    several symbols, for blocks that nobody wants: how long they are
+ *           together, and how far they go on
+ */
+#ifndef FDL_DECODE_HUFFMAN_H
+#define FDL_DECODE_HUFFMAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FDL_HUFFMAN_CODE_BITS 16 /* longest code */
+
+/* Longest value; T.81 allows no more in files of 8 bits. */
+#define FDL_HUFFMAN_VALUE_BITS 11
+
+/* Codes up to this length are found by one look. Of optimised tables for photos
+ * one symbol in some hundred has a longer one. */
+#define FDL_LOOK_BITS 10
+
+/* An entry of look; 0: no code so short. The length is where a shift by a
+ * register looks for it, so nothing comes between the load and the shift. */
+#define FDL_LOOK_TOTAL(entry)   ((entry)&63u)
+#define FDL_LOOK_VALUE(entry)   ((entry) >> 6 & 15u)
+#define FDL_LOOK_ADVANCE(entry) ((unsigned)(entry) >> 10)
+
+/* How far the code goes that ends a block; others go 16 at most. */
+#define FDL_LOOK_END 63u
+
+/* As many symbols as these bits hold whole, or one that is longer, up to the
+ * one that ends a block. */
+#define FDL_SKIP_BITS 12
+
+/* An entry of skip; 0: its first code is longer than a look. What is in it goes
+ * 63 at most, and FDL_SKIP_END more if the block ends. */
+#define FDL_SKIP_TOTAL(entry)   ((entry)&63u)
+#define FDL_SKIP_ADVANCE(entry) ((unsigned)(entry) >> 6)
+#define FDL_SKIP_END            128u
+
+struct fdl_huffman {
+    uint16_t look[1 << FDL_LOOK_BITS];
+    uint16_t skip[1 << FDL_SKIP_BITS]; /* if can_skip */
+    bool can_skip;
+
+    /* Longer codes: one of length n is below limit[n] (left-aligned), and its
+     * symbol is at symbols[offset[n] + code]. */
+    uint32_t limit[FDL_HUFFMAN_CODE_BITS + 1];
+    int32_t offset[FDL_HUFFMAN_CODE_BITS + 1];
+
+    /* What it was made from. */
+    uint8_t counts[FDL_HUFFMAN_CODE_BITS + 1];
+    uint8_t symbols[256];
+    bool is_ac, made;
+};
+
+/* counts[1..16], symbols: as in a DHT segment; is_ac: symbols are run and
+ * length, else length. Does nothing if t is that already. False: not a table
+ * of a sound file. Zeroed memory is a table that is not made. */
+bool fdl_huffman_make(struct fdl_huffman *t, const uint8_t counts[17],
+                      const uint8_t symbols[256], bool is_ac);
+
+/* Takes 15 us. t is made, and of AC. */
+void fdl_huffman_make_skips(struct fdl_huffman *t);
+
+/* The entry of a code that is longer than a look, on top of `bits`; 0: there is
+ * no such code. */
+uint16_t fdl_huffman_long(const struct fdl_huffman *t, uint64_t bits);
+
+#endif

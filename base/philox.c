@@ -6,7 +6,7 @@
  *
  *     counter[0]  block number (16 bits) | place << 16
  *     counter[1]  sample, low half
- *     counter[2]  sample, high half
+ *     counter[2]  sample, high half; the copy is in its upper 16 bits
  *     counter[3]  epoch, low half
  *
  * The block number wraps inside its 16 bits: a stream that is drawn from for
@@ -60,6 +60,12 @@ void fdl_rng_init(struct fdl_rng *rng, uint64_t seed, uint64_t epoch,
     rng->counter[2] = (uint32_t)(sample >> 32);
     rng->counter[3] = (uint32_t)epoch;
     rng->used = BLOCK_WORDS; /* the first draw makes the first block */
+}
+
+uint64_t fdl_rng_copy(uint64_t sample, uint32_t copy)
+{
+    fdl_assert(sample < FDL_SAMPLES_MAX && copy < FDL_COPIES_MAX);
+    return (uint64_t)copy << 48 | sample;
 }
 
 uint32_t fdl_rng_u32(struct fdl_rng *rng)

@@ -8,6 +8,10 @@
  * restart. key = seed; counter = { block | place << 16, sample low, sample
  * high, epoch }: a stream has 65536 blocks of four 32-bit numbers, and then
  * repeats.
+ *
+ * A sample that comes several times in an epoch is named by its copy, too: copy
+ * 0 by the number of the sample, copy c by c << 48 | sample, which no sample
+ * has, as there are at most 2^48 of them.
  */
 #ifndef FDL_BASE_PHILOX_H
 #define FDL_BASE_PHILOX_H
@@ -29,6 +33,12 @@ struct fdl_rng {
  * position in it; the sampler and replacement use the values below. */
 #define FDL_PLACE_REPLACE 0xfffeu
 #define FDL_PLACE_PERMUTE 0xffffu
+
+#define FDL_SAMPLES_MAX ((uint64_t)1 << 48)
+#define FDL_COPIES_MAX  64
+
+/* `sample` of fdl_rng_init for a copy of a sample. */
+uint64_t fdl_rng_copy(uint64_t sample, uint32_t copy);
 
 void fdl_rng_init(struct fdl_rng *rng, uint64_t seed, uint64_t epoch,
                   uint64_t sample, uint32_t place);

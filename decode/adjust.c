@@ -7,8 +7,8 @@
 #include "decode/adjust.h"
 
 #include "base/compiler.h"
+#include "decode/alpha.h"
 #include "decode/canvas.h"
-#include "decode/hue.h"
 
 const char *const fdl_adjust_names[FDL_ADJUSTS] = {
     [FDL_ADJUST_BRIGHTNESS] = "brightness",
@@ -17,16 +17,22 @@ const char *const fdl_adjust_names[FDL_ADJUSTS] = {
     [FDL_ADJUST_HUE] = "hue",
 };
 
+/* Planes that are colours: alpha stays as it is. */
+static size_t colours_of(const struct fdl_image *image)
+{
+    return FDL_COLOURS(image->channels);
+}
+
 /* The luma of the image; of a gray one, itself. */
 static int32_t luma_of(struct fdl_canvas *c, const uint8_t **out)
 {
     const struct fdl_image *image = &c->image;
     uint8_t *luma;
     *out = image->data;
-    if (image->channels == 1)
+    if (colours_of(image) == 1)
         return FEEDLINE_OK;
     int32_t status =
-        fdl_canvas_scratch(c, FDL_SCRATCH_LUMA, image->plane, &luma);
+        fdl_canvas_scratch(c, FDL_SCRATCH_STEP, image->plane, &luma);
     if (status)
         return status;
     c->kernels->luma(image->data, image->data + image->plane,
@@ -38,8 +44,8 @@ static int32_t luma_of(struct fdl_canvas *c, const uint8_t **out)
 static void blend_constant(struct fdl_canvas *c, uint8_t base, float factor)
 {
     struct fdl_image *image = &c->image;
-    c->kernels->constant(image->data, (size_t)image->channels * image->plane,
-                         base, factor);
+    c->kernels->constant(image->data, colours_of(image) * image->plane, base,
+                         factor);
 }
 
 static int32_t contrast(struct fdl_canvas *c, float factor)
@@ -57,13 +63,13 @@ static int32_t contrast(struct fdl_canvas *c, float factor)
 static int32_t saturation(struct fdl_canvas *c, float factor)
 {
     const uint8_t *luma;
-    if (c->image.channels == 1)
+    if (colours_of(&c->image) == 1)
         return FEEDLINE_OK; /* gray is its own gray */
     int32_t status = luma_of(c, &luma);
     if (status)
         return status;
     size_t plane = c->image.plane;
-    for (size_t i = 0; i < (size_t)c->image.channels; i++)
+    for (size_t i = 0; i < colours_of(&c->image); i++)
         c->kernels->line(c->image.data + i * plane, luma, plane, factor);
     return FEEDLINE_OK;
 }
@@ -74,8 +80,8 @@ static void hue(struct fdl_canvas *c, double factor)
     if (image->channels == 1)
         return;
     uint8_t shift = (uint8_t)(int32_t)(factor * 255);
-    fdl_hue_shift(image->data, image->data + image->plane,
-                  image->data + 2 * image->plane, image->plane, shift);
+    c->kernels->hue(image->data, image->data + image->plane,
+                    image->data + 2 * image->plane, image->plane, shift);
 }
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)

@@ -2,6 +2,7 @@
 /* Colour enhancement in plain C, and the choice between families. */
 #include "decode/blend.h"
 
+#include "decode/hue.h"
 #include "decode/levels.h"
 
 static uint8_t blend(float base, float x, float factor)
@@ -50,6 +51,7 @@ static const struct fdl_blend_kernels kernels_c = {
     .line = line,
     .luma = luma,
     .sum = sum,
+    .hue = fdl_hue_shift,
 };
 
 const struct fdl_blend_kernels *fdl_blend_kernels(enum fdl_cpu_level level)

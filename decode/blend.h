@@ -4,6 +4,7 @@
  *
  *     blend    base + factor * (x - base), in float, clipped, truncated
  *     luma     (19595 r + 38470 g + 7471 b + 32768) / 65536
+ *     hue      see hue.h
  *
  * Every level of kernels gives the same bytes: each float operation is rounded
  * by itself, so nothing here may be contracted to a fused multiply-add.
@@ -24,6 +25,9 @@ struct fdl_blend_kernels {
     void (*luma)(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t n,
                  uint8_t *out);
     uint64_t (*sum)(const uint8_t *x, size_t n);
+
+    /* Of pixels in place; modulo 256. */
+    void (*hue)(uint8_t *r, uint8_t *g, uint8_t *b, size_t n, uint8_t shift);
 };
 
 /* Kernels of one level; the best lower one where a level has none. */

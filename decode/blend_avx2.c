@@ -6,6 +6,7 @@
  */
 #include "base/compiler.h"
 #include "decode/blend.h"
+#include "decode/hue.h"
 #include "decode/levels.h"
 
 #include <immintrin.h>
@@ -161,4 +162,5 @@ const struct fdl_blend_kernels fdl_blend_avx2 = {
     .line = line,
     .luma = luma,
     .sum = sum,
+    .hue = fdl_hue_shift_avx2,
 };

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEPT 4 /* of the buffers */
+
 static int32_t grow(struct fdl_canvas *c, uint32_t which, size_t bytes,
                     const char *what)
 {
@@ -43,23 +45,41 @@ int32_t fdl_canvas_begin(struct fdl_canvas *c, int32_t width, int32_t height,
                          int32_t channels)
 {
     c->turn = 0;
+    c->view = 0;
     c->kernels = fdl_blend_kernels(fdl_cpu_level());
     return image_in(c, 0, width, height, channels, &c->image);
 }
 
 int32_t fdl_canvas_run(struct fdl_canvas *c, const struct fdl_plan *plan,
+                       uint32_t first, uint32_t end,
                        struct fdl_render_cost *cost)
 {
     c->cost = cost;
-    for (uint32_t i = 0; i < plan->n_pixel_steps; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const struct fdl_step *step = &plan->steps[i];
         int32_t status = step->kind->run(step, c);
         if (status)
             return status;
     }
-    fdl_assert(c->image.width == plan->width);
-    fdl_assert(c->image.height == plan->height);
     return FEEDLINE_OK;
+}
+
+/* Nothing is copied: its buffer leaves the turn, and another one comes in. */
+void fdl_canvas_keep(struct fdl_canvas *c)
+{
+    fdl_assert(c->image.data == c->buffers[c->turn].data);
+    void *data = c->buffers[KEPT].data;
+    size_t bytes = c->buffers[KEPT].bytes;
+    c->buffers[KEPT] = c->buffers[c->turn];
+    c->buffers[c->turn].data = data;
+    c->buffers[c->turn].bytes = bytes;
+    c->kept = c->image;
+}
+
+void fdl_canvas_begin_view(struct fdl_canvas *c, uint32_t view)
+{
+    c->image = c->kept;
+    c->view = view;
 }
 
 void fdl_canvas_fini(struct fdl_canvas *c)

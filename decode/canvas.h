@@ -19,7 +19,7 @@
 
 struct fdl_image {
     uint8_t *data; /* readable for FDL_PLANE_ALIGN bytes past its end */
-    int32_t width, height, channels; /* channels: 1 or 3 */
+    int32_t width, height, channels; /* as in fdl_output_format */
     size_t plane;                    /* bytes of one: width * height */
 };
 
@@ -30,20 +30,29 @@ struct fdl_canvas {
     struct {
         uint8_t *data;
         size_t bytes;
-    } buffers
-        [4]; /* [0] and [1]: images in turn; [2] and [3]: fdl_canvas_scratch */
+    } buffers[5];  /* [0] and [1]: images in turn; [2] and [3]: see
+                     fdl_canvas_scratch; [4]: what views are made from */
     uint32_t turn; /* the buffer of image */
+    struct fdl_image kept;
+    uint32_t view; /* that steps work on, from 0 */
 };
 
-enum fdl_canvas_scratch { FDL_SCRATCH_LUMA = 2, FDL_SCRATCH_CUSTOM = 3 };
+enum fdl_canvas_scratch { FDL_SCRATCH_STEP = 2, FDL_SCRATCH_CUSTOM = 3 };
 
 /* An image of that size and undefined content to begin with. ENOMEM. */
 int32_t fdl_canvas_begin(struct fdl_canvas *c, int32_t width, int32_t height,
                          int32_t channels);
 
-/* The pixel steps of a plan. ENOMEM, and what custom operations return. */
+/* The pixel steps [first, end) of a plan. ENOMEM, and what custom operations
+ * return. */
 int32_t fdl_canvas_run(struct fdl_canvas *c, const struct fdl_plan *plan,
+                       uint32_t first, uint32_t end,
                        struct fdl_render_cost *cost);
+
+/* Views: keep the image as it is now, and go back to it for each of them. The
+ * first step that follows must leave its pixels alone. */
+void fdl_canvas_keep(struct fdl_canvas *c);
+void fdl_canvas_begin_view(struct fdl_canvas *c, uint32_t view);
 void fdl_canvas_fini(struct fdl_canvas *c);
 uint64_t fdl_canvas_memory(const struct fdl_canvas *c);
 

@@ -30,7 +30,8 @@ struct fdl_custom {
 struct custom_step {
     const struct fdl_custom *custom;
     uint64_t epoch, sample;
-    uint32_t place;
+    uint32_t place, copy;
+    int32_t view; /* FDL_EVERY_VIEW: that of the canvas */
     struct fdl_rng rng;
 };
 
@@ -69,6 +70,8 @@ static int32_t call(const struct custom_step *s, struct fdl_canvas *canvas,
         .place = s->place,
         .epoch = s->epoch,
         .sample_index = (int64_t)s->sample,
+        .copy = s->copy,
+        .view = s->view == FDL_EVERY_VIEW ? canvas->view : (uint32_t)s->view,
         .image = {.data = pixels,
                   .row_bytes = (int64_t)image->width * image->channels,
                   .width = image->width,
@@ -126,6 +129,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
         .epoch = plan->epoch,
         .sample = plan->sample,
         .place = plan->place,
+        .copy = plan->copy,
+        .view = plan->view,
         .rng = *rng,
     };
     fdl_plan_add(plan, &kind, &s, sizeof(s));

@@ -22,6 +22,11 @@
  * Where the plan has pixel steps the same work makes the small image they take
  * turns on (canvas.h), and the last pass follows them.
  *
+ * Alpha is taken off the rows and goes the same way as one more plane, by
+ * kernels for one channel; so an image that has none costs nothing, and is
+ * given 255 in the last pass. Colours are multiplied with it before anything
+ * mixes them, and divided by it after (alpha.h).
+ *
  * The clock is read twice per strip, a few times per image.
  */
 #include "decode/decoder.h"
@@ -30,6 +35,7 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/alpha.h"
 #include "decode/canvas.h"
 #include "decode/colour.h"
 #include "decode/deadline.h"
@@ -52,6 +58,10 @@
  * to 1 MiB there is no difference beyond noise (checkdec --bench). */
 #define STRIP_BYTES 131072
 
+/* libjpeg-turbo writes rows that begin at a multiple of 16 bytes round the
+ * caches, and they would come back from memory. So no row of a strip does. */
+#define STRIP_SHIFT 8
+
 struct buffer {
     uint8_t *data;
     size_t bytes;
@@ -70,11 +80,14 @@ struct fdl_decoder {
     struct fdl_turn turn;       /* from there to upright */
 
     struct fdl_axis horizontal, vertical;
+    struct fdl_axis beside;      /* horizontal, packed for alpha */
     struct fdl_plan affine_plan; /* the one that affine was made for */
     struct fdl_affine affine;
     bool affine_valid;
     struct buffer strip, ring, line, taps;
     struct buffer column, upright; /* of images stored on their side */
+    struct buffer alpha;           /* of one row of the source */
+    struct buffer opaque;          /* one row of 255 */
     struct fdl_canvas canvas;      /* of plans with pixel steps */
 };
 
@@ -86,7 +99,9 @@ struct render {
     const struct fdl_resample_kernels *kernels;
     fdl_finish_fn finish;
     void *dst;
-    int32_t channels;   /* that are resampled: 1 or 3 */
+    int32_t channels;   /* that are resampled, without alpha: 1 or 3 */
+    bool alpha;         /* is resampled too */
+    bool multiplied;    /* colours are, with alpha, on their way */
     int32_t shift;      /* the source gives 1/2^shift of the image */
     struct fdl_box box; /* of the plan, in what the source gives */
     struct fdl_box have;
@@ -96,6 +111,7 @@ struct render {
     int32_t top;  /* source row of the first vertical tap */
     size_t plane; /* bytes */
     size_t ring_bytes; /* of a row in the ring */
+    size_t alpha_at;   /* in there; bytes */
     int32_t ring_rows;
     int32_t row;  /* next, in the order of the vertical table */
     size_t pitch; /* of a row of the upright image; bytes */
@@ -143,7 +159,7 @@ static int32_t ring_rows(const struct fdl_axis *v)
 static int32_t prepare_columns(struct render *r)
 {
     struct fdl_decoder *d = r->d;
-    size_t channels = (size_t)r->channels;
+    size_t channels = (size_t)r->channels + r->alpha;
     r->pitch = fdl_plane_bytes(r->format->width);
     int32_t status = grow(&d->column, r->plane * channels, "a column");
     if (!status)
@@ -152,11 +168,26 @@ static int32_t prepare_columns(struct render *r)
     return status;
 }
 
+/* What alpha takes: a row of it, or one for images that have none. */
+static int32_t prepare_alpha(struct render *r, size_t width, size_t overread)
+{
+    struct fdl_decoder *d = r->d;
+    if (r->alpha)
+        return grow(&d->alpha, width + overread, "a row of alpha");
+    if (!FDL_HAS_ALPHA(r->format->channels))
+        return FEEDLINE_OK;
+    int32_t status =
+        grow(&d->opaque, fdl_plane_bytes(r->format->width), "a row of alpha");
+    if (!status)
+        memset(d->opaque.data, 255, d->opaque.bytes);
+    return status;
+}
+
 static int32_t prepare_buffers(struct render *r)
 {
     struct fdl_decoder *d = r->d;
     size_t width = (size_t)r->have.width;
-    size_t file_channels = (size_t)d->info.channels;
+    size_t file_channels = (size_t)d->info.channels + r->alpha;
     size_t channels = (size_t)r->channels;
     size_t overread =
         ((size_t)d->horizontal.taps + FDL_TAP_BLOCK) * channels + FDL_ROW_SLACK;
@@ -169,17 +200,24 @@ static int32_t prepare_buffers(struct render *r)
     r->top = r->box.y + d->vertical.origin;
     r->plane = fdl_plane_bytes(d->horizontal.key.count);
     r->ring_rows = ring_rows(&d->vertical);
-    r->ring_bytes = r->plane * channels;
+    r->alpha_at = r->plane * channels;
     if (d->turn.transposed)
-        r->ring_bytes = fdl_plane_bytes(d->horizontal.extent * r->channels);
+        r->alpha_at = fdl_plane_bytes(d->horizontal.extent * r->channels);
+    r->ring_bytes = r->alpha_at;
+    if (r->alpha)
+        r->ring_bytes += d->turn.transposed
+                             ? fdl_plane_bytes(d->horizontal.extent)
+                             : r->plane;
 
     int32_t status = grow_rows(&d->strip, (size_t)r->strip_rows, r->stride,
-                               overread, "a strip of rows");
+                               overread + STRIP_SHIFT, "a strip of rows");
     if (!status)
         status = grow_rows(&d->ring, (size_t)r->ring_rows, r->ring_bytes,
                            overread, "rows between the passes");
     if (!status)
         status = grow_rows(&d->line, 1, r->ring_bytes, overread, "a row");
+    if (!status)
+        status = prepare_alpha(r, width, overread);
     if (!status && d->turn.transposed)
         status = prepare_columns(r);
     if (!status)
@@ -200,11 +238,35 @@ static uint8_t *ring_row(const struct render *r, int32_t row)
 static void finish_row(const struct render *r, const uint8_t *line, size_t step,
                        int32_t row)
 {
-    if (r->channels == 1)
-        step = 0; /* gray is in all planes */
-    const uint8_t *planes[FDL_CHANNELS_MAX] = {line, line + step,
-                                               line + 2 * step};
+    int32_t colours = FDL_COLOURS(r->format->channels);
+    const uint8_t *planes[FDL_CHANNELS_MAX];
+    for (int32_t c = 0; c < colours; c++) /* gray is in all planes */
+        planes[c] = line + (size_t)FDL_MIN(c, r->channels - 1) * step;
+    for (int32_t c = colours; c < FDL_CHANNELS_MAX; c++)
+        planes[c] =
+            r->alpha ? line + (size_t)r->channels * step : r->d->opaque.data;
     r->finish(planes, &r->d->affine, r->format, row, r->dst);
+}
+
+/* The horizontal pass over a row and its alpha. */
+static void resample_row(const struct render *r, const uint8_t *row,
+                         const uint8_t *alpha, uint8_t *planes)
+{
+    const struct fdl_decoder *d = r->d;
+    r->kernels->horizontal(&d->horizontal, row, r->channels, planes, r->plane);
+    if (r->alpha)
+        r->kernels->horizontal(&d->beside, alpha, 1,
+                               planes + (size_t)r->channels * r->plane,
+                               r->plane);
+}
+
+/* Planes that are resampled get their colours back. */
+static void divide_planes(const struct render *r, uint8_t *planes)
+{
+    for (size_t c = 0; c < (size_t)r->channels; c++)
+        fdl_alpha_divide(planes + c * r->plane,
+                         (size_t)r->d->horizontal.key.count,
+                         planes + (size_t)r->channels * r->plane);
 }
 
 /* Column `x` of the upright image from a line of stored pixels. */
@@ -212,9 +274,10 @@ static void put_column(const struct render *r, const uint8_t *line, int32_t x)
 {
     struct fdl_decoder *d = r->d;
     size_t height = (size_t)r->format->height;
-    r->kernels->horizontal(&d->horizontal, line, r->channels, d->column.data,
-                           r->plane);
-    for (size_t c = 0; c < (size_t)r->channels; c++) {
+    resample_row(r, line, line + r->alpha_at, d->column.data);
+    if (r->multiplied)
+        divide_planes(r, d->column.data);
+    for (size_t c = 0; c < (size_t)r->channels + r->alpha; c++) {
         const uint8_t *from = d->column.data + c * r->plane;
         uint8_t *to = d->upright.data + c * height * r->pitch + (size_t)x;
         for (size_t y = 0; y < height; y++)
@@ -243,6 +306,12 @@ static void emit_row(struct render *r)
         r->kernels->vertical(v, r->row, rows, d->line.data, r->ring_bytes);
         line = d->line.data;
     }
+    if (r->multiplied && !d->turn.transposed) {
+        if (taps == 1) /* other rows may still need it as it is */
+            memcpy(d->line.data, line, r->ring_bytes);
+        divide_planes(r, d->line.data);
+        line = d->line.data;
+    }
     const struct fdl_geometry *g = &r->plan->geometry;
     bool mirror = d->turn.transposed ? g->flip : g->flip_vertical;
     bool backwards = d->turn.reverse_y != mirror;
@@ -252,6 +321,21 @@ static void emit_row(struct render *r)
     else
         finish_row(r, line, r->plane, place);
     r->row++;
+}
+
+/* From a row of the file to what is resampled, in place. */
+static void convert_row(const struct render *r, uint8_t *row)
+{
+    struct fdl_decoder *d = r->d;
+    size_t width = (size_t)r->have.width;
+    if (r->alpha)
+        fdl_alpha_split(row, width, d->info.channels, d->alpha.data);
+    if (d->info.channels == 4)
+        fdl_cmyk_to_rgb(row, width);
+    if (d->info.channels > 1 && r->channels == 1)
+        fdl_rgb_to_gray(row, width);
+    if (r->multiplied)
+        fdl_alpha_multiply(row, width, r->channels, d->alpha.data);
 }
 
 /* Takes row y of the image, the bytes of which are in the strip. */
@@ -264,16 +348,19 @@ static void take_row(struct render *r, uint8_t *row, int32_t y)
         return; /* the source had to begin higher */
     if (v->taps == 1 && r->row < v->key.count && place < v->start[r->row])
         return; /* nearest, and not this one */
-    if (d->info.channels == 4)
-        fdl_cmyk_to_rgb(row, (size_t)r->have.width);
-    if (d->info.channels > 1 && r->channels == 1)
-        fdl_rgb_to_gray(row, (size_t)r->have.width);
-    if (d->turn.transposed)
-        memcpy(ring_row(r, place), row + r->skip,
-               (size_t)d->horizontal.extent * (size_t)r->channels);
-    else
-        r->kernels->horizontal(&d->horizontal, row + r->skip, r->channels,
-                               ring_row(r, place), r->plane);
+    convert_row(r, row);
+    const uint8_t *alpha = NULL;
+    if (r->alpha)
+        alpha = d->alpha.data + r->skip / (size_t)r->channels;
+    uint8_t *to = ring_row(r, place);
+    if (d->turn.transposed) {
+        size_t extent = (size_t)d->horizontal.extent;
+        memcpy(to, row + r->skip, extent * (size_t)r->channels);
+        if (r->alpha)
+            memcpy(to + r->alpha_at, alpha, extent);
+    } else {
+        resample_row(r, row + r->skip, alpha, to);
+    }
     while (r->row < v->key.count &&
            v->start[r->row] + v->length[r->row] <= place + 1)
         emit_row(r);
@@ -283,17 +370,16 @@ static int32_t render_rows(struct render *r, struct fdl_render_cost *cost,
                            int64_t now)
 {
     struct fdl_decoder *d = r->d;
+    uint8_t *strip = d->strip.data + STRIP_SHIFT;
     for (int32_t done = 0; done < r->have.height;) {
         int32_t n = FDL_MIN(r->strip_rows, r->have.height - done);
-        int32_t status =
-            d->source->read(d->source_self, d->strip.data, r->stride, n);
+        int32_t status = d->source->read(d->source_self, strip, r->stride, n);
         if (status)
             return status;
         int64_t decoded = fdl_now_ns();
         cost->decode_ns += decoded - now;
         for (int32_t i = 0; i < n; i++)
-            take_row(r, d->strip.data + (size_t)i * r->stride,
-                     r->have.y + done + i);
+            take_row(r, strip + (size_t)i * r->stride, r->have.y + done + i);
         done += n;
         now = fdl_now_ns();
         cost->augment_ns += now - decoded;
@@ -343,7 +429,7 @@ static int32_t check_plan(const struct fdl_decoder *d,
     upright_info(d, &info);
     fdl_assert(g->box.width <= info.width - g->box.x);
     fdl_assert(g->box.height <= info.height - g->box.y);
-    fdl_assert(f->channels == 1 || f->channels == 3);
+    fdl_assert(f->channels >= 1 && f->channels <= FDL_CHANNELS_MAX);
     if (g->window.width != f->width || g->window.height != f->height)
         return fail_size(g->window.width, g->window.height, f);
     return FEEDLINE_OK;
@@ -418,6 +504,10 @@ static int32_t prepare_tables(struct render *r)
     if (!status)
         status = fdl_axis_pack(&d->horizontal, &r->kernels->horizontal_packing,
                                r->channels);
+    if (!status && r->alpha)
+        status = fdl_axis_prepare(&d->beside, &horizontal);
+    if (!status && r->alpha)
+        status = fdl_axis_pack(&d->beside, &r->kernels->horizontal_packing, 1);
     if (!status)
         status = fdl_axis_prepare(&d->vertical, &vertical);
     if (!status)
@@ -439,6 +529,19 @@ static void prepare_affine(struct fdl_decoder *d, const struct fdl_plan *plan)
     d->affine_valid = true;
 }
 
+/* Whether there is alpha on the way. Where pixels are only picked or copied it
+ * has nothing to do with their colours. */
+static void choose_alpha(struct render *r)
+{
+    const struct fdl_decoder *d = r->d;
+    const struct fdl_geometry *g = &r->plan->geometry;
+    r->alpha = FDL_HAS_ALPHA(r->format->channels) && d->source->alpha &&
+               d->source->alpha(d->source_self, r->format->channels);
+    bool same =
+        g->resize_width == g->box.width && g->resize_height == g->box.height;
+    r->multiplied = r->alpha && !same && g->filter != FDL_FILTER_NEAREST;
+}
+
 static int32_t begin_source(struct render *r)
 {
     struct fdl_decoder *d = r->d;
@@ -457,6 +560,7 @@ static int32_t render(struct render *r, struct fdl_render_cost *cost)
     if (status)
         return status;
     int64_t start = fdl_now_ns();
+    choose_alpha(r);
     status = prepare_tables(r);
     if (status)
         return status;
@@ -507,7 +611,8 @@ static void finish_canvas(struct render *r)
     const struct fdl_image *image = &r->d->canvas.image;
     r->finish =
         fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), r->format);
-    r->channels = image->channels;
+    r->channels = FDL_COLOURS(image->channels);
+    r->alpha = FDL_HAS_ALPHA(image->channels);
     for (int32_t y = 0; y < image->height; y++)
         finish_row(r, fdl_image_row(image, 0, y), image->plane, y);
 }
@@ -521,19 +626,51 @@ static int64_t custom_ns(const struct fdl_render_cost *cost)
     return ns;
 }
 
-/* Pixel steps, the last pass, and what comes behind it. */
-static int32_t run_steps(struct render *r, struct fdl_render_cost *cost)
+/* Pixel steps from `first` on, the last pass, and what comes behind it. */
+static int32_t run_to_end(struct render *r, uint32_t first,
+                          struct fdl_render_cost *cost)
 {
     const struct fdl_plan *plan = r->plan;
-    int64_t begin = fdl_now_ns();
     if (plan->n_pixel_steps > 0) {
-        int32_t status = fdl_canvas_run(&r->d->canvas, plan, cost);
+        struct fdl_canvas *canvas = &r->d->canvas;
+        int32_t status =
+            fdl_canvas_run(canvas, plan, first, plan->n_pixel_steps, cost);
         if (status)
             return status;
+        fdl_assert(canvas->image.width == plan->width);
+        fdl_assert(canvas->image.height == plan->height);
         finish_canvas(r);
     }
     for (uint32_t i = plan->n_pixel_steps; i < plan->n_steps; i++)
         plan->steps[i].kind->finish(&plan->steps[i], r->format, r->dst);
+    return FEEDLINE_OK;
+}
+
+/* What the views share is done once, the rest for each of them. */
+static int32_t run_views(struct render *r, struct fdl_render_cost *cost)
+{
+    const struct fdl_plan *plan = r->plan;
+    struct fdl_canvas *canvas = &r->d->canvas;
+    uint64_t bytes = fdl_output_bytes(r->format);
+    int32_t status = fdl_canvas_run(canvas, plan, 0, plan->view_step, cost);
+    if (status)
+        return status;
+    fdl_canvas_keep(canvas);
+    for (uint32_t v = 0; v < plan->n_views && !status; v++) {
+        fdl_canvas_begin_view(canvas, v);
+        status = run_to_end(r, plan->view_step, cost);
+        r->dst = (uint8_t *)r->dst + bytes;
+    }
+    return status;
+}
+
+static int32_t run_steps(struct render *r, struct fdl_render_cost *cost)
+{
+    int64_t begin = fdl_now_ns();
+    int32_t status =
+        r->plan->n_views > 1 ? run_views(r, cost) : run_to_end(r, 0, cost);
+    if (status)
+        return status;
     cost->augment_ns += fdl_now_ns() - begin - custom_ns(cost);
     cost->clock_reads += 2;
     return FEEDLINE_OK;
@@ -553,7 +690,9 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
         .kernels = fdl_resample_kernels(level),
         .finish = fdl_finish_choose(fdl_finish_kernels(level), format),
         .dst = dst,
-        .channels = FDL_MIN(d->info.channels, format->channels) == 1 ? 1 : 3,
+        .channels = FDL_MIN(d->info.channels, FDL_COLOURS(format->channels)) > 1
+                        ? 3
+                        : 1,
     };
     struct fdl_render_cost spent = {0};
     int32_t status = FEEDLINE_OK;
@@ -605,12 +744,15 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
     fdl_webp_destroy(d->webp);
     fdl_axis_fini(&d->horizontal);
     fdl_axis_fini(&d->vertical);
+    fdl_axis_fini(&d->beside);
     free(d->strip.data);
     free(d->ring.data);
     free(d->line.data);
     free(d->taps.data);
     free(d->column.data);
     free(d->upright.data);
+    free(d->alpha.data);
+    free(d->opaque.data);
     fdl_canvas_fini(&d->canvas);
     free(d);
 }
@@ -675,10 +817,12 @@ uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
 {
     return sizeof(*d) + fdl_canvas_memory(&d->canvas) + d->strip.bytes +
            d->ring.bytes + d->line.bytes + d->taps.bytes + d->column.bytes +
-           d->upright.bytes + d->horizontal.capacity +
-           d->horizontal.packed_capacity + d->vertical.capacity +
-           d->vertical.packed_capacity + fdl_jpeg_memory(d->jpeg) +
-           fdl_png_memory(d->png) + fdl_webp_memory(d->webp);
+           d->upright.bytes + d->alpha.bytes + d->opaque.bytes +
+           d->beside.capacity + d->beside.packed_capacity +
+           d->horizontal.capacity + d->horizontal.packed_capacity +
+           d->vertical.capacity + d->vertical.packed_capacity +
+           fdl_jpeg_memory(d->jpeg) + fdl_png_memory(d->png) +
+           fdl_webp_memory(d->webp);
 }
 
 uint64_t fdl_dtype_bytes(int32_t dtype)

@@ -7,7 +7,8 @@
  *
  * One decoder per worker thread: it owns the libjpeg state and every scratch
  * buffer, which grow to the largest image seen and are then reused; in the
- * steady state only the image libraries allocate, some for each image. One
+ * steady state nothing is allocated but by libwebp, by libjpeg for progressive
+ * files, and for what one image takes beyond the 4 MiB that are kept. One
  * thread at a time per decoder, and the same thread from open to the end of
  * render (libjpeg-turbo 2.1.5 keeps its SIMD state per thread).
  */
@@ -39,8 +40,8 @@ struct fdl_encoded {
 struct fdl_image_info {
     enum fdl_format format;
     int32_t width, height; /* upright, where the orientation is applied */
-    int32_t channels;      /* that its rows have: 1, 3 or 4 (CMYK) */
-    int32_t orientation;   /* that is applied, as in EXIF: 1 to 8 */
+    int32_t channels; /* that its rows have, without alpha: 1, 3 or 4 (CMYK) */
+    int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */
 };
 
 /* What is refused, and what is made of files that are not quite right. */
@@ -69,10 +70,13 @@ struct fdl_decode_limits {
     bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
 };
 
+#define FDL_CHANNELS_MAX 4
+
 /* Of the sample in the slot: contiguous, NCHW or NHWC without the N. */
 struct fdl_output_format {
-    int32_t width, height, channels; /* channels: 1 or 3 */
-    int32_t dtype;                   /* FEEDLINE_U8, F16, BF16 or F32 */
+    int32_t width, height;
+    int32_t channels; /* gray, gray and alpha, RGB, or RGB and alpha: 1 to 4 */
+    int32_t dtype;    /* FEEDLINE_U8, F16, BF16 or F32 */
     bool nhwc;
 };
 
@@ -105,12 +109,13 @@ int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
                          struct fdl_image_info *info);
 
 /* Ends what open began, also on error. The plan's window must have the size of
- * `format`. dst: fdl_output_bytes(format), aligned to the element; on error
- * its content is undefined. EDECODE where the part of the file that the pixels
- * need is truncated, or damaged beyond what libjpeg decodes around (as in
- * Pillow), with the library's words; what lies below that part is not looked
- * at. ERANGE for too many scans or too much time; EINVAL if the sizes do not
- * match; ENOMEM. cost is untouched on error. */
+ * `format`. dst: fdl_output_bytes(format) for each of the plan's views, in a
+ * row, aligned to the element; on error its content is undefined. EDECODE where
+ * the part of the file that the pixels need is truncated, or damaged beyond
+ * what libjpeg decodes around (as in Pillow), with the library's words; what
+ * lies below that part is not looked at. ERANGE for too many scans or too much
+ * time; EINVAL if the sizes do not match; ENOMEM. cost is untouched on error.
+ */
 int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            const struct fdl_output_format *format, void *dst,
                            struct fdl_render_cost *cost);

@@ -52,22 +52,31 @@ static uint32_t value_of(const struct tiff *t, uint64_t entry)
     }
 }
 
-static uint32_t find_orientation(const struct tiff *t)
+static bool find_orientation(const struct tiff *t, uint32_t *value)
 {
     uint64_t at = get_32(t, 4);
     if (at > t->size || t->size - at < 2)
-        return 0;
-    uint32_t count = get_16(t, at), found = 0;
+        return false;
+    uint32_t count = get_16(t, at);
+    bool found = false;
     at += 2;
     for (uint32_t i = 0; i < count && t->size - at >= ENTRY_BYTES; i++) {
-        if (get_16(t, at) == TAG_ORIENTATION)
-            found = value_of(t, at);
+        if (get_16(t, at) == TAG_ORIENTATION) {
+            *value = value_of(t, at);
+            found = true;
+        }
         at += ENTRY_BYTES;
     }
     return found;
 }
 
-int32_t fdl_exif_orientation(const uint8_t *data, uint64_t size)
+/* Anything but 1 to 8 means nothing. */
+static int32_t sane(uint32_t value)
+{
+    return value >= 1 && value <= 8 ? (int32_t)value : 1;
+}
+
+bool fdl_exif_find(const uint8_t *data, uint64_t size, int32_t *orientation)
 {
     static const char prefix[] = "Exif\0"; /* and the zero behind it */
     if (size >= sizeof(prefix) && memcmp(data, prefix, sizeof(prefix)) == 0) {
@@ -75,13 +84,42 @@ int32_t fdl_exif_orientation(const uint8_t *data, uint64_t size)
         size -= sizeof(prefix);
     }
     struct tiff t = {.data = data, .size = size};
+    uint32_t value;
     if (size < 8)
-        return 1;
+        return false;
     t.big_endian = memcmp(data, "MM\0*", 4) == 0;
     if (!t.big_endian && memcmp(data, "II*\0", 4) != 0)
+        return false;
+    if (!find_orientation(&t, &value))
+        return false;
+    *orientation = sane(value);
+    return true;
+}
+
+int32_t fdl_exif_orientation(const uint8_t *data, uint64_t size)
+{
+    int32_t found = 1;
+    fdl_exif_find(data, size, &found);
+    return found;
+}
+
+int32_t fdl_xmp_orientation(const uint8_t *text, uint64_t size)
+{
+    static const char name[] = "tiff:Orientation";
+    if (size == 0) /* and no text */
         return 1;
-    uint32_t value = find_orientation(&t);
-    return value >= 1 && value <= 8 ? (int32_t)value : 1;
+    const uint8_t *at = text, *end = text + size;
+    while ((at = memmem(at, (size_t)(end - at), name, sizeof(name) - 1))) {
+        at += sizeof(name) - 1;
+        const uint8_t *digit = at;
+        if (end - at >= 3 && at[0] == '=' && at[1] == '"')
+            digit = at + 2;
+        else if (end - at >= 2 && at[0] == '>')
+            digit = at + 1;
+        if (digit > at && *digit >= '0' && *digit <= '9')
+            return sane((uint32_t)(*digit - '0'));
+    }
+    return 1;
 }
 
 struct fdl_turn fdl_turn_of(int32_t orientation)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which way up an image is: the orientation tag of EXIF data, and what it means
- * for coordinates. Pure functions over bytes that may be anything.
+ * Which way up an image is: the orientation in EXIF or XMP data, and what that
+ * means for coordinates. Pure functions over bytes that may be anything.
  *
  *     upright(x, y) = stored(u, v)    u, v = x, y, or y, x if `transposed`;
  *                                     then counted from the other end of the
@@ -18,6 +18,13 @@
 /* 1 to 8; 1 (as stored) where the data has no orientation that Pillow would
  * see. data: a TIFF structure, with or without "Exif\0\0" in front. */
 int32_t fdl_exif_orientation(const uint8_t *data, uint64_t size);
+
+/* Whether the tag is there at all; the orientation as above if so. */
+bool fdl_exif_find(const uint8_t *data, uint64_t size, int32_t *orientation);
+
+/* The same from XMP data, any text: what stands behind the first
+ * tiff:Orientation=" or tiff:Orientation>. */
+int32_t fdl_xmp_orientation(const uint8_t *text, uint64_t size);
 
 /* How an upright image is read from the stored one. */
 struct fdl_turn {

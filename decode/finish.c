@@ -39,7 +39,7 @@ static size_t packed_place(const struct fdl_output_format *f, int32_t row)
     return (size_t)row * (size_t)f->width * (size_t)f->channels;
 }
 
-static void u8_nchw(const uint8_t *const planes[3],
+static void u8_nchw(const uint8_t *const planes[],
                     const struct fdl_affine *affine,
                     const struct fdl_output_format *f, int32_t row, void *dst)
 {
@@ -49,7 +49,7 @@ static void u8_nchw(const uint8_t *const planes[3],
                (size_t)f->width);
 }
 
-static void u8_nhwc(const uint8_t *const planes[3],
+static void u8_nhwc(const uint8_t *const planes[],
                     const struct fdl_affine *affine,
                     const struct fdl_output_format *f, int32_t row, void *dst)
 {
@@ -61,7 +61,7 @@ static void u8_nhwc(const uint8_t *const planes[3],
     }
 }
 
-static void f32_nchw(const uint8_t *const planes[3],
+static void f32_nchw(const uint8_t *const planes[],
                      const struct fdl_affine *affine,
                      const struct fdl_output_format *f, int32_t row, void *dst)
 {
@@ -72,7 +72,7 @@ static void f32_nchw(const uint8_t *const planes[3],
     }
 }
 
-static void f32_nhwc(const uint8_t *const planes[3],
+static void f32_nhwc(const uint8_t *const planes[],
                      const struct fdl_affine *affine,
                      const struct fdl_output_format *f, int32_t row, void *dst)
 {
@@ -84,7 +84,7 @@ static void f32_nhwc(const uint8_t *const planes[3],
 }
 
 /* Either type of 16 bits. */
-static void half_nchw(const uint8_t *const planes[3],
+static void half_nchw(const uint8_t *const planes[],
                       const uint16_t table[][256],
                       const struct fdl_output_format *f, int32_t row,
                       uint16_t *dst)
@@ -96,7 +96,7 @@ static void half_nchw(const uint8_t *const planes[3],
     }
 }
 
-static void half_nhwc(const uint8_t *const planes[3],
+static void half_nhwc(const uint8_t *const planes[],
                       const uint16_t table[][256],
                       const struct fdl_output_format *f, int32_t row,
                       uint16_t *dst)
@@ -108,28 +108,28 @@ static void half_nhwc(const uint8_t *const planes[3],
     }
 }
 
-static void f16_nchw(const uint8_t *const planes[3],
+static void f16_nchw(const uint8_t *const planes[],
                      const struct fdl_affine *affine,
                      const struct fdl_output_format *f, int32_t row, void *dst)
 {
     half_nchw(planes, affine->f16, f, row, dst);
 }
 
-static void f16_nhwc(const uint8_t *const planes[3],
+static void f16_nhwc(const uint8_t *const planes[],
                      const struct fdl_affine *affine,
                      const struct fdl_output_format *f, int32_t row, void *dst)
 {
     half_nhwc(planes, affine->f16, f, row, dst);
 }
 
-static void bf16_nchw(const uint8_t *const planes[3],
+static void bf16_nchw(const uint8_t *const planes[],
                       const struct fdl_affine *affine,
                       const struct fdl_output_format *f, int32_t row, void *dst)
 {
     half_nchw(planes, affine->bf16, f, row, dst);
 }
 
-static void bf16_nhwc(const uint8_t *const planes[3],
+static void bf16_nhwc(const uint8_t *const planes[],
                       const struct fdl_affine *affine,
                       const struct fdl_output_format *f, int32_t row, void *dst)
 {

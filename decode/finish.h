@@ -14,8 +14,6 @@
 #include "base/cpu.h"
 #include "decode/decoder.h"
 
-#define FDL_CHANNELS_MAX 3
-
 struct fdl_affine {
     float scale[FDL_CHANNELS_MAX], bias[FDL_CHANNELS_MAX];
 
@@ -29,11 +27,12 @@ void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan);
 
 /* planes[c]: `width` bytes and readable up to FDL_PLANE_ALIGN, for each of the
  * output's channels; they may be the same. row: its number in the output. */
-typedef void (*fdl_finish_fn)(const uint8_t *const planes[3],
+typedef void (*fdl_finish_fn)(const uint8_t *const planes[],
                               const struct fdl_affine *affine,
                               const struct fdl_output_format *format,
                               int32_t row, void *dst);
 
+/* Those for nhwc take 2 channels or more. */
 struct fdl_finish_kernels {
     fdl_finish_fn u8_nchw, u8_nhwc, f16_nchw, f16_nhwc;
     fdl_finish_fn bf16_nchw, bf16_nhwc, f32_nchw, f32_nhwc;

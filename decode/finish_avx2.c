@@ -23,7 +23,7 @@ static size_t plane_place(const struct fdl_output_format *f, int32_t c,
     return ((size_t)c * (size_t)f->height + (size_t)row) * (size_t)f->width;
 }
 
-static void u8_nchw(const uint8_t *const planes[3],
+static void u8_nchw(const uint8_t *const planes[],
                     const struct fdl_affine *affine,
                     const struct fdl_output_format *f, int32_t row, void *dst)
 {
@@ -55,10 +55,42 @@ AVX2 FDL_INLINE __m128i pick(const uint8_t *from, const int8_t *shuffle)
                             _mm_load_si128((const __m128i *)shuffle));
 }
 
-/* 16 pixels: 48 bytes. */
-AVX2 FDL_INLINE void interleave_block(const uint8_t *const planes[3], size_t x,
-                                      uint8_t *to)
+/* 16 bytes of each plane, in turn. */
+AVX2 FDL_INLINE void store_pairs(__m128i a, __m128i b, uint8_t *to)
 {
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi8(a, b));
+    _mm_storeu_si128((__m128i *)(to + 16), _mm_unpackhi_epi8(a, b));
+}
+
+AVX2 FDL_INLINE void store_fours(__m128i a, __m128i b, __m128i c, __m128i d,
+                                 uint8_t *to)
+{
+    __m128i low = _mm_unpacklo_epi8(a, b), high = _mm_unpackhi_epi8(a, b);
+    __m128i low_2 = _mm_unpacklo_epi8(c, d), high_2 = _mm_unpackhi_epi8(c, d);
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(low, low_2));
+    _mm_storeu_si128((__m128i *)(to + 16), _mm_unpackhi_epi16(low, low_2));
+    _mm_storeu_si128((__m128i *)(to + 32), _mm_unpacklo_epi16(high, high_2));
+    _mm_storeu_si128((__m128i *)(to + 48), _mm_unpackhi_epi16(high, high_2));
+}
+
+AVX2 FDL_INLINE __m128i load(const uint8_t *from)
+{
+    return _mm_loadu_si128((const __m128i *)from);
+}
+
+/* 16 pixels of 2, 3 or 4 channels, a constant. */
+AVX2 FDL_INLINE void interleave_block(const uint8_t *const planes[], size_t x,
+                                      size_t channels, uint8_t *to)
+{
+    if (channels == 2) {
+        store_pairs(load(planes[0] + x), load(planes[1] + x), to);
+        return;
+    }
+    if (channels == 4) {
+        store_fours(load(planes[0] + x), load(planes[1] + x),
+                    load(planes[2] + x), load(planes[3] + x), to);
+        return;
+    }
     for (size_t v = 0; v < 3; v++) {
         __m128i bytes = pick(planes[0] + x, interleave[v][0]);
         bytes = _mm_or_si128(bytes, pick(planes[1] + x, interleave[v][1]));
@@ -67,21 +99,33 @@ AVX2 FDL_INLINE void interleave_block(const uint8_t *const planes[3], size_t x,
     }
 }
 
-AVX2 static void u8_nhwc(const uint8_t *const planes[3],
+AVX2 FDL_INLINE void bytes_row(const uint8_t *const planes[], size_t width,
+                               size_t channels, uint8_t *to)
+{
+    size_t x = 0;
+    for (; x + BLOCK <= width; x += BLOCK)
+        interleave_block(planes, x, channels, to + x * channels);
+    if (x < width) {
+        uint8_t end[BLOCK * FDL_CHANNELS_MAX];
+        interleave_block(planes, x, channels, end);
+        memcpy(to + x * channels, end, (width - x) * channels);
+    }
+}
+
+AVX2 static void u8_nhwc(const uint8_t *const planes[],
                          const struct fdl_affine *affine,
                          const struct fdl_output_format *f, int32_t row,
                          void *dst)
 {
     (void)affine;
-    size_t width = (size_t)f->width, x = 0;
-    uint8_t *to = (uint8_t *)dst + (size_t)row * width * 3;
-    for (; x + BLOCK <= width; x += BLOCK)
-        interleave_block(planes, x, to + x * 3);
-    if (x < width) {
-        uint8_t end[BLOCK * 3];
-        interleave_block(planes, x, end);
-        memcpy(to + x * 3, end, (width - x) * 3);
-    }
+    size_t width = (size_t)f->width, channels = (size_t)f->channels;
+    uint8_t *to = (uint8_t *)dst + (size_t)row * width * channels;
+    if (channels == 3)
+        bytes_row(planes, width, 3, to);
+    else if (channels == 4)
+        bytes_row(planes, width, 4, to);
+    else
+        bytes_row(planes, width, 2, to);
 }
 
 AVX2 FDL_INLINE __m256 eight(const uint8_t *from, __m256 scale, __m256 bias)
@@ -90,7 +134,7 @@ AVX2 FDL_INLINE __m256 eight(const uint8_t *from, __m256 scale, __m256 bias)
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(x), scale, bias);
 }
 
-AVX2 static void f32_nchw(const uint8_t *const planes[3],
+AVX2 static void f32_nchw(const uint8_t *const planes[],
                           const struct fdl_affine *affine,
                           const struct fdl_output_format *f, int32_t row,
                           void *dst)
@@ -111,17 +155,19 @@ AVX2 static void f32_nchw(const uint8_t *const planes[3],
     }
 }
 
-/* rgbrgbrg, brgbrgbr, gbrgbrgb: 24 floats are eight pixels. */
+/* rgbrgbrg, brgbrgbr, gbrgbrgb: 24 floats are whole pixels of 2, 3 and 4
+ * channels. */
 struct pattern {
     __m256 scale[3], bias[3];
 };
 
-AVX2 static struct pattern make_pattern(const struct fdl_affine *affine)
+AVX2 static struct pattern make_pattern(const struct fdl_affine *affine,
+                                        int32_t channels)
 {
     float scale[24], bias[24];
     for (int i = 0; i < 24; i++) {
-        scale[i] = affine->scale[i % 3];
-        bias[i] = affine->bias[i % 3];
+        scale[i] = affine->scale[i % channels];
+        bias[i] = affine->bias[i % channels];
     }
     struct pattern p;
     for (int i = 0; i < 3; i++) {
@@ -131,31 +177,45 @@ AVX2 static struct pattern make_pattern(const struct fdl_affine *affine)
     return p;
 }
 
-AVX2 FDL_INLINE void floats_block(const uint8_t *const planes[3], size_t x,
-                                  const struct pattern *p, float *to)
+AVX2 FDL_INLINE void floats_block(const uint8_t *const planes[], size_t x,
+                                  size_t channels, const struct pattern *p,
+                                  float *to)
 {
-    uint8_t bytes[BLOCK * 3];
-    interleave_block(planes, x, bytes);
-    for (size_t i = 0; i < 6; i++)
+    uint8_t bytes[BLOCK * FDL_CHANNELS_MAX];
+    interleave_block(planes, x, channels, bytes);
+    for (size_t i = 0; i < 2 * channels; i++)
         _mm256_storeu_ps(to + 8 * i,
                          eight(bytes + 8 * i, p->scale[i % 3], p->bias[i % 3]));
 }
 
-AVX2 static void f32_nhwc(const uint8_t *const planes[3],
+AVX2 FDL_INLINE void floats_row(const uint8_t *const planes[], size_t width,
+                                size_t channels, const struct pattern *p,
+                                float *to)
+{
+    size_t x = 0;
+    for (; x + BLOCK <= width; x += BLOCK)
+        floats_block(planes, x, channels, p, to + x * channels);
+    if (x < width) {
+        float end[BLOCK * FDL_CHANNELS_MAX];
+        floats_block(planes, x, channels, p, end);
+        memcpy(to + x * channels, end, (width - x) * channels * sizeof(float));
+    }
+}
+
+AVX2 static void f32_nhwc(const uint8_t *const planes[],
                           const struct fdl_affine *affine,
                           const struct fdl_output_format *f, int32_t row,
                           void *dst)
 {
-    struct pattern p = make_pattern(affine);
-    size_t width = (size_t)f->width, x = 0;
-    float *to = (float *)dst + (size_t)row * width * 3;
-    for (; x + BLOCK <= width; x += BLOCK)
-        floats_block(planes, x, &p, to + x * 3);
-    if (x < width) {
-        float end[BLOCK * 3];
-        floats_block(planes, x, &p, end);
-        memcpy(to + x * 3, end, (width - x) * 3 * sizeof(float));
-    }
+    struct pattern p = make_pattern(affine, f->channels);
+    size_t width = (size_t)f->width, channels = (size_t)f->channels;
+    float *to = (float *)dst + (size_t)row * width * channels;
+    if (channels == 3)
+        floats_row(planes, width, 3, &p, to);
+    else if (channels == 4)
+        floats_row(planes, width, 4, &p, to);
+    else
+        floats_row(planes, width, 2, &p, to);
 }
 
 /* ---- 16 bits ------------------------------------------------------------ */
@@ -181,7 +241,7 @@ AVX2 FDL_INLINE void store_halves(uint16_t *to, __m256 y, enum half kind)
     _mm_storeu_si128((__m128i *)to, bits);
 }
 
-AVX2 FDL_INLINE void half_nchw(const uint8_t *const planes[3],
+AVX2 FDL_INLINE void half_nchw(const uint8_t *const planes[],
                                const struct fdl_affine *affine,
                                const struct fdl_output_format *f, int32_t row,
                                uint16_t *dst, enum half kind)
@@ -202,36 +262,49 @@ AVX2 FDL_INLINE void half_nchw(const uint8_t *const planes[3],
     }
 }
 
-AVX2 FDL_INLINE void halves_block(const uint8_t *const planes[3], size_t x,
-                                  const struct pattern *p, uint16_t *to,
-                                  enum half kind)
+AVX2 FDL_INLINE void halves_block(const uint8_t *const planes[], size_t x,
+                                  size_t channels, const struct pattern *p,
+                                  uint16_t *to, enum half kind)
 {
-    uint8_t bytes[BLOCK * 3];
-    interleave_block(planes, x, bytes);
-    for (size_t i = 0; i < 6; i++)
+    uint8_t bytes[BLOCK * FDL_CHANNELS_MAX];
+    interleave_block(planes, x, channels, bytes);
+    for (size_t i = 0; i < 2 * channels; i++)
         store_halves(to + 8 * i,
                      eight(bytes + 8 * i, p->scale[i % 3], p->bias[i % 3]),
                      kind);
 }
 
-AVX2 FDL_INLINE void half_nhwc(const uint8_t *const planes[3],
+AVX2 FDL_INLINE void halves_row(const uint8_t *const planes[], size_t width,
+                                size_t channels, const struct pattern *p,
+                                uint16_t *to, enum half kind)
+{
+    size_t x = 0;
+    for (; x + BLOCK <= width; x += BLOCK)
+        halves_block(planes, x, channels, p, to + x * channels, kind);
+    if (x < width) {
+        uint16_t end[BLOCK * FDL_CHANNELS_MAX];
+        halves_block(planes, x, channels, p, end, kind);
+        memcpy(to + x * channels, end, (width - x) * channels * sizeof(*to));
+    }
+}
+
+AVX2 FDL_INLINE void half_nhwc(const uint8_t *const planes[],
                                const struct fdl_affine *affine,
                                const struct fdl_output_format *f, int32_t row,
                                uint16_t *dst, enum half kind)
 {
-    struct pattern p = make_pattern(affine);
-    size_t width = (size_t)f->width, x = 0;
-    uint16_t *to = dst + (size_t)row * width * 3;
-    for (; x + BLOCK <= width; x += BLOCK)
-        halves_block(planes, x, &p, to + x * 3, kind);
-    if (x < width) {
-        uint16_t end[BLOCK * 3];
-        halves_block(planes, x, &p, end, kind);
-        memcpy(to + x * 3, end, (width - x) * 3 * sizeof(*to));
-    }
+    struct pattern p = make_pattern(affine, f->channels);
+    size_t width = (size_t)f->width, channels = (size_t)f->channels;
+    uint16_t *to = dst + (size_t)row * width * channels;
+    if (channels == 3)
+        halves_row(planes, width, 3, &p, to, kind);
+    else if (channels == 4)
+        halves_row(planes, width, 4, &p, to, kind);
+    else
+        halves_row(planes, width, 2, &p, to, kind);
 }
 
-AVX2 static void f16_nchw(const uint8_t *const planes[3],
+AVX2 static void f16_nchw(const uint8_t *const planes[],
                           const struct fdl_affine *affine,
                           const struct fdl_output_format *f, int32_t row,
                           void *dst)
@@ -239,7 +312,7 @@ AVX2 static void f16_nchw(const uint8_t *const planes[3],
     half_nchw(planes, affine, f, row, dst, F16);
 }
 
-AVX2 static void f16_nhwc(const uint8_t *const planes[3],
+AVX2 static void f16_nhwc(const uint8_t *const planes[],
                           const struct fdl_affine *affine,
                           const struct fdl_output_format *f, int32_t row,
                           void *dst)
@@ -247,7 +320,7 @@ AVX2 static void f16_nhwc(const uint8_t *const planes[3],
     half_nhwc(planes, affine, f, row, dst, F16);
 }
 
-AVX2 static void bf16_nchw(const uint8_t *const planes[3],
+AVX2 static void bf16_nchw(const uint8_t *const planes[],
                            const struct fdl_affine *affine,
                            const struct fdl_output_format *f, int32_t row,
                            void *dst)
@@ -255,7 +328,7 @@ AVX2 static void bf16_nchw(const uint8_t *const planes[3],
     half_nchw(planes, affine, f, row, dst, BF16);
 }
 
-AVX2 static void bf16_nhwc(const uint8_t *const planes[3],
+AVX2 static void bf16_nhwc(const uint8_t *const planes[],
                            const struct fdl_affine *affine,
                            const struct fdl_output_format *f, int32_t row,
                            void *dst)

@@ -6,7 +6,6 @@
 #include "decode/frame.h"
 
 #include "base/compiler.h"
-#include "decode/canvas.h"
 
 #include <string.h>
 
@@ -58,29 +57,35 @@ static void frame_row(const struct fdl_frame_step *w, const uint8_t *from,
         mirror_row(to, width);
 }
 
-static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
+int32_t fdl_frame_run(const struct fdl_frame_step *w, struct fdl_canvas *canvas)
 {
-    struct fdl_frame_step w;
-    fdl_step_values(step, &w, sizeof(w));
     struct fdl_image *in = &canvas->image, out;
-    int32_t status = fdl_canvas_spare(canvas, w.box.width, w.box.height, &out);
+    int32_t status =
+        fdl_canvas_spare(canvas, w->box.width, w->box.height, &out);
     if (status)
         return status;
     for (int32_t c = 0; c < in->channels; c++) {
         for (int32_t y = 0; y < out.height; y++) {
-            int32_t place = w.mirror_y ? out.height - 1 - y : y;
+            int32_t place = w->mirror_y ? out.height - 1 - y : y;
             uint8_t *to = fdl_image_row(&out, c, place);
             int32_t row =
-                fdl_padding_source(w.padding, w.box.y + y, in->height);
+                fdl_padding_source(w->padding, w->box.y + y, in->height);
             if (row < 0)
-                memset(to, w.fill[c], (size_t)out.width);
+                memset(to, w->fill[c], (size_t)out.width);
             else
-                frame_row(&w, fdl_image_row(in, c, row), in->width, w.fill[c],
+                frame_row(w, fdl_image_row(in, c, row), in->width, w->fill[c],
                           to);
         }
     }
     fdl_canvas_swap(canvas, &out);
     return FEEDLINE_OK;
+}
+
+static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
+{
+    struct fdl_frame_step w;
+    fdl_step_values(step, &w, sizeof(w));
+    return fdl_frame_run(&w, canvas);
 }
 
 const struct fdl_step_kind fdl_frame_kind = {.run = run};

@@ -4,6 +4,7 @@
 #ifndef FDL_DECODE_FRAME_H
 #define FDL_DECODE_FRAME_H
 
+#include "decode/canvas.h"
 #include "decode/plan.h"
 
 struct fdl_frame_step {
@@ -14,6 +15,10 @@ struct fdl_frame_step {
 };
 
 extern const struct fdl_step_kind fdl_frame_kind;
+
+/* What that step does. ENOMEM. */
+int32_t fdl_frame_run(const struct fdl_frame_step *w,
+                      struct fdl_canvas *canvas);
 
 /* Where pixel `at` of a line of n comes from, -1: from the fill. */
 int32_t fdl_padding_source(enum fdl_padding padding, int32_t at, int32_t n);

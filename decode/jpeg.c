@@ -24,12 +24,11 @@
  * One libjpeg object serves all images of a decoder. What it remembers from one
  * to the next is forgotten with its memory (jpeg_arena.h).
  *
- * The entropy decoder has a faster path as long as the input buffer holds 512
- * bytes per block of an MCU, so zero padding behind a file is counted as data,
- * and its use is noticed by the read position: no complete file gets there,
- * since an end marker stops the bit reader. Where files that end early are
- * accepted, padding is counted only behind an end marker; libjpeg finds one at
- * the end of every other file, and fills up the image in its own way.
+ * libjpeg's entropy decoder has a faster path as long as the input buffer holds
+ * 512 bytes per block of an MCU, so zero padding behind a file is counted as
+ * data; but only behind an end marker, which no reader of bits or markers goes
+ * past. How far the two paths look ahead differs, so where a file just stops,
+ * padding would decide whether that is noticed.
  *
  * Errors leave libjpeg by longjmp, and enter it in one place, guarded().
  */
@@ -56,7 +55,7 @@
 #define AGAIN 1
 
 struct fdl_jpeg {
-    struct fdl_jpeg_arena arena; /* first: client_data points to it */
+    struct fdl_arena arena; /* first: client_data points to it */
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr err;
     struct jpeg_source_mgr source;
@@ -288,15 +287,6 @@ static int32_t guarded(struct fdl_jpeg *j,
     return step(j, job);
 }
 
-static int32_t check_end(struct fdl_jpeg *j)
-{
-    if (FDL_LIKELY(position(j) <= j->bytes.size))
-        return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_EDECODE,
-                    "offset %" PRIu64 ": image file is truncated",
-                    j->bytes.size);
-}
-
 static int32_t create_step(struct fdl_jpeg *j, struct job *job)
 {
     (void)job;
@@ -386,14 +376,14 @@ static bool has_filled_end(const struct fdl_encoded *bytes)
     return false;
 }
 
-/* Whether the bytes behind the file may be counted as its own. */
+/* Whether the bytes behind the file may be counted as its own; see the top of
+ * the file. */
 static bool may_pad(struct fdl_jpeg *j)
 {
-    if (jpeg_has_multiple_scans(&j->cinfo) || has_filled_end(&j->bytes))
-        return false;
     const struct fdl_encoded *b = &j->bytes;
-    return j->limits.accept_truncated <= 0.0 ||
-           (b->data[b->size - 2] == 0xff && b->data[b->size - 1] == JPEG_EOI);
+    bool ends =
+        b->data[b->size - 2] == 0xff && b->data[b->size - 1] == JPEG_EOI;
+    return ends && !jpeg_has_multiple_scans(&j->cinfo) && !has_filled_end(b);
 }
 
 /* See the top of the file. Up to 2x2, chroma is at the size of luma or keeps
@@ -420,9 +410,6 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
         j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
     j->in_pixels = true;
     jpeg_start_decompress(c);
-    int32_t status = check_end(j);
-    if (status)
-        return status;
     if (!j->plain && !j->limits.libjpeg_huffman)
         fdl_jpeg_entropy_attach(j->entropy, c, j->bytes.data + j->bytes.size,
                                 on_give_up);
@@ -440,7 +427,7 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
         jpeg_skip_scanlines(c, (JDIMENSION)need->y);
     *job->have =
         (struct fdl_box){(int32_t)x, need->y, (int32_t)width, need->height};
-    return check_end(j);
+    return FEEDLINE_OK;
 }
 
 static int32_t read_step(struct fdl_jpeg *j, struct job *job)
@@ -458,7 +445,7 @@ static int32_t read_step(struct fdl_jpeg *j, struct job *job)
         }
         done += n;
     }
-    return check_end(j);
+    return FEEDLINE_OK;
 }
 
 static void end_image(struct fdl_jpeg *j)
@@ -527,7 +514,7 @@ void fdl_jpeg_destroy(struct fdl_jpeg *j)
     if (!j)
         return;
     jpeg_destroy_decompress(&j->cinfo); /* also a half made one */
-    fdl_jpeg_arena_fini(&j->arena);
+    fdl_arena_fini(&j->arena);
     fdl_jpeg_entropy_destroy(j->entropy);
     free(j);
 }

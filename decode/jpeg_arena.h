@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory for a libjpeg object that lives for many images: what one image takes
- * is cut from a block that is kept, so in the steady state nothing is allocated
- * and the decoder's rows and tables lie at the same, warm, addresses for every
- * image.
+ * An arena for a libjpeg object that lives for many images.
  *
  * Both of libjpeg's pools are served from it, also the permanent one, and both
  * are gone at the next image: what outlives an image otherwise is quantisation
@@ -16,8 +13,8 @@
 #ifndef FDL_DECODE_JPEG_ARENA_H
 #define FDL_DECODE_JPEG_ARENA_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "decode/arena.h"
+
 #include <stdio.h>
 
 /* jpeglib.h wants stdio.h before it. */
@@ -25,22 +22,11 @@
 #include <jpeglib.h>
 /* clang-format on */
 
-struct fdl_jpeg_chunk;
-
-struct fdl_jpeg_arena {
-    uint8_t *block;
-    size_t size;                   /* of block */
-    size_t used;                   /* of this image, also beyond block */
-    struct fdl_jpeg_chunk *beyond; /* what did not fit into block */
-};
-
-/* Zeroed memory is an empty arena. c was just created, and its client_data
- * points to the arena, or to a struct that begins with it. */
+/* c was just created, and its client_data points to the arena, or to a struct
+ * that begins with it. */
 void fdl_jpeg_arena_install(struct jpeg_decompress_struct *c);
 
-/* c was aborted. Its tables are gone, and so is all else; the block grows to
- * what the last image took. */
+/* c was aborted. Its tables are gone, and so is all else. */
 void fdl_jpeg_arena_reset(struct jpeg_decompress_struct *c);
-void fdl_jpeg_arena_fini(struct fdl_jpeg_arena *a);
 
 #endif

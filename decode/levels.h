@@ -11,15 +11,18 @@
 #include "decode/blend.h"
 #include "decode/finish.h"
 #include "decode/resample.h"
+#include "decode/rotate.h"
 
 extern const struct fdl_resample_kernels
     *const fdl_resample_levels[FDL_CPU_LEVELS];
 extern const struct fdl_finish_kernels *const fdl_finish_levels[FDL_CPU_LEVELS];
 extern const struct fdl_blend_kernels *const fdl_blend_levels[FDL_CPU_LEVELS];
+extern const struct fdl_rotate_kernels *const fdl_rotate_levels[FDL_CPU_LEVELS];
 
 /* Of the families that are built in. */
 extern const struct fdl_resample_kernels fdl_resample_avx2, fdl_resample_avx512;
 extern const struct fdl_blend_kernels fdl_blend_avx2;
 extern const struct fdl_finish_kernels fdl_finish_avx2;
+extern const struct fdl_rotate_kernels fdl_rotate_avx2;
 
 #endif

@@ -14,3 +14,7 @@ const struct fdl_finish_kernels *const fdl_finish_levels[FDL_CPU_LEVELS] = {
 const struct fdl_blend_kernels *const fdl_blend_levels[FDL_CPU_LEVELS] = {
     [FDL_CPU_AVX2] = &fdl_blend_avx2,
 };
+
+const struct fdl_rotate_kernels *const fdl_rotate_levels[FDL_CPU_LEVELS] = {
+    [FDL_CPU_AVX2] = &fdl_rotate_avx2,
+};

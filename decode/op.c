@@ -8,7 +8,9 @@
 #include "base/closest.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/alpha.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* clang-format off */
@@ -18,6 +20,8 @@ static const struct fdl_op *const ops[] = {
     &fdl_op_resize_pad,
     &fdl_op_center_crop,
     &fdl_op_random_crop,
+    &fdl_op_five_crop,
+    &fdl_op_ten_crop,
     &fdl_op_pad,
     &fdl_op_horizontal_flip,
     &fdl_op_vertical_flip,
@@ -39,6 +43,28 @@ const struct fdl_op *fdl_op_at(uint32_t index)
     return index < FDL_COUNT_OF(ops) ? ops[index] : NULL;
 }
 
+int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels)
+{
+    if (!FDL_HAS_ALPHA(channels))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s is for images without alpha, and channels=%" PRId32
+                    " has it; use 1 or 3",
+                    o->scope, channels);
+}
+
+int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
+                             int32_t channels)
+{
+    int32_t n = (int32_t)fdl_option_value(o, row)->n_doubles;
+    if (n == 1 || n == channels || (n == 3 && channels == 1))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s: %s has %" PRId32 " numbers, but channels=%" PRId32
+                    "; give 1 or %" PRId32,
+                    o->scope, o->table[row].name, n, channels, channels);
+}
+
 int32_t fdl_op_find(const char *name, const struct fdl_op **out)
 {
     struct fdl_closest closest = {.typed = name};
@@ -54,4 +80,11 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out)
                         "there is no operation '%s'; the closest is '%s'", name,
                         closest.name);
     return fdl_fail(FEEDLINE_ENOENT, "there is no operation '%s'", name);
+}
+
+void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
+                       int32_t *height)
+{
+    *width = (int32_t)fdl_option_int(o, 0);
+    *height = (int32_t)fdl_option_int(o, 1);
 }

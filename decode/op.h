@@ -14,9 +14,37 @@
     .help = "the filter, as in Pillow; all but nearest with antialias"         \
   }
 
+/* Rows 0 and 1 of an operation whose result has a fixed size, which goes with
+ * fdl_op_fixed_size. */
+#define FDL_OP_WIDTH(what)  FDL_OP_FIXED_SIDE("width", "width of " what)
+#define FDL_OP_HEIGHT(what) FDL_OP_FIXED_SIDE("height", "height of " what)
+#define FDL_OP_FIXED_SIDE(key, about)                                          \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_INT, .min = 1, .max = FDL_OP_SIZE_MAX,     \
+    .default_text = "224", .unit = "pixels", .help = about                     \
+  }
+
+void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
+                       int32_t *height);
+
+/* A row of options: how likely something is. */
+#define FDL_OP_PROBABILITY(text, about)                                        \
+  {                                                                            \
+    .name = "p", .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
+    .default_text = text, .unit = "", .help = "probability that " about        \
+  }
+
+/* For check_channels: operations that images with alpha cannot have, and rows
+ * of 1 number, or one per channel. Of 3 gray images take the first. */
+int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels);
+int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
+                             int32_t channels);
+
 extern const struct fdl_op fdl_op_random_resized_crop;
 extern const struct fdl_op fdl_op_resize;
 extern const struct fdl_op fdl_op_center_crop;
+extern const struct fdl_op fdl_op_five_crop;
+extern const struct fdl_op fdl_op_ten_crop;
 extern const struct fdl_op fdl_op_horizontal_flip;
 extern const struct fdl_op fdl_op_vertical_flip;
 extern const struct fdl_op fdl_op_normalize;

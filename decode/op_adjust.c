@@ -81,19 +81,22 @@ static int32_t hue(const struct fdl_options *o, struct fdl_rng *rng,
     return FEEDLINE_OK;
 }
 
-#define ADJUST(op, rows, planner, about)                                       \
+#define ADJUST(op, rows, planner, channels, about)                             \
   {                                                                            \
     .name = op, .help = about, .pixels = true, .options = rows,                \
-    .n_options = ROWS, .check = check, .plan = planner                         \
+    .n_options = ROWS, .check = check, .check_channels = channels,             \
+    .plan = planner                                                            \
   }
 
-const struct fdl_op fdl_op_brightness = ADJUST(
-    "brightness", factor_options, brightness, "towards black, or away from it");
+const struct fdl_op fdl_op_brightness =
+    ADJUST("brightness", factor_options, brightness, NULL,
+           "towards black, or away from it");
 const struct fdl_op fdl_op_contrast =
-    ADJUST("contrast", factor_options, contrast,
+    ADJUST("contrast", factor_options, contrast, NULL,
            "towards the mean gray of the image, or away from it");
 const struct fdl_op fdl_op_saturation =
-    ADJUST("saturation", factor_options, saturation,
+    ADJUST("saturation", factor_options, saturation, NULL,
            "towards the gray of each pixel, or away from it");
 const struct fdl_op fdl_op_hue =
-    ADJUST("hue", shift_options, hue, "turn every colour round the circle");
+    ADJUST("hue", shift_options, hue, fdl_op_refuse_alpha,
+           "turn every colour round the circle");

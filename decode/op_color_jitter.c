@@ -65,6 +65,13 @@ static int32_t check(const struct fdl_options *o)
     return FEEDLINE_OK;
 }
 
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    if (changes(range_of(o, FDL_ADJUST_HUE), FDL_ADJUST_HUE))
+        return fdl_op_refuse_alpha(o, channels);
+    return FEEDLINE_OK;
+}
+
 static void note(const struct fdl_plan *plan, const struct fdl_adjust_step *a)
 {
     if (!plan->notes)
@@ -110,5 +117,6 @@ const struct fdl_op fdl_op_color_jitter = {
     .options = options,
     .n_options = FDL_ADJUSTS,
     .check = check,
+    .check_channels = check_channels,
     .plan = plan,
 };

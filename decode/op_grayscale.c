@@ -9,13 +9,7 @@
 enum { ROW_P, ROWS };
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_P] = {.name = "p",
-               .type = FEEDLINE_T_DOUBLE,
-               .double_min = 0,
-               .double_max = 1,
-               .default_text = "0.1",
-               .unit = "",
-               .help = "probability that the image becomes gray"},
+    [ROW_P] = FDL_OP_PROBABILITY("0.1", "the image becomes gray"),
 };
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
@@ -60,6 +54,7 @@ const struct fdl_op fdl_op_grayscale = {
     .name = "grayscale",
     .help = "all channels become gray",
     .pixels = true,
+    .check_channels = fdl_op_refuse_alpha,
     .plan = always,
 };
 
@@ -69,5 +64,6 @@ const struct fdl_op fdl_op_random_grayscale = {
     .pixels = true,
     .options = options,
     .n_options = ROWS,
+    .check_channels = fdl_op_refuse_alpha,
     .plan = sometimes,
 };

@@ -6,13 +6,7 @@
 enum { ROW_P, ROWS };
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_P] = {.name = "p",
-               .type = FEEDLINE_T_DOUBLE,
-               .double_min = 0,
-               .double_max = 1,
-               .default_text = "0.5",
-               .unit = "",
-               .help = "probability that the image is mirrored"},
+    [ROW_P] = FDL_OP_PROBABILITY("0.5", "the image is mirrored"),
 };
 
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,

@@ -5,6 +5,7 @@
  */
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/decoder.h"
 #include "decode/op.h"
 
 enum { ROW_MEAN, ROW_STD, ROWS };
@@ -36,12 +37,18 @@ static int32_t check(const struct fdl_options *o)
 {
     for (uint32_t row = 0; row < ROWS; row++) {
         uint32_t n = fdl_option_value(o, row)->n_doubles;
-        if (n != 1 && n != 3)
+        if (n > FDL_CHANNELS_MAX)
             return fdl_fail(FEEDLINE_EINVAL,
-                            "normalize: %s has %u numbers; it takes 1 or 3",
+                            "normalize: %s has %u numbers; it takes 1 to 4",
                             options[row].name, n);
     }
     return FEEDLINE_OK;
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    int32_t status = fdl_op_check_numbers(o, ROW_MEAN, channels);
+    return status ? status : fdl_op_check_numbers(o, ROW_STD, channels);
 }
 
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
@@ -68,5 +75,6 @@ const struct fdl_op fdl_op_normalize = {
     .options = options,
     .n_options = ROWS,
     .check = check,
+    .check_channels = check_channels,
     .plan = plan,
 };

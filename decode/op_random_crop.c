@@ -23,20 +23,8 @@ enum {
 };
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_WIDTH] = {.name = "width",
-                   .type = FEEDLINE_T_INT,
-                   .min = 1,
-                   .max = FDL_OP_SIZE_MAX,
-                   .default_text = "224",
-                   .unit = "pixels",
-                   .help = "width of the crop"},
-    [ROW_HEIGHT] = {.name = "height",
-                    .type = FEEDLINE_T_INT,
-                    .min = 1,
-                    .max = FDL_OP_SIZE_MAX,
-                    .default_text = "224",
-                    .unit = "pixels",
-                    .help = "height of the crop"},
+    [ROW_WIDTH] = FDL_OP_WIDTH("the crop"),
+    [ROW_HEIGHT] = FDL_OP_HEIGHT("the crop"),
     [ROW_PADDING] = FDL_OPTION_PADDING("0"),
     [ROW_PAD_IF_NEEDED] = {.name = "pad_if_needed",
                            .type = FEEDLINE_T_BOOL,
@@ -64,6 +52,11 @@ static int32_t check(const struct fdl_options *o)
                             "twice");
     }
     return status;
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    return fdl_op_check_numbers(o, ROW_FILL, channels);
 }
 
 /* What is missing is added on both sides, as torchvision does. */
@@ -104,13 +97,6 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                            (enum fdl_padding)fdl_option_int(o, ROW_MODE), fill);
 }
 
-static void output_size(const struct fdl_options *o, int32_t *width,
-                        int32_t *height)
-{
-    *width = (int32_t)fdl_option_int(o, ROW_WIDTH);
-    *height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
-}
-
 const struct fdl_op fdl_op_random_crop = {
     .name = "random_crop",
     .help = "a window of a fixed size at a random place, with a border if "
@@ -119,6 +105,7 @@ const struct fdl_op fdl_op_random_crop = {
     .options = options,
     .n_options = ROWS,
     .check = check,
+    .check_channels = check_channels,
     .plan = plan,
-    .output_size = output_size,
+    .output_size = fdl_op_fixed_size,
 };

@@ -19,13 +19,7 @@ enum { ROW_P, ROW_SCALE, ROW_RATIO, ROW_VALUE, ROW_NOISE, ROWS };
 #define PI        3.14159265358979323846
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_P] = {.name = "p",
-               .type = FEEDLINE_T_DOUBLE,
-               .double_min = 0,
-               .double_max = 1,
-               .default_text = "0.5",
-               .unit = "",
-               .help = "probability that something is erased"},
+    [ROW_P] = FDL_OP_PROBABILITY("0.5", "something is erased"),
     [ROW_SCALE] = {.name = "scale",
                    .type = FEEDLINE_T_DOUBLES,
                    .double_min = 0,
@@ -81,12 +75,17 @@ static int32_t check(const struct fdl_options *o)
     int32_t status = check_range(o, ROW_SCALE);
     if (!status)
         status = check_range(o, ROW_RATIO);
-    if (!status && n != 1 && n != 3)
+    if (!status && n > FDL_CHANNELS_MAX)
         status = fdl_fail(FEEDLINE_EINVAL,
                           "random_erasing: value has %u numbers; it takes 1 "
-                          "or 3",
+                          "to 4",
                           n);
     return status;
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    return fdl_op_check_numbers(o, ROW_VALUE, channels);
 }
 
 /* Two independent values of the normal distribution (Box and Muller). */
@@ -179,5 +178,6 @@ const struct fdl_op fdl_op_random_erasing = {
     .options = options,
     .n_options = ROWS,
     .check = check,
+    .check_channels = check_channels,
     .plan = plan,
 };

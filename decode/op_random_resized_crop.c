@@ -15,20 +15,8 @@
 enum { ROW_WIDTH, ROW_HEIGHT, ROW_SCALE, ROW_RATIO, ROW_INTERPOLATION, ROWS };
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_WIDTH] = {.name = "width",
-                   .type = FEEDLINE_T_INT,
-                   .min = 1,
-                   .max = FDL_OP_SIZE_MAX,
-                   .default_text = "224",
-                   .unit = "pixels",
-                   .help = "width of the result"},
-    [ROW_HEIGHT] = {.name = "height",
-                    .type = FEEDLINE_T_INT,
-                    .min = 1,
-                    .max = FDL_OP_SIZE_MAX,
-                    .default_text = "224",
-                    .unit = "pixels",
-                    .help = "height of the result"},
+    [ROW_WIDTH] = FDL_OP_WIDTH("the result"),
+    [ROW_HEIGHT] = FDL_OP_HEIGHT("the result"),
     [ROW_SCALE] = {.name = "scale",
                    .type = FEEDLINE_T_DOUBLES,
                    .double_min = 1e-6,
@@ -121,13 +109,6 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                                (int32_t)fdl_option_int(o, ROW_HEIGHT));
 }
 
-static void output_size(const struct fdl_options *o, int32_t *width,
-                        int32_t *height)
-{
-    *width = (int32_t)fdl_option_int(o, ROW_WIDTH);
-    *height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
-}
-
 const struct fdl_op fdl_op_random_resized_crop = {
     .name = "random_resized_crop",
     .help = "a box of random place, area and shape, resampled to a size",
@@ -136,5 +117,5 @@ const struct fdl_op fdl_op_random_resized_crop = {
     .n_options = ROWS,
     .check = check,
     .plan = plan,
-    .output_size = output_size,
+    .output_size = fdl_op_fixed_size,
 };

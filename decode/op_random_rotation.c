@@ -11,9 +11,11 @@
  */
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/alpha.h"
 #include "decode/canvas.h"
 #include "decode/op.h"
 #include "decode/padding.h"
+#include "decode/rotate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,6 +70,11 @@ static int32_t check(const struct fdl_options *o)
                         "random_rotation: degrees takes one number that is not "
                         "negative, or two, the smaller one first");
     return fdl_fill_check(o, ROW_FILL);
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    return fdl_op_check_numbers(o, ROW_FILL, channels);
 }
 
 /* To 15 decimals, half to even of the exact value, as Python's round does. */
@@ -185,57 +192,45 @@ static void nearest_double(const struct rotation *r, const struct fdl_image *in,
     }
 }
 
-static double between(double a, double b, double part)
+/* Colours and alpha: the fill, too, is of multiplied colours in Pillow. */
+static void multiply(const struct fdl_image *image)
 {
-    double whole = (b - a) * part;
-    return a + whole;
+    size_t colours = FDL_COLOURS(image->channels);
+    for (size_t c = 0; c < colours; c++)
+        fdl_alpha_multiply(image->data + c * image->plane, image->plane, 1,
+                           image->data + colours * image->plane);
 }
 
-/* floor, without a call for processors that have no instruction for it. */
-static int32_t below(double v)
+static void divide(const struct fdl_image *image)
 {
-    int32_t whole = (int32_t)v;
-    return whole - (v < whole);
+    size_t colours = FDL_COLOURS(image->channels);
+    for (size_t c = 0; c < colours; c++)
+        fdl_alpha_divide(image->data + c * image->plane, image->plane,
+                         image->data + colours * image->plane);
 }
 
-/* Point (x, y) of the image, from the four pixels round it. */
-static void mix(const struct fdl_image *in, double x, double y, uint8_t *out,
-                size_t out_plane)
+static int32_t bilinear(const struct rotation *r, struct fdl_canvas *canvas,
+                        struct fdl_image *out)
 {
-    x -= 0.5;
-    y -= 0.5;
-    int32_t left = below(x), top = below(y);
-    double dx = x - left, dy = y - top;
-    size_t x0 = (size_t)FDL_MAX(left, 0);
-    size_t x1 = (size_t)FDL_MIN(left + 1, in->width - 1);
-    for (int32_t c = 0; c < in->channels; c++) {
-        const uint8_t *row = fdl_image_row(in, c, FDL_MAX(top, 0));
-        double v = between(row[x0], row[x1], dx), next = v;
-        if (top + 1 < in->height) {
-            row = fdl_image_row(in, c, top + 1);
-            next = between(row[x0], row[x1], dx);
-        }
-        out[(size_t)c * out_plane] = (uint8_t)between(v, next, dy);
+    const struct fdl_rotate_kernels *k = fdl_rotate_kernels(fdl_cpu_level());
+    struct fdl_rotate_job job = {.in = &canvas->image, .out = out};
+    memcpy(job.matrix, r->matrix, sizeof(job.matrix));
+    memcpy(job.fill, r->fill, sizeof(job.fill));
+    if (k->scratch_bytes) {
+        size_t bytes = k->scratch_bytes(&canvas->image);
+        if (bytes == 0)
+            return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
+        int32_t status =
+            fdl_canvas_scratch(canvas, FDL_SCRATCH_STEP, bytes, &job.scratch);
+        if (status)
+            return status;
     }
-}
-
-static void bilinear(const struct rotation *r, const struct fdl_image *in,
-                     struct fdl_image *out)
-{
-    const double *m = r->matrix;
-    for (int32_t y = 0; y < out->height; y++) {
-        for (int32_t x = 0; x < out->width; x++) {
-            double px = x + 0.5, py = y + 0.5;
-            double from_x = m[0] * px + m[1] * py + m[2];
-            double from_y = m[3] * px + m[4] * py + m[5];
-            if (from_x < 0.0 || from_x >= in->width || from_y < 0.0 ||
-                from_y >= in->height)
-                put(in, out, x, y, -1, -1, r->fill);
-            else
-                mix(in, from_x, from_y, fdl_image_row(out, 0, y) + x,
-                    out->plane);
-        }
-    }
+    if (FDL_HAS_ALPHA(out->channels))
+        multiply(&canvas->image);
+    k->bilinear(&job);
+    if (FDL_HAS_ALPHA(out->channels))
+        divide(out);
+    return FEEDLINE_OK;
 }
 
 static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
@@ -249,13 +244,14 @@ static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
     if (r.quarters)
         turn_quarters(in, &out, r.quarters);
     else if (r.bilinear)
-        bilinear(&r, in, &out);
+        status = bilinear(&r, canvas, &out);
     else if (fits_fixed(r.matrix, in->width, in->height))
         nearest_fixed(&r, in, &out);
     else
         nearest_double(&r, in, &out);
-    fdl_canvas_swap(canvas, &out);
-    return FEEDLINE_OK;
+    if (!status)
+        fdl_canvas_swap(canvas, &out);
+    return status;
 }
 
 static const struct fdl_step_kind kind = {.run = run};
@@ -295,5 +291,6 @@ const struct fdl_op fdl_op_random_rotation = {
     .options = options,
     .n_options = ROWS,
     .check = check,
+    .check_channels = check_channels,
     .plan = plan,
 };

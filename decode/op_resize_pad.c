@@ -13,20 +13,8 @@
 enum { ROW_WIDTH, ROW_HEIGHT, ROW_FILL, ROW_INTERPOLATION, ROWS };
 
 static const struct fdl_option options[ROWS] = {
-    [ROW_WIDTH] = {.name = "width",
-                   .type = FEEDLINE_T_INT,
-                   .min = 1,
-                   .max = FDL_OP_SIZE_MAX,
-                   .default_text = "224",
-                   .unit = "pixels",
-                   .help = "width of the result"},
-    [ROW_HEIGHT] = {.name = "height",
-                    .type = FEEDLINE_T_INT,
-                    .min = 1,
-                    .max = FDL_OP_SIZE_MAX,
-                    .default_text = "224",
-                    .unit = "pixels",
-                    .help = "height of the result"},
+    [ROW_WIDTH] = FDL_OP_WIDTH("the result"),
+    [ROW_HEIGHT] = FDL_OP_HEIGHT("the result"),
     [ROW_FILL] = FDL_OPTION_FILL,
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
 };
@@ -34,6 +22,11 @@ static const struct fdl_option options[ROWS] = {
 static int32_t check(const struct fdl_options *o)
 {
     return fdl_fill_check(o, ROW_FILL);
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    return fdl_op_check_numbers(o, ROW_FILL, channels);
 }
 
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
@@ -63,13 +56,6 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     return fdl_plan_window(plan, box, FDL_PAD_CONSTANT, fill);
 }
 
-static void output_size(const struct fdl_options *o, int32_t *width,
-                        int32_t *height)
-{
-    *width = (int32_t)fdl_option_int(o, ROW_WIDTH);
-    *height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
-}
-
 const struct fdl_op fdl_op_resize_pad = {
     .name = "resize_pad",
     .help = "resample to fit a size, its shape kept, and pad to that size",
@@ -78,6 +64,7 @@ const struct fdl_op fdl_op_resize_pad = {
     .options = options,
     .n_options = ROWS,
     .check = check,
+    .check_channels = check_channels,
     .plan = plan,
-    .output_size = output_size,
+    .output_size = fdl_op_fixed_size,
 };

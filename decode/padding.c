@@ -25,8 +25,8 @@ int32_t fdl_padding_check(const struct fdl_options *o, uint32_t row)
 int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row)
 {
     const struct fdl_option_value *v = fdl_option_value(o, row);
-    if ((v->n_doubles != 1 && v->n_doubles != 3) || !are_whole(v))
-        return fdl_fail(FEEDLINE_EINVAL, "%s: %s takes 1 or 3 whole numbers",
+    if (v->n_doubles > 4 || !are_whole(v))
+        return fdl_fail(FEEDLINE_EINVAL, "%s: %s takes 1 to 4 whole numbers",
                         o->scope, o->table[row].name);
     return FEEDLINE_OK;
 }

@@ -37,7 +37,7 @@ struct fdl_margins {
     int32_t left, top, right, bottom;
 };
 
-/* EINVAL: not 1, 2 or 4 whole numbers; not 1 or 3 whole numbers. */
+/* EINVAL: not 1, 2 or 4 whole numbers; not 1 to 4 whole numbers. */
 int32_t fdl_padding_check(const struct fdl_options *o, uint32_t row);
 int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row);
 

@@ -190,6 +190,10 @@ static int32_t check_order(const struct fdl_pipeline *p,
                             "%s after %s: finished samples are changed last, "
                             "so %s goes before",
                             op->name, before->name, op->name);
+        if (before->views && op->views)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s after %s: a pipeline makes views once",
+                            op->name, before->name);
         if (!op->resamples && !op->pixels)
             continue;
         if (op->resamples && before->resamples)
@@ -251,13 +255,26 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
     fdl_json_end_array(j);
 }
 
+/* What fdl_pipeline_add could not see: a crop that adds a border here. */
+static int32_t check_sample_order(const struct fdl_op *op,
+                                  const struct fdl_plan *plan)
+{
+    if (!op->resamples || plan->n_steps == 0)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s: an operation before it adds a border to this small "
+                    "image, and nothing resamples behind that; put %s first",
+                    op->name, op->name);
+}
+
 /* Writes the plan of one sample; its notes are set. */
 static int32_t write_plan(const struct fdl_pipeline *p, uint64_t seed,
                           struct fdl_plan *plan)
 {
+    uint64_t sample = fdl_rng_copy(plan->sample, plan->copy);
     for (uint32_t i = 0; i < p->n; i++) {
         struct fdl_rng rng;
-        fdl_rng_init(&rng, seed, plan->epoch, plan->sample, i);
+        fdl_rng_init(&rng, seed, plan->epoch, sample, i);
         const struct step *step = &p->steps[i];
         plan->op = step->op;
         plan->place = i;
@@ -265,7 +282,9 @@ static int32_t write_plan(const struct fdl_pipeline *p, uint64_t seed,
             fdl_json_begin_object(plan->notes, NULL);
             fdl_json_string(plan->notes, "op", step->op->name);
         }
-        int32_t status = step->op->plan(&step->options, &rng, plan);
+        int32_t status = check_sample_order(step->op, plan);
+        if (!status)
+            status = step->op->plan(&step->options, &rng, plan);
         if (status)
             return status;
         if (plan->notes)
@@ -274,8 +293,8 @@ static int32_t write_plan(const struct fdl_pipeline *p, uint64_t seed,
     return FEEDLINE_OK;
 }
 
-static int32_t plan_into(const struct fdl_pipeline *p, uint64_t seed,
-                         uint64_t epoch, uint64_t sample, int32_t width,
+static int32_t plan_into(const struct fdl_pipeline *p,
+                         const struct fdl_draw_key *key, int32_t width,
                          int32_t height, struct fdl_json *notes,
                          struct fdl_plan *plan)
 {
@@ -283,21 +302,22 @@ static int32_t plan_into(const struct fdl_pipeline *p, uint64_t seed,
         return fdl_fail(FEEDLINE_EINVAL, "an image of %dx%d has no pixels",
                         (int)width, (int)height);
     fdl_plan_init(plan, width, height);
-    plan->epoch = epoch;
-    plan->sample = sample;
+    plan->epoch = key->epoch;
+    plan->sample = key->sample;
+    plan->copy = key->copy;
+    plan->view = key->view;
     plan->notes = notes;
-    int32_t status = write_plan(p, seed, plan);
+    int32_t status = write_plan(p, key->seed, plan);
     plan->notes = NULL;
     return status;
 }
 
-int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
-                          uint64_t epoch, uint64_t sample, int32_t width,
+int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,
+                          const struct fdl_draw_key *key, int32_t width,
                           int32_t height, struct fdl_plan *out)
 {
     struct fdl_plan plan;
-    int32_t status =
-        plan_into(p, seed, epoch, sample, width, height, NULL, &plan);
+    int32_t status = plan_into(p, key, width, height, NULL, &plan);
     if (!status) {
         memcpy(out, &plan, offsetof(struct fdl_plan, steps));
         memcpy(out->steps, plan.steps, plan.n_steps * sizeof(plan.steps[0]));
@@ -305,14 +325,22 @@ int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
     return status;
 }
 
-int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p, uint64_t seed,
-                               uint64_t epoch, uint64_t sample, int32_t width,
-                               int32_t height, const char *key,
+int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
+                          uint64_t epoch, uint64_t sample, int32_t width,
+                          int32_t height, struct fdl_plan *out)
+{
+    struct fdl_draw_key key = {seed, epoch, sample, 0, FDL_EVERY_VIEW};
+    return fdl_pipeline_draw(p, &key, width, height, out);
+}
+
+int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p,
+                               const struct fdl_draw_key *key, int32_t width,
+                               int32_t height, const char *name,
                                struct fdl_json *j)
 {
     struct fdl_plan plan;
-    fdl_json_begin_array(j, key);
-    int32_t status = plan_into(p, seed, epoch, sample, width, height, j, &plan);
+    fdl_json_begin_array(j, name);
+    int32_t status = plan_into(p, key, width, height, j, &plan);
     if (!status)
         fdl_json_end_array(j);
     return status;
@@ -334,6 +362,31 @@ int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
                         "width and height");
     *width = w;
     *height = h;
+    return FEEDLINE_OK;
+}
+
+uint32_t fdl_pipeline_views(const struct fdl_pipeline *p, const char **op)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->steps[i].op->views && op)
+            *op = p->steps[i].op->name;
+        if (p->steps[i].op->views)
+            return p->steps[i].op->views;
+    }
+    return 1;
+}
+
+int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
+                                    int32_t channels)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct step *step = &p->steps[i];
+        if (!step->op->check_channels)
+            continue;
+        int32_t status = step->op->check_channels(&step->options, channels);
+        if (status)
+            return status;
+    }
     return FEEDLINE_OK;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pipeline: operations in order, each with checked arguments, and what they
- * come to for one sample: a plan. A plan depends on (seed, epoch, sample,
- * image size) only.
+ * come to for one sample: a plan. A plan depends on (seed, epoch, sample, copy,
+ * image size) only. One operation may make several views of each sample; what
+ * is drawn is the same for all of them.
  *
  * An operation is one file, decode/op_*.c, that exports one struct fdl_op, and
  * one line of the list in decode/op.c.
@@ -33,11 +34,16 @@ struct fdl_op {
     bool pixels;     /* works on the resampled image: nothing resamples after */
     bool normalizes; /* pixels are no longer 0 to 1: neither does after */
     bool finished;   /* works on the finished sample: only these after */
+    uint32_t views;  /* that it makes of an image; 0: it makes none */
     const struct fdl_option *options;
     uint32_t n_options;
 
     /* Arguments that depend on each other; NULL: nothing to check. */
     int32_t (*check)(const struct fdl_options *o);
+
+    /* Arguments that depend on the channels of the output, and operations that
+     * are not for all numbers of them; NULL: nothing to check. */
+    int32_t (*check_channels)(const struct fdl_options *o, int32_t channels);
 
     /* Adds to plan. rng is keyed by the sample and this operation's place. */
     int32_t (*plan)(const struct fdl_options *o, struct fdl_rng *rng,
@@ -57,6 +63,13 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
 
 struct fdl_pipeline;
 
+/* Names what is drawn: sample < FDL_SAMPLES_MAX, copy < FDL_COPIES_MAX. */
+struct fdl_draw_key {
+    uint64_t seed, epoch, sample;
+    uint32_t copy;
+    int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW */
+};
+
 /* recipe: "train", "eval", "none" or NULL. ENOENT. */
 int32_t fdl_pipeline_create(const char *recipe, struct fdl_pipeline **out);
 int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
@@ -74,32 +87,45 @@ const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
                                      uint32_t index);
 
 /* ENOENT; the errors of the arguments; EINVAL for a second resampling, or one
- * after normalize or after an operation on pixels; ERANGE above
- * FDL_PIPELINE_OPS. p is as before on error. */
+ * after normalize or after an operation on pixels, and for a second one that
+ * makes views; ERANGE above FDL_PIPELINE_OPS. p is as before on error. */
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *op,
                          const char *args);
 void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
                        struct fdl_json *j);
 
 /* Any thread, allocates nothing. EINVAL if the operations do not fit an image
- * of that size (a centre crop larger than the image pads in torchvision; here
- * it is refused, and the detail says so). */
+ * of that size: a random crop larger than it; a resampling behind a
+ * border that a centre crop adds. */
+int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,
+                          const struct fdl_draw_key *key, int32_t width,
+                          int32_t height, struct fdl_plan *out);
+
+/* The same for the first copy, with every view. */
 int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
                           uint64_t epoch, uint64_t sample, int32_t width,
                           int32_t height, struct fdl_plan *out);
 
 /* Every operation with the values drawn for that sample, as an array into the
  * open object of j. */
-int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p, uint64_t seed,
-                               uint64_t epoch, uint64_t sample, int32_t width,
-                               int32_t height, const char *key,
+int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p,
+                               const struct fdl_draw_key *key, int32_t width,
+                               int32_t height, const char *name,
                                struct fdl_json *j);
+
+/* Images that each sample comes as; *op: the name of the operation that makes
+ * them, if there is one. op may be NULL. */
+uint32_t fdl_pipeline_views(const struct fdl_pipeline *p, const char **op);
 
 /* Output size if it is the same for every image; image_width and image_height
  * are 0 where images differ. EINVAL if it is not fixed, naming what to add. */
 int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
                                  int32_t image_width, int32_t image_height,
                                  int32_t *width, int32_t *height);
+
+/* EINVAL: an operation or its arguments do not fit so many channels. */
+int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
+                                    int32_t channels);
 
 /* Whether any operation normalises (which needs f32 output). */
 bool fdl_pipeline_normalizes(const struct fdl_pipeline *p);

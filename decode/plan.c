@@ -19,6 +19,8 @@ void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height)
     memset(plan, 0, offsetof(struct fdl_plan, steps));
     for (size_t c = 0; c < FDL_COUNT_OF(plan->std); c++)
         plan->std[c] = 1;
+    plan->view = FDL_EVERY_VIEW;
+    plan->n_views = 1;
     fdl_geometry_init(&plan->geometry, width, height);
 }
 
@@ -60,6 +62,19 @@ void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
         fdl_assert(plan->n_pixel_steps + 1 == plan->n_steps);
         plan->n_pixel_steps++;
     }
+}
+
+void fdl_plan_views(struct fdl_plan *plan, uint32_t n, int32_t width,
+                    int32_t height, const struct fdl_step_kind *kind,
+                    const void *values, size_t bytes)
+{
+    fdl_assert(plan->view == FDL_EVERY_VIEW && plan->n_views == 1);
+    fdl_assert(!kind->commutes);
+    plan->n_views = n;
+    plan->view_step = plan->n_pixel_steps;
+    fdl_plan_add(plan, kind, values, bytes);
+    plan->width = width;
+    plan->height = height;
 }
 
 void fdl_step_values(const struct fdl_step *step, void *values, size_t bytes)

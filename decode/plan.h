@@ -57,6 +57,9 @@ struct fdl_step {
     _Alignas(16) uint8_t values[FDL_STEP_BYTES]; /* see fdl_step_values */
 };
 
+/* Instead of the number of a view: all of them, one after the other. */
+#define FDL_EVERY_VIEW (-1)
+
 struct fdl_plan {
     struct fdl_geometry geometry;
     int32_t width, height; /* of what the pixel steps produce */
@@ -67,8 +70,12 @@ struct fdl_plan {
     const struct fdl_op *op;
     uint32_t place;
     uint64_t epoch, sample;
+    uint32_t copy;
+    int32_t view;           /* that is planned, or FDL_EVERY_VIEW */
     struct fdl_json *notes; /* drawn values for people; NULL: nobody asks */
 
+    uint32_t n_views;       /* that are rendered: 1, or with FDL_EVERY_VIEW */
+    uint32_t view_step;     /* the first step that is done for each of them */
     uint32_t n_pixel_steps; /* the first of them */
     uint32_t n_steps;
     struct fdl_step steps[FDL_PIPELINE_OPS];
@@ -98,6 +105,13 @@ int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
 
 void fdl_plan_flip(struct fdl_plan *plan);
 void fdl_plan_flip_vertical(struct fdl_plan *plan);
+
+/* Goes on with `n` views of this size, each of which `kind` makes from the same
+ * image, in a step with a copy of `values` (fdl_canvas.view says which). Only
+ * with FDL_EVERY_VIEW, and once. */
+void fdl_plan_views(struct fdl_plan *plan, uint32_t n, int32_t width,
+                    int32_t height, const struct fdl_step_kind *kind,
+                    const void *values, size_t bytes);
 
 /* Adds a step with a copy of its drawn values; the size stays. */
 void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,

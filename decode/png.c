@@ -4,8 +4,8 @@
  * dropped (deflate cannot skip), those below are not touched. An interlaced
  * image has its rows only at the end, so it is decoded whole first.
  *
- * libpng has no way to use its state for another image; it is made anew, a
- * handful of allocations, for each.
+ * libpng has no way to use its state for another image; it is made anew for
+ * each, in memory that is kept (arena.h).
  *
  * Errors leave libpng by longjmp, and enter it in one place, guarded().
  * Everything that lives longer than a step is in struct fdl_png, so nothing is
@@ -16,7 +16,8 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "decode/exif.h"
+#include "decode/arena.h"
+#include "decode/png_chunks.h"
 #include "decode/truncation.h"
 
 #include <inttypes.h>
@@ -28,12 +29,16 @@
 #define PALETTE_SIZE 256
 #define PASSES       7
 
+/* Of a file that ends early; see choose_pieces. */
+#define PIECE_BYTES 512
+
 /* Rows between two looks at the clock. */
 #define ROWS_PER_CHECK 256
 
 /* What libpng gives for a pixel. */
 enum raw_form {
-    RAW_READY, /* gray or RGB, as it is wanted */
+    RAW_READY, /* gray or RGB, with alpha or not, as it is wanted */
+    RAW_KEYED, /* gray or RGB, in which one colour means alpha 0 */
     RAW_INDEX, /* into the palette */
     RAW_GRAY16 /* most significant byte first */
 };
@@ -41,10 +46,10 @@ enum raw_form {
 struct fdl_png {
     struct fdl_decode_limits limits;
     const struct fdl_deadline *deadline;
-    uint8_t *row; /* one from libpng that is not READY; kept */
-    size_t row_capacity;
+    struct fdl_arena arena; /* all that an image takes */
 
     /* Of one image. */
+    uint8_t *row; /* one from libpng that is not READY */
     png_structp png;
     png_infop info;
     jmp_buf escape;
@@ -52,13 +57,17 @@ struct fdl_png {
     bool no_memory;
     bool in_pixels; /* the end of the file may be accepted here */
     bool cut;       /* the file ended */
+    bool ends_early;
     struct fdl_encoded bytes;
     uint64_t position;
     uint32_t width, height;
     int32_t channels;
     enum raw_form form;
-    size_t raw_bytes; /* of a row as libpng gives it */
-    uint8_t palette[PALETTE_SIZE][3];
+    size_t raw_bytes;                 /* of a row as libpng gives it */
+    bool alpha;                       /* is wanted, and there is some */
+    uint8_t palette[PALETTE_SIZE][4]; /* the fourth is alpha */
+    bool has_key;                     /* there is a tRNS */
+    uint8_t key[3];                   /* its colour, which has alpha 0 */
     uint8_t *image;        /* interlaced: all rows as libpng gives them */
     uint32_t pass, passes; /* of an interlaced image; passes is 1 otherwise */
     uint32_t next;         /* row, of the pass or the image */
@@ -95,7 +104,7 @@ static void on_warning(png_structp png, png_const_charp text)
 static png_voidp on_malloc(png_structp png, png_alloc_size_t n)
 {
     struct fdl_png *p = png_get_mem_ptr(png);
-    void *memory = malloc(n);
+    void *memory = fdl_arena_take(&p->arena, n);
     if (!memory)
         p->no_memory = true;
     return memory;
@@ -104,7 +113,7 @@ static png_voidp on_malloc(png_structp png, png_alloc_size_t n)
 static void on_free(png_structp png, png_voidp memory)
 {
     (void)png;
-    free(memory);
+    (void)memory; /* goes with the image */
 }
 
 /* Of a row in an interlaced image that the next passes change no more. */
@@ -115,6 +124,17 @@ static uint32_t complete_rows(const struct fdl_png *p)
     if (p->pass == PASSES - 1) /* even rows are done, odd ones come */
         return (p->height + 1) / 2 + p->next / 2;
     return 0;
+}
+
+/* libpng takes pixel data in pieces, whole or not at all. Of a file that ends
+ * early the last bytes count too, as there may be a row in them: where a piece
+ * could be cut they become single bytes. */
+static void choose_pieces(const struct fdl_png *p)
+{
+    if (!p->ends_early)
+        return;
+    bool may_be_cut = p->bytes.size - p->position < PIECE_BYTES;
+    png_set_compression_buffer_size(p->png, may_be_cut ? 1 : PIECE_BYTES);
 }
 
 static void on_read(png_structp png, png_bytep out, size_t n)
@@ -129,6 +149,7 @@ static void on_read(png_structp png, png_bytep out, size_t n)
     }
     memcpy(out, p->bytes.data + p->position, n);
     p->position += n;
+    choose_pieces(p);
 }
 
 /* ---- Steps inside libpng ------------------------------------------------ */
@@ -151,26 +172,6 @@ static int32_t guarded(struct fdl_png *p,
     return step(p, job);
 }
 
-/* What Pillow does not use is not looked at, but for its checksum. */
-static void ignore_chunks(png_structp png)
-{
-    static const png_byte exif[] = "eXIf";
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, exif, 1);
-}
-
-/* libpng takes pixel data in pieces, whole or not at all. Of a file that ends
- * early and may, the last bytes count too. */
-static void choose_pieces(struct fdl_png *p)
-{
-    static const uint8_t end[] = {0,   0,   0,    0,    'I',  'E',
-                                  'N', 'D', 0xae, 0x42, 0x60, 0x82};
-    const struct fdl_encoded *b = &p->bytes;
-    if (p->limits.accept_truncated > 0.0 &&
-        memcmp(b->data + b->size - sizeof(end), end, sizeof(end)) != 0)
-        png_set_compression_buffer_size(p->png, 1);
-}
-
 static int32_t check_header(struct fdl_png *p)
 {
     uint64_t pixels = (uint64_t)p->width * p->height;
@@ -187,13 +188,35 @@ static void read_palette(struct fdl_png *p)
 {
     png_colorp colours = NULL;
     int n = 0;
-    for (int i = 0; i < PALETTE_SIZE; i++)
+    for (int i = 0; i < PALETTE_SIZE; i++) {
         memset(p->palette[i], i, 3);
+        p->palette[i][3] = 255;
+    }
     png_get_PLTE(p->png, p->info, &colours, &n);
     for (int i = 0; i < n && i < PALETTE_SIZE; i++) {
         p->palette[i][0] = colours[i].red;
         p->palette[i][1] = colours[i].green;
         p->palette[i][2] = colours[i].blue;
+    }
+}
+
+/* Of a colour Pillow compares the lower eight bits, as they are in the chunk,
+ * with pixels of eight bits, whatever the depth of the file. */
+static void read_transparency(struct fdl_png *p)
+{
+    png_bytep alpha = NULL;
+    png_color_16p colour = NULL;
+    int n = 0;
+    p->has_key = png_get_tRNS(p->png, p->info, &alpha, &n, &colour) != 0;
+    if (!p->has_key)
+        return;
+    if (p->form == RAW_INDEX) {
+        for (int i = 0; alpha && i < n && i < PALETTE_SIZE; i++)
+            p->palette[i][3] = alpha[i];
+    } else if (colour) {
+        p->key[0] = (uint8_t)(p->channels == 1 ? colour->gray : colour->red);
+        p->key[1] = (uint8_t)colour->green;
+        p->key[2] = (uint8_t)colour->blue;
     }
 }
 
@@ -212,8 +235,7 @@ static void choose_transforms(struct fdl_png *p, int colour, int depth)
     }
     if (depth == 16 && p->form == RAW_READY)
         png_set_strip_16(p->png);
-    if (colour & PNG_COLOR_MASK_ALPHA)
-        png_set_strip_alpha(p->png);
+    read_transparency(p);
 }
 
 static int32_t header_step(struct fdl_png *p, struct job *job)
@@ -229,7 +251,8 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
     png_set_user_limits(p->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_benign_errors(p->png, 1);
     png_set_crc_action(p->png, PNG_CRC_DEFAULT, PNG_CRC_ERROR_QUIT);
-    ignore_chunks(p->png);
+    /* What is not for pixels is not looked at, but for its checksum. */
+    png_set_keep_unknown_chunks(p->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_read_info(p->png, p->info);
     png_set_crc_action(p->png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
 
@@ -238,8 +261,29 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
                  &interlace, NULL, NULL);
     p->passes = interlace == PNG_INTERLACE_ADAM7 ? PASSES : 1;
     choose_transforms(p, colour, depth);
+    p->ends_early = fdl_png_is_cut(p->bytes.data, p->bytes.size);
     choose_pieces(p);
     return check_header(p);
+}
+
+static bool has_channel(const struct fdl_png *p)
+{
+    return (png_get_color_type(p->png, p->info) & PNG_COLOR_MASK_ALPHA) != 0;
+}
+
+/* Bytes of one pixel as libpng gives it. */
+static size_t raw_pixel(const struct fdl_png *p)
+{
+    switch (p->form) {
+    case RAW_READY:
+        return (size_t)p->channels + p->alpha;
+    case RAW_KEYED:
+        return (size_t)p->channels;
+    case RAW_GRAY16:
+        return 2;
+    default:
+        return 1;
+    }
 }
 
 static int32_t start_step(struct fdl_png *p, struct job *job)
@@ -247,12 +291,11 @@ static int32_t start_step(struct fdl_png *p, struct job *job)
     (void)job;
     if (p->passes > 1)
         png_set_interlace_handling(p->png);
+    if (has_channel(p) && !p->alpha)
+        png_set_strip_alpha(p->png);
     png_read_update_info(p->png, p->info);
     p->raw_bytes = png_get_rowbytes(p->png, p->info);
-    size_t pixel = p->form == RAW_READY    ? (size_t)p->channels
-                   : p->form == RAW_GRAY16 ? 2
-                                           : 1;
-    fdl_assert(p->raw_bytes == p->width * pixel);
+    fdl_assert(p->raw_bytes == p->width * raw_pixel(p));
     p->in_pixels = true;
     return FEEDLINE_OK;
 }
@@ -290,10 +333,31 @@ static int32_t passes_step(struct fdl_png *p, struct job *job)
     return FEEDLINE_OK;
 }
 
+static void convert_keyed(const struct fdl_png *p, const uint8_t *raw,
+                          uint8_t *to)
+{
+    size_t n = (size_t)p->channels;
+    for (size_t x = 0; x < p->width; x++, raw += n, to += n + 1) {
+        memcpy(to, raw, n);
+        to[n] = memcmp(raw, p->key, n) == 0 ? 0 : 255;
+    }
+}
+
+static void convert_gray16(const struct fdl_png *p, const uint8_t *raw,
+                           uint8_t *to)
+{
+    for (size_t x = 0; x < p->width; x++) {
+        uint8_t gray = raw[2 * x] ? 255 : raw[2 * x + 1];
+        *to++ = gray;
+        if (p->alpha)
+            *to++ = gray == p->key[0] ? 0 : 255;
+    }
+}
+
 /* From one row as libpng gives it to pixels; the two may be the same. */
 static void convert(const struct fdl_png *p, const uint8_t *raw, uint8_t *to)
 {
-    size_t width = p->width;
+    size_t width = p->width, pixel = p->alpha ? 4 : 3;
     switch (p->form) {
     case RAW_READY:
         if (raw != to)
@@ -301,11 +365,13 @@ static void convert(const struct fdl_png *p, const uint8_t *raw, uint8_t *to)
         break;
     case RAW_INDEX:
         for (size_t x = 0; x < width; x++)
-            memcpy(to + 3 * x, p->palette[raw[x]], 3);
+            memcpy(to + pixel * x, p->palette[raw[x]], pixel);
+        break;
+    case RAW_KEYED:
+        convert_keyed(p, raw, to);
         break;
     case RAW_GRAY16:
-        for (size_t x = 0; x < width; x++)
-            to[x] = raw[2 * x] ? 255 : raw[2 * x + 1];
+        convert_gray16(p, raw, to);
         break;
     }
 }
@@ -349,9 +415,10 @@ static bool is_behind_rows(const struct fdl_png *p)
 static void end_image(struct fdl_png *p)
 {
     png_destroy_read_struct(&p->png, &p->info, NULL);
-    free(p->image);
-    p->image = NULL;
-    p->in_pixels = p->no_memory = p->cut = false;
+    fdl_arena_reset(&p->arena);
+    p->image = p->row = NULL;
+    p->in_pixels = p->no_memory = p->cut = p->ends_early = false;
+    p->alpha = false;
     p->pass = p->next = p->given = 0;
     p->width = p->height = 0;
 }
@@ -373,17 +440,8 @@ void fdl_png_destroy(struct fdl_png *p)
     if (!p)
         return;
     end_image(p);
-    free(p->row);
+    fdl_arena_fini(&p->arena);
     free(p);
-}
-
-static int32_t orientation_of(const struct fdl_png *p)
-{
-    png_bytep exif;
-    png_uint_32 n;
-    if (!p->limits.apply_exif || !png_get_eXIf_1(p->png, p->info, &n, &exif))
-        return 1;
-    return fdl_exif_orientation(exif, n);
 }
 
 int32_t fdl_png_open(struct fdl_png *p, const struct fdl_encoded *bytes,
@@ -407,26 +465,23 @@ int32_t fdl_png_open(struct fdl_png *p, const struct fdl_encoded *bytes,
                                     .width = (int32_t)p->width,
                                     .height = (int32_t)p->height,
                                     .channels = p->channels,
-                                    .orientation = orientation_of(p)};
+                                    .orientation = 1};
+    if (p->limits.apply_exif)
+        info->orientation = fdl_png_orientation(bytes->data, bytes->size);
     return FEEDLINE_OK;
 }
 
 uint64_t fdl_png_memory(const struct fdl_png *p)
 {
-    return sizeof(*p) + p->row_capacity;
+    return sizeof(*p) + p->arena.size;
 }
 
-static int32_t reserve_row(struct fdl_png *p)
+static int32_t take_row_buffer(struct fdl_png *p)
 {
-    if (p->form == RAW_READY || p->raw_bytes <= p->row_capacity)
+    if (p->form == RAW_READY)
         return FEEDLINE_OK;
-    free(p->row);
-    p->row_capacity = 0;
-    p->row = fdl_alloc_aligned(p->raw_bytes);
-    if (!p->row)
-        return fdl_fail_memory(p->raw_bytes, "a PNG row");
-    p->row_capacity = p->raw_bytes;
-    return FEEDLINE_OK;
+    p->row = fdl_arena_take(&p->arena, p->raw_bytes);
+    return p->row ? FEEDLINE_OK : fdl_fail_memory(p->raw_bytes, "a PNG row");
 }
 
 /* Zeros are what a file that is cut leaves. */
@@ -435,15 +490,28 @@ static int32_t decode_interlaced(struct fdl_png *p, struct job *job)
     size_t bytes;
     if (!fdl_mul_size(p->raw_bytes, p->height, &bytes))
         return fdl_fail_memory(UINT64_MAX, "an interlaced PNG");
-    p->image = calloc(1, bytes);
+    p->image = fdl_arena_take(&p->arena, bytes);
     if (!p->image)
         return fdl_fail_memory(bytes, "an interlaced PNG");
+    memset(p->image, 0, bytes);
     int32_t status = guarded(p, passes_step, job);
     if (is_behind_rows(p)) {
         p->cut = false;
         return FEEDLINE_OK;
     }
     return status;
+}
+
+/* Pillow knows no key of RGB when it makes gray and alpha from it. */
+static bool keep_alpha(void *self, int32_t channels)
+{
+    struct fdl_png *p = self;
+    bool keyed = p->has_key &&
+                 (p->form == RAW_INDEX || p->channels == 1 || channels == 4);
+    p->alpha = has_channel(p) || keyed;
+    if (p->alpha && !has_channel(p) && p->form == RAW_READY)
+        p->form = RAW_KEYED;
+    return p->alpha;
 }
 
 static int32_t begin(void *self, const struct fdl_box *need,
@@ -453,7 +521,7 @@ static int32_t begin(void *self, const struct fdl_box *need,
     struct job job = {.top = (uint32_t)need->y};
     int32_t status = guarded(p, start_step, &job);
     if (!status)
-        status = reserve_row(p);
+        status = take_row_buffer(p);
     if (!status && p->passes > 1)
         status = decode_interlaced(p, &job);
     else if (!status)
@@ -503,6 +571,7 @@ static void abort_image(void *self)
 }
 
 const struct fdl_source fdl_png_source = {
+    .alpha = keep_alpha,
     .begin = begin,
     .read = read_rows,
     .truncated = is_truncated,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PNG through libpng, with the pixels of Pillow's convert("RGB"): alpha and
- * tRNS are dropped, not blended; 16 bits become the upper 8, but in gray they
- * are clipped at 255; an index past the palette is a gray of that value; gamma
- * and colour profiles are left alone.
+ * PNG through libpng, with the pixels of Pillow's convert(): alpha and tRNS
+ * that are not asked for are dropped, not blended; 16 bits become the upper 8,
+ * but in gray they are clipped at 255; an index past the palette is a gray of
+ * that value; gamma and colour profiles are left alone.
  *
  * What is an error follows Pillow too: checksums count up to the pixel data,
  * and from there on only deflate's own one does.
@@ -25,7 +25,7 @@ int32_t fdl_png_create(const struct fdl_decode_limits *limits,
                        struct fdl_png **out);
 void fdl_png_destroy(struct fdl_png *p);
 
-/* Reads the header. Rows have 1 channel, or 3. */
+/* Reads the header. Rows have 1 channel, or 3; alpha comes on top. */
 int32_t fdl_png_open(struct fdl_png *p, const struct fdl_encoded *bytes,
                      struct fdl_image_info *info);
 

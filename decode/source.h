@@ -3,6 +3,7 @@
  * A row source: something that gives the rows of one part of one image, from
  * top to bottom, into the caller's strip buffer.
  *
+ *     alpha(channels)            before begin: give alpha too, if there is any
  *     shrink(shift)              before begin: give 1/2^shift of the image
  *     begin(need) -> have        what is needed; what will be given: at least
  *                                that, rounded to what the format can do
@@ -24,6 +25,11 @@
 #define FDL_SHRINK_MAX 3
 
 struct fdl_source {
+    /* From here to abort rows have alpha as one more channel, the last one, as
+     * Pillow's convert gives it to an image of that many channels. false: it
+     * would be 255 all over, and rows are as before. NULL: always false. */
+    bool (*alpha)(void *self, int32_t channels);
+
     /* From here to abort the sides of the image are divided by 2^shift and
      * rounded up, and so are need and have. NULL: it cannot. */
     void (*shrink)(void *self, int32_t shift);

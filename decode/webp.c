@@ -17,12 +17,13 @@
 
 #define RIFF_HEADER  12
 #define CHUNK_HEADER 8
-#define CHANNELS     3
 
 struct fdl_webp {
     struct fdl_decode_limits limits;
     struct fdl_encoded bytes;
     int32_t width, height;
+    bool has_alpha;
+    size_t pixel;    /* bytes of one */
     uint8_t *pixels; /* of the open image */
     struct fdl_box have;
     int32_t next; /* row of have */
@@ -127,11 +128,13 @@ int32_t fdl_webp_open(struct fdl_webp *w, const struct fdl_encoded *bytes,
         return status;
     w->width = f.width;
     w->height = f.height;
+    w->has_alpha = f.has_alpha != 0;
+    w->pixel = 3;
     *info = (struct fdl_image_info){
         .format = FDL_FORMAT_WEBP,
         .width = f.width,
         .height = f.height,
-        .channels = CHANNELS,
+        .channels = 3,
         .orientation = w->limits.apply_exif ? orientation_of(bytes) : 1};
     return FEEDLINE_OK;
 }
@@ -141,11 +144,20 @@ uint64_t fdl_webp_memory(const struct fdl_webp *w)
     return sizeof(*w);
 }
 
+static bool keep_alpha(void *self, int32_t channels)
+{
+    struct fdl_webp *w = self;
+    (void)channels;
+    if (w->has_alpha)
+        w->pixel = 4;
+    return w->has_alpha;
+}
+
 static int32_t begin(void *self, const struct fdl_box *need,
                      struct fdl_box *have)
 {
     struct fdl_webp *w = self;
-    size_t stride = (size_t)w->width * CHANNELS, bytes;
+    size_t stride = (size_t)w->width * w->pixel, bytes;
     if (!fdl_mul_size(stride, (size_t)w->height, &bytes))
         return fdl_fail_memory(UINT64_MAX, "a WebP image");
     w->pixels = malloc(bytes);
@@ -155,7 +167,7 @@ static int32_t begin(void *self, const struct fdl_box *need,
     if (!WebPInitDecoderConfig(&config))
         return fdl_fail(FEEDLINE_EABI, "libwebp is of another version than "
                                        "its header");
-    config.output.colorspace = MODE_RGB;
+    config.output.colorspace = w->pixel == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
     config.output.u.RGBA.rgba = w->pixels;
     config.output.u.RGBA.stride = (int)stride;
@@ -174,8 +186,8 @@ static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
     for (int32_t i = 0; i < n; i++, w->next++) {
         size_t y = (size_t)w->have.y + (size_t)w->next;
         size_t at = y * (size_t)w->width + (size_t)w->have.x;
-        memcpy(rows + (size_t)i * stride, w->pixels + at * CHANNELS,
-               (size_t)w->have.width * CHANNELS);
+        memcpy(rows + (size_t)i * stride, w->pixels + at * w->pixel,
+               (size_t)w->have.width * w->pixel);
     }
     return FEEDLINE_OK;
 }
@@ -186,6 +198,7 @@ static void abort_image(void *self)
 }
 
 const struct fdl_source fdl_webp_source = {
+    .alpha = keep_alpha,
     .begin = begin,
     .read = read_rows,
     .abort = abort_image,

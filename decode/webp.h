@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WebP through libwebp, with the pixels of Pillow's convert("RGB"): alpha is
- * dropped, not blended. The library decodes whole images only, so it is asked
- * for one, and the time limit of an image is looked at when it is done.
- * Animations are refused, and a file that ends early always is.
+ * WebP through libwebp, with the pixels of Pillow's convert(): alpha that is
+ * not asked for is dropped, not blended. The library decodes whole images only,
+ * with memory of its own, so it is asked for one, and the time limit of an
+ * image is looked at when it is done: what it can take is bounded by
+ * max_pixels. Feeding it the file in pieces would not help, as one small piece
+ * may hold all the pixels. Animations are refused, and a file that ends early
+ * always is.
  *
  * webp_none.c is built where libwebp is not: it refuses every file, and says
  * why.
@@ -22,7 +25,7 @@ int32_t fdl_webp_create(const struct fdl_decode_limits *limits,
                         struct fdl_webp **out);
 void fdl_webp_destroy(struct fdl_webp *w);
 
-/* Reads the header. Rows have 3 channels. */
+/* Reads the header. Rows have 3 channels, or 4 with alpha. */
 int32_t fdl_webp_open(struct fdl_webp *w, const struct fdl_encoded *bytes,
                       struct fdl_image_info *info);
 

@@ -153,6 +153,7 @@ int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
     struct feedline_epoch_info info = {
         .samples = l->sampler.samples,
         .batches = l->sampler.batches,
+        .views = l->config.views,
         .batch_bytes = l->ring->layout.bytes,
     };
     fdl_batch_shape(&l->ring->layout, l->config.batch_size, info.shape);
@@ -188,6 +189,8 @@ static void state_of(const feedline_loader *l, struct fdl_state *out)
         .count = l->dataset->count,
         .seed = l->config.seed,
         .shuffle = l->sampler.shuffle,
+        .repeats = l->sampler.repeats,
+        .epoch_samples = l->sampler.places,
     };
     fdl_consumer_position(l, &out->epoch, &out->position);
 }
@@ -224,18 +227,51 @@ int32_t feedline_loader_restore(feedline_loader *l, const char *state)
 
 /* ---- Draws -------------------------------------------------------------- */
 
+/* The key of one image, for the draws of which somebody asks. */
+static int32_t key_of(const feedline_loader *l, uint64_t epoch,
+                      uint64_t sample_index, uint32_t copy, uint32_t view,
+                      struct fdl_draw_key *out)
+{
+    if (sample_index >= l->dataset->count)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no sample %" PRIu64 "; the data set has "
+                        "%" PRIu64,
+                        sample_index, l->dataset->count);
+    if (copy >= l->sampler.repeats)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no copy %" PRIu32 " with repeats=%" PRIu32
+                        "; copies count from 0",
+                        copy, l->sampler.repeats);
+    if (view >= l->config.views)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no view %" PRIu32 " of %" PRIu32
+                        "; views count from 0",
+                        view, l->config.views);
+    *out = (struct fdl_draw_key){
+        .seed = l->config.seed,
+        .epoch = epoch,
+        .sample = sample_index,
+        .copy = copy,
+        .view = (int32_t)view,
+    };
+    return FEEDLINE_OK;
+}
+
 int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
-                                 uint64_t sample_index, int32_t width,
-                                 int32_t height, struct feedline_draw *out)
+                                 uint64_t sample_index, uint32_t copy,
+                                 uint32_t view, int32_t width, int32_t height,
+                                 struct feedline_draw *out)
 {
     struct fdl_plan plan;
+    struct fdl_draw_key key;
     int32_t status = enter(l);
     if (status < 0)
         return status;
     if (width < 1 || height < 1)
         return fdl_fail(FEEDLINE_EINVAL, "image size %dx%d", width, height);
-    status = fdl_pipeline_plan(l->pipeline, l->config.seed, epoch, sample_index,
-                               width, height, &plan);
+    status = key_of(l, epoch, sample_index, copy, view, &key);
+    if (status >= 0)
+        status = fdl_pipeline_draw(l->pipeline, &key, width, height, &plan);
     if (status < 0)
         return status;
     const struct fdl_geometry *g = &plan.geometry;
@@ -258,21 +294,24 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
 }
 
 int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
-                                  uint64_t sample_index, int32_t width,
-                                  int32_t height, char *buf, uint64_t capacity,
+                                  uint64_t sample_index, uint32_t copy,
+                                  uint32_t view, int32_t width, int32_t height,
+                                  char *buf, uint64_t capacity,
                                   uint64_t *needed)
 {
     struct fdl_json j;
+    struct fdl_draw_key key;
     int32_t status = enter(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
+    if (status >= 0)
+        status = key_of(l, epoch, sample_index, copy, view, &key);
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
     fdl_json_begin_object(&j, NULL);
-    status =
-        fdl_pipeline_draw_json(l->pipeline, l->config.seed, epoch, sample_index,
-                               width, height, "operations", &j);
+    status = fdl_pipeline_draw_json(l->pipeline, &key, width, height,
+                                    "operations", &j);
     if (status < 0)
         return status;
     fdl_json_end_object(&j);
@@ -290,7 +329,7 @@ static void set_images(const feedline_batch *b, struct feedline_tensor *t)
         .dtype = layout->format.dtype,
         .ndim = 4,
     };
-    fdl_batch_shape(layout, b->range.count, t->shape);
+    fdl_batch_shape(layout, fdl_slot_images(b), t->shape);
     int64_t stride = 1;
     for (int32_t i = 3; i >= 0; i--) {
         t->stride[i] = stride;
@@ -305,7 +344,7 @@ static void set_labels(const feedline_batch *b, struct feedline_tensor *t)
         .device = b->ring->backend_ops->device,
         .dtype = FEEDLINE_I64,
         .ndim = 1,
-        .shape = {b->range.count},
+        .shape = {fdl_slot_images(b)},
         .stride = {1},
     };
 }
@@ -318,9 +357,11 @@ int32_t feedline_batch_get_info(const feedline_batch *b,
     if (status < 0)
         return status;
     struct feedline_batch_info info = {
-        .count = b->range.count,
+        .count = fdl_slot_images(b),
+        .views = b->ring->layout.views,
         .epoch = b->range.epoch,
         .sequence = b->range.sequence,
+        .position = b->range.position,
         .sample_index = fdl_slot_index(b),
         .sample_status = fdl_slot_status(b),
         .wait_ns = b->wait_ns,

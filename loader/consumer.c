@@ -75,7 +75,7 @@ static int32_t wait_ready(feedline_loader *l, struct wait *wt)
 
 static uint64_t bytes_of(const feedline_batch *b)
 {
-    return b->range.count * b->ring->layout.sample_bytes;
+    return fdl_slot_images(b) * b->ring->layout.sample_bytes;
 }
 
 static void attribute_locked(feedline_loader *l, const struct wait *wt)

@@ -58,18 +58,36 @@ static void read_config(feedline_loader *l)
                           memory_order_relaxed);
 }
 
+/* A batch has every view of its samples. */
+static int32_t choose_views(feedline_loader *l)
+{
+    const char *op = NULL;
+    uint32_t views = fdl_pipeline_views(l->pipeline, &op);
+    uint32_t batch_size = l->config.batch_size;
+    uint32_t below = batch_size - batch_size % views;
+    l->config.views = views;
+    if (below == batch_size)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "batch_size=%" PRIu32 " images are not a multiple of the "
+                    "%" PRIu32 " views that %s makes of a sample; use %" PRIu32,
+                    batch_size, views, op, below ? below : views);
+}
+
 static int32_t make_sampler(feedline_loader *l)
 {
     const struct fdl_options *o = &l->options;
     l->sampler = (struct fdl_sampler){
         .count = l->dataset->count,
+        .epoch_samples = option_u64(o, FDL_OPT_EPOCH_SAMPLES),
+        .repeats = option_u32(o, FDL_OPT_REPEATS),
         .seed = l->config.seed,
         .rank = option_u32(o, FDL_OPT_RANK),
         .world = option_u32(o, FDL_OPT_WORLD),
         .tail = (enum fdl_shard_tail)fdl_option_int(o, FDL_OPT_SHARD_TAIL),
         .shuffle = fdl_option_int(o, FDL_OPT_SHUFFLE) != 0,
         .drop_last = fdl_option_int(o, FDL_OPT_DROP_LAST) != 0,
-        .batch_size = l->config.batch_size,
+        .batch_size = l->config.batch_size / l->config.views,
     };
     return fdl_sampler_init(&l->sampler);
 }
@@ -88,9 +106,9 @@ static int32_t make_format(const feedline_loader *l,
         .dtype = dtypes[fdl_option_int(o, FDL_OPT_DTYPE)],
         .nhwc = fdl_option_int(o, FDL_OPT_LAYOUT) == FDL_LAYOUT_NHWC,
     };
-    if (format->channels != 1 && format->channels != 3)
-        return fdl_fail(FEEDLINE_EINVAL, "channels=%d: 1 or 3",
-                        format->channels);
+    int32_t status = fdl_pipeline_check_channels(l->pipeline, format->channels);
+    if (status)
+        return status;
     if (format->dtype == FEEDLINE_U8 && fdl_pipeline_normalizes(l->pipeline))
         return fdl_fail(
             FEEDLINE_EINVAL,
@@ -144,15 +162,15 @@ static void resolve(void *user, struct fdl_read *r)
     fdl_stream_locate(&l->stream, r->sample, &place);
     r->epoch = place.epoch;
     r->ticket = place.ticket;
-    r->place = place.slot_place;
+    r->place = place.slot_place * l->config.views;
+    r->copy = fdl_sampler_copy(&l->sampler, place.position);
     r->index = fdl_sampler_index(&l->sampler, place.epoch, place.position);
     fdl_dataset_get(l->dataset, r->index, &r->source);
 
     feedline_batch *b = fdl_ring_slot(l->ring, place.ticket);
-    r->times = &b->times[r->place];
-    fdl_slot_labels(b)[r->place] = fdl_dataset_label(l->dataset, r->index);
-    fdl_slot_index(b)[r->place] = (int64_t)r->index;
-    fdl_slot_status(b)[r->place] = FEEDLINE_OK;
+    r->times = &b->times[place.slot_place];
+    fdl_slot_describe(b, r->place, fdl_dataset_label(l->dataset, r->index),
+                      r->index, FEEDLINE_OK);
 }
 
 /* Ring and window, whose sizes follow from the format. */
@@ -169,6 +187,7 @@ static int32_t make_path(feedline_loader *l,
         status = choose_depth(l, layout.bytes);
     if (status < 0)
         return status;
+    layout.views = l->config.views;
     status = fdl_ring_create(&layout, backend_ops, *backend, &l->ring);
     *backend = NULL; /* the ring's now, also after an error */
     if (status < 0)
@@ -204,6 +223,8 @@ int32_t fdl_loader_create(const struct fdl_options *options,
         goto out;
     read_config(l);
     status = consumer_init(&l->consumer, l->config.batch_size);
+    if (status >= 0)
+        status = choose_views(l);
     if (status >= 0)
         status = make_sampler(l);
     if (status >= 0)

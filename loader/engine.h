@@ -31,8 +31,9 @@
 #include <stdatomic.h>
 
 struct fdl_config_values { /* of the options, resolved */
-    uint32_t batch_size;
+    uint32_t batch_size;   /* images */
     uint32_t channels;
+    uint32_t views; /* images of each sample */
     enum fdl_on_error on_error;
     uint64_t max_failures;
     uint64_t epochs;

@@ -5,6 +5,8 @@
  */
 #include "loader/options.h"
 
+#include "base/philox.h"
+
 #define AUTO FEEDLINE_OPT_AUTO
 #define LIVE FEEDLINE_OPT_LIVE
 
@@ -41,7 +43,9 @@
 
 const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
     [FDL_OPT_BATCH_SIZE] =
-        INT("batch_size", 0, 1, 65536, "64", "samples", "samples in a batch"),
+        INT("batch_size", 0, 1, 65536, "64", "images",
+            "images in a batch: samples, or with five_crop or ten_crop their "
+            "views, and then a multiple of these"),
     [FDL_OPT_WORKERS] =
         INT("workers", AUTO | LIVE, 1, FDL_MAX_WORKERS, "auto", "threads",
             "threads that decode and augment; auto: the cores this process "
@@ -74,11 +78,21 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         ENUM("shard_tail", "pad|drop|wrap", "wrap",
              "samples that do not divide by world: repeat the last, drop "
              "them, or go on with the first, as torch does"),
+    [FDL_OPT_REPEATS] =
+        INT("repeats", 0, 1, FDL_COPIES_MAX, "1", "copies",
+            "copies of each sample that follow each other in the order over "
+            "all ranks, each with its own random draws"),
+    [FDL_OPT_EPOCH_SAMPLES] =
+        INT("epoch_samples", 0, 0, INT64_MAX, "0", "samples",
+            "samples of an epoch, over all ranks and copies included; 0: as "
+            "many as the data set has"),
     [FDL_OPT_DTYPE] =
         ENUM("dtype", "u8|f32|f16|bf16", "f32", "type of the pixels"),
     [FDL_OPT_LAYOUT] = ENUM("layout", "nchw|nhwc", "nchw", "axes of a batch"),
-    [FDL_OPT_CHANNELS] = INT("channels", 0, 1, 3, "3", "",
-                             "3: RGB; 1: gray, as Pillow's mode L"),
+    [FDL_OPT_CHANNELS] =
+        INT("channels", 0, 1, 4, "3", "",
+            "3: RGB; 1: gray, as Pillow's mode L; 4: RGB and alpha; 2: gray "
+            "and alpha; a file without alpha has 255"),
     [FDL_OPT_DEVICE] = STRING("device", "host", "where batches are delivered"),
     [FDL_OPT_ON_ERROR] =
         ENUM("on_error", "raise|skip|zero", "raise",

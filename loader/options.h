@@ -18,6 +18,8 @@ enum fdl_loader_option {
     FDL_OPT_RANK,
     FDL_OPT_WORLD,
     FDL_OPT_SHARD_TAIL,
+    FDL_OPT_REPEATS,
+    FDL_OPT_EPOCH_SAMPLES,
     FDL_OPT_DTYPE,
     FDL_OPT_LAYOUT,
     FDL_OPT_CHANNELS,

@@ -39,7 +39,8 @@ static bool place_array(size_t n, size_t element, uint64_t *at, size_t *end)
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         const struct fdl_output_format *format)
 {
-    struct fdl_layout made = {.format = *format, .batch_size = batch_size};
+    struct fdl_layout made = {
+        .format = *format, .batch_size = batch_size, .views = 1};
     made.sample_bytes = fdl_output_bytes(format);
     uint64_t images_at;
     size_t end = 0;
@@ -87,6 +88,21 @@ int32_t *fdl_slot_status(const feedline_batch *b)
 {
     return (int32_t *)(void *)((uint8_t *)b->slab.host +
                                b->ring->layout.status_at);
+}
+
+uint32_t fdl_slot_images(const feedline_batch *b)
+{
+    return b->range.count * b->ring->layout.views;
+}
+
+void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
+                       uint64_t index, int32_t status)
+{
+    for (uint32_t v = 0; v < b->ring->layout.views; v++) {
+        fdl_slot_labels(b)[place + v] = label;
+        fdl_slot_index(b)[place + v] = (int64_t)index;
+        fdl_slot_status(b)[place + v] = status;
+    }
 }
 
 /* ---- Slots -------------------------------------------------------------- */

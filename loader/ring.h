@@ -67,8 +67,9 @@ struct feedline_batch {
 /* Where things lie in a slab of a full batch. */
 struct fdl_layout {
     struct fdl_output_format format;
-    uint32_t batch_size;
-    uint64_t sample_bytes;
+    uint32_t batch_size;   /* images */
+    uint32_t views;        /* images of each sample: places in a row */
+    uint64_t sample_bytes; /* of one image */
     uint64_t labels_at, index_at, status_at; /* offsets */
     uint64_t bytes;
 };
@@ -76,11 +77,11 @@ struct fdl_layout {
 /* Slots beyond depth: one in use, one the consumer has not let go yet. */
 #define FDL_SPARE_SLOTS 2u
 
-/* Shape of `count` samples as a tensor. */
+/* Shape of `count` images as a tensor. */
 void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
                      int64_t shape[4]);
 
-/* ERANGE if it does not fit an address space. */
+/* For one view of each sample. ERANGE if it does not fit an address space. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         const struct fdl_output_format *format);
 
@@ -155,7 +156,14 @@ void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
 
 uint64_t fdl_ring_memory(struct fdl_ring *r);
 
-/* Parts of a slot's host memory. */
+/* Images in b: those of its samples. */
+uint32_t fdl_slot_images(const feedline_batch *b);
+
+/* For each view of the sample whose first image is at `place`. */
+void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
+                       uint64_t index, int32_t status);
+
+/* Parts of a slot's host memory; places are those of images. */
 uint8_t *fdl_slot_sample(const feedline_batch *b, uint32_t place);
 int64_t *fdl_slot_labels(const feedline_batch *b);
 int64_t *fdl_slot_index(const feedline_batch *b);

@@ -18,8 +18,8 @@
 
 #include <inttypes.h>
 
-/* Beyond any data set; keeps every product below 2^64. */
-#define MAX_COUNT ((uint64_t)1 << 48)
+/* Beyond any data set; keeps every product below 2^64, copies included. */
+#define MAX_COUNT FDL_SAMPLES_MAX
 
 /* Beyond any run; keeps epoch numbers from overflowing. */
 #define MAX_EPOCH ((uint64_t)1 << 62)
@@ -36,15 +36,9 @@ static uint64_t samples_in(const struct fdl_sampler *s, uint64_t n)
     return s->drop_last ? n - n % s->batch_size : n;
 }
 
-int32_t fdl_sampler_init(struct fdl_sampler *s)
+/* Places of an epoch from count, repeats and epoch_samples. */
+static int32_t count_places(const struct fdl_sampler *s, uint64_t *places)
 {
-    if (s->rank >= s->world)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "rank %" PRIu32 " of %" PRIu32
-                        " ranks; ranks count from 0",
-                        s->rank, s->world);
-    if (s->batch_size == 0)
-        return fdl_fail(FEEDLINE_EINVAL, "batch_size is 0");
     if (s->count == 0)
         return fdl_fail(FEEDLINE_EINVAL, "the data set has no samples");
     if (s->count > MAX_COUNT)
@@ -52,15 +46,41 @@ int32_t fdl_sampler_init(struct fdl_sampler *s)
                         "the data set has %" PRIu64 " samples; %" PRIu64
                         " is the most",
                         s->count, MAX_COUNT);
+    if (s->repeats < 1 || s->repeats > FDL_COPIES_MAX)
+        return fdl_fail(FEEDLINE_EINVAL, "repeats=%" PRIu32 ": 1 to %d",
+                        s->repeats, FDL_COPIES_MAX);
+    if (s->epoch_samples > s->count * s->repeats)
+        return fdl_fail(
+            FEEDLINE_EINVAL,
+            "epoch_samples=%" PRIu64 " is more than the %" PRIu64
+            " that %" PRIu64 " samples with repeats=%" PRIu32 " make",
+            s->epoch_samples, s->count * s->repeats, s->count, s->repeats);
+    *places = s->epoch_samples ? s->epoch_samples : s->count;
+    return FEEDLINE_OK;
+}
 
-    uint64_t samples = s->count / s->world;
-    if (s->tail != FDL_TAIL_DROP && s->count % s->world != 0)
+int32_t fdl_sampler_init(struct fdl_sampler *s)
+{
+    uint64_t places = 0;
+    if (s->rank >= s->world)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "rank %" PRIu32 " of %" PRIu32
+                        " ranks; ranks count from 0",
+                        s->rank, s->world);
+    if (s->batch_size == 0)
+        return fdl_fail(FEEDLINE_EINVAL, "batch_size is 0");
+    int32_t status = count_places(s, &places);
+    if (status < 0)
+        return status;
+
+    uint64_t samples = places / s->world;
+    if (s->tail != FDL_TAIL_DROP && places % s->world != 0)
         samples++;
     if (samples == 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%" PRIu64 " samples are not enough for %" PRIu32
                         " ranks; use fewer ranks, or shard_tail=pad or wrap",
-                        s->count, s->world);
+                        places, s->world);
     uint64_t batches = batches_in(s, samples);
     if (batches == 0)
         return fdl_fail(FEEDLINE_EINVAL,
@@ -68,19 +88,34 @@ int32_t fdl_sampler_init(struct fdl_sampler *s)
                         "%" PRIu32 "; use a smaller batch_size, or "
                         "drop_last=false",
                         samples, s->batch_size);
+    s->places = places;
     s->samples = samples;
     s->batches = batches;
     return FEEDLINE_OK;
 }
 
-uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
-                           uint64_t position)
+/* Of the epoch, over all ranks. */
+static uint64_t place_of(const struct fdl_sampler *s, uint64_t position)
 {
     fdl_assert(position < s->samples);
     uint64_t place = s->rank + position * s->world;
-    if (place >= s->count)
-        place = s->tail == FDL_TAIL_WRAP ? place % s->count : s->count - 1;
-    return s->shuffle ? fdl_permute(s->count, s->seed, epoch, place) : place;
+    if (place < s->places)
+        return place;
+    return s->tail == FDL_TAIL_WRAP ? place % s->places : s->places - 1;
+}
+
+uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
+                           uint64_t position)
+{
+    uint64_t element = place_of(s, position) / s->repeats;
+    if (!s->shuffle)
+        return element;
+    return fdl_permute(s->count, s->seed, epoch, element);
+}
+
+uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t position)
+{
+    return (uint32_t)(place_of(s, position) % s->repeats);
 }
 
 uint64_t fdl_sampler_replacement(const struct fdl_sampler *s, uint64_t epoch,

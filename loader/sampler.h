@@ -2,16 +2,28 @@
 /*
  * Which sample comes when: pure functions of (seed, epoch, position).
  *
- * The order of an epoch over all ranks is the data set in order, or a true
- * permutation of all of it that needs no memory: a keyed Feistel network on the
- * smallest domain of 2^k >= count (and >= 2^8), walked along its cycle until it
- * falls below count; permute.c has the details. Any element is computed at
- * once, so resuming costs nothing.
+ * An epoch over all ranks has `places`. Each sample takes `repeats` of them in
+ * a row, one for each of its copies, which differ in what is drawn for them
+ * (repeated augmentation, Hoffer et al., "Augment your batch", CVPR 2020):
  *
- * Rank r of `world` takes the places r, r + world, r + 2 world, ... of that
- * order, as torch's DistributedSampler does. Where count is not a multiple of
- * world the tail decides: drop it, pad with the last sample, or wrap to the
- * first ones; every rank gets equally many.
+ *     place           0 1 2 3 4 5 6 7 8 ...            repeats = 3
+ *     element         0 0 0 1 1 1 2 2 2 ...            of the order below
+ *     copy            0 1 2 0 1 2 0 1 2 ...
+ *     rank, world 2   0 1 0 1 0 1 0 1 0 ...            copies are spread
+ *
+ * Without other wishes an epoch has as many places as the data set has samples,
+ * so with repeats it shows a part of the data set, each time another one.
+ *
+ * The order of elements is the data set in order, or a true permutation of all
+ * of it that needs no memory: a keyed Feistel network on the smallest domain of
+ * 2^k >= count (and >= 2^8), walked along its cycle until it falls below count;
+ * permute.c has the details. Any element is computed at once, so resuming costs
+ * nothing.
+ *
+ * Rank r of `world` takes the places r, r + world, r + 2 world, ..., as torch's
+ * DistributedSampler does. Where their number is not a multiple of world the
+ * tail decides: drop it, pad with the last place, or wrap to the first ones;
+ * every rank gets equally many.
  *
  * A run is a stream of epochs that starts anywhere. Its samples are numbered
  * from 0 without holes, and so are its batches (tickets): both directions of
@@ -26,8 +38,10 @@
 enum fdl_shard_tail { FDL_TAIL_PAD = 0, FDL_TAIL_DROP, FDL_TAIL_WRAP };
 
 struct fdl_sampler {
-    uint64_t count; /* of the data set */
+    uint64_t count;         /* of the data set */
+    uint64_t epoch_samples; /* places of an epoch; 0: count */
     uint64_t seed;
+    uint32_t repeats; /* of each sample, in a row */
     uint32_t rank, world;
     enum fdl_shard_tail tail;
     bool shuffle;
@@ -35,17 +49,22 @@ struct fdl_sampler {
     uint32_t batch_size;
 
     /* Derived by init. */
+    uint64_t places;  /* of an epoch, over all ranks */
     uint64_t samples; /* of this rank in an epoch */
     uint64_t batches; /* of this rank in a whole epoch */
 };
 
-/* Fill the first block of fields, then init. EINVAL: rank >= world; no sample
- * or no batch is left for a rank, saying what to change. */
+/* Fill the first block of fields, then init. EINVAL: rank >= world; an epoch
+ * longer than count * repeats; no sample or no batch is left for a rank, saying
+ * what to change. */
 int32_t fdl_sampler_init(struct fdl_sampler *s);
 
 /* Data set index at `position` (below samples) of this rank. */
 uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
                            uint64_t position);
+
+/* Which copy of it that is, from 0. */
+uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t position);
 
 /* Place `index` of a permutation of [0, count) named by (seed, epoch). */
 uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,
@@ -87,7 +106,8 @@ void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
 bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
                        struct fdl_ticket_range *out);
 
-/* The sample that takes the place of a damaged one: attempt 0, 1, ... */
+/* The sample that takes the place of a damaged one: attempt 0, 1, ... It is the
+ * same for all copies, so they stay copies of one sample. */
 uint64_t fdl_sampler_replacement(const struct fdl_sampler *s, uint64_t epoch,
                                  uint64_t index, uint32_t attempt);
 

@@ -42,6 +42,9 @@ static const struct field state_fields[] = {
     {"count", KIND_NUMBER, offsetof(struct fields, state.count)},
     {"seed", KIND_NUMBER, offsetof(struct fields, state.seed)},
     {"shuffle", KIND_BOOL, offsetof(struct fields, state.shuffle)},
+    {"repeats", KIND_NUMBER, offsetof(struct fields, state.repeats)},
+    {"epoch_samples", KIND_NUMBER,
+     offsetof(struct fields, state.epoch_samples)},
     {"epoch", KIND_NUMBER, offsetof(struct fields, state.epoch)},
     {"position", KIND_NUMBER, offsetof(struct fields, state.position)},
 };
@@ -52,10 +55,12 @@ int32_t fdl_state_write(const struct fdl_state *s, char *buf, uint64_t capacity,
     int n = snprintf(buf, capacity,
                      "{\"feedline_state\":%d,\"dataset\":\"%016" PRIx64 "\","
                      "\"count\":%" PRIu64 ",\"seed\":%" PRIu64
-                     ",\"shuffle\":%s,\"epoch\":%" PRIu64
+                     ",\"shuffle\":%s,\"repeats\":%" PRIu64
+                     ",\"epoch_samples\":%" PRIu64 ",\"epoch\":%" PRIu64
                      ",\"position\":%" PRIu64 "}",
                      VERSION, s->fingerprint, s->count, s->seed,
-                     s->shuffle ? "true" : "false", s->epoch, s->position);
+                     s->shuffle ? "true" : "false", s->repeats,
+                     s->epoch_samples, s->epoch, s->position);
     *needed = (uint64_t)n + 1;
     if (capacity > 0 && *needed > capacity)
         return fdl_fail(FEEDLINE_ERANGE,
@@ -383,5 +388,16 @@ int32_t fdl_state_check(const struct fdl_state *saved,
                         "shuffle=%s",
                         saved->shuffle ? "true" : "false",
                         here->shuffle ? "true" : "false");
+    if (saved->repeats != here->repeats)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to repeats=%" PRIu64
+                        ", this loader has repeats=%" PRIu64,
+                        saved->repeats, here->repeats);
+    if (saved->epoch_samples != here->epoch_samples)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to epochs of %" PRIu64
+                        " samples, those of this loader have %" PRIu64
+                        "; set epoch_samples",
+                        saved->epoch_samples, here->epoch_samples);
     return FEEDLINE_OK;
 }

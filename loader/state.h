@@ -4,10 +4,12 @@
  * belongs to:
  *
  *   {"feedline_state":1,"dataset":"<16 hex digits>","count":N,"seed":S,
- *    "shuffle":true,"epoch":E,"position":P}
+ *    "shuffle":true,"repeats":R,"epoch_samples":L,"epoch":E,"position":P}
  *
- * Workers, depth, batch size and ranks are not in it, so they may differ when
- * it is read. Unknown keys are ignored, a higher version is refused (EABI).
+ * L is the length of an epoch, also where it follows from the data set.
+ * Workers, depth, batch size, ranks and the pipeline are not in it, so they may
+ * differ when it is read. Unknown keys are ignored, a higher version is refused
+ * (EABI).
  */
 #ifndef FDL_LOADER_STATE_H
 #define FDL_LOADER_STATE_H
@@ -20,6 +22,8 @@ struct fdl_state {
     uint64_t count;
     uint64_t seed;
     bool shuffle;
+    uint64_t repeats;
+    uint64_t epoch_samples;
     uint64_t epoch;
     uint64_t position; /* over all ranks */
 };
@@ -31,7 +35,7 @@ int32_t fdl_state_write(const struct fdl_state *s, char *buf, uint64_t capacity,
 int32_t fdl_state_read(const char *text, struct fdl_state *out);
 
 /* EINVAL if `saved` belongs to another stream than `here`, saying what differs
- * (data set, seed or shuffle). */
+ * (data set, seed, shuffle, repeats or epoch_samples). */
 int32_t fdl_state_check(const struct fdl_state *saved,
                         const struct fdl_state *here);
 

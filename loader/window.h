@@ -46,7 +46,8 @@ struct fdl_read {
     uint64_t index;  /* in the data set */
     uint64_t epoch;
     uint64_t ticket;
-    uint32_t place; /* in the batch */
+    uint32_t place; /* of its first image in the batch */
+    uint32_t copy;  /* with repeats, else 0 */
     struct fdl_source source;
     struct fdl_sample_times *times;
 

@@ -73,8 +73,15 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r, void *dst,
     int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
     if (status < 0)
         return status;
-    status = fdl_pipeline_plan(l->pipeline, l->config.seed, r->epoch, r->index,
-                               info.width, info.height, &plan);
+    struct fdl_draw_key key = {
+        .seed = l->config.seed,
+        .epoch = r->epoch,
+        .sample = r->index,
+        .copy = r->copy,
+        .view = FDL_EVERY_VIEW,
+    };
+    status =
+        fdl_pipeline_draw(l->pipeline, &key, info.width, info.height, &plan);
     if (status < 0) {
         fdl_decoder_abort(w->decoder);
         return status;
@@ -105,6 +112,7 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     struct fdl_read *spare = &w->spare;
     spare->index = index;
     spare->epoch = like->epoch;
+    spare->copy = like->copy;
     spare->status = FEEDLINE_OK;
     fdl_dataset_get(w->loader->dataset, index, &spare->source);
     if (spare->source.data) {
@@ -128,9 +136,8 @@ static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
         status = render(w, &w->spare, fdl_slot_sample(b, place), cost);
         fdl_read_release(l->window, &w->spare);
         if (status >= 0) {
-            fdl_slot_labels(b)[place] = fdl_dataset_label(l->dataset, index);
-            fdl_slot_index(b)[place] = (int64_t)index;
-            fdl_slot_status(b)[place] = FEEDLINE_REPLACED;
+            fdl_slot_describe(b, place, fdl_dataset_label(l->dataset, index),
+                              index, FEEDLINE_REPLACED);
             return FEEDLINE_OK;
         }
     }
@@ -167,8 +174,10 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
         end_batch(b, r, status);
         break;
     case FDL_ON_ERROR_ZERO:
-        memset(fdl_slot_sample(b, r->place), 0, l->ring->layout.sample_bytes);
-        fdl_slot_status(b)[r->place] = status;
+        memset(fdl_slot_sample(b, r->place), 0,
+               l->config.views * l->ring->layout.sample_bytes);
+        fdl_slot_describe(b, r->place, fdl_dataset_label(l->dataset, r->index),
+                          r->index, status);
         break;
     case FDL_ON_ERROR_SKIP:
         status = replace(w, r, b, cost);
@@ -200,7 +209,8 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     int64_t own = end - begin - FDL_MIN(w->customs_ns, end - begin);
     int64_t augment = FDL_MIN(cost.augment_ns, own);
     fdl_stage_item(&w->decode, own - augment, bytes);
-    fdl_stage_item(&w->augment, augment, l->ring->layout.sample_bytes);
+    fdl_stage_item(&w->augment, augment,
+                   l->config.views * l->ring->layout.sample_bytes);
     fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
     atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
                           memory_order_relaxed);

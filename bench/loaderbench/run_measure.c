@@ -57,8 +57,8 @@ static void count_samples(struct measure *m,
 {
     m->counts->images += info->count;
     m->counts->batches++;
-    m->counts->samples += info->count;
-    for (uint32_t i = 0; i < info->count; i++)
+    m->counts->samples += info->count / info->views;
+    for (uint32_t i = 0; i < info->count; i += info->views)
         m->counts->failed_samples += info->sample_status[i] != FEEDLINE_OK;
 }
 

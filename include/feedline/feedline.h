@@ -267,7 +267,7 @@ struct feedline_image {
     uint8_t *data;
     int64_t row_bytes; /* from row to row; at least width * channels */
     int32_t width, height;
-    int32_t channels; /* 1 or 3 */
+    int32_t channels; /* the option: 1 to 4; alpha is the last of 2 and 4 */
     int32_t reserved;
 };
 
@@ -289,6 +289,8 @@ struct feedline_op_call {
     uint32_t place; /* of this operation in the pipeline, from 0 */
     uint64_t epoch;
     int64_t sample_index; /* position in the data set */
+    uint32_t copy;        /* with option repeats: which, from 0 */
+    uint32_t view;        /* behind five_crop or ten_crop: which, from 0 */
     struct feedline_image image;
     feedline_rng *rng;
     void *scratch; /* this call's own scratch_bytes; NULL if 0 */
@@ -376,7 +378,8 @@ FEEDLINE_API int32_t feedline_loader_config_json(const feedline_loader *l,
 /* What one epoch is for this rank. */
 struct feedline_epoch_info {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t views;   /* images of each sample: 5 or 10 with five_crop or
+                         ten_crop, else 1 */
     uint64_t samples; /* of this rank in an epoch, after shard_tail */
     uint64_t batches; /* after drop_last */
     int64_t shape[4]; /* of a full batch of images, as in the tensor */
@@ -386,10 +389,11 @@ FEEDLINE_API int32_t feedline_loader_get_epoch_info(
     const feedline_loader *l, struct feedline_epoch_info *out);
 
 /* Where the stream stands: `position` samples of `epoch` were delivered, over
- * all ranks together. save writes it as a line of JSON of less than 256 bytes
- * that is valid for another number of workers, depth, batch size or ranks;
- * restore makes next() go on from there. A state of another data set, seed or
- * shuffle is refused (EINVAL). */
+ * all ranks together; copies count, views do not. save writes it as a line of
+ * JSON of less than 256 bytes that is valid for another number of workers,
+ * depth, batch size or ranks; restore makes next() go on from there. A state of
+ * another data set, seed, shuffle, repeats or epoch_samples is refused
+ * (EINVAL). */
 FEEDLINE_API int32_t feedline_loader_get_position(const feedline_loader *l,
                                                   uint64_t *epoch,
                                                   uint64_t *position);
@@ -430,23 +434,24 @@ struct feedline_draw {
 };
 
 /* Any thread. width, height: of the source image, pixels; of the upright one
- * with option apply_exif. Depends on seed, epoch, sample, image size and
- * pipeline only. */
+ * with option apply_exif. copy: below option repeats; view: below views in
+ * feedline_epoch_info; else EINVAL. Depends on seed, epoch, sample, copy, view,
+ * image size and pipeline only; all but the view's own crop and flip is the
+ * same for every view of a copy. */
 FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
                                               uint64_t epoch,
                                               uint64_t sample_index,
+                                              uint32_t copy, uint32_t view,
                                               int32_t width, int32_t height,
                                               struct feedline_draw *out);
 
 /* The same for all of the pipeline: {"operations": [...]}, each with its name
  * ("op") and what was drawn for it, in the order of the pipeline. What is not
  * drawn is in feedline_pipeline_json. */
-FEEDLINE_API int32_t feedline_loader_draw_json(const feedline_loader *l,
-                                               uint64_t epoch,
-                                               uint64_t sample_index,
-                                               int32_t width, int32_t height,
-                                               char *buf, uint64_t capacity,
-                                               uint64_t *needed);
+FEEDLINE_API int32_t feedline_loader_draw_json(
+    const feedline_loader *l, uint64_t epoch, uint64_t sample_index,
+    uint32_t copy, uint32_t view, int32_t width, int32_t height, char *buf,
+    uint64_t capacity, uint64_t *needed);
 
 /* ---- Batch: a lease on one slot of the output ring ---------------------- */
 
@@ -468,9 +473,14 @@ struct feedline_tensor {
     int64_t stride[4]; /* in elements, as in DLPack */
 };
 
+/* Image i is view i % views of this rank's sample n = position + i / views of
+ * the epoch. That has place n * world + rank of the epoch over all ranks
+ * (shard_tail says which one it is at the end instead), and is copy place %
+ * repeats of its sample. Views of a sample have the same label, sample_index
+ * and status. */
 struct feedline_batch_info {
     uint32_t struct_size;
-    uint32_t count; /* samples; the last batch of an epoch may be short */
+    uint32_t count; /* images; the last batch of an epoch may be short */
     uint64_t epoch, sequence;      /* sequence: of the batch in its epoch */
     struct feedline_tensor images; /* [count, C, H, W] or [count, H, W, C] */
     struct feedline_tensor labels; /* [count] of int64 */
@@ -478,6 +488,10 @@ struct feedline_batch_info {
     const int32_t *sample_status;  /* [count] OK, REPLACED, or the error of
                                       a sample that is zero (on_error) */
     int64_t wait_ns;               /* how long next() kept the caller idle */
+    uint64_t position;             /* of the first sample in the epoch, counted
+                                      on this rank, copies included */
+    uint32_t views;                /* images of each sample, in a row */
+    uint32_t reserved;             /* 0 */
 };
 
 /* Any thread that holds the batch. Pointers in *out are valid until it is

@@ -52,8 +52,8 @@ NEXT(feedline_sample_info, label, path);
 END(feedline_sample_info, path, 24);
 
 BEGIN(feedline_epoch_info, struct_size);
-NEXT(feedline_epoch_info, struct_size, reserved);
-NEXT(feedline_epoch_info, reserved, samples);
+NEXT(feedline_epoch_info, struct_size, views);
+NEXT(feedline_epoch_info, views, samples);
 NEXT(feedline_epoch_info, samples, batches);
 NEXT(feedline_epoch_info, batches, shape);
 NEXT(feedline_epoch_info, shape, batch_bytes);
@@ -93,7 +93,10 @@ NEXT(feedline_batch_info, images, labels);
 NEXT(feedline_batch_info, labels, sample_index);
 NEXT(feedline_batch_info, sample_index, sample_status);
 NEXT(feedline_batch_info, sample_status, wait_ns);
-END(feedline_batch_info, wait_ns, 224);
+NEXT(feedline_batch_info, wait_ns, position);
+NEXT(feedline_batch_info, position, views);
+NEXT(feedline_batch_info, views, reserved);
+END(feedline_batch_info, reserved, 240);
 
 BEGIN(feedline_failure, struct_size);
 NEXT(feedline_failure, struct_size, status);
@@ -145,11 +148,13 @@ BEGIN(feedline_op_call, struct_size);
 NEXT(feedline_op_call, struct_size, place);
 NEXT(feedline_op_call, place, epoch);
 NEXT(feedline_op_call, epoch, sample_index);
-NEXT(feedline_op_call, sample_index, image);
+NEXT(feedline_op_call, sample_index, copy);
+NEXT(feedline_op_call, copy, view);
+NEXT(feedline_op_call, view, image);
 NEXT(feedline_op_call, image, rng);
 NEXT(feedline_op_call, rng, scratch);
 NEXT(feedline_op_call, scratch, user);
-END(feedline_op_call, user, 80);
+END(feedline_op_call, user, 88);
 
 BEGIN(feedline_op_def, struct_size);
 NEXT(feedline_op_def, struct_size, flags);

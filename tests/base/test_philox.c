@@ -89,8 +89,13 @@ static void neighbours_are_independent(void **state)
 {
     (void)state;
     static const uint64_t step[][4] = {
-        {1, 0, 0, 0}, {(uint64_t)1 << 32, 0, 0, 0}, {0, 1, 0, 0},
-        {0, 0, 1, 0}, {0, 0, (uint64_t)1 << 32, 0}, {0, 0, 0, 1},
+        {1, 0, 0, 0},
+        {(uint64_t)1 << 32, 0, 0, 0},
+        {0, 1, 0, 0},
+        {0, 0, 1, 0},
+        {0, 0, (uint64_t)1 << 32, 0},
+        {0, 0, 0, 1},
+        {0, 0, (uint64_t)1 << 48, 0}, /* another copy */
     };
     for (size_t i = 0; i < FDL_COUNT_OF(step); i++) {
         struct fdl_rng a, b;
@@ -101,6 +106,24 @@ static void neighbours_are_independent(void **state)
         for (int k = 0; k < 2000; k++)
             different += bits(fdl_rng_u32(&a) ^ fdl_rng_u32(&b));
         assert_in_range(different, 32000 - 633, 32000 + 633);
+    }
+}
+
+/* The first copy has the name of the sample itself, and no two are equal. */
+static void copies_have_names_of_their_own(void **state)
+{
+    (void)state;
+    static const uint64_t samples[] = {0, 1, UINT32_MAX, FDL_SAMPLES_MAX - 1};
+    uint64_t names[FDL_COUNT_OF(samples) * FDL_COPIES_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < FDL_COUNT_OF(samples); i++) {
+        assert_true(fdl_rng_copy(samples[i], 0) == samples[i]);
+        for (uint32_t copy = 0; copy < FDL_COPIES_MAX; copy++) {
+            names[n] = fdl_rng_copy(samples[i], copy);
+            for (size_t k = 0; k < n; k++)
+                assert_true(names[k] != names[n]);
+            n++;
+        }
     }
 }
 
@@ -211,6 +234,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(stream_is_what_the_header_says),
     cmocka_unit_test(stream_wraps_in_its_place),
     cmocka_unit_test(neighbours_are_independent),
+    cmocka_unit_test(copies_have_names_of_their_own),
     cmocka_unit_test(order_of_streams_does_not_matter),
     cmocka_unit_test(uniform_is_uniform),
     cmocka_unit_test(below_is_below),

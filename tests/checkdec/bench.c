@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What kernels and decoder cost. Times are the least of several runs, since
- * whatever else a machine does only ever adds.
- */
+/* What kernels cost. Times are the least of several runs, since whatever else a
+ * machine does only ever adds. */
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/status.h"
 #include "checkdec.h"
-#include "decode/decoder.h"
+#include "decode/blend.h"
 #include "decode/finish.h"
 #include "decode/resample.h"
+#include "decode/rotate.h"
+#include "make_jpeg.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* clang-format off: jpeglib.h wants stdio.h before it */
-#include <jpeglib.h>
-/* clang-format on */
-
 #define SIDE 224
 #define RUNS 40
-
-/* ---- Kernels ------------------------------------------------------------ */
 
 struct work {
     enum fdl_cpu_level level;
@@ -91,6 +84,26 @@ static void run_finish(struct work *w)
         finish(planes, &w->affine, &w->format, y, w->out);
 }
 
+static void run_hue(struct work *w)
+{
+    size_t plane = SIDE * SIDE;
+    fdl_blend_kernels(w->level)->hue(w->rows, w->rows + plane,
+                                     w->rows + 2 * plane, plane, 20);
+}
+
+static void run_rotation(struct work *w)
+{
+    struct fdl_image in = {w->rows, SIDE, SIDE, 3, SIDE * SIDE}, out = in;
+    out.data = w->out;
+    struct fdl_rotate_job job = {
+        .in = &in,
+        .out = &out,
+        .matrix = {0.98, 0.2, -20, -0.2, 0.98, 25},
+        .scratch = w->out + SIDE * SIDE * 4,
+    };
+    fdl_rotate_kernels(w->level)->bilinear(&job);
+}
+
 static void bench_level(enum fdl_cpu_level level)
 {
     static const int32_t inputs[] = {150, 224, 310, 450, 900};
@@ -130,6 +143,13 @@ static void bench_level(enum fdl_cpu_level level)
                dtypes[i / 2].name, i & 1 ? "NHWC" : "NCHW",
                (double)fastest(run_finish, &w) / 1e3);
     }
+    uint64_t state = 1;
+    for (size_t i = 0; i < w.stride * SIDE; i++)
+        w.rows[i] = (uint8_t)make_random(&state);
+    printf("%-8s hue              %8.1f\n", fdl_cpu_level_name(level),
+           (double)fastest(run_hue, &w) / 1e3);
+    printf("%-8s rotation         %8.1f\n", fdl_cpu_level_name(level),
+           (double)fastest(run_rotation, &w) / 1e3);
     fdl_axis_fini(&w.axis);
     free(w.rows);
     free(w.out);
@@ -141,203 +161,4 @@ void bench_kernels(void)
            "level      in    out     table   horizontal     vertical\n");
     for (int level = FDL_CPU_C; level <= (int)fdl_cpu_level(); level++)
         bench_level((enum fdl_cpu_level)level);
-}
-
-/* ---- Files -------------------------------------------------------------- */
-
-/* Of the decoder; times are the least so far. */
-struct timing {
-    int64_t total_ns, decode_ns, augment_ns;
-    uint64_t pixels;
-};
-
-enum { EXACT, FAST, QUALITIES };
-
-struct file {
-    struct fdl_encoded bytes;
-    struct fdl_plan plan;
-    int64_t plain_ns;
-    struct timing ours[QUALITIES];
-};
-
-struct set {
-    struct file *files;
-    size_t n;
-};
-
-static uint8_t *read_file(const char *path, uint64_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return NULL;
-    fseek(f, 0, SEEK_END);
-    long n = ftell(f);
-    rewind(f);
-    uint8_t *data = calloc(1, (size_t)(n > 0 ? n : 0) + FDL_ENCODED_PADDING);
-    if (data && n > 0)
-        *size = fread(data, 1, (size_t)n, f);
-    fclose(f);
-    return data;
-}
-
-/* What a program would write that calls libjpeg for the same rows: one object,
- * crop, skip, read, abort; no padding, no resampling. */
-static void decode_plain(struct jpeg_decompress_struct *c, const struct file *f,
-                         uint8_t *row)
-{
-    const struct fdl_box *box = &f->plan.geometry.box;
-    jpeg_mem_src(c, f->bytes.data, f->bytes.size);
-    jpeg_read_header(c, TRUE);
-    c->out_color_space = JCS_RGB;
-    jpeg_start_decompress(c);
-    JDIMENSION x = (JDIMENSION)box->x, width = (JDIMENSION)box->width;
-    jpeg_crop_scanline(c, &x, &width);
-    jpeg_skip_scanlines(c, (JDIMENSION)box->y);
-    for (int32_t y = 0; y < box->height; y++)
-        jpeg_read_scanlines(c, &row, 1);
-    jpeg_abort_decompress(c);
-}
-
-static void time_plain(struct set *s, uint8_t *row)
-{
-    struct jpeg_decompress_struct c;
-    struct jpeg_error_mgr err;
-    c.err = jpeg_std_error(&err);
-    jpeg_create_decompress(&c);
-    for (size_t i = 0; i < s->n; i++) {
-        int64_t start = fdl_now_ns();
-        decode_plain(&c, &s->files[i], row);
-        int64_t ns = fdl_now_ns() - start;
-        s->files[i].plain_ns = FDL_MIN(s->files[i].plain_ns, ns);
-    }
-    jpeg_destroy_decompress(&c);
-}
-
-static bool time_ours(struct set *s, struct fdl_decoder *d, int quality,
-                      float *out)
-{
-    struct fdl_output_format format = {SIDE, SIDE, 3, FEEDLINE_F32, false};
-    for (size_t i = 0; i < s->n; i++) {
-        struct file *f = &s->files[i];
-        struct fdl_image_info info;
-        struct fdl_render_cost cost;
-        int64_t start = fdl_now_ns();
-        if (fdl_decoder_open(d, &f->bytes, &info) ||
-            fdl_decoder_render(d, &f->plan, &format, out, &cost)) {
-            printf("%s\n", fdl_last_error());
-            return false;
-        }
-        int64_t ns = fdl_now_ns() - start;
-        struct timing *t = &f->ours[quality];
-        t->total_ns = FDL_MIN(t->total_ns, ns);
-        t->decode_ns = FDL_MIN(t->decode_ns, cost.decode_ns);
-        t->augment_ns = FDL_MIN(t->augment_ns, cost.augment_ns);
-        t->pixels = cost.pixels;
-    }
-    return true;
-}
-
-/* Files that are JPEGs, each with a drawn crop. */
-static bool load(char **paths, int n, uint64_t seed, struct fdl_decoder *d,
-                 struct set *s)
-{
-    struct fdl_pipeline *p;
-    if (fdl_pipeline_create("train", &p))
-        return false;
-    s->files = must_alloc((size_t)n * sizeof(*s->files));
-    for (int i = 0; i < n; i++) {
-        struct file f = {.plain_ns = INT64_MAX};
-        for (int q = 0; q < QUALITIES; q++)
-            f.ours[q] = (struct timing){INT64_MAX, INT64_MAX, INT64_MAX, 0};
-        struct fdl_image_info info;
-        uint64_t size = 0;
-        f.bytes.data = read_file(paths[i], &size);
-        f.bytes.size = size;
-        f.bytes.readable = size + FDL_ENCODED_PADDING;
-        if (!f.bytes.data || fdl_decoder_open(d, &f.bytes, &info) ||
-            fdl_pipeline_plan(p, seed, 0, (uint64_t)i, info.width, info.height,
-                              &f.plan) ||
-            info.channels == 4) {
-            printf("%s is left out: %s\n", paths[i], fdl_last_error());
-            continue;
-        }
-        s->files[s->n++] = f;
-    }
-    fdl_decoder_abort(d);
-    fdl_pipeline_destroy(p);
-    return s->n > 0;
-}
-
-static void print_line(const char *name, int64_t ns, size_t n)
-{
-    printf("%-26s %8.1f us/image %8.1f images/s\n", name,
-           (double)ns / 1e3 / (double)n, (double)n * 1e9 / (double)ns);
-}
-
-static void print_ours(const struct set *s, int quality, const char *name)
-{
-    struct timing sum = {0};
-    size_t shrunk = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        const struct timing *t = &s->files[i].ours[quality];
-        sum.total_ns += t->total_ns;
-        sum.decode_ns += t->decode_ns;
-        sum.augment_ns += t->augment_ns;
-        sum.pixels += t->pixels;
-        shrunk += t->pixels < s->files[i].ours[EXACT].pixels;
-    }
-    print_line(name, sum.total_ns, s->n);
-    print_line("  of that in libjpeg", sum.decode_ns, s->n);
-    print_line("  resample and finish", sum.augment_ns, s->n);
-    printf("  %.2f ns per output pixel, %.0f pixels decoded per image",
-           (double)sum.total_ns / (double)s->n / (SIDE * SIDE),
-           (double)sum.pixels / (double)s->n);
-    if (quality == FAST)
-        printf(", %zu images smaller", shrunk);
-    printf("\n");
-}
-
-static void print_set(const struct set *s, int repeat)
-{
-    int64_t plain_ns = 0;
-    for (size_t i = 0; i < s->n; i++)
-        plain_ns += s->files[i].plain_ns;
-    printf("%zu files, one thread, each file's least time of %d passes\n", s->n,
-           repeat);
-    print_line("libjpeg alone, same crops", plain_ns, s->n);
-    print_ours(s, EXACT, "decoder, f32 NCHW");
-    print_ours(s, FAST, "the same, fast");
-}
-
-bool bench_files(char **paths, int n, uint64_t seed, int repeat)
-{
-    struct fdl_decode_limits limits = {.max_pixels = 100u << 20,
-                                       .max_scans = 100};
-    struct fdl_decoder *d[QUALITIES];
-    struct set s = {0};
-    for (int q = 0; q < QUALITIES; q++) {
-        limits.fast = q == FAST;
-        if (fdl_decoder_create(&limits, &d[q]))
-            return false;
-    }
-    if (!load(paths, n, seed, d[EXACT], &s))
-        return false;
-    float *out = must_alloc(SIDE * SIDE * 3 * sizeof(float));
-    uint8_t *row = must_alloc(1 << 20);
-    bool good = true;
-    for (int i = 0; good && i < repeat; i++) {
-        time_plain(&s, row);
-        good = time_ours(&s, d[EXACT], EXACT, out) &&
-               time_ours(&s, d[FAST], FAST, out);
-    }
-    if (good)
-        print_set(&s, repeat);
-    for (size_t i = 0; i < s.n; i++)
-        free((void *)(uintptr_t)s.files[i].bytes.data);
-    free(s.files);
-    free(out);
-    free(row);
-    for (int q = 0; q < QUALITIES; q++)
-        fdl_decoder_destroy(d[q]);
-    return good;
 }

@@ -150,14 +150,14 @@ static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
     struct fdl_output_format f = {
         .width = pick(state, 1, 150),
         .height = pick(state, 1, 5),
-        .channels = pick(state, 0, 2) ? 3 : 1,
+        .channels = pick(state, 0, 1) ? 3 : pick(state, 1, FDL_CHANNELS_MAX),
         .dtype = pick_dtype(state),
         .nhwc = pick(state, 0, 1) != 0,
     };
     struct fdl_plan plan = {
         .normalize = pick(state, 0, 1) != 0,
-        .mean = {0.485f, 0.456f, 0.406f},
-        .std = {0.229f, 0.224f, 0.225f},
+        .mean = {0.485f, 0.456f, 0.406f, 0.5f},
+        .std = {0.229f, 0.224f, 0.225f, 0.25f},
     };
     if (pick(state, 0, 3) == 0) { /* beyond the range of f16, and below */
         plan.std[0] = 1e-6f;
@@ -167,10 +167,11 @@ static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
     struct fdl_affine affine;
     fdl_affine_init(&affine, &plan);
     size_t plane = fdl_plane_bytes(f.width), bytes = fdl_output_bytes(&f);
-    uint8_t *data = must_alloc(plane * 3);
-    fill_random(data, plane * 3, state);
+    uint8_t *data = must_alloc(plane * FDL_CHANNELS_MAX);
+    fill_random(data, plane * FDL_CHANNELS_MAX, state);
     size_t step = pick(state, 0, 3) ? plane : 0;
-    const uint8_t *planes[3] = {data, data + step, data + 2 * step};
+    const uint8_t *planes[] = {data, data + step, data + 2 * step,
+                               data + 3 * step};
     uint8_t *want = must_alloc(bytes), *got = must_alloc(bytes);
     memset(want, 7, bytes); /* rows that are not written stay equal too */
     memset(got, 7, bytes);

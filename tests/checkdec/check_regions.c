@@ -73,6 +73,18 @@ static struct make_jpeg pick_kind(uint64_t *state, const char **name)
     return m;
 }
 
+/* Of a size that decoders take other ways for: large, and many bytes. */
+static struct make_jpeg pick_large(uint64_t *state, const char **name)
+{
+    struct make_jpeg m = pick_kind(state, name);
+    m.width = pick(state, 900, 1000);
+    m.height = pick(state, 900, 1000);
+    m.components = 3;
+    m.quality = 98;
+    m.progressive = m.arithmetic = m.separate = false;
+    return m;
+}
+
 static void pick_span(uint64_t *state, int32_t n, int32_t *at, int32_t *size)
 {
     int kind = pick(state, 0, 4);
@@ -190,7 +202,8 @@ bool check_shrinking(uint64_t seed, int rounds)
     bool same = true;
     for (int i = 0; same && i < rounds; i++) {
         const char *name;
-        struct make_jpeg m = pick_kind(&state, &name);
+        struct make_jpeg m =
+            i % 100 ? pick_kind(&state, &name) : pick_large(&state, &name);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         uint64_t padding = pick(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
@@ -215,7 +228,8 @@ bool check_regions(uint64_t seed, int rounds)
     bool same = true;
     for (int i = 0; same && i < rounds; i++) {
         const char *name;
-        struct make_jpeg m = pick_kind(&state, &name);
+        struct make_jpeg m =
+            i % 100 ? pick_kind(&state, &name) : pick_large(&state, &name);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
         int32_t width, height;

@@ -15,6 +15,9 @@ bool check_kernels(enum fdl_cpu_level level, uint64_t seed, int rounds);
 /* The same for colour. */
 bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds);
 
+/* The same for rotation. */
+bool check_rotate(enum fdl_cpu_level level, uint64_t seed, int rounds);
+
 /* Parts of images decoded alone against the same parts of the whole. */
 bool check_regions(uint64_t seed, int rounds);
 
@@ -24,8 +27,25 @@ bool check_shrinking(uint64_t seed, int rounds);
 /* Times each kernel of each level; no judgement. */
 void bench_kernels(void);
 
-/* Times the whole decoder, and a plain libjpeg loop beside it, on files. */
-bool bench_files(char **paths, int n, uint64_t seed, int repeat);
+/* Times the whole decoder and each part of its work alone on JPEG files. */
+bool bench_files(char **paths, int n, uint64_t seed, int rounds);
+
+struct paths {
+    char **path;
+    int n;
+};
+
+/* Of each name: the file itself, or the JPEG files in the folder. */
+void find_files(char **names, struct paths *p);
+
+/* Adds n photos of 12 megapixels in temporary files. */
+bool make_photos(int n, uint64_t seed, struct paths *p);
+
+/* Removes the first n, which were made, and frees the names. */
+void drop_photos(struct paths *p, int n);
+
+/* NULL and errno, or what free() takes. */
+uint8_t *read_file(const char *path, uint64_t *size);
 
 /* [low, high]. */
 int32_t pick(uint64_t *state, int32_t low, int32_t high);

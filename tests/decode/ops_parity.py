@@ -53,9 +53,10 @@ def arguments(text):
     return found
 
 
-def fill_of(given):
+def fill_of(given, image):
     fill = tuple(int(v) for v in given.get("fill", [0]))
-    return fill * 3 if len(fill) == 1 else fill
+    fill = fill * len(image.getbands()) if len(fill) == 1 else fill
+    return fill if len(fill) > 1 else fill[0]
 
 
 def margins(given):
@@ -79,12 +80,13 @@ def jitter(image, given, drawn):
 
 
 def pad(image, given, drawn):
-    return F.pad(image, margins(given), fill_of(given),
+    return F.pad(image, margins(given), fill_of(given, image),
                  given.get("padding_mode", "constant"))
 
 
 def random_crop(image, given, drawn):
-    mode, fill = given.get("padding_mode", "constant"), fill_of(given)
+    mode = given.get("padding_mode", "constant")
+    fill = fill_of(given, image)
     left, top, right, bottom = margins(given)
     if left or top or right or bottom:
         image = F.pad(image, [left, top, right, bottom], fill, mode)
@@ -101,7 +103,17 @@ def random_crop(image, given, drawn):
 
 def rotate(image, given, drawn):
     mode = Mode(given.get("interpolation", "nearest"))
-    return F.rotate(image, drawn["angle"], mode, fill=fill_of(given))
+    return F.rotate(image, drawn["angle"], mode,
+                    fill=fill_of(given, image))
+
+
+def crops(image, given, drawn):
+    """The one view that was asked for, of five or of ten."""
+    width, height = sides(given)
+    if drawn["op"] == "five_crop":
+        return F.five_crop(image, [height, width])[drawn["view"]]
+    vertical = given.get("vertical_flip") == "true"
+    return F.ten_crop(image, [height, width], vertical)[drawn["view"]]
 
 
 def resized_crop(image, given, drawn):
@@ -118,7 +130,8 @@ def resize(image, given, drawn):
 
 
 def resize_pad(image, given, drawn):
-    return ImageOps.pad(image, sides(given), Image.BILINEAR, fill_of(given))
+    return ImageOps.pad(image, sides(given), Image.BILINEAR,
+                        fill_of(given, image))
 
 
 def center_crop(image, given, drawn):
@@ -152,6 +165,8 @@ ON_IMAGES = {
     "pad": pad,
     "random_crop": random_crop,
     "center_crop": center_crop,
+    "five_crop": crops,
+    "ten_crop": crops,
     "random_rotation": rotate,
     "random_resized_crop": resized_crop,
     "resize": resize,
@@ -198,7 +213,20 @@ CASES = [
       [SIZE, "random_crop width=5 height=3 padding=100 fill=50"]]),
     ("center_crop", "CenterCrop",
      [[SIZE, "center_crop width=24 height=13"],
+      [SIZE, "center_crop width=71 height=90"],
+      [SIZE, "center_crop width=70 height=20"],
       [SIZE, "random_rotation degrees=9", "center_crop width=24 height=13"]]),
+    ("five_crop", "FiveCrop",
+     [["resize size=47", "five_crop width=40 height=31"],
+      [SIZE, "five_crop width=61 height=2"],
+      [SIZE, "random_rotation degrees=9", "five_crop width=24 height=14"],
+      [SIZE, "five_crop width=24 height=13",
+       "color_jitter contrast=0.8 hue=0.1", "horizontal_flip",
+       "random_crop width=24 height=13 padding=2"]]),
+    ("ten_crop", "TenCrop",
+     [["resize size=47", "ten_crop width=40 height=31"],
+      [SIZE, "ten_crop width=24 height=14 vertical_flip=true"],
+      [SIZE, "contrast factor=0:2", "ten_crop width=32 height=32"]]),
     ("random_resized_crop", "RandomResizedCrop",
      [["random_resized_crop width=33 height=29"]]),
     ("resize", "Resize",
@@ -247,8 +275,45 @@ CASES = [
 ]
 
 
+# The same for images with alpha, half of the draws with 2 channels and half
+# with 4; {} and {small} are as many numbers, the last one for alpha.
+ALPHA = [
+    ("resize, alpha", "Resize", [[SIZE], ["resize width=160 height=47"]]),
+    ("random_resized_crop, alpha", "RandomResizedCrop",
+     [["random_resized_crop width=33 height=29"]]),
+    ("crops and flips, alpha", "Compose",
+     [["random_crop width=20 height=25", "horizontal_flip"],
+      [SIZE, "center_crop width=24 height=13", "vertical_flip"],
+      [SIZE, "ten_crop width=24 height=14"]]),
+    ("pad, alpha", "Pad",
+     [[SIZE, "pad padding=5,9 fill={}"], [SIZE, "pad padding=3 fill=7"],
+      [SIZE, "pad padding=9 padding_mode=reflect"]]),
+    ("resize_pad, alpha", "ImageOps.pad",
+     [["resize_pad width=80 height=64 fill={}"]]),
+    ("random_rotation, alpha", "RandomRotation",
+     [[SIZE, "random_rotation degrees=180 fill={}"],
+      [SIZE, "random_rotation degrees=180 interpolation=bilinear"],
+      [SIZE, "random_rotation degrees=20 interpolation=bilinear fill={}"],
+      [SIZE, "random_rotation degrees=180:180 interpolation=bilinear"]]),
+    ("color_jitter, alpha", "ColorJitter",
+     [[SIZE, "color_jitter brightness=0.4 contrast=0.4 saturation=0.4"],
+      [SIZE, "color_jitter brightness=2 contrast=2 saturation=2"]]),
+    ("random_erasing, alpha", "RandomErasing",
+     [[SIZE, "random_erasing p=1 value={}"]]),
+    ("normalize, alpha", "Normalize",
+     [[SIZE, "normalize mean={small} std={small}"]]),
+]
+NUMBERS = {2: "70,200", 4: "1,99,255,30"}
+SMALL = {2: "0.4,0.7", 4: "0.485,0.456,0.406,0.5"}
+
+
 def is_float(operations):
     return any(o.startswith("normalize") for o in operations)
+
+
+def views_of(operations):
+    names = [o.split()[0] for o in operations]
+    return 5 if "five_crop" in names else 10 if "ten_crop" in names else 1
 
 
 def reference(image, operations, drawn):
@@ -291,7 +356,7 @@ class BatchInfo(ctypes.Structure):
 class Loader:
     """A pipeline over a list of files."""
 
-    def __init__(self, library, paths, operations):
+    def __init__(self, library, paths, operations, channels=3):
         self.c = ctypes.CDLL(library)
         self.c.feedline_last_error.restype = ctypes.c_char_p
         self.c.feedline_loader_destroy.restype = None
@@ -299,8 +364,11 @@ class Loader:
             ctypes.c_void_p() for _ in range(4))
         self.call("config_create", ctypes.byref(config))
         dtype = b"f32" if is_float(operations) else b"u8"
-        for key, value in ((b"dtype", dtype), (b"batch_size", b"8"),
-                           (b"workers", b"2")):
+        self.views = views_of(operations)
+        size = str(2 * self.views if self.views > 1 else 8).encode()
+        for key, value in ((b"dtype", dtype), (b"batch_size", size),
+                           (b"workers", b"2"),
+                           (b"channels", str(channels).encode())):
             self.call("config_set", config, key, value)
         names = (ctypes.c_char_p * len(paths))(
             *(os.fsencode(p) for p in paths))
@@ -323,7 +391,7 @@ class Loader:
         return status
 
     def samples(self, epoch):
-        """(index, pixels as [channels, height, width]) of an epoch."""
+        """(index, view, pixels as [channels, height, width]) of an epoch."""
         batch = ctypes.c_void_p()
         self.call("loader_start", self.loader, ctypes.c_uint64(epoch))
         while self.call("loader_next", self.loader, ctypes.c_int64(-1),
@@ -336,14 +404,14 @@ class Loader:
             pixels = np.ctypeslib.as_array(
                 ctypes.cast(info.images.data, ctypes.POINTER(kind)), shape)
             for i in range(info.count):
-                yield info.sample_index[i], pixels[i].copy()
+                yield info.sample_index[i], i % self.views, pixels[i].copy()
             self.c.feedline_batch_release(batch)
 
-    def drawn(self, epoch, index, size):
+    def drawn(self, epoch, index, view, size):
         needed = ctypes.c_uint64()
         text = ctypes.create_string_buffer(16384)
         self.call("loader_draw_json", self.loader, ctypes.c_uint64(epoch),
-                  ctypes.c_uint64(index), size[0], size[1], text,
+                  ctypes.c_uint64(index), 0, view, size[0], size[1], text,
                   ctypes.c_uint64(len(text)), ctypes.byref(needed))
         return json.loads(text.value)["operations"]
 
@@ -374,13 +442,52 @@ def write_images(folder):
     return paths
 
 
-def check_pipeline(library, paths, images, operations, draws):
+def write_clear_images(folder):
+    """PNGs with alpha: smooth, noise, only 0 and 255, and none."""
+    rng = np.random.default_rng(21)
+    paths = []
+    for number, (mode, width, height) in enumerate(
+            [("RGBA", 160, 47), ("LA", 121, 63), ("RGBA", 75, 75),
+             ("RGBA", 97, 31), ("LA", 64, 90), ("RGB", 90, 80)]):
+        bands = len(mode)
+        yy, xx = np.mgrid[0:height, 0:width]
+        pixels = np.stack([128 + 150 * np.sin(xx / (4 + 3 * c) + yy / (9 - c))
+                           for c in range(bands)], -1)
+        if number in (1, 3):
+            pixels = rng.integers(0, 256, pixels.shape)
+        if number == 2:
+            pixels[..., -1] = rng.integers(0, 2, (height, width)) * 255
+        pixels = np.clip(pixels, 0, 255).astype(np.uint8)
+        paths.append(str(folder / f"{number}.png"))
+        Image.fromarray(pixels, mode).save(paths[-1])
+    return paths
+
+
+def check_alpha(library, folder, draws):
+    rows = []
+    paths = write_clear_images(folder)
+    for name, other, pipelines in ALPHA:
+        share = -(-draws // len(pipelines) // 2)
+        results = []
+        for channels, mode in ((2, "LA"), (4, "RGBA")):
+            images = [Image.open(p).convert(mode) for p in paths]
+            for pipeline in pipelines:
+                filled = [o.format(NUMBERS[channels], small=SMALL[channels])
+                          for o in pipeline]
+                results.append(check_pipeline(library, paths, images, filled,
+                                              share, channels))
+        rows.append((name, other, sum(r[1] for r in results),
+                     max(r[0] for r in results)))
+    return rows
+
+
+def check_pipeline(library, paths, images, operations, draws, channels=3):
     """The largest difference over at least so many draws."""
-    loader = Loader(library, paths, operations)
+    loader = Loader(library, paths, operations, channels)
     worst, done, epoch = 0, 0, 0
     while done < draws:
-        for index, pixels in loader.samples(epoch):
-            drawn = loader.drawn(epoch, index, images[index].size)
+        for index, view, pixels in loader.samples(epoch):
+            drawn = loader.drawn(epoch, index, view, images[index].size)
             wanted = reference(images[index], operations, drawn)
             if pixels.shape != wanted.shape:
                 sys.exit(f"{operations}: {pixels.shape}, not {wanted.shape}")
@@ -407,6 +514,7 @@ def check_all(library, draws):
                        for p in pipelines]
             worst = max(r[0] for r in results)
             rows.append((name, other, sum(r[1] for r in results), worst))
+        rows += check_alpha(library, pathlib.Path(folder), draws)
     return rows
 
 

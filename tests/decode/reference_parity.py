@@ -24,7 +24,8 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-from pillow_parity import Renderer, geometry, noise_image, reference
+from pillow_parity import (FILTERS, MODES, Renderer, geometry, noise_image,
+                           reference)
 
 # Palettes with transparency are converted here on purpose.
 warnings.filterwarnings("ignore", module="PIL")
@@ -33,16 +34,26 @@ WHOLE = {"box": (0, 0, 0, 0), "resize": (0, 0), "window": (0, 0, 0, 0),
          "flips": 0, "filter": 0}
 
 
+KEYS = b"\0\1\xff"
+
+
 # ---- Files ------------------------------------------------------------------
 
 def png(width, height, depth, colour, interlace, rng, chunks=()):
-    """A PNG of random pixels, of any kind there is."""
+    """A PNG of random pixels, of any kind there is; where one colour is
+    transparent, they are of few values."""
+    keyed = colour in (0, 2) and any(kind == b"tRNS" for kind, _ in chunks)
     channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
 
     def lines(w, h):
         n = (w * channels * depth + 7) // 8
+        if not w:
+            return b""
+        if keyed:
+            return b"".join(b"\0" + bytes(rng.choices(KEYS, k=n))
+                            for _ in range(h))
         return b"".join(bytes([rng.randrange(5)]) + rng.randbytes(n)
-                        for _ in range(h)) if w else b""
+                        for _ in range(h))
 
     if interlace:
         passes = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4),
@@ -86,7 +97,8 @@ def png_chunks(rng, colour, depth, extra):
             chunks.append((b"tRNS", rng.randbytes(n)))
     elif extra and colour in (0, 2):
         n = 1 if colour == 0 else 3
-        chunks.append((b"tRNS", struct.pack(f">{n}H", *[1] * n)))
+        chunks.append((b"tRNS", struct.pack(f">{n}H", *rng.choices(
+            [0, 1, 255, 257, 256, 511], k=1) * n)))
     return chunks
 
 
@@ -125,13 +137,84 @@ def made_oriented(rng, folder, webp):
     for suffix in ("jpg", "png") + (("webp",) if webp else ()):
         for value in range(1, 9):
             path = folder / f"turn{value}.{suffix}"
-            noise_image(rng, rng.randint(1, 90), rng.randint(1, 90),
-                        "RGB" if value % 3 else "L").save(path)
+            image = noise_image(rng, rng.randint(1, 90), rng.randint(1, 90),
+                                "RGB" if value % 3 else "L")
+            if suffix != "jpg" and value % 2:
+                image.putalpha(noise_image(rng, *image.size, "L"))
+            image.save(path)
             orient(path, value)
             yield path
 
 
+def small_png(body, before=(), after=(), end=True):
+    """5 x 4 pixels of RGB, of which `body` is the deflate stream."""
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data
+                + struct.pack(">I", zlib.crc32(kind + data)))
+
+    return (b"\x89PNG\r\n\x1a\n"
+            + chunk(b"IHDR", struct.pack(">2I5B", 5, 4, 8, 2, 0, 0, 0))
+            + b"".join(chunk(*c) for c in before) + chunk(b"IDAT", body)
+            + b"".join(chunk(*c) for c in after)
+            + (chunk(b"IEND", b"") if end else b""))
+
+
+def made_endings(rng):
+    """PNGs whose pixels or chunks end in all the wrong ways, by name."""
+    raw = b"".join(b"\0" + rng.randbytes(15) for _ in range(4))
+    body = zlib.compress(raw)
+    whole = small_png(body, end=False)
+    for cut in range(len(whole) - 60):
+        yield f"the last {cut} bytes cut", whole[:len(whole) - cut]
+    end = small_png(body)
+    for cut in range(1, 12):
+        yield f"IEND without {cut} bytes", end[:-cut]
+    for n in (31, 33, 40, 47, 49):
+        yield f"{n} of 64 bytes", small_png(zlib.compress(raw[:n]))
+    for n in (32, 64):
+        open_end = zlib.compressobj()
+        yield (f"{n} bytes, no end", small_png(
+            open_end.compress(raw[:n]) + open_end.flush(zlib.Z_SYNC_FLUSH)))
+    yield "no checksum", small_png(body[:-4])
+    yield "a wrong checksum", small_png(body[:-1] + bytes([body[-1] ^ 1]))
+    yield "too much", small_png(zlib.compress(raw + b"behind"))
+    yield "nothing", small_png(b"")
+
+
+def made_profiles():
+    """PNGs that say in different places which way up they are, by name."""
+    body = zlib.compress(b"".join(b"\0" + bytes(15) for _ in range(4)))
+
+    def exif(value, tag=0x0112):
+        return (b"eXIf", b"II*\0" + struct.pack("<IHHHIHHI", 8, 1, tag, 3, 1,
+                                                value, 0, 0))
+
+    def xmp(value, form="tiff:Orientation=\"%d\""):
+        text = "<x:xmpmeta>" + form % value + "</x:xmpmeta>"
+        return (b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + text.encode())
+
+    def plain(value):
+        kind, data = xmp(value)
+        return (b"tEXt", data.replace(b"\0\0\0\0\0", b"\0"))
+
+    element = "<tiff:Orientation>%d</tiff:Orientation>"
+    silent = exif(6, 0x011a)
+    for i, (before, after) in enumerate((
+            ((exif(6),), ()), ((), (exif(6),)), ((exif(1),), (exif(6),)),
+            ((exif(1), exif(6)), ()), ((xmp(6),), ()), ((), (xmp(6),)),
+            ((silent,), (xmp(6),)), ((silent, xmp(6)), ()), ((plain(6),), ()),
+            ((xmp(6, element),), ()), ((xmp(9),), ()), ((xmp(3), xmp(6)), ()),
+            ((exif(1), xmp(6)), ()), ((xmp(6),), (exif(1),)),
+            ((xmp(6),), (silent,)))):
+        yield f"profiles {i}", small_png(body, before, after)
+
+
 # ---- Checks -----------------------------------------------------------------
+
+def whole(image, channels):
+    pixels = np.asarray(image.convert(MODES[channels]))
+    return pixels if pixels.ndim == 3 else pixels[..., None]
+
 
 class Checker:
     def __init__(self, program, level, rng):
@@ -150,7 +233,7 @@ class Checker:
         """Whole, and in random crops. CMYK is converted by other arithmetic
         than Pillow's in some releases: one level."""
         for i in range(draws + 1):
-            channels = 1 if i % 4 == 3 else 3
+            channels = self.rng.choice(list(MODES))
             g = geometry(self.rng, *image.size)
             if i == 0:
                 g = dict(WHOLE)
@@ -158,17 +241,50 @@ class Checker:
                                  nhwc=self.rng.random() < 0.5)
             if status:
                 sys.exit(f"{path} {g}: {got}")
-            want = np.asarray(image.convert("RGB")) if i == 0 else \
+            want = whole(image, channels) if i == 0 else \
                 reference(image, g, channels)
             off = np.abs(got.astype(int) - want).max()
             if got.shape != want.shape or off > tolerance:
                 sys.exit(f"{path} {g} channels={channels}: off by {off}")
             self.crops += 1
 
+    def matrix(self, paths, draws):
+        """Every filter with every number of channels, over all the files."""
+        images = [(path, Image.open(path)) for path in paths]
+        for channels in MODES:
+            for chosen in range(len(FILTERS)):
+                for _ in range(draws):
+                    path, image = self.rng.choice(images)
+                    g = geometry(self.rng, *image.size, chosen)
+                    status, got = self.plain(path, g, channels)
+                    want = reference(image, g, channels)
+                    if status or not np.array_equal(got, want):
+                        sys.exit(f"{path} {g} channels={channels}: "
+                                 f"{got if status else 'not the same'}")
+                    self.crops += 1
+
     def oriented(self, path, draws):
         image = Image.open(path)
         self.same(self.upright, path, ImageOps.exif_transpose(image), draws)
         self.same(self.plain, path, Image.open(path), 2)
+
+    def verdict(self, path, name, upright=False):
+        """The same pixels as Pillow's, or refused by both."""
+        try:
+            image = Image.open(path)
+            if upright:
+                image = ImageOps.exif_transpose(image)
+            want = np.asarray(image.convert("RGB"))
+        except OSError as error:
+            want = str(error)
+        render = self.upright if upright else self.plain
+        status, got = render(path, dict(WHOLE))
+        if (status != 0) != isinstance(want, str):
+            sys.exit(f"PNG, {name}: {got if status else 'accepted'}; Pillow: "
+                     f"{want if isinstance(want, str) else 'accepted'}")
+        if status == 0 and not np.array_equal(got, want):
+            sys.exit(f"PNG, {name}: not Pillow's pixels")
+        self.crops += 1
 
     def reference(self, path):
         """Pillow's pixels, and nearly another decoder's."""
@@ -231,6 +347,16 @@ def check_made(checker, folder, rng):
             checker.same(checker.plain, path, Image.open(path), 5)
     else:
         print("skipped: WebP, which is not built in here or in Pillow")
+    kinds = ("*.png", "*.webp") if webp else ("*.png",)
+    checker.matrix([p for kind in kinds for p in sorted(folder.glob(kind))
+                    if p.name != "probe.webp"], 200)
+    odd = folder / "odd.png"
+    for name, data in made_endings(rng):
+        odd.write_bytes(data)
+        checker.verdict(odd, name)
+    for name, data in made_profiles():
+        odd.write_bytes(data)
+        checker.verdict(odd, name, upright=True)
     for path in made_oriented(rng, folder, webp):
         checker.oriented(path, 12)
 

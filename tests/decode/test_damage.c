@@ -126,6 +126,42 @@ static void rows_above_the_cut_are_good(void **state)
     fdl_decoder_destroy(d);
 }
 
+/* Of a crop that needs about all of what is there, the bytes behind the cut say
+ * nothing: those of a file reader are zeros, those in memory are not there. */
+static void padding_changes_no_verdict(void **state)
+{
+    (void)state;
+    static uint8_t out[2][SIDE * SIDE * 3];
+    struct fdl_decoder *d = create();
+    int accepted = 0, refused = 0;
+    for (int i = 0; i < 5; i++) {
+        struct make_jpeg m = kind(i);
+        m.width = 64;
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        for (size_t n = size / 3; n <= size; n++) {
+            uint8_t *copy = calloc(1, n + FDL_ENCODED_PADDING);
+            assert_non_null(copy);
+            memcpy(copy, file, n);
+            struct fdl_box box = {0, 0, 64, 16 + (int32_t)(n % 4) * 16};
+            int32_t bare = decode(d, copy, n, n, box, out[0]);
+            int32_t padded =
+                decode(d, copy, n, n + FDL_ENCODED_PADDING, box, out[1]);
+            if (bare != padded)
+                fail_msg("kind %d cut at %zu of %zu: %d, padded %d", i, n, size,
+                         bare, padded);
+            if (bare == FEEDLINE_OK)
+                assert_memory_equal(out[0], out[1], sizeof(out[0]));
+            accepted += bare == FEEDLINE_OK;
+            refused += bare == FEEDLINE_EDECODE;
+            free(copy);
+        }
+        free(file);
+    }
+    assert_true(accepted > 100 && refused > 100);
+    fdl_decoder_destroy(d);
+}
+
 /* An end marker in the middle is damage that libjpeg decodes around. */
 static void early_end_marker_is_accepted(void **state)
 {
@@ -184,6 +220,7 @@ static void random_damage_is_survived(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(truncated_files_are_errors),
     cmocka_unit_test(rows_above_the_cut_are_good),
+    cmocka_unit_test(padding_changes_no_verdict),
     cmocka_unit_test(early_end_marker_is_accepted),
     cmocka_unit_test(random_damage_is_survived),
 };

@@ -54,16 +54,17 @@ int __wrap_posix_memalign(void **p, size_t align, size_t n)
 enum { SIDE = 50 };
 static uint8_t out[SIDE * SIDE * 3];
 
-static int32_t decode(struct fdl_decoder *d, const uint8_t *file, size_t size)
+static int32_t decode(struct fdl_decoder *d, const struct fdl_pipeline *p,
+                      const uint8_t *file, size_t size)
 {
     struct fdl_encoded bytes = {.data = file, .size = size, .readable = size};
     struct fdl_image_info info;
+    struct fdl_plan plan;
     int32_t status = fdl_decoder_open(d, &bytes, &info);
     if (status)
         return status;
-    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
-    fdl_geometry_init(&plan.geometry, info.width, info.height);
-    fdl_geometry_resize(&plan.geometry, SIDE, SIDE);
+    assert_int_equal(
+        fdl_pipeline_plan(p, 1, 2, 3, info.width, info.height, &plan), 0);
     struct fdl_output_format f = {SIDE, SIDE, 3, FEEDLINE_U8, true};
     struct fdl_render_cost cost;
     return fdl_decoder_render(d, &plan, &f, out, &cost);
@@ -75,10 +76,30 @@ static void check_memory_error(int32_t status)
     assert_non_null(strstr(fdl_last_error(), "memory"));
 }
 
-/* Every allocation of a decoder and its first image; `least` of them matter. */
-static void check_survival(const uint8_t *file, size_t size, int least)
+/* Of the size that is wanted, and then everything that takes memory. */
+static struct fdl_pipeline *pipeline_of(bool steps)
 {
-    struct fdl_decode_limits limits = {.max_pixels = 1u << 20, .max_scans = 10};
+    struct fdl_pipeline *p;
+    assert_int_equal(fdl_pipeline_create("none", &p), 0);
+    assert_int_equal(fdl_pipeline_add(p, "resize", "width=50 height=50"), 0);
+    if (steps) {
+        assert_int_equal(fdl_pipeline_add(p, "contrast", "factor=1.5"), 0);
+        assert_int_equal(fdl_pipeline_add(p, "random_rotation", "degrees=20"),
+                         0);
+        assert_int_equal(fdl_pipeline_add(p, "pad", "padding=3"), 0);
+        assert_int_equal(
+            fdl_pipeline_add(p, "center_crop", "width=50 height=50"), 0);
+    }
+    return p;
+}
+
+/* Every allocation of a decoder and its first image; `least` of them matter. */
+static void check_survival(const uint8_t *file, size_t size, bool steps,
+                           int least)
+{
+    struct fdl_decode_limits limits = {
+        .max_pixels = 1u << 20, .max_scans = 10, .apply_exif = true};
+    struct fdl_pipeline *p = pipeline_of(steps);
     int failures = 0;
     for (int n = 1;; n++) {
         struct fdl_decoder *d = (void *)1;
@@ -91,7 +112,7 @@ static void check_survival(const uint8_t *file, size_t size, int least)
             failures++;
             continue;
         }
-        status = decode(d, file, size);
+        status = decode(d, p, file, size);
         bool reached = fail_at == 0;
         fail_at = 0;
         /* What only makes the next image cheaper may fail unseen. */
@@ -99,12 +120,14 @@ static void check_survival(const uint8_t *file, size_t size, int least)
             check_memory_error(status);
             failures++;
         }
-        assert_int_equal(decode(d, file, size), FEEDLINE_OK);
+        assert_int_equal(decode(d, p, file, size), FEEDLINE_OK);
         fdl_decoder_destroy(d);
         if (!reached)
             break;
     }
-    assert_true(failures >= least);
+    fdl_pipeline_destroy(p);
+    if (failures < least)
+        fail_msg("only %d allocations were reached", failures);
 }
 
 static void decoder_survives(void **state)
@@ -114,8 +137,58 @@ static void decoder_survives(void **state)
         .width = 120, .height = 90, .components = 3, .h = 2, .v = 2};
     size_t size;
     uint8_t *file = make_jpeg(&m, &size);
-    check_survival(file, size, 6);
+    check_survival(file, size, false, 6);
     free(file);
+    m.progressive = true;
+    file = make_jpeg(&m, &size);
+    check_survival(file, size, false, 7);
+    free(file);
+}
+
+static void canvas_survives(void **state)
+{
+    (void)state;
+    struct make_jpeg m = {
+        .width = 120, .height = 90, .components = 3, .h = 2, .v = 2};
+    size_t size;
+    uint8_t *file = make_jpeg(&m, &size);
+    check_survival(file, size, true, 8);
+    free(file);
+}
+
+/* Stored on its side, so rows become columns. */
+static void orientation_survives(void **state)
+{
+    (void)state;
+    static const uint8_t exif[] = {'M', 'M', 0,    '*', 0, 0, 0, 8, 0,
+                                   1,   1,   0x12, 0,   3, 0, 0, 0, 1,
+                                   0,   6,   0,    0,   0, 0, 0, 0};
+    struct make_png m = {.width = 60,
+                         .height = 50,
+                         .depth = 8,
+                         .colour = 2,
+                         .exif = exif,
+                         .exif_bytes = sizeof(exif)};
+    size_t size;
+    uint8_t *file = make_png(&m, &size);
+    check_survival(file, size, false, 14);
+    free(file);
+}
+
+/* Two pixels, lossless. What libwebp takes for itself does not fail here. */
+static void webp_survives(void **state)
+{
+    (void)state;
+    static const uint8_t file[] = {
+        0x52, 0x49, 0x46, 0x46, 0x22, 0x00, 0x00, 0x00, 0x57, 0x45, 0x42,
+        0x50, 0x56, 0x50, 0x38, 0x4c, 0x16, 0x00, 0x00, 0x00, 0x2f, 0x01,
+        0x00, 0x00, 0x00, 0x0f, 0xf0, 0xa0, 0xff, 0x2b, 0xd8, 0xfd, 0x20,
+        0x63, 0xfe, 0x23, 0x0d, 0x15, 0x88, 0xe8, 0x7f, 0x00};
+    if (!(feedline_features() & FEEDLINE_FEATURE_WEBP)) {
+        print_message("skipped: built without libwebp\n");
+        return;
+    }
+    check_survival(file, sizeof(file), false, 6);
 }
 
 /* Interlaced, with a palette: what PNG can take memory for. */
@@ -126,11 +199,11 @@ static void png_survives(void **state)
         .width = 60, .height = 50, .depth = 2, .colour = 3, .interlaced = true};
     size_t size;
     uint8_t *file = make_png(&m, &size);
-    check_survival(file, size, 12);
+    check_survival(file, size, false, 12);
     free(file);
     m.interlaced = false;
     file = make_png(&m, &size);
-    check_survival(file, size, 12);
+    check_survival(file, size, false, 12);
     free(file);
 }
 
@@ -157,9 +230,9 @@ static void pipeline_survives(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(decoder_survives),
-    cmocka_unit_test(png_survives),
-    cmocka_unit_test(pipeline_survives),
+    cmocka_unit_test(decoder_survives),     cmocka_unit_test(canvas_survives),
+    cmocka_unit_test(orientation_survives), cmocka_unit_test(png_survives),
+    cmocka_unit_test(webp_survives),        cmocka_unit_test(pipeline_survives),
 };
 
 TEST_MAIN("decode_fault", cases)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orientation tag in data of every kind, also none, and what it does to
  * coordinates. That pixels come upright is the business of reference_parity. */
+#include "base/compiler.h"
 #include "decode/exif.h"
+#include "decode/png_chunks.h"
 #include "make_jpeg.h"
 #include "test.h"
 
@@ -79,6 +81,123 @@ static void any_bytes_are_survived(void **state)
     }
 }
 
+static int32_t xmp(const char *text)
+{
+    return fdl_xmp_orientation((const uint8_t *)text, strlen(text));
+}
+
+static void xmp_is_read(void **state)
+{
+    (void)state;
+    assert_int_equal(xmp("<d tiff:Orientation=\"6\"/>"), 6);
+    assert_int_equal(xmp("<tiff:Orientation>8</tiff:Orientation>"), 8);
+    assert_int_equal(xmp("tiff:Orientation, tiff:Orientation>x, "
+                         "tiff:Orientation=\"3\" tiff:Orientation>4"),
+                     3);
+    assert_int_equal(xmp("tiff:Orientation=\"9\" tiff:Orientation>4"), 1);
+    assert_int_equal(xmp("tiff:Orientation=6"), 1);
+    assert_int_equal(xmp("tiff:Orientation=\""), 1);
+    assert_int_equal(xmp("tiff:Orientation>"), 1);
+    assert_int_equal(xmp("tiff:Orientatio"), 1);
+    assert_int_equal(xmp(""), 1);
+    assert_int_equal(fdl_xmp_orientation(NULL, 0), 1);
+    int32_t found = 5;
+    assert_true(fdl_exif_find(little, sizeof(little), &found));
+    assert_int_equal(found, 6);
+    assert_false(fdl_exif_find(little, ENTRY, &found));
+    assert_int_equal(found, 6);
+}
+
+struct png {
+    uint8_t bytes[400];
+    size_t size;
+};
+
+static void add_chunk(struct png *p, const char *name, const void *data,
+                      size_t n)
+{
+    assert_true(p->size + n + 12 <= sizeof(p->bytes));
+    uint8_t *to = p->bytes + p->size;
+    memset(to, 0, n + 12); /* with a wrong checksum, which nobody looks at */
+    to[3] = (uint8_t)n;
+    memcpy(to + 4, name, 4);
+    if (n > 0)
+        memcpy(to + 8, data, n);
+    p->size += n + 12;
+}
+
+/* An E is EXIF data that says 6, Q some that says nothing, X XMP that says 8, T
+ * the same as a plain text, Z a compressed one, D pixels, . the end. */
+static struct png png_of(const char *chunks)
+{
+    static const char xmp_text[] = "XML:com.adobe.xmp\0\0\0\0\0"
+                                   "tiff:Orientation=\"8\"";
+    char plain[sizeof(xmp_text)], packed[sizeof(xmp_text)];
+    memcpy(plain, xmp_text, sizeof(plain));
+    memmove(plain + 18, plain + 22, sizeof(plain) - 22);
+    memcpy(packed, xmp_text, sizeof(packed));
+    packed[18] = 1;
+    struct png p = {.size = 8};
+    for (; *chunks; chunks++) {
+        switch (*chunks) {
+        case 'E':
+            add_chunk(&p, "eXIf", little, sizeof(little));
+            break;
+        case 'Q':
+            add_chunk(&p, "eXIf", little, 8);
+            break;
+        case 'X':
+            add_chunk(&p, "iTXt", xmp_text, sizeof(xmp_text) - 1);
+            break;
+        case 'T':
+            add_chunk(&p, "tEXt", plain, sizeof(plain) - 5);
+            break;
+        case 'Z':
+            add_chunk(&p, "iTXt", packed, sizeof(packed) - 1);
+            break;
+        case 'D':
+            add_chunk(&p, "IDAT", "pixels", 6);
+            break;
+        default:
+            add_chunk(&p, "IEND", NULL, 0);
+        }
+    }
+    return p;
+}
+
+/* The same answers as Pillow's, which reference_parity.py asks for. */
+static void png_chunks_are_looked_through(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *chunks;
+        int32_t orientation;
+    } cases[] = {
+        {"D.", 1},   {"ED.", 6},  {"DE.", 6},   {"QDE.", 1},  {"QED.", 6},
+        {"XD.", 8},  {"DX.", 8},  {"TD.", 8},   {"ZD.", 1},   {"EXD.", 6},
+        {"QXD.", 8}, {"QDX.", 1}, {"XDE.", 6},  {"D.E", 1},   {"DDXE.", 6},
+        {".", 1},    {"", 1},     {"XQDE.", 8}, {"DEQX.", 8},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(cases); i++) {
+        struct png p = png_of(cases[i].chunks);
+        int32_t got = fdl_png_orientation(p.bytes, p.size);
+        if (got != cases[i].orientation)
+            fail_msg("%s: %d", cases[i].chunks, got);
+        assert_false(fdl_png_is_cut(p.bytes, p.size));
+    }
+    struct png p = png_of("XDE.");
+    for (size_t n = 0; n <= p.size; n++) {
+        uint8_t *copy = malloc(n + 1);
+        assert_non_null(copy);
+        memcpy(copy, p.bytes, n);
+        copy = realloc(copy, n ? n : 1);
+        assert_in_range(fdl_png_orientation(copy, n), 1, 8);
+        fdl_png_is_cut(copy, n);
+        free(copy);
+    }
+    assert_true(fdl_png_is_cut(p.bytes, 20));
+}
+
 /* A pixel of the upright image is where Pillow's transposition took it from. */
 static void turns_are_pillows(void **state)
 {
@@ -109,6 +228,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(both_byte_orders_are_read),
     cmocka_unit_test(odd_values_mean_nothing),
     cmocka_unit_test(any_bytes_are_survived),
+    cmocka_unit_test(xmp_is_read),
+    cmocka_unit_test(png_chunks_are_looked_through),
     cmocka_unit_test(turns_are_pillows),
 };
 

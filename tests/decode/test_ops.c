@@ -223,7 +223,7 @@ static void bad_arguments_are_refused(void **state)
         {"pad", "padding=1.5"},
         {"pad", "padding=1,2,3"},
         {"pad", "padding=-1"},
-        {"pad", "fill=1,2"},
+        {"pad", "fill=1,2,3,4,5"},
         {"pad", "fill=256"},
         {"random_crop", "width=0"},
         {"random_crop", "pad_if_needed=true padding=1 padding_mode=reflect"},
@@ -232,7 +232,7 @@ static void bad_arguments_are_refused(void **state)
         {"random_rotation", "degrees=3:1"},
         {"random_erasing", "scale=0.5:0.1"},
         {"random_erasing", "ratio=1"},
-        {"random_erasing", "value=1,2"},
+        {"random_erasing", "value=1,2,3,4,5"},
     };
     struct fdl_pipeline *p;
     assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
@@ -247,6 +247,96 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 90, 300, &plan),
                      FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "pad_if_needed"));
+    fdl_pipeline_destroy(p);
+}
+
+/* Alone in a pipeline, an operation is refused for these numbers of channels
+ * and no others. */
+static void channels_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *args, *refused;
+    } rows[] = {
+        {"brightness", "factor=2", ""},
+        {"contrast", "factor=2", ""},
+        {"saturation", "factor=2", ""},
+        {"hue", "factor=0.1", "24"},
+        {"color_jitter", "brightness=0.4 saturation=2", ""},
+        {"color_jitter", "hue=0.1", "24"},
+        {"grayscale", "", "24"},
+        {"random_grayscale", "p=0", "24"},
+        {"normalize", "", "24"},
+        {"normalize", "mean=0.5 std=0.5", ""},
+        {"normalize", "mean=1,2 std=1", "134"},
+        {"normalize", "mean=1 std=1,2,3,4", "123"},
+        {"pad", "fill=3", ""},
+        {"pad", "fill=1,2,3,4", "123"},
+        {"random_crop", "fill=1,2", "134"},
+        {"resize_pad", "fill=1,2,3", "24"},
+        {"random_rotation", "fill=1,2,3,4", "123"},
+        {"random_erasing", "value=1,2", "134"},
+        {"ten_crop", "", ""},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        struct fdl_pipeline *p;
+        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+        assert_int_equal(fdl_pipeline_add(p, rows[i].op, rows[i].args),
+                         FEEDLINE_OK);
+        for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
+            bool refused = strchr(rows[i].refused, '0' + channels) != NULL;
+            int32_t status = fdl_pipeline_check_channels(p, channels);
+            if (status != (refused ? FEEDLINE_EINVAL : FEEDLINE_OK))
+                fail_msg("%s %s: %d for %d channels", rows[i].op, rows[i].args,
+                         status, (int)channels);
+            if (refused)
+                assert_non_null(strstr(fdl_last_error(), rows[i].op));
+        }
+        fdl_pipeline_destroy(p);
+    }
+}
+
+/* Pixels without alpha get 255, also behind a resampling. */
+static void what_has_no_alpha_is_opaque(void **state)
+{
+    (void)state;
+    static const uint8_t pixels[] = {9, 9, 9, 80, 80, 80};
+    const struct fdl_encoded bytes = {.data = pixels,
+                                      .size = sizeof(pixels),
+                                      .readable = sizeof(pixels),
+                                      .format = FDL_FORMAT_RAW,
+                                      .raw_width = 2,
+                                      .raw_height = 1,
+                                      .raw_channels = 3};
+    static const char *const ops[][2] = {
+        {"resize", "width=3 height=2 interpolation=nearest"},
+        {"brightness", "factor=0.5"},
+        {NULL, NULL}};
+    const struct fdl_decode_limits limits = {.max_pixels = 100};
+    struct fdl_decoder *d;
+    struct fdl_pipeline *p = pipeline_of(ops);
+    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+    for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
+        struct fdl_output_format f = {3, 2, channels, FEEDLINE_U8, true};
+        struct fdl_image_info info;
+        struct fdl_render_cost cost;
+        struct fdl_plan plan;
+        uint8_t out[3 * 2 * FDL_CHANNELS_MAX];
+        assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
+        assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 2, 1, &plan),
+                         FEEDLINE_OK);
+        assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost),
+                         FEEDLINE_OK);
+        for (int32_t i = 0; i < 6; i++) {
+            const uint8_t *pixel = out + i * channels;
+            assert_int_equal(pixel[0], i % 3 == 0 ? 4 : 40);
+            if (channels % 2 == 0)
+                assert_int_equal(pixel[channels - 1], 255);
+            if (channels > 2)
+                assert_int_equal(pixel[2], pixel[0]);
+        }
+    }
+    fdl_decoder_destroy(d);
     fdl_pipeline_destroy(p);
 }
 
@@ -297,6 +387,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(moves_are_folded_where_they_may),
     cmocka_unit_test(impossible_orders_are_refused),
     cmocka_unit_test(bad_arguments_are_refused),
+    cmocka_unit_test(channels_that_do_not_fit_are_refused),
+    cmocka_unit_test(what_has_no_alpha_is_opaque),
     cmocka_unit_test(noise_is_normal),
 };
 

@@ -287,6 +287,67 @@ static void floats_are_those_of_torch(void **state)
     }
 }
 
+/* Element i of an output, as bits. */
+static uint32_t bits_at(const void *out, int32_t dtype, size_t i)
+{
+    uint32_t bits = 0;
+    size_t bytes = fdl_dtype_bytes(dtype);
+    memcpy(&bits, (const uint8_t *)out + i * bytes, bytes);
+    return bits;
+}
+
+/* One row of `f` at a level, element by element, from the tables. */
+static void check_row(const struct fdl_output_format *f, int level)
+{
+    uint8_t bytes[FDL_CHANNELS_MAX][FDL_PLANE_ALIGN * 2];
+    const uint8_t *planes[FDL_CHANNELS_MAX];
+    float out[FDL_CHANNELS_MAX * 80 * 2];
+    static struct fdl_affine a;
+    affine_of(&a, true);
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        planes[c] = bytes[c];
+        for (size_t x = 0; x < sizeof(bytes[c]); x++)
+            bytes[c][x] = (uint8_t)(x * 7 + c * 41);
+    }
+    fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
+                      f)(planes, &a, f, 1, out);
+    for (int32_t c = 0; c < f->channels; c++) {
+        for (int32_t x = 0; x < f->width; x++) {
+            int32_t i = f->nhwc ? (f->width + x) * f->channels + c
+                                : (c * f->height + 1) * f->width + x;
+            uint8_t byte = bytes[c][x];
+            uint32_t want = byte;
+            if (f->dtype == FEEDLINE_F16)
+                want = a.f16[c][byte];
+            else if (f->dtype == FEEDLINE_BF16)
+                want = a.bf16[c][byte];
+            else if (f->dtype == FEEDLINE_F32)
+                memcpy(&want, &a.table[c][byte], sizeof(want));
+            assert_int_equal(bits_at(out, f->dtype, (size_t)i), want);
+        }
+    }
+}
+
+static void rows_have_any_number_of_channels(void **state)
+{
+    (void)state;
+    static const int32_t dtypes[] = {FEEDLINE_U8, FEEDLINE_F16, FEEDLINE_BF16,
+                                     FEEDLINE_F32};
+    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+        for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
+            for (size_t d = 0; d < FDL_COUNT_OF(dtypes); d++) {
+                for (int32_t width = 1; width <= 80; width++) {
+                    struct fdl_output_format f = {width, 2, channels, dtypes[d],
+                                                  false};
+                    check_row(&f, level);
+                    f.nhwc = true;
+                    check_row(&f, level);
+                }
+            }
+        }
+    }
+}
+
 static void halves_are_rounded_to_even(void **state)
 {
     (void)state;
@@ -340,6 +401,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(known_weights),
     cmocka_unit_test(halves_are_rounded_to_even),
     cmocka_unit_test(floats_are_those_of_torch),
+    cmocka_unit_test(rows_have_any_number_of_channels),
 };
 
 TEST_MAIN("decode_resample", cases)

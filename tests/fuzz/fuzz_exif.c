@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz target: the orientation tag of EXIF data, and the boxes it turns.
+ * Fuzz target: the orientation in EXIF data, in XMP data and in the chunks of a
+ * PNG file, and the boxes it turns.
  *
  *     12 bytes   size of the stored image, and a box of the upright one
- *     the rest   the EXIF data
+ *     the rest   the data
  */
 #include "base/compiler.h"
 #include "decode/exif.h"
+#include "decode/png_chunks.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -31,6 +33,15 @@ static int32_t orientation_of(const struct fuzz_input *in)
                fdl_exif_orientation(in->data, in->size) == orientation);
     free(copy);
     return orientation;
+}
+
+static void check_others(const struct fuzz_input *in)
+{
+    int32_t found = fdl_xmp_orientation(in->data, in->size);
+    fuzz_check(found >= 1 && found <= 8);
+    found = fdl_png_orientation(in->data, in->size);
+    fuzz_check(found >= 1 && found <= 8);
+    fdl_png_is_cut(in->data, in->size);
 }
 
 /* A box stays inside the image and keeps its sides. */
@@ -61,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct fuzz_input head = {data, HEAD_BYTES};
     struct fuzz_input exif = {data + HEAD_BYTES, size - HEAD_BYTES};
+    check_others(&exif);
     check_box(orientation_of(&exif), &head);
     return 0;
 }

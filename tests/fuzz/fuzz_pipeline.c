@@ -119,7 +119,7 @@ static uint8_t *render(const struct subject *s, enum fdl_cpu_level level,
         .dtype = s->seed & 2 || s->plan.normalize ? FEEDLINE_F32 : FEEDLINE_U8,
         .nhwc = s->seed & 4,
     };
-    *bytes = fdl_output_bytes(&format);
+    *bytes = s->plan.n_views * fdl_output_bytes(&format);
     uint8_t *pixels = malloc(*bytes);
     fuzz_check(pixels);
     fdl_cpu_set_level(level);

@@ -128,6 +128,15 @@ def webps():
     yield "alpha", saved(picture("RGBA", 24, 20), "WEBP", quality=50)
 
 
+def with_alpha():
+    image, rgb = picture("RGBA", 20, 16), picture("RGB", 20, 16)
+    yield "rgba", saved(image, "PNG")
+    yield "turned", saved(picture("LA", 20, 16), "PNG", exif=tiff(6))
+    yield "key", saved(rgb, "PNG", transparency=(0, 0, 0))
+    yield "palette", saved(rgb.quantize(16), "PNG", transparency=b"\0\x80")
+    yield "webp", saved(image, "WEBP", quality=50)
+
+
 # What to make of an image, in turn.
 REQUESTS = (
     request(),
@@ -135,6 +144,10 @@ REQUESTS = (
     request(resize=(95, 3), window=(3, 1), flags=1 | 16 | 32),
     request(box=(20, 0, 9, 65535), flags=4 | 8, level=1),
     request(box=(0, 30, 65535, 3), resize=(8, 31), flags=16, level=0),
+    # Half floats; a quarter of the size is enough; libjpeg's Huffman decoder.
+    request(resize=(11, 9), flags=2 | 32 | 128, level=256 | 512 | 2),
+    request(resize=(6, 12), flags=16 | 32 | 128 | 0x8000,
+            level=256 | 512 | 1024 | 1),
 )
 
 
@@ -145,6 +158,11 @@ def images():
     files += [("gif", saved(picture("P", 9, 9), "GIF")), ("empty", b"")]
     for i, (name, data) in enumerate(files):
         yield name, REQUESTS[i % len(REQUESTS)] + data
+    for name, data in with_alpha():
+        for gray in (0, 8):
+            yield (f"alpha-{'gray-' if gray else ''}{name}",
+                   request(resize=(13, 11), flags=gray | 4 | 128,
+                           level=2048 | 2) + data)
 
 
 def exifs():
@@ -191,6 +209,8 @@ def pipelines():
         yield name, seed(b"resize width=24 height=20\n" + line, 40, 30)
     yield "all", seed(b"resize width=24 height=20\n" + b"\n".join(
         line for _, line in OPERATIONS) + b"\nnormalize\n", 40, 30)
+    yield "views", seed(b"resize size=20\nten_crop width=17 height=16 "
+                        b"vertical_flip=true\nrandom_rotation degrees=5\n")
     yield "refused", seed(b"resize size=0\nrezise\ncenter_crop width=\"\n")
 
 
@@ -218,7 +238,8 @@ def inis():
 
 def states():
     state = {"feedline_state": 1, "dataset": "0123456789abcdef", "count": 9,
-             "seed": 7, "shuffle": True, "epoch": 2, "position": 4}
+             "seed": 7, "shuffle": True, "repeats": 3, "epoch_samples": 9,
+             "epoch": 2, "position": 4}
     yield "plain", json.dumps(state).encode()
     yield "tight", json.dumps(state, separators=(",", ":")).encode()
     yield "most", json.dumps({k: v if isinstance(v, (bool, str))

@@ -106,7 +106,8 @@ class Feedline:
     def draw(self, epoch, index, size):
         draw = sized(Draw)
         self.call("loader_get_draw", self.loader, ctypes.c_uint64(epoch),
-                  ctypes.c_uint64(index), size[0], size[1], ctypes.byref(draw))
+                  ctypes.c_uint64(index), 0, 0, size[0], size[1],
+                  ctypes.byref(draw))
         return draw
 
     def close(self):

@@ -46,8 +46,8 @@ static feedline_pipeline *pipeline_with(const struct feedline_op_def *def)
 }
 
 /* Takes the pipeline. */
-static feedline_loader *loader_of(feedline_pipeline *p, const char *workers,
-                                  const char *on_error)
+static feedline_loader *loader_with(feedline_pipeline *p, const char *workers,
+                                    const char *on_error, const char *channels)
 {
     static const char *const fixed[][2] = {{"dtype", "u8"},
                                            {"layout", "nhwc"},
@@ -61,11 +61,18 @@ static feedline_loader *loader_of(feedline_pipeline *p, const char *workers,
         assert_ok(feedline_config_set(cfg, fixed[i][0], fixed[i][1]));
     assert_ok(feedline_config_set(cfg, "workers", workers));
     assert_ok(feedline_config_set(cfg, "on_error", on_error));
+    assert_ok(feedline_config_set(cfg, "channels", channels));
     assert_ok(feedline_loader_create(cfg, ds, p, &l));
     feedline_pipeline_destroy(p);
     feedline_config_destroy(cfg);
     feedline_dataset_close(ds);
     return l;
+}
+
+static feedline_loader *loader_of(feedline_pipeline *p, const char *workers,
+                                  const char *on_error)
+{
+    return loader_with(p, workers, on_error, "3");
 }
 
 /* ---- What a function sees ----------------------------------------------- */
@@ -383,31 +390,77 @@ static void draws_are_listed(void **state)
     assert_ok(feedline_loader_create(NULL, ds, p, &l));
     char a[1024], b[1024];
     uint64_t needed, size;
-    assert_ok(feedline_loader_draw_json(l, 3, 4, 500, 375, NULL, 0, &needed));
     assert_ok(
-        feedline_loader_draw_json(l, 3, 4, 500, 375, a, sizeof(a), &size));
+        feedline_loader_draw_json(l, 3, 4, 0, 0, 500, 375, NULL, 0, &needed));
+    assert_ok(feedline_loader_draw_json(l, 3, 4, 0, 0, 500, 375, a, sizeof(a),
+                                        &size));
     assert_int_equal(needed, size);
     assert_int_equal(needed, strlen(a) + 1);
     assert_non_null(strstr(a, "random_resized_crop"));
     assert_non_null(strstr(a, "normalize"));
-    assert_ok(
-        feedline_loader_draw_json(l, 3, 4, 500, 375, b, sizeof(b), &size));
+    assert_ok(feedline_loader_draw_json(l, 3, 4, 0, 0, 500, 375, b, sizeof(b),
+                                        &size));
     assert_string_equal(a, b);
-    assert_ok(
-        feedline_loader_draw_json(l, 4, 4, 500, 375, b, sizeof(b), &size));
+    assert_ok(feedline_loader_draw_json(l, 4, 4, 0, 0, 500, 375, b, sizeof(b),
+                                        &size));
     assert_string_not_equal(a, b);
-    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 1, b, 9, &size),
+    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 0, 1, b, 9, &size),
                  FEEDLINE_EINVAL, "pixels");
-    assert_error(feedline_loader_draw_json(l, 0, 0, 9, 9, b, 9, &size),
+    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 9, 9, b, 9, &size),
                  FEEDLINE_ERANGE, "");
-    assert_error(feedline_loader_draw_json(l, 0, 0, 9, 9, b, 9, NULL),
+    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 9, 9, b, 9, NULL),
                  FEEDLINE_EINVAL, "needed");
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
     feedline_pipeline_destroy(p);
 }
 
+/* user: how many there should be. The last one of the last pixel is set. */
+static int32_t mark(const struct feedline_op_call *call)
+{
+    const struct feedline_image *image = &call->image;
+    const int32_t *channels = call->user;
+    int32_t end = SIDE * SIDE * image->channels;
+    if (image->channels != *channels)
+        return FEEDLINE_EINVAL;
+    if (image->channels % 2 == 0 && image->data[end - 1] != 255)
+        return FEEDLINE_EDECODE;
+    image->data[end - 1] = 77;
+    return FEEDLINE_OK;
+}
+
+static void images_have_the_channels_of_the_batch(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"1", "2", "3", "4"};
+    for (int32_t channels = 1; channels <= 4; channels++) {
+        struct feedline_op_def def = {
+            .struct_size = sizeof(def),
+            .name = "mark",
+            .run = mark,
+            .user = &channels,
+        };
+        feedline_loader *l = loader_with(pipeline_with(&def), "2", "raise",
+                                         numbers[channels - 1]);
+        feedline_batch *b;
+        assert_ok(feedline_loader_next(l, -1, &b));
+        struct feedline_batch_info info = {.struct_size = sizeof(info)};
+        assert_ok(feedline_batch_get_info(b, &info));
+        assert_int_equal(info.images.shape[3], channels);
+        const uint8_t *pixels = info.images.data;
+        int32_t bytes = SIDE * SIDE * channels;
+        for (uint32_t i = 1; i <= info.count; i++)
+            assert_int_equal(pixels[(int32_t)i * bytes - 1], 77);
+        if (channels % 2 == 0)
+            assert_int_equal(pixels[channels - 1], 255);
+        feedline_batch_release(b);
+        feedline_loader_destroy(l);
+    }
+}
+
 static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(images_have_the_channels_of_the_batch,
+                                    setup, teardown),
     cmocka_unit_test_setup_teardown(calls_are_complete_and_repeat, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(pixels_are_changed_in_place, setup,

@@ -310,7 +310,6 @@ static void options_that_do_not_fit_each_other(void **state)
         {"rank=4 world=4", "rank", FEEDLINE_EINVAL},
         {"world=64 shard_tail=drop", "64 ranks", FEEDLINE_EINVAL},
         {"batch_size=64 drop_last=true", "drop_last", FEEDLINE_EINVAL},
-        {"channels=2", "channels", FEEDLINE_EINVAL},
         {"device=cuda:0", "CUDA", FEEDLINE_ENOSYS},
         {"device=tpu", "tpu", FEEDLINE_EINVAL},
         {"memory_budget=4k", "memory_budget", FEEDLINE_ERANGE},
@@ -372,6 +371,12 @@ static void pipelines_that_cannot_work_are_refused_at_once(void **state)
     assert_ok(feedline_config_set(cfg, "dtype", "u8"));
     assert_error(feedline_loader_create(cfg, ds, p, &l), FEEDLINE_EINVAL,
                  "f32");
+    assert_ok(feedline_config_set(cfg, "dtype", "f32"));
+    assert_ok(feedline_config_set(cfg, "channels", "4"));
+    assert_error(feedline_loader_create(cfg, ds, p, &l), FEEDLINE_EINVAL,
+                 "normalize: mean has 3 numbers, but channels=4");
+    assert_error(feedline_config_set(cfg, "channels", "5"), FEEDLINE_ERANGE,
+                 "channels");
     feedline_config_destroy(cfg);
     feedline_pipeline_destroy(p);
     feedline_dataset_close(ds);

@@ -193,6 +193,7 @@ static struct fdl_sampler sampler(uint64_t count, uint32_t rank, uint32_t world,
         .rank = rank,
         .world = world,
         .batch_size = batch_size,
+        .repeats = 1,
         .shuffle = true,
     };
 }
@@ -206,20 +207,29 @@ static void init_refuses_what_cannot_be(void **state)
         enum fdl_shard_tail tail;
         bool drop_last;
         const char *says;
+        uint32_t repeats;
+        uint64_t epoch_samples;
     } bad[] = {
-        {10, 0, 0, 4, FDL_TAIL_PAD, false, "rank 0 of 0"},
-        {10, 3, 3, 4, FDL_TAIL_PAD, false, "rank 3 of 3"},
-        {10, 0, 1, 0, FDL_TAIL_PAD, false, "batch_size"},
-        {0, 0, 1, 4, FDL_TAIL_PAD, false, "no samples"},
-        {((uint64_t)1 << 48) + 1, 0, 1, 4, FDL_TAIL_PAD, false, "the most"},
-        {2, 0, 3, 4, FDL_TAIL_DROP, false, "fewer ranks"},
-        {10, 0, 3, 5, FDL_TAIL_PAD, true, "drop_last=false"},
+        {10, 0, 0, 4, FDL_TAIL_PAD, false, "rank 0 of 0", 1, 0},
+        {10, 3, 3, 4, FDL_TAIL_PAD, false, "rank 3 of 3", 1, 0},
+        {10, 0, 1, 0, FDL_TAIL_PAD, false, "batch_size", 1, 0},
+        {0, 0, 1, 4, FDL_TAIL_PAD, false, "no samples", 1, 0},
+        {((uint64_t)1 << 48) + 1, 0, 1, 4, FDL_TAIL_PAD, false, "the most", 1,
+         0},
+        {2, 0, 3, 4, FDL_TAIL_DROP, false, "fewer ranks", 1, 0},
+        {10, 0, 3, 5, FDL_TAIL_PAD, true, "drop_last=false", 1, 0},
+        {10, 0, 1, 4, FDL_TAIL_PAD, false, "repeats=0", 0, 0},
+        {10, 0, 1, 4, FDL_TAIL_PAD, false, "repeats=65", 65, 0},
+        {10, 0, 1, 4, FDL_TAIL_PAD, false, "more than the 30 that 10", 3, 31},
+        {10, 0, 4, 4, FDL_TAIL_DROP, false, "3 samples are not enough", 3, 3},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
         struct fdl_sampler s =
             sampler(bad[i].count, bad[i].rank, bad[i].world, bad[i].batch_size);
         s.tail = bad[i].tail;
         s.drop_last = bad[i].drop_last;
+        s.repeats = bad[i].repeats;
+        s.epoch_samples = bad[i].epoch_samples;
         assert_int_equal(fdl_sampler_init(&s), FEEDLINE_EINVAL);
         assert_non_null(strstr(fdl_last_error(), bad[i].says));
         assert_int_equal(s.samples, 0);
@@ -440,6 +450,124 @@ static void resume_with_other_ranks_repeats_nothing(void **state)
     }
 }
 
+/* ---- Repeats ------------------------------------------------------------ */
+
+struct element {
+    uint64_t index;
+    uint32_t copy;
+};
+
+/* The order of an epoch written down as it is told: every sample `repeats`
+ * times, cut to the length of the epoch, filled up or cut again to a multiple
+ * of world. The number of elements. */
+static uint64_t write_down(const struct fdl_sampler *s, uint64_t epoch,
+                           struct element *out)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < s->count; i++) {
+        uint64_t index =
+            s->shuffle ? fdl_permute(s->count, s->seed, epoch, i) : i;
+        for (uint32_t copy = 0; copy < s->repeats; copy++)
+            out[n++] = (struct element){index, copy};
+    }
+    uint64_t length = s->epoch_samples ? s->epoch_samples : s->count;
+    n = length;
+    if (s->tail == FDL_TAIL_DROP)
+        return n - n % s->world;
+    for (; n % s->world != 0; n++)
+        out[n] = s->tail == FDL_TAIL_PAD ? out[length - 1]
+                                         : out[(n - length) % length];
+    return n;
+}
+
+static void check_repeats(struct fdl_sampler s)
+{
+    struct element order[512];
+    uint64_t n = write_down(&s, 3, order);
+    for (s.rank = 0; s.rank < s.world; s.rank++) {
+        if (n == 0) {
+            assert_int_equal(fdl_sampler_init(&s), FEEDLINE_EINVAL);
+            continue;
+        }
+        assert_int_equal(fdl_sampler_init(&s), FEEDLINE_OK);
+        assert_int_equal(s.samples, n / s.world);
+        for (uint64_t i = 0; i < s.samples; i++) {
+            const struct element *e = &order[s.rank + i * s.world];
+            assert_int_equal(fdl_sampler_index(&s, 3, i), e->index);
+            assert_int_equal(fdl_sampler_copy(&s, i), e->copy);
+        }
+    }
+}
+
+static void repeats_agree_with_what_is_told(void **state)
+{
+    (void)state;
+    for (uint64_t count = 1; count <= 11; count++) {
+        for (uint32_t mix = 0; mix < 5 * 5 * 3 * 2; mix++) {
+            struct fdl_sampler s = sampler(count, 0, 1 + mix % 5, 3);
+            s.repeats = 1 + mix / 5 % 5;
+            s.tail = (enum fdl_shard_tail)(mix / 25 % 3);
+            s.shuffle = mix / 75;
+            for (uint64_t n = 0; n <= count * s.repeats; n++) {
+                s.epoch_samples = n;
+                check_repeats(s);
+            }
+        }
+    }
+}
+
+/* Batches, short ones and where a run may begin are counted as without. */
+static void stream_with_repeats_agrees_with_counting(void **state)
+{
+    (void)state;
+    for (uint64_t count = 1; count <= 7; count++) {
+        for (uint32_t mix = 0; mix < 4 * 3 * 3 * 2; mix++) {
+            struct fdl_sampler s =
+                sampler(count, 0, 1 + mix % 4, 1 + mix / 4 % 3);
+            s.repeats = 3;
+            s.tail = (enum fdl_shard_tail)(mix / 12 % 3);
+            s.drop_last = mix / 36;
+            for (uint64_t n = 0; n <= count * s.repeats; n++) {
+                s.epoch_samples = n;
+                s.samples = s.batches = 0;
+                if (fdl_sampler_init(&s) == FEEDLINE_OK)
+                    check_all_positions(&s);
+            }
+        }
+    }
+}
+
+/* The indices that torchvision's RASampler gives (references/classification),
+ * for the permutation that it would draw: [p for p in permutation for i in
+ * range(repeats)], filled up from the front, [rank::world], and of each rank
+ * the first len(data) // 256 * 256 // world. */
+static void order_is_that_of_rasampler(void **state)
+{
+    (void)state;
+    enum { COUNT = 1003, REPEATS = 3 };
+    for (uint32_t world = 1; world <= 8; world++) {
+        static uint64_t indices[COUNT * REPEATS + 8];
+        uint64_t n = 0;
+        for (uint64_t i = 0; i < COUNT; i++) {
+            for (int k = 0; k < REPEATS; k++)
+                indices[n++] = fdl_permute(COUNT, 7, 2, i);
+        }
+        for (uint64_t i = 0; n % world != 0; i++)
+            indices[n++] = indices[i];
+        struct fdl_sampler s = sampler(COUNT, 0, world, 32);
+        s.repeats = REPEATS;
+        s.epoch_samples = COUNT / 256 * 256;
+        s.tail = FDL_TAIL_DROP;
+        for (s.rank = 0; s.rank < world; s.rank++) {
+            assert_int_equal(fdl_sampler_init(&s), FEEDLINE_OK);
+            assert_int_equal(s.samples, COUNT / 256 * 256 / world);
+            for (uint64_t i = 0; i < s.samples; i++)
+                assert_int_equal(fdl_sampler_index(&s, 2, i),
+                                 indices[s.rank + i * world]);
+        }
+    }
+}
+
 static void replacement_is_another_sample(void **state)
 {
     (void)state;
@@ -478,6 +606,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(stream_may_run_for_ever),
     cmocka_unit_test(stream_init_refuses),
     cmocka_unit_test(resume_with_other_ranks_repeats_nothing),
+    cmocka_unit_test(repeats_agree_with_what_is_told),
+    cmocka_unit_test(stream_with_repeats_agrees_with_counting),
+    cmocka_unit_test(order_is_that_of_rasampler),
     cmocka_unit_test(replacement_is_another_sample),
 };
 

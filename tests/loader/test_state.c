@@ -10,14 +10,16 @@ static const struct fdl_state example = {
     .count = 1281167,
     .seed = 42,
     .shuffle = true,
+    .repeats = 3,
+    .epoch_samples = 1280000,
     .epoch = 3,
     .position = 5120,
 };
 
 static const char example_text[] =
     "{\"feedline_state\":1,\"dataset\":\"0123456789abcdef\","
-    "\"count\":1281167,\"seed\":42,\"shuffle\":true,\"epoch\":3,"
-    "\"position\":5120}";
+    "\"count\":1281167,\"seed\":42,\"shuffle\":true,\"repeats\":3,"
+    "\"epoch_samples\":1280000,\"epoch\":3,\"position\":5120}";
 
 static void assert_same(const struct fdl_state *a, const struct fdl_state *b)
 {
@@ -25,6 +27,8 @@ static void assert_same(const struct fdl_state *a, const struct fdl_state *b)
     assert_true(a->count == b->count);
     assert_true(a->seed == b->seed);
     assert_int_equal(a->shuffle, b->shuffle);
+    assert_true(a->repeats == b->repeats);
+    assert_true(a->epoch_samples == b->epoch_samples);
     assert_true(a->epoch == b->epoch);
     assert_true(a->position == b->position);
 }
@@ -66,8 +70,8 @@ static void text_is_pinned(void **state)
 static void largest_values_fit_256_bytes(void **state)
 {
     (void)state;
-    struct fdl_state s = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                          false,      UINT64_MAX, UINT64_MAX};
+    struct fdl_state s = {UINT64_MAX, UINT64_MAX, UINT64_MAX, false,
+                          UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     char buf[256];
     uint64_t needed = 0;
     assert_int_equal(fdl_state_write(&s, buf, sizeof(buf), &needed),
@@ -98,15 +102,18 @@ static void any_json_of_it_is_read(void **state)
     (void)state;
     reads(" \t\r\n{ \"feedline_state\" : 1 , \"dataset\" : "
           "\"0123456789abcdef\" ,\n \"count\":1281167,\"seed\" :42,"
-          "\"shuffle\":\ttrue, \"epoch\":3, \"position\": 5120 } \n",
+          "\"shuffle\":\ttrue, \"repeats\":3,\"epoch_samples\": 1280000,"
+          "\"epoch\":3, \"position\": 5120 } \n",
           &example);
-    reads("{\"position\":5120,\"epoch\":3,\"shuffle\":true,\"seed\":42,"
+    reads("{\"position\":5120,\"epoch\":3,\"epoch_samples\":1280000,"
+          "\"repeats\":3,\"shuffle\":true,\"seed\":42,"
           "\"count\":1281167,\"dataset\":\"0123456789ABCDEF\","
           "\"feedline_state\":1}",
           &example);
     reads("{\"feedline\\u005fstate\":1,\"d\\u0061taset\":"
           "\"01234567\\u0038\\u0039abcdef\",\"count\":1281167,\"seed\":42,"
-          "\"shuffle\":true,\"epoch\":3,\"position\":5120}",
+          "\"shuffle\":true,\"repeats\":3,\"epoch_samples\":1280000,"
+          "\"epoch\":3,\"position\":5120}",
           &example);
 }
 
@@ -242,6 +249,12 @@ static void check_names_the_difference(void **state)
     here.position = 0;
     assert_int_equal(fdl_state_check(&example, &here), FEEDLINE_OK);
 
+    here.epoch_samples = 1281167;
+    assert_int_equal(fdl_state_check(&example, &here), FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "epochs of 1280000 samples"));
+    here.repeats = 1;
+    assert_int_equal(fdl_state_check(&example, &here), FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "repeats=3"));
     here.shuffle = false;
     assert_int_equal(fdl_state_check(&example, &here), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "shuffle=true"));

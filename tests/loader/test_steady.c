@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In the steady state nothing is allocated: not by us, and not by libjpeg for
- * us. The binary's malloc stands in front of everybody's and counts.
+ * In the steady state nothing is allocated: not by us, and not by libjpeg and
+ * libpng for us. The binary's malloc stands in front of everybody's and counts.
  */
+#include "base/compiler.h"
+#include "decode/make_png.h"
 #include "fixture.h"
 
 #include <errno.h>
@@ -59,6 +61,33 @@ int posix_memalign(void **out, size_t align, size_t n)
     return 0;
 }
 
+/* Every third file becomes a PNG, which its name does not say: all kinds of
+ * rows, and whole images of interlaced ones. */
+static void add_pngs(const struct fixture *images)
+{
+    static const struct make_png kinds[] = {
+        {.depth = 8, .colour = 2},
+        {.depth = 4, .colour = 3},
+        {.depth = 16, .colour = 0},
+        {.depth = 8, .colour = 6},
+        {.depth = 8, .colour = 3, .interlaced = true},
+    };
+    for (uint32_t i = 0; i < images->n; i += 3) {
+        struct make_png m = kinds[i / 3 % FDL_COUNT_OF(kinds)];
+        m.width = 30 + i % 5;
+        m.height = 30;
+        size_t size;
+        uint8_t *file = make_png(&m, &size);
+        char path[256];
+        fixture_path(images, i, path, sizeof(path));
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(file, 1, size, f), size);
+        assert_int_equal(fclose(f), 0);
+        free(file);
+    }
+}
+
 /* The same crops in each epoch, so that the largest of everything was seen. */
 static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader)
 {
@@ -83,6 +112,7 @@ static void run(const char *reader)
 {
     struct fixture images;
     fixture_create(&images, N);
+    add_pngs(&images);
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = eval_loader(ds, reader);
     fixture_run(l, 2);

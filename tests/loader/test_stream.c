@@ -315,8 +315,10 @@ static void drawn_parameters_explain_the_pixels(void **state)
         struct feedline_draw draw = {.struct_size = sizeof(draw)};
         struct feedline_draw again = {.struct_size = sizeof(again)};
         int32_t width = 40 + (int32_t)i % 23, height = 36 + (int32_t)i % 17;
-        assert_ok(feedline_loader_get_draw(l, 4, i, width, height, &draw));
-        assert_ok(feedline_loader_get_draw(l, 4, i, width, height, &again));
+        assert_ok(
+            feedline_loader_get_draw(l, 4, i, 0, 0, width, height, &draw));
+        assert_ok(
+            feedline_loader_get_draw(l, 4, i, 0, 0, width, height, &again));
         assert_memory_equal(&draw, &again, sizeof(draw));
         assert_true(draw.x >= 0 && draw.x + draw.width <= width);
         assert_true(draw.y >= 0 && draw.y + draw.height <= height);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An image seen through an affine map, each pixel of the result mixed from the
+ * four round the point it comes from, as Pillow does it: in double, every
+ * operation rounded by itself, the value cut off and not rounded. All levels
+ * give the same bytes.
+ */
+#ifndef FDL_DECODE_ROTATE_H
+#define FDL_DECODE_ROTATE_H
+
+#include "base/cpu.h"
+#include "decode/canvas.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fdl_rotate_job {
+    const struct fdl_image *in;
+    struct fdl_image *out;
+    double matrix[6]; /* from the middle of a pixel of out to a point of in */
+    uint8_t fill[4];  /* of pixels that come from outside */
+    uint8_t *scratch;
+};
+
+struct fdl_rotate_kernels {
+    /* NULL: none. 0: sizes overflow. */
+    size_t (*scratch_bytes)(const struct fdl_image *in);
+    void (*bilinear)(const struct fdl_rotate_job *job);
+};
+
+/* Kernels of one level; the best lower one where a level has none. */
+const struct fdl_rotate_kernels *fdl_rotate_kernels(enum fdl_cpu_level level);
+
+#endif

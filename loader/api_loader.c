@@ -324,7 +324,7 @@ static void set_images(const feedline_batch *b, struct feedline_tensor *t)
 {
     const struct fdl_layout *layout = &b->ring->layout;
     *t = (struct feedline_tensor){
-        .data = b->slab.device,
+        .data = (uint8_t *)b->slab.device + layout->images_at,
         .device = b->ring->backend_ops->device,
         .dtype = layout->format.dtype,
         .ndim = 4,
@@ -366,6 +366,11 @@ int32_t feedline_batch_get_info(const feedline_batch *b,
         .sample_status = fdl_slot_status(b),
         .wait_ns = b->wait_ns,
     };
+    if (fdl_layout_is_various(&b->ring->layout)) {
+        info.image_offset = fdl_slot_offsets(b);
+        info.image_size = (const int32_t(*)[2])fdl_slot_sizes(b);
+    }
+    info.image_bytes = fdl_slot_image_bytes(b);
     set_images(b, &info.images);
     set_labels(b, &info.labels);
     return fdl_copy_out(out, &info, sizeof(info));

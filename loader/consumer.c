@@ -73,11 +73,6 @@ static int32_t wait_ready(feedline_loader *l, struct wait *wt)
 
 /* ---- Accounting --------------------------------------------------------- */
 
-static uint64_t bytes_of(const feedline_batch *b)
-{
-    return fdl_slot_images(b) * b->ring->layout.sample_bytes;
-}
-
 static void attribute_locked(feedline_loader *l, const struct wait *wt)
 {
     struct fdl_consumer *c = &l->consumer;
@@ -115,7 +110,7 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called,
     c->ledger_ns += (uint64_t)(now - wt->end);
     c->clock_reads += 4;
     if (delivered)
-        fdl_stage_item(&c->consume, user, bytes_of(delivered));
+        fdl_stage_item(&c->consume, user, fdl_slot_image_bytes(delivered));
     else
         fdl_counter_add(&c->consume.busy_ns, (uint64_t)user);
     fdl_counter_add(&c->consume.starved_ns, (uint64_t)wait);
@@ -132,7 +127,8 @@ static void count_delivery(feedline_loader *l, const feedline_batch *b)
         c->first_batch_ns = fdl_now_ns() - c->started_ns;
     c->batches++;
     c->samples += b->range.count;
-    fdl_stage_item(&c->transfer, t->done_ns - t->start_ns, bytes_of(b));
+    fdl_stage_item(&c->transfer, t->done_ns - t->start_ns,
+                   fdl_slot_image_bytes(b));
     pthread_mutex_unlock(&c->lock);
 }
 

@@ -114,6 +114,8 @@ static int32_t make_format(const feedline_loader *l,
             FEEDLINE_EINVAL,
             "dtype=u8 cannot hold normalised pixels; use dtype=f32, "
             "f16 or bf16, or leave out normalize");
+    if (fdl_option_int(o, FDL_OPT_MAX_SAMPLE_BYTES) > 0)
+        return FEEDLINE_OK; /* 0x0: every size */
     return fdl_pipeline_output_size(l->pipeline, l->dataset->raw_width,
                                     l->dataset->raw_height, &format->width,
                                     &format->height);
@@ -173,6 +175,21 @@ static void resolve(void *user, struct fdl_read *r)
                       r->index, FEEDLINE_OK);
 }
 
+static int32_t make_layout(const feedline_loader *l,
+                           const struct fdl_output_format *format,
+                           struct fdl_layout *layout)
+{
+    uint64_t most = option_u64(&l->options, FDL_OPT_MAX_SAMPLE_BYTES);
+    if (most == 0)
+        return fdl_layout_init(layout, l->config.batch_size, format);
+    if (l->config.views > 1)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "views of a sample have one size; leave "
+                        "max_sample_bytes at 0");
+    return fdl_layout_init_various(layout, l->config.batch_size, format, most,
+                                   l->config.on_error == FDL_ON_ERROR_SKIP);
+}
+
 /* Ring and window, whose sizes follow from the format. */
 static int32_t make_path(feedline_loader *l,
                          const struct fdl_backend_ops *backend_ops,
@@ -182,7 +199,7 @@ static int32_t make_path(feedline_loader *l,
     struct fdl_layout layout;
     int32_t status = make_format(l, &format);
     if (status >= 0)
-        status = fdl_layout_init(&layout, l->config.batch_size, &format);
+        status = make_layout(l, &format, &layout);
     if (status >= 0)
         status = choose_depth(l, layout.bytes);
     if (status < 0)

@@ -108,6 +108,11 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
                               "refuse a progressive JPEG with more scans"),
     [FDL_OPT_MAX_FILE_BYTES] = SIZE("max_file_bytes", 0, 1, INT64_C(1) << 40,
                                     "256m", "refuse larger files"),
+    [FDL_OPT_MAX_SAMPLE_BYTES] =
+        SIZE("max_sample_bytes", 0, 0, INT64_C(1) << 40, "0",
+             "above 0: samples keep the size that the pipeline gives each of "
+             "them, up to so many bytes, and a batch is a table of offsets "
+             "over one piece of memory; 0: all have one size"),
     [FDL_OPT_MAX_IMAGE_MS] =
         INT("max_image_ms", 0, 0, 1 << 30, "0", "ms",
             "give up on an image that takes longer to decode, which depends on "

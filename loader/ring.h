@@ -52,6 +52,8 @@ struct feedline_batch {
     struct fdl_slab slab;
     struct fdl_sample_times *times; /* [batch_size] */
     struct fdl_transfer transfer;
+    struct fdl_room *rooms; /* [batch_size], of images of different sizes */
+    _Atomic uint64_t used;  /* bytes of images, of different sizes */
     int64_t issued_ns;
     int64_t wait_ns; /* of the next() that delivered it */
     bool slots_held; /* issued late because the consumer held every slot */
@@ -64,14 +66,28 @@ struct feedline_batch {
     char reason[FDL_SLOT_REASON_BYTES];
 };
 
-/* Where things lie in a slab of a full batch. */
+/* Where things lie in a slab of a full batch.
+ *
+ * Images of one size lie at their places. Of images of different sizes nobody
+ * knows where one ends before those before it are decoded, so each takes the
+ * next free bytes when its own size is known, and the offsets are a table. What
+ * is used stays in one piece, at the front of the slab, and what is not used is
+ * never touched. In which order they lie depends on timing; that is hidden by
+ * the table. */
 struct fdl_layout {
-    struct fdl_output_format format;
-    uint32_t batch_size;   /* images */
+    struct fdl_output_format format; /* 0x0: images differ in size */
+    uint32_t batch_size;             /* images */
     uint32_t views;        /* images of each sample: places in a row */
-    uint64_t sample_bytes; /* of one image */
-    uint64_t labels_at, index_at, status_at; /* offsets */
-    uint64_t bytes;
+    uint64_t sample_bytes; /* of one image; the most, where they differ */
+    uint64_t images_at, labels_at, index_at, status_at; /* offsets */
+    uint64_t offsets_at, sizes_at; /* only where images differ */
+    uint64_t bytes;                /* of a batch, at most */
+    uint64_t reserved;             /* of the slab, in addresses */
+};
+
+/* An image's part of the slab, where images differ. */
+struct fdl_room {
+    uint64_t at, bytes; /* bytes 0: none yet */
 };
 
 /* Slots beyond depth: one in use, one the consumer has not let go yet. */
@@ -84,6 +100,13 @@ void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
 /* For one view of each sample. ERANGE if it does not fit an address space. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         const struct fdl_output_format *format);
+
+/* The same for images of different sizes, of max_bytes each at most; format's
+ * width and height are 0. again: an image may be claimed for twice. */
+int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
+                                const struct fdl_output_format *format,
+                                uint64_t max_bytes, bool again);
+bool fdl_layout_is_various(const struct fdl_layout *layout);
 
 struct fdl_ring {
     uint32_t fork_generation; /* constant */
@@ -163,8 +186,22 @@ uint32_t fdl_slot_images(const feedline_batch *b);
 void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
                        uint64_t index, int32_t status);
 
+/* Where the image of `place` goes; f has its size. May be called again for a
+ * sample that failed. ERANGE: it is larger than max_sample_bytes. */
+int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
+                       const struct fdl_output_format *f, void **out);
+
+/* The images of the sample at `place` become zeros, or of size 0x0. */
+void fdl_slot_blank(feedline_batch *b, uint32_t place);
+
+/* Bytes of the images of a batch that is done, and of one sample. */
+uint64_t fdl_slot_image_bytes(const feedline_batch *b);
+uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place);
+
 /* Parts of a slot's host memory; places are those of images. */
-uint8_t *fdl_slot_sample(const feedline_batch *b, uint32_t place);
+uint8_t *fdl_slot_images_at(const feedline_batch *b);
+int64_t *fdl_slot_offsets(const feedline_batch *b);
+int32_t (*fdl_slot_sizes(const feedline_batch *b))[2]; /* height, width */
 int64_t *fdl_slot_labels(const feedline_batch *b);
 int64_t *fdl_slot_index(const feedline_batch *b);
 int32_t *fdl_slot_status(const feedline_batch *b);

@@ -60,13 +60,16 @@ static void count_customs(struct fdl_worker *w,
 
 /* Pixels of the sample in r to their place; the detail is this thread's error
  * line. */
-static int32_t render(struct fdl_worker *w, const struct fdl_read *r, void *dst,
+static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
+                      feedline_batch *b, uint32_t place,
                       struct fdl_render_cost *cost)
 {
     const feedline_loader *l = w->loader;
     struct fdl_encoded encoded;
     struct fdl_image_info info;
+    struct fdl_output_format format = l->ring->layout.format;
     struct fdl_plan plan;
+    void *dst;
     if (r->status < 0)
         return fdl_fail(r->status, "%s", r->reason);
     encoded_of(r, &encoded);
@@ -82,12 +85,17 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r, void *dst,
     };
     status =
         fdl_pipeline_draw(l->pipeline, &key, info.width, info.height, &plan);
+    if (status >= 0 && fdl_layout_is_various(&l->ring->layout)) {
+        format.width = fdl_plan_width(&plan);
+        format.height = fdl_plan_height(&plan);
+    }
+    if (status >= 0)
+        status = fdl_slot_claim(b, place, &format, &dst);
     if (status < 0) {
         fdl_decoder_abort(w->decoder);
         return status;
     }
-    status = fdl_decoder_render(w->decoder, &plan, &l->ring->layout.format, dst,
-                                cost);
+    status = fdl_decoder_render(w->decoder, &plan, &format, dst, cost);
     count_customs(w, cost);
     return status;
 }
@@ -133,7 +141,7 @@ static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
         uint64_t index =
             fdl_sampler_replacement(&l->sampler, r->epoch, r->index, attempt);
         read_spare(w, r, index);
-        status = render(w, &w->spare, fdl_slot_sample(b, place), cost);
+        status = render(w, &w->spare, b, place, cost);
         fdl_read_release(l->window, &w->spare);
         if (status >= 0) {
             fdl_slot_describe(b, place, fdl_dataset_label(l->dataset, index),
@@ -174,8 +182,7 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
         end_batch(b, r, status);
         break;
     case FDL_ON_ERROR_ZERO:
-        memset(fdl_slot_sample(b, r->place), 0,
-               l->config.views * l->ring->layout.sample_bytes);
+        fdl_slot_blank(b, r->place);
         fdl_slot_describe(b, r->place, fdl_dataset_label(l->dataset, r->index),
                           r->index, status);
         break;
@@ -197,11 +204,12 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     uint64_t bytes = r->size;
     w->customs_ns = 0;
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
-    int32_t status = render(w, r, fdl_slot_sample(b, r->place), &cost);
+    int32_t status = render(w, r, b, r->place, &cost);
     if (status < 0)
         handle_failure(w, r, b, status, &cost);
     if (cost.truncated)
         fdl_counter_add(&w->truncated, 1);
+    uint64_t made = fdl_slot_sample_bytes(b, r->place);
     fdl_window_free(l->window, r);
 
     int64_t end = fdl_now_ns();
@@ -209,8 +217,7 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     int64_t own = end - begin - FDL_MIN(w->customs_ns, end - begin);
     int64_t augment = FDL_MIN(cost.augment_ns, own);
     fdl_stage_item(&w->decode, own - augment, bytes);
-    fdl_stage_item(&w->augment, augment,
-                   l->config.views * l->ring->layout.sample_bytes);
+    fdl_stage_item(&w->augment, augment, made);
     fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
     atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
                           memory_order_relaxed);

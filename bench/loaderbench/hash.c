@@ -39,6 +39,20 @@ static uint64_t item_bytes(int32_t dtype)
     return dtype == FEEDLINE_F32 ? 4 : 2;
 }
 
+/* Image i, which has a size of its own: that, and its pixels. */
+static void add_various(struct stream_hash *h,
+                        const struct feedline_batch_info *batch, uint32_t i)
+{
+    const struct feedline_tensor *t = &batch->images;
+    const int32_t *size = batch->image_size[i];
+    uint64_t channels = (uint64_t)(t->shape[1] + t->shape[3]);
+    const uint8_t *pixels = t->data;
+    XXH3_64bits_update(h->state, size, sizeof(batch->image_size[i]));
+    XXH3_64bits_update(h->state, pixels + batch->image_offset[i],
+                       (uint64_t)size[0] * (uint64_t)size[1] * channels *
+                           item_bytes(t->dtype));
+}
+
 void stream_hash_add(struct stream_hash *h,
                      const struct feedline_batch_info *batch)
 {
@@ -49,9 +63,13 @@ void stream_hash_add(struct stream_hash *h,
     for (uint32_t i = 0; i < batch->count; i++) {
         int64_t facts[3] = {batch->sample_index[i], labels[i],
                             batch->sample_status[i]};
+        XXH3_64bits_update(h->state, facts, sizeof(facts));
+        if (batch->image_size) {
+            add_various(h, batch, i);
+            continue;
+        }
         const uint8_t *pixels = t->data;
         pixels += (uint64_t)(t->stride[0] * i) * item;
-        XXH3_64bits_update(h->state, facts, sizeof(facts));
         XXH3_64bits_update(h->state, pixels, bytes);
     }
 }

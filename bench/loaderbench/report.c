@@ -65,12 +65,15 @@ static void print_header(const json_t *doc)
     printf("%s: %.0f images, %.0f classes\n", text(doc, "dataset", "uri"),
            number(doc, "dataset", "samples"),
            number(doc, "dataset", "classes"));
-    printf("batches of %lldx%lldx%lldx%lld %s %s; %.0f workers, depth %.0f, "
-           "reader %s",
-           (long long)json_integer_value(json_array_get(shape, 0)),
-           (long long)json_integer_value(json_array_get(shape, 1)),
-           (long long)json_integer_value(json_array_get(shape, 2)),
-           (long long)json_integer_value(json_array_get(shape, 3)),
+    long long sides[4];
+    for (size_t i = 0; i < 4; i++)
+        sides[i] = json_integer_value(json_array_get(shape, i));
+    if (sides[2] == 0)
+        printf("batches of %lld of any size", sides[0]);
+    else
+        printf("batches of %lldx%lldx%lldx%lld", sides[0], sides[1], sides[2],
+               sides[3]);
+    printf(" %s %s; %.0f workers, depth %.0f, reader %s",
            text(doc, "config", "dtype"), text(doc, "config", "layout"),
            number(doc, "tuner", "workers"), number(doc, "tuner", "depth"),
            text(doc, "config", "reader"));

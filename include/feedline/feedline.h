@@ -492,6 +492,15 @@ struct feedline_batch_info {
                                       on this rank, copies included */
     uint32_t views;                /* images of each sample, in a row */
     uint32_t reserved;             /* 0 */
+
+    /* With option max_sample_bytes images have sizes of their own: H and W of
+     * images.shape and all its strides are 0, and image i is dense, as C, H, W
+     * or H, W, C, at images.data + image_offset[i], a multiple of 64. In host
+     * memory, also where images.data is not. NULL where all have one size. */
+    const int64_t *image_offset;    /* [count] bytes */
+    const int32_t (*image_size)[2]; /* [count] height, width; 0, 0 of a sample
+                                        that failed (on_error=zero) */
+    uint64_t image_bytes;           /* in use from images.data on */
 };
 
 /* Any thread that holds the batch. Pointers in *out are valid until it is

@@ -96,7 +96,10 @@ NEXT(feedline_batch_info, sample_status, wait_ns);
 NEXT(feedline_batch_info, wait_ns, position);
 NEXT(feedline_batch_info, position, views);
 NEXT(feedline_batch_info, views, reserved);
-END(feedline_batch_info, reserved, 240);
+NEXT(feedline_batch_info, reserved, image_offset);
+NEXT(feedline_batch_info, image_offset, image_size);
+NEXT(feedline_batch_info, image_size, image_bytes);
+END(feedline_batch_info, image_bytes, 264);
 
 BEGIN(feedline_failure, struct_size);
 NEXT(feedline_failure, struct_size, status);

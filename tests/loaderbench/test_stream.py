@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stream is a function of seed, epoch and position, and of nothing else."""
-from support import (damage, equal, expect, generate, main, measured, skip,
-                     tool)
+from support import (contains, damage, equal, expect, generate, main, measured,
+                     skip, tool)
 
 
 def fingerprint(folder, *arguments, env=None):
@@ -102,6 +102,18 @@ def case_damaged(tmp):
                               "--depth", depth), expected, how)
         equal(fingerprint(folder, "--on-error", how, "--resume-at", 4),
               expected, how + ", resumed")
+
+
+def case_images_of_any_size(tmp):
+    folder = generate(tmp)
+    sizes = ("--pipeline=none", "--max-sample-bytes=8m", "--dtype=u8")
+    expected = fingerprint(folder, *sizes)
+    for workers, depth, reader in ((1, 1, "pread"), (4, 3, "memory")):
+        equal(fingerprint(folder, *sizes, "--workers", workers, "--depth",
+                          depth, "--reader", reader), expected)
+    equal(fingerprint(folder, *sizes, "--resume-at", 4), expected, "resumed")
+    report = expect(tool("run", folder, "--epochs", 1, *sizes), 0)
+    contains(report.out, "of any size")
 
 
 def case_repetitions_agree(tmp):

@@ -72,7 +72,7 @@ if(FEEDLINE_WEBP)
   set(FEEDLINE_HAVE_WEBP ${WEBP_FOUND})
 endif()
 
-# transfer/cuda.c arrives with its own issue; until then nothing looks for it.
+# There is no transfer/cuda.c yet, so nothing looks for CUDA.
 if(FEEDLINE_CUDA STREQUAL "ON")
   message(FATAL_ERROR "this version has no CUDA transfer; leave FEEDLINE_CUDA "
                       "at AUTO or OFF")

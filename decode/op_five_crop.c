@@ -26,20 +26,14 @@
 
 enum { ROW_WIDTH, ROW_HEIGHT, FIVE_ROWS, ROW_VERTICAL_FLIP = 2, TEN_ROWS };
 
-#define SIZE(key, about)                                                       \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_INT, .min = 1, .max = FDL_OP_SIZE_MAX,     \
-    .default_text = "224", .unit = "pixels", .help = about                     \
-  }
-
 static const struct fdl_option five_options[FIVE_ROWS] = {
-    [ROW_WIDTH] = SIZE("width", "width of each crop"),
-    [ROW_HEIGHT] = SIZE("height", "height of each crop"),
+    [ROW_WIDTH] = FDL_OP_WIDTH("each crop"),
+    [ROW_HEIGHT] = FDL_OP_HEIGHT("each crop"),
 };
 
 static const struct fdl_option ten_options[TEN_ROWS] = {
-    [ROW_WIDTH] = SIZE("width", "width of each crop"),
-    [ROW_HEIGHT] = SIZE("height", "height of each crop"),
+    [ROW_WIDTH] = FDL_OP_WIDTH("each crop"),
+    [ROW_HEIGHT] = FDL_OP_HEIGHT("each crop"),
     [ROW_VERTICAL_FLIP] = {.name = "vertical_flip",
                            .type = FEEDLINE_T_BOOL,
                            .max = 1,
@@ -148,13 +142,6 @@ static int32_t plan_ten(const struct fdl_options *o, struct fdl_rng *rng,
     return plan_views(plan, &s);
 }
 
-static void output_size(const struct fdl_options *o, int32_t *width,
-                        int32_t *height)
-{
-    *width = (int32_t)fdl_option_int(o, ROW_WIDTH);
-    *height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
-}
-
 const struct fdl_op fdl_op_five_crop = {
     .name = "five_crop",
     .help = "5 views of each sample: the corners and the middle",
@@ -163,7 +150,7 @@ const struct fdl_op fdl_op_five_crop = {
     .options = five_options,
     .n_options = FIVE_ROWS,
     .plan = plan_five,
-    .output_size = output_size,
+    .output_size = fdl_op_fixed_size,
 };
 
 const struct fdl_op fdl_op_ten_crop = {
@@ -174,5 +161,5 @@ const struct fdl_op fdl_op_ten_crop = {
     .options = ten_options,
     .n_options = TEN_ROWS,
     .plan = plan_ten,
-    .output_size = output_size,
+    .output_size = fdl_op_fixed_size,
 };

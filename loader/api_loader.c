@@ -330,6 +330,8 @@ static void set_images(const feedline_batch *b, struct feedline_tensor *t)
         .ndim = 4,
     };
     fdl_batch_shape(layout, fdl_slot_images(b), t->shape);
+    if (fdl_layout_is_various(layout))
+        return; /* no stride leads from one to the next, and none within */
     int64_t stride = 1;
     for (int32_t i = 3; i >= 0; i--) {
         t->stride[i] = stride;

@@ -382,8 +382,10 @@ struct feedline_epoch_info {
                          ten_crop, else 1 */
     uint64_t samples; /* of this rank in an epoch, after shard_tail */
     uint64_t batches; /* after drop_last */
-    int64_t shape[4]; /* of a full batch of images, as in the tensor */
-    uint64_t batch_bytes;
+    int64_t shape[4]; /* of a full batch of images, as in the tensor: H and W
+                         are 0 with max_sample_bytes */
+    uint64_t batch_bytes; /* of its slot, labels too; with max_sample_bytes if
+                             all images were as large as that */
 };
 FEEDLINE_API int32_t feedline_loader_get_epoch_info(
     const feedline_loader *l, struct feedline_epoch_info *out);
@@ -496,7 +498,16 @@ struct feedline_batch_info {
     /* With option max_sample_bytes images have sizes of their own: H and W of
      * images.shape and all its strides are 0, and image i is dense, as C, H, W
      * or H, W, C, at images.data + image_offset[i], a multiple of 64. In host
-     * memory, also where images.data is not. NULL where all have one size. */
+     * memory, also where images.data is not. NULL where all have one size.
+     *
+     *     const uint8_t *pixels = info.images.data;
+     *     for (uint32_t i = 0; i < info.count; i++)
+     *         show(pixels + info.image_offset[i], info.image_size[i][0],
+     *              info.image_size[i][1]);
+     *
+     * The image_bytes from images.data on are all there is to copy. Which of
+     * them are image i's may differ between runs; what it looks like does not.
+     */
     const int64_t *image_offset;    /* [count] bytes */
     const int32_t (*image_size)[2]; /* [count] height, width; 0, 0 of a sample
                                         that failed (on_error=zero) */

@@ -31,7 +31,7 @@ static int teardown(void **state)
 
 /* From nothing to the end of an epoch and back; the first error ends it. */
 static int32_t whole_life(const char *reader, const char *on_error,
-                          uint64_t *hash)
+                          const char *max_sample_bytes, uint64_t *hash)
 {
     feedline_config *cfg = NULL;
     feedline_dataset *ds = NULL;
@@ -43,6 +43,8 @@ static int32_t whole_life(const char *reader, const char *on_error,
         status = feedline_config_set(cfg, "reader", reader);
     if (status >= 0)
         status = feedline_config_set(cfg, "on_error", on_error);
+    if (status >= 0)
+        status = feedline_config_set(cfg, "max_sample_bytes", max_sample_bytes);
     if (status >= 0)
         status = feedline_config_set_int(cfg, "workers", 2);
     if (status >= 0)
@@ -78,15 +80,17 @@ static bool is_one_of(int32_t status, const int32_t *allowed)
 /* Fails each call in turn. A run that ends well although a call failed must
  * deliver the same bytes. `allowed` ends with 0. */
 static void each_call_in_turn(enum inject_kind kind, const char *reader,
+                              const char *max_sample_bytes,
                               const int32_t *allowed)
 {
     uint64_t whole = 0;
-    assert_int_equal(whole_life(reader, "raise", &whole), FEEDLINE_END);
+    assert_int_equal(whole_life(reader, "raise", max_sample_bytes, &whole),
+                     FEEDLINE_END);
     uint32_t n = 1, failed = 0, calls;
     do {
         uint64_t hash = 0;
         inject_arm(kind, n, false);
-        int32_t status = whole_life(reader, "raise", &hash);
+        int32_t status = whole_life(reader, "raise", max_sample_bytes, &hash);
         calls = inject_disarm();
         if (status < 0) {
             failed++;
@@ -111,7 +115,8 @@ static void memory_fails(void **state)
     (void)state;
     static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_MEMORY, readers[i], allowed);
+        each_call_in_turn(INJECT_MEMORY, readers[i], "0", allowed);
+    each_call_in_turn(INJECT_MEMORY, "pread", "1m", allowed);
 }
 
 static void threads_fail(void **state)
@@ -119,7 +124,7 @@ static void threads_fail(void **state)
     (void)state;
     static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_ESTATE, 0};
     for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_THREAD, readers[i], allowed);
+        each_call_in_turn(INJECT_THREAD, readers[i], "0", allowed);
 }
 
 static void opens_fail(void **state)
@@ -127,7 +132,7 @@ static void opens_fail(void **state)
     (void)state;
     static const int32_t allowed[] = {FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_OPEN, readers[i], allowed);
+        each_call_in_turn(INJECT_OPEN, readers[i], "0", allowed);
 }
 
 static void stats_fail(void **state)
@@ -135,7 +140,7 @@ static void stats_fail(void **state)
     (void)state;
     static const int32_t allowed[] = {FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_STAT, readers[i], allowed);
+        each_call_in_turn(INJECT_STAT, readers[i], "0", allowed);
 }
 
 static void reads_fail(void **state)
@@ -143,7 +148,7 @@ static void reads_fail(void **state)
     (void)state;
     static const int32_t allowed[] = {FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_READ, readers[i], allowed);
+        each_call_in_turn(INJECT_READ, readers[i], "0", allowed);
 }
 
 static void short_reads_change_nothing(void **state)
@@ -151,7 +156,7 @@ static void short_reads_change_nothing(void **state)
     (void)state;
     static const int32_t none[] = {0};
     for (int i = 0; i < 2; i++)
-        each_call_in_turn(INJECT_SHORT, readers[i], none);
+        each_call_in_turn(INJECT_SHORT, readers[i], "0", none);
 }
 
 /* One failed read of a whole run, and the run goes on. */
@@ -162,7 +167,7 @@ static void a_failed_read_is_one_sample(void **state)
         for (uint32_t n = 1; n <= N; n++) {
             uint64_t hash = 0;
             inject_arm(INJECT_READ, n, false);
-            int32_t status = whole_life(readers[i], "zero", &hash);
+            int32_t status = whole_life(readers[i], "zero", "0", &hash);
             inject_disarm();
             assert_int_equal(status, FEEDLINE_END);
         }

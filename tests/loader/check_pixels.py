@@ -5,7 +5,9 @@
 For each sample the drawn crop and flip are asked for, and the pixels computed
 again: decode, crop, bilinear resize with antialiasing, flip. u8 must be
 identical; normalised f32 within 1e-6 of (x / 255 - mean) / std in float32, as
-torch does it. Usage: check_pixels.py LIBFEEDLINE FOLDER [ROUNDS]
+torch does it. Then the same without crops: images keep their sizes
+(max_sample_bytes) and lie where the table of offsets says.
+Usage: check_pixels.py LIBFEEDLINE FOLDER [ROUNDS]
 """
 import ctypes
 import os
@@ -44,7 +46,11 @@ class BatchInfo(ctypes.Structure):
                 ("images", Tensor), ("labels", Tensor),
                 ("sample_index", ctypes.POINTER(ctypes.c_int64)),
                 ("sample_status", ctypes.POINTER(ctypes.c_int32)),
-                ("wait_ns", ctypes.c_int64)]
+                ("wait_ns", ctypes.c_int64), ("position", ctypes.c_uint64),
+                ("views", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
+                ("image_offset", ctypes.POINTER(ctypes.c_int64)),
+                ("image_size", ctypes.POINTER(ctypes.c_int32 * 2)),
+                ("image_bytes", ctypes.c_uint64)]
 
 
 class SampleInfo(ctypes.Structure):
@@ -62,7 +68,7 @@ def sized(kind):
 class Feedline:
     """Just enough of the interface for this check."""
 
-    def __init__(self, library, folder, options, normalize):
+    def __init__(self, library, folder, options, recipe, *operations):
         self.c = ctypes.CDLL(library)
         self.c.feedline_last_error.restype = ctypes.c_char_p
         config, self.dataset, pipeline, self.loader = (
@@ -71,11 +77,9 @@ class Feedline:
         for key, value in options.items():
             self.call("config_set", config, key.encode(), value.encode())
         self.call("dataset_open", folder.encode(), ctypes.byref(self.dataset))
-        self.call("pipeline_create", b"train" if normalize else b"none",
-                  ctypes.byref(pipeline))
-        if not normalize:
-            self.call("pipeline_add", pipeline, b"random_resized_crop", None)
-            self.call("pipeline_add", pipeline, b"horizontal_flip", None)
+        self.call("pipeline_create", recipe, ctypes.byref(pipeline))
+        for operation in operations:
+            self.call("pipeline_add", pipeline, operation, None)
         self.call("loader_create", config, self.dataset, pipeline,
                   ctypes.byref(self.loader))
         self.c.feedline_pipeline_destroy(pipeline)
@@ -141,9 +145,11 @@ def pixels_of(tensor, count):
 def check(library, folder, dtype, epoch):
     normalize = dtype != "u8"
     most = {"u8": 0, "f32": 1e-6, "f16": 2e-3}[dtype]
+    how = [b"train"] if normalize else [b"none", b"random_resized_crop",
+                                        b"horizontal_flip"]
     loader = Feedline(library, folder,
                       {"dtype": dtype, "shuffle": "true", "batch_size": "32"},
-                      normalize)
+                      *how)
     worst, samples = 0.0, 0
     for info in loader.batches(epoch):
         pixels = pixels_of(info.images, info.count)
@@ -166,6 +172,46 @@ def check(library, folder, dtype, epoch):
           % (epoch, samples, dtype, worst))
 
 
+def image_of_any_size(info, i):
+    height, width = info.image_size[i]
+    kind = ctypes.c_uint8 if info.images.dtype == U8 else ctypes.c_float
+    at = info.images.data + info.image_offset[i]
+    assert at % 64 == 0 and list(info.images.stride) == [0] * 4
+    shape = [3 if side == 3 else 0 for side in info.images.shape[1:4]]
+    shape = (3, height, width) if shape[0] else (height, width, 3)
+    flat = np.ctypeslib.as_array(
+        ctypes.cast(at, ctypes.POINTER(kind)), (height * width * 3,))
+    return flat.reshape(shape)
+
+
+def check_any_size(library, folder, dtype, layout):
+    options = {"dtype": dtype, "layout": layout, "shuffle": "true",
+               "batch_size": "32", "max_sample_bytes": "192m",
+               "depth": "2", "memory_budget": "64g"}
+    loader = Feedline(library, folder, options, b"none",
+                      *([b"normalize"] if dtype == "f32" else []))
+    sizes, samples, worst = set(), 0, 0.0
+    for info in loader.batches(0):
+        for i in range(info.count):
+            path, _ = loader.path(info.sample_index[i])
+            got = image_of_any_size(info, i)
+            wanted = np.asarray(Image.open(path).convert("RGB"))
+            if dtype == "f32":
+                wanted = (wanted.transpose(2, 0, 1).astype(np.float32)
+                          / np.float32(255) - MEAN) / STD
+                assert got.shape == wanted.shape, path
+                worst = max(worst, float(np.abs(got - wanted).max()))
+                assert worst <= 1e-6, (path, worst)
+            else:
+                assert np.array_equal(got, wanted), path
+            sizes.add(got.shape)
+            samples += 1
+    loader.close()
+    assert len(sizes) > 1, "images of one size prove nothing"
+    print("%d samples of %d sizes as %s %s, largest difference %.1e"
+          % (samples, len(sizes), dtype, layout, worst))
+
+
 def main():
     library, folder = sys.argv[1:3]
     if not os.path.isdir(folder):
@@ -176,6 +222,8 @@ def main():
         check(library, folder, "u8", epoch)
         check(library, folder, "f32", epoch)
         check(library, folder, "f16", epoch)
+    check_any_size(library, folder, "u8", "nhwc")
+    check_any_size(library, folder, "f32", "nchw")
 
 
 main()

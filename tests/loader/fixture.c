@@ -136,8 +136,9 @@ feedline_loader *fixture_loader(feedline_dataset *ds, const char *options)
     assert_ok(feedline_config_create(&cfg));
     set_options(cfg, options);
     assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(
-        feedline_pipeline_add(p, "random_resized_crop", "width=32 height=32"));
+    if (!options || !strstr(options, "max_sample_bytes="))
+        assert_ok(feedline_pipeline_add(p, "random_resized_crop",
+                                        "width=32 height=32"));
     assert_ok(feedline_pipeline_add(p, "horizontal_flip", NULL));
     (void)feedline_loader_create(cfg, ds, p, &l);
     feedline_pipeline_destroy(p);
@@ -160,21 +161,38 @@ static void hash_bytes(uint64_t *hash, const void *data, size_t size)
         *hash = (*hash ^ bytes[i]) * FNV;
 }
 
+const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,
+                             size_t *bytes)
+{
+    const struct feedline_tensor *t = &info->images;
+    const uint8_t *pixels = t->data;
+    size_t element = t->dtype == FEEDLINE_U8    ? 1
+                     : t->dtype == FEEDLINE_F32 ? 4
+                                                : 2;
+    if (!info->image_size) {
+        *bytes = (size_t)t->stride[0] * element;
+        return pixels + i * *bytes;
+    }
+    const int32_t *size = info->image_size[i];
+    int64_t channels = t->shape[1] + t->shape[3]; /* one is 0 */
+    *bytes = (size_t)(size[0] * (int64_t)size[1] * channels) * element;
+    return pixels + info->image_offset[i];
+}
+
 void fixture_consume(feedline_batch *b, uint64_t *hash)
 {
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     assert_ok(feedline_batch_get_info(b, &info));
     const int64_t *labels = info.labels.data;
-    const uint8_t *pixels = info.images.data;
-    size_t element = info.images.dtype == FEEDLINE_U8    ? 1
-                     : info.images.dtype == FEEDLINE_F32 ? 4
-                                                         : 2;
-    size_t bytes = (size_t)info.images.stride[0] * element;
+    size_t bytes;
     for (uint32_t i = 0; i < info.count; i++) {
         hash_bytes(hash, &info.sample_index[i], sizeof(int64_t));
         hash_bytes(hash, &info.sample_status[i], sizeof(int32_t));
         hash_bytes(hash, &labels[i], sizeof(int64_t));
-        hash_bytes(hash, pixels + i * bytes, bytes);
+        const uint8_t *pixels = fixture_image(&info, i, &bytes);
+        if (info.image_size)
+            hash_bytes(hash, info.image_size[i], 2 * sizeof(int32_t));
+        hash_bytes(hash, pixels, bytes);
     }
     feedline_batch_release(b);
 }

@@ -33,11 +33,16 @@ feedline_dataset *fixture_memory(const struct fixture *f);
 feedline_dataset *fixture_folder(const struct fixture *f);
 
 /* options: "key=value key=value"; u8, 32 x 32 by the recipe "train" without
- * normalize unless they say otherwise. NULL on error. */
+ * normalize unless they say otherwise; with max_sample_bytes, images keep their
+ * sizes. NULL on error. */
 feedline_loader *fixture_loader(feedline_dataset *ds, const char *options);
 
 /* The same, and expects it to work. */
 feedline_loader *fixture_open(feedline_dataset *ds, const char *options);
+
+/* Image i of a batch and its bytes, whether all have one size or not. */
+const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,
+                             size_t *bytes);
 
 /* What one batch holds, added to *hash. Releases it. */
 void fixture_consume(feedline_batch *b, uint64_t *hash);

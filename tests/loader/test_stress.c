@@ -170,10 +170,12 @@ static uint64_t hash_sample(const struct feedline_batch_info *info, uint32_t i)
 {
     const uint64_t prime = UINT64_C(1099511628211);
     const int64_t *labels = info->labels.data;
-    size_t bytes = (size_t)info->images.stride[0];
-    const uint8_t *pixels = (const uint8_t *)info->images.data + i * bytes;
+    size_t bytes;
+    const uint8_t *pixels = fixture_image(info, i, &bytes);
     uint64_t hash = prime;
     hash = (hash ^ (uint64_t)info->sample_index[i]) * prime;
+    for (int k = 0; info->image_size && k < 2; k++)
+        hash = (hash ^ (uint64_t)info->image_size[i][k]) * prime;
     hash = (hash ^ (uint64_t)labels[i]) * prime;
     hash = (hash ^ (uint64_t)(int64_t)info->sample_status[i]) * prime;
     for (size_t k = 0; k < bytes; k++)
@@ -344,9 +346,11 @@ static int setup(void **state)
 }
 
 /* Samples of a folder come in another order than those in memory. */
-static void learn(feedline_dataset *ds)
+static void learn(feedline_dataset *ds, const char *stream)
 {
-    feedline_loader *l = fixture_open(ds, "shuffle=true workers=1 depth=1");
+    char options[128];
+    snprintf(options, sizeof(options), "%s workers=1 depth=1", stream);
+    feedline_loader *l = fixture_open(ds, options);
     struct place at = {0, 0};
     while (at.epoch < EPOCHS) {
         struct feedline_batch_info info = {.struct_size = sizeof(info)};
@@ -386,10 +390,13 @@ static void walk(feedline_dataset *ds, const char *options, uint64_t seed)
     assert_true(w.delivered > STEPS / 10);
 }
 
-static void walks(feedline_dataset *ds, const char *options)
+/* stream: the options that the pixels depend on; how: the others. */
+static void walks(feedline_dataset *ds, const char *stream, const char *how)
 {
     uint64_t seed = test_seed();
-    learn(ds);
+    char options[128];
+    snprintf(options, sizeof(options), "%s %s", stream, how);
+    learn(ds, stream);
     for (uint64_t i = 0; i < WALKS; i++)
         walk(ds, options, seed + i);
     feedline_dataset_close(ds);
@@ -398,26 +405,33 @@ static void walks(feedline_dataset *ds, const char *options)
 static void random_calls_on_memory(void **state)
 {
     (void)state;
-    walks(fixture_memory(&images), "shuffle=true workers=3");
+    walks(fixture_memory(&images), "shuffle=true", "workers=3");
 }
 
 static void random_calls_on_files(void **state)
 {
     (void)state;
-    walks(fixture_folder(&images), "shuffle=true workers=3 reader=pread");
+    walks(fixture_folder(&images), "shuffle=true", "workers=3 reader=pread");
 }
 
 static void random_calls_on_kept_files(void **state)
 {
     (void)state;
-    walks(fixture_folder(&images), "shuffle=true workers=2 reader=memory");
+    walks(fixture_folder(&images), "shuffle=true", "workers=2 reader=memory");
 }
 
 /* io_uring where it can be used, or what stands in for it. */
 static void random_calls_on_any_reader(void **state)
 {
     (void)state;
-    walks(fixture_folder(&images), "shuffle=true workers=2 depth=1");
+    walks(fixture_folder(&images), "shuffle=true", "workers=2 depth=1");
+}
+
+static void random_calls_for_images_of_any_size(void **state)
+{
+    (void)state;
+    walks(fixture_folder(&images), "shuffle=true max_sample_bytes=20k",
+          "workers=3");
 }
 
 static const struct CMUnitTest cases[] = {
@@ -426,6 +440,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(random_calls_on_kept_files, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(random_calls_on_any_reader, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(random_calls_for_images_of_any_size, setup,
                                     teardown),
 };
 

@@ -6,6 +6,8 @@
  */
 #include "base/compiler.h"
 #include "fixture.h"
+#include "loader/api.h"
+#include "loader/engine.h"
 
 #include <unistd.h>
 
@@ -124,6 +126,8 @@ static void the_table_describes_the_batch(void **state)
     assert_int_equal(info.images.shape[1], 0);
     assert_int_equal(info.images.shape[2], 0);
     assert_int_equal(info.images.shape[3], 3);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(info.images.stride[k], 0);
     uint64_t used = 0;
     for (uint32_t i = 0; i < info.count; i++) {
         const int32_t *size = info.image_size[i];
@@ -256,6 +260,73 @@ static void a_run_goes_on_where_it_was(void **state)
     feedline_dataset_close(ds);
 }
 
+/* The images of a batch lie in the device's memory and the table in the host's.
+ * One copy moves what is in use, and not a byte behind it. */
+static void one_copy_moves_a_batch(void **state)
+{
+    (void)state;
+    static const struct fdl_fake_step slow = {.latency_ns = 200000};
+    struct fdl_fake_config fake = {.steps = &slow, .n_steps = 1};
+    const char *options = "max_sample_bytes=20k shuffle=true epochs=1";
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *host = open_with(ds, options, NULL, NULL), *l;
+    assert_non_null(host);
+    uint64_t want = hash_run(host, 1), got = 1;
+    void *backend;
+    feedline_pipeline *p;
+    feedline_batch *b;
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(fdl_backend_fake.create(&fake, &backend));
+    assert_ok(fdl_loader_create(&host->options, ds, p->pipeline,
+                                &fdl_backend_fake, backend, &l));
+    while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
+        struct feedline_batch_info info;
+        info_of(b, &info);
+        const uint8_t *slab = b->slab.device, *pixels = info.images.data;
+        const uint8_t *table = (const uint8_t *)info.image_offset;
+        assert_ptr_not_equal(b->slab.device, b->slab.host);
+        assert_true(pixels > slab && pixels < slab + b->slab.bytes);
+        assert_true(table < slab || table >= slab + b->slab.bytes);
+        assert_int_equal(b->transfer.bytes,
+                         (uint64_t)(pixels - slab) + info.image_bytes);
+        got = hash_batch(got, b, 1);
+        feedline_batch_release(b);
+    }
+    assert_true(got == want);
+    feedline_loader_destroy(l);
+    feedline_pipeline_destroy(p);
+    feedline_loader_destroy(host);
+    feedline_dataset_close(ds);
+}
+
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%*u %llu", &pages), 1);
+    fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Six slabs reserve 3 GB of addresses; what is not used is never touched. */
+static void unused_memory_is_not_touched(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_folder(&images);
+    uint64_t before = resident_bytes();
+    feedline_loader *l = open_with(
+        ds, "max_sample_bytes=64m memory_budget=8g epochs=2", NULL, NULL);
+    assert_non_null(l);
+    hash_run(l, 1);
+    struct feedline_stats stats = {.struct_size = sizeof(stats)};
+    assert_ok(feedline_loader_get_stats(l, &stats));
+    assert_true(stats.memory_bytes > UINT64_C(3) << 30);
+    assert_true(resident_bytes() < before + (UINT64_C(256) << 20));
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
 /* Which samples are too large follows from them alone. 1 KB above what the
  * smallest need, some are. */
 static void samples_above_the_limit_fail(void **state)
@@ -298,17 +369,89 @@ static void samples_above_the_limit_fail(void **state)
     feedline_dataset_close(ds);
 }
 
-/* A sample that fails late has taken room; its replacement may need more. Most
- * of these files end early, so this happens all the time. */
-static void replacements_find_room(void **state)
+/* The header of these files is sound: they fail after they took room. */
+static void damage_most(void)
 {
-    (void)state;
     for (uint32_t i = 0; i < N; i++) {
         char path[256];
         fixture_path(&images, i, path, sizeof(path));
         if (i % 3 > 0)
             assert_int_equal(truncate(path, (off_t)images.sizes[i] - 40), 0);
     }
+}
+
+static void damaged_samples_have_no_size(void **state)
+{
+    (void)state;
+    damage_most();
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *l = open_with(
+        ds, "max_sample_bytes=20k on_error=zero epochs=1", NULL, NULL);
+    assert_non_null(l);
+    feedline_batch *b;
+    uint32_t damaged = 0;
+    int32_t status;
+    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK) {
+        struct feedline_batch_info info;
+        info_of(b, &info);
+        for (uint32_t i = 0; i < info.count; i++) {
+            bool sound = info.sample_status[i] == FEEDLINE_OK;
+            damaged += !sound;
+            assert_true((info.image_size[i][0] > 0) == sound);
+            assert_true((info.image_size[i][1] > 0) == sound);
+            assert_int_equal(info.image_offset[i] % 64, 0);
+            assert_true((uint64_t)info.image_offset[i] <= info.image_bytes);
+        }
+        feedline_batch_release(b);
+    }
+    assert_int_equal(status, FEEDLINE_END);
+    assert_int_equal(damaged, N - (N + 2) / 3);
+    feedline_loader_destroy(l);
+
+    l = open_with(ds, "max_sample_bytes=20k epochs=1", NULL, NULL);
+    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
+        feedline_batch_release(b);
+    assert_int_equal(status, FEEDLINE_EDECODE);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* Each replacement of every sample of a batch is larger than the one before, up
+ * to the limit and not beyond; the slab holds them all. */
+static void every_claim_finds_room(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *l =
+        open_with(ds, "max_sample_bytes=3000 on_error=skip", NULL, NULL);
+    assert_non_null(l);
+    uint32_t depth = 1;
+    assert_ok(fdl_ring_set_depth(l->ring, &depth));
+    feedline_batch *b = l->ring->slots[0]; /* nobody else's: not started */
+    struct fdl_output_format f = b->ring->layout.format;
+    const uint8_t *end = (const uint8_t *)b->slab.host + b->slab.bytes;
+    void *dst;
+    f.height = 1;
+    for (uint32_t place = 0; place < 8; place++) {
+        for (f.width = 100; f.width <= 1000; f.width += 50) {
+            assert_ok(fdl_slot_claim(b, place, &f, &dst));
+            assert_int_equal((uintptr_t)dst % 64, 0);
+            assert_true((const uint8_t *)dst + f.width * 3 <= end);
+        }
+        f.width = 1001;
+        assert_error(fdl_slot_claim(b, place, &f, &dst), FEEDLINE_ERANGE,
+                     "takes 3003 bytes, more than max_sample_bytes=3000");
+    }
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* A sample that fails late has taken room; its replacement may need more. Most
+ * of these files end early, so this happens all the time. */
+static void replacements_find_room(void **state)
+{
+    (void)state;
+    damage_most();
     feedline_dataset *ds = fixture_folder(&images);
     uint64_t want = 0;
     for (int workers = 1; workers < 8; workers += 3) {
@@ -351,8 +494,14 @@ static const struct CMUnitTest cases[] = {
                                     teardown),
     cmocka_unit_test_setup_teardown(a_run_goes_on_where_it_was, setup,
                                     teardown),
+    cmocka_unit_test_setup_teardown(one_copy_moves_a_batch, setup, teardown),
+    cmocka_unit_test_setup_teardown(unused_memory_is_not_touched, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(samples_above_the_limit_fail, setup,
                                     teardown),
+    cmocka_unit_test_setup_teardown(damaged_samples_have_no_size, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(every_claim_finds_room, setup, teardown),
     cmocka_unit_test_setup_teardown(replacements_find_room, setup, teardown),
     cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, setup,
                                     teardown),

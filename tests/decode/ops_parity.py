@@ -116,21 +116,28 @@ def crops(image, given, drawn):
     return F.ten_crop(image, [height, width], vertical)[drawn["view"]]
 
 
+def filter_of(given):
+    return given.get("interpolation", "bilinear").upper()
+
+
 def resized_crop(image, given, drawn):
     width, height = sides(given)
     return F.resized_crop(image, drawn["y"], drawn["x"], drawn["height"],
-                          drawn["width"], [height, width], Mode.BILINEAR)
+                          drawn["width"], [height, width],
+                          Mode[filter_of(given)])
 
 
 def resize(image, given, drawn):
+    mode = Mode[filter_of(given)]
     if "size" in given:
-        return F.resize(image, int(given["size"][0]), Mode.BILINEAR)
+        return F.resize(image, int(given["size"][0]), mode)
     width, height = sides(given)
-    return F.resize(image, [height, width], Mode.BILINEAR)
+    return F.resize(image, [height, width], mode)
 
 
 def resize_pad(image, given, drawn):
-    return ImageOps.pad(image, sides(given), Image.BILINEAR,
+    return ImageOps.pad(image, sides(given),
+                        Image.Resampling[filter_of(given)],
                         fill_of(given, image))
 
 
@@ -231,6 +238,14 @@ CASES = [
      [["random_resized_crop width=33 height=29"]]),
     ("resize", "Resize",
      [[SIZE], ["resize size=40", "center_crop width=32 height=32"]]),
+    *(("resampling, " + name, "Resize, RandomResizedCrop, ImageOps.pad",
+       [["resize width=61 height=147 interpolation=" + name],
+        ["resize size=23 interpolation=" + name,
+         "center_crop width=20 height=21"],
+        ["random_resized_crop width=33 height=29 interpolation=" + name],
+        ["random_resized_crop width=150 height=3 interpolation=" + name],
+        ["resize_pad width=81 height=64 interpolation=" + name]])
+      for name in ("nearest", "box", "hamming", "bicubic", "lanczos")),
     ("resize_pad", "ImageOps.pad",
      [["resize_pad width=80 height=64 fill=114"],
       ["resize_pad width=31 height=90 fill=1,2,3"],

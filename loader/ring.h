@@ -191,6 +191,9 @@ void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
 int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
                        const struct fdl_output_format *f, void **out);
 
+/* Before the first claim of a ticket: its first `count` images have no room. */
+void fdl_slot_forget(feedline_batch *b, uint32_t count);
+
 /* The images of the sample at `place` become zeros, or of size 0x0. */
 void fdl_slot_blank(feedline_batch *b, uint32_t place);
 

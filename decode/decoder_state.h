@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a decoder holds: for decoder.c, which opens, and render_sample.c. */
+#ifndef FDL_DECODE_DECODER_STATE_H
+#define FDL_DECODE_DECODER_STATE_H
+
+#include "decode/canvas.h"
+#include "decode/deadline.h"
+#include "decode/decoder.h"
+#include "decode/exif.h"
+#include "decode/finish.h"
+#include "decode/raw.h"
+#include "decode/resample.h"
+#include "decode/source.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fdl_scratch {
+    uint8_t *data;
+    size_t bytes;
+};
+
+struct fdl_decoder {
+    struct fdl_decode_limits limits;
+    struct fdl_deadline deadline; /* of the open image */
+    struct fdl_jpeg *jpeg;
+    struct fdl_png *png;
+    struct fdl_webp *webp;
+    struct fdl_raw raw;
+    const struct fdl_source *source; /* of the open image; NULL: none */
+    void *source_self;
+    struct fdl_image_info info; /* as stored */
+    struct fdl_turn turn;       /* from there to upright */
+
+    struct fdl_axis horizontal, vertical;
+    struct fdl_axis beside;      /* horizontal, packed for alpha */
+    struct fdl_plan affine_plan; /* the one that affine was made for */
+    struct fdl_affine affine;
+    bool affine_valid;
+    struct fdl_scratch strip, ring, line, taps;
+    struct fdl_scratch column, upright; /* of images stored on their side */
+    struct fdl_scratch alpha;           /* of one row of the source */
+    struct fdl_scratch opaque;          /* one row of 255 */
+    struct fdl_canvas canvas;           /* of plans with pixel steps */
+};
+
+/* The open image as it comes out: upright, if that was asked for. */
+void fdl_decoder_info(const struct fdl_decoder *d, struct fdl_image_info *info);
+
+#endif

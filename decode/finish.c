@@ -9,15 +9,23 @@
 #include <math.h>
 #include <string.h>
 
-void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan)
+void fdl_affine_numbers(const struct fdl_plan *plan,
+                        float scale[FDL_CHANNELS_MAX],
+                        float bias[FDL_CHANNELS_MAX])
 {
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         double mean = plan->normalize ? (double)plan->mean[c] : 0.0;
         double std = plan->normalize ? (double)plan->std[c] : 1.0;
-        float scale = (float)(1.0 / (255.0 * std));
-        float bias = (float)(-mean / std);
-        affine->scale[c] = scale;
-        affine->bias[c] = bias;
+        scale[c] = (float)(1.0 / (255.0 * std));
+        bias[c] = (float)(-mean / std);
+    }
+}
+
+void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan)
+{
+    fdl_affine_numbers(plan, affine->scale, affine->bias);
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        float scale = affine->scale[c], bias = affine->bias[c];
         for (int x = 0; x < 256; x++)
             affine->table[c][x] = fmaf((float)x, scale, bias);
         for (int x = 0; x < 256; x++) {

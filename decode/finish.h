@@ -23,6 +23,9 @@ struct fdl_affine {
 };
 
 /* Of a plan: from mean and std, or to 0..1 where it does not normalise. */
+void fdl_affine_numbers(const struct fdl_plan *plan,
+                        float scale[FDL_CHANNELS_MAX],
+                        float bias[FDL_CHANNELS_MAX]);
 void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan);
 
 /* planes[c]: `width` bytes and readable up to FDL_PLANE_ALIGN, for each of the

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/custom.h"
+#include "decode/finish.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -397,4 +398,47 @@ bool fdl_pipeline_normalizes(const struct fdl_pipeline *p)
             return true;
     }
     return false;
+}
+
+/* Operations that normalise draw nothing, and write the same into the plan of
+ * every image. */
+static int32_t plan_normalization(const struct fdl_pipeline *p,
+                                  struct fdl_plan *plan)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct step *step = &p->steps[i];
+        if (!step->op->normalizes)
+            continue;
+        int32_t status = step->op->plan(&step->options, NULL, plan);
+        if (status)
+            return status;
+    }
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
+                            float scale[4], float bias[4])
+{
+    fdl_assert(channels >= 1 && channels <= FDL_CHANNELS_MAX);
+    struct fdl_plan plan;
+    int32_t status = fdl_pipeline_check_channels(p, channels);
+    if (status)
+        return status;
+    fdl_plan_init(&plan, 1, 1);
+    status = plan_normalization(p, &plan);
+    if (status)
+        return status;
+    fdl_affine_numbers(&plan, scale, bias);
+    for (int32_t c = channels; c < FDL_CHANNELS_MAX; c++)
+        scale[c] = bias[c] = 0;
+    return FEEDLINE_OK;
+}
+
+const char *fdl_pipeline_late_op(const struct fdl_pipeline *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->steps[i].op->finished)
+            return p->steps[i].op->name;
+    }
+    return NULL;
 }

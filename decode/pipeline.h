@@ -130,4 +130,14 @@ int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
 /* Whether any operation normalises (which needs f32 output). */
 bool fdl_pipeline_normalizes(const struct fdl_pipeline *p);
 
+/* For a device that finishes bytes: what the last pass makes of them, y =
+ * fma(x, scale, bias), which is the same for every sample; 0 for channels that
+ * there are not. The errors of fdl_pipeline_check_channels. */
+int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
+                            float scale[4], float bias[4]);
+
+/* Name of the first operation that works on finished samples, so that they must
+ * be finished where it runs; NULL: there is none. */
+const char *fdl_pipeline_late_op(const struct fdl_pipeline *p);
+
 #endif

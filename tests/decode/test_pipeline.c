@@ -2,6 +2,7 @@
 /* Operations and their composition: arguments, bounds, distributions, and that
  * a plan is a function of (seed, epoch, sample, size) alone. */
 #include "base/status.h"
+#include "decode/finish.h"
 #include "decode/pipeline.h"
 #include "make_jpeg.h"
 #include "test.h"
@@ -366,6 +367,62 @@ static void empty_images_are_refused(void **state)
     fdl_pipeline_destroy(p);
 }
 
+/* Told without an image, and the very numbers that the last pass takes. */
+static void check_affine(const struct fdl_pipeline *p, int32_t channels)
+{
+    static struct fdl_affine want;
+    float scale[4] = {9, 9, 9, 9}, bias[4] = {9, 9, 9, 9};
+    struct fdl_plan of_sample = plan(p, 5, 640, 480);
+    fdl_affine_init(&want, &of_sample);
+    assert_int_equal(fdl_pipeline_affine(p, channels, scale, bias),
+                     FEEDLINE_OK);
+    size_t bytes = (size_t)channels * sizeof(float);
+    assert_memory_equal(scale, want.scale, bytes);
+    assert_memory_equal(bias, want.bias, bytes);
+    for (int32_t c = channels; c < 4; c++)
+        assert_true(scale[c] == 0 && bias[c] == 0);
+}
+
+static void the_last_pass_is_known_without_an_image(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("train");
+    check_affine(p, 3);
+    fdl_pipeline_destroy(p);
+
+    p = make("none");
+    for (int32_t channels = 1; channels <= 4; channels++)
+        check_affine(p, channels);
+    add(p, "normalize", "mean=0.5 std=0.25");
+    add(p, "normalize", "mean=-1 std=3");
+    for (int32_t channels = 1; channels <= 4; channels++)
+        check_affine(p, channels);
+    fdl_pipeline_destroy(p);
+}
+
+static void the_last_pass_knows_its_channels(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("none");
+    float scale[4] = {9, 9, 9, 9}, bias[4] = {9, 9, 9, 9};
+    add(p, "normalize", "mean=0.5,0.5,0.5 std=0.25");
+    assert_int_equal(fdl_pipeline_affine(p, 4, scale, bias), FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "normalize"));
+    for (size_t c = 0; c < 4; c++)
+        assert_true(scale[c] == 9 && bias[c] == 9);
+    fdl_pipeline_destroy(p);
+}
+
+static void late_operations_are_named(void **state)
+{
+    (void)state;
+    struct fdl_pipeline *p = make("train");
+    assert_null(fdl_pipeline_late_op(p));
+    add(p, "random_erasing", NULL);
+    assert_string_equal(fdl_pipeline_late_op(p), "random_erasing");
+    fdl_pipeline_destroy(p);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(every_operation_is_described),
     cmocka_unit_test(unknown_names_get_a_proposal),
@@ -383,6 +440,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(plans_depend_on_the_key_alone),
     cmocka_unit_test(json_lists_operations),
     cmocka_unit_test(empty_images_are_refused),
+    cmocka_unit_test(the_last_pass_is_known_without_an_image),
+    cmocka_unit_test(the_last_pass_knows_its_channels),
+    cmocka_unit_test(late_operations_are_named),
 };
 
 TEST_MAIN("decode_pipeline", cases)

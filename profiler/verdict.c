@@ -3,7 +3,8 @@
  * Three steps: sum the ledger's buckets to causes, let the largest cause and
  * the state of the workers choose a code, and write that code's sentence and
  * action. Each rule is a function of its own, so that the list in verdict.h can
- * be held against this file.
+ * be held against this file. With a device its clock says how long, and the
+ * host's buckets say why.
  *
  * The gain is what the clock says: without the cause's wait the same work takes
  * wall - cause, so throughput grows by wall / (wall - cause) - 1. That is an
@@ -29,6 +30,10 @@
 #define HELD_UP          0.20 /* of worker time without room, while stalled */
 #define OFF_CORE         0.10 /* of busy time */
 #define SMALL_FILE_BYTES (128.0 * 1024)
+#define COPIES_FILL      0.80 /* of the span */
+#define FAR_BELOW        0.50 /* of the ceiling */
+#define OVERLAPPED       0.20 /* of copy time, beside the consumer's work */
+#define WORKS            0.20 /* of the span: there is something to overlap */
 #define MAX_GAIN         99.0
 
 enum cause { PREP, FETCH, TRANSFER, SLOT, WAKE, CAUSES };
@@ -41,10 +46,13 @@ static const char *const cause_words[CAUSES] = {
 /* The evidence, digested. */
 struct facts {
     const struct fdl_evidence *e;
+    bool device;        /* its clock counts, not the host's: */
+    int64_t stalled_ns; /* S = stalled / of */
+    int64_t of_ns;
     int64_t cause_ns[CAUSES];
     enum cause cause; /* the largest */
     double stall;     /* S */
-    double share;     /* of the cause in the wait */
+    double share;     /* of the cause in the stall */
     double blocked;   /* of worker time, without room */
     double off_core;  /* of busy time; 0 if not known */
     uint32_t workers;
@@ -61,25 +69,45 @@ static double ratio(double part, double whole)
     return whole > 0 && part > 0 ? FDL_MIN(part / whole, 1.0) : 0;
 }
 
+/* The device's clock instead of the host's. Waits of the host for a slot are no
+ * cause; what its other waits do not explain, the copy does. Returns what the
+ * causes sum to. */
+static int64_t digest_device(struct facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    int64_t slot = e->ledger.ns[FDL_BUCKET_SLOT];
+    int64_t waited = e->ledger.wait_ns - slot;
+    f->stalled_ns = e->device_idle_ns;
+    f->of_ns = e->device_span_ns;
+    f->cause_ns[SLOT] -= slot;
+    if (waited < f->stalled_ns)
+        f->cause_ns[TRANSFER] += f->stalled_ns - waited;
+    return FDL_MAX(waited, f->stalled_ns);
+}
+
 static void digest(const struct fdl_evidence *e, struct facts *f)
 {
     const int64_t *ns = e->ledger.ns;
     memset(f, 0, sizeof(*f));
     f->e = e;
+    f->device = e->has_device && e->device_span_ns > 0;
+    f->stalled_ns = e->ledger.wait_ns;
+    f->of_ns = e->wall_ns;
     f->cause_ns[PREP] = ns[FDL_BUCKET_PREP] + ns[FDL_BUCKET_WORKER_WAIT];
     f->cause_ns[FETCH] = ns[FDL_BUCKET_FETCH] + ns[FDL_BUCKET_FETCH_QUEUE];
     f->cause_ns[TRANSFER] =
         ns[FDL_BUCKET_TRANSFER] + ns[FDL_BUCKET_TRANSFER_QUEUE];
     f->cause_ns[SLOT] = ns[FDL_BUCKET_SLOT] + ns[FDL_BUCKET_NOT_ISSUED];
     f->cause_ns[WAKE] = ns[FDL_BUCKET_WAKE];
+    int64_t sum = f->device ? digest_device(f) : f->stalled_ns;
     for (uint32_t i = 0; i < CAUSES; i++)
         if (f->cause_ns[i] > f->cause_ns[f->cause])
             f->cause = (enum cause)i;
 
     f->workers = FDL_MAX(e->workers, 1u);
     f->cpus = FDL_MAX(e->cpus_usable, 1u);
-    f->stall = ratio((double)e->ledger.wait_ns, (double)e->wall_ns);
-    f->share = ratio((double)f->cause_ns[f->cause], (double)e->ledger.wait_ns);
+    f->stall = ratio((double)f->stalled_ns, (double)f->of_ns);
+    f->share = ratio((double)f->cause_ns[f->cause], (double)sum);
     f->blocked = ratio((double)e->worker_blocked_ns,
                        (double)f->workers * (double)e->wall_ns);
     if (e->worker_cpu_ns > 0)
@@ -103,12 +131,18 @@ static uint32_t confidence(const struct facts *f, double share)
     return (uint32_t)(n / (n + MIN_BATCHES) * share * 1e6);
 }
 
+static double gain_without(double ns, double wall)
+{
+    double left = FDL_MAX(wall - FDL_MIN(ns, wall), wall / (1 + MAX_GAIN));
+    return wall / left - 1;
+}
+
+/* The host's waits of a cause may be longer than what the device lost by it. */
 static double gain_without_cause(const struct facts *f)
 {
-    double wall = (double)f->e->wall_ns;
-    double cause = FDL_MIN((double)f->cause_ns[f->cause], wall);
-    double left = FDL_MAX(wall - cause, wall / (1 + MAX_GAIN));
-    return wall / left - 1;
+    if (f->device)
+        return gain_without((double)f->stalled_ns * f->share, (double)f->of_ns);
+    return gain_without((double)f->cause_ns[f->cause], (double)f->of_ns);
 }
 
 /* "12" or "1.2", with a point in every locale. */
@@ -188,9 +222,22 @@ static void add(struct fdl_verdict *v, const char *fmt, ...)
 
 static void say_wait(const struct facts *f, struct fdl_verdict *v)
 {
-    add(v, "The consumer waited %s of the time (%s of %s)",
-        percent(f->stall).at, duration(f->e->ledger.wait_ns).at,
-        duration(f->e->wall_ns).at);
+    add(v,
+        f->device ? "The GPU was idle for want of images %s of the time (%s of "
+                    "%s)"
+                  : "The consumer waited %s of the time (%s of %s)",
+        percent(f->stall).at, duration(f->stalled_ns).at,
+        duration(f->of_ns).at);
+}
+
+/* A host that runs ahead of its GPU waits, and nobody starves. */
+static void say_host_wait(const struct facts *f, struct fdl_verdict *v)
+{
+    const struct fdl_evidence *e = f->e;
+    if (f->device)
+        add(v, ", while the host waited %s (%s of %s)",
+            percent(ratio((double)e->ledger.wait_ns, (double)e->wall_ns)).at,
+            duration(e->ledger.wait_ns).at, duration(e->wall_ns).at);
 }
 
 static void judge_too_little(const struct facts *f, struct fdl_verdict *v)
@@ -208,6 +255,7 @@ static void judge_fed(const struct facts *f, struct fdl_verdict *v)
 {
     v->confidence_ppm = confidence(f, 1);
     say_wait(f, v);
+    say_host_wait(f, v);
     if (f->workers > 1 && f->blocked > OVERPROVISIONED) {
         v->code = "FED_OVERPROVISIONED";
         add(v,
@@ -310,7 +358,7 @@ static void judge_transfer(const struct facts *f, struct fdl_verdict *v)
 static void judge_slot(const struct facts *f, struct fdl_verdict *v)
 {
     const int64_t *ns = f->e->ledger.ns;
-    bool held = ns[FDL_BUCKET_SLOT] >= ns[FDL_BUCKET_NOT_ISSUED];
+    bool held = !f->device && ns[FDL_BUCKET_SLOT] >= ns[FDL_BUCKET_NOT_ISSUED];
     v->predicted_gain = gain_without_cause(f);
     if (f->e->memory_limited) {
         v->code = "MEMORY_LIMITED";
@@ -339,6 +387,56 @@ static void judge_wake(const struct facts *f, struct fdl_verdict *v)
     act(v, "Look at what else runs on the consumer's core.");
 }
 
+/* "; copies took 95 % of the time, at 12.1 of 25.0 GB/s" */
+static void say_copies(const struct facts *f, struct fdl_verdict *v)
+{
+    const struct fdl_evidence *e = f->e;
+    add(v, "; copies took %s of the time, at %s",
+        percent(ratio((double)e->copy_ns, (double)f->of_ns)).at,
+        number(FDL_MAX(e->copy_gbps, 0), true).at);
+    if (e->ceiling_gbps > 0)
+        add(v, " of %s", number(e->ceiling_gbps, true).at);
+    add(v, " GB/s");
+}
+
+/* What the device's own clock says about its copies; false: nothing. */
+static bool judge_copies(const struct facts *f, struct fdl_verdict *v)
+{
+    const struct fdl_evidence *e = f->e;
+    double copying = (double)e->copy_ns, span = (double)f->of_ns;
+    double alone = (double)(e->copy_ns - e->overlap_ns);
+    double working = ratio((double)(f->of_ns - f->stalled_ns), span);
+    double overlapped = ratio((double)e->overlap_ns, copying);
+    bool full = ratio(copying, span) > COPIES_FILL;
+    bool blamed = f->cause == TRANSFER && alone >= 0.5 * (double)f->stalled_ns;
+    bool slow = blamed && e->ceiling_gbps > 0 &&
+                e->copy_gbps < FAR_BELOW * e->ceiling_gbps;
+    if (!full && !slow &&
+        !(blamed && overlapped < OVERLAPPED && working >= WORKS))
+        return false;
+    v->confidence_ppm = confidence(f, 1);
+    v->predicted_gain = gain_without((double)f->stalled_ns, span);
+    say_copies(f, v);
+    if (slow) {
+        v->code = "XFER_BOUND";
+        add(v, ", far below what the bus can do.");
+        act(v, "Bind the process to the NUMA node of its GPU, and look at what "
+               "else uses the bus and the memory.");
+    } else if (full) {
+        v->code = "XFER_BOUND";
+        add(v, ".");
+        act(v, "Let fewer bytes cross the bus: finish=device sends uint8; or "
+               "train on smaller images.");
+    } else {
+        v->code = "COPY_NOT_OVERLAPPED";
+        add(v, ", and only %s of them lay beside the consumer's work.",
+            percent(overlapped).at);
+        act(v, "Release each batch as soon as its work is queued, and raise "
+               "depth: a copy cannot begin while its slot is in use.");
+    }
+    return true;
+}
+
 static void judge_stall(const struct facts *f, struct fdl_verdict *v)
 {
     static void (*const judges[CAUSES])(const struct facts *,
@@ -346,6 +444,8 @@ static void judge_stall(const struct facts *f, struct fdl_verdict *v)
         judge_prep, judge_fetch, judge_transfer, judge_slot, judge_wake};
     v->confidence_ppm = confidence(f, f->share);
     say_wait(f, v);
+    if (f->device && judge_copies(f, v))
+        return;
     add(v, "; %s of that was %s", percent(f->share).at, cause_words[f->cause]);
     judges[f->cause](f, v);
 }

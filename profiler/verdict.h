@@ -26,6 +26,20 @@
  *   DEPTH_LIMITED             slot otherwise
  *   OUT_OF_SCOPE              wake otherwise: the batch was there in time
  *
+ * With a device another clock counts. The host queues work and runs ahead, and
+ * when it waits for a slot that the GPU still uses, nobody starves. So S is the
+ * device's own stall, idle / span (profiler/device.h), as soon as there is a
+ * span; FED, if that is below 1 %, however much the host waited. The cause is
+ * named by the host's ledger without SLOT, as above; what is idle beyond these
+ * waits is for the copy, because the batch was handed over in time. Before the
+ * host's ledger is asked, copies that take more than 80 % of the span are
+ * XFER_BOUND. And where the copy is the cause, and copying that nothing
+ * overlaps is half of the idle time or more, it is
+ *
+ *   XFER_BOUND                if copies reach less than half of the ceiling
+ *   COPY_NOT_OVERLAPPED       if less than 20 % of copying lies beside the
+ *                             consumer's work, which takes a fifth of the span
+ *
  * Thresholds are starting values, save 1 %, 5 % and 20 % of S, which other
  * tools use too.
  */
@@ -48,6 +62,13 @@ struct fdl_evidence {
     int64_t worker_blocked_ns;
     double mean_file_bytes; /* 0: not known */
     bool memory_limited;    /* the budget allows no deeper ring */
+
+    /* Of the device, see profiler/device.h; false: batches stay on the host. */
+    bool has_device;
+    int64_t device_idle_ns, device_span_ns;
+    int64_t copy_ns, overlap_ns;
+    double copy_gbps;    /* of our copies */
+    double ceiling_gbps; /* of copies of their size on this bus; 0: unknown */
 };
 
 struct fdl_verdict {

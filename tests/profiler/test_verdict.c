@@ -11,6 +11,9 @@
 /* A run of 1000 batches of 64 in 100 s. */
 #define RUN .batches = 1000, .samples = 64000, .wall_ns = 100 * SEC
 
+/* A GPU that was watched all the while. */
+#define GPU .has_device = true, .device_span_ns = 100 * SEC
+
 struct row {
     const char *name;
     struct fdl_evidence e;
@@ -221,6 +224,98 @@ static const struct row rows[] = {
      0.25,
      {"20 % of the time", "too few batches"},
      "Raise depth"},
+    {"a host that runs ahead of its GPU",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 4 * SEC / 10,
+      .copy_ns = 40 * SEC, .overlap_ns = 39 * SEC,
+      .ledger = {.ns = {[FDL_BUCKET_SLOT] = 60 * SEC}}},
+     "FED",
+     "FED",
+     0,
+     {"idle for want of images 0.4 % of the time (400 ms of 100 s)",
+      "the host waited 60 % (60.0 s of 100 s)", "4 workers"},
+     "Nothing to do"},
+    {"no step on the device yet: the host's clock counts",
+     {RUN, .has_device = true, .workers = 4, .cpus_usable = 4,
+      .ledger = {.ns = {[FDL_BUCKET_PREP] = 20 * SEC}}},
+     "PREP_BOUND_CPU_SATURATED",
+     "HIGH",
+     0.25,
+     {"The consumer waited 20 % of the time"},
+     "cheaper to decode"},
+    {"decoding starves the GPU",
+     {RUN, GPU, .workers = 1, .cpus_usable = 4, .device_idle_ns = 20 * SEC,
+      .copy_ns = 5 * SEC,
+      .ledger =
+          {.ns = {[FDL_BUCKET_PREP] = 30 * SEC, [FDL_BUCKET_SLOT] = 40 * SEC}}},
+     "PREP_BOUND_TUNABLE",
+     "HIGH",
+     0.25,
+     {"The GPU was idle for want of images 20 % of the time (20.0 s of 100 s)",
+      "100 % of that was decode and augment on 1 worker."},
+     "more workers"},
+    {"decoding starves the GPU, and so its copies are alone",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 20 * SEC,
+      .copy_ns = 18 * SEC, .ledger = {.ns = {[FDL_BUCKET_PREP] = 19 * SEC}}},
+     "PREP_BOUND_CPU_SATURATED",
+     "HIGH",
+     1 / (1 - 0.2 * 0.95) - 1,
+     {"95 % of that was decode and augment"},
+     "cheaper to decode"},
+    {"batches are not begun in time",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 10 * SEC,
+      .ledger = {.ns = {[FDL_BUCKET_NOT_ISSUED] = 10 * SEC,
+                        [FDL_BUCKET_SLOT] = 30 * SEC}}},
+     "DEPTH_LIMITED",
+     "MODERATE",
+     1 / 0.9 - 1,
+     {"too few batches"},
+     "Raise depth"},
+    {"the bus is full",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 40 * SEC,
+      .copy_ns = 95 * SEC, .overlap_ns = 50 * SEC, .copy_gbps = 24.06,
+      .ceiling_gbps = 25, .ledger = {.ns = {[FDL_BUCKET_SLOT] = 80 * SEC}}},
+     "XFER_BOUND",
+     "HIGH",
+     1 / 0.6 - 1,
+     {"40 % of the time",
+      "copies took 95 % of the time, at 24.1 of 25.0 GB/s."},
+     "finish=device"},
+    {"the bus is slower than it can be",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 40 * SEC,
+      .copy_ns = 60 * SEC, .overlap_ns = 20 * SEC, .copy_gbps = 5,
+      .ceiling_gbps = 25},
+     "XFER_BOUND",
+     "HIGH",
+     1 / 0.6 - 1,
+     {"copies took 60 % of the time, at 5.0 of 25.0 GB/s, far below"},
+     "NUMA node"},
+    {"copies beside nothing",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 15 * SEC,
+      .copy_ns = 15 * SEC, .overlap_ns = SEC, .copy_gbps = 24,
+      .ceiling_gbps = 25, .ledger = {.ns = {[FDL_BUCKET_SLOT] = 10 * SEC}}},
+     "COPY_NOT_OVERLAPPED",
+     "MODERATE",
+     1 / 0.85 - 1,
+     {"15 % of the time (15.0 s of 100 s); copies took 15 % of the time",
+      "24.0 of 25.0 GB/s", "only 6.7 % of them lay beside"},
+     "Release each batch"},
+    {"copies beside nothing, on a bus that nobody measured",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 3 * SEC,
+      .copy_ns = 3 * SEC, .copy_gbps = 24},
+     "COPY_NOT_OVERLAPPED",
+     "MINOR",
+     1 / 0.97 - 1,
+     {"copies took 3.0 % of the time, at 24.0 GB/s, and only 0 %"},
+     "raise depth"},
+    {"the copy, for no reason that is known",
+     {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 10 * SEC,
+      .copy_ns = 20 * SEC, .overlap_ns = 18 * SEC, .copy_gbps = 24,
+      .ceiling_gbps = 25},
+     "XFER_BOUND",
+     "MODERATE",
+     1 / 0.9 - 1,
+     {"100 % of that was the copy to the device."},
+     "uint8"},
 };
 
 static struct fdl_verdict judge(struct fdl_evidence e)
@@ -281,6 +376,26 @@ static void test_levels(void **state)
     }
 }
 
+/* With a device its stall decides, whatever the host's is. */
+static void test_device_levels(void **state)
+{
+    static const struct {
+        int64_t per_mille;
+        const char *level;
+    } of[] = {{0, "FED"},    {9, "FED"},       {10, "MINOR"},
+              {49, "MINOR"}, {50, "MODERATE"}, {199, "MODERATE"},
+              {200, "HIGH"}, {1000, "HIGH"}};
+    (void)state;
+    for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
+        struct fdl_evidence e = {RUN, GPU, .workers = 2, .cpus_usable = 2};
+        e.ledger.ns[FDL_BUCKET_PREP] = 50 * SEC;
+        e.device_idle_ns = of[i].per_mille * SEC / 10;
+        assert_string_equal(judge(e).level, of[i].level);
+        e.has_device = false;
+        assert_string_equal(judge(e).level, "HIGH");
+    }
+}
+
 /* More batches and a clearer cause are believed more. */
 static void test_confidence(void **state)
 {
@@ -318,6 +433,17 @@ static void test_extremes(void **state)
         check_text(v.sentence, sizeof(v.sentence));
         check_text(v.action, sizeof(v.action));
         assert_in_range(v.confidence_ppm, 0, 1000000);
+        for (int idle = 0; idle <= 2; idle++) {
+            e.has_device = true;
+            e.device_span_ns = INT64_MAX;
+            e.device_idle_ns = INT64_MAX / 2 * idle;
+            e.copy_ns = INT64_MAX;
+            e.copy_gbps = e.ceiling_gbps = 1e300;
+            v = judge(e);
+            check_text(v.sentence, sizeof(v.sentence));
+            check_text(v.action, sizeof(v.action));
+            assert_in_range(v.confidence_ppm, 0, 1000000);
+        }
         e = (struct fdl_evidence){.batches = 8, .wall_ns = SEC};
         e.ledger.ns[cause] = SEC;
         v = judge(e);
@@ -327,9 +453,8 @@ static void test_extremes(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_every_code),
-    cmocka_unit_test(test_levels),
-    cmocka_unit_test(test_confidence),
+    cmocka_unit_test(test_every_code),    cmocka_unit_test(test_levels),
+    cmocka_unit_test(test_device_levels), cmocka_unit_test(test_confidence),
     cmocka_unit_test(test_extremes),
 };
 

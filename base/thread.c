@@ -30,12 +30,18 @@ struct birth {
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t fork_generation;
+static void (*_Atomic watcher)(const char *name);
 
 static void *thread_main(void *arg)
 {
     struct birth birth = *(struct birth *)arg;
     free(arg);
     pthread_setname_np(pthread_self(), birth.name);
+    /* acquire: pairs with the release in fdl_thread_watch. */
+    void (*born)(const char *name) =
+        atomic_load_explicit(&watcher, memory_order_acquire);
+    if (born)
+        born(birth.name);
     return birth.run(birth.arg);
 }
 
@@ -75,6 +81,12 @@ int32_t fdl_thread_start(struct fdl_thread *t, const char *name,
     t->handle = handle;
     t->running = true;
     return FEEDLINE_OK;
+}
+
+void fdl_thread_watch(void (*born)(const char *name))
+{
+    /* release: pairs with the acquire in thread_main. */
+    atomic_store_explicit(&watcher, born, memory_order_release);
 }
 
 void fdl_thread_join(struct fdl_thread *t)

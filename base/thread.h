@@ -19,6 +19,10 @@ struct fdl_thread {
 int32_t fdl_thread_start(struct fdl_thread *t, const char *name,
                          void *(*run)(void *), void *arg);
 
+/* Each thread that is started from now on calls `born` with its name before
+ * anything else; NULL: none does. For profilers. */
+void fdl_thread_watch(void (*born)(const char *name));
+
 /* Nothing if it is not running. */
 void fdl_thread_join(struct fdl_thread *t);
 

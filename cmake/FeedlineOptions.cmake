@@ -3,7 +3,8 @@
 # What is built, and with what. AUTO takes a dependency if it is there.
 set(FEEDLINE_URING AUTO CACHE STRING "io_uring reader: AUTO, ON or OFF")
 set(FEEDLINE_WEBP AUTO CACHE STRING "WebP images: AUTO, ON or OFF")
-set(FEEDLINE_CUDA AUTO CACHE STRING "CUDA transfer: AUTO, ON or OFF")
+set(FEEDLINE_NVTX AUTO CACHE STRING "Ranges for nsys: AUTO, ON or OFF")
+option(FEEDLINE_CUDA "CUDA transfer; needs nothing to build" ON)
 option(FEEDLINE_TOOLS "Build loaderbench" ON)
 option(FEEDLINE_EXAMPLES "Build the examples" ON)
 option(FEEDLINE_WERROR "Warnings are errors" OFF)
@@ -72,16 +73,27 @@ if(FEEDLINE_WEBP)
   set(FEEDLINE_HAVE_WEBP ${WEBP_FOUND})
 endif()
 
-# There is no transfer/cuda.c yet, so nothing looks for CUDA.
-if(FEEDLINE_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "this version has no CUDA transfer; leave FEEDLINE_CUDA "
-                      "at AUTO or OFF")
+# NVTX is a header, of the CUDA toolkit or of the Python package nvidia-nvtx;
+# for the latter FEEDLINE_NVTX_INCLUDE names its folder.
+set(FEEDLINE_HAVE_NVTX OFF)
+if(FEEDLINE_NVTX)
+  find_path(FEEDLINE_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h
+            PATHS /usr/local/cuda/include)
+  if(FEEDLINE_NVTX_INCLUDE)
+    set(FEEDLINE_HAVE_NVTX ON)
+  elseif(NOT FEEDLINE_NVTX STREQUAL "AUTO")
+    message(FATAL_ERROR "no nvtx3/nvToolsExtPayload.h: set "
+                        "FEEDLINE_NVTX_INCLUDE, or FEEDLINE_NVTX to OFF")
+  endif()
 endif()
 
 # feedline_features(): the bits of FEEDLINE_FEATURE_*.
 set(features 0)
 if(FEEDLINE_HAVE_URING)
   math(EXPR features "${features} | 1")
+endif()
+if(FEEDLINE_CUDA)
+  math(EXPR features "${features} | 2")
 endif()
 if(FEEDLINE_HAVE_WEBP)
   math(EXPR features "${features} | 4")

@@ -3,6 +3,7 @@
 #include "loader/api.h"
 #include "loader/engine.h"
 #include "loader/state.h"
+#include "transfer/nvtx.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,14 +20,12 @@ static int32_t create(const feedline_config *cfg, feedline_dataset *ds,
                       const feedline_pipeline *p, feedline_loader **out)
 {
     const struct fdl_backend_ops *ops;
-    void *backend;
     const char *device = fdl_option_text(&cfg->options, FDL_OPT_DEVICE);
-    int32_t status = fdl_backend_find(device, &ops);
-    if (status >= 0)
-        status = ops->create(NULL, &backend);
+    struct fdl_backend_config config = {.device = 0};
+    int32_t status = fdl_backend_find(device, &ops, &config.device);
     if (status < 0)
         return status;
-    return fdl_loader_create(&cfg->options, ds, p->pipeline, ops, backend, out);
+    return fdl_loader_create(&cfg->options, ds, p->pipeline, ops, &config, out);
 }
 
 int32_t feedline_loader_create(const feedline_config *cfg, feedline_dataset *ds,
@@ -62,6 +61,18 @@ int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
     return fdl_loader_begin(l, epoch, 0);
 }
 
+static int32_t next(feedline_loader *l, int64_t timeout_ns,
+                    feedline_batch **out)
+{
+    uint64_t ticket =
+        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed);
+    uint32_t samples = l->config.batch_size / l->config.views;
+    fdl_nvtx_push(FDL_NVTX_NEXT, ticket, samples);
+    int32_t status = fdl_consumer_next(l, timeout_ns, out);
+    fdl_nvtx_pop();
+    return status;
+}
+
 int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
                              feedline_batch **out)
 {
@@ -74,7 +85,7 @@ int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
         return status;
     if (!l->running && !l->stopped && l->consumer.failed == FEEDLINE_OK)
         status = fdl_loader_begin(l, 0, 0);
-    return status < 0 ? status : fdl_consumer_next(l, timeout_ns, out);
+    return status < 0 ? status : next(l, timeout_ns, out);
 }
 
 int32_t feedline_loader_interrupt(feedline_loader *l)
@@ -323,10 +334,12 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
 static void set_images(const feedline_batch *b, struct feedline_tensor *t)
 {
     const struct fdl_layout *layout = &b->ring->layout;
+    void *data = b->slab.finished;
     *t = (struct feedline_tensor){
-        .data = (uint8_t *)b->slab.device + layout->images_at,
+        .data = data ? data : (uint8_t *)b->slab.device + layout->images_at,
         .device = b->ring->backend_ops->device,
-        .dtype = layout->format.dtype,
+        .device_id = b->ring->device_id,
+        .dtype = layout->delivered.dtype,
         .ndim = 4,
     };
     fdl_batch_shape(layout, fdl_slot_images(b), t->shape);
@@ -344,6 +357,7 @@ static void set_labels(const feedline_batch *b, struct feedline_tensor *t)
     *t = (struct feedline_tensor){
         .data = (uint8_t *)b->slab.device + b->ring->layout.labels_at,
         .device = b->ring->backend_ops->device,
+        .device_id = b->ring->device_id,
         .dtype = FEEDLINE_I64,
         .ndim = 1,
         .shape = {fdl_slot_images(b)},
@@ -372,14 +386,39 @@ int32_t feedline_batch_get_info(const feedline_batch *b,
         info.image_offset = fdl_slot_offsets(b);
         info.image_size = (const int32_t(*)[2])fdl_slot_sizes(b);
     }
-    info.image_bytes = fdl_slot_image_bytes(b);
+    info.image_bytes =
+        b->slab.finished
+            ? fdl_slot_images(b) * fdl_output_bytes(&b->ring->layout.delivered)
+            : fdl_slot_image_bytes(b);
     set_images(b, &info.images);
     set_labels(b, &info.labels);
     return fdl_copy_out(out, &info, sizeof(info));
 }
 
+int32_t feedline_batch_wait(feedline_batch *b, void *stream)
+{
+    int32_t status =
+        fdl_api_enter_handle(b, b ? b->ring->fork_generation : 0, "batch");
+    if (status < 0 || !b->ring->backend_ops->wait)
+        return status;
+    return b->ring->backend_ops->wait(b->ring->backend, &b->transfer, stream);
+}
+
+static void release(feedline_batch *b, void *stream, bool more)
+{
+    if (!b || b->ring->fork_generation != fdl_fork_generation())
+        return;
+    fdl_nvtx_push(FDL_NVTX_RELEASE, b->ticket, b->range.count);
+    fdl_ring_release(b, stream, more);
+    fdl_nvtx_pop();
+}
+
 void feedline_batch_release(feedline_batch *b)
 {
-    if (b && b->ring->fork_generation == fdl_fork_generation())
-        fdl_ring_release(b);
+    release(b, NULL, false);
+}
+
+void feedline_batch_release_on(feedline_batch *b, void *stream)
+{
+    release(b, stream, true);
 }

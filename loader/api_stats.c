@@ -98,6 +98,16 @@ int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
+int32_t feedline_loader_get_device_stats(const feedline_loader *l,
+                                         struct feedline_device_stats *out)
+{
+    struct feedline_device_stats stats;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_stats_device(writable(l), &stats);
+    return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
+}
+
 int32_t feedline_loader_get_verdict(feedline_loader *l,
                                     struct feedline_verdict *out)
 {

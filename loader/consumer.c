@@ -182,6 +182,8 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
         .end = called,
     };
     int32_t status;
+    if (l->ring->backend_ops->ask)
+        l->ring->backend_ops->ask(l->ring->backend);
     if (l->consumer.failed)
         return fdl_fail(FEEDLINE_ESTATE,
                         "the run ended with an error; start begins anew");

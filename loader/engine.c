@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "loader/finishing.h"
 #include "profiler/machine.h"
+#include "transfer/nvtx.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -190,25 +192,36 @@ static int32_t make_layout(const feedline_loader *l,
                                    l->config.on_error == FDL_ON_ERROR_SKIP);
 }
 
-/* Ring and window, whose sizes follow from the format. */
-static int32_t make_path(feedline_loader *l,
-                         const struct fdl_backend_ops *backend_ops,
-                         void **backend)
+/* The backend, and ring and window, whose sizes follow from the format. */
+static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
+                         struct fdl_backend_config *backend_config)
 {
-    struct fdl_output_format format;
+    struct fdl_output_format delivered, wire;
     struct fdl_layout layout;
-    int32_t status = make_format(l, &format);
+    void *backend;
+    int32_t status = make_format(l, &delivered);
     if (status >= 0)
-        status = make_layout(l, &format, &layout);
+        status =
+            fdl_loader_choose_finish(l, ops, &delivered, backend_config, &wire);
+    if (status >= 0)
+        status = make_layout(l, &wire, &layout);
     if (status >= 0)
         status = choose_depth(l, layout.bytes);
     if (status < 0)
         return status;
     layout.views = l->config.views;
-    status = fdl_ring_create(&layout, backend_ops, *backend, &l->ring);
-    *backend = NULL; /* the ring's now, also after an error */
+    layout.delivered = delivered;
+    backend_config->finish.images_at = layout.images_at;
+    backend_config->observe = fdl_device_watch_observe;
+    backend_config->observer = l->watch;
+    status = ops->create(backend_config, &backend);
     if (status < 0)
         return status;
+    status = fdl_ring_create(&layout, ops, backend, &l->ring);
+    if (status < 0)
+        return status;
+    l->ring->device_id = (int32_t)backend_config->device;
+    l->ring->watch = fdl_device_watch_ref(l->watch);
     return fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
                              l->config.max_file_bytes, resolve, l, &l->window);
 }
@@ -216,15 +229,16 @@ static int32_t make_path(feedline_loader *l,
 int32_t fdl_loader_create(const struct fdl_options *options,
                           feedline_dataset *ds, const struct fdl_pipeline *p,
                           const struct fdl_backend_ops *backend_ops,
-                          void *backend, feedline_loader **out)
+                          const struct fdl_backend_config *backend_config,
+                          feedline_loader **out)
 {
+    struct fdl_backend_config config = *backend_config;
     feedline_loader *l = fdl_alloc_aligned(sizeof(*l));
-    if (!l) {
-        backend_ops->destroy(backend);
+    if (!l)
         return fdl_fail_memory(sizeof(*l), "a loader");
-    }
     memset(l, 0, sizeof(*l));
     l->fork_generation = fdl_fork_generation();
+    fdl_nvtx_init();
     pthread_mutex_init(&l->knobs, NULL);
     fdl_dataset_ref(ds);
     l->dataset = ds;
@@ -232,6 +246,8 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     int32_t status = fdl_failures_init(&l->failures);
     if (status >= 0)
         status = fdl_pool_init(&l->pool);
+    if (status >= 0)
+        status = fdl_device_watch_create(&l->watch);
     if (status >= 0)
         status = fdl_options_copy(&l->options, options);
     if (status >= 0)
@@ -245,7 +261,7 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     if (status >= 0)
         status = make_sampler(l);
     if (status >= 0)
-        status = make_path(l, backend_ops, &backend);
+        status = make_path(l, backend_ops, &config);
     if (status < 0)
         goto out;
     size_t bytes = FDL_MAX_IO_DEPTH * sizeof(*l->read_stages);
@@ -257,8 +273,6 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     *out = l;
     return FEEDLINE_OK;
 out:
-    if (backend)
-        backend_ops->destroy(backend);
     fdl_loader_destroy(l);
     return status;
 }
@@ -269,6 +283,7 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_pool_fini(&l->pool);
     fdl_window_destroy(l->window);
     fdl_ring_unref(l->ring);
+    fdl_device_watch_unref(l->watch);
     fdl_pages_free(l->read_stages, FDL_MAX_IO_DEPTH * sizeof(*l->read_stages));
     fdl_ledger_scratch_destroy(l->consumer.scratch);
     pthread_mutex_destroy(&l->consumer.lock);
@@ -359,6 +374,8 @@ static void stop_threads_locked(feedline_loader *l)
     l->reader = NULL;
     fdl_ring_stop(l->ring);
     l->running = false;
+    fdl_nvtx_end(l->range);
+    l->range = 0;
 }
 
 void fdl_loader_stop(feedline_loader *l)
@@ -379,11 +396,14 @@ int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
     if (status < 0)
         return status;
 
+    fdl_loader_measure_bus(l);
     pthread_mutex_lock(&l->knobs);
     stop_threads_locked(l);
     l->stream = stream;
+    l->range = fdl_nvtx_start(FDL_NVTX_RUN, 0, 0);
     status = start_threads_locked(l);
     if (status >= 0) {
+        fdl_device_watch_rewind(l->watch);
         fdl_ring_start(l->ring, &l->stream, l->window);
         l->running = true;
     } else {

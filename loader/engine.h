@@ -24,6 +24,8 @@
 #include "loader/ring.h"
 #include "loader/stats.h"
 #include "loader/worker.h"
+#include "profiler/copy_fit.h"
+#include "profiler/finish_choice.h"
 #include "profiler/ledger.h"
 #include "profiler/stage.h"
 
@@ -80,6 +82,10 @@ struct feedline_loader {
     struct fdl_window *window;
     struct fdl_pool pool;
 
+    struct fdl_device_watch *watch;  /* empty with device=host */
+    struct fdl_finish_choice finish; /* constant */
+    struct fdl_copy_fit fit;         /* of the device; 0: not measured */
+
     const struct fdl_reader_ops *reader_ops;
     struct fdl_reader *reader;
     struct fdl_stage *read_stages; /* [FDL_MAX_IO_DEPTH] */
@@ -88,7 +94,8 @@ struct feedline_loader {
     _Atomic uint32_t workers, depth, io_depth;
     _Atomic int32_t reader_kind; /* enum fdl_reader_kind; AUTO before a run */
     bool running;
-    bool stopped; /* by the caller: next does not start by itself */
+    uint64_t range; /* of the run, transfer/nvtx.h */
+    bool stopped;   /* by the caller: next does not start by itself */
 
     _Atomic bool interrupted;
     struct fdl_failures failures;
@@ -96,11 +103,12 @@ struct feedline_loader {
     struct fdl_consumer consumer;
 };
 
-/* The backend is made by the caller; taken over, also on error. */
+/* backend_config: the device, and a script; the rest is filled in here. */
 int32_t fdl_loader_create(const struct fdl_options *options,
                           feedline_dataset *ds, const struct fdl_pipeline *p,
                           const struct fdl_backend_ops *backend_ops,
-                          void *backend, feedline_loader **out);
+                          const struct fdl_backend_config *backend_config,
+                          feedline_loader **out);
 void fdl_loader_destroy(feedline_loader *l);
 
 /* A run that begins at `position` (over all ranks) of `epoch`. Stops the one

@@ -93,7 +93,14 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         INT("channels", 0, 1, 4, "3", "",
             "3: RGB; 1: gray, as Pillow's mode L; 4: RGB and alpha; 2: gray "
             "and alpha; a file without alpha has 255"),
-    [FDL_OPT_DEVICE] = STRING("device", "host", "where batches are delivered"),
+    [FDL_OPT_DEVICE] =
+        STRING("device", "host",
+               "where batches are delivered: host, or the GPU cuda:N"),
+    [FDL_OPT_FINISH] =
+        ENUM("finish", "auto|host|device", "auto",
+             "where pixels are cast, normalised and laid out for a GPU: device "
+             "sends u8 over the bus; auto: by what the bus and the cores can "
+             "do, same bits either way"),
     [FDL_OPT_ON_ERROR] =
         ENUM("on_error", "raise|skip|zero", "raise",
              "a sample that cannot be used: end with its error, put a "

@@ -24,6 +24,7 @@ enum fdl_loader_option {
     FDL_OPT_LAYOUT,
     FDL_OPT_CHANNELS,
     FDL_OPT_DEVICE,
+    FDL_OPT_FINISH,
     FDL_OPT_ON_ERROR,
     FDL_OPT_MAX_FAILURES,
     FDL_OPT_MAX_PIXELS,

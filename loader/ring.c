@@ -76,6 +76,18 @@ static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
     return FEEDLINE_OK;
 }
 
+/* Images of different sizes lie where they were claimed, so no part of them is
+ * done before all are. */
+static uint32_t count_parts(const struct fdl_ring *r)
+{
+    const struct fdl_layout *l = &r->layout;
+    uint64_t images = l->batch_size * l->sample_bytes;
+    if (!r->backend_ops->part || fdl_layout_is_various(l) ||
+        images < 2 * FDL_PART_BYTES)
+        return 1;
+    return (uint32_t)FDL_MIN(images / FDL_PART_BYTES, (uint64_t)FDL_PARTS_MAX);
+}
+
 int32_t fdl_ring_create(const struct fdl_layout *layout,
                         const struct fdl_backend_ops *ops, void *backend,
                         struct fdl_ring **out)
@@ -91,6 +103,7 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
     r->layout = *layout;
     r->backend_ops = ops;
     r->backend = backend;
+    r->n_parts = count_parts(r);
     fdl_event_init(&r->ready);
     r->by_ticket = calloc(FDL_RING_TICKETS, sizeof(feedline_batch *));
     if (!r->by_ticket) {
@@ -110,6 +123,7 @@ void fdl_ring_unref(struct fdl_ring *r)
     for (uint32_t i = 0; i < r->n_slots; i++)
         slot_destroy(r->slots[i]);
     r->backend_ops->destroy(r->backend);
+    fdl_device_watch_unref(r->watch);
     pthread_mutex_destroy(&r->lock);
     free(r->by_ticket);
     free(r->free_slots);
@@ -119,28 +133,42 @@ void fdl_ring_unref(struct fdl_ring *r)
 
 static void issue_locked(struct fdl_ring *r);
 
+/* One slot more. Its memory is made outside the lock: to pin it takes long
+ * enough for batches to pass meanwhile. */
+static int32_t add_slot(struct fdl_ring *r)
+{
+    feedline_batch *b = NULL;
+    int32_t status = slot_create(r, &b);
+    if (status < 0)
+        return status;
+    pthread_mutex_lock(&r->lock);
+    r->slots[r->n_slots++] = b;
+    r->free_slots[r->n_free++] = b;
+    pthread_mutex_unlock(&r->lock);
+    return FEEDLINE_OK;
+}
+
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
 {
     pthread_mutex_lock(&r->lock);
     int32_t status = reserve_slots_locked(r, *depth + FDL_SPARE_SLOTS);
-    while (status >= 0 && r->n_slots < *depth + FDL_SPARE_SLOTS) {
-        feedline_batch *b = NULL;
-        status = slot_create(r, &b);
-        if (status < 0)
-            break;
-        r->slots[r->n_slots++] = b;
-        r->free_slots[r->n_free++] = b;
+    uint32_t n = r->n_slots; /* nobody else changes it */
+    pthread_mutex_unlock(&r->lock);
+    while (status >= 0 && n < *depth + FDL_SPARE_SLOTS) {
+        status = add_slot(r);
+        n += status >= 0;
     }
-    if (status < 0 && r->n_slots > FDL_SPARE_SLOTS) {
-        *depth = r->n_slots - FDL_SPARE_SLOTS;
+    if (status < 0 && n > FDL_SPARE_SLOTS) {
+        *depth = n - FDL_SPARE_SLOTS;
         status = FEEDLINE_OK;
     }
-    if (status >= 0) {
-        r->depth = *depth;
-        issue_locked(r);
-    }
+    if (status < 0)
+        return status;
+    pthread_mutex_lock(&r->lock);
+    r->depth = *depth;
+    issue_locked(r);
     pthread_mutex_unlock(&r->lock);
-    return status;
+    return FEEDLINE_OK;
 }
 
 uint64_t fdl_ring_memory(struct fdl_ring *r)
@@ -155,6 +183,13 @@ uint64_t fdl_ring_memory(struct fdl_ring *r)
 
 static void transfer_done(struct fdl_transfer *t, int32_t status,
                           const char *reason);
+static void transfer_landed(struct fdl_transfer *t);
+
+/* Part p of a batch is its samples from here to where p + 1 begins. */
+static uint32_t part_begin(const feedline_batch *b, uint32_t p)
+{
+    return (uint32_t)((uint64_t)b->range.count * p / b->ring->n_parts);
+}
 
 static void slot_begin(feedline_batch *b, uint64_t ticket,
                        const struct fdl_ticket_range *range, bool slots_held)
@@ -170,9 +205,18 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     b->transfer = (struct fdl_transfer){
         .slab = &b->slab,
         .bytes = b->ring->layout.bytes,
+        .images = range->count * b->ring->layout.views,
+        .ticket = ticket,
         .done = transfer_done,
+        .landed = transfer_landed,
         .user = b,
     };
+    b->landed = true;
+    atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
+    for (uint32_t p = 0; p < b->ring->n_parts; p++)
+        atomic_store_explicit(&b->part_left[p],
+                              part_begin(b, p + 1) - part_begin(b, p),
+                              memory_order_relaxed);
     atomic_store_explicit(&b->remaining, range->count, memory_order_relaxed);
     atomic_store_explicit(&b->state, FDL_SLOT_FILLING, memory_order_relaxed);
 }
@@ -208,6 +252,7 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
 {
     pthread_mutex_lock(&r->lock);
     r->next_issue = r->next_deliver = r->issued_samples = 0;
+    atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);
     r->starved_of_slots = false;
     r->stream = stream;
     r->window = window;
@@ -229,8 +274,23 @@ static void wait_for_transfers(struct fdl_ring *r)
     }
 }
 
+static void submit(feedline_batch *b);
+
+/* What was moved of batches that are not full: it has to land too. */
+static void end_parts(struct fdl_ring *r)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        feedline_batch *b = r->slots[i];
+        if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
+                FDL_SLOT_FILLING &&
+            atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
+            submit(b);
+    }
+}
+
 void fdl_ring_stop(struct fdl_ring *r)
 {
+    end_parts(r);
     wait_for_transfers(r);
     pthread_mutex_lock(&r->lock);
     r->stream = NULL;
@@ -284,10 +344,29 @@ static void transfer_done(struct fdl_transfer *t, int32_t status,
                           const char *reason)
 {
     feedline_batch *b = t->user;
-    struct fdl_ring *r = b->ring;
     if (status < 0)
         set_error(b, 0, status, reason ? reason : "transfer");
     make_ready(b);
+}
+
+static void free_slot_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
+    r->free_slots[r->n_free++] = b;
+    issue_locked(r);
+}
+
+static void transfer_landed(struct fdl_transfer *t)
+{
+    feedline_batch *b = t->user;
+    struct fdl_ring *r = b->ring;
+    pthread_mutex_lock(&r->lock);
+    b->landed = true;
+    if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
+        FDL_SLOT_LEAVING)
+        free_slot_locked(b);
+    pthread_mutex_unlock(&r->lock);
     /* After this fdl_ring_stop may take the slot. release: pairs with
      * wait_for_transfers. The ring is still there for the notify: before it is
      * freed, workers are joined and the backend, which joins its own threads,
@@ -296,23 +375,60 @@ static void transfer_done(struct fdl_transfer *t, int32_t status,
     fdl_event_notify(&r->ready, UINT32_MAX);
 }
 
-void fdl_ring_sample_done(feedline_batch *b)
+static void submit(feedline_batch *b)
 {
-    /* acq_rel: the last one sees the pixels and errors of all the others. */
-    if (atomic_fetch_sub_explicit(&b->remaining, 1, memory_order_acq_rel) != 1)
-        return;
     struct fdl_ring *r = b->ring;
-    if (b->error != FEEDLINE_OK) {
-        make_ready(b);
-        return;
-    }
     if (fdl_layout_is_various(&r->layout))
         b->transfer.bytes = r->layout.images_at + fdl_slot_image_bytes(b);
+    b->landed = false;
     atomic_store_explicit(&b->state, FDL_SLOT_MOVING, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->in_transfer, 1, memory_order_relaxed);
     int32_t status = r->backend_ops->submit(r->backend, &b->transfer);
-    if (status < 0)
+    if (status < 0) {
         transfer_done(&b->transfer, status, fdl_last_error());
+        transfer_landed(&b->transfer);
+    }
+}
+
+/* A part that is full may go ahead, if its batch is the one that is awaited:
+ * of others no copy ends sooner for it. */
+static void part_done(feedline_batch *b, uint32_t p)
+{
+    struct fdl_ring *r = b->ring;
+    const struct fdl_layout *l = &r->layout;
+    uint64_t sample = l->views * l->sample_bytes;
+    uint64_t begin = part_begin(b, p), end = part_begin(b, p + 1);
+    if (atomic_load_explicit(&r->awaited, memory_order_relaxed) != b->ticket ||
+        atomic_load_explicit(&b->remaining, memory_order_relaxed) == 1)
+        return;
+    atomic_store_explicit(&b->parts_sent, true, memory_order_relaxed);
+    r->backend_ops->part(r->backend, &b->transfer,
+                         l->images_at + begin * sample, (end - begin) * sample);
+}
+
+static void count_part(feedline_batch *b, uint32_t place)
+{
+    uint32_t p = 0;
+    while (place >= part_begin(b, p + 1))
+        p++;
+    /* acq_rel: the last one sees the pixels of all the others. */
+    if (atomic_fetch_sub_explicit(&b->part_left[p], 1, memory_order_acq_rel) ==
+        1)
+        part_done(b, p);
+}
+
+void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
+{
+    if (b->ring->n_parts > 1)
+        count_part(b, place);
+    /* acq_rel: the last one sees the pixels and errors of all the others. */
+    if (atomic_fetch_sub_explicit(&b->remaining, 1, memory_order_acq_rel) != 1)
+        return;
+    if (b->error != FEEDLINE_OK &&
+        !atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
+        make_ready(b);
+    else
+        submit(b);
 }
 
 /* ---- The consumer's side ------------------------------------------------ */
@@ -340,20 +456,25 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
     atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     r->n_held++;
     r->next_deliver++;
+    atomic_store_explicit(&r->awaited, r->next_deliver, memory_order_relaxed);
     issue_locked(r);
     pthread_mutex_unlock(&r->lock);
 }
 
-void fdl_ring_release(feedline_batch *b)
+void fdl_ring_release(feedline_batch *b, void *stream, bool more)
 {
     struct fdl_ring *r = b->ring;
+    if (r->backend_ops->release)
+        r->backend_ops->release(r->backend, &b->transfer, stream, more);
     pthread_mutex_lock(&r->lock);
     fdl_assert(atomic_load_explicit(&b->state, memory_order_relaxed) ==
                FDL_SLOT_HELD);
-    atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
-    r->free_slots[r->n_free++] = b;
     r->n_held--;
-    issue_locked(r);
+    if (b->landed)
+        free_slot_locked(b);
+    else
+        atomic_store_explicit(&b->state, FDL_SLOT_LEAVING,
+                              memory_order_relaxed);
     pthread_mutex_unlock(&r->lock);
     fdl_ring_unref(r);
 }

@@ -2,10 +2,13 @@
 /*
  * The slot ring: the memory of batches, and the way of each batch through it.
  *
- *      issue           last sample          copy done         next()
+ *      issue           last sample        handed over        next()
  * FREE -----> FILLING ------------> MOVING ----------> READY --------> HELD
  *   ^                                                                   |
- *   +-------------------------------- release --------------------------+
+ *   +-- LEAVING <--------------------- release -------------------------+
+ *
+ * A slot that is given back while the device still copies from it is LEAVING
+ * until the copy has landed; on the host it is free at once.
  *
  * Tickets number the batches of a run from 0. A ticket gets a slot when it is
  * issued; a free slot is any slot, so a consumer that keeps a batch for long
@@ -22,6 +25,7 @@
 
 #include "base/event.h"
 #include "decode/decoder.h"
+#include "loader/device_watch.h"
 #include "loader/sampler.h"
 #include "loader/window.h"
 #include "transfer/backend.h"
@@ -35,10 +39,17 @@ enum fdl_slot_state {
     FDL_SLOT_FILLING,
     FDL_SLOT_MOVING,
     FDL_SLOT_READY,
-    FDL_SLOT_HELD
+    FDL_SLOT_HELD,
+    FDL_SLOT_LEAVING
 };
 
 #define FDL_SLOT_REASON_BYTES 512
+
+/* A batch that the consumer waits for is moved in parts as they are filled, of
+ * no less than this: at 50 GB/s a copy of 4 MiB takes 80 us, against a few us
+ * that one copy more costs. */
+#define FDL_PART_BYTES (UINT64_C(4) << 20)
+#define FDL_PARTS_MAX  4u
 
 struct fdl_ring;
 
@@ -57,6 +68,10 @@ struct feedline_batch {
     int64_t issued_ns;
     int64_t wait_ns; /* of the next() that delivered it */
     bool slots_held; /* issued late because the consumer held every slot */
+    _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
+    _Atomic bool parts_sent;
+    bool landed; /* the slab may be written; guarded by the ring's lock
+                        once the batch is submitted */
 
     /* The worst that happened; read after READY. The lowest failed place wins,
      * so the error does not depend on which worker was first. */
@@ -75,8 +90,9 @@ struct feedline_batch {
  * never touched. In which order they lie depends on timing; that is hidden by
  * the table. */
 struct fdl_layout {
-    struct fdl_output_format format; /* 0x0: images differ in size */
-    uint32_t batch_size;             /* images */
+    struct fdl_output_format format;    /* 0x0: images differ in size */
+    struct fdl_output_format delivered; /* after the device finished it */
+    uint32_t batch_size;                /* images */
     uint32_t views;        /* images of each sample: places in a row */
     uint64_t sample_bytes; /* of one image; the most, where they differ */
     uint64_t images_at, labels_at, index_at, status_at; /* offsets */
@@ -115,6 +131,8 @@ struct fdl_ring {
     struct fdl_layout layout; /* constant */
     const struct fdl_backend_ops *backend_ops;
     void *backend;
+    int32_t device_id;              /* constant */
+    struct fdl_device_watch *watch; /* a reference; what the backend tells */
 
     feedline_batch **slots; /* [n_slots], all of them */
     uint32_t n_slots, slots_capacity;
@@ -126,6 +144,8 @@ struct fdl_ring {
     feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
     uint64_t next_issue;
     uint64_t next_deliver;
+    _Atomic uint64_t awaited; /* next_deliver, for who has no lock */
+    uint32_t n_parts;         /* constant */
     uint64_t issued_samples;
     bool starved_of_slots; /* the last issue stopped for want of a slot */
 
@@ -133,7 +153,7 @@ struct fdl_ring {
     struct fdl_window *window;
 
     struct fdl_event ready;       /* a slot became READY, or an interrupt */
-    _Atomic uint32_t in_transfer; /* submits whose done is to come */
+    _Atomic uint32_t in_transfer; /* submits whose landed is to come */
 };
 
 /* A ticket's slot is found at ticket % FDL_RING_TICKETS. */
@@ -146,7 +166,8 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
 void fdl_ring_unref(struct fdl_ring *r);
 
 /* Slots for `depth` batches ahead and two held ones. Fewer, down to depth 1,
- * if memory ends there (*depth says); ENOMEM below that. */
+ * if memory ends there (*depth says); ENOMEM below that. One caller at a time.
+ */
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
 
 /* Begins and ends a run. start: tickets from 0 of `stream`, samples are issued
@@ -167,11 +188,13 @@ bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
 /* READY -> HELD, for the consumer. */
 void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);
 
-/* HELD -> FREE; any thread; the loader may be gone. */
-void fdl_ring_release(feedline_batch *b);
+/* HELD -> FREE, or LEAVING; any thread; the loader may be gone. stream: one
+ * `more` that must be done with it, as in fdl_backend_ops. */
+void fdl_ring_release(feedline_batch *b, void *stream, bool more);
 
-/* One sample of b is done; the last one sends the batch on its way. */
-void fdl_ring_sample_done(feedline_batch *b);
+/* The sample at `place`, counted in samples, is done; the last one sends the
+ * batch on its way. */
+void fdl_ring_sample_done(feedline_batch *b, uint32_t place);
 
 /* The batch ends with this error instead of its pixels. */
 void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,

@@ -58,6 +58,7 @@ int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
         !place_tables(&made, &end) || !align_up(end, &end))
         return fail_layout(&made);
     made.bytes = made.reserved = end;
+    made.delivered = *format;
     *layout = made;
     return FEEDLINE_OK;
 }
@@ -84,6 +85,7 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
     spare = end;
     if (again && !place_array(batch_size, room, &spare_at, &spare))
         return fail_layout(&made);
+    made.delivered = *format;
     made.bytes = end;
     made.reserved = spare;
     *layout = made;
@@ -98,7 +100,7 @@ bool fdl_layout_is_various(const struct fdl_layout *layout)
 void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
                      int64_t shape[4])
 {
-    const struct fdl_output_format *f = &layout->format;
+    const struct fdl_output_format *f = &layout->delivered;
     int64_t nchw[4] = {count, f->channels, f->height, f->width};
     int64_t nhwc[4] = {count, f->height, f->width, f->channels};
     memcpy(shape, f->nhwc ? nhwc : nchw, sizeof(nchw));

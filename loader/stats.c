@@ -252,6 +252,78 @@ static uint64_t customs_busy_ns_locked(const feedline_loader *l)
     return sum;
 }
 
+/* ---- The device --------------------------------------------------------- */
+
+int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
+{
+    const struct fdl_backend_ops *ops = l->ring->backend_ops;
+    struct fdl_backend_stats backend = {0};
+    struct fdl_device_ledger ledger;
+    if (!ops->stats)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "batches of device=%s stay on the host: there is no "
+                        "transfer to look at",
+                        ops->name);
+    /* First, because the backend may tell what it has not told yet. */
+    ops->stats(l->ring->backend, &backend);
+    fdl_device_watch_get(l->watch, &ledger);
+    *out = (struct feedline_device_stats){
+        .struct_size = sizeof(*out),
+        .finish = l->finish.device,
+        .batches = ledger.batches,
+        .copies = ledger.copies,
+        .copied_bytes = ledger.bytes,
+        .queue_ns = (uint64_t)ledger.queue_ns,
+        .copy_ns = (uint64_t)ledger.copy_ns,
+        .overlap_ns = (uint64_t)ledger.overlap_ns,
+        .finish_ns = (uint64_t)ledger.finish_ns,
+        .steps = ledger.steps,
+        .span_ns = (uint64_t)ledger.span_ns,
+        .idle_ns = (uint64_t)ledger.idle_ns,
+        .pinned_bytes = backend.pinned_bytes,
+        .device_bytes = backend.device_bytes,
+        .latency_us = l->fit.latency_us,
+        .gigabytes_per_second = l->fit.gigabytes_per_second,
+        .regime =
+            fdl_copy_regime(l->fit.latency_us, l->fit.gigabytes_per_second,
+                            l->ring->layout.bytes),
+        .finish_reason = l->finish.reason,
+    };
+    return FEEDLINE_OK;
+}
+
+/* Bytes per ns are 1e9 bytes per second. */
+static double achieved_gbps(const struct feedline_device_stats *d)
+{
+    return d->copy_ns ? (double)d->copied_bytes / (double)d->copy_ns : 0;
+}
+
+/* What the bus gives to copies of this loader's size. */
+static double possible_gbps(const struct feedline_device_stats *d)
+{
+    if (d->copies == 0 || !(d->gigabytes_per_second > 0))
+        return 0;
+    double bytes = (double)d->copied_bytes / (double)d->copies;
+    double ns = d->latency_us * 1e3 + bytes / d->gigabytes_per_second;
+    return ns > 0 ? bytes / ns : 0;
+}
+
+static void add_device(feedline_loader *l, struct fdl_evidence *e)
+{
+    struct feedline_device_stats d;
+    if (!l->ring->backend_ops->stats || fdl_stats_device(l, &d) < 0)
+        return;
+    e->has_device = true;
+    e->device_idle_ns = (int64_t)d.idle_ns;
+    e->device_span_ns = (int64_t)d.span_ns;
+    e->copy_ns = (int64_t)d.copy_ns;
+    e->overlap_ns = (int64_t)d.overlap_ns;
+    e->copy_gbps = achieved_gbps(&d);
+    e->ceiling_gbps = possible_gbps(&d);
+}
+
+/* ---- Verdict and reset -------------------------------------------------- */
+
 void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out)
 {
     struct fdl_consumer *c = &l->consumer;
@@ -279,6 +351,7 @@ void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out)
         .memory_limited = (depth + 3) * batch > l->config.memory_budget,
     };
     pthread_mutex_unlock(&c->lock);
+    add_device(l, &e);
     fdl_verdict_judge(&e, out);
 }
 
@@ -299,6 +372,9 @@ void fdl_stats_reset(feedline_loader *l)
     c->batches = c->samples = 0;
     c->ledger_ns = c->clock_reads = 0;
     pthread_mutex_unlock(&c->lock);
+    fdl_device_watch_reset(
+        l->watch,
+        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed));
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -308,7 +384,14 @@ static double seconds(uint64_t ns)
     return (double)ns / 1e9;
 }
 
+static double fraction(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* d: NULL without a device. */
 static void json_stall(feedline_loader *l, const struct feedline_stats *s,
+                       const struct feedline_device_stats *d,
                        struct fdl_json *j)
 {
     struct fdl_consumer *c = &l->consumer;
@@ -318,17 +401,47 @@ static void json_stall(feedline_loader *l, const struct feedline_stats *s,
     pthread_mutex_unlock(&c->lock);
     fdl_stats_waits(l, &w);
     fdl_json_begin_object(j, "stall");
-    fdl_json_double(j, "host_fraction",
-                    s->wall_ns ? (double)s->wait_ns / (double)s->wall_ns : 0);
-    fdl_json_null(j, "device_fraction");
+    fdl_json_double(j, "host_fraction", fraction(s->wait_ns, s->wall_ns));
+    if (d && d->span_ns > 0)
+        fdl_json_double(j, "device_fraction", fraction(d->idle_ns, d->span_ns));
+    else
+        fdl_json_null(j, "device_fraction");
     fdl_json_double(j, "wait_seconds", seconds(s->wait_ns));
     fdl_json_begin_object(j, "buckets");
     for (uint32_t i = 0; i < FDL_BUCKETS; i++)
         fdl_json_double(j, fdl_bucket_name(i), seconds((uint64_t)ledger.ns[i]));
     fdl_json_end_object(j);
     fdl_json_double(j, "residual_fraction",
-                    s->wait_ns ? (double)w.residual_ns / (double)s->wait_ns
-                               : 0);
+                    fraction(w.residual_ns, s->wait_ns));
+    fdl_json_end_object(j);
+}
+
+static void json_transfer(const struct feedline_device_stats *d,
+                          struct fdl_json *j)
+{
+    if (!d) {
+        fdl_json_null(j, "transfer");
+        return;
+    }
+    fdl_json_begin_object(j, "transfer");
+    fdl_json_string(j, "finish", d->finish ? "device" : "host");
+    fdl_json_string(j, "finish_reason", d->finish_reason);
+    fdl_json_int(j, "batches", (int64_t)d->batches);
+    fdl_json_int(j, "copies", (int64_t)d->copies);
+    fdl_json_int(j, "copied_bytes", (int64_t)d->copied_bytes);
+    fdl_json_double(j, "queue_seconds", seconds(d->queue_ns));
+    fdl_json_double(j, "copy_seconds", seconds(d->copy_ns));
+    fdl_json_double(j, "overlap_fraction", fraction(d->overlap_ns, d->copy_ns));
+    fdl_json_double(j, "finish_seconds", seconds(d->finish_ns));
+    fdl_json_double(j, "gigabytes_per_second", achieved_gbps(d));
+    fdl_json_double(j, "ceiling_gigabytes_per_second", d->gigabytes_per_second);
+    fdl_json_double(j, "latency_us", d->latency_us);
+    fdl_json_string(j, "regime", d->regime);
+    fdl_json_int(j, "pinned_bytes", (int64_t)d->pinned_bytes);
+    fdl_json_int(j, "device_bytes", (int64_t)d->device_bytes);
+    fdl_json_int(j, "steps", (int64_t)d->steps);
+    fdl_json_double(j, "span_seconds", seconds(d->span_ns));
+    fdl_json_double(j, "idle_seconds", seconds(d->idle_ns));
     fdl_json_end_object(j);
 }
 
@@ -371,7 +484,10 @@ static void json_verdict(feedline_loader *l, struct fdl_json *j)
 void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
 {
     struct feedline_stats s;
+    struct feedline_device_stats device, *d = NULL;
     fdl_stats_get(l, &s);
+    if (l->ring->backend_ops->stats && fdl_stats_device(l, &device) >= 0)
+        d = &device;
     fdl_json_begin_object(j, NULL);
     fdl_json_begin_object(j, "stats");
     fdl_json_int(j, "workers", s.workers);
@@ -388,7 +504,8 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     fdl_json_int(j, "memory_bytes", (int64_t)s.memory_bytes);
     fdl_json_double(j, "first_batch_seconds", seconds(s.first_batch_ns));
     fdl_json_end_object(j);
-    json_stall(l, &s, j);
+    json_stall(l, &s, d, j);
+    json_transfer(d, j);
     fdl_json_begin_array(j, "stages");
     for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
         json_stage(l, i, j);

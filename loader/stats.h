@@ -32,6 +32,9 @@ void fdl_stats_get(feedline_loader *l, struct feedline_stats *out);
 void fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out);
 void fdl_stats_stage(feedline_loader *l, uint32_t stage,
                      struct feedline_stage_stats *out);
+
+/* ESTATE for a loader whose batches stay on the host. */
+int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out);
 void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out);
 void fdl_stats_reset(feedline_loader *l);
 void fdl_stats_json(feedline_loader *l, struct fdl_json *j);

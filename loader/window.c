@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "decode/decoder.h"
+#include "transfer/nvtx.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -344,6 +345,7 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
                           memory_order_release);
     r->sample = sample;
     w->resolve(w->resolve_user, r);
+    r->range = fdl_nvtx_start(FDL_NVTX_READ, r->ticket, 1);
     atomic_store_explicit(&r->times->read_start, fdl_now_ns(),
                           memory_order_relaxed);
     return r;
@@ -351,6 +353,7 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
 
 void fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
 {
+    fdl_nvtx_end(r->range);
     /* release: who acquires read_done also sees read_start. */
     atomic_store_explicit(&r->times->read_done, fdl_now_ns(),
                           memory_order_release);

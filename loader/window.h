@@ -48,6 +48,7 @@ struct fdl_read {
     uint64_t ticket;
     uint32_t place; /* of its first image in the batch */
     uint32_t copy;  /* with repeats, else 0 */
+    uint64_t range; /* transfer/nvtx.h, from claim to complete */
     struct fdl_source source;
     struct fdl_sample_times *times;
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/philox.h"
 #include "loader/engine.h"
+#include "transfer/nvtx.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -202,13 +203,16 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     struct fdl_render_cost cost = {0};
     struct fdl_sample_times *times = r->times;
     uint64_t bytes = r->size;
+    uint32_t sample_place = r->place / l->config.views;
     w->customs_ns = 0;
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
+    fdl_nvtx_push(FDL_NVTX_DECODE, r->ticket, 1);
     int32_t status = render(w, r, b, r->place, &cost);
     if (status < 0)
         handle_failure(w, r, b, status, &cost);
     if (cost.truncated)
         fdl_counter_add(&w->truncated, 1);
+    fdl_nvtx_pop();
     uint64_t made = fdl_slot_sample_bytes(b, r->place);
     fdl_window_free(l->window, r);
 
@@ -221,7 +225,7 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
     atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
                           memory_order_relaxed);
-    fdl_ring_sample_done(b);
+    fdl_ring_sample_done(b, sample_place);
     return end;
 }
 

@@ -5,57 +5,142 @@
  *
  *   host   plain memory; handing over is a pointer
  *   fake   scripted latency, order and failure, for tests
- *   cuda   pinned memory, one asynchronous copy per batch (its files are the
- *          only ones that may see a CUDA header)
+ *   cuda   pinned memory, one asynchronous copy per batch
  *
  * A batch is one slab (images, labels, indices), so that moving it is one copy.
+ *
+ *            submit        done                      release
+ *   filled ---------> o ---------> consumer has it ---------> o
+ *                     |                                       | both: the slab
+ *                     +------------------------> landed ----> o may be filled
+ *                                                               again
+ *
+ * `done` says that the consumer may have the batch, `landed` that the host
+ * memory may be written again and that every time of the transfer is known. On
+ * the host the two are one moment. A GPU's stream waits for the copy by itself
+ * (`wait`), so there `done` comes as soon as the copy is queued.
  */
 #ifndef FDL_TRANSFER_BACKEND_H
 #define FDL_TRANSFER_BACKEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-struct fdl_slab {
-    void *host;   /* workers write here */
-    void *device; /* the consumer reads here; == host for the host backend */
-    uint64_t bytes;
+/* What a device makes of the bytes that crossed the bus; 0 bytes: nothing. The
+ * images are u8, NHWC, of one size, at the front of the slab. */
+struct fdl_finish {
+    uint64_t bytes;     /* of a finished full batch */
+    uint64_t images_at; /* in the slab */
+    int32_t width, height, channels;
+    int32_t dtype; /* FEEDLINE_F32, F16 or BF16 */
+    bool nhwc;
+    float scale[4], bias[4]; /* y = fma(x, scale, bias), then rounded */
 };
 
-/* One batch on its way; lives in the ticket until done was called. */
+struct fdl_slab {
+    void *host;     /* workers write here */
+    void *device;   /* the consumer reads here; == host for the host backend */
+    void *finished; /* images that the device finished; NULL without that */
+    uint64_t bytes; /* of host and of device */
+    void *own;      /* the backend's */
+};
+
+/* What happened to one batch on the device, on the host's clock; ns. */
+struct fdl_device_times {
+    uint64_t ticket;
+    int64_t queued;     /* first copy submitted */
+    int64_t start, end; /* first copy begun, last one done */
+    int64_t ready;      /* finished: == end where nothing is */
+    int64_t entered;    /* from here on a stream had nothing else left to do
+                           than to wait for this batch, until `ready`; 0: no
+                           stream waited for it */
+    int64_t copying;    /* of end - start, copies under way */
+    uint64_t bytes;
+    uint32_t copies;
+};
+
+/* One batch on its way; lives in the ticket until landed was called. */
 struct fdl_transfer {
     const struct fdl_slab *slab;
-    uint64_t bytes; /* used part of the slab */
+    uint64_t bytes;  /* used part of the slab */
+    uint32_t images; /* in it */
+    uint64_t ticket; /* of the batch, for people */
 
     /* Called once per successful submit, on any thread, also from within
      * submit. status < 0: the batch did not arrive; reason is one line. */
     void (*done)(struct fdl_transfer *t, int32_t status, const char *reason);
+
+    /* Called once after each done, on any thread, also from within done's
+     * caller; the last that the backend does with t. */
+    void (*landed)(struct fdl_transfer *t);
     void *user;
 
     /* Stamps of the backend, set before done is called; ns. */
     int64_t start_ns, done_ns;
 };
 
+/* What the backend owns now. */
+struct fdl_backend_stats {
+    uint64_t pinned_bytes, device_bytes;
+};
+
+struct fdl_backend_config {
+    uint32_t device; /* its number */
+    struct fdl_finish finish;
+
+    /* Called on a thread of the backend, in the order of their copies, with
+     * what is known of a batch, later than its landed; NULL: nobody asks. */
+    void (*observe)(void *user, const struct fdl_device_times *times);
+    void *observer;
+
+    const void *script; /* fake: struct fdl_fake_config */
+};
+
 struct fdl_backend_ops {
     const char *name;
     int32_t device; /* enum feedline_device of what the consumer sees */
 
-    int32_t (*create)(void *config, void **backend);
+    /* config is copied. No device memory is taken before slab_alloc. */
+    int32_t (*create)(const struct fdl_backend_config *config, void **backend);
 
     /* No transfer is under way. NULL is accepted. */
     void (*destroy)(void *backend);
 
-    /* Zeroed or not, aligned to 4096. ENOMEM. */
+    /* Zeroed or not; host memory aligned to 4096, a GPU's to 256. ENOMEM. */
     int32_t (*slab_alloc)(void *backend, uint64_t bytes, struct fdl_slab *out);
     void (*slab_free)(void *backend, struct fdl_slab *slab);
 
-    /* Any thread. An error means that done will not be called. */
+    /* Any thread. An error means that neither done nor landed will be called.
+     */
     int32_t (*submit)(void *backend, struct fdl_transfer *t);
+
+    /* The following are NULL where consumers wait by themselves. */
+
+    /* Before submit: bytes [at, at + bytes) of the slab are final and may be
+     * moved at once. Any thread. */
+    void (*part)(void *backend, struct fdl_transfer *t, uint64_t at,
+                 uint64_t bytes);
+
+    /* The consumer asks for its next batch. One thread at a time. */
+    void (*ask)(void *backend);
+
+    /* After done: `stream` waits for the batch. Any thread. ERANGE, EDEVICE. */
+    int32_t (*wait)(void *backend, struct fdl_transfer *t, void *stream);
+
+    /* The consumer has given the batch back: its slab is overwritten only after
+     * the work queued now on every stream that waited, and on `stream` if it
+     * is one `more`. Any thread. */
+    void (*release)(void *backend, struct fdl_transfer *t, void *stream,
+                    bool more);
+
+    void (*stats)(void *backend, struct fdl_backend_stats *out);
 };
 
 extern const struct fdl_backend_ops fdl_backend_host;
 extern const struct fdl_backend_ops fdl_backend_fake;
+extern const struct fdl_backend_ops fdl_backend_cuda;
 
-/* Config of the fake backend: what happens to the n-th submit (the last row
+/* Script of the fake backend: what happens to the n-th submit (the last row
  * repeats). The arrays are borrowed. */
 struct fdl_fake_step {
     int64_t latency_ns;    /* until done is called, on the backend's thread */
@@ -68,9 +153,9 @@ struct fdl_fake_config {
     uint32_t n_steps;
 };
 
-/* "host" -> fdl_backend_host; "cuda:0" -> ENOSYS: this build has no CUDA
- * transfer; anything else EINVAL. */
-int32_t fdl_backend_find(const char *device,
-                         const struct fdl_backend_ops **out);
+/* "host" -> fdl_backend_host; "cuda", "cuda:N" -> fdl_backend_cuda and the
+ * number; anything else EINVAL. */
+int32_t fdl_backend_find(const char *device, const struct fdl_backend_ops **out,
+                         uint32_t *number);
 
 #endif

@@ -76,6 +76,7 @@ static void finish(struct pending *p)
     free(p);
     t->done_ns = fdl_now_ns();
     t->done(t, status, reason);
+    t->landed(t);
 }
 
 static void *fake_main(void *arg)
@@ -97,9 +98,9 @@ static void *fake_main(void *arg)
     }
 }
 
-static int32_t create(void *config, void **backend)
+static int32_t create(const struct fdl_backend_config *config, void **backend)
 {
-    const struct fdl_fake_config *cfg = config;
+    const struct fdl_fake_config *cfg = config ? config->script : NULL;
     struct fake *f = calloc(1, sizeof(*f));
     if (!f)
         return fdl_fail_memory(sizeof(*f), "the fake backend");

@@ -349,7 +349,8 @@ FEEDLINE_API int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch);
  * sample comes in place of its batch and names the file; after an error only
  * statistics, start, stop and destroy work. ESTATE if the caller holds every
  * batch that memory allows: release one first. A loader that was not started
- * starts with epoch 0. */
+ * starts with epoch 0. With device=cuda:N a batch comes as soon as its copy is
+ * queued; EDEVICE when the GPU fails. */
 FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
                                           int64_t timeout_ns,
                                           feedline_batch **out);
@@ -385,7 +386,8 @@ struct feedline_epoch_info {
     int64_t shape[4]; /* of a full batch of images, as in the tensor: H and W
                          are 0 with max_sample_bytes */
     uint64_t batch_bytes; /* of its slot, labels too; with max_sample_bytes if
-                             all images were as large as that */
+                             all images were as large as that; of what crosses
+                             the bus if the device finishes batches */
 };
 FEEDLINE_API int32_t feedline_loader_get_epoch_info(
     const feedline_loader *l, struct feedline_epoch_info *out);
@@ -457,7 +459,11 @@ FEEDLINE_API int32_t feedline_loader_draw_json(
 
 /* ---- Batch: a lease on one slot of the output ring ---------------------- */
 
-enum feedline_device { FEEDLINE_CPU = 1, FEEDLINE_CPU_PINNED = 2 };
+enum feedline_device {
+    FEEDLINE_CPU = 1,
+    FEEDLINE_CPU_PINNED = 2,
+    FEEDLINE_CUDA = 3 /* device memory of GPU device_id */
+};
 
 enum feedline_dtype {
     FEEDLINE_U8 = 1,
@@ -515,12 +521,27 @@ struct feedline_batch_info {
 };
 
 /* Any thread that holds the batch. Pointers in *out are valid until it is
- * released. */
+ * released. With device=cuda:N, images.data and labels.data are memory of that
+ * GPU, into which the copy may still be under way: see feedline_batch_wait.
+ * Everything else is host memory. */
 FEEDLINE_API int32_t feedline_batch_get_info(const feedline_batch *b,
                                              struct feedline_batch_info *out);
 
-/* Gives the slot back; any thread. */
+/* Lets the work that is queued on `stream` after this call see the batch: the
+ * stream waits for its copy, the host does not. stream: a cudaStream_t of the
+ * batch's GPU, as a pointer; NULL is the legacy default stream. One batch may
+ * be waited for on up to 4 streams (ERANGE). Does nothing for host batches.
+ * EDEVICE: the driver's words. */
+FEEDLINE_API int32_t feedline_batch_wait(feedline_batch *b, void *stream);
+
+/* Gives the slot back; any thread. Of a device batch, once the work that is
+ * queued until now on each stream that waited for it is done: nothing has to be
+ * synchronised before. */
 FEEDLINE_API void feedline_batch_release(feedline_batch *b);
+
+/* The same, and also once the work that is queued until now on `stream` is
+ * done, which did not wait for the batch itself but for a stream that did. */
+FEEDLINE_API void feedline_batch_release_on(feedline_batch *b, void *stream);
 
 /* ---- Failures: which samples could not be used, and why ----------------- */
 
@@ -632,6 +653,120 @@ FEEDLINE_API int32_t feedline_loader_get_verdict(feedline_loader *l,
 FEEDLINE_API int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
                                                 uint64_t capacity,
                                                 uint64_t *needed);
+
+/* ---- Transfer to a device: what the copies did (any thread) ------------- */
+
+/* Times are of the device's own clock. ESTATE for a loader with device=host. */
+struct feedline_device_stats {
+    uint32_t struct_size;
+    int32_t finish;        /* 0: batches are finished on the host, 1: on the
+                              device (option finish) */
+    uint64_t batches;      /* whose copy is done */
+    uint64_t copies;       /* from host to device: one a batch, or a few */
+    uint64_t copied_bytes; /* by them */
+    uint64_t queue_ns;     /* from being submitted to their start, of the first
+                              copy of each batch */
+    uint64_t copy_ns;      /* from their start to their end */
+    uint64_t overlap_ns;   /* of copy_ns, while the consumer's stream worked */
+    uint64_t finish_ns;    /* of the kernel that finishes batches */
+    uint64_t steps;        /* batches that a stream waited for */
+    uint64_t span_ns;      /* from the end of the first of these waits to the
+                              end of the last */
+    uint64_t idle_ns;      /* of span_ns, the stream had nothing to do because
+                              its batch was not there yet */
+    uint64_t pinned_bytes; /* host memory that the GPU reads from, now */
+    uint64_t device_bytes; /* device memory that the loader owns now */
+
+    /* A copy of n bytes takes latency_us + n / gigabytes_per_second on this
+     * machine, as measured when the loader began; 0: not measured. */
+    double latency_us, gigabytes_per_second;
+    const char *regime; /* of this loader's batches: "bandwidth", "latency",
+                           or "" where it is not known; static */
+    const char *finish_reason; /* why `finish` is what it is; lives as long as
+                                  the loader */
+};
+FEEDLINE_API int32_t feedline_loader_get_device_stats(
+    const feedline_loader *l, struct feedline_device_stats *out);
+
+/* ---- Devices: what there is, and how fast it is reached ----------------- */
+
+/* GPUs that can be used, or ENOSYS with what is missing in the detail: the CUDA
+ * runtime, the driver, a device. Makes no CUDA context. Any thread. */
+FEEDLINE_API int32_t feedline_device_count(void);
+
+struct feedline_device_info {
+    uint32_t struct_size;
+    int32_t id;
+    int32_t runtime_version, driver_version; /* 12040 is CUDA 12.4 */
+    int32_t numa_node;                       /* -1: not known, or only one */
+    int32_t copy_engines;
+    char name[64];
+    char pci[16]; /* "0000:1b:00.0" */
+};
+
+/* device: "cuda" or "cuda:N". ENOSYS as feedline_device_count; EINVAL; EDEVICE.
+ * Makes no CUDA context. Any thread. */
+FEEDLINE_API int32_t feedline_device_get_info(const char *device,
+                                              struct feedline_device_info *out);
+
+#define FEEDLINE_COPY_PAGEABLE 0x1u /* from plain memory, not from pinned    */
+#define FEEDLINE_COPY_BUSY     0x2u /* while a kernel keeps the GPU busy     */
+
+struct feedline_copy_test {
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* FEEDLINE_COPY_* */
+    uint64_t bytes;       /* in all */
+    uint32_t copies;      /* that they are split into: 1 to 4096 */
+    uint32_t repeats;     /* 1 to 1000; the time is the median */
+};
+
+struct feedline_copy_time {
+    uint32_t struct_size;
+    uint32_t repeats;
+    double host_us;   /* from the first call until the host knows it is done */
+    double device_us; /* from start to end on the device's clock */
+    double min_us, max_us; /* of host_us */
+};
+
+/* Copies host memory to the device and takes the time. Blocks; allocates and
+ * frees what it needs. ENOMEM, EDEVICE, EINVAL. Any thread. */
+FEEDLINE_API int32_t feedline_device_time_copy(
+    const char *device, const struct feedline_copy_test *test,
+    struct feedline_copy_time *out);
+
+struct feedline_copy_fit {
+    uint32_t struct_size;
+    uint32_t reserved;
+    double latency_us;
+    double gigabytes_per_second; /* 1e9 bytes */
+    double half_bytes;  /* latency_us * bandwidth: below, copies are latency
+                          bound, above, bandwidth bound */
+    double worst_error; /* largest relative distance of a point from the line */
+};
+
+/* The line us = latency_us + bytes / bandwidth through n points, by least
+ * squares of relative errors. Pure; any thread. EINVAL: fewer than two sizes,
+ * or times that do not grow with them. */
+FEEDLINE_API int32_t feedline_copy_fit(const uint64_t *bytes, const double *us,
+                                       uint32_t n,
+                                       struct feedline_copy_fit *out);
+
+/* A stand-in for a training step, to measure with: a stream of its own, and
+ * kernels that keep the GPU busy for a given time. One thread at a time. */
+typedef struct feedline_busy feedline_busy;
+
+FEEDLINE_API int32_t feedline_busy_create(const char *device,
+                                          feedline_busy **out);
+
+/* A cudaStream_t. */
+FEEDLINE_API void *feedline_busy_stream(const feedline_busy *busy);
+
+/* Queues a kernel of that length; at most 10 s. The host does not wait. */
+FEEDLINE_API int32_t feedline_busy_work(feedline_busy *busy, int64_t ns);
+
+/* Waits until all of it is done. */
+FEEDLINE_API int32_t feedline_busy_wait(feedline_busy *busy);
+FEEDLINE_API void feedline_busy_destroy(feedline_busy *busy);
 
 /* ---- Machine: what this process was really given (any thread) ----------- */
 

@@ -191,6 +191,34 @@ NEXT(feedline_verdict, level, sentence);
 NEXT(feedline_verdict, sentence, action);
 END(feedline_verdict, action, 48);
 
+BEGIN(feedline_device_stats, struct_size);
+NEXT(feedline_device_stats, struct_size, finish);
+NEXT(feedline_device_stats, finish, batches);
+NEXT(feedline_device_stats, batches, copies);
+NEXT(feedline_device_stats, copies, copied_bytes);
+NEXT(feedline_device_stats, copied_bytes, queue_ns);
+NEXT(feedline_device_stats, queue_ns, copy_ns);
+NEXT(feedline_device_stats, copy_ns, overlap_ns);
+NEXT(feedline_device_stats, overlap_ns, finish_ns);
+NEXT(feedline_device_stats, finish_ns, steps);
+NEXT(feedline_device_stats, steps, span_ns);
+NEXT(feedline_device_stats, span_ns, idle_ns);
+NEXT(feedline_device_stats, idle_ns, pinned_bytes);
+NEXT(feedline_device_stats, pinned_bytes, device_bytes);
+NEXT(feedline_device_stats, device_bytes, latency_us);
+NEXT(feedline_device_stats, latency_us, gigabytes_per_second);
+NEXT(feedline_device_stats, gigabytes_per_second, regime);
+NEXT(feedline_device_stats, regime, finish_reason);
+END(feedline_device_stats, finish_reason, 136);
+
+BEGIN(feedline_copy_fit, struct_size);
+NEXT(feedline_copy_fit, struct_size, reserved);
+NEXT(feedline_copy_fit, reserved, latency_us);
+NEXT(feedline_copy_fit, latency_us, gigabytes_per_second);
+NEXT(feedline_copy_fit, gigabytes_per_second, half_bytes);
+NEXT(feedline_copy_fit, half_bytes, worst_error);
+END(feedline_copy_fit, worst_error, 40);
+
 BEGIN(feedline_machine_info, struct_size);
 NEXT(feedline_machine_info, struct_size, cpus_online);
 NEXT(feedline_machine_info, cpus_online, cpus_allowed);
@@ -198,6 +226,31 @@ NEXT(feedline_machine_info, cpus_allowed, cpus_usable);
 NEXT(feedline_machine_info, cpus_usable, cpu_quota);
 NEXT(feedline_machine_info, cpu_quota, memory_limit_bytes);
 END(feedline_machine_info, memory_limit_bytes, 32);
+
+BEGIN(feedline_device_info, struct_size);
+NEXT(feedline_device_info, struct_size, id);
+NEXT(feedline_device_info, id, runtime_version);
+NEXT(feedline_device_info, runtime_version, driver_version);
+NEXT(feedline_device_info, driver_version, numa_node);
+NEXT(feedline_device_info, numa_node, copy_engines);
+NEXT(feedline_device_info, copy_engines, name);
+NEXT(feedline_device_info, name, pci);
+END(feedline_device_info, pci, 104);
+
+BEGIN(feedline_copy_test, struct_size);
+NEXT(feedline_copy_test, struct_size, flags);
+NEXT(feedline_copy_test, flags, bytes);
+NEXT(feedline_copy_test, bytes, copies);
+NEXT(feedline_copy_test, copies, repeats);
+END(feedline_copy_test, repeats, 24);
+
+BEGIN(feedline_copy_time, struct_size);
+NEXT(feedline_copy_time, struct_size, repeats);
+NEXT(feedline_copy_time, repeats, host_us);
+NEXT(feedline_copy_time, host_us, device_us);
+NEXT(feedline_copy_time, device_us, min_us);
+NEXT(feedline_copy_time, min_us, max_us);
+END(feedline_copy_time, max_us, 40);
 
 IS(FEEDLINE_REPLACED, 4);
 IS(FEEDLINE_INTERRUPTED, 3);
@@ -240,6 +293,9 @@ IS(FEEDLINE_LANCZOS, 5);
 
 IS(FEEDLINE_CPU, 1);
 IS(FEEDLINE_CPU_PINNED, 2);
+IS(FEEDLINE_CUDA, 3);
+IS(FEEDLINE_COPY_PAGEABLE, 1);
+IS(FEEDLINE_COPY_BUSY, 2);
 IS(FEEDLINE_U8, 1);
 IS(FEEDLINE_F16, 2);
 IS(FEEDLINE_F32, 3);

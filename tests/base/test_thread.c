@@ -137,8 +137,31 @@ static void generations_count_forks(void **state)
     assert_int_equal(own_generation(), here);
 }
 
+static char born[16];
+static int n_born;
+
+static void count_birth(const char *name)
+{
+    snprintf(born, sizeof(born), "%s", name);
+    n_born++;
+}
+
+static void a_watcher_sees_births(void **state)
+{
+    (void)state;
+    struct seen seen;
+    run_named("before", &seen);
+    fdl_thread_watch(count_birth);
+    run_named("feedline-dec-12345", &seen);
+    fdl_thread_watch(NULL);
+    run_named("after", &seen);
+    assert_int_equal(n_born, 1);
+    assert_string_equal(born, "feedline-dec-12");
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(has_its_name_from_the_start),
+    cmocka_unit_test(a_watcher_sees_births),
     cmocka_unit_test(blocks_signals_but_faults),
     cmocka_unit_test(refusals_are_errors),
     cmocka_unit_test(generations_count_forks),

@@ -227,15 +227,14 @@ static feedline_loader *stuck_loader(feedline_dataset *ds,
     feedline_loader *l;
     struct fdl_pipeline *inner;
     struct fdl_options options;
-    void *backend;
-    assert_ok(fdl_backend_fake.create(fake, &backend));
+    struct fdl_backend_config config = {.script = fake};
     assert_ok(fdl_options_init(&options, "loader", fdl_loader_options,
                                FDL_LOADER_OPTIONS));
     assert_ok(fdl_options_set_args(&options, "dtype=u8 batch_size=8 depth=4"));
     assert_ok(fdl_pipeline_create("none", &inner));
     assert_ok(fdl_pipeline_add(inner, "resize", "width=16 height=16"));
     assert_ok(
-        fdl_loader_create(&options, ds, inner, &fdl_backend_fake, backend, &l));
+        fdl_loader_create(&options, ds, inner, &fdl_backend_fake, &config, &l));
     fdl_pipeline_destroy(inner);
     fdl_options_fini(&options);
     return l;

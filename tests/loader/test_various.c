@@ -272,13 +272,12 @@ static void one_copy_moves_a_batch(void **state)
     feedline_loader *host = open_with(ds, options, NULL, NULL), *l;
     assert_non_null(host);
     uint64_t want = hash_run(host, 1), got = 1;
-    void *backend;
+    struct fdl_backend_config config = {.script = &fake};
     feedline_pipeline *p;
     feedline_batch *b;
     assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(fdl_backend_fake.create(&fake, &backend));
     assert_ok(fdl_loader_create(&host->options, ds, p->pipeline,
-                                &fdl_backend_fake, backend, &l));
+                                &fdl_backend_fake, &config, &l));
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
         struct feedline_batch_info info;
         info_of(b, &info);

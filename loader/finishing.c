@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where batches are finished. If the device does it, workers write u8 pixels
+ * with interleaved channels, as images come out of the decoder, and what the
+ * last pass would have made of them the device makes with the same two numbers
+ * per channel (decode/finish.h), so the bits are the same.
+ */
+#include "loader/finishing.h"
+
+#include "base/log.h"
+#include "loader/engine.h"
+#include "profiler/machine.h"
+#include "transfer/cuda_probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FIT_DEVICES 64
+#define FIT_REPEATS 7
+
+/* ---- The bus ------------------------------------------------------------ */
+
+static pthread_mutex_t fit_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fdl_copy_fit fits[FIT_DEVICES]; /* 0: not measured */
+
+static int32_t measure_locked(uint32_t number, struct fdl_copy_fit *out)
+{
+    static const uint64_t sizes[] = {64u << 10, 1u << 20, 16u << 20};
+    double us[FDL_COUNT_OF(sizes)];
+    for (uint32_t i = 0; i < FDL_COUNT_OF(sizes); i++) {
+        struct feedline_copy_test test = {
+            .bytes = sizes[i], .copies = 1, .repeats = FIT_REPEATS};
+        struct feedline_copy_time time;
+        int32_t status = fdl_cuda_time_copy(number, &test, &time);
+        if (status < 0)
+            return status;
+        us[i] = time.device_us;
+    }
+    return fdl_copy_fit(sizes, us, FDL_COUNT_OF(sizes), out);
+}
+
+int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out)
+{
+    int32_t status = FEEDLINE_OK;
+    fdl_assert(number < FIT_DEVICES);
+    pthread_mutex_lock(&fit_lock);
+    if (fits[number].gigabytes_per_second == 0)
+        status = measure_locked(number, &fits[number]);
+    if (status >= 0)
+        *out = fits[number];
+    pthread_mutex_unlock(&fit_lock);
+    return status;
+}
+
+void fdl_loader_measure_bus(feedline_loader *l)
+{
+    if (l->ring->backend_ops->device != FEEDLINE_CUDA ||
+        l->fit.gigabytes_per_second > 0)
+        return;
+    if (fdl_device_fit((uint32_t)l->ring->device_id, &l->fit) < 0)
+        fdl_log(FDL_LOG_WARNING, "the bus was not measured: %s",
+                fdl_last_error());
+}
+
+/* ---- The choice --------------------------------------------------------- */
+
+/* Of the cores this process may use, taken by others in the last minute. */
+static double cpu_load(uint32_t cpus)
+{
+    double load;
+    if (getloadavg(&load, 1) != 1)
+        return -1;
+    return FDL_MIN(load / cpus, 1.0);
+}
+
+/* Why the device cannot finish; NULL: it can. buf: for the words. */
+static const char *obstacle(const feedline_loader *l,
+                            const struct fdl_backend_ops *ops,
+                            const struct fdl_output_format *delivered,
+                            char *buf, size_t capacity)
+{
+    const char *late = fdl_pipeline_late_op(l->pipeline);
+    if (ops->device != FEEDLINE_CUDA)
+        return "batches are delivered to the host";
+    if (delivered->dtype == FEEDLINE_U8)
+        return "u8 batches need no finishing";
+    if (delivered->width == 0)
+        return "images keep their own sizes (max_sample_bytes)";
+    if (l->config.on_error == FDL_ON_ERROR_ZERO)
+        return "on_error=zero delivers zeros that are not normalised";
+    if (!late)
+        return NULL;
+    snprintf(buf, capacity, "%s works on finished samples", late);
+    return buf;
+}
+
+static void set_finish(feedline_loader *l,
+                       const struct fdl_output_format *delivered,
+                       struct fdl_finish *finish)
+{
+    *finish = (struct fdl_finish){
+        .bytes = l->config.batch_size * fdl_output_bytes(delivered),
+        .width = delivered->width,
+        .height = delivered->height,
+        .channels = delivered->channels,
+        .dtype = delivered->dtype,
+        .nhwc = delivered->nhwc,
+    };
+    int32_t status = fdl_pipeline_affine(l->pipeline, delivered->channels,
+                                         finish->scale, finish->bias);
+    fdl_assert(status == FEEDLINE_OK); /* channels were checked */
+    (void)status;
+}
+
+int32_t fdl_loader_choose_finish(feedline_loader *l,
+                                 const struct fdl_backend_ops *ops,
+                                 const struct fdl_output_format *delivered,
+                                 struct fdl_backend_config *config,
+                                 struct fdl_output_format *wire)
+{
+    char buf[128];
+    struct fdl_output_format pixels = *delivered;
+    pixels.dtype = FEEDLINE_U8;
+    pixels.nhwc = true;
+    uint32_t cpus = fdl_machine_get()->cpus_usable;
+    struct fdl_finish_question q = {
+        .asked =
+            (enum fdl_finish_asked)fdl_option_int(&l->options, FDL_OPT_FINISH),
+        .obstacle = obstacle(l, ops, delivered, buf, sizeof(buf)),
+        .wire_bytes = l->config.batch_size * fdl_output_bytes(&pixels),
+        .finished_bytes = l->config.batch_size * fdl_output_bytes(delivered),
+        .images = l->config.batch_size,
+        .cpus_usable = cpus,
+        .cpu_load = cpu_load(cpus),
+    };
+    if (q.asked == FDL_FINISH_DEVICE && q.obstacle)
+        return fdl_fail(FEEDLINE_EINVAL, "finish=device is not possible: %s",
+                        q.obstacle);
+    if (q.asked == FDL_FINISH_AUTO && !q.obstacle) {
+        int32_t status = fdl_device_fit(config->device, &l->fit);
+        if (status < 0)
+            return status;
+        q.latency_us = l->fit.latency_us;
+        q.gigabytes_per_second = l->fit.gigabytes_per_second;
+    }
+    fdl_finish_decide(&q, &l->finish);
+    *wire = l->finish.device ? pixels : *delivered;
+    if (l->finish.device)
+        set_finish(l, delivered, &config->finish);
+    return FEEDLINE_OK;
+}

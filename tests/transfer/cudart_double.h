@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A CUDA runtime without a GPU, for tests: libcudart_double.so has the
+ * functions of transfer/cuda_api.h with the meaning that NVIDIA's manual gives
+ * them, real threads where a GPU has streams, and a strict eye on who touches
+ * what when. What is declared here is how a test steers it and what it has
+ * seen.
+ *
+ *   FEEDLINE_CUDART=libcudart_double.so --> fdl_cuda_load --> dlopen --.
+ *                                                                     same
+ *   test links cudart_double --> double_set(), double_faults() -----> instance
+ *
+ * The linker's file and dlopen's are one file, so they are one instance; CMake
+ * sets both up (tests/transfer/CMakeLists.txt). A program that knows nothing of
+ * the double is steered by CUDART_DOUBLE in its environment, which has the text
+ * that double_set takes, for example
+ *
+ *   CUDART_DOUBLE=latency_us=10,gbps=12.5,delay_us=50,seed=7,strict=1
+ *
+ *   devices=2           how many; 0 to 8. no_device=1 is devices=0
+ *   latency_us=0        of each copy, asleep on the stream's thread
+ *   gbps=0              1e9 bytes a second of a copy engine; 0: no limit
+ *   delay_us=0 seed=1   a random sleep below that before every second operation
+ *   memory=1t           device memory of each device; suffix k, m, g, t
+ *   pinned=1t           host memory that may be pinned
+ *   runtime=12040       versions: of the runtime,
+ *   driver_version=     and of the driver; without it the runtime's, or 11040
+ *                       for driver=old
+ *   driver=ok           none (error 35, version 0), old (35), stub (34, 0)
+ *   fail=NAME:N:E       call N from now on of function NAME fails with error E;
+ *                       with + after E all later ones too. NAME is the C name,
+ *                       or "copy" or "kernel": then the call succeeds and
+ *                       its execution breaks the context, for good
+ *   hash=1              0: sources of copies are not watched (faster)
+ *   strict=0            1: faults and leaks are printed when the program ends
+ *                       and make its status 86
+ *
+ * What differs from hardware, on purpose:
+ *   - Memory of a device is an address without access: the host that touches
+ *     it gets SIGSEGV. Below 1 MiB it is aligned to 512 bytes, as on a GPU, and
+ *     not to a page; it begins as bytes 0xa5.
+ *   - The NULL stream (also 1, cudaStreamLegacy) is a stream like any other: it
+ *     waits for nobody and nobody for it, so a missing wait is always seen.
+ *     2, cudaStreamPerThread, is not supported (400, and a fault).
+ *   - Copies of a device and direction use one engine, one after the other.
+ *   - Handles are numbers that are never used twice, so a dead one is noticed.
+ *   - What is given back in a broken context, or by a call that fails by order,
+ *     is given back all the same: the program could do no more.
+ *
+ * What is reported as a fault:
+ *   - host memory that changed between the call of an asynchronous copy and its
+ *     execution (not seen: a copy from the device into that memory on the same
+ *     stream in between, which is right, and which no loader does)
+ *   - two operations that touch the same device memory, at least one of them
+ *     writing, which did not run in the order in which they were queued: a
+ *     batch overwritten before its consumer has finished (double_read,
+ *     kernels), or read before its copy is done
+ *   - memory out of bounds, unknown pointers and handles, things given back
+ *     twice, pinned memory unpinned while a copy from it is under way
+ *   - a copy or a kernel on a stream of another device than the current one
+ *   - with double_check_leaks(), whatever was never given back, but for
+ *     retained contexts and modules
+ */
+#ifndef FDL_TESTS_CUDART_DOUBLE_H
+#define FDL_TESTS_CUDART_DOUBLE_H
+
+#include "transfer/cuda_api.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DOUBLE_API __attribute__((visibility("default")))
+
+#define DOUBLE_HOST_TO_HOST     0
+#define DOUBLE_DEVICE_TO_HOST   2
+#define DOUBLE_DEVICE_TO_DEVICE 3
+#define DOUBLE_COPY_DEFAULT     4 /* by what the pointers are */
+
+#define DOUBLE_ERROR_INVALID    1
+#define DOUBLE_ERROR_DEVICE     101 /* no such device */
+#define DOUBLE_ERROR_IMAGE      200 /* not PTX */
+#define DOUBLE_ERROR_CONTEXT    201 /* none is current on this thread */
+#define DOUBLE_ERROR_HANDLE     400
+#define DOUBLE_ERROR_NOT_FOUND  500
+#define DOUBLE_ERROR_ILLEGAL    700 /* the usual broken context */
+#define DOUBLE_ERROR_PINNED     712
+#define DOUBLE_ERROR_NOT_PINNED 713
+
+/* ---- The runtime, for tests that call it directly ------------------- */
+
+#define DOUBLE_DECLARE(name, parameters) DOUBLE_API int cuda##name parameters;
+FDL_CUDA_FUNCTIONS(DOUBLE_DECLARE)
+#undef DOUBLE_DECLARE
+
+DOUBLE_API int cudaGetDevice(int *device);
+DOUBLE_API int cudaSetDevice(int device);
+DOUBLE_API const char *cudaGetErrorName(int error);
+DOUBLE_API const char *cudaGetErrorString(int error);
+DOUBLE_API int cudaGetDriverEntryPoint(const char *symbol, void **function,
+                                       unsigned long long flags, int *found);
+DOUBLE_API int cudaGetDriverEntryPointByVersion(const char *symbol,
+                                                void **function,
+                                                unsigned version,
+                                                unsigned long long flags,
+                                                int *found);
+DOUBLE_API int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
+DOUBLE_API int cudaStreamQuery(fdl_cuda_stream stream);
+DOUBLE_API int cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
+DOUBLE_API int cudaFreeHost(void *memory);
+DOUBLE_API int cudaDeviceSynchronize(void);
+
+/* ---- Steering (any thread) ------------------------------------------ */
+
+/* As a fresh process: waits for what is under way, takes back everything that
+ * is still held, forgets faults and counters, reads CUDART_DOUBLE again. Only
+ * retained contexts and loaded modules stay: a library may keep those for as
+ * long as the process lives. */
+DOUBLE_API void double_reset(void);
+
+/* Settings by name, see above. false: a name or value that is not one; those
+ * before it hold. */
+DOUBLE_API bool double_set(const char *text);
+
+/* fail=NAME:N:E as a call. false: no such function, or more than 32 rules. */
+DOUBLE_API bool double_fail(const char *name, uint64_t n, int error,
+                            bool lasting);
+
+/* How long a kernel takes, in ns: asked once per launch, on its stream's
+ * thread. amount: pixels for fdl_kernel_finish, ns for fdl_kernel_spin. NULL:
+ * only spin takes time. */
+typedef int64_t (*double_cost)(const char *kernel, uint64_t amount, void *user);
+DOUBLE_API void double_set_kernel_cost(double_cost cost, void *user);
+
+/* A consumer: reads device memory for so many ns, in stream order. Returns as a
+ * launch does. */
+DOUBLE_API int double_read(fdl_cuda_stream stream, const void *device,
+                           uint64_t bytes, int64_t ns);
+
+/* A paused stream begins no further operation. Waits for the one that runs. */
+DOUBLE_API void double_pause(fdl_cuda_stream stream);
+DOUBLE_API void double_resume(fdl_cuda_stream stream);
+
+/* Until nothing is under way on any stream. */
+DOUBLE_API void double_drain(void);
+
+/* ---- What was seen (any thread) ------------------------------------- */
+
+struct double_counters {
+    uint64_t copies, bytes;    /* asked for, from host to device */
+    uint64_t pageable_copies;  /* of them, from memory that is not pinned */
+    uint64_t read_copies;      /* from device to host */
+    uint64_t kernels;          /* launched; double_read is none */
+    uint64_t synchronisations; /* Device- and StreamSynchronize, Memcpy */
+    uint64_t hidden_synchronisations; /* Free of device memory */
+    uint64_t contexts;                /* devices that have one */
+    uint64_t retained; /* cuDevicePrimaryCtxRetain without Release */
+    uint64_t live_streams, live_events, live_allocations, live_registrations;
+    uint64_t device_bytes, pinned_bytes;           /* now, */
+    uint64_t most_device_bytes, most_pinned_bytes; /* and at most */
+};
+DOUBLE_API void double_get_counters(struct double_counters *out);
+
+/* Calls of a function since the reset, failed ones too. UINT64_MAX: no such
+ * function. */
+DOUBLE_API uint64_t double_calls(const char *name);
+
+/* How many faults; the first 16 as lines in text, cut to capacity. */
+DOUBLE_API uint64_t double_faults(char *text, size_t capacity);
+
+/* Each thing that was never given back becomes a fault; returns how many. */
+DOUBLE_API uint64_t double_check_leaks(void);
+
+/* Contexts that are current on the calling thread: pushed and not popped, and
+ * the one that the runtime made current by itself. */
+DOUBLE_API uint32_t double_depth(void);
+
+/* Device memory as it is at this moment, past all streams and counters. false:
+ * out of bounds. */
+DOUBLE_API bool double_peek(const void *device, void *out, uint64_t bytes);
+
+#endif

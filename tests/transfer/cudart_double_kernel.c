@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Modules and kernels of the double. It cannot run PTX, so it knows by name
+ * what the kernels of transfer/cuda_kernels.h are meant to do, and does that in
+ * C of its own: a second opinion on the arithmetic, and on the arguments that
+ * the host passes. It computes what the launched grid covers and no more.
+ */
+#include "cudart_double_own.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DTYPE_F16 = 2, DTYPE_F32 = 3, DTYPE_BF16 = 5 };
+
+static const char *const names[] = {"fdl_kernel_finish", "fdl_kernel_spin"};
+enum { KERNEL_FINISH, KERNEL_SPIN };
+
+struct module {
+    struct module *next;
+    uint64_t handle;
+    int of_device;
+    char *text;
+};
+
+static struct module *modules; /* guarded by the double's lock; none ends */
+
+/* A function's handle: its module's, and which of the names it is. */
+#define FUNCTION_SHIFT 4
+
+/* ---- Numbers -------------------------------------------------------- */
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+/* m >> shift, to nearest, ties to even. */
+static uint32_t shift_even(uint32_t m, uint32_t shift)
+{
+    uint32_t half = 1u << (shift - 1), low = m & ((half << 1) - 1);
+    uint32_t kept = m >> shift;
+    return kept + (low > half || (low == half && (kept & 1)));
+}
+
+static uint16_t to_f16(float x)
+{
+    uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
+    uint32_t size = bits & 0x7fffffffu, mantissa = bits & 0x7fffffu;
+    uint32_t exponent = size >> 23, out;
+    if (size > 0x7f800000u)
+        out = 0x7fff; /* what a GPU makes of every NaN */
+    else if (exponent >= 127 + 16)
+        out = 0x7c00;
+    else if (exponent >= 127 - 14) /* a carry grows the exponent, to infinity */
+        out = shift_even((exponent - (127 - 15)) << 23 | mantissa, 13);
+    else if (exponent >= 127 - 25) /* below the smallest normal number */
+        out = shift_even(mantissa | 0x800000u, 126 - exponent);
+    else
+        out = 0;
+    return (uint16_t)(size > 0x7f800000u ? out : out | sign);
+}
+
+static uint16_t to_bf16(float x)
+{
+    uint32_t bits = bits_of(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return 0x7fff;
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+static uint32_t number_of(const struct fdl_finish_args *a, uint8_t x,
+                          uint32_t channel)
+{
+    float y = fmaf((float)x, a->scale[channel], a->bias[channel]);
+    return a->dtype == DTYPE_F32   ? bits_of(y)
+           : a->dtype == DTYPE_F16 ? to_f16(y)
+                                   : to_bf16(y);
+}
+
+static uint32_t size_of(int32_t dtype)
+{
+    return dtype == DTYPE_F32 ? 4 : 2;
+}
+
+/* Each of the 256 values of a channel is computed once. */
+static void finish(const struct fdl_finish_args *a, uint64_t pixels)
+{
+    uint32_t table[4][256], size = size_of(a->dtype);
+    for (uint32_t c = 0; c < a->channels; c++)
+        for (uint32_t x = 0; x < 256; x++)
+            table[c][x] = number_of(a, (uint8_t)x, c);
+    unsigned char *dst = a->dst;
+    for (uint64_t p = 0; p < pixels; p++)
+        for (uint32_t c = 0; c < a->channels; c++) {
+            uint64_t image = p / a->plane, at = p % a->plane;
+            uint64_t to = a->nhwc ? p * a->channels + c
+                                  : (image * a->channels + c) * a->plane + at;
+            uint32_t number = table[c][a->src[p * a->channels + c]];
+            uint16_t half = (uint16_t)number;
+            if (size == 4)
+                memcpy(dst + to * 4, &number, 4);
+            else
+                memcpy(dst + to * 2, &half, 2);
+        }
+}
+
+void double_kernel_run(const struct double_op *op)
+{
+    if (op->args.pixels)
+        finish(&op->args, op->bytes);
+}
+
+/* ---- Modules -------------------------------------------------------- */
+
+/* Comments, then .version. */
+static bool is_ptx(const char *text)
+{
+    for (;;) {
+        text += strspn(text, " \t\r\n");
+        if (strncmp(text, "//", 2) != 0)
+            break;
+        text += strcspn(text, "\n");
+    }
+    return strncmp(text, ".version", 8) == 0 && strstr(text, ".target") &&
+           strstr(text, ".address_size");
+}
+
+static bool has_entry(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(text, ".entry"); at;
+         at = strstr(at, ".entry")) {
+        at += strlen(".entry");
+        at += strspn(at, " \t\r\n");
+        if (strncmp(at, name, length) == 0 && strchr("( \t\r\n", at[length]))
+            return true;
+    }
+    return false;
+}
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    int error = double_enter(FN_cuModuleLoadData);
+    if (!error && (!module || !image))
+        error = DOUBLE_ERROR_INVALID;
+    if (!error && !is_ptx(image))
+        error = DOUBLE_ERROR_IMAGE;
+    struct module *m = error ? NULL : calloc(1, sizeof(*m));
+    if (m)
+        m->text = strdup(image);
+    if (!error && (!m || !m->text)) {
+        free(m);
+        error = FDL_CUDA_ERROR_MEMORY;
+    }
+    if (!error) {
+        m->handle = ++double_world.last_handle << FUNCTION_SHIFT;
+        m->of_device = double_device_now();
+        m->next = modules;
+        modules = m;
+        *module = (void *)(uintptr_t)m->handle;
+    }
+    return double_leave_driver(error);
+}
+
+static struct module *module_locked(const void *handle)
+{
+    struct module *m = modules;
+    while (m &&
+           m->handle != ((uintptr_t)handle >> FUNCTION_SHIFT << FUNCTION_SHIFT))
+        m = m->next;
+    return m;
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    int error = double_enter(FN_cuModuleGetFunction);
+    struct module *m = module_locked(module);
+    if (!error && (!function || !m || !name))
+        error = DOUBLE_ERROR_INVALID;
+    if (!error) {
+        error = DOUBLE_ERROR_NOT_FOUND;
+        for (uintptr_t i = 0; i < FDL_COUNT_OF(names); i++)
+            if (strcmp(name, names[i]) == 0 && has_entry(m->text, name)) {
+                *function = (void *)((uintptr_t)m->handle + i + 1);
+                error = 0;
+            }
+    }
+    return double_leave_driver(error);
+}
+
+/* ---- Launches ------------------------------------------------------- */
+
+/* Sets the ranges and moves the pointers of the arguments into the backing.
+ * false: memory that a kernel must not touch, which breaks the context. */
+static bool prepare_finish_locked(struct double_op *op, uint64_t threads)
+{
+    struct fdl_finish_args *a = &op->args;
+    bool half = a->dtype == DTYPE_F16 || a->dtype == DTYPE_BF16;
+    if (a->channels < 1 || a->channels > 4 || a->plane < 1 ||
+        a->pixels % a->plane != 0 || (!half && a->dtype != DTYPE_F32)) {
+        double_fault_locked("fdl_kernel_finish: %" PRIu64 " pixels, plane "
+                            "%" PRIu32 ", %" PRIu32 " channels, dtype "
+                            "%" PRId32 " make no sense",
+                            a->pixels, a->plane, a->channels, a->dtype);
+        return false;
+    }
+    uint64_t read = a->pixels * a->channels, written = read * size_of(a->dtype);
+    struct double_allocation *src = double_allocation_at_locked(a->src, read);
+    struct double_allocation *dst =
+        double_allocation_at_locked(a->dst, written);
+    if (!src || !dst) {
+        double_fault_locked("fdl_kernel_finish: %" PRIu64 " bytes at %p to "
+                            "%" PRIu64 " at %p are not all device memory",
+                            read, (const void *)a->src, written, a->dst);
+        return false;
+    }
+    uint64_t covered = threads * FDL_FINISH_PIXELS;
+    op->bytes = FDL_MIN(a->pixels, covered);
+    op->amount = op->bytes;
+    op->ranges[0] = (struct double_range){a->src, read, false};
+    op->ranges[1] = (struct double_range){a->dst, written, true};
+    a->src = double_backing(src, a->src);
+    a->dst = double_backing(dst, a->dst);
+    return true;
+}
+
+static int launch_locked(void *function, struct double_stream *s,
+                         uint64_t threads, void **parameters)
+{
+    struct module *m = module_locked(function);
+    uintptr_t which = m ? (uintptr_t)function - m->handle - 1 : UINTPTR_MAX;
+    if (which >= FDL_COUNT_OF(names)) {
+        double_fault_locked("cuLaunchKernel: %p is no function", function);
+        return DOUBLE_ERROR_HANDLE;
+    }
+    int now = double_device_now();
+    if (s->of_device != now || m->of_device != now) {
+        double_fault_locked("cuLaunchKernel: a stream of device %d and a "
+                            "function of device %d while device %d is current",
+                            s->of_device, m->of_device, now);
+        return DOUBLE_ERROR_HANDLE;
+    }
+    struct double_op op = {.kind = OP_KERNEL, .kernel = names[which]};
+    if (which == KERNEL_FINISH) {
+        memcpy(&op.args, parameters[0], sizeof(op.args));
+        if (op.args.pixels == 0)
+            return 0;
+        if (!prepare_finish_locked(&op, threads)) {
+            double_world.devices[now].error = DOUBLE_ERROR_ILLEGAL;
+            return 0; /* the launch itself is in order */
+        }
+    } else {
+        memcpy(&op.amount, parameters[0], sizeof(op.amount));
+    }
+    double_world.counters.kernels++;
+    return double_queue_locked(s, &op);
+}
+
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y,
+                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                   unsigned block_z, unsigned shared_bytes,
+                   fdl_cuda_stream stream, void **parameters, void **extra)
+{
+    int error = double_enter(FN_cuLaunchKernel);
+    uint64_t grid = (uint64_t)grid_x * grid_y * grid_z;
+    uint64_t block = (uint64_t)block_x * block_y * block_z;
+    if (!error && (grid == 0 || grid_x > 0x7fffffffu || grid_y > 65535 ||
+                   grid_z > 65535 || block == 0 || block > 1024 ||
+                   shared_bytes > 48 * 1024 || !parameters || extra))
+        error = DOUBLE_ERROR_INVALID;
+    if (!error) {
+        struct double_stream *s =
+            double_stream_locked(stream, "cuLaunchKernel");
+        error = s ? launch_locked(function, s, grid * block, parameters)
+                  : DOUBLE_ERROR_HANDLE;
+    }
+    return double_leave_driver(error);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the CUDA runtime's double share. One lock guards all of it;
+ * names that end in _locked want it held. It is let go while an operation
+ * sleeps, and while bytes are hashed and moved: those are guarded by a lock of
+ * their own (double_memory_hold), so that even operations that must not meet
+ * meet in order, and the fault report is a sentence and no crash.
+ */
+#ifndef FDL_TESTS_CUDART_DOUBLE_OWN_H
+#define FDL_TESTS_CUDART_DOUBLE_OWN_H
+
+#include "base/compiler.h"
+#include "cudart_double.h"
+#include "transfer/cuda_kernels.h"
+
+#include <pthread.h>
+
+#define DOUBLE_DEVICES     8
+#define DOUBLE_RULES       32
+#define DOUBLE_FAULTS      16
+#define DOUBLE_FAULT_CHARS 320
+
+/* ---- Functions and what they need ----------------------------------- */
+
+/* NOTHING works without a driver, DRIVER without a context, CONTEXT makes the
+ * one of the current device, CURRENT (the driver's own functions) needs one
+ * that the runtime or cuCtxPushCurrent made current on the thread. */
+enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT, NEED_CURRENT };
+
+/* clang-format off */
+#define DOUBLE_FUNCTIONS(X)                                                   \
+    X(cudaRuntimeGetVersion,            NOTHING)                              \
+    X(cudaDriverGetVersion,             NOTHING)                              \
+    X(cudaGetErrorName,                 NOTHING)                              \
+    X(cudaGetErrorString,               NOTHING)                              \
+    X(cudaGetLastError,                 DRIVER)                               \
+    X(cudaGetDeviceCount,               DRIVER)                               \
+    X(cudaGetDevice,                    DRIVER)                               \
+    X(cudaSetDevice,                    DRIVER)                               \
+    X(cudaDeviceGetAttribute,           DRIVER)                               \
+    X(cudaDeviceGetPCIBusId,            DRIVER)                               \
+    X(cudaGetDriverEntryPoint,          DRIVER)                               \
+    X(cudaGetDriverEntryPointByVersion, DRIVER)                               \
+    X(cudaDeviceGetStreamPriorityRange, CONTEXT)                              \
+    X(cudaDeviceSynchronize,            CONTEXT)                              \
+    X(cudaMalloc,                       CONTEXT)                              \
+    X(cudaFree,                         CONTEXT)                              \
+    X(cudaHostRegister,                 CONTEXT)                              \
+    X(cudaHostUnregister,               CONTEXT)                              \
+    X(cudaHostAlloc,                    CONTEXT)                              \
+    X(cudaFreeHost,                     CONTEXT)                              \
+    X(cudaMemcpy,                       CONTEXT)                              \
+    X(cudaMemcpyAsync,                  CONTEXT)                              \
+    X(cudaStreamCreateWithPriority,     CONTEXT)                              \
+    X(cudaStreamDestroy,                CONTEXT)                              \
+    X(cudaStreamSynchronize,            CONTEXT)                              \
+    X(cudaStreamQuery,                  CONTEXT)                              \
+    X(cudaStreamWaitEvent,              CONTEXT)                              \
+    X(cudaEventCreateWithFlags,         CONTEXT)                              \
+    X(cudaEventDestroy,                 CONTEXT)                              \
+    X(cudaEventRecord,                  CONTEXT)                              \
+    X(cudaEventQuery,                   CONTEXT)                              \
+    X(cudaEventSynchronize,             CONTEXT)                              \
+    X(cudaEventElapsedTime,             CONTEXT)                              \
+    X(cuDeviceGet,                      DRIVER)                               \
+    X(cuDeviceGetName,                  DRIVER)                               \
+    X(cuDevicePrimaryCtxRetain,         DRIVER)                               \
+    X(cuDevicePrimaryCtxRelease,        DRIVER)                               \
+    X(cuCtxPushCurrent,                 DRIVER)                               \
+    X(cuCtxPopCurrent,                  DRIVER)                               \
+    X(cuModuleLoadData,                 CURRENT)                              \
+    X(cuModuleGetFunction,              CURRENT)                              \
+    X(cuLaunchKernel,                   CURRENT)                              \
+    X(copy,                             NOTHING)                              \
+    X(kernel,                           NOTHING)
+/* clang-format on */
+
+enum double_function {
+#define DOUBLE_MEMBER(name, need) FN_##name,
+    DOUBLE_FUNCTIONS(DOUBLE_MEMBER)
+#undef DOUBLE_MEMBER
+        FN_COUNT
+};
+
+/* ---- Things --------------------------------------------------------- */
+
+enum double_driver { DRIVER_OK, DRIVER_NONE, DRIVER_OLD, DRIVER_STUB };
+
+struct double_settings {
+    int devices, runtime, driver_version;
+    enum double_driver driver;
+    int64_t latency_ns, delay_ns;
+    double bytes_per_ns; /* 0: no limit */
+    uint64_t seed, device_bytes, pinned_bytes;
+    bool hash, strict;
+};
+
+struct double_rule {
+    enum double_function function;
+    uint64_t left; /* calls until it fails */
+    int error;
+    bool lasting;
+};
+
+struct double_allocation {
+    struct double_allocation *next;
+    unsigned char *device;  /* what the program knows */
+    unsigned char *backing; /* the bytes */
+    void *reserved;         /* addresses around `device` */
+    uint64_t bytes, reserved_bytes, backing_bytes;
+    int of_device;
+};
+
+struct double_registration {
+    struct double_registration *next;
+    unsigned char *begin;
+    uint64_t bytes;
+    int of_device;
+    bool portable, owned; /* by cudaHostAlloc */
+};
+
+/* One cudaEventRecord. The event, waits that captured it, and the operation
+ * each hold it. */
+struct double_record {
+    uint32_t refs;
+    bool done;
+    int64_t ns;
+};
+
+struct double_event {
+    struct double_event *next;
+    uint64_t handle;
+    struct double_record *record; /* the latest; NULL: none */
+    int of_device;
+    bool timing;
+};
+
+enum double_op_kind { OP_COPY, OP_WAIT, OP_RECORD, OP_READ, OP_KERNEL };
+
+/* Device memory that an operation touches; no bytes: none. */
+struct double_range {
+    const unsigned char *begin;
+    uint64_t bytes;
+    bool writes;
+};
+
+struct double_op {
+    struct double_op *next;            /* on its stream */
+    struct double_op *earlier, *later; /* of all that are under way */
+    enum double_op_kind kind;
+    struct double_stream *stream;
+    struct double_range ranges[2];
+    bool running;
+
+    struct double_record *record; /* WAIT, RECORD */
+
+    unsigned char *to;         /* COPY; the backing, of device memory */
+    const unsigned char *from; /* and READ */
+    unsigned char *staged;     /* from, if it is the double's own memory */
+    uint64_t bytes, hash;
+    bool watched; /* hash holds */
+    bool to_host;
+    int64_t ns; /* READ */
+
+    const char *kernel; /* KERNEL */
+    uint64_t amount;
+    struct fdl_finish_args args; /* with pointers into the backing */
+};
+
+struct double_stream {
+    struct double_stream *next;
+    uint64_t handle;
+    int of_device;
+    bool legacy, has_thread, paused, busy, closing;
+    uint32_t waiters;
+    struct double_op *first, *last;
+    uint64_t queued, finished;
+    pthread_cond_t wake;
+};
+
+struct double_device {
+    int error;           /* of a broken context */
+    bool used;           /* by the runtime, which never lets go of a context */
+    uint32_t retained;   /* by the program, through the driver */
+    bool engine_busy[2]; /* to the device, to the host */
+    struct double_stream *legacy;
+    uint64_t bytes;
+};
+
+struct double_world {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* an operation ended, an engine is free */
+    bool ready;
+    uint64_t generation, last_handle;
+    struct double_settings set;
+    struct double_device devices[DOUBLE_DEVICES];
+    struct double_stream *streams;
+    uint32_t n_threads;
+    struct double_event *events;
+    struct double_allocation *allocations;
+    struct double_registration *registrations;
+    struct double_op *oldest, *newest; /* under way, in the order of queueing */
+    struct double_rule rules[DOUBLE_RULES];
+    uint32_t n_rules;
+    double_cost cost;
+    void *cost_user;
+    struct double_counters counters;
+    uint64_t calls[FN_COUNT];
+    uint64_t n_faults;
+    char faults[DOUBLE_FAULTS][DOUBLE_FAULT_CHARS];
+};
+extern struct double_world double_world;
+
+#define DOUBLE_DEPTH 16
+struct double_thread {
+    uint64_t generation;
+    int last_error;
+    int chosen;              /* device of the runtime without a context */
+    int stack[DOUBLE_DEPTH]; /* current contexts, the last one counts */
+    uint32_t depth;
+};
+extern _Thread_local struct double_thread double_self;
+
+static inline int double_device_now(void)
+{
+    return double_self.depth ? double_self.stack[double_self.depth - 1]
+                             : double_self.chosen;
+}
+
+/* ---- cudart_double.c ------------------------------------------------ */
+
+/* Locks, counts, and says what the call must fail with; FN_COUNT: it is one of
+ * the double's own, and cannot. double_leave unlocks and, for the runtime,
+ * remembers the error. */
+int double_enter(enum double_function f);
+int double_leave(int error);
+int double_leave_driver(int error);
+
+/* ---- cudart_double_control.c ---------------------------------------- */
+
+/* Settings of a new process, on the first call. */
+void double_ready_locked(void);
+
+/* What order makes this call of f fail with; 0: none. */
+int double_ordered_locked(enum double_function f);
+void double_fault_locked(const char *format, ...) FDL_PRINTF(1, 2);
+
+/* ---- cudart_double_memory.c ----------------------------------------- */
+
+/* The allocation that has all of [p, p + bytes), or NULL. */
+struct double_allocation *double_allocation_at_locked(const void *p,
+                                                      uint64_t bytes);
+unsigned char *double_backing(const struct double_allocation *a,
+                              const void *device);
+void double_memory_hold(void);
+void double_memory_release(void);
+uint64_t double_hash(const unsigned char *p, uint64_t bytes);
+void double_allocation_free_locked(struct double_allocation *a);
+void double_registration_free_locked(struct double_registration *r);
+
+/* ---- cudart_double_stream.c ----------------------------------------- */
+
+/* The stream of a handle, or NULL and a fault. */
+struct double_stream *double_stream_locked(fdl_cuda_stream handle,
+                                           const char *caller);
+
+/* A copy of *op goes to the end of the stream. 0, or 2. */
+int double_queue_locked(struct double_stream *s, const struct double_op *op);
+
+/* Until something has changed: an operation ended, an engine is free. */
+void double_wait_locked(void);
+
+/* Until all that is queued now is done. */
+void double_finish_stream_locked(struct double_stream *s);
+void double_finish_device_locked(int device);
+
+/* Streams and events end; returns when no thread is left. */
+void double_close_all_locked(void);
+
+/* ---- cudart_double_event.c -------------------------------------------- */
+
+void double_unref_locked(struct double_record *r);
+void double_event_free_locked(struct double_event *e);
+
+/* What a wait ends with: the context may have broken meanwhile. */
+int double_error_locked(int device);
+
+/* ---- cudart_double_kernel.c ----------------------------------------- */
+
+/* Computes, under double_memory_hold. */
+void double_kernel_run(const struct double_op *op);
+
+/* ---- The driver's functions: not exported, handed out by the runtime  */
+
+#define DOUBLE_DECLARE(name, version, parameters) int cu##name parameters;
+FDL_CUDA_DRIVER_FUNCTIONS(DOUBLE_DECLARE)
+#undef DOUBLE_DECLARE
+
+#endif

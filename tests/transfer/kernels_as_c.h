@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The words that transfer/cuda_kernels.cu takes from CUDA, in C: including this
+ * and then that file gives its kernels as functions, which do what one thread
+ * of a grid does.
+ */
+#ifndef FDL_TESTS_TRANSFER_KERNELS_AS_C_H
+#define FDL_TESTS_TRANSFER_KERNELS_AS_C_H
+
+#include "base/compiler.h"
+#include "decode/half.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define UNROLL
+#define KERNEL static
+#define __device__
+#define __forceinline__ inline
+#define __align__(n)    FDL_ALIGNED(n)
+#define __launch_bounds__(n)
+
+static struct {
+    uint32_t x;
+} blockIdx, threadIdx;
+
+static uint64_t as_c_now; /* the clock; each look takes 32 ns */
+
+static inline uint32_t float_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+static inline uint32_t f16_bits(float x)
+{
+    return fdl_f16_of(x);
+}
+
+static inline uint64_t clock_ns(void)
+{
+    return as_c_now += 32;
+}
+
+#endif

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA backend on the double (cudart_double.h): the order of its calls,
+ * what it does when each of them fails, and that no slab is overwritten under a
+ * copy or a consumer.
+ */
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/event.h"
+#include "base/status.h"
+#include "cudart_double.h"
+#include "test.h"
+#include "transfer/backend.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_SLABS    4
+#define SLAB_BYTES 8192u
+
+/* Each slab's batch, as a loader holds it. */
+struct place {
+    struct fdl_slab slab;
+    struct fdl_transfer transfer;
+    _Atomic bool done, landed;
+    int32_t status;
+    char reason[256];
+};
+
+struct desk {
+    void *backend;
+    struct place places[N_SLABS];
+    struct fdl_event changed;
+    struct fdl_device_times times[64]; /* observed, in order */
+    _Atomic uint32_t n_times;
+};
+
+static const struct fdl_backend_ops *const ops = &fdl_backend_cuda;
+
+static void done(struct fdl_transfer *t, int32_t status, const char *reason)
+{
+    struct desk *d = t->user;
+    struct place *p =
+        (struct place *)(void *)((char *)t - offsetof(struct place, transfer));
+    p->status = status;
+    snprintf(p->reason, sizeof(p->reason), "%s", reason);
+    assert_false(atomic_load(&p->landed));
+    atomic_store(&p->done, true);
+    fdl_event_notify(&d->changed, UINT32_MAX);
+}
+
+static void landed(struct fdl_transfer *t)
+{
+    struct desk *d = t->user;
+    struct place *p =
+        (struct place *)(void *)((char *)t - offsetof(struct place, transfer));
+    assert_true(atomic_load(&p->done));
+    atomic_store(&p->landed, true);
+    fdl_event_notify(&d->changed, UINT32_MAX);
+}
+
+static void observe(void *user, const struct fdl_device_times *times)
+{
+    struct desk *d = user;
+    uint32_t n = atomic_load(&d->n_times);
+    d->times[n % FDL_COUNT_OF(d->times)] = *times;
+    atomic_store(&d->n_times, n + 1);
+}
+
+static void await(struct desk *d, _Atomic bool *flag)
+{
+    for (;;) {
+        uint32_t key = fdl_event_prepare(&d->changed);
+        if (atomic_load(flag)) {
+            fdl_event_cancel(&d->changed);
+            return;
+        }
+        fdl_event_wait(&d->changed, key, -1);
+    }
+}
+
+static void open_desk(struct desk *d, const struct fdl_finish *finish)
+{
+    struct fdl_backend_config config = {.observe = observe, .observer = d};
+    memset(d, 0, sizeof(*d));
+    fdl_event_init(&d->changed);
+    if (finish)
+        config.finish = *finish;
+    assert_int_equal(ops->create(&config, &d->backend), FEEDLINE_OK);
+    for (uint32_t i = 0; i < N_SLABS; i++)
+        assert_int_equal(
+            ops->slab_alloc(d->backend, SLAB_BYTES, &d->places[i].slab),
+            FEEDLINE_OK);
+}
+
+/* Slabs, then the backend; nothing may be left, no rule broken. */
+static void close_desk(struct desk *d)
+{
+    char faults[2048];
+    uint32_t depth = double_depth();
+    for (uint32_t i = 0; i < N_SLABS; i++)
+        ops->slab_free(d->backend, &d->places[i].slab);
+    ops->destroy(d->backend);
+    double_check_leaks();
+    if (double_faults(faults, sizeof(faults)) > 0)
+        fail_msg("%s", faults);
+    assert_int_equal(double_depth(), depth);
+}
+
+static void set_transfer(struct desk *d, struct place *p, uint64_t bytes)
+{
+    atomic_store(&p->done, false);
+    atomic_store(&p->landed, false);
+    p->transfer = (struct fdl_transfer){.slab = &p->slab,
+                                        .bytes = bytes,
+                                        .images = 1,
+                                        .done = done,
+                                        .landed = landed,
+                                        .user = d};
+}
+
+static void send(struct desk *d, struct place *p, int value)
+{
+    set_transfer(d, p, SLAB_BYTES);
+    memset(p->slab.host, value, SLAB_BYTES);
+    assert_int_equal(ops->submit(d->backend, &p->transfer), FEEDLINE_OK);
+}
+
+static void await_all(struct desk *d)
+{
+    for (uint32_t i = 0; i < N_SLABS; i++)
+        await(d, &d->places[i].landed);
+}
+
+static fdl_cuda_stream make_stream(void)
+{
+    fdl_cuda_stream stream;
+    assert_int_equal(cudaStreamCreateWithPriority(&stream, 1, 0), 0);
+    return stream;
+}
+
+static void assert_device_has(const struct place *p, int value)
+{
+    uint8_t seen[SLAB_BYTES];
+    assert_true(double_peek(p->slab.device, seen, SLAB_BYTES));
+    for (uint32_t i = 0; i < SLAB_BYTES; i++)
+        assert_int_equal(seen[i], value);
+}
+
+static struct double_counters counters(void)
+{
+    struct double_counters c;
+    double_get_counters(&c);
+    return c;
+}
+
+/* ---- The way of a batch ------------------------------------------------- */
+
+static void one_copy_moves_a_batch(void **state)
+{
+    (void)state;
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    assert_int_equal(counters().live_allocations, N_SLABS);
+    for (uint32_t i = 0; i < N_SLABS; i++) {
+        assert_int_equal((uintptr_t)d.places[i].slab.host % 4096, 0);
+        send(&d, &d.places[i], 'a' + (int)i);
+    }
+    await_all(&d);
+    for (uint32_t i = 0; i < N_SLABS; i++) {
+        assert_int_equal(d.places[i].status, FEEDLINE_OK);
+        assert_device_has(&d.places[i], 'a' + (int)i);
+        ops->release(d.backend, &d.places[i].transfer, NULL, false);
+    }
+    assert_int_equal(counters().copies, N_SLABS);
+    assert_int_equal(counters().bytes, N_SLABS * SLAB_BYTES);
+    assert_int_equal(counters().pageable_copies, 0);
+    assert_int_equal(counters().synchronisations, 0);
+    assert_int_equal(double_depth(), 0); /* nothing was made current here */
+    close_desk(&d);
+}
+
+/* The consumer may have the batch while its copy has not even begun. */
+static void is_handed_over_before_the_copy(void **state)
+{
+    (void)state;
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    assert_true(double_set("latency_us=50000"));
+    send(&d, &d.places[0], 1);
+    await(&d, &d.places[0].done);
+    assert_false(atomic_load(&d.places[0].landed));
+    fdl_cuda_stream stream = make_stream();
+    assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, stream),
+                     FEEDLINE_OK);
+    assert_int_equal(
+        double_read(stream, d.places[0].slab.device, SLAB_BYTES, 0), 0);
+    ops->release(d.backend, &d.places[0].transfer, NULL, false);
+    await(&d, &d.places[0].landed);
+    double_drain();
+    cudaStreamDestroy(stream);
+    close_desk(&d);
+}
+
+static void parts_go_ahead_and_the_rest_follows(void **state)
+{
+    (void)state;
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    struct place *p = &d.places[0];
+    for (int round = 1; round <= 3; round++) {
+        set_transfer(&d, p, SLAB_BYTES);
+        memset(p->slab.host, round, SLAB_BYTES);
+        ops->part(d.backend, &p->transfer, 4096, 2048);
+        ops->part(d.backend, &p->transfer, 0, 1024);
+        assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
+        await(&d, &p->landed);
+        assert_device_has(p, round);
+        ops->release(d.backend, &p->transfer, NULL, false);
+    }
+    /* Two parts, and what lies between and behind them. */
+    assert_int_equal(counters().copies, 3 * 4);
+    assert_int_equal(counters().bytes, 3 * SLAB_BYTES);
+    close_desk(&d);
+}
+
+/* More parts than there is room for move with the rest. */
+static void too_many_parts_are_no_loss(void **state)
+{
+    (void)state;
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    struct place *p = &d.places[0];
+    set_transfer(&d, p, SLAB_BYTES);
+    memset(p->slab.host, 9, SLAB_BYTES);
+    for (uint32_t i = 0; i < 7; i++)
+        ops->part(d.backend, &p->transfer, 1024 * i, 1000);
+    assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
+    await(&d, &p->landed);
+    assert_device_has(p, 9);
+    ops->release(d.backend, &p->transfer, NULL, false);
+    close_desk(&d);
+}
+
+static void tells_when_everything_happened(void **state)
+{
+    (void)state;
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    assert_true(double_set("latency_us=3000"));
+    fdl_cuda_stream stream = make_stream();
+    int64_t before = fdl_now_ns();
+    for (uint32_t i = 0; i < N_SLABS; i++)
+        send(&d, &d.places[i], (int)i);
+    for (uint32_t i = 0; i < N_SLABS; i++) {
+        await(&d, &d.places[i].done);
+        assert_int_equal(ops->wait(d.backend, &d.places[i].transfer, stream),
+                         FEEDLINE_OK);
+        ops->release(d.backend, &d.places[i].transfer, NULL, false);
+    }
+    await_all(&d);
+    double_drain();
+    struct fdl_backend_stats stats;
+    ops->stats(d.backend, &stats); /* also tells what is known by now */
+    int64_t after = fdl_now_ns();
+    assert_int_equal(stats.pinned_bytes, N_SLABS * SLAB_BYTES);
+    assert_int_equal(stats.device_bytes, N_SLABS * SLAB_BYTES);
+    assert_int_equal(atomic_load(&d.n_times), N_SLABS);
+    int64_t end = before;
+    const int64_t slack = 20000000; /* of mapping one clock to another */
+    for (uint32_t i = 0; i < N_SLABS; i++) {
+        const struct fdl_device_times *t = &d.times[i];
+        assert_true(t->queued >= before && t->queued <= t->start + slack);
+        assert_true(t->start >= end - slack && t->end >= t->start + 3000000);
+        assert_true(t->end <= after + slack);
+        assert_int_equal(t->ready, t->end);
+        assert_int_equal(t->copying, t->end - t->start);
+        assert_true(t->entered >= before - slack);
+        assert_int_equal(t->bytes, SLAB_BYTES);
+        assert_int_equal(t->copies, 1);
+        end = t->end;
+    }
+    cudaStreamDestroy(stream);
+    close_desk(&d);
+}
+
+/* ---- Streams that wait -------------------------------------------------- */
+
+static void refuses_a_fifth_stream(void **state)
+{
+    (void)state;
+    struct desk d;
+    fdl_cuda_stream streams[5];
+    double_reset();
+    open_desk(&d, NULL);
+    send(&d, &d.places[0], 1);
+    await(&d, &d.places[0].landed);
+    for (uint32_t i = 0; i < 5; i++) {
+        streams[i] = make_stream();
+        int32_t status =
+            ops->wait(d.backend, &d.places[0].transfer, streams[i]);
+        assert_int_equal(status, i < 4 ? FEEDLINE_OK : FEEDLINE_ERANGE);
+    }
+    /* One that waits already may ask again. */
+    assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, streams[2]),
+                     FEEDLINE_OK);
+    ops->release(d.backend, &d.places[0].transfer, NULL, false);
+    for (uint32_t i = 0; i < 5; i++)
+        cudaStreamDestroy(streams[i]);
+    close_desk(&d);
+}
+
+/* The next copy into a slab waits on the device for every reader, also for one
+ * that only release_on knows of; the host waits for none. */
+static void a_slab_waits_for_all_of_its_readers(void **state)
+{
+    (void)state;
+    struct desk d;
+    fdl_cuda_stream streams[3];
+    double_reset();
+    open_desk(&d, NULL);
+    struct place *p = &d.places[0];
+    for (uint32_t i = 0; i < 3; i++)
+        streams[i] = make_stream();
+    for (int round = 0; round < 20; round++) {
+        send(&d, p, round);
+        await(&d, &p->done);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(ops->wait(d.backend, &p->transfer, streams[i]),
+                             FEEDLINE_OK);
+            double_read(streams[i], p->slab.device, SLAB_BYTES, 2000000);
+        }
+        fdl_cuda_event forked;
+        cudaEventCreateWithFlags(&forked, 2);
+        cudaEventRecord(forked, streams[0]);
+        cudaStreamWaitEvent(streams[2], forked, 0);
+        cudaEventDestroy(forked);
+        double_read(streams[2], p->slab.device, SLAB_BYTES, 3000000);
+        ops->release(d.backend, &p->transfer, streams[2], true);
+        await(&d, &p->landed); /* host memory is free, the readers go on */
+    }
+    assert_int_equal(counters().synchronisations, 0);
+    double_drain();
+    for (uint32_t i = 0; i < 3; i++)
+        cudaStreamDestroy(streams[i]);
+    close_desk(&d);
+}
+
+/* So many batches (100,000; fewer under a sanitizer) with a delay before every
+ * second operation, readers of several lengths on two streams, and slabs that
+ * go round as fast as they can. */
+static void no_slab_is_reused_too_early(void **state)
+{
+    (void)state;
+    struct desk d;
+    fdl_cuda_stream streams[2];
+    uint32_t n = FDL_TEST_BATCHES;
+    double_reset();
+    open_desk(&d, NULL);
+    assert_true(double_set("delay_us=20,seed=11"));
+    for (uint32_t i = 0; i < 2; i++)
+        streams[i] = make_stream();
+    for (uint32_t i = 0; i < n; i++) {
+        struct place *p = &d.places[i % N_SLABS];
+        fdl_cuda_stream stream = streams[i / 7 % 2];
+        if (i >= N_SLABS)
+            await(&d, &p->landed);
+        send(&d, p, (int)(i % 251));
+        await(&d, &p->done);
+        assert_int_equal(ops->wait(d.backend, &p->transfer, stream),
+                         FEEDLINE_OK);
+        double_read(stream, p->slab.device, SLAB_BYTES, i % 5 * 7000);
+        ops->release(d.backend, &p->transfer, NULL, false);
+    }
+    await_all(&d);
+    double_drain();
+    assert_int_equal(counters().copies, n);
+    assert_int_equal(counters().synchronisations, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        cudaStreamDestroy(streams[i]);
+    close_desk(&d);
+}
+
+/* ---- Finishing ---------------------------------------------------------- */
+
+static void finishes_behind_the_copy(void **state)
+{
+    (void)state;
+    enum { W = 7, H = 5, C = 3, PIXELS = W * H * C };
+    struct fdl_finish finish = {
+        .bytes = PIXELS * sizeof(float),
+        .width = W,
+        .height = H,
+        .channels = C,
+        .dtype = FEEDLINE_F32,
+        .scale = {0.5f, 0.25f, 2},
+        .bias = {1, -1, 0},
+    };
+    struct desk d;
+    float seen[PIXELS];
+    double_reset();
+    open_desk(&d, &finish);
+    struct place *p = &d.places[0];
+    set_transfer(&d, p, SLAB_BYTES);
+    for (uint32_t i = 0; i < PIXELS; i++)
+        ((uint8_t *)p->slab.host)[i] = (uint8_t)(i * 31);
+    assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
+    await(&d, &p->landed);
+    assert_int_equal(counters().kernels, 1);
+    assert_true(double_peek(p->slab.finished, seen, sizeof(seen)));
+    for (uint32_t y = 0; y < W * H; y++)
+        for (uint32_t c = 0; c < C; c++) {
+            float x = (uint8_t)((y * C + c) * 31);
+            assert_true(seen[c * W * H + y] ==
+                        x * finish.scale[c] + finish.bias[c]);
+        }
+    ops->release(d.backend, &p->transfer, NULL, false);
+    close_desk(&d);
+}
+
+/* ---- Failures ----------------------------------------------------------- */
+
+static void a_full_device_is_no_end(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"memory=20k", "pinned=20k"};
+    for (size_t i = 0; i < FDL_COUNT_OF(limits); i++) {
+        struct fdl_backend_config config = {.device = 0};
+        struct fdl_slab slabs[4] = {{.host = NULL}};
+        void *backend;
+        double_reset();
+        assert_int_equal(ops->create(&config, &backend), FEEDLINE_OK);
+        assert_true(double_set(limits[i]));
+        int32_t status = FEEDLINE_OK;
+        uint32_t n = 0;
+        while (n < 4 && status >= 0)
+            status = ops->slab_alloc(backend, SLAB_BYTES, &slabs[n++]);
+        assert_int_equal(status, FEEDLINE_ENOMEM);
+        assert_non_null(strstr(fdl_last_error(), "memory for a batch"));
+        assert_int_equal(n, 3);
+        assert_null(slabs[2].host);
+        for (uint32_t k = 0; k < 2; k++)
+            ops->slab_free(backend, &slabs[k]);
+        ops->destroy(backend);
+        double_check_leaks();
+        assert_int_equal(double_faults(NULL, 0), 0);
+        assert_int_equal(cudaGetLastError(), 0); /* ours is not left behind */
+    }
+}
+
+/* Each function of the runtime fails, at each of its calls: an error with
+ * words, nothing left, nothing hangs. */
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "cudaStreamCreateWithPriority",
+        "cudaEventCreateWithFlags",
+        "cudaEventRecord",
+        "cudaMemcpyAsync",
+        "cudaStreamWaitEvent",
+        "cudaEventSynchronize",
+        "cudaMalloc",
+        "cudaHostRegister",
+        "cudaEventElapsedTime",
+        "cudaEventQuery",
+        "cudaDeviceGetStreamPriorityRange",
+        "cuLaunchKernel",
+        "cuCtxPushCurrent",
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(names); i++) {
+        uint64_t calls = 1;
+        for (uint64_t n = 1; n <= calls; n++) {
+            struct fdl_backend_config config = {
+                .finish = {.bytes = 3 * sizeof(float),
+                           .width = 1,
+                           .height = 1,
+                           .channels = 3,
+                           .dtype = FEEDLINE_F32}};
+            struct desk d;
+            memset(&d, 0, sizeof(d));
+            fdl_event_init(&d.changed);
+            double_reset();
+            fdl_cuda_stream stream = make_stream();
+            uint32_t depth = double_depth();
+            assert_true(double_fail(names[i], n, 999, false));
+            uint64_t before = double_calls(names[i]);
+            assert_int_equal(ops->create(&config, &d.backend), FEEDLINE_OK);
+            struct place *p = &d.places[0];
+            int32_t status = ops->slab_alloc(d.backend, SLAB_BYTES, &p->slab);
+            for (int round = 0; round < 2 && status >= 0; round++) {
+                set_transfer(&d, p, SLAB_BYTES);
+                status = ops->submit(d.backend, &p->transfer);
+                if (status < 0)
+                    break;
+                await(&d, &p->done);
+                status = p->status;
+                if (status >= 0) {
+                    ops->wait(d.backend, &p->transfer, stream);
+                    ops->release(d.backend, &p->transfer, NULL, false);
+                } else {
+                    assert_non_null(strstr(p->reason, "cuda:0: "));
+                }
+                await(&d, &p->landed);
+            }
+            if (status < 0)
+                assert_true(*fdl_last_error() || *p->reason);
+            double_drain();
+            ops->slab_free(d.backend, &p->slab);
+            ops->destroy(d.backend);
+            if (n == 1 && double_calls(names[i]) > before)
+                calls = FDL_MIN(double_calls(names[i]) - before + 12, 40u);
+            cudaStreamDestroy(stream);
+            assert_int_equal(double_depth(), depth);
+            double_check_leaks();
+            char faults[1024];
+            if (double_faults(faults, sizeof(faults)) > 0)
+                fail_msg("%s, call %u: %s", names[i], (unsigned)n, faults);
+        }
+    }
+}
+
+/* The device breaks while a copy runs: this batch is lost quietly, which its
+ * stream notices; the next one has an error. */
+static void a_lost_device_ends_the_run(void **state)
+{
+    (void)state;
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    assert_true(double_fail("copy", 2, 700, false));
+    send(&d, &d.places[0], 1);
+    await(&d, &d.places[0].landed);
+    assert_int_equal(d.places[0].status, FEEDLINE_OK);
+    send(&d, &d.places[1], 2);
+    await(&d, &d.places[1].landed);
+    set_transfer(&d, &d.places[2], SLAB_BYTES);
+    int32_t status = ops->submit(d.backend, &d.places[2].transfer);
+    if (status >= 0) {
+        await(&d, &d.places[2].landed);
+        status = d.places[2].status;
+    }
+    assert_int_equal(status, FEEDLINE_EDEVICE);
+    for (uint32_t i = 0; i < N_SLABS; i++)
+        ops->slab_free(d.backend, &d.places[i].slab);
+    ops->destroy(d.backend);
+    double_reset();
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(one_copy_moves_a_batch),
+    cmocka_unit_test(is_handed_over_before_the_copy),
+    cmocka_unit_test(parts_go_ahead_and_the_rest_follows),
+    cmocka_unit_test(too_many_parts_are_no_loss),
+    cmocka_unit_test(tells_when_everything_happened),
+    cmocka_unit_test(refuses_a_fifth_stream),
+    cmocka_unit_test(a_slab_waits_for_all_of_its_readers),
+    cmocka_unit_test(no_slab_is_reused_too_early),
+    cmocka_unit_test(finishes_behind_the_copy),
+    cmocka_unit_test(a_full_device_is_no_end),
+    cmocka_unit_test(every_call_may_fail),
+    cmocka_unit_test(a_lost_device_ends_the_run),
+};
+
+TEST_MAIN("cuda backend", cases)

@@ -1,0 +1,903 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA runtime's double keeps CUDA's order, and sees what breaks it. A
+ * paused stream, or a kernel whose cost is asked and not answered yet, holds an
+ * operation where a case wants it, so nothing here depends on time. */
+#include "cudart_desk.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- A kernel that runs until it is told to end --------------------- */
+
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
+static bool gate_reached, gate_open;
+static uint64_t gate_amount;
+
+static int64_t wait_at_gate(const char *kernel, uint64_t amount, void *user)
+{
+    (void)kernel;
+    (void)user;
+    pthread_mutex_lock(&gate_lock);
+    gate_amount = amount;
+    gate_reached = true;
+    pthread_cond_broadcast(&gate_moved);
+    while (!gate_open)
+        pthread_cond_wait(&gate_moved, &gate_lock);
+    pthread_mutex_unlock(&gate_lock);
+    return 0;
+}
+
+static void await_gate(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    while (!gate_reached)
+        pthread_cond_wait(&gate_moved, &gate_lock);
+    pthread_mutex_unlock(&gate_lock);
+}
+
+static void open_gate(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    gate_open = true;
+    pthread_cond_broadcast(&gate_moved);
+    pthread_mutex_unlock(&gate_lock);
+}
+
+/* ---- Finding it ----------------------------------------------------- */
+
+static void is_one_instance_with_every_function(void **state)
+{
+    (void)state;
+    const char *path = getenv("FEEDLINE_CUDART");
+    assert_non_null(path);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+#define SAME(name, parameters)                                                 \
+  {                                                                            \
+    int(*linked) parameters = cuda##name;                                      \
+    void *found = dlsym(library, "cuda" #name);                                \
+    assert_memory_equal(&linked, &found, sizeof(found));                       \
+  }
+    FDL_CUDA_FUNCTIONS(SAME)
+#undef SAME
+    assert_non_null(dlsym(library, "cudaGetErrorName"));
+    assert_non_null(dlsym(library, "cudaGetErrorString"));
+    assert_null(dlsym(library, "cuLaunchKernel"));
+    find_driver();
+
+    void *entry = library, *plain;
+    int found = 7;
+    ok(cudaGetDriverEntryPointByVersion("cuNoSuch", &entry, 12000, 0, &found));
+    assert_null(entry);
+    assert_int_equal(found, 1);
+    ok(cudaGetDriverEntryPointByVersion("cuLaunchKernel", &entry, 3000, 0,
+                                        &found));
+    assert_null(entry);
+    assert_int_equal(found, 2);
+    ok(cudaGetDriverEntryPoint("cuLaunchKernel", &plain, 0, &found));
+    assert_memory_equal(&plain, &cu.LaunchKernel, sizeof(plain));
+    dlclose(library);
+    no_faults();
+}
+
+static void tells_of_its_devices(void **state)
+{
+    (void)state;
+    int n, x, least, greatest;
+    char text[64];
+    ok(cudaRuntimeGetVersion(&n));
+    assert_int_equal(n, 12040);
+    ok(cudaDriverGetVersion(&n));
+    assert_int_equal(n, 12040);
+    ok(cudaGetDeviceCount(&n));
+    assert_int_equal(n, 2);
+    ok(cudaDeviceGetAttribute(&x, FDL_CUDA_ATTR_COPY_ENGINES, 1));
+    assert_int_equal(x, 2);
+    ok(cudaDeviceGetPCIBusId(text, sizeof(text), 1));
+    assert_string_equal(text, "ffff:02:00.0");
+    assert_int_equal(cudaDeviceGetPCIBusId(text, sizeof(text), 2), 101);
+    find_driver();
+    ok(cu.DeviceGet(&x, 1));
+    ok(cu.DeviceGetName(text, sizeof(text), x));
+    assert_string_equal(text, "Double 1");
+
+    struct double_counters seen;
+    double_get_counters(&seen);
+    assert_int_equal(seen.contexts, 0); /* until here nothing needs one */
+    ok(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    assert_true(greatest < least);
+    double_get_counters(&seen);
+    assert_int_equal(seen.contexts, 1);
+    assert_int_equal(double_calls("cudaGetDeviceCount"), 1);
+    assert_int_equal(double_calls("cudaMalloc"), 0);
+    assert_true(double_calls("cudaNoSuch") == UINT64_MAX);
+}
+
+static void keeps_a_stack_of_contexts(void **state)
+{
+    (void)state;
+    void *one, *popped;
+    int device;
+    ok(cudaGetDeviceCount(&device));
+    find_driver();
+    assert_int_equal(double_depth(), 0);
+    ok(cu.DevicePrimaryCtxRetain(&one, 1));
+    ok(cu.CtxPushCurrent(one));
+    ok(cudaGetDevice(&device));
+    assert_int_equal(device, 1);
+    fdl_cuda_stream s = new_stream();
+    fdl_cuda_event e = new_event();
+    ok(cudaEventRecord(e, s)); /* both are of device 1 */
+    ok(cu.CtxPopCurrent(&popped));
+    assert_ptr_equal(popped, one);
+    assert_int_equal(double_depth(), 0);
+    ok(cudaGetDevice(&device));
+    assert_int_equal(device, 0);
+
+    /* The runtime leaves the context that it made where it is. */
+    ok(cudaStreamSynchronize(s));
+    assert_int_equal(double_depth(), 1);
+    fdl_cuda_event other = new_event();
+    assert_int_equal(cudaEventRecord(other, s), DOUBLE_ERROR_HANDLE);
+    ok(cudaStreamWaitEvent(s, other, 0)); /* across devices it may wait */
+    ok(cudaSetDevice(1));
+    ok(cudaGetDevice(&device));
+    assert_int_equal(device, 1);
+    assert_int_equal(double_depth(), 1);
+    no_faults();
+    ok(cu.DevicePrimaryCtxRelease(1));
+    assert_int_equal(cu.DevicePrimaryCtxRelease(1), DOUBLE_ERROR_CONTEXT);
+    one_fault("was not retained");
+}
+
+/* ---- Copies --------------------------------------------------------- */
+
+static void copies_later_and_in_order(void **state)
+{
+    (void)state;
+    struct desk d;
+    struct double_counters seen;
+    open_desk(&d);
+    double_pause(d.a);
+    copy_to(&d, d.a);
+    assert_int_equal(cudaStreamQuery(d.a), FDL_CUDA_ERROR_NOT_READY);
+    assert_int_equal(device_byte(d.device), 0xa5);
+    double_resume(d.a);
+    ok(cudaStreamSynchronize(d.a));
+    ok(cudaStreamQuery(d.a));
+    assert_int_equal(device_byte(d.device + BYTES - 1), 1);
+    assert_int_equal(device_byte(d.device + BYTES), 0xa5);
+
+    memset(d.host, 2, BYTES);
+    copy_to(&d, d.a);
+    ok(cudaMemcpyAsync(d.device + BYTES, d.device, BYTES,
+                       DOUBLE_DEVICE_TO_DEVICE, d.a));
+    ok(cudaMemcpyAsync(d.host + BYTES, d.device + BYTES, BYTES,
+                       DOUBLE_COPY_DEFAULT, d.a));
+    ok(cudaStreamSynchronize(d.a));
+    assert_memory_equal(d.host, d.host + BYTES, BYTES);
+
+    unsigned char back[16] = {0};
+    ok(cudaMemcpy(back, d.device, sizeof(back), D2H));
+    assert_memory_equal(back, d.host, sizeof(back));
+    double_get_counters(&seen);
+    assert_int_equal(seen.copies, 2);
+    assert_int_equal(seen.bytes, 2 * BYTES);
+    assert_int_equal(seen.pageable_copies, 0);
+    assert_int_equal(seen.read_copies, 2);
+    assert_int_equal(seen.synchronisations, 3);
+    assert_int_equal(double_calls("cudaMemcpyAsync"), 4);
+    close_desk(&d);
+    no_faults();
+}
+
+static void stages_what_is_not_pinned(void **state)
+{
+    (void)state;
+    struct desk d;
+    struct double_counters seen;
+    open_desk(&d);
+    unsigned char *plain = malloc(BYTES);
+    memset(plain, 3, BYTES);
+    double_pause(d.a);
+    ok(cudaMemcpyAsync(d.device, plain, BYTES, H2D, d.a));
+    memset(plain, 4, BYTES); /* it was read before the call returned */
+    double_resume(d.a);
+    ok(cudaStreamSynchronize(d.a));
+    assert_int_equal(device_byte(d.device), 3);
+    double_get_counters(&seen);
+    assert_int_equal(seen.copies, 1);
+    assert_int_equal(seen.pageable_copies, 1);
+    free(plain);
+    no_faults();
+
+    /* Pinned for device 0 is not pinned for device 1, unless it is portable. */
+    unsigned char *far;
+    ok(cudaSetDevice(1));
+    fdl_cuda_stream s = new_stream();
+    ok(cudaMalloc((void **)&far, BYTES));
+    ok(cudaMemcpyAsync(far, d.host, BYTES, H2D, s));
+    double_get_counters(&seen);
+    assert_int_equal(seen.pageable_copies, 2);
+    ok(cudaHostUnregister(d.host));
+    ok(cudaHostRegister(d.host, 2 * BYTES, 1));
+    ok(cudaSetDevice(0));
+    copy_to(&d, d.a);
+    double_get_counters(&seen);
+    assert_int_equal(seen.pageable_copies, 2);
+    ok(cudaFree(far));
+    ok(cudaStreamDestroy(s));
+    close_desk(&d);
+    no_faults();
+}
+
+static void sees_a_source_that_changes(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    double_pause(d.a);
+    copy_to(&d, d.a);
+    d.host[BYTES - 1] ^= 1;
+    double_resume(d.a);
+    ok(cudaStreamSynchronize(d.a));
+    one_fault("host memory changed before its copy was done");
+
+    assert_true(double_set("hash=0"));
+    double_pause(d.a);
+    copy_to(&d, d.a);
+    d.host[0] ^= 1;
+    double_resume(d.a);
+    ok(cudaStreamSynchronize(d.a));
+    one_fault("host memory changed");
+    close_desk(&d);
+}
+
+static void takes_the_time_of_a_copy(void **state)
+{
+    (void)state;
+    struct desk d;
+    fdl_cuda_event begin[2] = {new_event(), new_event()};
+    fdl_cuda_event end[2] = {new_event(), new_event()};
+    float ms[2];
+    open_desk(&d);
+    assert_true(double_set("latency_us=1000,gbps=0.0655360")); /* + 1 ms */
+    for (int i = 0; i < 2; i++) {
+        fdl_cuda_stream s = i ? d.b : d.a;
+        ok(cudaEventRecord(begin[i], s));
+        ok(cudaMemcpyAsync(d.device + (uint32_t)i * BYTES, d.host, BYTES, H2D,
+                           s));
+        ok(cudaEventRecord(end[i], s));
+    }
+    for (int i = 0; i < 2; i++) {
+        ok(cudaEventSynchronize(end[i]));
+        ok(cudaEventElapsedTime(&ms[i], begin[i], end[i]));
+        assert_true(ms[i] >= 2.0f);
+    }
+    /* One engine: whichever came second waited for the first. */
+    ok(cudaEventElapsedTime(&ms[0], begin[0], end[1]));
+    ok(cudaEventElapsedTime(&ms[1], begin[1], end[0]));
+    assert_true(FDL_MAX(ms[0], ms[1]) >= 4.0f);
+    for (int i = 0; i < 2; i++) {
+        ok(cudaEventDestroy(begin[i]));
+        ok(cudaEventDestroy(end[i]));
+    }
+    close_desk(&d);
+    no_faults();
+}
+
+/* ---- Events --------------------------------------------------------- */
+
+static void an_event_is_its_last_record(void **state)
+{
+    (void)state;
+    struct desk d;
+    float ms;
+    open_desk(&d);
+    fdl_cuda_event e = new_event(), other = new_event(), blind;
+    ok(cudaEventCreateWithFlags(&blind, FDL_CUDA_EVENT_NO_TIMING));
+    ok(cudaEventQuery(e)); /* never recorded */
+    ok(cudaEventSynchronize(e));
+    ok(cudaStreamWaitEvent(d.b, e, 0));
+    assert_int_equal(cudaEventElapsedTime(&ms, e, other), DOUBLE_ERROR_HANDLE);
+
+    double_pause(d.a);
+    ok(cudaEventRecord(e, d.a));
+    assert_int_equal(cudaEventQuery(e), FDL_CUDA_ERROR_NOT_READY);
+    assert_int_equal(cudaGetLastError(), FDL_CUDA_ERROR_NOT_READY);
+    ok(cudaGetLastError());
+    ok(cudaStreamWaitEvent(d.b, e, 0)); /* for the record of now */
+    ok(cudaEventRecord(other, d.b));
+    assert_int_equal(cudaEventElapsedTime(&ms, e, other),
+                     FDL_CUDA_ERROR_NOT_READY);
+    ok(cudaEventRecord(e, NULL)); /* another one, which is done soon */
+    ok(cudaEventSynchronize(e));
+    assert_int_equal(cudaEventQuery(other), FDL_CUDA_ERROR_NOT_READY);
+    double_resume(d.a);
+    ok(cudaEventSynchronize(other));
+    ok(cudaEventElapsedTime(&ms, e, other));
+    assert_true(ms > 0);
+    ok(cudaEventRecord(blind, d.a));
+    ok(cudaEventSynchronize(blind));
+    assert_int_equal(cudaEventElapsedTime(&ms, blind, other),
+                     DOUBLE_ERROR_HANDLE);
+    ok(cudaEventDestroy(e));
+    ok(cudaEventDestroy(other));
+    ok(cudaEventDestroy(blind));
+    close_desk(&d);
+    no_faults();
+}
+
+static void work_outlives_its_handles(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    fdl_cuda_stream s = new_stream();
+    fdl_cuda_event e = new_event(), end = new_event();
+    double_pause(d.a);
+    ok(cudaEventRecord(e, d.a));
+    ok(cudaStreamWaitEvent(s, e, 0));
+    copy_to(&d, s);
+    ok(cudaEventRecord(end, s));
+    ok(cudaEventDestroy(e));
+    ok(cudaStreamDestroy(s));
+    assert_int_equal(device_byte(d.device), 0xa5);
+    double_resume(d.a);
+    ok(cudaEventSynchronize(end));
+    assert_int_equal(device_byte(d.device), 1);
+    ok(cudaEventDestroy(end));
+    no_faults();
+    assert_int_equal(cudaStreamDestroy(s), DOUBLE_ERROR_HANDLE);
+    one_fault("no stream, or one that was destroyed");
+    close_desk(&d);
+}
+
+/* ---- Order of what touches the same memory -------------------------- */
+
+static void sees_a_batch_overwritten_before_it_was_read(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    double_pause(d.a);
+    ok(double_read(d.a, d.device + 100, 50, 0));
+    ok(double_read(d.b, d.device, BYTES, 0)); /* readers may overtake */
+    ok(cudaMemcpyAsync(d.device, d.host, 100, H2D, d.b));
+    ok(cudaMemcpyAsync(d.device + 150, d.host, 100, H2D, d.b));
+    ok(cudaStreamSynchronize(d.b));
+    no_faults(); /* beside it on both sides */
+    ok(cudaMemcpyAsync(d.device + 149, d.host, 1, H2D, d.b));
+    ok(cudaStreamSynchronize(d.b));
+    one_fault("device memory overwritten before it was read");
+    double_resume(d.a);
+    close_desk(&d);
+}
+
+static void sees_a_batch_overwritten_while_it_was_read(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    struct fdl_finish_args args = {.src = d.device,
+                                   .dst = d.device + BYTES,
+                                   .pixels = 100,
+                                   .plane = 100,
+                                   .channels = 3,
+                                   .dtype = 2};
+    void *finish = load("fdl_kernel_finish");
+    double_set_kernel_cost(wait_at_gate, NULL);
+    ok(launch(finish, 1, d.a, &args));
+    await_gate();
+    assert_int_equal(gate_amount, 100);
+    ok(cudaMemcpyAsync(d.device + 300, d.host, 100, H2D, d.b));
+    ok(cudaStreamSynchronize(d.b));
+    no_faults();
+    ok(cudaMemcpyAsync(d.device + 299, d.host, 100, H2D, d.b));
+    ok(cudaStreamSynchronize(d.b));
+    open_gate();
+    one_fault("device memory overwritten while it was read");
+    close_desk(&d);
+}
+
+static void sees_a_batch_read_before_its_copy(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    fdl_cuda_event e = new_event();
+    double_pause(d.a);
+    copy_to(&d, d.a);
+    ok(cudaEventRecord(e, d.a));
+    ok(cudaStreamWaitEvent(d.b, e, 0));
+    ok(double_read(d.b, d.device, BYTES, 1000));
+    double_resume(d.a);
+    ok(cudaStreamSynchronize(d.b));
+    no_faults(); /* it waited */
+
+    double_pause(d.a);
+    copy_to(&d, d.a);
+    ok(double_read(d.b, d.device, BYTES, 0));
+    ok(cudaStreamSynchronize(d.b));
+    one_fault("device memory read before it was written");
+    double_resume(d.a);
+    ok(cudaEventDestroy(e));
+    close_desk(&d);
+}
+
+static void sees_two_writers(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    double_pause(d.a);
+    copy_to(&d, d.a);
+    copy_to(&d, d.b);
+    ok(cudaStreamSynchronize(d.b));
+    one_fault("written again before an earlier write was done");
+    double_resume(d.a);
+    close_desk(&d);
+}
+
+/* Rings of slabs as loaders drive them: copies on one stream, consumers on
+ * another, every wait on the device. Returns on the first error. */
+struct ring {
+    pthread_t thread;
+    uint32_t n_batches, device;
+    int error;
+};
+
+#define TRY(call)                                                              \
+  do {                                                                         \
+    r->error = (call);                                                         \
+    if (r->error)                                                              \
+      return NULL;                                                             \
+  } while (0)
+
+static void *drive_ring(void *arg)
+{
+    enum { N_SLABS = 3, SLAB = 4096 };
+    struct ring *r = arg;
+    fdl_cuda_event copied[N_SLABS], used[N_SLABS];
+    void *host[N_SLABS], *device[N_SLABS];
+    fdl_cuda_stream a, b;
+    TRY(cudaSetDevice((int)r->device));
+    TRY(cudaStreamCreateWithPriority(&a, FDL_CUDA_STREAM_NON_BLOCKING, -5));
+    TRY(cudaStreamCreateWithPriority(&b, 0, 0));
+    for (int i = 0; i < N_SLABS; i++) {
+        TRY(cudaEventCreateWithFlags(&copied[i], 1));
+        TRY(cudaEventCreateWithFlags(&used[i], 1));
+        TRY(cudaHostAlloc(&host[i], SLAB, 0));
+        TRY(cudaMalloc(&device[i], SLAB));
+    }
+    for (uint32_t n = 0; n < r->n_batches; n++) {
+        uint32_t i = n % N_SLABS;
+        TRY(cudaEventSynchronize(copied[i]));
+        memset(host[i], (int)(n & 255), SLAB);
+        TRY(cudaStreamWaitEvent(a, used[i], 0));
+        TRY(cudaMemcpyAsync(device[i], host[i], SLAB, H2D, a));
+        TRY(cudaEventRecord(copied[i], a));
+        TRY(cudaStreamWaitEvent(b, copied[i], 0));
+        TRY(double_read(b, device[i], SLAB, 2000));
+        TRY(cudaEventRecord(used[i], b));
+    }
+    for (int i = 0; i < N_SLABS; i++) {
+        TRY(cudaEventSynchronize(used[i]));
+        TRY(cudaEventDestroy(copied[i]));
+        TRY(cudaEventDestroy(used[i]));
+        TRY(cudaFreeHost(host[i]));
+        TRY(cudaFree(device[i]));
+    }
+    TRY(cudaStreamDestroy(a));
+    TRY(cudaStreamDestroy(b));
+    return NULL;
+}
+
+static void drive_rings(struct ring *rings, uint32_t n)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "delay_us=20,latency_us=2,seed=%llu",
+             (unsigned long long)(test_seed() & 0xffffffff));
+    assert_true(double_set(text));
+    uint64_t batches = 0;
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(
+            pthread_create(&rings[i].thread, NULL, drive_ring, &rings[i]), 0);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(pthread_join(rings[i].thread, NULL), 0);
+        ok(rings[i].error);
+        batches += rings[i].n_batches;
+    }
+    struct double_counters seen;
+    double_get_counters(&seen);
+    assert_int_equal(seen.copies, batches);
+    assert_int_equal(seen.pageable_copies, 0);
+    assert_int_equal(seen.synchronisations, 0);
+    assert_int_equal(seen.hidden_synchronisations, 3 * n);
+    assert_int_equal(double_check_leaks(), 0);
+    no_faults();
+}
+
+static void a_right_ring_has_no_faults(void **state)
+{
+    (void)state;
+    struct ring ring = {.n_batches = 2000};
+    drive_rings(&ring, 1);
+}
+
+static void four_rings_on_two_devices_have_no_faults(void **state)
+{
+    (void)state;
+    struct ring rings[4] = {{.n_batches = 300, .device = 0},
+                            {.n_batches = 300, .device = 1},
+                            {.n_batches = 300, .device = 0},
+                            {.n_batches = 300, .device = 1}};
+    drive_rings(rings, 4);
+}
+
+/* ---- Mistakes ------------------------------------------------------- */
+
+static void sees_memory_that_is_not_there(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    struct {
+        void *to;
+        const void *from;
+        size_t bytes;
+        int kind;
+    } wrong[] = {
+        {d.device + BYTES, d.host, BYTES + 1, H2D},
+        {d.device - 1, d.host, 1, H2D},
+        {d.host, d.host, 1, H2D},
+        {d.device, d.device, 1, H2D},
+        {d.host, d.device, 1, H2D},
+        {d.host, d.device + BYTES, BYTES + 1, D2H},
+    };
+    for (uint64_t i = 0; i < FDL_COUNT_OF(wrong); i++) {
+        assert_int_equal(cudaMemcpyAsync(wrong[i].to, wrong[i].from,
+                                         wrong[i].bytes, wrong[i].kind, d.a),
+                         DOUBLE_ERROR_INVALID);
+        assert_int_equal(double_faults(NULL, 0), i + 1);
+    }
+    double_reset();
+    free(d.host);
+    open_desk(&d);
+    ok(cudaMemcpyAsync(d.device, d.host + 1, 2 * BYTES - 1, H2D, d.a));
+    no_faults();
+    assert_int_equal(cudaFree(d.device + 1), DOUBLE_ERROR_INVALID);
+    one_fault("cudaFree");
+    assert_int_equal(cudaFree(d.host), DOUBLE_ERROR_INVALID);
+    assert_int_equal(cudaHostUnregister(d.host + 1), DOUBLE_ERROR_NOT_PINNED);
+    assert_int_equal(cudaHostRegister(d.host + 4096, 1, 0),
+                     DOUBLE_ERROR_PINNED);
+    assert_int_equal(double_faults(NULL, 0), 3);
+    ok(cudaFree(NULL));
+    void *hole =
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(hole, 4096);
+    assert_int_equal(cudaHostRegister(hole, 4096, 0), DOUBLE_ERROR_INVALID);
+    assert_int_equal(double_faults(NULL, 0), 4);
+    close_desk(&d);
+}
+
+static void sees_memory_unpinned_under_its_copy(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    double_pause(d.a);
+    copy_to(&d, d.a);
+    ok(cudaHostUnregister(d.host));
+    one_fault("is under way");
+    double_resume(d.a);
+    ok(cudaHostRegister(d.host, 2 * BYTES, 0));
+    close_desk(&d);
+}
+
+static void sees_a_stream_of_another_device(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    uint64_t ns = 0;
+    void *spin = load("fdl_kernel_spin");
+    ok(launch(spin, 1, d.a, &ns));
+    ok(cudaSetDevice(1));
+    copy_to(&d, d.a);
+    one_fault("a stream of device 0 while device 1 is current");
+    assert_int_equal(launch(spin, 1, d.a, &ns), DOUBLE_ERROR_HANDLE);
+    assert_int_equal(double_faults(NULL, 0), 2);
+    ok(cudaSetDevice(0));
+    close_desk(&d);
+}
+
+static void sees_what_is_never_given_back(void **state)
+{
+    (void)state;
+    struct desk d;
+    open_desk(&d);
+    new_event();
+    char text[1024];
+    assert_int_equal(double_check_leaks(), 5);
+    double_faults(text, sizeof(text));
+    assert_non_null(strstr(text, "leak: stream"));
+    assert_non_null(strstr(text, "leak: event"));
+    assert_non_null(strstr(text, "leak: 131072 bytes of device 0"));
+    assert_non_null(strstr(text, "leak: 131072 bytes of pinned memory"));
+    assert_int_equal(double_faults(text, 10), 5);
+    assert_int_equal(strlen(text), 9);
+    free(d.host);
+    double_reset();
+    assert_int_equal(double_check_leaks(), 0);
+    no_faults();
+}
+
+/* The host that touches device memory dies of it. */
+static void keeps_the_host_off_device_memory(void **state)
+{
+    (void)state;
+    void *memory;
+    ok(cudaMalloc(&memory, 100));
+    assert_int_equal((uintptr_t)memory % 512, 0);
+    assert_int_not_equal((uintptr_t)memory % 4096, 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w",
+                     stderr)) /* a sanitizer has much to say */
+            _exit(0);
+        _exit(*(volatile unsigned char *)memory & 0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ok(cudaFree(memory));
+}
+
+/* ---- Failures ------------------------------------------------------- */
+
+static void fails_the_calls_it_is_told_to(void **state)
+{
+    (void)state;
+    void *p;
+    assert_true(double_fail("cudaMalloc", 2, 2, false));
+    ok(cudaMalloc(&p, 100));
+    ok(cudaFree(p));
+    void *untouched = &p;
+    p = untouched;
+    assert_int_equal(cudaMalloc(&p, 100), 2);
+    assert_ptr_equal(p, untouched);
+    assert_int_equal(cudaGetLastError(), 2);
+    ok(cudaGetLastError());
+    ok(cudaMalloc(&p, 100));
+    assert_true(double_set("fail=cudaFree:1:719,fail=cudaEventQuery:1:999+"));
+    assert_int_equal(cudaFree(p), 719); /* and yet it is gone */
+    assert_int_equal(double_check_leaks(), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cudaEventQuery(NULL), 999);
+    assert_false(double_fail("cudaNoSuch", 1, 2, false));
+    assert_false(double_fail("cudaFree", 0, 2, false));
+    no_faults();
+}
+
+static void a_broken_context_stays_broken(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"copy", "kernel"};
+    for (int k = 0; k < 2; k++) {
+        struct desk d;
+        open_desk(&d);
+        fdl_cuda_event e = new_event();
+        uint64_t ns = 0;
+        void *spin = load("fdl_kernel_spin"), *p;
+        assert_true(double_fail(kinds[k], 2, 700, false));
+        copy_to(&d, d.a);
+        ok(launch(spin, 1, d.a, &ns));
+        ok(cudaStreamSynchronize(d.a));
+        memset(d.host, 9, BYTES);
+        double_pause(d.a);
+        copy_to(&d, d.a);
+        ok(launch(spin, 1, d.a, &ns));
+        ok(cudaEventRecord(e, d.a)); /* the calls are all in order */
+        double_resume(d.a);
+        assert_int_equal(cudaEventSynchronize(e), 700);
+        assert_int_equal(cudaEventQuery(e), 700);
+        assert_int_equal(cudaMalloc(&p, 1), 700);
+        assert_int_equal(launch(spin, 1, d.a, &ns), 700);
+        assert_int_equal(cudaGetLastError(), 700);
+        assert_int_equal(cudaGetLastError(), 700);
+        assert_int_equal(device_byte(d.device), k == 0 ? 1 : 9);
+
+        /* Another device is not concerned. */
+        ok(cudaSetDevice(1));
+        ok(cudaMalloc(&p, 1));
+        ok(cudaFree(p));
+        assert_int_equal(cudaSetDevice(0), 700);
+
+        /* Everything is given back, with the error. */
+        assert_int_equal(cudaEventDestroy(e), 700);
+        assert_int_equal(cudaFree(d.device), 700);
+        assert_int_equal(cudaHostUnregister(d.host), 700);
+        assert_int_equal(cudaStreamDestroy(d.a), 700);
+        assert_int_equal(cudaStreamDestroy(d.b), 700);
+        free(d.host);
+        assert_int_equal(double_check_leaks(), 0);
+        no_faults();
+        double_reset();
+    }
+}
+
+static void memory_has_an_end(void **state)
+{
+    (void)state;
+    void *p, *q;
+    struct double_counters seen;
+    assert_true(double_set("memory=1m,pinned=64k"));
+    ok(cudaMalloc(&p, 1000000));
+    assert_int_equal(cudaMalloc(&q, 50000), 2);
+    ok(cudaSetDevice(1)); /* it has a memory of its own */
+    ok(cudaMalloc(&q, 50000));
+    ok(cudaFree(q));
+    ok(cudaFree(p));
+    ok(cudaSetDevice(0));
+    ok(cudaMalloc(&p, 1000000)); /* what was freed is there again */
+    ok(cudaFree(p));
+    ok(cudaHostAlloc(&p, 40000, 0));
+    void *host = aligned_alloc(4096, 65536);
+    assert_int_equal(cudaHostRegister(host, 65536, 0), 2);
+    ok(cudaFreeHost(p));
+    ok(cudaHostRegister(host, 65536, 0));
+    double_get_counters(&seen);
+    assert_int_equal(seen.pinned_bytes, 65536);
+    assert_int_equal(seen.most_pinned_bytes, 65536);
+    assert_int_equal(seen.device_bytes, 0);
+    assert_int_equal(seen.most_device_bytes, 1000448 + 50176);
+    assert_int_equal(seen.live_registrations, 1);
+    ok(cudaHostUnregister(host));
+    free(host);
+    assert_int_equal(double_check_leaks(), 0);
+    no_faults();
+}
+
+static void a_driver_may_be_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int error, version;
+    } machines[] = {
+        {"driver=none", 35, 0},
+        {"driver=old", 35, 11040},
+        {"driver=old,runtime=13000,driver_version=12080", 35, 12080},
+        {"driver=stub", 34, 0},
+        {"no_device=1", 100, 12040},
+        {"devices=0,runtime=12080", 100, 12080},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(machines); i++) {
+        int x = 7, error = machines[i].error;
+        void *p;
+        double_reset();
+        assert_true(double_set(machines[i].text));
+        ok(cudaDriverGetVersion(&x));
+        assert_int_equal(x, machines[i].version);
+        ok(cudaRuntimeGetVersion(&x));
+        assert_int_equal(cudaGetDeviceCount(&x), error);
+        assert_int_equal(x, 0);
+        assert_int_equal(cudaGetDevice(&x), error);
+        assert_int_equal(cudaSetDevice(0), error);
+        assert_int_equal(cudaMalloc(&p, 1), error);
+        assert_int_equal(cudaFree(NULL), error);
+        assert_int_equal(
+            cudaGetDriverEntryPointByVersion("cuDeviceGet", &p, 2000, 0, &x),
+            error);
+        assert_int_equal(cudaGetLastError(), error);
+        assert_int_equal(double_depth(), 0);
+    }
+    assert_string_equal(cudaGetErrorName(34), "cudaErrorStubLibrary");
+    assert_string_equal(cudaGetErrorString(2), "out of memory");
+    assert_string_equal(cudaGetErrorName(12345), "unrecognized error code");
+    no_faults();
+}
+
+/* ---- Settings ------------------------------------------------------- */
+
+static void takes_settings_by_name(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "nothing=1",  "latency_us",        "latency_us=x", "devices=9",
+        "gbps=-1",    "memory=1q",         "driver=new",   "fail=cudaFree:1",
+        "hash=2",     "fail=cudaFree:1:0", "memory=",      "memory=1mm",
+        "fail=x:1:1", "fail=cudaFree:x:1", "gbps=nan",
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(wrong); i++)
+        if (double_set(wrong[i]))
+            fail_msg("'%s' was taken", wrong[i]);
+    assert_true(double_set(""));
+    assert_true(double_set("latency_us=10,gbps=12.5,delay_us=50,seed=7,"
+                           "memory=64m,pinned=64m,hash=0,strict=0,driver=ok,"));
+
+    int count;
+    void *p;
+    assert_int_equal(
+        setenv("CUDART_DOUBLE", "devices=3,fail=cudaMalloc:1:2,memory=4k", 1),
+        0);
+    double_reset();
+    ok(cudaGetDeviceCount(&count));
+    assert_int_equal(count, 3);
+    assert_int_equal(cudaMalloc(&p, 1), 2);
+    ok(cudaMalloc(&p, 4096));
+    assert_int_equal(cudaMalloc(&p, 1), 2);
+    unsetenv("CUDART_DOUBLE");
+    double_reset();
+    ok(cudaGetDeviceCount(&count));
+    assert_int_equal(count, 2);
+}
+
+/* The status of a child that has these settings, and leaks a stream or not. */
+static int status_of_child(const char *settings, bool leak)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        fdl_cuda_stream s;
+        setenv("CUDART_DOUBLE", settings, 1);
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(1);
+        double_reset();
+        cudaStreamCreateWithPriority(&s, 0, 0);
+        if (!leak)
+            cudaStreamDestroy(s);
+        exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void a_strict_program_ends_with_86(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of_child("strict=1", true), 86);
+    assert_int_equal(status_of_child("strict=1", false), 0);
+    assert_int_equal(status_of_child("strict=0", true), 0);
+    assert_int_equal(status_of_child("strikt=1", false), 86);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(is_one_instance_with_every_function),
+    cmocka_unit_test(tells_of_its_devices),
+    cmocka_unit_test(keeps_a_stack_of_contexts),
+    cmocka_unit_test(copies_later_and_in_order),
+    cmocka_unit_test(stages_what_is_not_pinned),
+    cmocka_unit_test(sees_a_source_that_changes),
+    cmocka_unit_test(takes_the_time_of_a_copy),
+    cmocka_unit_test(an_event_is_its_last_record),
+    cmocka_unit_test(work_outlives_its_handles),
+    cmocka_unit_test(sees_a_batch_overwritten_before_it_was_read),
+    cmocka_unit_test(sees_a_batch_overwritten_while_it_was_read),
+    cmocka_unit_test(sees_a_batch_read_before_its_copy),
+    cmocka_unit_test(sees_two_writers),
+    cmocka_unit_test(a_right_ring_has_no_faults),
+    cmocka_unit_test(four_rings_on_two_devices_have_no_faults),
+    cmocka_unit_test(sees_memory_that_is_not_there),
+    cmocka_unit_test(sees_memory_unpinned_under_its_copy),
+    cmocka_unit_test(sees_a_stream_of_another_device),
+    cmocka_unit_test(sees_what_is_never_given_back),
+    cmocka_unit_test(keeps_the_host_off_device_memory),
+    cmocka_unit_test(fails_the_calls_it_is_told_to),
+    cmocka_unit_test(a_broken_context_stays_broken),
+    cmocka_unit_test(memory_has_an_end),
+    cmocka_unit_test(a_driver_may_be_missing),
+    cmocka_unit_test(takes_settings_by_name),
+    cmocka_unit_test(a_strict_program_ends_with_86),
+};
+
+TEST_MAIN("cudart_double", cases)

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels without a GPU: transfer/cuda_kernels.cu compiled as C, thread
+ * after thread, gives the bits of the CPU's last pass, and the PTX that the
+ * library carries has the kernels that the host starts.
+ */
+#include "decode/finish.h"
+#include "decode/resample.h"
+#include "kernels_as_c.h"
+#include "test.h"
+#include "transfer/cuda_kernels.cu"
+
+#define GUARD       0xa5u
+#define GUARD_BYTES 64
+
+/* What is finished in one launch. */
+struct run {
+    struct fdl_output_format format;
+    uint32_t images;
+    uint32_t src_offset, dst_offset; /* bytes behind an aligned address */
+};
+
+static uint64_t random_state;
+
+static uint32_t draw(void) /* splitmix64 */
+{
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)(z >> 32);
+}
+
+static double draw_between(double low, double high)
+{
+    return low + (high - low) * (double)draw() / 4294967295.0;
+}
+
+static void *aligned(size_t bytes)
+{
+    void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    assert_non_null(memory);
+    return memory;
+}
+
+/* Blocks and their threads in any order would do; here it is theirs. */
+static void launch(const struct fdl_finish_args *args)
+{
+    uint64_t pixels = FDL_KERNEL_BLOCK * FDL_FINISH_PIXELS;
+    uint32_t blocks = (uint32_t)((args->pixels + pixels - 1) / pixels);
+    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
+        for (threadIdx.x = 0; threadIdx.x < FDL_KERNEL_BLOCK; threadIdx.x++)
+            fdl_kernel_finish(*args);
+    }
+}
+
+/* The same on the CPU: one image, row by row, from planes. */
+static void finish_image(const struct fdl_output_format *f,
+                         const struct fdl_affine *affine, const uint8_t *src,
+                         void *dst)
+{
+    size_t width = (size_t)f->width, channels = (size_t)f->channels;
+    size_t padded =
+        (width + FDL_PLANE_ALIGN) / FDL_PLANE_ALIGN * FDL_PLANE_ALIGN;
+    uint8_t *row = aligned(FDL_CHANNELS_MAX * padded);
+    const uint8_t *planes[FDL_CHANNELS_MAX];
+    memset(row, 0, FDL_CHANNELS_MAX * padded);
+    fdl_finish_fn finish =
+        fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), f);
+    for (int32_t y = 0; y < f->height; y++) {
+        const uint8_t *from = src + (size_t)y * width * channels;
+        for (size_t c = 0; c < channels; c++) {
+            planes[c] = row + c * padded;
+            for (size_t x = 0; x < width; x++)
+                row[c * padded + x] = from[x * channels + c];
+        }
+        finish(planes, affine, f, y, dst);
+    }
+    free(row);
+}
+
+static void check_guard(const uint8_t *bytes)
+{
+    for (size_t i = 0; i < GUARD_BYTES; i++)
+        assert_int_equal(bytes[i], GUARD);
+}
+
+/* dst has GUARD_BYTES before and behind it. */
+static void finish_device(const struct run *r, const struct fdl_affine *affine,
+                          const uint8_t *src, uint8_t *dst)
+{
+    const struct fdl_output_format *f = &r->format;
+    struct fdl_finish_args args = {
+        .src = src,
+        .dst = dst,
+        .plane = (uint32_t)(f->width * f->height),
+        .channels = (uint32_t)f->channels,
+        .dtype = f->dtype,
+        .nhwc = f->nhwc,
+    };
+    args.pixels = (uint64_t)args.plane * r->images;
+    memcpy(args.scale, affine->scale, sizeof(args.scale));
+    memcpy(args.bias, affine->bias, sizeof(args.bias));
+    launch(&args);
+}
+
+static void check(const struct run *r, const struct fdl_affine *affine)
+{
+    const struct fdl_output_format *f = &r->format;
+    size_t image = (size_t)(f->width * f->height * f->channels);
+    size_t out = image * fdl_dtype_bytes(f->dtype);
+    uint8_t *src_memory = aligned(image * r->images + r->src_offset);
+    uint8_t *src = src_memory + r->src_offset;
+    uint8_t *memory = aligned(out * r->images + 3 * GUARD_BYTES);
+    uint8_t *dst = memory + GUARD_BYTES + r->dst_offset;
+    uint8_t *want = aligned(out);
+    for (size_t i = 0; i < image * r->images; i++)
+        src[i] = (uint8_t)draw();
+    memset(memory, GUARD, out * r->images + 3 * GUARD_BYTES);
+    finish_device(r, affine, src, dst);
+    for (uint32_t i = 0; i < r->images; i++) {
+        finish_image(f, affine, src + i * image, want);
+        if (memcmp(want, dst + i * out, out) != 0)
+            fail_msg("image %u of %u: %dx%dx%d, dtype %d, nhwc %d, offsets %u "
+                     "and %u",
+                     i, r->images, f->width, f->height, f->channels, f->dtype,
+                     f->nhwc, r->src_offset, r->dst_offset);
+    }
+    check_guard(dst - GUARD_BYTES);
+    check_guard(dst + out * r->images);
+    free(want);
+    free(memory);
+    free(src_memory);
+}
+
+static void draw_affine(struct fdl_affine *affine, double largest)
+{
+    struct fdl_plan plan = {.normalize = true};
+    for (size_t c = 0; c < 4; c++) {
+        plan.mean[c] = (float)draw_between(-largest, largest);
+        plan.std[c] = (float)draw_between(largest / 1000, largest);
+    }
+    fdl_affine_init(affine, &plan);
+}
+
+/* Every type, order and number of channels of one size. */
+static void check_forms(struct run r, double largest)
+{
+    static const int32_t dtypes[] = {FEEDLINE_F32, FEEDLINE_F16, FEEDLINE_BF16};
+    static struct fdl_affine affine;
+    for (size_t i = 0; i < 3 * 2 * 4; i++) {
+        r.format.dtype = dtypes[i % 3];
+        r.format.nhwc = i / 3 % 2 != 0;
+        r.format.channels = (int32_t)(i / 6 + 1);
+        draw_affine(&affine, largest);
+        check(&r, &affine);
+    }
+}
+
+/* From one pixel to several blocks, whole and not, of planes that 4 divides and
+ * that it does not. */
+static void gives_the_bits_of_the_cpu(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t width, height;
+        uint32_t images;
+    } sizes[] = {
+        {1, 1, 1},   {3, 1, 1},    {7, 5, 3},    {2, 2, 700},  {32, 32, 1},
+        {32, 32, 3}, {31, 33, 5},  {30, 30, 5},  {64, 48, 2},  {225, 3, 4},
+        {31, 33, 1}, {1, 1, 1500}, {224, 18, 3}, {4096, 1, 1}, {1, 1027, 2},
+    };
+    random_state = test_seed();
+    for (size_t i = 0; i < FDL_COUNT_OF(sizes); i++) {
+        struct run r = {.images = sizes[i].images};
+        r.format.width = sizes[i].width;
+        r.format.height = sizes[i].height;
+        check_forms(r, 1.0);
+    }
+}
+
+static void takes_addresses_that_are_not_aligned(void **state)
+{
+    (void)state;
+    random_state = test_seed();
+    for (uint32_t offset = 0; offset < 16; offset++) {
+        struct run r = {.images = 3, .src_offset = offset};
+        r.format.width = r.format.height = 32;
+        check_forms(r, 1.0);
+        r.src_offset = 0;
+        r.dst_offset = offset / 4 * 4;
+        check_forms(r, 1.0);
+    }
+}
+
+/* f16 has subnormal and infinite results there. */
+static void rounds_the_tiny_and_the_huge(void **state)
+{
+    (void)state;
+    static const double largest[] = {1e-6, 1e-3, 40, 1e4, 1e6};
+    random_state = test_seed();
+    for (size_t i = 0; i < FDL_COUNT_OF(largest); i++) {
+        struct run r = {.format = {.width = 40, .height = 40}, .images = 2};
+        check_forms(r, largest[i]);
+    }
+    static struct fdl_affine affine;
+    struct fdl_plan plan = {.normalize = true,
+                            .mean = {0, 0, 0, 0},
+                            .std = {1e3f, 3e4f, 1e5f, 1e6f}};
+    fdl_affine_init(&affine, &plan); /* 255 / 255 / 1e6: below f16's range */
+    for (int nhwc = 0; nhwc < 2; nhwc++) {
+        struct run r = {
+            .format = {64, 32, 4, FEEDLINE_F16, nhwc != 0}, 2, 0, 0};
+        check(&r, &affine);
+    }
+}
+
+static void spins_until_its_time_is_over(void **state)
+{
+    (void)state;
+    as_c_now = 1000;
+    fdl_kernel_spin(0);
+    assert_int_equal(as_c_now, 1000 + 2 * 32);
+    as_c_now = 1000;
+    fdl_kernel_spin(100000);
+    assert_in_range(as_c_now - 1000, 100000, 100000 + 2 * 32);
+}
+
+/* The host's struct is the one parameter of the kernel that it starts. */
+static void is_carried_as_text(void **state)
+{
+    (void)state;
+    char parameter[64];
+    const char *version = strstr(fdl_kernels_ptx, ".version ");
+    assert_non_null(version);
+    assert_in_range(atoi(version + strlen(".version ")), 6, 7); /* CUDA 11 */
+    assert_non_null(strstr(fdl_kernels_ptx, "\n.target sm_75\n"));
+    assert_non_null(strstr(fdl_kernels_ptx, ".entry fdl_kernel_spin("));
+    assert_non_null(strstr(fdl_kernels_ptx, ".maxntid 256, 1, 1\n"));
+    assert_int_equal(FDL_KERNEL_BLOCK, 256);
+    snprintf(parameter, sizeof(parameter),
+             ".b8 fdl_kernel_finish_param_0[%zu]\n)",
+             sizeof(struct fdl_finish_args));
+    assert_non_null(strstr(fdl_kernels_ptx, parameter));
+    assert_int_equal(fdl_kernels_ptx[strlen(fdl_kernels_ptx) - 1], '\n');
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(gives_the_bits_of_the_cpu),
+    cmocka_unit_test(takes_addresses_that_are_not_aligned),
+    cmocka_unit_test(rounds_the_tiny_and_the_huge),
+    cmocka_unit_test(spins_until_its_time_is_over),
+    cmocka_unit_test(is_carried_as_text),
+};
+
+TEST_MAIN("transfer_kernels", cases)

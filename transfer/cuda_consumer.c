@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The consumer's side of the CUDA backend: streams that wait for batches, and
+ * marks on them.
+ *
+ * When does a stream run out of work? It waits for the next batch from
+ * `entered` on, a mark before the wait. But as long as the host sits in next(),
+ * it cannot tell the stream to wait, and the stream is idle all the same, from
+ * where its work ended when the consumer asked:
+ *
+ *     host      work queued   next() ......... wait
+ *     stream    === work ===|                    |... copy |=== work
+ *                         asked    idle       entered     ready
+ *
+ * A mark can be set only on a stream that is known to exist: until a batch is
+ * given back, the streams that waited for it do. So it is set when the consumer
+ * asks while it still holds its batch, and when it gives it back otherwise.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "transfer/cuda_backend.h"
+
+static void mark_asked_locked(struct fdl_cuda *c, void *stream)
+{
+    if (c->has_asked)
+        return;
+    if (c->device->cuda->EventRecord(c->asked, stream) == FDL_CUDA_SUCCESS)
+        c->has_asked = true;
+    else
+        c->device->cuda->GetLastError();
+}
+
+void fdl_cuda_ask(void *backend)
+{
+    struct fdl_cuda *c = backend;
+    if (!c->device || fdl_cuda_enter(c->device) < 0)
+        return;
+    pthread_mutex_lock(&c->ask_lock);
+    if (c->current)
+        mark_asked_locked(c, c->current->streams[0]);
+    pthread_mutex_unlock(&c->ask_lock);
+    fdl_cuda_leave(c->device);
+}
+
+static void leave_current(struct fdl_cuda *c, struct fdl_cuda_slab *own)
+{
+    pthread_mutex_lock(&c->ask_lock);
+    if (c->current == own) {
+        mark_asked_locked(c, own->streams[0]);
+        c->current = NULL;
+    }
+    pthread_mutex_unlock(&c->ask_lock);
+}
+
+/* The first stream that waits for a batch is the consumer's. */
+static int enter_step(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                      fdl_cuda_stream stream)
+{
+    struct fdl_cuda_step *s = own->step;
+    int error = c->device->cuda->EventRecord(s->entered, stream);
+    if (error != FDL_CUDA_SUCCESS)
+        return error;
+    own->streams[0] = stream;
+    pthread_mutex_lock(&c->ask_lock);
+    bool has_asked = c->has_asked;
+    fdl_cuda_event swap = c->asked;
+    c->asked = s->asked;
+    s->asked = swap;
+    c->has_asked = false;
+    c->current = own;
+    pthread_mutex_unlock(&c->ask_lock);
+    pthread_mutex_lock(&c->lock);
+    s->has_asked = has_asked;
+    s->has_entered = true;
+    pthread_mutex_unlock(&c->lock);
+    return FDL_CUDA_SUCCESS;
+}
+
+static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                           void *stream)
+{
+    for (uint32_t i = 0; i < own->n_streams; i++)
+        if (own->streams[i] == stream)
+            return FEEDLINE_OK;
+    if (own->n_streams == FDL_CUDA_STREAMS)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "more than %u streams wait for one batch; let one of "
+                        "them wait for another",
+                        FDL_CUDA_STREAMS);
+    int error = FDL_CUDA_SUCCESS;
+    if (own->n_streams == 0)
+        error = enter_step(c, own, stream);
+    if (error == FDL_CUDA_SUCCESS)
+        error = c->device->cuda->StreamWaitEvent(stream, own->step->ready, 0);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(c->device->cuda, error,
+                             "the stream cannot wait for the batch");
+    own->streams[own->n_streams++] = stream;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_cuda_slab *own = t->slab->own;
+    int32_t status = fdl_cuda_enter(c->device);
+    if (status < 0)
+        return status;
+    pthread_mutex_lock(&own->lock);
+    status = wait_locked(c, own, stream);
+    pthread_mutex_unlock(&own->lock);
+    fdl_cuda_leave(c->device);
+    return status;
+}
+
+/* Remembers what is queued on `stream` now. A stream that cannot be marked is
+ * waited for here: late is better than torn pixels. */
+static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                             void *stream)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    fdl_cuda_event *event = &own->used[own->n_used];
+    int error = FDL_CUDA_SUCCESS;
+    if (!*event)
+        error = cuda->EventCreateWithFlags(event, FDL_CUDA_EVENT_NO_TIMING);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventRecord(*event, stream);
+    if (error == FDL_CUDA_SUCCESS) {
+        own->n_used++;
+    } else {
+        cuda->GetLastError();
+        if (cuda->StreamSynchronize(stream) != FDL_CUDA_SUCCESS)
+            cuda->GetLastError();
+    }
+}
+
+void fdl_cuda_release(void *backend, struct fdl_transfer *t, void *stream,
+                      bool more)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_cuda_slab *own = t->slab->own;
+    if (fdl_cuda_enter(c->device) < 0) {
+        fdl_cuda_lose(c, FEEDLINE_EDEVICE); /* nothing overwrites it any more */
+        return;
+    }
+    pthread_mutex_lock(&own->lock);
+    leave_current(c, own);
+    for (uint32_t i = 0; i < own->n_streams; i++) {
+        mark_used_locked(c, own, own->streams[i]);
+        more = more && own->streams[i] != stream;
+    }
+    if (more)
+        mark_used_locked(c, own, stream);
+    own->n_streams = 0;
+    struct fdl_cuda_step *step = own->step;
+    own->step = NULL;
+    pthread_mutex_unlock(&own->lock);
+    fdl_cuda_leave(c->device);
+    if (step)
+        fdl_cuda_step_let_go(c, step);
+}

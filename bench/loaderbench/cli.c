@@ -142,6 +142,10 @@ static int bad_value(const struct cli_option *o, const char *value)
 {
     if (o->kind == CLI_CHOICE)
         tool_say("--%s: '%s' is not one of %s", o->name, value, o->choices);
+    else if (o->kind == CLI_SIZE)
+        tool_say("--%s: '%s' is not a size of %.0f bytes or more, as 64k, 2m "
+                 "or 1g",
+                 o->name, value, o->low);
     else if (o->kind == CLI_COUNT)
         tool_say("--%s: '%s' is not a whole number of %.0f or more", o->name,
                  value, o->low);
@@ -164,6 +168,24 @@ static int append(struct cli_list *list, const char *value)
     return -1;
 }
 
+/* "64k": powers of 1024. */
+static bool parse_size(const char *value, uint64_t *out)
+{
+    static const char suffixes[] = "kmg";
+    char *end;
+    errno = 0;
+    uint64_t n = strtoull(value, &end, 10);
+    if (!isdigit((unsigned char)*value) || errno)
+        return false;
+    const char *suffix =
+        *end ? strchr(suffixes, tolower((unsigned char)*end)) : NULL;
+    if (*end && (!suffix || end[1]))
+        return false;
+    int shift = suffix ? 10 * (int)(suffix - suffixes + 1) : 0;
+    *out = n << shift;
+    return *out >> shift == n;
+}
+
 static int set_value(const struct cli_option *o, const char *value,
                      void *values)
 {
@@ -173,6 +195,11 @@ static int set_value(const struct cli_option *o, const char *value,
         uint64_t n = strtoull(value, &end, 10);
         if (!isdigit((unsigned char)*value) || *end || errno ||
             (double)n < o->low)
+            return bad_value(o, value);
+        memcpy(at, &n, sizeof(n));
+    } else if (o->kind == CLI_SIZE) {
+        uint64_t n;
+        if (!parse_size(value, &n) || (double)n < o->low)
             return bad_value(o, value);
         memcpy(at, &n, sizeof(n));
     } else if (o->kind == CLI_NUMBER) {
@@ -314,7 +341,8 @@ int cli_parse(const struct cli_command *command, int argc, char **argv,
             out->positional = arg;
         }
     }
-    if (command->positional && !out->positional) {
+    if (command->positional && !command->positional_optional &&
+        !out->positional) {
         tool_say("%s: %s is missing", command->name, command->positional);
         return usage(command);
     }

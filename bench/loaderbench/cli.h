@@ -17,6 +17,7 @@
 enum cli_kind {
     CLI_SWITCH, /* bool */
     CLI_COUNT,  /* uint64_t, at least `low` */
+    CLI_SIZE,   /* uint64_t of bytes, at least `low`: "64k", "2m", "1g" */
     CLI_NUMBER, /* double in [low, high] */
     CLI_TEXT,   /* const char * */
     CLI_CHOICE, /* const char *, one of `choices` */
@@ -57,6 +58,7 @@ struct cli_command {
     const struct cli_option *options;
     size_t n_options;
     bool loader_options; /* takes those too */
+    bool positional_optional;
     int (*run)(const struct cli_command *command, int argc, char **argv);
 };
 
@@ -82,6 +84,10 @@ bool cli_given(const struct cli_parsed *parsed, const char *key);
 void cli_help(const struct cli_command *command);
 void cli_overview(void);
 void cli_completion(void);
+
+/* Words of `text` from column `at` on, further lines indented alike, within 80
+ * columns. A newline in the text is kept. */
+void cli_print_wrapped(const char *text, size_t indent, size_t at);
 
 /* The candidate closest to `name`, NULL if none is close. */
 struct cli_closest {

@@ -9,9 +9,7 @@
 #define COLUMNS 80
 #define INDENT  26 /* where the words about an option begin */
 
-/* Words of `text` from column `at` on, further lines indented alike. A newline
- * in the text is kept. */
-static void print_wrapped(const char *text, size_t indent, size_t at)
+void cli_print_wrapped(const char *text, size_t indent, size_t at)
 {
     while (*text) {
         if (*text == '\n') {
@@ -53,7 +51,7 @@ static void print_option(const char *name, const char *metavar,
         putchar('\n');
         n = 0;
     }
-    print_wrapped(help, INDENT, (size_t)n);
+    cli_print_wrapped(help, INDENT, (size_t)n);
 }
 
 /* "N|auto", "SIZE", "u8|f32": how a value of a loader option is written. */
@@ -99,10 +97,12 @@ static void print_loader_options(const struct cli_command *command)
 
 void cli_help(const struct cli_command *command)
 {
-    printf("Usage: loaderbench %s%s%s [options]\n\n", command->name,
-           command->positional ? " " : "",
-           command->positional ? command->positional : "");
-    print_wrapped(command->about, 0, 0);
+    printf("Usage: loaderbench %s", command->name);
+    if (command->positional)
+        printf(command->positional_optional ? " [%s]" : " %s",
+               command->positional);
+    printf(" [options]\n\n");
+    cli_print_wrapped(command->about, 0, 0);
     printf("\nOptions:\n");
     for (size_t i = 0; i < command->n_options; i++)
         print_option(command->options[i].name, command->options[i].metavar,
@@ -118,10 +118,12 @@ void cli_overview(void)
            "How fast are images loaded for training, and what is waited for?\n"
            "\nCommands:\n");
     for (size_t i = 0; i < n_cli_commands; i++) {
-        int n = printf("  %s %s", cli_commands[i]->name,
-                       cli_commands[i]->positional ? cli_commands[i]->positional
-                                                   : "");
-        print_wrapped(cli_commands[i]->summary, 14, (size_t)n);
+        const struct cli_command *c = cli_commands[i];
+        int n = printf("  %s", c->name);
+        if (c->positional)
+            n +=
+                printf(c->positional_optional ? " [%s]" : " %s", c->positional);
+        cli_print_wrapped(c->summary, 14, (size_t)n);
     }
     printf(
         "\n'loaderbench COMMAND --help' lists the options of a command.\n\n"

@@ -7,8 +7,12 @@
 
 extern const struct cli_command command_run;
 extern const struct cli_command command_gen;
+extern const struct cli_command command_h2d;
+extern const struct cli_command command_case;
 
 int run_main(const struct cli_command *command, int argc, char **argv);
 int gen_main(const struct cli_command *command, int argc, char **argv);
+int h2d_main(const struct cli_command *command, int argc, char **argv);
+int case_main(const struct cli_command *command, int argc, char **argv);
 
 #endif

@@ -171,6 +171,35 @@ static void print_waits(const json_t *doc)
         printf("  %5.1f %%  other\n", 100 * other);
 }
 
+/* What the GPU's own clock says, where there is one. */
+static void print_device(const json_t *doc)
+{
+    double copies = number(doc, "transfer", "copies");
+    double ceiling = number(doc, "transfer", "ceiling_gigabytes_per_second");
+    if (!json_is_object(json_object_get(doc, "transfer")))
+        return;
+    printf("\nGPU idle for want of images: ");
+    if (json_is_number(at(doc, "stall", "device_fraction")))
+        printf("%.1f %% of %.1f s",
+               100 * number(doc, "stall", "device_fraction"),
+               number(doc, "transfer", "span_seconds"));
+    else
+        printf("not measured");
+    if (copies > 0) {
+        printf("; copies: %.1f MB each, %.1f",
+               number(doc, "transfer", "copied_bytes") / copies / 1e6,
+               number(doc, "transfer", "gigabytes_per_second"));
+        if (ceiling > 0)
+            printf(" of %.1f", ceiling);
+        printf(" GB/s, %.0f %% beside the consumer's work",
+               100 * number(doc, "transfer", "overlap_fraction"));
+    }
+    printf("\nfinished on the %s", text(doc, "transfer", "finish"));
+    if (*text(doc, "transfer", "finish_reason"))
+        printf(": %s", text(doc, "transfer", "finish_reason"));
+    printf("\n");
+}
+
 static void print_stages(const json_t *doc)
 {
     const json_t *stages = json_object_get(doc, "stages");
@@ -239,6 +268,7 @@ void report_run(const json_t *doc)
         printf("Interrupted; what was measured so far:\n");
     print_result(doc);
     print_waits(doc);
+    print_device(doc);
     print_stages(doc);
     print_failures(doc);
     const char *level = text(doc, "verdict", "level");

@@ -3,6 +3,8 @@
 #include "bench/loaderbench/run.h"
 
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/gpu.h"
+#include "bench/loaderbench/recipe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@ static const struct cli_option options[] = {
      "train: random resized crop 224, flip, normalise, and --shuffle unless "
      "--no-shuffle; eval: resize 256, centre crop 224, normalise [train, none "
      "with --op]",
-     CLI_CHOICE, OPTION(pipeline), 0, 0, "train|eval|none"},
+     CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
     {"op", "\"NAME ARGS\"",
      "one more operation after those of the pipeline, e.g. "
      "\"resize size=256\"; may be repeated",
@@ -39,7 +41,8 @@ static const struct cli_option options[] = {
      CLI_COUNT, OPTION(repeat), 1, 0, NULL},
     {"consumer-ms", "X",
      "a consumer that works X ms on each batch, as a GPU does: the loader has "
-     "that time to itself [0]",
+     "that time to itself. With --device cuda:0 it is a kernel on that GPU, "
+     "which the loop does not wait for [0]",
      CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
     {"sink", "none|hash",
      "hash: a fingerprint of the stream, the same for any number of workers, "
@@ -75,33 +78,6 @@ const struct cli_command command_run = {
     .run = run_main,
 };
 
-static int add_operation(feedline_pipeline *p, const char *text)
-{
-    size_t n = strcspn(text, " ");
-    char *name = strndup(text, n);
-    if (!name) {
-        tool_say("out of memory");
-        return TOOL_ENVIRONMENT;
-    }
-    int32_t status = feedline_pipeline_add(p, name, text + n);
-    free(name);
-    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
-}
-
-static int make_pipeline(struct run_setup *s)
-{
-    const struct run_options *o = &s->options;
-    int32_t status = feedline_pipeline_create(o->pipeline, &s->pipeline);
-    if (status < 0)
-        return tool_setup_failed(status);
-    for (size_t i = 0; i < o->ops.n; i++) {
-        int rc = add_operation(s->pipeline, o->ops.items[i]);
-        if (rc != TOOL_DONE)
-            return rc;
-    }
-    return TOOL_DONE;
-}
-
 static int make_config(struct run_setup *s, const struct cli_parsed *parsed)
 {
     struct run_options *o = &s->options;
@@ -125,14 +101,32 @@ static int make_config(struct run_setup *s, const struct cli_parsed *parsed)
     return TOOL_DONE;
 }
 
+/* Asked before anything is read, so that the answer comes at once. */
+static int check_device(struct run_setup *s)
+{
+    struct feedline_device_info gpu;
+    gpu_of_config(s->config, s->device, sizeof(s->device));
+    if (strcmp(s->device, "host") == 0)
+        return TOOL_DONE;
+    if (s->options.sink && strcmp(s->options.sink, "hash") == 0) {
+        tool_say("--sink hash reads the pixels, which --device %s leaves on "
+                 "the GPU; it takes --device host",
+                 s->device);
+        return TOOL_USAGE;
+    }
+    return gpu_find(s->device, &gpu);
+}
+
 static int set_up(struct run_setup *s, const struct cli_parsed *parsed)
 {
     struct run_options *o = &s->options;
     if (!o->pipeline)
-        o->pipeline = o->ops.n ? "none" : "train";
-    int rc = make_pipeline(s);
+        o->pipeline = recipe_default(&o->ops);
+    int rc = recipe_make(o->pipeline, &o->ops, &s->pipeline);
     if (rc == TOOL_DONE)
         rc = make_config(s, parsed);
+    if (rc == TOOL_DONE)
+        rc = check_device(s);
     if (rc != TOOL_DONE)
         return rc;
     if (!o->epochs && !o->batches && o->seconds <= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loaderbench run, in three parts: run.c sets up and decides, run_measure.c
- * consumes the batches of one fresh loader, run_json.c turns a loader's numbers
- * into the document that report.c and scripts read.
+ * loaderbench run, in parts: run.c sets up and decides, run_measure.c takes the
+ * batches of one fresh loader, run_consumer.c works on them, run_json.c turns a
+ * loader's numbers into the document that report.c and scripts read.
  */
 #ifndef LOADERBENCH_RUN_H
 #define LOADERBENCH_RUN_H
@@ -29,6 +29,7 @@ struct run_setup {
     feedline_dataset *dataset;
     feedline_pipeline *pipeline;
     json_t *failures; /* array, of all repetitions */
+    char device[32];  /* where the batches are delivered: "host", "cuda:0" */
 };
 
 /* What the consumer saw of one loader. */

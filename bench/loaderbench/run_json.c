@@ -63,6 +63,50 @@ static json_t *result_json(const struct run_counts *c)
                      "stream_hash", c->hash[0] ? c->hash : NULL);
 }
 
+static double fraction(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* false: batches stay on the host. */
+static bool get_device(const feedline_loader *l,
+                       struct feedline_device_stats *d)
+{
+    *d = (struct feedline_device_stats){.struct_size = sizeof(*d)};
+    return feedline_loader_get_device_stats(l, d) == FEEDLINE_OK;
+}
+
+static json_t *device_fraction_json(const feedline_loader *l)
+{
+    struct feedline_device_stats d;
+    if (!get_device(l, &d) || d.span_ns == 0)
+        return json_null();
+    return json_real(fraction(d.idle_ns, d.span_ns));
+}
+
+static json_t *transfer_json(const feedline_loader *l)
+{
+    struct feedline_device_stats d;
+    if (!get_device(l, &d))
+        return json_null();
+    return json_pack(
+        "{s:s, s:s?, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s?, "
+        "s:I, s:I, s:I, s:f, s:f}",
+        "finish", d.finish ? "device" : "host", "finish_reason",
+        d.finish_reason, "batches", (json_int_t)d.batches, "copies",
+        (json_int_t)d.copies, "copied_bytes", (json_int_t)d.copied_bytes,
+        "queue_seconds", (double)d.queue_ns * NS, "copy_seconds",
+        (double)d.copy_ns * NS, "overlap_fraction",
+        fraction(d.overlap_ns, d.copy_ns), "finish_seconds",
+        (double)d.finish_ns * NS, "gigabytes_per_second",
+        fraction(d.copied_bytes, d.copy_ns), "ceiling_gigabytes_per_second",
+        d.gigabytes_per_second, "latency_us", d.latency_us, "regime", d.regime,
+        "pinned_bytes", (json_int_t)d.pinned_bytes, "device_bytes",
+        (json_int_t)d.device_bytes, "steps", (json_int_t)d.steps,
+        "span_seconds", (double)d.span_ns * NS, "idle_seconds",
+        (double)d.idle_ns * NS);
+}
+
 static json_t *stall_json(const feedline_loader *l)
 {
     struct feedline_stats s = {.struct_size = sizeof(s)};
@@ -79,10 +123,11 @@ static json_t *stall_json(const feedline_loader *l)
         (double)w.transfer_queue_ns * NS, "transfer",
         (double)w.transfer_ns * NS, "wake", (double)w.wake_ns * NS, "residual",
         (double)w.residual_ns * NS);
-    return json_pack("{s:f, s:n, s:f, s:I, s:o, s:f}", "host_fraction",
+    return json_pack("{s:f, s:o, s:f, s:I, s:o, s:f}", "host_fraction",
                      wall > 0 ? wait / wall : 0.0, "device_fraction",
-                     "wait_seconds", wait * NS, "waits", (json_int_t)w.waits,
-                     "buckets", buckets, "residual_fraction",
+                     device_fraction_json(l), "wait_seconds", wait * NS,
+                     "waits", (json_int_t)w.waits, "buckets", buckets,
+                     "residual_fraction",
                      wait > 0 ? (double)w.residual_ns / wait : 0.0);
 }
 
@@ -153,15 +198,16 @@ json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
     const struct run_options *o = &setup->options;
     /* Numbers first, before the document itself takes time. */
     json_t *stall = stall_json(l), *stages = stages_json(l);
+    json_t *transfer = transfer_json(l);
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I}}", "result",
-        result_json(counts), "stall", stall, "stages", stages, "tuner",
-        tuner_json(l), "verdict", verdict_json(l), "config",
-        config_json(l, setup), "run", "warmup_batches",
-        (json_int_t)counts->warmup_batches, "consumer_ms", o->consumer_ms,
-        "batch_shape", (json_int_t)e.shape[0], (json_int_t)e.shape[1],
-        (json_int_t)e.shape[2], (json_int_t)e.shape[3], "batches_per_epoch",
-        (json_int_t)e.batches);
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I}}",
+        "result", result_json(counts), "stall", stall, "stages", stages,
+        "transfer", transfer, "tuner", tuner_json(l), "verdict",
+        verdict_json(l), "config", config_json(l, setup), "run",
+        "warmup_batches", (json_int_t)counts->warmup_batches, "consumer_ms",
+        o->consumer_ms, "batch_shape", (json_int_t)e.shape[0],
+        (json_int_t)e.shape[1], (json_int_t)e.shape[2], (json_int_t)e.shape[3],
+        "batches_per_epoch", (json_int_t)e.batches);
 }
 
 void run_json_failures(const feedline_loader *l, uint64_t last_epoch,
@@ -268,7 +314,8 @@ static size_t typical_run(const json_t *runs)
 
 static void add_medians(json_t *doc, const json_t *runs)
 {
-    static const char *const medians[] = {"result", "stall", "stages"};
+    static const char *const medians[] = {"result", "stall", "stages",
+                                          "transfer"};
     static const char *const typicals[] = {"tuner", "verdict", "config", "run"};
     size_t n = json_array_size(runs), typical = typical_run(runs);
     json_t **parts = malloc((n ? n : 1) * sizeof(json_t *));

@@ -3,13 +3,11 @@
  * The consumer. What it measures begins when the last batch of the warm-up has
  * been given back and ends when the last batch has: each measured batch then
  * has its whole period in the time, however deep the loader works ahead.
- *
- * A consumer of X ms sleeps to a point X ms after the delivery. Like a training
- * loop that waits for its GPU it needs no CPU, and what the tool itself does
- * with the batch (hashing) is part of the X.
+ * On a GPU what was queued is waited for at both ends.
  */
 #include "bench/loaderbench/hash.h"
 #include "bench/loaderbench/run.h"
+#include "bench/loaderbench/run_consumer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +22,7 @@ struct measure {
     struct run_counts *counts;
     feedline_loader *loader;
     struct stream_hash *hash; /* NULL without --sink hash */
+    struct run_consumer consumer;
 
     uint64_t epochs;  /* to end after; 0: no limit  */
     uint64_t batches; /* to end after, with warm-up */
@@ -150,7 +149,6 @@ static void clear_progress(const struct measure *m)
 static int consume(struct measure *m, feedline_batch *batch)
 {
     double delivered = tool_seconds();
-    const struct run_options *o = &m->setup->options;
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     int32_t status = feedline_batch_get_info(batch, &info);
     if (status < 0) {
@@ -160,13 +158,16 @@ static int consume(struct measure *m, feedline_batch *batch)
     m->epoch = info.epoch;
     if (m->hash)
         stream_hash_add(m->hash, &info);
-    if (o->consumer_ms > 0)
-        tool_sleep_until(delivered + o->consumer_ms * 1e-3);
     count_samples(m, &info);
-    feedline_batch_release(batch);
+    int rc = run_consumer_take(&m->consumer, batch, delivered);
+    if (rc != TOOL_DONE)
+        return rc;
 
     m->delivered++;
     if (m->delivered == m->counts->warmup_batches) {
+        rc = run_consumer_drain(&m->consumer);
+        if (rc != TOOL_DONE)
+            return rc;
         feedline_loader_reset_stats(m->loader);
         begin_measuring(m);
     }
@@ -220,8 +221,11 @@ int run_measure(struct run_setup *setup, json_t **out,
     struct measure m = {.setup = setup, .counts = counts};
     memset(counts, 0, sizeof(*counts));
     *out = NULL;
+    int rc = run_consumer_init(&m.consumer, setup->device,
+                               setup->options.consumer_ms);
     double created = tool_seconds();
-    int rc = open_loader(&m);
+    if (rc == TOOL_DONE)
+        rc = open_loader(&m);
     if (rc == TOOL_DONE)
         rc = set_limits(&m);
     if (rc == TOOL_DONE && setup->options.sink &&
@@ -236,6 +240,8 @@ int run_measure(struct run_setup *setup, json_t **out,
         goto out;
     begin_measuring(&m);
     rc = consume_all(&m, created);
+    if (rc == TOOL_DONE)
+        rc = run_consumer_drain(&m.consumer);
     if (rc != TOOL_DONE)
         goto out;
     counts->seconds = tool_seconds() - m.begin;
@@ -249,6 +255,7 @@ int run_measure(struct run_setup *setup, json_t **out,
     *out = run_json_one(m.loader, setup, counts);
 out:
     close_loader(&m);
+    run_consumer_fini(&m.consumer);
     stream_hash_destroy(m.hash);
     return rc;
 }

@@ -89,6 +89,20 @@ double tool_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static int compare_doubles(const void *a, const void *b)
+{
+    double x, y;
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x > y) - (x < y);
+}
+
+double tool_median(double *x, size_t n)
+{
+    qsort(x, n, sizeof(*x), compare_doubles);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
 json_t *tool_document(const char *command)
 {
     return json_pack("{s:i, s:s, s:s}", "schema_version", TOOL_SCHEMA_VERSION,

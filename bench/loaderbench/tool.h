@@ -44,6 +44,9 @@ bool tool_has_progress(void);
 /* Seconds on the monotonic clock. */
 double tool_seconds(void);
 
+/* Of n numbers, which are sorted for it; n > 0. */
+double tool_median(double *x, size_t n);
+
 /* An object with "schema_version", "command" and "version". */
 json_t *tool_document(const char *command);
 

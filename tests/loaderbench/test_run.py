@@ -55,6 +55,7 @@ def case_document(tmp):
     for stage in doc["stages"]:
         typed(stage, STAGE, stage["name"])
     equal(doc["result"]["stream_hash"], None)
+    equal(doc["transfer"], None)
     equal(doc["interrupted"], False)
     assert "runs" not in doc
 

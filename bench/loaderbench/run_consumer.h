@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands in for the training step of `run`: a sleep, or kernels on the GPU
+ * that the batches are delivered to.
+ */
+#ifndef LOADERBENCH_RUN_CONSUMER_H
+#define LOADERBENCH_RUN_CONSUMER_H
+
+#include <feedline/feedline.h>
+
+#include <stdint.h>
+
+struct run_consumer {
+    double ms;           /* of work per batch; 0: none */
+    feedline_busy *busy; /* NULL: a consumer on the host, which sleeps */
+};
+
+/* device: "host", or the GPU whose batches come. An exit status; fini in any
+ * case. */
+int run_consumer_init(struct run_consumer *c, const char *device, double ms);
+void run_consumer_fini(struct run_consumer *c);
+
+/* Works on the batch, which came at `delivered` on tool_seconds(), and gives it
+ * back. On a GPU only the queueing is waited for, so the loop runs ahead of it
+ * by as many batches as the loader has slots. An exit status. */
+int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
+                      double delivered);
+
+/* Until all work that was queued is done. An exit status. */
+int run_consumer_drain(struct run_consumer *c);
+
+#endif

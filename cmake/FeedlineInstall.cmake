@@ -8,7 +8,9 @@ include(CMakePackageConfigHelpers)
 install(FILES include/feedline/feedline.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
 install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES examples/minimal.c
+install(FILES examples/minimal.c examples/train_cuda.c examples/train_cpu.c
+              examples/train_gpu.cu examples/train_kernels.h
+              examples/train_model.h
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
 # Two sets, as only the static library needs others to be found.

@@ -91,27 +91,21 @@ static void print_header(const json_t *doc)
            text(doc, "machine", "cpu_model"), text(doc, "machine", "kernel"));
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x, y;
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-    return (x > y) - (x < y);
-}
-
 /* " (1180 to 1240 in 5 runs)" */
 static void print_range(const json_t *doc)
 {
     const json_t *runs = json_object_get(doc, "runs");
     size_t n = json_array_size(runs);
-    double *x = n > 1 ? malloc(n * sizeof(*x)) : NULL;
-    if (!x)
+    double least = 0, most = 0;
+    if (n < 2)
         return;
-    for (size_t i = 0; i < n; i++)
-        x[i] = number(json_array_get(runs, i), "result", "images_per_second");
-    qsort(x, n, sizeof(*x), compare_doubles);
-    printf(" (median; %.0f to %.0f in %zu runs)", x[0], x[n - 1], n);
-    free(x);
+    for (size_t i = 0; i < n; i++) {
+        double x =
+            number(json_array_get(runs, i), "result", "images_per_second");
+        least = i == 0 || x < least ? x : least;
+        most = x > most ? x : most;
+    }
+    printf(" (median; %.0f to %.0f in %zu runs)", least, most, n);
 }
 
 static void print_result(const json_t *doc)

@@ -230,14 +230,6 @@ void run_json_failures(const feedline_loader *l, uint64_t last_epoch,
 
 /* ---- Medians ------------------------------------------------------------ */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x, y;
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-    return (x > y) - (x < y);
-}
-
 /* Of n numbers; an integer stays one. */
 static json_t *median_number(json_t *const *values, size_t n)
 {
@@ -249,8 +241,7 @@ static json_t *median_number(json_t *const *values, size_t n)
         x[i] = json_number_value(values[i]);
         integers = integers && json_is_integer(values[i]);
     }
-    qsort(x, n, sizeof(*x), compare_doubles);
-    double median = n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+    double median = tool_median(x, n);
     free(x);
     return integers ? json_integer((json_int_t)median) : json_real(median);
 }

@@ -402,6 +402,13 @@ static void fork_is_survived_and_refused_in_the_child(void **state)
     with_a_fork(sees_efork);
 }
 
+static int setup_to_fork(void **state)
+{
+    if (!TEST_FORKS_SAFELY)
+        test_skip("no threads in a child of fork() under this sanitizer");
+    return setup(state);
+}
+
 static void a_child_makes_its_own_loader(void **state)
 {
     (void)state;
@@ -528,7 +535,7 @@ static const struct CMUnitTest cases[] = {
         transfer_failures_come_in_place_of_their_batch, setup, teardown),
     cmocka_unit_test_setup_teardown(fork_is_survived_and_refused_in_the_child,
                                     setup, teardown),
-    cmocka_unit_test_setup_teardown(a_child_makes_its_own_loader, setup,
+    cmocka_unit_test_setup_teardown(a_child_makes_its_own_loader, setup_to_fork,
                                     teardown),
     cmocka_unit_test_setup_teardown(the_books_balance, setup, teardown),
     cmocka_unit_test_setup_teardown(the_memory_reader_keeps_its_books_too,

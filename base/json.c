@@ -180,6 +180,12 @@ void fdl_json_null(struct fdl_json *j, const char *key)
     put_text(j, "null");
 }
 
+void fdl_json_raw(struct fdl_json *j, const char *key, const char *text)
+{
+    begin_value(j, key);
+    put_text(j, text);
+}
+
 int32_t fdl_json_finish(struct fdl_json *j, uint64_t *needed)
 {
     fdl_assert(j->depth == 0);

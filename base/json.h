@@ -32,6 +32,9 @@ void fdl_json_double(struct fdl_json *j, const char *key, double value);
 void fdl_json_bool(struct fdl_json *j, const char *key, bool value);
 void fdl_json_null(struct fdl_json *j, const char *key);
 
+/* A value that is JSON already, as this writer made it. */
+void fdl_json_raw(struct fdl_json *j, const char *key, const char *text);
+
 /* NUL-terminates; *needed = length + 1. ERANGE (with the error line) if it did
  * not fit and capacity was not 0. */
 int32_t fdl_json_finish(struct fdl_json *j, uint64_t *needed);

@@ -29,8 +29,6 @@
 /* Version 1 says "no limit" with the largest multiple of a page. */
 #define MEMORY_UNLIMITED (UINT64_C(1) << 60)
 
-#define UNIFIED "" /* the name of version 2 among the controllers */
-
 /* One line of mountinfo, cut in place. */
 struct mount {
     char *root;
@@ -154,7 +152,7 @@ static const struct {
     {"cpu", read_cpu},
     {"memory", read_memory},
     {"cpuset", read_cpuset},
-    {UNIFIED, read_unified},
+    {FDL_CGROUP_UNIFIED, read_unified},
 };
 
 /* Is `name` one of "a,b,c"? */
@@ -226,7 +224,7 @@ static bool parse_mount(char *line, struct mount *m)
 
 static bool mount_has(const struct mount *m, const char *controller)
 {
-    if (strcmp(controller, UNIFIED) == 0)
+    if (strcmp(controller, FDL_CGROUP_UNIFIED) == 0)
         return strcmp(m->type, "cgroup2") == 0;
     return strcmp(m->type, "cgroup") == 0 && in_list(m->options, controller);
 }
@@ -269,11 +267,55 @@ static char *find_group(char *cgroup, const char *controller)
         if (!names || !line || *line != '/')
             continue;
         bool unified = strcmp(id, "0") == 0 && *names == '\0';
-        if (strcmp(controller, UNIFIED) == 0 ? unified
-                                             : in_list(names, controller))
+        if (strcmp(controller, FDL_CGROUP_UNIFIED) == 0
+                ? unified
+                : in_list(names, controller))
             return line;
     }
     return NULL;
+}
+
+/* The folder of the process's group, from the texts of the two files. */
+static char *locate(const char *cgroup, const char *mountinfo,
+                    const char *controller, size_t *point_length)
+{
+    char *text = strdup(cgroup);
+    const char *path = text ? find_group(text, controller) : NULL;
+    char *folder =
+        path ? find_folder(mountinfo, controller, path, point_length) : NULL;
+    free(text);
+    return folder;
+}
+
+char *fdl_cgroup_folder(const char *root, const char *controller,
+                        size_t *point_length)
+{
+    char *cgroup = fdl_sysfile_read(root, "/proc/self/cgroup");
+    char *mountinfo = fdl_sysfile_read(root, "/proc/self/mountinfo");
+    char *folder = cgroup && mountinfo
+                       ? locate(cgroup, mountinfo, controller, point_length)
+                       : NULL;
+    free(cgroup);
+    free(mountinfo);
+    return folder;
+}
+
+bool fdl_cgroup_up(char *folder, size_t point_length)
+{
+    if (strlen(folder) <= point_length)
+        return false;
+    *strrchr(folder, '/') = '\0';
+    return true;
+}
+
+void fdl_cgroup_read_folder(struct fdl_cgroup_limits *out, const char *root,
+                            const char *controller, const char *folder)
+{
+    struct fdl_cgroup_limits l = {.memory_bytes = UINT64_MAX};
+    for (size_t i = 0; i < FDL_COUNT_OF(controllers); i++)
+        if (strcmp(controllers[i].name, controller) == 0)
+            controllers[i].read(&l, root, folder);
+    *out = l;
 }
 
 void fdl_cgroup_read(struct fdl_cgroup_limits *out, const char *root)
@@ -283,18 +325,12 @@ void fdl_cgroup_read(struct fdl_cgroup_limits *out, const char *root)
     char *mountinfo = fdl_sysfile_read(root, "/proc/self/mountinfo");
     for (size_t i = 0; cgroup && mountinfo && i < FDL_COUNT_OF(controllers);
          i++) {
-        char *text = strdup(cgroup);
-        const char *path = text ? find_group(text, controllers[i].name) : NULL;
         size_t point = 0;
-        char *folder =
-            path ? find_folder(mountinfo, controllers[i].name, path, &point)
-                 : NULL;
-        free(text);
-        while (folder) {
+        char *folder = locate(cgroup, mountinfo, controllers[i].name, &point);
+        bool more = folder != NULL;
+        while (more) {
             controllers[i].read(&l, root, folder);
-            if (strlen(folder) <= point)
-                break;
-            *strrchr(folder, '/') = '\0';
+            more = fdl_cgroup_up(folder, point);
         }
         free(folder);
     }

@@ -11,10 +11,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* mountinfo of a host full of containers is a few hundred KiB. */
 #define MAX_BYTES ((size_t)16 << 20)
@@ -84,6 +86,56 @@ bool fdl_sysfile_field(const char *text, const char *key, char *value,
         line = end ? end + 1 : NULL;
     }
     return false;
+}
+
+bool fdl_sysfile_number(const char **p, uint64_t *value)
+{
+    const char *start = skip_blanks(*p);
+    char *end;
+    if (!isdigit((unsigned char)*start))
+        return false;
+    unsigned long long number = strtoull(start, &end, 10);
+    if (*end == '\0' || !strchr(" \t\n/", *end))
+        return false;
+    *p = end;
+    *value = number;
+    return true;
+}
+
+bool fdl_sysfile_count(const char *text, const char *key, uint64_t *value)
+{
+    size_t length = strlen(key);
+    for (const char *line = text; line && *line;) {
+        const char *end = strchr(line, '\n');
+        if (strncmp(line, key, length) == 0 && line[length] == ' ') {
+            const char *p = line + length;
+            return fdl_sysfile_number(&p, value);
+        }
+        line = end ? end + 1 : NULL;
+    }
+    return false;
+}
+
+int fdl_sysfile_open(const char *root, const char *path)
+{
+    char *full;
+    if (asprintf(&full, "%s%s", root, path) < 0)
+        return -1;
+    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    free(full);
+    return fd;
+}
+
+bool fdl_sysfile_again(int fd, char *text, uint64_t capacity)
+{
+    uint64_t length = 0;
+    ssize_t n = fd < 0 ? -1 : 1;
+    while (n > 0 && length < capacity - 1) {
+        n = pread(fd, text + length, capacity - 1 - length, (off_t)length);
+        length += n > 0 ? (uint64_t)n : 0;
+    }
+    text[n < 0 ? 0 : length] = '\0';
+    return n >= 0;
 }
 
 /* A decimal number below FDL_CPU_SET_MAX; larger ones are held at it. */

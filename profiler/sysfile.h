@@ -25,6 +25,21 @@ char *fdl_sysfile_read(const char *root, const char *path);
 bool fdl_sysfile_field(const char *text, const char *key, char *value,
                        uint64_t capacity);
 
+/* A decimal number at *p, behind blanks, with a blank, a newline or a slash
+ * behind it: the last one of a text that was cut may be cut itself. Numbers
+ * beyond 64 bits are held at UINT64_MAX. false, and nothing touched, for
+ * anything else. */
+bool fdl_sysfile_number(const char **p, uint64_t *value);
+
+/* The number on the line that starts with `key` and a blank, as in "nr_periods
+ * 12". */
+bool fdl_sysfile_count(const char *text, const char *key, uint64_t *value);
+
+/* For files that are read again and again: opens root/path, -1 if it cannot;
+ * reads it from its beginning, cut to the capacity, which NUL is part of. */
+int fdl_sysfile_open(const char *root, const char *path);
+bool fdl_sysfile_again(int fd, char *text, uint64_t capacity);
+
 /* "0-3,8,10-11". false, and *set untouched, if it is empty or garbled. */
 bool fdl_cpu_set_parse(struct fdl_cpu_set *set, const char *text);
 uint32_t fdl_cpu_set_count(const struct fdl_cpu_set *set);

@@ -5,13 +5,9 @@
  * out.
  */
 #include "base/compiler.h"
+#include "machine_files.h"
 #include "profiler/machine.h"
 #include "profiler/sysfile.h"
-#include "test.h"
-
-#include <errno.h>
-#include <ftw.h>
-#include <sys/stat.h>
 
 #define GIB (UINT64_C(1) << 30)
 
@@ -43,47 +39,6 @@ struct layout {
     double quota;
     uint64_t memory;
 };
-
-static char root[] = "/tmp/fdl_machine_XXXXXX";
-
-static void put(const char *path, const char *text)
-{
-    char full[512];
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *p = full + sizeof(root); *p; p++) {
-        if (*p == '/') {
-            *p = '\0';
-            assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
-            *p = '/';
-        }
-    }
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type,
-                        struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    memcpy(root + sizeof(root) - 7, "XXXXXX", 6);
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
 
 /* Eight cores, all allowed, 16 GiB; then the layout's files, which may replace
  * these. */

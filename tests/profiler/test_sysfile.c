@@ -3,6 +3,8 @@
 #include "profiler/sysfile.h"
 #include "test.h"
 
+#include <unistd.h>
+
 static uint32_t count(const char *text)
 {
     struct fdl_cpu_set set;
@@ -104,10 +106,93 @@ static void test_read_long_file(void **state)
     assert_int_equal(remove(folder), 0);
 }
 
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t value;
+        bool known;
+        const char *rest;
+    } of[] = {
+        {"12\n", 12, true, "\n"},
+        {" \t7 8\n", 7, true, " 8\n"},
+        {"3/80\n", 3, true, "/80\n"},
+        {"18446744073709551615 ", UINT64_MAX, true, " "},
+        {"99999999999999999999\n", UINT64_MAX, true, "\n"},
+        {"12", 1, false, "12"},
+        {"", 1, false, ""},
+        {"-1\n", 1, false, "-1\n"},
+        {"+1\n", 1, false, "+1\n"},
+        {"0.5\n", 1, false, "0.5\n"},
+        {"max\n", 1, false, "max\n"},
+        {"\n7\n", 1, false, "\n7\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+        const char *p = of[i].text;
+        uint64_t value = 1;
+        assert_int_equal(fdl_sysfile_number(&p, &value), of[i].known);
+        assert_int_equal(value, of[i].value);
+        assert_string_equal(p, of[i].rest);
+    }
+}
+
+static void test_counts(void **state)
+{
+    static const char text[] = "nr_periods 5\nnr_throttled 4\nnr 9\n\n"
+                               "nr_throttled 8\nlast 3";
+    uint64_t value = 1;
+    (void)state;
+    assert_true(fdl_sysfile_count(text, "nr_throttled", &value));
+    assert_int_equal(value, 4);
+    assert_true(fdl_sysfile_count(text, "nr", &value));
+    assert_int_equal(value, 9);
+    assert_false(fdl_sysfile_count(text, "nr_", &value));
+    assert_false(fdl_sysfile_count(text, "periods", &value));
+    assert_false(fdl_sysfile_count(text, "last", &value));
+    assert_false(fdl_sysfile_count("", "nr", &value));
+    assert_int_equal(value, 9);
+}
+
+/* As often as one likes, whatever its length has become. */
+static void test_read_again(void **state)
+{
+    char folder[] = "/tmp/fdl_sysfile_XXXXXX";
+    char path[64];
+    char text[8];
+    static const char *const says[] = {"a", "", "bcd", "0123456", "01234567"};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/file", folder);
+    for (int i = 0; i < 2; i++) {
+        int fd = -1;
+        for (size_t k = 0; k < sizeof(says) / sizeof(*says); k++) {
+            FILE *f = fopen(path, "w");
+            assert_non_null(f);
+            assert_true(fputs(says[k], f) >= 0);
+            assert_int_equal(fclose(f), 0);
+            fd = fd < 0 ? fdl_sysfile_open(folder, "/file") : fd;
+            assert_true(fd >= 0);
+            memset(text, 'x', sizeof(text));
+            assert_true(fdl_sysfile_again(fd, text, sizeof(text)));
+            assert_int_equal(strncmp(text, says[k], sizeof(text) - 1), 0);
+            assert_true(strlen(text) < sizeof(text));
+        }
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(remove(path), 0);
+        assert_int_equal(fdl_sysfile_open(folder, "/file"), -1);
+    }
+    assert_false(fdl_sysfile_again(-1, text, sizeof(text)));
+    assert_string_equal(text, "");
+    assert_int_equal(remove(folder), 0);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(test_cpu_lists),     cmocka_unit_test(test_many_cpus),
     cmocka_unit_test(test_garbled_lists), cmocka_unit_test(test_intersect),
     cmocka_unit_test(test_fields),        cmocka_unit_test(test_read_long_file),
+    cmocka_unit_test(test_numbers),       cmocka_unit_test(test_counts),
+    cmocka_unit_test(test_read_again),
 };
 
 TEST_MAIN("sysfile", cases)

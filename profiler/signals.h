@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the system says while a loader runs: counters that only grow, read
+ * whole from /proc, /sys and the control group, so that two readings and a
+ * subtraction make a rate. Nothing here is required: a source that is missing
+ * leaves its field at 0 and its `has_` at false.
+ *
+ * Everything is read through a root folder, "" for the real one, as in
+ * machine.h, so that tests can lay out any kind of machine as files. The reader
+ * keeps its files open: a reading costs a pread each.
+ */
+#ifndef FDL_PROFILER_SIGNALS_H
+#define FDL_PROFILER_SIGNALS_H
+
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One thread. */
+struct fdl_thread_signals {
+    uint64_t cpu_ns;  /* schedstat field 1 */
+    uint64_t runq_ns; /* schedstat field 2: could run and did not */
+    uint64_t voluntary, involuntary; /* context switches */
+    bool has_runq, has_switches;
+};
+
+/* A thread of this process that is not the loader's. */
+struct fdl_foreign_thread {
+    int32_t tid;
+    char name[16];
+    uint64_t cpu_ns;
+};
+
+#define FDL_FOREIGN_MAX 64u /* the busiest are kept */
+
+struct fdl_system_signals {
+    bool has_throttle, has_pressure, has_host, has_memory;
+    uint64_t throttled_ns; /* of the group, all its cores (v1, v2) */
+    uint64_t periods, throttled_periods;
+    uint64_t pressure_cpu_ns, pressure_io_ns, pressure_memory_ns; /* "some" */
+    uint64_t host_busy_ns, host_total_ns; /* all cores of the machine */
+    uint64_t process_cpu_ns;              /* all threads of this process */
+    uint64_t memory_bytes;                /* charged to the group, or RSS */
+    uint64_t memory_limit_bytes;          /* 0: none */
+    uint32_t running; /* threads that want a core, machine */
+};
+
+struct fdl_signals; /* open files */
+
+/* Never fails but with ENOMEM. */
+int32_t fdl_signals_open(const char *root, struct fdl_signals **out);
+void fdl_signals_close(struct fdl_signals *s);
+void fdl_signals_read(struct fdl_signals *s, struct fdl_system_signals *out);
+
+/* One thread of this process, by its kernel id. false: it is gone. */
+bool fdl_signals_thread(struct fdl_signals *s, int32_t tid,
+                        struct fdl_thread_signals *out);
+
+/* All threads of this process whose names do not begin with "feedline-", the
+ * busiest first; the caller's main thread is among them. A walk through
+ * /proc/self/task: once a second at most. Returns how many. */
+uint32_t fdl_signals_foreign(struct fdl_signals *s,
+                             struct fdl_foreign_thread out[FDL_FOREIGN_MAX]);
+
+/* NUMA node of a PCI device "0000:1b:00.0"; -1: not known, or only one node. */
+int32_t fdl_signals_numa_node(const char *root, const char *pci);
+
+#endif

@@ -7,6 +7,7 @@ set(FEEDLINE_NVTX AUTO CACHE STRING "Ranges for nsys: AUTO, ON or OFF")
 option(FEEDLINE_CUDA "CUDA transfer; needs nothing to build" ON)
 option(FEEDLINE_TOOLS "Build loaderbench" ON)
 option(FEEDLINE_EXAMPLES "Build the examples" ON)
+option(FEEDLINE_RINGS "Rings of notes; OFF only to measure what they cost" ON)
 option(FEEDLINE_WERROR "Warnings are errors" OFF)
 set(FEEDLINE_SANITIZE "" CACHE STRING
     "Sanitizers: empty, 'address,undefined' or 'thread'")

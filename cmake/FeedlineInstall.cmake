@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What a packager gets: header, both libraries, and how to find them by
+# What a packager gets: headers, both libraries, and how to find them by
 # pkg-config and by CMake. The installed tree may be moved: neither names where
 # it lies. loaderbench installs itself and its manual.
 include(CMakePackageConfigHelpers)
 
-install(FILES include/feedline/feedline.h
+install(FILES include/feedline/feedline.h include/feedline/live.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
 install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES examples/minimal.c examples/train_cuda.c examples/train_cpu.c

@@ -3,6 +3,8 @@
 #include "base/log.h"
 #include "loader/api.h"
 #include "loader/engine.h"
+#include "loader/evidence.h"
+#include "loader/stats_table.h"
 #include "profiler/machine.h"
 
 static int32_t enter(const feedline_loader *l)
@@ -67,6 +69,17 @@ int32_t feedline_loader_get_wait_stats(const feedline_loader *l,
     return fdl_copy_out(out, &waits, sizeof(waits));
 }
 
+int32_t feedline_loader_get_worker_stats(const feedline_loader *l,
+                                         struct feedline_worker_stats *out)
+{
+    struct feedline_worker_stats stats;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_stats_workers(writable(l), &stats);
+    return fdl_copy_out(out, &stats, sizeof(stats));
+}
+
 const char *feedline_stage_name(uint32_t stage)
 {
     return fdl_stage_name(stage);
@@ -116,8 +129,11 @@ int32_t feedline_loader_get_verdict(feedline_loader *l,
         status = fdl_check_out(out);
     if (status < 0)
         return status;
-    struct fdl_verdict found;
-    fdl_stats_verdict(l, &found);
+    struct fdl_evidence evidence;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    fdl_evidence_gather(l, &evidence);
+    fdl_verdict_judge(&evidence, all);
+    struct fdl_verdict found = all[0];
     struct fdl_consumer *c = &l->consumer;
     pthread_mutex_lock(&c->lock);
     c->verdict = found;
@@ -128,6 +144,8 @@ int32_t feedline_loader_get_verdict(feedline_loader *l,
         .level = found.level,
         .sentence = c->verdict.sentence,
         .action = c->verdict.action,
+        .evidence = c->verdict.evidence,
+        .tuner = found.tuner,
     };
     pthread_mutex_unlock(&c->lock);
     return fdl_copy_out(out, &verdict, sizeof(verdict));
@@ -145,6 +163,23 @@ int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
     fdl_json_init(&j, buf, capacity);
     fdl_stats_json(l, &j);
     return fdl_json_finish(&j, needed);
+}
+
+int32_t feedline_loader_stats_table(feedline_loader *l, const char *sort_by,
+                                    uint32_t row_limit, char *buf,
+                                    uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_text text = {0};
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    status = fdl_stats_table(l, sort_by, row_limit, &text);
+    if (status >= 0)
+        status = fdl_text_copy_out(&text, buf, capacity, needed);
+    fdl_text_free(&text);
+    return status;
 }
 
 /* ---- Machine and log ---------------------------------------------------- */

@@ -9,8 +9,10 @@
  * so wall = user + wait + api holds to the nanosecond.
  */
 #include "loader/engine.h"
+#include "loader/phases.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static bool is_ready(const feedline_batch *b)
 {
@@ -25,6 +27,7 @@ static bool is_ready(const feedline_batch *b)
 struct wait {
     int64_t deadline;   /* INT64_MAX: none */
     int64_t begin, end; /* equal: there was nothing to wait for */
+    uint64_t ticket;    /* awaited */
     struct fdl_ticket_range range;
     feedline_batch *batch;
     bool ready; /* batch may be delivered */
@@ -39,6 +42,11 @@ static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
         return FEEDLINE_INTERRUPTED;
     if (!fdl_ring_awaited(l->ring, &wt->range, &wt->batch, &all_held))
         return FEEDLINE_END;
+    if (all_held && l->ring->replay > 0)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "all batches that replay=%u serves are held: release "
+                        "one before asking for the next",
+                        l->ring->replay);
     if (all_held)
         return fdl_fail(FEEDLINE_ESTATE,
                         "all %u batches that depth allows are held: release "
@@ -85,12 +93,43 @@ static void attribute_locked(feedline_loader *l, const struct wait *wt)
         times.issued = b->issued_ns;
         times.n_samples = b->range.count;
         times.samples = b->times;
-        if (wt->ready) {
-            times.transfer_start = b->transfer.start_ns;
-            times.transfer_done = b->transfer.done_ns;
-        }
+        /* A wait may time out while the copy is under way. */
+        times.transfer_start =
+            atomic_load_explicit(&b->transfer.start_ns, memory_order_relaxed);
+        times.transfer_done =
+            atomic_load_explicit(&b->transfer.done_ns, memory_order_relaxed);
     }
+    struct fdl_ledger before = c->ledger;
     fdl_ledger_add(&c->ledger, c->scratch, &times, wt->begin, wt->end);
+    fdl_notable_wait_locked(l, &times, wt->begin, wt->end);
+    fdl_tracing_waited(l, b ? b->ticket : wt->ticket, wt->begin, wt->end,
+                       &before);
+}
+
+static int64_t fetch_ns(const struct fdl_ledger *ledger)
+{
+    return ledger->ns[FDL_BUCKET_FETCH_QUEUE] + ledger->ns[FDL_BUCKET_FETCH];
+}
+
+/* called: as below; fetched: what the ledger had for reads before. */
+static void keep_pace_locked(feedline_loader *l, const struct wait *wt,
+                             const feedline_batch *b, int64_t called,
+                             int64_t now, int64_t fetched, bool passed)
+{
+    struct fdl_consumer *c = &l->consumer;
+    struct fdl_pace_call call = {
+        .epoch = b->range.epoch,
+        .starts_run = b->ticket == 0,
+        .starts_epoch = b->range.sequence == 0,
+        .passed = passed,
+        .user_ns = called - c->returned_ns,
+        .wait_ns = wt->end - wt->begin,
+        .wall_ns = now - c->returned_ns,
+        .fetch_ns = fetch_ns(&c->ledger) - fetched,
+        .lead_ns = b->transfer.done_ns - b->issued_ns,
+        .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
+    };
+    fdl_pace_add(&c->pace, &call);
 }
 
 /* The books of one call that began at `called` and ends now. What the consumer
@@ -100,12 +139,17 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called,
 {
     struct fdl_consumer *c = &l->consumer;
     int64_t wait = wt->end - wt->begin;
+    bool passed = delivered && wait >= FDL_LONG_WAIT_NS &&
+                  fdl_ring_passed(l->ring, delivered->ticket,
+                                  delivered->transfer.done_ns);
     pthread_mutex_lock(&c->lock);
+    int64_t fetched = fetch_ns(&c->ledger);
     if (wait > 0)
         attribute_locked(l, wt);
-    int64_t now = fdl_now_ns();
     int64_t user = called - c->returned_ns;
-    c->user_ns += user;
+    fdl_notable_call_locked(l, user, delivered);
+    int64_t now = fdl_now_ns();
+    c->user_ns += called - c->booked_ns;
     c->api_ns += now - called - wait;
     c->ledger_ns += (uint64_t)(now - wt->end);
     c->clock_reads += 4;
@@ -114,8 +158,11 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called,
     else
         fdl_counter_add(&c->consume.busy_ns, (uint64_t)user);
     fdl_counter_add(&c->consume.starved_ns, (uint64_t)wait);
-    c->returned_ns = now;
+    if (delivered)
+        keep_pace_locked(l, wt, delivered, called, now, fetched, passed);
+    c->returned_ns = c->booked_ns = now;
     pthread_mutex_unlock(&c->lock);
+    fdl_tracing_returned(l, delivered, now, wait);
 }
 
 static void count_delivery(feedline_loader *l, const feedline_batch *b)
@@ -180,8 +227,13 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
                         : called + timeout_ns,
         .begin = called,
         .end = called,
+        .ticket = atomic_load_explicit(&l->ring->awaited, memory_order_relaxed),
     };
     int32_t status;
+    atomic_store_explicit(&l->consumer.tid, (int32_t)gettid(),
+                          memory_order_relaxed);
+    fdl_phases_claim(l);
+    fdl_tracing_called(l, called);
     if (l->ring->backend_ops->ask)
         l->ring->backend_ops->ask(l->ring->backend);
     if (l->consumer.failed)

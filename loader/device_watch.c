@@ -14,6 +14,7 @@ int32_t fdl_device_watch_create(struct fdl_device_watch **out)
         return fdl_fail_memory(sizeof(*w), "the ledger of a device");
     atomic_init(&w->refs, 1);
     pthread_mutex_init(&w->lock, NULL);
+    w->notes = fdl_trace_ring_create();
     *out = w;
     return FEEDLINE_OK;
 }
@@ -29,6 +30,7 @@ void fdl_device_watch_unref(struct fdl_device_watch *w)
     /* acq_rel: the last one comes after all uses by the other. */
     if (!w || atomic_fetch_sub_explicit(&w->refs, 1, memory_order_acq_rel) > 1)
         return;
+    fdl_trace_ring_destroy(w->notes);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -49,6 +51,11 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t)
     pthread_mutex_lock(&w->lock);
     if (t->ticket >= w->since)
         fdl_device_ledger_add(&w->ledger, &event);
+    fdl_trace_note(w->notes, FDL_TRACE_COPY, t->start, t->end - t->start,
+                   t->ticket, FDL_TRACE_NO_SAMPLE, t->copies);
+    if (t->ready > t->end)
+        fdl_trace_note(w->notes, FDL_TRACE_FINISH, t->end, t->ready - t->end,
+                       t->ticket, FDL_TRACE_NO_SAMPLE, 0);
     pthread_mutex_unlock(&w->lock);
 }
 

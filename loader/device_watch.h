@@ -8,6 +8,7 @@
 #define FDL_LOADER_DEVICE_WATCH_H
 
 #include "profiler/device.h"
+#include "profiler/trace.h"
 #include "transfer/backend.h"
 
 #include <pthread.h>
@@ -17,7 +18,8 @@ struct fdl_device_watch {
     _Atomic uint32_t refs;
     pthread_mutex_t lock; /* guards the rest */
     struct fdl_device_ledger ledger;
-    uint64_t since; /* tickets before this one do not count */
+    uint64_t since;               /* tickets before this one do not count */
+    struct fdl_trace_ring *notes; /* NULL: none */
 };
 
 int32_t fdl_device_watch_create(struct fdl_device_watch **out);

@@ -138,7 +138,8 @@ int32_t fdl_loader_fail_budget(const feedline_loader *l, uint32_t depth,
 /* The depth asked for, or what fits the budget. */
 static int32_t choose_depth(feedline_loader *l, uint64_t batch_bytes)
 {
-    uint32_t asked = option_u32(&l->options, FDL_OPT_DEPTH);
+    uint32_t replay = option_u32(&l->options, FDL_OPT_REPLAY);
+    uint32_t asked = replay ? replay : option_u32(&l->options, FDL_OPT_DEPTH);
     uint64_t fits = l->config.memory_budget / batch_bytes;
     uint32_t depth = asked ? asked : DEFAULT_DEPTH;
     if (!asked && fits > FDL_SPARE_SLOTS)
@@ -220,6 +221,7 @@ static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
     status = fdl_ring_create(&layout, ops, backend, &l->ring);
     if (status < 0)
         return status;
+    l->ring->replay = option_u32(&l->options, FDL_OPT_REPLAY);
     l->ring->device_id = (int32_t)backend_config->device;
     l->ring->watch = fdl_device_watch_ref(l->watch);
     return fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
@@ -240,6 +242,7 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     l->fork_generation = fdl_fork_generation();
     fdl_nvtx_init();
     pthread_mutex_init(&l->knobs, NULL);
+    fdl_slow_init(&l->slow);
     fdl_dataset_ref(ds);
     l->dataset = ds;
 
@@ -270,6 +273,13 @@ int32_t fdl_loader_create(const struct fdl_options *options,
         status = fdl_fail_memory(bytes, "read counters");
         goto out;
     }
+    status = fdl_tracing_create(l);
+    if (status >= 0)
+        status = fdl_monitor_create(l, &l->monitor);
+    if (status >= 0)
+        status = fdl_exports_init(l);
+    if (status < 0)
+        goto out;
     *out = l;
     return FEEDLINE_OK;
 out:
@@ -280,6 +290,9 @@ out:
 void fdl_loader_destroy(feedline_loader *l)
 {
     fdl_loader_stop(l);
+    fdl_monitor_destroy(l->monitor);
+    fdl_tracing_destroy(l);
+    fdl_exports_fini(&l->exports);
     fdl_pool_fini(&l->pool);
     fdl_window_destroy(l->window);
     fdl_ring_unref(l->ring);
@@ -290,6 +303,7 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_pipeline_destroy(l->pipeline);
     fdl_options_fini(&l->options);
     fdl_failures_fini(&l->failures);
+    fdl_slow_fini(&l->slow);
     fdl_dataset_unref(l->dataset);
     pthread_mutex_destroy(&l->knobs);
     free(l);
@@ -367,6 +381,8 @@ static void stop_threads_locked(feedline_loader *l)
     if (!l->window)
         return;
     fdl_window_close(l->window);
+    if (l->running) /* while the threads can still be asked */
+        fdl_monitor_look(l->monitor);
     if (l->pool.workers)
         fdl_pool_stop(l);
     if (l->reader)
@@ -397,9 +413,11 @@ int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
         return status;
 
     fdl_loader_measure_bus(l);
+    fdl_monitor_start(l->monitor); /* the run does without it too */
     pthread_mutex_lock(&l->knobs);
     stop_threads_locked(l);
     l->stream = stream;
+    fdl_tracing_begin_run(l);
     l->range = fdl_nvtx_start(FDL_NVTX_RUN, 0, 0);
     status = start_threads_locked(l);
     if (status >= 0) {
@@ -423,6 +441,7 @@ int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
     c->epoch = l->stream.first_epoch;
     c->position = l->stream.first_position;
     l->stopped = false;
-    c->started_ns = c->returned_ns = fdl_now_ns();
+    c->started_ns = c->returned_ns = c->booked_ns = fdl_now_ns();
+    fdl_notable_begin(l);
     return FEEDLINE_OK;
 }

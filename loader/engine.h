@@ -10,24 +10,31 @@
  *
  * Two objects carry everything between threads: the read window, per sample
  * and lock-free, and the slot ring, per batch and under a lock. A run begins
- * with start and ends with stop, which joins every thread; between runs the
- * loader owns memory only.
+ * with start and ends with stop, which joins every thread but the one that
+ * watches (monitor.h); that goes on until the loader is destroyed.
  */
 #ifndef FDL_LOADER_ENGINE_H
 #define FDL_LOADER_ENGINE_H
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "loader/exports.h"
 #include "loader/failure.h"
+#include "loader/monitor.h"
+#include "loader/notable.h"
 #include "loader/options.h"
 #include "loader/reader.h"
 #include "loader/ring.h"
 #include "loader/stats.h"
+#include "loader/tracing.h"
 #include "loader/worker.h"
 #include "profiler/copy_fit.h"
 #include "profiler/finish_choice.h"
 #include "profiler/ledger.h"
+#include "profiler/pace.h"
 #include "profiler/stage.h"
+#include "profiler/trace.h"
+#include "profiler/verdict.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -54,12 +61,17 @@ struct fdl_consumer {
     int32_t failed;      /* status of the error that ended the run */
     int64_t returned_ns; /* end of the last next() or start() */
     int64_t started_ns;
+    _Atomic uintptr_t thread; /* phases.c; 0: not known yet */
+    _Atomic int32_t tid;      /* of the thread that called next last */
 
     /* Statistics, read by any thread. */
     pthread_mutex_t lock; /* guards the rest */
     struct fdl_ledger ledger;
     struct fdl_ledger_scratch *scratch;
     int64_t user_ns, api_ns;
+    int64_t booked_ns; /* user_ns is up to here, at least to returned_ns */
+    struct fdl_notable notable;
+    struct fdl_pace pace;
     int64_t first_batch_ns;
     uint64_t batches, samples;
     uint64_t ledger_ns; /* cost of attribution */
@@ -99,8 +111,13 @@ struct feedline_loader {
 
     _Atomic bool interrupted;
     struct fdl_failures failures;
+    struct fdl_slow slow;
 
+    struct fdl_monitor *monitor; /* its thread runs from the first start on */
     struct fdl_consumer consumer;
+    struct fdl_trace_ring *consumer_ring; /* notes of the consumer's thread */
+    struct fdl_tracing tracing;
+    struct fdl_exports exports; /* page, log, metrics */
 };
 
 /* backend_config: the device, and a script; the rest is filled in here. */

@@ -43,44 +43,6 @@ static void set_io_depth_locked(feedline_loader *l, uint32_t depth)
     fdl_loader_set_limit_locked(l);
 }
 
-int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
-{
-    int32_t status = FEEDLINE_OK;
-    pthread_mutex_lock(&l->knobs);
-    const char *name = l->options.table[option].name;
-    int64_t before = fdl_option_int(&l->options, option);
-    status = fdl_options_set_int(&l->options, name, value);
-    if (status < 0)
-        goto out;
-    if (value == 0) {
-        status = fdl_fail(FEEDLINE_ERANGE,
-                          "%s=auto: on a running loader give a number", name);
-        goto restore;
-    }
-    switch (option) {
-    case FDL_OPT_WORKERS:
-        status = set_workers_locked(l, (uint32_t)value);
-        break;
-    case FDL_OPT_DEPTH:
-        status = set_depth_locked(l, (uint32_t)value);
-        break;
-    case FDL_OPT_IO_DEPTH:
-        set_io_depth_locked(l, (uint32_t)value);
-        break;
-    default:
-        status = fdl_fail(FEEDLINE_ESTATE,
-                          "%s cannot change while a loader exists", name);
-    }
-restore:
-    if (status < 0)
-        fdl_options_set_int(&l->options, name, before);
-out:
-    pthread_mutex_unlock(&l->knobs);
-    return status;
-}
-
-/* ---- Values in force ---------------------------------------------------- */
-
 /* true: row's value is chosen at run time, and is *value. */
 static bool in_force(const feedline_loader *l, uint32_t row, int64_t *value)
 {
@@ -104,6 +66,51 @@ static bool in_force(const feedline_loader *l, uint32_t row, int64_t *value)
         return false;
     }
 }
+
+int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
+{
+    int32_t status = FEEDLINE_OK;
+    pthread_mutex_lock(&l->knobs);
+    const char *name = l->options.table[option].name;
+    int64_t before = fdl_option_int(&l->options, option);
+    status = fdl_options_set_int(&l->options, name, value);
+    if (status < 0)
+        goto out;
+    if (value == 0) {
+        status = fdl_fail(FEEDLINE_ERANGE,
+                          "%s=auto: on a running loader give a number", name);
+        goto restore;
+    }
+    int64_t was = before;
+    in_force(l, option, &was);
+    switch (option) {
+    case FDL_OPT_WORKERS:
+        status = set_workers_locked(l, (uint32_t)value);
+        break;
+    case FDL_OPT_DEPTH:
+        status = set_depth_locked(l, (uint32_t)value);
+        break;
+    case FDL_OPT_IO_DEPTH:
+        set_io_depth_locked(l, (uint32_t)value);
+        break;
+    default:
+        status = fdl_fail(FEEDLINE_ESTATE,
+                          "%s cannot change while a loader exists", name);
+    }
+restore:
+    if (status >= 0) {
+        fdl_tracing_decided_locked(l, option, value);
+        fdl_decisions_add(&l->exports.decisions, name, was, value,
+                          "set by the program");
+    }
+    if (status < 0)
+        fdl_options_set_int(&l->options, name, before);
+out:
+    pthread_mutex_unlock(&l->knobs);
+    return status;
+}
+
+/* ---- Values in force ---------------------------------------------------- */
 
 int32_t fdl_loader_value(const feedline_loader *l, const char *key,
                          int64_t *out)

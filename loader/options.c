@@ -35,6 +35,11 @@
     .name = key, .type = FEEDLINE_T_ENUM, .default_text = text, .unit = "",    \
     .choices = list, .help = about                                             \
   }
+#define TIME(key, low, high, text, about)                                      \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_TIME, .min = (low), .max = (high),         \
+    .default_text = text, .unit = "ns", .help = about                          \
+  }
 #define STRING(key, text, about)                                               \
   {                                                                            \
     .name = key, .type = FEEDLINE_T_STRING, .default_text = text, .unit = "",  \
@@ -141,4 +146,47 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         "quality", "exact|fast", "exact",
         "exact: Pillow's pixels; fast: large JPEGs are decoded at 1/2, 1/4 "
         "or 1/8 where the output is that much smaller (docs/pixels.md)"),
+    [FDL_OPT_TRACE] =
+        STRING("trace", "",
+               "write a trace of the run to this file, as Chrome JSON, over "
+               "the schedule that follows"),
+    [FDL_OPT_TRACE_SKIP_FIRST] =
+        INT("trace_skip_first", 0, 0, INT64_MAX, "0", "batches",
+            "before the schedule begins; this and the next four mean what "
+            "torch.profiler.schedule means by them"),
+    [FDL_OPT_TRACE_WAIT] = INT("trace_wait", 0, 0, INT64_MAX, "0", "batches",
+                               "of each cycle, not traced"),
+    [FDL_OPT_TRACE_WARMUP] =
+        INT("trace_warmup", 0, 0, INT64_MAX, "0", "batches",
+            "of each cycle, traced and thrown away"),
+    [FDL_OPT_TRACE_ACTIVE] = INT("trace_active", 0, 1, INT64_MAX, "200",
+                                 "batches", "of each cycle, traced and kept"),
+    [FDL_OPT_TRACE_REPEAT] = INT("trace_repeat", 0, 0, INT64_MAX, "1", "cycles",
+                                 "how many there are; 0: no end"),
+    [FDL_OPT_TRACE_CATEGORIES] =
+        STRING("trace_categories", "all",
+               "what is traced: all, or some of read, decode, augment, copy, "
+               "consumer, batch, counter, tuner, joined by commas"),
+    [FDL_OPT_TRACE_LIMIT] =
+        SIZE("trace_limit", 0, 65536, INT64_C(1) << 40, "256m",
+             "the trace ends, and says so, before its file is larger"),
+    [FDL_OPT_STATS_LOG] =
+        STRING("stats_log", "",
+               "append the statistics to this file every stats_interval, one "
+               "JSON object a line"),
+    [FDL_OPT_METRICS] =
+        STRING("metrics", "",
+               "replace this file every stats_interval by the statistics in "
+               "Prometheus' text format, for its textfile collector"),
+    [FDL_OPT_STATS_INTERVAL] =
+        TIME("stats_interval", 10000000, INT64_C(86400000000000), "10s",
+             "between two lines of stats_log, and two metrics files"),
+    [FDL_OPT_LIVE] =
+        BOOL("live", "true",
+             "let loaderbench top of the same user look at this loader"),
+    [FDL_OPT_REPLAY] =
+        INT("replay", 0, 0, FDL_MAX_DEPTH, "0", "batches",
+            "above 0: after so many batches of a run the loader serves these "
+            "again and again, at no cost, to measure with, not to train with; "
+            "depth is then so many"),
 };

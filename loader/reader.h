@@ -62,6 +62,11 @@ struct fdl_reader_ops {
 
 extern const struct fdl_reader_ops fdl_reader_pread;
 extern const struct fdl_reader_ops fdl_reader_uring; /* if built in */
+
+/* Does io_uring work here? ENOSYS with the reason; a ring is made, tried and
+ * taken down. */
+int32_t fdl_reader_uring_try(void);
+
 extern const struct fdl_reader_ops fdl_reader_memory;
 
 /* Starts what `kind` asks for. AUTO takes io_uring where it works, else pread,

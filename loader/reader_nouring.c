@@ -2,13 +2,18 @@
 /* In the place of reader_uring.c where liburing was missing at build time. */
 #include "loader/reader.h"
 
+int32_t fdl_reader_uring_try(void)
+{
+    return fdl_fail(FEEDLINE_ENOSYS,
+                    "io_uring: this library was built without it");
+}
+
 static int32_t start(const struct fdl_reader_config *cfg,
                      struct fdl_reader **out)
 {
     (void)cfg;
     (void)out;
-    return fdl_fail(FEEDLINE_ENOSYS,
-                    "io_uring: this library was built without it");
+    return fdl_reader_uring_try();
 }
 
 static void stop(struct fdl_reader *r)

@@ -528,6 +528,20 @@ static int32_t open_ring(struct fdl_reader *r)
     return FEEDLINE_OK;
 }
 
+int32_t fdl_reader_uring_try(void)
+{
+    struct fdl_reader r = {.max_depth = 1};
+    r.wake_fd = eventfd(0, EFD_CLOEXEC);
+    if (r.wake_fd < 0)
+        return fdl_fail(FEEDLINE_ENOSYS, "io_uring: eventfd: %s",
+                        strerror(errno));
+    int32_t status = open_ring(&r);
+    if (status >= 0)
+        io_uring_queue_exit(&r.ring);
+    close(r.wake_fd);
+    return status;
+}
+
 static void report(struct fdl_reader *r, enum outcome outcome)
 {
     /* release: pairs with the acquire in await_start, for `reason`. */

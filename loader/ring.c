@@ -105,6 +105,7 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
     r->backend = backend;
     r->n_parts = count_parts(r);
     fdl_event_init(&r->ready);
+    r->notes = fdl_trace_ring_create();
     r->by_ticket = calloc(FDL_RING_TICKETS, sizeof(feedline_batch *));
     if (!r->by_ticket) {
         fdl_ring_unref(r);
@@ -124,6 +125,7 @@ void fdl_ring_unref(struct fdl_ring *r)
         slot_destroy(r->slots[i]);
     r->backend_ops->destroy(r->backend);
     fdl_device_watch_unref(r->watch);
+    fdl_trace_ring_destroy(r->notes);
     pthread_mutex_destroy(&r->lock);
     free(r->by_ticket);
     free(r->free_slots);
@@ -171,12 +173,39 @@ int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
     return FEEDLINE_OK;
 }
 
+bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
+{
+    bool passed = false;
+    pthread_mutex_lock(&r->lock);
+    for (uint64_t t = ticket + 1; t < r->next_issue && !passed; t++) {
+        const feedline_batch *b = fdl_ring_slot(r, t);
+        /* acquire: pairs with make_ready; the time is there. */
+        passed = b &&
+                 atomic_load_explicit(&b->state, memory_order_acquire) ==
+                     FDL_SLOT_READY &&
+                 b->transfer.done_ns < done_ns;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return passed;
+}
+
 uint64_t fdl_ring_memory(struct fdl_ring *r)
 {
     pthread_mutex_lock(&r->lock);
     uint64_t bytes = r->n_slots * r->layout.bytes;
     pthread_mutex_unlock(&r->lock);
     return bytes;
+}
+
+void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
+{
+    pthread_mutex_lock(&r->lock);
+    *ready = 0;
+    *outstanding = (uint32_t)(r->next_issue - r->next_deliver);
+    for (uint32_t i = 0; i < r->n_slots; i++)
+        *ready += atomic_load_explicit(&r->slots[i]->state,
+                                       memory_order_relaxed) == FDL_SLOT_READY;
+    pthread_mutex_unlock(&r->lock);
 }
 
 /* ---- Issue -------------------------------------------------------------- */
@@ -198,6 +227,7 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     b->range = *range;
     b->issued_ns = fdl_now_ns();
     b->slots_held = slots_held;
+    b->kept = 0;
     b->wait_ns = 0;
     b->error = FEEDLINE_OK;
     memset(b->times, 0, range->count * sizeof(*b->times));
@@ -221,6 +251,75 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     atomic_store_explicit(&b->state, FDL_SLOT_FILLING, memory_order_relaxed);
 }
 
+/* ---- Replay ------------------------------------------------------------- */
+
+static void make_ready(feedline_batch *b);
+
+/* A free slot whose contents serve a batch of `count`; NULL: there is none. */
+static feedline_batch *take_kept_locked(struct fdl_ring *r, uint32_t count)
+{
+    for (uint32_t i = r->n_free; i-- > 0;) {
+        feedline_batch *b = r->free_slots[i];
+        if (b->kept < count)
+            continue;
+        r->free_slots[i] = r->free_slots[--r->n_free];
+        return b;
+    }
+    return NULL;
+}
+
+/* Whether some slot serves a batch of `count`, now or when it is free. */
+static bool can_replay_locked(const struct fdl_ring *r, uint32_t count)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        const feedline_batch *b = r->slots[i];
+        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+        bool coming = state == FDL_SLOT_FILLING || state == FDL_SLOT_MOVING ||
+                      state == FDL_SLOT_READY;
+        if (b->kept >= count || (coming && b->range.count >= count))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the next ticket is one that nobody reads. The samples of a run are
+ * issued without a hole, so one that no slot can serve is read like those
+ * before it, but only until the first that was served: that is enough for a run
+ * that begins with a short batch. */
+static bool replays_next_locked(struct fdl_ring *r,
+                                const struct fdl_ticket_range *range)
+{
+    if (r->replay == 0 || r->next_issue < r->read_until)
+        return false;
+    if (r->replayed || can_replay_locked(r, range->count))
+        return true;
+    r->read_until = r->next_issue + 1;
+    return false;
+}
+
+static void issue_kept_locked(struct fdl_ring *r, feedline_batch *b,
+                              const struct fdl_ticket_range *range)
+{
+    int64_t now = fdl_now_ns();
+    b->ticket = b->transfer.ticket = r->next_issue;
+    b->range = *range;
+    b->issued_ns = now;
+    atomic_store_explicit(&b->transfer.start_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&b->transfer.done_ns, now, memory_order_relaxed);
+    b->slots_held = r->starved_of_slots;
+    b->wait_ns = 0;
+    memset(b->times, 0, range->count * sizeof(*b->times));
+    fdl_trace_note(r->notes, FDL_TRACE_ISSUE, now, 0, b->ticket,
+                   FDL_TRACE_NO_SAMPLE, 0);
+    r->by_ticket[r->next_issue % FDL_RING_TICKETS] = b;
+    r->next_issue++;
+    r->starved_of_slots = false;
+    r->replayed = true;
+    make_ready(b);
+}
+
+/* ---- Slots for tickets -------------------------------------------------- */
+
 /* Gives slots to the next tickets, as far as depth and free slots go. */
 static void issue_locked(struct fdl_ring *r)
 {
@@ -230,6 +329,15 @@ static void issue_locked(struct fdl_ring *r)
         return;
     while (r->next_issue - r->next_deliver < r->depth &&
            fdl_stream_ticket(r->stream, r->next_issue, &range)) {
+        if (replays_next_locked(r, &range)) {
+            feedline_batch *kept = take_kept_locked(r, range.count);
+            if (!kept) {
+                r->starved_of_slots = true;
+                break;
+            }
+            issue_kept_locked(r, kept, &range);
+            continue;
+        }
         if (r->n_free == 0) {
             r->starved_of_slots = true;
             break;
@@ -237,6 +345,8 @@ static void issue_locked(struct fdl_ring *r)
         feedline_batch *b = r->free_slots[--r->n_free];
         slot_begin(b, r->next_issue, &range, r->starved_of_slots);
         r->starved_of_slots = false;
+        fdl_trace_note(r->notes, FDL_TRACE_ISSUE, b->issued_ns, 0, b->ticket,
+                       FDL_TRACE_NO_SAMPLE, 0);
         r->by_ticket[r->next_issue % FDL_RING_TICKETS] = b;
         r->next_issue++;
         r->issued_samples += range.count;
@@ -253,7 +363,10 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     pthread_mutex_lock(&r->lock);
     r->next_issue = r->next_deliver = r->issued_samples = 0;
     atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);
-    r->starved_of_slots = false;
+    r->starved_of_slots = r->replayed = false;
+    r->read_until = r->replay;
+    for (uint32_t i = 0; i < r->n_slots; i++)
+        r->slots[i]->kept = 0;
     r->stream = stream;
     r->window = window;
     issue_locked(r);
@@ -433,6 +546,26 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
 
 /* ---- The consumer's side ------------------------------------------------ */
 
+/* The consumer asks for a ticket that waits for a kept slot, and all are held
+ * or on their way back. If the first are still being made, one more is.
+ * false: it has to give one back. */
+static bool await_kept_locked(struct fdl_ring *r,
+                              const struct fdl_ticket_range *range)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        const feedline_batch *b = r->slots[i];
+        if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
+                FDL_SLOT_LEAVING &&
+            b->kept >= range->count)
+            return true;
+    }
+    if (r->replayed || r->n_free == 0)
+        return false;
+    r->read_until = r->next_issue + 1;
+    issue_locked(r);
+    return true;
+}
+
 bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
                       feedline_batch **slot, bool *all_held)
 {
@@ -441,8 +574,12 @@ bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
         r->stream && fdl_stream_ticket(r->stream, r->next_deliver, range);
     if (more) {
         bool issued = r->next_deliver < r->next_issue;
+        if (!issued && r->replay > 0 && r->next_issue >= r->read_until)
+            *all_held = !await_kept_locked(r, range);
+        else
+            *all_held = !issued && r->n_held == r->n_slots;
+        issued = r->next_deliver < r->next_issue;
         *slot = issued ? fdl_ring_slot(r, r->next_deliver) : NULL;
-        *all_held = !issued && r->n_held == r->n_slots;
     }
     pthread_mutex_unlock(&r->lock);
     return more;
@@ -453,9 +590,13 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
     pthread_mutex_lock(&r->lock);
     fdl_assert(b->ticket == r->next_deliver);
     atomic_store_explicit(&b->state, FDL_SLOT_HELD, memory_order_relaxed);
+    b->kept = FDL_MAX(b->kept, b->range.count);
     atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     r->n_held++;
     r->next_deliver++;
+    if (b->transfer.done_ns > 0)
+        fdl_trace_note(r->notes, FDL_TRACE_READY, b->transfer.done_ns, 0,
+                       b->ticket, FDL_TRACE_NO_SAMPLE, 0);
     atomic_store_explicit(&r->awaited, r->next_deliver, memory_order_relaxed);
     issue_locked(r);
     pthread_mutex_unlock(&r->lock);
@@ -469,6 +610,8 @@ void fdl_ring_release(feedline_batch *b, void *stream, bool more)
     pthread_mutex_lock(&r->lock);
     fdl_assert(atomic_load_explicit(&b->state, memory_order_relaxed) ==
                FDL_SLOT_HELD);
+    fdl_trace_note(r->notes, FDL_TRACE_RELEASE, fdl_now_ns(), 0, b->ticket,
+                   FDL_TRACE_NO_SAMPLE, 0);
     r->n_held--;
     if (b->landed)
         free_slot_locked(b);

@@ -18,6 +18,11 @@
  * Per batch there is a lock, per sample there is none: workers find the slot of
  * a ticket without it (fdl_ring_slot) and count down `remaining`.
  *
+ * With replay the first batches of a run are kept as they were delivered. A
+ * ticket beyond them takes a free slot that was delivered before, READY at
+ * once, with the old contents from its first sample on. No sample of such a
+ * ticket is issued, so nothing reads, decodes or copies.
+ *
  * The ring outlives its loader while batches are held: it is counted.
  */
 #ifndef FDL_LOADER_RING_H
@@ -28,6 +33,7 @@
 #include "loader/device_watch.h"
 #include "loader/sampler.h"
 #include "loader/window.h"
+#include "profiler/trace.h"
 #include "transfer/backend.h"
 
 #include <pthread.h>
@@ -68,6 +74,7 @@ struct feedline_batch {
     int64_t issued_ns;
     int64_t wait_ns; /* of the next() that delivered it */
     bool slots_held; /* issued late because the consumer held every slot */
+    uint32_t kept;   /* samples, if it was delivered in this run */
     _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
     _Atomic bool parts_sent;
     bool landed; /* the slab may be written; guarded by the ring's lock
@@ -133,6 +140,7 @@ struct fdl_ring {
     void *backend;
     int32_t device_id;              /* constant */
     struct fdl_device_watch *watch; /* a reference; what the backend tells */
+    struct fdl_trace_ring *notes;   /* written under the lock; NULL: none */
 
     feedline_batch **slots; /* [n_slots], all of them */
     uint32_t n_slots, slots_capacity;
@@ -140,6 +148,9 @@ struct fdl_ring {
     uint32_t n_free;
     uint32_t n_held;
     uint32_t depth;
+    uint32_t replay;     /* constant; tickets that are read; 0: all are */
+    uint64_t read_until; /* in this run */
+    bool replayed;       /* a ticket of this run was */
 
     feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
     uint64_t next_issue;
@@ -200,7 +211,14 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place);
 void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
                            const char *reason);
 
+/* Whether a batch behind `ticket` was ready before done_ns. */
+bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
+
 uint64_t fdl_ring_memory(struct fdl_ring *r);
+
+/* Batches that could be delivered now, and all that are issued and are not
+ * delivered. */
+void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding);
 
 /* Images in b: those of its samples. */
 uint32_t fdl_slot_images(const feedline_batch *b);

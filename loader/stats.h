@@ -9,13 +9,21 @@
 #include "base/json.h"
 #include "decode/pipeline.h"
 #include "profiler/ledger.h"
+#include "profiler/read_history.h"
+#include "profiler/timebook.h"
 #include "profiler/total.h"
-#include "profiler/verdict.h"
 
 #include <feedline/feedline.h>
 
 /* The fixed ones, then the custom operations of the pipeline. */
 #define FDL_STAGES_MAX (FEEDLINE_STAGE_COUNT + FDL_CUSTOM_MAX)
+
+/* The time of all workers, ever. */
+struct fdl_workers_time {
+    uint32_t threads;
+    int64_t lived_ns;
+    struct fdl_spent_times spent;
+};
 
 /* The zero of the statistics. */
 struct fdl_stats_zero {
@@ -23,6 +31,7 @@ struct fdl_stats_zero {
     uint64_t custom_cpu_ns[FDL_CUSTOM_MAX];
     uint64_t failed_samples, truncated_samples;
     uint64_t worker_cpu_ns;
+    struct fdl_workers_time workers;
 };
 
 const char *fdl_stage_name(uint32_t stage);
@@ -33,10 +42,26 @@ void fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out);
 void fdl_stats_stage(feedline_loader *l, uint32_t stage,
                      struct feedline_stage_stats *out);
 
+/* stats_workers.c. Takes `knobs`, as who counts threads must. */
+void fdl_stats_workers_time(feedline_loader *l, struct fdl_workers_time *out);
+void fdl_stats_workers(feedline_loader *l, struct feedline_worker_stats *out);
+
 /* ESTATE for a loader whose batches stay on the host. */
 int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out);
-void fdl_stats_verdict(feedline_loader *l, struct fdl_verdict *out);
+
+/* For who gathers evidence. `_locked`: the consumer's lock is held. */
+void fdl_stats_since_reset_locked(const feedline_loader *l, uint32_t stage,
+                                  struct fdl_total *t);
+uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l);
+uint64_t fdl_stats_worker_cpu_ns(feedline_loader *l);
+
+/* All reads since the loader was made; time_ns is 0. */
+void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out);
 void fdl_stats_reset(feedline_loader *l);
 void fdl_stats_json(feedline_loader *l, struct fdl_json *j);
+
+/* signals_json.c: members of that object. */
+void fdl_stats_workers_json(feedline_loader *l, struct fdl_json *j);
+void fdl_stats_signals_json(feedline_loader *l, struct fdl_json *j);
 
 #endif

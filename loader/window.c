@@ -295,6 +295,19 @@ bool fdl_window_has_reads(const struct fdl_window *w)
     return false;
 }
 
+uint32_t fdl_window_reading(const struct fdl_window *w)
+{
+    uint64_t s = atomic_load_explicit(&w->head, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&w->next, memory_order_relaxed);
+    uint32_t n = 0;
+    for (; s < next; s++) {
+        uint64_t word =
+            atomic_load_explicit(&entry_of(w, s)->word, memory_order_relaxed);
+        n += word == (s << 2 | FDL_READ_READING);
+    }
+    return n;
+}
+
 /* What claim would find now; *sample comes next. */
 static enum outlook look(const struct fdl_window *w, uint64_t *sample)
 {

@@ -97,6 +97,9 @@ struct fdl_event *fdl_window_ready(struct fdl_window *w);
  * so, else blocked. */
 bool fdl_window_has_reads(const struct fdl_window *w);
 
+/* Samples that are being read now; may be a little off. */
+uint32_t fdl_window_reading(const struct fdl_window *w);
+
 /* The readers' side. claim: the next sample in order, resolved and stamped, or
  * NULL if there is no room, nothing issued, or the window is closed. `waker`
  * is called (any thread) when claim may have something again; it must be quick

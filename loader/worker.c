@@ -21,10 +21,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Replacements that are tried for one damaged sample, each drawn anew. With a
  * tenth of the data set damaged, 16 in a row fail once in 10^16. */
 #define REPLACEMENT_ATTEMPTS 16
+
+/* Of the sample under way, as long as it is known. */
+struct noted {
+    int64_t begin, read_start, read_done;
+    uint64_t ticket;
+    uint32_t sample, customs;
+};
+
+static int64_t stamp(const _Atomic int64_t *time)
+{
+    return atomic_load_explicit(time, memory_order_relaxed);
+}
 
 /* ---- One sample --------------------------------------------------------- */
 
@@ -77,6 +90,10 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
     if (status < 0)
         return status;
+    if (r != &w->spare) {
+        w->width = (uint32_t)info.width;
+        w->height = (uint32_t)info.height;
+    }
     struct fdl_draw_key key = {
         .seed = l->config.seed,
         .epoch = r->epoch,
@@ -195,8 +212,67 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
     }
 }
 
-/* Returns the time at which it ended. */
-static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
+/* What became of the sample, for the trace. Of the time after `begin` only how
+ * long each step took is known; they are noted one behind the other. */
+static void note_sample(struct fdl_worker *w, const struct noted *n,
+                        const struct fdl_render_cost *cost, int64_t decode,
+                        int64_t augment)
+{
+    struct fdl_trace_ring *ring = w->notes;
+    int64_t at = n->begin + decode;
+    if (n->read_done > n->read_start)
+        fdl_trace_note(ring, FDL_TRACE_READ, n->read_start,
+                       n->read_done - n->read_start, n->ticket, n->sample, 0);
+    fdl_trace_note(ring, FDL_TRACE_DECODE, n->begin, decode, n->ticket,
+                   n->sample, 0);
+    uint32_t customs = w->customs_ns ? n->customs : 0;
+    for (uint32_t i = 0; i < customs; i++) {
+        if (cost->custom[i].runs == 0)
+            continue;
+        int64_t ns = cost->custom[i].wall_ns;
+        fdl_trace_note(ring, FDL_TRACE_CUSTOM, at, ns, n->ticket, n->sample, i);
+        at += ns;
+    }
+    if (augment > 0)
+        fdl_trace_note(ring, FDL_TRACE_AUGMENT, at, augment, n->ticket,
+                       n->sample, 0);
+}
+
+/* What is known of a sample before its entry in the window is free. */
+static void describe_slow(const struct fdl_worker *w, const struct fdl_read *r,
+                          const feedline_batch *b, struct fdl_slow_sample *out)
+{
+    *out = (struct fdl_slow_sample){
+        .epoch = r->epoch,
+        .sequence = b->range.sequence,
+        .index = r->index,
+        .path = r->source.path,
+        .place = r->place / w->loader->config.views,
+        .bytes = r->size,
+        .width = w->width,
+        .height = w->height,
+    };
+}
+
+static void offer_slow(struct fdl_worker *w, const struct noted *n,
+                       const struct fdl_render_cost *cost, int64_t decode,
+                       int64_t augment, struct fdl_slow_sample *slow)
+{
+    slow->read_ns = FDL_MAX(n->read_done - n->read_start, INT64_C(0));
+    slow->decode_ns = decode;
+    slow->augment_ns = augment;
+    slow->custom_ns = w->customs_ns;
+    uint32_t customs = w->customs_ns ? n->customs : 0;
+    for (uint32_t i = 0; i < customs; i++) {
+        if (cost->custom[i].wall_ns <= slow->slowest_custom_ns)
+            continue;
+        slow->slowest_custom_ns = cost->custom[i].wall_ns;
+        slow->custom = i;
+    }
+    fdl_slow_offer(&w->loader->slow, slow);
+}
+
+static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
 {
     feedline_loader *l = w->loader;
     feedline_batch *b = fdl_ring_slot(l->ring, r->ticket);
@@ -204,7 +280,17 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     struct fdl_sample_times *times = r->times;
     uint64_t bytes = r->size;
     uint32_t sample_place = r->place / l->config.views;
+    struct noted noted = {
+        .begin = begin,
+        .read_start = stamp(&times->read_start),
+        .read_done = stamp(&times->read_done),
+        .ticket = r->ticket,
+        .sample = sample_place,
+        .customs = fdl_pipeline_custom_count(l->pipeline),
+    };
+    struct fdl_slow_sample slow;
     w->customs_ns = 0;
+    w->width = w->height = 0;
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
     fdl_nvtx_push(FDL_NVTX_DECODE, r->ticket, 1);
     int32_t status = render(w, r, b, r->place, &cost);
@@ -214,9 +300,11 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
         fdl_counter_add(&w->truncated, 1);
     fdl_nvtx_pop();
     uint64_t made = fdl_slot_sample_bytes(b, r->place);
+    describe_slow(w, r, b, &slow);
     fdl_window_free(l->window, r);
 
     int64_t end = fdl_now_ns();
+    fdl_timebook_mark(&w->book, end);
     atomic_store_explicit(&times->work_done, end, memory_order_relaxed);
     int64_t own = end - begin - FDL_MIN(w->customs_ns, end - begin);
     int64_t augment = FDL_MIN(cost.augment_ns, own);
@@ -225,8 +313,10 @@ static int64_t work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
     atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
                           memory_order_relaxed);
+    note_sample(w, &noted, &cost, own - augment, augment);
+    slow.done_ns = end;
+    offer_slow(w, &noted, &cost, own - augment, augment, &slow);
     fdl_ring_sample_done(b, sample_place);
-    return end;
 }
 
 /* ---- The thread --------------------------------------------------------- */
@@ -243,11 +333,6 @@ static bool is_stopping(const struct fdl_worker *w)
     return fdl_window_is_closed(w->loader->window);
 }
 
-static int64_t stamp(const _Atomic int64_t *time)
-{
-    return atomic_load_explicit(time, memory_order_relaxed);
-}
-
 /* Claims the next sample and reads it on this thread. */
 static bool read_one(struct fdl_worker *w)
 {
@@ -255,16 +340,17 @@ static bool read_one(struct fdl_worker *w)
     struct fdl_read *r = fdl_window_claim(l->window);
     if (!r)
         return false;
-    int64_t begin = stamp(&r->times->read_start);
+    enum fdl_spent before = fdl_timebook_begin(&w->book, FDL_SPENT_READ);
     l->reader_ops->read_now(l->reader, r);
     if (r->status < 0)
         fdl_counter_add(&w->read.errors, 1);
     uint64_t bytes = r->size;
-    int64_t end = fdl_now_ns();
+    int64_t busy = fdl_timebook_mark(&w->book, fdl_now_ns());
+    fdl_timebook_begin(&w->book, before);
     /* From here on another worker may have it, and its stamps may be those of
      * another batch. */
     fdl_window_complete(l->window, r);
-    fdl_stage_item(&w->read, end - begin, bytes);
+    fdl_stage_item(&w->read, busy, bytes);
     fdl_counter_add(&w->read.clock_reads, 3);
     return true;
 }
@@ -287,27 +373,35 @@ static void park(struct fdl_worker *w)
     feedline_loader *l = w->loader;
     /* A wake-up that was meant for a worker is passed on. */
     fdl_event_notify(fdl_window_ready(l->window), 1);
+    fdl_timebook_begin(&w->book, FDL_SPENT_PARKED);
     uint32_t key = fdl_event_prepare(&l->pool.unpark);
     if (!is_parked(w) || is_stopping(w))
         fdl_event_cancel(&l->pool.unpark);
     else
         fdl_event_wait(&l->pool.unpark, key, -1);
+    fdl_timebook_mark(&w->book, fdl_now_ns());
+    fdl_timebook_begin(&w->book, FDL_SPENT_WORK);
 }
 
 /* Sleeps until there may be work; a sample that came in between is returned. */
-static struct fdl_read *wait_for_work(struct fdl_worker *w, int64_t begin)
+static struct fdl_read *wait_for_work(struct fdl_worker *w)
 {
     struct fdl_window *window = w->loader->window;
     struct fdl_event *ready = fdl_window_ready(window);
     bool starved = fdl_window_has_reads(window);
+    fdl_timebook_begin(&w->book,
+                       starved ? FDL_SPENT_STARVED : FDL_SPENT_BLOCKED);
     uint32_t key = fdl_event_prepare(ready);
     struct fdl_read *r = take(w);
     if (r || is_parked(w) || is_stopping(w))
         fdl_event_cancel(ready);
     else
         fdl_event_wait(ready, key, -1);
+    /* What take() read here has been booked already. */
+    int64_t waited = fdl_timebook_mark(&w->book, fdl_now_ns());
+    fdl_timebook_begin(&w->book, FDL_SPENT_WORK);
     fdl_counter_add(starved ? &w->decode.starved_ns : &w->decode.blocked_ns,
-                    (uint64_t)(fdl_now_ns() - begin));
+                    (uint64_t)waited);
     fdl_counter_add(&w->decode.clock_reads, 1);
     return r;
 }
@@ -315,23 +409,29 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w, int64_t begin)
 static void *worker_main(void *arg)
 {
     struct fdl_worker *w = arg;
-    int64_t now = fdl_now_ns();
+    struct fdl_timebook *book = &w->book;
+    fdl_timebook_open(book, FDL_SPENT_WORK, fdl_now_ns());
+    /* release: pairs with look.c. */
+    atomic_store_explicit(&w->tid, (int32_t)gettid(), memory_order_release);
     while (!is_stopping(w)) {
         if (is_parked(w)) {
             park(w);
-            now = fdl_now_ns();
             continue;
         }
         struct fdl_read *r = take(w);
-        if (!r) {
-            r = wait_for_work(w, now);
-            now = fdl_now_ns();
-        }
+        if (!r)
+            r = wait_for_work(w);
         /* Not before its bytes were there: this thread may have read them. */
-        if (r)
-            now = work_on(w, r, FDL_MAX(now, stamp(&r->times->read_done)));
+        if (r) {
+            int64_t now = fdl_timebook_stamp(book);
+            work_on(w, r, FDL_MAX(now, stamp(&r->times->read_done)));
+        }
     }
+    /* release: pairs with look.c; the id goes before the time is added. */
+    atomic_store_explicit(&w->tid, 0, memory_order_release);
     fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
+    w->died_ns = fdl_now_ns();
+    fdl_timebook_close(book, w->died_ns);
     return NULL;
 }
 
@@ -353,6 +453,7 @@ static void worker_destroy(struct fdl_worker *w)
     if (!w)
         return;
     fdl_decoder_destroy(w->decoder);
+    fdl_trace_ring_destroy(w->notes);
     free(w->customs);
     free(w);
 }
@@ -378,6 +479,7 @@ static int32_t worker_create(feedline_loader *l, uint32_t id,
     memset(w, 0, sizeof(*w));
     w->loader = l;
     w->id = id;
+    w->notes = fdl_trace_ring_create();
     struct fdl_decode_limits limits = {
         .max_pixels = (uint64_t)fdl_option_int(&l->options, FDL_OPT_MAX_PIXELS),
         .max_scans = (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_SCANS),
@@ -404,7 +506,10 @@ static int32_t worker_start(struct fdl_worker *w)
 {
     char name[32];
     snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
+    int64_t born = fdl_now_ns();
     int32_t status = fdl_thread_start(&w->thread, name, worker_main, w);
+    if (status >= 0)
+        w->born_ns = born;
     if (status >= 0)
         pthread_getcpuclockid(w->thread.handle, &w->cpu_clock);
     return status;
@@ -446,9 +551,31 @@ void fdl_pool_stop(feedline_loader *l)
     fdl_event_notify(&pool->unpark, UINT32_MAX);
     fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++)
-        fdl_thread_join(&pool->workers[i]->thread);
+    for (uint32_t i = 0; i < n; i++) {
+        struct fdl_worker *w = pool->workers[i];
+        if (!w->thread.running)
+            continue;
+        fdl_thread_join(&w->thread);
+        w->past_ns += w->died_ns - w->born_ns;
+    }
     atomic_store_explicit(&pool->active, 0, memory_order_relaxed);
+}
+
+int64_t fdl_pool_lived_ns_locked(const struct fdl_pool *pool, int64_t now,
+                                 uint32_t *threads)
+{
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    int64_t sum = 0;
+    *threads = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = pool->workers[i];
+        sum += w->past_ns;
+        if (w->thread.running) {
+            sum += FDL_MAX(now - w->born_ns, INT64_C(0));
+            ++*threads;
+        }
+    }
+    return sum;
 }
 
 uint64_t fdl_pool_cpu_ns(const struct fdl_pool *pool)

@@ -12,6 +12,8 @@
 #include "decode/decoder.h"
 #include "loader/window.h"
 #include "profiler/stage.h"
+#include "profiler/timebook.h"
+#include "profiler/trace.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -28,11 +30,18 @@ struct fdl_worker {
     struct fdl_stage read, decode, augment;
     struct fdl_custom_stage *customs; /* of the pipeline; NULL: it has none */
     int64_t customs_ns;               /* spent in them on this sample */
+    uint32_t width, height;           /* of its image, if that was opened */
     feedline_loader *loader;
     struct fdl_decoder *decoder;
     struct fdl_read spare; /* reads replacements */
     struct fdl_thread thread;
+    struct fdl_trace_ring *notes; /* NULL: there was no memory */
     uint32_t id;
+    struct fdl_timebook book;     /* the thread's time, without a gap */
+    _Atomic int32_t tid;          /* of the running thread; 0: none */
+    int64_t born_ns;              /* of that thread; guarded by knobs */
+    int64_t died_ns;              /* its own, until it is joined */
+    int64_t past_ns;              /* lives of joined ones; guarded by knobs */
     clockid_t cpu_clock;          /* of the running thread */
     _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
     _Atomic uint64_t scratch_bytes;
@@ -54,6 +63,11 @@ int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active);
 
 /* Joins every thread; the window is closed. Counters stay. */
 void fdl_pool_stop(feedline_loader *l);
+
+/* Wall time of all threads' lives, from before they were started; and how many
+ * there are. `knobs` is held. */
+int64_t fdl_pool_lived_ns_locked(const struct fdl_pool *pool, int64_t now,
+                                 uint32_t *threads);
 
 /* CPU time of all workers, ever. The caller keeps threads from being started
  * and joined meanwhile. */

@@ -1,47 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From numbers to words: a pure function from what was measured to one verdict
- * with its evidence and one action.
+ * From numbers to words: a pure function from what was measured to verdicts,
+ * each with its evidence and one action.
  *
- * Levels by host stall S = wait / wall: FED < 1 %, MINOR < 5 %, MODERATE
- * < 20 %, HIGH. A cause is primary at half of the wait or more. The largest
- * of prep (PREP + WORKER_WAIT), fetch (FETCH + FETCH_QUEUE), transfer (TRANSFER
- * + TRANSFER_QUEUE), slot (SLOT + NOT_ISSUED) and wake names the verdict, and
- * its share of the wait is part of the confidence.
+ * Levels by stall S: FED < 1 %, MINOR < 5 %, MODERATE < 20 %, HIGH. S is the
+ * host's wait / wall, or, as soon as a device has a span, the device's own idle
+ * / span (profiler/device.h): the host queues work and runs ahead, and when it
+ * waits for a slot that the GPU still uses, nobody starves.
  *
- *   INSUFFICIENT_DATA         < 8 batches, or < 64 batches in less than 1 s
- *   FED                       S < 1 %
- *   FED_OVERPROVISIONED       and workers had no room for half of their time
- *   PREP_BOUND_TUNABLE        prep, fewer workers than usable cores
- *   PREP_BOUND_CPU_SATURATED  prep, a worker on each usable core
- *   HEAD_OF_LINE              prep, while workers had no room for a fifth of
- *                             their time: a few slow samples hold up the rest
- *   OVERSUBSCRIBED            prep or wake, and 10 % of the workers' busy time
- *                             went without a core; or wake, and no core free
- *   SMALL_FILES               fetch, reads in flight, mean file < 128 KiB
- *   FETCH_LATENCY_BOUND       fetch otherwise
- *   XFER_BOUND                transfer
- *   MEMORY_LIMITED            slot, and the memory budget allows no more depth
- *   CONSUMER_HOLDS_SLOTS      slot, mostly while the consumer held every one
- *   DEPTH_LIMITED             slot otherwise
- *   OUT_OF_SCOPE              wake otherwise: the batch was there in time
+ * Causes of the stall are prep (PREP + WORKER_WAIT), fetch (FETCH +
+ * FETCH_QUEUE), transfer (TRANSFER + TRANSFER_QUEUE), slot (SLOT + NOT_ISSUED)
+ * and wake. With a device SLOT is none, and what is idle beyond the host's
+ * waits is for the copy. The largest, and each with 20 % of the stall, has a
+ * verdict, by the first rule that holds:
  *
- * With a device another clock counts. The host queues work and runs ahead, and
- * when it waits for a slot that the GPU still uses, nobody starves. So S is the
- * device's own stall, idle / span (profiler/device.h), as soon as there is a
- * span; FED, if that is below 1 %, however much the host waited. The cause is
- * named by the host's ledger without SLOT, as above; what is idle beyond these
- * waits is for the copy, because the batch was handed over in time. Before the
- * host's ledger is asked, copies that take more than 80 % of the span are
- * XFER_BOUND. And where the copy is the cause, and copying that nothing
- * overlaps is half of the idle time or more, it is
+ *   prep      CPU_THROTTLED             quota spent 5 % of wall, or 1 % and
+ *                                       fewer workers than fit the cores
+ *             HEAD_OF_LINE              a later batch ready at half of the long
+ *                                       waits, workers without room 5 %
+ *             DEPTH_LIMITED             workers without room 20 %; or 5 %, fast
+ *                                       enough on average (1.1), and the tail
+ *                                       of a batch's time beyond depth * step
+ *             CONSUMER_HOLDS_SLOTS      without room 20 %, though depth * step
+ *                                       is twice that tail: slots are missing
+ *             MEMORY_LIMITED            without it, and no budget for depth
+ *             FOREIGN_CPU               other threads of this process used 20 %
+ *                                       of the cores (and half a one), and
+ *                                       cores are short: 10 % of busy time
+ *                                       without one, or 90 % of them taken
+ *             OVERSUBSCRIBED            10 % of busy time without a core, and
+ *                                       not exactly the workers that fit
+ *             PREP_BOUND_TUNABLE        fewer workers than fit the cores
+ *             PREP_BOUND_CPU_SATURATED  otherwise
+ *   fetch     COLD_CACHE                first epoch 3 times the later ones; or,
+ *                                       before these, 5-95 % of reads slow
+ *             HEAD_OF_LINE to MEMORY_LIMITED as above
+ *             SMALL_FILES               mean file < 128 KiB, reads in flight or
+ *                                       a deeper queue gave nothing
+ *             FETCH_BW_BOUND            a deeper queue gave within 5 % the same
+ *                                       rate, and 5 % more latency
+ *             FETCH_LATENCY_BOUND       otherwise
+ *   transfer  XFER_BOUND                copies half of the stall and below half
+ *                                       of the ceiling; or 80 % of the span,
+ *                                       whatever the cause
+ *             COPY_NOT_OVERLAPPED       copies half of the stall, less than
+ *                                       20 % beside work of 20 % of the span
+ *             XFER_BOUND                otherwise
+ *   slot      MEMORY_LIMITED            the budget allows no more depth
+ *             CONSUMER_HOLDS_SLOTS      SLOT is the larger part
+ *             DEPTH_LIMITED             otherwise
+ *   wake      CPU_THROTTLED, FOREIGN_CPU, OVERSUBSCRIBED as above, the last
+ *                                       one also where nothing is known of
+ *                                       the workers' cores, and all are used
+ *             OUT_OF_SCOPE              otherwise; or no cause has 20 %
  *
- *   XFER_BOUND                if copies reach less than half of the ceiling
- *   COPY_NOT_OVERLAPPED       if less than 20 % of copying lies beside the
- *                             consumer's work, which takes a fifth of the span
+ * The workers that fit: as many as fill the usable cores without the one that
+ * the consumer uses, by how much of its busy time a worker wants a core.
  *
- * Thresholds are starting values, save 1 %, 5 % and 20 % of S, which other
- * tools use too.
+ * Beside them, whatever S is unless it is said:
+ *
+ *   INSUFFICIENT_DATA       < 8 batches, or < 64 in less than 1 s; alone
+ *   GPU_UNUSED              GPU at 0 % for 10 s and 10 batches
+ *   GPU_CAPPED              held back by temperature; or by power, below 90 %
+ *                           of its clock
+ *   SLOW_START              S >= 1 %, a fifth of the stall in first batches (of
+ *                           the run, of epochs) of 3 steps or more
+ *   GPU_KERNEL_INEFFICIENT  S < 1 %, utilisation >= 50 %, SM activity < 50 %
+ *   CONSUMER_HOST_BOUND     gaps >= 10 % of wall; or S < 5 %, utilisation
+ *                           < 50 %
+ *   CPU_THROTTLED           5 % of wall; 1 % where S >= 1 %
+ *   INTERFERENCE            steps 5 % longer with most workers, 4 sigma
+ *   PERIODIC_STALL          S >= 1 %, autocorrelation of waits >= 0.5
+ *   COMM_OR_STRAGGLER       S < 1 %, several ranks
+ *   GPU_BOUND               S < 1 %, workers without room 20 %, 99 % of calls
+ *                           ready (or a device's S), utilisation >= 50 % if
+ *                           known
+ *   FED_OVERPROVISIONED     S < 1 %, workers without room 50 %, or two more
+ *                           than 1.1 * work / step
+ *   FED                     S < 1 %, neither of the two before
+ *
+ * Order: by the fraction of the time that a verdict explains.
+ *
+ *   GPU_UNUSED              all
+ *   a cause                 S * its share of the stall; XFER_BOUND by a full
+ *                           bus all of S
+ *   SLOW_START              S if half of the stall is there; else its part of S
+ *   CONSUMER_HOST_BOUND     gaps / wall; 1 - utilisation - S
+ *   GPU_KERNEL_INEFFICIENT  utilisation * (1 - SM activity)
+ *   GPU_CAPPED              1 - clock
+ *   INTERFERENCE            its part of the user's time
+ *   COMM_OR_STRAGGLER       collective phase / wall, stall of the other rank
+ *   the others              nothing: an addition to what comes before
+ *
+ * and where two explain as much, GPU_UNUSED and SLOW_START, then causes, then
+ * GPU_CAPPED to INTERFERENCE, then those of S < 1 %, then the rest. A code is
+ * there once. So a loader that waits 3 % of the time beside a GPU that has
+ * nothing to do for 60 % of it is not the first to be looked at.
+ *
+ * Thresholds of 5 and 20 % of S, 50 us and SM activity 50 % are those of other
+ * tools; the rest are starting values.
  */
 #ifndef FDL_PROFILER_VERDICT_H
 #define FDL_PROFILER_VERDICT_H
@@ -51,24 +108,96 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* All over one window: since the last reset, or the last minute of a run. A
+ * double that is not known is -1, a count or a time 0; a rule whose numbers are
+ * not known does not speak. */
 struct fdl_evidence {
+    /* The consumer. */
     struct fdl_ledger ledger;
     uint64_t batches, samples;
     int64_t wall_ns;
+    int64_t user_ns, api_ns;
+    uint64_t calls;        /* of next() that delivered */
+    uint64_t ready_calls;  /* whose batch was there when they came */
+    uint64_t long_waits;   /* waits of 50 us or more */
+    uint64_t passed_waits; /* of these: a later batch was ready meanwhile */
+    int64_t first_batch_ns;
+    int64_t epoch_edge_ns;  /* mean wait for the first batch of a later epoch */
+    int64_t median_step_ns; /* of the consumer's own time, g */
+    double interference;    /* relative growth of g from the fewest workers
+                               seen to the most */
+    double interference_sigma; /* and its distance from 0 in standard errors */
+    uint64_t gaps;             /* see feedline_gap_stats */
+    int64_t gap_ns;
+    uint32_t gap_period;
+    uint32_t stall_period; /* batches; 0: none */
+    double stall_strength; /* peak of the autocorrelation of the waits */
+    const char *phase;     /* that takes most of user time; NULL: no marks */
+    int64_t phase_ns;
+    uint32_t world;       /* ranks */
+    uint64_t epoch_edges; /* epochs behind the first that epoch_edge_ns is the
+                             mean of; 0 with a mean: one */
+    double peer_stall;    /* largest S of the other ranks; -1 */
+
+    /* The workers. */
     uint32_t workers;
     uint32_t cpus_usable;
-    int64_t worker_busy_ns; /* over all workers */
-    int64_t worker_cpu_ns;  /* thereof on a core; 0: not known */
+    int64_t
+        worker_busy_ns;    /* over all workers: cpu + runq + throttle + sleep */
+    int64_t worker_cpu_ns; /* 0: not known */
+    int64_t worker_runq_ns;
+    int64_t worker_throttle_ns;
+    int64_t worker_sleep_ns;
     int64_t worker_blocked_ns;
-    double mean_file_bytes; /* 0: not known */
-    bool memory_limited;    /* the budget allows no deeper ring */
+    int64_t worker_starved_ns;
+    int64_t custom_ns; /* of worker_busy_ns, in custom operations */
 
-    /* Of the device, see profiler/device.h; false: batches stay on the host. */
+    /* Depth. */
+    uint32_t depth;
+    bool memory_limited;    /* the budget allows no deeper ring */
+    int64_t ticket_mean_ns; /* from issue until ready; 0: not known */
+    int64_t ticket_tail_ns; /* the same, its 99.6 % quantile */
+    int64_t slow_stall_ns;  /* waits for single slow samples */
+
+    /* Reads. */
+    bool reads_storage; /* not the memory reader */
+    uint32_t io_depth;
+    double mean_file_bytes; /* -1: not known */
+    double read_rate;       /* bytes/s over the window, while reads were on
+                               their way */
+    double best_read_rate;  /* the best second so far */
+    double read_p50_us, read_p99_us;
+    double rate_by_depth;     /* growth of read_rate since io_depth was last
+                               raised, 0.05 is 5 %; -1: never raised */
+    double latency_by_depth;  /* the same of read_p50_us */
+    double first_epoch_fetch; /* fetch share of wall in the first epoch */
+    double later_epoch_fetch; /* and in the ones behind it */
+    double cold_fraction;     /* of reads that were as slow as a device while
+                                 others were as fast as memory; -1 */
+
+    /* The machine. */
+    int64_t throttled_ns;  /* wall time lost to the quota, all cores */
+    double host_busy;      /* fraction of the machine's cores */
+    double foreign_cores;  /* cores that threads not ours used, of this process,
+                              the consumer's left out */
+    char foreign_name[16]; /* the busiest of them */
+    double consumer_cores; /* of the consumer's thread */
+    double outside_cores;  /* cores that other processes used */
+
+    /* The device, see profiler/device.h; false: batches stay on the host. */
     bool has_device;
     int64_t device_idle_ns, device_span_ns;
     int64_t copy_ns, overlap_ns;
     double copy_gbps;    /* of our copies */
     double ceiling_gbps; /* of copies of their size on this bus; 0: unknown */
+    uint64_t steps;      /* batches that a stream waited for */
+
+    /* NVML; -1: not known. */
+    double gpu_utilization, gpu_sm_active;
+    double gpu_idle_seconds; /* at utilisation 0 until now */
+    double gpu_memory_used;  /* fraction */
+    bool gpu_power_capped, gpu_thermal_capped;
+    double gpu_clock; /* of its maximum */
 };
 
 struct fdl_verdict {
@@ -77,11 +206,21 @@ struct fdl_verdict {
     uint32_t confidence_ppm; /* grows with the batches and the cause's share */
     double predicted_gain;   /* at most, if the action removes the cause; 0.25
                                 is a quarter more throughput */
+    double share;            /* of the stall; 0: not a cause of it */
+    bool tuner; /* will do the action by itself, where options are auto */
     char sentence[384];
     char action[256];
+    char evidence[512]; /* the numbers that decided, as one JSON object */
 };
 
-/* Any thread. */
-void fdl_verdict_judge(const struct fdl_evidence *e, struct fdl_verdict *out);
+#define FDL_VERDICTS_MAX 6u
+
+/* Everything unknown: the evidence to begin from. */
+void fdl_evidence_init(struct fdl_evidence *e);
+
+/* The verdict, and behind it the others that hold too, largest first. Returns
+ * how many, at least 1. Pure; any thread. */
+uint32_t fdl_verdict_judge(const struct fdl_evidence *e,
+                           struct fdl_verdict out[FDL_VERDICTS_MAX]);
 
 #endif

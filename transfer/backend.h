@@ -23,6 +23,7 @@
 #ifndef FDL_TRANSFER_BACKEND_H
 #define FDL_TRANSFER_BACKEND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -75,8 +76,9 @@ struct fdl_transfer {
     void (*landed)(struct fdl_transfer *t);
     void *user;
 
-    /* Stamps of the backend, set before done is called; ns. */
-    int64_t start_ns, done_ns;
+    /* Stamps of the backend, ns, written before done is called: when the bytes
+     * began to move, and when they were there. Who waits may look earlier. */
+    _Atomic int64_t start_ns, done_ns;
 };
 
 /* What the backend owns now. */

@@ -21,6 +21,9 @@
  * times were read; then it is used again. The copy thread never waits for the
  * device, and no thread polls: the land thread sleeps in the driver until the
  * oldest copy is done.
+ *
+ * A slab may be handed out again without a new copy (option replay). Then it
+ * has no step: it is there, so nothing waits, and its marks of use add up.
  */
 #ifndef FDL_TRANSFER_CUDA_BACKEND_H
 #define FDL_TRANSFER_CUDA_BACKEND_H
@@ -82,7 +85,8 @@ struct fdl_cuda_slab {
     void *streams[FDL_CUDA_STREAMS];
     uint32_t n_streams;
     fdl_cuda_event used[FDL_CUDA_STREAMS + 1]; /* created when first needed */
-    uint32_t n_used;                           /* recorded, to be waited for */
+    void *used_on[FDL_CUDA_STREAMS + 1];
+    uint32_t n_used; /* recorded, to be waited for */
 };
 
 struct fdl_cuda {

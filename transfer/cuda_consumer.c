@@ -88,9 +88,9 @@ static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
                         "them wait for another",
                         FDL_CUDA_STREAMS);
     int error = FDL_CUDA_SUCCESS;
-    if (own->n_streams == 0)
+    if (own->step && own->n_streams == 0)
         error = enter_step(c, own, stream);
-    if (error == FDL_CUDA_SUCCESS)
+    if (own->step && error == FDL_CUDA_SUCCESS)
         error = c->device->cuda->StreamWaitEvent(stream, own->step->ready, 0);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error,
@@ -113,20 +113,34 @@ int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream)
     return status;
 }
 
+/* Place of the stream's mark: the one it has, which a later one includes, or a
+ * new one. */
+static uint32_t place_of_mark(const struct fdl_cuda_slab *own,
+                              const void *stream)
+{
+    uint32_t i = 0;
+    while (i < own->n_used && own->used_on[i] != stream)
+        i++;
+    return i;
+}
+
 /* Remembers what is queued on `stream` now. A stream that cannot be marked is
  * waited for here: late is better than torn pixels. */
 static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
                              void *stream)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
-    fdl_cuda_event *event = &own->used[own->n_used];
-    int error = FDL_CUDA_SUCCESS;
-    if (!*event)
-        error = cuda->EventCreateWithFlags(event, FDL_CUDA_EVENT_NO_TIMING);
+    uint32_t i = place_of_mark(own, stream);
+    int error = i == FDL_COUNT_OF(own->used) ? FDL_CUDA_ERROR_NOT_READY
+                                             : FDL_CUDA_SUCCESS;
+    if (error == FDL_CUDA_SUCCESS && !own->used[i])
+        error =
+            cuda->EventCreateWithFlags(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventRecord(*event, stream);
+        error = cuda->EventRecord(own->used[i], stream);
     if (error == FDL_CUDA_SUCCESS) {
-        own->n_used++;
+        own->used_on[i] = stream;
+        own->n_used = FDL_MAX(own->n_used, i + 1);
     } else {
         cuda->GetLastError();
         if (cuda->StreamSynchronize(stream) != FDL_CUDA_SUCCESS)

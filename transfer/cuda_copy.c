@@ -150,7 +150,7 @@ static int32_t move_part(struct fdl_cuda *c, struct fdl_transfer *t,
 static int32_t move_rest(struct fdl_cuda *c, struct fdl_transfer *t)
 {
     struct fdl_cuda_slab *own = t->slab->own;
-    t->start_ns = fdl_now_ns();
+    atomic_store_explicit(&t->start_ns, fdl_now_ns(), memory_order_relaxed);
     int32_t status = own->begun ? FEEDLINE_OK : begin(c, t);
     if (status < 0)
         return status;
@@ -192,9 +192,10 @@ static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
     struct fdl_cuda_slab *own = t->slab->own;
     struct fdl_cuda_step *step = own->step;
     own->begun = false;
-    t->done_ns = fdl_now_ns();
+    int64_t now = fdl_now_ns();
+    atomic_store_explicit(&t->done_ns, now, memory_order_relaxed);
     if (step)
-        step->done_ns = t->done_ns;
+        step->done_ns = now;
     if (status >= 0) {
         t->done(t, status, "");
         push_landing(c, step);

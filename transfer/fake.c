@@ -74,7 +74,7 @@ static void finish(struct pending *p)
         memcpy(t->slab->device, t->slab->host, (size_t)t->bytes);
     int32_t status = p->status;
     free(p);
-    t->done_ns = fdl_now_ns();
+    atomic_store_explicit(&t->done_ns, fdl_now_ns(), memory_order_relaxed);
     t->done(t, status, reason);
     t->landed(t);
 }
@@ -182,8 +182,9 @@ static int32_t submit(void *backend, struct fdl_transfer *t)
         &f->steps[FDL_MIN(p->number, f->n_steps - 1)];
     int32_t refused = step->submit_status;
     if (refused >= 0) {
-        t->start_ns = fdl_now_ns();
-        p->due_ns = t->start_ns + step->latency_ns;
+        int64_t now = fdl_now_ns();
+        atomic_store_explicit(&t->start_ns, now, memory_order_relaxed);
+        p->due_ns = now + step->latency_ns;
         p->status = step->status;
         insert_locked(f, p);
     }

@@ -43,8 +43,9 @@ static void slab_free(void *backend, struct fdl_slab *slab)
 static int32_t submit(void *backend, struct fdl_transfer *t)
 {
     (void)backend;
-    t->start_ns = fdl_now_ns();
-    t->done_ns = t->start_ns;
+    int64_t now = fdl_now_ns();
+    atomic_store_explicit(&t->done_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&t->start_ns, now, memory_order_relaxed);
     t->done(t, FEEDLINE_OK, "");
     t->landed(t);
     return FEEDLINE_OK;

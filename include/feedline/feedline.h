@@ -597,6 +597,18 @@ struct feedline_wait_stats {
     uint64_t transfer_ns;
     uint64_t wake_ns; /* ready, until the consumer ran again */
     uint64_t residual_ns;
+
+    /* prep_ns, by what the workers that held the batch were doing. They sum to
+     * it; a wait is split as the workers' time is in that fraction of a second,
+     * so the last fraction is still in prep_cpu_ns. */
+    uint64_t prep_cpu_ns;      /* on a core */
+    uint64_t prep_runq_ns;     /* could have run, and no core was free */
+    uint64_t prep_throttle_ns; /* could have run, and the CPU quota was spent */
+    uint64_t prep_sleep_ns;    /* slept: in custom operations, page faults */
+
+    /* worker_wait_ns the same way: what the workers did meanwhile. */
+    uint64_t worker_wait_cpu_ns, worker_wait_runq_ns;
+    uint64_t worker_wait_throttle_ns, worker_wait_sleep_ns;
 };
 FEEDLINE_API int32_t feedline_loader_get_wait_stats(
     const feedline_loader *l, struct feedline_wait_stats *out);
@@ -635,6 +647,111 @@ FEEDLINE_API const char *feedline_loader_stage_name(const feedline_loader *l,
 FEEDLINE_API int32_t feedline_loader_get_stage_stats(
     const feedline_loader *l, uint32_t stage, struct feedline_stage_stats *out);
 
+/* The time of all workers, wall_ns, without a gap: cpu + runq + throttle +
+ * sleep + read + blocked + starved + parked + residual. */
+struct feedline_worker_stats {
+    uint32_t struct_size;
+    uint32_t threads;     /* started, parked ones included */
+    uint64_t wall_ns;     /* of their lives, since the last reset */
+    uint64_t cpu_ns;      /* decoding and augmenting, on a core */
+    uint64_t runq_ns;     /* the same, waiting for a core (schedstat) */
+    uint64_t throttle_ns; /* the same, while the CPU quota was spent */
+    uint64_t sleep_ns;    /* the same, off the core by themselves */
+    uint64_t read_ns;     /* reading, where workers read (reader=memory) */
+    uint64_t blocked_ns;  /* no room for output: depth batches are ready */
+    uint64_t starved_ns;  /* no bytes to work on */
+    uint64_t parked_ns;   /* more threads than workers */
+    uint64_t residual_ns;
+    uint64_t voluntary_switches, involuntary_switches;
+};
+FEEDLINE_API int32_t feedline_loader_get_worker_stats(
+    const feedline_loader *l, struct feedline_worker_stats *out);
+
+/* ---- Phases: the consumer's own time, by name (consumer's thread) ------- */
+
+/* Marks what the consumer does between two batches: "forward", "backward",
+ * "optimizer". Phases nest, up to 8 deep, and are shown in the statistics and
+ * in the trace. Waits and calls of next() inside a phase do not count for it.
+ * name: up to 31 bytes, copied; 32 different ones (ERANGE). end without begin
+ * is ESTATE. A host clock is read, no device is asked. */
+FEEDLINE_API int32_t feedline_loader_phase_begin(feedline_loader *l,
+                                                 const char *name);
+FEEDLINE_API int32_t feedline_loader_phase_end(feedline_loader *l);
+
+struct feedline_phase_stats {
+    uint32_t struct_size;
+    uint32_t reserved;
+    const char *name;  /* lives as long as the loader */
+    uint64_t count;    /* times it ended */
+    uint64_t total_ns; /* of user_ns, inner phases included */
+    uint64_t self_ns;  /* without inner phases */
+    uint64_t max_ns;   /* the longest, inner phases included */
+};
+
+/* In the order of their first begin; any thread. What user_ns has beyond the
+ * sum of self_ns was in no phase. */
+FEEDLINE_API int32_t feedline_loader_phase_count(const feedline_loader *l);
+FEEDLINE_API int32_t feedline_loader_get_phase(
+    const feedline_loader *l, uint32_t index, struct feedline_phase_stats *out);
+
+/* ---- What sticks out: gaps, rhythms, slow samples (any thread) ---------- */
+
+/* Steps in which the consumer itself took far longer than it mostly does: more
+ * than 5 times its median and 10 ms longer. Checkpoints, logging, evaluation;
+ * no loader can help. */
+struct feedline_gap_stats {
+    uint32_t struct_size;
+    uint32_t period;         /* steps between two gaps, 0: no rhythm */
+    uint64_t count;          /* gaps */
+    uint64_t total_ns;       /* beyond what such steps mostly take */
+    uint64_t longest_ns;     /* of one step */
+    uint64_t median_ns;      /* of a step, of the last 256 */
+    uint32_t stall_period;   /* batches between two long waits; 0: no rhythm */
+    uint32_t stall_strength; /* of that rhythm, 1e6 is perfect: peak of the
+                                autocorrelation of the last 512 waits */
+};
+FEEDLINE_API int32_t feedline_loader_get_gaps(const feedline_loader *l,
+                                              struct feedline_gap_stats *out);
+
+/* The 32 slowest samples since the last reset, the slowest first. */
+struct feedline_slow_sample {
+    uint32_t struct_size;
+    uint32_t stage; /* that took longest; see feedline_loader_stage_name */
+    uint64_t epoch, sequence; /* of the batch it was in */
+    int64_t sample_index;
+    uint64_t total_ns; /* read and prepared, without queues */
+    uint64_t read_ns, decode_ns, augment_ns, custom_ns;
+    uint64_t bytes;         /* of the file */
+    uint32_t width, height; /* of the image in it, in pixels; 0: not opened */
+    uint64_t stall_ns; /* the consumer waited so long for this sample alone:
+                           the rest of its batch was done */
+    const char *path;  /* lives as long as the loader */
+};
+FEEDLINE_API int32_t feedline_loader_slow_count(const feedline_loader *l);
+FEEDLINE_API int32_t feedline_loader_get_slow(const feedline_loader *l,
+                                              uint32_t index,
+                                              struct feedline_slow_sample *out);
+
+/* What would be gained, as fractions of today's throughput: 0.25 is a quarter
+ * more. Upper bounds from the ledger; docs/profiling.md has the formulas. With
+ * option replay the loader serves the same batches again and again, which shows
+ * the first of them for real. */
+struct feedline_headroom {
+    uint32_t struct_size;
+    uint32_t reserved;
+    double batches_per_second;           /* now */
+    double fed;                          /* an infinitely fast loader */
+    double two_workers;                  /* two more workers */
+    double storage;                      /* storage of twice the speed */
+    double transfer;                     /* a bus of twice the speed */
+    double stages[FEEDLINE_STAGE_COUNT]; /* batches per second that each stage
+                                            could do alone; 0: not known */
+};
+FEEDLINE_API int32_t feedline_loader_get_headroom(
+    const feedline_loader *l, struct feedline_headroom *out);
+
+/* ---- Verdict ------------------------------------------------------------ */
+
 /* What the numbers mean, in words. The text is valid until the next call of
  * this function on the same loader. */
 struct feedline_verdict {
@@ -645,14 +762,39 @@ struct feedline_verdict {
     const char *level;     /* "FED" "MINOR" "MODERATE" "HIGH" "UNKNOWN" */
     const char *sentence;  /* what is the case, with numbers */
     const char *action;    /* what to do about it */
+    const char *evidence;  /* the numbers that decided, as one JSON object */
+    uint32_t tuner;        /* 1: the action is on workers, depth or io_depth,
+                              which can change while the loader runs */
+    uint32_t reserved;
 };
 FEEDLINE_API int32_t feedline_loader_get_verdict(feedline_loader *l,
                                                  struct feedline_verdict *out);
 
-/* Everything above as one object: stats, stall, stages, verdict. */
+/* Everything above as one object: stats, stall, transfer, stages, workers,
+ * phases, gaps, slow_samples, outliers, headroom, signals (of machine and GPU),
+ * verdict, verdicts (the others that hold too, largest first). */
 FEEDLINE_API int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
                                                 uint64_t capacity,
                                                 uint64_t *needed);
+
+/* The stages and phases as a table for people, as lines of text. sort_by:
+ * "busy", "items", "bytes", "mean", "p50", "p90", "p99", "max", "name", or NULL
+ * for the order of the path; EINVAL names the columns. row_limit 0: all rows.
+ * Buffers as in feedline_config_json. */
+FEEDLINE_API int32_t feedline_loader_stats_table(feedline_loader *l,
+                                                 const char *sort_by,
+                                                 uint32_t row_limit, char *buf,
+                                                 uint64_t capacity,
+                                                 uint64_t *needed);
+
+/* ---- Trace -------------------------------------------------------------- */
+
+/* Every thread of a loader notes what it does in a ring of its own, always; a
+ * ring holds the last 4096 notes. This writes them to `path`, whole or not at
+ * all, as Chrome JSON for ui.perfetto.dev: what led to this moment. Options
+ * trace* record over a schedule instead. Any thread. EIO names the file. */
+FEEDLINE_API int32_t feedline_loader_trace_save(feedline_loader *l,
+                                                const char *path);
 
 /* ---- Transfer to a device: what the copies did (any thread) ------------- */
 
@@ -782,6 +924,13 @@ FEEDLINE_API int32_t
 feedline_machine_get_info(struct feedline_machine_info *out);
 FEEDLINE_API int32_t feedline_machine_json(char *buf, uint64_t capacity,
                                            uint64_t *needed);
+
+/* What in this environment will hurt a training run, each finding with its
+ * remedy: {"findings": [{"id", "level", "text", "remedy"}], "facts": {...}}.
+ * level: "ok", "note", "warning", "error". device: "host", or "cuda:N" to look
+ * at a GPU too. Takes up to about a second. */
+FEEDLINE_API int32_t feedline_doctor_json(const char *device, char *buf,
+                                          uint64_t capacity, uint64_t *needed);
 
 /* ---- Log: polled, never called back (any thread) ------------------------ */
 

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public header by itself: nothing before it, nothing after it. */
-#include <feedline/feedline.h>
+/* The public headers by themselves: live.h begins with feedline.h. */
+#include <feedline/live.h>

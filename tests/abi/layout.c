@@ -5,7 +5,7 @@
  * members go to the end, and then END moves. Numbers that programs have
  * compiled in stay what they are. This file only has to compile.
  */
-#include <feedline/feedline.h>
+#include <feedline/live.h>
 
 #include <stddef.h>
 
@@ -137,7 +137,31 @@ NEXT(feedline_wait_stats, prep_ns, transfer_queue_ns);
 NEXT(feedline_wait_stats, transfer_queue_ns, transfer_ns);
 NEXT(feedline_wait_stats, transfer_ns, wake_ns);
 NEXT(feedline_wait_stats, wake_ns, residual_ns);
-END(feedline_wait_stats, residual_ns, 88);
+NEXT(feedline_wait_stats, residual_ns, prep_cpu_ns);
+NEXT(feedline_wait_stats, prep_cpu_ns, prep_runq_ns);
+NEXT(feedline_wait_stats, prep_runq_ns, prep_throttle_ns);
+NEXT(feedline_wait_stats, prep_throttle_ns, prep_sleep_ns);
+NEXT(feedline_wait_stats, prep_sleep_ns, worker_wait_cpu_ns);
+NEXT(feedline_wait_stats, worker_wait_cpu_ns, worker_wait_runq_ns);
+NEXT(feedline_wait_stats, worker_wait_runq_ns, worker_wait_throttle_ns);
+NEXT(feedline_wait_stats, worker_wait_throttle_ns, worker_wait_sleep_ns);
+END(feedline_wait_stats, worker_wait_sleep_ns, 152);
+
+BEGIN(feedline_worker_stats, struct_size);
+NEXT(feedline_worker_stats, struct_size, threads);
+NEXT(feedline_worker_stats, threads, wall_ns);
+NEXT(feedline_worker_stats, wall_ns, cpu_ns);
+NEXT(feedline_worker_stats, cpu_ns, runq_ns);
+NEXT(feedline_worker_stats, runq_ns, throttle_ns);
+NEXT(feedline_worker_stats, throttle_ns, sleep_ns);
+NEXT(feedline_worker_stats, sleep_ns, read_ns);
+NEXT(feedline_worker_stats, read_ns, blocked_ns);
+NEXT(feedline_worker_stats, blocked_ns, starved_ns);
+NEXT(feedline_worker_stats, starved_ns, parked_ns);
+NEXT(feedline_worker_stats, parked_ns, residual_ns);
+NEXT(feedline_worker_stats, residual_ns, voluntary_switches);
+NEXT(feedline_worker_stats, voluntary_switches, involuntary_switches);
+END(feedline_worker_stats, involuntary_switches, 104);
 
 BEGIN(feedline_image, data);
 NEXT(feedline_image, data, row_bytes);
@@ -189,7 +213,10 @@ NEXT(feedline_verdict, predicted_gain, code);
 NEXT(feedline_verdict, code, level);
 NEXT(feedline_verdict, level, sentence);
 NEXT(feedline_verdict, sentence, action);
-END(feedline_verdict, action, 48);
+NEXT(feedline_verdict, action, evidence);
+NEXT(feedline_verdict, evidence, tuner);
+NEXT(feedline_verdict, tuner, reserved);
+END(feedline_verdict, reserved, 64);
 
 BEGIN(feedline_device_stats, struct_size);
 NEXT(feedline_device_stats, struct_size, finish);
@@ -218,6 +245,106 @@ NEXT(feedline_copy_fit, latency_us, gigabytes_per_second);
 NEXT(feedline_copy_fit, gigabytes_per_second, half_bytes);
 NEXT(feedline_copy_fit, half_bytes, worst_error);
 END(feedline_copy_fit, worst_error, 40);
+
+BEGIN(feedline_live_info, struct_size);
+NEXT(feedline_live_info, struct_size, pid);
+NEXT(feedline_live_info, pid, loader);
+NEXT(feedline_live_info, loader, version);
+NEXT(feedline_live_info, version, started_unix_ns);
+NEXT(feedline_live_info, started_unix_ns, command);
+END(feedline_live_info, command, 88);
+
+BEGIN(feedline_live_stats, struct_size);
+NEXT(feedline_live_stats, struct_size, pid);
+NEXT(feedline_live_stats, pid, updated_ns);
+NEXT(feedline_live_stats, updated_ns, started_ns);
+NEXT(feedline_live_stats, started_ns, batch_size);
+NEXT(feedline_live_stats, batch_size, workers);
+NEXT(feedline_live_stats, workers, depth);
+NEXT(feedline_live_stats, depth, io_depth);
+NEXT(feedline_live_stats, io_depth, ready);
+NEXT(feedline_live_stats, ready, outstanding);
+NEXT(feedline_live_stats, outstanding, reads);
+NEXT(feedline_live_stats, reads, has_device);
+NEXT(feedline_live_stats, has_device, stats);
+NEXT(feedline_live_stats, stats, waits);
+NEXT(feedline_live_stats, waits, threads);
+NEXT(feedline_live_stats, threads, copied_bytes);
+NEXT(feedline_live_stats, copied_bytes, copy_ns);
+NEXT(feedline_live_stats, copy_ns, overlap_ns);
+NEXT(feedline_live_stats, overlap_ns, span_ns);
+NEXT(feedline_live_stats, span_ns, idle_ns);
+NEXT(feedline_live_stats, idle_ns, pinned_bytes);
+NEXT(feedline_live_stats, pinned_bytes, cpu_quota);
+NEXT(feedline_live_stats, cpu_quota, cpus_usable);
+NEXT(feedline_live_stats, cpus_usable, has_gpu);
+NEXT(feedline_live_stats, has_gpu, process_cpu_ns);
+NEXT(feedline_live_stats, process_cpu_ns, throttled_ns);
+NEXT(feedline_live_stats, throttled_ns, host_busy_ns);
+NEXT(feedline_live_stats, host_busy_ns, host_total_ns);
+NEXT(feedline_live_stats, host_total_ns, memory_bytes);
+NEXT(feedline_live_stats, memory_bytes, memory_limit_bytes);
+NEXT(feedline_live_stats, memory_limit_bytes, gpu_utilization);
+NEXT(feedline_live_stats, gpu_utilization, gpu_memory_utilization);
+NEXT(feedline_live_stats, gpu_memory_utilization, gpu_power_watts);
+NEXT(feedline_live_stats, gpu_power_watts, gpu_power_limit_watts);
+NEXT(feedline_live_stats, gpu_power_limit_watts, gpu_temperature);
+NEXT(feedline_live_stats, gpu_temperature, gpu_sm_clock_mhz);
+NEXT(feedline_live_stats, gpu_sm_clock_mhz, gpu_pcie_rx_gbps);
+NEXT(feedline_live_stats, gpu_pcie_rx_gbps, gpu_memory_used_bytes);
+NEXT(feedline_live_stats, gpu_memory_used_bytes, gpu_memory_total_bytes);
+NEXT(feedline_live_stats, gpu_memory_total_bytes, gpu_throttle);
+NEXT(feedline_live_stats, gpu_throttle, verdict);
+NEXT(feedline_live_stats, verdict, n_decisions);
+NEXT(feedline_live_stats, n_decisions, reserved);
+NEXT(feedline_live_stats, reserved, decisions);
+END(feedline_live_stats, decisions, 2400);
+
+BEGIN(feedline_phase_stats, struct_size);
+NEXT(feedline_phase_stats, struct_size, reserved);
+NEXT(feedline_phase_stats, reserved, name);
+NEXT(feedline_phase_stats, name, count);
+NEXT(feedline_phase_stats, count, total_ns);
+NEXT(feedline_phase_stats, total_ns, self_ns);
+NEXT(feedline_phase_stats, self_ns, max_ns);
+END(feedline_phase_stats, max_ns, 48);
+
+BEGIN(feedline_gap_stats, struct_size);
+NEXT(feedline_gap_stats, struct_size, period);
+NEXT(feedline_gap_stats, period, count);
+NEXT(feedline_gap_stats, count, total_ns);
+NEXT(feedline_gap_stats, total_ns, longest_ns);
+NEXT(feedline_gap_stats, longest_ns, median_ns);
+NEXT(feedline_gap_stats, median_ns, stall_period);
+NEXT(feedline_gap_stats, stall_period, stall_strength);
+END(feedline_gap_stats, stall_strength, 48);
+
+BEGIN(feedline_slow_sample, struct_size);
+NEXT(feedline_slow_sample, struct_size, stage);
+NEXT(feedline_slow_sample, stage, epoch);
+NEXT(feedline_slow_sample, epoch, sequence);
+NEXT(feedline_slow_sample, sequence, sample_index);
+NEXT(feedline_slow_sample, sample_index, total_ns);
+NEXT(feedline_slow_sample, total_ns, read_ns);
+NEXT(feedline_slow_sample, read_ns, decode_ns);
+NEXT(feedline_slow_sample, decode_ns, augment_ns);
+NEXT(feedline_slow_sample, augment_ns, custom_ns);
+NEXT(feedline_slow_sample, custom_ns, bytes);
+NEXT(feedline_slow_sample, bytes, width);
+NEXT(feedline_slow_sample, width, height);
+NEXT(feedline_slow_sample, height, stall_ns);
+NEXT(feedline_slow_sample, stall_ns, path);
+END(feedline_slow_sample, path, 104);
+
+BEGIN(feedline_headroom, struct_size);
+NEXT(feedline_headroom, struct_size, reserved);
+NEXT(feedline_headroom, reserved, batches_per_second);
+NEXT(feedline_headroom, batches_per_second, fed);
+NEXT(feedline_headroom, fed, two_workers);
+NEXT(feedline_headroom, two_workers, storage);
+NEXT(feedline_headroom, storage, transfer);
+NEXT(feedline_headroom, transfer, stages);
+END(feedline_headroom, stages, 88);
 
 BEGIN(feedline_machine_info, struct_size);
 NEXT(feedline_machine_info, struct_size, cpus_online);

@@ -219,6 +219,48 @@ static void knobs_fail_and_the_stream_goes_on(void **state)
     feedline_dataset_close(ds);
 }
 
+/* To the END of the second epoch; false: to an error for want of memory. */
+static bool two_epochs(feedline_loader *l)
+{
+    uint64_t hash = 0;
+    for (int ends = 0; ends < 2;) {
+        feedline_batch *b;
+        int32_t status = feedline_loader_next(l, -1, &b);
+        if (status == FEEDLINE_ENOMEM)
+            return false; /* of a read that came too early */
+        assert_ok(status);
+        if (status == FEEDLINE_OK)
+            fixture_consume(b, &hash);
+        ends += status == FEEDLINE_END;
+    }
+    return true;
+}
+
+/* Memory ends while slots are made: fewer batches are served again, or start
+ * says why not. The epochs end where they do either way. */
+static void replay_goes_on_with_fewer_slots(void **state)
+{
+    (void)state;
+    uint32_t fewer = 0, refused = 0;
+    feedline_dataset *ds = fixture_folder(&images);
+    for (uint32_t n = 1; n < 60; n++) {
+        int64_t depth = 0;
+        feedline_loader *l =
+            fixture_open(ds, "replay=6 workers=1 batch_size=2 epochs=2");
+        inject_arm(INJECT_MEMORY, n, false);
+        int32_t status = feedline_loader_start(l, 0);
+        inject_disarm();
+        refused += status < 0;
+        if (status >= 0) {
+            assert_ok(feedline_loader_get_int(l, "depth", &depth));
+            fewer += two_epochs(l) && depth < 6;
+        }
+        feedline_loader_destroy(l);
+    }
+    assert_true(refused > 0 && fewer > 0);
+    feedline_dataset_close(ds);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(memory_fails, setup, teardown),
     cmocka_unit_test_setup_teardown(threads_fail, setup, teardown),
@@ -228,6 +270,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(short_reads_change_nothing, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(a_failed_read_is_one_sample, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(replay_goes_on_with_fewer_slots, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(knobs_fail_and_the_stream_goes_on, setup,
                                     teardown),

@@ -243,7 +243,7 @@ static void sleep_is_not_taken_for_work(void **state)
     assert_true(burnt.cpu_ns <= burnt.busy_ns + all / 10);
     assert_true(augment.busy_ns < all); /* none of it is in there */
 
-    char json[8192];
+    char json[65536];
     uint64_t needed;
     assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
     assert_non_null(strstr(json, "\"nap\""));

@@ -310,6 +310,21 @@ static void equals_host(void **state)
     rig_close(&r);
 }
 
+/* Replayed on both: no copy, and the streams take turns. */
+static void equals_host_in_replay(void **state)
+{
+    (void)state;
+    static const char *const finishes[] = {"host", "device"};
+    struct rig r;
+    rig_open(&r);
+    for (uint32_t i = 0; i < 4; i++) {
+        char options[64];
+        snprintf(options, sizeof(options), "dtype=f32 replay=%u", i + 1);
+        check_equal(&r, options, finishes[i % 2], 5 * N_BATCHES);
+    }
+    rig_close(&r);
+}
+
 static void equals_host_in_any_channels(void **state)
 {
     (void)state;
@@ -818,6 +833,7 @@ static void current_device_stays(void **state)
 
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(equals_host),
+    cmocka_unit_test(equals_host_in_replay),
     cmocka_unit_test(equals_host_in_any_channels),
     cmocka_unit_test(equals_host_in_any_sizes),
     cmocka_unit_test(equals_host_in_parts),

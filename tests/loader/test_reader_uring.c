@@ -329,6 +329,11 @@ static void expect_refusal(const char *text)
     if (!strstr(fdl_last_error(), text))
         fail_msg("'%s' is not in '%s'", text, fdl_last_error());
     rig_destroy(rig);
+    /* The doctor hears the same. */
+    fdl_clear_error();
+    assert_int_equal(fdl_reader_uring_try(), FEEDLINE_ENOSYS);
+    if (!strstr(fdl_last_error(), text))
+        fail_msg("'%s' is not in '%s'", text, fdl_last_error());
 }
 
 static void refuses_what_the_system_forbids(void **state)

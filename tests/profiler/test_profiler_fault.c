@@ -8,15 +8,19 @@
 #include "base/status.h"
 #include "profiler/ledger.h"
 #include "profiler/machine.h"
+#include "profiler/nvml.h"
+#include "profiler/signals.h"
 #include "test.h"
 
 static int fail_at; /* 0: never; counts down */
 static bool failed;
 
 void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
 void *__real_realloc(void *p, size_t bytes);
 char *__real_strdup(const char *text);
 void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *p, size_t bytes);
 char *__wrap_strdup(const char *text);
 int __wrap_asprintf(char **out, const char *fmt, ...);
@@ -31,6 +35,11 @@ static bool fails_now(void)
 void *__wrap_malloc(size_t bytes)
 {
     return fails_now() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+    return fails_now() ? NULL : __real_calloc(n, bytes);
 }
 
 void *__wrap_realloc(void *p, size_t bytes)
@@ -97,9 +106,60 @@ static void test_machine(void **state)
     fail();
 }
 
+/* No reader at all, or one that knows less and nothing wrong. */
+static void test_signals(void **state)
+{
+    struct fdl_system_signals whole;
+    struct fdl_signals *s = NULL;
+    (void)state;
+    assert_int_equal(fdl_signals_open("", &s), FEEDLINE_OK);
+    fdl_signals_read(s, &whole);
+    fdl_signals_close(s);
+    for (int n = 1; n < 10000; n++) {
+        struct fdl_system_signals got;
+        struct fdl_foreign_thread list[FDL_FOREIGN_MAX];
+        failed = false;
+        fail_at = n;
+        int32_t status = fdl_signals_open("", &s);
+        if (status == FEEDLINE_OK) {
+            fdl_signals_read(s, &got);
+            fdl_signals_foreign(s, list);
+        }
+        fail_at = 0;
+        if (status != FEEDLINE_OK) {
+            assert_int_equal(status, FEEDLINE_ENOMEM);
+            assert_null(s);
+            assert_true(failed);
+            continue;
+        }
+        assert_true(got.has_throttle <= whole.has_throttle);
+        assert_true(got.has_host <= whole.has_host);
+        assert_true(got.process_cpu_ns >= whole.process_cpu_ns);
+        fdl_signals_close(s);
+        if (!failed) {
+            assert_true(n > 10);
+            assert_int_equal(got.has_memory, whole.has_memory);
+            return;
+        }
+    }
+    fail();
+}
+
+static void test_nvml(void **state)
+{
+    char why[64] = "";
+    (void)state;
+    fail_at = 1;
+    assert_null(fdl_nvml_open("0000:1b:00.0", why, sizeof(why)));
+    assert_true(failed);
+    assert_string_equal(why, "out of memory");
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(test_scratch),
     cmocka_unit_test(test_machine),
+    cmocka_unit_test(test_signals),
+    cmocka_unit_test(test_nvml),
 };
 
 TEST_MAIN("profiler_fault", cases)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Live view: the loaders of other processes. For programs that watch a training
+ * run from outside, as loaderbench top does; who loads data does not need it.
+ * All functions: any thread; statuses and strings as in feedline.h.
+ */
+#ifndef FEEDLINE_LIVE_H
+#define FEEDLINE_LIVE_H
+
+#include <feedline/feedline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A loader keeps a page of statistics in memory that other processes of the
+ * same user can map (option live). The page is nobody's file: it is gone with
+ * its process, however that ends. */
+typedef struct feedline_live feedline_live;
+
+struct feedline_live_info {
+    uint32_t struct_size;
+    int32_t pid;
+    uint32_t loader;  /* of the process, from 0 */
+    uint32_t version; /* of the layout of its page */
+    int64_t started_unix_ns;
+    char command[64]; /* of the process, cut */
+};
+
+/* The loaders that can be watched, ordered by pid and loader; index past the
+ * end is FEEDLINE_END. Each call with index 0 looks anew, on this thread. */
+FEEDLINE_API int32_t feedline_live_list(uint32_t index,
+                                        struct feedline_live_info *out);
+
+/* ENOENT: no such process, or none of its loaders has a page; EIO: a process of
+ * another user; EINVAL: its page is of another version, which is named. */
+FEEDLINE_API int32_t feedline_live_attach(int32_t pid, uint32_t loader,
+                                          feedline_live **out);
+
+#define FEEDLINE_LIVE_DECISIONS 8
+
+/* What a page says. Counters are those of the statistics above. */
+struct feedline_live_stats {
+    uint32_t struct_size;
+    int32_t pid;
+    int64_t updated_ns; /* CLOCK_MONOTONIC; written about 4 times a second */
+    int64_t started_ns; /* CLOCK_MONOTONIC, of the loader */
+    uint32_t batch_size, workers, depth, io_depth;
+    uint32_t ready;       /* batches that wait for the consumer */
+    uint32_t outstanding; /* issued and not delivered */
+    uint32_t reads;       /* on their way */
+    uint32_t has_device;  /* 1: the fields of a device count */
+    struct feedline_stats stats;
+    struct feedline_wait_stats waits;
+    struct feedline_worker_stats threads;
+    uint64_t copied_bytes, copy_ns, overlap_ns, span_ns, idle_ns, pinned_bytes;
+
+    /* Machine: counters since boot of the process or the machine. */
+    double cpu_quota; /* cores; 0: no limit */
+    uint32_t cpus_usable;
+    uint32_t has_gpu;                          /* 1: NVML could be asked */
+    uint64_t process_cpu_ns;                   /* all threads of the process */
+    uint64_t throttled_ns;                     /* of the control group */
+    uint64_t host_busy_ns, host_total_ns;      /* all cores of the machine */
+    uint64_t memory_bytes, memory_limit_bytes; /* control group or process */
+
+    /* NVML; -1: not known. */
+    double gpu_utilization, gpu_memory_utilization; /* fraction of 1 */
+    double gpu_power_watts, gpu_power_limit_watts;
+    double gpu_temperature; /* degrees Celsius */
+    double gpu_sm_clock_mhz, gpu_pcie_rx_gbps;
+    double gpu_memory_used_bytes, gpu_memory_total_bytes;
+    char gpu_throttle[64]; /* "power", "thermal", ..., or "" */
+
+    struct {
+        double confidence, predicted_gain;
+        char code[32], level[16], sentence[384], action[256];
+    } verdict;
+    uint32_t n_decisions; /* of the tuner, the last ones, oldest first */
+    uint32_t reserved;
+    char decisions[FEEDLINE_LIVE_DECISIONS][128];
+};
+
+/* A consistent copy. END: the process or its loader is gone; *out then has the
+ * last state. */
+FEEDLINE_API int32_t feedline_live_read(feedline_live *live,
+                                        struct feedline_live_stats *out);
+FEEDLINE_API void feedline_live_detach(feedline_live *live);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FEEDLINE_LIVE_H */

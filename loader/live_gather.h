@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All numbers of a loader at one moment, as the live page and the metrics file
+ * show them; and the decisions, a list that both carry.
+ */
+#ifndef FDL_LOADER_LIVE_GATHER_H
+#define FDL_LOADER_LIVE_GATHER_H
+
+#include <feedline/live.h>
+
+#include <pthread.h>
+
+/* The last changes of the live knobs, in words. Zeroed memory with an
+ * initialised lock is empty. */
+struct fdl_decisions {
+    pthread_mutex_t lock; /* guards the rest */
+    uint64_t n;           /* ever; the last FEEDLINE_LIVE_DECISIONS are kept */
+    char lines[FEEDLINE_LIVE_DECISIONS][128];
+};
+
+/* "workers 2 -> 4 (why)". Any thread. */
+void fdl_decisions_add(struct fdl_decisions *d, const char *option,
+                       int64_t before, int64_t after, const char *why);
+
+/* On the monitor's thread: it asks for the verdict. *out is wholly set. */
+void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder: the thread "feedline-trace", which exists only with option
+ * trace. While a cycle of the schedule is recorded it copies the rings of all
+ * threads often enough that nothing is overwritten before, and appends what
+ * lies in the recorded steps to the file.
+ *
+ *     next()   | wait | warmup | active  active  active | wait | ...
+ *     recorder          copies and     copies and        once more a little
+ *                       drops          writes            later, for what had
+ *                                                        not ended
+ *
+ * A note is in the trace if it began in a recorded step. The consumer's thread
+ * says where steps begin, without a lock but at the first and last of a cycle.
+ * The file is complete when the last cycle is over, or the loader ends. When it
+ * cannot grow, one line in the log says so, the recorder ends, and the training
+ * does not notice.
+ */
+#ifndef FDL_LOADER_RECORDER_H
+#define FDL_LOADER_RECORDER_H
+
+#include <feedline/feedline.h>
+
+#include <stdint.h>
+
+struct fdl_recorder;
+
+/* Reads the options; the file is there, partial, after that. *out is NULL
+ * without option trace. EINVAL, EIO, ENOMEM. */
+int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out);
+
+/* The thread. Once a run begins; again is nothing. A thread that cannot be had
+ * is a line in the log. */
+void fdl_recorder_start(struct fdl_recorder *r);
+
+/* The consumer's thread: step number `step` begins at `now`. The same step may
+ * begin again. */
+void fdl_recorder_step(struct fdl_recorder *r, uint64_t step, int64_t now);
+
+/* Joins the thread and completes the file. */
+void fdl_recorder_destroy(struct fdl_recorder *r);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The statistics as a table for people: a row for each stage, custom operations
+ * and phases included.
+ */
+#ifndef FDL_LOADER_STATS_TABLE_H
+#define FDL_LOADER_STATS_TABLE_H
+
+#include "base/text.h"
+
+#include <feedline/feedline.h>
+
+/* See feedline_loader_stats_table. EINVAL: sort_by is no column. */
+int32_t fdl_stats_table(feedline_loader *l, const char *sort_by,
+                        uint32_t row_limit, struct fdl_text *out);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the verdict: the evidence digested once (verdict_facts.c), a
+ * function for each question (verdict_rules_*.c), and what they write with
+ * (verdict_text.c). All is double here: sums of counters that are too large, or
+ * of numbers that make no sense, stay numbers.
+ */
+#ifndef FDL_PROFILER_VERDICT_OWN_H
+#define FDL_PROFILER_VERDICT_OWN_H
+
+#include "base/compiler.h"
+#include "profiler/verdict.h"
+
+#define FED_STALL      0.01
+#define MINOR_STALL    0.05
+#define MODERATE_STALL 0.20
+#define PRIMARY        0.50 /* of the stall */
+#define CONTRIBUTING   0.20 /* of the stall */
+#define MAX_GAIN       99.0
+
+enum fdl_cause {
+    CAUSE_PREP,
+    CAUSE_FETCH,
+    CAUSE_TRANSFER,
+    CAUSE_SLOT,
+    CAUSE_WAKE,
+    CAUSES
+};
+
+/* The evidence, digested. What is not known is -1, as there. */
+struct fdl_facts {
+    const struct fdl_evidence *e;
+    bool device;       /* its clock counts, not the host's: */
+    double stalled_ns; /* S = stalled / of */
+    double of_ns;
+    double stall;             /* S */
+    double host_stall;        /* wait / wall */
+    double cause_ns[CAUSES];  /* of the host's waits */
+    double share[CAUSES];     /* of the stall; they sum to 1 at most */
+    enum fdl_cause cause;     /* the largest */
+    bool bus_full;            /* copies fill the span: then it is TRANSFER */
+    double workers, cpus;     /* at least 1 */
+    double wants_core;        /* fraction of busy time; 1 if not known */
+    double saturated_workers; /* so many workers fill the cores */
+    double blocked;           /* of worker time, without room */
+    double off_core;          /* of busy time, waiting for a core */
+    double worker_cores;      /* used by the workers */
+    double cores_taken;       /* of the usable ones, by all that is known */
+    double throttled;         /* of wall */
+    double step_ns;           /* of the consumer's own time; 0 if not known */
+    double ready;             /* of calls, batch there */
+    double passed;            /* of long waits, later batch there */
+};
+
+/* A verdict being written. */
+struct fdl_draft {
+    struct fdl_verdict v;
+    double weight; /* fraction of the time that it explains */
+    struct {
+        const char *key, *text; /* text NULL: value */
+        double value;
+    } notes[8];
+    uint32_t n_notes;
+};
+
+/* A phrase, by value: a sentence is put together from several. */
+struct fdl_phrase {
+    char at[48];
+};
+
+/* ---- verdict_facts.c ---- */
+
+void fdl_facts_digest(const struct fdl_evidence *e, struct fdl_facts *f);
+
+/* part / whole in 0..1; 0 where either is not positive. */
+double fdl_facts_ratio(double part, double whole);
+bool fdl_facts_known(double value);
+
+/* Throughput grows by this much at most if of `of` ns so many are saved. */
+double fdl_facts_gain(double saved_ns, double of_ns);
+
+/* What the stall's clock lost by a cause. */
+double fdl_facts_lost(const struct fdl_facts *f, enum fdl_cause cause);
+
+/* ---- verdict_rules_*.c: a rule that speaks fills the draft; true ---- */
+
+/* The causes of a stall: each always finds a code for its part. */
+void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d);
+void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d);
+void fdl_judge_transfer(const struct fdl_facts *f, struct fdl_draft *d);
+void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d);
+void fdl_judge_wake(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* Single slow samples or too little depth; before prep and fetch speak. */
+bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* Whatever the stall is. */
+bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_launches(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_capped(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_kernels(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_world(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_interference(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_start(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_quota(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_period(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_gpu_bound(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_too_many(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_fed(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* ---- verdict_text.c ---- */
+
+struct fdl_phrase fdl_say_number(double value, bool tenths);
+struct fdl_phrase fdl_say_duration(double ns);
+struct fdl_phrase fdl_say_percent(double part);
+struct fdl_phrase fdl_say_count(double n, const char *noun, const char *nouns);
+struct fdl_phrase fdl_say_workers(const struct fdl_facts *f);
+struct fdl_phrase fdl_say_cores(const struct fdl_facts *f);
+struct fdl_phrase fdl_say_name(const char *name); /* printable, quoted */
+
+/* Both go on with what is there. */
+void fdl_say(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
+void fdl_act(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
+
+/* "The consumer waited 12 % of the time (1.2 s of 10.0 s)" */
+void fdl_say_stall(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* A number that decided; one that is not known is left out. */
+void fdl_note(struct fdl_draft *d, const char *key, double value);
+void fdl_note_name(struct fdl_draft *d, const char *key, const char *text);
+
+/* Writes stall, share, batches and the notes to v.evidence. */
+void fdl_say_evidence(const struct fdl_facts *f, struct fdl_draft *d);
+
+#endif

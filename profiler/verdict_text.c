@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words of a verdict: numbers as people write them, with a point in every
+ * locale, and the evidence as JSON. Phrases are values of 48 bytes, so that a
+ * sentence of half a dozen fits its 384 with room to spare.
+ */
+#include "base/json.h"
+#include "profiler/verdict_own.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "12" or "1.2" */
+struct fdl_phrase fdl_say_number(double value, bool tenths)
+{
+    struct fdl_phrase t;
+    double whole = value > 0 ? fmin(value, 1e15) : 0; /* NaN is 0 */
+    uint64_t n = (uint64_t)(whole * (tenths ? 10 : 1) + 0.5);
+    if (tenths)
+        snprintf(t.at, sizeof(t.at), "%" PRIu64 ".%u", n / 10,
+                 (unsigned)(n % 10));
+    else
+        snprintf(t.at, sizeof(t.at), "%" PRIu64, n);
+    return t;
+}
+
+/* "2.1 s", "340 ms", "12 us" */
+struct fdl_phrase fdl_say_duration(double ns)
+{
+    struct fdl_phrase t;
+    double s = fmax(ns, 0) / 1e9;
+    if (s >= 1)
+        snprintf(t.at, sizeof(t.at), "%.40s s", fdl_say_number(s, s < 100).at);
+    else if (s >= 1e-3)
+        snprintf(t.at, sizeof(t.at), "%.40s ms",
+                 fdl_say_number(s * 1e3, false).at);
+    else
+        snprintf(t.at, sizeof(t.at), "%.40s us",
+                 fdl_say_number(s * 1e6, false).at);
+    return t;
+}
+
+/* "43 %", "0.4 %" */
+struct fdl_phrase fdl_say_percent(double part)
+{
+    struct fdl_phrase t;
+    snprintf(t.at, sizeof(t.at), "%.40s %%",
+             fdl_say_number(part * 100, part > 0 && part < 0.1).at);
+    return t;
+}
+
+/* "1 worker", "2 workers" */
+struct fdl_phrase fdl_say_count(double n, const char *noun, const char *nouns)
+{
+    struct fdl_phrase t;
+    snprintf(t.at, sizeof(t.at), "%.20s %.20s", fdl_say_number(n, false).at,
+             n == 1 ? noun : nouns);
+    return t;
+}
+
+struct fdl_phrase fdl_say_workers(const struct fdl_facts *f)
+{
+    return fdl_say_count(f->workers, "worker", "workers");
+}
+
+struct fdl_phrase fdl_say_cores(const struct fdl_facts *f)
+{
+    return fdl_say_count(f->cpus, "usable core", "usable cores");
+}
+
+/* Names come from users and from the kernel, and go to a terminal. */
+struct fdl_phrase fdl_say_name(const char *name)
+{
+    struct fdl_phrase t;
+    snprintf(t.at, sizeof(t.at), "\"%.31s\"", name ? name : "");
+    for (char *c = t.at; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    return t;
+}
+
+static void append(char *to, size_t capacity, const char *fmt, va_list args)
+{
+    size_t length = strlen(to);
+    vsnprintf(to + length, capacity - length, fmt, args);
+}
+
+void fdl_say(struct fdl_draft *d, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    append(d->v.sentence, sizeof(d->v.sentence), fmt, args);
+    va_end(args);
+}
+
+void fdl_act(struct fdl_draft *d, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    append(d->v.action, sizeof(d->v.action), fmt, args);
+    va_end(args);
+}
+
+void fdl_say_stall(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_say(d,
+            f->device ? "The GPU was idle for want of images %s of the time "
+                        "(%s of %s)"
+                      : "The consumer waited %s of the time (%s of %s)",
+            fdl_say_percent(f->stall).at, fdl_say_duration(f->stalled_ns).at,
+            fdl_say_duration(f->of_ns).at);
+}
+
+void fdl_note(struct fdl_draft *d, const char *key, double value)
+{
+    if (value == -1 || !isfinite(value) || d->n_notes == FDL_COUNT_OF(d->notes))
+        return;
+    d->notes[d->n_notes].key = key;
+    d->notes[d->n_notes].text = NULL;
+    d->notes[d->n_notes++].value = value;
+}
+
+void fdl_note_name(struct fdl_draft *d, const char *key, const char *text)
+{
+    if (!text || d->n_notes == FDL_COUNT_OF(d->notes))
+        return;
+    d->notes[d->n_notes].key = key;
+    d->notes[d->n_notes++].text = text;
+}
+
+/* Four digits behind the point say all that was measured. */
+static double rounded(double value)
+{
+    return fabs(value) < 1e11 ? round(value * 1e4) / 1e4 : value;
+}
+
+void fdl_say_evidence(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    struct fdl_json j;
+    uint64_t needed;
+    fdl_json_init(&j, d->v.evidence, sizeof(d->v.evidence));
+    fdl_json_begin_object(&j, NULL);
+    fdl_json_double(&j, "stall", rounded(f->stall));
+    if (d->v.share > 0)
+        fdl_json_double(&j, "share", rounded(d->v.share));
+    fdl_json_double(&j, "batches", (double)f->e->batches);
+    for (uint32_t i = 0; i < d->n_notes; i++) {
+        struct fdl_phrase name = fdl_say_name(d->notes[i].text);
+        name.at[strlen(name.at) - 1] = 0; /* without the quotes */
+        if (d->notes[i].text)
+            fdl_json_string(&j, d->notes[i].key, name.at + 1);
+        else
+            fdl_json_double(&j, d->notes[i].key, rounded(d->notes[i].value));
+    }
+    fdl_json_end_object(&j);
+    fdl_json_finish(&j, &needed); /* fits: 11 pairs of less than 46 bytes */
+}

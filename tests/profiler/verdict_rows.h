@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Evidence for the tests of verdicts, as rows of tables give it. */
+#ifndef FDL_TESTS_VERDICT_ROWS_H
+#define FDL_TESTS_VERDICT_ROWS_H
+
+#include "base/compiler.h"
+#include "profiler/verdict.h"
+#include "test.h"
+
+#define SEC INT64_C(1000000000)
+
+/* A run of 1000 batches of 64 in 100 s. */
+#define RUN .batches = 1000, .samples = 64000, .wall_ns = 100 * SEC
+
+/* A GPU that was watched all the while. */
+#define GPU .has_device = true, .device_span_ns = 100 * SEC
+
+/* A 0 that is known. */
+#define NONE 1e-300
+
+/* What an initializer left at 0 is not known. */
+static inline void fill_unknown(struct fdl_evidence *e)
+{
+    struct fdl_evidence init;
+    double *const of[] = {
+        &e->interference,      &e->interference_sigma, &e->stall_strength,
+        &e->peer_stall,        &e->mean_file_bytes,    &e->read_rate,
+        &e->best_read_rate,    &e->read_p50_us,        &e->read_p99_us,
+        &e->rate_by_depth,     &e->latency_by_depth,   &e->first_epoch_fetch,
+        &e->later_epoch_fetch, &e->cold_fraction,      &e->host_busy,
+        &e->foreign_cores,     &e->consumer_cores,     &e->outside_cores,
+        &e->gpu_utilization,   &e->gpu_sm_active,      &e->gpu_idle_seconds,
+        &e->gpu_memory_used,   &e->gpu_clock};
+    fdl_evidence_init(&init);
+    e->reads_storage = init.reads_storage;
+    for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
+        *of[i] = *of[i] == 0 ? -1 : *of[i] == NONE ? 0 : *of[i];
+}
+
+/* The wait is the sum of its buckets, unless the row has one of its own. */
+static inline uint32_t judge_rows(struct fdl_evidence *e,
+                                  struct fdl_verdict v[FDL_VERDICTS_MAX])
+{
+    fill_unknown(e);
+    if (e->ledger.wait_ns == 0)
+        for (int i = 0; i < FDL_BUCKETS; i++)
+            e->ledger.wait_ns += e->ledger.ns[i];
+    return fdl_verdict_judge(e, v);
+}
+
+#endif

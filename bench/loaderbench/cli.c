@@ -334,6 +334,11 @@ int cli_parse(const struct cli_command *command, int argc, char **argv,
             tool_say("%s: options are written with two dashes: '%s'",
                      command->name, arg);
             return usage(command);
+        } else if (command->positional_many) {
+            int rc = append(&out->positionals, arg);
+            if (rc >= 0)
+                return rc;
+            out->positional = out->positionals.items[0];
         } else if (out->positional || !command->positional) {
             tool_say("%s: '%s' is one argument too many", command->name, arg);
             return usage(command);
@@ -360,6 +365,7 @@ void cli_fini(const struct cli_command *command, void *values,
                sizeof(list));
         free(list.items);
     }
+    free(parsed->positionals.items);
     free(parsed->settings);
 }
 

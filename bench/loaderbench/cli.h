@@ -45,7 +45,8 @@ struct cli_setting {
 };
 
 struct cli_parsed {
-    const char *positional; /* the one argument, NULL if none */
+    const char *positional;      /* the one argument, NULL if none */
+    struct cli_list positionals; /* all of them, with positional_many */
     struct cli_setting *settings;
     size_t n_settings;
 };
@@ -58,7 +59,7 @@ struct cli_command {
     const struct cli_option *options;
     size_t n_options;
     bool loader_options; /* takes those too */
-    bool positional_optional;
+    bool positional_optional, positional_many;
     int (*run)(const struct cli_command *command, int argc, char **argv);
 };
 

@@ -5,6 +5,7 @@
 #include "bench/loaderbench/commands.h"
 #include "bench/loaderbench/gpu.h"
 #include "bench/loaderbench/recipe.h"
+#include "bench/loaderbench/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,14 @@ static const struct cli_option options[] = {
      CLI_NUMBER, OPTION(max_failed_fraction), 0, 1, NULL},
     {"json", "FILE", "write the results as JSON, '-' for standard output",
      CLI_TEXT, OPTION(json), 0, 0, NULL},
+    {"report", "FILE.html",
+     "write the results as one page of HTML, '-' for standard output", CLI_TEXT,
+     OPTION(report), 0, 0, NULL},
+    {"table", "COLUMN",
+     "with the report, print all stages and phases as a table: in their order, "
+     "or sorted by a column",
+     CLI_CHOICE, OPTION(table), 0, 0,
+     "path|busy|items|bytes|mean|p50|p90|p99|max|name"},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
@@ -117,7 +126,7 @@ static int check_device(struct run_setup *s)
     return gpu_find(s->device, &gpu);
 }
 
-static int set_up(struct run_setup *s, const struct cli_parsed *parsed)
+int run_set_up(struct run_setup *s, const struct cli_parsed *parsed)
 {
     struct run_options *o = &s->options;
     if (!o->pipeline)
@@ -136,12 +145,13 @@ static int set_up(struct run_setup *s, const struct cli_parsed *parsed)
     return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
 }
 
-static void tear_down(struct run_setup *s)
+void run_tear_down(struct run_setup *s)
 {
     feedline_dataset_close(s->dataset);
     feedline_config_destroy(s->config);
     feedline_pipeline_destroy(s->pipeline);
     json_decref(s->failures);
+    free(s->table);
 }
 
 /* Data errors above the allowed rate? */
@@ -158,16 +168,23 @@ static int judge_failures(const struct run_setup *s, uint64_t failed,
     return TOOL_DATA;
 }
 
+static bool to_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static int report(const struct run_setup *s, const char *uri,
                   const json_t *runs, bool interrupted)
 {
     const struct run_options *o = &s->options;
     int rc = TOOL_DONE;
     json_t *doc = run_json_document(s, uri, runs, interrupted);
-    if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
-        report_run(doc);
+    if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
+        run_text(doc, s->table);
     if (o->json)
         rc = tool_write_json(doc, o->json);
+    if (rc == TOOL_DONE && o->report)
+        rc = report_write(&doc, &uri, 1, o->report);
     json_decref(doc);
     return rc;
 }
@@ -206,12 +223,12 @@ int run_main(const struct cli_command *command, int argc, char **argv)
     int rc = cli_parse(command, argc, argv, &s.options, &parsed);
     if (rc >= 0)
         goto out;
-    rc = set_up(&s, &parsed);
+    rc = run_set_up(&s, &parsed);
     if (rc == TOOL_DONE)
         rc = run_all(&s, parsed.positional);
     tool_drain_log();
 out:
-    tear_down(&s);
+    run_tear_down(&s);
     cli_fini(command, &s.options, &parsed);
     return rc;
 }

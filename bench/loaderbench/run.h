@@ -2,12 +2,14 @@
 /*
  * loaderbench run, in parts: run.c sets up and decides, run_measure.c takes the
  * batches of one fresh loader, run_consumer.c works on them, run_json.c turns a
- * loader's numbers into the document that report.c and scripts read.
+ * loader's numbers into the document that run_text.c, report.c and scripts
+ * read, timeline.c what it is over time.
  */
 #ifndef LOADERBENCH_RUN_H
 #define LOADERBENCH_RUN_H
 
 #include "bench/loaderbench/cli.h"
+#include "bench/loaderbench/timeline.h"
 #include "bench/loaderbench/tool.h"
 
 struct run_options {
@@ -17,7 +19,7 @@ struct run_options {
     double seconds;           /* 0: not a limit */
     uint64_t warmup, repeat, resume_at;
     double consumer_ms;
-    const char *sink, *json;
+    const char *sink, *json, *report, *table;
     double max_failed_fraction;
     bool quiet;
 };
@@ -29,6 +31,7 @@ struct run_setup {
     feedline_dataset *dataset;
     feedline_pipeline *pipeline;
     json_t *failures; /* array, of all repetitions */
+    char *table;      /* of the last repetition; NULL: not asked for */
     char device[32];  /* where the batches are delivered: "host", "cuda:0" */
 };
 
@@ -43,13 +46,19 @@ struct run_counts {
     char hash[32]; /* "" without --sink hash */
 };
 
+/* Pipeline, config and data set, of options that are filled in. tear_down after
+ * either result. Returns an exit status. */
+int run_set_up(struct run_setup *s, const struct cli_parsed *parsed);
+void run_tear_down(struct run_setup *s);
+
 /* One loader from creation to destruction. *out is what run_json_one made of
  * it, NULL on failure. Returns an exit status. */
 int run_measure(struct run_setup *setup, json_t **out,
                 struct run_counts *counts);
 
 json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
-                     const struct run_counts *counts);
+                     const struct run_counts *counts,
+                     const struct timeline *timeline);
 /* Of epochs up to last_epoch; workers may have been ahead of the consumer. */
 void run_json_failures(const feedline_loader *l, uint64_t last_epoch,
                        json_t *failures);
@@ -59,7 +68,8 @@ void run_json_failures(const feedline_loader *l, uint64_t last_epoch,
 json_t *run_json_document(const struct run_setup *setup, const char *uri,
                           const json_t *runs, bool interrupted);
 
-/* The document for people, on standard output. */
-void report_run(const json_t *doc);
+/* The document for people, on standard output. table: of the stages, in place
+ * of the short one; NULL: none. */
+void run_text(const json_t *doc, const char *table);
 
 #endif

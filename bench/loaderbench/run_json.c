@@ -16,13 +16,20 @@ typedef int32_t json_text(const void *handle, char *buf, uint64_t capacity,
 static json_t *parse_text(json_text *text, const void *handle)
 {
     uint64_t needed = 0;
+    json_t *parsed = NULL;
     if (text(handle, NULL, 0, &needed) < 0 || !needed)
         return json_object();
-    char *buf = malloc(needed);
-    json_t *parsed = NULL;
-    if (buf && text(handle, buf, needed, &needed) == FEEDLINE_OK)
-        parsed = json_loads(buf, 0, NULL);
-    free(buf);
+    /* Statistics go on meanwhile, and their text may have grown. */
+    for (int32_t status = FEEDLINE_ERANGE; status == FEEDLINE_ERANGE;) {
+        uint64_t capacity = needed + needed / 4 + 1024;
+        char *buf = malloc(capacity);
+        if (!buf)
+            break;
+        status = text(handle, buf, capacity, &needed);
+        if (status == FEEDLINE_OK)
+            parsed = json_loads(buf, 0, NULL);
+        free(buf);
+    }
     return parsed ? parsed : json_object();
 }
 
@@ -43,6 +50,14 @@ static int32_t machine_text(const void *unused, char *buf, uint64_t capacity,
 {
     (void)unused;
     return feedline_machine_json(buf, capacity, needed);
+}
+
+static int32_t stats_text(const void *handle, char *buf, uint64_t capacity,
+                          uint64_t *needed)
+{
+    feedline_loader *l;
+    memcpy(&l, &handle, sizeof(l)); /* it is no const loader that was given */
+    return feedline_loader_stats_json(l, buf, capacity, needed);
 }
 
 static json_t *result_json(const struct run_counts *c)
@@ -178,6 +193,28 @@ static json_t *verdict_json(feedline_loader *l)
                      "action", v.action, "predicted_gain", v.predicted_gain);
 }
 
+/* What the library has and `to` lacks goes into it, also inside of objects; of
+ * arrays (the stages) what lies beyond the end. What is documented here keeps
+ * its form, and whatever the library learns to tell comes along. */
+static void fill_in(json_t *to, json_t *from)
+{
+    const char *key;
+    json_t *value;
+    if (json_is_array(to) && json_is_array(from))
+        for (size_t i = json_array_size(to); i < json_array_size(from); i++)
+            json_array_append(to, json_array_get(from, i));
+    if (!json_is_object(to) || !json_is_object(from))
+        return;
+    json_object_foreach(from, key, value)
+    {
+        json_t *mine = json_object_get(to, key);
+        if (mine)
+            fill_in(mine, value);
+        else
+            json_object_set(to, key, value);
+    }
+}
+
 /* The tool counts epochs itself, so its --epochs is what is in force. */
 static json_t *config_json(const feedline_loader *l,
                            const struct run_setup *setup)
@@ -191,7 +228,8 @@ static json_t *config_json(const feedline_loader *l,
 }
 
 json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
-                     const struct run_counts *counts)
+                     const struct run_counts *counts,
+                     const struct timeline *timeline)
 {
     struct feedline_epoch_info e = {.struct_size = sizeof(e)};
     feedline_loader_get_epoch_info(l, &e);
@@ -199,15 +237,20 @@ json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
     /* Numbers first, before the document itself takes time. */
     json_t *stall = stall_json(l), *stages = stages_json(l);
     json_t *transfer = transfer_json(l);
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I}}",
+    json_t *library = parse_text(stats_text, l);
+    json_t *run = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I}}",
         "result", result_json(counts), "stall", stall, "stages", stages,
         "transfer", transfer, "tuner", tuner_json(l), "verdict",
-        verdict_json(l), "config", config_json(l, setup), "run",
-        "warmup_batches", (json_int_t)counts->warmup_batches, "consumer_ms",
-        o->consumer_ms, "batch_shape", (json_int_t)e.shape[0],
-        (json_int_t)e.shape[1], (json_int_t)e.shape[2], (json_int_t)e.shape[3],
-        "batches_per_epoch", (json_int_t)e.batches);
+        verdict_json(l), "config", config_json(l, setup), "timeline",
+        timeline_json(timeline), "run", "warmup_batches",
+        (json_int_t)counts->warmup_batches, "consumer_ms", o->consumer_ms,
+        "batch_shape", (json_int_t)e.shape[0], (json_int_t)e.shape[1],
+        (json_int_t)e.shape[2], (json_int_t)e.shape[3], "batches_per_epoch",
+        (json_int_t)e.batches);
+    fill_in(run, library);
+    json_decref(library);
+    return run;
 }
 
 void run_json_failures(const feedline_loader *l, uint64_t last_epoch,
@@ -307,7 +350,6 @@ static void add_medians(json_t *doc, const json_t *runs)
 {
     static const char *const medians[] = {"result", "stall", "stages",
                                           "transfer"};
-    static const char *const typicals[] = {"tuner", "verdict", "config", "run"};
     size_t n = json_array_size(runs), typical = typical_run(runs);
     json_t **parts = malloc((n ? n : 1) * sizeof(json_t *));
     for (size_t k = 0; parts && k < sizeof(medians) / sizeof(*medians); k++) {
@@ -316,10 +358,7 @@ static void add_medians(json_t *doc, const json_t *runs)
         json_object_set_new(doc, medians[k], median_value(parts, n, typical));
     }
     free(parts);
-    for (size_t k = 0; k < sizeof(typicals) / sizeof(*typicals); k++)
-        json_object_set(
-            doc, typicals[k],
-            json_object_get(json_array_get(runs, typical), typicals[k]));
+    fill_in(doc, json_array_get(runs, typical));
 }
 
 /* The raw values of a run; what is the same in all is not repeated. */
@@ -330,6 +369,7 @@ static json_t *raw_runs(const json_t *runs)
         json_t *run = json_copy(json_array_get(runs, i));
         json_object_del(run, "config");
         json_object_del(run, "run");
+        json_object_del(run, "timeline");
         json_array_append_new(raw, run);
     }
     return raw;

@@ -23,6 +23,7 @@ struct measure {
     feedline_loader *loader;
     struct stream_hash *hash; /* NULL without --sink hash */
     struct run_consumer consumer;
+    struct timeline timeline;
 
     uint64_t epochs;  /* to end after; 0: no limit  */
     uint64_t batches; /* to end after, with warm-up */
@@ -47,6 +48,7 @@ static void begin_measuring(struct measure *m)
     m->counts->batches = 0;
     m->begin = tool_seconds();
     m->cpu_begin = cpu_seconds();
+    timeline_begin(&m->timeline, m->begin);
 }
 
 /* From the statuses of what was delivered: the loader's own counters run ahead
@@ -171,6 +173,9 @@ static int consume(struct measure *m, feedline_batch *batch)
         feedline_loader_reset_stats(m->loader);
         begin_measuring(m);
     }
+    if (m->delivered > m->counts->warmup_batches)
+        timeline_note(&m->timeline, m->loader, tool_seconds(),
+                      m->counts->images);
     show_progress(m);
     return TOOL_DONE;
 }
@@ -215,11 +220,32 @@ static int consume_all(struct measure *m, double created)
     return TOOL_DONE;
 }
 
+/* While there is the loader that it is about. */
+static void make_table(struct run_setup *setup, feedline_loader *l)
+{
+    const char *by = setup->options.table;
+    uint64_t needed = 0;
+    if (!by)
+        return;
+    if (strcmp(by, "path") == 0)
+        by = NULL;
+    free(setup->table);
+    setup->table = NULL;
+    /* A time may take a digit more the second time. */
+    if (feedline_loader_stats_table(l, by, 0, NULL, 0, &needed) < 0)
+        return;
+    needed += 4096;
+    setup->table = calloc(1, needed);
+    if (setup->table)
+        feedline_loader_stats_table(l, by, 0, setup->table, needed, &needed);
+}
+
 int run_measure(struct run_setup *setup, json_t **out,
                 struct run_counts *counts)
 {
     struct measure m = {.setup = setup, .counts = counts};
     memset(counts, 0, sizeof(*counts));
+    timeline_init(&m.timeline);
     *out = NULL;
     int rc = run_consumer_init(&m.consumer, setup->device,
                                setup->options.consumer_ms);
@@ -250,12 +276,17 @@ int run_measure(struct run_setup *setup, json_t **out,
     /* Stopped within the warm-up: nothing was measured. */
     if (m.delivered < counts->warmup_batches)
         counts->images = counts->batches = 0;
+    else
+        timeline_end(&m.timeline, m.loader, m.begin + counts->seconds,
+                     counts->images);
     if (m.hash)
         stream_hash_text(m.hash, counts->hash);
-    *out = run_json_one(m.loader, setup, counts);
+    *out = run_json_one(m.loader, setup, counts, &m.timeline);
+    make_table(setup, m.loader);
 out:
     close_loader(&m);
     run_consumer_fini(&m.consumer);
     stream_hash_destroy(m.hash);
+    timeline_fini(&m.timeline);
     return rc;
 }

@@ -60,6 +60,10 @@ int tool_watch_start(void);
 void tool_watch_loader(feedline_loader *l); /* NULL before it is destroyed */
 bool tool_interrupted(void);
 
+/* Called, on the thread that takes signals, before the second one ends the
+ * program. */
+void tool_at_exit(void (*restore)(void));
+
 /* Sleeps to `seconds` of tool_seconds(), or until Ctrl-C. */
 void tool_sleep_until(double seconds);
 

@@ -15,11 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Guarded by lock: loader, interrupted. wake: interrupted has become true. */
+/* Guarded by lock: loader, interrupted, at_exit. wake: interrupted has become
+ * true. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake;
 static feedline_loader *loader;
 static bool interrupted;
+static void (*at_exit)(void);
 
 static sigset_t watched(void)
 {
@@ -39,8 +41,11 @@ static void *watch(void *unused)
         if (sigwait(&set, &signal_number))
             continue;
         pthread_mutex_lock(&lock);
-        if (interrupted)
+        if (interrupted) {
+            if (at_exit)
+                at_exit();
             _exit(TOOL_INTERRUPTED);
+        }
         interrupted = true;
         if (loader)
             feedline_loader_interrupt(loader);
@@ -77,6 +82,13 @@ void tool_watch_loader(feedline_loader *l)
     loader = l;
     if (l && interrupted)
         feedline_loader_interrupt(l);
+    pthread_mutex_unlock(&lock);
+}
+
+void tool_at_exit(void (*restore)(void))
+{
+    pthread_mutex_lock(&lock);
+    at_exit = restore;
     pthread_mutex_unlock(&lock);
 }
 

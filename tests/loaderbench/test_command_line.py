@@ -19,7 +19,8 @@ def case_version(tmp):
 
 def case_help(tmp):
     overview = expect(tool("--help"), 0).out
-    for command in ("run", "gen", "h2d", "case"):
+    for command in ("run", "headroom", "report", "gen", "h2d",
+                    "case", "top"):
         contains(overview, "\n  %s " % command)
         text = expect(tool(command, "--help"), 0).out
         contains(text, "Usage: loaderbench %s " % command)

@@ -262,5 +262,17 @@ def case_colour_only_for_terminals(tmp):
     assert b"\033[1m" not in plain.read_all()
 
 
+def case_table(tmp):
+    folder = generate(tmp)
+    words = ("--epochs", 2, "--batch-size", 5)
+    text = expect(tool("run", folder, *words, "--table", "name"), 0).out
+    rows = [line.split()[0] for line in text.split("\nName ")[1].splitlines()
+            if line.strip()]
+    equal(rows[2:7], ["augment", "consume", "decode", "read", "transfer"])
+    text = expect(tool("run", folder, *words, "--table", "path"), 0).out
+    contains(text, "Blocked %")
+    expect(tool("run", folder, *words, "--table", "speed"), 2, "table")
+
+
 if __name__ == "__main__":
     main(globals())

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loaderbench doctor: what in this environment will hurt. The library looks and
+ * judges; here it is told, the worst first, with what to do about each.
+ */
+#include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMN 11 /* where the words begin */
+
+struct doctor_options {
+    const char *device, *json;
+    bool quiet;
+};
+
+#define OPTION(field) offsetof(struct doctor_options, field)
+static const struct cli_option options[] = {
+    {"device", "host|cuda[:N]",
+     "look at this GPU too [cuda:0 if there is one, else host]", CLI_TEXT,
+     OPTION(device), 0, 0, NULL},
+    {"json", "FILE", "write the findings as JSON, '-' for standard output",
+     CLI_TEXT, OPTION(json), 0, 0, NULL},
+    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+};
+
+const struct cli_command command_doctor = {
+    .name = "doctor",
+    .summary = "what in this environment will hurt",
+    .about =
+        "Looks at the machine, the container and the GPU for what slows a "
+        "training run down or ends it: cores granted and used by others, "
+        "memory, locked memory and shared memory, io_uring, limits of files "
+        "and threads, versions of CUDA, the NUMA node of the GPU, its clocks. "
+        "Each finding comes with its remedy. Nothing is changed.",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .run = doctor_main,
+};
+
+/* ---- Asking ------------------------------------------------------------- */
+
+static int ask(const char *device, json_t **out)
+{
+    uint64_t bytes = 0;
+    char *text = NULL;
+    int32_t status = feedline_doctor_json(device, NULL, 0, &bytes);
+    if (status >= 0) {
+        text = malloc(bytes);
+        if (!text) {
+            tool_say("out of memory");
+            return TOOL_ENVIRONMENT;
+        }
+        status = feedline_doctor_json(device, text, bytes, &bytes);
+    }
+    if (status < 0) {
+        free(text);
+        return tool_setup_failed(status);
+    }
+    *out = json_loads(text, 0, NULL);
+    free(text);
+    if (*out)
+        return TOOL_DONE;
+    tool_say("the library's findings are no JSON");
+    return TOOL_ENVIRONMENT;
+}
+
+/* ---- Telling ------------------------------------------------------------ */
+
+static const char *text_of(const json_t *finding, const char *key)
+{
+    const char *text = json_string_value(json_object_get(finding, key));
+    return text ? text : "";
+}
+
+static void tell(const json_t *finding, const char *level, const char *colour)
+{
+    bool coloured = tool_has_colour();
+    printf("%s%-9s%s", coloured ? colour : "", level,
+           coloured ? "\033[0m" : "");
+    cli_print_wrapped(text_of(finding, "text"), COLUMN, 9);
+    const char *remedy = text_of(finding, "remedy");
+    if (*remedy) {
+        int n = printf("%*s> ", COLUMN, "");
+        cli_print_wrapped(remedy, COLUMN + 2, (size_t)n);
+    }
+}
+
+static void tell_all(const json_t *findings)
+{
+    static const struct {
+        const char *level, *colour;
+    } order[] = {{"error", "\033[31m"},
+                 {"warning", "\033[33m"},
+                 {"note", "\033[36m"},
+                 {"ok", "\033[32m"}};
+    size_t counts[4] = {0};
+    for (size_t k = 0; k < 4; k++) {
+        size_t i;
+        json_t *finding;
+        json_array_foreach(findings, i, finding)
+        {
+            if (strcmp(text_of(finding, "level"), order[k].level) != 0)
+                continue;
+            tell(finding, order[k].level, order[k].colour);
+            counts[k]++;
+        }
+    }
+    printf("\n%zu error%s, %zu warning%s, %zu note%s, %zu in order\n",
+           counts[0], counts[0] == 1 ? "" : "s", counts[1],
+           counts[1] == 1 ? "" : "s", counts[2], counts[2] == 1 ? "" : "s",
+           counts[3]);
+}
+
+static bool has_error(const json_t *findings)
+{
+    size_t i;
+    json_t *finding;
+    json_array_foreach(findings, i, finding)
+    {
+        if (strcmp(text_of(finding, "level"), "error") == 0)
+            return true;
+    }
+    return false;
+}
+
+int doctor_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct doctor_options o = {0};
+    struct cli_parsed parsed;
+    json_t *found = NULL;
+    json_t *doc = NULL;
+    int rc = cli_parse(command, argc, argv, &o, &parsed);
+    if (rc >= 0)
+        goto out;
+    const char *device = o.device;
+    if (!device)
+        device = feedline_device_count() > 0 ? "cuda:0" : "host";
+    rc = ask(device, &found);
+    if (rc != TOOL_DONE)
+        goto out;
+    const json_t *findings = json_object_get(found, "findings");
+    if (!o.quiet && !(o.json && strcmp(o.json, "-") == 0))
+        tell_all(findings);
+    if (o.json) {
+        doc = tool_document("doctor");
+        if (!doc || json_object_update(doc, found) != 0) {
+            tool_say("out of memory");
+            rc = TOOL_ENVIRONMENT;
+        } else {
+            rc = tool_write_json(doc, o.json);
+        }
+    }
+    if (rc == TOOL_DONE && has_error(findings))
+        rc = TOOL_ENVIRONMENT;
+out:
+    json_decref(doc);
+    json_decref(found);
+    cli_fini(command, &o, &parsed);
+    return rc;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loaderbench headroom: what a better loader would gain, predicted from the
+ * ledger, and then tried: once with batches that cost nothing (option replay),
+ * once with two workers more. Faster storage cannot be had by trying, so that
+ * is predicted only.
+ */
+#include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/recipe.h"
+#include "bench/loaderbench/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_SECONDS 5.0
+#define DEFAULT_WARMUP  3
+#define SPARE           2 /* batches that replay may read in addition */
+#define MORE_WORKERS    2
+
+#define OPTION(field) offsetof(struct run_options, field)
+static const struct cli_option options[] = {
+    {"pipeline", "train|eval|none", "as for run [train, none with --op]",
+     CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
+    {"op", "\"NAME ARGS\"", "as for run; may be repeated", CLI_LIST,
+     OPTION(ops), 0, 0, NULL},
+    {"seconds", "T", "how long each of the three loaders is measured [5]",
+     CLI_NUMBER, OPTION(seconds), 0.001, 1e9, NULL},
+    {"batches", "B", "or so many batches of each; of both the first", CLI_COUNT,
+     OPTION(batches), 1, 0, NULL},
+    {"warmup", "B", "batches before measuring begins [3]", CLI_COUNT,
+     OPTION(warmup), 0, 0, NULL},
+    {"consumer-ms", "X",
+     "a consumer that works X ms on each batch, as for run: without one there "
+     "is nothing that a faster loader could feed [0]",
+     CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
+    {"json", "FILE", "write the results as JSON, '-' for standard output",
+     CLI_TEXT, OPTION(json), 0, 0, NULL},
+    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+};
+
+const struct cli_command command_headroom = {
+    .name = "headroom",
+    .positional = "URI",
+    .summary = "what a faster loader would gain, predicted and measured",
+    .about =
+        "Loads the images of URI and says how much faster the loop would be "
+        "with an infinitely fast loader, two more workers, or storage of twice "
+        "the speed. The first two are then tried: with batches that are served "
+        "again and again at no cost, and with two more workers.",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .loader_options = true,
+    .run = headroom_main,
+};
+
+/* One loader as it was measured. */
+struct side {
+    double images_per_second;
+    double stall_fraction; /* of the device's time, where there is one */
+    int64_t workers;
+    json_t *run; /* all of it */
+};
+
+struct result {
+    struct side now, fed, more;
+};
+
+/* ---- Measuring ---------------------------------------------------------- */
+
+static json_t *at(const json_t *object, const char *section, const char *key)
+{
+    return json_object_get(json_object_get(object, section), key);
+}
+
+static double number(const json_t *run, const char *section, const char *key)
+{
+    return json_number_value(at(run, section, key));
+}
+
+static int measure(struct run_setup *s, struct side *out)
+{
+    struct run_counts counts = {0};
+    int rc = run_measure(s, &out->run, &counts);
+    if (rc != TOOL_DONE)
+        return rc;
+    if (counts.interrupted)
+        return TOOL_INTERRUPTED;
+    const json_t *device = at(out->run, "stall", "device_fraction");
+    out->images_per_second = number(out->run, "result", "images_per_second");
+    out->stall_fraction = json_is_number(device)
+                              ? json_number_value(device)
+                              : number(out->run, "stall", "host_fraction");
+    out->workers = json_integer_value(at(out->run, "tuner", "workers"));
+    return TOOL_DONE;
+}
+
+static int set_int(const struct run_setup *s, const char *key, int64_t value)
+{
+    int32_t status = feedline_config_set_int(s->config, key, value);
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
+/* As many batches that cost nothing as were kept ahead, which is known to fit
+ * the memory. What is read before them is warm-up. */
+static int measure_fed(struct run_setup *s, const struct side *now,
+                       struct side *out)
+{
+    uint64_t warmup = s->options.warmup;
+    int64_t depth = json_integer_value(at(now->run, "tuner", "depth"));
+    int rc = set_int(s, "replay", depth);
+    if (rc != TOOL_DONE)
+        return rc;
+    s->options.warmup = warmup + (uint64_t)depth + SPARE;
+    rc = measure(s, out);
+    s->options.warmup = warmup;
+    return rc == TOOL_DONE ? set_int(s, "replay", 0) : rc;
+}
+
+static int measure_all(struct run_setup *s, struct result *r)
+{
+    int rc = measure(s, &r->now);
+    if (rc == TOOL_DONE)
+        rc = measure_fed(s, &r->now, &r->fed);
+    if (rc == TOOL_DONE)
+        rc = set_int(s, "workers", r->now.workers + MORE_WORKERS);
+    return rc == TOOL_DONE ? measure(s, &r->more) : rc;
+}
+
+/* ---- Report ------------------------------------------------------------- */
+
+static double gain(const struct side *now, const struct side *then)
+{
+    return now->images_per_second > 0
+               ? then->images_per_second / now->images_per_second - 1
+               : 0;
+}
+
+static json_t *side_json(const struct side *s)
+{
+    return json_pack("{s:f, s:f, s:I}", "images_per_second",
+                     s->images_per_second, "stall_fraction", s->stall_fraction,
+                     "workers", (json_int_t)s->workers);
+}
+
+static json_t *document(const struct run_setup *s, const char *uri,
+                        const struct result *r)
+{
+    const json_t *run = r->now.run;
+    json_t *doc = tool_document("headroom");
+    json_object_set_new(doc, "uri", json_string(uri));
+    json_object_set_new(doc, "consumer_ms", json_real(s->options.consumer_ms));
+    json_object_set_new(doc, "now", side_json(&r->now));
+    json_object_set_new(
+        doc, "predicted",
+        json_pack("{s:f, s:f, s:f, s:f}", "fed", number(run, "headroom", "fed"),
+                  "two_workers", number(run, "headroom", "two_workers"),
+                  "storage", number(run, "headroom", "storage"), "transfer",
+                  number(run, "headroom", "transfer")));
+    json_object_set_new(doc, "measured",
+                        json_pack("{s:f, s:f}", "fed", gain(&r->now, &r->fed),
+                                  "two_workers", gain(&r->now, &r->more)));
+    json_object_set_new(doc, "fed", side_json(&r->fed));
+    json_object_set_new(doc, "two_workers", side_json(&r->more));
+    json_object_set(doc, "verdict", json_object_get(run, "verdict"));
+    json_object_set(doc, "config", json_object_get(run, "config"));
+    return doc;
+}
+
+static const char *gain_text(double gain, char buf[32])
+{
+    if (gain >= 9)
+        snprintf(buf, 32, "x %.0f", gain + 1);
+    else
+        snprintf(buf, 32, "%+.1f %%", 100 * gain);
+    return buf;
+}
+
+static void print_row(const char *what, double predicted,
+                      const struct side *now, const struct side *then)
+{
+    char text[32];
+    printf("%-28s %10s", what, gain_text(predicted, text));
+    if (then)
+        printf(" %10s %12.0f %8.1f %%", gain_text(gain(now, then), text),
+               then->images_per_second, 100 * then->stall_fraction);
+    putchar('\n');
+}
+
+static void report(const struct run_setup *s, const struct result *r)
+{
+    const json_t *run = r->now.run;
+    bool device = strcmp(s->device, "host") != 0;
+    printf("%.0f images/s with %lld worker%s; the %s waits %.1f %% of the "
+           "time.\n\n",
+           r->now.images_per_second, (long long)r->now.workers,
+           r->now.workers == 1 ? "" : "s", device ? "GPU" : "loop",
+           100 * r->now.stall_fraction);
+    printf("%-28s %10s %10s %12s %10s\n", "", "predicted", "measured",
+           "images/s", "waits");
+    print_row("an infinitely fast loader", number(run, "headroom", "fed"),
+              &r->now, &r->fed);
+    print_row("two more workers", number(run, "headroom", "two_workers"),
+              &r->now, &r->more);
+    print_row("storage of twice the speed", number(run, "headroom", "storage"),
+              NULL, NULL);
+    if (device)
+        print_row("a bus of twice the speed",
+                  number(run, "headroom", "transfer"), NULL, NULL);
+    putchar('\n');
+    if (!(s->options.consumer_ms > 0))
+        cli_print_wrapped(
+            "The loop does nothing but wait, so it takes whatever "
+            "comes; with --consumer-ms it is one that can be fed.",
+            0, 0);
+    const char *sentence = json_string_value(at(run, "verdict", "sentence"));
+    if (sentence)
+        cli_print_wrapped(sentence, 0, 0);
+}
+
+/* ---- The command -------------------------------------------------------- */
+
+static int run_all(struct run_setup *s, const char *uri)
+{
+    const struct run_options *o = &s->options;
+    struct result r = {.now = {.run = NULL}};
+    int rc = measure_all(s, &r);
+    if (rc == TOOL_DONE) {
+        if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+            report(s, &r);
+        if (o->json) {
+            json_t *doc = document(s, uri, &r);
+            rc = tool_write_json(doc, o->json);
+            json_decref(doc);
+        }
+    }
+    json_decref(r.now.run);
+    json_decref(r.fed.run);
+    json_decref(r.more.run);
+    return rc;
+}
+
+int headroom_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct run_setup s = {.options = {.warmup = DEFAULT_WARMUP,
+                                      .repeat = 1,
+                                      .max_failed_fraction = 1}};
+    struct cli_parsed parsed;
+    int rc = cli_parse(command, argc, argv, &s.options, &parsed);
+    if (rc >= 0)
+        goto out;
+    if (!s.options.batches && !(s.options.seconds > 0))
+        s.options.seconds = DEFAULT_SECONDS;
+    rc = run_set_up(&s, &parsed);
+    if (rc == TOOL_DONE && cli_given(&parsed, "replay")) {
+        tool_say("--replay is what this command tries by itself");
+        rc = TOOL_USAGE;
+    }
+    if (rc == TOOL_DONE)
+        rc = run_all(&s, parsed.positional);
+    tool_drain_log();
+out:
+    run_tear_down(&s);
+    cli_fini(command, &s.options, &parsed);
+    return rc;
+}

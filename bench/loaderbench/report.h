@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The page: what JSON documents of the tool say, as one file of HTML that needs
+ * nothing else, no network and no script. In parts: report.c reads documents
+ * and writes the file, report_check.c refuses what is none, report_page.c puts
+ * the sections in order, which are a file each; they stand on report_html.c
+ * (text and numbers), report_chart.c (drawings) and report_doc.c (access).
+ */
+#ifndef LOADERBENCH_REPORT_H
+#define LOADERBENCH_REPORT_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Writes the page of n documents, whole or not at all, "-" for standard output;
+ * names[i] is what docs[i] is called on it. Returns an exit status. */
+int report_write(json_t *const *docs, const char *const *names, size_t n,
+                 const char *path);
+
+/* Is it a document of ours with all that the page needs? If not, says what is
+ * wrong with it. Returns an exit status. */
+int report_check(const json_t *doc, const char *name);
+
+void report_page(FILE *f, json_t *const *docs, const char *const *names,
+                 size_t n);
+
+/* Sections of a page; those for which a document has nothing are left out. */
+void report_style(FILE *f);
+void report_verdict(FILE *f, const json_t *doc);
+void report_numbers(FILE *f, const json_t *doc);
+void report_ledger(FILE *f, const json_t *doc);
+void report_timeline(FILE *f, const json_t *doc);
+void report_tuner(FILE *f, const json_t *doc);
+void report_stages(FILE *f, const json_t *doc);
+void report_workers(FILE *f, const json_t *doc);
+void report_headroom(FILE *f, const json_t *doc);
+void report_phases(FILE *f, const json_t *doc);
+void report_samples(FILE *f, const json_t *doc);
+void report_failures(FILE *f, const json_t *doc);
+void report_grid(FILE *f, const json_t *doc);
+void report_findings(FILE *f, const json_t *doc);
+void report_facts(FILE *f, const json_t *doc);
+
+/* The causes of a wait, in the order of a batch's way; NULL past the last. */
+struct report_cause {
+    const char *key, *words;
+};
+const struct report_cause *report_cause(size_t i);
+
+#endif

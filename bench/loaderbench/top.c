@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loaderbench top: which loader is watched, and the loop; see top.h. */
+#include "bench/loaderbench/top.h"
+
+#include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/tool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK 0.1 /* seconds between looks at keys, size and Ctrl-C */
+
+struct top_options {
+    uint64_t loader;
+    double interval;
+    bool once;
+    const char *json;
+};
+
+#define OPTION(field) offsetof(struct top_options, field)
+static const struct cli_option options[] = {
+    {"loader", "N", "which loader of the process, as the list shows it [0]",
+     CLI_COUNT, OPTION(loader), 0, 0, NULL},
+    {"interval", "SECONDS", "between two pictures [1]", CLI_NUMBER,
+     OPTION(interval), 0.1, 3600, NULL},
+    {"once", NULL, "one picture, as plain text", CLI_SWITCH, OPTION(once), 0, 0,
+     NULL},
+    {"json", "FILE",
+     "one picture as JSON, '-' for standard output; of the list, if there is "
+     "no PID and several processes to choose from",
+     CLI_TEXT, OPTION(json), 0, 0, NULL},
+};
+
+const struct cli_command command_top = {
+    .name = "top",
+    .positional = "PID",
+    .positional_optional = true,
+    .summary = "live view of a running training process",
+    .about =
+        "Looks at a loader while it works in another process of the same user: "
+        "what the consumer waits for, how full the queue is, what the workers "
+        "do, and what the verdict is. Without PID the only process that has a "
+        "loader is watched, or those that have one are listed. The process "
+        "that is watched does not notice.",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .run = top_main,
+};
+
+/* The loader that is watched. */
+struct watch {
+    const struct top_options *options;
+    struct top_subject subject;
+    feedline_live *live;
+    struct feedline_live_stats before, now;
+    bool has_before;
+    struct top_rates rates;
+    bool ended, paused;
+    char notice[96];
+};
+
+/* ---- Which one ---------------------------------------------------------- */
+
+static bool next_in_list(uint32_t i, struct feedline_live_info *info)
+{
+    info->struct_size = sizeof(*info);
+    return feedline_live_list(i, info) == FEEDLINE_OK;
+}
+
+static json_t *list_json(void)
+{
+    struct feedline_live_info info;
+    json_t *doc = tool_document("top"), *all = json_array();
+    for (uint32_t i = 0; next_in_list(i, &info); i++)
+        json_array_append_new(all, json_pack("{s:i, s:i, s:s, s:I}", "pid",
+                                             (int)info.pid, "loader",
+                                             (int)info.loader, "command",
+                                             info.command, "started_unix_ns",
+                                             (json_int_t)info.started_unix_ns));
+    json_object_set_new(doc, "loaders", all);
+    return doc;
+}
+
+static int list(const struct top_options *o)
+{
+    struct feedline_live_info info;
+    if (o->json) {
+        json_t *doc = list_json();
+        int rc = tool_write_json(doc, o->json);
+        json_decref(doc);
+        return rc;
+    }
+    printf("%8s %6s  %s\n", "PID", "loader", "command");
+    for (uint32_t i = 0; next_in_list(i, &info); i++)
+        printf("%8" PRId32 " %6" PRIu32 "  %s\n", info.pid, info.loader,
+               info.command);
+    printf("Choose one: loaderbench top PID\n");
+    return TOOL_DONE;
+}
+
+/* -1: go on with *pid. */
+static int choose(const struct top_options *o, int32_t *pid)
+{
+    struct feedline_live_info info;
+    *pid = 0;
+    for (uint32_t i = 0; next_in_list(i, &info); i++) {
+        if (*pid && *pid != info.pid)
+            return list(o);
+        *pid = info.pid;
+    }
+    if (*pid)
+        return -1;
+    tool_say("no process of this user has a loader that can be watched");
+    return TOOL_ENVIRONMENT;
+}
+
+static bool parse_pid(const char *text, int32_t *pid)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(text, &end, 10);
+    if (errno || *end || end == text || n <= 0 || n > INT32_MAX) {
+        tool_say("top: '%s' is no process; a number is asked for", text);
+        return false;
+    }
+    *pid = (int32_t)n;
+    return true;
+}
+
+/* ---- Reading ------------------------------------------------------------ */
+
+static void describe(struct watch *w, int32_t pid, uint32_t loader)
+{
+    struct feedline_live_info info;
+    w->subject.info = (struct feedline_live_info){.pid = pid, .loader = loader};
+    for (uint32_t i = 0; next_in_list(i, &info); i++)
+        if (info.pid == pid && info.loader == loader)
+            w->subject.info = info;
+}
+
+static int32_t attach(struct watch *w, int32_t pid, uint32_t loader)
+{
+    feedline_live *live;
+    int32_t status = feedline_live_attach(pid, loader, &live);
+    if (status < 0)
+        return status;
+    feedline_live_detach(w->live);
+    w->live = live;
+    w->has_before = w->ended = false;
+    describe(w, pid, loader);
+    return FEEDLINE_OK;
+}
+
+/* One reading; the rates are those since the reading before. */
+static int32_t look(struct watch *w)
+{
+    struct feedline_live_stats stats = {.struct_size = sizeof(stats)};
+    int32_t status = feedline_live_read(w->live, &stats);
+    if (status < 0)
+        return status;
+    w->ended = status == FEEDLINE_END;
+    /* A picture may be drawn again before there is news. */
+    if (w->has_before && stats.updated_ns == w->now.updated_ns &&
+        stats.started_ns == w->now.started_ns)
+        return FEEDLINE_OK;
+    w->before = w->now;
+    w->now = stats;
+    top_rates(w->has_before ? &w->before : NULL, &w->now, &w->rates);
+    w->has_before = true;
+    return FEEDLINE_OK;
+}
+
+/* A loader may be gone because the next epoch has another one. */
+static void look_again(struct watch *w)
+{
+    if (w->ended)
+        (void)attach(w, w->subject.info.pid, w->subject.info.loader);
+    if (!w->ended)
+        (void)look(w);
+}
+
+/* The one before or after this in the list, in a circle. */
+static void move(struct watch *w, int step)
+{
+    struct feedline_live_info info, found = {0}, edge = {0};
+    const struct feedline_live_info *here = &w->subject.info;
+    for (uint32_t i = 0; next_in_list(i, &info); i++) {
+        int64_t side = info.pid != here->pid
+                           ? (int64_t)info.pid - here->pid
+                           : (int64_t)info.loader - here->loader;
+        if (side == 0)
+            continue;
+        if ((side > 0) == (step > 0)) {
+            if (!found.pid || step < 0)
+                found = info;
+        } else if (!edge.pid || step < 0) {
+            edge = info;
+        }
+    }
+    if (!found.pid)
+        found = edge;
+    if (found.pid && attach(w, found.pid, found.loader) >= 0)
+        (void)look(w);
+}
+
+/* ---- Showing ------------------------------------------------------------ */
+
+static void make(struct watch *w, struct top_view *view, int width)
+{
+    w->subject.notice = NULL;
+    if (w->ended) {
+        snprintf(w->notice, sizeof(w->notice),
+                 "process %" PRId32 " or its loader is gone; this is its last "
+                 "state",
+                 w->subject.info.pid);
+        w->subject.notice = w->notice;
+    } else if (w->paused) {
+        w->subject.notice = "standing still; space goes on";
+    }
+    view->width = width;
+    top_view_make(view, &w->subject, &w->now, &w->rates);
+}
+
+static void print(struct watch *w)
+{
+    static struct top_view view;
+    make(w, &view, 80);
+    for (size_t i = 0; i < view.n; i++)
+        printf("%s\n", view.lines[i].text);
+    printf("\n");
+    fflush(stdout);
+}
+
+/* true: quit. */
+static bool press(struct watch *w, char key)
+{
+    bool helped = w->subject.help;
+    w->subject.help = false;
+    switch (key) {
+    case 'q':
+    case 'Q':
+        return true;
+    case ' ':
+        w->paused = !w->paused;
+        break;
+    case 'n':
+        move(w, 1);
+        break;
+    case 'p':
+        move(w, -1);
+        break;
+    case 'h':
+    case '?':
+        w->subject.help = !helped;
+        break;
+    default:
+        break;
+    }
+    return false;
+}
+
+static void on_screen(struct watch *w)
+{
+    static struct top_view view;
+    int width = 0, height = 0;
+    bool stale = true; /* the picture */
+    double due = tool_seconds() + w->options->interval;
+    while (!tool_interrupted()) {
+        int new_width, new_height;
+        top_screen_size(&new_width, &new_height);
+        if (stale || new_width != width || new_height != height) {
+            width = new_width;
+            height = new_height;
+            make(w, &view, width);
+            top_view_fit(&view, (size_t)height);
+            top_screen_draw(&view, width, height);
+            stale = false;
+        }
+        double left = due - tool_seconds();
+        char key = top_screen_key(left < 0 ? 0 : left < TICK ? left : TICK);
+        if (key && press(w, key))
+            return;
+        stale = key != 0;
+        if (tool_seconds() < due)
+            continue;
+        due += w->options->interval;
+        if (due < tool_seconds())
+            due = tool_seconds() + w->options->interval;
+        if (!w->paused)
+            look_again(w);
+        stale = true;
+    }
+}
+
+/* As a log: a picture each time. */
+static void as_text(struct watch *w)
+{
+    while (!tool_interrupted()) {
+        tool_sleep_until(tool_seconds() + w->options->interval);
+        if (look(w) < 0 || tool_interrupted())
+            return;
+        print(w);
+        if (w->ended || ferror(stdout))
+            return;
+    }
+}
+
+static int once(struct watch *w)
+{
+    tool_sleep_until(tool_seconds() + w->options->interval);
+    int32_t status = look(w);
+    if (status < 0)
+        return tool_setup_failed(status);
+    if (!w->options->json) {
+        print(w);
+        return TOOL_DONE;
+    }
+    json_t *doc = top_json(&w->subject.info, &w->now, &w->rates);
+    int rc = tool_write_json(doc, w->options->json);
+    json_decref(doc);
+    return rc;
+}
+
+static int watch_it(struct watch *w)
+{
+    if (w->options->once || w->options->json)
+        return once(w);
+    if (!top_screen_enter()) {
+        as_text(w);
+    } else {
+        w->subject.keys = true;
+        on_screen(w);
+        top_screen_leave();
+    }
+    if (w->ended)
+        tool_say("process %" PRId32 " or its loader is gone",
+                 w->subject.info.pid);
+    return tool_interrupted() ? TOOL_INTERRUPTED : TOOL_DONE;
+}
+
+int top_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct top_options o = {.interval = 1};
+    struct cli_parsed parsed = {0};
+    struct watch *w = NULL;
+    int32_t pid, status;
+    int rc = cli_parse(command, argc, argv, &o, &parsed);
+    if (rc >= 0)
+        goto out;
+    if (!parsed.positional)
+        rc = choose(&o, &pid);
+    else if (!parse_pid(parsed.positional, &pid))
+        rc = TOOL_USAGE;
+    if (rc >= 0)
+        goto out;
+    w = calloc(1, sizeof(*w));
+    status = w ? FEEDLINE_OK : FEEDLINE_ENOMEM;
+    if (w) {
+        w->options = &o;
+        status = attach(w, pid, (uint32_t)o.loader);
+    }
+    if (status >= 0)
+        status = look(w);
+    rc = status < 0 ? tool_setup_failed(status) : watch_it(w);
+out:
+    if (w)
+        feedline_live_detach(w->live);
+    free(w);
+    cli_fini(command, &o, &parsed);
+    return rc;
+}

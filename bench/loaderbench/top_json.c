@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A moment of the live view as JSON; what is not known is null. */
+#include "bench/loaderbench/tool.h"
+#include "bench/loaderbench/top.h"
+
+static json_t *known(double x)
+{
+    return x >= 0 ? json_real(x) : json_null();
+}
+
+static json_t *parts(const struct top_part *part, size_t n)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(object, part[i].key, known(part[i].fraction));
+    return object;
+}
+
+static json_t *gpu_json(const struct feedline_live_stats *s)
+{
+    if (!s->has_gpu)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
+                     "utilization", known(s->gpu_utilization),
+                     "memory_utilization", known(s->gpu_memory_utilization),
+                     "memory_used_bytes", known(s->gpu_memory_used_bytes),
+                     "memory_total_bytes", known(s->gpu_memory_total_bytes),
+                     "power_watts", known(s->gpu_power_watts),
+                     "power_limit_watts", known(s->gpu_power_limit_watts),
+                     "temperature", known(s->gpu_temperature), "sm_clock_mhz",
+                     known(s->gpu_sm_clock_mhz), "pcie_rx_gbps",
+                     known(s->gpu_pcie_rx_gbps), "throttle", s->gpu_throttle);
+}
+
+static json_t *machine_json(const struct feedline_live_stats *s,
+                            const struct top_rates *r)
+{
+    return json_pack(
+        "{s:o, s:o, s:i, s:o, s:o, s:I, s:I}", "cpu_cores", known(r->cpu_cores),
+        "cpu_quota", s->cpu_quota > 0 ? json_real(s->cpu_quota) : json_null(),
+        "cpus_usable", (int)s->cpus_usable, "throttled_fraction",
+        known(r->throttled), "machine_busy_fraction", known(r->machine),
+        "memory_bytes", (json_int_t)s->memory_bytes, "memory_limit_bytes",
+        (json_int_t)s->memory_limit_bytes);
+}
+
+json_t *top_json(const struct feedline_live_info *info,
+                 const struct feedline_live_stats *now,
+                 const struct top_rates *r)
+{
+    json_t *doc = tool_document("top");
+    json_t *decisions = json_array();
+    for (uint32_t i = 0; i < now->n_decisions; i++)
+        json_array_append_new(decisions, json_string(now->decisions[i]));
+    json_t *rest = json_pack(
+        "{s:{s:i, s:i, s:s}, s:f, s:{s:I, s:I, s:I}, s:{s:f, s:f, s:f, s:f},"
+        " s:{s:o, s:o, s:o}, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i},"
+        " s:o, s:o, s:o, s:{s:s, s:s, s:f, s:s, s:s, s:f}, s:o}",
+        "process", "pid", (int)info->pid, "loader", (int)info->loader,
+        "command", info->command, "seconds", r->seconds, "total", "batches",
+        (json_int_t)now->stats.batches, "images",
+        (json_int_t)now->stats.samples, "failed_samples",
+        (json_int_t)now->stats.failed_samples, "rates", "images_per_second",
+        r->images, "batches_per_second", r->batches, "read_bytes_per_second",
+        r->read_bytes, "copied_bytes_per_second", r->copied_bytes, "stall",
+        "host_fraction", known(r->stall), "device_fraction",
+        known(r->device_idle), "causes", parts(r->causes, TOP_CAUSES), "queue",
+        "ready", (int)now->ready, "depth", (int)now->depth, "outstanding",
+        (int)now->outstanding, "reads", (int)now->reads, "io_depth",
+        (int)now->io_depth, "workers", (int)now->workers, "batch_size",
+        (int)now->batch_size, "workers", parts(r->states, TOP_STATES),
+        "machine", machine_json(now, r), "gpu", gpu_json(now), "verdict",
+        "code", now->verdict.code, "level", now->verdict.level, "confidence",
+        now->verdict.confidence, "sentence", now->verdict.sentence, "action",
+        now->verdict.action, "predicted_gain", now->verdict.predicted_gain,
+        "decisions", decisions);
+    json_object_update(doc, rest);
+    json_decref(rest);
+    return doc;
+}

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The doctor: its document, its words, its exit status; with and without a GPU.
+
+What it finds on this machine cannot be known, but for what a test brings about
+itself: limits, environment variables, a GPU that is not there or in trouble.
+"""
+import json
+import os
+import resource
+import subprocess
+
+from support import TOOL, contains, equal, expect, main, skip, tool
+
+CUDART = os.environ.get("LOADERBENCH_DOUBLE", "")
+NVML = os.environ.get("LOADERBENCH_NVML", "")
+LEVELS = ["error", "warning", "note", "ok"]
+
+
+def document(*arguments, env=None, rc=0):
+    done = expect(tool("doctor", *arguments, "--json", "-", env=env), rc)
+    return json.loads(done.out)
+
+
+def finding(doc, name):
+    found = [f for f in doc["findings"] if f["id"] == name]
+    if len(found) != 1:
+        raise AssertionError("%d findings '%s'" % (len(found), name))
+    return found[0]
+
+
+def on_gpu(tmp, says="", costs="devices=1"):
+    """A GPU that is a double, and what its NVML says."""
+    if not CUDART or not NVML:
+        skip("the library was built without the CUDA transfer")
+    path = os.path.join(tmp, "nvml")
+    with open(path, "w") as f:
+        f.write(says)
+    return {"FEEDLINE_CUDART": CUDART, "CUDART_DOUBLE": costs + ",strict=1",
+            "FEEDLINE_NVML": NVML, "FEEDLINE_NVML_DOUBLE": path}
+
+
+def case_document(tmp):
+    doc = document("--device", "host")
+    equal(doc["schema_version"], 1)
+    equal(doc["command"], "doctor")
+    contains(doc, "version")
+    equal(sorted(doc), ["command", "facts", "findings", "schema_version",
+                        "version"])
+    names = [f["id"] for f in doc["findings"]]
+    equal(len(names), len(set(names)), "each thing is looked at once")
+    for f in doc["findings"]:
+        equal(sorted(f), ["id", "level", "remedy", "text"])
+        contains(LEVELS, f["level"])
+        equal(f["remedy"] == "", f["level"] == "ok", f["id"])
+        if not f["text"]:
+            raise AssertionError(f["id"])
+    for name in ("cpu_quota", "affinity", "memory", "io_uring", "open_files"):
+        finding(doc, name)
+    equal(doc["facts"]["gpu"], None)
+    equal([n for n in names if n.startswith("gpu")], [])
+    if doc["facts"]["machine"]["cpus_allowed"] < 1:
+        raise AssertionError(doc["facts"])
+
+
+def case_words(tmp):
+    path = os.path.join(tmp, "doctor.json")
+    done = expect(tool("doctor", "--device", "host", "--json", path,
+                       env={"OMP_NUM_THREADS": "4096"}), 0)
+    with open(path) as f:
+        doc = json.load(f)
+    lines = done.out.splitlines()
+    counts = {level: len([f for f in doc["findings"] if f["level"] == level])
+              for level in LEVELS}
+    contains(lines[-1], "%d in order" % counts["ok"])
+    contains(lines[-1], "%d warning" % counts["warning"])
+    heads = [line.split()[0] for line in lines[:-1]
+             if line and not line.startswith(" ")]
+    equal(heads, [level for level in LEVELS for _ in range(counts[level])],
+          "the worst comes first")
+    flat = " ".join(done.out.split())
+    for f in doc["findings"]:
+        contains(flat, " ".join(f["text"].split()))
+        contains(flat, " ".join(f["remedy"].split()))
+    for line in lines:
+        if len(line) > 80:
+            raise AssertionError("a line of %d columns" % len(line))
+    equal(tool("doctor", "--device", "host", "--quiet").out, "")
+
+
+def case_environment(tmp):
+    doc = document("--device", "host", env={"OMP_NUM_THREADS": "4096"})
+    equal(doc["facts"]["omp_num_threads"], 4096)
+    equal(finding(doc, "math_threads")["level"], "warning")
+    contains(finding(doc, "math_threads")["text"], "4096")
+    doc = document("--device", "host", env={"OMP_NUM_THREADS": "1",
+                                            "LOCAL_WORLD_SIZE": "4096"})
+    equal(finding(doc, "ranks")["level"], "warning")
+    equal(finding(doc, "math_threads")["level"], "warning")
+    doc = document("--device", "host", env={"OMP_NUM_THREADS": "1",
+                                            "MKL_NUM_THREADS": "1"})
+    equal(finding(doc, "math_threads")["level"], "ok")
+    doc = document("--device", "host", env={"FDL_CPU_MASK": "c"})
+    equal(finding(doc, "simd")["level"], "warning")
+
+
+def case_limits(tmp):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    clean = {k: v for k, v in os.environ.items()
+             if not k.startswith("FEEDLINE_")}
+    out = subprocess.check_output([TOOL, "doctor", "--device", "host", "--json",
+                                   "-"], env=clean, preexec_fn=limit)
+    doc = json.loads(out.decode())
+    equal(doc["facts"]["open_files"], 100)
+    equal(finding(doc, "open_files")["level"], "warning")
+
+
+def case_affinity(tmp):
+    if len(os.sched_getaffinity(0)) < 2:
+        skip("one core")
+
+    def pin():
+        os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+    clean = {k: v for k, v in os.environ.items()
+             if not k.startswith("FEEDLINE_")}
+    out = subprocess.check_output([TOOL, "doctor", "--device", "host", "--json",
+                                   "-"], env=clean, preexec_fn=pin)
+    doc = json.loads(out.decode())
+    equal(doc["facts"]["machine"]["cpus_allowed"], 1)
+    equal(finding(doc, "affinity")["level"], "warning")
+
+
+def case_mistakes(tmp):
+    for part, arguments in (
+            ("cuda:x", ("--device", "cuda:x")),
+            ("tpu", ("--device", "tpu")),
+            ("--devise", ("--devise", "host")),
+            ("--json", ("--json",)),
+            ("nonsense", ("nonsense",))):
+        done = expect(tool("doctor", *arguments), 2, part)
+        equal(done.out, "")
+    done = tool("doctor", "--device", "host", "--json",
+                os.path.join(tmp, "no", "such", "folder.json"))
+    if done.rc == 0:
+        raise AssertionError("written where no folder is")
+
+
+def case_no_gpu(tmp):
+    env = {"FEEDLINE_CUDART": os.path.join(tmp, "libcudart.so.12")}
+    doc = document("--device", "cuda:0", env=env, rc=4)
+    found = finding(doc, "gpu")
+    equal(found["level"], "error")
+    if CUDART:
+        contains(found["text"], "libcudart.so.12")
+    equal(doc["facts"]["gpu"]["usable"], False)
+    done = expect(tool("doctor", "--device", "cuda:0", env=env), 4)
+    contains(done.out.splitlines()[0], "error")
+    # Nobody asked for one.
+    doc = document(env=env)
+    equal(doc["facts"]["gpu"], None)
+
+
+def case_gpu_that_is_not_there(tmp):
+    doc = document("--device", "cuda:7", env=on_gpu(tmp), rc=4)
+    contains(finding(doc, "gpu")["text"], "cuda:7")
+
+
+def case_old_driver(tmp):
+    doc = document("--device", "cuda:0", env=on_gpu(tmp, "", "driver=none"),
+                   rc=4)
+    contains(finding(doc, "gpu")["text"], "driver")
+
+
+def case_gpu(tmp):
+    doc = document(env=on_gpu(tmp, "temperature 71\npower 250000\n"))
+    gpu = doc["facts"]["gpu"]
+    equal(gpu["usable"], True)
+    equal(gpu["nvml"], True)
+    equal(gpu["driver"], "550.54.15")
+    equal(gpu["temperature"], 71)
+    equal(gpu["throttle"], "")
+    for name in ("gpu", "nvml", "gpu_clocks", "gpu_busy", "gpu_memory"):
+        equal(finding(doc, name)["level"], "ok", name)
+    equal(finding(doc, "cuda_versions")["level"], "ok")
+
+
+def case_gpu_in_trouble(tmp):
+    says = "utilization 90\nreasons 64\nmemory_used 16000000000\n"
+    doc = document("--device", "cuda:0", env=on_gpu(tmp, says))
+    for name in ("gpu_clocks", "gpu_busy", "gpu_memory"):
+        equal(finding(doc, name)["level"], "warning", name)
+    equal(doc["facts"]["gpu"]["throttle"], "thermal")
+
+
+def case_nvml_fails(tmp):
+    env = on_gpu(tmp, "fail_nvmlInit_v2 9\n")
+    doc = document("--device", "cuda:0", env=env)
+    equal(finding(doc, "nvml")["level"], "note")
+    contains(finding(doc, "nvml")["text"], "Driver Not Loaded")
+    equal([f for f in doc["findings"] if f["id"] == "gpu_busy"], [])
+    doc = document("--device", "cuda:0", env=on_gpu(tmp, "lost_after 3\n"))
+    contains(finding(doc, "nvml")["text"], "no question")
+    env["FEEDLINE_NVML"] = os.path.join(tmp, "none.so")
+    doc = document("--device", "cuda:0", env=env)
+    contains(finding(doc, "nvml")["text"], "none.so")
+
+
+main(globals())

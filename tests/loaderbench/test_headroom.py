@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""loaderbench headroom: what is predicted, what is tried, what is written."""
+import json
+import math
+import os
+
+from support import contains, equal, expect, generate, main, tool
+
+# Long enough for a verdict, short enough for a test.
+SHORT = ("--batches", 20, "--batch-size", 4, "--workers", 1)
+
+
+def document(*arguments):
+    done = expect(tool("headroom", *arguments, "--json", "-"), 0)
+    return json.loads(done.out)
+
+
+def numbers(section, keys):
+    for key in keys:
+        value = section[key]
+        assert isinstance(value, (int, float)) and math.isfinite(value), key
+        assert value > -1, (key, value)
+
+
+def case_document(tmp):
+    doc = document(generate(tmp), *SHORT, "--consumer-ms", 5)
+    equal(doc["schema_version"], 1)
+    equal(doc["command"], "headroom")
+    equal(doc["consumer_ms"], 5)
+    numbers(doc["predicted"], ("fed", "two_workers", "storage", "transfer"))
+    numbers(doc["measured"], ("fed", "two_workers"))
+    for side in ("now", "fed", "two_workers"):
+        numbers(doc[side], ("images_per_second", "stall_fraction", "workers"))
+        assert 0 <= doc[side]["stall_fraction"] <= 1
+        assert doc[side]["images_per_second"] > 0
+    equal(doc["now"]["workers"], 1)
+    equal(doc["two_workers"]["workers"], 3)
+    assert isinstance(doc["verdict"]["code"], str)
+
+
+def case_sums_agree(tmp):
+    """What is said of now and of the others is what the gains are made of."""
+    doc = document(generate(tmp), *SHORT, "--consumer-ms", 2)
+    now = doc["now"]
+    stall = now["stall_fraction"]
+    fed = min(99, 1 / (1 - stall) - 1)
+    assert abs(doc["predicted"]["fed"] - fed) <= 1e-6 * (1 + fed), fed
+    for key in ("two_workers", "storage", "transfer"):
+        assert -1e-9 <= doc["predicted"][key] <= fed + 1e-9, key
+    for key in ("fed", "two_workers"):
+        gain = doc[key]["images_per_second"] / now["images_per_second"] - 1
+        assert abs(doc["measured"][key] - gain) <= 1e-6 * (1 + abs(gain)), key
+
+
+def case_report(tmp):
+    done = expect(tool("headroom", generate(tmp), *SHORT, "--consumer-ms", 2),
+                  0)
+    for part in ("an infinitely fast loader", "two more workers",
+                 "storage of twice the speed", "predicted", "measured",
+                 "1 worker;"):
+        contains(done.out, part)
+    for line in done.out.splitlines():
+        assert len(line) <= 80, line
+    done = expect(tool("headroom", generate(tmp, name="b"), *SHORT), 0)
+    contains(done.out, "--consumer-ms")
+    done = expect(tool("headroom", generate(tmp, name="c"), *SHORT, "--quiet"),
+                  0)
+    equal(done.out, "")
+
+
+def case_mistakes(tmp):
+    folder = generate(tmp)
+    expect(tool("headroom"), 2, "URI")
+    expect(tool("headroom", folder, "--replay", 3), 2, "--replay")
+    expect(tool("headroom", os.path.join(tmp, "nothing")), 2, "nothing")
+    expect(tool("headroom", folder, "--seconds", 0), 2, "--seconds")
+    expect(tool("headroom", folder, "--json", os.path.join(tmp, "no", "x"),
+                *SHORT), 4, "no/x")
+
+
+if __name__ == "__main__":
+    main(globals())

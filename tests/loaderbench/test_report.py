@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: Apache-2.0
+"""loaderbench report: what is on the page, and what makes none."""
+import copy
+import html.parser
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+
+import browser
+import report_document
+from support import (TOOL, contains, damage, equal, expect, generate, main,
+                     skip, tool)
+
+VOID = ("meta", "link", "br", "hr", "img", "input")
+SHAPES = ("rect", "line")
+
+
+def put(tmp, document, name="in.json"):
+    path = os.path.join(tmp, name)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(document, f)
+    return path
+
+
+def made(tmp, *documents):
+    """The page of these documents, and its text."""
+    page = os.path.join(tmp, "page.html")
+    paths = [put(tmp, d, "%d.json" % i) for i, d in enumerate(documents)]
+    done = expect(tool("report", *paths, "--out", page), 0)
+    equal((done.out, done.err), ("", ""))
+    with open(page, encoding="utf-8") as f:
+        return page, f.read()
+
+
+class Page(html.parser.HTMLParser):
+    """Elements, whether they are closed as they should be, and their text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.keyed = [], [], {}
+        self.text, self.titles, self.embedded = "", [], ""
+        self.feed(text)
+        self.close()
+        equal(self.open, [])
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        equal(len(attrs), len(dict(attrs)), "repeated attributes")
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "data":
+            float(dict(attrs)["value"])
+        if tag == "data" and "data-key" in dict(attrs):
+            self.keyed[dict(attrs)["data-key"]] = dict(attrs)["value"]
+
+    def handle_startendtag(self, tag, attrs):
+        assert tag in SHAPES, tag
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        equal(tag, self.open.pop())
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["script"]:
+            self.embedded += data
+        elif self.open[-1:] == ["title"]:
+            self.titles.append(data)
+        elif self.open[-1:] != ["style"]:
+            self.text += data
+
+
+def at(document, key):
+    for part in key.split("."):
+        document = document[part]
+    return document
+
+
+def close(value, expected, what):
+    off = abs(float(value) - expected)
+    assert off <= 1e-8 * abs(expected), (what, value, expected)
+
+
+def embeds(text, documents):
+    """Not equal(): nobody wants to read that message."""
+    assert json.loads(text) == documents, "the embedded data differ"
+
+
+def has_numbers(page, document):
+    """Each number that says where it is from is the one there."""
+    assert len(page.keyed) >= 20, page.keyed
+    for key, value in page.keyed.items():
+        close(value, at(document, key), key)
+
+
+def case_numbers(tmp):
+    document = report_document.document()
+    page = Page(made(tmp, document)[1])
+    has_numbers(page, document)
+    for key in ("result.images_per_second", "stall.host_fraction",
+                "stall.device_fraction", "verdict.confidence",
+                "verdict.predicted_gain", "headroom.fed", "workers.threads",
+                "gaps.period", "tuner.converged_batch"):
+        assert key in page.keyed, key
+    for part in ("1184", "11.3 %", "355\u202f072", "+13 %", "2.0 GiB", "319 ms",
+                 document["verdict"]["sentence"], document["verdict"]["action"],
+                 document["verdicts"][0]["sentence"], "9000 × 6000",
+                 "trial better by 9.1 %", "log <b>", "(other)", "412 ms",
+                 "no core was free 1.25 s"):
+        contains(page.text, part)
+    embeds(page.embedded, [document])
+
+
+def case_sections(tmp):
+    text = made(tmp, report_document.document(), report_document.sweep())[1]
+    equal(re.findall("<h2>([^<]*)</h2>", text),
+          ["Verdict", "Where the time went", "Over time", "Stages", "Workers",
+           "Tuner", "Head-room", "The consumer's own time",
+           "What sticks out", "Samples that could not be used",
+           "Machine and settings", "Workers by depth"])
+
+
+def case_nothing_from_outside(tmp):
+    page = Page(made(tmp, report_document.document(),
+                     report_document.sweep())[1])
+    for tag, attributes in page.elements:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href"):
+                assert value.startswith("#") or value == "data:,", value
+            if value and "url(" in value:
+                equal(value, "url(#hatch)")
+    equal([a for t, a in page.elements if t == "script"],
+          [{"type": "application/json", "id": "feedline-data"}])
+    kinds = {tag for tag, _ in page.elements}
+    assert not kinds & {"iframe", "object", "embed", "img", "base", "form"}
+
+
+def case_paths_with_markup(tmp):
+    document = report_document.document()
+    worst = "</script><script>alert(1)</script><!--\x07\x1b[31m]]>"
+    document["dataset"]["uri"] = worst
+    document["verdict"]["sentence"] = worst
+    document["verdict"]["code"] = worst
+    document["stages"][0]["name"] = worst
+    document["phases"][0]["name"] = worst
+    document["signals"] = {worst: worst}
+    document["tuner"]["decisions"] = [worst, {worst: [worst, None, True]}]
+    text = made(tmp, document)[1]
+    page = Page(text)
+    equal(len([t for t, _ in page.elements if t == "script"]), 1)
+    embeds(page.embedded, [document])
+    assert "<!--" not in text and "<script>" not in text
+    assert "\x07" not in text and "\x1b" not in text and "\u202e" not in text
+    contains(page.text, "alert(1)")
+
+
+def case_every_bar_has_words(tmp):
+    text = made(tmp, report_document.document())[1]
+    bars = re.findall("<g><title>([^<]*)</title>", text)
+    over_time = [b for b in bars if re.match(r"[0-9.]+ to [0-9.]+ s: waited",
+                                             b)]
+    equal(len(over_time), 100)
+    contains(over_time[0], "decoding and augmenting ")
+    for tag, attributes in Page(text).elements:
+        if tag == "svg":
+            assert ("aria-label" in attributes or
+                    attributes.get("aria-hidden") == "true"), attributes
+
+
+def case_columns_are_means(tmp):
+    """1200 points are drawn as 100 columns of 12."""
+    document = report_document.document()
+    text = made(tmp, document)[1]
+    table = text[text.index("Values of the 100 columns"):]
+    row = re.search("<tbody>\n<tr>(.*?)</tr>", table, re.S).group(1)
+    values = re.findall('<data value="([^"]*)"', row)
+    points = document["timeline"][:12]
+    close(values[0], points[-1]["seconds"], "seconds")
+    close(values[1], sum(p["images_per_second"] for p in points) / 12, "rate")
+    close(values[2], sum(p["host_fraction"] for p in points) / 12, "host")
+
+
+def case_sweep(tmp):
+    document = report_document.sweep()
+    text = made(tmp, document)[1]
+    shown = {float(v) for v in re.findall('<data value="([^"]*)"', text)}
+    for point in document["grid"]:
+        assert any(abs(point["images_per_second"] - v) < 1e-5 for v in shown)
+    equal(text.count("<b>knee</b>"), 1)
+
+
+def case_other_commands(tmp):
+    head = {"schema_version": 1, "version": "0.1.0"}
+    doctor = dict(head, command="doctor", findings=[
+        {"id": "memlock", "level": "warning", "text": "8 MiB <only>",
+         "remedy": "ulimit -l unlimited"}], facts={"memlock_bytes": 8388608})
+    tune = dict(head, command="tune",
+                tuner=report_document.document()["tuner"])
+    text = Page(made(tmp, doctor, tune)[1]).text
+    for part in ("8 MiB <only>", "ulimit -l unlimited", "8.0 MiB",
+                 "equal, with fewer"):
+        contains(text, part)
+
+
+def only_numbers(text):
+    """No place in a drawing that is none."""
+    found = re.search(r'"-?(nan|inf)[%"]', text)
+    assert not found, text[found.start() - 200:found.end()]
+
+
+def case_least_document(tmp):
+    full = report_document.document()
+    least = {k: full[k] for k in ("schema_version", "command")}
+    least["result"] = {k: full["result"][k] for k in
+                       ("images", "batches", "seconds", "images_per_second")}
+    least["stall"] = {"host_fraction": 0, "buckets": {}}
+    least["stages"] = []
+    least["verdict"] = None
+    Page(made(tmp, least)[1])
+    # Zeros, and numbers as large as they come, are no trouble either.
+    for value in (0, 1e300, -1e300, 2 ** 62):
+        strange = copy.deepcopy(full)
+        for key in strange["result"]:
+            strange["result"][key] = value
+        for stage in strange["stages"]:
+            stage.update({k: value for k in stage if k != "name"})
+        for point in strange["timeline"][::2]:
+            point.update({k: value for k in point if k != "buckets"})
+        text = made(tmp, strange)[1]
+        Page(text)
+        only_numbers(text)
+
+
+def case_real_run(tmp):
+    folder = generate(tmp)
+    damage(folder, 1)
+    page, numbers = os.path.join(tmp, "a.html"), os.path.join(tmp, "a.json")
+    expect(tool("run", folder, "--epochs", 3, "--batch-size", 5, "--on-error",
+                "zero", "--report", page, "--json", numbers), 0)
+    with open(numbers, encoding="utf-8") as f:
+        document = json.load(f)
+    with open(page, encoding="utf-8") as f:
+        parsed = Page(f.read())
+    for key, value in parsed.keyed.items():
+        close(value, at(document, key), key)
+    embeds(parsed.embedded, [document])
+    contains(parsed.text, folder)
+    contains(parsed.text, "class_")
+    # The same from the file.
+    again = os.path.join(tmp, "b.html")
+    expect(tool("report", numbers, "--out", again), 0)
+    with open(again, encoding="utf-8") as f:
+        embeds(Page(f.read()).embedded, [document])
+    # The report of several runs is that of their medians.
+    expect(tool("run", folder, "--epochs", 2, "--batch-size", 5, "--on-error",
+                "zero", "--report", page, "--repeat", 2, "--quiet"), 0)
+
+
+def case_run_to_standard_output(tmp):
+    done = expect(tool("run", generate(tmp), "--epochs", 1, "--report", "-"), 0)
+    assert done.out.startswith("<!DOCTYPE html>"), done.out[:80]
+    assert done.out.endswith("</html>\n"), done.out[-80:]
+
+
+def case_timeline_sums(tmp):
+    done = expect(tool("run", generate(tmp), "--batch-size", 4, "--seconds",
+                       1.2, "--consumer-ms", 2, "--json", "-"), 0)
+    document = json.loads(done.out)
+    points, before, images = document["timeline"], 0, 0
+    assert 2 <= len(points) <= 1200, len(points)
+    for p in points:
+        assert p["seconds"] > before, points
+        images += p["images_per_second"] * (p["seconds"] - before)
+        before = p["seconds"]
+        assert 0 <= p["host_fraction"] <= 1, p
+        equal(p["device_fraction"], None)
+        assert p["workers"] >= 1 and p["depth"] >= 1, p
+    assert abs(images - document["result"]["images"]) < 1, images
+    assert abs(before - document["result"]["seconds"]) < 1e-6, before
+    for cause, seconds in document["stall"]["buckets"].items():
+        of_points = sum(p["buckets"][cause] for p in points)
+        assert abs(of_points - seconds) < 1e-6, (cause, of_points, seconds)
+
+
+def case_the_library_has_more(tmp):
+    """What the statistics of the library have is in the document."""
+    done = expect(tool("run", generate(tmp), "--epochs", 2, "--json", "-"), 0)
+    stats = json.loads(done.out)["stats"]
+    parts = (stats["user_seconds"] + stats["wait_seconds"] +
+             stats["api_seconds"])
+    assert abs(parts - stats["wall_seconds"]) < 1e-6, stats
+
+
+def case_locale(tmp):
+    path = put(tmp, report_document.document())
+    plain = expect(tool("report", path, "--out", "-"), 0).out
+    for name in ("de_DE.UTF-8", "tr_TR.UTF-8", "POSIX"):
+        equal(tool("report", path, "--out", "-", env={"LC_ALL": name}).out,
+              plain)
+
+
+def case_contrast(tmp):
+    """Text on cards: 4.5 to 1 in both schemes, as WCAG asks for."""
+    text = made(tmp, report_document.sweep())[1]
+
+    def light(colour):
+        if len(colour) == 3:
+            colour = "".join(2 * c for c in colour)
+        parts = [int(colour[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+        parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
+                 for c in parts]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    schemes = re.findall(r":root{([^}]*)}", text)[:2]
+    equal(len(schemes), 2)
+    for scheme in schemes:
+        colours = dict(re.findall(r"--(\w+):#([0-9a-f]+)", scheme))
+        for under in ("card", "paper"):
+            for ink in ("ink", "soft", "accent", "fed", "minor", "moderate",
+                        "high", "unknown"):
+                pair = sorted((light(colours[under]), light(colours[ink])))
+                ratio = (pair[1] + 0.05) / (pair[0] + 0.05)
+                assert ratio >= 4.5, (ink, under, ratio)
+
+
+def case_in_a_browser(tmp):
+    program = browser.find()
+    if not program:
+        skip("there is no Chromium")
+    documents = [report_document.document(), report_document.sweep()]
+    page = made(tmp, *documents)[0]
+    b = browser.Browser(program)
+    try:
+        for width, scheme in ((390, "dark"), (1280, "light")):
+            b.look_like(width, scheme)
+            b.open(page)
+            equal(b.requests(), [])
+            equal(b.complaints(), [])
+            # Nothing sticks out: only tables scroll, in themselves.
+            equal(b.value("document.documentElement.scrollWidth"), width)
+            equal(b.value("[...document.querySelectorAll('h2, p, li, svg')]"
+                          ".filter(e => e.getBoundingClientRect().right > "
+                          "innerWidth + 1).length"), 0)
+        equal(b.value("document.title"), "feedline: folder:/data/train and 1 "
+                                         "more")
+        embeds(b.value("document.getElementById('feedline-data').textContent"),
+               documents)
+        shown = b.value("[...document.querySelectorAll('#run-1 [data-key]')]"
+                        ".map(e => [e.dataset.key, e.value, e.textContent])")
+        assert len(shown) >= 20, shown
+        for key, value, text in shown:
+            close(value, at(documents[0], key), key)
+            assert re.match(r"[+-]?[0-9]", text), (key, text)
+        # That a request or an error would have been seen:
+        b.value("console.error('seen'); new Image().src = 'http://seen/'; 0")
+        assert any("seen" in c for c in b.complaints()), b.events
+        b.look_like(720, media="print")
+        b.open(page)
+        equal(b.complaints(), [])
+    finally:
+        b.close()
+
+
+def case_bad_input(tmp):
+    page = os.path.join(tmp, "page.html")
+    good = report_document.sweep()
+
+    def refused(content, rc, *parts):
+        path = os.path.join(tmp, "bad.json")
+        with open(path, "wb") as f:
+            f.write(content if isinstance(content, bytes)
+                    else json.dumps(content).encode())
+        done = expect(tool("report", path, "--out", page), rc, path)
+        equal(len(done.err.splitlines()), 1)
+        for part in parts:
+            contains(done.err, part)
+        assert not os.path.exists(page)
+
+    refused(dict(good, schema_version=2), 3, "schema_version 2", "reads 1")
+    refused(dict(good, schema_version="1"), 3, "no schema_version")
+    refused({}, 3, "no schema_version")
+    refused([good], 3, "no schema_version")
+    refused(dict(good, command="gen"), 3, "'gen'")
+    refused(b"", 3, "is empty")
+    refused(json.dumps(good, indent=1).encode()[:200], 3, "line ", "column ")
+    refused(b'{"schema_version": 1,\n "command": nul}', 3, "line 2")
+    refused(b'{"schema_version": 1, "command": "\xff"}', 3, "line 1")
+    refused(b"[" * 100000, 3, "line 1")
+    del good["grid"]
+    refused(good, 3, "grid is missing")
+    full = report_document.document()
+    for key in ("result", "result.seconds", "stall", "stall.buckets", "stages",
+                "verdict"):
+        less = copy.deepcopy(full)
+        *way, last = key.split(".")
+        del (at(less, way[0]) if way else less)[last]
+        refused(less, 3, key + " is missing")
+    for key, wrong, words in (("timeline", {}, "a list"),
+                              ("phases", [1], "phases[0]"),
+                              ("stages", [None], "stages[0]"),
+                              ("tuner", "off", "an object"),
+                              ("slow_samples", 3, "a list"),
+                              ("machine", [], "an object")):
+        refused(dict(full, **{key: wrong}), 3, key, words)
+    full["result"]["seconds"] = "1.5"
+    refused(full, 3, "result.seconds is not a number")
+    missing = os.path.join(tmp, "missing.json")
+    expect(tool("report", missing, "--out", page), 2, missing)
+    expect(tool("report", tmp, "--out", page), 2, "directory")
+    expect(tool("report", put(tmp, report_document.sweep())), 2, "--out")
+    expect(tool("report", "--out", page), 2, "FILE.json... is missing")
+
+
+def places(value, way=()):
+    """Where something is in a document."""
+    if isinstance(value, (dict, list)):
+        keys = value if isinstance(value, dict) else range(len(value))
+        for key in keys:
+            yield way + (key,)
+            yield from places(value[key], way + (key,))
+
+
+def case_anything_anywhere(tmp):
+    """Whatever stands in a document: a page that is whole, or a message."""
+    seed = int(os.environ.get("FDL_TEST_SEED", "24301"), 0)
+    print("FDL_TEST_SEED=%d" % seed)
+    dice = random.Random(seed)
+    whole = report_document.document()
+    whole["timeline"] = whole["timeline"][::60]
+    pages = 0
+    for _ in range(150):
+        document = copy.deepcopy(whole)
+        for _ in range(dice.choice((1, 1, 3, 9))):
+            *way, last = dice.choice(list(places(document)))
+            place = document
+            for key in way:
+                place = place[key]
+            place[last] = dice.choice((None, True, -1, 0, 1e308, 1e-308, "", {},
+                                       "<b>", [], [[]], [None], {"": {}},
+                                       "x" * 5000, [1e308] * 100))
+        page = os.path.join(tmp, "page.html")
+        done = tool("report", put(tmp, document), "--out", page)
+        assert done.rc in (0, 3), (done.rc, done.err)
+        if done.rc == 3:
+            equal(len(done.err.splitlines()), 1)
+            continue
+        pages += 1
+        with open(page, encoding="utf-8") as f:
+            text = f.read()
+        Page(text)
+        only_numbers(text)
+    assert 20 < pages < 150, pages
+
+
+def case_one_bad_of_several(tmp):
+    page = os.path.join(tmp, "page.html")
+    good = put(tmp, report_document.sweep())
+    bad = put(tmp, {"schema_version": 9}, "bad.json")
+    expect(tool("report", good, bad, "--out", page), 3, bad)
+    assert not os.path.exists(page)
+
+
+def case_page_cannot_be_written(tmp):
+    path = put(tmp, report_document.document())
+    expect(tool("report", path, "--out", "/dev/full"), 4, "No space left")
+    missing = os.path.join(tmp, "missing", "page.html")
+    expect(tool("report", path, "--out", missing), 4, missing)
+    # A page that is there stays when the new one does not fit.
+    page = os.path.join(tmp, "page.html")
+    with open(page, "w", encoding="utf-8") as f:
+        f.write("the old page")
+
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", "trap '' XFSZ; exec \"$@\"", "-", TOOL, "report",
+         path, "--out", page], preexec_fn=small_files, stderr=subprocess.PIPE,
+        universal_newlines=True, check=False)
+    equal(done.returncode, 4)
+    contains(done.stderr, "page.html: File too large")
+    with open(page, encoding="utf-8") as f:
+        equal(f.read(), "the old page")
+    equal(sorted(os.listdir(tmp)), ["in.json", "page.html"])
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who may have which core: of this process, which is given up after its scene.
+ * Nothing is put back.
+ */
+#ifndef FDL_TESTS_CORES_H
+#define FDL_TESTS_CORES_H
+
+#include <stdint.h>
+
+/* All threads of the process share one core, mostly not that of the process
+ * before. Before any thread but the caller's is there. */
+void cores_confine(void);
+
+/* Precedence over other processes, where that is permitted; of the caller and
+ * the threads that it starts. */
+void cores_precede(void);
+
+/* The same by the real-time scheduler, for processes that nearly always sleep:
+ * whom a timer wakes runs at once. Where that is not permitted, as above. */
+void cores_prevail(void);
+
+/* n threads of that name that compute until the process ends. */
+void cores_burn(const char *name, uint32_t n);
+
+/* A control group of its own with a quota of that part of a core: in v1 or v2,
+ * what there is and may be written. NULL, or why not. */
+const char *cores_quota(double part);
+
+/* By the parent, once the process is gone. */
+void cores_forget(int32_t pid);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sleeping, computing, drawing; see nap.h. */
+#include "nap.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define BURN_ROUND 256u /* of a few ns: well below what is asked for */
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t nap_now(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+int64_t nap_until(int64_t due_ns)
+{
+    struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000),
+                           .tv_nsec = (long)(due_ns % 1000000000)};
+    int64_t begin = nap_now();
+    if (due_ns <= begin)
+        return 0;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+        continue;
+    return nap_now() - begin;
+}
+
+int64_t nap(int64_t ns)
+{
+    return ns > 0 ? nap_until(nap_now() + ns) : 0;
+}
+
+void burn(int64_t cpu_ns)
+{
+    int64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+    volatile uint32_t sink = 0;
+    while (cpu_ns > 0 && clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
+        for (uint32_t i = 0; i < BURN_ROUND; i++)
+            sink = sink * 1664525u + i;
+}
+
+uint64_t dice_u64(struct dice *d)
+{
+    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+uint32_t dice_below(struct dice *d, uint32_t n)
+{
+    return n ? (uint32_t)((dice_u64(d) >> 32) * n >> 32) : 0;
+}
+
+double dice_between(struct dice *d, double low, double high)
+{
+    return low + (high - low) * (double)(dice_u64(d) >> 11) * 0x1p-53;
+}

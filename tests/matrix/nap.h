@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time that is really spent: asleep or on a core. All of it says how long that
+ * was, by its own clock reads, for a sleep is never as short as it was asked to
+ * be.
+ */
+#ifndef FDL_TESTS_NAP_H
+#define FDL_TESTS_NAP_H
+
+#include <stdint.h>
+
+#define US INT64_C(1000)
+#define MS INT64_C(1000000)
+
+int64_t nap_now(void); /* CLOCK_MONOTONIC */
+
+/* Sleeps; returns for how long. */
+int64_t nap_until(int64_t due_ns);
+int64_t nap(int64_t ns);
+
+/* Computes for that much CPU time of this thread, however long it takes. */
+void burn(int64_t cpu_ns);
+
+/* Random numbers that a seed repeats: splitmix64. */
+struct dice {
+    uint64_t state;
+};
+uint64_t dice_u64(struct dice *d);
+uint32_t dice_below(struct dice *d, uint32_t n);
+double dice_between(struct dice *d, double low, double high);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scenarios about a GPU: the double of the CUDA runtime copies and computes in
+ * real time, that of NVML says what such a GPU would be seen to do.
+ */
+#include "scenarios.h"
+
+#define BUSY_GPU "utilization 97\nsm 88\nclock 1900\nmax_clock 1980\n"
+
+static void on_device(struct scene *s)
+{
+    s->device = true;
+    s->cuda = "devices=1,latency_us=20,gbps=8,hash=0";
+    s->nvml = BUSY_GPU;
+    s->side = 64;
+    scene_option(s, "finish=host ");
+}
+
+/* Batches wait for the GPU. */
+static const char *gpu_bound(struct scene *s)
+{
+    on_device(s);
+    s->kernel_ns = scene_vary(s, 14 * MS);
+    s->synchronise = dice_below(&s->dice, 2) != 0;
+    s->sleep_ns = scene_vary(s, 2 * MS);
+    return NULL;
+}
+
+static const char *inefficient(struct scene *s)
+{
+    const char *why = gpu_bound(s);
+    s->nvml = "utilization 97\nsm 21\nclock 1900\nmax_clock 1980\n";
+    return why;
+}
+
+static const char *capped(struct scene *s)
+{
+    static const char *const says[] = {
+        "utilization 98\nsm 88\nclock 1100\nmax_clock 1980\nreasons 4\n"
+        "power 300000\npower_limit 300000\n",
+        "utilization 98\nsm 88\nclock 900\nmax_clock 1980\nreasons 64\n"};
+    const char *why = gpu_bound(s);
+    s->nvml = says[dice_below(&s->dice, 2)];
+    return why;
+}
+
+/* Ten seconds of a program that asks nothing of its GPU. */
+static const char *unused(struct scene *s)
+{
+    on_device(s);
+    s->nvml = "utilization 0\nsm 0\n";
+    s->step_ns = scene_vary(s, 80 * MS);
+    s->sleep_ns = scene_vary(s, 2 * MS);
+    s->batches = 160;
+    return NULL;
+}
+
+/* Logging, checkpoints, a loop in an interpreter. */
+static const char *host_bound(struct scene *s)
+{
+    on_device(s);
+    s->nvml = "utilization 12\nsm 9\nclock 1900\nmax_clock 1980\n";
+    s->kernel_ns = scene_vary(s, 2 * MS);
+    s->step_ns = scene_vary(s, 14 * MS);
+    s->sleep_ns = scene_vary(s, 2 * MS);
+    return NULL;
+}
+
+/* 196 KiB at 16 MB/s: 12 ms a copy. */
+static const char *slow_bus(struct scene *s)
+{
+    on_device(s);
+    s->cuda = "devices=1,latency_us=20,gbps=0.016,hash=0";
+    s->side = 128;
+    s->kernel_ns = scene_vary(s, 3 * MS);
+    s->sleep_ns = scene_vary(s, MS / 2);
+    return NULL;
+}
+
+/* The consumer keeps all it can, works, and lets go of it when that is done: so
+ * the next copy begins when the GPU has nothing to do. */
+static const char *no_overlap(struct scene *s)
+{
+    on_device(s);
+    s->cuda = "devices=1,latency_us=20,gbps=0.02,hash=0";
+    s->side = 128;
+    s->hold = 2;
+    s->synchronise = true;
+    scene_option(s, "depth=1 workers=4 ");
+    s->kernel_ns = scene_vary(s, 10 * MS);
+    return NULL;
+}
+
+const struct scenario device_scenarios[] = {
+    {"XFER_BOUND", "copies of 12 ms for kernels of 3 ms", slow_bus, false},
+    {"COPY_NOT_OVERLAPPED",
+     "copies of 10 ms begin when the kernel of 10 ms is done", no_overlap,
+     false},
+    {"GPU_BOUND", "kernels of 14 ms, batches are there", gpu_bound, false},
+    {"GPU_KERNEL_INEFFICIENT", "the same, and 21 % of the SMs are at work",
+     inefficient, false},
+    {"GPU_CAPPED", "the same, and power or heat holds the clock down", capped,
+     false},
+    {"CONSUMER_HOST_BOUND", "kernels of 2 ms in steps of 14 ms on the host",
+     host_bound, false},
+    {"GPU_UNUSED", "13 s of steps without any kernel", unused, false},
+    {NULL, NULL, NULL, false}};

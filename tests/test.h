@@ -38,18 +38,6 @@
 #  define TEST_FORKS_SAFELY 1
 #endif
 
-/* The thread sanitizer follows descriptors, and does not see that the kernel
- * opens and closes those of io_uring: where the number comes again on another
- * thread, it takes two files for one. */
-#if defined(__SANITIZE_THREAD__)
-const char *__tsan_default_suppressions(void);
-__attribute__((weak, visibility("default"))) const char *
-__tsan_default_suppressions(void)
-{
-    return "race:fdl_file_prepare\n";
-}
-#endif
-
 /* FDL_TEST_SEED in the environment repeats a run. */
 static inline uint64_t test_seed(void)
 {

@@ -5,16 +5,17 @@
 /* Waits of S per cent for one bucket, on 4 workers of 8 cores. */
 #define WAITS(bucket, percent)                                                 \
   RUN, .workers = 4, .cpus_usable = 8,                                         \
-       .ledger = {.ns = {[FDL_BUCKET_##bucket] = (percent)*SEC}}
+       .ledger = {.ns = {[FDL_BUCKET_##bucket] = (int64_t)((percent)*SEC)}}
 #define STUCK(blocked_percent)                                                 \
-  WAITS(PREP, 20), .worker_blocked_ns = (blocked_percent)*4 * SEC
+  WAITS(PREP, 20), .worker_blocked_ns = (int64_t)((blocked_percent)*4 * SEC)
 #define FULL(workers_, cpus)                                                   \
   RUN, .workers = (workers_), .cpus_usable = (cpus),                           \
        .ledger = {.ns = {[FDL_BUCKET_PREP] = 20 * SEC}}
 #define IDLE RUN, .workers = 4, .cpus_usable = 8
 #define BUSY(runq)                                                             \
-  .worker_busy_ns = 100 * SEC, .worker_cpu_ns = (100 - (runq)) * SEC,          \
-  .worker_runq_ns = (runq)*SEC
+  .worker_busy_ns = 100 * SEC,                                                 \
+  .worker_cpu_ns = (int64_t)((100 - (runq)) * SEC),                            \
+  .worker_runq_ns = (int64_t)((runq)*SEC)
 #define TAIL(ms)                                                               \
   .worker_busy_ns = 200 * SEC, .worker_cpu_ns = 200 * SEC, .depth = 4,         \
   .median_step_ns = 80000000, .ticket_tail_ns = (ms)*1000000

@@ -351,8 +351,12 @@ def case_device(tmp):
     env = {"FEEDLINE_CUDART": double, "CUDART_DOUBLE": "devices=1",
            "FEEDLINE_NVML": nvml}
     with Run(tmp, "--device", "cuda:0", env=env) as run:
-        done = expect(tool("top", run.pid, "--json", "-", "--interval", 1), 0)
-        doc = json.loads(done.out)
+        for _ in range(60):  # until it has waited for two batches
+            done = expect(tool("top", run.pid, "--json", "-", "--interval", 1),
+                          0)
+            doc = json.loads(done.out)
+            if doc["stall"]["device_fraction"] is not None:
+                break
         assert 0 <= doc["stall"]["device_fraction"] <= 1, doc["stall"]
         assert doc["rates"]["copied_bytes_per_second"] > 0, doc["rates"]
         assert doc["gpu"]["power_watts"] > 0, doc["gpu"]

@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LITTLE_SAVED 0.10 /* of the time of a copy */
-#define CORES_BUSY   0.50 /* of the usable ones, taken by others */
+#define LITTLE_SAVED 0.10  /* of the time of a copy */
+#define CORES_BUSY   0.50  /* of the usable ones, taken by others */
+#define AS_FAST      0.005 /* of a period, nobody sees more or less */
 
 static void say(struct fdl_finish_choice *out, const char *fmt, ...)
     FDL_PRINTF(2, 3);
@@ -123,9 +124,133 @@ void fdl_finish_decide(const struct fdl_finish_question *q,
     else if (q->asked == FDL_FINISH_DEVICE)
         say(out, "finish=device was asked for");
     out->device = q->asked == FDL_FINISH_DEVICE && !q->obstacle;
-    if (out->reason[0] == '\0')
+    if (out->reason[0] == '\0') {
         out->device = choose_auto(q, out);
+        out->free = q->tuned && q->wire_bytes < q->finished_bytes;
+    }
     out->regime =
         fdl_copy_regime(q->latency_us, q->gigabytes_per_second,
                         out->device ? q->wire_bytes : q->finished_bytes);
+}
+
+/* ---- Measured ----------------------------------------------------------- */
+
+/* What a batch takes of each who has to do with it, ns. */
+struct period {
+    double step, copy, prep;
+};
+
+static double longest(const struct period *p)
+{
+    return FDL_MAX(FDL_MAX(p->step, p->copy), p->prep);
+}
+
+static const char *bottleneck(const struct period *p)
+{
+    if (p->prep >= p->step && p->prep >= p->copy)
+        return "workers";
+    return p->copy >= p->step ? "the bus" : "the consumer";
+}
+
+static double prep_ns(const struct fdl_finish_facts *f, double cpu)
+{
+    double by_cores = f->cores > 0 ? cpu / f->cores : 0;
+    double by_workers = f->workers > 0 ? (cpu + f->sleep_ns) / f->workers : 0;
+    return f->samples * FDL_MAX(by_cores, by_workers);
+}
+
+/* CPU of a sample, the other way. */
+static double other_cpu_ns(const struct fdl_finish_facts *f)
+{
+    double own = f->costs.sample_ns;
+    return f->device ? f->cpu_ns + own : FDL_MAX(f->cpu_ns - own, 0);
+}
+
+/* A copy is its latency, and bytes at the speed that they had; where no copy
+ * was measured, at that of the bus. */
+static double copied_ns(const struct fdl_finish_facts *f, uint64_t bytes,
+                        uint64_t measured_bytes)
+{
+    const struct fdl_finish_costs *c = &f->costs;
+    if (f->copy_ns > 0 && measured_bytes > 0) {
+        double latency = FDL_MIN(c->latency_ns, f->copy_ns);
+        return latency +
+               (f->copy_ns - latency) * (double)bytes / (double)measured_bytes;
+    }
+    return c->bytes_per_ns > 0 ? c->latency_ns + (double)bytes / c->bytes_per_ns
+                               : 0;
+}
+
+static void predict(const struct fdl_finish_facts *f, struct period *now,
+                    struct period *other)
+{
+    const struct fdl_finish_costs *c = &f->costs;
+    uint64_t here = f->device ? c->device_bytes : c->host_bytes;
+    uint64_t there = f->device ? c->host_bytes : c->device_bytes;
+    double step =
+        f->device ? f->step_ns - f->kernel_ns : f->step_ns + f->kernel_ns;
+    *now = (struct period){.step = f->step_ns,
+                           .copy = copied_ns(f, here, here),
+                           .prep = prep_ns(f, f->cpu_ns)};
+    *other = (struct period){.step = FDL_MAX(step, 0),
+                             .copy = copied_ns(f, there, here),
+                             .prep = prep_ns(f, other_cpu_ns(f))};
+}
+
+static bool usable(double x)
+{
+    return x >= 0 && x < 1e18; /* neither NaN nor without end */
+}
+
+static bool facts_are_usable(const struct fdl_finish_facts *f)
+{
+    const struct fdl_finish_costs *c = &f->costs;
+    const double numbers[] = {
+        f->step_ns, f->copy_ns, f->kernel_ns,  f->cpu_ns,       f->sleep_ns,
+        f->cores,   f->workers, c->latency_ns, c->bytes_per_ns, c->sample_ns,
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(numbers); i++)
+        if (!usable(numbers[i]))
+            return false;
+    return f->samples > 0 && f->cpu_ns > 0 &&
+           (!f->device || c->sample_ns > 0) && c->host_bytes > c->device_bytes;
+}
+
+bool fdl_finish_reconsider(const struct fdl_finish_facts *f, double *gain,
+                           char *why, size_t capacity)
+{
+    const char *there = f->device ? "host" : "device";
+    struct period now, other;
+    *gain = 0;
+    if (!facts_are_usable(f)) {
+        snprintf(why, capacity, "too little is known of the %s", there);
+        return false;
+    }
+    predict(f, &now, &other);
+    double was = longest(&now), becomes = longest(&other);
+    if (was <= 0 || becomes <= 0) {
+        snprintf(why, capacity, "too little is known of the %s", there);
+        return false;
+    }
+    *gain = was / becomes - 1;
+    if (*gain >= FDL_FINISH_GAIN) {
+        snprintf(why, capacity,
+                 "finished on the %s, %s would take %s us for a batch, not %s "
+                 "us of %s",
+                 there, bottleneck(&other), tenths(becomes / 1e3).at,
+                 tenths(was / 1e3).at, bottleneck(&now));
+        return true;
+    }
+    double spared = f->device ? 0 : f->costs.sample_ns / f->cpu_ns;
+    if (*gain > -AS_FAST && spared >= FDL_FINISH_SPARED) {
+        snprintf(why, capacity,
+                 "finished on the device, batches would be as fast, and "
+                 "workers spared %s %% of their work",
+                 tenths(FDL_MIN(spared, 1) * 100).at);
+        return true;
+    }
+    snprintf(why, capacity,
+             "finished on the %s, a batch would take %s us instead of %s us",
+             there, tenths(becomes / 1e3).at, tenths(was / 1e3).at);
+    return false;
 }

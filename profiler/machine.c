@@ -103,6 +103,17 @@ static void read_cpu_model(const char *cpuinfo, char *out, uint64_t capacity)
                  part);
 }
 
+void fdl_machine_read_grant(struct fdl_machine_grant *g, const char *root)
+{
+    struct fdl_cgroup_limits cgroup;
+    fdl_cgroup_read(&cgroup, root);
+    uint32_t allowed = read_allowed(root, &cgroup);
+    if (allowed == 0)
+        allowed = read_online(root, NULL);
+    g->cpus_allowed = FDL_MAX(allowed, 1u);
+    g->cpu_quota = cgroup.cpu_quota;
+}
+
 void fdl_machine_read(struct fdl_machine *m, const char *root)
 {
     struct fdl_cgroup_limits cgroup;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Are these still the conditions that were measured? Three numbers are
+ * followed: the consumer's own time for a batch, a worker's work for one, and
+ * the rate. Each has a slow reference and the variance of its logarithm about
+ * it; a shift counts when it is large, unlikely, and there twice in a row.
+ *
+ * One kind cannot wait for two windows: a consumer that was fed and starves.
+ * Two blocks with a large stall are enough there (tuner.c asks after each
+ * block).
+ */
+#include "profiler/tuner_own.h"
+
+#define SHIFT_G    0.15
+#define SHIFT_WORK 0.25
+#define SHIFT_RATE 0.15
+#define UNLIKELY   4.0 /* standard deviations */
+
+static double first_variance(double spread, unsigned blocks)
+{
+    double of_mean = blocks ? spread * spread / blocks : 0;
+    return fmax(0.0025, 4 * of_mean);
+}
+
+void fdl_tuner_change_begin(struct fdl_tuner *t,
+                            const struct fdl_tuner_estimate *e)
+{
+    double rate_spread = e->error * sqrt((double)e->blocks);
+    t->ref_g = e->g;
+    t->ref_work = e->work;
+    t->ref_rate = e->rate;
+    t->var_g = first_variance(e->g_spread, WINDOW_BLOCKS);
+    t->var_work = first_variance(e->g_spread, WINDOW_BLOCKS) + 0.0025;
+    t->var_rate = first_variance(rate_spread, WINDOW_BLOCKS);
+    t->suspicious = 0;
+}
+
+static double shift(double now, double ref)
+{
+    return now > 0 && ref > 0 ? log(now / ref) : 0;
+}
+
+static bool far(double by, double least, double variance)
+{
+    return fabs(by) > least && fabs(by) > UNLIKELY * sqrt(variance);
+}
+
+static void follow(double *ref, double *variance, double now, double by)
+{
+    *variance = 0.9 * *variance + 0.1 * by * by + 1e-6;
+    *ref = *ref > 0 ? 0.9 * *ref + 0.1 * now : now;
+}
+
+bool fdl_tuner_change_seen(struct fdl_tuner *t,
+                           const struct fdl_tuner_estimate *e)
+{
+    double g = shift(e->g, t->ref_g);
+    double work = shift(e->work, t->ref_work);
+    double rate = shift(e->rate, t->ref_rate);
+    if (far(g, SHIFT_G, t->var_g) || far(work, SHIFT_WORK, t->var_work) ||
+        far(rate, SHIFT_RATE, t->var_rate))
+        return ++t->suspicious >= 2;
+    t->suspicious = 0;
+    follow(&t->ref_g, &t->var_g, e->g, g);
+    follow(&t->ref_work, &t->var_work, e->work, work);
+    follow(&t->ref_rate, &t->var_rate, e->rate, rate);
+    return false;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is tried next, and what comes of it.
+ *
+ *   it waits      for depth   (workers have time, and yet)     a rule
+ *                 for the bus                                  say so, finish
+ *                 for reads                                    more reads
+ *                 for work    (workers have no time)           the plan
+ *                 for a reason the model does not know         a step, up, down
+ *   it is fed     with more workers than the plan has          the plan
+ *
+ * Depth is never tried: more batches ahead cannot delay one of them, so depth
+ * grows by rule within the memory, and never shrinks but for memory. Reads and
+ * workers are: more can cost more than they bring. What is tried needs credit,
+ * what it costs is taken from it while it costs, and each failure doubles the
+ * time until the next.
+ */
+#include "profiler/tuner_own.h"
+
+#include <stdio.h>
+
+#define SLEEPS       0.95 /* of its work on a core, at most */
+#define LITTLE_SPARE 0.05 /* of the workers' time: they are the bottleneck */
+
+static double credit(const struct fdl_tuner *t)
+{
+    return t->granted_ns + CREDIT_RATE * t->elapsed_ns - t->spent_ns;
+}
+
+/* Reproducible, and different for loaders that differ in anything: two that
+ * share cores should not try things at the same moments for ever. */
+static double jitter(struct fdl_tuner *t)
+{
+    t->noise = t->noise * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (double)(t->noise >> 40) / (double)(1 << 24);
+}
+
+void fdl_tuner_back_off(struct fdl_tuner *t)
+{
+    t->backoff = fmin(2 * t->backoff, BACKOFF_MOST);
+    t->held = 0;
+    t->due = t->backoff * (0.75 + 0.5 * jitter(t));
+}
+
+/* Fewer that had to become more again soon were not worth it. */
+void fdl_tuner_workers_moved(struct fdl_tuner *t, bool up)
+{
+    if (up && t->fewer)
+        t->calm = t->steady >= LASTING
+                      ? t->calm / 2
+                      : FDL_MIN(FDL_MAX(2 * t->calm, 2u * BACKOFF_LEAST),
+                                (unsigned)BACKOFF_MOST);
+    t->fewer = !up;
+    t->steady = 0;
+}
+
+static bool due(const struct fdl_tuner *t)
+{
+    return (double)t->held >= t->due;
+}
+
+/* More depth and reads than in force where the target needs them. */
+static void along(const struct fdl_tuner *t, struct fdl_knobs *to)
+{
+    uint32_t reads = to->io_depth;
+    to->io_depth = FDL_MAX(reads, t->knobs.io_depth);
+    to->depth = FDL_MAX(t->knobs.depth, fdl_tuner_depth_for(t, &t->best, to));
+    if (t->limits.memory_bytes &&
+        fdl_knobs_memory(&t->limits, to) > t->limits.memory_bytes)
+        to->io_depth = reads;
+    fdl_tuner_fit(&t->limits, to);
+}
+
+static bool already(const struct fdl_tuner *t, const struct fdl_knobs *to)
+{
+    return fdl_knobs_equal(to, &t->knobs) ||
+           (t->has_seen && fdl_knobs_equal(to, &t->seen));
+}
+
+static void note_along(struct fdl_tuner *t, const struct fdl_knobs *to,
+                       enum fdl_knob tried)
+{
+    if (tried != FDL_KNOB_DEPTH && to->depth != t->knobs.depth)
+        fdl_tuner_note(
+            t, FDL_KNOB_DEPTH, to,
+            to->depth > t->knobs.depth ? FDL_REASON_TAIL : FDL_REASON_MEMORY,
+            "a sample may take %.1f ms more, a batch %.1f ms of %u "
+            "workers, a step %.1f ms",
+            (double)t->last.sample_tail_ns / 1e6,
+            t->best.work / 1e6 / to->workers, to->workers, t->best.g / 1e6);
+    if (tried != FDL_KNOB_IO_DEPTH && to->io_depth != t->knobs.io_depth)
+        fdl_tuner_note(t, FDL_KNOB_IO_DEPTH, to,
+                       to->io_depth > t->knobs.io_depth ? FDL_REASON_READS
+                                                        : FDL_REASON_MEMORY,
+                       "a read takes %.1f ms, %.1f are needed a step",
+                       t->best.read_ns / 1e6, t->best.reads);
+}
+
+/* What the utilisation law says of n workers against those in force. */
+static double predicted(const struct fdl_tuner *t, uint32_t n)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    if (!(e->work > 0) || !(e->rate > 0))
+        return NAN;
+    double most = e->g > 0 ? 1 / e->g : INFINITY;
+    double had = FDL_MIN((double)n, fdl_tuner_saturation(t, e)) / e->work;
+    return fmin(had, most) / e->rate - 1;
+}
+
+static bool try(struct fdl_tuner *t, enum fdl_knob knob,
+                const struct fdl_knobs *to, bool up,
+                enum fdl_decision_reason reason, double gain, const char *why)
+{
+    if (credit(t) <= 0)
+        return false;
+    t->trial = (struct fdl_tuner_trial){.on = true,
+                                        .up = up,
+                                        .knob = knob,
+                                        .before = t->knobs,
+                                        .after = *to,
+                                        .reference = t->best,
+                                        .decision = t->n_decisions};
+    t->asked_from = t->n_decisions;
+    struct fdl_decision *d = fdl_tuner_note(t, knob, to, reason, "%s", why);
+    d->outcome = FDL_OUTCOME_PENDING;
+    d->predicted = gain;
+    note_along(t, to, knob);
+    ++t->trials;
+    t->replan = false;
+    fdl_tuner_ask(t, to, FDL_TUNER_TRIAL);
+    return true;
+}
+
+static bool try_workers(struct fdl_tuner *t, uint32_t n,
+                        enum fdl_decision_reason reason)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    struct fdl_knobs to = t->planned;
+    to.workers = n;
+    to.finish_device = t->knobs.finish_device;
+    along(t, &to);
+    bool model = reason == FDL_REASON_PLAN_UP ||
+                 reason == FDL_REASON_PLAN_DOWN || reason == FDL_REASON_SHRINK;
+    bool robs = to.depth < t->knobs.depth || to.io_depth < t->knobs.io_depth;
+    if (to.workers == t->knobs.workers || already(t, &to) || (!model && robs))
+        return false;
+    bool up = to.workers > t->knobs.workers;
+    char why[FDL_DECISION_WHY_BYTES];
+    switch (reason) {
+    case FDL_REASON_PLAN_UP:
+    case FDL_REASON_PLAN_DOWN:
+    case FDL_REASON_SHRINK:
+        snprintf(why, sizeof(why),
+                 "a batch is %.1f ms of work and wanted every %.1f ms: %.1f "
+                 "workers busy, %.0f can run; stall %.1f %%",
+                 e->work / 1e6, e->g / 1e6, e->g > 0 ? e->work / e->g : 0,
+                 fmin(fdl_tuner_saturation(t, e), 99999), 100 * e->stall);
+        break;
+    default:
+        snprintf(why, sizeof(why),
+                 "it waits %.1f %% and the model does not say why: one step "
+                 "%s is tried",
+                 100 * e->stall, up ? "up" : "down");
+    }
+    return try(t, FDL_KNOB_WORKERS, &to, up, reason,
+               model ? predicted(t, to.workers) : NAN, why);
+}
+
+/* Depth by rule. */
+static bool deepen(struct fdl_tuner *t, bool variance)
+{
+    struct fdl_knobs to = t->knobs;
+    uint32_t tail = fdl_tuner_depth_for(t, &t->best, &to);
+    uint32_t grown = to.depth + FDL_MAX(2u, to.depth / 2);
+    to.depth = FDL_MAX(tail, variance ? grown : to.depth);
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.depth <= t->knobs.depth || to.workers != t->knobs.workers ||
+        to.io_depth != t->knobs.io_depth || already(t, &to))
+        return false;
+    t->asked_from = t->n_decisions;
+    if (tail > t->knobs.depth || !variance)
+        note_along(t, &to, FDL_KNOB_WORKERS);
+    else
+        fdl_tuner_note(t, FDL_KNOB_DEPTH, &to, FDL_REASON_VARIANCE,
+                       "workers are held up %.0f %% of their time, and yet the "
+                       "consumer waits %.1f %%",
+                       100 * t->best.blocked, 100 * t->best.stall);
+    fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
+    return true;
+}
+
+static bool more_reads(struct fdl_tuner *t)
+{
+    struct fdl_knobs to = t->knobs;
+    uint32_t most = t->limits.io_depth_max;
+    if (t->io_ceiling)
+        most = FDL_MIN(most, t->io_ceiling);
+    if (to.io_depth >= most) {
+        t->storage_limit = true;
+        return false;
+    }
+    to.io_depth = fdl_tuner_clamp(
+        fmax((double)t->planned.io_depth, 2.0 * to.io_depth + 2), to.io_depth,
+        most);
+    to.depth = FDL_MAX(to.depth, fdl_tuner_depth_for(t, &t->best, &to));
+    if (t->limits.memory_bytes &&
+        fdl_knobs_memory(&t->limits, &to) > t->limits.memory_bytes)
+        to = t->planned; /* of the memory, what each part needs */
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.io_depth <= t->knobs.io_depth || already(t, &to))
+        return false;
+    char why[FDL_DECISION_WHY_BYTES];
+    snprintf(why, sizeof(why),
+             "workers have no bytes %.0f %% of their time; a read takes %.1f "
+             "ms, %.1f are needed a step",
+             100 * t->best.starved, t->best.read_ns / 1e6, t->best.reads);
+    return try(t, FDL_KNOB_IO_DEPTH, &to, true, FDL_REASON_READS, NAN, why);
+}
+
+/* Once under the same conditions. What only spares work needs no gain. */
+static bool other_finish(struct fdl_tuner *t)
+{
+    char why[FDL_DECISION_WHY_BYTES];
+    double gain;
+    struct fdl_knobs to = t->knobs;
+    to.finish_device = !to.finish_device;
+    if (t->finish_tried || already(t, &to) ||
+        !fdl_tuner_finish_other(t, &gain, why, sizeof(why)))
+        return false;
+    t->finish_tried = try(t, FDL_KNOB_FINISH, &to, gain >= FDL_FINISH_GAIN,
+                          FDL_REASON_FINISH, gain, why);
+    return t->finish_tried;
+}
+
+/* A step of a quarter where the model has no word, up and down in turn, then of
+ * less. What was tried under these conditions is not tried again. */
+static bool explore(struct fdl_tuner *t)
+{
+    uint32_t n = t->knobs.workers, step = FDL_MAX(1u, n / 4 / t->fineness);
+    /* Work that sleeps now and then leaves cores idle by chance, also with as
+     * many workers as would fill them on average. Work that does not leaves
+     * none: what it did not use of them, others did, and more workers would
+     * bring what they take from those. */
+    double full = fdl_tuner_saturation(t, &t->best);
+    bool sleeps = t->best.share < SLEEPS && !t->limits.shared;
+    if (sleeps && t->best.cores_used < 0.95 * fdl_tuner_cores(t, &t->best))
+        full *= 2;
+    double most = fmin(full, (double)t->limits.workers_max);
+    for (unsigned i = 0; i < 2; ++i) {
+        bool up = t->turn++ % 2 == 0;
+        uint32_t to = up ? n + step : n > step ? n - step : 1;
+        if (up && (double)to > most)
+            to = most > (double)n ? (uint32_t)most : n;
+        if (to == n || to < t->limits.workers_min ||
+            (to < n && t->steady < t->calm) || fdl_tuner_arm_useless(t, to))
+            continue;
+        return try_workers(
+            t, to, up ? FDL_REASON_EXPLORE_UP : FDL_REASON_EXPLORE_DOWN);
+    }
+    if (step > 1) {
+        t->fineness *= 2;
+        return false;
+    }
+    fdl_tuner_back_off(t);
+    return false;
+}
+
+static bool starving(struct fdl_tuner *t)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    bool worked = e->blocked < LITTLE_SPARE && e->starved < 0.2;
+    bool fetching = e->starved >= 0.2 || e->fetch > 0.5;
+    bool crossing = e->transfer > 0.5 || fdl_tuner_bus_is_full(t);
+    if (crossing) {
+        t->transfer_limit = true;
+        if ((t->replan || due(t)) && other_finish(t))
+            return true;
+    }
+    bool little = fetching && t->planned.io_depth > t->knobs.io_depth;
+    if (!worked && !crossing && !little && deepen(t, true))
+        return true;
+    bool now = t->replan || due(t);
+    uint32_t n = t->planned.workers;
+    /* Before depth, which goes along: what is far off cannot wait for it. */
+    if (now && n > t->knobs.workers && worked && !fdl_tuner_arm_useless(t, n) &&
+        try_workers(t, n, FDL_REASON_PLAN_UP))
+        return true;
+    if (deepen(t, false))
+        return true;
+    if (!now)
+        return false;
+    if (fetching && e->reads > 0 && !t->storage_limit && more_reads(t))
+        return true;
+    if (n < t->knobs.workers && t->steady >= t->calm &&
+        !fdl_tuner_arm_useless(t, n))
+        return try_workers(t, n, FDL_REASON_PLAN_DOWN);
+    if (other_finish(t))
+        return true;
+    if (!due(t) || crossing || !worked)
+        return false;
+    return explore(t);
+}
+
+/* Down to the plan; where that starved before, half way. */
+static bool fed(struct fdl_tuner *t)
+{
+    uint32_t n = t->knobs.workers, to = t->planned.workers;
+    if (deepen(t, false))
+        return true;
+    if (!(t->replan || due(t)))
+        return false;
+    if (to >= n)
+        return other_finish(t);
+    if (t->steady < t->calm)
+        return false;
+    for (uint32_t k = n - 1; k >= to && k > 0; --k)
+        if (t->arms[k].era == t->era && t->arms[k].starves) {
+            to = k + 1 + (n - k - 1) / 2;
+            break;
+        }
+    return to < n && try_workers(t, to, FDL_REASON_SHRINK);
+}
+
+/* More workers than fill our part of cores that others share: down by rule, for
+ * a trial would call it a loss that they get theirs. */
+static bool give_up_what_is_theirs(struct fdl_tuner *t)
+{
+    struct fdl_knobs to = t->knobs;
+    uint32_t most = fdl_tuner_most_of_share(t, &t->best);
+    if (to.workers <= most)
+        return false;
+    to.workers = fdl_tuner_clamp(fdl_tuner_saturation(t, &t->best),
+                                 t->limits.workers_min, to.workers);
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.workers >= t->knobs.workers || already(t, &to))
+        return false;
+    t->asked_from = t->n_decisions;
+    fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_LIMIT,
+                   "%.2g cores are its part of those that other loaders share, "
+                   "and a worker takes %.2g",
+                   t->limits.cores, t->best.share);
+    t->measure_blocks = MEASURE_BLOCKS;
+    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
+    return true;
+}
+
+bool fdl_tuner_next(struct fdl_tuner *t)
+{
+    if (!t->best.valid)
+        return false;
+    fdl_tuner_plan(t, &t->best, &t->planned);
+    if (give_up_what_is_theirs(t))
+        return true;
+    bool moved = t->best.stall > t->limits.target ? starving(t) : fed(t);
+    if (!moved)
+        t->replan = false;
+    return moved;
+}
+
+static void settle_trial(struct fdl_tuner *t, enum fdl_decision_outcome outcome,
+                         const struct fdl_tuner_estimate *e, double gain,
+                         double error)
+{
+    struct fdl_decision *d = fdl_tuner_noted(t, t->trial.decision);
+    t->trial.on = false;
+    if (!d)
+        return;
+    d->outcome = outcome;
+    d->judged_ns = t->last.now_ns;
+    if (e) {
+        d->measured = gain;
+        d->error = error;
+        d->stall_after = e->stall;
+    }
+}
+
+static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
+{
+    ++t->kept;
+    t->best = *e;
+    if (t->trial.up)
+        t->backoff = t->due = BACKOFF_LEAST;
+    t->replan = true;
+    t->held = t->at_arm = 0;
+    t->converged = false;
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH)
+        t->storage_limit = false;
+    if (t->trial.knob == FDL_KNOB_WORKERS) {
+        fdl_tuner_workers_moved(t, t->trial.up);
+        if (t->trial.up)
+            t->arms[t->trial.before.workers].starves = true;
+    }
+    fdl_tuner_change_begin(t, e);
+}
+
+/* It was enough, and something about it was not as good: chance, or workers
+ * that slow the consumer. Once more, later; then it counts. */
+static bool was_fed(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
+{
+    double slower = log(t->trial.reference.taken / e->taken);
+    return e->stall <= t->limits.target && slower < 4 * DELTA &&
+           t->arms[t->trial.after.workers].doubts++ == 0;
+}
+
+static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
+{
+    ++t->rolled_back;
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH) {
+        t->io_ceiling = t->trial.before.io_depth;
+        t->storage_limit = true;
+        t->replan = true;
+    }
+    if (t->trial.knob == FDL_KNOB_WORKERS && !t->trial.up && !was_fed(t, e))
+        t->arms[t->trial.after.workers].starves = true;
+    struct fdl_knobs to = t->trial.before;
+    if (t->trial.knob != FDL_KNOB_DEPTH) {
+        to.depth = FDL_MAX(to.depth, t->knobs.depth);
+        fdl_tuner_fit(&t->limits, &to);
+        if (to.workers != t->trial.before.workers ||
+            to.io_depth != t->trial.before.io_depth)
+            to = t->trial.before;
+    }
+    bool slower = t->trial.knob == FDL_KNOB_IO_DEPTH &&
+                  e->read_ns > 1.5 * t->trial.reference.read_ns;
+    t->asked_from = t->n_decisions;
+    fdl_tuner_note(t, t->trial.knob, &to,
+                   slower ? FDL_REASON_LATENCY : FDL_REASON_ROLLBACK,
+                   "%.2f batches/s and %.1f %% waiting became %.2f and %.1f %%",
+                   1e9 * t->trial.reference.rate,
+                   100 * t->trial.reference.stall, 1e9 * e->rate,
+                   100 * e->stall);
+    fdl_tuner_back_off(t);
+    t->rolling_back = true;
+    fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
+}
+
+void fdl_tuner_charge(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
+{
+    double lost = s->step_ns - s->batches / t->trial.reference.rate;
+    if (isfinite(lost))
+        t->lost_ns += lost;
+}
+
+void fdl_tuner_charge_done(struct fdl_tuner *t)
+{
+    if (t->lost_ns > 0)
+        t->spent_ns += t->lost_ns;
+    t->lost_ns = 0;
+}
+
+/* A fed setting that has time to spare needs no comparison of rates, a starving
+ * one no more proof. */
+static enum fdl_tuner_verdict at_once(const struct fdl_tuner *t,
+                                      const struct fdl_tuner_estimate *e,
+                                      enum fdl_tuner_verdict v)
+{
+    const struct fdl_tuner_estimate *ref = &t->trial.reference;
+    if (v != FDL_VERDICT_OPEN || t->trial.up)
+        return v;
+    if (e->stall > ref->stall + 0.15 && e->blocked < LITTLE_SPARE)
+        return FDL_VERDICT_WORSE;
+    if (e->blocks >= 6 && e->stall <= t->limits.target &&
+        e->blocked >= LITTLE_SPARE && e->rate > ref->rate * (1 - DELTA / 2))
+        return FDL_VERDICT_EQUAL;
+    return v;
+}
+
+bool fdl_tuner_trial_step(struct fdl_tuner *t)
+{
+    struct fdl_tuner_estimate e;
+    double gain, error;
+    bool up = t->trial.up;
+    fdl_tuner_estimate_of(t, &t->window, &e);
+    enum fdl_tuner_verdict v =
+        fdl_tuner_compare(t, &t->trial.reference, &e, up, &gain, &error);
+    v = at_once(t, &e, v);
+    /* What it may cost at most beyond the credit. */
+    bool broke = credit(t) - fmax(t->lost_ns, 0) < -CREDIT_CHANGE * t->best.g;
+    unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
+    if (v == FDL_VERDICT_OPEN && e.blocks < most && !broke)
+        return false;
+    fdl_tuner_charge_done(t);
+    if (t->trial.knob == FDL_KNOB_WORKERS &&
+        (e.batches >= ARM_BATCHES || v == FDL_VERDICT_WORSE))
+        fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
+    bool ok = fdl_tuner_acceptable(t, &t->trial.reference, &e, v, up) && !broke;
+    settle_trial(t, ok ? FDL_OUTCOME_KEPT : FDL_OUTCOME_ROLLED_BACK, &e, gain,
+                 error);
+    t->latest = e;
+    if (ok)
+        keep(t, &e);
+    else
+        take_back(t, &e);
+    return true;
+}
+
+void fdl_tuner_trial_abandon(struct fdl_tuner *t)
+{
+    if (!t->trial.on)
+        return;
+    fdl_tuner_charge_done(t);
+    settle_trial(t, FDL_OUTCOME_ABANDONED, NULL, 0, 0);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tuner and input that should not be: clocks and counters that jump, bounds
+ * that contradict each other, random readings. It stays within its limits, says
+ * only finite numbers, and is the same for the same input.
+ */
+#include "tuner_model.h"
+
+static void a_clock_may_jitter(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    model_begin(&m, &l, 8, 60, 20);
+    model_steps(&m, 20);
+    m.r.now_ns -= 25000000;
+    fdl_tuner_observe(m.tuner, &m.r);
+    m.r.now_ns += 25000000;
+    assert_int_equal(model_status(&m).oddities, 1);
+    model_steps(&m, 500);
+    assert_int_equal(model_status(&m).oddities, 1);
+    assert_int_equal(m.knobs.workers, 4);
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void a_clock_may_be_set_back(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    model_begin(&m, &l, 8, 60, 20);
+    m.r.now_ns = INT64_C(7200000000000);
+    model_steps(&m, 20);
+    m.r.now_ns -= INT64_C(3600000000000);
+    model_steps(&m, 500);
+    assert_true(model_status(&m).oddities >= 1);
+    assert_int_equal(m.knobs.workers, 4);
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void a_clock_may_be_set_forward(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    model_begin(&m, &l, 4, 60, 20);
+    model_steps(&m, 400);
+    uint64_t decided = model_status(&m).decisions;
+    m.r.now_ns += INT64_C(3600000000000);
+    model_steps(&m, 400);
+    assert_true(model_status(&m).oddities >= 1);
+    assert_int_equal(model_status(&m).decisions, decided);
+    /* An hour of nothing brings no credit. */
+    assert_true(model_status(&m).credit_ns < INT64_C(10000000000));
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void counters_may_begin_anew(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    model_begin(&m, &l, 8, 60, 20);
+    for (unsigned i = 0; i < 8; ++i) {
+        model_steps(&m, 70);
+        int64_t now = m.r.now_ns;
+        memset(&m.r, 0, sizeof(m.r));
+        m.r.now_ns = now;
+        m.r.batch_size = MODEL_SIZE;
+    }
+    model_steps(&m, 500);
+    model_print(&m);
+    assert_int_equal(model_status(&m).oddities, 8);
+    assert_int_equal(m.knobs.workers, 4);
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void counters_may_stand_still(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    model_begin(&m, &l, 8, 60, 20);
+    model_steps(&m, 50);
+    for (unsigned i = 0; i < 5000; ++i) {
+        fdl_tuner_observe(m.tuner, &m.r); /* not even the clock */
+        struct fdl_knobs want;
+        if (fdl_tuner_propose(m.tuner, &want)) {
+            m.knobs = want;
+            fdl_tuner_applied(m.tuner, &want, false);
+        }
+    }
+    for (unsigned i = 0; i < 5000; ++i) {
+        m.r.now_ns += 25000000;
+        fdl_tuner_observe(m.tuner, &m.r);
+    }
+    uint64_t decided = model_status(&m).decisions;
+    assert_true(decided <= 2);
+    model_steps(&m, 500);
+    assert_int_equal(m.knobs.workers, 4);
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* No device, no cores known, no times at all. */
+static void nothing_need_be_known(void **state)
+{
+    (void)state;
+    struct fdl_tuner_limits l = model_limits(4);
+    struct fdl_knobs start = {2, 4, 4, false};
+    struct fdl_tuner *t = fdl_tuner_create(&l, &start, true);
+    struct fdl_tuner_reading r = {.runq_ns = -1, .throttle_ns = -1};
+    struct fdl_tuner_status s;
+    struct fdl_knobs want;
+    for (unsigned i = 0; i < 3000; ++i) {
+        r.now_ns += 10000000;
+        ++r.batches;
+        fdl_tuner_observe(t, &r);
+        if (fdl_tuner_propose(t, &want))
+            fdl_tuner_applied(t, &want, false);
+    }
+    fdl_tuner_get(t, &s);
+    assert_int_equal(s.oddities, 0);
+    assert_in_range(s.knobs.workers, 1, 4);
+    assert_true(isfinite(s.stall) && isfinite(s.rate) && isfinite(s.cores));
+    fdl_tuner_destroy(t);
+}
+
+static void bounds_may_be_nonsense(void **state)
+{
+    (void)state;
+    struct fdl_tuner_limits l = {.workers_min = 9,
+                                 .workers_max = 3,
+                                 .depth_min = 50,
+                                 .depth_max = 0,
+                                 .io_depth_min = 7,
+                                 .io_depth_max = 2,
+                                 .cores = NAN,
+                                 .target = NAN};
+    struct fdl_knobs start = {0, 0, 0, false};
+    struct fdl_tuner *t = fdl_tuner_create(&l, &start, false);
+    struct fdl_tuner_status s;
+    fdl_tuner_get(t, &s);
+    assert_int_equal(s.knobs.workers, 3);
+    assert_int_equal(s.knobs.depth, 1);
+    assert_int_equal(s.knobs.io_depth, 2);
+    assert_true(s.cores > 0);
+    l.workers_max = UINT32_MAX;
+    l.workers_min = UINT32_MAX;
+    l.cores = -1;
+    l.target = 100;
+    fdl_tuner_set_limits(t, &l);
+    struct fdl_knobs want;
+    assert_true(fdl_tuner_propose(t, &want));
+    assert_int_equal(want.workers, FDL_TUNER_WORKERS_MAX);
+    fdl_tuner_destroy(t);
+}
+
+static void a_budget_below_one_batch(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    l.batch_bytes = 100000000;
+    l.worker_bytes = 1000000;
+    l.memory_bytes = 5;
+    model_begin(&m, &l, 8, 60, 20);
+    m.knobs = model_status(&m).knobs;
+    model_steps(&m, 300);
+    assert_int_equal(m.knobs.workers, 1);
+    assert_int_equal(m.knobs.depth, 1);
+    assert_string_equal(model_status(&m).limited_by, "memory");
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void sizes_may_be_huge(void **state)
+{
+    (void)state;
+    struct fdl_tuner_limits l = model_limits(16);
+    l.batch_bytes = UINT64_MAX;
+    l.memory_bytes = UINT64_MAX - 1;
+    struct fdl_knobs k = {4, 4, 4, false};
+    assert_true(fdl_knobs_memory(&l, &k) == UINT64_MAX);
+    struct fdl_tuner *t = fdl_tuner_create(&l, &k, false);
+    struct fdl_tuner_status s;
+    fdl_tuner_get(t, &s);
+    assert_int_equal(s.knobs.depth, 1);
+    fdl_tuner_destroy(t);
+}
+
+/* ---- Random readings ---------------------------------------------------- */
+
+struct dice {
+    uint64_t state;
+};
+
+static uint64_t roll(struct dice *d)
+{
+    d->state ^= d->state << 13;
+    d->state ^= d->state >> 7;
+    d->state ^= d->state << 17;
+    return d->state;
+}
+
+/* Mostly small steps, sometimes anything at all. */
+static void grow(struct dice *d, int64_t *counter, int64_t by)
+{
+    uint64_t what = roll(d) % 1000;
+    if (what == 0)
+        *counter = (int64_t)roll(d);
+    else if (what == 1)
+        *counter = 0;
+    else if (what == 2)
+        *counter = -1;
+    else if (*counter < INT64_MAX / 2)
+        *counter += (int64_t)(roll(d) % (uint64_t)(2 * by + 1));
+}
+
+static void random_reading(struct dice *d, struct fdl_tuner_reading *r)
+{
+    int64_t *const times[] = {
+        &r->user_ns,      &r->wait_ns,       &r->api_ns,
+        &r->idle_ns,      &r->span_ns,       &r->consumer_cpu_ns,
+        &r->wait_prep_ns, &r->wait_fetch_ns, &r->wait_transfer_ns,
+        &r->wait_slot_ns, &r->work_ns,       &r->cpu_ns,
+        &r->runq_ns,      &r->throttle_ns,   &r->blocked_ns,
+        &r->starved_ns,   &r->read_ns,       &r->sample_tail_ns,
+        &r->lead_tail_ns, &r->read_tail_ns,  &r->away_ns};
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); ++i)
+        if (roll(d) % 50)
+            grow(d, times[i], 20000000);
+    grow(d, &r->now_ns, 30000000);
+    int64_t batches = (int64_t)(r->batches & INT64_MAX);
+    int64_t samples = (int64_t)(r->samples & INT64_MAX);
+    int64_t reads = (int64_t)(r->reads & INT64_MAX);
+    grow(d, &batches, 2);
+    grow(d, &samples, 64);
+    grow(d, &reads, 64);
+    r->batches = (uint64_t)batches;
+    r->samples = (uint64_t)samples;
+    r->reads = (uint64_t)reads;
+    r->ready = (uint32_t)(roll(d) % 16);
+    r->outstanding = (uint32_t)(roll(d) % 16);
+    r->memory_bytes = roll(d) % 100000000;
+    r->batch_size = (uint32_t)(roll(d) % 3 ? 32 : roll(d) % 5);
+}
+
+static void random_limits(struct dice *d, struct fdl_tuner_limits *l)
+{
+    l->workers_max = 1 + (uint32_t)(roll(d) % 64);
+    l->workers_min = 1 + (uint32_t)(roll(d) % l->workers_max);
+    l->depth_max = 2 + (uint32_t)(roll(d) % 64);
+    l->depth_min = 1 + (uint32_t)(roll(d) % 2);
+    l->io_depth_max = (uint32_t)(roll(d) % 128);
+    l->io_depth_min = l->io_depth_max ? (uint32_t)(roll(d) % 2) : 0;
+    l->cores = (double)(1 + roll(d) % 640) / 10;
+    l->batch_bytes = 1000000;
+    l->read_bytes = 100000;
+    l->worker_bytes = 500000;
+    struct fdl_knobs least = {l->workers_min, l->depth_min, l->io_depth_min,
+                              false};
+    l->memory_bytes = 0;
+    if (roll(d) % 4)
+        l->memory_bytes = fdl_knobs_memory(l, &least) + roll(d) % 100000000;
+}
+
+static void must_be_within(const struct fdl_tuner_limits *l,
+                           const struct fdl_knobs *k)
+{
+    assert_in_range(k->workers, l->workers_min, l->workers_max);
+    assert_in_range(k->depth, l->depth_min, l->depth_max);
+    assert_in_range(k->io_depth, l->io_depth_min, l->io_depth_max);
+    assert_true(!l->memory_bytes || fdl_knobs_memory(l, k) <= l->memory_bytes);
+}
+
+static void must_be_finite(const struct fdl_tuner *t)
+{
+    struct fdl_tuner_status s;
+    fdl_tuner_get(t, &s);
+    assert_true(isfinite(s.stall) && s.stall >= 0 && s.stall <= 1);
+    assert_true(isfinite(s.step_ns) && isfinite(s.work_ns));
+    assert_true(isfinite(s.cpu_share) && isfinite(s.rate));
+    assert_true(isfinite(s.cores) && s.cores > 0);
+    assert_true(s.spent_ns >= 0);
+    assert_non_null(s.limited_by);
+}
+
+/* What all that was decided hashes to. */
+static uint64_t play(uint64_t seed, unsigned readings)
+{
+    struct dice d = {seed | 1};
+    struct fdl_tuner_limits l = {.target = 0.01};
+    struct fdl_tuner_reading r = {0};
+    struct fdl_knobs want,
+        knobs = {(uint32_t)(roll(&d) % 70), (uint32_t)(roll(&d) % 70),
+                 (uint32_t)(roll(&d) % 140), false};
+    random_limits(&d, &l);
+    struct fdl_tuner *t = fdl_tuner_create(&l, &knobs, roll(&d) % 2);
+    struct fdl_tuner_status s;
+    uint64_t hash = 0;
+    assert_non_null(t);
+    fdl_tuner_get(t, &s);
+    must_be_within(&l, &s.knobs);
+    for (unsigned i = 0; i < readings; ++i) {
+        if (roll(&d) % 500 == 0) {
+            random_limits(&d, &l);
+            fdl_tuner_set_limits(t, &l);
+        }
+        if (roll(&d) % 2000 == 0)
+            fdl_tuner_pause(t);
+        random_reading(&d, &r);
+        fdl_tuner_observe(t, &r);
+        if (!fdl_tuner_propose(t, &want))
+            continue;
+        hash = hash * 31 + want.workers * 7919u + want.depth * 104729u +
+               want.io_depth;
+        uint64_t how = roll(&d) % 10;
+        fdl_tuner_get(t, &s);
+        /* A first step may be out of new bounds, but only shrinks. */
+        if (want.workers > s.knobs.workers || want.depth > s.knobs.depth ||
+            want.io_depth > s.knobs.io_depth)
+            must_be_within(&l, &want);
+        if (how == 0)
+            --want.workers; /* less */
+        if (want.workers)
+            fdl_tuner_applied(t, &want, how == 1);
+        must_be_finite(t);
+    }
+    must_be_finite(t);
+    fdl_tuner_get(t, &s);
+    struct fdl_decision x;
+    for (uint64_t id = 0; id < s.decisions + 2; ++id)
+        if (fdl_tuner_decision(t, id, &x))
+            hash = hash * 31 + (uint64_t)x.after + (uint64_t)x.outcome;
+    assert_false(fdl_tuner_decision(t, s.decisions, &x));
+    fdl_tuner_destroy(t);
+    return hash;
+}
+
+static void random_readings(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed(), decided = 0;
+    for (unsigned i = 0; i < 60; ++i) {
+        uint64_t own = (seed + i) * UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t hash = play(own, 3000);
+        assert_true(hash == play(own, 3000));
+        decided += hash != 0;
+    }
+    assert_true(decided > 30); /* most of them got as far as that */
+}
+
+/* A sane loader whose numbers change at random. */
+static void random_loaders(void **state)
+{
+    (void)state;
+    struct dice d = {test_seed() | 1};
+    for (unsigned i = 0; i < 60; ++i) {
+        struct tuner_model m;
+        struct fdl_tuner_limits l;
+        memset(&l, 0, sizeof(l));
+        random_limits(&d, &l);
+        l.target = 0.01;
+        model_begin(&m, &l, 1 + (uint32_t)(roll(&d) % 64), 60, 20);
+        m.knobs = model_status(&m).knobs;
+        for (unsigned k = 0; k < 20; ++k) {
+            m.work = 1e5 * (double)(1 + roll(&d) % 3000);
+            m.g = 1e5 * (double)(1 + roll(&d) % 500);
+            m.share = (double)(1 + roll(&d) % 100) / 100;
+            m.kappa = (double)(roll(&d) % 10) / 100;
+            m.r.sample_tail_ns = (int64_t)(roll(&d) % 500000000);
+            for (unsigned n = 0; n < 120; ++n) {
+                model_step(&m);
+                must_be_within(&l, &m.knobs);
+            }
+        }
+        must_be_finite(m.tuner);
+        assert_int_equal(model_status(&m).oddities, 0);
+        fdl_tuner_destroy(m.tuner);
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(a_clock_may_jitter),
+    cmocka_unit_test(a_clock_may_be_set_back),
+    cmocka_unit_test(a_clock_may_be_set_forward),
+    cmocka_unit_test(counters_may_begin_anew),
+    cmocka_unit_test(counters_may_stand_still),
+    cmocka_unit_test(nothing_need_be_known),
+    cmocka_unit_test(bounds_may_be_nonsense),
+    cmocka_unit_test(a_budget_below_one_batch),
+    cmocka_unit_test(sizes_may_be_huge),
+    cmocka_unit_test(random_readings),
+    cmocka_unit_test(random_loaders),
+};
+
+TEST_MAIN("tuner_odd", cases)

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock of a run: finds what comes next, lets everything go on until then,
+ * and lets it happen. Between two events all rates are constant, so sums of
+ * time are exact.
+ */
+#include "world.h"
+
+#include <stddef.h>
+
+/* With a worker that hangs for ever, controllers are watched for so long. */
+#define STUCK_SECONDS 120.0
+
+enum kind {
+    LOOK,
+    NEIGHBOUR,
+    THROTTLE,
+    PERIOD,
+    WORKED,
+    CONSUMER,
+    SERVED,
+    TIMED
+};
+
+struct event {
+    double in; /* from now */
+    enum kind kind;
+    struct sim_loader *loader;
+    bool productive; /* a batch can come of it */
+};
+
+static void sooner(struct event *e, double in, enum kind kind,
+                   struct sim_loader *l)
+{
+    if (kind >= WORKED)
+        e->productive = true;
+    if (in < e->in) {
+        e->in = in;
+        e->kind = kind;
+        e->loader = l;
+    }
+}
+
+static void of_loader(struct event *e, struct sim_loader *l)
+{
+    double now = l->world->now;
+    if (l->running.n > 0) {
+        double work = l->running.item[0].key - l->clock;
+        sooner(e, l->speed > 0 ? work / l->speed : SIM_NEVER, WORKED, l);
+    }
+    if (l->stage == SIM_STEP)
+        sooner(e, l->pace > 0 ? l->left / l->pace : SIM_NEVER, CONSUMER, l);
+    if (l->stage == SIM_SYNC || l->stage == SIM_PAUSE)
+        sooner(e, l->until - now, CONSUMER, l);
+    const struct sim_controller *c = l->world->controller;
+    if (l->stage != SIM_END && c && c->observe)
+        sooner(e, l->next_look - now, LOOK, l);
+}
+
+static struct event next_event(struct sim_world *w)
+{
+    struct event e = {.in = SIM_NEVER};
+    if (w->timed.n > 0)
+        sooner(&e, w->timed.item[0].key - w->now, TIMED, NULL);
+    if (w->storage.n > 0)
+        sooner(&e,
+               (w->storage.item[0].key - w->storage_clock) / w->storage_speed,
+               SERVED, NULL);
+    for (uint32_t i = 0; i < w->n_loaders; i++)
+        of_loader(&e, &w->loader[i]);
+    if (w->s->neighbour > 0)
+        sooner(&e, w->neighbour_next - w->now, NEIGHBOUR, NULL);
+    if (w->s->period > 0) {
+        sooner(&e, w->period_end - w->now, PERIOD, NULL);
+        if (!w->throttled && w->use > 0)
+            sooner(&e, w->budget / w->use, THROTTLE, NULL);
+    }
+    if (e.in < 0)
+        e.in = 0;
+    return e;
+}
+
+/* ---- Time goes on ------------------------------------------------------- */
+
+/* A wait is split by what the awaited batch is doing: profiler/ledger.h. */
+static void split_wait(struct sim_loader *l, double dt)
+{
+    const struct sim_ticket *t = &l->ticket[l->delivered & l->ticket_mask];
+    if (l->issued == l->delivered) {
+        l->wait[3] += dt;
+        return;
+    }
+    uint32_t open = t->unsent + t->reading + t->read + t->working;
+    uint32_t p = open < l->knobs.workers ? open : l->knobs.workers;
+    if (p < t->working)
+        p = t->working;
+    uint32_t rest = p - t->working;
+    uint32_t fetch = rest > t->read ? rest - t->read : 0;
+    if (l->world->latency.mean <= 0)
+        fetch = 0;
+    double part = p > 0 ? (double)fetch / p : 0;
+    l->wait[0] += dt * (1 - part);
+    l->wait[1] += dt * part;
+}
+
+static void workers_go_on(struct sim_loader *l, double dt)
+{
+    const struct sim_world *w = l->world;
+    uint32_t n = l->running.n, busy = n + l->n_sleeping;
+    if (w->throttled) {
+        l->sum.throttle += n * dt;
+    } else {
+        l->sum.cpu += n * w->share * dt;
+        l->sum.runq += n * (1 - w->share) * dt;
+    }
+    l->sum.sleep += l->n_sleeping * dt;
+    l->clock += l->speed * dt;
+    if (busy >= l->knobs.workers)
+        return;
+    bool unread = l->n_reading > 0 || l->read.n > 0 ||
+                  l->claimed < l->issued * w->s->batch_size;
+    *(unread ? &l->sum.starved : &l->sum.blocked) +=
+        (l->knobs.workers - busy) * dt;
+}
+
+static void loader_goes_on(struct sim_loader *l, double dt)
+{
+    const struct sim_world *w = l->world;
+    workers_go_on(l, dt);
+    if (l->stage == SIM_END)
+        return;
+    if (l->stage == SIM_STEP) {
+        l->left -= l->pace * dt;
+        if (!w->throttled)
+            l->sum.consumer_cpu += w->s->consumer_cores * dt;
+    } else if (l->stage == SIM_WAIT) {
+        split_wait(l, dt);
+    }
+    l->worker_seconds += l->knobs.workers * dt;
+    l->depth_seconds += l->knobs.depth * dt;
+    l->io_seconds += l->knobs.io_depth * dt;
+}
+
+static void go_on(struct sim_world *w, double dt)
+{
+    w->now += dt;
+    w->storage_clock += w->storage_speed * dt;
+    w->budget -= w->use * dt;
+    for (uint32_t i = 0; i < w->n_loaders; i++)
+        loader_goes_on(&w->loader[i], dt);
+}
+
+/* ---- Something happens -------------------------------------------------- */
+
+static struct sim_loader *owner(struct sim_world *w, uint32_t id)
+{
+    return &w->loader[id >> 24];
+}
+
+static struct sim_loader *timed(struct sim_world *w)
+{
+    uint32_t id = sim_heap_pop(&w->timed), job = id & 0xffffffu;
+    struct sim_loader *l = owner(w, id);
+    if (l->job[job].at == SIM_JOB_SLEEP) {
+        l->n_sleeping--;
+        sim_flow_done(l, job);
+    } else if (l->job[job].at == SIM_JOB_PIPE) {
+        sim_flow_read(l, job);
+    } else {
+        sim_storage_served(l, job);
+    }
+    return l;
+}
+
+/* The loader that may go on because of it, or NULL. */
+static struct sim_loader *happen(struct sim_world *w, const struct event *e)
+{
+    uint32_t id;
+    switch (e->kind) {
+    case LOOK:
+        sim_look(e->loader);
+        return e->loader;
+    case NEIGHBOUR:
+        sim_neighbour_turn(w);
+        return NULL;
+    case THROTTLE:
+        w->throttled = true;
+        return NULL;
+    case PERIOD:
+        sim_period_turn(w);
+        return NULL;
+    case WORKED:
+        sim_flow_worked(e->loader, sim_heap_pop(&e->loader->running));
+        return e->loader;
+    case CONSUMER:
+        sim_step_turn(e->loader);
+        return e->loader;
+    case SERVED:
+        id = sim_heap_pop(&w->storage);
+        sim_storage_served(owner(w, id), id & 0xffffffu);
+        return owner(w, id);
+    case TIMED:
+        return timed(w);
+    }
+    return NULL;
+}
+
+static bool finished(const struct sim_world *w)
+{
+    for (uint32_t i = 0; i < w->n_loaders; i++)
+        if (w->loader[i].stage != SIM_END)
+            return false;
+    return true;
+}
+
+/* Nothing can come any more but looks: true when that has lasted. */
+static bool stuck(struct sim_world *w, const struct event *e)
+{
+    if (e->productive) {
+        w->stuck_since = -1;
+        return false;
+    }
+    if (w->stuck_since < 0)
+        w->stuck_since = w->now;
+    return e->in == SIM_NEVER || w->now - w->stuck_since > STUCK_SECONDS;
+}
+
+bool sim_world_run(struct sim_world *w)
+{
+    for (uint32_t i = 0; i < w->n_loaders; i++)
+        sim_flow_pump(&w->loader[i]);
+    while (!finished(w) && !w->failed) {
+        sim_rates(w);
+        struct event e = next_event(w);
+        if (stuck(w, &e)) {
+            w->out->stuck = true;
+            break;
+        }
+        go_on(w, e.in);
+        struct sim_loader *l = happen(w, &e);
+        if (l)
+            sim_flow_pump(l);
+    }
+    return !w->failed;
+}

@@ -6,6 +6,7 @@
 include(CMakePackageConfigHelpers)
 
 install(FILES include/feedline/feedline.h include/feedline/live.h
+        include/feedline/tuning.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
 install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES examples/minimal.c examples/train_cuda.c examples/train_cpu.c

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "decode/resample.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,11 +51,18 @@ int32_t fdl_canvas_begin(struct fdl_canvas *c, int32_t width, int32_t height,
     return image_in(c, 0, width, height, channels, &c->image);
 }
 
+void fdl_canvas_tell(const struct fdl_canvas *c, uint32_t step)
+{
+    if (c->step)
+        atomic_store_explicit(c->step, step, memory_order_relaxed);
+}
+
 int32_t fdl_canvas_run(struct fdl_canvas *c, const struct fdl_plan *plan,
                        uint32_t first, uint32_t end,
                        struct fdl_render_cost *cost)
 {
     c->cost = cost;
+    fdl_canvas_tell(c, FDL_STEP_AUGMENT);
     for (uint32_t i = first; i < end; i++) {
         const struct fdl_step *step = &plan->steps[i];
         int32_t status = step->kind->run(step, c);

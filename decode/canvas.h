@@ -27,6 +27,7 @@ struct fdl_canvas {
     struct fdl_image image; /* steps work on this */
     const struct fdl_blend_kernels *kernels;
     struct fdl_render_cost *cost; /* custom operations add theirs */
+    _Atomic uint32_t *step;       /* see fdl_decoder_tell; NULL: nobody asks */
     struct {
         uint8_t *data;
         size_t bytes;
@@ -54,6 +55,9 @@ int32_t fdl_canvas_run(struct fdl_canvas *c, const struct fdl_plan *plan,
 void fdl_canvas_keep(struct fdl_canvas *c);
 void fdl_canvas_begin_view(struct fdl_canvas *c, uint32_t view);
 void fdl_canvas_fini(struct fdl_canvas *c);
+
+/* Says what is being done now. */
+void fdl_canvas_tell(const struct fdl_canvas *c, uint32_t step);
 uint64_t fdl_canvas_memory(const struct fdl_canvas *c);
 
 /* For steps: a second image of as many channels, and making it the image; other

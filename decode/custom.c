@@ -82,12 +82,14 @@ static int32_t call(const struct custom_step *s, struct fdl_canvas *canvas,
         .user = custom->def.user,
     };
     struct fdl_custom_cost *cost = &canvas->cost->custom[custom->index];
+    fdl_canvas_tell(canvas, FDL_STEP_CUSTOM + custom->index);
     int64_t cpu = fdl_thread_cpu_ns(), begin = fdl_now_ns();
     int32_t status = custom->def.run(&arguments);
     cost->wall_ns += fdl_now_ns() - begin;
     cost->cpu_ns += fdl_thread_cpu_ns() - cpu;
     canvas->cost->clock_reads += 4;
     cost->runs++;
+    fdl_canvas_tell(canvas, FDL_STEP_AUGMENT);
     if (status == FEEDLINE_OK)
         return FEEDLINE_OK;
     cost->errors++;

@@ -117,6 +117,11 @@ void fdl_decoder_abort(struct fdl_decoder *d)
     d->source = NULL;
 }
 
+void fdl_decoder_tell(struct fdl_decoder *d, _Atomic uint32_t *step)
+{
+    d->canvas.step = step;
+}
+
 uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
 {
     return sizeof(*d) + fdl_canvas_memory(&d->canvas) + d->strip.bytes +

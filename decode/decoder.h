@@ -17,6 +17,7 @@
 
 #include "decode/pipeline.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum fdl_format {
@@ -80,6 +81,16 @@ struct fdl_output_format {
     bool nhwc;
 };
 
+/* What is being done for a sample. Of a custom operation it is CUSTOM and its
+ * number in the pipeline. */
+enum fdl_render_step {
+    FDL_STEP_NONE = 0,
+    FDL_STEP_READ, /* by others */
+    FDL_STEP_DECODE,
+    FDL_STEP_AUGMENT, /* on pixels, after resampling */
+    FDL_STEP_CUSTOM
+};
+
 /* Of a custom operation, by its number in the pipeline. */
 struct fdl_custom_cost {
     int64_t wall_ns, cpu_ns;
@@ -122,6 +133,10 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
 
 /* Ends an open that is not rendered. */
 void fdl_decoder_abort(struct fdl_decoder *d);
+
+/* From now on renders write what they are at to *step, one of enum
+ * fdl_render_step; for whoever watches this thread. */
+void fdl_decoder_tell(struct fdl_decoder *d, _Atomic uint32_t *step);
 
 /* Scratch memory held now. */
 uint64_t fdl_decoder_memory(const struct fdl_decoder *d);

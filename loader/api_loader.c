@@ -333,10 +333,9 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
 
 static void set_images(const feedline_batch *b, struct feedline_tensor *t)
 {
-    const struct fdl_layout *layout = &b->ring->layout;
-    void *data = b->slab.finished;
+    const struct fdl_layout *layout = b->layout;
     *t = (struct feedline_tensor){
-        .data = data ? data : (uint8_t *)b->slab.device + layout->images_at,
+        .data = fdl_slot_delivered_images(b),
         .device = b->ring->backend_ops->device,
         .device_id = b->ring->device_id,
         .dtype = layout->delivered.dtype,
@@ -355,7 +354,7 @@ static void set_images(const feedline_batch *b, struct feedline_tensor *t)
 static void set_labels(const feedline_batch *b, struct feedline_tensor *t)
 {
     *t = (struct feedline_tensor){
-        .data = (uint8_t *)b->slab.device + b->ring->layout.labels_at,
+        .data = fdl_slot_delivered_labels(b),
         .device = b->ring->backend_ops->device,
         .device_id = b->ring->device_id,
         .dtype = FEEDLINE_I64,
@@ -374,7 +373,7 @@ int32_t feedline_batch_get_info(const feedline_batch *b,
         return status;
     struct feedline_batch_info info = {
         .count = fdl_slot_images(b),
-        .views = b->ring->layout.views,
+        .views = b->layout->views,
         .epoch = b->range.epoch,
         .sequence = b->range.sequence,
         .position = b->range.position,
@@ -382,14 +381,11 @@ int32_t feedline_batch_get_info(const feedline_batch *b,
         .sample_status = fdl_slot_status(b),
         .wait_ns = b->wait_ns,
     };
-    if (fdl_layout_is_various(&b->ring->layout)) {
+    if (fdl_layout_is_various(b->layout)) {
         info.image_offset = fdl_slot_offsets(b);
         info.image_size = (const int32_t(*)[2])fdl_slot_sizes(b);
     }
-    info.image_bytes =
-        b->slab.finished
-            ? fdl_slot_images(b) * fdl_output_bytes(&b->ring->layout.delivered)
-            : fdl_slot_image_bytes(b);
+    info.image_bytes = fdl_slot_delivered_bytes(b);
     set_images(b, &info.images);
     set_labels(b, &info.labels);
     return fdl_copy_out(out, &info, sizeof(info));

@@ -11,6 +11,7 @@
 #include "loader/engine.h"
 #include "loader/phases.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +34,21 @@ struct wait {
     bool ready; /* batch may be delivered */
 };
 
+/* Threads of workers have ended. Without any worker the run ends too. */
+static int32_t mend(feedline_loader *l)
+{
+    char reason[FDL_SLOT_REASON_BYTES];
+    pthread_mutex_lock(&l->knobs);
+    int32_t status = fdl_pool_mend_locked(l);
+    pthread_mutex_unlock(&l->knobs);
+    if (status >= 0)
+        return status;
+    l->consumer.failed = status;
+    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
+    fdl_loader_stop(l);
+    return fdl_fail(status, "every worker's thread has ended: %s", reason);
+}
+
 /* OK: wt->batch is ready. ESTATE: it can never be. */
 static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
 {
@@ -40,6 +56,11 @@ static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
     *done = true;
     if (atomic_exchange_explicit(&l->interrupted, false, memory_order_relaxed))
         return FEEDLINE_INTERRUPTED;
+    if (fdl_pool_has_fallen(&l->pool)) {
+        int32_t status = mend(l);
+        if (status < 0)
+            return status;
+    }
     if (!fdl_ring_awaited(l->ring, &wt->range, &wt->batch, &all_held))
         return FEEDLINE_END;
     if (all_held && l->ring->replay > 0)
@@ -242,6 +263,7 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
     if (!l->running)
         return fdl_fail(FEEDLINE_ESTATE,
                         "the loader was stopped; start begins anew");
+    atomic_store_explicit(&l->consumer.inside, 1, memory_order_relaxed);
     if (take_end(l)) {
         status = FEEDLINE_END;
     } else {
@@ -254,6 +276,7 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
     else if (status == FEEDLINE_OK)
         hand_over(l, &wt, out);
     account(l, &wt, called, status == FEEDLINE_OK ? *out : NULL);
+    atomic_store_explicit(&l->consumer.inside, 0, memory_order_relaxed);
     return status;
 }
 

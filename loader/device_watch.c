@@ -47,6 +47,7 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t)
         .copying = t->copying,
         .bytes = t->bytes,
         .copies = t->copies,
+        .finished = t->finished,
     };
     pthread_mutex_lock(&w->lock);
     if (t->ticket >= w->since)

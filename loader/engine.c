@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "loader/budget.h"
 #include "loader/finishing.h"
+#include "loader/stuck.h"
 #include "profiler/machine.h"
 #include "transfer/nvtx.h"
 
@@ -50,7 +52,8 @@ static void read_config(feedline_loader *l)
     c->reader = (enum fdl_reader_kind)fdl_option_int(o, FDL_OPT_READER);
     c->memory_budget = option_u64(o, FDL_OPT_MEMORY_BUDGET);
     if (c->memory_budget == 0)
-        c->memory_budget = machine->memory_limit_bytes / MEMORY_BUDGET_PART;
+        c->memory_budget = machine->memory_limit_bytes / MEMORY_BUDGET_PART /
+                           fdl_control_local_world(o);
 
     uint32_t workers = option_u32(o, FDL_OPT_WORKERS);
     if (workers == 0)
@@ -193,26 +196,59 @@ static int32_t make_layout(const feedline_loader *l,
                                    l->config.on_error == FDL_ON_ERROR_SKIP);
 }
 
+/* The layout of batches that the device finishes, or the host. */
+static int32_t make_way(const feedline_loader *l,
+                        const struct fdl_output_format *delivered, bool device,
+                        struct fdl_layout *layout)
+{
+    struct fdl_output_format format = *delivered;
+    if (device)
+        fdl_finish_wire(delivered, &format);
+    int32_t status = make_layout(l, &format, layout);
+    if (status < 0)
+        return status;
+    layout->views = l->config.views;
+    layout->delivered = *delivered;
+    layout->finish = device;
+    return FEEDLINE_OK;
+}
+
+/* Both layouts, where either way is possible; else `other` is left alone. */
+static int32_t make_ways(feedline_loader *l,
+                         const struct fdl_output_format *delivered,
+                         struct fdl_layout *first, struct fdl_layout *other,
+                         struct fdl_finish *finish)
+{
+    bool device = l->finish.device, free_choice = l->finish.free;
+    int32_t status = make_way(l, delivered, device, first);
+    if (status >= 0)
+        status = choose_depth(l, first->bytes);
+    if (status >= 0 && free_choice)
+        status = make_way(l, delivered, !device, other);
+    if (status < 0 || (!device && !free_choice))
+        return status;
+    const struct fdl_layout *host = device ? other : first;
+    fdl_loader_set_finishing(l, free_choice ? host : NULL,
+                             device ? first : other, finish);
+    return FEEDLINE_OK;
+}
+
 /* The backend, and ring and window, whose sizes follow from the format. */
 static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
                          struct fdl_backend_config *backend_config)
 {
-    struct fdl_output_format delivered, wire;
-    struct fdl_layout layout;
+    struct fdl_output_format delivered;
+    struct fdl_layout layout, other;
     void *backend;
     int32_t status = make_format(l, &delivered);
     if (status >= 0)
+        status = fdl_loader_choose_finish(l, ops, &delivered,
+                                          backend_config->device);
+    if (status >= 0)
         status =
-            fdl_loader_choose_finish(l, ops, &delivered, backend_config, &wire);
-    if (status >= 0)
-        status = make_layout(l, &wire, &layout);
-    if (status >= 0)
-        status = choose_depth(l, layout.bytes);
+            make_ways(l, &delivered, &layout, &other, &backend_config->finish);
     if (status < 0)
         return status;
-    layout.views = l->config.views;
-    layout.delivered = delivered;
-    backend_config->finish.images_at = layout.images_at;
     backend_config->observe = fdl_device_watch_observe;
     backend_config->observer = l->watch;
     status = ops->create(backend_config, &backend);
@@ -221,6 +257,8 @@ static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
     status = fdl_ring_create(&layout, ops, backend, &l->ring);
     if (status < 0)
         return status;
+    if (l->finish.free)
+        fdl_ring_add_way(l->ring, &other);
     l->ring->replay = option_u32(&l->options, FDL_OPT_REPLAY);
     l->ring->device_id = (int32_t)backend_config->device;
     l->ring->watch = fdl_device_watch_ref(l->watch);
@@ -273,9 +311,15 @@ int32_t fdl_loader_create(const struct fdl_options *options,
         status = fdl_fail_memory(bytes, "read counters");
         goto out;
     }
-    status = fdl_tracing_create(l);
+    status = fdl_control_create(l);
+    if (status >= 0)
+        status = fdl_tracing_create(l);
     if (status >= 0)
         status = fdl_monitor_create(l, &l->monitor);
+    if (status >= 0)
+        status = fdl_stuck_create(l);
+    if (status >= 0)
+        status = fdl_budget_create(l);
     if (status >= 0)
         status = fdl_exports_init(l);
     if (status < 0)
@@ -293,6 +337,7 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_monitor_destroy(l->monitor);
     fdl_tracing_destroy(l);
     fdl_exports_fini(&l->exports);
+    fdl_control_destroy(l);
     fdl_pool_fini(&l->pool);
     fdl_window_destroy(l->window);
     fdl_ring_unref(l->ring);
@@ -323,6 +368,8 @@ void fdl_loader_set_limit_locked(feedline_loader *l)
 static int32_t start_reader_locked(feedline_loader *l)
 {
     uint32_t asked = option_u32(&l->options, FDL_OPT_IO_DEPTH);
+    if (asked == 0)
+        asked = fdl_control_io_depth(l);
     struct fdl_reader_config cfg = {
         .window = l->window,
         .dataset = l->dataset,
@@ -364,6 +411,7 @@ static int32_t start_threads_locked(feedline_loader *l)
     uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
     uint32_t got = depth;
     status = fdl_ring_set_depth(l->ring, &got);
+    fdl_budget_share_locked(l);
     if (status < 0)
         return status;
     if (got < depth) {
@@ -396,6 +444,7 @@ static void stop_threads_locked(feedline_loader *l)
 
 void fdl_loader_stop(feedline_loader *l)
 {
+    fdl_control_end(l);
     pthread_mutex_lock(&l->knobs);
     stop_threads_locked(l);
     pthread_mutex_unlock(&l->knobs);
@@ -414,6 +463,7 @@ int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
 
     fdl_loader_measure_bus(l);
     fdl_monitor_start(l->monitor); /* the run does without it too */
+    fdl_control_end(l);
     pthread_mutex_lock(&l->knobs);
     stop_threads_locked(l);
     l->stream = stream;
@@ -443,5 +493,6 @@ int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
     l->stopped = false;
     c->started_ns = c->returned_ns = c->booked_ns = fdl_now_ns();
     fdl_notable_begin(l);
+    fdl_control_begin(l);
     return FEEDLINE_OK;
 }

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "loader/control.h"
 #include "loader/exports.h"
 #include "loader/failure.h"
 #include "loader/monitor.h"
@@ -63,6 +64,7 @@ struct fdl_consumer {
     int64_t started_ns;
     _Atomic uintptr_t thread; /* phases.c; 0: not known yet */
     _Atomic int32_t tid;      /* of the thread that called next last */
+    _Atomic uint32_t inside;  /* 1: it is in next() now */
 
     /* Statistics, read by any thread. */
     pthread_mutex_t lock; /* guards the rest */
@@ -78,6 +80,11 @@ struct fdl_consumer {
     uint64_t clock_reads;
     struct fdl_stage consume, transfer;
     struct fdl_stats_zero zero;
+    uint32_t resets; /* of the statistics, ever */
+    struct {         /* until the last of them */
+        uint64_t batches;
+        int64_t user_ns, api_ns, wait_ns, ns[FDL_BUCKETS];
+    } past;
     struct fdl_verdict verdict; /* the last one asked for */
 };
 
@@ -94,9 +101,10 @@ struct feedline_loader {
     struct fdl_window *window;
     struct fdl_pool pool;
 
-    struct fdl_device_watch *watch;  /* empty with device=host */
-    struct fdl_finish_choice finish; /* constant */
-    struct fdl_copy_fit fit;         /* of the device; 0: not measured */
+    struct fdl_device_watch *watch;       /* empty with device=host */
+    struct fdl_finish_choice finish;      /* constant; where it began */
+    struct fdl_finish_costs finish_costs; /* constant; 0: no choice */
+    struct fdl_copy_fit fit;              /* of the device; 0: not measured */
 
     const struct fdl_reader_ops *reader_ops;
     struct fdl_reader *reader;
@@ -114,6 +122,7 @@ struct feedline_loader {
     struct fdl_slow slow;
 
     struct fdl_monitor *monitor; /* its thread runs from the first start on */
+    struct fdl_control *control; /* its thread runs with a run */
     struct fdl_consumer consumer;
     struct fdl_trace_ring *consumer_ring; /* notes of the consumer's thread */
     struct fdl_tracing tracing;
@@ -140,7 +149,11 @@ int32_t fdl_loader_fail_budget(const feedline_loader *l, uint32_t depth,
 /* Read-ahead follows from workers and I/O depth; `knobs` is held. */
 void fdl_loader_set_limit_locked(feedline_loader *l);
 
-/* knobs.c. Any thread. */
+/* knobs.c. Any thread. in_force and apply: `knobs` is held, a run is under way
+ * for apply. What cannot be had is said in the log, and what is in force then
+ * is as close to it as could be. */
+void fdl_loader_in_force(const feedline_loader *l, struct fdl_knobs *out);
+void fdl_loader_apply_locked(feedline_loader *l, const struct fdl_knobs *want);
 int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);
 int32_t fdl_loader_value(const feedline_loader *l, const char *key,
                          int64_t *out);

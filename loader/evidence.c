@@ -8,6 +8,7 @@
 
 #include "loader/engine.h"
 #include "loader/stats.h"
+#include "loader/stuck.h"
 #include "profiler/machine.h"
 
 #include <string.h>
@@ -150,7 +151,7 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
 {
     struct fdl_watched watched;
     struct fdl_gpu_watched gpu;
-    uint64_t batch = l->ring->layout.bytes;
+    uint64_t batch = fdl_ring_slot_bytes(l->ring);
     uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
     fdl_evidence_init(out);
     add_workers(l, out);
@@ -167,6 +168,8 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
         FDL_READER_MEMORY;
     out->depth = depth;
     out->memory_limited = (depth + 3) * batch > l->config.memory_budget;
+    out->tuning = fdl_control_tunes(l);
     fdl_notable_evidence(l, out);
+    fdl_stuck_evidence(l, out);
     add_device(l, out);
 }

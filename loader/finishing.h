@@ -4,6 +4,7 @@
 #define FDL_LOADER_FINISHING_H
 
 #include "decode/decoder.h"
+#include "loader/ring.h"
 #include "profiler/copy_fit.h"
 #include "transfer/backend.h"
 
@@ -15,13 +16,33 @@ int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out);
  * says why, and rates are not compared with anything. */
 void fdl_loader_measure_bus(feedline_loader *l);
 
-/* Decides l->finish. If the device finishes, sets config->finish and *wire to
- * what workers write; else *wire is `delivered`. EINVAL: finish=device is not
- * possible, and why. */
+/* What workers write if the device finishes their batches. */
+void fdl_finish_wire(const struct fdl_output_format *delivered,
+                     struct fdl_output_format *wire);
+
+/* Decides l->finish. EINVAL: finish=device is not possible, and why. */
 int32_t fdl_loader_choose_finish(feedline_loader *l,
                                  const struct fdl_backend_ops *ops,
                                  const struct fdl_output_format *delivered,
-                                 struct fdl_backend_config *config,
-                                 struct fdl_output_format *wire);
+                                 uint32_t device);
+
+/* What the backend needs to know; host: where the host may finish batches, what
+ * they are then, or NULL; wire: where the device may. */
+void fdl_loader_set_finishing(const feedline_loader *l,
+                              const struct fdl_layout *host,
+                              const struct fdl_layout *wire,
+                              struct fdl_finish *out);
+
+/* Who finishes the batches to come, changed while the loader exists: what is
+ * delivered stays the same. ESTATE: there is no choice; ERANGE: the memory
+ * budget; ENOMEM. Any thread; locked: `knobs` is held. */
+int32_t fdl_loader_set_finish(feedline_loader *l, bool device);
+int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device);
+
+/* Who does now, why, and whether that may be changed, as memory is now. Any
+ * thread; the words live as long as the loader. */
+bool fdl_loader_finishes_on_device(const feedline_loader *l);
+const char *fdl_loader_finish_reason(const feedline_loader *l);
+bool fdl_loader_finish_is_free(const feedline_loader *l);
 
 #endif

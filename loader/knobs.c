@@ -3,18 +3,25 @@
  * Options of a loader that exists: the live knobs, which change what happens
  * next and never what is delivered, and the values in force.
  */
+#include "base/log.h"
+#include "loader/budget.h"
 #include "loader/engine.h"
+#include "loader/finishing.h"
 
 /* ---- Live knobs --------------------------------------------------------- */
 
 static int32_t set_depth_locked(feedline_loader *l, uint32_t depth)
 {
-    uint64_t batch = l->ring->layout.bytes;
+    uint64_t batch = fdl_ring_slot_bytes(l->ring);
     if (depth + FDL_SPARE_SLOTS > l->config.memory_budget / batch)
         return fdl_loader_fail_budget(l, depth, batch);
     if (l->running) {
-        uint32_t got = depth;
+        uint64_t room =
+            fdl_budget_make_room_locked(l, (depth + FDL_SPARE_SLOTS) * batch);
+        uint32_t got = (uint32_t)FDL_MAX(room / batch, FDL_SPARE_SLOTS + 1) -
+                       FDL_SPARE_SLOTS;
         int32_t status = fdl_ring_set_depth(l->ring, &got);
+        fdl_budget_share_locked(l);
         if (status < 0)
             return status;
         depth = got;
@@ -25,14 +32,16 @@ static int32_t set_depth_locked(feedline_loader *l, uint32_t depth)
 
 static int32_t set_workers_locked(feedline_loader *l, uint32_t workers)
 {
+    int32_t status = FEEDLINE_OK;
     if (l->running) {
-        int32_t status = fdl_pool_set_active(l, workers);
-        if (status < 0)
-            return status;
+        status = fdl_pool_set_active(l, workers);
+        if (status < 0) /* as many as could be had */
+            workers =
+                atomic_load_explicit(&l->pool.active, memory_order_relaxed);
     }
     atomic_store_explicit(&l->workers, workers, memory_order_relaxed);
     fdl_loader_set_limit_locked(l);
-    return FEEDLINE_OK;
+    return status;
 }
 
 static void set_io_depth_locked(feedline_loader *l, uint32_t depth)
@@ -41,6 +50,56 @@ static void set_io_depth_locked(feedline_loader *l, uint32_t depth)
         l->reader_ops->set_depth(l->reader, depth);
     atomic_store_explicit(&l->io_depth, depth, memory_order_relaxed);
     fdl_loader_set_limit_locked(l);
+}
+
+/* ---- The tuner's ways in ------------------------------------------------- */
+
+static uint32_t load(const _Atomic uint32_t *x)
+{
+    return atomic_load_explicit(x, memory_order_relaxed);
+}
+
+void fdl_loader_in_force(const feedline_loader *l, struct fdl_knobs *out)
+{
+    *out = (struct fdl_knobs){
+        .workers = load(&l->workers),
+        .depth = load(&l->depth),
+        .io_depth = load(&l->io_depth),
+        .finish_device = fdl_loader_finishes_on_device(l),
+    };
+}
+
+static void say_missed(int32_t status, const char *knob, uint32_t wanted)
+{
+    if (status >= 0)
+        return;
+    fdl_log(FDL_LOG_WARNING, "tuner: %s=%u: %s; going on with less", knob,
+            wanted, fdl_last_error());
+    fdl_clear_error();
+}
+
+static void apply_depth_locked(feedline_loader *l, uint32_t depth)
+{
+    if (depth != load(&l->depth))
+        say_missed(set_depth_locked(l, depth), "depth", depth);
+}
+
+void fdl_loader_apply_locked(feedline_loader *l, const struct fdl_knobs *want)
+{
+    /* What is given back comes first: the budget holds at every moment. */
+    bool shrinks = want->depth < load(&l->depth);
+    if (shrinks)
+        apply_depth_locked(l, want->depth);
+    if (want->io_depth != load(&l->io_depth))
+        set_io_depth_locked(l, want->io_depth);
+    if (want->workers != load(&l->workers))
+        say_missed(set_workers_locked(l, want->workers), "workers",
+                   want->workers);
+    if (want->finish_device != fdl_loader_finishes_on_device(l))
+        say_missed(fdl_loader_set_finish_locked(l, want->finish_device),
+                   "finish", want->finish_device);
+    if (!shrinks)
+        apply_depth_locked(l, want->depth);
 }
 
 /* true: row's value is chosen at run time, and is *value. */
@@ -67,6 +126,19 @@ static bool in_force(const feedline_loader *l, uint32_t row, int64_t *value)
     }
 }
 
+static bool is_knob(uint32_t option)
+{
+    return option == FDL_OPT_WORKERS || option == FDL_OPT_DEPTH ||
+           option == FDL_OPT_IO_DEPTH;
+}
+
+static enum fdl_knob knob_of(uint32_t option)
+{
+    return option == FDL_OPT_WORKERS ? FDL_KNOB_WORKERS
+           : option == FDL_OPT_DEPTH ? FDL_KNOB_DEPTH
+                                     : FDL_KNOB_IO_DEPTH;
+}
+
 int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
 {
     int32_t status = FEEDLINE_OK;
@@ -76,13 +148,19 @@ int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
     status = fdl_options_set_int(&l->options, name, value);
     if (status < 0)
         goto out;
-    if (value == 0) {
-        status = fdl_fail(FEEDLINE_ERANGE,
-                          "%s=auto: on a running loader give a number", name);
-        goto restore;
-    }
     int64_t was = before;
     in_force(l, option, &was);
+    if (value == 0 && is_knob(option) && fdl_control_is_on(l)) {
+        fdl_control_set_locked(l, knob_of(option), was, was, false);
+        goto out;
+    }
+    if (value == 0) {
+        status = fdl_fail(FEEDLINE_ERANGE,
+                          "%s=auto: with tuner=off nobody would choose it; on "
+                          "a running loader give a number",
+                          name);
+        goto restore;
+    }
     switch (option) {
     case FDL_OPT_WORKERS:
         status = set_workers_locked(l, (uint32_t)value);
@@ -98,12 +176,9 @@ int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
                           "%s cannot change while a loader exists", name);
     }
 restore:
-    if (status >= 0) {
-        fdl_tracing_decided_locked(l, option, value);
-        fdl_decisions_add(&l->exports.decisions, name, was, value,
-                          "set by the program");
-    }
-    if (status < 0)
+    if (status >= 0)
+        fdl_control_set_locked(l, knob_of(option), was, value, true);
+    else
         fdl_options_set_int(&l->options, name, before);
 out:
     pthread_mutex_unlock(&l->knobs);

@@ -171,7 +171,7 @@ int32_t fdl_live_pages(int process, int32_t pid,
             close(fd);
         return fail_closed(process, pid, error);
     }
-    int32_t own = own_number(process, pid);
+    int32_t own = 0; /* asked for when there is a page */
     bool more = true;
     errno = 0;
     for (struct dirent *e; more && (e = readdir(links)) != NULL; errno = 0) {
@@ -179,6 +179,8 @@ int32_t fdl_live_pages(int process, int32_t pid,
         int page = e->d_name[0] == '.' ? -1 : open_link(fd, e->d_name);
         if (page < 0)
             continue;
+        if (own == 0)
+            own = own_number(process, pid);
         if (read_info(page, own, pid, &info)) {
             fdl_live_process_command(process, info.command);
             more = found(user, page, &info);

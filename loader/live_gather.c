@@ -4,10 +4,12 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "loader/control.h"
 #include "loader/engine.h"
 #include "loader/evidence.h"
 #include "loader/gpu_watch.h"
 #include "loader/monitor.h"
+#include "loader/stuck.h"
 #include "profiler/machine.h"
 
 #include <inttypes.h>
@@ -23,6 +25,14 @@ void fdl_decisions_add(struct fdl_decisions *d, const char *option,
     pthread_mutex_lock(&d->lock);
     snprintf(d->lines[d->n++ % FEEDLINE_LIVE_DECISIONS], sizeof(d->lines[0]),
              "%s %" PRId64 " -> %" PRId64 " (%s)", option, before, after, why);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void fdl_decisions_say(struct fdl_decisions *d, const char *line)
+{
+    pthread_mutex_lock(&d->lock);
+    snprintf(d->lines[d->n++ % FEEDLINE_LIVE_DECISIONS], sizeof(d->lines[0]),
+             "%s", line);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -125,6 +135,23 @@ static void add_verdict(feedline_loader *l, struct feedline_live_stats *out)
              all[0].action);
 }
 
+static void add_tuner(const feedline_loader *l, struct feedline_live_stats *out)
+{
+    struct feedline_tuner_info t;
+    fdl_control_info(l, &t);
+    snprintf(out->tuner.mode, sizeof(out->tuner.mode), "%s", t.mode);
+    snprintf(out->tuner.state, sizeof(out->tuner.state), "%s", t.state);
+    snprintf(out->tuner.limited_by, sizeof(out->tuner.limited_by), "%s",
+             t.limited_by);
+    out->tuner.planned_workers = t.planned_workers;
+    out->tuner.planned_depth = t.planned_depth;
+    out->tuner.planned_io_depth = t.planned_io_depth;
+    out->tuner.converged = t.converged;
+    out->tuner.stall = t.stall;
+    out->tuner.target = t.target;
+    out->tuner.decisions = t.decisions;
+}
+
 void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out)
 {
     *out = (struct feedline_live_stats){
@@ -139,6 +166,8 @@ void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out)
     add_device(l, out);
     fdl_stats_workers(l, &out->threads);
     add_machine(l, out);
+    out->stuck_workers = fdl_stuck_count(l);
     add_verdict(l, out);
     add_decisions(&l->exports.decisions, out);
+    add_tuner(l, out);
 }

@@ -22,6 +22,9 @@ struct fdl_decisions {
 void fdl_decisions_add(struct fdl_decisions *d, const char *option,
                        int64_t before, int64_t after, const char *why);
 
+/* Any line; cut. Any thread. */
+void fdl_decisions_say(struct fdl_decisions *d, const char *line);
+
 /* On the monitor's thread: it asks for the verdict. *out is wholly set. */
 void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out);
 

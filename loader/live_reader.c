@@ -89,7 +89,9 @@ static void clean(struct feedline_live_stats *s)
                          &s->gpu_memory_used_bytes,
                          &s->gpu_memory_total_bytes,
                          &s->verdict.confidence,
-                         &s->verdict.predicted_gain};
+                         &s->verdict.predicted_gain,
+                         &s->tuner.stall,
+                         &s->tuner.target};
     for (size_t i = 0; i < FDL_COUNT_OF(numbers); i++)
         clean_number(numbers[i]);
     fdl_live_clean_text(s->gpu_throttle, sizeof(s->gpu_throttle));
@@ -97,6 +99,9 @@ static void clean(struct feedline_live_stats *s)
     fdl_live_clean_text(s->verdict.level, sizeof(s->verdict.level));
     fdl_live_clean_text(s->verdict.sentence, sizeof(s->verdict.sentence));
     fdl_live_clean_text(s->verdict.action, sizeof(s->verdict.action));
+    fdl_live_clean_text(s->tuner.mode, sizeof(s->tuner.mode));
+    fdl_live_clean_text(s->tuner.state, sizeof(s->tuner.state));
+    fdl_live_clean_text(s->tuner.limited_by, sizeof(s->tuner.limited_by));
     s->n_decisions = FDL_MIN(s->n_decisions, FEEDLINE_LIVE_DECISIONS);
     for (uint32_t i = 0; i < FEEDLINE_LIVE_DECISIONS; i++)
         fdl_live_clean_text(s->decisions[i], sizeof(s->decisions[i]));

@@ -181,6 +181,9 @@ static void write_workers(struct metrics *m,
     parts(m, "worker_seconds_total", "Time of all workers, by what they did.",
           "state", states, FDL_COUNT_OF(states));
     gauge(m, "workers", "Workers that are active.", s->workers);
+    gauge(m, "stuck_workers",
+          "Workers and reads at one sample for longer than stuck_after.",
+          s->stuck_workers);
     gauge(m, "depth_batches", "Batches that may be prepared ahead.", s->depth);
     gauge(m, "io_depth_reads", "Reads that may be on their way.", s->io_depth);
     gauge(m, "ready_batches", "Batches that wait for the consumer.", s->ready);
@@ -220,6 +223,38 @@ static void stage_counters(struct metrics *m,
                   NULL, NULL);
         }
     }
+}
+
+/* Nothing where it is off. */
+static void write_tuner(struct metrics *m, feedline_loader *l)
+{
+    struct feedline_tuner_info t;
+    int64_t cpu_ns;
+    uint64_t ticks;
+    if (!fdl_control_is_on(l))
+        return;
+    fdl_control_info(l, &t);
+    fdl_control_cost(l, &cpu_ns, &ticks);
+    family(m, "tuner_info", "gauge", "Mode and state, as labels of a 1.");
+    value(m, "tuner_info", 1, "mode", t.mode, "state", t.state);
+    gauge(m, "tuner_converged", "1: nothing is left to be improved.",
+          t.converged);
+    gauge(m, "tuner_stall_ratio", "Waiting, of the time of its last window.",
+          t.stall);
+    gauge(m, "tuner_target_ratio", "Waiting that counts as fed.", t.target);
+    gauge(m, "tuner_planned_workers", "Workers that its model asks for.",
+          t.planned_workers ? t.planned_workers : -1.0);
+    gauge(m, "tuner_cores", "Cores that workers can have.", t.cores);
+    gauge(m, "tuner_memory_bytes", "What the setting may take at most.",
+          (double)t.memory_bytes);
+    counter(m, "tuner_decisions_total", "Settings changed.", t.decisions);
+    counter(m, "tuner_trials_total", "Settings tried.", t.trials);
+    counter(m, "tuner_rolled_back_total", "Settings tried and taken back.",
+            t.rolled_back);
+    seconds_total(m, "tuner_cost_seconds_total",
+                  "Time of the consumer that trials have cost.", t.spent_ns);
+    seconds_total(m, "tuner_cpu_seconds_total", "CPU time of its thread.",
+                  (uint64_t)cpu_ns);
 }
 
 static void write_stages(struct metrics *m, feedline_loader *l)
@@ -332,6 +367,7 @@ void fdl_metrics_write(feedline_loader *l,
     write_consumer(&m, stats);
     write_waits(&m, stats);
     write_workers(&m, stats);
+    write_tuner(&m, l);
     write_stages(&m, l);
     write_device(&m, stats);
     write_machine(&m, stats);

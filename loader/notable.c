@@ -34,7 +34,7 @@ void fdl_notable_wait_locked(feedline_loader *l,
 
 static uint64_t index_at(const feedline_batch *b, uint32_t place)
 {
-    return (uint64_t)fdl_slot_index(b)[place * b->ring->layout.views];
+    return (uint64_t)fdl_slot_index(b)[place * b->layout->views];
 }
 
 static void keep_outlier_locked(feedline_loader *l, const feedline_batch *b,

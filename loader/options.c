@@ -53,15 +53,16 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
             "views, and then a multiple of these"),
     [FDL_OPT_WORKERS] =
         INT("workers", AUTO | LIVE, 1, FDL_MAX_WORKERS, "auto", "threads",
-            "threads that decode and augment; auto: the cores this process "
-            "may use"),
+            "threads that decode and augment; auto: the tuner's, from "
+            "workers_start on; with tuner=off the cores this process may use"),
     [FDL_OPT_DEPTH] =
         INT("depth", AUTO | LIVE, 1, FDL_MAX_DEPTH, "auto", "batches",
             "batches prepared ahead of the consumer; auto: 4, or what "
-            "memory_budget allows"),
+            "memory_budget allows, and the tuner's from there on"),
     [FDL_OPT_IO_DEPTH] =
         INT("io_depth", AUTO | LIVE, 1, FDL_MAX_IO_DEPTH, "auto", "reads",
-            "reads in flight; auto: 16 for io_uring, 4 for pread"),
+            "reads in flight; auto: 16 for io_uring, 4 for pread, and the "
+            "tuner's from there on"),
     [FDL_OPT_READER] =
         ENUM("reader", "auto|uring|pread|memory", "auto",
              "how files are read; memory keeps every file after the first "
@@ -105,7 +106,7 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         ENUM("finish", "auto|host|device", "auto",
              "where pixels are cast, normalised and laid out for a GPU: device "
              "sends u8 over the bus; auto: by what the bus and the cores can "
-             "do, same bits either way"),
+             "do, and the tuner may change it, same bits either way"),
     [FDL_OPT_ON_ERROR] =
         ENUM("on_error", "raise|skip|zero", "raise",
              "a sample that cannot be used: end with its error, put a "
@@ -140,8 +141,10 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
              "before anything else"),
     [FDL_OPT_MEMORY_BUDGET] =
         SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
-             "for batches prepared ahead, and the same again for what the "
-             "memory reader keeps; auto: a tenth of the memory limit"),
+             "for batches prepared ahead, and what they leave for files read "
+             "and not decoded yet, of which one at a time may always be there; "
+             "the same again for what the memory reader keeps; auto: a tenth "
+             "of the memory limit, divided by local_world"),
     [FDL_OPT_QUALITY] = ENUM(
         "quality", "exact|fast", "exact",
         "exact: Pillow's pixels; fast: large JPEGs are decoded at 1/2, 1/4 "
@@ -189,4 +192,46 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
             "above 0: after so many batches of a run the loader serves these "
             "again and again, at no cost, to measure with, not to train with; "
             "depth is then so many"),
+    [FDL_OPT_TUNER] =
+        ENUM("tuner", "off|observe|auto", "auto",
+             "auto: those of workers, depth and io_depth that are auto are "
+             "tuned while the loader runs; observe: it only says what it "
+             "would do (docs/tuner.md)"),
+    [FDL_OPT_TUNER_TARGET] =
+        FRACTION("tuner_target", "0.01",
+                 "the consumer may wait for this fraction of its time; below "
+                 "it the tuner looks for fewer workers"),
+    [FDL_OPT_TUNER_STRICT] =
+        BOOL("tuner_strict", "false",
+             "more workers stay only if throughput grew beyond all doubt, "
+             "which excludes going back and forth for ever"),
+    [FDL_OPT_TUNER_PROFILE] =
+        STRING("tuner_profile", "",
+               "start from what was found before, as loaderbench tune or "
+               "feedline_loader_save_profile wrote it, if machine, data set "
+               "and pipeline are the same"),
+    [FDL_OPT_WORKERS_MIN] = INT("workers_min", 0, 1, FDL_MAX_WORKERS, "1",
+                                "threads", "the tuner leaves so many"),
+    [FDL_OPT_WORKERS_MAX] =
+        INT("workers_max", AUTO, 1, FDL_MAX_WORKERS, "auto", "threads",
+            "the tuner takes no more; auto: 32 for each core, for work that "
+            "sleeps"),
+    [FDL_OPT_WORKERS_START] =
+        INT("workers_start", AUTO, 1, FDL_MAX_WORKERS, "auto", "threads",
+            "where the tuner begins; auto: the cores this process may use"),
+    [FDL_OPT_DEPTH_MAX] =
+        INT("depth_max", AUTO, 1, FDL_MAX_DEPTH, "auto", "batches",
+            "the tuner takes no more; auto: 64, and what memory_budget allows"),
+    [FDL_OPT_IO_DEPTH_MAX] =
+        INT("io_depth_max", AUTO, 1, FDL_MAX_IO_DEPTH, "auto", "reads",
+            "the tuner takes no more; auto: 256 for io_uring, 64 for pread"),
+    [FDL_OPT_LOCAL_WORLD] =
+        INT("local_world", AUTO, 1, 1 << 16, "auto", "processes",
+            "processes on this machine that share its cores and its memory; "
+            "auto: LOCAL_WORLD_SIZE, which torchrun sets, or 1 and cores as "
+            "other loaders are seen to use them"),
+    [FDL_OPT_STUCK_AFTER] =
+        TIME("stuck_after", 0, INT64_C(86400000000000), "60s",
+             "a worker that is at one sample for longer is reported; 0: "
+             "never"),
 };

@@ -49,6 +49,17 @@ enum fdl_loader_option {
     FDL_OPT_STATS_INTERVAL,
     FDL_OPT_LIVE,
     FDL_OPT_REPLAY,
+    FDL_OPT_TUNER,
+    FDL_OPT_TUNER_TARGET,
+    FDL_OPT_TUNER_STRICT,
+    FDL_OPT_TUNER_PROFILE,
+    FDL_OPT_WORKERS_MIN,
+    FDL_OPT_WORKERS_MAX,
+    FDL_OPT_WORKERS_START,
+    FDL_OPT_DEPTH_MAX,
+    FDL_OPT_IO_DEPTH_MAX,
+    FDL_OPT_LOCAL_WORLD,
+    FDL_OPT_STUCK_AFTER,
     FDL_LOADER_OPTIONS
 };
 
@@ -59,6 +70,7 @@ enum fdl_dtype_choice {
     FDL_DTYPE_F16,
     FDL_DTYPE_BF16
 };
+enum fdl_tuner_mode { FDL_TUNER_OFF = 0, FDL_TUNER_OBSERVE, FDL_TUNER_AUTO };
 enum fdl_quality { FDL_QUALITY_EXACT = 0, FDL_QUALITY_FAST };
 enum fdl_layout_choice { FDL_LAYOUT_NCHW = 0, FDL_LAYOUT_NHWC };
 enum fdl_on_error {

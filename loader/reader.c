@@ -149,9 +149,28 @@ static bool read_bytes(struct fdl_read *r, int fd)
     return true;
 }
 
+/* Waits until others have given back what they hold. */
+static int32_t prepare_patiently(struct fdl_window *w, struct fdl_read *r,
+                                 int fd)
+{
+    struct fdl_event *room = fdl_window_room(w);
+    int32_t status = fdl_file_prepare(w, r, fd);
+    while (status == FDL_READ_NO_ROOM) {
+        uint32_t key = fdl_event_prepare(room);
+        status = fdl_file_prepare(w, r, fd);
+        if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(w))
+            status = fdl_read_fail(r, FEEDLINE_ENOMEM, FDL_FILE_STOPS);
+        if (status == FDL_READ_NO_ROOM)
+            fdl_event_wait(room, key, -1);
+        else
+            fdl_event_cancel(room);
+    }
+    return status;
+}
+
 void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd)
 {
-    if (fdl_file_prepare(w, r, fd) == FEEDLINE_OK && read_bytes(r, fd))
+    if (prepare_patiently(w, r, fd) == FEEDLINE_OK && read_bytes(r, fd))
         fdl_read_finish(r);
     close(fd);
 }

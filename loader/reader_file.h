@@ -23,6 +23,9 @@
  * else could end it: about 0.3 s in all. */
 #define FDL_FILE_TRIES 10
 
+/* Why a sample fails that waited for memory when the run ended. */
+#define FDL_FILE_STOPS "the loader stops"
+
 /* Before the next try: 1 ms, doubled each time up to 64 ms. */
 int64_t fdl_file_pause_ns(uint32_t tries);
 void fdl_file_pause(uint32_t tries);
@@ -41,7 +44,8 @@ void fdl_file_fail_read(struct fdl_read *r, uint64_t done, int err);
 void fdl_file_fail_shrank(struct fdl_read *r, uint64_t done);
 
 /* fd was just opened: sets r->size and makes room for it. On error r->status
- * and r->reason are set; fd stays open. */
+ * and r->reason are set; fd stays open. FDL_READ_NO_ROOM: to be called again.
+ */
 int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd);
 
 /* The rest, and closes fd: r->status is set. */

@@ -64,7 +64,7 @@ enum outcome { OUTCOME_PENDING, OUTCOME_RUNNING, OUTCOME_FAILED };
 /* One sample on its way. */
 struct flight {
     struct fdl_read *read;
-    struct flight *next; /* in `idle` or `later` */
+    struct flight *next; /* in `idle`, `later` or `roomless` */
     uint64_t done;       /* bytes */
     uint32_t tries;      /* in a row without progress */
     int fd;
@@ -93,7 +93,8 @@ struct fdl_reader {
     uint32_t closing;
     struct flight *flights; /* [max_depth] */
     struct flight *idle;
-    struct flight *later; /* found no descriptor */
+    struct flight *later;    /* found no descriptor */
+    struct flight *roomless; /* found no memory for what they opened */
     bool timer_armed;
     struct __kernel_timespec timer;
     int64_t mark_ns; /* time is accounted for up to here */
@@ -225,6 +226,15 @@ static bool is_passing(struct flight *f, int err)
            f->tries++ < FDL_FILE_TRIES;
 }
 
+/* The oldest sample first. */
+static void insert(struct flight **list, struct flight *f)
+{
+    struct flight **at = list;
+    while (*at && (*at)->read->sample < f->read->sample)
+        at = &(*at)->next;
+    push(at, f);
+}
+
 /* While files are open, one will be closed; else only time can help. */
 static void postpone(struct fdl_reader *r, struct flight *f, int err)
 {
@@ -233,10 +243,25 @@ static void postpone(struct fdl_reader *r, struct flight *f, int err)
         land(r, f);
         return;
     }
-    struct flight **at = &r->later; /* the oldest sample first */
-    while (*at && (*at)->read->sample < f->read->sample)
-        at = &(*at)->next;
-    push(at, f);
+    insert(&r->later, f);
+}
+
+/* Its file is open. */
+static void prepare(struct fdl_reader *r, struct flight *f)
+{
+    int32_t status = fdl_file_prepare(r->window, f->read, f->fd);
+    if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(r->window))
+        status = fdl_read_fail(f->read, FEEDLINE_ENOMEM, FDL_FILE_STOPS);
+    if (status == FDL_READ_NO_ROOM) {
+        insert(&r->roomless, f);
+    } else if (status != FEEDLINE_OK) {
+        land(r, f);
+    } else if (f->read->size == 0) {
+        fdl_read_finish(f->read);
+        land(r, f);
+    } else {
+        queue_read(r, f, 0);
+    }
 }
 
 static void on_open(struct fdl_reader *r, struct flight *f, int res)
@@ -245,14 +270,7 @@ static void on_open(struct fdl_reader *r, struct flight *f, int res)
         f->fd = res;
         f->tries = 0;
         r->open_files++;
-        if (fdl_file_prepare(r->window, f->read, f->fd) != FEEDLINE_OK) {
-            land(r, f);
-        } else if (f->read->size == 0) {
-            fdl_read_finish(f->read);
-            land(r, f);
-        } else {
-            queue_read(r, f, 0);
-        }
+        prepare(r, f);
     } else if (fdl_file_is_limit(-res)) {
         postpone(r, f, -res);
     } else if (res != -EAGAIN && is_passing(f, -res)) {
@@ -359,11 +377,27 @@ static struct fdl_read *claim_or_announce(struct fdl_reader *r)
     return read;
 }
 
+/* Announced first, as in claim_or_announce: who gives memory back then wakes
+ * us. The window may miss that (hungry is a hint), so there is a timer too. */
+static void retry_roomless(struct fdl_reader *r)
+{
+    struct flight *f, *roomless = r->roomless;
+    if (!roomless)
+        return;
+    atomic_exchange_explicit(&r->asleep, true, memory_order_acq_rel);
+    r->roomless = NULL;
+    while ((f = pop(&roomless)))
+        prepare(r, f);
+    if (r->roomless)
+        queue_timer(r, fdl_file_pause_ns(2));
+}
+
 static void fill(struct fdl_reader *r)
 {
+    retry_roomless(r);
     uint32_t depth = atomic_load_explicit(&r->depth, memory_order_relaxed);
     struct fdl_read *read;
-    while (!r->later && r->in_flight < depth &&
+    while (!r->later && !r->roomless && r->in_flight < depth &&
            r->in_flight + r->closing < r->entries - SPARE_ENTRIES &&
            (read = claim_or_announce(r)))
         launch(r, read);

@@ -26,6 +26,31 @@ static void slot_destroy(feedline_batch *b)
     free(b);
 }
 
+/* Memory for the other way, where it needs more. */
+static int32_t widen(struct fdl_ring *r, feedline_batch *b)
+{
+    if (b->slab.wide)
+        return FEEDLINE_OK;
+    int32_t status =
+        r->backend_ops->slab_widen(r->backend, r->other.reserved, &b->slab);
+    if (status >= 0)
+        atomic_fetch_add_explicit(&r->n_wide, 1, memory_order_relaxed);
+    return status;
+}
+
+static bool other_is_larger(const struct fdl_ring *r)
+{
+    return r->other.reserved > r->layout.reserved;
+}
+
+/* New slots are like those that there are. */
+static bool needs_wide(const struct fdl_ring *r)
+{
+    return other_is_larger(r) &&
+           atomic_load_explicit(&r->on_device, memory_order_relaxed) !=
+               r->layout.finish;
+}
+
 static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
 {
     feedline_batch *b = calloc(1, sizeof(*b));
@@ -48,8 +73,11 @@ static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
             goto out;
         }
     }
+    b->layout = &r->layout;
     status =
         r->backend_ops->slab_alloc(r->backend, r->layout.reserved, &b->slab);
+    if (status >= 0 && needs_wide(r))
+        status = widen(r, b);
     if (status < 0)
         goto out;
     *out = b;
@@ -78,9 +106,9 @@ static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
 
 /* Images of different sizes lie where they were claimed, so no part of them is
  * done before all are. */
-static uint32_t count_parts(const struct fdl_ring *r)
+static uint32_t count_parts(const struct fdl_ring *r,
+                            const struct fdl_layout *l)
 {
-    const struct fdl_layout *l = &r->layout;
     uint64_t images = l->batch_size * l->sample_bytes;
     if (!r->backend_ops->part || fdl_layout_is_various(l) ||
         images < 2 * FDL_PART_BYTES)
@@ -101,9 +129,10 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
     atomic_init(&r->refs, 1);
     r->fork_generation = fdl_fork_generation();
     r->layout = *layout;
+    atomic_init(&r->on_device, layout->finish);
     r->backend_ops = ops;
     r->backend = backend;
-    r->n_parts = count_parts(r);
+    r->layout.n_parts = count_parts(r, &r->layout);
     fdl_event_init(&r->ready);
     r->notes = fdl_trace_ring_create();
     r->by_ticket = calloc(FDL_RING_TICKETS, sizeof(feedline_batch *));
@@ -114,6 +143,13 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
     }
     *out = r;
     return FEEDLINE_OK;
+}
+
+void fdl_ring_add_way(struct fdl_ring *r, const struct fdl_layout *other)
+{
+    fdl_assert(other->finish != r->layout.finish && r->n_slots == 0);
+    r->other = *other;
+    r->other.n_parts = count_parts(r, other);
 }
 
 void fdl_ring_unref(struct fdl_ring *r)
@@ -150,6 +186,48 @@ static int32_t add_slot(struct fdl_ring *r)
     return FEEDLINE_OK;
 }
 
+/* Whoever replays needs what its slots hold. */
+static uint32_t surplus_locked(const struct fdl_ring *r)
+{
+    uint32_t wanted = r->depth + FDL_SPARE_SLOTS;
+    if (r->replay > 0 || r->depth == 0 || r->n_slots <= wanted)
+        return 0;
+    return r->n_slots - wanted;
+}
+
+bool fdl_ring_has_surplus(struct fdl_ring *r)
+{
+    pthread_mutex_lock(&r->lock);
+    bool has = surplus_locked(r) > 0;
+    pthread_mutex_unlock(&r->lock);
+    return has;
+}
+
+/* A free slot that is not needed; its tickets were delivered. */
+static feedline_batch *take_surplus(struct fdl_ring *r)
+{
+    feedline_batch *b = NULL;
+    pthread_mutex_lock(&r->lock);
+    if (surplus_locked(r) > 0 && r->n_free > 0) {
+        b = r->free_slots[--r->n_free];
+        uint32_t i = 0;
+        while (r->slots[i] != b)
+            i++;
+        r->slots[i] = r->slots[--r->n_slots];
+        if (b->slab.wide)
+            atomic_fetch_sub_explicit(&r->n_wide, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return b;
+}
+
+void fdl_ring_trim(struct fdl_ring *r)
+{
+    feedline_batch *b;
+    while ((b = take_surplus(r)))
+        slot_destroy(b); /* outside the lock, as pinned memory takes long */
+}
+
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
 {
     pthread_mutex_lock(&r->lock);
@@ -170,7 +248,54 @@ int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
     r->depth = *depth;
     issue_locked(r);
     pthread_mutex_unlock(&r->lock);
+    fdl_ring_trim(r);
     return FEEDLINE_OK;
+}
+
+/* Slots come and go by this caller alone, so they are walked without the lock;
+ * what is added to one nobody looks at before on_device says so. Those that got
+ * theirs before memory ended keep it. */
+int32_t fdl_ring_set_device(struct fdl_ring *r, bool device)
+{
+    int32_t status = FEEDLINE_OK;
+    bool first = device == r->layout.finish;
+    if (!first && r->other.batch_size == 0)
+        return fdl_fail(FEEDLINE_ESTATE, "batches have one way to be finished");
+    for (uint32_t i = 0; i < r->n_slots && status >= 0; i++)
+        if (!first && other_is_larger(r))
+            status = widen(r, r->slots[i]);
+    if (status < 0)
+        return status;
+    pthread_mutex_lock(&r->lock);
+    atomic_store_explicit(&r->on_device, device, memory_order_relaxed);
+    pthread_mutex_unlock(&r->lock);
+    return FEEDLINE_OK;
+}
+
+const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r)
+{
+    bool device = atomic_load_explicit(&r->on_device, memory_order_relaxed);
+    return device == r->layout.finish ? &r->layout : &r->other;
+}
+
+uint32_t fdl_ring_slots(struct fdl_ring *r)
+{
+    pthread_mutex_lock(&r->lock);
+    uint32_t n = r->n_slots;
+    pthread_mutex_unlock(&r->lock);
+    return n;
+}
+
+uint64_t fdl_ring_slot_bytes_for(const struct fdl_ring *r, bool device)
+{
+    bool wide = device != r->layout.finish && other_is_larger(r);
+    return r->layout.bytes + (wide ? r->other.bytes : 0);
+}
+
+uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
+{
+    bool wide = atomic_load_explicit(&r->n_wide, memory_order_relaxed) > 0;
+    return r->layout.bytes + (wide ? r->other.bytes : 0);
 }
 
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
@@ -193,6 +318,8 @@ uint64_t fdl_ring_memory(struct fdl_ring *r)
 {
     pthread_mutex_lock(&r->lock);
     uint64_t bytes = r->n_slots * r->layout.bytes;
+    uint32_t wide = atomic_load_explicit(&r->n_wide, memory_order_relaxed);
+    bytes += wide * r->other.bytes;
     pthread_mutex_unlock(&r->lock);
     return bytes;
 }
@@ -217,7 +344,7 @@ static void transfer_landed(struct fdl_transfer *t);
 /* Part p of a batch is its samples from here to where p + 1 begins. */
 static uint32_t part_begin(const feedline_batch *b, uint32_t p)
 {
-    return (uint32_t)((uint64_t)b->range.count * p / b->ring->n_parts);
+    return (uint32_t)((uint64_t)b->range.count * p / b->layout->n_parts);
 }
 
 static void slot_begin(feedline_batch *b, uint64_t ticket,
@@ -231,19 +358,21 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     b->wait_ns = 0;
     b->error = FEEDLINE_OK;
     memset(b->times, 0, range->count * sizeof(*b->times));
-    fdl_slot_forget(b, range->count);
+    b->layout = fdl_ring_layout(b->ring);
     b->transfer = (struct fdl_transfer){
         .slab = &b->slab,
-        .bytes = b->ring->layout.bytes,
-        .images = range->count * b->ring->layout.views,
+        .bytes = b->layout->bytes,
+        .images = range->count * b->layout->views,
+        .finish = b->layout->finish,
         .ticket = ticket,
         .done = transfer_done,
         .landed = transfer_landed,
         .user = b,
     };
+    fdl_slot_forget(b, range->count);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
-    for (uint32_t p = 0; p < b->ring->n_parts; p++)
+    for (uint32_t p = 0; p < b->layout->n_parts; p++)
         atomic_store_explicit(&b->part_left[p],
                               part_begin(b, p + 1) - part_begin(b, p),
                               memory_order_relaxed);
@@ -491,8 +620,8 @@ static void transfer_landed(struct fdl_transfer *t)
 static void submit(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
-    if (fdl_layout_is_various(&r->layout))
-        b->transfer.bytes = r->layout.images_at + fdl_slot_image_bytes(b);
+    if (fdl_layout_is_various(b->layout))
+        b->transfer.bytes = b->layout->images_at + fdl_slot_image_bytes(b);
     b->landed = false;
     atomic_store_explicit(&b->state, FDL_SLOT_MOVING, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->in_transfer, 1, memory_order_relaxed);
@@ -508,7 +637,7 @@ static void submit(feedline_batch *b)
 static void part_done(feedline_batch *b, uint32_t p)
 {
     struct fdl_ring *r = b->ring;
-    const struct fdl_layout *l = &r->layout;
+    const struct fdl_layout *l = b->layout;
     uint64_t sample = l->views * l->sample_bytes;
     uint64_t begin = part_begin(b, p), end = part_begin(b, p + 1);
     if (atomic_load_explicit(&r->awaited, memory_order_relaxed) != b->ticket ||
@@ -532,7 +661,7 @@ static void count_part(feedline_batch *b, uint32_t place)
 
 void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
 {
-    if (b->ring->n_parts > 1)
+    if (b->layout->n_parts > 1)
         count_part(b, place);
     /* acq_rel: the last one sees the pixels and errors of all the others. */
     if (atomic_fetch_sub_explicit(&b->remaining, 1, memory_order_acq_rel) != 1)

@@ -23,6 +23,11 @@
  * once, with the old contents from its first sample on. No sample of such a
  * ticket is issued, so nothing reads, decodes or copies.
  *
+ * Where host or device may finish batches, each ticket is finished as the ring
+ * says when it is issued, and remembers that, so a change needs no pause:
+ * batches of both kinds pass through the ring beside each other, and every slot
+ * has room for either.
+ *
  * The ring outlives its loader while batches are held: it is counted.
  */
 #ifndef FDL_LOADER_RING_H
@@ -66,6 +71,7 @@ struct feedline_batch {
     _Atomic uint32_t remaining; /* samples not done */
     uint64_t ticket;
     struct fdl_ticket_range range;
+    const struct fdl_layout *layout; /* of this ticket: one of the ring's */
     struct fdl_slab slab;
     struct fdl_sample_times *times; /* [batch_size] */
     struct fdl_transfer transfer;
@@ -99,7 +105,9 @@ struct feedline_batch {
 struct fdl_layout {
     struct fdl_output_format format;    /* 0x0: images differ in size */
     struct fdl_output_format delivered; /* after the device finished it */
+    bool finish;                        /* the device does */
     uint32_t batch_size;                /* images */
+    uint32_t n_parts;                   /* that may go ahead of each other */
     uint32_t views;        /* images of each sample: places in a row */
     uint64_t sample_bytes; /* of one image; the most, where they differ */
     uint64_t images_at, labels_at, index_at, status_at; /* offsets */
@@ -135,7 +143,13 @@ struct fdl_ring {
     uint32_t fork_generation; /* constant */
     pthread_mutex_t lock;     /* guards what is not marked otherwise */
     _Atomic uint32_t refs;
-    struct fdl_layout layout; /* constant */
+    struct fdl_layout layout; /* constant; of batches, as they are at first */
+    struct fdl_layout other;  /* constant; of those finished the other way;
+                                 batch_size 0: there is no other way */
+    _Atomic bool on_device;   /* who finishes tickets issued from now on;
+                                 written under the lock */
+    _Atomic uint32_t n_wide;  /* slots with memory for `other` beside that for
+                                 `layout`, which is too small for it */
     const struct fdl_backend_ops *backend_ops;
     void *backend;
     int32_t device_id;              /* constant */
@@ -156,7 +170,6 @@ struct fdl_ring {
     uint64_t next_issue;
     uint64_t next_deliver;
     _Atomic uint64_t awaited; /* next_deliver, for who has no lock */
-    uint32_t n_parts;         /* constant */
     uint64_t issued_samples;
     bool starved_of_slots; /* the last issue stopped for want of a slot */
 
@@ -174,12 +187,35 @@ struct fdl_ring {
 int32_t fdl_ring_create(const struct fdl_layout *layout,
                         const struct fdl_backend_ops *ops, void *backend,
                         struct fdl_ring **out);
+
+/* Before the first slot: batches may be finished the other way too. */
+void fdl_ring_add_way(struct fdl_ring *r, const struct fdl_layout *other);
 void fdl_ring_unref(struct fdl_ring *r);
 
 /* Slots for `depth` batches ahead and two held ones. Fewer, down to depth 1,
  * if memory ends there (*depth says); ENOMEM below that. One caller at a time.
  */
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
+
+/* Slots that a smaller depth leaves over are given back as they come free:
+ * here, and in set_depth. Callers as for that. */
+void fdl_ring_trim(struct fdl_ring *r);
+bool fdl_ring_has_surplus(struct fdl_ring *r);
+
+/* Of tickets that are issued from now on. */
+const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r);
+
+/* Who finishes the tickets that are issued from now on. ESTATE: there is no
+ * other way; ENOMEM: no memory for it. Callers as for set_depth. */
+int32_t fdl_ring_set_device(struct fdl_ring *r, bool device);
+
+/* How many there are. */
+uint32_t fdl_ring_slots(struct fdl_ring *r);
+
+/* Host memory of a slot, as slots are now and as they would have to be for
+ * batches that host or device finishes. */
+uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r);
+uint64_t fdl_ring_slot_bytes_for(const struct fdl_ring *r, bool device);
 
 /* Begins and ends a run. start: tickets from 0 of `stream`, samples are issued
  * to `window`; both must outlive the run. stop: no worker is in the ring any
@@ -241,6 +277,11 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place);
 /* Bytes of the images of a batch that is done, and of one sample. */
 uint64_t fdl_slot_image_bytes(const feedline_batch *b);
 uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place);
+
+/* Where images and labels of a batch that is done are for the consumer. */
+void *fdl_slot_delivered_images(const feedline_batch *b);
+void *fdl_slot_delivered_labels(const feedline_batch *b);
+uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */
 
 /* Parts of a slot's host memory; places are those of images. */
 uint8_t *fdl_slot_images_at(const feedline_batch *b);

@@ -106,50 +106,63 @@ void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
     memcpy(shape, f->nhwc ? nhwc : nchw, sizeof(nchw));
 }
 
+static uint8_t *source(const feedline_batch *b)
+{
+    return fdl_slab_source(&b->slab, b->transfer.finish);
+}
+
 uint8_t *fdl_slot_images_at(const feedline_batch *b)
 {
-    return (uint8_t *)b->slab.host + b->ring->layout.images_at;
+    return source(b) + b->layout->images_at;
 }
 
 int64_t *fdl_slot_offsets(const feedline_batch *b)
 {
-    return (int64_t *)(void *)((uint8_t *)b->slab.host +
-                               b->ring->layout.offsets_at);
+    return (int64_t *)(void *)(source(b) + b->layout->offsets_at);
 }
 
 int32_t (*fdl_slot_sizes(const feedline_batch *b))[2]
 {
-    return (int32_t(*)[2])(void *)((uint8_t *)b->slab.host +
-                                   b->ring->layout.sizes_at);
+    return (int32_t(*)[2])(void *)(source(b) + b->layout->sizes_at);
 }
 
 int64_t *fdl_slot_labels(const feedline_batch *b)
 {
-    return (int64_t *)(void *)((uint8_t *)b->slab.host +
-                               b->ring->layout.labels_at);
+    return (int64_t *)(void *)(source(b) + b->layout->labels_at);
 }
 
 int64_t *fdl_slot_index(const feedline_batch *b)
 {
-    return (int64_t *)(void *)((uint8_t *)b->slab.host +
-                               b->ring->layout.index_at);
+    return (int64_t *)(void *)(source(b) + b->layout->index_at);
 }
 
 int32_t *fdl_slot_status(const feedline_batch *b)
 {
-    return (int32_t *)(void *)((uint8_t *)b->slab.host +
-                               b->ring->layout.status_at);
+    return (int32_t *)(void *)(source(b) + b->layout->status_at);
+}
+
+void *fdl_slot_delivered_images(const feedline_batch *b)
+{
+    bool finish = b->transfer.finish;
+    uint8_t *target = fdl_slab_target(&b->slab, finish);
+    return finish ? b->slab.finished : target + b->layout->images_at;
+}
+
+void *fdl_slot_delivered_labels(const feedline_batch *b)
+{
+    uint8_t *target = fdl_slab_target(&b->slab, b->transfer.finish);
+    return target + b->layout->labels_at;
 }
 
 uint32_t fdl_slot_images(const feedline_batch *b)
 {
-    return b->range.count * b->ring->layout.views;
+    return b->range.count * b->layout->views;
 }
 
 void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
                        uint64_t index, int32_t status)
 {
-    for (uint32_t v = 0; v < b->ring->layout.views; v++) {
+    for (uint32_t v = 0; v < b->layout->views; v++) {
         fdl_slot_labels(b)[place + v] = label;
         fdl_slot_index(b)[place + v] = (int64_t)index;
         fdl_slot_status(b)[place + v] = status;
@@ -161,7 +174,7 @@ void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
 static uint64_t image_bytes(const feedline_batch *b, uint32_t place)
 {
     const int32_t *size = fdl_slot_sizes(b)[place];
-    struct fdl_output_format f = b->ring->layout.format;
+    struct fdl_output_format f = b->layout->format;
     f.height = size[0];
     f.width = size[1];
     return fdl_output_bytes(&f);
@@ -173,18 +186,18 @@ static void take_room(feedline_batch *b, struct fdl_room *room, uint64_t bytes)
     if (bytes <= room->bytes)
         return;
     if (room->bytes > 0) /* see fdl_layout_init_various */
-        bytes = b->ring->layout.sample_bytes;
+        bytes = b->layout->sample_bytes;
     bytes = (bytes + SLAB_ALIGN - 1) & ~(uint64_t)(SLAB_ALIGN - 1);
     /* relaxed: who owns which bytes; their content goes by `remaining`. */
     room->at = atomic_fetch_add_explicit(&b->used, bytes, memory_order_relaxed);
     room->bytes = bytes;
-    fdl_assert(b->ring->layout.images_at + room->at + bytes <= b->slab.bytes);
+    fdl_assert(b->layout->images_at + room->at + bytes <= b->slab.bytes);
 }
 
 static int32_t claim_various(feedline_batch *b, uint32_t place,
                              const struct fdl_output_format *f, void **out)
 {
-    uint64_t bytes = fdl_output_bytes(f), most = b->ring->layout.sample_bytes;
+    uint64_t bytes = fdl_output_bytes(f), most = b->layout->sample_bytes;
     if (bytes > most)
         return fdl_fail(FEEDLINE_ERANGE,
                         "a sample of %" PRId32 "x%" PRId32 " takes %" PRIu64
@@ -201,7 +214,7 @@ static int32_t claim_various(feedline_batch *b, uint32_t place,
 
 void fdl_slot_forget(feedline_batch *b, uint32_t count)
 {
-    if (!fdl_layout_is_various(&b->ring->layout))
+    if (!fdl_layout_is_various(b->layout))
         return;
     memset(b->rooms, 0, count * sizeof(*b->rooms));
     memset(fdl_slot_offsets(b), 0, count * sizeof(*fdl_slot_offsets(b)));
@@ -214,7 +227,7 @@ void fdl_slot_forget(feedline_batch *b, uint32_t count)
 int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
                        const struct fdl_output_format *f, void **out)
 {
-    const struct fdl_layout *layout = &b->ring->layout;
+    const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         return claim_various(b, place, f, out);
     *out = fdl_slot_images_at(b) + place * layout->sample_bytes;
@@ -223,7 +236,7 @@ int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
 
 void fdl_slot_blank(feedline_batch *b, uint32_t place)
 {
-    const struct fdl_layout *layout = &b->ring->layout;
+    const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         memset(fdl_slot_sizes(b)[place], 0, sizeof(fdl_slot_sizes(b)[place]));
     else
@@ -233,15 +246,22 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place)
 
 uint64_t fdl_slot_image_bytes(const feedline_batch *b)
 {
-    const struct fdl_layout *layout = &b->ring->layout;
+    const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         return atomic_load_explicit(&b->used, memory_order_relaxed);
     return fdl_slot_images(b) * layout->sample_bytes;
 }
 
+uint64_t fdl_slot_delivered_bytes(const feedline_batch *b)
+{
+    if (fdl_layout_is_various(b->layout))
+        return fdl_slot_image_bytes(b);
+    return fdl_slot_images(b) * fdl_output_bytes(&b->layout->delivered);
+}
+
 uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place)
 {
-    const struct fdl_layout *layout = &b->ring->layout;
+    const struct fdl_layout *layout = b->layout;
     if (fdl_layout_is_various(layout))
         return image_bytes(b, place);
     return layout->views * layout->sample_bytes;

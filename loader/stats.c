@@ -3,6 +3,7 @@
 #include "loader/stats.h"
 
 #include "loader/engine.h"
+#include "loader/finishing.h"
 #include "profiler/machine.h"
 
 #include <string.h>
@@ -315,8 +316,9 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
     fdl_device_watch_get(l->watch, &ledger);
     *out = (struct feedline_device_stats){
         .struct_size = sizeof(*out),
-        .finish = l->finish.device,
+        .finish = fdl_loader_finishes_on_device(l),
         .batches = ledger.batches,
+        .finished = ledger.finished,
         .copies = ledger.copies,
         .copied_bytes = ledger.bytes,
         .queue_ns = (uint64_t)ledger.queue_ns,
@@ -332,13 +334,25 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
         .gigabytes_per_second = l->fit.gigabytes_per_second,
         .regime =
             fdl_copy_regime(l->fit.latency_us, l->fit.gigabytes_per_second,
-                            l->ring->layout.bytes),
-        .finish_reason = l->finish.reason,
+                            fdl_ring_layout(l->ring)->bytes),
+        .finish_reason = fdl_loader_finish_reason(l),
     };
     return FEEDLINE_OK;
 }
 
 /* ---- Reset -------------------------------------------------------------- */
+
+/* Who wants sums that only grow has these. */
+static void forget_locked(struct fdl_consumer *c)
+{
+    c->resets++;
+    c->past.batches += c->batches;
+    c->past.user_ns += c->user_ns;
+    c->past.api_ns += c->api_ns;
+    c->past.wait_ns += c->ledger.wait_ns;
+    for (uint32_t i = 0; i < FDL_BUCKETS; i++)
+        c->past.ns[i] += c->ledger.ns[i];
+}
 
 void fdl_stats_reset(feedline_loader *l)
 {
@@ -356,6 +370,7 @@ void fdl_stats_reset(feedline_loader *l)
     c->zero.failed_samples = failed_samples(l);
     c->zero.truncated_samples = truncated_samples(l);
     c->zero.worker_cpu_ns = cpu;
+    forget_locked(c);
     c->ledger = (struct fdl_ledger){0};
     c->user_ns = c->api_ns = 0;
     c->batches = c->samples = 0;

@@ -3,6 +3,7 @@
 #include "loader/engine.h"
 #include "loader/evidence.h"
 #include "loader/stats.h"
+#include "loader/stuck.h"
 
 static double seconds(uint64_t ns)
 {
@@ -68,6 +69,7 @@ static void json_transfer(const struct feedline_device_stats *d,
     fdl_json_string(j, "finish", d->finish ? "device" : "host");
     fdl_json_string(j, "finish_reason", d->finish_reason);
     fdl_json_int(j, "batches", (int64_t)d->batches);
+    fdl_json_int(j, "finished", (int64_t)d->finished);
     fdl_json_int(j, "copies", (int64_t)d->copies);
     fdl_json_int(j, "copied_bytes", (int64_t)d->copied_bytes);
     fdl_json_double(j, "queue_seconds", seconds(d->queue_ns));
@@ -167,8 +169,12 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
         json_stage(l, i, j);
     fdl_json_end_array(j);
     fdl_stats_workers_json(l, j);
+    fdl_stuck_json(l, j);
     fdl_notable_json(l, j);
     fdl_stats_signals_json(l, j);
+    fdl_json_begin_object(j, "tuner");
+    fdl_tuner_json(l, false, j);
+    fdl_json_end_object(j);
     json_verdicts(l, j);
     fdl_json_end_object(j);
 }

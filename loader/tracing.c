@@ -3,6 +3,7 @@
 #include "loader/tracing.h"
 
 #include "base/log.h"
+#include "loader/control.h"
 #include "loader/engine.h"
 #include "loader/phases.h"
 #include "loader/recorder.h"
@@ -80,11 +81,10 @@ void fdl_tracing_returned(feedline_loader *l, const feedline_batch *b,
         count_all(l, now, wait);
 }
 
-void fdl_tracing_decided_locked(feedline_loader *l, uint32_t option,
-                                int64_t value)
+void fdl_tracing_decided_locked(feedline_loader *l, uint64_t id, bool judged)
 {
     fdl_trace_note(l->tracing.decisions, FDL_TRACE_DECISION, fdl_now_ns(),
-                   value, 0, FDL_TRACE_NO_SAMPLE, option);
+                   (int64_t)id, 0, FDL_TRACE_NO_SAMPLE, judged);
 }
 
 /* ---- Rings -------------------------------------------------------------- */
@@ -154,10 +154,10 @@ static const char *phase_name(const void *user, uint32_t i)
                               : NULL;
 }
 
-static const char *decision_name(const void *user, uint32_t i)
+static bool find_decision(const void *user, uint64_t id,
+                          struct fdl_decision *out)
 {
-    const feedline_loader *l = user;
-    return i < FDL_LOADER_OPTIONS ? l->options.table[i].name : NULL;
+    return fdl_control_find(user, id, out);
 }
 
 void fdl_tracing_describe(const feedline_loader *l, uint32_t categories,
@@ -171,7 +171,7 @@ void fdl_tracing_describe(const feedline_loader *l, uint32_t categories,
         .has_device = l->ring->backend_ops->stats != NULL,
         .custom = custom_name,
         .phase = phase_name,
-        .decision = decision_name,
+        .decision = find_decision,
         .user = l,
     };
 }

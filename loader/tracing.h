@@ -59,9 +59,9 @@ void fdl_tracing_waited(feedline_loader *l, uint64_t ticket, int64_t begin,
 void fdl_tracing_returned(feedline_loader *l, const feedline_batch *b,
                           int64_t now, int64_t wait);
 
-/* `knobs` is held: a value was changed while the loader runs. */
-void fdl_tracing_decided_locked(feedline_loader *l, uint32_t option,
-                                int64_t value);
+/* `knobs` is held: a setting was changed while the loader exists, or the change
+ * was judged; id: of decision_log.h. */
+void fdl_tracing_decided_locked(feedline_loader *l, uint64_t id, bool judged);
 
 /* Memory of the rings. */
 uint64_t fdl_tracing_bytes(const feedline_loader *l);

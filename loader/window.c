@@ -71,7 +71,8 @@ struct fdl_window {
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t freed; /* workers */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t head;  /* workers */
     FDL_ALIGNED(FDL_CACHE_LINE) struct fdl_event ready; /* both */
-    _Atomic uint64_t memory;
+    _Atomic uint64_t largest;                           /* buffer ever */
+    _Atomic bool hungry; /* a read found no room for its buffer */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint32_t wakers; /* calls under way */
     void (*_Atomic waker)(void *);
     void *_Atomic waker_user;
@@ -118,7 +119,7 @@ static void wake_readers(struct fdl_window *w)
 static void drop_memory(struct fdl_window *w, struct fdl_read *r)
 {
     free(r->buffer);
-    atomic_fetch_sub_explicit(&w->memory, r->capacity, memory_order_relaxed);
+    fdl_buffers_unclaim(&w->buffers, r->capacity);
     r->buffer = NULL;
     r->capacity = 0;
 }
@@ -212,6 +213,7 @@ void fdl_window_close(struct fdl_window *w)
     /* release: pairs with the acquire in is_closed. */
     atomic_store_explicit(&w->closed, true, memory_order_release);
     wake_readers(w);
+    fdl_event_notify(&w->buffers.room, UINT32_MAX);
     fdl_event_notify(&w->ready, UINT32_MAX);
 }
 
@@ -273,7 +275,10 @@ void fdl_window_free(struct fdl_window *w, struct fdl_read *r)
     uint64_t held =
         atomic_load_explicit(&w->next, memory_order_relaxed) - freed;
     uint64_t limit = atomic_load_explicit(&w->limit, memory_order_relaxed);
-    if (held < limit && (limit - held) * WAKE_FRACTION >= limit)
+    bool hungry = atomic_load_explicit(&w->hungry, memory_order_relaxed);
+    if (hungry)
+        atomic_store_explicit(&w->hungry, false, memory_order_relaxed);
+    if (hungry || (held < limit && (limit - held) * WAKE_FRACTION >= limit))
         wake_readers(w);
 }
 
@@ -306,6 +311,19 @@ uint32_t fdl_window_reading(const struct fdl_window *w)
         n += word == (s << 2 | FDL_READ_READING);
     }
     return n;
+}
+
+uint32_t fdl_window_list_reads(const struct fdl_window *w, uint64_t *samples,
+                               uint32_t n)
+{
+    uint64_t s = atomic_load_explicit(&w->head, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&w->next, memory_order_relaxed);
+    uint32_t found = 0;
+    for (; s < next && found < n; s++)
+        if (atomic_load_explicit(&entry_of(w, s)->word, memory_order_relaxed) ==
+            make_word(s, FDL_READ_READING))
+            samples[found++] = s;
+    return found;
 }
 
 /* What claim would find now; *sample comes next. */
@@ -357,6 +375,7 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
     atomic_store_explicit(&r->word, make_word(sample, FDL_READ_READING),
                           memory_order_release);
     r->sample = sample;
+    r->attempts = 0;
     w->resolve(w->resolve_user, r);
     r->range = fdl_nvtx_start(FDL_NVTX_READ, r->ticket, 1);
     atomic_store_explicit(&r->times->read_start, fdl_now_ns(),
@@ -417,7 +436,7 @@ void fdl_read_release(struct fdl_window *w, struct fdl_read *r)
 {
     if (!r->held)
         return;
-    if (r->capacity > FDL_READ_KEEP_BYTES)
+    if (r->capacity > FDL_READ_KEEP_BYTES || fdl_buffers_is_over(&w->buffers))
         drop_memory(w, r);
     r->held->bytes = r->buffer;
     r->held->capacity = r->capacity;
@@ -425,6 +444,15 @@ void fdl_read_release(struct fdl_window *w, struct fdl_read *r)
     r->held = NULL;
     r->buffer = NULL;
     r->capacity = 0;
+}
+
+static void note_size(struct fdl_window *w, uint64_t bytes)
+{
+    uint64_t largest = atomic_load_explicit(&w->largest, memory_order_relaxed);
+    while (largest < bytes && !atomic_compare_exchange_weak_explicit(
+                                  &w->largest, &largest, bytes,
+                                  memory_order_relaxed, memory_order_relaxed))
+        ;
 }
 
 int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
@@ -449,15 +477,22 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
 
     rounded -= rounded % BUFFER_STEP_BYTES;
     drop_memory(w, r); /* first: nothing in it is needed any more */
+    note_size(w, rounded);
+    if (!fdl_buffers_claim(&w->buffers, rounded, r->exempt)) {
+        fdl_read_release(w, r);
+        atomic_store_explicit(&w->hungry, true, memory_order_relaxed);
+        return FDL_READ_NO_ROOM;
+    }
     r->buffer = fdl_alloc_aligned(rounded);
-    if (!r->buffer)
+    if (!r->buffer) {
+        fdl_buffers_unclaim(&w->buffers, rounded);
         return fdl_read_fail(r, FEEDLINE_ENOMEM,
                              "out of memory: %zu bytes for the file", rounded);
+    }
     /* Once per buffer: memcheck does not see what the kernel writes for
      * io_uring, and would call every decoded pixel uninitialised. */
     memset(r->buffer, 0, rounded);
     r->capacity = rounded;
-    atomic_fetch_add_explicit(&w->memory, rounded, memory_order_relaxed);
     return FEEDLINE_OK;
 }
 
@@ -485,5 +520,20 @@ void fdl_read_finish(struct fdl_read *r)
 
 uint64_t fdl_window_memory(const struct fdl_window *w)
 {
-    return atomic_load_explicit(&w->memory, memory_order_relaxed);
+    return atomic_load_explicit(&w->buffers.memory, memory_order_relaxed);
+}
+
+void fdl_window_set_allowance(struct fdl_window *w, uint64_t bytes)
+{
+    fdl_buffers_set_allowance(&w->buffers, bytes);
+}
+
+struct fdl_event *fdl_window_room(struct fdl_window *w)
+{
+    return &w->buffers.room;
+}
+
+uint64_t fdl_window_largest(const struct fdl_window *w)
+{
+    return atomic_load_explicit(&w->largest, memory_order_relaxed);
 }

@@ -60,8 +60,14 @@ struct fdl_read {
     struct fdl_buffer *held; /* off the stack, from reserve to release */
     uint8_t *buffer;         /* its memory */
     uint64_t capacity;       /* of buffer */
+    bool exempt;             /* its buffer is had at once, see worker.c */
     int32_t status;          /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
     char reason[FDL_READ_REASON_BYTES];
+
+    /* The workers': replacements begun for it, and the next one in the list of
+     * samples whose worker's thread has ended. */
+    uint32_t attempts;
+    struct fdl_read *next;
 };
 
 struct fdl_window;
@@ -100,6 +106,10 @@ bool fdl_window_has_reads(const struct fdl_window *w);
 /* Samples that are being read now; may be a little off. */
 uint32_t fdl_window_reading(const struct fdl_window *w);
 
+/* The oldest of them, up to n. Returns how many. */
+uint32_t fdl_window_list_reads(const struct fdl_window *w, uint64_t *samples,
+                               uint32_t n);
+
 /* The readers' side. claim: the next sample in order, resolved and stamped, or
  * NULL if there is no room, nothing issued, or the window is closed. `waker`
  * is called (any thread) when claim may have something again; it must be quick
@@ -120,7 +130,10 @@ bool fdl_window_is_full(const struct fdl_window *w);
 bool fdl_window_has_room(const struct fdl_window *w);
 
 /* Gives r a buffer of at least size + padding. ERANGE above max_file_bytes,
- * ENOMEM: r->status and r->reason are set too. */
+ * ENOMEM: r->status and r->reason are set too. NO_ROOM: all that reads may take
+ * is in use; r has none then, and whoever asks waits for the event `room`,
+ * which close notifies too. */
+#define FDL_READ_NO_ROOM 1
 int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
                          uint64_t size);
 
@@ -134,7 +147,15 @@ int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
 /* The buffer holds r->size bytes: zero the padding, set data and readable. */
 void fdl_read_finish(struct fdl_read *r);
 
+struct fdl_event *fdl_window_room(struct fdl_window *w);
+
+/* What all buffers together may take, see buffers.h; at first without limit. */
+void fdl_window_set_allowance(struct fdl_window *w, uint64_t bytes);
+
 /* Memory in buffers now. */
 uint64_t fdl_window_memory(const struct fdl_window *w);
+
+/* The largest of them, ever. */
+uint64_t fdl_window_largest(const struct fdl_window *w);
 
 #endif

@@ -11,7 +11,6 @@
 #include "loader/worker.h"
 
 #include "base/clock.h"
-#include "base/memory.h"
 #include "base/philox.h"
 #include "loader/engine.h"
 #include "transfer/nvtx.h"
@@ -81,7 +80,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     const feedline_loader *l = w->loader;
     struct fdl_encoded encoded;
     struct fdl_image_info info;
-    struct fdl_output_format format = l->ring->layout.format;
+    struct fdl_output_format format = b->layout->format;
     struct fdl_plan plan;
     void *dst;
     if (r->status < 0)
@@ -103,7 +102,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     };
     status =
         fdl_pipeline_draw(l->pipeline, &key, info.width, info.height, &plan);
-    if (status >= 0 && fdl_layout_is_various(&l->ring->layout)) {
+    if (status >= 0 && fdl_layout_is_various(b->layout)) {
         format.width = fdl_plan_width(&plan);
         format.height = fdl_plan_height(&plan);
     }
@@ -140,6 +139,7 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     spare->epoch = like->epoch;
     spare->copy = like->copy;
     spare->status = FEEDLINE_OK;
+    fdl_progress_enter(&w->at, like, index, FDL_STEP_READ);
     fdl_dataset_get(w->loader->dataset, index, &spare->source);
     if (spare->source.data) {
         spare->data = spare->source.data;
@@ -149,16 +149,18 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     fdl_read_file(w->loader->window, spare);
 }
 
-static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
+static int32_t replace(struct fdl_worker *w, struct fdl_read *r,
                        feedline_batch *b, struct fdl_render_cost *cost)
 {
     feedline_loader *l = w->loader;
     uint32_t place = r->place;
-    int32_t status = FEEDLINE_EDECODE;
-    for (uint32_t attempt = 0; attempt < REPLACEMENT_ATTEMPTS; attempt++) {
-        uint64_t index =
-            fdl_sampler_replacement(&l->sampler, r->epoch, r->index, attempt);
+    int32_t status = r->status; /* < 0 where the last one ended a thread */
+    /* Counted in r: a thread that ends in one of them is not the last. */
+    while (r->attempts < REPLACEMENT_ATTEMPTS) {
+        uint64_t index = fdl_sampler_replacement(&l->sampler, r->epoch,
+                                                 r->index, r->attempts++);
         read_spare(w, r, index);
+        fdl_progress_enter(&w->at, r, index, FDL_STEP_DECODE);
         status = render(w, &w->spare, b, place, cost);
         fdl_read_release(l->window, &w->spare);
         if (status >= 0) {
@@ -180,13 +182,16 @@ static void end_batch(feedline_batch *b, const struct fdl_read *r,
 }
 
 /* What on_error asks for. The error line still describes the failure. */
-static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
+static void handle_failure(struct fdl_worker *w, struct fdl_read *r,
                            feedline_batch *b, int32_t status,
                            struct fdl_render_cost *cost)
 {
     feedline_loader *l = w->loader;
-    uint64_t total = record_failure(w, r, status);
-    fdl_counter_add(&w->decode.errors, 1);
+    uint64_t total = 0;
+    if (r->attempts == 0) { /* else another worker has */
+        total = record_failure(w, r, status);
+        fdl_counter_add(&w->decode.errors, 1);
+    }
     if (l->config.max_failures && total > l->config.max_failures) {
         fdl_fail(status,
                  "%s; with it %" PRIu64 " samples failed, more than "
@@ -291,6 +296,8 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     struct fdl_slow_sample slow;
     w->customs_ns = 0;
     w->width = w->height = 0;
+    w->current = r;
+    fdl_progress_enter(&w->at, r, r->index, FDL_STEP_DECODE);
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
     fdl_nvtx_push(FDL_NVTX_DECODE, r->ticket, 1);
     int32_t status = render(w, r, b, r->place, &cost);
@@ -301,15 +308,18 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     fdl_nvtx_pop();
     uint64_t made = fdl_slot_sample_bytes(b, r->place);
     describe_slow(w, r, b, &slow);
+    w->current = NULL;
     fdl_window_free(l->window, r);
 
     int64_t end = fdl_now_ns();
+    fdl_progress_leave(&w->at);
     fdl_timebook_mark(&w->book, end);
     atomic_store_explicit(&times->work_done, end, memory_order_relaxed);
     int64_t own = end - begin - FDL_MIN(w->customs_ns, end - begin);
     int64_t augment = FDL_MIN(cost.augment_ns, own);
     fdl_stage_item(&w->decode, own - augment, bytes);
     fdl_stage_item(&w->augment, augment, made);
+    fdl_histogram_add(&w->whole, end - begin);
     fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
     atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
                           memory_order_relaxed);
@@ -333,6 +343,31 @@ static bool is_stopping(const struct fdl_worker *w)
     return fdl_window_is_closed(w->loader->window);
 }
 
+/* A sample whose worker's thread has ended. */
+static struct fdl_read *take_orphan(struct fdl_pool *pool)
+{
+    /* Relaxed: who adds one wakes everybody after it. */
+    if (atomic_load_explicit(&pool->n_orphans, memory_order_relaxed) == 0)
+        return NULL;
+    pthread_mutex_lock(&pool->orphans_lock);
+    struct fdl_read *r = pool->orphans;
+    if (r) {
+        pool->orphans = r->next;
+        atomic_fetch_sub_explicit(&pool->n_orphans, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&pool->orphans_lock);
+    return r;
+}
+
+static void add_orphan(struct fdl_pool *pool, struct fdl_read *r)
+{
+    pthread_mutex_lock(&pool->orphans_lock);
+    r->next = pool->orphans;
+    pool->orphans = r;
+    atomic_fetch_add_explicit(&pool->n_orphans, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&pool->orphans_lock);
+}
+
 /* Claims the next sample and reads it on this thread. */
 static bool read_one(struct fdl_worker *w)
 {
@@ -341,7 +376,9 @@ static bool read_one(struct fdl_worker *w)
     if (!r)
         return false;
     enum fdl_spent before = fdl_timebook_begin(&w->book, FDL_SPENT_READ);
+    fdl_progress_enter(&w->at, r, r->index, FDL_STEP_READ);
     l->reader_ops->read_now(l->reader, r);
+    fdl_progress_leave(&w->at);
     if (r->status < 0)
         fdl_counter_add(&w->read.errors, 1);
     uint64_t bytes = r->size;
@@ -360,7 +397,9 @@ static bool read_one(struct fdl_worker *w)
 static struct fdl_read *take(struct fdl_worker *w)
 {
     feedline_loader *l = w->loader;
-    struct fdl_read *r = fdl_window_take(l->window);
+    struct fdl_read *r = take_orphan(&l->pool);
+    if (!r)
+        r = fdl_window_take(l->window);
     if (r || !l->reader_ops->read_now)
         return r;
     while (!r && read_one(w))
@@ -406,13 +445,8 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w)
     return r;
 }
 
-static void *worker_main(void *arg)
+static void work_until_stopped(struct fdl_worker *w)
 {
-    struct fdl_worker *w = arg;
-    struct fdl_timebook *book = &w->book;
-    fdl_timebook_open(book, FDL_SPENT_WORK, fdl_now_ns());
-    /* release: pairs with look.c. */
-    atomic_store_explicit(&w->tid, (int32_t)gettid(), memory_order_release);
     while (!is_stopping(w)) {
         if (is_parked(w)) {
             park(w);
@@ -423,179 +457,71 @@ static void *worker_main(void *arg)
             r = wait_for_work(w);
         /* Not before its bytes were there: this thread may have read them. */
         if (r) {
-            int64_t now = fdl_timebook_stamp(book);
+            int64_t now = fdl_timebook_stamp(&w->book);
             work_on(w, r, FDL_MAX(now, stamp(&r->times->read_done)));
         }
     }
+}
+
+static void end_thread(struct fdl_worker *w, enum fdl_worker_life life)
+{
+    fdl_progress_leave(&w->at);
     /* release: pairs with look.c; the id goes before the time is added. */
     atomic_store_explicit(&w->tid, 0, memory_order_release);
     fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
     w->died_ns = fdl_now_ns();
-    fdl_timebook_close(book, w->died_ns);
-    return NULL;
+    fdl_timebook_close(&w->book, w->died_ns);
+    /* release: pairs with life_of; died_ns is there. */
+    atomic_store_explicit(&w->life, (uint32_t)life, memory_order_release);
+    fdl_event_notify(&w->loader->pool.ended, UINT32_MAX);
 }
 
-/* ---- The pool ----------------------------------------------------------- */
-
-int32_t fdl_pool_init(struct fdl_pool *pool)
+/* The sample under way goes to another worker, as one that has failed. */
+static void hand_on(struct fdl_worker *w)
 {
-    *pool = (struct fdl_pool){0};
-    fdl_event_init(&pool->unpark);
-    size_t bytes = FDL_MAX_WORKERS * sizeof(struct fdl_worker *);
-    pool->workers = calloc(1, bytes);
-    if (!pool->workers)
-        return fdl_fail_memory(bytes, "the worker table");
-    return FEEDLINE_OK;
-}
-
-static void worker_destroy(struct fdl_worker *w)
-{
-    if (!w)
+    struct fdl_read *r = w->current;
+    uint32_t step = atomic_load_explicit(&w->at.step, memory_order_relaxed);
+    const char *op = "another place";
+    if (step >= FDL_STEP_CUSTOM)
+        op = fdl_pipeline_custom_name(w->loader->pipeline,
+                                      step - FDL_STEP_CUSTOM);
+    fdl_read_release(w->loader->window, &w->spare);
+    w->current = NULL;
+    if (!r)
         return;
-    fdl_decoder_destroy(w->decoder);
-    fdl_trace_ring_destroy(w->notes);
-    free(w->customs);
-    free(w);
+    fdl_read_fail(r, FEEDLINE_EUSER,
+                  "the thread of worker %" PRIu32 " ended in %s: an operation "
+                  "must return, and not call pthread_exit",
+                  w->id, op);
+    add_orphan(&w->loader->pool, r);
 }
 
-static int32_t make_customs(struct fdl_worker *w)
+/* The thread ends here, though nobody told it to: a custom operation calls
+ * pthread_exit, or lets itself be cancelled. The decoder is as it is between
+ * two images, for that is where these operations run. */
+static void fall(void *arg)
 {
-    size_t n = fdl_pipeline_custom_count(w->loader->pipeline);
-    if (n == 0)
-        return FEEDLINE_OK;
-    w->customs = fdl_alloc_aligned(n * sizeof(*w->customs));
-    if (!w->customs)
-        return fdl_fail_memory(n * sizeof(*w->customs), "counters");
-    memset(w->customs, 0, n * sizeof(*w->customs));
-    return FEEDLINE_OK;
-}
-
-static int32_t worker_create(feedline_loader *l, uint32_t id,
-                             struct fdl_worker **out)
-{
-    struct fdl_worker *w = fdl_alloc_aligned(sizeof(*w));
-    if (!w)
-        return fdl_fail_memory(sizeof(*w), "a worker");
-    memset(w, 0, sizeof(*w));
-    w->loader = l;
-    w->id = id;
-    w->notes = fdl_trace_ring_create();
-    struct fdl_decode_limits limits = {
-        .max_pixels = (uint64_t)fdl_option_int(&l->options, FDL_OPT_MAX_PIXELS),
-        .max_scans = (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_SCANS),
-        .max_image_ms =
-            (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_IMAGE_MS),
-        .accept_truncated =
-            fdl_option_double(&l->options, FDL_OPT_ACCEPT_TRUNCATED),
-        .apply_exif = fdl_option_int(&l->options, FDL_OPT_APPLY_EXIF) != 0,
-        .fast =
-            fdl_option_int(&l->options, FDL_OPT_QUALITY) == FDL_QUALITY_FAST,
-    };
-    int32_t status = fdl_decoder_create(&limits, &w->decoder);
-    if (status >= 0)
-        status = make_customs(w);
-    if (status < 0) {
-        worker_destroy(w);
-        return status;
-    }
-    *out = w;
-    return FEEDLINE_OK;
-}
-
-static int32_t worker_start(struct fdl_worker *w)
-{
-    char name[32];
-    snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
-    int64_t born = fdl_now_ns();
-    int32_t status = fdl_thread_start(&w->thread, name, worker_main, w);
-    if (status >= 0)
-        w->born_ns = born;
-    if (status >= 0)
-        pthread_getcpuclockid(w->thread.handle, &w->cpu_clock);
-    return status;
-}
-
-int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
-{
-    struct fdl_pool *pool = &l->pool;
-    int32_t status = FEEDLINE_OK;
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
-    uint32_t ready = 0;
-    for (; ready < active; ready++) {
-        if (ready == n) {
-            status = worker_create(l, n, &pool->workers[n]);
-            if (status < 0)
-                break;
-            /* release: readers of statistics see the worker behind it. */
-            atomic_store_explicit(&pool->n_workers, ++n, memory_order_release);
-        }
-        struct fdl_worker *w = pool->workers[ready];
-        /* The thread may look at `active` before it is set below; it parks and
-         * is woken. */
-        if (!w->thread.running)
-            status = worker_start(w);
-        if (status < 0)
-            break;
-    }
-    uint32_t before = atomic_load_explicit(&pool->active, memory_order_relaxed);
-    if (status >= 0 || ready > before)
-        atomic_store_explicit(&pool->active, ready, memory_order_release);
-    fdl_event_notify(&pool->unpark, UINT32_MAX);
+    struct fdl_worker *w = arg;
+    feedline_loader *l = w->loader;
+    hand_on(w);
+    end_thread(w, FDL_WORKER_FALLEN);
+    atomic_store_explicit(&l->pool.fallen, true, memory_order_relaxed);
     fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
-    return status;
+    fdl_event_notify(&l->ring->ready, UINT32_MAX);
 }
 
-void fdl_pool_stop(feedline_loader *l)
+void *fdl_worker_main(void *arg)
 {
-    struct fdl_pool *pool = &l->pool;
-    fdl_event_notify(&pool->unpark, UINT32_MAX);
-    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        struct fdl_worker *w = pool->workers[i];
-        if (!w->thread.running)
-            continue;
-        fdl_thread_join(&w->thread);
-        w->past_ns += w->died_ns - w->born_ns;
-    }
-    atomic_store_explicit(&pool->active, 0, memory_order_relaxed);
-}
-
-int64_t fdl_pool_lived_ns_locked(const struct fdl_pool *pool, int64_t now,
-                                 uint32_t *threads)
-{
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
-    int64_t sum = 0;
-    *threads = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = pool->workers[i];
-        sum += w->past_ns;
-        if (w->thread.running) {
-            sum += FDL_MAX(now - w->born_ns, INT64_C(0));
-            ++*threads;
-        }
-    }
-    return sum;
-}
-
-uint64_t fdl_pool_cpu_ns(const struct fdl_pool *pool)
-{
-    uint64_t sum = 0;
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = pool->workers[i];
-        struct timespec now;
-        sum += atomic_load_explicit(&w->past_cpu_ns, memory_order_relaxed);
-        if (w->thread.running && clock_gettime(w->cpu_clock, &now) == 0)
-            sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    }
-    return sum;
-}
-
-void fdl_pool_fini(struct fdl_pool *pool)
-{
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++)
-        worker_destroy(pool->workers[i]);
-    free(pool->workers);
+    struct fdl_worker *w = arg;
+    int before;
+    /* Nobody ends it in the middle of our own code. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    fdl_timebook_open(&w->book, FDL_SPENT_WORK, fdl_now_ns());
+    /* release: pairs with look.c. */
+    atomic_store_explicit(&w->tid, (int32_t)gettid(), memory_order_release);
+    pthread_cleanup_push(fall, w);
+    work_until_stopped(w);
+    pthread_cleanup_pop(0);
+    end_thread(w, FDL_WORKER_DONE);
+    return NULL;
 }

@@ -10,6 +10,7 @@
 #include "base/event.h"
 #include "base/thread.h"
 #include "decode/decoder.h"
+#include "loader/progress.h"
 #include "loader/window.h"
 #include "profiler/stage.h"
 #include "profiler/timebook.h"
@@ -18,6 +19,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
+
+/* Of a worker's thread. */
+enum fdl_worker_life {
+    FDL_WORKER_UNBORN = 0, /* it has none */
+    FDL_WORKER_LIVING,
+    FDL_WORKER_DONE,   /* it ended as it was told to */
+    FDL_WORKER_FALLEN, /* it ended by itself, inside of a custom operation */
+    FDL_WORKER_LOST    /* and no thread could be had for it since */
+};
 
 /* A custom operation. */
 struct fdl_custom_stage {
@@ -28,6 +38,7 @@ struct fdl_custom_stage {
 struct fdl_worker {
     /* Written by the worker only; read: what it reads itself. */
     struct fdl_stage read, decode, augment;
+    struct fdl_histogram whole;       /* times at work on a sample */
     struct fdl_custom_stage *customs; /* of the pipeline; NULL: it has none */
     int64_t customs_ns;               /* spent in them on this sample */
     uint32_t width, height;           /* of its image, if that was opened */
@@ -38,6 +49,10 @@ struct fdl_worker {
     struct fdl_trace_ring *notes; /* NULL: there was no memory */
     uint32_t id;
     struct fdl_timebook book;     /* the thread's time, without a gap */
+    struct fdl_progress at;       /* the sample under way */
+    struct fdl_read *current;     /* the same, to be handed on if the thread
+                                     ends there */
+    _Atomic uint32_t life;        /* enum fdl_worker_life */
     _Atomic int32_t tid;          /* of the running thread; 0: none */
     int64_t born_ns;              /* of that thread; guarded by knobs */
     int64_t died_ns;              /* its own, until it is joined */
@@ -53,13 +68,31 @@ struct fdl_pool {
     _Atomic uint32_t n_workers;
     _Atomic uint32_t active;
     struct fdl_event unpark;
+    struct fdl_event ended; /* a thread did */
+
+    /* Samples of threads that have ended by themselves. */
+    pthread_mutex_t orphans_lock; /* guards the list */
+    struct fdl_read *orphans;
+    _Atomic uint32_t n_orphans;
+    _Atomic bool fallen; /* some thread is to be replaced */
 };
+
+/* The thread of a struct fdl_worker. */
+void *fdl_worker_main(void *worker);
 
 int32_t fdl_pool_init(struct fdl_pool *pool);
 
 /* Workers 0 .. active-1 work, the others park; starts threads that are
  * missing. On error fewer are active, and at least as many as before. */
 int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active);
+
+/* Whether a thread has ended by itself, as one does in which a custom operation
+ * calls pthread_exit. Its sample has failed by then, and is in other hands. */
+bool fdl_pool_has_fallen(const struct fdl_pool *pool);
+
+/* Gives such workers new threads. ENOMEM, ESTATE: none can be had, and no
+ * worker is left. `knobs` is held, a run is under way. */
+int32_t fdl_pool_mend_locked(feedline_loader *l);
 
 /* Joins every thread; the window is closed. Counters stay. */
 void fdl_pool_stop(feedline_loader *l);

@@ -98,6 +98,7 @@ void fdl_device_ledger_add(struct fdl_device_ledger *l,
                            const struct fdl_device_event *event)
 {
     l->batches++;
+    l->finished += event->finished;
     l->copies += event->copies;
     l->bytes += event->bytes;
     l->queue_ns += above_zero(event->start - event->queued);

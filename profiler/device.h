@@ -40,6 +40,7 @@
 #ifndef FDL_PROFILER_DEVICE_H
 #define FDL_PROFILER_DEVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FDL_DEVICE_HELD 64u
@@ -53,6 +54,7 @@ struct fdl_device_event {
     int64_t copying;    /* of end - start, copies under way */
     uint64_t bytes;
     uint32_t copies;
+    bool finished; /* by the device */
 };
 
 /* A copy, and how much of it met busy times so far. */
@@ -68,7 +70,7 @@ struct fdl_device_busy {
  * begins a new span. Nothing in here is atomic: whoever owns the ledger has one
  * thread add to it, and a lock for that thread and those who read. */
 struct fdl_device_ledger {
-    uint64_t batches, copies, bytes;
+    uint64_t batches, finished, copies, bytes;
     int64_t queue_ns;   /* submitted until begun */
     int64_t copy_ns;    /* copying */
     int64_t finish_ns;  /* from the end of the copy until ready */

@@ -30,7 +30,8 @@ enum fdl_trace_kind {
     FDL_TRACE_ISSUE,    /* instant: a batch was scheduled */
     FDL_TRACE_READY,    /* instant: a batch can be delivered */
     FDL_TRACE_RELEASE,  /* instant: the consumer gave a batch back */
-    FDL_TRACE_DECISION, /* instant: of the tuner; arg: its number */
+    FDL_TRACE_DECISION, /* instant: a setting was changed; length: its number;
+                           arg 1: what came of it is known now */
     FDL_TRACE_COUNTER,  /* value: arg names the counter */
     FDL_TRACE_KINDS
 };

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "profiler/trace_decision.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,12 +286,7 @@ static void instant(struct fdl_trace_json *j, uint32_t tid,
     put(j, ",\"name\":");
     if (!put_name(j, name))
         return;
-    if (n->kind == FDL_TRACE_DECISION) {
-        put(j, ",\"args\":{\"value\":");
-        put_i64(j, n->length);
-    } else {
-        put_batch(j, n);
-    }
+    put_batch(j, n);
     put(j, "}}");
 }
 
@@ -476,15 +472,39 @@ static const char *name_from(const char *(*look)(const void *, uint32_t),
 static void instant_note(struct fdl_trace_json *j,
                          const struct fdl_trace_note *n)
 {
+    instant(j, TID_BATCHES, n,
+            n->kind == FDL_TRACE_ISSUE   ? "issue"
+            : n->kind == FDL_TRACE_READY ? "ready"
+                                         : "release");
+}
+
+/* A change of a setting, and once more when it was judged. */
+static void decision_note(struct fdl_trace_json *j,
+                          const struct fdl_trace_note *n)
+{
     const struct fdl_trace_json_config *c = &j->config;
-    if (n->kind == FDL_TRACE_DECISION)
-        instant(j, TID_TUNER, n,
-                name_from(c->decision, c->user, n->arg, "decision"));
-    else
-        instant(j, TID_BATCHES, n,
-                n->kind == FDL_TRACE_ISSUE   ? "issue"
-                : n->kind == FDL_TRACE_READY ? "ready"
-                                             : "release");
+    char args[FDL_TRACE_DECISION_BYTES], name[FDL_TRACE_DECISION_NAME_BYTES];
+    struct fdl_decision d;
+    bool found = c->decision && c->decision(c->user, (uint64_t)n->length, &d);
+    fdl_trace_decision_name(found ? &d : NULL, n->arg != 0, name);
+    fdl_trace_decision_args(found ? &d : NULL, (uint64_t)n->length, n->arg != 0,
+                            args);
+    use_track(j, TID_TUNER);
+    if (!begin_event(j, 'i', TID_TUNER))
+        return;
+    put_time(j, n->begin_ns);
+    put(j, ",\"s\":\"t\"");
+    put_category(j, n->kind);
+    put(j, ",\"name\":");
+    if (!put_name(j, name))
+        return;
+    if (!reserve(j, strlen(args) + EVENT_MAX)) {
+        j->length = j->event_at;
+        return;
+    }
+    put(j, ",\"args\":");
+    put(j, args);
+    put(j, "}");
 }
 
 static void write_note(struct fdl_trace_json *j, uint32_t tid,
@@ -529,8 +549,10 @@ static void write_note(struct fdl_trace_json *j, uint32_t tid,
     case FDL_TRACE_ISSUE:
     case FDL_TRACE_READY:
     case FDL_TRACE_RELEASE:
-    case FDL_TRACE_DECISION:
         instant_note(j, n);
+        break;
+    case FDL_TRACE_DECISION:
+        decision_note(j, n);
         break;
     case FDL_TRACE_COUNTER:
         counter(j, n);

@@ -27,6 +27,7 @@
 
 #include "profiler/ledger.h"
 #include "profiler/trace.h"
+#include "profiler/tuner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,7 +65,7 @@ struct fdl_trace_json_config {
     /* Names of what notes have by number; NULL: there is none. */
     const char *(*custom)(const void *user, uint32_t i);
     const char *(*phase)(const void *user, uint32_t i);
-    const char *(*decision)(const void *user, uint32_t i);
+    bool (*decision)(const void *user, uint64_t id, struct fdl_decision *out);
     const void *user;
 };
 

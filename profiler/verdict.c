@@ -24,7 +24,8 @@
 typedef bool (*rule)(const struct fdl_facts *, struct fdl_draft *);
 
 /* Ahead of causes that explain no more than they do. */
-static const rule first_rules[] = {fdl_judge_unused, fdl_judge_start};
+static const rule first_rules[] = {fdl_judge_stuck, fdl_judge_unused,
+                                   fdl_judge_start};
 
 /* Beside the causes; where two explain as much, the first one leads. */
 static const rule rules[] = {
@@ -172,6 +173,14 @@ static void judge_too_little(const struct fdl_facts *f, struct drafts *all)
     keep(f, all);
 }
 
+/* Few batches say nothing, but for what keeps the next one from coming. */
+static void judge_little(const struct fdl_facts *f, struct drafts *all)
+{
+    if (f->e->stuck_awaited)
+        ask(f, fdl_judge_stuck, all);
+    judge_too_little(f, all);
+}
+
 /* By weight; insertion, which leaves equals in the order of the rules. */
 static void sort(struct drafts *all)
 {
@@ -222,6 +231,15 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->gpu_idle_seconds = e->gpu_memory_used = e->gpu_clock = -1;
 }
 
+/* Where the words have room for it. */
+static void name_tuner(struct fdl_verdict *v)
+{
+    static const char words[] = " The tuner does that, where options are auto.";
+    size_t n = strlen(v->action);
+    if (n > 0 && n + sizeof(words) <= sizeof(v->action))
+        memcpy(v->action + n, words, sizeof(words));
+}
+
 uint32_t fdl_verdict_judge(const struct fdl_evidence *e,
                            struct fdl_verdict out[FDL_VERDICTS_MAX])
 {
@@ -231,12 +249,15 @@ uint32_t fdl_verdict_judge(const struct fdl_evidence *e,
     fdl_facts_digest(e, &f);
     if (e->batches < MIN_BATCHES || e->wall_ns <= 0 ||
         (e->batches < ENOUGH_BATCHES && e->wall_ns < MIN_WALL_NS))
-        judge_too_little(&f, &all);
+        judge_little(&f, &all);
     else
         judge_all(&f, &all);
     uint32_t n = FDL_MIN(all.n, FDL_VERDICTS_MAX);
     memset(out, 0, n * sizeof(*out));
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         out[i] = all.at[i].v;
+        if (e->tuning && out[i].tuner)
+            name_tuner(&out[i]);
+    }
     return n;
 }

@@ -59,7 +59,9 @@
  *
  * Beside them, whatever S is unless it is said:
  *
- *   INSUFFICIENT_DATA       < 8 batches, or < 64 in less than 1 s; alone
+ *   WORKER_STUCK            a worker or a read hangs, see stuck_workers
+ *   INSUFFICIENT_DATA       < 8 batches, or < 64 in less than 1 s; alone, but
+ *                           for a batch that waits for a worker that is stuck
  *   GPU_UNUSED              GPU at 0 % for 10 s and 10 batches
  *   GPU_CAPPED              held back by temperature; or by power, below 90 %
  *                           of its clock
@@ -81,6 +83,8 @@
  *
  * Order: by the fraction of the time that a verdict explains.
  *
+ *   WORKER_STUCK            more than all, if the next batch waits for it, and
+ *                           then before INSUFFICIENT_DATA too
  *   GPU_UNUSED              all
  *   a cause                 S * its share of the stall; XFER_BOUND by a full
  *                           bus all of S
@@ -155,6 +159,7 @@ struct fdl_evidence {
     /* Depth. */
     uint32_t depth;
     bool memory_limited;    /* the budget allows no deeper ring */
+    bool tuning;            /* somebody changes what is auto by itself */
     int64_t ticket_mean_ns; /* from issue until ready; 0: not known */
     int64_t ticket_tail_ns; /* the same, its 99.6 % quantile */
     int64_t slow_stall_ns;  /* waits for single slow samples */
@@ -174,6 +179,14 @@ struct fdl_evidence {
     double later_epoch_fetch; /* and in the ones behind it */
     double cold_fraction;     /* of reads that were as slow as a device while
                                  others were as fast as memory; -1 */
+
+    /* Workers and reads that hang, see loader/stuck.h. Of the worst one: */
+    uint32_t stuck_workers;
+    bool stuck_awaited;      /* the next batch waits for it */
+    int64_t stuck_ns;        /* at one sample */
+    const char *stuck_where; /* "read" "decode" "augment" or a custom
+                                operation's name; "": its thread has ended */
+    char stuck_path[96];     /* the end of it */
 
     /* The machine. */
     int64_t throttled_ns;  /* wall time lost to the quota, all cores */

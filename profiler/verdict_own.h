@@ -95,6 +95,7 @@ void fdl_judge_wake(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* Whatever the stall is. */
+bool fdl_judge_stuck(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_launches(const struct fdl_facts *f, struct fdl_draft *d);

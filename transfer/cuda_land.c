@@ -164,7 +164,8 @@ static void read_times(struct fdl_cuda *c, const struct fdl_cuda_step *s,
     *t = (struct fdl_device_times){.ticket = s->ticket,
                                    .queued = s->queued_ns,
                                    .bytes = s->bytes,
-                                   .copies = s->n_copies};
+                                   .copies = s->n_copies,
+                                   .finished = s->finishes};
     for (uint32_t i = 0; i < s->n_copies; i++) {
         int64_t from = fdl_cuda_clock_read(clock, s->clock_epoch, s->from[i]);
         t->end = fdl_cuda_clock_read(clock, s->clock_epoch, s->to[i]);

@@ -44,6 +44,12 @@ int32_t fdl_cuda_time_copy(uint32_t number,
     return fail();
 }
 
+int32_t fdl_cuda_has_kernels(uint32_t number)
+{
+    (void)number;
+    return fail();
+}
+
 int32_t fdl_cuda_busy_create(uint32_t number, struct fdl_cuda_busy **out)
 {
     (void)number;

@@ -211,3 +211,14 @@ int32_t fdl_cuda_time_copy(uint32_t number,
     fdl_cuda_leave(p.device);
     return status;
 }
+
+/* ---- Kernels ------------------------------------------------------------ */
+
+int32_t fdl_cuda_has_kernels(uint32_t number)
+{
+    const struct fdl_cuda_device *device;
+    int32_t status = fdl_cuda_device(number, &device);
+    if (status >= 0 && device->kernel_status < 0)
+        status = fdl_fail(device->kernel_status, "%s", device->kernel_reason);
+    return status;
+}

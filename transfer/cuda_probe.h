@@ -16,6 +16,9 @@ int32_t fdl_cuda_time_copy(uint32_t number,
                            const struct feedline_copy_test *test,
                            struct feedline_copy_time *out);
 
+/* EDEVICE: the GPU runs none of the library's kernels, and why. */
+int32_t fdl_cuda_has_kernels(uint32_t number);
+
 struct fdl_cuda_busy;
 int32_t fdl_cuda_busy_create(uint32_t number, struct fdl_cuda_busy **out);
 void fdl_cuda_busy_destroy(struct fdl_cuda_busy *b);

@@ -365,7 +365,8 @@ FEEDLINE_API int32_t feedline_loader_stop(feedline_loader *l);
 FEEDLINE_API void feedline_loader_destroy(feedline_loader *l);
 
 /* Options with the flag LIVE, on a running loader: workers, depth, io_depth.
- * They never change what is delivered, only when. */
+ * They never change what is delivered, only when. The number is the program's
+ * from then on; 0 hands the option to the tuner (ERANGE with tuner=off). */
 FEEDLINE_API int32_t feedline_loader_set_int(feedline_loader *l,
                                              const char *key, int64_t value);
 
@@ -387,7 +388,7 @@ struct feedline_epoch_info {
                          are 0 with max_sample_bytes */
     uint64_t batch_bytes; /* of its slot, labels too; with max_sample_bytes if
                              all images were as large as that; of what crosses
-                             the bus if the device finishes batches */
+                             the bus at first if the device finishes batches */
 };
 FEEDLINE_API int32_t feedline_loader_get_epoch_info(
     const feedline_loader *l, struct feedline_epoch_info *out);
@@ -801,9 +802,10 @@ FEEDLINE_API int32_t feedline_loader_trace_save(feedline_loader *l,
 /* Times are of the device's own clock. ESTATE for a loader with device=host. */
 struct feedline_device_stats {
     uint32_t struct_size;
-    int32_t finish;        /* 0: batches are finished on the host, 1: on the
-                              device (option finish) */
+    int32_t finish;        /* 0: batches are finished on the host now, 1: on
+                              the device (option finish) */
     uint64_t batches;      /* whose copy is done */
+    uint64_t finished;     /* of them, by the device */
     uint64_t copies;       /* from host to device: one a batch, or a few */
     uint64_t copied_bytes; /* by them */
     uint64_t queue_ns;     /* from being submitted to their start, of the first

@@ -76,9 +76,17 @@ struct feedline_live_stats {
         double confidence, predicted_gain;
         char code[32], level[16], sentence[384], action[256];
     } verdict;
-    uint32_t n_decisions; /* of the tuner, the last ones, oldest first */
-    uint32_t reserved;
+    uint32_t n_decisions;   /* of the tuner, the last ones, oldest first */
+    uint32_t stuck_workers; /* workers and reads that hang (stuck_after) */
     char decisions[FEEDLINE_LIVE_DECISIONS][128];
+
+    struct { /* as in tuner.h; mode "": a page of a version without it */
+        char mode[16], state[16], limited_by[16];
+        uint32_t planned_workers, planned_depth, planned_io_depth;
+        uint32_t converged;
+        double stall, target;
+        uint64_t decisions;
+    } tuner;
 };
 
 /* A consistent copy. END: the process or its loader is gone; *out then has the

@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public headers by themselves: live.h begins with feedline.h. */
+/* The public headers by themselves; each of these begins with feedline.h. */
 #include <feedline/live.h>
+#include <feedline/tuning.h>

@@ -6,6 +6,7 @@
  * compiled in stay what they are. This file only has to compile.
  */
 #include <feedline/live.h>
+#include <feedline/tuning.h>
 
 #include <stddef.h>
 
@@ -221,7 +222,8 @@ END(feedline_verdict, reserved, 64);
 BEGIN(feedline_device_stats, struct_size);
 NEXT(feedline_device_stats, struct_size, finish);
 NEXT(feedline_device_stats, finish, batches);
-NEXT(feedline_device_stats, batches, copies);
+NEXT(feedline_device_stats, batches, finished);
+NEXT(feedline_device_stats, finished, copies);
 NEXT(feedline_device_stats, copies, copied_bytes);
 NEXT(feedline_device_stats, copied_bytes, queue_ns);
 NEXT(feedline_device_stats, queue_ns, copy_ns);
@@ -236,7 +238,7 @@ NEXT(feedline_device_stats, device_bytes, latency_us);
 NEXT(feedline_device_stats, latency_us, gigabytes_per_second);
 NEXT(feedline_device_stats, gigabytes_per_second, regime);
 NEXT(feedline_device_stats, regime, finish_reason);
-END(feedline_device_stats, finish_reason, 136);
+END(feedline_device_stats, finish_reason, 144);
 
 BEGIN(feedline_copy_fit, struct_size);
 NEXT(feedline_copy_fit, struct_size, reserved);
@@ -296,9 +298,72 @@ NEXT(feedline_live_stats, gpu_memory_used_bytes, gpu_memory_total_bytes);
 NEXT(feedline_live_stats, gpu_memory_total_bytes, gpu_throttle);
 NEXT(feedline_live_stats, gpu_throttle, verdict);
 NEXT(feedline_live_stats, verdict, n_decisions);
-NEXT(feedline_live_stats, n_decisions, reserved);
-NEXT(feedline_live_stats, reserved, decisions);
-END(feedline_live_stats, decisions, 2400);
+NEXT(feedline_live_stats, n_decisions, stuck_workers);
+NEXT(feedline_live_stats, stuck_workers, decisions);
+NEXT(feedline_live_stats, decisions, tuner);
+END(feedline_live_stats, tuner, 2488);
+
+BEGIN(feedline_tuner_info, struct_size);
+NEXT(feedline_tuner_info, struct_size, workers);
+NEXT(feedline_tuner_info, workers, depth);
+NEXT(feedline_tuner_info, depth, io_depth);
+NEXT(feedline_tuner_info, io_depth, finish);
+NEXT(feedline_tuner_info, finish, converged);
+NEXT(feedline_tuner_info, converged, planned_workers);
+NEXT(feedline_tuner_info, planned_workers, planned_depth);
+NEXT(feedline_tuner_info, planned_depth, planned_io_depth);
+NEXT(feedline_tuner_info, planned_io_depth, on_device);
+NEXT(feedline_tuner_info, on_device, mode);
+NEXT(feedline_tuner_info, mode, state);
+NEXT(feedline_tuner_info, state, limited_by);
+NEXT(feedline_tuner_info, limited_by, profile);
+NEXT(feedline_tuner_info, profile, converged_batch);
+NEXT(feedline_tuner_info, converged_batch, converged_ns);
+NEXT(feedline_tuner_info, converged_ns, decisions);
+NEXT(feedline_tuner_info, decisions, trials);
+NEXT(feedline_tuner_info, trials, kept);
+NEXT(feedline_tuner_info, kept, rolled_back);
+NEXT(feedline_tuner_info, rolled_back, credit_ns);
+NEXT(feedline_tuner_info, credit_ns, spent_ns);
+NEXT(feedline_tuner_info, spent_ns, target);
+NEXT(feedline_tuner_info, target, stall);
+NEXT(feedline_tuner_info, stall, batches_per_second);
+NEXT(feedline_tuner_info, batches_per_second, step_ns);
+NEXT(feedline_tuner_info, step_ns, sample_ns);
+NEXT(feedline_tuner_info, sample_ns, cpu_share);
+NEXT(feedline_tuner_info, cpu_share, cores);
+NEXT(feedline_tuner_info, cores, memory_bytes);
+NEXT(feedline_tuner_info, memory_bytes, memory_budget);
+END(feedline_tuner_info, memory_budget, 208);
+
+BEGIN(feedline_decision, struct_size);
+NEXT(feedline_decision, struct_size, reserved);
+NEXT(feedline_decision, reserved, id);
+NEXT(feedline_decision, id, time_ns);
+NEXT(feedline_decision, time_ns, batch);
+NEXT(feedline_decision, batch, before);
+NEXT(feedline_decision, before, after);
+NEXT(feedline_decision, after, predicted);
+NEXT(feedline_decision, predicted, measured);
+NEXT(feedline_decision, measured, error);
+NEXT(feedline_decision, error, stall_before);
+NEXT(feedline_decision, stall_before, stall_after);
+NEXT(feedline_decision, stall_after, knob);
+NEXT(feedline_decision, knob, reason);
+NEXT(feedline_decision, reason, outcome);
+NEXT(feedline_decision, outcome, why);
+END(feedline_decision, why, 272);
+
+BEGIN(feedline_stuck_worker, struct_size);
+NEXT(feedline_stuck_worker, struct_size, worker);
+NEXT(feedline_stuck_worker, worker, tid);
+NEXT(feedline_stuck_worker, tid, reserved);
+NEXT(feedline_stuck_worker, reserved, stuck_ns);
+NEXT(feedline_stuck_worker, stuck_ns, epoch);
+NEXT(feedline_stuck_worker, epoch, sample_index);
+NEXT(feedline_stuck_worker, sample_index, path);
+NEXT(feedline_stuck_worker, path, where);
+END(feedline_stuck_worker, where, 328);
 
 BEGIN(feedline_phase_stats, struct_size);
 NEXT(feedline_phase_stats, struct_size, reserved);

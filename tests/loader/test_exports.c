@@ -402,6 +402,8 @@ static void metrics_are_valid(void **state)
     assert_non_null(strstr(text, "rank=\"3\""));
     assert_true(metric(text, "\nfeedline_samples_total{") == 3 * N / 4);
     assert_true(metric(text, "\nfeedline_workers{") == 2);
+    assert_non_null(strstr(text, "\nfeedline_tuner_info{"));
+    assert_true(metric(text, "\nfeedline_tuner_target_ratio{") == 0.01);
     assert_non_null(strstr(text, "# TYPE feedline_stage_seconds summary\n"));
     assert_non_null(strstr(text, ",stage=\"decode\",quantile=\"0.99\"} "));
     assert_non_null(strstr(text, ",code=\""));

@@ -327,7 +327,8 @@ static void live_options_are_checked(void **state)
 {
     (void)state;
     feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2 memory_budget=1m");
+    feedline_loader *l =
+        fixture_open(ds, "workers=2 memory_budget=1m tuner=off");
     int64_t value;
     assert_error(feedline_loader_set_int(l, "batch_size", 4), FEEDLINE_ESTATE,
                  "batch_size");

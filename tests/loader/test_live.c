@@ -46,6 +46,9 @@ static void attach_and_read(void **state)
     strcpy(in.decisions[1], "workers 2 -> 4");
     strcpy(in.verdict.code, "FED");
     in.gpu_utilization = 0.5;
+    strcpy(in.tuner.mode, "auto");
+    in.tuner.planned_workers = 3;
+    in.tuner.decisions = 17;
     fdl_live_page_publish(page, &in);
     assert_int_equal(read_once(getpid(), 0, &out), FEEDLINE_OK);
     assert_int_equal(out.pid, getpid());
@@ -54,6 +57,9 @@ static void attach_and_read(void **state)
     assert_string_equal(out.decisions[1], "workers 2 -> 4");
     assert_string_equal(out.verdict.code, "FED");
     assert_true(out.gpu_utilization == 0.5);
+    assert_string_equal(out.tuner.mode, "auto");
+    assert_int_equal(out.tuner.planned_workers, 3);
+    assert_int_equal(out.tuner.decisions, 17);
     fdl_live_page_destroy(page);
     assert_error(read_once(getpid(), 0, &out), FEEDLINE_ENOENT, "option live");
 }
@@ -508,6 +514,10 @@ static void lying_texts(void **state)
     s->n_decisions = UINT32_MAX;
     s->gpu_power_watts = NAN;
     s->cpu_quota = INFINITY;
+    memset(s->tuner.mode, 'C', sizeof(s->tuner.mode));
+    strcpy(s->tuner.state, "\x1b[2J");
+    memset(s->tuner.limited_by, 0xff, sizeof(s->tuner.limited_by));
+    s->tuner.stall = NAN;
     assert_int_equal(read_planted(&h, sizeof(h), &out), FEEDLINE_OK);
     assert_int_equal(strlen(out.verdict.code), sizeof(s->verdict.code) - 1);
     assert_int_equal(strlen(out.decisions[7]), sizeof(s->decisions[7]) - 1);
@@ -517,6 +527,11 @@ static void lying_texts(void **state)
     assert_string_equal(out.verdict.sentence,
                         "?[2Jred ?? bell? \xc3\xa9 ??? ??? \xf0\x9f\x9a\x80");
     assert_string_equal(out.verdict.action, "cut ??");
+    assert_int_equal(strlen(out.tuner.mode), sizeof(s->tuner.mode) - 1);
+    assert_string_equal(out.tuner.state, "?[2J");
+    assert_int_equal(strspn(out.tuner.limited_by, "?"),
+                     sizeof(s->tuner.limited_by) - 1);
+    assert_true(out.tuner.stall == -1);
     assert_true(out.gpu_power_watts == -1);
     assert_true(out.cpu_quota == -1);
 }

@@ -97,6 +97,7 @@ static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader)
     assert_ok(feedline_config_create(&cfg));
     assert_ok(feedline_config_set(cfg, "reader", reader));
     assert_ok(feedline_config_set_int(cfg, "workers", 1));
+    assert_ok(feedline_config_set(cfg, "tuner", "off"));
     assert_ok(feedline_config_set_int(cfg, "batch_size", 8));
     assert_ok(feedline_pipeline_create("none", &p));
     assert_ok(feedline_pipeline_add(p, "resize", "size=32"));

@@ -149,7 +149,8 @@ static void runs_and_changes_are_told(void **state)
                                     "\"batch\":7}"));
     assert_non_null(strstr(content,
                            "\"cat\":\"tuner\",\"name\":\"workers\",\"args\":{"
-                           "\"value\":3}"));
+                           "\"value\":3,\"before\":2,\"reason\":"
+                           "\"program\""));
     feedline_dataset_close(ds);
 }
 

@@ -262,6 +262,48 @@ static void memory_is_bound_by_the_limit(void **state)
     fdl_window_destroy(b.window);
 }
 
+/* An allowance: idle memory goes first, then whoever asks has to wait, but for
+ * one file, and for those who may not wait. */
+static void memory_is_bound_by_the_allowance(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct fdl_read *r[4];
+    bench_open(&b, 4);
+    fdl_window_issue(b.window, 100);
+    for (uint64_t i = 0; i < 4; i++)
+        r[i] = claim(&b, i);
+    assert_int_equal(fdl_read_reserve(b.window, r[0], 10000), FEEDLINE_OK);
+    uint64_t one = r[0]->capacity;
+    fdl_window_set_allowance(b.window, 2 * one);
+    assert_int_equal(fdl_read_reserve(b.window, r[1], 10000), FEEDLINE_OK);
+    assert_int_equal(fdl_read_reserve(b.window, r[2], 10000), FDL_READ_NO_ROOM);
+    assert_null(r[2]->buffer);
+    r[2]->exempt = true;
+    assert_int_equal(fdl_read_reserve(b.window, r[2], 10000), FEEDLINE_OK);
+    assert_int_equal(fdl_window_memory(b.window), 3 * one);
+    fdl_read_release(b.window, r[2]); /* there was too much: not kept */
+    assert_int_equal(fdl_window_memory(b.window), 2 * one);
+
+    fdl_read_release(b.window, r[1]); /* kept, until others need it */
+    assert_int_equal(fdl_window_memory(b.window), 2 * one);
+    assert_int_equal(fdl_read_reserve(b.window, r[3], 3 * one),
+                     FDL_READ_NO_ROOM);
+    assert_int_equal(fdl_window_memory(b.window), one);
+    fdl_read_release(b.window, r[0]);
+    assert_int_equal(fdl_read_reserve(b.window, r[3], 3 * one), FEEDLINE_OK);
+    assert_int_equal(fdl_window_memory(b.window), r[3]->capacity);
+    assert_int_equal(fdl_window_largest(b.window), r[3]->capacity);
+    assert_int_equal(fdl_read_reserve(b.window, r[0], 1), FDL_READ_NO_ROOM);
+    fdl_window_set_allowance(b.window, 0); /* what is in use stays */
+    assert_int_equal(fdl_window_memory(b.window), r[3]->capacity);
+    fdl_read_release(b.window, r[3]);
+    assert_int_equal(fdl_window_memory(b.window), 0);
+    for (uint64_t i = 0; i < 4; i++)
+        fdl_window_complete(b.window, r[i]);
+    fdl_window_destroy(b.window);
+}
+
 static void errors_are_one_line(void **state)
 {
     (void)state;
@@ -533,6 +575,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(reset_starts_over),
     cmocka_unit_test(buffers_grow_and_large_ones_go),
     cmocka_unit_test(memory_is_bound_by_the_limit),
+    cmocka_unit_test(memory_is_bound_by_the_allowance),
     cmocka_unit_test(errors_are_one_line),
     cmocka_unit_test(many_threads_one_entry_at_a_time),
     cmocka_unit_test(many_threads_three_entries),

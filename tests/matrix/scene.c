@@ -108,7 +108,7 @@ static feedline_config *make_config(const struct scene *s)
     feedline_config *cfg;
     snprintf(text, sizeof(text),
              "dtype=u8 live=false batch_size=%u reader=%s device=%s depth=4 "
-             "workers=2 %s",
+             "workers=2 tuner=off %s",
              SCENE_BATCH, s->file_bytes ? "pread" : "memory",
              s->device ? "cuda:0" : "host", s->options);
     MUST(feedline_config_create(&cfg));

@@ -358,10 +358,34 @@ static void test_memory_reader(void **state)
     assert_non_null(strstr(v[0].action, "more workers"));
 }
 
+/* Only where somebody is there to do it, and the action is his. */
+static void the_tuner_is_named_where_it_is_on(void **state)
+{
+    (void)state;
+    static const char words[] = "The tuner does that, where options are auto.";
+    struct fdl_evidence e = {WAITS(PREP, 20)}; /* more workers would help */
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    e.ledger.wait_ns = 20 * SEC;
+    fill_unknown(&e);
+    fdl_verdict_judge(&e, all);
+    assert_true(all[0].tuner);
+    assert_null(strstr(all[0].action, words));
+    e.tuning = true;
+    fdl_verdict_judge(&e, all);
+    assert_true(all[0].tuner);
+    assert_non_null(strstr(all[0].action, words));
+    struct fdl_evidence fed = {IDLE, .tuning = true};
+    fill_unknown(&fed);
+    fdl_verdict_judge(&fed, all);
+    assert_false(all[0].tuner);
+    assert_null(strstr(all[0].action, words));
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(test_edges),
     cmocka_unit_test(test_order),
     cmocka_unit_test(test_memory_reader),
+    cmocka_unit_test(the_tuner_is_named_where_it_is_on),
 };
 
 TEST_MAIN("verdict_edges", cases)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tuner: what it does, and why. A loader tunes those of its options
+ * workers, depth and io_depth that are auto, while it runs (option tuner); it
+ * never changes what is delivered. For programs that want to know what was
+ * chosen, or to start from it the next time; who loads data does not need it.
+ * All functions: any thread; statuses and strings as in feedline.h.
+ */
+#ifndef FEEDLINE_TUNING_H
+#define FEEDLINE_TUNING_H
+
+#include <feedline/feedline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct feedline_tuner_info {
+    uint32_t struct_size;
+    uint32_t workers, depth, io_depth; /* in force */
+    uint32_t finish;                   /* in force: 0 host, 1 device */
+    uint32_t converged;                /* 1: nothing is left to be improved */
+    uint32_t planned_workers, planned_depth, planned_io_depth; /* by the model;
+                                                                  0: no plan */
+    uint32_t on_device;     /* 1: stall is that of the device, 0: of the host */
+    const char *mode;       /* "off" "observe" "auto"; static */
+    const char *state;      /* "off" "warmup" "measure" "settle" "trial" "hold"
+                           "frozen"; static */
+    const char *limited_by; /* why it is not fed: "cores" "memory" "bound"
+                               "storage" "transfer"; "": it is fed, or not
+                               known; static */
+    const char *profile;    /* what became of option tuner_profile, in words; ""
+                            without one; lives as long as the loader */
+    uint64_t converged_batch, converged_ns; /* since when, from the start */
+    uint64_t decisions;                     /* ever made */
+    uint64_t trials, kept, rolled_back;
+    uint64_t credit_ns, spent_ns; /* of trials: what they may still cost, and
+                                     what they have cost */
+    double target; /* stall that counts as fed, fraction of wall */
+    double stall;  /* of the last window */
+    double batches_per_second;
+    double step_ns;   /* the consumer's own time for a batch */
+    double sample_ns; /* a worker's time for a sample, waits for a core left
+                         out */
+    double cpu_share; /* of sample_ns, on a core */
+    double cores;     /* that workers can have */
+    uint64_t memory_bytes, memory_budget; /* that the setting may take at most,
+                                             and what it may not exceed */
+};
+FEEDLINE_API int32_t feedline_loader_get_tuner(const feedline_loader *l,
+                                               struct feedline_tuner_info *out);
+
+/* One change of one knob. Those of the program, through
+ * feedline_loader_set_int, are here too. */
+struct feedline_decision {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t id;      /* from 0 */
+    uint64_t time_ns; /* after the loader was created */
+    uint64_t batch;   /* delivered by then */
+    int64_t before, after;
+    double predicted; /* change of throughput, 0.25 is a quarter more; NaN:
+                         nothing was predicted */
+    double measured;  /* NaN: not yet, or never */
+    double error;     /* standard error of measured; NaN */
+    double stall_before, stall_after; /* fractions; NaN: not known */
+    const char *knob;    /* "workers" "depth" "io_depth" "finish"; static */
+    const char *reason;  /* "plan_up" "plan_down" "explore_up" "explore_down"
+                            "rollback" "guard" "tail" "variance" "shrink"
+                            "reads" "latency" "memory" "limit" "finish"
+                            "applied" "program"; static */
+    const char *outcome; /* "pending" "kept" "rolled_back" "rule" "proposed"
+                            "abandoned"; static */
+    char why[160];       /* in words */
+};
+
+/* index: from 0, the oldest that is kept, of 256; END behind the last. What is
+ * pending now may be judged at the next call. */
+FEEDLINE_API int32_t feedline_loader_get_decision(
+    const feedline_loader *l, uint32_t index, struct feedline_decision *out);
+
+/* Both of the above as one object: {"mode", "state", "workers", "depth",
+ * "io_depth", "finish", "converged_batch" (null: not yet), ..., "decisions":
+ * [...]}. Buffers as in feedline_config_json. */
+FEEDLINE_API int32_t feedline_loader_tuner_json(const feedline_loader *l,
+                                                char *buf, uint64_t capacity,
+                                                uint64_t *needed);
+
+/* What happened, as lines of text for people: where it began, what was changed,
+ * why, with what effect, where it stands. */
+FEEDLINE_API int32_t feedline_loader_explain(const feedline_loader *l,
+                                             char *buf, uint64_t capacity,
+                                             uint64_t *needed);
+
+/* Writes what was found to `path`, whole or not at all, as JSON that option
+ * tuner_profile can start from. With it goes a fingerprint of machine, data set
+ * and pipeline; where they differ later, the profile is not used. ESTATE:
+ * nothing was found yet. EIO names the file. */
+FEEDLINE_API int32_t feedline_loader_save_profile(const feedline_loader *l,
+                                                  const char *path);
+
+/* A worker that has been at one sample for longer than option stuck_after, or
+ * whose thread has ended and could not be replaced; or a read that has been on
+ * its way for so long. */
+struct feedline_stuck_worker {
+    uint32_t struct_size;
+    uint32_t worker; /* its number, as in thread names; UINT32_MAX: a read that
+                        no worker makes */
+    int32_t tid;     /* its thread; 0: it has ended, or is not known */
+    uint32_t reserved;
+    uint64_t stuck_ns; /* at this sample */
+    uint64_t epoch;
+    int64_t sample_index; /* -1: none */
+    char path[256];       /* of the sample, cut at the front; "" without one */
+    char where[32]; /* "read" "decode" "augment" or a custom operation's name
+                      */
+};
+
+/* END behind the last one that is stuck now. */
+FEEDLINE_API int32_t
+feedline_loader_get_stuck(const feedline_loader *l, uint32_t index,
+                          struct feedline_stuck_worker *out);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FEEDLINE_TUNING_H */

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pool of workers: how many there are, and their threads' lives.
+ *
+ *     UNBORN --start--> LIVING --told to--> DONE ----+
+ *        ^                |                          +--join--> UNBORN
+ *        |                +--by itself--> FALLEN ----+
+ *        +---- LOST: joined, and the system had no other thread
+ *
+ * A thread falls when a custom operation calls pthread_exit or lets itself be
+ * cancelled. On its way out it hands its sample on, which fails with a reason
+ * (worker.c); whoever waits in next(), and the thread that watches, replace the
+ * thread. So next() never waits for one that is gone.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "loader/engine.h"
+#include "loader/stuck.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- The pool ----------------------------------------------------------- */
+
+int32_t fdl_pool_init(struct fdl_pool *pool)
+{
+    *pool = (struct fdl_pool){0};
+    fdl_event_init(&pool->unpark);
+    fdl_event_init(&pool->ended);
+    pthread_mutex_init(&pool->orphans_lock, NULL);
+    size_t bytes = FDL_MAX_WORKERS * sizeof(struct fdl_worker *);
+    pool->workers = calloc(1, bytes);
+    if (!pool->workers)
+        return fdl_fail_memory(bytes, "the worker table");
+    return FEEDLINE_OK;
+}
+
+static void worker_destroy(struct fdl_worker *w)
+{
+    if (!w)
+        return;
+    fdl_decoder_destroy(w->decoder);
+    fdl_trace_ring_destroy(w->notes);
+    free(w->customs);
+    free(w);
+}
+
+static int32_t make_customs(struct fdl_worker *w)
+{
+    size_t n = fdl_pipeline_custom_count(w->loader->pipeline);
+    if (n == 0)
+        return FEEDLINE_OK;
+    w->customs = fdl_alloc_aligned(n * sizeof(*w->customs));
+    if (!w->customs)
+        return fdl_fail_memory(n * sizeof(*w->customs), "counters");
+    memset(w->customs, 0, n * sizeof(*w->customs));
+    return FEEDLINE_OK;
+}
+
+static int32_t worker_create(feedline_loader *l, uint32_t id,
+                             struct fdl_worker **out)
+{
+    struct fdl_worker *w = fdl_alloc_aligned(sizeof(*w));
+    if (!w)
+        return fdl_fail_memory(sizeof(*w), "a worker");
+    memset(w, 0, sizeof(*w));
+    w->loader = l;
+    w->id = id;
+    /* Who replaces a sample holds that one's buffer: to wait for another would
+     * be to wait for itself. */
+    w->spare.exempt = true;
+    w->notes = fdl_trace_ring_create();
+    struct fdl_decode_limits limits = {
+        .max_pixels = (uint64_t)fdl_option_int(&l->options, FDL_OPT_MAX_PIXELS),
+        .max_scans = (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_SCANS),
+        .max_image_ms =
+            (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_IMAGE_MS),
+        .accept_truncated =
+            fdl_option_double(&l->options, FDL_OPT_ACCEPT_TRUNCATED),
+        .apply_exif = fdl_option_int(&l->options, FDL_OPT_APPLY_EXIF) != 0,
+        .fast =
+            fdl_option_int(&l->options, FDL_OPT_QUALITY) == FDL_QUALITY_FAST,
+    };
+    int32_t status = fdl_decoder_create(&limits, &w->decoder);
+    if (status >= 0)
+        status = make_customs(w);
+    if (status < 0) {
+        worker_destroy(w);
+        return status;
+    }
+    fdl_decoder_tell(w->decoder, &w->at.step);
+    *out = w;
+    return FEEDLINE_OK;
+}
+
+static int32_t worker_start(struct fdl_worker *w)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
+    int64_t born = fdl_now_ns();
+    atomic_store_explicit(&w->life, FDL_WORKER_LIVING, memory_order_relaxed);
+    int32_t status = fdl_thread_start(&w->thread, name, fdl_worker_main, w);
+    if (status < 0) {
+        atomic_store_explicit(&w->life, FDL_WORKER_UNBORN,
+                              memory_order_relaxed);
+        return status;
+    }
+    w->born_ns = born;
+    pthread_getcpuclockid(w->thread.handle, &w->cpu_clock);
+    return FEEDLINE_OK;
+}
+
+static enum fdl_worker_life life_of(const struct fdl_worker *w)
+{
+    /* acquire: pairs with end_thread. */
+    return (enum fdl_worker_life)atomic_load_explicit(&w->life,
+                                                      memory_order_acquire);
+}
+
+static void join(struct fdl_worker *w)
+{
+    fdl_thread_join(&w->thread);
+    w->past_ns += w->died_ns - w->born_ns;
+    atomic_store_explicit(&w->life, FDL_WORKER_UNBORN, memory_order_relaxed);
+}
+
+/* Joins the threads that have ended by themselves. Returns how many. */
+static uint32_t bury_fallen(struct fdl_pool *pool)
+{
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    uint32_t buried = 0;
+    atomic_store_explicit(&pool->fallen, false, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        struct fdl_worker *w = pool->workers[i];
+        if (life_of(w) != FDL_WORKER_FALLEN)
+            continue;
+        join(w);
+        buried++;
+    }
+    return buried;
+}
+
+int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
+{
+    struct fdl_pool *pool = &l->pool;
+    int32_t status = FEEDLINE_OK;
+    bury_fallen(pool);
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    uint32_t ready = 0;
+    for (; ready < active; ready++) {
+        if (ready == n) {
+            status = worker_create(l, n, &pool->workers[n]);
+            if (status < 0)
+                break;
+            /* release: readers of statistics see the worker behind it. */
+            atomic_store_explicit(&pool->n_workers, ++n, memory_order_release);
+        }
+        struct fdl_worker *w = pool->workers[ready];
+        /* The thread may look at `active` before it is set below; it parks and
+         * is woken. */
+        if (!w->thread.running)
+            status = worker_start(w);
+        if (status < 0)
+            break;
+    }
+    uint32_t before = atomic_load_explicit(&pool->active, memory_order_relaxed);
+    if (status >= 0 || ready > before)
+        atomic_store_explicit(&pool->active, ready, memory_order_release);
+    fdl_event_notify(&pool->unpark, UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    return status;
+}
+
+bool fdl_pool_has_fallen(const struct fdl_pool *pool)
+{
+    return atomic_load_explicit(&pool->fallen, memory_order_relaxed);
+}
+
+/* Active workers without a thread are counted off. Returns how many have one.
+ */
+static uint32_t count_living(struct fdl_pool *pool)
+{
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    uint32_t active = atomic_load_explicit(&pool->active, memory_order_relaxed);
+    uint32_t living = 0;
+    for (uint32_t i = 0; i < FDL_MIN(active, n); i++) {
+        struct fdl_worker *w = pool->workers[i];
+        if (w->thread.running)
+            living += life_of(w) == FDL_WORKER_LIVING;
+        else
+            atomic_store_explicit(&w->life, FDL_WORKER_LOST,
+                                  memory_order_relaxed);
+    }
+    return living;
+}
+
+int32_t fdl_pool_mend_locked(feedline_loader *l)
+{
+    struct fdl_pool *pool = &l->pool;
+    uint32_t active = atomic_load_explicit(&pool->active, memory_order_relaxed);
+    uint32_t buried = bury_fallen(pool);
+    int32_t status = fdl_pool_set_active(l, active);
+    uint32_t living = count_living(pool);
+    if (status >= 0 && buried)
+        fdl_log(FDL_LOG_WARNING,
+                "%" PRIu32 " of the workers' threads ended by themselves, in "
+                "custom operations; new ones took their places",
+                buried);
+    if (status < 0 && buried)
+        fdl_log(FDL_LOG_WARNING,
+                "%" PRIu32 " of the workers' threads ended by themselves, in "
+                "custom operations, and others cannot be had: %s; %" PRIu32
+                " are left",
+                buried, fdl_last_error(), living);
+    if (status >= 0 || living > 0)
+        return FEEDLINE_OK;
+    /* Whoever comes next tries again. */
+    atomic_store_explicit(&pool->fallen, true, memory_order_relaxed);
+    return status;
+}
+
+/* Until its thread has ended; says so if that takes long. */
+static void wait_for_end(struct fdl_worker *w)
+{
+    struct fdl_pool *pool = &w->loader->pool;
+    int64_t patience = fdl_option_int(&w->loader->options, FDL_OPT_STUCK_AFTER);
+    if (patience == 0)
+        patience = -1;
+    for (;;) {
+        uint32_t key = fdl_event_prepare(&pool->ended);
+        if (life_of(w) != FDL_WORKER_LIVING) {
+            fdl_event_cancel(&pool->ended);
+            return;
+        }
+        if (!fdl_event_wait(&pool->ended, key, patience) && patience > 0) {
+            fdl_stuck_tell_stop(w);
+            patience = -1;
+        }
+    }
+}
+
+void fdl_pool_stop(feedline_loader *l)
+{
+    struct fdl_pool *pool = &l->pool;
+    fdl_event_notify(&pool->unpark, UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        struct fdl_worker *w = pool->workers[i];
+        if (!w->thread.running)
+            continue;
+        wait_for_end(w);
+        join(w);
+    }
+    atomic_store_explicit(&pool->active, 0, memory_order_relaxed);
+    /* The window takes back what nobody took over. */
+    pool->orphans = NULL;
+    atomic_store_explicit(&pool->n_orphans, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->fallen, false, memory_order_relaxed);
+}
+
+int64_t fdl_pool_lived_ns_locked(const struct fdl_pool *pool, int64_t now,
+                                 uint32_t *threads)
+{
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    int64_t sum = 0;
+    *threads = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = pool->workers[i];
+        sum += w->past_ns;
+        if (w->thread.running) {
+            int64_t end = life_of(w) == FDL_WORKER_LIVING ? now : w->died_ns;
+            sum += FDL_MAX(end - w->born_ns, INT64_C(0));
+            ++*threads;
+        }
+    }
+    return sum;
+}
+
+uint64_t fdl_pool_cpu_ns(const struct fdl_pool *pool)
+{
+    uint64_t sum = 0;
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = pool->workers[i];
+        struct timespec now;
+        sum += atomic_load_explicit(&w->past_cpu_ns, memory_order_relaxed);
+        if (w->thread.running && clock_gettime(w->cpu_clock, &now) == 0)
+            sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    }
+    return sum;
+}
+
+void fdl_pool_fini(struct fdl_pool *pool)
+{
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++)
+        worker_destroy(pool->workers[i]);
+    free(pool->workers);
+    pthread_mutex_destroy(&pool->orphans_lock);
+}

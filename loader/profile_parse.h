@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader of profiles: strict JSON, of which it keeps what is a string, a
+ * number, true, false or null, by the names on the way to it:
+ *
+ *     {"host": {"cores": 2}}    ->    "host.cores" number "2"
+ *
+ * Lists have no names and are not kept. What JSON does not have is an error
+ * that says where: a profile may come from anywhere.
+ */
+#ifndef FDL_LOADER_PROFILE_PARSE_H
+#define FDL_LOADER_PROFILE_PARSE_H
+
+#include <stdint.h>
+
+#define FDL_PROFILE_VALUES      64u  /* kept; more are an error */
+#define FDL_PROFILE_NAME_BYTES  64u  /* with those in front of it */
+#define FDL_PROFILE_VALUE_BYTES 256u /* longer ones are cut */
+
+enum fdl_profile_kind {
+    FDL_PROFILE_STRING = 0,
+    FDL_PROFILE_NUMBER,
+    FDL_PROFILE_WORD /* true, false, null */
+};
+
+struct fdl_profile_value {
+    char name[FDL_PROFILE_NAME_BYTES];
+    char text[FDL_PROFILE_VALUE_BYTES]; /* a number as it stands there */
+    enum fdl_profile_kind kind;
+};
+
+struct fdl_profile_values {
+    struct fdl_profile_value all[FDL_PROFILE_VALUES];
+    uint32_t n;
+};
+
+/* EINVAL "at 17: ..."; out is then unfinished. */
+int32_t fdl_profile_parse(const char *text, struct fdl_profile_values *out);
+
+/* NULL: there is none. */
+const struct fdl_profile_value *fdl_profile_find(
+    const struct fdl_profile_values *v, const char *name);
+
+#endif

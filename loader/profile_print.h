@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a profile was found on: facts of the machine, the data set and the
+ * pipeline that change what a sample costs or what cores there are. Each is a
+ * name and a text; a profile fits if all texts are the same.
+ */
+#ifndef FDL_LOADER_PROFILE_PRINT_H
+#define FDL_LOADER_PROFILE_PRINT_H
+
+#include <feedline/feedline.h>
+
+#include <stdint.h>
+
+#define FDL_PRINT_FACTS 24u
+
+struct fdl_fact {
+    const char *part; /* "host", "data_set" or "pipeline" */
+    const char *key;
+    char text[256];
+};
+
+struct fdl_print {
+    struct fdl_fact facts[FDL_PRINT_FACTS]; /* those of a part in a row */
+    uint32_t n;
+};
+
+/* ENOMEM. */
+int32_t fdl_print_take(const feedline_loader *l, struct fdl_print *out);
+
+#endif

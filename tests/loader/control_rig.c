@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaders for tests of the tuner; see control_rig.h. */
+#include "control_rig.h"
+
+#include <dirent.h>
+#include <time.h>
+#include <unistd.h>
+
+static int32_t sleep_a_while(const struct feedline_op_call *call)
+{
+    const int64_t *ns = call->user;
+    struct timespec t = {.tv_sec = (time_t)(*ns / 1000000000),
+                         .tv_nsec = (long)(*ns % 1000000000)};
+    nanosleep(&t, NULL);
+    return FEEDLINE_OK;
+}
+
+static void set_options(feedline_config *cfg, const char *options)
+{
+    char copy[512];
+    snprintf(copy, sizeof(copy), "%s", options);
+    for (char *s = strtok(copy, " "); s; s = strtok(NULL, " ")) {
+        char *equal = strchr(s, '=');
+        assert_non_null(equal);
+        *equal = '\0';
+        assert_ok(feedline_config_set(cfg, s, equal + 1));
+    }
+}
+
+feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,
+                            const char *options)
+{
+    static int64_t ns; /* of all of one test */
+    feedline_config *cfg;
+    feedline_pipeline *p;
+    feedline_loader *l;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "sleep_a_while",
+        .run = sleep_a_while,
+        .user = &ns,
+    };
+    ns = sleep_ns;
+    assert_ok(feedline_config_create(&cfg));
+    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
+    set_options(cfg, options);
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(
+        feedline_pipeline_add(p, "random_resized_crop", "width=32 height=32"));
+    assert_ok(feedline_pipeline_register(p, &def));
+    assert_ok(feedline_pipeline_add(p, "sleep_a_while", NULL));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    return l;
+}
+
+void rig_take(feedline_loader *l, uint32_t n)
+{
+    while (n > 0) {
+        feedline_batch *b = NULL;
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        n -= status != FEEDLINE_END;
+        feedline_batch_release(b);
+    }
+}
+
+struct feedline_tuner_info rig_info(const feedline_loader *l)
+{
+    struct feedline_tuner_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_loader_get_tuner(l, &info));
+    return info;
+}
+
+static bool fits(const char *wanted, const char *is)
+{
+    return !wanted || strcmp(wanted, is) == 0;
+}
+
+struct feedline_decision rig_await(feedline_loader *l, const char *knob,
+                                   const char *outcome)
+{
+    struct feedline_decision d = {.struct_size = sizeof(d)};
+    for (;;) {
+        for (uint32_t i = 0;
+             feedline_loader_get_decision(l, i, &d) == FEEDLINE_OK; i++)
+            if (fits(knob, d.knob) && fits(outcome, d.outcome) &&
+                strcmp(d.reason, "program") != 0)
+                return d;
+        rig_take(l, 1);
+    }
+}
+
+uint32_t rig_threads(const char *name)
+{
+    DIR *folder = opendir("/proc/self/task");
+    uint32_t n = 0;
+    assert_non_null(folder);
+    for (struct dirent *e; (e = readdir(folder));) {
+        char path[300], comm[32] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
+        FILE *f = fopen(path, "r");
+        if (!f)
+            continue;
+        if (fgets(comm, sizeof(comm), f)) {
+            comm[strcspn(comm, "\n")] = '\0';
+            n += strcmp(comm, name) == 0;
+        }
+        fclose(f);
+    }
+    closedir(folder);
+    return n;
+}
+
+void rig_await_threads(const char *name, uint32_t n)
+{
+    while (rig_threads(name) != n)
+        usleep(500);
+}
+
+char *rig_text(int32_t (*get)(const feedline_loader *, char *, uint64_t,
+                              uint64_t *),
+               const feedline_loader *l)
+{
+    uint64_t needed = 0;
+    assert_ok(get(l, NULL, 0, &needed));
+    uint64_t room = 2 * needed + 4096; /* it may have more to say by now */
+    char *text = malloc(room);
+    assert_non_null(text);
+    assert_ok(get(l, text, room, &needed));
+    return text;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaders on a device for tests; see device_rig.h. */
+#include "device_rig.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void find(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    if (!symbol)
+        fail_msg("no %s: %s", name, dlerror());
+    memcpy(function, &symbol, sizeof(symbol));
+}
+
+void rig_open_runtime(struct runtime *run)
+{
+    if (fdl_cuda_load(&run->cuda) < 0) {
+        if (getenv("FEEDLINE_CUDART"))
+            fail_msg("%s", feedline_last_error());
+        test_skip("%s", feedline_last_error());
+    }
+    Dl_info where;
+    void *address;
+    memcpy(&address, &run->cuda->MemcpyAsync, sizeof(address));
+    assert_int_not_equal(dladdr(address, &where), 0);
+    void *library = dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(library);
+    find(library, "cudaGetDevice", &run->GetDevice);
+    find(library, "cudaSetDevice", &run->SetDevice);
+    find(library, "cudaHostAlloc", &run->HostAlloc);
+    find(library, "cudaFreeHost", &run->FreeHost);
+    dlclose(library);
+}
+
+void rig_open(struct rig *r)
+{
+    *r = (struct rig){.seed = test_seed()};
+    rig_open_runtime(&r->run);
+    fixture_create(&r->images, RIG_IMAGES);
+    r->dataset = fixture_memory(&r->images);
+    assert_cuda(r->run.SetDevice(0));
+    for (uint32_t i = 0; i < RIG_STREAMS; i++)
+        assert_cuda(r->run.cuda->StreamCreateWithPriority(
+            &r->streams[i], FDL_CUDA_STREAM_NON_BLOCKING, 0));
+}
+
+void rig_close(struct rig *r)
+{
+    for (uint32_t i = 0; i < RIG_STREAMS; i++) {
+        assert_cuda(r->run.cuda->StreamSynchronize(r->streams[i]));
+        assert_cuda(r->run.cuda->StreamDestroy(r->streams[i]));
+    }
+    feedline_dataset_close(r->dataset);
+    fixture_remove(&r->images);
+}
+
+uint32_t rig_draw(struct rig *r, uint32_t below)
+{
+    r->seed = r->seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(r->seed >> 33) % below;
+}
+
+void rig_echo_open(const struct rig *r, struct echo *e, uint64_t bytes)
+{
+    void *memory;
+    assert_cuda(r->run.HostAlloc(&memory, (size_t)bytes, 0));
+    *e = (struct echo){memory, bytes};
+}
+
+void rig_echo_close(const struct rig *r, struct echo *e)
+{
+    assert_cuda(r->run.FreeHost(e->memory));
+}
+
+/* ---- Loaders and batches ------------------------------------------------ */
+
+feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
+                            const char *options)
+{
+    char text[512], *rest = text, *word, *op = NULL;
+    char crop[64] = "width=36 height=28";
+    feedline_config *cfg;
+    feedline_pipeline *p;
+    feedline_loader *l;
+    snprintf(text, sizeof(text), "seed=7 shuffle=true batch_size=%u %s",
+             RIG_BATCH, options);
+    assert_ok(feedline_config_create(&cfg));
+    while ((word = strtok_r(rest, " ", &rest)) != NULL) {
+        char *value = strchr(word, '=');
+        *value++ = '\0';
+        if (strcmp(word, "size") == 0)
+            snprintf(crop, sizeof(crop), "width=%s height=%s", value, value);
+        else if (strcmp(word, "op") == 0)
+            op = value;
+        else
+            assert_ok(feedline_config_set(cfg, word, value));
+    }
+    assert_ok(feedline_config_set(cfg, "device", device));
+    assert_ok(feedline_pipeline_create(NULL, &p));
+    if (!strstr(options, "max_sample_bytes="))
+        assert_ok(feedline_pipeline_add(p, "random_resized_crop", crop));
+    assert_ok(feedline_pipeline_add(p, "horizontal_flip", NULL));
+    if (op && strcmp(op, "five_crop") == 0)
+        assert_ok(feedline_pipeline_add(p, op, "width=24 height=24"));
+    if (strstr(options, "dtype=") && !strstr(options, "dtype=u8"))
+        assert_ok(feedline_pipeline_add(
+            p, "normalize",
+            strstr(options, "channels=") ? "mean=0.5 std=0.25" : NULL));
+    if (op && strcmp(op, "five_crop") != 0)
+        assert_ok(feedline_pipeline_add(p, op, NULL));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    return l;
+}
+
+feedline_batch *rig_next(feedline_loader *l)
+{
+    feedline_batch *b;
+    int32_t status;
+    do {
+        status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+    } while (status == FEEDLINE_END);
+    assert_int_equal(status, FEEDLINE_OK);
+    return b;
+}
+
+struct feedline_batch_info rig_look(const feedline_batch *b)
+{
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_batch_get_info(b, &info));
+    return info;
+}
+
+uint64_t rig_batch_bytes(const feedline_loader *host)
+{
+    struct feedline_epoch_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_loader_get_epoch_info(host, &info));
+    return info.batch_bytes;
+}
+
+uint64_t rig_labels_at(const struct feedline_batch_info *info)
+{
+    return (info->image_bytes + 7) / 8 * 8;
+}
+
+void rig_read_back(const struct rig *r, const struct feedline_batch_info *d,
+                   fdl_cuda_stream stream, struct echo *e)
+{
+    uint64_t at = rig_labels_at(d), bytes = d->count * sizeof(int64_t);
+    assert_true(at + bytes <= e->capacity);
+    memset(e->memory, 0x5a, (size_t)(at + bytes));
+    assert_cuda(r->run.cuda->MemcpyAsync(e->memory, d->images.data,
+                                         (size_t)d->image_bytes,
+                                         RIG_DEVICE_TO_HOST, stream));
+    assert_cuda(r->run.cuda->MemcpyAsync(e->memory + at, d->labels.data,
+                                         (size_t)bytes, RIG_DEVICE_TO_HOST,
+                                         stream));
+}
+
+/* All that can be seen without touching the device. */
+static void assert_same_tensor(const struct feedline_tensor *d,
+                               const struct feedline_tensor *h, int32_t device)
+{
+    assert_int_equal(d->device, FEEDLINE_CUDA);
+    assert_int_equal(d->device_id, device);
+    assert_int_equal(d->dtype, h->dtype);
+    assert_int_equal(d->ndim, h->ndim);
+    assert_memory_equal(d->shape, h->shape, sizeof(d->shape));
+    assert_memory_equal(d->stride, h->stride, sizeof(d->stride));
+}
+
+void assert_same_info(const struct feedline_batch_info *d,
+                      const struct feedline_batch_info *h, int32_t device)
+{
+    assert_same_tensor(&d->images, &h->images, device);
+    assert_same_tensor(&d->labels, &h->labels, device);
+    assert_int_equal(d->count, h->count);
+    assert_int_equal(d->epoch, h->epoch);
+    assert_int_equal(d->sequence, h->sequence);
+    assert_int_equal(d->position, h->position);
+    assert_int_equal(d->image_bytes, h->image_bytes);
+    assert_memory_equal(d->sample_index, h->sample_index,
+                        h->count * sizeof(int64_t));
+    assert_memory_equal(d->sample_status, h->sample_status,
+                        h->count * sizeof(int32_t));
+    assert_int_equal(d->image_size != NULL, h->image_size != NULL);
+    if (h->image_size)
+        assert_memory_equal(d->image_size, h->image_size,
+                            h->count * sizeof(*h->image_size));
+}
+
+void assert_same_bytes(const struct feedline_batch_info *d,
+                       const struct feedline_batch_info *h,
+                       const struct echo *e)
+{
+    struct feedline_batch_info back = *d;
+    back.images.data = e->memory;
+    for (uint32_t i = 0; i < h->count; i++) {
+        size_t bytes, same;
+        const uint8_t *got = fixture_image(&back, i, &bytes);
+        const uint8_t *want = fixture_image(h, i, &same);
+        assert_int_equal(bytes, same);
+        if (memcmp(got, want, bytes) != 0)
+            fail_msg("image %u of batch %llu of epoch %llu differs", i,
+                     (unsigned long long)h->sequence,
+                     (unsigned long long)h->epoch);
+    }
+    assert_memory_equal(e->memory + rig_labels_at(d), h->labels.data,
+                        h->count * sizeof(int64_t));
+}
+
+void assert_same_next(const struct rig *r, feedline_loader *device,
+                      feedline_loader *host, int number, fdl_cuda_stream stream,
+                      struct echo *e)
+{
+    feedline_batch *db = rig_next(device), *hb = rig_next(host);
+    struct feedline_batch_info d = rig_look(db), h = rig_look(hb);
+    assert_same_info(&d, &h, number);
+    assert_ok(feedline_batch_wait(db, stream));
+    rig_read_back(r, &d, stream, e);
+    assert_cuda(r->run.cuda->StreamSynchronize(stream));
+    assert_same_bytes(&d, &h, e);
+    feedline_batch_release(db);
+    feedline_batch_release(hb);
+}

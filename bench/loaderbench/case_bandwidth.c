@@ -14,15 +14,11 @@
  * GPU works half of the shorter step on each batch, so it never is the limit.
  */
 #include "bench/loaderbench/case.h"
+#include "bench/loaderbench/case_images.h"
 #include "bench/loaderbench/run_consumer.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define SIDE        224u
 #define IMAGE_BYTES (SIDE * SIDE * 3)
@@ -52,60 +48,6 @@ struct feeder {
     uint64_t batch_size;
     json_t *points;
 };
-
-/* ---- A data set in memory ----------------------------------------------- */
-
-static void put_number(unsigned char *to, uint32_t x)
-{
-    for (int i = 0; i < 4; i++)
-        to[i] = (unsigned char)(x >> (24 - 8 * i));
-}
-
-/* An IDX file in memory: n images, or n labels where image_bytes is 1. */
-static int write_idx(const char *name, uint32_t n, uint32_t image_bytes)
-{
-    unsigned char header[20] = {0, 0, 8, image_bytes > 1 ? 4 : 1};
-    const uint32_t dimensions[4] = {n, SIDE, SIDE, 3};
-    size_t n_dimensions = header[3], header_bytes = 4 + 4 * n_dimensions;
-    for (size_t i = 0; i < n_dimensions; i++)
-        put_number(header + 4 + 4 * i, dimensions[i]);
-    unsigned char *image = malloc(image_bytes);
-    int fd = image ? memfd_create(name, MFD_CLOEXEC) : -1;
-    bool ok =
-        fd >= 0 && write(fd, header, header_bytes) == (ssize_t)header_bytes;
-    for (uint32_t i = 0; i < n && ok; i++) {
-        for (uint32_t k = 0; k < image_bytes; k++)
-            image[k] = (unsigned char)(k * 7 + i * 31);
-        ok = write(fd, image, image_bytes) == (ssize_t)image_bytes;
-    }
-    free(image);
-    if (ok)
-        return fd;
-    tool_say("images in memory: %s", strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-static int open_dataset(struct feeder *f)
-{
-    uint32_t n = (uint32_t)(f->batch_size * SET_BATCHES);
-    int images = write_idx("images", n, IMAGE_BYTES);
-    int labels = images >= 0 ? write_idx("labels", n, 1) : -1;
-    int rc = TOOL_ENVIRONMENT;
-    if (labels >= 0) {
-        char uri[96];
-        snprintf(uri, sizeof(uri), "idx:/proc/self/fd/%d,/proc/self/fd/%d",
-                 images, labels);
-        int32_t status = feedline_dataset_open(uri, &f->dataset);
-        rc = status < 0 ? tool_setup_failed(status) : TOOL_DONE;
-    }
-    if (images >= 0)
-        close(images);
-    if (labels >= 0)
-        close(labels);
-    return rc;
-}
 
 /* ---- One loader --------------------------------------------------------- */
 
@@ -316,7 +258,8 @@ int case_bandwidth(const struct case_options *o, struct case_result *out)
     }
     int rc = measure_fit(o, out);
     if (rc == TOOL_DONE)
-        rc = open_dataset(&f);
+        rc = case_images_open((uint32_t)(f.batch_size * SET_BATCHES), SIDE, 3,
+                              &f.dataset);
     if (rc == TOOL_DONE)
         rc = measure_rounds(&f, &f32, &u8, o->seconds / 4);
     if (rc != TOOL_DONE)

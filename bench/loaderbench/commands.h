@@ -6,6 +6,8 @@
 #include "bench/loaderbench/cli.h"
 
 extern const struct cli_command command_run;
+extern const struct cli_command command_sweep;
+extern const struct cli_command command_tune;
 extern const struct cli_command command_headroom;
 extern const struct cli_command command_gen;
 extern const struct cli_command command_h2d;
@@ -17,6 +19,8 @@ extern const struct cli_command command_doctor;
 extern const struct cli_command command_top;
 
 int run_main(const struct cli_command *command, int argc, char **argv);
+int sweep_main(const struct cli_command *command, int argc, char **argv);
+int tune_main(const struct cli_command *command, int argc, char **argv);
 int headroom_main(const struct cli_command *command, int argc, char **argv);
 int gen_main(const struct cli_command *command, int argc, char **argv);
 int report_main(const struct cli_command *command, int argc, char **argv);

@@ -67,21 +67,6 @@ const struct cli_command command_compare = {
     .run = compare_main,
 };
 
-/* "3%" or "0.03"; false: neither. */
-static bool parse_fraction(const char *text, double *out)
-{
-    char *end;
-    double x = strtod(text, &end);
-    if (end == text)
-        return false;
-    if (strcmp(end, "%") == 0)
-        x /= 100;
-    else if (*end)
-        return false;
-    *out = x;
-    return x >= 0 && x < 1;
-}
-
 /* Half the range of the raw values, as a part of the median; NAN: not known. */
 static double noise_of(const json_t *doc, const struct metric *m)
 {
@@ -231,7 +216,7 @@ int compare_main(const struct cli_command *command, int argc, char **argv)
     if (parsed.positionals.n != 2)
         tool_say("compare takes two files, A.json and B.json, not %zu",
                  parsed.positionals.n);
-    else if (!parse_fraction(o.fail_below, &tolerated))
+    else if (!tool_parse_fraction(o.fail_below, &tolerated))
         tool_say("--fail-below: '%s' is not a part of the whole, as 3%%",
                  o.fail_below);
     else

@@ -255,6 +255,9 @@ int headroom_main(const struct cli_command *command, int argc, char **argv)
         tool_say("--replay is what this command tries by itself");
         rc = TOOL_USAGE;
     }
+    /* What is compared must not change meanwhile. */
+    if (rc == TOOL_DONE && !cli_given(&parsed, "tuner"))
+        feedline_config_set(s.config, "tuner", "off");
     if (rc == TOOL_DONE)
         rc = run_all(&s, parsed.positional);
     tool_drain_log();

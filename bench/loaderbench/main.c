@@ -11,9 +11,9 @@
 #include <string.h>
 
 const struct cli_command *const cli_commands[] = {
-    &command_run,   &command_headroom, &command_report, &command_compare,
-    &command_merge, &command_doctor,   &command_top,    &command_h2d,
-    &command_case,  &command_gen};
+    &command_run,    &command_sweep,   &command_tune,  &command_headroom,
+    &command_report, &command_compare, &command_merge, &command_doctor,
+    &command_top,    &command_h2d,     &command_case,  &command_gen};
 const size_t n_cli_commands = sizeof(cli_commands) / sizeof(*cli_commands);
 
 static int unknown_command(const char *name)

@@ -31,6 +31,7 @@ void report_verdict(FILE *f, const json_t *doc);
 void report_numbers(FILE *f, const json_t *doc);
 void report_ledger(FILE *f, const json_t *doc);
 void report_timeline(FILE *f, const json_t *doc);
+void report_tune(FILE *f, const json_t *doc);
 void report_tuner(FILE *f, const json_t *doc);
 void report_stages(FILE *f, const json_t *doc);
 void report_workers(FILE *f, const json_t *doc);
@@ -41,6 +42,19 @@ void report_failures(FILE *f, const json_t *doc);
 void report_grid(FILE *f, const json_t *doc);
 void report_findings(FILE *f, const json_t *doc);
 void report_facts(FILE *f, const json_t *doc);
+
+/* A part of report_tuner: the list of what was decided. */
+void report_decisions(FILE *f, const json_t *decisions);
+
+/* A part of report_grid: the same as curves. The distinct values of an option,
+ * in order; knee: NULL if it is not among these points. */
+struct report_axis {
+    double *at;
+    size_t n;
+};
+void report_curves(FILE *f, const json_t *grid, const json_t *knee,
+                   const struct report_axis *workers,
+                   const struct report_axis *depths);
 
 /* The causes of a wait, in the order of a batch's way; NULL past the last. */
 struct report_cause {

@@ -144,6 +144,19 @@ void chart_end(struct chart *c)
     fputs("</svg>\n", c->f);
 }
 
+void chart_end_at(struct chart *c, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fprintf(c->f,
+                "<text x=\"%.3f%%\" y=\"%.0f\" text-anchor=\"%s\">%s</text>\n",
+                chart_x(c, (double)i), TOP + c->height + BOTTOM - 5,
+                i == 0       ? "start"
+                : i + 1 == n ? "end"
+                             : "middle",
+                words[i]);
+    fputs("</svg>\n", c->f);
+}
+
 double chart_round_up(double value)
 {
     static const double steps[] = {1, 2, 2.5, 5, 10};

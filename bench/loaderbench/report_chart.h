@@ -42,6 +42,9 @@ double chart_y(const struct chart *c, double value);   /* in pixels */
 void chart_grid(const struct chart *c, double value, const char *words);
 void chart_end(struct chart *c); /* with the seconds below */
 
+/* Or with other words, the i-th of which stands at i of c->seconds. */
+void chart_end_at(struct chart *c, const char *const *words, size_t n);
+
 /* The least of 1, 2, 2.5, 5, 10, ... that is no less; 1 for 0. */
 double chart_round_up(double value);
 

@@ -55,6 +55,14 @@ static const struct expected all[] = {
     {NULL, "verdicts", ARRAY, false, true},
     {NULL, "failures", ARRAY, false, true},
     {NULL, "knee", OBJECT, false, true},
+    {NULL, "grid", ARRAY, false, true},
+    {NULL, "rule", OBJECT, false, true},
+    {NULL, "settings", OBJECT, false, true},
+    {NULL, "tune", OBJECT, false, true},
+    {NULL, "tune.story", ARRAY, false, true},
+    {NULL, "tune.steady", OBJECT, false, true},
+    {NULL, "sweep_best", OBJECT, false, true},
+    {NULL, "comparison", OBJECT, false, true},
 };
 
 static const char *const commands[] = {"run", "sweep", "tune", "doctor"};

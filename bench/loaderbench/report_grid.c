@@ -13,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The distinct values of a key, in order. */
-struct axis {
-    double *at;
-    size_t n;
-};
-
 static int compare(const void *a, const void *b)
 {
     double x, y;
@@ -27,10 +21,11 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static struct axis axis_of(const json_t *grid, const char *key)
+/* The distinct values of a key, in order. */
+static struct report_axis axis_of(const json_t *grid, const char *key)
 {
     size_t n = json_array_size(grid);
-    struct axis a = {.at = calloc(n + 1, sizeof(*a.at))};
+    struct report_axis a = {.at = calloc(n + 1, sizeof(*a.at))};
     for (size_t i = 0; a.at && i < n; i++)
         a.at[i] = doc_or_0(json_array_get(grid, i), key);
     if (!a.at)
@@ -46,6 +41,13 @@ static bool is_at(const json_t *point, double workers, double depth)
 {
     return doc_or_0(point, "workers") == workers &&
            doc_or_0(point, "depth") == depth;
+}
+
+static bool is_same(const json_t *a, const json_t *b)
+{
+    return json_is_object(a) && json_is_object(b) &&
+           is_at(a, doc_or_0(b, "workers"), doc_or_0(b, "depth")) &&
+           doc_or_0(a, "io_depth") == doc_or_0(b, "io_depth");
 }
 
 static const json_t *point_at(const json_t *grid, double workers, double depth)
@@ -91,33 +93,61 @@ static const json_t *fastest(const json_t *grid)
     return best;
 }
 
-static void heat_map(FILE *f, const json_t *doc, const json_t *grid)
+static void heat_map(FILE *f, const json_t *doc, const json_t *grid,
+                     const struct report_axis *workers,
+                     const struct report_axis *depth)
 {
-    struct axis workers = axis_of(grid, "workers"),
-                depth = axis_of(grid, "depth");
-    const json_t *best = fastest(grid), *knee = json_object_get(doc, "knee");
+    const json_t *best = fastest(json_object_get(doc, "grid"));
+    const json_t *knee = json_object_get(doc, "knee");
     double most = doc_or_0(best, "images_per_second");
     fputs("<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
           "aria-label=\"Images per second by workers and depth\">\n"
           "<table class=\"heatmap\"><thead><tr><th scope=\"col\">depth \\ "
           "workers</th>",
           f);
-    for (size_t w = 0; w < workers.n; w++)
-        fprintf(f, "<th scope=\"col\" class=\"n\">%.0f</th>", workers.at[w]);
+    for (size_t w = 0; w < workers->n; w++)
+        fprintf(f, "<th scope=\"col\" class=\"n\">%.0f</th>", workers->at[w]);
     fputs("</tr></thead>\n<tbody>\n", f);
-    for (size_t d = 0; d < depth.n; d++) {
-        fprintf(f, "<tr><th scope=\"row\">%.0f</th>", depth.at[d]);
-        for (size_t w = 0; w < workers.n; w++) {
-            const json_t *p = point_at(grid, workers.at[w], depth.at[d]);
-            bool is_knee =
-                json_is_object(knee) && is_at(knee, workers.at[w], depth.at[d]);
+    for (size_t d = 0; d < depth->n; d++) {
+        fprintf(f, "<tr><th scope=\"row\">%.0f</th>", depth->at[d]);
+        for (size_t w = 0; w < workers->n; w++) {
+            const json_t *p = point_at(grid, workers->at[w], depth->at[d]);
+            bool is_knee = is_same(p, knee);
             cell(f, p, most, is_knee ? "knee" : p == best ? "fastest" : "");
         }
         fputs("</tr>\n", f);
     }
     fputs("</tbody></table></div>\n", f);
+}
+
+/* Points of one I/O depth, if several were measured. */
+static void plane(FILE *f, const json_t *doc, const json_t *grid)
+{
+    struct report_axis workers = axis_of(grid, "workers"),
+                       depth = axis_of(grid, "depth");
+    const json_t *knee = json_object_get(doc, "knee");
+    bool has_knee = false;
+    for (size_t i = 0; i < json_array_size(grid); i++)
+        has_knee = has_knee || is_same(json_array_get(grid, i), knee);
+    heat_map(f, doc, grid, &workers, &depth);
+    report_curves(f, grid, has_knee ? knee : NULL, &workers, &depth);
     free(workers.at);
     free(depth.at);
+}
+
+static void planes(FILE *f, const json_t *doc, const json_t *grid)
+{
+    struct report_axis io = axis_of(grid, "io_depth");
+    for (size_t i = 0; i < io.n; i++) {
+        json_t *part = json_array();
+        for (size_t k = 0; k < json_array_size(grid); k++)
+            if (doc_or_0(json_array_get(grid, k), "io_depth") == io.at[i])
+                json_array_append(part, json_array_get(grid, k));
+        fprintf(f, "<h3>I/O depth %.0f</h3>\n", io.at[i]);
+        plane(f, doc, part);
+        json_decref(part);
+    }
+    free(io.at);
 }
 
 void report_grid(FILE *f, const json_t *doc)
@@ -131,11 +161,20 @@ void report_grid(FILE *f, const json_t *doc)
         fputs("More than ", f);
         html_value(f, "knee.workers", doc_number(doc, "knee.workers"),
                    HTML_COUNT);
-        fputs(" workers and depth ", f);
+        fputs(doc_or_0(doc, "knee.workers") == 1 ? " worker" : " workers", f);
+        fputs(" and depth ", f);
         html_value(f, "knee.depth", doc_number(doc, "knee.depth"), HTML_COUNT);
         fputs(" bring little: there is the knee.", f);
+        if (*doc_text(doc, "rule.words")) {
+            fputs(" The rule: ", f);
+            html_text(f, doc_text(doc, "rule.words"));
+            fputs(".", f);
+        }
     }
     fputs("</p>\n", f);
-    heat_map(f, doc, grid);
+    if (json_is_true(doc_at(doc, "settings.io_depth_varied")))
+        planes(f, doc, grid);
+    else
+        plane(f, doc, grid);
     html_section_end(f);
 }

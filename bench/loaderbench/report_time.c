@@ -265,9 +265,10 @@ static bool changes(const struct columns *all, size_t s)
     return false;
 }
 
-/* A line across at the value of each column, and up or down between them. */
+/* A line across at the value of each column, and up or down between them.
+ * Decisions count from the loader's creation, columns from `begin` on. */
 static void draw_setting(FILE *f, const struct columns *all, size_t s,
-                         const json_t *decisions)
+                         const json_t *decisions, double begin)
 {
     static const char *const titles[] = {"Workers", "Depth (batches ahead)",
                                          "I/O depth (reads at a time)"};
@@ -282,7 +283,8 @@ static void draw_setting(FILE *f, const struct columns *all, size_t s,
     chart_grid(&c, c.top, words);
     chart_grid(&c, 0, "0");
     for (size_t i = 0; i < json_array_size(decisions); i++) {
-        double x = chart_x(&c, seconds_of(json_array_get(decisions, i)));
+        double x =
+            chart_x(&c, seconds_of(json_array_get(decisions, i)) - begin);
         if (x >= 0 && x <= 100)
             fprintf(f,
                     "<line class=\"mark\" x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"4\" "
@@ -304,22 +306,6 @@ static void draw_setting(FILE *f, const struct columns *all, size_t s,
         before = y;
     }
     chart_end(&c);
-}
-
-static void decisions_list(FILE *f, const json_t *decisions)
-{
-    size_t n = json_array_size(decisions);
-    if (n == 0) {
-        fputs("<p>No decisions: everything stayed as it was set.</p>\n", f);
-        return;
-    }
-    fputs("<ol class=\"decisions\">\n", f);
-    for (size_t i = 0; i < n; i++) {
-        fputs("<li>", f);
-        html_any(f, json_array_get(decisions, i));
-        fputs("</li>\n", f);
-    }
-    fputs("</ol>\n", f);
 }
 
 void report_tuner(FILE *f, const json_t *doc)
@@ -346,8 +332,9 @@ void report_tuner(FILE *f, const json_t *doc)
     struct columns all = columns_of(json_object_get(doc, "timeline"));
     for (size_t s = 0; s < 3; s++)
         if (changes(&all, s))
-            draw_setting(f, &all, s, decisions);
+            draw_setting(f, &all, s, decisions,
+                         doc_or_0(doc, "run.begin_seconds"));
     free(all.c);
-    decisions_list(f, decisions);
+    report_decisions(f, decisions);
     html_section_end(f);
 }

@@ -24,6 +24,16 @@ struct run_options {
     bool quiet;
 };
 
+/* Looks on while a loader is measured. */
+struct run_watch {
+    /* Behind each batch of what is measured. true: that is enough. */
+    bool (*batch)(void *self, feedline_loader *l, double seconds,
+                  uint64_t images);
+    /* Before the loader is destroyed. An exit status. */
+    int (*end)(void *self, feedline_loader *l);
+    void *self;
+};
+
 /* What is measured; made once, used by every repetition. */
 struct run_setup {
     struct run_options options;
@@ -33,14 +43,17 @@ struct run_setup {
     json_t *failures; /* array, of all repetitions */
     char *table;      /* of the last repetition; NULL: not asked for */
     char device[32];  /* where the batches are delivered: "host", "cuda:0" */
+    char label[64];   /* before the progress of one of many measurements */
+    const struct run_watch *watch; /* NULL: nobody else looks on */
 };
 
 /* What the consumer saw of one loader. */
 struct run_counts {
     uint64_t images, batches; /* after the warm-up */
     double seconds, cpu_seconds;
-    double first_batch_seconds;       /* from before the loader was created */
-    uint64_t warmup_batches;          /* in force: 0 if the run was too short */
+    double first_batch_seconds; /* from before the loader was created */
+    double begin_seconds;    /* measuring began so long after it was created */
+    uint64_t warmup_batches; /* in force: 0 if the run was too short */
     uint64_t samples, failed_samples; /* of the whole run */
     bool interrupted;
     char hash[32]; /* "" without --sink hash */
@@ -55,6 +68,17 @@ void run_tear_down(struct run_setup *s);
  * it, NULL on failure. Returns an exit status. */
 int run_measure(struct run_setup *setup, json_t **out,
                 struct run_counts *counts);
+
+/* The text of a *_json function of the library, parsed; an empty object if
+ * there is none. */
+typedef int32_t run_json_function(const void *handle, char *buf,
+                                  uint64_t capacity, uint64_t *needed);
+json_t *run_json_text(run_json_function *text, const void *handle);
+json_t *run_json_pipeline(const feedline_pipeline *pipeline);
+
+/* What was measured, and where: dataset, machine. */
+void run_json_subject(json_t *doc, const struct run_setup *setup,
+                      const char *uri);
 
 json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
                      const struct run_counts *counts,

@@ -2,6 +2,8 @@
 /* The document of `run`: docs/man/loaderbench.1 lists its keys. */
 #include "bench/loaderbench/run.h"
 
+#include <feedline/tuning.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +11,7 @@
 
 #define NS 1e-9
 
-/* The text of a *_json function of the library, parsed. */
-typedef int32_t json_text(const void *handle, char *buf, uint64_t capacity,
-                          uint64_t *needed);
-
-static json_t *parse_text(json_text *text, const void *handle)
+json_t *run_json_text(run_json_function *text, const void *handle)
 {
     uint64_t needed = 0;
     json_t *parsed = NULL;
@@ -58,6 +56,11 @@ static int32_t stats_text(const void *handle, char *buf, uint64_t capacity,
     feedline_loader *l;
     memcpy(&l, &handle, sizeof(l)); /* it is no const loader that was given */
     return feedline_loader_stats_json(l, buf, capacity, needed);
+}
+
+json_t *run_json_pipeline(const feedline_pipeline *pipeline)
+{
+    return run_json_text(pipeline_text, pipeline);
 }
 
 static json_t *result_json(const struct run_counts *c)
@@ -170,16 +173,10 @@ static json_t *stages_json(const feedline_loader *l)
     return stages;
 }
 
-static json_t *tuner_json(const feedline_loader *l)
+static int32_t tuner_text(const void *handle, char *buf, uint64_t capacity,
+                          uint64_t *needed)
 {
-    int64_t workers = 0, depth = 0, io_depth = 0;
-    feedline_loader_get_int(l, "workers", &workers);
-    feedline_loader_get_int(l, "depth", &depth);
-    feedline_loader_get_int(l, "io_depth", &io_depth);
-    return json_pack("{s:s, s:I, s:I, s:I, s:n, s:[]}", "mode", "off",
-                     "workers", (json_int_t)workers, "depth", (json_int_t)depth,
-                     "io_depth", (json_int_t)io_depth, "converged_batch",
-                     "decisions");
+    return feedline_loader_tuner_json(handle, buf, capacity, needed);
 }
 
 static json_t *verdict_json(feedline_loader *l)
@@ -220,10 +217,9 @@ static json_t *config_json(const feedline_loader *l,
                            const struct run_setup *setup)
 {
     const struct run_options *o = &setup->options;
-    json_t *config = parse_text(config_text, l);
+    json_t *config = run_json_text(config_text, l);
     json_object_set_new(config, "epochs", json_integer((json_int_t)o->epochs));
-    json_object_set_new(config, "pipeline",
-                        parse_text(pipeline_text, setup->pipeline));
+    json_object_set_new(config, "pipeline", run_json_pipeline(setup->pipeline));
     return config;
 }
 
@@ -236,18 +232,19 @@ json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
     const struct run_options *o = &setup->options;
     /* Numbers first, before the document itself takes time. */
     json_t *stall = stall_json(l), *stages = stages_json(l);
-    json_t *transfer = transfer_json(l);
-    json_t *library = parse_text(stats_text, l);
+    json_t *transfer = transfer_json(l), *tuner = run_json_text(tuner_text, l);
+    json_t *library = run_json_text(stats_text, l);
     json_t *run = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I}}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I, "
+        "s:f}}",
         "result", result_json(counts), "stall", stall, "stages", stages,
-        "transfer", transfer, "tuner", tuner_json(l), "verdict",
-        verdict_json(l), "config", config_json(l, setup), "timeline",
-        timeline_json(timeline), "run", "warmup_batches",
-        (json_int_t)counts->warmup_batches, "consumer_ms", o->consumer_ms,
-        "batch_shape", (json_int_t)e.shape[0], (json_int_t)e.shape[1],
-        (json_int_t)e.shape[2], (json_int_t)e.shape[3], "batches_per_epoch",
-        (json_int_t)e.batches);
+        "transfer", transfer, "tuner", tuner, "verdict", verdict_json(l),
+        "config", config_json(l, setup), "timeline", timeline_json(timeline),
+        "run", "warmup_batches", (json_int_t)counts->warmup_batches,
+        "consumer_ms", o->consumer_ms, "batch_shape", (json_int_t)e.shape[0],
+        (json_int_t)e.shape[1], (json_int_t)e.shape[2], (json_int_t)e.shape[3],
+        "batches_per_epoch", (json_int_t)e.batches, "begin_seconds",
+        counts->begin_seconds);
     fill_in(run, library);
     json_decref(library);
     return run;
@@ -375,18 +372,24 @@ static json_t *raw_runs(const json_t *runs)
     return raw;
 }
 
-json_t *run_json_document(const struct run_setup *setup, const char *uri,
-                          const json_t *runs, bool interrupted)
+void run_json_subject(json_t *doc, const struct run_setup *setup,
+                      const char *uri)
 {
     uint64_t samples = 0;
     feedline_dataset_get_count(setup->dataset, &samples);
-    json_t *doc = tool_document("run");
     json_object_set_new(
         doc, "dataset",
         json_pack("{s:s, s:I, s:i}", "uri", uri, "samples", (json_int_t)samples,
                   "classes",
                   (int)feedline_dataset_class_count(setup->dataset)));
-    json_object_set_new(doc, "machine", parse_text(machine_text, NULL));
+    json_object_set_new(doc, "machine", run_json_text(machine_text, NULL));
+}
+
+json_t *run_json_document(const struct run_setup *setup, const char *uri,
+                          const json_t *runs, bool interrupted)
+{
+    json_t *doc = tool_document("run");
+    run_json_subject(doc, setup, uri);
     add_medians(doc, runs);
     json_object_set_new(doc, "interrupted", json_boolean(interrupted));
     json_object_set(doc, "failures", setup->failures);

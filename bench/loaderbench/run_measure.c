@@ -29,9 +29,11 @@ struct measure {
     uint64_t batches; /* to end after, with warm-up */
     uint64_t delivered;
     uint64_t epoch;          /* of the last batch */
+    double created;          /* the loader */
     double begin, cpu_begin; /* of what is measured */
     double progress;         /* next time to show some */
     bool resumed, finished;
+    bool enough; /* for who looks on */
 };
 
 static double cpu_seconds(void)
@@ -47,6 +49,7 @@ static void begin_measuring(struct measure *m)
     m->counts->images = 0;
     m->counts->batches = 0;
     m->begin = tool_seconds();
+    m->counts->begin_seconds = m->begin - m->created;
     m->cpu_begin = cpu_seconds();
     timeline_begin(&m->timeline, m->begin);
 }
@@ -70,6 +73,7 @@ static int open_loader(struct measure *m)
         feedline_loader_create(s->config, s->dataset, s->pipeline, &m->loader);
     if (status < 0)
         return tool_setup_failed(status);
+    m->created = tool_seconds();
     tool_watch_loader(m->loader);
     return TOOL_DONE;
 }
@@ -130,12 +134,12 @@ static int set_limits(struct measure *m)
 static void show_progress(struct measure *m)
 {
     double now = tool_seconds();
-    if (now < m->progress || !tool_has_progress())
-        return;
+    if (now < m->progress || !tool_has_progress() || m->setup->watch)
+        return; /* who looks on shows more */
     m->progress = now + PROGRESS_SECONDS;
     double seconds = now - m->begin;
-    fprintf(stderr, "\r\033[K%" PRIu64 " images, %.0f images/s",
-            m->counts->images,
+    fprintf(stderr, "\r\033[K%s%" PRIu64 " images, %.0f images/s",
+            m->setup->label, m->counts->images,
             seconds > 0 ? (double)m->counts->images / seconds : 0);
     fflush(stderr);
 }
@@ -177,13 +181,17 @@ static int consume(struct measure *m, feedline_batch *batch)
         timeline_note(&m->timeline, m->loader, tool_seconds(),
                       m->counts->images);
     show_progress(m);
+    const struct run_watch *watch = m->setup->watch;
+    if (watch && m->delivered > m->counts->warmup_batches)
+        m->enough = watch->batch(watch->self, m->loader,
+                                 tool_seconds() - m->begin, m->counts->images);
     return TOOL_DONE;
 }
 
 static bool at_limit(const struct measure *m)
 {
     const struct run_options *o = &m->setup->options;
-    if (m->finished || (m->batches && m->delivered >= m->batches))
+    if (m->finished || m->enough || (m->batches && m->delivered >= m->batches))
         return true;
     return o->seconds > 0 && m->delivered > m->counts->warmup_batches &&
            tool_seconds() - m->begin >= o->seconds;
@@ -283,6 +291,8 @@ int run_measure(struct run_setup *setup, json_t **out,
         stream_hash_text(m.hash, counts->hash);
     *out = run_json_one(m.loader, setup, counts, &m.timeline);
     make_table(setup, m.loader);
+    if (setup->watch)
+        rc = setup->watch->end(setup->watch->self, m.loader);
 out:
     close_loader(&m);
     run_consumer_fini(&m.consumer);

@@ -5,6 +5,7 @@
  */
 #include "bench/loaderbench/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,67 @@ static void print_device(const json_t *doc)
     printf("\n");
 }
 
+/* ---- The tuner ---------------------------------------------------------- */
+
+/* What a knob had before its first change; NAN: it was not changed. */
+static double began_with(const json_t *decisions, const char *knob)
+{
+    for (size_t i = 0; i < json_array_size(decisions); i++) {
+        const json_t *d = json_array_get(decisions, i);
+        const char *of = json_string_value(json_object_get(d, "knob"));
+        if (of && strcmp(of, knob) == 0)
+            return json_number_value(json_object_get(d, "before"));
+    }
+    return (double)NAN;
+}
+
+/* ", workers 2 -> 3"; changed and changed back is no line either. */
+static void print_knob(const json_t *doc, const char *knob, const char *words)
+{
+    double now = number(doc, "tuner", knob);
+    double then = began_with(at(doc, "tuner", "decisions"), knob);
+    if (isnan(then) || fabs(then - now) < 0.5)
+        printf(", %s %.0f", words, now);
+    else
+        printf(", %s %.0f -> %.0f", words, then, now);
+}
+
+/* Was what was measured all of one piece? */
+static void print_settled(const json_t *doc)
+{
+    double settled = number(doc, "tuner", "converged_seconds");
+    double begin = number(doc, "run", "begin_seconds");
+    double end = begin + number(doc, "result", "seconds");
+    if (!json_is_number(at(doc, "tuner", "converged_batch")))
+        printf(".\nIt was still searching at the end: the speed above is that "
+               "of what it tried.\n'loaderbench tune' waits until it has "
+               "settled.\n");
+    else if (settled > begin && settled < end)
+        printf("; settled at batch %.0f.\nThat was %.1f s into the measuring: "
+               "the speed above is partly that of what it tried.\n",
+               number(doc, "tuner", "converged_batch"), settled - begin);
+    else
+        printf("; settled at batch %.0f.\n",
+               number(doc, "tuner", "converged_batch"));
+}
+
+static void print_tuner(const json_t *doc)
+{
+    const char *mode = text(doc, "tuner", "mode");
+    size_t n = json_array_size(at(doc, "tuner", "decisions"));
+    if (strcmp(mode, "observe") == 0) {
+        printf("\nThe tuner observed and would have made %zu change%s (--json "
+               "has them).\n",
+               n, n == 1 ? "" : "s");
+    } else if (strcmp(mode, "auto") == 0) {
+        printf("\nTuner: %zu change%s", n, n == 1 ? "" : "s");
+        print_knob(doc, "workers", "workers");
+        print_knob(doc, "depth", "depth");
+        print_knob(doc, "io_depth", "I/O depth");
+        print_settled(doc);
+    }
+}
+
 static void print_stages(const json_t *doc)
 {
     const json_t *stages = json_object_get(doc, "stages");
@@ -267,6 +329,7 @@ void run_text(const json_t *doc, const char *table)
         printf("\n%s", table);
     else
         print_stages(doc);
+    print_tuner(doc);
     print_failures(doc);
     const char *level = text(doc, "verdict", "level");
     if (*level)

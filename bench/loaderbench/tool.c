@@ -103,6 +103,20 @@ double tool_median(double *x, size_t n)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
+bool tool_parse_fraction(const char *text, double *out)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text)
+        return false;
+    if (strcmp(end, "%") == 0)
+        x /= 100;
+    else if (*end)
+        return false;
+    *out = x;
+    return x >= 0 && x < 1;
+}
+
 json_t *tool_document(const char *command)
 {
     return json_pack("{s:i, s:s, s:s}", "schema_version", TOOL_SCHEMA_VERSION,

@@ -47,6 +47,9 @@ double tool_seconds(void);
 /* Of n numbers, which are sorted for it; n > 0. */
 double tool_median(double *x, size_t n);
 
+/* "3%" or "0.03", below 1; false: neither. */
+bool tool_parse_fraction(const char *text, double *out);
+
 /* An object with "schema_version", "command" and "version". */
 json_t *tool_document(const char *command);
 

@@ -44,6 +44,27 @@ static json_t *machine_json(const struct feedline_live_stats *s,
         (json_int_t)s->memory_limit_bytes);
 }
 
+static json_t *planned(uint32_t value)
+{
+    return value ? json_integer(value) : json_null();
+}
+
+/* Null: the page is of a version that says nothing of it. */
+static json_t *tuner_json(const struct feedline_live_stats *s)
+{
+    if (!s->tuner.mode[0])
+        return json_null();
+    return json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:s, s:o, s:o, s:I}",
+                     "mode", s->tuner.mode, "state", s->tuner.state,
+                     "converged", (int)(s->tuner.converged != 0),
+                     "planned_workers", planned(s->tuner.planned_workers),
+                     "planned_depth", planned(s->tuner.planned_depth),
+                     "planned_io_depth", planned(s->tuner.planned_io_depth),
+                     "limited_by", s->tuner.limited_by, "stall",
+                     known(s->tuner.stall), "target", known(s->tuner.target),
+                     "n_decisions", (json_int_t)s->tuner.decisions);
+}
+
 json_t *top_json(const struct feedline_live_info *info,
                  const struct feedline_live_stats *now,
                  const struct top_rates *r)
@@ -75,6 +96,9 @@ json_t *top_json(const struct feedline_live_info *info,
         now->verdict.action, "predicted_gain", now->verdict.predicted_gain,
         "decisions", decisions);
     json_object_update(doc, rest);
+    json_object_set_new(doc, "tuner", tuner_json(now));
+    json_object_set_new(doc, "stuck_workers",
+                        json_integer((json_int_t)now->stuck_workers));
     json_decref(rest);
     return doc;
 }

@@ -250,6 +250,58 @@ static void add_gpu(struct top_view *v, const struct feedline_live_stats *now)
         ->style = TOP_DIM;
 }
 
+/* What the model asks for, where it is not in force. */
+static void add_plan(struct top_line *line, const char *words, uint32_t planned,
+                     uint32_t now)
+{
+    if (planned && planned != now)
+        more(line, ", plans %s %u (now %u)", words, planned, now);
+}
+
+static const char *limit_words(const char *by)
+{
+    static const char *const words[][2] = {
+        {"cores", "the cores are used up"},
+        {"memory", "the memory budget is used up"},
+        {"bound", "a bound that was given holds it"},
+        {"storage", "reads are what it waits for"},
+        {"transfer", "copies to the device are what it waits for"},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strcmp(by, words[i][0]) == 0)
+            return words[i][1];
+    return by;
+}
+
+static void add_tuner(struct top_view *v, const struct feedline_live_stats *now)
+{
+    if (!now->tuner.mode[0])
+        return;
+    struct top_line *line = add(v, DETAIL, "tuner: %s", now->tuner.mode);
+    if (strcmp(now->tuner.mode, "off") == 0)
+        return;
+    more(line, ", %s", now->tuner.converged ? "settled" : now->tuner.state);
+    if (!now->tuner.converged) {
+        add_plan(line, "workers", now->tuner.planned_workers, now->workers);
+        add_plan(line, "depth", now->tuner.planned_depth, now->depth);
+        add_plan(line, "I/O depth", now->tuner.planned_io_depth, now->io_depth);
+    }
+    if (now->tuner.limited_by[0])
+        more(line, "; %s", limit_words(now->tuner.limited_by));
+    more(line, "; %llu change%s", (unsigned long long)now->tuner.decisions,
+         now->tuner.decisions == 1 ? "" : "s");
+}
+
+static void add_stuck(struct top_view *v, const struct feedline_live_stats *now)
+{
+    if (now->stuck_workers)
+        add(v, MATTERS,
+            "%u worker%s or read%s at one sample for longer than stuck_after",
+            now->stuck_workers, now->stuck_workers == 1 ? "" : "s",
+            now->stuck_workers == 1 ? " has been" : "s have been")
+            ->style = TOP_BAD;
+}
+
 static void add_decisions(struct top_view *v,
                           const struct feedline_live_stats *now)
 {
@@ -291,6 +343,8 @@ void top_view_make(struct top_view *view, const struct top_subject *subject,
     add_speed(view, now, rates);
     add_stall(view, now, rates);
     add_queue(view, now);
+    add_stuck(view, now);
+    add_tuner(view, now);
     add_workers(view, rates);
     add_machine(view, now, rates);
     add_gpu(view, now);

@@ -186,3 +186,45 @@ def sweep():
                     "version": "0.1.0",
                     "dataset": {"uri": "folder:/data/train", "samples": 1000},
                     "grid": grid, "knee": {"workers": 6, "depth": 8}})
+
+
+def change(i, knob, before, after, outcome, measured):
+    judged = outcome in ("kept", "rolled_back")
+    return {"id": i, "seconds": 1.25 + 2.5 * i, "batch": 40 + 80 * i,
+            "knob": knob, "before": before, "after": after,
+            "reason": "plan_up", "why": "the model asks for <b>%d</b>" % after,
+            "predicted": 0.375 if judged else None,
+            "measured": measured, "error": 0.0125 if judged else None,
+            "stall_before": 0.25, "stall_after": 0.0625 if judged else None,
+            "outcome": outcome}
+
+
+def tune():
+    """The document of a tuning that was compared with a sweep."""
+    doc = document()
+    grid = sweep()
+    doc.update({
+        "command": "tune",
+        "tuner": {"mode": "auto", "state": "hold", "workers": 6, "depth": 14,
+                  "io_depth": 24, "converged_batch": 412,
+                  "converged_seconds": 37.5, "decisions": [
+                      change(0, "workers", 2, 5, "kept", 0.3333333),
+                      change(1, "workers", 5, 6, "rolled_back", -0.015625),
+                      change(2, "io_depth", 16, 24, "rule", None)]},
+        "tune": {"ended": "settled", "profile": None,
+                 "steady": {"seconds": 5.125, "images_per_second": 1201.0625,
+                            "images_per_cpu_second": 190.53125},
+                 "story": ["It began with 2 workers & <b>4</b> batches ahead.",
+                           "- After 1.2 s, batch 40: workers 2 -> 5.",
+                           "- After 3.8 s, batch 120: workers 5 -> 6.",
+                           "Now: 6 workers."]},
+        "grid": grid["grid"], "rounds": 3, "knee": grid["grid"][22],
+        "rule": {"words": "the fewest workers < all", "tolerance": 0.03,
+                 "target": None, "fed": False},
+        "sweep_best": dict(grid["grid"][39], images_per_cpu_second=180.25),
+        "comparison": {
+            "tuned": dict(grid["grid"][24], images_per_cpu_second=191.75),
+            "below_fraction": 0.01171875, "error_fraction": 0.0234375,
+            "cpu_seconds_per_image": 0.005, "best_cpu_seconds_per_image":
+            0.006}})
+    return rounded(doc)

@@ -7,6 +7,7 @@ the one that its argument names. A failed assertion fails it.
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,20 @@ def generate(tmp, images=IMAGES, classes=4, seed=0, name="set"):
     folder = os.path.join(tmp, name)
     expect(tool("gen", folder, "--images", images, "--classes", classes,
                 "--seed", seed, "--quiet"), 0)
+    return folder
+
+
+def digits(tmp, images=IMAGES, name="digits"):
+    """Raw images in the format of MNIST: hardly any work."""
+    folder = os.path.join(tmp, name)
+    os.mkdir(folder)
+    for kind, header, content in (
+            ("images-idx3", (0x803, images, 28, 28),
+             bytes(i * 7 % 256 for i in range(images * 28 * 28))),
+            ("labels-idx1", (0x801, images),
+             bytes(i % 4 for i in range(images)))):
+        with open(os.path.join(folder, "train-%s-ubyte" % kind), "wb") as f:
+            f.write(struct.pack(">%dI" % len(header), *header) + content)
     return folder
 
 

@@ -39,7 +39,8 @@ def case_completion(tmp):
                "_loaderbench; echo \"${COMPREPLY[@]}\"\n")
     done = subprocess.run(["bash", "-eu"], input=script, check=True,
                           stdout=subprocess.PIPE, universal_newlines=True)
-    equal(done.stdout, "--workers\n")
+    equal(done.stdout,
+          "--workers --workers-min --workers-max --workers-start\n")
     expect(tool("--completion", "fish"), 2, "bash")
 
 

@@ -15,7 +15,7 @@ from support import (TOOL, contains, damage, equal, expect, generate, main,
                      skip, tool)
 
 VOID = ("meta", "link", "br", "hr", "img", "input")
-SHAPES = ("rect", "line")
+SHAPES = ("rect", "line", "circle")
 
 
 def put(tmp, document, name="in.json"):
@@ -192,6 +192,88 @@ def case_sweep(tmp):
     equal(text.count("<b>knee</b>"), 1)
 
 
+def case_sweep_as_curves(tmp):
+    """A point each, in the row of its depth; the knee is ringed once."""
+    document = report_document.sweep()
+    page = Page(made(tmp, document)[1])
+    points = [a for t, a in page.elements
+              if t == "circle" and a["class"] != "ring"]
+    equal(len(points), len(document["grid"]))
+    depths = {p["depth"] for p in document["grid"]}
+    equal({a["class"] for a in points}, {"s%d" % i for i in range(len(depths))})
+    heights = {}
+    for point, circle in zip(sorted(document["grid"],
+                                    key=lambda p: (p["depth"], p["workers"])),
+                             points):
+        heights[point["images_per_second"]] = float(circle["cy"])
+    ordered = [y for _, y in sorted(heights.items())]
+    equal(ordered, sorted(ordered, reverse=True))
+    equal(len([a for t, a in page.elements
+               if t == "circle" and a["class"] == "ring"]), 0)
+    document["knee"] = document["grid"][22]
+    page = Page(made(tmp, document)[1])
+    equal(len([a for t, a in page.elements
+               if t == "circle" and a["class"] == "ring"]), 1)
+
+
+def case_io_depths_stand_apart(tmp):
+    document = report_document.sweep()
+    document["grid"] = [dict(p, io_depth=io) for p in document["grid"]
+                        for io in (4, 64)]
+    document["knee"] = document["grid"][44]
+    document["settings"] = {"io_depth_varied": True}
+    page, text = made(tmp, document)
+    for io in (4, 64):
+        contains(text, "<h3>I/O depth %d</h3>" % io)
+    equal(text.count("<b>knee</b>"), 1)
+    equal(text.count('class="heatmap"'), 2)
+    Page(text)
+
+
+def case_tune(tmp):
+    document = report_document.tune()
+    text = made(tmp, document)[1]
+    page = Page(text)
+    for key in ("tuner.converged_batch", "tune.steady.images_per_second",
+                "tune.steady.images_per_cpu_second", "sweep_best.workers",
+                "comparison.tuned.images_per_second",
+                "comparison.below_fraction", "comparison.error_fraction",
+                "knee.images_per_second"):
+        assert key in page.keyed, key
+    has_numbers(page, document)
+    for line in document["tune"]["story"]:
+        contains(page.text, line[2:] if line.startswith("- ") else line)
+    for part in ("the model asks for <b>5</b>", "rolled back", "+33 %",
+                 "the fewest workers < all"):
+        contains(page.text, part)
+    rows = text[text.index("Decisions of the tuner"):]
+    rows = rows[:rows.index("</table>")]
+    equal(rows.count("<tr>"), 1 + len(document["tuner"]["decisions"]))
+    values = {float(v) for v in re.findall('<data value="([^"]*)"', rows)}
+    for decision in document["tuner"]["decisions"]:
+        for key in ("seconds", "batch", "before", "after", "predicted",
+                    "measured", "error", "stall_before", "stall_after"):
+            if decision[key] is not None:
+                assert decision[key] in values, (key, decision)
+    embeds(page.embedded, [document])
+
+
+def case_decisions_count_from_the_beginning(tmp):
+    """Marks stand in the chart's time, which begins behind the warm-up."""
+    document = report_document.tune()
+
+    def marks(begin):
+        document["run"]["begin_seconds"] = begin
+        page = Page(made(tmp, document)[1])
+        return [float(a["x1"][:-1]) for t, a in page.elements
+                if t == "line" and a.get("class") == "mark"]
+
+    at_once, later = marks(0.0), marks(1.0)
+    assert at_once and len(at_once) == len(later), (at_once, later)
+    for a, b in zip(at_once, later):
+        assert abs(a - b - 100 * 1.0 / 300) < 0.01, (a, b)
+
+
 def case_other_commands(tmp):
     head = {"schema_version": 1, "version": "0.1.0"}
     doctor = dict(head, command="doctor", findings=[
@@ -330,7 +412,8 @@ def case_in_a_browser(tmp):
     program = browser.find()
     if not program:
         skip("there is no Chromium")
-    documents = [report_document.document(), report_document.sweep()]
+    documents = [report_document.document(), report_document.sweep(),
+                 report_document.tune()]
     page = made(tmp, *documents)[0]
     b = browser.Browser(program)
     try:
@@ -344,7 +427,7 @@ def case_in_a_browser(tmp):
             equal(b.value("[...document.querySelectorAll('h2, p, li, svg')]"
                           ".filter(e => e.getBoundingClientRect().right > "
                           "innerWidth + 1).length"), 0)
-        equal(b.value("document.title"), "feedline: folder:/data/train and 1 "
+        equal(b.value("document.title"), "feedline: folder:/data/train and 2 "
                                          "more")
         embeds(b.value("document.getElementById('feedline-data').textContent"),
                documents)
@@ -428,11 +511,12 @@ def case_anything_anywhere(tmp):
     seed = int(os.environ.get("FDL_TEST_SEED", "24301"), 0)
     print("FDL_TEST_SEED=%d" % seed)
     dice = random.Random(seed)
-    whole = report_document.document()
-    whole["timeline"] = whole["timeline"][::60]
+    wholes = (report_document.document(), report_document.tune())
+    for whole in wholes:
+        whole["timeline"] = whole["timeline"][::60]
     pages = 0
-    for _ in range(150):
-        document = copy.deepcopy(whole)
+    for i in range(150):
+        document = copy.deepcopy(wholes[i % 2])
         for _ in range(dice.choice((1, 1, 3, 9))):
             *way, last = dice.choice(list(places(document)))
             place = document

@@ -25,7 +25,7 @@ KEYS = {
     "stall": {"host_fraction": float, "device_fraction": type(None),
               "buckets": dict, "residual_fraction": float},
     "tuner": {"mode": str, "workers": int, "depth": int, "io_depth": int,
-              "converged_batch": type(None), "decisions": list},
+              "converged_batch": (int, type(None)), "decisions": list},
     "verdict": {"code": str, "level": str, "confidence": float,
                 "sentence": str, "action": str, "predicted_gain": float},
 }
@@ -260,6 +260,28 @@ def case_colour_only_for_terminals(tmp):
     contains(OnTerminal(*arguments, stdout=None).read_all(), b"\033[1m")
     plain = OnTerminal(*arguments, stdout=None, env={"NO_COLOR": "1"})
     assert b"\033[1m" not in plain.read_all()
+
+
+def case_tuner(tmp):
+    folder = generate(tmp)
+
+    def tuner(*arguments):
+        return measured(folder, "--epochs", 2, "--batch-size", 5,
+                        *arguments)["tuner"]
+
+    off = tuner("--tuner", "off", "--workers", 2, "--depth", 3)
+    equal((off["mode"], off["workers"], off["depth"]), ("off", 2, 3))
+    equal(off["decisions"], [])
+    equal(off["converged_batch"], None)
+    auto = tuner("--workers-start", 1, "--workers-max", 2)
+    equal(auto["mode"], "auto")
+    assert 1 <= auto["workers"] <= 2, auto
+    observed = tuner("--tuner", "observe", "--workers-start", 1)
+    equal((observed["mode"], observed["workers"]), ("observe", 1))
+    text = expect(tool("run", folder, "--epochs", 2), 0).out
+    contains(text, "\nTuner: ")
+    text = expect(tool("run", folder, "--epochs", 2, "--tuner=off"), 0).out
+    assert "Tuner" not in text, text
 
 
 def case_table(tmp):

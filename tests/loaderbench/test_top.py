@@ -340,6 +340,11 @@ def case_json(tmp):
         equal(doc["gpu"], None)
         equal(doc["stall"]["device_fraction"], None)
         assert doc["verdict"]["code"], doc["verdict"]
+        equal(doc["tuner"]["mode"], "auto")
+        assert doc["tuner"]["state"], doc["tuner"]
+        equal(doc["stuck_workers"], 0)
+        text = expect(tool("top", run.pid, "--once", "--interval", "0.3"), 0)
+        contains(text.out, "tuner: auto, ")
 
 
 def case_device(tmp):

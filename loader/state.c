@@ -9,6 +9,7 @@
  */
 #include "loader/state.h"
 
+#include "base/json_scan.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -70,40 +71,6 @@ int32_t fdl_state_write(const struct fdl_state *s, char *buf, uint64_t capacity,
     return FEEDLINE_OK;
 }
 
-struct parser {
-    const char *text;
-    const char *at;
-};
-
-static int32_t fail_at(const struct parser *p, const char *what)
-{
-    return fdl_fail(FEEDLINE_EINVAL, "not a saved state: at %td: %s",
-                    p->at - p->text, what);
-}
-
-static char peek(struct parser *p)
-{
-    p->at += strspn(p->at, " \t\r\n");
-    return *p->at;
-}
-
-static bool take(struct parser *p, char c)
-{
-    if (peek(p) != c)
-        return false;
-    p->at++;
-    return true;
-}
-
-static bool take_word(struct parser *p, const char *word)
-{
-    size_t n = strlen(word);
-    if (strncmp(p->at, word, n) != 0)
-        return false;
-    p->at += n;
-    return true;
-}
-
 static int digit_value(char c, int base)
 {
     int value = c >= '0' && c <= '9'   ? c - '0'
@@ -113,132 +80,55 @@ static int digit_value(char c, int base)
     return value < base ? value : -1;
 }
 
-/* What follows a backslash, as one character: none of our keys and values has
- * any beyond ASCII, so those all become '?'. */
-static int32_t parse_escape(struct parser *p, char *out)
-{
-    static const char letters[] = "\"\\/bfnrt";
-    static const char meanings[] = "\"\\/\b\f\n\r\t";
-    const char *letter = *p->at ? strchr(letters, *p->at) : NULL;
-    if (letter) {
-        *out = meanings[letter - letters];
-        p->at++;
-        return FEEDLINE_OK;
-    }
-    if (*p->at != 'u')
-        return fail_at(p, "an escape that JSON does not have");
-    p->at++;
-    int code = 0;
-    for (int i = 0; i < 4; i++, p->at++) {
-        int value = digit_value(*p->at, 16);
-        if (value < 0)
-            return fail_at(p, "four hexadecimal digits expected");
-        code = code * 16 + value;
-    }
-    *out = code > 0 && code < 0x80 ? (char)code : '?';
-    return FEEDLINE_OK;
-}
-
-/* A string, cut after KEY_BYTES - 1: then it is too long for any of ours and
- * equal to none. */
-static int32_t parse_string(struct parser *p, char out[KEY_BYTES])
-{
-    size_t n = 0;
-    if (!take(p, '"'))
-        return fail_at(p, "a string expected");
-    while (*p->at != '"') {
-        char c = *p->at;
-        if ((unsigned char)c < 0x20)
-            return fail_at(p, c ? "a control character in a string"
-                                : "the text ends inside a string");
-        p->at++;
-        if (c == '\\') {
-            int32_t status = parse_escape(p, &c);
-            if (status)
-                return status;
-        }
-        if (n < KEY_BYTES - 1)
-            out[n++] = c;
-    }
-    p->at++;
-    out[n] = '\0';
-    return FEEDLINE_OK;
-}
-
-/* -1.5e+10: its shape only. */
-static int32_t skip_number(struct parser *p)
-{
-    static const char digits[] = "0123456789";
-    const char *at = p->at + (*p->at == '-');
-    size_t n = strspn(at, digits);
-    bool good = n == 1 || (n > 1 && *at != '0');
-    at += n;
-    if (good && *at == '.') {
-        n = strspn(at + 1, digits);
-        good = n > 0;
-        at += 1 + n;
-    }
-    if (good && (*at == 'e' || *at == 'E')) {
-        at++;
-        at += *at == '+' || *at == '-';
-        n = strspn(at, digits);
-        good = n > 0;
-        at += n;
-    }
-    if (!good)
-        return fail_at(p, "a value expected");
-    p->at = at;
-    return FEEDLINE_OK;
-}
-
 /* Steps over any value. Brackets are kept on a stack of bits, so nesting costs
  * no recursion: 1 is an object. */
-static int32_t skip_value(struct parser *p)
+static int32_t skip_value(struct fdl_json_scan *p)
 {
     char ignored[KEY_BYTES];
     uint64_t objects = 0;
     int depth = 0;
     for (;;) {
         bool opened = false;
-        char c = peek(p);
+        char c = fdl_json_scan_peek(p);
         int32_t status = FEEDLINE_OK;
         if (c == '{' || c == '[') {
             if (++depth > MAX_DEPTH)
-                return fail_at(p, "nested too deeply");
+                return fdl_json_scan_fail(p, "nested too deeply");
             objects = objects << 1 | (c == '{');
             p->at++;
             opened = true;
         } else if (c == '"') {
-            status = parse_string(p, ignored);
-        } else if (!take_word(p, "true") && !take_word(p, "false") &&
-                   !take_word(p, "null")) {
-            status = skip_number(p);
+            status = fdl_json_scan_string(p, ignored, sizeof(ignored));
+        } else if (!fdl_json_scan_word(p, "true") &&
+                   !fdl_json_scan_word(p, "false") &&
+                   !fdl_json_scan_word(p, "null")) {
+            status = fdl_json_scan_number(p);
         }
         if (status)
             return status;
 
         /* Ends that follow, then what must stand before the next value. */
-        while (depth > 0 && take(p, objects & 1 ? '}' : ']')) {
+        while (depth > 0 && fdl_json_scan_take(p, objects & 1 ? '}' : ']')) {
             objects >>= 1;
             depth--;
             opened = false;
         }
         if (depth == 0)
             return FEEDLINE_OK;
-        if (!opened && !take(p, ','))
-            return fail_at(p, "',' or the end of a list expected");
+        if (!opened && !fdl_json_scan_take(p, ','))
+            return fdl_json_scan_fail(p, "',' or the end of a list expected");
         if (objects & 1) {
-            peek(p);
-            status = parse_string(p, ignored);
+            fdl_json_scan_peek(p);
+            status = fdl_json_scan_string(p, ignored, sizeof(ignored));
             if (status)
                 return status;
-            if (!take(p, ':'))
-                return fail_at(p, "':' expected");
+            if (!fdl_json_scan_take(p, ':'))
+                return fdl_json_scan_fail(p, "':' expected");
         }
     }
 }
 
-static int32_t parse_digits(struct parser *p, const char *text, int base,
+static int32_t parse_digits(struct fdl_json_scan *p, const char *text, int base,
                             uint64_t *out)
 {
     const char *start = text;
@@ -249,43 +139,43 @@ static int32_t parse_digits(struct parser *p, const char *text, int base,
         if (digit < 0)
             break;
         if (value > (UINT64_MAX - (uint64_t)digit) / step)
-            return fail_at(p, "a number beyond 64 bits");
+            return fdl_json_scan_fail(p, "a number beyond 64 bits");
         value = value * step + (uint64_t)digit;
     }
     bool leading_zero = base == 10 && *start == '0' && text - start > 1;
     if (text == start || leading_zero || (*text && strchr(".eE", *text)))
-        return fail_at(p, "a whole number expected");
+        return fdl_json_scan_fail(p, "a whole number expected");
     if (base == 10)
         p->at = text;
     *out = value;
     return FEEDLINE_OK;
 }
 
-static int32_t parse_field(struct parser *p, const struct field *f,
+static int32_t parse_field(struct fdl_json_scan *p, const struct field *f,
                            struct fields *out)
 {
     char *target = (char *)out + f->at;
     uint64_t number = 0;
     char text[KEY_BYTES];
-    peek(p);
-    struct parser start = *p;
+    fdl_json_scan_peek(p);
+    struct fdl_json_scan start = *p;
     int32_t status = FEEDLINE_OK;
     switch (f->kind) {
     case KIND_NUMBER:
         status = parse_digits(p, p->at, 10, &number);
         break;
     case KIND_HEX:
-        status = parse_string(p, text);
+        status = fdl_json_scan_string(p, text, sizeof(text));
         if (status)
             return status;
         if (strspn(text, "0123456789abcdefABCDEF") != 16 || text[16])
-            return fail_at(&start, "16 hexadecimal digits expected");
+            return fdl_json_scan_fail(&start, "16 hexadecimal digits expected");
         status = parse_digits(p, text, 16, &number);
         break;
     case KIND_BOOL: {
-        bool yes = take_word(p, "true");
-        if (!yes && !take_word(p, "false"))
-            return fail_at(p, "true or false expected");
+        bool yes = fdl_json_scan_word(p, "true");
+        if (!yes && !fdl_json_scan_word(p, "false"))
+            return fdl_json_scan_fail(p, "true or false expected");
         memcpy(target, &yes, sizeof(yes));
         return FEEDLINE_OK;
     }
@@ -300,19 +190,20 @@ static int32_t parse_field(struct parser *p, const struct field *f,
 static int32_t parse_object(const char *text, const struct field *fields,
                             size_t n_fields, struct fields *out)
 {
-    struct parser p = {text, text};
+    struct fdl_json_scan p = {
+        .text = text, .at = text, .what = "not a saved state: "};
     uint32_t seen = 0;
-    if (!take(&p, '{'))
-        return fail_at(&p, "'{' expected");
-    bool more = !take(&p, '}');
+    if (!fdl_json_scan_take(&p, '{'))
+        return fdl_json_scan_fail(&p, "'{' expected");
+    bool more = !fdl_json_scan_take(&p, '}');
     while (more) {
         char key[KEY_BYTES];
-        peek(&p);
-        int32_t status = parse_string(&p, key);
+        fdl_json_scan_peek(&p);
+        int32_t status = fdl_json_scan_string(&p, key, sizeof(key));
         if (status)
             return status;
-        if (!take(&p, ':'))
-            return fail_at(&p, "':' expected");
+        if (!fdl_json_scan_take(&p, ':'))
+            return fdl_json_scan_fail(&p, "':' expected");
         size_t i = 0;
         while (i < n_fields && strcmp(key, fields[i].key) != 0)
             i++;
@@ -324,12 +215,12 @@ static int32_t parse_object(const char *text, const struct field *fields,
         }
         if (status)
             return status;
-        more = take(&p, ',');
-        if (!more && !take(&p, '}'))
-            return fail_at(&p, "',' or '}' expected");
+        more = fdl_json_scan_take(&p, ',');
+        if (!more && !fdl_json_scan_take(&p, '}'))
+            return fdl_json_scan_fail(&p, "',' or '}' expected");
     }
-    if (peek(&p) != '\0')
-        return fail_at(&p, "text after the end");
+    if (fdl_json_scan_peek(&p) != '\0')
+        return fdl_json_scan_fail(&p, "text after the end");
     for (size_t i = 0; i < n_fields; i++) {
         if (!(seen & 1u << i))
             return fdl_fail(FEEDLINE_EINVAL,

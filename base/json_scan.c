@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of a JSON text; see json_scan.h. */
+#include "base/json_scan.h"
+
+#include "base/status.h"
+
+#include <string.h>
+
+struct text {
+    char *bytes;
+    size_t n, capacity; /* with its NUL */
+};
+
+int32_t fdl_json_scan_fail(const struct fdl_json_scan *s, const char *why)
+{
+    return fdl_fail(FEEDLINE_EINVAL, "%sat %td: %s", s->what, s->at - s->text,
+                    why);
+}
+
+char fdl_json_scan_peek(struct fdl_json_scan *s)
+{
+    s->at += strspn(s->at, " \t\r\n");
+    return *s->at;
+}
+
+bool fdl_json_scan_take(struct fdl_json_scan *s, char c)
+{
+    if (fdl_json_scan_peek(s) != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+bool fdl_json_scan_word(struct fdl_json_scan *s, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(s->at, word, n) != 0)
+        return false;
+    s->at += n;
+    return true;
+}
+
+/* ---- Strings ------------------------------------------------------------- */
+
+static void add_byte(struct text *t, uint32_t byte)
+{
+    if (t->n + 1 < t->capacity)
+        t->bytes[t->n++] = (char)(unsigned char)byte;
+}
+
+static void add_character(struct text *t, uint32_t c)
+{
+    if (c == 0 || (c >= 0xd800 && c < 0xe000))
+        c = '?';
+    if (c < 0x80) {
+        add_byte(t, c);
+    } else if (c < 0x800) {
+        add_byte(t, 0xc0 | c >> 6);
+        add_byte(t, 0x80 | (c & 0x3f));
+    } else {
+        add_byte(t, 0xe0 | c >> 12);
+        add_byte(t, 0x80 | (c >> 6 & 0x3f));
+        add_byte(t, 0x80 | (c & 0x3f));
+    }
+}
+
+static int32_t scan_hex(struct fdl_json_scan *s, uint32_t *out)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    *out = 0;
+    for (int i = 0; i < 4; i++, s->at++) {
+        const char *digit = *s->at ? strchr(digits, *s->at) : NULL;
+        if (!digit)
+            return fdl_json_scan_fail(s, "four hexadecimal digits expected");
+        *out = *out << 4 | (uint32_t)(digit - digits) % 16;
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t scan_escape(struct fdl_json_scan *s, struct text *t)
+{
+    static const char letters[] = "\"\\/bfnrt";
+    static const char meanings[] = "\"\\/\b\f\n\r\t";
+    const char *letter = *s->at ? strchr(letters, *s->at) : NULL;
+    uint32_t c;
+    if (!letter && *s->at != 'u')
+        return fdl_json_scan_fail(s, "an escape that JSON does not have");
+    s->at++;
+    if (letter) {
+        add_byte(t, (unsigned char)meanings[letter - letters]);
+        return FEEDLINE_OK;
+    }
+    int32_t status = scan_hex(s, &c);
+    if (status < 0)
+        return status;
+    s->has_nul |= c == 0;
+    add_character(t, c);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_json_scan_string(struct fdl_json_scan *s, char *out,
+                             size_t capacity)
+{
+    struct text t = {.bytes = out, .capacity = capacity};
+    if (!fdl_json_scan_take(s, '"'))
+        return fdl_json_scan_fail(s, "a string expected");
+    while (*s->at != '"') {
+        unsigned char c = (unsigned char)*s->at;
+        if (c < 0x20)
+            return fdl_json_scan_fail(s, c ? "a control character in a string"
+                                           : "the text ends inside a string");
+        s->at++;
+        if (c != '\\') {
+            add_byte(&t, c);
+            continue;
+        }
+        int32_t status = scan_escape(s, &t);
+        if (status < 0)
+            return status;
+    }
+    s->at++;
+    out[t.n] = '\0';
+    return FEEDLINE_OK;
+}
+
+/* ---- Numbers ------------------------------------------------------------- */
+
+int32_t fdl_json_scan_number(struct fdl_json_scan *s)
+{
+    static const char digits[] = "0123456789";
+    const char *at = s->at + (*s->at == '-');
+    size_t n = strspn(at, digits);
+    bool good = n == 1 || (n > 1 && *at != '0');
+    at += n;
+    if (good && *at == '.') {
+        n = strspn(at + 1, digits);
+        good = n > 0;
+        at += 1 + n;
+    }
+    if (good && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += *at == '+' || *at == '-';
+        n = strspn(at, digits);
+        good = n > 0;
+        at += n;
+    }
+    if (!good)
+        return fdl_json_scan_fail(s, "a value expected");
+    s->at = at;
+    return FEEDLINE_OK;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The words of a JSON text: strings, numbers, signs. What they mean, and which
+ * of them there may be, is for those who read: saved states, profiles.
+ */
+#ifndef FDL_BASE_JSON_SCAN_H
+#define FDL_BASE_JSON_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fdl_json_scan {
+    const char *text; /* NUL-terminated */
+    const char *at;   /* what comes next */
+    const char *what; /* before each complaint: "not a saved state: ", "" */
+    bool has_nul;     /* in a string so far; it was read as '?' */
+};
+
+/* EINVAL: "<what>at <offset>: <why>". */
+int32_t fdl_json_scan_fail(const struct fdl_json_scan *s, const char *why);
+
+/* The next character behind white space; '\0' at the end. */
+char fdl_json_scan_peek(struct fdl_json_scan *s);
+
+/* Steps over it, if it is what comes next: `c` behind white space, `word` at
+ * once. */
+bool fdl_json_scan_take(struct fdl_json_scan *s, char c);
+bool fdl_json_scan_word(struct fdl_json_scan *s, const char *word);
+
+/* A string as UTF-8, cut after capacity - 1 bytes and NUL-terminated; halves of
+ * characters beyond 16 bits become '?'. EINVAL says what was wrong. */
+int32_t fdl_json_scan_string(struct fdl_json_scan *s, char *out,
+                             size_t capacity);
+
+/* Steps over a number, -1.5e+10: its shape only. */
+int32_t fdl_json_scan_number(struct fdl_json_scan *s);
+
+#endif

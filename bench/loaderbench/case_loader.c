@@ -32,7 +32,8 @@ static int32_t make_config(const struct case_setup *s, feedline_config *cfg)
                    {"workers", s->workers < 0 ? 0 : s->workers},
                    {"depth", 0},
                    {"io_depth", 0},
-                   {"workers_start", s->workers_start}};
+                   {"workers_start", s->workers_start},
+                   {"local_world", s->local_world}};
     const char *const texts[][2] = {
         {"device", s->device},
         {"dtype", s->dtype},

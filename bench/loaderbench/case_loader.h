@@ -27,6 +27,7 @@ struct case_setup {
     const char *device, *dtype;
     int64_t channels, batch_size;
     int64_t workers;       /* 0: one, and nothing ahead; or CASE_TUNED */
+    int64_t local_world;   /* 0: the loader looks who shares its cores */
     int64_t workers_start; /* of the tuner; 0: its own choice */
 };
 

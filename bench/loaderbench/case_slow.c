@@ -123,6 +123,8 @@ static int measure_tuned(struct slow *s)
     feedline_loader *best = NULL, *tuned = NULL;
     s->setup.work = &s->tuned_work;
     s->setup.workers = CASE_TUNED;
+    /* The best setting takes turns with it: a measure and no neighbour. */
+    s->setup.local_world = 1;
     int rc = case_loader_open(&s->setup, &tuned);
     tool_watch_loader(tuned);
     if (rc == TOOL_DONE)

@@ -31,10 +31,41 @@ static uint32_t busy_workers(const struct sim_loader *l)
 uint64_t sim_flow_memory(const struct sim_loader *l)
 {
     const struct fdl_tuner_limits *m = &l->world->s->limits;
-    uint64_t busy = busy_workers(l), active = l->knobs.workers;
     return (l->issued - l->delivered) * m->batch_bytes + m->spare_bytes +
-           l->in_window * m->read_bytes +
-           (busy > active ? busy : active) * m->worker_bytes;
+           l->in_window * m->read_bytes + busy_workers(l) * m->worker_bytes;
+}
+
+/*
+ * Like the library, which counts before it allocates: while what a former
+ * setting left is still on its way, a deeper one waits for its memory. One read
+ * and one worker are always left room for, so that what waits can end.
+ */
+static bool has_room(const struct sim_loader *l, uint64_t bytes)
+{
+    const struct fdl_tuner_limits *m = &l->world->s->limits;
+    uint64_t kept = (l->in_window == 0 ? m->read_bytes : 0) +
+                    (busy_workers(l) == 0 ? m->worker_bytes : 0);
+    return m->memory_bytes == 0 ||
+           sim_flow_memory(l) + bytes + kept <= m->memory_bytes;
+}
+
+static bool may_issue(const struct sim_loader *l)
+{
+    return l->issued == l->delivered ||
+           has_room(l, l->world->s->limits.batch_bytes);
+}
+
+static bool may_claim(const struct sim_loader *l)
+{
+    return l->n_free > 0 &&
+           (l->in_window == 0 || has_room(l, l->world->s->limits.read_bytes));
+}
+
+static bool may_begin(const struct sim_loader *l)
+{
+    uint64_t busy = busy_workers(l);
+    return busy < l->knobs.workers &&
+           (busy == 0 || has_room(l, l->world->s->limits.worker_bytes));
 }
 
 static void note_memory(struct sim_loader *l)
@@ -70,7 +101,7 @@ static void issue_all(struct sim_loader *l)
         depth = l->stage == SIM_WAIT ? 1 : 0;
     if (l->stage == SIM_END || l->issued - l->delivered >= depth)
         return;
-    while (l->issued - l->delivered < depth)
+    while (l->issued - l->delivered < depth && may_issue(l))
         issue(l);
     note_memory(l);
 }
@@ -136,7 +167,7 @@ static void send_all(struct sim_loader *l)
 {
     uint32_t limit = 2 * l->knobs.io_depth + l->knobs.workers;
     uint64_t end = l->issued * l->world->s->batch_size;
-    while (l->claimed < end && l->in_window < limit && l->n_free > 0 &&
+    while (l->claimed < end && l->in_window < limit && may_claim(l) &&
            l->n_reading < l->knobs.io_depth)
         send(l);
 }
@@ -174,8 +205,8 @@ static void begin_work(struct sim_loader *l, uint32_t job)
 static void work_all(struct sim_loader *l)
 {
     uint64_t end = l->issued * l->world->s->batch_size;
-    while (busy_workers(l) < l->knobs.workers) {
-        if (l->read.n == 0 && in_memory(l) && l->claimed < end && l->n_free > 0)
+    while (may_begin(l)) {
+        if (l->read.n == 0 && in_memory(l) && l->claimed < end && may_claim(l))
             to_workers(l, claim(l));
         if (l->read.n == 0)
             return;

@@ -65,6 +65,11 @@ struct fdl_decode_limits {
      * pixels: docs/pixels.md. */
     bool fast;
 
+    /* The passes of resampling come in the order of Pillow 13, which begins
+     * with the columns where they become much shorter, instead of Pillow 12's
+     * (docs/pixels.md). */
+    bool columns_first;
+
     /* Huffman decoding is left to libjpeg, to compare (decode/jpeg_entropy.h).
      * Pixels and errors are the same. */
     bool libjpeg_huffman;

@@ -19,6 +19,11 @@
  *   strip --copy--> ring --vertical--> line --horizontal--> column of an image
  *                                                 of the output's size
  *
+ * Pillow 13 resamples columns first by itself where that leaves it much less to
+ * do. With the limit `columns_first` the passes then change places once more:
+ * which of them comes last, and whether rows or columns of the output are made,
+ * are two questions.
+ *
  * Where the plan has pixel steps the same work makes the small image they take
  * turns on (canvas.h), and the last pass follows them.
  *
@@ -62,6 +67,7 @@ struct render {
     int32_t channels;   /* that are resampled, without alpha: 1 or 3 */
     bool alpha;         /* is resampled too */
     bool multiplied;    /* colours are, with alpha, on their way */
+    bool raw_ring;      /* the horizontal pass comes behind the vertical one */
     int32_t shift;      /* the source gives 1/2^shift of the image */
     struct fdl_box box; /* of the plan, in what the source gives */
     struct fdl_box have;
@@ -115,14 +121,17 @@ static int32_t ring_rows(const struct fdl_axis *v)
     return rows;
 }
 
-/* An image of the output's size, planar, and one column of it. */
+/* What the horizontal pass makes where it comes last, and for columns a planar
+ * image of the output's size. */
 static int32_t prepare_columns(struct render *r)
 {
     struct fdl_decoder *d = r->d;
     size_t channels = (size_t)r->channels + r->alpha;
+    int32_t status = FEEDLINE_OK;
+    if (r->raw_ring)
+        status = grow(&d->column, r->plane * channels, "a column");
     r->pitch = fdl_plane_bytes(r->format->width);
-    int32_t status = grow(&d->column, r->plane * channels, "a column");
-    if (!status)
+    if (!status && d->turn.transposed)
         status = grow_rows(&d->upright, (size_t)r->format->height,
                            r->pitch * channels, 0, "an upright image");
     return status;
@@ -161,13 +170,12 @@ static int32_t prepare_buffers(struct render *r)
     r->plane = fdl_plane_bytes(d->horizontal.key.count);
     r->ring_rows = ring_rows(&d->vertical);
     r->alpha_at = r->plane * channels;
-    if (d->turn.transposed)
+    if (r->raw_ring)
         r->alpha_at = fdl_plane_bytes(d->horizontal.extent * r->channels);
     r->ring_bytes = r->alpha_at;
     if (r->alpha)
-        r->ring_bytes += d->turn.transposed
-                             ? fdl_plane_bytes(d->horizontal.extent)
-                             : r->plane;
+        r->ring_bytes +=
+            r->raw_ring ? fdl_plane_bytes(d->horizontal.extent) : r->plane;
 
     int32_t status = grow_rows(&d->strip, (size_t)r->strip_rows, r->stride,
                                overread + STRIP_SHIFT, "a strip of rows");
@@ -178,7 +186,7 @@ static int32_t prepare_buffers(struct render *r)
         status = grow_rows(&d->line, 1, r->ring_bytes, overread, "a row");
     if (!status)
         status = prepare_alpha(r, width, overread);
-    if (!status && d->turn.transposed)
+    if (!status)
         status = prepare_columns(r);
     if (!status)
         status = grow_rows(&d->taps, (size_t)d->vertical.taps,
@@ -229,16 +237,13 @@ static void divide_planes(const struct render *r, uint8_t *planes)
                          planes + (size_t)r->channels * r->plane);
 }
 
-/* Column `x` of the upright image from a line of stored pixels. */
+/* Column `x` of the upright image, from planes of it. */
 static void put_column(const struct render *r, const uint8_t *line, int32_t x)
 {
     struct fdl_decoder *d = r->d;
     size_t height = (size_t)r->format->height;
-    resample_row(r, line, line + r->alpha_at, d->column.data);
-    if (r->multiplied)
-        divide_planes(r, d->column.data);
     for (size_t c = 0; c < (size_t)r->channels + r->alpha; c++) {
-        const uint8_t *from = d->column.data + c * r->plane;
+        const uint8_t *from = line + c * r->plane;
         uint8_t *to = d->upright.data + c * height * r->pitch + (size_t)x;
         for (size_t y = 0; y < height; y++)
             to[y * r->pitch] = from[y];
@@ -252,8 +257,9 @@ static void finish_columns(const struct render *r)
         finish_row(r, r->d->upright.data + (size_t)row * r->pitch, step, row);
 }
 
-/* Makes one row, or column, of the output; all its taps are in the ring. */
-static void emit_row(struct render *r)
+/* The planes of one row, or column, of the output; all its taps are in the
+ * ring. */
+static const uint8_t *make_line(const struct render *r)
 {
     struct fdl_decoder *d = r->d;
     const struct fdl_axis *v = &d->vertical;
@@ -266,12 +272,26 @@ static void emit_row(struct render *r)
         r->kernels->vertical(v, r->row, rows, d->line.data, r->ring_bytes);
         line = d->line.data;
     }
-    if (r->multiplied && !d->turn.transposed) {
+    if (r->raw_ring) {
+        resample_row(r, line, line + r->alpha_at, d->column.data);
+        if (r->multiplied)
+            divide_planes(r, d->column.data);
+        line = d->column.data;
+    } else if (r->multiplied) {
         if (taps == 1) /* other rows may still need it as it is */
             memcpy(d->line.data, line, r->ring_bytes);
         divide_planes(r, d->line.data);
         line = d->line.data;
     }
+    return line;
+}
+
+/* Makes one row, or column, of the output. */
+static void emit_row(struct render *r)
+{
+    struct fdl_decoder *d = r->d;
+    const struct fdl_axis *v = &d->vertical;
+    const uint8_t *line = make_line(r);
     const struct fdl_geometry *g = &r->plan->geometry;
     bool mirror = d->turn.transposed ? g->flip : g->flip_vertical;
     bool backwards = d->turn.reverse_y != mirror;
@@ -313,7 +333,7 @@ static void take_row(struct render *r, uint8_t *row, int32_t y)
     if (r->alpha)
         alpha = d->alpha.data + r->skip / (size_t)r->channels;
     uint8_t *to = ring_row(r, place);
-    if (d->turn.transposed) {
+    if (r->raw_ring) {
         size_t extent = (size_t)d->horizontal.extent;
         memcpy(to, row + r->skip, extent * (size_t)r->channels);
         if (r->alpha)
@@ -400,6 +420,19 @@ static int32_t choose_shift(const struct fdl_decoder *d,
     return shift;
 }
 
+/* Pillow 13 begins with the columns where they become much shorter. Nearest
+ * picks pixels, so the order makes no difference. */
+static bool columns_first(const struct fdl_decoder *d,
+                          const struct fdl_geometry *g,
+                          const struct fdl_box *stored)
+{
+    int64_t width = d->turn.transposed ? stored->height : stored->width;
+    int64_t height = d->turn.transposed ? stored->width : stored->height;
+    return d->limits.columns_first && g->filter != FDL_FILTER_NEAREST &&
+           g->resize_height < height &&
+           height - g->resize_height > 2 * (width - g->resize_width);
+}
+
 /* A span of the stored image becomes the whole pixels of the smaller one that
  * it touches; that it may begin and end inside of them goes to the key. */
 static void shrink_span(struct fdl_axis_key *key, int32_t shift, int32_t *at,
@@ -442,6 +475,7 @@ static void make_keys(struct render *r, struct fdl_axis_key *horizontal,
     r->box = fdl_turn_box(turn, &g->box, r->d->info.width, r->d->info.height);
     shrink_span(horizontal, r->shift, &r->box.x, &r->box.width);
     shrink_span(vertical, r->shift, &r->box.y, &r->box.height);
+    r->raw_ring = turn->transposed != columns_first(r->d, g, &r->box);
 }
 
 /* Tables for the plan. */

@@ -149,6 +149,11 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         "quality", "exact|fast", "exact",
         "exact: Pillow's pixels; fast: large JPEGs are decoded at 1/2, 1/4 "
         "or 1/8 where the output is that much smaller (docs/pixels.md)"),
+    [FDL_OPT_PILLOW] = ENUM(
+        "pillow", "12|13", "12",
+        "whose resampled pixels: those of Pillow up to 12, or of 13, which "
+        "begins with the columns where they become much shorter, and so rounds "
+        "in another order"),
     [FDL_OPT_TRACE] =
         STRING("trace", "",
                "write a trace of the run to this file, as Chrome JSON, over "

@@ -36,6 +36,7 @@ enum fdl_loader_option {
     FDL_OPT_APPLY_EXIF,
     FDL_OPT_MEMORY_BUDGET,
     FDL_OPT_QUALITY,
+    FDL_OPT_PILLOW,
     FDL_OPT_TRACE,
     FDL_OPT_TRACE_SKIP_FIRST,
     FDL_OPT_TRACE_WAIT,
@@ -72,6 +73,7 @@ enum fdl_dtype_choice {
 };
 enum fdl_tuner_mode { FDL_TUNER_OFF = 0, FDL_TUNER_OBSERVE, FDL_TUNER_AUTO };
 enum fdl_quality { FDL_QUALITY_EXACT = 0, FDL_QUALITY_FAST };
+enum fdl_pillow { FDL_PILLOW_12 = 0, FDL_PILLOW_13 };
 enum fdl_layout_choice { FDL_LAYOUT_NCHW = 0, FDL_LAYOUT_NHWC };
 enum fdl_on_error {
     FDL_ON_ERROR_RAISE = 0,

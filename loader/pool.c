@@ -84,6 +84,8 @@ static int32_t worker_create(feedline_loader *l, uint32_t id,
         .apply_exif = fdl_option_int(&l->options, FDL_OPT_APPLY_EXIF) != 0,
         .fast =
             fdl_option_int(&l->options, FDL_OPT_QUALITY) == FDL_QUALITY_FAST,
+        .columns_first =
+            fdl_option_int(&l->options, FDL_OPT_PILLOW) == FDL_PILLOW_13,
     };
     int32_t status = fdl_decoder_create(&limits, &w->decoder);
     if (status >= 0)

@@ -153,6 +153,58 @@ static void raw_pixels_come_back(void **state)
     fdl_decoder_destroy(d);
 }
 
+/* Raw pixels of noise, resized by a decoder with the order of Pillow 13. */
+static uint8_t *resize_raw(bool columns_first, const uint8_t *data,
+                           const int32_t from[2], const int32_t to[2])
+{
+    struct fdl_decode_limits limits = {.max_pixels = 1u << 20,
+                                       .columns_first = columns_first};
+    struct fdl_decoder *d;
+    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+    struct fdl_encoded bytes =
+        encoded(data, (size_t)from[0] * (size_t)from[1] * 3);
+    bytes.format = FDL_FORMAT_RAW;
+    bytes.raw_width = from[0];
+    bytes.raw_height = from[1];
+    bytes.raw_channels = 3;
+    struct fdl_plan plan = whole(from[0], from[1]);
+    assert_int_equal(fdl_geometry_resize(&plan.geometry, to[0], to[1]), 0);
+    uint8_t *out = render(d, &bytes, &plan, u8_nhwc);
+    fdl_decoder_destroy(d);
+    return out;
+}
+
+/* One pass after the other, each on an image of its own, says in which order
+ * they come: the columns first only where they become much shorter. */
+static void passes_come_in_pillows_order(void **state)
+{
+    (void)state;
+    static const int32_t sizes[][4] = {
+        {40, 60, 90, 50}, {40, 60, 30, 39},  {40, 60, 30, 40},
+        {90, 8, 91, 7},   {90, 8, 20, 70},   {3, 200, 200, 3},
+        {60, 60, 60, 30}, {33, 65, 129, 64}, {5, 9, 700, 2}};
+    for (size_t i = 0; i < FDL_COUNT_OF(sizes); i++) {
+        const int32_t *from = sizes[i], *to = sizes[i] + 2;
+        size_t n = (size_t)from[0] * (size_t)from[1] * 3;
+        uint8_t *data = malloc(n);
+        assert_non_null(data);
+        for (size_t k = 0; k < n; k++)
+            data[k] = (uint8_t)((k * 2654435761u + i) >> 13);
+        bool columns =
+            to[1] < from[1] && from[1] - to[1] > 2 * (from[0] - to[0]);
+        int32_t between[2] = {columns ? from[0] : to[0],
+                              columns ? to[1] : from[1]};
+        uint8_t *half = resize_raw(false, data, from, between);
+        uint8_t *want = resize_raw(false, half, between, to);
+        uint8_t *got = resize_raw(true, data, from, to);
+        assert_memory_equal(got, want, (size_t)to[0] * (size_t)to[1] * 3);
+        free(data);
+        free(half);
+        free(want);
+        free(got);
+    }
+}
+
 /* One image in all four forms, on every level: the same numbers. */
 static void layouts_and_levels_agree(void **state)
 {
@@ -320,6 +372,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(limits_are_checked_first),
     cmocka_unit_test(scans_are_limited),
     cmocka_unit_test(raw_pixels_come_back),
+    cmocka_unit_test(passes_come_in_pillows_order),
     cmocka_unit_test(layouts_and_levels_agree),
     cmocka_unit_test(reuse_leaves_no_trace),
     cmocka_unit_test(missing_tables_are_an_error),

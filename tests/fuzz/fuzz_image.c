@@ -78,6 +78,7 @@ static struct request read_request(struct fuzz_input *in)
         .accept_truncated = flags & 0x8000 ? 0.25 : 0,
         .fast = more & 512,
         .libjpeg_huffman = more & 1024,
+        .columns_first = more & 4096,
     };
     return q;
 }

@@ -64,7 +64,7 @@ void fdl_rng_init(struct fdl_rng *rng, uint64_t seed, uint64_t epoch,
 
 uint64_t fdl_rng_copy(uint64_t sample, uint32_t copy)
 {
-    fdl_assert(sample < FDL_SAMPLES_MAX && copy < FDL_COPIES_MAX);
+    fdl_assert(sample < FDL_SAMPLES_MAX && copy < FDL_COPY_NUMBERS);
     return (uint64_t)copy << 48 | sample;
 }
 

@@ -35,7 +35,10 @@ struct fdl_rng {
 #define FDL_PLACE_PERMUTE 0xffffu
 
 #define FDL_SAMPLES_MAX ((uint64_t)1 << 48)
-#define FDL_COPIES_MAX  64
+#define FDL_COPIES_MAX  64 /* that one option makes of a sample */
+
+/* Copies that can be named at all. */
+#define FDL_COPY_NUMBERS (UINT32_C(1) << 16)
 
 /* `sample` of fdl_rng_init for a copy of a sample. */
 uint64_t fdl_rng_copy(uint64_t sample, uint32_t copy);

@@ -15,6 +15,7 @@
 #include "decode/canvas.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,14 +60,45 @@ static void take_apart(const uint8_t *from, struct fdl_image *image)
 
 /* ---- Running ------------------------------------------------------------ */
 
+/* What a run function is called with is the beginning of this. */
+struct running {
+    struct feedline_op_call call;
+    int64_t *waited_ns;
+};
+
+void fdl_custom_waited(const struct feedline_op_call *call, int64_t ns)
+{
+    const struct running *r = (const struct running *)(const void *)call;
+    if (ns > 0 && ns <= INT64_MAX - *r->waited_ns)
+        *r->waited_ns += ns;
+}
+
+/* Wall, CPU and waiting time of one call, in the sample's cost. */
+static int32_t time_run(const struct fdl_custom *custom, struct running *r,
+                        struct fdl_custom_cost *cost)
+{
+    int64_t waited = 0;
+    r->waited_ns = &waited;
+    int64_t cpu = fdl_thread_cpu_ns(), begin = fdl_now_ns();
+    r->call.begin_ns = begin;
+    int32_t status = custom->def.run(&r->call);
+    int64_t wall = fdl_now_ns() - begin;
+    cost->wall_ns += wall;
+    cost->cpu_ns += fdl_thread_cpu_ns() - cpu;
+    cost->lock_ns += FDL_MIN(waited, wall);
+    cost->runs++;
+    return status;
+}
+
 static int32_t call(const struct custom_step *s, struct fdl_canvas *canvas,
                     uint8_t *pixels, void *scratch)
 {
     const struct fdl_custom *custom = s->custom;
     const struct fdl_image *image = &canvas->image;
     struct feedline_rng rng = {s->rng};
-    const struct feedline_op_call arguments = {
-        .struct_size = sizeof(arguments),
+    struct running r;
+    r.call = (struct feedline_op_call){
+        .struct_size = sizeof(r.call),
         .place = s->place,
         .epoch = s->epoch,
         .sample_index = (int64_t)s->sample,
@@ -83,12 +115,8 @@ static int32_t call(const struct custom_step *s, struct fdl_canvas *canvas,
     };
     struct fdl_custom_cost *cost = &canvas->cost->custom[custom->index];
     fdl_canvas_tell(canvas, FDL_STEP_CUSTOM + custom->index);
-    int64_t cpu = fdl_thread_cpu_ns(), begin = fdl_now_ns();
-    int32_t status = custom->def.run(&arguments);
-    cost->wall_ns += fdl_now_ns() - begin;
-    cost->cpu_ns += fdl_thread_cpu_ns() - cpu;
+    int32_t status = time_run(custom, &r, cost);
     canvas->cost->clock_reads += 4;
-    cost->runs++;
     fdl_canvas_tell(canvas, FDL_STEP_AUGMENT);
     if (status == FEEDLINE_OK)
         return FEEDLINE_OK;

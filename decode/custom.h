@@ -18,6 +18,9 @@ struct feedline_rng { /* what a run function draws from */
 
 struct fdl_custom;
 
+/* As feedline_op_waited. */
+void fdl_custom_waited(const struct feedline_op_call *call, int64_t ns);
+
 /* index: of its costs. EINVAL: the definition is not complete; EABI. */
 int32_t fdl_custom_create(const struct feedline_op_def *def, uint32_t index,
                           struct fdl_custom **out);

@@ -99,6 +99,7 @@ enum fdl_render_step {
 /* Of a custom operation, by its number in the pipeline. */
 struct fdl_custom_cost {
     int64_t wall_ns, cpu_ns;
+    int64_t lock_ns; /* of wall_ns, as its run function said */
     uint32_t runs, errors;
 };
 

@@ -63,7 +63,7 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
 
 struct fdl_pipeline;
 
-/* Names what is drawn: sample < FDL_SAMPLES_MAX, copy < FDL_COPIES_MAX. */
+/* Names what is drawn: sample < FDL_SAMPLES_MAX, copy < FDL_COPY_NUMBERS. */
 struct fdl_draw_key {
     uint64_t seed, epoch, sample;
     uint32_t copy;

@@ -48,6 +48,21 @@ int32_t feedline_dataset_open_memory(const void *const *data,
                : fdl_dataset_open_memory(data, sizes, labels, count, out);
 }
 
+int32_t feedline_dataset_open_pixels(const uint8_t *pixels,
+                                     const int64_t *labels, uint64_t count,
+                                     int32_t height, int32_t width,
+                                     int32_t channels, feedline_dataset **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter(pixels, "pixels");
+    return status < 0 ? status
+                      : fdl_dataset_open_pixels(pixels, labels, count, height,
+                                                width, channels, out);
+}
+
 int32_t feedline_dataset_get_count(const feedline_dataset *ds, uint64_t *out)
 {
     int32_t status = enter(ds);

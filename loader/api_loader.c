@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: the loader and its batches. */
+#include "base/philox.h"
 #include "loader/api.h"
 #include "loader/engine.h"
 #include "loader/state.h"
@@ -12,6 +13,17 @@
 static int32_t enter(const feedline_loader *l)
 {
     return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+}
+
+/* What a program that gives the order would contradict. */
+static int32_t need_own_order(const feedline_loader *l, const char *call)
+{
+    if (!l->given)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ESTATE,
+                    "%s is not for order=given: feedline_loader_begin says "
+                    "where an epoch begins",
+                    call);
 }
 
 /* ---- Life --------------------------------------------------------------- */
@@ -54,6 +66,8 @@ int32_t feedline_loader_create(const feedline_config *cfg, feedline_dataset *ds,
 int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
 {
     int32_t status = enter(l);
+    if (status >= 0)
+        status = need_own_order(l, "start");
     if (status < 0)
         return status;
     if (fdl_consumer_stands_at(l, epoch))
@@ -83,7 +97,8 @@ int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
     status = enter(l);
     if (status < 0)
         return status;
-    if (!l->running && !l->stopped && l->consumer.failed == FEEDLINE_OK)
+    if (!l->given && !l->running && !l->stopped &&
+        l->consumer.failed == FEEDLINE_OK)
         status = fdl_loader_begin(l, 0, 0);
     return status < 0 ? status : next(l, timeout_ns, out);
 }
@@ -190,6 +205,8 @@ int32_t feedline_loader_set_position(feedline_loader *l, uint64_t epoch,
                                      uint64_t position)
 {
     int32_t status = enter(l);
+    if (status >= 0)
+        status = need_own_order(l, "set_position");
     return status < 0 ? status : fdl_loader_begin(l, epoch, position);
 }
 
@@ -198,7 +215,7 @@ static void state_of(const feedline_loader *l, struct fdl_state *out)
     *out = (struct fdl_state){
         .fingerprint = l->dataset->fingerprint,
         .count = l->dataset->count,
-        .seed = l->config.seed,
+        .seed = fdl_loader_seed(l),
         .shuffle = l->sampler.shuffle,
         .repeats = l->sampler.repeats,
         .epoch_samples = l->sampler.places,
@@ -213,6 +230,11 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
     int32_t status = enter(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
+    if (status >= 0 && l->given)
+        status = fdl_fail(FEEDLINE_ESTATE,
+                          "the order is the program's (order=given), and so "
+                          "is its state: save that, and what get_position "
+                          "says");
     if (status < 0)
         return status;
     state_of(l, &state);
@@ -225,6 +247,8 @@ int32_t feedline_loader_restore(feedline_loader *l, const char *state)
     int32_t status = enter(l);
     if (status >= 0)
         status = fdl_api_enter(state, "state");
+    if (status >= 0)
+        status = need_own_order(l, "restore");
     if (status >= 0)
         status = fdl_state_read(state, &saved);
     if (status < 0)
@@ -248,7 +272,12 @@ static int32_t key_of(const feedline_loader *l, uint64_t epoch,
                         "there is no sample %" PRIu64 "; the data set has "
                         "%" PRIu64,
                         sample_index, l->dataset->count);
-    if (copy >= l->sampler.repeats)
+    if (l->given && copy >= FDL_COPY_NUMBERS)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no copy %" PRIu32 "; copies count from 0 to "
+                        "%" PRIu32,
+                        copy, FDL_COPY_NUMBERS - 1);
+    if (!l->given && copy >= l->sampler.repeats)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no copy %" PRIu32 " with repeats=%" PRIu32
                         "; copies count from 0",
@@ -259,7 +288,7 @@ static int32_t key_of(const feedline_loader *l, uint64_t epoch,
                         "; views count from 0",
                         view, l->config.views);
     *out = (struct fdl_draw_key){
-        .seed = l->config.seed,
+        .seed = fdl_loader_seed(l),
         .epoch = epoch,
         .sample = sample_index,
         .copy = copy,
@@ -331,39 +360,6 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
 
 /* ---- Batch -------------------------------------------------------------- */
 
-static void set_images(const feedline_batch *b, struct feedline_tensor *t)
-{
-    const struct fdl_layout *layout = b->layout;
-    *t = (struct feedline_tensor){
-        .data = fdl_slot_delivered_images(b),
-        .device = b->ring->backend_ops->device,
-        .device_id = b->ring->device_id,
-        .dtype = layout->delivered.dtype,
-        .ndim = 4,
-    };
-    fdl_batch_shape(layout, fdl_slot_images(b), t->shape);
-    if (fdl_layout_is_various(layout))
-        return; /* no stride leads from one to the next, and none within */
-    int64_t stride = 1;
-    for (int32_t i = 3; i >= 0; i--) {
-        t->stride[i] = stride;
-        stride *= t->shape[i];
-    }
-}
-
-static void set_labels(const feedline_batch *b, struct feedline_tensor *t)
-{
-    *t = (struct feedline_tensor){
-        .data = fdl_slot_delivered_labels(b),
-        .device = b->ring->backend_ops->device,
-        .device_id = b->ring->device_id,
-        .dtype = FEEDLINE_I64,
-        .ndim = 1,
-        .shape = {fdl_slot_images(b)},
-        .stride = {1},
-    };
-}
-
 int32_t feedline_batch_get_info(const feedline_batch *b,
                                 struct feedline_batch_info *out)
 {
@@ -386,8 +382,8 @@ int32_t feedline_batch_get_info(const feedline_batch *b,
         info.image_size = (const int32_t(*)[2])fdl_slot_sizes(b);
     }
     info.image_bytes = fdl_slot_delivered_bytes(b);
-    set_images(b, &info.images);
-    set_labels(b, &info.labels);
+    fdl_slot_tensor(b, FEEDLINE_IMAGES, &info.images);
+    fdl_slot_tensor(b, FEEDLINE_LABELS, &info.labels);
     return fdl_copy_out(out, &info, sizeof(info));
 }
 
@@ -400,21 +396,31 @@ int32_t feedline_batch_wait(feedline_batch *b, void *stream)
     return b->ring->backend_ops->wait(b->ring->backend, &b->transfer, stream);
 }
 
-static void release(feedline_batch *b, void *stream, bool more)
+static bool is_ours(const feedline_batch *b)
 {
-    if (!b || b->ring->fork_generation != fdl_fork_generation())
-        return;
+    return b && b->ring->fork_generation == fdl_fork_generation();
+}
+
+static void release(feedline_batch *b)
+{
     fdl_nvtx_push(FDL_NVTX_RELEASE, b->ticket, b->range.count);
-    fdl_ring_release(b, stream, more);
+    fdl_ring_release(b);
     fdl_nvtx_pop();
 }
 
 void feedline_batch_release(feedline_batch *b)
 {
-    release(b, NULL, false);
+    if (is_ours(b))
+        release(b);
 }
 
+/* The stream is marked now, whoever else holds the batch and for how long: what
+ * is queued on it later has nothing to do with this batch. */
 void feedline_batch_release_on(feedline_batch *b, void *stream)
 {
-    release(b, stream, true);
+    if (!is_ours(b))
+        return;
+    if (b->ring->backend_ops->use)
+        b->ring->backend_ops->use(b->ring->backend, &b->transfer, stream);
+    release(b);
 }

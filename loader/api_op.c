@@ -69,3 +69,8 @@ uint32_t feedline_rng_below(feedline_rng *rng, uint32_t n)
 {
     return fdl_rng_below(&rng->rng, n);
 }
+
+void feedline_op_waited(const struct feedline_op_call *call, int64_t ns)
+{
+    fdl_custom_waited(call, ns);
+}

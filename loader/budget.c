@@ -18,7 +18,7 @@ static void allow(feedline_loader *l, uint64_t slots)
 
 void fdl_budget_share_locked(feedline_loader *l)
 {
-    allow(l, fdl_ring_memory(l->ring));
+    allow(l, fdl_ring_own_memory(l->ring));
 }
 
 /* Files on their way are decoded without anybody's help, and then their buffers
@@ -39,7 +39,7 @@ static uint64_t wait_for_reads(feedline_loader *l, uint64_t left)
 uint64_t fdl_budget_make_room_locked(feedline_loader *l, uint64_t bytes)
 {
     uint64_t budget = l->config.memory_budget;
-    uint64_t have = fdl_ring_memory(l->ring);
+    uint64_t have = fdl_ring_own_memory(l->ring);
     if (bytes <= have)
         return bytes;
     allow(l, bytes);

@@ -15,7 +15,8 @@
  * Not in it: what decoders work with (some hundred KB for each worker), files
  * kept by the memory reader, which have a budget of the same size for
  * themselves, and what a replacement (on_error=skip) is larger than the sample
- * it stands for. get_stats counts all of that.
+ * it stands for; nor, with held=grow, batches that the program keeps beyond the
+ * usual two, which are its own memory. get_stats counts all of that.
  */
 #ifndef FDL_LOADER_BUDGET_H
 #define FDL_LOADER_BUDGET_H

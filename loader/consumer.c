@@ -6,8 +6,13 @@
  *
  *   returned ---- user ----> called -- api --> waiting -- wait --> ready -- api
  *
- * so wall = user + wait + api holds to the nanosecond.
+ * so wall = user + wait + api holds to the nanosecond. Calls that come back
+ * with nothing, as those of a program that polls or looks at its signals now
+ * and then, are part of the turn of the batch that comes in the end: its step
+ * and its wait are the sums of theirs.
  */
+#include "base/log.h"
+#include "loader/budget.h"
 #include "loader/engine.h"
 #include "loader/phases.h"
 
@@ -20,6 +25,60 @@ static bool is_ready(const feedline_batch *b)
     /* acquire: pairs with make_ready; the pixels are there. */
     return atomic_load_explicit(&b->state, memory_order_acquire) ==
            FDL_SLOT_READY;
+}
+
+/* ---- Batches that are kept ---------------------------------------------- */
+
+static void tell_kept(feedline_loader *l, uint32_t n_held)
+{
+    uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
+    if (l->consumer.told_kept || n_held <= depth + FDL_SPARE_SLOTS)
+        return;
+    l->consumer.told_kept = true;
+    fdl_log(FDL_LOG_WARNING,
+            "the program keeps %u batches, more than the %u that depth=%u has "
+            "memory for; held=grow takes memory for more until they come back",
+            n_held, depth + FDL_SPARE_SLOTS, depth);
+}
+
+/* Slots for as many batches ahead as ever, beside those that the program keeps.
+ * false: there were enough. ENOMEM. */
+static int32_t grow(feedline_loader *l, bool *grew)
+{
+    int32_t status = FEEDLINE_OK;
+    uint32_t n_held;
+    *grew = false;
+    if (!l->ring->may_grow || !fdl_ring_is_short(l->ring, &n_held))
+        return FEEDLINE_OK;
+    tell_kept(l, n_held);
+    pthread_mutex_lock(&l->knobs);
+    for (bool more = true; more && status >= 0; *grew |= more)
+        status = fdl_ring_grow(l->ring, &more);
+    pthread_mutex_unlock(&l->knobs);
+    return status;
+}
+
+/* Every slot is held. OK: there is another one now, or one came back. */
+static int32_t make_way(feedline_loader *l)
+{
+    bool grew;
+    if (l->ring->replay > 0)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "all batches that replay=%u serves are held: release "
+                        "one before asking for the next",
+                        l->ring->replay);
+    if (!l->ring->may_grow)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "all %u batches that depth allows are held: release "
+                        "one before asking for the next",
+                        l->ring->n_slots);
+    int32_t status = grow(l, &grew);
+    if (status >= 0 || grew)
+        return FEEDLINE_OK;
+    return fdl_fail(status,
+                    "every batch is held, and there is no room for "
+                    "one more: %s",
+                    fdl_last_error());
 }
 
 /* ---- Waiting ------------------------------------------------------------ */
@@ -49,6 +108,15 @@ static int32_t mend(feedline_loader *l)
     return fdl_fail(status, "every worker's thread has ended: %s", reason);
 }
 
+/* There is no next batch: it does not come, or was not given. */
+static int32_t at_the_end(const feedline_loader *l)
+{
+    if (!l->given || !fdl_given_is_open(l->given))
+        return FEEDLINE_END;
+    return fdl_fail(FEEDLINE_ESTATE, "no batch was given: append one, or end "
+                                     "the epoch");
+}
+
 /* OK: wt->batch is ready. ESTATE: it can never be. */
 static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
 {
@@ -62,17 +130,12 @@ static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
             return status;
     }
     if (!fdl_ring_awaited(l->ring, &wt->range, &wt->batch, &all_held))
-        return FEEDLINE_END;
-    if (all_held && l->ring->replay > 0)
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "all batches that replay=%u serves are held: release "
-                        "one before asking for the next",
-                        l->ring->replay);
-    if (all_held)
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "all %u batches that depth allows are held: release "
-                        "one before asking for the next",
-                        l->ring->n_slots);
+        return at_the_end(l);
+    if (all_held) {
+        int32_t status = make_way(l);
+        *done = status < 0;
+        return status;
+    }
     *done = wt->ready = wt->batch && is_ready(wt->batch);
     return FEEDLINE_OK;
 }
@@ -122,6 +185,8 @@ static void attribute_locked(feedline_loader *l, const struct wait *wt)
     }
     struct fdl_ledger before = c->ledger;
     fdl_ledger_add(&c->ledger, c->scratch, &times, wt->begin, wt->end);
+    if (c->turn.wait_ns > 0) /* another piece of one wait */
+        c->ledger.waits = before.waits;
     fdl_notable_wait_locked(l, &times, wt->begin, wt->end);
     fdl_tracing_waited(l, b ? b->ticket : wt->ticket, wt->begin, wt->end,
                        &before);
@@ -143,24 +208,51 @@ static void keep_pace_locked(feedline_loader *l, const struct wait *wt,
         .starts_run = b->ticket == 0,
         .starts_epoch = b->range.sequence == 0,
         .passed = passed,
-        .user_ns = called - c->returned_ns,
-        .wait_ns = wt->end - wt->begin,
-        .wall_ns = now - c->returned_ns,
-        .fetch_ns = fetch_ns(&c->ledger) - fetched,
+        .user_ns = c->turn.user_ns + called - c->returned_ns,
+        .wait_ns = c->turn.wait_ns + wt->end - wt->begin,
+        .wall_ns = c->turn.wall_ns + now - c->returned_ns,
+        .fetch_ns = c->turn.fetch_ns + fetch_ns(&c->ledger) - fetched,
         .lead_ns = b->transfer.done_ns - b->issued_ns,
         .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
     };
     fdl_pace_add(&c->pace, &call);
 }
 
-/* The books of one call that began at `called` and ends now. What the consumer
- * did since the last call counts as one item if it gets a batch for it. */
+/* A batch ends the turn, anything else makes it longer. */
+static void take_turn(struct fdl_consumer *c, bool delivered, int64_t user,
+                      int64_t wait, int64_t wall, int64_t fetch)
+{
+    if (delivered) {
+        memset(&c->turn, 0, sizeof(c->turn));
+        return;
+    }
+    c->turn.user_ns += user;
+    c->turn.wait_ns += wait;
+    c->turn.wall_ns += wall;
+    c->turn.fetch_ns += fetch;
+}
+
+/* What the consumer did since the last batch is one item of its stage; of it,
+ * `user` is not in busy_ns yet. */
+static void count_step_locked(struct fdl_consumer *c, int64_t user,
+                              const feedline_batch *delivered)
+{
+    struct fdl_stage *s = &c->consume;
+    fdl_counter_add(&s->busy_ns, (uint64_t)user);
+    if (!delivered)
+        return;
+    fdl_counter_add(&s->items, 1);
+    fdl_counter_add(&s->bytes, fdl_slot_image_bytes(delivered));
+    fdl_histogram_add(&s->times, c->turn.user_ns + user);
+}
+
+/* The books of one call that began at `called` and ends now. */
 static void account(feedline_loader *l, const struct wait *wt, int64_t called,
                     const feedline_batch *delivered)
 {
     struct fdl_consumer *c = &l->consumer;
     int64_t wait = wt->end - wt->begin;
-    bool passed = delivered && wait >= FDL_LONG_WAIT_NS &&
+    bool passed = delivered && c->turn.wait_ns + wait >= FDL_LONG_WAIT_NS &&
                   fdl_ring_passed(l->ring, delivered->ticket,
                                   delivered->transfer.done_ns);
     pthread_mutex_lock(&c->lock);
@@ -174,15 +266,15 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called,
     c->api_ns += now - called - wait;
     c->ledger_ns += (uint64_t)(now - wt->end);
     c->clock_reads += 4;
-    if (delivered)
-        fdl_stage_item(&c->consume, user, fdl_slot_image_bytes(delivered));
-    else
-        fdl_counter_add(&c->consume.busy_ns, (uint64_t)user);
+    count_step_locked(c, user, delivered);
     fdl_counter_add(&c->consume.starved_ns, (uint64_t)wait);
     if (delivered)
         keep_pace_locked(l, wt, delivered, called, now, fetched, passed);
+    int64_t wall = now - c->returned_ns;
     c->returned_ns = c->booked_ns = now;
+    fetched = fetch_ns(&c->ledger) - fetched;
     pthread_mutex_unlock(&c->lock);
+    take_turn(c, delivered, user, wait, wall, fetched);
     fdl_tracing_returned(l, delivered, now, wait);
 }
 
@@ -216,13 +308,22 @@ static void hand_over(feedline_loader *l, struct wait *wt, feedline_batch **out)
 {
     struct fdl_consumer *c = &l->consumer;
     feedline_batch *b = wt->batch;
-    b->wait_ns = wt->end - wt->begin;
+    b->wait_ns = c->turn.wait_ns + wt->end - wt->begin;
     fdl_ring_deliver(l->ring, b);
     count_delivery(l, b);
     c->epoch = b->range.epoch;
     c->position = b->range.position + b->range.count;
     c->at_end = b->range.last;
     *out = b;
+}
+
+/* In force again before the next call. Without memory for it fewer batches are
+ * ahead, which is no error yet. */
+static void stay_ahead(feedline_loader *l)
+{
+    bool grew;
+    if (l->ring->may_grow && grow(l, &grew) < 0)
+        fdl_clear_error();
 }
 
 /* END where it is due. */
@@ -238,6 +339,22 @@ static bool take_end(feedline_loader *l)
     return true;
 }
 
+int32_t fdl_consumer_check_run(const feedline_loader *l)
+{
+    const char *anew = l->given ? "begin" : "start";
+    if (l->consumer.failed)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "the run ended with an error; %s begins anew", anew);
+    if (l->running)
+        return FEEDLINE_OK;
+    if (l->given && !l->stopped)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "no epoch was begun: with order=given call "
+                        "feedline_loader_begin first");
+    return fdl_fail(FEEDLINE_ESTATE, "the loader was stopped; %s begins anew",
+                    anew);
+}
+
 int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
                           feedline_batch **out)
 {
@@ -250,19 +367,15 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
         .end = called,
         .ticket = atomic_load_explicit(&l->ring->awaited, memory_order_relaxed),
     };
-    int32_t status;
     atomic_store_explicit(&l->consumer.tid, (int32_t)gettid(),
                           memory_order_relaxed);
     fdl_phases_claim(l);
     fdl_tracing_called(l, called);
     if (l->ring->backend_ops->ask)
         l->ring->backend_ops->ask(l->ring->backend);
-    if (l->consumer.failed)
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "the run ended with an error; start begins anew");
-    if (!l->running)
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "the loader was stopped; start begins anew");
+    int32_t status = fdl_consumer_check_run(l);
+    if (status < 0)
+        return status;
     atomic_store_explicit(&l->consumer.inside, 1, memory_order_relaxed);
     if (take_end(l)) {
         status = FEEDLINE_END;
@@ -271,10 +384,12 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
         if (status == FEEDLINE_END)
             l->consumer.finished = true;
     }
-    if (status == FEEDLINE_OK && wt.batch->error != FEEDLINE_OK)
+    if (status == FEEDLINE_OK && wt.batch->error != FEEDLINE_OK) {
         status = fail_with(l, wt.batch);
-    else if (status == FEEDLINE_OK)
+    } else if (status == FEEDLINE_OK) {
         hand_over(l, &wt, out);
+        stay_ahead(l);
+    }
     account(l, &wt, called, status == FEEDLINE_OK ? *out : NULL);
     atomic_store_explicit(&l->consumer.inside, 0, memory_order_relaxed);
     return status;

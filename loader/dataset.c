@@ -200,6 +200,12 @@ void fdl_dataset_finish(feedline_dataset *ds, const char *root)
     ds->fingerprint = fingerprint(ds, root);
 }
 
+void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
+                              uint64_t size)
+{
+    ds->fingerprint = XXH64(bytes, size, ds->fingerprint);
+}
+
 int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
                                uint64_t count, feedline_dataset **out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A data set is one table: where each sample's bytes are, its name and its
- * label. The kinds (folder, list, memory, IDX) differ only in who fills it, so
- * everything after opening is the same for all of them.
+ * label. The kinds (folder, list, memory, IDX, pixels) differ only in who fills
+ * it, so everything after opening is the same for all of them.
  *
  * Names lie in one arena behind 64-bit offsets: a million samples cost their
  * path lengths and 16 bytes each, and nothing per sample is allocated.
@@ -43,7 +43,8 @@ struct feedline_dataset {
     uint64_t *class_at;
     uint32_t n_classes, class_capacity;
 
-    uint64_t fingerprint; /* of count, names (relative), labels, sizes */
+    uint64_t fingerprint; /* of count, names (relative), labels, sizes, and of
+                             bytes that have no name of their own */
 };
 
 /* Builders, one per file dataset_*.c. On error nothing is left behind. */
@@ -56,6 +57,9 @@ int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
 int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
                                 const int64_t *labels, uint64_t count,
                                 feedline_dataset **out);
+int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,
+                                uint64_t count, int32_t height, int32_t width,
+                                int32_t channels, feedline_dataset **out);
 
 /* For builders. */
 int32_t fdl_dataset_create(feedline_dataset **out);

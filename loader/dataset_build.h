@@ -41,6 +41,10 @@ int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
  * a data set that was moved keeps its fingerprint. */
 void fdl_dataset_finish(feedline_dataset *ds, const char *root);
 
+/* After that: bytes that the fingerprint covers too. */
+void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
+                              uint64_t size);
+
 /* The whole file, and a NUL behind it. ENOENT, EIO, ENOMEM; *out for free(). */
 int32_t fdl_file_load(const char *path, char **out, uint64_t *bytes);
 

@@ -47,7 +47,8 @@ static void read_config(feedline_loader *l)
     c->on_error = (enum fdl_on_error)fdl_option_int(o, FDL_OPT_ON_ERROR);
     c->max_failures = option_u64(o, FDL_OPT_MAX_FAILURES);
     c->epochs = option_u64(o, FDL_OPT_EPOCHS);
-    c->seed = option_u64(o, FDL_OPT_SEED);
+    atomic_store_explicit(&c->seed, option_u64(o, FDL_OPT_SEED),
+                          memory_order_relaxed);
     c->max_file_bytes = option_u64(o, FDL_OPT_MAX_FILE_BYTES);
     c->reader = (enum fdl_reader_kind)fdl_option_int(o, FDL_OPT_READER);
     c->memory_budget = option_u64(o, FDL_OPT_MEMORY_BUDGET);
@@ -79,6 +80,37 @@ static int32_t choose_views(feedline_loader *l)
                     batch_size, views, op, below ? below : views);
 }
 
+/* What says which sample comes when says nothing to a program that does. */
+static int32_t check_given(const struct fdl_options *o)
+{
+    static const struct {
+        uint32_t row;
+        int64_t none;
+    } rows[] = {{FDL_OPT_SHUFFLE, 0},       {FDL_OPT_WORLD, 1},
+                {FDL_OPT_RANK, 0},          {FDL_OPT_DROP_LAST, 0},
+                {FDL_OPT_REPEATS, 1},       {FDL_OPT_EPOCHS, 0},
+                {FDL_OPT_EPOCH_SAMPLES, 0}, {FDL_OPT_REPLAY, 0}};
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++)
+        if (fdl_option_int(o, rows[i].row) != rows[i].none)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s has no meaning with order=given: the program "
+                            "that appends the batches decides on it",
+                            o->table[rows[i].row].name);
+    return FEEDLINE_OK;
+}
+
+static int32_t make_order(feedline_loader *l)
+{
+    const struct fdl_options *o = &l->options;
+    if (fdl_option_int(o, FDL_OPT_ORDER) != FDL_ORDER_GIVEN)
+        return FEEDLINE_OK;
+    int32_t status = check_given(o);
+    if (status < 0)
+        return status;
+    return fdl_given_create(l->sampler.batch_size, l->dataset->count,
+                            &l->given);
+}
+
 static int32_t make_sampler(feedline_loader *l)
 {
     const struct fdl_options *o = &l->options;
@@ -86,7 +118,7 @@ static int32_t make_sampler(feedline_loader *l)
         .count = l->dataset->count,
         .epoch_samples = option_u64(o, FDL_OPT_EPOCH_SAMPLES),
         .repeats = option_u32(o, FDL_OPT_REPEATS),
-        .seed = l->config.seed,
+        .seed = fdl_loader_seed(l),
         .rank = option_u32(o, FDL_OPT_RANK),
         .world = option_u32(o, FDL_OPT_WORLD),
         .tail = (enum fdl_shard_tail)fdl_option_int(o, FDL_OPT_SHARD_TAIL),
@@ -171,8 +203,8 @@ static void resolve(void *user, struct fdl_read *r)
     r->epoch = place.epoch;
     r->ticket = place.ticket;
     r->place = place.slot_place * l->config.views;
-    r->copy = fdl_sampler_copy(&l->sampler, place.position);
-    r->index = fdl_sampler_index(&l->sampler, place.epoch, place.position);
+    r->copy = place.copy;
+    r->index = place.index;
     fdl_dataset_get(l->dataset, r->index, &r->source);
 
     feedline_batch *b = fdl_ring_slot(l->ring, place.ticket);
@@ -260,6 +292,8 @@ static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
     if (l->finish.free)
         fdl_ring_add_way(l->ring, &other);
     l->ring->replay = option_u32(&l->options, FDL_OPT_REPLAY);
+    l->ring->may_grow =
+        fdl_option_int(&l->options, FDL_OPT_HELD) == FDL_HELD_GROW;
     l->ring->device_id = (int32_t)backend_config->device;
     l->ring->watch = fdl_device_watch_ref(l->watch);
     return fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
@@ -302,6 +336,8 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     if (status >= 0)
         status = make_sampler(l);
     if (status >= 0)
+        status = make_order(l);
+    if (status >= 0)
         status = make_path(l, backend_ops, &config);
     if (status < 0)
         goto out;
@@ -341,6 +377,7 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_pool_fini(&l->pool);
     fdl_window_destroy(l->window);
     fdl_ring_unref(l->ring);
+    fdl_given_destroy(l->given);
     fdl_device_watch_unref(l->watch);
     fdl_pages_free(l->read_stages, FDL_MAX_IO_DEPTH * sizeof(*l->read_stages));
     fdl_ledger_scratch_destroy(l->consumer.scratch);
@@ -450,26 +487,33 @@ void fdl_loader_stop(feedline_loader *l)
     pthread_mutex_unlock(&l->knobs);
 }
 
-int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
+uint64_t fdl_loader_seed(const feedline_loader *l)
 {
-    uint64_t epochs = l->config.epochs;
-    uint64_t end =
-        epochs && epoch < UINT64_MAX - epochs ? epoch + epochs : UINT64_MAX;
-    struct fdl_stream stream;
-    int32_t status =
-        fdl_stream_init(&stream, &l->sampler, epoch, position, end);
-    if (status < 0)
-        return status;
+    return atomic_load_explicit(&l->config.seed, memory_order_relaxed);
+}
 
+/* Nothing is being drawn now: what is issued later comes after it. */
+static void take_seed(feedline_loader *l, uint64_t seed)
+{
+    l->sampler.seed = seed;
+    atomic_store_explicit(&l->config.seed, seed, memory_order_relaxed);
+}
+
+/* Stops the run that is under way, and starts another. */
+static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
+{
     fdl_loader_measure_bus(l);
     fdl_monitor_start(l->monitor); /* the run does without it too */
     fdl_control_end(l);
     pthread_mutex_lock(&l->knobs);
     stop_threads_locked(l);
-    l->stream = stream;
+    l->stream = *stream;
+    take_seed(l, stream->sampler.seed);
+    if (l->given)
+        fdl_given_reset(l->given);
     fdl_tracing_begin_run(l);
     l->range = fdl_nvtx_start(FDL_NVTX_RUN, 0, 0);
-    status = start_threads_locked(l);
+    int32_t status = start_threads_locked(l);
     if (status >= 0) {
         fdl_device_watch_rewind(l->watch);
         fdl_ring_start(l->ring, &l->stream, l->window);
@@ -480,19 +524,70 @@ int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
     pthread_mutex_unlock(&l->knobs);
     if (status < 0)
         return status;
-
     struct fdl_consumer *c = &l->consumer;
-    struct fdl_ticket_range first;
-    c->finished = false;
-    /* With drop_last nothing may be left of an epoch that is resumed late. */
-    c->at_end = !fdl_stream_ticket(&l->stream, 0, &first) ||
-                first.epoch != l->stream.first_epoch;
-    c->failed = FEEDLINE_OK;
-    c->epoch = l->stream.first_epoch;
-    c->position = l->stream.first_position;
-    l->stopped = false;
     c->started_ns = c->returned_ns = c->booked_ns = fdl_now_ns();
+    memset(&c->turn, 0, sizeof(c->turn));
     fdl_notable_begin(l);
     fdl_control_begin(l);
+    return FEEDLINE_OK;
+}
+
+/* The consumer stands at `position`, on this rank, of `epoch`. */
+static void stand_at(feedline_loader *l, uint64_t epoch, uint64_t position)
+{
+    struct fdl_consumer *c = &l->consumer;
+    c->finished = c->at_end = false;
+    c->failed = FEEDLINE_OK;
+    c->epoch = epoch;
+    c->position = position;
+    l->stopped = false;
+}
+
+int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
+{
+    uint64_t epochs = l->config.epochs;
+    uint64_t end =
+        epochs && epoch < UINT64_MAX - epochs ? epoch + epochs : UINT64_MAX;
+    struct fdl_stream stream;
+    struct fdl_ticket_range first;
+    int32_t status =
+        fdl_stream_init(&stream, &l->sampler, epoch, position, end);
+    if (status >= 0)
+        status = run(l, &stream);
+    if (status < 0)
+        return status;
+    stand_at(l, stream.first_epoch, stream.first_position);
+    /* With drop_last nothing may be left of an epoch that is resumed late. */
+    l->consumer.at_end = !fdl_stream_ticket(&stream, 0, &first) ||
+                         first.epoch != stream.first_epoch;
+    return FEEDLINE_OK;
+}
+
+/* Whether every batch that was given has been delivered. */
+static bool is_through(const feedline_loader *l)
+{
+    uint64_t awaited =
+        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed);
+    return l->running && fdl_given_waiting(l->given, awaited) == 0;
+}
+
+int32_t fdl_loader_begin_given(feedline_loader *l, uint64_t epoch,
+                               uint64_t seed, uint64_t position)
+{
+    struct fdl_stream stream;
+    int32_t status = fdl_epoch_check(epoch);
+    if (status < 0)
+        return status;
+    if (is_through(l)) {
+        take_seed(l, seed);
+    } else {
+        fdl_stream_init_given(&stream, &l->sampler, l->given);
+        stream.sampler.seed = seed;
+        status = run(l, &stream);
+    }
+    if (status < 0)
+        return status;
+    fdl_given_begin(l->given, epoch, position);
+    stand_at(l, epoch, position);
     return FEEDLINE_OK;
 }

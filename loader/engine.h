@@ -21,6 +21,7 @@
 #include "loader/control.h"
 #include "loader/exports.h"
 #include "loader/failure.h"
+#include "loader/given.h"
 #include "loader/monitor.h"
 #include "loader/notable.h"
 #include "loader/options.h"
@@ -47,7 +48,7 @@ struct fdl_config_values { /* of the options, resolved */
     enum fdl_on_error on_error;
     uint64_t max_failures;
     uint64_t epochs;
-    uint64_t seed;
+    _Atomic uint64_t seed; /* with order=given that of the epoch */
     uint64_t memory_budget;
     uint64_t max_file_bytes;
     enum fdl_reader_kind reader;
@@ -59,8 +60,12 @@ struct fdl_consumer {
     bool finished;       /* END for ever */
     uint64_t epoch;      /* of the batches handed out now */
     uint64_t position;   /* delivered of it, this rank */
+    bool told_kept;      /* that the program keeps batches */
     int32_t failed;      /* status of the error that ended the run */
     int64_t returned_ns; /* end of the last next() or start() */
+    struct {             /* since the last batch, in calls without one */
+        int64_t user_ns, wait_ns, wall_ns, fetch_ns;
+    } turn;
     int64_t started_ns;
     _Atomic uintptr_t thread; /* phases.c; 0: not known yet */
     _Atomic int32_t tid;      /* of the thread that called next last */
@@ -96,6 +101,7 @@ struct feedline_loader {
     struct fdl_config_values config;
     struct fdl_sampler sampler;
     struct fdl_stream stream;
+    struct fdl_given *given; /* NULL: order=own */
 
     struct fdl_ring *ring;
     struct fdl_window *window;
@@ -140,6 +146,12 @@ void fdl_loader_destroy(feedline_loader *l);
 /* A run that begins at `position` (over all ranks) of `epoch`. Stops the one
  * that is under way. */
 int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position);
+
+/* With order=given: an epoch of which nothing is known. Goes on with the run
+ * that is under way, if that has delivered all it was given. */
+int32_t fdl_loader_begin_given(feedline_loader *l, uint64_t epoch,
+                               uint64_t seed, uint64_t position);
+uint64_t fdl_loader_seed(const feedline_loader *l);
 void fdl_loader_stop(feedline_loader *l);
 
 /* ERANGE: what a depth takes, and what would help. */
@@ -162,6 +174,9 @@ int32_t fdl_loader_config_json(const feedline_loader *l, struct fdl_json *j);
 /* consumer.c */
 int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
                           feedline_batch **out);
+
+/* ESTATE: no run is under way, and why. */
+int32_t fdl_consumer_check_run(const feedline_loader *l);
 bool fdl_consumer_stands_at(feedline_loader *l, uint64_t epoch);
 void fdl_consumer_position(const feedline_loader *l, uint64_t *epoch,
                            uint64_t *position);

@@ -161,7 +161,7 @@ static void write_waits(struct metrics *m, const struct feedline_live_stats *s)
         {"wake", w->wake_ns},
         {"residual", w->residual_ns},
     };
-    counter(m, "waits_total", "Calls for a batch that had to wait.", w->waits);
+    counter(m, "waits_total", "Batches that had to be waited for.", w->waits);
     parts(m, "wait_seconds_total",
           "Time the consumer waited, by what the batch was doing.", "cause",
           causes, FDL_COUNT_OF(causes));
@@ -213,6 +213,9 @@ static void stage_counters(struct metrics *m,
         {"stage_blocked_seconds_total",
          "Time that threads of a stage had no room for output.",
          offsetof(struct feedline_stage_stats, blocked_ns), 1e9},
+        {"stage_lock_seconds_total",
+         "Time that calls of a custom operation waited for a lock they share.",
+         offsetof(struct feedline_stage_stats, lock_ns), 1e9},
     };
     for (uint32_t r = 0; r < FDL_COUNT_OF(rows); r++) {
         family(m, rows[r].name, "counter", rows[r].help);

@@ -92,6 +92,11 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         INT("epoch_samples", 0, 0, INT64_MAX, "0", "samples",
             "samples of an epoch, over all ranks and copies included; 0: as "
             "many as the data set has"),
+    [FDL_OPT_ORDER] =
+        ENUM("order", "own|given", "own",
+             "own: from seed, shuffle, rank and the like; given: the program "
+             "appends batch after batch (feedline/order.h), and those options "
+             "stay as they are"),
     [FDL_OPT_DTYPE] =
         ENUM("dtype", "u8|f32|f16|bf16", "f32", "type of the pixels"),
     [FDL_OPT_LAYOUT] = ENUM("layout", "nchw|nhwc", "nchw", "axes of a batch"),
@@ -197,6 +202,11 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
             "above 0: after so many batches of a run the loader serves these "
             "again and again, at no cost, to measure with, not to train with; "
             "depth is then so many"),
+    [FDL_OPT_HELD] =
+        ENUM("held", "refuse|grow", "refuse",
+             "when the program holds every batch that there is memory for: "
+             "next fails, or one more gets memory, above memory_budget if need "
+             "be, until batches come back"),
     [FDL_OPT_TUNER] =
         ENUM("tuner", "off|observe|auto", "auto",
              "auto: those of workers, depth and io_depth that are auto are "

@@ -20,6 +20,7 @@ enum fdl_loader_option {
     FDL_OPT_SHARD_TAIL,
     FDL_OPT_REPEATS,
     FDL_OPT_EPOCH_SAMPLES,
+    FDL_OPT_ORDER,
     FDL_OPT_DTYPE,
     FDL_OPT_LAYOUT,
     FDL_OPT_CHANNELS,
@@ -50,6 +51,7 @@ enum fdl_loader_option {
     FDL_OPT_STATS_INTERVAL,
     FDL_OPT_LIVE,
     FDL_OPT_REPLAY,
+    FDL_OPT_HELD,
     FDL_OPT_TUNER,
     FDL_OPT_TUNER_TARGET,
     FDL_OPT_TUNER_STRICT,
@@ -75,6 +77,8 @@ enum fdl_tuner_mode { FDL_TUNER_OFF = 0, FDL_TUNER_OBSERVE, FDL_TUNER_AUTO };
 enum fdl_quality { FDL_QUALITY_EXACT = 0, FDL_QUALITY_FAST };
 enum fdl_pillow { FDL_PILLOW_12 = 0, FDL_PILLOW_13 };
 enum fdl_layout_choice { FDL_LAYOUT_NCHW = 0, FDL_LAYOUT_NHWC };
+enum fdl_order { FDL_ORDER_OWN = 0, FDL_ORDER_GIVEN };
+enum fdl_held { FDL_HELD_REFUSE = 0, FDL_HELD_GROW };
 enum fdl_on_error {
     FDL_ON_ERROR_RAISE = 0,
     FDL_ON_ERROR_SKIP,

@@ -186,19 +186,36 @@ static int32_t add_slot(struct fdl_ring *r)
     return FEEDLINE_OK;
 }
 
-/* Whoever replays needs what its slots hold. */
+/* What the consumer keeps, or kept lately, beyond the usual. */
+static uint32_t kept_locked(const struct fdl_ring *r)
+{
+    uint32_t most = FDL_MAX(r->most_held, r->n_held);
+    return r->may_grow && most > FDL_SPARE_SLOTS ? most - FDL_SPARE_SLOTS : 0;
+}
+
+/* Slots beyond depth. Whoever replays needs what its slots hold. */
+static uint32_t extra_locked(const struct fdl_ring *r)
+{
+    uint32_t usual = r->depth + FDL_SPARE_SLOTS;
+    if (r->replay > 0 || r->depth == 0 || r->n_slots <= usual)
+        return 0;
+    return r->n_slots - usual;
+}
+
+static uint32_t lent_locked(const struct fdl_ring *r)
+{
+    return FDL_MIN(extra_locked(r), kept_locked(r));
+}
+
 static uint32_t surplus_locked(const struct fdl_ring *r)
 {
-    uint32_t wanted = r->depth + FDL_SPARE_SLOTS;
-    if (r->replay > 0 || r->depth == 0 || r->n_slots <= wanted)
-        return 0;
-    return r->n_slots - wanted;
+    return extra_locked(r) - lent_locked(r);
 }
 
 bool fdl_ring_has_surplus(struct fdl_ring *r)
 {
     pthread_mutex_lock(&r->lock);
-    bool has = surplus_locked(r) > 0;
+    bool has = extra_locked(r) > 0;
     pthread_mutex_unlock(&r->lock);
     return has;
 }
@@ -226,6 +243,40 @@ void fdl_ring_trim(struct fdl_ring *r)
     feedline_batch *b;
     while ((b = take_surplus(r)))
         slot_destroy(b); /* outside the lock, as pinned memory takes long */
+    pthread_mutex_lock(&r->lock);
+    r->most_held = r->n_held;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static bool is_short_locked(const struct fdl_ring *r)
+{
+    return r->may_grow && r->stream && r->n_slots < r->depth + r->n_held;
+}
+
+bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
+{
+    pthread_mutex_lock(&r->lock);
+    bool is_short = is_short_locked(r);
+    *n_held = r->n_held;
+    pthread_mutex_unlock(&r->lock);
+    return is_short;
+}
+
+int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
+{
+    int32_t status = FEEDLINE_OK;
+    pthread_mutex_lock(&r->lock);
+    *grew = is_short_locked(r);
+    /* The tables grow by half: a program may keep thousands. */
+    if (*grew && r->n_slots == r->slots_capacity)
+        status = reserve_slots_locked(r, r->n_slots + 1 + r->n_slots / 2);
+    pthread_mutex_unlock(&r->lock);
+    if (*grew && status >= 0)
+        status = add_slot(r);
+    *grew = *grew && status >= 0;
+    if (*grew)
+        fdl_ring_more(r);
+    return status;
 }
 
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
@@ -281,7 +332,7 @@ const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r)
 uint32_t fdl_ring_slots(struct fdl_ring *r)
 {
     pthread_mutex_lock(&r->lock);
-    uint32_t n = r->n_slots;
+    uint32_t n = r->n_slots - lent_locked(r);
     pthread_mutex_unlock(&r->lock);
     return n;
 }
@@ -322,6 +373,15 @@ uint64_t fdl_ring_memory(struct fdl_ring *r)
     bytes += wide * r->other.bytes;
     pthread_mutex_unlock(&r->lock);
     return bytes;
+}
+
+uint64_t fdl_ring_own_memory(struct fdl_ring *r)
+{
+    pthread_mutex_lock(&r->lock);
+    uint64_t lent = lent_locked(r) * fdl_ring_slot_bytes(r);
+    pthread_mutex_unlock(&r->lock);
+    uint64_t all = fdl_ring_memory(r); /* not all may have grown wide */
+    return all - FDL_MIN(all, lent);
 }
 
 void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
@@ -498,6 +558,13 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
         r->slots[i]->kept = 0;
     r->stream = stream;
     r->window = window;
+    issue_locked(r);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void fdl_ring_more(struct fdl_ring *r)
+{
+    pthread_mutex_lock(&r->lock);
     issue_locked(r);
     pthread_mutex_unlock(&r->lock);
 }
@@ -719,9 +786,11 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
     pthread_mutex_lock(&r->lock);
     fdl_assert(b->ticket == r->next_deliver);
     atomic_store_explicit(&b->state, FDL_SLOT_HELD, memory_order_relaxed);
+    atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
     b->kept = FDL_MAX(b->kept, b->range.count);
     atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     r->n_held++;
+    r->most_held = FDL_MAX(r->most_held, r->n_held);
     r->next_deliver++;
     if (b->transfer.done_ns > 0)
         fdl_trace_note(r->notes, FDL_TRACE_READY, b->transfer.done_ns, 0,
@@ -731,11 +800,17 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
     pthread_mutex_unlock(&r->lock);
 }
 
-void fdl_ring_release(feedline_batch *b, void *stream, bool more)
+void fdl_ring_hold(feedline_batch *b)
+{
+    /* Relaxed: who holds the batch sees it already. */
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+}
+
+static void give_back(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
     if (r->backend_ops->release)
-        r->backend_ops->release(r->backend, &b->transfer, stream, more);
+        r->backend_ops->release(r->backend, &b->transfer);
     pthread_mutex_lock(&r->lock);
     fdl_assert(atomic_load_explicit(&b->state, memory_order_relaxed) ==
                FDL_SLOT_HELD);
@@ -749,4 +824,14 @@ void fdl_ring_release(feedline_batch *b, void *stream, bool more)
                               memory_order_relaxed);
     pthread_mutex_unlock(&r->lock);
     fdl_ring_unref(r);
+}
+
+void fdl_ring_release(feedline_batch *b)
+{
+    /* acq_rel: whoever is last comes after all that the others read. */
+    uint32_t before =
+        atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel);
+    fdl_assert(before > 0);
+    if (before == 1)
+        give_back(b);
 }

@@ -23,6 +23,11 @@
  * once, with the old contents from its first sample on. No sample of such a
  * ticket is issued, so nothing reads, decodes or copies.
  *
+ * A ring that may grow gets a slot for each batch that the consumer keeps
+ * beyond the usual, so that depth tickets stay ahead however many that are.
+ * They are lent: once batches came back, and it kept no more of them from one
+ * trim to the next, they go.
+ *
  * Where host or device may finish batches, each ticket is finished as the ring
  * says when it is issued, and remembers that, so a change needs no pause:
  * batches of both kinds pass through the ring beside each other, and every slot
@@ -40,6 +45,8 @@
 #include "loader/window.h"
 #include "profiler/trace.h"
 #include "transfer/backend.h"
+
+#include <feedline/exchange.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -68,6 +75,8 @@ struct fdl_ring;
 struct feedline_batch {
     struct fdl_ring *ring;
     _Atomic uint32_t state;     /* enum fdl_slot_state */
+    _Atomic uint32_t refs;      /* while HELD: the consumer's, and one of each
+                                   tensor that was exported */
     _Atomic uint32_t remaining; /* samples not done */
     uint64_t ticket;
     struct fdl_ticket_range range;
@@ -161,6 +170,8 @@ struct fdl_ring {
     feedline_batch **free_slots; /* a stack */
     uint32_t n_free;
     uint32_t n_held;
+    uint32_t most_held; /* since the last trim */
+    bool may_grow;      /* constant */
     uint32_t depth;
     uint32_t replay;     /* constant; tickets that are read; 0: all are */
     uint64_t read_until; /* in this run */
@@ -197,10 +208,19 @@ void fdl_ring_unref(struct fdl_ring *r);
  */
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
 
-/* Slots that a smaller depth leaves over are given back as they come free:
- * here, and in set_depth. Callers as for that. */
+/* Slots that a smaller depth leaves over, or batches that came back, are given
+ * back as they come free: here, and in set_depth. Callers as for that.
+ * has_surplus: trim may have something to do, now or next time. */
 void fdl_ring_trim(struct fdl_ring *r);
 bool fdl_ring_has_surplus(struct fdl_ring *r);
+
+/* With may_grow: a slot more while there are fewer than depth ones beside those
+ * that the consumer keeps. false: there was none to add. Callers as for
+ * set_depth. ENOMEM. */
+int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
+
+/* Whether it would; and how many batches are kept. */
+bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 
 /* Of tickets that are issued from now on. */
 const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r);
@@ -209,7 +229,7 @@ const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r);
  * other way; ENOMEM: no memory for it. Callers as for set_depth. */
 int32_t fdl_ring_set_device(struct fdl_ring *r, bool device);
 
-/* How many there are. */
+/* How many there are, without those that are lent. */
 uint32_t fdl_ring_slots(struct fdl_ring *r);
 
 /* Host memory of a slot, as slots are now and as they would have to be for
@@ -224,6 +244,9 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
                     struct fdl_window *window);
 void fdl_ring_stop(struct fdl_ring *r);
 
+/* The stream has tickets that it had not before. */
+void fdl_ring_more(struct fdl_ring *r);
+
 /* Slot of an issued and undelivered ticket; no lock. */
 feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket);
 
@@ -235,9 +258,11 @@ bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
 /* READY -> HELD, for the consumer. */
 void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);
 
-/* HELD -> FREE, or LEAVING; any thread; the loader may be gone. stream: one
- * `more` that must be done with it, as in fdl_backend_ops. */
-void fdl_ring_release(feedline_batch *b, void *stream, bool more);
+/* One reference more, and one less, of a batch that is HELD; any thread. The
+ * last one that goes makes it FREE, or LEAVING; the loader may be gone by then.
+ */
+void fdl_ring_hold(feedline_batch *b);
+void fdl_ring_release(feedline_batch *b);
 
 /* The sample at `place`, counted in samples, is done; the last one sends the
  * batch on its way. */
@@ -250,7 +275,9 @@ void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
 /* Whether a batch behind `ticket` was ready before done_ns. */
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
 
+/* Of all slots; and of those alone that are not lent. */
 uint64_t fdl_ring_memory(struct fdl_ring *r);
+uint64_t fdl_ring_own_memory(struct fdl_ring *r);
 
 /* Batches that could be delivered now, and all that are issued and are not
  * delivered. */
@@ -282,6 +309,10 @@ uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place);
 void *fdl_slot_delivered_images(const feedline_batch *b);
 void *fdl_slot_delivered_labels(const feedline_batch *b);
 uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */
+
+/* The images, or the labels, of such a batch as a tensor. */
+void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
+                     struct feedline_tensor *out);
 
 /* Parts of a slot's host memory; places are those of images. */
 uint8_t *fdl_slot_images_at(const feedline_batch *b);

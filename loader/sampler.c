@@ -15,6 +15,7 @@
 
 #include "base/philox.h"
 #include "base/status.h"
+#include "loader/given.h"
 
 #include <inttypes.h>
 
@@ -150,13 +151,21 @@ static uint64_t head_batches_of(const struct fdl_stream *st)
     return batches_in(&st->sampler, st->sampler.samples - st->first_position);
 }
 
+int32_t fdl_epoch_check(uint64_t epoch)
+{
+    if (epoch < MAX_EPOCH)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "epoch %" PRIu64 " is beyond the last, %" PRIu64, epoch,
+                    MAX_EPOCH - 1);
+}
+
 int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,
                         uint64_t epoch, uint64_t position, uint64_t end_epoch)
 {
-    if (epoch >= MAX_EPOCH)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "epoch %" PRIu64 " is beyond the last, %" PRIu64, epoch,
-                        MAX_EPOCH - 1);
+    int32_t status = fdl_epoch_check(epoch);
+    if (status < 0)
+        return status;
 
     /* The end first: it may have been reached with another number of ranks. */
     uint64_t own = position / s->world;
@@ -178,9 +187,20 @@ int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,
     return FEEDLINE_OK;
 }
 
+void fdl_stream_init_given(struct fdl_stream *st, const struct fdl_sampler *s,
+                           const struct fdl_given *given)
+{
+    *st = (struct fdl_stream){
+        .sampler = *s, .given = given, .end_epoch = UINT64_MAX};
+}
+
 void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
                        struct fdl_place *out)
 {
+    if (st->given) {
+        fdl_given_locate(st->given, sample, out);
+        return;
+    }
     uint64_t head = head_of(st);
     uint64_t epoch = st->first_epoch;
     uint64_t start = st->first_position;
@@ -197,13 +217,17 @@ void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
         .epoch = epoch,
         .position = start + within,
         .ticket = tickets + within / st->sampler.batch_size,
+        .index = fdl_sampler_index(&st->sampler, epoch, start + within),
         .slot_place = (uint32_t)(within % st->sampler.batch_size),
+        .copy = fdl_sampler_copy(&st->sampler, start + within),
     };
 }
 
 bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
                        struct fdl_ticket_range *out)
 {
+    if (st->given)
+        return fdl_given_ticket(st->given, ticket, out);
     const struct fdl_sampler *s = &st->sampler;
     uint64_t head_batches = head_batches_of(st);
     uint64_t epoch = st->first_epoch;

@@ -27,7 +27,9 @@
  *
  * A run is a stream of epochs that starts anywhere. Its samples are numbered
  * from 0 without holes, and so are its batches (tickets): both directions of
- * the mapping are arithmetic.
+ * the mapping are arithmetic. With order=given they are a table that the
+ * program fills (given.h), and of the sampler only the seed and the size of the
+ * data set count.
  */
 #ifndef FDL_LOADER_SAMPLER_H
 #define FDL_LOADER_SAMPLER_H
@@ -70,8 +72,11 @@ uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t position);
 uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,
                      uint64_t index);
 
+struct fdl_given;
+
 struct fdl_stream {
     struct fdl_sampler sampler;
+    const struct fdl_given *given; /* NULL: an order of ours */
     uint64_t first_epoch;
     uint64_t first_position; /* of this rank, below samples */
     uint64_t end_epoch;      /* first one not delivered; UINT64_MAX: none */
@@ -82,7 +87,9 @@ struct fdl_place {
     uint64_t epoch;
     uint64_t position; /* of this rank in the epoch */
     uint64_t ticket;
+    uint64_t index;      /* in the data set */
     uint32_t slot_place; /* in the batch */
+    uint32_t copy;
 };
 
 /* One batch of the run. */
@@ -92,17 +99,24 @@ struct fdl_ticket_range {
     uint64_t first_sample; /* of the run */
     uint64_t position;     /* of the first sample in the epoch, this rank */
     uint32_t count;
-    bool last; /* of its epoch */
+    bool last; /* of its epoch; false where that is not known yet */
 };
+
+/* EINVAL: beyond the last there can be. */
+int32_t fdl_epoch_check(uint64_t epoch);
 
 /* position: over all ranks, as in a saved state. One at or past the end of the
  * epoch means the start of the next. EINVAL if it does not divide by world. */
 int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,
                         uint64_t epoch, uint64_t position, uint64_t end_epoch);
+
+/* Batches come from `given`; draws and replacements from the sampler's seed. */
+void fdl_stream_init_given(struct fdl_stream *st, const struct fdl_sampler *s,
+                           const struct fdl_given *given);
 void fdl_stream_locate(const struct fdl_stream *st, uint64_t sample,
                        struct fdl_place *out);
 
-/* false: past the end of the run. */
+/* false: past the end of the run, or of what was given. */
 bool fdl_stream_ticket(const struct fdl_stream *st, uint64_t ticket,
                        struct fdl_ticket_range *out);
 

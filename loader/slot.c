@@ -169,6 +169,46 @@ void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
     }
 }
 
+/* ---- As tensors --------------------------------------------------------- */
+
+static void images_of(const feedline_batch *b, struct feedline_tensor *t)
+{
+    const struct fdl_layout *layout = b->layout;
+    t->data = fdl_slot_delivered_images(b);
+    t->dtype = layout->delivered.dtype;
+    t->ndim = 4;
+    fdl_batch_shape(layout, fdl_slot_images(b), t->shape);
+    if (fdl_layout_is_various(layout))
+        return; /* no stride leads from one to the next, and none within */
+    int64_t stride = 1;
+    for (int32_t i = 3; i >= 0; i--) {
+        t->stride[i] = stride;
+        stride *= t->shape[i];
+    }
+}
+
+static void labels_of(const feedline_batch *b, struct feedline_tensor *t)
+{
+    t->data = fdl_slot_delivered_labels(b);
+    t->dtype = FEEDLINE_I64;
+    t->ndim = 1;
+    t->shape[0] = fdl_slot_images(b);
+    t->stride[0] = 1;
+}
+
+void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
+                     struct feedline_tensor *out)
+{
+    *out = (struct feedline_tensor){
+        .device = b->ring->backend_ops->device,
+        .device_id = b->ring->device_id,
+    };
+    if (part == FEEDLINE_IMAGES)
+        images_of(b, out);
+    else
+        labels_of(b, out);
+}
+
 /* ---- Images of different sizes ------------------------------------------ */
 
 static uint64_t image_bytes(const feedline_batch *b, uint32_t place)

@@ -129,15 +129,29 @@ void fdl_stats_since_reset_locked(const feedline_loader *l, uint32_t stage,
 }
 
 /* Of a custom operation, since the loader was made. */
-static uint64_t custom_cpu_ns(const feedline_loader *l, uint32_t custom)
+static struct fdl_custom_sums custom_sums(const feedline_loader *l,
+                                          uint32_t custom)
 {
     /* acquire: pairs with fdl_pool_set_active; the workers are there. */
     uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++)
-        sum += atomic_load_explicit(&l->pool.workers[i]->customs[custom].cpu_ns,
-                                    memory_order_relaxed);
-    return sum;
+    struct fdl_custom_sums sums = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_custom_stage *s = &l->pool.workers[i]->customs[custom];
+        sums.cpu_ns += atomic_load_explicit(&s->cpu_ns, memory_order_relaxed);
+        sums.lock_ns += atomic_load_explicit(&s->lock_ns, memory_order_relaxed);
+    }
+    return sums;
+}
+
+/* The same since the last reset. */
+static struct fdl_custom_sums customs_since_locked(const feedline_loader *l,
+                                                   uint32_t custom)
+{
+    const struct fdl_custom_sums *zero = &l->consumer.zero.customs[custom];
+    struct fdl_custom_sums sums = custom_sums(l, custom);
+    sums.cpu_ns -= zero->cpu_ns;
+    sums.lock_ns -= zero->lock_ns;
+    return sums;
 }
 
 static uint64_t failed_samples(const feedline_loader *l)
@@ -276,16 +290,15 @@ void fdl_stats_stage(feedline_loader *l, uint32_t stage,
                      struct feedline_stage_stats *out)
 {
     struct fdl_total t;
-    uint64_t cpu = 0;
+    struct fdl_custom_sums sums = {0};
     pthread_mutex_lock(&l->consumer.lock);
     fdl_stats_since_reset_locked(l, stage, &t);
-    if (stage >= FEEDLINE_STAGE_COUNT) {
-        uint32_t custom = stage - FEEDLINE_STAGE_COUNT;
-        cpu = custom_cpu_ns(l, custom) - l->consumer.zero.custom_cpu_ns[custom];
-    }
+    if (stage >= FEEDLINE_STAGE_COUNT)
+        sums = customs_since_locked(l, stage - FEEDLINE_STAGE_COUNT);
     pthread_mutex_unlock(&l->consumer.lock);
     fdl_total_report(&t, out);
-    out->cpu_ns = cpu;
+    out->cpu_ns = sums.cpu_ns;
+    out->lock_ns = sums.lock_ns;
 }
 
 uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l)
@@ -295,6 +308,21 @@ uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l)
     for (uint32_t i = FEEDLINE_STAGE_COUNT; i < fdl_stats_stage_count(l); i++) {
         fdl_stats_since_reset_locked(l, i, &t);
         sum += t.busy_ns;
+    }
+    return sum;
+}
+
+uint64_t fdl_stats_customs_lock_ns_locked(const feedline_loader *l,
+                                          const char **most)
+{
+    uint64_t sum = 0, largest = 0;
+    *most = NULL;
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++) {
+        uint64_t ns = customs_since_locked(l, i).lock_ns;
+        if (ns > largest)
+            *most = fdl_pipeline_custom_name(l->pipeline, i);
+        largest = FDL_MAX(largest, ns);
+        sum += ns;
     }
     return sum;
 }
@@ -366,7 +394,7 @@ void fdl_stats_reset(feedline_loader *l)
     for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
         total_locked(l, i, &c->zero.stages[i]);
     for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
-        c->zero.custom_cpu_ns[i] = custom_cpu_ns(l, i);
+        c->zero.customs[i] = custom_sums(l, i);
     c->zero.failed_samples = failed_samples(l);
     c->zero.truncated_samples = truncated_samples(l);
     c->zero.worker_cpu_ns = cpu;

@@ -25,10 +25,15 @@ struct fdl_workers_time {
     struct fdl_spent_times spent;
 };
 
+/* What custom operations are measured by beside other stages. */
+struct fdl_custom_sums {
+    uint64_t cpu_ns, lock_ns;
+};
+
 /* The zero of the statistics. */
 struct fdl_stats_zero {
     struct fdl_total stages[FDL_STAGES_MAX];
-    uint64_t custom_cpu_ns[FDL_CUSTOM_MAX];
+    struct fdl_custom_sums customs[FDL_CUSTOM_MAX];
     uint64_t failed_samples, truncated_samples;
     uint64_t worker_cpu_ns;
     struct fdl_workers_time workers;
@@ -53,6 +58,10 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out);
 void fdl_stats_since_reset_locked(const feedline_loader *l, uint32_t stage,
                                   struct fdl_total *t);
 uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l);
+
+/* *most: the name of the one with most of it; NULL: none has any. */
+uint64_t fdl_stats_customs_lock_ns_locked(const feedline_loader *l,
+                                          const char **most);
 uint64_t fdl_stats_worker_cpu_ns(feedline_loader *l);
 
 /* All reads since the loader was made; time_ns is 0. */

@@ -99,8 +99,10 @@ static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
     fdl_json_int(j, "bytes", (int64_t)s.bytes);
     fdl_json_int(j, "errors", (int64_t)s.errors);
     fdl_json_double(j, "busy_seconds", seconds(s.busy_ns));
-    if (stage >= FEEDLINE_STAGE_COUNT)
+    if (stage >= FEEDLINE_STAGE_COUNT) {
         fdl_json_double(j, "cpu_seconds", seconds(s.cpu_ns));
+        fdl_json_double(j, "lock_seconds", seconds(s.lock_ns));
+    }
     fdl_json_double(j, "starved_seconds", seconds(s.starved_ns));
     fdl_json_double(j, "blocked_seconds", seconds(s.blocked_ns));
     fdl_json_double(j, "p50_us", (double)s.p50_ns / 1e3);

@@ -30,6 +30,7 @@ enum column {
     BUSY_PART,
     STARVED,
     BLOCKED,
+    LOCKED,
     MEAN,
     P50,
     P90,
@@ -46,9 +47,10 @@ static const struct {
     [NAME] = {"Name", "name"},       [ITEMS] = {"Items", "items"},
     [BUSY_S] = {"Busy s", "busy"},   [BUSY_PART] = {"Busy %", NULL},
     [STARVED] = {"Starved %", NULL}, [BLOCKED] = {"Blocked %", NULL},
-    [MEAN] = {"Mean", "mean"},       [P50] = {"p50", "p50"},
-    [P90] = {"p90", "p90"},          [P99] = {"p99", "p99"},
-    [MAX] = {"Max", "max"},          [BYTES] = {"Bytes/s", "bytes"},
+    [LOCKED] = {"Lock %", NULL},     [MEAN] = {"Mean", "mean"},
+    [P50] = {"p50", "p50"},          [P90] = {"p90", "p90"},
+    [P99] = {"p99", "p99"},          [MAX] = {"Max", "max"},
+    [BYTES] = {"Bytes/s", "bytes"},
 };
 
 struct row {
@@ -126,6 +128,10 @@ static void add_stage(feedline_loader *l, uint32_t stage, uint64_t wall_ns,
     put_part(r, BUSY_PART, s.busy_ns, sum);
     put_part(r, STARVED, s.starved_ns, sum);
     put_part(r, BLOCKED, s.blocked_ns, sum);
+    if (s.lock_ns > 0) {
+        put_part(r, LOCKED, s.lock_ns, sum);
+        r->value[LOCKED] = (double)s.lock_ns;
+    }
     put_rate(r, BYTES, s.bytes, wall_ns);
     if (s.items == 0)
         return;
@@ -191,10 +197,21 @@ static int32_t find_column(const char *sort_by, enum column *by)
 
 /* ---- Lines -------------------------------------------------------------- */
 
+/* Few programs have a lock to wait for; the others keep their width. */
+static bool has_column(const struct order *rows, uint32_t n, uint32_t c)
+{
+    bool has = c != LOCKED;
+    for (uint32_t k = 0; k < n && !has; k++)
+        has = rows[k].row->value[c] > 0;
+    return has;
+}
+
 static void add_line(struct fdl_text *out, const struct order *rows, uint32_t n,
                      uint32_t i)
 {
     for (uint32_t c = 0; c < N_COLUMNS; c++) {
+        if (!has_column(rows, n, c))
+            continue;
         int width = (int)strlen(columns[c].title);
         for (uint32_t k = 0; k < n; k++)
             width = FDL_MAX(width, (int)strlen(rows[k].row->cell[c]));

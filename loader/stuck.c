@@ -92,10 +92,9 @@ static void visit_workers(feedline_loader *l, int64_t now, int64_t limit,
 }
 
 /* A sample of the run that is being read; the ring's lock is held. */
-static bool look_at_read_locked(const feedline_loader *l, uint64_t sample,
+static bool look_at_read_locked(const struct fdl_ring *ring, uint64_t sample,
                                 struct hanging *out)
 {
-    const struct fdl_ring *ring = l->ring;
     struct fdl_place place;
     fdl_stream_locate(ring->stream, sample, &place);
     const feedline_batch *b = fdl_ring_slot(ring, place.ticket);
@@ -108,7 +107,7 @@ static bool look_at_read_locked(const feedline_loader *l, uint64_t sample,
         .since_ns =
             atomic_load_explicit(&times->read_start, memory_order_relaxed),
         .epoch = place.epoch,
-        .index = fdl_sampler_index(&l->sampler, place.epoch, place.position),
+        .index = place.index,
         .ticket = place.ticket,
     };
     return out->since_ns > 0 &&
@@ -133,7 +132,8 @@ static void visit_reads(feedline_loader *l, int64_t now, int64_t limit,
                      : 0;
     for (uint32_t i = 0; i < n; i++) {
         struct hanging h;
-        if (look_at_read_locked(l, samples[i], &h) && now - h.since_ns > limit)
+        if (look_at_read_locked(ring, samples[i], &h) &&
+            now - h.since_ns > limit)
             found[n_found++] = h;
     }
     pthread_mutex_unlock(&ring->lock);

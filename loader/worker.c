@@ -67,6 +67,7 @@ static void count_customs(struct fdl_worker *w,
         fdl_stage_item(&s->stage, c->wall_ns, 0);
         fdl_counter_add(&s->stage.errors, c->errors);
         fdl_counter_add(&s->cpu_ns, (uint64_t)c->cpu_ns);
+        fdl_counter_add(&s->lock_ns, (uint64_t)c->lock_ns);
         w->customs_ns += c->wall_ns;
     }
 }
@@ -94,7 +95,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         w->height = (uint32_t)info.height;
     }
     struct fdl_draw_key key = {
-        .seed = l->config.seed,
+        .seed = fdl_loader_seed(l),
         .epoch = r->epoch,
         .sample = r->index,
         .copy = r->copy,

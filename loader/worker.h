@@ -32,7 +32,8 @@ enum fdl_worker_life {
 /* A custom operation. */
 struct fdl_custom_stage {
     struct fdl_stage stage;
-    _Atomic uint64_t cpu_ns; /* of its busy time */
+    _Atomic uint64_t cpu_ns;  /* of its busy time */
+    _Atomic uint64_t lock_ns; /* of its busy time, as it said */
 };
 
 struct fdl_worker {

@@ -24,6 +24,9 @@
  *             CONSUMER_HOLDS_SLOTS      without room 20 %, though depth * step
  *                                       is twice that tail: slots are missing
  *             MEMORY_LIMITED            without it, and no budget for depth
+ *             LOCK_BOUND                20 % of busy time in a lock that all
+ *                                       calls of a custom operation share, and
+ *                                       no less than without a core
  *             FOREIGN_CPU               other threads of this process used 20 %
  *                                       of the cores (and half a one), and
  *                                       cores are short: 10 % of busy time
@@ -154,7 +157,10 @@ struct fdl_evidence {
     int64_t worker_sleep_ns;
     int64_t worker_blocked_ns;
     int64_t worker_starved_ns;
-    int64_t custom_ns; /* of worker_busy_ns, in custom operations */
+    int64_t custom_ns;      /* of worker_busy_ns, in custom operations */
+    int64_t custom_lock_ns; /* of custom_ns, waiting for a lock that all calls
+                               share */
+    const char *lock_name;  /* of the operation with most of it; NULL: none */
 
     /* Depth. */
     uint32_t depth;

@@ -96,6 +96,7 @@ static void digest_busy(struct fdl_facts *f)
     double runq = (double)e->worker_runq_ns;
     double held = (double)e->worker_throttle_ns;
     f->wants_core = 1;
+    f->locked = fdl_facts_ratio((double)e->custom_lock_ns, busy);
     if (!(busy > 0) || !(cpu > 0))
         return;
     bool split = runq > 0 || held > 0 || e->worker_sleep_ns > 0;

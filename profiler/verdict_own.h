@@ -44,6 +44,7 @@ struct fdl_facts {
     double saturated_workers; /* so many workers fill the cores */
     double blocked;           /* of worker time, without room */
     double off_core;          /* of busy time, waiting for a core */
+    double locked;            /* of busy time, waiting for a shared lock */
     double worker_cores;      /* used by the workers */
     double cores_taken;       /* of the usable ones, by all that is known */
     double throttled;         /* of wall */
@@ -93,6 +94,9 @@ void fdl_judge_wake(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* Single slow samples or too little depth; before prep and fetch speak. */
 bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* A lock that custom operations share; for prep. */
+bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* Whatever the stall is. */
 bool fdl_judge_stuck(const struct fdl_facts *f, struct fdl_draft *d);

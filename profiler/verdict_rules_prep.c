@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Why decoding holds it up. From what nobody can work around to what one thread
- * more would cure: the quota, cores that others took, samples that vary, too
- * few workers, too few cores.
+ * more would cure: the quota, samples that vary, a lock that all wait for,
+ * cores that others took, too few workers, too few cores.
  */
 #include "profiler/verdict_own.h"
 
@@ -273,7 +273,7 @@ void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d)
     if (judge_throttled(f, d))
         return;
     d->v.predicted_gain = gain;
-    if (fdl_judge_variance(f, d))
+    if (fdl_judge_variance(f, d) || fdl_judge_lock(f, d))
         return;
     d->v.predicted_gain = 0;
     if (judge_cores(f, d))

@@ -154,11 +154,20 @@ struct fdl_backend_ops {
     /* After done: `stream` waits for the batch. Any thread. ERANGE, EDEVICE. */
     int32_t (*wait)(void *backend, struct fdl_transfer *t, void *stream);
 
-    /* The consumer has given the batch back: its slab is overwritten only after
-     * the work queued now on every stream that waited, and on `stream` if it
-     * is one `more`. Any thread. */
-    void (*release)(void *backend, struct fdl_transfer *t, void *stream,
-                    bool more);
+    /* After wait for that stream: `bytes` of the slab, at `from`, are copied to
+     * memory of the device, which is done when `stream` comes to it. Any
+     * thread. EDEVICE. NULL: memcpy will do. */
+    int32_t (*copy)(void *backend, void *to, const void *from, uint64_t bytes,
+                    void *stream);
+
+    /* Between done and release: the slab is overwritten only after the work
+     * that is queued now on `stream`, too, which need not have waited. Any
+     * thread. */
+    void (*use)(void *backend, struct fdl_transfer *t, void *stream);
+
+    /* The batch was given back: its slab is overwritten only after the work
+     * that is queued now on every stream that waited. Any thread. */
+    void (*release)(void *backend, struct fdl_transfer *t);
 
     void (*stats)(void *backend, struct fdl_backend_stats *out);
 };

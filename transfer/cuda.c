@@ -348,6 +348,8 @@ const struct fdl_backend_ops fdl_backend_cuda = {
     .part = part,
     .ask = fdl_cuda_ask,
     .wait = fdl_cuda_wait,
+    .copy = fdl_cuda_copy,
+    .use = fdl_cuda_use,
     .release = fdl_cuda_release,
     .stats = stats,
 };

@@ -27,6 +27,7 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* cudaEvent_t */
 #define FDL_CUDA_ERROR_NOT_READY  600
 
 #define FDL_CUDA_HOST_TO_DEVICE      1
+#define FDL_CUDA_DEVICE_TO_DEVICE    3
 #define FDL_CUDA_STREAM_NON_BLOCKING 1u
 #define FDL_CUDA_EVENT_BLOCKING_SYNC 1u
 #define FDL_CUDA_EVENT_NO_TIMING     2u

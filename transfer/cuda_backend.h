@@ -122,8 +122,10 @@ struct fdl_cuda {
 /* cuda_consumer.c: as in fdl_backend_ops. */
 void fdl_cuda_ask(void *backend);
 int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream);
-void fdl_cuda_release(void *backend, struct fdl_transfer *t, void *stream,
-                      bool more);
+int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
+                      void *stream);
+void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream);
+void fdl_cuda_release(void *backend, struct fdl_transfer *t);
 
 /* cuda_copy.c: the copy thread; arg: struct fdl_cuda. */
 void *fdl_cuda_copy_main(void *arg);

@@ -76,12 +76,19 @@ static int enter_step(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     return FDL_CUDA_SUCCESS;
 }
 
-static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
-                           void *stream)
+static bool has_waited(const struct fdl_cuda_slab *own, const void *stream)
 {
     for (uint32_t i = 0; i < own->n_streams; i++)
         if (own->streams[i] == stream)
-            return FEEDLINE_OK;
+            return true;
+    return false;
+}
+
+static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                           void *stream)
+{
+    if (has_waited(own, stream))
+        return FEEDLINE_OK;
     if (own->n_streams == FDL_CUDA_STREAMS)
         return fdl_fail(FEEDLINE_ERANGE,
                         "more than %u streams wait for one batch; let one of "
@@ -109,6 +116,22 @@ int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream)
     pthread_mutex_lock(&own->lock);
     status = wait_locked(c, own, stream);
     pthread_mutex_unlock(&own->lock);
+    fdl_cuda_leave(c->device);
+    return status;
+}
+
+int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
+                      void *stream)
+{
+    struct fdl_cuda *c = backend;
+    int32_t status = fdl_cuda_enter(c->device);
+    if (status < 0)
+        return status;
+    int error = c->device->cuda->MemcpyAsync(to, from, (size_t)bytes,
+                                             FDL_CUDA_DEVICE_TO_DEVICE, stream);
+    if (error != FDL_CUDA_SUCCESS)
+        status =
+            fdl_cuda_fail(c->device->cuda, error, "the batch cannot be copied");
     fdl_cuda_leave(c->device);
     return status;
 }
@@ -148,8 +171,21 @@ static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     }
 }
 
-void fdl_cuda_release(void *backend, struct fdl_transfer *t, void *stream,
-                      bool more)
+/* A stream that waited is marked when the batch is given back. */
+void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_cuda_slab *own = t->slab->own;
+    if (fdl_cuda_enter(c->device) < 0)
+        return; /* as release will find */
+    pthread_mutex_lock(&own->lock);
+    if (!has_waited(own, stream))
+        mark_used_locked(c, own, stream);
+    pthread_mutex_unlock(&own->lock);
+    fdl_cuda_leave(c->device);
+}
+
+void fdl_cuda_release(void *backend, struct fdl_transfer *t)
 {
     struct fdl_cuda *c = backend;
     struct fdl_cuda_slab *own = t->slab->own;
@@ -159,12 +195,8 @@ void fdl_cuda_release(void *backend, struct fdl_transfer *t, void *stream,
     }
     pthread_mutex_lock(&own->lock);
     leave_current(c, own);
-    for (uint32_t i = 0; i < own->n_streams; i++) {
+    for (uint32_t i = 0; i < own->n_streams; i++)
         mark_used_locked(c, own, own->streams[i]);
-        more = more && own->streams[i] != stream;
-    }
-    if (more)
-        mark_used_locked(c, own, stream);
     own->n_streams = 0;
     struct fdl_cuda_step *step = own->step;
     own->step = NULL;

@@ -193,6 +193,13 @@ FEEDLINE_API int32_t feedline_dataset_open_memory(const void *const *data,
                                                   const int64_t *labels,
                                                   uint64_t count,
                                                   feedline_dataset **out);
+
+/* Decoded images in memory, all alike: count x height x width x channels of
+ * uint8, dense, channels interleaved (1: gray, 3: RGB). Borrowed as above.
+ * labels NULL means all 0; they are copied. EINVAL: other channels, or 0. */
+FEEDLINE_API int32_t feedline_dataset_open_pixels(
+    const uint8_t *pixels, const int64_t *labels, uint64_t count,
+    int32_t height, int32_t width, int32_t channels, feedline_dataset **out);
 FEEDLINE_API int32_t feedline_dataset_get_count(const feedline_dataset *ds,
                                                 uint64_t *out);
 
@@ -251,8 +258,9 @@ FEEDLINE_API const char *feedline_op_name(uint32_t index);
  *   time are measured apart (stop waits until it returns);
  * - changes the pixels in place; width, height and channels stay as they are;
  * - takes its random numbers from call->rng and from nowhere else;
- * - calls no feedline function but feedline_rng_*, keeps no pointer from the
- *   call, and lets neither a C++ exception nor a longjmp out;
+ * - calls no feedline function but feedline_rng_* and feedline_op_waited, keeps
+ *   no pointer from the call, and lets neither a C++ exception nor a longjmp
+ *   out;
  * - returns FEEDLINE_OK or a FEEDLINE_E* code, which becomes the status of this
  *   sample; the loader goes on as on_error says. Any other value counts as
  *   FEEDLINE_EUSER.
@@ -295,7 +303,14 @@ struct feedline_op_call {
     feedline_rng *rng;
     void *scratch; /* this call's own scratch_bytes; NULL if 0 */
     void *user;
+    int64_t begin_ns; /* CLOCK_MONOTONIC, right before run was called */
 };
+
+/* Inside run: of the call's time so far, ns went into waiting for a lock that
+ * all calls share, as an interpreter has one. Shown as lock_ns of the stage,
+ * and the verdict names it (LOCK_BOUND). */
+FEEDLINE_API void feedline_op_waited(const struct feedline_op_call *call,
+                                     int64_t ns);
 
 struct feedline_op_def {
     uint32_t struct_size;   /* sizeof, set by the caller */
@@ -348,7 +363,8 @@ FEEDLINE_API int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch);
  * TIMEOUT; INTERRUPTED; or an error. With on_error=raise the error of a bad
  * sample comes in place of its batch and names the file; after an error only
  * statistics, start, stop and destroy work. ESTATE if the caller holds every
- * batch that memory allows: release one first. A loader that was not started
+ * batch that memory allows: release one first, or set held=grow; then ENOMEM
+ * where memory ends, until one is released. A loader that was not started
  * starts with epoch 0. With device=cuda:N a batch comes as soon as its copy is
  * queued; EDEVICE when the GPU fails. */
 FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
@@ -439,10 +455,10 @@ struct feedline_draw {
 };
 
 /* Any thread. width, height: of the source image, pixels; of the upright one
- * with option apply_exif. copy: below option repeats; view: below views in
- * feedline_epoch_info; else EINVAL. Depends on seed, epoch, sample, copy, view,
- * image size and pipeline only; all but the view's own crop and flip is the
- * same for every view of a copy. */
+ * with option apply_exif. copy: below option repeats, or below 65536 with
+ * order=given; view: below views in feedline_epoch_info; else EINVAL. Depends
+ * on seed, epoch, sample, copy, view, image size and pipeline only; all but the
+ * view's own crop and flip is the same for every view of a copy. */
 FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
                                               uint64_t epoch,
                                               uint64_t sample_index,
@@ -587,7 +603,7 @@ FEEDLINE_API int32_t feedline_loader_reset_stats(feedline_loader *l);
  * parts add up to wait_ns. Docs: docs/profiling.md. */
 struct feedline_wait_stats {
     uint32_t struct_size;
-    uint32_t waits;          /* how many calls of next() had to wait */
+    uint32_t waits;          /* how many batches next() had to wait for */
     uint64_t not_issued_ns;  /* before the batch was scheduled           */
     uint64_t slot_ns;        /* no free slot: the consumer held them all */
     uint64_t fetch_queue_ns; /* reads not sent yet: I/O depth reached    */
@@ -635,8 +651,9 @@ struct feedline_stage_stats {
     uint64_t starved_ns;                     /* no input to take           */
     uint64_t blocked_ns;                     /* no room for output         */
     uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* of one item; error <= 3 % */
-    uint64_t cpu_ns; /* of busy_ns, on a core, in a custom operation: the rest
+    uint64_t cpu_ns;  /* of busy_ns, on a core, in a custom operation: the rest
                         it slept; 0 in the other stages */
+    uint64_t lock_ns; /* of busy_ns, as feedline_op_waited was told */
 };
 FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
 

@@ -5,7 +5,9 @@
  * members go to the end, and then END moves. Numbers that programs have
  * compiled in stay what they are. This file only has to compile.
  */
+#include <feedline/exchange.h>
 #include <feedline/live.h>
+#include <feedline/order.h>
 #include <feedline/tuning.h>
 
 #include <stddef.h>
@@ -182,7 +184,8 @@ NEXT(feedline_op_call, view, image);
 NEXT(feedline_op_call, image, rng);
 NEXT(feedline_op_call, rng, scratch);
 NEXT(feedline_op_call, scratch, user);
-END(feedline_op_call, user, 88);
+NEXT(feedline_op_call, user, begin_ns);
+END(feedline_op_call, begin_ns, 96);
 
 BEGIN(feedline_op_def, struct_size);
 NEXT(feedline_op_def, struct_size, flags);
@@ -205,7 +208,8 @@ NEXT(feedline_stage_stats, p50_ns, p90_ns);
 NEXT(feedline_stage_stats, p90_ns, p99_ns);
 NEXT(feedline_stage_stats, p99_ns, max_ns);
 NEXT(feedline_stage_stats, max_ns, cpu_ns);
-END(feedline_stage_stats, cpu_ns, 96);
+NEXT(feedline_stage_stats, cpu_ns, lock_ns);
+END(feedline_stage_stats, lock_ns, 104);
 
 BEGIN(feedline_verdict, struct_size);
 NEXT(feedline_verdict, struct_size, confidence_ppm);
@@ -493,6 +497,12 @@ IS(FEEDLINE_F16, 2);
 IS(FEEDLINE_F32, 3);
 IS(FEEDLINE_I64, 4);
 IS(FEEDLINE_BF16, 5);
+
+IS(FEEDLINE_IMAGES, 0);
+IS(FEEDLINE_LABELS, 1);
+IS(FEEDLINE_DLPACK_VERSIONED, 1);
+
+IS(FEEDLINE_GIVEN_MAX, 1024);
 
 IS(FEEDLINE_STAGE_READ, 0);
 IS(FEEDLINE_STAGE_DECODE, 1);

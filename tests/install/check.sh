@@ -45,13 +45,13 @@ fi
 pc=$(find "$prefix" -name feedline.pc)
 [[ -n $pc ]] || fail "feedline.pc was not installed"
 libdir=$(dirname "$(dirname "$pc")")
-for file in "$prefix/include/feedline/feedline.h" \
-    "$prefix/include/feedline/live.h" "$prefix/include/feedline/tuning.h" \
+headers=("$source"/include/feedline/*.h)
+for file in "${headers[@]/#"$source"/"$prefix"}" \
     "$libdir/libfeedline.so" "$libdir/libfeedline.a"; do
     [[ -f $file ]] || fail "$file was not installed"
 done
-[[ $(find "$prefix/include" -type f | wc -l) -eq 3 ]] ||
-    fail "more than the three headers were installed"
+[[ $(find "$prefix/include" -type f | wc -l) -eq ${#headers[@]} ]] ||
+    fail "more than the public headers were installed"
 
 # Nothing but the public functions leaves the library.
 exported=$(nm -D --defined-only "$libdir/libfeedline.so" |

@@ -3,6 +3,7 @@
  * Custom operations through the public interface: what a run function is given,
  * what its result does, what the statistics say of it, and shared objects.
  */
+#include "fair_lock.h"
 #include "fixture.h"
 
 #include <pthread.h>
@@ -150,7 +151,7 @@ static void pixels_are_changed_in_place(void **state)
     feedline_loader_destroy(l);
 }
 
-/* ---- Sleeping, burning, failing ----------------------------------------- */
+/* ---- Sleeping and burning ----------------------------------------------- */
 
 /* Sample 0 waits until three others have been through. */
 static int32_t wait_for_others(const struct feedline_op_call *call)
@@ -255,6 +256,132 @@ static void sleep_is_not_taken_for_work(void **state)
     assert_int_equal(burnt.cpu_ns, 0);
     feedline_loader_destroy(l);
 }
+
+/* ---- A lock that all calls share ---------------------------------------- */
+
+static struct fair_lock shared = FAIR_LOCK;
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* 2 ms behind the lock, and all since the call began was waiting for it. */
+static int32_t behind_a_lock(const struct feedline_op_call *call)
+{
+    int64_t called = monotonic_ns();
+    fair_lock_take(&shared);
+    feedline_op_waited(call, monotonic_ns() - call->begin_ns);
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    fair_lock_give(&shared);
+    return call->begin_ns > 0 && call->begin_ns <= called ? FEEDLINE_OK
+                                                          : FEEDLINE_EUSER;
+}
+
+static struct feedline_stage_stats stage_of(feedline_loader *l, uint32_t i)
+{
+    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + i, &s));
+    return s;
+}
+
+static void assert_shown(feedline_loader *l, bool locked)
+{
+    static char text[65536];
+    uint64_t needed;
+    assert_ok(
+        feedline_loader_stats_table(l, NULL, 0, text, sizeof(text), &needed));
+    assert_int_equal(strstr(text, "Lock %") != NULL, locked);
+    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    assert_non_null(strstr(text, "\"lock_seconds\""));
+}
+
+static void waits_for_a_lock_are_told(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "nap",
+        .run = nap,
+    };
+    feedline_pipeline *p = pipeline_with(&def);
+    def.name = "locked";
+    def.run = behind_a_lock;
+    assert_ok(feedline_pipeline_register(p, &def));
+    assert_ok(feedline_pipeline_add(p, "locked", NULL));
+    feedline_loader *l = loader_of(p, "4", "raise");
+    fixture_run(l, 1);
+    struct feedline_stage_stats napped = stage_of(l, 0),
+                                locked = stage_of(l, 1);
+    assert_int_equal(napped.lock_ns, 0);
+    assert_true(locked.lock_ns > 0);
+    assert_true(locked.lock_ns + N * UINT64_C(2000000) <= locked.busy_ns);
+    assert_shown(l, true);
+    assert_ok(feedline_loader_reset_stats(l));
+    assert_int_equal(stage_of(l, 1).lock_ns, 0);
+    assert_shown(l, false);
+    feedline_loader_destroy(l);
+}
+
+/* More than there was, and less than nothing. */
+static int32_t boast(const struct feedline_op_call *call)
+{
+    feedline_op_waited(call, -1000000000);
+    feedline_op_waited(call, call->sample_index % 2 ? INT64_MAX : 0);
+    feedline_op_waited(call, INT64_MAX);
+    return FEEDLINE_OK;
+}
+
+static void no_call_waits_longer_than_it_takes(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "boast",
+        .run = boast,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    fixture_run(l, 1);
+    struct feedline_stage_stats s = stage_of(l, 0);
+    assert_int_equal(s.lock_ns, s.busy_ns);
+    feedline_loader_destroy(l);
+}
+
+/* Four workers that nap in turn are a verdict. In one run: where epochs are
+ * started, that is one too. */
+static void the_verdict_names_the_lock(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "locked",
+        .run = behind_a_lock,
+    };
+    struct feedline_verdict v = {.struct_size = sizeof(v)};
+    feedline_pipeline *p = pipeline_with(&def);
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_config *cfg;
+    feedline_loader *l;
+    assert_ok(feedline_config_create(&cfg));
+    assert_ok(feedline_config_set_int(cfg, "workers", 4));
+    assert_ok(feedline_config_set_int(cfg, "batch_size", 2));
+    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    fixture_run(l, 8); /* 96 batches */
+    assert_ok(feedline_loader_get_verdict(l, &v));
+    if (strcmp(v.code, "LOCK_BOUND") != 0)
+        fail_msg("%s: %s %s", v.code, v.sentence, v.evidence);
+    assert_non_null(strstr(v.sentence, "\"locked\""));
+    assert_int_equal(v.tuner, 0);
+    feedline_loader_destroy(l);
+    feedline_config_destroy(cfg);
+    feedline_dataset_close(ds);
+    feedline_pipeline_destroy(p);
+}
+
+/* ---- Failing ------------------------------------------------------------ */
 
 /* Sample 3 is an I/O error, sample 5 a number that means nothing. */
 static int32_t refuse(const struct feedline_op_call *call)
@@ -468,6 +595,11 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(one_that_waits_blocks_no_other, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(sleep_is_not_taken_for_work, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(waits_for_a_lock_are_told, setup, teardown),
+    cmocka_unit_test_setup_teardown(no_call_waits_longer_than_it_takes, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(the_verdict_names_the_lock, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(errors_are_of_the_sample, setup, teardown),
     cmocka_unit_test_setup_teardown(bad_definitions_are_refused, setup,

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define N 50
@@ -272,6 +273,39 @@ static void waits_end_by_timeout_and_interrupt(void **state)
     feedline_dataset_close(ds);
 }
 
+/* An interpreter waits in pieces, to look at its signals: what lies between two
+ * batches is one step and one wait, however many calls it took. */
+static void calls_without_a_batch_are_part_of_its_wait(void **state)
+{
+    (void)state;
+    static const struct fdl_fake_step slow = {.latency_ns = 50000000};
+    static const struct timespec work = {.tv_nsec = 20000000};
+    struct fdl_fake_config fake = {.steps = &slow, .n_steps = 1};
+    struct feedline_stats stats = {.struct_size = sizeof(stats)};
+    struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
+    struct feedline_stage_stats step = {.struct_size = sizeof(step)};
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = stuck_loader(ds, &fake);
+    feedline_batch *b;
+    assert_ok(feedline_loader_start(l, 0));
+    nanosleep(&work, NULL);
+    assert_int_equal(feedline_loader_next(l, 0, &b), FEEDLINE_TIMEOUT);
+    assert_int_equal(feedline_loader_next(l, 1000000, &b), FEEDLINE_TIMEOUT);
+    b = next(l);
+    assert_ok(feedline_loader_get_stats(l, &stats));
+    assert_int_equal(info_of(b).wait_ns, stats.wait_ns);
+    assert_ok(feedline_loader_get_wait_stats(l, &waits));
+    assert_int_equal(waits.waits, 1);
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_CONSUME, &step));
+    assert_int_equal(step.items, 1);
+    assert_int_equal(step.busy_ns, stats.user_ns);
+    assert_true(step.max_ns >= (uint64_t)work.tv_nsec);
+    feedline_batch_release(b);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
 /* ---- Transfers that misbehave ------------------------------------------- */
 
 static void transfers_may_finish_in_any_order(void **state)
@@ -526,6 +560,8 @@ static const struct CMUnitTest cases[] = {
                                     teardown),
     cmocka_unit_test_setup_teardown(two_loaders_at_once, setup, teardown),
     cmocka_unit_test_setup_teardown(holding_every_batch_is_an_error_not_a_hang,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(calls_without_a_batch_are_part_of_its_wait,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(waits_end_by_timeout_and_interrupt, setup,
                                     teardown),

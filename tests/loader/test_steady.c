@@ -7,6 +7,8 @@
 #include "decode/make_png.h"
 #include "fixture.h"
 
+#include <feedline/order.h>
+
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -89,13 +91,16 @@ static void add_pngs(const struct fixture *images)
 }
 
 /* The same crops in each epoch, so that the largest of everything was seen. */
-static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader)
+static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader,
+                                    bool given)
 {
     feedline_config *cfg;
     feedline_pipeline *p;
     feedline_loader *l;
     assert_ok(feedline_config_create(&cfg));
     assert_ok(feedline_config_set(cfg, "reader", reader));
+    assert_ok(feedline_config_set(cfg, "order", given ? "given" : "own"));
+    assert_ok(feedline_config_set(cfg, "held", given ? "grow" : "refuse"));
     assert_ok(feedline_config_set_int(cfg, "workers", 1));
     assert_ok(feedline_config_set(cfg, "tuner", "off"));
     assert_ok(feedline_config_set_int(cfg, "batch_size", 8));
@@ -109,21 +114,47 @@ static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader)
     return l;
 }
 
-static void run(const char *reader)
+/* Epochs in an order of the program's, with as many batches ahead as can be. */
+static void give_epochs(feedline_loader *l, uint32_t epochs)
+{
+    uint64_t indices[8], hash = 0;
+    for (uint32_t epoch = 0; epoch < epochs; epoch++) {
+        feedline_batch *b;
+        assert_ok(feedline_loader_begin(l, epoch, epoch, 0));
+        for (uint64_t i = 0; i < 9; i++) {
+            for (uint64_t k = 0; k < 8; k++)
+                indices[k] = (i * 8 + k) % N;
+            assert_ok(feedline_loader_append(l, indices, NULL, 8));
+        }
+        assert_ok(feedline_loader_end(l));
+        while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK)
+            fixture_consume(b, &hash);
+    }
+}
+
+static void run_epochs(feedline_loader *l, bool given, uint32_t epochs)
+{
+    if (given)
+        give_epochs(l, epochs);
+    else
+        fixture_run(l, epochs);
+}
+
+static void run(const char *reader, bool given)
 {
     struct fixture images;
     fixture_create(&images, N);
     add_pngs(&images);
     feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = eval_loader(ds, reader);
-    fixture_run(l, 2);
+    feedline_loader *l = eval_loader(ds, reader, given);
+    run_epochs(l, given, 2);
     /* How many read buffers are in use at once is a matter of timing: it may
      * take an epoch more until there were as many as there can be. */
     uint32_t n = 1;
     for (uint32_t i = 0; i < 10 && n > 0; i++) {
         atomic_store(&allocations, 0);
         atomic_store(&counting, true);
-        fixture_run(l, 3);
+        run_epochs(l, given, 3);
         atomic_store(&counting, false);
         n = atomic_load(&allocations);
     }
@@ -136,19 +167,26 @@ static void run(const char *reader)
 static void pread_allocates_nothing(void **state)
 {
     (void)state;
-    run("pread");
+    run("pread", false);
 }
 
 static void memory_allocates_nothing(void **state)
 {
     (void)state;
-    run("memory");
+    run("memory", false);
 }
 
 static void auto_allocates_nothing(void **state)
 {
     (void)state;
-    run("auto");
+    run("auto", false);
+}
+
+static void a_given_order_allocates_nothing(void **state)
+{
+    (void)state;
+    run("pread", true);
+    run("memory", true);
 }
 
 static void the_count_is_live(void **state)
@@ -166,6 +204,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(pread_allocates_nothing),
     cmocka_unit_test(memory_allocates_nothing),
     cmocka_unit_test(auto_allocates_nothing),
+    cmocka_unit_test(a_given_order_allocates_nothing),
     cmocka_unit_test(the_count_is_live),
 };
 

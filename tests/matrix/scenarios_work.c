@@ -75,6 +75,15 @@ static const char *foreign(struct scene *s)
     return NULL;
 }
 
+static const char *locked(struct scene *s)
+{
+    scene_option(s, "workers=%u ", 3 + dice_below(&s->dice, 3));
+    s->step_ns = scene_vary(s, 4 * MS);
+    s->sleep_ns = scene_vary(s, MS);
+    s->turn_ns = scene_vary(s, 3 * MS);
+    return NULL;
+}
+
 /* ---- Slow samples ------------------------------------------------------- */
 
 /* The same for a batch and a seed, whoever asks. */
@@ -142,6 +151,8 @@ const struct scenario work_scenarios[] = {
      oversubscribed, true},
     {"FOREIGN_CPU", "2 or 3 threads of the program compute on the only core",
      foreign, true},
+    {"LOCK_BOUND", "3 to 5 workers, 3 ms of each sample one after the other",
+     locked, false},
     {"HEAD_OF_LINE", "one sample of every 8th batch, at random, takes 90 ms",
      head_of_line, false},
     {"DEPTH_LIMITED", "depth 1, and a fifth of the batches takes 30 ms more",

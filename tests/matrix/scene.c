@@ -3,6 +3,7 @@
 #include "scene.h"
 
 #include "base/event.h"
+#include "fair_lock.h"
 #include "fixture.h"
 #include "loader/evidence.h"
 
@@ -29,6 +30,17 @@ bool __wrap_fdl_event_wait(struct fdl_event *ev, uint32_t key,
 
 /* ---- Work --------------------------------------------------------------- */
 
+static void take_turn(const struct scene *s,
+                      const struct feedline_op_call *call)
+{
+    static struct fair_lock lock = FAIR_LOCK;
+    int64_t came = nap_now();
+    fair_lock_take(&lock);
+    feedline_op_waited(call, nap_now() - came);
+    nap(s->turn_ns);
+    fair_lock_give(&lock);
+}
+
 static int32_t work_run(const struct feedline_op_call *call)
 {
     const struct scene *s = call->user;
@@ -40,6 +52,8 @@ static int32_t work_run(const struct feedline_op_call *call)
         ns += s->more_ns(s, batch, index % SCENE_BATCH);
     nap(ns);
     burn(s->burn_ns);
+    if (s->turn_ns > 0)
+        take_turn(s, call);
     return FEEDLINE_OK;
 }
 

@@ -33,6 +33,7 @@ struct scene {
 
     /* What a sample costs its worker. */
     int64_t sleep_ns, burn_ns;
+    int64_t turn_ns; /* asleep, one worker after the other */
     int64_t (*more_ns)(const struct scene *s, uint32_t batch, uint32_t place);
     int64_t late_ns; /* of the consumer, each time that it is woken */
 

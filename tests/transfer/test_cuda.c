@@ -173,7 +173,7 @@ static void one_copy_moves_a_batch(void **state)
     for (uint32_t i = 0; i < N_SLABS; i++) {
         assert_int_equal(d.places[i].status, FEEDLINE_OK);
         assert_device_has(&d.places[i], 'a' + (int)i);
-        ops->release(d.backend, &d.places[i].transfer, NULL, false);
+        ops->release(d.backend, &d.places[i].transfer);
     }
     assert_int_equal(counters().copies, N_SLABS);
     assert_int_equal(counters().bytes, N_SLABS * SLAB_BYTES);
@@ -199,7 +199,7 @@ static void is_handed_over_before_the_copy(void **state)
                      FEEDLINE_OK);
     assert_int_equal(
         double_read(stream, d.places[0].slab.device, SLAB_BYTES, 0), 0);
-    ops->release(d.backend, &d.places[0].transfer, NULL, false);
+    ops->release(d.backend, &d.places[0].transfer);
     await(&d, &d.places[0].landed);
     double_drain();
     cudaStreamDestroy(stream);
@@ -221,7 +221,7 @@ static void parts_go_ahead_and_the_rest_follows(void **state)
         assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
         await(&d, &p->landed);
         assert_device_has(p, round);
-        ops->release(d.backend, &p->transfer, NULL, false);
+        ops->release(d.backend, &p->transfer);
     }
     /* Two parts, and what lies between and behind them. */
     assert_int_equal(counters().copies, 3 * 4);
@@ -244,7 +244,7 @@ static void too_many_parts_are_no_loss(void **state)
     assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
     await(&d, &p->landed);
     assert_device_has(p, 9);
-    ops->release(d.backend, &p->transfer, NULL, false);
+    ops->release(d.backend, &p->transfer);
     close_desk(&d);
 }
 
@@ -263,7 +263,7 @@ static void tells_when_everything_happened(void **state)
         await(&d, &d.places[i].done);
         assert_int_equal(ops->wait(d.backend, &d.places[i].transfer, stream),
                          FEEDLINE_OK);
-        ops->release(d.backend, &d.places[i].transfer, NULL, false);
+        ops->release(d.backend, &d.places[i].transfer);
     }
     await_all(&d);
     double_drain();
@@ -311,7 +311,7 @@ static void refuses_a_fifth_stream(void **state)
     /* One that waits already may ask again. */
     assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, streams[2]),
                      FEEDLINE_OK);
-    ops->release(d.backend, &d.places[0].transfer, NULL, false);
+    ops->release(d.backend, &d.places[0].transfer);
     for (uint32_t i = 0; i < 5; i++)
         cudaStreamDestroy(streams[i]);
     close_desk(&d);
@@ -343,13 +343,81 @@ static void a_slab_waits_for_all_of_its_readers(void **state)
         cudaStreamWaitEvent(streams[2], forked, 0);
         cudaEventDestroy(forked);
         double_read(streams[2], p->slab.device, SLAB_BYTES, 3000000);
-        ops->release(d.backend, &p->transfer, streams[2], true);
+        ops->use(d.backend, &p->transfer, streams[2]);
+        ops->release(d.backend, &p->transfer);
         await(&d, &p->landed); /* host memory is free, the readers go on */
     }
     assert_int_equal(counters().synchronisations, 0);
     double_drain();
     for (uint32_t i = 0; i < 3; i++)
         cudaStreamDestroy(streams[i]);
+    close_desk(&d);
+}
+
+/* A stream is marked where it stands: what comes later on it is no reader. */
+static void a_use_ends_where_it_was_said(void **state)
+{
+    (void)state;
+    struct desk d;
+    fdl_cuda_event never;
+    double_reset();
+    open_desk(&d, NULL);
+    fdl_cuda_stream reader = make_stream(), blocked = make_stream();
+    struct place *p = &d.places[0];
+    send(&d, p, 1);
+    await(&d, &p->landed);
+    double_read(reader, p->slab.device, SLAB_BYTES, 1000000);
+    ops->use(d.backend, &p->transfer, reader);
+    double_pause(blocked);
+    cudaEventCreateWithFlags(&never, FDL_CUDA_EVENT_NO_TIMING);
+    cudaEventRecord(never, blocked);
+    cudaStreamWaitEvent(reader, never, 0);
+    ops->release(d.backend, &p->transfer);
+    send(&d, p, 2);
+    await(&d, &p->landed);
+    assert_device_has(p, 2);
+    ops->release(d.backend, &p->transfer);
+    double_resume(blocked);
+    double_drain();
+    cudaEventDestroy(never);
+    cudaStreamDestroy(reader);
+    cudaStreamDestroy(blocked);
+    close_desk(&d);
+}
+
+/* Behind the batch's own copy, and before the next one into its slab. */
+static void copies_in_the_order_of_the_stream(void **state)
+{
+    (void)state;
+    struct desk d;
+    void *there[20];
+    uint8_t seen[SLAB_BYTES];
+    double_reset();
+    open_desk(&d, NULL);
+    assert_true(double_set("latency_us=200"));
+    fdl_cuda_stream stream = make_stream();
+    struct place *p = &d.places[0];
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(cudaMalloc(&there[i], SLAB_BYTES), 0);
+        send(&d, p, i);
+        await(&d, &p->done);
+        assert_int_equal(ops->wait(d.backend, &p->transfer, stream),
+                         FEEDLINE_OK);
+        assert_int_equal(
+            ops->copy(d.backend, there[i], p->slab.device, SLAB_BYTES, stream),
+            FEEDLINE_OK);
+        ops->release(d.backend, &p->transfer);
+        await(&d, &p->landed);
+    }
+    assert_int_equal(counters().synchronisations, 0);
+    double_drain();
+    for (int i = 0; i < 20; i++) {
+        assert_true(double_peek(there[i], seen, SLAB_BYTES));
+        for (uint32_t k = 0; k < SLAB_BYTES; k++)
+            assert_int_equal(seen[k], i);
+        assert_int_equal(cudaFree(there[i]), 0);
+    }
+    cudaStreamDestroy(stream);
     close_desk(&d);
 }
 
@@ -377,7 +445,7 @@ static void no_slab_is_reused_too_early(void **state)
         assert_int_equal(ops->wait(d.backend, &p->transfer, stream),
                          FEEDLINE_OK);
         double_read(stream, p->slab.device, SLAB_BYTES, i % 5 * 7000);
-        ops->release(d.backend, &p->transfer, NULL, false);
+        ops->release(d.backend, &p->transfer);
     }
     await_all(&d);
     double_drain();
@@ -423,7 +491,7 @@ static void finishes_behind_the_copy(void **state)
             assert_true(seen[c * W * H + y] ==
                         x * finish.scale[c] + finish.bias[c]);
         }
-    ops->release(d.backend, &p->transfer, NULL, false);
+    ops->release(d.backend, &p->transfer);
     close_desk(&d);
 }
 
@@ -473,7 +541,7 @@ static void host_and_device_take_turns(void **state)
             for (uint32_t i = 0; i < PIXELS; i++)
                 assert_true(numbers[i] == (float)round * 0.5f + 1);
         }
-        ops->release(d.backend, &p->transfer, NULL, false);
+        ops->release(d.backend, &p->transfer);
     }
     assert_int_equal(counters().kernels, 9);
     close_desk(&d);
@@ -509,6 +577,20 @@ static void a_full_device_is_no_end(void **state)
     }
 }
 
+/* All that a consumer does with a batch; each may fail, with words. */
+static void use_once(struct desk *d, struct place *p, fdl_cuda_stream stream,
+                     void *there)
+{
+    fdl_clear_error();
+    int32_t status = ops->wait(d->backend, &p->transfer, stream);
+    if (status >= 0)
+        status = ops->copy(d->backend, there, p->slab.finished,
+                           3 * sizeof(float), stream);
+    ops->use(d->backend, &p->transfer, NULL);
+    if (status < 0)
+        assert_true(*fdl_last_error());
+}
+
 /* Each function of the runtime fails, at each of its calls: an error with
  * words, nothing left, nothing hangs. */
 static void every_call_may_fail(void **state)
@@ -540,9 +622,11 @@ static void every_call_may_fail(void **state)
                            .channels = 3,
                            .dtype = FEEDLINE_F32}};
             struct desk d;
+            void *there;
             memset(&d, 0, sizeof(d));
             fdl_event_init(&d.changed);
             double_reset();
+            assert_int_equal(cudaMalloc(&there, 3 * sizeof(float)), 0);
             fdl_cuda_stream stream = make_stream();
             uint32_t depth = double_depth();
             assert_true(double_fail(names[i], n, 999, false));
@@ -559,8 +643,8 @@ static void every_call_may_fail(void **state)
                 await(&d, &p->done);
                 status = p->status;
                 if (status >= 0) {
-                    ops->wait(d.backend, &p->transfer, stream);
-                    ops->release(d.backend, &p->transfer, NULL, false);
+                    use_once(&d, p, stream, there);
+                    ops->release(d.backend, &p->transfer);
                 } else {
                     assert_non_null(strstr(p->reason, "cuda:0: "));
                 }
@@ -573,6 +657,7 @@ static void every_call_may_fail(void **state)
             ops->destroy(d.backend);
             if (n == 1 && double_calls(names[i]) > before)
                 calls = FDL_MIN(double_calls(names[i]) - before + 12, 40u);
+            cudaFree(there);
             cudaStreamDestroy(stream);
             assert_int_equal(double_depth(), depth);
             double_check_leaks();
@@ -618,6 +703,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(tells_when_everything_happened),
     cmocka_unit_test(refuses_a_fifth_stream),
     cmocka_unit_test(a_slab_waits_for_all_of_its_readers),
+    cmocka_unit_test(a_use_ends_where_it_was_said),
+    cmocka_unit_test(copies_in_the_order_of_the_stream),
     cmocka_unit_test(no_slab_is_reused_too_early),
     cmocka_unit_test(finishes_behind_the_copy),
     cmocka_unit_test(host_and_device_take_turns),

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * held=grow: a program that keeps its batches gets the next ones all the same,
+ * every one it keeps stays what it was, as many are ahead as ever, and memory
+ * goes back when batches do.
+ */
+#include "base/compiler.h"
+#include "fixture.h"
+#include "loader/engine.h"
+#include "order_rig.h"
+
+#include <feedline/order.h>
+
+#include <time.h>
+
+#define KEPT 200u
+
+static struct order_rig rig;
+
+static int setup(void **state)
+{
+    (void)state;
+    order_rig_open(&rig, false, "");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    order_rig_close(&rig);
+    return 0;
+}
+
+static uint64_t usual_memory(const feedline_loader *l, uint32_t depth)
+{
+    return (depth + FDL_SPARE_SLOTS) * l->ring->layout.bytes;
+}
+
+/* ---- Kept --------------------------------------------------------------- */
+
+/* KEPT batches, of which each sample is looked at when all are there. */
+static void keep_many(const char *options)
+{
+    static feedline_batch *kept[KEPT];
+    feedline_loader *l = order_loader(&rig, options);
+    assert_ok(feedline_loader_begin(l, 1, 1, 0));
+    for (uint32_t i = 0; i < KEPT; i++) {
+        struct order_batch given = order_row(i, 1, ORDER_BATCH);
+        assert_ok(order_append(l, &given));
+    }
+    for (uint32_t i = 0; i < KEPT; i++)
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    for (uint32_t i = 0; i < KEPT; i++) {
+        struct order_batch given = order_row(i, 1, ORDER_BATCH);
+        order_check(&rig, kept[i], &given, 1, 1);
+    }
+    /* The loader goes, they stay, and go in another order. */
+    feedline_loader_destroy(l);
+    for (uint32_t i = 0; i < KEPT; i++) {
+        uint32_t k = i * 77 % KEPT;
+        struct order_batch given = order_row(k, 1, ORDER_BATCH);
+        order_check(&rig, kept[k], &given, 1, 1);
+        feedline_batch_release(kept[k]);
+    }
+}
+
+static void all_batches_may_be_kept(void **state)
+{
+    (void)state;
+    keep_many("held=grow depth=1 workers=2");
+    keep_many("held=grow depth=3 workers=2 tuner=off");
+    keep_many("held=grow workers=3"); /* depth is the tuner's */
+}
+
+/* Far above the budget, which is the library's and not the program's. */
+static void the_budget_is_not_the_programs(void **state)
+{
+    (void)state;
+    char options[128];
+    snprintf(options, sizeof(options),
+             "held=grow depth=1 workers=1 tuner=off memory_budget=%u",
+             4 * ORDER_BATCH * 3 * 32 * 32);
+    keep_many(options);
+}
+
+static void own_order_grows_too(void **state)
+{
+    (void)state;
+    feedline_batch *kept[20];
+    feedline_loader *l =
+        fixture_open(rig.dataset, "held=grow depth=1 workers=2");
+    uint64_t all = 0, plain = 0;
+    for (uint32_t i = 0; i < 20;) {
+        int32_t status = feedline_loader_next(l, -1, &kept[i]);
+        assert_ok(status);
+        i += status == FEEDLINE_OK;
+    }
+    for (uint32_t i = 0; i < 20; i++)
+        fixture_consume(kept[i], &all);
+    feedline_loader_destroy(l);
+    l = fixture_open(rig.dataset, "depth=1 workers=2");
+    for (uint32_t i = 0; i < 20;) {
+        feedline_batch *b;
+        int32_t status = feedline_loader_next(l, -1, &b);
+        if (status == FEEDLINE_OK)
+            fixture_consume(b, &plain);
+        i += status == FEEDLINE_OK;
+    }
+    feedline_loader_destroy(l);
+    assert_true(all == plain);
+}
+
+static void refuse_refuses(void **state)
+{
+    (void)state;
+    feedline_batch *kept[4];
+    feedline_loader *l = order_loader(&rig, "depth=1 workers=1");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 4; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    assert_error(feedline_loader_next(l, -1, &kept[3]), FEEDLINE_ESTATE,
+                 "all 3 batches that depth allows are held");
+    for (uint32_t i = 0; i < 3; i++)
+        feedline_batch_release(kept[i]);
+    assert_int_equal(feedline_loader_next(l, -1, &kept[3]), FEEDLINE_OK);
+    feedline_batch_release(kept[3]);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Ahead -------------------------------------------------------------- */
+
+/* After each next() as many tickets are issued as without a kept batch. */
+static void depth_stays_ahead(void **state)
+{
+    (void)state;
+    feedline_batch *kept[40];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=5 tuner=off");
+    uint32_t ready, outstanding;
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 50; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+    }
+    for (uint32_t i = 0; i < 40; i++) {
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        fdl_ring_count(l->ring, &ready, &outstanding);
+        assert_int_equal(outstanding, 5);
+    }
+    assert_int_equal(fdl_ring_slots(l->ring), 7); /* the others are lent */
+    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 5));
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 43));
+    assert_ok(feedline_loader_set_int(l, "depth", 9));
+    feedline_batch *another;
+    assert_int_equal(feedline_loader_next(l, -1, &another), FEEDLINE_OK);
+    fdl_ring_count(l->ring, &ready, &outstanding);
+    assert_int_equal(outstanding, 9); /* all that were given */
+    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 9));
+    feedline_batch_release(another);
+    for (uint32_t i = 0; i < 40; i++)
+        feedline_batch_release(kept[i]);
+    feedline_loader_destroy(l);
+}
+
+/* What files may take in memory does not shrink with what the program keeps. */
+static void reads_keep_their_share(void **state)
+{
+    (void)state;
+    feedline_batch *kept[60];
+    feedline_dataset *ds = fixture_folder(&rig.images);
+    feedline_loader *l = fixture_open(
+        ds, "order=given held=grow depth=2 tuner=off memory_budget=1m "
+            "reader=pread");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 60; i++) {
+        struct order_batch given = order_row(i, 1, ORDER_BATCH);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    assert_true(fdl_ring_memory(l->ring) > 1u << 20);
+    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 2));
+    assert_ok(feedline_loader_set_int(l, "depth", 3)); /* fits beside them */
+    for (uint32_t i = 0; i < 60; i++)
+        feedline_batch_release(kept[i]);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* ---- Back --------------------------------------------------------------- */
+
+/* The monitor gives it back; that takes some of its beats. */
+static void memory_goes_back(void **state)
+{
+    (void)state;
+    feedline_batch *kept[30];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    struct timespec pause = {.tv_nsec = 20000000};
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 30; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    assert_true(fdl_ring_memory(l->ring) > usual_memory(l, 20));
+    for (uint32_t i = 0; i < 30; i++)
+        feedline_batch_release(kept[i]);
+    while (fdl_ring_memory(l->ring) > usual_memory(l, 2))
+        nanosleep(&pause, NULL); /* the test's timeout is the limit */
+    struct order_batch given = order_row(3, 1, 2);
+    assert_ok(order_append(l, &given));
+    order_take(&rig, l, &given, 0, 0);
+    feedline_loader_destroy(l);
+}
+
+/* Not at once: who keeps six batches again and again is not made to wait for
+ * their memory each time. */
+static void memory_stays_for_a_while(void **state)
+{
+    (void)state;
+    feedline_batch *kept[6];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 6; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 6));
+    pthread_mutex_lock(&l->knobs); /* the monitor passes by */
+    for (uint32_t i = 0; i < 6; i++)
+        feedline_batch_release(kept[i]);
+    fdl_ring_trim(l->ring);
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 6));
+    assert_true(fdl_ring_has_surplus(l->ring));
+    fdl_ring_trim(l->ring);
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 2));
+    assert_false(fdl_ring_has_surplus(l->ring));
+    pthread_mutex_unlock(&l->knobs);
+    feedline_loader_destroy(l);
+}
+
+/* ---- What is said ------------------------------------------------------- */
+
+static uint32_t count_lines(const char *words)
+{
+    char line[512];
+    uint64_t needed;
+    uint32_t found = 0;
+    while (feedline_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
+        found += strstr(line, words) != NULL;
+    return found;
+}
+
+static void it_is_said_once(void **state)
+{
+    (void)state;
+    feedline_batch *kept[30];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    (void)count_lines("");
+    for (uint32_t epoch = 0; epoch < 2; epoch++) {
+        assert_ok(feedline_loader_begin(l, epoch, 0, 0));
+        for (uint32_t i = 0; i < 30; i++) {
+            struct order_batch given = order_row(i, 1, 2);
+            assert_ok(order_append(l, &given));
+            assert_int_equal(feedline_loader_next(l, -1, &kept[i]),
+                             FEEDLINE_OK);
+            if (epoch == 0 && i == 3) /* the usual, all of it in use */
+                assert_int_equal(count_lines("the program keeps"), 0);
+        }
+        assert_int_equal(count_lines("the program keeps 5 batches, more than "
+                                     "the 4 that depth=2 has memory for"),
+                         epoch == 0);
+        for (uint32_t i = 0; i < 30; i++)
+            feedline_batch_release(kept[i]);
+    }
+    feedline_loader_destroy(l);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(all_batches_may_be_kept, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_budget_is_not_the_programs, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(own_order_grows_too, setup, teardown),
+    cmocka_unit_test_setup_teardown(refuse_refuses, setup, teardown),
+    cmocka_unit_test_setup_teardown(depth_stays_ahead, setup, teardown),
+    cmocka_unit_test_setup_teardown(reads_keep_their_share, setup, teardown),
+    cmocka_unit_test_setup_teardown(memory_goes_back, setup, teardown),
+    cmocka_unit_test_setup_teardown(memory_stays_for_a_while, setup, teardown),
+    cmocka_unit_test_setup_teardown(it_is_said_once, setup, teardown),
+};
+
+TEST_MAIN("held", cases)

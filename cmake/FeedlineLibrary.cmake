@@ -19,6 +19,11 @@ set_target_properties(feedline PROPERTIES
   LINKER_LANGUAGE C LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/feedline.map)
 target_link_options(feedline PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/feedline.map)
+if(FEEDLINE_STATIC_DEPENDENCIES) # cmake/own_stderr.c says why
+  target_sources(feedline PRIVATE cmake/own_stderr.c)
+  target_link_options(feedline PRIVATE -Wl,--exclude-libs,ALL
+                      -Wl,--wrap=stderr)
+endif()
 if(NOT FEEDLINE_SANITIZE) # a sanitizer's symbols are in the program
   target_link_options(feedline PRIVATE -Wl,--no-undefined)
 endif()

@@ -4,6 +4,8 @@
 set(FEEDLINE_URING AUTO CACHE STRING "io_uring reader: AUTO, ON or OFF")
 set(FEEDLINE_WEBP AUTO CACHE STRING "WebP images: AUTO, ON or OFF")
 set(FEEDLINE_NVTX AUTO CACHE STRING "Ranges for nsys: AUTO, ON or OFF")
+set(FEEDLINE_STATIC_DEPENDENCIES OFF CACHE STRING
+    "Link libjpeg and the like in, hidden: AUTO, ON or OFF")
 option(FEEDLINE_CUDA "CUDA transfer; needs nothing to build" ON)
 option(FEEDLINE_TOOLS "Build loaderbench" ON)
 option(FEEDLINE_EXAMPLES "Build the examples" ON)
@@ -26,6 +28,14 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
+
+# Archives are found by their ending, and AUTO takes a shared library where
+# there is none. Whoever changes this begins with an empty build folder.
+if(FEEDLINE_STATIC_DEPENDENCIES STREQUAL "AUTO")
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+elseif(FEEDLINE_STATIC_DEPENDENCIES)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 
 find_package(Threads REQUIRED)
 find_package(JPEG REQUIRED) # libjpeg-turbo: the API of 2.1.5 and later

@@ -12,11 +12,12 @@ packages_build=(cmake ninja-build gcc libc6-dev pkg-config
     libjpeg62-turbo-dev libpng-dev libwebp-dev liburing-dev libxxhash-dev
     libjansson-dev scdoc)
 packages_test=("${packages_build[@]}" libcmocka-dev python3 python3-pil
-    python3-numpy)
+    python3-numpy python3-pytest)
 # Only .ci/run uses this one; here because there is one list.
 # shellcheck disable=SC2034
 packages_ci=("${packages_test[@]}" g++ clang-14 clang-format-14 valgrind
-    shellcheck codespell git chromium tmux)
+    shellcheck codespell git chromium tmux black pyflakes3 python3-venv
+    python3-torch python3-torchvision)
 
 say() {
     printf '%s\n' "$*"

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""feedline: image loading for training that says what it waits for.
+
+    import feedline
+
+    dataset = feedline.Dataset.open("folder:/data/train")
+    loader = feedline.Loader(dataset, "train", batch_size=256, shuffle=True)
+    for batch in loader:
+        train(batch.images, batch.labels)
+    print(loader.explain())
+
+`feedline.torch.DataLoader` is torch's DataLoader on this engine. This package
+needs neither numpy nor torch; importing it starts no thread and touches no GPU.
+"""
+
+from ._library import lib as _lib
+from .batch import Batch, Tensor
+from .engine import EpochInfo, Failure, Loader
+from .errors import (
+    DecodeError,
+    DeviceError,
+    Error,
+    ForkError,
+    InvalidArgument,
+    LayoutError,
+    NotFound,
+    NotSupported,
+    OutOfMemory,
+    RangeError,
+    ReadError,
+    ReleasedError,
+    StateError,
+    Timeout,
+    UnknownName,
+    UserError,
+)
+from .log_lines import EngineWarning
+from .machine import Device, devices, doctor, features, machine
+from .observe import Verdict
+from .options import Option, operations, option_table
+from .pipeline import Pipeline
+from .profiling import (
+    ProfilerAction,
+    profile,
+    schedule,
+    tensorboard_trace_handler,
+)
+from .source import Dataset
+
+__version__: str = _lib.version().decode()
+
+__all__ = [
+    "Batch",
+    "Dataset",
+    "DecodeError",
+    "Device",
+    "DeviceError",
+    "EngineWarning",
+    "EpochInfo",
+    "Error",
+    "Failure",
+    "ForkError",
+    "InvalidArgument",
+    "LayoutError",
+    "Loader",
+    "NotFound",
+    "NotSupported",
+    "Option",
+    "OutOfMemory",
+    "Pipeline",
+    "ProfilerAction",
+    "RangeError",
+    "ReadError",
+    "ReleasedError",
+    "StateError",
+    "Tensor",
+    "Timeout",
+    "UnknownName",
+    "UserError",
+    "Verdict",
+    "devices",
+    "doctor",
+    "features",
+    "machine",
+    "operations",
+    "option_table",
+    "profile",
+    "schedule",
+    "tensorboard_trace_handler",
+]

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds libfeedline.so and loads it: `lib` is what the package calls.
+
+Looked for in this order: the file that the environment variable
+FEEDLINE_LIBRARY names, the folder of the package (where a wheel has it), then
+where the system's loader looks. A library of another interface is refused by
+name. Loading it starts no thread and touches no GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Iterator, List
+
+from . import _c
+
+ENVIRONMENT = "FEEDLINE_LIBRARY"
+FILE = "libfeedline.so"
+
+
+def refuse_subinterpreter() -> None:
+    """ImportError in any interpreter of the process but its first.
+
+    The library belongs to the process, and its threads enter Python through
+    PyGILState_Ensure, which knows the first interpreter only.
+    """
+    api = ctypes.PyDLL(None)
+    current, number = (
+        api["PyInterpreterState_Get"],
+        api["PyInterpreterState_GetID"],
+    )
+    current.restype = ctypes.c_void_p
+    number.argtypes, number.restype = [ctypes.c_void_p], ctypes.c_int64
+    if number(current()) != 0:
+        raise ImportError(
+            "feedline works in the main interpreter only, and this is "
+            "subinterpreter %d: its threads could not call back into it"
+            % number(current())
+        )
+
+
+def candidates() -> Iterator[str]:
+    """Files to try, the best first."""
+    named = os.environ.get(ENVIRONMENT)
+    if named:
+        yield named
+        return
+    package = Path(__file__).resolve().parent
+    for folder in (package / "lib", package):
+        if (folder / FILE).is_file():
+            yield str(folder / FILE)
+    yield "%s.%d" % (FILE, _c.VERSION_MAJOR)
+    yield FILE
+
+
+def load() -> _c.Library:
+    """ImportError: what was tried, and why each did not do."""
+    refuse_subinterpreter()
+    reasons: List[str] = []
+    for path in candidates():
+        try:
+            library = _c.Library(path)
+        except OSError as error:
+            reasons.append(str(error))
+            continue
+        except AttributeError as error:
+            reasons.append("%s is no feedline: %s" % (path, error))
+            continue
+        check_version(library)
+        return library
+    hint = "%s may name the file" % ENVIRONMENT
+    if os.environ.get(ENVIRONMENT):
+        hint = "%s names it" % ENVIRONMENT
+    raise ImportError(
+        "%s cannot be loaded (%s): %s" % (FILE, hint, "; ".join(reasons))
+    )
+
+
+def check_version(library: _c.Library) -> None:
+    """Before 1.0 the second number is that of the interface."""
+    if "version_number" in library.missing:
+        raise ImportError("%s is no feedline library" % library.path)
+    number = int(library.version_number())
+    theirs = (number >> 16, number >> 8 & 0xFF)
+    ours = (_c.VERSION_MAJOR, _c.VERSION_MINOR)
+    if theirs != ours:
+        raise ImportError(
+            "%s is feedline %s and this package needs %d.%d"
+            % ((library.path, library.version().decode()) + ours)
+        )
+
+
+lib = load()

@@ -1,0 +1,656 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loader: data set and pipeline to batches.
+
+In its own order a loader is a stream of epochs:
+
+    for batch in loader:            one epoch; the next `for` is the next one
+        train(batch.images, batch.labels)
+
+With order="given" it delivers the batches it is given:
+
+    loader.begin(epoch=0, seed=1)
+    loader.append([4, 17, 9])
+    loader.end()
+    batch = loader.next()
+
+Two locks stand around the library's object. Calls of the consumer (next, start,
+append ...) take one, all others the other, and close() takes both, so that no
+thread is in the library when its object goes. A wait is cut into pieces of 100
+ms, between which signal handlers run: Ctrl-C ends it, and the loader goes on
+where it was.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import ctypes
+import json
+import os
+import threading
+import time
+import weakref
+from array import array
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple
+from typing import Optional, Sequence, Tuple, Type, Union
+
+from . import _c, log_lines, torch_ranges
+from ._library import lib
+from .batch import Batch
+from .epoch_iterator import EpochIterator
+from .errors import (
+    Error,
+    InvalidArgument,
+    RangeError,
+    StateError,
+    Timeout,
+    UnknownName,
+    UserError,
+    check,
+    error,
+    of_status,
+    read_text,
+)
+from .observable import Observable
+from .options import Config
+from .pipeline import Pipeline, as_pipeline
+from .python_op import in_callback
+from .source import Dataset
+
+# Between two looks at pending signals.
+_PIECE_NS = 100_000_000
+
+
+class Failure(NamedTuple):
+    """A sample that could not be used.
+
+    status, name: -5, "EDECODE". reason: offset and the decoder's words, one
+    line. cause: what a Python operation raised, else None.
+    """
+
+    status: int
+    name: str
+    epoch: int
+    sample_index: int
+    path: str
+    reason: str
+    cause: Optional[BaseException]
+
+
+class EpochInfo(NamedTuple):
+    """What one epoch is for this rank.
+
+    samples: after shard_tail. batches: after drop_last. shape: of a full batch
+    of images; H and W are 0 with max_sample_bytes. batch_bytes: of its memory.
+    views: images of each sample.
+    """
+
+    samples: int
+    batches: int
+    shape: Tuple[int, ...]
+    batch_bytes: int
+    views: int
+
+
+class Loader(Observable):
+    """Batches of a data set. One consumer thread at a time; see each method.
+
+    Attributes:
+        dataset, pipeline: what it was made of.
+        options: the keyword arguments.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        pipeline: Union[None, str, Pipeline] = None,
+        **options: Any,
+    ) -> None:
+        """pipeline: a Pipeline, the name of a recipe ("train"), or None.
+
+        options: by the names of docs/options.md: batch_size=64,
+        workers="auto", dtype="u8", order="given", ... Here held is "grow" where
+        it is not given: who keeps every batch, as list(loader) does, gets all
+        of them, and one warning.
+
+        Raises UnknownName for an option that is none, InvalidArgument or
+        RangeError for a value; what is wrong with the data set comes later.
+        """
+        if not isinstance(dataset, Dataset):
+            raise InvalidArgument(
+                "a loader takes a feedline.Dataset, not %s"
+                % type(dataset).__name__
+            )
+        self.dataset = dataset
+        self.pipeline = as_pipeline(pipeline)
+        self.options = dict(options)
+        self._pipeline_made_of = self.pipeline.__reduce__()  # of this moment
+        self._consumer = threading.RLock()
+        self._others = threading.RLock()
+        self._turns = threading.RLock()  # an iterator's, around the consumer's
+        self._turn = 0
+        self._spare: Optional[Batch] = None
+        self._midway = False  # in an epoch of a `for` that was left
+        self._closing = False
+        self._handle: Optional[int] = None
+        self._python = self.pipeline.python_operations
+        config = Config({"held": "grow", **options})
+        handle = ctypes.c_void_p()
+        status = lib.loader_create(
+            config.handle, dataset.handle, self.pipeline.handle, handle
+        )
+        check(status)
+        assert handle.value is not None
+        self._handle = handle.value
+        # A worker in the middle of a Python operation needs the interpreter's
+        # lock to end, and next() may have to wait for it.
+        self._next = (lib if self._python else lib.quick).loader_next
+        self._finalizer = weakref.finalize(
+            self,
+            _destroy_on_a_thread if self._python else _destroy,
+            handle.value,
+            (dataset.buffers, self._python),
+        )
+        self._finalizer.atexit = False
+        _live.add(self)
+
+    # ---- Batches (the consumer's thread) ----------------------------------
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
+        """The next batch, or None at the end of an epoch.
+
+        timeout: seconds; 0 looks and does not wait, None waits for ever.
+
+        Raises Timeout when the time is over; the error of a bad sample with
+        on_error="raise"; StateError where there is nothing to wait for.
+        KeyboardInterrupt ends a wait and loses no batch.
+        """
+        if torch_ranges.active():
+            with torch_ranges.span(torch_ranges.NEXT):
+                return self._next_batch(timeout)
+        return self._next_batch(timeout)
+
+    def _next_batch(self, timeout: Optional[float]) -> Optional[Batch]:
+        batch = self._spare
+        if batch is None:
+            batch = self._spare = Batch()
+        if batch._cell.value is None:
+            with self._consumer:
+                handle = self._handle or self._refuse()
+                status = self._next(handle, 0, batch._cell)
+            if status:
+                with torch_ranges.span(torch_ranges.WAIT):
+                    status = self._next_slowly(status, timeout, batch)
+                if status == _c.END:
+                    return None
+        self._spare = None
+        return batch
+
+    def _next_slowly(
+        self, status: int, timeout: Optional[float], batch: Batch
+    ) -> int:
+        """What is not a batch that is ready at once. Returns OK or END."""
+        left = None if timeout is None else max(0, round(timeout * 1e9))
+        while status in (_c.TIMEOUT, _c.INTERRUPTED):
+            log_lines.tell()
+            if left == 0 and status == _c.TIMEOUT:
+                raise Timeout("no batch was ready in %s s" % timeout)
+            piece = _PIECE_NS
+            if left is not None:
+                piece = min(left, piece)
+                left -= piece
+            if self._closing:
+                self._refuse()
+            with self._consumer:
+                handle = self._handle or self._refuse()
+                status = lib.loader_next(handle, piece, batch._cell)
+        if status < 0:
+            raise self._explained(error(status))
+        return status
+
+    def __iter__(self) -> Iterator[Batch]:
+        """One epoch: the rest of it after restore() or start(), else the next.
+
+        In the given order: all batches until end().
+        """
+        with self._turns:
+            if self._midway and self.options.get("order", "own") != "given":
+                epoch, _ = self.position
+                self.start(epoch + 1)
+            self._turn += 1
+            return EpochIterator(self, self._turn)
+
+    def __len__(self) -> int:
+        """Batches of an epoch, for this rank."""
+        if self.options.get("order") == "given":
+            raise TypeError("a loader in the given order has no length")
+        return self.epoch_info.batches
+
+    def start(self, epoch: int = 0) -> "Loader":
+        """The next batch will be the first of `epoch`; also after an error.
+
+        Goes on without a pause if that is where the stream stands already.
+        """
+        self._restart(lib.loader_start, _unsigned("epoch", epoch))
+        return self
+
+    # ---- The given order (the consumer's thread) --------------------------
+
+    def begin(self, epoch: int, seed: int = 0, position: int = 0) -> None:
+        """A new epoch, for order="given"; what was prepared is thrown away.
+
+        Draws follow from seed, epoch, sample and copy. position: samples of
+        this epoch that were delivered in an earlier run.
+        """
+        self._restart(
+            lib.loader_begin,
+            _unsigned("epoch", epoch),
+            _unsigned("seed", seed),
+            _unsigned("position", position),
+        )
+
+    def append(
+        self,
+        indices: Sequence[int],
+        copies: Optional[Sequence[int]] = None,
+    ) -> None:
+        """The next batch: the samples at these positions, in this order.
+
+        indices: 1 to batch_size of them, a sequence of int or an array of
+        int64. copies: for each a number that tells the draws of equal samples
+        apart; None: all 0.
+
+        Raises RangeError: a position that is none, too many of them, or 1024
+        batches wait already; nothing is appended then.
+        """
+        places = _unsigned_array("Q", "index", indices)
+        numbers = None
+        if copies is not None:
+            numbers = _unsigned_array("I", "copy", copies)
+            if len(numbers) != len(places):
+                raise InvalidArgument(
+                    "%d copies for %d indices" % (len(numbers), len(places))
+                )
+        self._consume(
+            lib.loader_append,
+            _pointer(ctypes.c_uint64, places),
+            None if numbers is None else _pointer(ctypes.c_uint32, numbers),
+            len(places),
+        )
+
+    def end(self) -> None:
+        """No batch follows in this epoch."""
+        self._consume(lib.loader_end)
+
+    def _consume(self, function: Any, *arguments: Any) -> None:
+        self._refuse_in_callback()
+        with self._consumer:
+            check(function(self.handle, *arguments))
+
+    def _restart(self, function: Any, *arguments: Any) -> None:
+        self._consume(function, *arguments)
+        self._midway = False
+        self._spare = None  # a batch that Ctrl-C kept from being returned
+
+    # ---- Position ---------------------------------------------------------
+
+    @property
+    def position(self) -> Tuple[int, int]:
+        """Epoch, and the samples of it that were delivered, over all ranks."""
+        epoch, position = ctypes.c_uint64(), ctypes.c_uint64()
+        with self._consumer:
+            check(lib.loader_get_position(self.handle, epoch, position))
+        spare = self._undelivered()
+        if spare is not None:
+            return spare.epoch, spare.position * self.get("world")
+        return int(epoch.value), int(position.value)
+
+    def _undelivered(self) -> Optional[Batch]:
+        """A batch that the library gave and Ctrl-C kept from the caller."""
+        spare = self._spare
+        if spare is None or spare._cell.value is None:
+            return None
+        return spare
+
+    def seek(self, epoch: int, position: int) -> None:
+        """Goes on behind `position` samples of `epoch`, over all ranks."""
+        self._restart(
+            lib.loader_set_position,
+            _unsigned("epoch", epoch),
+            _unsigned("position", position),
+        )
+
+    def save(self) -> str:
+        """Where the stream stands, as a line of JSON for restore().
+
+        Valid for another number of workers, depth, batch size or ranks.
+        """
+        with self._consumer:
+            text = read_text(lib.loader_save, self.handle)
+        if self._undelivered() is None:
+            return text
+        state = json.loads(text)
+        state["epoch"], state["position"] = self.position
+        return json.dumps(state, separators=(",", ":"))
+
+    def restore(self, state: str) -> None:
+        """Goes on from there. InvalidArgument: of another data set or seed."""
+        self._restart(lib.loader_restore, state.encode())
+
+    # ---- Options (any thread); statistics: Observable ----------------------
+
+    def get(self, key: str) -> int:
+        """An option's value in force; what was chosen, where it is auto.
+
+        In base units: bytes, nanoseconds, the place of a word among choices.
+        """
+        value = ctypes.c_int64()
+        with self._others:
+            check(
+                lib.loader_get_int(self.handle, key.encode(), value),
+                UnknownName,
+            )
+        return int(value.value)
+
+    def set(self, key: str, value: int) -> None:
+        """workers, depth or io_depth of a running loader; 0: the tuner's."""
+        with self._others:
+            check(
+                lib.loader_set_int(self.handle, key.encode(), value),
+                UnknownName,
+            )
+
+    @property
+    def config(self) -> Dict[str, Any]:
+        """All options with the values in force."""
+        found: Dict[str, Any] = json.loads(self.text(lib.loader_config_json))
+        return found
+
+    @property
+    def epoch_info(self) -> EpochInfo:
+        """What one epoch is for this rank."""
+        info = _c.epoch_info()
+        with self._others:
+            check(lib.loader_get_epoch_info(self.handle, info))
+        return EpochInfo(
+            samples=int(info.samples),
+            batches=int(info.batches),
+            shape=tuple(info.shape),
+            batch_bytes=int(info.batch_bytes),
+            views=int(info.views),
+        )
+
+    def draws(
+        self,
+        epoch: int,
+        index: int,
+        width: int,
+        height: int,
+        copy: int = 0,
+        view: int = 0,
+    ) -> Dict[str, Any]:
+        """What the pipeline draws for a sample: {"operations": [...]}.
+
+        width, height: of the source image, in pixels. Depends on the seed, too.
+        """
+        found: Dict[str, Any] = json.loads(
+            self.text(
+                lib.loader_draw_json, epoch, index, copy, view, width, height
+            )
+        )
+        return found
+
+    # ---- Failures (any thread) --------------------------------------------
+
+    def failures(self) -> List[Failure]:
+        """The samples that could not be used, the first 1000 of them."""
+        with self._others:
+            count = check(lib.loader_failure_count(self.handle))
+            return [self._failure(index) for index in range(count)]
+
+    def _failure(self, index: int) -> Failure:
+        raw = _c.failure()
+        check(lib.loader_get_failure(self.handle, index, raw))
+        return Failure(
+            status=int(raw.status),
+            name=lib.status_name(raw.status).decode(),
+            epoch=int(raw.epoch),
+            sample_index=int(raw.sample_index),
+            path=os.fsdecode(raw.path or b""),
+            reason=os.fsdecode(raw.reason or b""),
+            cause=self._cause(raw.epoch, raw.sample_index),
+        )
+
+    def _cause(self, epoch: int, index: int) -> Optional[BaseException]:
+        """What a Python operation raised for a sample."""
+        for operation in self._python:
+            found = operation.errors.find(epoch, index)
+            if found is not None:
+                return found
+        return None
+
+    def failure_of(self, epoch: int, index: int) -> Optional[Failure]:
+        """What became of a sample, or None if nothing is known against it."""
+        for failure in reversed(self.failures()):
+            if (failure.epoch, failure.sample_index) == (epoch, index):
+                return failure
+        return None
+
+    def error_of(self, epoch: int, index: int) -> Optional[Error]:
+        """The exception for a sample that failed, with path and cause."""
+        found = self.failure_of(epoch, index)
+        if found is None:
+            return None
+        text = found.reason
+        if found.path and found.path not in text:
+            text = "%s: %s" % (found.path, text)
+        made = of_status(found.status, text, found.path)
+        made.__cause__ = found.cause
+        return made
+
+    def _explained(self, raised: Error) -> Error:
+        """With the path of the sample that it is about, and the cause."""
+        if not isinstance(raised, StateError):
+            text = str(raised)
+            for found in reversed(self.failures()):
+                same = found.status == raised.status
+                if same and found.path and found.path in text:
+                    raised.path = found.path
+                    raised.__cause__ = found.cause
+                    break
+        if isinstance(raised, UserError) and raised.__cause__ is not None:
+            cause = raised.__cause__
+            raised.args = (
+                "%s: %s: %s" % (raised, type(cause).__name__, cause),
+            )
+        return raised
+
+    # ---- Life -------------------------------------------------------------
+
+    @property
+    def handle(self) -> int:
+        """The feedline_loader, as an address."""
+        return self._handle or self._refuse()
+
+    def _refuse(self) -> int:
+        if _exiting and threading.current_thread() is not _main_thread:
+            # A daemon thread at exit: SystemExit ends it without a word.
+            raise SystemExit
+        if self._closing and self._handle is not None:
+            raise StateError("the loader is being closed by another thread")
+        raise StateError("the loader was closed")
+
+    def _refuse_in_callback(self) -> None:
+        if self._python and in_callback():
+            raise StateError(
+                "a Python operation cannot use the loader that runs it"
+            )
+
+    @property
+    def closed(self) -> bool:
+        return self._handle is None
+
+    def stop(self) -> None:
+        """Ends all its threads; start() begins again. Batches stay valid."""
+        self._consume(lib.loader_stop)
+
+    def close(self) -> None:
+        """Ends it. Batches, and tensors made of them, stay valid.
+
+        Waits for its threads, and for a next() on another thread, which gets
+        a StateError. Ctrl-C ends the wait for a Python operation; the loader is
+        closed all the same.
+        """
+        self._refuse_in_callback()
+        done = self._end()
+        if done is not None:
+            with done:
+                pass
+
+    def _end(self) -> Any:
+        """Closes it; what to wait for, if its end is another thread's."""
+        self._closing = True  # a next() that waits must not begin again
+        with self._others:
+            handle = self._handle
+            if handle is None:
+                return None
+            lib.loader_interrupt(handle)
+        with self._consumer, self._others:
+            self._handle = None
+            self._spare = None
+            detached = self._finalizer.detach()
+        if detached is None:
+            return None
+        _, destroy, arguments, _ = detached
+        return destroy(*arguments)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Pickled as its configuration: another loader, at its beginning."""
+        build, made_of = self._pipeline_made_of
+        return _rebuilt, (
+            type(self),
+            self.dataset,
+            (build, made_of),
+            self.options,
+        )
+
+    def __enter__(self) -> "Loader":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        made_of = "%r, %r" % (self.dataset, self.pipeline)
+        if self._handle is None:
+            return "<feedline.Loader of %s, closed>" % made_of
+        options = "".join(
+            ", %s=%r" % item for item in sorted(self.options.items())
+        )
+        return "<feedline.Loader of %s%s>" % (made_of, options)
+
+
+def _rebuilt(
+    cls: Type[Loader], dataset: Dataset, pipeline: Any, options: Dict[str, Any]
+) -> Loader:
+    """A pickled loader."""
+    build, made_of = pipeline
+    return cls(dataset, build(*made_of), **options)
+
+
+# ---- Ending -----------------------------------------------------------------
+
+_live: "weakref.WeakSet[Loader]" = weakref.WeakSet()
+_exiting = False
+_main_thread = threading.main_thread()
+
+
+def _destroy(handle: int, kept: Any) -> None:
+    """kept: what the workers use, alive until they have ended."""
+    lib.loader_destroy(handle)
+
+
+# Locked until the thread that has it is done.
+_destroying: List[Any] = []
+
+# How long the end of the program waits for Python operations under way. One
+# that sleeps longer must not keep a program that was told to end.
+EXIT_WAIT_S = 10.0
+
+
+def _destroy_on_a_thread(handle: int, kept: Any) -> Any:
+    """For a loader whose workers call Python; returns the lock to wait for.
+
+    The garbage collector may get here on one of these workers, which cannot
+    wait for itself, or on a thread that has a lock which one of them wants. So
+    the wait is another thread's. Not a threading.Thread, which takes locks to
+    begin with.
+    """
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        _destroy(handle, kept)
+        done.release()
+
+    _destroying[:] = [lock for lock in _destroying if lock.locked()]
+    try:
+        _thread.start_new_thread(run, ())
+        _destroying.append(done)
+    except RuntimeError:  # no thread can be had any more
+        run()
+    return done
+
+
+def _close_all() -> None:
+    """At exit, while the interpreter still runs: no worker may call into it
+    later."""
+    global _exiting
+    _exiting = True
+    for loader in list(_live):
+        loader._end()
+    give_up = time.monotonic() + EXIT_WAIT_S
+    for done in _destroying:
+        done.acquire(timeout=max(0.0, give_up - time.monotonic()))
+
+
+def _after_fork() -> None:
+    """A lock that another thread had at the fork is never given back here."""
+    for loader in list(_live):
+        loader._consumer = threading.RLock()
+        loader._others = threading.RLock()
+        loader._turns = threading.RLock()
+    _destroying.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---- Arguments --------------------------------------------------------------
+
+
+def _unsigned(what: str, value: int) -> int:
+    if not 0 <= value < 1 << 64:
+        raise RangeError("%s is %d; it is 0 to 2**64 - 1" % (what, value))
+    return int(value)
+
+
+def _unsigned_array(code: str, what: str, values: Iterable[int]) -> Any:
+    """As an array for C; code: of the module array."""
+    tolist = getattr(values, "tolist", None)
+    if tolist is not None:  # an array of numpy's or torch's: one call for all
+        values = tolist()
+    try:
+        return array(code, values)
+    except OverflowError:
+        wrong = [
+            v for v in values if not 0 <= v < 1 << 8 * array(code).itemsize
+        ]
+        raise RangeError(
+            "%s %s is out of range" % (what, wrong[0] if wrong else "?")
+        ) from None
+
+
+def _pointer(kind: Any, values: Any) -> Any:
+    return (kind * len(values)).from_buffer(values)

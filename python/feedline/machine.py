@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this process was given to work with, and what will hurt it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, NamedTuple
+
+from . import _c
+from ._library import lib
+from .errors import NotSupported, check, read_text
+
+
+class Device(NamedTuple):
+    """A GPU.
+
+    runtime_version, driver_version: 12040 is CUDA 12.4. numa_node: -1 where it
+    is not known, or there is only one. pci: "0000:1b:00.0".
+    """
+
+    id: int
+    name: str
+    pci: str
+    runtime_version: int
+    driver_version: int
+    numa_node: int
+    copy_engines: int
+
+
+def machine() -> Dict[str, Any]:
+    """Cores, quota, memory and kernel, as far as this process may use them."""
+    found: Dict[str, Any] = json.loads(read_text(lib.machine_json))
+    return found
+
+
+def doctor(device: str = "host") -> Dict[str, Any]:
+    """What in this environment will hurt a training run, with remedies.
+
+    device: "host", or "cuda:N" to look at a GPU too. Returns {"findings":
+    [{"id", "level", "text", "remedy"}], "facts": {...}}; level is "ok",
+    "note", "warning" or "error". Takes up to about a second.
+    """
+    text = read_text(lib.doctor_json, device.encode())
+    found: Dict[str, Any] = json.loads(text)
+    return found
+
+
+def devices() -> List[Device]:
+    """The GPUs that can be used; none where CUDA is not there.
+
+    Makes no CUDA context.
+    """
+    try:
+        count = check(lib.device_count())
+    except NotSupported:
+        return []
+    found = []
+    for number in range(count):
+        info = _c.device_info()
+        check(lib.device_get_info(b"cuda:%d" % number, info))
+        found.append(
+            Device(
+                id=info.id,
+                name=info.name.decode(errors="replace"),
+                pci=info.pci.decode(errors="replace"),
+                runtime_version=info.runtime_version,
+                driver_version=info.driver_version,
+                numa_node=info.numa_node,
+                copy_engines=info.copy_engines,
+            )
+        )
+    return found
+
+
+def features() -> List[str]:
+    """What is built into the library: "uring", "cuda", "webp"."""
+    bits = lib.features()
+    names = (
+        (_c.FEATURE_URING, "uring"),
+        (_c.FEATURE_CUDA, "cuda"),
+        (_c.FEATURE_WEBP, "webp"),
+    )
+    return [name for bit, name in names if bits & bit]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a Loader that says how it is doing; see observe.py.
+
+Kept apart from the delivery of batches in engine.py. All of it may be called
+from any thread, but phases, which are the consumer's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, Optional, TextIO
+
+from . import observe
+from ._library import lib
+from .errors import RangeError, check, read_text
+from .observe import Verdict
+from .phase_span import Phase
+
+
+class Observable:
+    """Statistics, words and views of one loader."""
+
+    # Locks of the library's object: the consumer's calls, and all others.
+    _consumer: Any
+    _others: Any
+
+    @property
+    def handle(self) -> int:
+        """The feedline_loader, as an address; StateError if closed."""
+        raise NotImplementedError
+
+    def text(self, function: Any, *arguments: Any) -> str:
+        """What one of the library's functions for texts says of this loader."""
+        with self._others:
+            return read_text(function, self.handle, *arguments)
+
+    # ---- Numbers ----------------------------------------------------------
+
+    def stats(self, flat: bool = False) -> Dict[str, Any]:
+        """All statistics since the start or reset_stats(), with the verdict.
+
+        docs/profiling.md has the words. flat=True: the most useful of them in
+        one level of floats, {"feedline/wait_fraction": 0.03, ...}, for
+        writer.add_scalar and wandb.log.
+        """
+        found: Dict[str, Any] = json.loads(self.text(lib.loader_stats_json))
+        return dict(observe.flat(found)) if flat else found
+
+    def reset_stats(self) -> None:
+        """Statistics begin anew; what is delivered does not change."""
+        with self._others:
+            check(lib.loader_reset_stats(self.handle))
+
+    def table(self, sort_by: Optional[str] = None, row_limit: int = 0) -> str:
+        """Stages and phases as lines of text.
+
+        sort_by: "busy", "items", "bytes", "mean", "p50", "p90", "p99", "max",
+        "name"; None: the order of the path. row_limit: 0 is all rows. Raises
+        InvalidArgument with the columns there are, RangeError.
+        """
+        column = None if sort_by is None else sort_by.encode()
+        if not 0 <= row_limit < 1 << 32:
+            raise RangeError("row_limit=%r: 0 to 2**32 - 1" % (row_limit,))
+        return self.text(lib.loader_stats_table, column, row_limit)
+
+    # ---- Words ------------------------------------------------------------
+
+    def tuner_text(self) -> str:
+        """What the tuner did and why, as lines of text."""
+        return self.text(lib.loader_explain)
+
+    def explain(self) -> str:
+        """What the tuner did and why, what the statistics mean, and what to
+        do about it."""
+        return observe.explain(self)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the statistics mean."""
+        return observe.verdict(self.stats())
+
+    # ---- Views ------------------------------------------------------------
+
+    def top(
+        self,
+        seconds: Optional[float] = None,
+        interval: float = 1.0,
+        out: Optional[TextIO] = None,
+    ) -> str:
+        """Shows this loader while another thread iterates; see observe.top.
+
+        seconds=0: only returns one screen; None: until Ctrl-C.
+        """
+        return observe.top(self, seconds, interval, out)
+
+    def _repr_html_(self) -> str:
+        return observe.repr_html(self)
+
+    # ---- Phases and traces ------------------------------------------------
+
+    def phase(self, name: str) -> Phase:
+        """A context: what the consumer does in it is called `name`.
+
+        On the consumer's thread; they nest, up to 8 deep. RangeError: a name
+        above 31 bytes, or more than 32 different ones.
+        """
+        encoded = name.encode()
+
+        def begin() -> None:
+            with self._consumer:
+                check(lib.loader_phase_begin(self.handle, encoded))
+
+        def end() -> None:
+            with self._consumer:
+                check(lib.loader_phase_end(self.handle))
+
+        return Phase(begin, end)
+
+    def trace_save(self, path: "str | os.PathLike[str]") -> None:
+        """Writes what led to this moment, for ui.perfetto.dev: the last 4096
+        notes of each thread, whole or not at all. ReadError names the file."""
+        with self._others:
+            check(lib.loader_trace_save(self.handle, os.fsencode(path)))

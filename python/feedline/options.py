@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options as keyword arguments, checked by the library's own tables.
+
+A value is what one would write in Python and becomes the text that the library
+parses: True is "true", (0.08, 1.0) is "0.08,1.0", a pathlib.Path its path, None
+the default. Times are seconds, sizes bytes; "250ms" and "64k" are understood as
+everywhere else. docs/options.md lists all options.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import numbers
+import os
+from functools import lru_cache
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Tuple, Union
+
+from . import _c
+from ._library import lib
+from .errors import UnknownName, check, read_text
+
+Number = Union[int, float]
+Value = Union[None, bool, int, float, str, "os.PathLike[str]", Tuple[Any, ...]]
+
+
+class Option(NamedTuple):
+    """A row of a table of options.
+
+    kind: "int", "size" (bytes), "time" (ns), "double", "bool", "enum", "string"
+    or "doubles". minimum and maximum are in base units, None where there are
+    none. live: may change while a loader runs. auto: takes "auto".
+    """
+
+    name: str
+    kind: str
+    default: str
+    minimum: Union[Number, None]
+    maximum: Union[Number, None]
+    unit: str
+    choices: Tuple[str, ...]
+    help: str
+    live: bool
+    auto: bool
+
+
+_KINDS = {
+    _c.T_INT: "int",
+    _c.T_SIZE: "size",
+    _c.T_TIME: "time",
+    _c.T_DOUBLE: "double",
+    _c.T_BOOL: "bool",
+    _c.T_ENUM: "enum",
+    _c.T_STRING: "string",
+    _c.T_DOUBLES: "doubles",
+}
+
+
+def _option(info: _c.option_info) -> Option:
+    kind = _KINDS[info.type]
+    minimum = maximum = None
+    if kind in ("int", "size", "time"):
+        minimum, maximum = info.min, info.max
+    elif kind in ("double", "doubles"):
+        minimum, maximum = info.double_min, info.double_max
+    choices = info.choices.decode() if info.choices else ""
+    return Option(
+        name=info.name.decode(),
+        kind=kind,
+        default=info.default_text.decode(),
+        minimum=minimum,
+        maximum=maximum,
+        unit=info.unit.decode(),
+        choices=tuple(choices.split("|")) if choices else (),
+        help=info.help.decode(),
+        live=bool(info.flags & _c.OPT_LIVE),
+        auto=bool(info.flags & _c.OPT_AUTO),
+    )
+
+
+@lru_cache(maxsize=None)
+def option_table(scope: str = "loader") -> Dict[str, Option]:
+    """The options of the loader, or of an operation such as "resize".
+
+    Raises UnknownName for an operation that is none.
+    """
+    encoded = scope.encode()
+    count = check(lib.option_count(encoded), UnknownName)
+    rows = {}
+    for index in range(count):
+        info = _c.option_info()
+        check(lib.option_get_info(encoded, index, info))
+        rows[info.name.decode()] = _option(info)
+    return rows
+
+
+def operations() -> Tuple[str, ...]:
+    """The names of the built-in operations."""
+
+    def names() -> Iterator[str]:
+        index = 0
+        while True:
+            name = lib.op_name(index)
+            if name is None:
+                return
+            yield name.decode()
+            index += 1
+
+    return tuple(names())
+
+
+def _number_text(value: Any) -> str:
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    return repr(float(value))
+
+
+def to_text(value: Any) -> str:
+    """A value as one would type it.
+
+    TypeError: the type stands for nothing that can be typed.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Real):
+        return _number_text(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, (tuple, list)):
+        return ",".join(to_text(item) for item in value)
+    if hasattr(value, "item"):  # a number of numpy's or torch's
+        return to_text(value.item())
+    raise TypeError(
+        "an option is a str, a number, a bool, a path or a tuple of numbers, "
+        "not %s" % type(value).__name__
+    )
+
+
+def _time_text(value: Any) -> str:
+    """Seconds, in nanoseconds, so that no digit is lost on the way."""
+    if isinstance(value, numbers.Real) and value is not True:
+        return "%dns" % round(float(value) * 1e9)
+    return to_text(value)
+
+
+class Config:
+    """A feedline_config that lives as long as this object."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        """options: by name; a value of None leaves the default.
+
+        Raises UnknownName for an option that is none, with the closest one;
+        InvalidArgument, RangeError or TypeError for a value.
+        """
+        handle = ctypes.c_void_p()
+        check(lib.config_create(handle))
+        self.handle = handle.value
+        known = option_table()
+        for name, value in options.items():
+            if value is None:
+                continue
+            option = known.get(name.replace("-", "_"))
+            is_time = option is not None and option.kind == "time"
+            text = _time_text(value) if is_time else to_text(value)
+            check(
+                lib.config_set(self.handle, name.encode(), os.fsencode(text)),
+                UnknownName,
+            )
+
+    def json(self) -> str:
+        """All options and their values, as JSON."""
+        return read_text(lib.config_json, self.handle)
+
+    def __del__(self) -> None:
+        handle, self.handle = getattr(self, "handle", None), None
+        if handle:
+            lib.config_destroy(handle)

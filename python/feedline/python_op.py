@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python function as an operation of the pipeline.
+
+    worker thread   decode -> resize -> [run -> fn(image)] -> batch
+                                          |
+                                          waits for the interpreter's lock here
+
+The library's workers call `run`. What happens there, in this order:
+
+1. The time from the call to its first line was spent waiting for the lock of
+   the interpreter; the library is told (lock_ns of the stage, and the verdict
+   LOCK_BOUND where it matters). With a free-threaded Python it is next to 0 and
+   the calls run in parallel; nothing else changes.
+2. The function gets an array of its own with the pixels, not a view of the
+   worker's memory: that memory shows another image a moment later and is gone
+   with the loader, and a function may keep what it is given. Both copies take
+   15 us for 224 x 224 x 3, the rest of a call 6 us.
+3. An exception stays here, for there is nobody above: it is kept for the sample
+   and becomes the cause of what the loader raises.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import threading
+import traceback
+from collections import OrderedDict
+from ctypes import c_uint8, memmove
+from time import monotonic_ns
+from typing import Any, Callable, Dict, Optional, Tuple, Union
+
+from . import _c, thread_state
+from ._library import lib
+from .errors import InvalidArgument, StateError
+
+Shape = Tuple[int, int, int]  # height, width, channels
+
+# Threads that are in a call now. What they must not do is end a loader: it
+# would wait for them.
+_inside: Dict[int, int] = {}
+os.register_at_fork(after_in_child=_inside.clear)
+
+KEPT_ERRORS = 1000  # as many as the library keeps failures
+
+
+def in_callback() -> bool:
+    """Whether this thread is a worker in the middle of a Python operation."""
+    return threading.get_ident() in _inside
+
+
+class Rng:
+    """Random numbers of one call.
+
+    They follow from seed, epoch, sample and place in the pipeline, so a run
+    repeats exactly with any number of workers. Valid during the call only.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: int) -> None:
+        self._handle: Optional[int] = handle
+
+    def _alive(self) -> int:
+        if self._handle is None:
+            raise StateError("rng is valid during its call only")
+        return self._handle
+
+    def u32(self) -> int:
+        """All 32 bits."""
+        return int(lib.quick.rng_u32(self._alive()))
+
+    def uniform(self) -> float:
+        """In [0, 1)."""
+        return float(lib.quick.rng_uniform(self._alive()))
+
+    def below(self, n: int) -> int:
+        """In [0, n), without bias; n: 1 to 2**32 - 1."""
+        if not 0 < n < 1 << 32:
+            raise ValueError("below takes 1 to 2**32 - 1, not %d" % n)
+        return int(lib.quick.rng_below(self._alive(), n))
+
+
+class Errors:
+    """Exceptions of Python operations by the sample they belong to."""
+
+    def __init__(self) -> None:
+        self._kept: "OrderedDict[Tuple[int, int], BaseException]"
+        self._kept = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, epoch: int, index: int, error: BaseException) -> None:
+        _forget_locals(error)
+        with self._lock:
+            self._kept[epoch, index] = error
+            while len(self._kept) > KEPT_ERRORS:
+                self._kept.popitem(last=False)
+
+    def find(self, epoch: int, index: int) -> Optional[BaseException]:
+        with self._lock:
+            return self._kept.get((epoch, index))
+
+
+def _forget_locals(error: Optional[BaseException]) -> None:
+    """Frames hold their images; only the lines of a traceback are wanted."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+class PythonOp:
+    """A function, its name, and the errors that it raised.
+
+    It has to outlive every loader whose pipeline has it: pipelines and loaders
+    hold it.
+    """
+
+    def __init__(
+        self, fn: Callable[..., Any], name: str, thread_safe: bool
+    ) -> None:
+        if not callable(fn):
+            raise InvalidArgument(
+                "a Python operation is a callable, not %s" % type(fn).__name__
+            )
+        self.fn = fn
+        self.name = name
+        self.errors = Errors()
+        self.takes_rng = _takes_rng(fn)
+        self.pixels = _pixels()
+        self.one_at_a_time = None if thread_safe else threading.Lock()
+        self.run = _c.run_function(_runner(self))
+        self.definition = _c.op_def(
+            name=name.encode(), run=self.run, flags=0, scratch_bytes=0
+        )
+
+    def __repr__(self) -> str:
+        return "<Python operation %s: %r>" % (self.name, self.fn)
+
+
+def _takes_rng(fn: Callable[..., Any]) -> bool:
+    try:
+        parameter = inspect.signature(fn).parameters.get("rng")
+    except (TypeError, ValueError):
+        return False  # a builtin without a signature
+    return parameter is not None and parameter.kind in (
+        parameter.POSITIONAL_OR_KEYWORD,
+        parameter.KEYWORD_ONLY,
+    )
+
+
+def _runner(op: PythonOp) -> Callable[[int], int]:
+    """The function that C calls."""
+    from_address = _c.op_call.from_address
+    waited = lib.quick.op_waited
+    has_waited = "op_waited" not in lib.missing
+    ident = threading.get_ident
+    keep = thread_state.keep
+    lock = op.one_at_a_time
+
+    def run(address: int) -> int:
+        arrived = monotonic_ns()
+        call = from_address(address)
+        thread = ident()
+        _inside[thread] = 1
+        try:
+            keep()
+            if lock is not None:
+                lock.acquire()
+                arrived = monotonic_ns()
+            try:
+                # A library of before this field has 0 there.
+                if has_waited and call.begin_ns:
+                    waited(address, max(0, arrived - call.begin_ns))
+                _apply(op, call)
+            finally:
+                if lock is not None:
+                    lock.release()
+        except BaseException as error:
+            op.errors.add(call.epoch, call.sample_index, error)
+            return _c.EUSER
+        finally:
+            del _inside[thread]
+        return _c.OK
+
+    return run
+
+
+def _apply(op: PythonOp, call: _c.op_call) -> None:
+    """The image through the function, and back."""
+    image = call.image
+    shape = (image.height, image.width, image.channels)
+    mine = op.pixels.take(image.data, shape)
+    if op.takes_rng:
+        rng = Rng(call.rng)
+        try:
+            result = op.fn(mine, rng=rng)
+        finally:
+            rng._handle = None
+    else:
+        result = op.fn(mine)
+    if result is None:
+        result = mine
+    wrong = op.pixels.put(image.data, shape, result)
+    if wrong:
+        raise TypeError(
+            "%s returned %s; it changes its image in place, or returns uint8 "
+            "of the same shape %s" % (op.name, wrong, shape)
+        )
+
+
+class _NumpyPixels:
+    """Images as arrays of numpy."""
+
+    def __init__(self, numpy: Any) -> None:
+        self._numpy = numpy
+
+    def _view(self, address: int, shape: Shape) -> Any:
+        raw = (c_uint8 * (shape[0] * shape[1] * shape[2])).from_address(address)
+        return self._numpy.frombuffer(raw, self._numpy.uint8).reshape(shape)
+
+    def take(self, address: int, shape: Shape) -> Any:
+        """A copy of the image."""
+        return self._view(address, shape).copy()
+
+    def put(self, address: int, shape: Shape, result: Any) -> Optional[str]:
+        """Writes an image back, or says what the result is instead of one."""
+        array = self._numpy.asarray(result)
+        if array.dtype != self._numpy.uint8 or array.shape != shape:
+            return "%s of shape %s" % (array.dtype, array.shape)
+        self._view(address, shape)[...] = array
+        return None
+
+
+class _PlainPixels:
+    """Images as memoryviews, where there is no numpy."""
+
+    def take(self, address: int, shape: Shape) -> Any:
+        """A copy of the image."""
+        raw = (c_uint8 * (shape[0] * shape[1] * shape[2])).from_address(address)
+        return memoryview(bytearray(raw)).cast("B", shape)
+
+    def put(self, address: int, shape: Shape, result: Any) -> Optional[str]:
+        """Writes an image back, or says what the result is instead of one."""
+        try:
+            view = memoryview(result)
+        except TypeError:
+            return "a %s" % type(result).__name__
+        if view.format != "B" or view.shape != shape:
+            return "format %s of shape %s" % (view.format, view.shape)
+        pixels = view.tobytes()
+        memmove(address, pixels, len(pixels))
+        return None
+
+
+def _pixels() -> Union[_NumpyPixels, _PlainPixels]:
+    try:
+        import numpy
+    except ImportError:
+        return _PlainPixels()
+    return _NumpyPixels(numpy)
+
+
+def check_name(name: str) -> str:
+    """As the library checks it, for a text that says where it came from."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise InvalidArgument(
+            "%r is no name for an operation: lower-case letters, digits and "
+            "underscores, a letter first" % name
+        )
+    return name

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dataset: what to read. Files, encoded images in memory, or decoded ones.
+
+Immutable, and shared freely between loaders and threads. The library borrows
+the bytes of images in memory, so a data set holds the objects they belong to,
+and so does each loader that was made from it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+import weakref
+from array import array
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
+
+from . import _c
+from ._buffer import HeldBuffer
+from ._library import lib
+from .errors import InvalidArgument, RangeError, StateError, check
+
+
+def _labels(labels: Optional[Iterable[int]], count: int) -> Any:
+    """Labels as an array for C, or None."""
+    if labels is None:
+        return None
+    tolist = getattr(labels, "tolist", None)
+    if tolist is not None:  # an array of numpy's or torch's: one call for all
+        labels = tolist()
+    values = array("q", labels)
+    if len(values) != count:
+        raise InvalidArgument("%d labels for %d samples" % (len(values), count))
+    return (ctypes.c_int64 * count).from_buffer(values)
+
+
+class Dataset:
+    """Samples with labels, at positions from 0 to len() - 1.
+
+    Made by open, paths, memory or pixels.
+    """
+
+    def __init__(
+        self, handle: int, kind: str, name: str, buffers: Sequence[Any]
+    ) -> None:
+        self._handle: Optional[int] = handle
+        self._kind = kind  # the method that made it
+        self._buffers = buffers
+        self._name = name
+        count = ctypes.c_uint64()
+        self._finalizer = weakref.finalize(self, _close, handle, tuple(buffers))
+        self._finalizer.atexit = False
+        check(lib.dataset_get_count(handle, count))
+        self._count = int(count.value)
+
+    # ---- Making one -------------------------------------------------------
+
+    @classmethod
+    def open(cls, uri: "str | os.PathLike[str]") -> "Dataset":
+        """Files that a folder, a list or a pair of idx files names.
+
+        uri: "folder:DIR" (a folder per class, ordered and labelled as
+        torchvision's ImageFolder), "list:FILE" (path, blank, label on each
+        line), "idx:DIR" (MNIST's files), or a path, which is looked at.
+
+        Raises NotFound, ReadError or InvalidArgument, which name the file.
+        """
+        text = os.fsencode(uri)
+        handle = ctypes.c_void_p()
+        check(lib.dataset_open(text, handle))
+        return cls(_value(handle), "open", os.fsdecode(text), ())
+
+    @classmethod
+    def paths(
+        cls,
+        paths: Iterable["str | os.PathLike[str]"],
+        labels: Optional[Iterable[int]] = None,
+    ) -> "Dataset":
+        """Files by name; labels: an int64 for each, or None for all 0."""
+        names = [os.fsencode(path) for path in paths]
+        count = len(names)
+        handle = ctypes.c_void_p()
+        check(
+            lib.dataset_open_paths(
+                (ctypes.c_char_p * count)(*names),
+                _labels(labels, count),
+                count,
+                handle,
+            )
+        )
+        return cls(_value(handle), "paths", "%d paths" % count, ())
+
+    @classmethod
+    def memory(
+        cls,
+        images: Iterable[Any],
+        labels: Optional[Iterable[int]] = None,
+    ) -> "Dataset":
+        """Encoded images (JPEG, PNG, WebP) in memory.
+
+        images: bytes, or any objects with a buffer. They are held, not copied,
+        and must not change. Sample i is called "memory:i" in messages.
+        """
+        buffers = [HeldBuffer(item) for item in images]
+        count = len(buffers)
+        handle = ctypes.c_void_p()
+        check(
+            lib.dataset_open_memory(
+                (ctypes.c_void_p * count)(*[b.address for b in buffers]),
+                (ctypes.c_uint64 * count)(*[b.nbytes for b in buffers]),
+                _labels(labels, count),
+                count,
+                handle,
+            )
+        )
+        name = "%d images in memory" % count
+        return cls(_value(handle), "memory", name, buffers)
+
+    @classmethod
+    def pixels(
+        cls, images: Any, labels: Optional[Iterable[int]] = None
+    ) -> "Dataset":
+        """Decoded images, all of one size.
+
+        images: uint8, [N, H, W, C] with 1 or 3 channels (gray, RGB) or
+        [N, H, W] (gray): a numpy array, a tensor in host memory, or anything
+        with a buffer. Held and not copied if it is dense, and must not change.
+
+        Raises InvalidArgument for another type or shape.
+        """
+        buffer = HeldBuffer.of_array(images)
+        count, height, width, channels = _pixel_shape(buffer)
+        handle = ctypes.c_void_p()
+        check(
+            lib.dataset_open_pixels(
+                ctypes.cast(buffer.address, ctypes.POINTER(ctypes.c_uint8)),
+                _labels(labels, count),
+                count,
+                height,
+                width,
+                channels,
+                handle,
+            )
+        )
+        name = "%d images of %d x %d pixels" % (count, width, height)
+        return cls(_value(handle), "pixels", name, (buffer,))
+
+    # ---- What is in it ----------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _sample(self, index: int) -> _c.sample_info:
+        position = operator.index(index)
+        if position < 0:
+            position += self._count
+        if not 0 <= position < self._count:
+            raise IndexError("sample %d of %d samples" % (index, self._count))
+        info = _c.sample_info()
+        check(lib.dataset_get_sample(self.handle, position, info))
+        return info
+
+    def path(self, index: int) -> str:
+        """The file of a sample, or what it is called in messages."""
+        return os.fsdecode(self._sample(index).path)
+
+    def label(self, index: int) -> int:
+        """The label of a sample."""
+        return int(self._sample(index).label)
+
+    @property
+    def classes(self) -> List[str]:
+        """The names of the classes by label; empty where they have none."""
+        count = check(lib.dataset_class_count(self.handle))
+        return [
+            os.fsdecode(lib.dataset_class_name(self.handle, label))
+            for label in range(count)
+        ]
+
+    # ---- Life -------------------------------------------------------------
+
+    @property
+    def handle(self) -> int:
+        """The feedline_dataset, as an address."""
+        if self._handle is None:
+            raise StateError("the data set was closed")
+        return self._handle
+
+    @property
+    def buffers(self) -> Sequence[Any]:
+        """What has to outlive every loader that is made from this."""
+        return self._buffers
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Pickled as what it was made of: names of files, or bytes."""
+        if self._kind == "open":
+            made_of: Tuple[Any, ...] = (self._name,)
+        elif self._kind == "paths":
+            every = range(len(self))
+            made_of = [self.path(i) for i in every], self._all_labels()
+        elif self._kind == "memory":
+            images = [buffer.tobytes() for buffer in self._buffers]
+            made_of = images, self._all_labels()
+        else:
+            (pixels,) = self._buffers
+            made_of = pixels.tobytes(), pixels.shape, self._all_labels()
+        return _rebuilt, (self._kind, made_of)
+
+    def _all_labels(self) -> List[int]:
+        return [self.label(i) for i in range(len(self))]
+
+    def __copy__(self) -> "Dataset":
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, memo: Any) -> "Dataset":
+        return self
+
+    def close(self) -> None:
+        """Gives it back. Loaders made from it go on; the bytes are theirs."""
+        self._handle = None
+        self._buffers = ()
+        self._finalizer()
+
+    def __enter__(self) -> "Dataset":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<feedline.Dataset %r, closed>" % self._name
+        return "<feedline.Dataset %r: %d samples>" % (self._name, self._count)
+
+
+def _close(handle: int, buffers: Tuple[Any, ...]) -> None:
+    """The buffers are arguments so that they live until this has run."""
+    lib.dataset_close(handle)
+
+
+def _rebuilt(kind: str, made_of: Tuple[Any, ...]) -> Dataset:
+    """A pickled data set."""
+    if kind == "pixels":
+        data, shape, labels = made_of
+        view = memoryview(data).cast("B", list(shape))
+        return Dataset.pixels(view, labels)
+    made: Dataset = getattr(Dataset, kind)(*made_of)
+    return made
+
+
+def _value(handle: ctypes.c_void_p) -> int:
+    assert handle.value is not None
+    return handle.value
+
+
+def _pixel_shape(buffer: HeldBuffer) -> Tuple[int, int, int, int]:
+    """Count, height, width, channels."""
+    shape = buffer.shape
+    if len(shape) == 3:
+        shape = shape + (1,)
+    if len(shape) != 4 or buffer.itemsize != 1:
+        raise InvalidArgument(
+            "pixels are uint8 of shape [N, H, W] or [N, H, W, C], not %d-byte "
+            "items of shape %s" % (buffer.itemsize, list(buffer.shape))
+        )
+    if max(shape[1:]) > 0x7FFFFFFF:
+        raise RangeError("an image of %d x %d pixels" % (shape[2], shape[1]))
+    return shape

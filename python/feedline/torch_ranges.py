@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges in torch.profiler: "feedline::next", "feedline::wait", ...
+
+While a profiler of torch's is active, what a loader does on the consumer's
+thread shows in its trace beside the operators. Without one it costs a look at
+one flag per batch, and torch is never imported for it: a program that has not
+imported torch has no profiler of torch's either.
+
+    if torch_ranges.active():               # a hot path has its plain way too
+        with torch_ranges.span(torch_ranges.NEXT):
+            ...
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import Any, Callable, ContextManager, Optional
+
+NEXT = "feedline::next"
+WAIT = "feedline::wait"
+HAND_OVER = "feedline::hand_over"
+
+_NOTHING = nullcontext()
+_modules = sys.modules
+
+
+def ask_torch() -> Optional[Callable[[], bool]]:
+    """torch's own "is a profiler active"; None before torch is imported."""
+    torch = _modules.get("torch")
+    autograd = getattr(getattr(torch, "_C", None), "_autograd", None)
+    return getattr(autograd, "_profiler_enabled", None)
+
+
+def active() -> bool:
+    """Whether a profiler of torch's is active on this thread now."""
+    if "torch" not in _modules:
+        return False
+    found = ask_torch()
+    if found is None:
+        return False
+    globals()["active"] = found  # from here on there is nothing to look up
+    return found()
+
+
+def span(name: str) -> ContextManager[Any]:
+    """A range of that name, where a profiler is active."""
+    if not active():
+        return _NOTHING
+    torch: Any = sys.modules["torch"]
+    made: ContextManager[Any] = torch.autograd.profiler.record_function(name)
+    return made

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of a few lines in an interpreter of their own, with a time limit.
+
+A life of a process (its signals, its end, its children) can only be tested in
+one that may be thrown away. Each program begins with PRELUDE, so it has
+`feedline`, a folder of images and the three loaders that the tests are about.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import List, NamedTuple, Optional, Sequence
+
+TIME_LIMIT_S = 120.0  # an import of torch on a busy machine takes a minute
+
+# From 3.12 on Python warns of each fork() beside other threads.
+FLAGS = ("-X", "faulthandler", "-W", "ignore:This process:DeprecationWarning")
+
+PRELUDE = '''
+import gc, os, signal, sys, threading, time
+import feedline
+
+FOLDER = sys.argv[1]
+N = 24
+
+
+def dataset():
+    return feedline.Dataset.open("folder:" + FOLDER)
+
+
+def pipeline():
+    return feedline.Pipeline().add("resize", width=16, height=16)
+
+
+def make(chain=None, **options):
+    """Six batches of four an epoch, on two workers, unless options differ."""
+    options = {"batch_size": 4, "workers": 2, "epochs": 0, **options}
+    return feedline.Loader(dataset(), chain or pipeline(), **options)
+
+
+def blocked_loader():
+    """A loader whose second batch waits until `gate` is set."""
+    gate = threading.Event()
+    seen = []
+
+    def hold(image):
+        seen.append(1)
+        if len(seen) > 4:
+            gate.wait(60)
+
+    return make(pipeline().python(hold), workers=1), gate
+
+
+def torch_loader(**arguments):
+    """The same six batches through feedline.torch.DataLoader."""
+    import feedline.torch
+    from torchvision import datasets, transforms
+
+    chain = transforms.Compose(
+        [transforms.Resize((16, 16)), transforms.ToTensor()]
+    )
+    images = datasets.ImageFolder(FOLDER, chain)
+    arguments = {"batch_size": 4, "num_workers": 2, **arguments}
+    return feedline.torch.DataLoader(images, **arguments)
+'''
+
+
+class Ended(NamedTuple):
+    """How a program ended."""
+
+    status: int  # < 0: by that signal
+    out: str
+    err: str
+
+
+@lru_cache(maxsize=None)
+def cache_folder() -> str:
+    """Where children keep compiled modules, so that only one compiles them
+    and none writes into the checkout; gone with this process."""
+    folder = tempfile.mkdtemp(prefix="feedline-pycache-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def environment() -> "dict[str, str]":
+    """As the test's own, and no number of threads but ours."""
+    own = {
+        "OMP_NUM_THREADS": "1",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONPYCACHEPREFIX": cache_folder(),
+    }
+    found = {**os.environ, **own}
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
+
+
+def begin(
+    code: str, arguments: Sequence[str] = (), prelude: str = PRELUDE
+) -> "subprocess.Popen[str]":
+    """Starts a program in a process group of its own."""
+    text = prelude + textwrap.dedent(code)
+    return subprocess.Popen(
+        [sys.executable, *FLAGS, "-c", text, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        start_new_session=True,
+    )
+
+
+def kill_group(child: "subprocess.Popen[str]") -> None:
+    """Ends a program and all that it started."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def finish(child: "subprocess.Popen[str]", limit: float) -> Ended:
+    """Waits for the end; where none comes, fails with what was said."""
+    try:
+        out, err = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        kill_group(child)
+        out, err = child.communicate()
+        raise AssertionError(
+            "still running after %g s\n-- out\n%s\n-- err\n%s"
+            % (limit, out, err)
+        )
+    return Ended(child.returncode, out, err)
+
+
+def run(
+    code: str,
+    folder: Path,
+    arguments: Sequence[str] = (),
+    limit: float = TIME_LIMIT_S,
+) -> Ended:
+    """A program from its beginning to its end; argv[1] is the folder."""
+    return finish(begin(code, [str(folder), *arguments]), limit)
+
+
+def check_clean(ended: Ended, said: Optional[str] = None) -> None:
+    """Status 0, nothing on the standard error, and `said` as last line."""
+    assert (ended.status, ended.err) == (0, ""), ended
+    if said is not None:
+        assert ended.out.split("\n")[-2:] == [said, ""], ended
+
+
+def run_clean(
+    code: str,
+    folder: Path,
+    said: str = "done",
+    arguments: Sequence[str] = (),
+    limit: float = TIME_LIMIT_S,
+) -> None:
+    """A program that has to end well and say so."""
+    check_clean(run(code, folder, arguments, limit), said)
+
+
+def read_line(child: "subprocess.Popen[str]") -> str:
+    """The program's next line, and nothing of what comes behind it."""
+    assert child.stdout is not None
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(child.stdout.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode().rstrip("\n")
+
+
+def interrupt_when(
+    child: "subprocess.Popen[str]", words: str, number: int = signal.SIGINT
+) -> float:
+    """Signals a program once it has said `words`; the time of that moment."""
+    line = read_line(child)
+    if line != words:
+        kill_group(child)
+        raise AssertionError(
+            "%r, not %r\n%s" % (line, words, child.communicate())
+        )
+    time.sleep(0.2)  # it blocks by now, or soon: both must work
+    os.kill(child.pid, number)
+    return time.monotonic()
+
+
+__all__: List[str] = [
+    "Ended",
+    "PRELUDE",
+    "begin",
+    "check_clean",
+    "finish",
+    "interrupt_when",
+    "read_line",
+    "run",
+    "run_clean",
+]

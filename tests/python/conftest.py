@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Python tests share: the package under test, its library, images.
+
+The package is that of this checkout, with the library that FEEDLINE_LIBRARY
+names, else with the newest one that was built here. With
+FEEDLINE_TEST_INSTALLED=1 it is what the interpreter has installed, as the user
+of a wheel has it. Children of a test inherit the choice through their
+environment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = str(Path(__file__).resolve().parent)
+
+
+def built_libraries() -> List[Path]:
+    """Every libfeedline.so of a build folder in this checkout."""
+    return [
+        path
+        for folder in sorted(ROOT.glob("build*"))
+        for path in folder.glob("**/libfeedline.so*")
+        if path.is_file()
+    ]
+
+
+def newest_library() -> Optional[Path]:
+    """The library that was linked last; None where nothing was built."""
+    return max(built_libraries(), key=lambda p: p.stat().st_mtime, default=None)
+
+
+def choose_package() -> str:
+    """Makes `import feedline` find what is to be tested; says what it is."""
+    if HERE not in sys.path:
+        sys.path.insert(0, HERE)  # helpers that tests import by name
+    if os.environ.get("FEEDLINE_TEST_INSTALLED") == "1":
+        return "installed"
+    package = str(ROOT / "python")
+    sys.path.insert(0, package)
+    old = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (package, old)))
+    if not os.environ.get("FEEDLINE_LIBRARY"):
+        newest = newest_library()
+        if newest:
+            os.environ["FEEDLINE_LIBRARY"] = str(newest)
+    return os.environ.get("FEEDLINE_LIBRARY") or "the system's library"
+
+
+CHOSEN = choose_package()
+
+
+def pytest_report_header() -> str:
+    return "feedline: " + CHOSEN
+
+
+@pytest.fixture(scope="session")
+def library_path() -> str:
+    """The file of the library, where the environment names one."""
+    path = os.environ.get("FEEDLINE_LIBRARY")
+    if not path:
+        pytest.skip("FEEDLINE_LIBRARY names no file and none was built here")
+    return path
+
+
+@pytest.fixture(scope="session")
+def image_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder per class as ImageFolder wants it: 3 classes of 8 photos.
+
+    JPEG files with sizes of their own, between 64 and 160 pixels a side. Read
+    only: a test that changes files makes its own.
+    """
+    images = pytest.importorskip("images")
+    root = tmp_path_factory.mktemp("images")
+    images.make_folder(root, classes=3, per_class=8, size=None)
+    return root
+
+
+@pytest.fixture(scope="session")
+def real_images() -> Path:
+    """The folder of real photos, where this machine has one."""
+    named = os.environ.get("FEEDLINE_TEST_IMAGES")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no real images: %s is no folder" % folder)
+    return folder

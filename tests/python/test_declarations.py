@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python/feedline/_c.py says what the headers say: a C++ compiler is asked.
+
+A program is generated that takes each declared function, struct member and
+constant apart with templates and prints what its type is made of; that is held
+against what ctypes has. The headers' own lists of names, read with the patterns
+that tests/abi uses, find what was left out. The last tests hold a declaration
+that is wrong against the same answers, so a check that sees nothing fails.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+import pytest
+
+from feedline import _c
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADERS = sorted((ROOT / "include" / "feedline").glob("*.h"))
+
+# What a type is made of, as text: "u4" is an unsigned integer of 4 bytes,
+# "*i8" a pointer to a signed one of 8, "a4 i8" four of these in a row.
+REFLECTION = r"""
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <type_traits>
+template <class T> struct name_of {
+    static std::string text()
+    {
+        if (std::is_void<T>::value)
+            return "v";
+        std::string kind = std::is_floating_point<T>::value ? "f"
+                           : std::is_enum<T>::value         ? "e"
+                           : std::is_class<T>::value        ? "s"
+                           : std::is_signed<T>::value       ? "i"
+                                                            : "u";
+        return kind + std::to_string(size());
+    }
+    template <class U = T>
+    static typename std::enable_if<!std::is_void<U>::value, size_t>::type
+    size()
+    {
+        return sizeof(U);
+    }
+    template <class U = T>
+    static typename std::enable_if<std::is_void<U>::value, size_t>::type
+    size()
+    {
+        return 0;
+    }
+};
+template <> struct name_of<char> {
+    static std::string text() { return "c"; }
+};
+OPAQUE
+template <class T> struct name_of<T &> : name_of<T> {}; // of x->member
+template <class T> struct name_of<const T> : name_of<T> {};
+template <class T> struct name_of<T *> {
+    static std::string text() { return "*" + name_of<T>::text(); }
+};
+template <class T, size_t n> struct name_of<T[n]> {
+    static std::string text()
+    {
+        return "a" + std::to_string(n) + " " + name_of<T>::text();
+    }
+};
+template <class T, size_t n> struct name_of<const T[n]> : name_of<T[n]> {};
+template <class R, class... A> struct name_of<R(A...)> {
+    static std::string text()
+    {
+        std::string parts[] = {name_of<R>::text(), name_of<A>::text()...};
+        std::string all = "(";
+        for (const std::string &part : parts)
+            all += part + ",";
+        return all + ")";
+    }
+};
+template <class T> void show(const char *what, const char *name, long at)
+{
+    std::printf("%s %s %ld %s\n", what, name, at, name_of<T>::text().c_str());
+}
+"""
+
+
+# ---- What ctypes has --------------------------------------------------------
+
+SIGNED = {ctypes.c_int32, ctypes.c_int64, ctypes.c_int}
+UNSIGNED = {ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64}
+
+
+def text_of(kind: Any) -> str:
+    """A type of ctypes in the words of the program above."""
+    if kind is None:
+        return "v"
+    if kind is ctypes.c_void_p:
+        return "*v"
+    if kind is ctypes.c_char_p:
+        return "*c"
+    if kind is ctypes.c_char:
+        return "c"
+    if kind is ctypes.c_double:
+        return "f8"
+    if kind in SIGNED:
+        return "i%d" % ctypes.sizeof(kind)
+    if kind in UNSIGNED:
+        return "u%d" % ctypes.sizeof(kind)
+    if issubclass(kind, ctypes.Structure):
+        return "s%d" % ctypes.sizeof(kind)
+    if issubclass(kind, ctypes.Array):
+        return "a%d %s" % (kind._length_, text_of(kind._type_))
+    if issubclass(kind, ctypes._Pointer):
+        return "*" + text_of(kind._type_)
+    if issubclass(kind, ctypes._CFuncPtr):
+        return "*" + signature_of(kind._restype_, kind._argtypes_)
+    raise AssertionError("%r is a type that this test does not know" % kind)
+
+
+def signature_of(result: Any, arguments: Any) -> str:
+    parts = [text_of(result)] + [text_of(kind) for kind in arguments]
+    return "(%s)" % "".join(part + "," for part in parts)
+
+
+def members_of(
+    struct: Any, prefix: str = "", base: int = 0
+) -> Iterator[Tuple[str, int, str]]:
+    """Name, offset and type of each member; those of structs inside too."""
+    for name, kind in struct._fields_:
+        offset = base + getattr(struct, name).offset
+        yield prefix + name, offset, text_of(kind)
+        if kind.__name__.startswith("live_") and issubclass(
+            kind, ctypes.Structure
+        ):
+            yield from members_of(kind, prefix + name + ".", offset)
+
+
+def constants() -> Dict[str, int]:
+    return {
+        name: value
+        for name, value in vars(_c).items()
+        if re.fullmatch("[A-Z][A-Z0-9_]*", name) and isinstance(value, int)
+    }
+
+
+# ---- What the headers have --------------------------------------------------
+
+NOT_NUMBERS = {"STATUS_MAP", "STATUS_ENUM", "STATUS_FORCE_INT32"}
+
+
+def header_text() -> str:
+    texts = [path.read_text(encoding="utf-8") for path in HEADERS]
+    return re.sub(r"/\*.*?\*/", "", "\n".join(texts), flags=re.S)
+
+
+def declared_functions() -> List[str]:
+    found = re.findall(r"^FEEDLINE_API\b[^;(]*?(\w+)\s*\(", header_text(), re.M)
+    return sorted(name[len("feedline_") :] for name in found)
+
+
+def declared_structs() -> List[str]:
+    return sorted(re.findall(r"^struct feedline_(\w+) \{", header_text(), re.M))
+
+
+def declared_constants() -> List[str]:
+    """#defines with a value, enumerators, statuses of the table."""
+    text = header_text()
+    names = re.findall(r"^#define FEEDLINE_(\w+) +[0-9(]", text, re.M)
+    names += re.findall(r"^    X\((\w+),", text, re.M)
+    for body in re.findall(r"^enum feedline_\w+ \{(.*?)\}", text, re.M | re.S):
+        body = re.sub(r"^#.*$", "", body, flags=re.M)
+        names += re.findall(r"\bFEEDLINE_([A-Z]\w*)", body)
+    return sorted(set(names) - NOT_NUMBERS)
+
+
+def opaque_types() -> str:
+    """Handles are addresses to ctypes: void, one level down."""
+    names = re.findall(
+        r"^typedef struct feedline_\w+ (feedline_\w+);", header_text(), re.M
+    )
+    return "\n".join(
+        "template <> struct name_of<%s> {"
+        ' static std::string text() { return "v"; } };' % name
+        for name in names
+    )
+
+
+def program() -> str:
+    lines = ["#include <feedline/%s>" % path.name for path in HEADERS]
+    lines.append(REFLECTION.replace("OPAQUE", opaque_types()))
+    lines.append("int main() {")
+    for name in sorted(_c.FUNCTIONS):
+        lines.append(
+            'show<decltype(feedline_%s)>("function", "%s", 0);' % (name, name)
+        )
+    for name, struct in sorted(_c.STRUCTS.items()):
+        full = "feedline_" + name
+        # A struct has the name of a function now and then.
+        lines.append("{ typedef struct %s type;" % full)
+        lines.append('show<type>("struct", "%s", (long)sizeof(type));' % name)
+        for member, _, _ in members_of(struct):
+            lines.append(
+                'show<decltype(((type *)0)->%s)>("member", "%s.%s", '
+                "(long)offsetof(type, %s));" % (member, name, member, member)
+            )
+        lines.append("}")
+    for name in sorted(constants()):
+        lines.append(
+            'show<int>("constant", "%s", (long)FEEDLINE_%s);' % (name, name)
+        )
+    lines.append("}")
+    return "\n".join(lines)
+
+
+Answers = Dict[Tuple[str, str], Tuple[int, str]]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    compiler = os.environ.get("CXX") or "g++"
+    if not shutil.which(compiler):
+        pytest.skip("no C++ compiler: %s" % compiler)
+    if not HEADERS:
+        pytest.skip("the headers are not here")
+    folder = tmp_path_factory.mktemp("declarations")
+    source, binary = folder / "declarations.cpp", folder / "declarations"
+    source.write_text(program())
+    made = subprocess.run(
+        [compiler, "-std=c++11", "-w", "-I", str(ROOT / "include")]
+        + ["-Wno-invalid-offsetof", str(source), "-c", "-o"]
+        + [str(binary) + ".o"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr[:4000]
+    # decltype of a function does not call it, so nothing has to be linked but
+    # what the program itself needs.
+    subprocess.run(
+        [compiler, str(binary) + ".o", "-o", str(binary)], check=True
+    )
+    out = subprocess.run([str(binary)], check=True, stdout=subprocess.PIPE)
+    found: Answers = {}
+    for line in out.stdout.decode().splitlines():
+        what, name, number, text = line.split(" ", 3)
+        found[what, name] = (int(number), text)
+    return found
+
+
+# ---- Comparing --------------------------------------------------------------
+
+
+def same(ours: str, theirs: str) -> bool:
+    """Equal; an address (c_void_p) may stand for any pointer."""
+    if ours == theirs:
+        return True
+    pattern = re.escape(ours).replace(re.escape("*v"), r"\*[^,()]+")
+    return re.fullmatch(pattern, theirs) is not None
+
+
+def differences(answers: Answers) -> List[str]:
+    faults = []
+    for name, (result, arguments) in _c.FUNCTIONS.items():
+        ours = signature_of(result, arguments)
+        theirs = answers["function", name][1]
+        if not same(ours, theirs):
+            faults.append("feedline_%s: %s, C %s" % (name, ours, theirs))
+    for name, struct in _c.STRUCTS.items():
+        size = answers["struct", name][0]
+        if ctypes.sizeof(struct) != size:
+            faults.append(
+                "%s: %d bytes, C %d" % (name, ctypes.sizeof(struct), size)
+            )
+        for member, offset, kind in members_of(struct):
+            at, theirs = answers["member", "%s.%s" % (name, member)]
+            if at != offset or not same(kind, theirs):
+                faults.append(
+                    "%s.%s: %s at %d, C %s at %d"
+                    % (name, member, kind, offset, theirs, at)
+                )
+    for name, value in constants().items():
+        if answers["constant", name][0] != value:
+            faults.append("%s is not %d" % (name, value))
+    return faults
+
+
+def test_everything_is_as_in_the_headers(answers: Answers) -> None:
+    assert differences(answers) == []
+
+
+def test_every_function_is_declared() -> None:
+    assert sorted(_c.FUNCTIONS) == declared_functions()
+
+
+def test_every_struct_is_declared() -> None:
+    assert sorted(_c.STRUCTS) == declared_structs()
+
+
+def test_every_constant_is_declared() -> None:
+    assert sorted(constants()) == declared_constants()
+
+
+def test_structs_of_the_table_set_their_size() -> None:
+    for name, struct in _c.STRUCTS.items():
+        if struct._fields_[0][0] == "struct_size" and name != "op_call":
+            assert struct().struct_size == ctypes.sizeof(struct), name
+
+
+@pytest.mark.parametrize(
+    "name, wrong",
+    [
+        ("loader_next", (ctypes.c_int32, (ctypes.c_void_p, ctypes.c_int64))),
+        (
+            "loader_start",
+            (ctypes.c_int32, (ctypes.c_void_p, ctypes.c_int64)),
+        ),
+        ("version", (ctypes.c_int32, ())),
+        ("device_count", (ctypes.c_uint32, ())),
+        (
+            "loader_get_stats",
+            (ctypes.c_int32, (ctypes.c_void_p, ctypes.c_uint64)),
+        ),
+    ],
+    ids=["too few", "signed", "result", "unsigned", "no pointer"],
+)
+def test_a_wrong_function_is_seen(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
+) -> None:
+    monkeypatch.setitem(_c.FUNCTIONS, name, wrong)
+    (fault,) = differences(answers)
+    assert "feedline_%s:" % name in fault
+
+
+def changed(struct: Any, fields: Any) -> Any:
+    return type(struct.__name__, (ctypes.Structure,), {"_fields_": fields})
+
+
+def test_a_wrong_struct_is_seen(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = list(_c.failure._fields_)
+    swapped = [right[0], right[1], right[3], right[2]] + right[4:]
+    kind = right[:1] + [("status", ctypes.c_uint32)] + right[2:]
+    for fields in (swapped, right[:-1], kind):
+        wrong = changed(_c.failure, fields)
+        monkeypatch.setitem(_c.STRUCTS, "failure", wrong)
+        assert any("failure" in fault for fault in differences(answers))
+
+
+def test_a_wrong_number_is_seen(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_c, "EDECODE", -6)
+    assert differences(answers) == ["EDECODE is not -6"]

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches on a GPU, handed to others in the order of streams, without a GPU.
+
+Children run on the double of the CUDA runtime that the C tests use
+(tests/transfer/cudart_double.h): its memory cannot be touched by the host, and
+whatever is read before its copy is done, or written while it is still read, is
+a fault that makes the child's status 86.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import feedline
+
+pytest.importorskip("numpy")
+
+HEAD = """
+import ctypes, gc, sys
+import numpy
+import feedline
+from feedline import _c, capsule
+
+double = ctypes.CDLL(sys.argv[1])
+double.double_read.argtypes = [
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int64]
+double.double_peek.argtypes = [
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]
+double.double_peek.restype = ctypes.c_bool
+double.double_calls.restype = ctypes.c_uint64
+
+lib = feedline._lib
+busy = ctypes.c_void_p()
+assert lib.busy_create(b"cuda:0", busy) == 0
+stream = lib.busy_stream(busy)
+pixels = numpy.random.RandomState(0).randint(
+    0, 256, (24, 8, 12, 3), dtype=numpy.uint8)
+
+
+def make(**options):
+    options = {"depth": 2, "held": "grow", **options}
+    return feedline.Loader(
+        feedline.Dataset.pixels(pixels, range(24)), batch_size=4, dtype="u8",
+        layout="nhwc", workers=2, device="cuda:0", tuner="off", **options)
+
+
+def peek(address, count):
+    double.double_drain()
+    out = numpy.zeros(count, numpy.uint8)
+    assert double.double_peek(address, out.ctypes.data, count)
+    return out
+
+
+def read(stream, address, count):
+    assert double.double_read(stream, address, count, 200000) == 0
+
+
+api = ctypes.PyDLL(None)
+pointer = api["PyCapsule_GetPointer"]
+pointer.restype = ctypes.c_void_p
+pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+def managed(made):
+    return capsule.DLManagedTensor.from_address(pointer(made, b"dltensor"))
+
+
+def end():
+    lib.busy_destroy(busy)
+"""
+
+
+def double() -> str:
+    named = os.environ.get("FEEDLINE_TEST_CUDART")
+    library = Path(feedline._lib.path)
+    path = Path(named or library.parent / "tests/transfer/libcudart_double.so")
+    if not path.is_file():
+        pytest.skip("no double of the CUDA runtime: %s" % path)
+    if "cuda" not in feedline.features():
+        pytest.skip("the library is built without CUDA")
+    return str(path)
+
+
+def run(text: str, faults: str = "") -> None:
+    """faults: what the double is to see; by itself it must see none."""
+    path = double()
+    environment = {
+        **os.environ,
+        "FEEDLINE_CUDART": path,
+        "CUDART_DOUBLE": "strict=1,delay_us=200,seed=3",
+    }
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", HEAD + text + "\nend()\n", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        timeout=60,
+        text=True,
+    )
+    if faults:
+        assert faults in found.stderr and found.returncode == 86
+    else:
+        assert (found.stderr, found.returncode) == ("", 0)
+
+
+def test_a_stream_reads_what_it_waited_for() -> None:
+    run(
+        """
+loader = make()
+for epoch in range(4):
+    for batch in loader:
+        images = batch.images
+        made = images.__dlpack__(stream=stream)
+        tensor = managed(made).tensor
+        assert (tensor.device_type, tensor.device_id) == (2, 0)
+        assert tensor.data == images.data_ptr()
+        read(stream, tensor.data, images.nbytes)
+        wanted = pixels[batch.sample_index]
+        if epoch == 3:
+            found = peek(tensor.data, images.nbytes)
+            assert (found == wanted.ravel()).all()
+        batch.release()
+        del made, images
+"""
+    )
+
+
+def test_the_legacy_stream_is_the_default() -> None:
+    run(
+        """
+loader = make()
+for number in (None, 1):
+    for batch in loader:
+        made = batch.images.__dlpack__(stream=number)
+        read(1, managed(made).tensor.data, batch.images.nbytes)
+        batch.release()
+        del made
+"""
+    )
+
+
+def test_minus_one_makes_nobody_wait() -> None:
+    run(
+        """
+loader = make()
+batch = loader.next()
+before = double.double_calls(b"cudaStreamWaitEvent")
+made = batch.images.__dlpack__(stream=-1)
+assert double.double_calls(b"cudaStreamWaitEvent") == before
+batch.images.__dlpack__(stream=stream)
+assert double.double_calls(b"cudaStreamWaitEvent") == before + 1
+batch.release()
+del made
+loader.close()
+"""
+    )
+
+
+def test_the_array_interface_of_cuda_holds_the_batch() -> None:
+    run(
+        """
+class Consumer:  # as cupy's and numba's arrays: they keep what they came from
+    def __init__(self, tensor):
+        self.interface = tensor.__cuda_array_interface__
+        self.owner = tensor
+
+loader = make()
+kept = []
+for batch in loader:
+    one = Consumer(batch.images)
+    assert one.interface["version"] == 3 and one.interface["stream"] == 1
+    assert one.interface["typestr"] == "|u1"
+    assert one.interface["shape"] == (4, 8, 12, 3)
+    assert one.interface["strides"] == (288, 36, 3, 1)
+    kept.append((one, pixels[batch.sample_index]))
+    read(1, one.interface["data"][0], 4 * 288)
+    batch.release()
+for _ in range(4):
+    for batch in loader:
+        batch.release()
+loader.close()
+for one, wanted in kept:
+    found = peek(one.interface["data"][0], 4 * 288)
+    assert (found == wanted.ravel()).all()
+del kept, one, loader, batch
+gc.collect()
+"""
+    )
+
+
+def test_copies_into_memory_of_the_callers() -> None:
+    run(
+        """
+mine, labels = ctypes.c_void_p(), ctypes.c_void_p()
+assert double.cudaMalloc(ctypes.byref(mine), ctypes.c_size_t(4 * 288)) == 0
+assert double.cudaMalloc(ctypes.byref(labels), ctypes.c_size_t(32)) == 0
+loader = make()
+for epoch in range(3):
+    for batch in loader:
+        assert batch.image_bytes == 4 * 288
+        batch.copy_to(mine.value, labels.value, stream)
+        wanted, index = pixels[batch.sample_index], batch.sample_index
+        batch.release()
+        read(stream, mine.value, 4 * 288)
+        found = peek(mine.value, 4 * 288)
+        assert (found == wanted.ravel()).all()
+        assert peek(labels.value, 32).view(numpy.int64).tolist() == index
+loader.close()
+double.cudaFree(mine)
+double.cudaFree(labels)
+"""
+    )
+
+
+def test_the_double_sees_a_wait_that_is_missing() -> None:
+    run(
+        """
+feedline.Batch.wait = lambda batch, stream: None
+loader = make()
+for batch in loader:
+    made = batch.images.__dlpack__(stream=stream)
+    read(stream, managed(made).tensor.data, 4 * 288)
+    batch.release()
+    del made
+loader.close()
+""",
+        faults="fault",
+    )
+
+
+def test_what_cannot_be_had_of_a_gpu() -> None:
+    run(
+        """
+def refused(kind, text, call, *arguments, **more):
+    try:
+        call(*arguments, **more)
+    except kind as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(text)
+
+loader = make()
+batch = loader.next()
+tensor = batch.images
+assert tensor.device == batch.device == "cuda:0"
+assert repr(tensor) == "<feedline.Tensor [4, 8, 12, 3] uint8 on cuda:0>"
+assert tensor.__dlpack_device__() == (2, 0)
+assert not hasattr(tensor, "__array_interface__")
+refused(TypeError, "cuda:0", tensor.numpy)
+refused(TypeError, "host memory", batch.labels.tolist)
+refused(BufferError, "GPU", tensor.__dlpack__, copy=True)
+refused(BufferError, "device", tensor.__dlpack__, dl_device=(1, 0))
+refused(feedline.InvalidArgument, "ambiguous", tensor.__dlpack__, stream=0)
+refused(feedline.InvalidArgument, "ambiguous", tensor.__dlpack__, stream=-2)
+batch.release(stream)
+assert [device.id for device in feedline.devices()] == [0, 1]
+assert feedline.devices()[1].name == "Double 1"
+"""
+    )
+
+
+def test_no_gpu_is_no_error() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", "import feedline; print(feedline.devices())"],
+        stdout=subprocess.PIPE,
+        env={
+            **os.environ,
+            "FEEDLINE_CUDART": double(),
+            "CUDART_DOUBLE": "driver=none",
+        },
+        check=True,
+        timeout=60,
+    )
+    assert found.stdout == b"[]\n"

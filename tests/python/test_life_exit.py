@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of the interpreter, with everything alive: status 0, no word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from child_process import run, run_clean
+
+pytest.importorskip("PIL")
+
+ALIVE = {
+    "a loader that never began": "loader = make()",
+    "a loader in mid-epoch": "loader = make(); next(iter(loader))",
+    "an iterator": "epoch = iter(make()); next(epoch)",
+    "a batch alone": "batch = next(iter(make()))",
+    "a tensor alone": "images = next(iter(make())).images",
+    "an array alone": "a = next(iter(make())).images.numpy()",
+    "everything": """
+        loader = make()
+        epoch = iter(loader)
+        batch = next(epoch)
+        images = batch.images
+    """,
+    "a cycle": """
+        class Node: pass
+        node = Node()
+        node.self, node.loader = node, make()
+        node.batch = next(iter(node.loader))
+        del node
+    """,
+    "a module's attribute": """
+        sys.modules["os"].kept = make()
+        next(iter(os.kept))
+    """,
+    "twenty loaders": """
+        loaders = [make() for i in range(20)]
+        batches = [next(iter(loader)) for loader in loaders]
+    """,
+    "a Python transform under way": """
+        def slow(image):
+            time.sleep(0.05)
+        loader = make(pipeline().python(slow))
+        batch = next(iter(loader))
+    """,
+    "an exit inside a Python transform's wait": """
+        loader, gate = blocked_loader()
+        loader.next()
+        threading.Timer(0.3, gate.set).start()
+    """,
+}
+
+
+@pytest.mark.parametrize("alive", list(ALIVE))
+def test_end_with_alive(image_folder: Path, alive: str) -> None:
+    if "array" in alive or "transform" in alive:
+        pytest.importorskip("numpy")
+    import textwrap
+
+    code = textwrap.dedent(ALIVE[alive]) + '\nprint("done")\n'
+    run_clean(code, image_folder)
+
+
+def test_an_exception_in_the_loop_is_all_that_is_said(
+    image_folder: Path,
+) -> None:
+    ended = run(
+        """
+        for batch in make():
+            raise LookupError("mine")
+        """,
+        image_folder,
+    )
+    assert ended.status == 1
+    assert ended.err.rstrip().endswith("LookupError: mine")
+    assert ended.err.count("Traceback") == 1
+
+
+@pytest.mark.parametrize("status", ["sys.exit(5)", "os._exit(5)"])
+def test_status_of_the_program_is_kept(image_folder: Path, status: str) -> None:
+    ended = run("batch = next(iter(make()))\n" + status, image_folder)
+    assert (ended.status, ended.err) == (5, "")
+
+
+def test_a_daemon_thread_is_in_next(image_folder: Path) -> None:
+    run_clean(
+        """
+        loader, gate = blocked_loader()
+        began = threading.Event()
+
+        def use():
+            loader.next()
+            began.set()
+            while loader.next() is not None:
+                pass
+
+        threading.Thread(target=use, daemon=True).start()
+        began.wait()
+        threading.Timer(0.3, gate.set).start()
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_a_daemon_thread_iterates_at_full_speed(image_folder: Path) -> None:
+    run_clean(
+        """
+        loader = make()
+        began = threading.Event()
+
+        def use():
+            while True:
+                for batch in loader:
+                    began.set()
+
+        threading.Thread(target=use, daemon=True).start()
+        began.wait()
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_a_transform_that_does_not_end_holds_up_the_end_for_a_time(
+    image_folder: Path,
+) -> None:
+    pytest.importorskip("numpy")
+    run_clean(
+        """
+        from feedline import engine
+
+        engine.EXIT_WAIT_S = 0.3
+        loader, gate = blocked_loader()  # for 60 s
+        loader.next()
+        print("done")
+        """,
+        image_folder,
+        limit=50,
+    )
+
+
+def test_a_subinterpreter_is_refused(image_folder: Path) -> None:
+    run_clean(
+        """
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        code = '''
+        try:
+            import feedline
+        except ImportError as error:
+            assert "subinterpreter" in str(error), error
+        else:
+            raise AssertionError("imported")
+        '''
+        import textwrap
+        inner = interpreters.create()
+        failed = interpreters.run_string(inner, textwrap.dedent(code))
+        assert failed is None, failed
+        interpreters.destroy(inner)
+        print(sum(batch.count for batch in make()))
+        """,
+        image_folder,
+        "24",
+    )

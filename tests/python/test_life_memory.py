@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory and descriptors: flat over epochs, few, and nothing in /dev/shm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from child_process import check_clean, run, run_clean
+
+pytest.importorskip("PIL")
+
+MIB = 1 << 20
+
+RSS = """
+    def rss():
+        for line in open("/proc/self/smaps_rollup"):
+            if line.startswith("Rss:"):
+                return int(line.split()[1]) * 1024
+
+
+    def large(**options):
+        chain = feedline.Pipeline().add("resize", width=160, height=160)
+        return make(chain, **options)
+
+
+    def epochs(loader, n):
+        for i in range(n):
+            for batch in loader:
+                assert batch.images.shape[0] == 4
+        gc.collect()
+        return rss()
+"""
+
+
+def test_resident_memory_is_flat_over_fifty_epochs(image_folder: Path) -> None:
+    # 24 images of 75 KiB: fifty epochs that leaked one batch in ten would
+    # leave 9 MiB behind.
+    ended = run(
+        RSS
+        + """
+    import json
+    loader = large()
+    start = epochs(loader, 10)
+    objects = len(gc.get_objects())
+    end = epochs(loader, 50)
+    print(json.dumps([start, end, len(gc.get_objects()) - objects]))
+    """,
+        image_folder,
+    )
+    check_clean(ended)
+    start, end, objects = json.loads(ended.out)
+    print(
+        "RSS %.1f MiB, after 50 epochs %+d KiB"
+        % (start / MIB, (end - start) / 1024)
+    )
+    assert end - start < 6 * MIB
+    assert objects < 50
+
+
+def test_workers_cost_their_scratch_and_no_more(image_folder: Path) -> None:
+    ended = run(
+        RSS
+        + """
+    import json
+    seen = {}
+    for workers in (1, 8):
+        loader = large(workers=workers, depth=4, io_depth=4, tuner="off")
+        before = rss()
+        after = epochs(loader, 5)
+        seen[workers] = after, loader.stats()["stats"]["memory_bytes"]
+        loader.close()
+        del loader
+    print(json.dumps(seen))
+    """,
+        image_folder,
+    )
+    check_clean(ended)
+    seen = json.loads(ended.out)
+    rss = seen["8"][0] - seen["1"][0]
+    told = seen["8"][1] - seen["1"][1]
+    print(
+        "7 more workers: RSS %+.1f MiB, told %+.1f MiB"
+        % (rss / MIB, told / MIB)
+    )
+    # Seven scratch spaces, stacks and malloc arenas of small images.
+    assert rss < 7 * 4 * MIB
+    assert told < 7 * 4 * MIB
+
+
+def test_loaders_that_come_and_go_leave_nothing(image_folder: Path) -> None:
+    ended = run(
+        RSS
+        + """
+    import json
+
+    def some(n):
+        for i in range(n):
+            loader = large()
+            for batch in loader:
+                break
+            loader.close()
+        gc.collect()
+        return rss()
+
+    def state():
+        return [len(os.listdir("/proc/self/" + s)) for s in ("fd", "task")]
+
+    start, had = some(10), state()
+    end = some(60)
+    print(json.dumps([start, end, had, state()]))
+    """,
+        image_folder,
+    )
+    check_clean(ended)
+    start, end, had, have = json.loads(ended.out)
+    assert end - start < 8 * MIB  # 60 loaders of more than 1 MiB each
+    assert have == had
+
+
+def test_every_batch_is_kept(image_folder: Path) -> None:
+    pytest.importorskip("numpy")
+    run_clean(
+        """
+        import warnings
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loader = make(depth=2, shuffle=False, tuner="off")
+            kept = []
+            for epoch in range(5):
+                kept += list(loader)
+        assert len(kept) == 30
+        plain = make(shuffle=False)
+        for epoch in range(5):
+            for place, batch in enumerate(plain):
+                mine = kept[6 * epoch + place]
+                assert (mine.images.numpy() == batch.images.numpy()).all()
+                assert list(mine.sample_index) == list(batch.sample_index)
+        ours = [w for w in caught if w.category is feedline.EngineWarning]
+        assert len(ours) == 1, [str(w.message) for w in caught]
+        assert "keeps" in str(ours[0].message), ours[0].message
+        assert ours[0].filename == "<string>", ours[0].filename
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_few_descriptors_are_enough(image_folder: Path) -> None:
+    run_clean(
+        """
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        loader = make(workers=8)
+        for epoch in range(3):
+            for batch in loader:
+                pass
+        most = max(int(name) for name in os.listdir("/proc/self/fd"))
+        assert most < 64
+        print(sum(batch.count for batch in loader))
+        """,
+        image_folder,
+        "24",
+    )
+
+
+def test_shared_memory_is_not_touched(image_folder: Path) -> None:
+    """Containers have 64 MiB of /dev/shm; threads need none of it."""
+    run_clean(
+        """
+        loader = make()
+        for batch in loader:
+            maps = open("/proc/self/maps").read()
+            assert "/dev/shm" not in maps, maps
+            links = [
+                os.path.join("/proc/self/fd", name)
+                for name in os.listdir("/proc/self/fd")
+            ]
+            opened = [os.readlink(x) for x in links if os.path.islink(x)]
+            assert not [x for x in opened if x.startswith("/dev/shm")]
+        print("done")
+        """,
+        image_folder,
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pickling: a loader is its configuration; what cannot go along says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from child_process import run_clean
+
+pytest.importorskip("PIL")
+
+
+def test_a_loader_comes_back_as_configured(image_folder: Path) -> None:
+    run_clean(
+        """
+        import copy, pickle
+
+        loader = make(seed=9, batch_size=3, workers=1)
+        epoch = iter(loader)
+        order = [list(next(epoch).sample_index)]
+        for again in (
+            pickle.loads(pickle.dumps(loader)),
+            copy.deepcopy(loader),
+            copy.copy(loader),
+        ):
+            assert again is not loader
+            assert again.get("batch_size") == 3 and again.get("seed") == 9
+            there = [list(batch.sample_index) for batch in again]
+            assert len(there) == 8
+            assert there[0] == order[0]
+            again.close()
+        assert sum(1 for batch in epoch) == 7  # the original did not notice
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_every_kind_of_data_set(image_folder: Path) -> None:
+    pytest.importorskip("numpy")
+    run_clean(
+        """
+        import pickle
+
+        import numpy as np
+
+        opened = dataset()
+        paths = [opened.path(i) for i in range(3)]
+        files = [open(path, "rb").read() for path in paths]
+        pixels = np.arange(3 * 8 * 8 * 3, dtype=np.uint8).reshape(3, 8, 8, 3)
+        sets = [
+            opened,
+            feedline.Dataset.paths(paths, [2, 1, 0]),
+            feedline.Dataset.memory(files, [2, 1, 0]),
+        ]
+        try:
+            sets.append(feedline.Dataset.pixels(pixels, [2, 1, 0]))
+        except feedline.NotSupported:
+            pass
+        for data in sets:
+            again = pickle.loads(pickle.dumps(data))
+            labels = [data.label(i) for i in range(len(data))]
+            assert [again.label(i) for i in range(len(again))] == labels
+            assert again.classes == data.classes
+            first, second = (
+                feedline.Loader(d, pipeline(), batch_size=3, shuffle=False)
+                for d in (data, again)
+            )
+            one, two = next(iter(first)), next(iter(second))
+            assert (one.images.numpy() == two.images.numpy()).all()
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_a_module_function_goes_along_as_a_transform(
+    image_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("numpy")
+    (tmp_path / "my_transforms.py").write_text(
+        "def blacken(image):\n    image[:] = 0\n"
+    )
+    run_clean(
+        """
+        import pickle
+
+        sys.path.insert(0, sys.argv[2])
+        import my_transforms
+
+        loader = make(pipeline().python(my_transforms.blacken))
+        again = pickle.loads(pickle.dumps(loader))
+        assert not next(iter(again)).images.numpy().any()
+
+        local = make(pipeline().python(lambda image: None))
+        try:
+            pickle.dumps(local)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            assert "lambda" in str(error), error
+        else:
+            raise AssertionError("a lambda was pickled")
+        assert sum(batch.count for batch in local) == N
+        print("done")
+        """,
+        image_folder,
+        arguments=[str(tmp_path)],
+    )
+
+
+def test_what_is_of_this_process_is_refused(image_folder: Path) -> None:
+    run_clean(
+        """
+        import pickle
+
+        loader = make()
+        epoch = iter(loader)
+        batch = next(epoch)
+        for mine in (batch, batch.images, epoch):
+            try:
+                pickle.dumps(mine)
+            except TypeError as error:
+                assert type(mine).__name__ in str(error), error
+            else:
+                raise AssertionError("pickled %r" % (mine,))
+        print("done")
+        """,
+        image_folder,
+    )

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A loader and the program's threads: one consumer at a time, any may watch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from child_process import run_clean
+
+pytest.importorskip("PIL")
+
+
+def test_the_consumer_moves_to_another_thread(image_folder: Path) -> None:
+    run_clean(
+        """
+        loader = make()
+        epoch = iter(loader)
+        seen = [next(epoch).sequence]
+
+        def rest():
+            seen.extend(batch.sequence for batch in epoch)
+
+        thread = threading.Thread(target=rest)
+        thread.start()
+        thread.join()
+        assert seen == list(range(6)), seen
+        print(sum(batch.count for batch in loader))
+        """,
+        image_folder,
+        "24",
+    )
+
+
+def test_batches_are_released_on_another_thread(image_folder: Path) -> None:
+    run_clean(
+        """
+        import queue
+
+        loader, batches = make(), queue.Queue(2)
+        counts = []
+
+        def use():
+            while True:
+                batch = batches.get()
+                if batch is None:
+                    return
+                counts.append(batch.count)
+                batch.release()
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        for epoch in range(20):
+            for batch in loader:
+                batches.put(batch)
+        batches.put(None)
+        thread.join()
+        assert sum(counts) == 20 * N, sum(counts)
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_statistics_are_read_while_another_thread_iterates(
+    image_folder: Path,
+) -> None:
+    run_clean(
+        """
+        loader, ended = make(), threading.Event()
+
+        def use():
+            for epoch in range(30):
+                for batch in loader:
+                    pass
+            ended.set()
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        looks = 0
+        while not ended.is_set() or looks == 0:
+            stats = loader.stats()
+            assert stats["stats"]["samples"] <= 30 * N
+            assert loader.explain() and loader.top(seconds=0)
+            looks += 1
+        thread.join()
+        assert loader.stats()["stats"]["samples"] == 30 * N
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_threads_that_share_an_iterator_get_each_batch_once(
+    image_folder: Path,
+) -> None:
+    """No promise of order, but no crash and nothing twice."""
+    run_clean(
+        """
+        loader = make()
+        epoch, seen, failed = iter(loader), [], []
+
+        def use():
+            try:
+                for batch in epoch:
+                    seen.append(batch.sequence)
+            except feedline.Error as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=use) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed, failed
+        assert sorted(seen) == list(range(6)), seen
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_close_while_another_thread_waits(image_folder: Path) -> None:
+    pytest.importorskip("numpy")
+    run_clean(
+        """
+        loader, gate = blocked_loader()
+        loader.next()
+        ended = []
+
+        def use():
+            try:
+                loader.next()
+            except feedline.Error as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        time.sleep(0.1)
+        threading.Timer(0.2, gate.set).start()
+        loader.close()
+        thread.join(30)
+        assert not thread.is_alive()
+        print("done")
+        """,
+        image_folder,
+    )

@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a loader says about itself: numbers, words, tables, HTML, live view."""
+
+from __future__ import annotations
+
+import html.parser
+import io
+import json
+import math
+import subprocess
+import sys
+import threading
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Dict, Iterator, List
+
+import pytest
+
+feedline = pytest.importorskip("feedline")
+from feedline import html_view, log_lines, observe, table_view  # noqa: E402
+
+pytest.importorskip("PIL")
+
+
+def make(folder: Path, **options: Any) -> Any:
+    pipeline = feedline.Pipeline().add("resize", width=16, height=16)
+    options = {"batch_size": 4, "workers": 2, **options}
+    data = feedline.Dataset.open("folder:%s" % folder)
+    return feedline.Loader(data, pipeline, **options)
+
+
+@pytest.fixture()
+def loader(image_folder: Path) -> Iterator[Any]:
+    """A loader that has delivered an epoch, with a phase in each step."""
+    made = make(image_folder)
+    for _ in made:
+        with made.phase("forward"):
+            pass
+    yield made
+    made.close()
+
+
+# ---- Statistics ------------------------------------------------------------
+
+
+def test_stats_count_what_was_delivered(loader: Any) -> None:
+    stats = loader.stats()
+    assert stats["stats"]["batches"] == 6
+    assert stats["stats"]["samples"] == 24
+    assert [s["name"] for s in stats["stages"]][:2] == ["read", "decode"]
+    phases = {p["name"]: p["count"] for p in stats["phases"]}
+    assert phases["forward"] == 6
+
+
+def test_flat_stats_are_finite_floats_a_logger_takes(loader: Any) -> None:
+    flat = loader.stats(flat=True)
+    assert flat["feedline/batches"] == 6.0
+    assert flat["feedline/stage/decode/p50_us"] > 0
+    assert flat["feedline/phase/forward/fraction"] >= 0
+    assert 0 <= flat["feedline/wait_fraction"] <= 1
+    for name, value in flat.items():
+        assert name.startswith("feedline/")
+        assert type(value) is float and math.isfinite(value), name
+    json.dumps(flat, allow_nan=False)
+
+
+def test_flat_parts_of_the_wait_add_up_to_it(loader: Any) -> None:
+    flat = loader.stats(flat=True)
+    parts = sum(v for k, v in flat.items() if k.startswith("feedline/wait/"))
+    stats = loader.stats()
+    missing = (
+        stats["stall"]["residual_fraction"] * flat["feedline/wait_fraction"]
+    )
+    # The two were asked for at two moments, between which nothing ran but the
+    # clock: their quotient is the same.
+    assert parts + missing == pytest.approx(
+        flat["feedline/wait_fraction"], rel=1e-6, abs=1e-9
+    )
+
+
+def test_unknown_numbers_are_left_out_of_flat_stats(loader: Any) -> None:
+    stats = loader.stats()
+    assert stats["stall"]["device_fraction"] is None
+    assert "feedline/device_idle_fraction" not in observe.flat(stats)
+
+
+def test_reset_begins_anew(loader: Any) -> None:
+    loader.reset_stats()
+    assert loader.stats()["stats"]["batches"] == 0
+    assert loader.stats(flat=True)["feedline/samples"] == 0.0
+
+
+# ---- Words -----------------------------------------------------------------
+
+
+def test_verdict_has_sentence_and_evidence(loader: Any) -> None:
+    verdict = loader.verdict
+    assert verdict.code.isupper() and verdict.sentence
+    assert 0 <= verdict.confidence <= 1
+    assert verdict.level in ("FED", "MINOR", "MODERATE", "HIGH", "UNKNOWN")
+    assert str(verdict).startswith(verdict.code + ": ")
+    assert isinstance(verdict.evidence, dict)
+
+
+def test_explain_says_what_the_tuner_did_and_the_verdict(loader: Any) -> None:
+    text = loader.explain()
+    assert "2 workers" in text
+    assert loader.verdict.code in text
+
+
+# ---- Table -----------------------------------------------------------------
+
+
+def names(text: str) -> List[str]:
+    """The first column of a table."""
+    return [line.split()[0] for line in text.split("\n")[2:]]
+
+
+def test_table_has_a_line_for_each_stage_and_phase(loader: Any) -> None:
+    rows = table_view.rows_of(loader.stats())
+    assert names(table_view.table(rows)) == [
+        "read",
+        "decode",
+        "augment",
+        "transfer",
+        "consume",
+        "consume/forward",
+        "consume/(other)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sort_by", ["busy", "items", "bytes", "mean", "p50", "p90", "p99", "max"]
+)
+def test_table_is_sorted_the_largest_first(loader: Any, sort_by: str) -> None:
+    rows = table_view.rows_of(loader.stats())
+    key = table_view.SORT_KEYS[sort_by]
+    values = [key(row) for row in table_view.sort_rows(rows, sort_by)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_table_knows_the_columns_of_torch(loader: Any) -> None:
+    rows = table_view.rows_of(loader.stats())
+    assert table_view.table(rows, "self_cpu_time_total", 3) == table_view.table(
+        rows, "busy", 3
+    )
+    assert names(table_view.table(rows, "name", 2)) == ["augment", "consume"]
+
+
+def test_an_unknown_column_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="'p42' is no column.*busy.*p99"):
+        table_view.table([], "p42")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "-"), (2.5, "2.500s"), (0.0125, "12.500ms"), (3e-6, "3.000us")]
+    + [(4.2e-8, "42ns"), (0.0, "0ns")],
+)
+def test_durations(seconds: Any, text: str) -> None:
+    assert table_view.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(None, "-"), (999, "999 B"), (1e3, "1.0 kB"), (2.5e9, "2.5 GB")],
+)
+def test_sizes(count: Any, text: str) -> None:
+    assert table_view.size(count) == text
+
+
+# ---- Rates -----------------------------------------------------------------
+
+
+def counters(wall: float, batches: int, wait: float) -> Dict[str, Any]:
+    """Statistics of which only totals are asked."""
+    return {
+        "stats": {
+            "wall_seconds": wall,
+            "wait_seconds": wait,
+            "batches": batches,
+            "samples": 10 * batches,
+            "bytes_read": 1000 * batches,
+        }
+    }
+
+
+def test_rates_are_of_the_time_between() -> None:
+    rate = table_view.rates(counters(10, 50, 3), counters(8, 40, 2))
+    assert rate["batches_per_second"] == 5
+    assert rate["samples_per_second"] == 50
+    assert rate["wait_fraction"] == 0.5
+
+
+def test_rates_behind_a_reset_count_from_it() -> None:
+    rate = table_view.rates(counters(2, 6, 1), counters(100, 900, 50))
+    assert rate["batches_per_second"] == 3
+    assert rate["wait_fraction"] == 0.5
+
+
+def test_rates_of_no_time_are_zero() -> None:
+    assert set(table_view.rates(counters(0, 0, 0), None).values()) == {0.0}
+
+
+# ---- HTML ------------------------------------------------------------------
+
+
+class Reader(html.parser.HTMLParser):
+    """Checks that tags close in order; collects the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: List[str] = []
+        self.text = ""
+        self.tags: List[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+def test_html_is_whole_and_fetches_nothing(loader: Any) -> None:
+    text = loader._repr_html_()
+    reader = read(text)
+    assert "decode" in reader.text and loader.verdict.code in reader.text
+    assert not {"script", "link", "img", "style"} & set(reader.tags)
+    assert "http" not in text and "url(" not in text
+
+
+def test_html_escapes_words_from_outside(loader: Any) -> None:
+    stats = loader.stats()
+    evil = "<script>alert('&\"')</script>"
+    stats["stages"][0]["name"] = evil
+    stats["verdict"]["sentence"] = stats["verdict"]["action"] = evil
+    stats["stall"]["buckets"] = {evil: stats["stats"]["wall_seconds"] / 2}
+    reader = read(html_view.page(stats, evil))
+    assert "script" not in reader.tags
+    assert reader.text.count(evil) == 5
+
+
+def test_html_leaves_colours_of_text_to_the_page(loader: Any) -> None:
+    text = loader._repr_html_()
+    for fixed in ("color:black", "color:white", "color:#000", "color:#fff"):
+        assert fixed not in text.replace(" ", "").lower()
+
+
+def test_html_of_a_closed_loader_says_so(image_folder: Path) -> None:
+    loader = make(image_folder)
+    loader.close()
+    assert "closed" in read(loader._repr_html_()).text
+
+
+# ---- Live view -------------------------------------------------------------
+
+
+def test_top_once_is_a_text_and_shows_nothing(loader: Any, capsys: Any) -> None:
+    text = loader.top(seconds=0)
+    assert "decode" in text and loader.verdict.code in text
+    assert "24 samples" in text
+    assert capsys.readouterr() == ("", "")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_top_shows_one_screen_in_place_of_the_last(loader: Any) -> None:
+    out = Terminal()
+    last = loader.top(seconds=0.05, interval=0.01, out=out)
+    screens = out.getvalue().split(observe.CLEAR)[1:]
+    assert len(screens) >= 2
+    assert all("decode" in screen for screen in screens)
+    assert "decode" in last
+
+
+def test_top_into_a_file_has_no_escapes(loader: Any) -> None:
+    out = io.StringIO()
+    loader.top(seconds=0.01, interval=0.01, out=out)
+    assert "decode" in out.getvalue() and "\x1b" not in out.getvalue()
+
+
+def test_top_ends_when_the_loader_is_closed(image_folder: Path) -> None:
+    shown = threading.Event()
+
+    class Seen(Terminal):
+        def write(self, text: str) -> int:
+            shown.set()
+            return super().write(text)
+
+    loader = make(image_folder)
+    for _ in loader:
+        pass
+    thread = threading.Thread(
+        target=loader.top, kwargs={"interval": 0.01, "out": Seen()}
+    )
+    thread.start()
+    assert shown.wait(30)
+    loader.close()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_top_in_a_notebook_stays_in_its_cell(
+    loader: Any, monkeypatch: Any, capsys: Any
+) -> None:
+    cell: List[str] = []
+
+    def show(data: Dict[str, str], raw: bool, display_id: Any = None) -> Any:
+        assert raw
+        cell.append(data["text/plain"])
+        return SimpleNamespace(update=show)
+
+    notebook = SimpleNamespace(
+        get_ipython=lambda: SimpleNamespace(kernel="here"),
+        display=SimpleNamespace(display=show),
+    )
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    loader.top(seconds=0.03, interval=0.01)
+    assert len(cell) >= 2
+    assert all("decode" in text for text in cell[1:])
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"seconds": -1}, {"interval": 0}, {"interval": -2.0}]
+)
+def test_top_refuses_times_that_are_none(loader: Any, wrong: Any) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        loader.top(**wrong)
+
+
+# ---- Phases ----------------------------------------------------------------
+
+
+def test_phases_nest_and_end_with_an_exception(loader: Any) -> None:
+    loader.reset_stats()
+    with pytest.raises(LookupError):
+        with loader.phase("outer"), loader.phase("inner"):
+            raise LookupError
+    phases = {p["name"]: p for p in loader.stats()["phases"]}
+    assert phases["outer"]["count"] == phases["inner"]["count"] == 1
+    assert phases["outer"]["total_seconds"] >= phases["inner"]["total_seconds"]
+
+
+def test_a_phase_may_be_used_again(loader: Any) -> None:
+    phase = loader.phase("again")
+    for _ in range(3):
+        with phase:
+            pass
+    phases = {p["name"]: p["count"] for p in loader.stats()["phases"]}
+    assert phases["again"] == 3
+
+
+def test_a_phase_too_deep_or_too_long_is_refused(loader: Any) -> None:
+    with pytest.raises(feedline.Error):
+        with loader.phase("x" * 32):
+            pass
+
+
+# ---- Lines of the library ---------------------------------------------------
+
+
+def lines(monkeypatch: Any, *texts: str) -> None:
+    """The library has these lines to say."""
+    waiting = [text.encode() for text in texts]
+
+    def read(buffer: Any, capacity: int, needed: Any) -> int:
+        if not waiting:
+            return 2  # END
+        buffer.value = waiting.pop(0)
+        return 0
+
+    monkeypatch.setattr(log_lines, "_read", read)
+
+
+def test_a_warning_names_the_line_of_the_program(
+    loader: Any, monkeypatch: Any
+) -> None:
+    lines(monkeypatch, "warning: the disk: slow", "error: lost")
+    with pytest.warns(feedline.EngineWarning) as caught:
+        for _ in loader:
+            pass
+    assert [str(w.message) for w in caught] == ["the disk: slow", "lost"]
+    assert {w.filename for w in caught} == {__file__}
+
+
+def test_what_is_no_warning_goes_to_the_logger(
+    loader: Any, monkeypatch: Any, caplog: Any
+) -> None:
+    lines(monkeypatch, "info: a: b", "debug: c")
+    caplog.set_level("DEBUG", logger="feedline")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in loader:
+            pass
+    assert caplog.record_tuples == [
+        ("feedline", 20, "a: b"),
+        ("feedline", 10, "c"),
+    ]
+
+
+def test_a_warning_that_is_an_error_leaves_the_loader_usable(
+    loader: Any, monkeypatch: Any
+) -> None:
+    lines(monkeypatch, "warning: w")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(feedline.EngineWarning):
+            for _ in loader:
+                pass
+    # In a wait of the epoch, which is over then, or at its end.
+    assert [batch.epoch for batch in loader] in ([1] * 6, [2] * 6)
+
+
+# ---- torch is left alone ----------------------------------------------------
+
+
+def test_looking_for_a_profiler_does_not_import_torch() -> None:
+    code = (
+        "import sys; import feedline; from feedline import torch_ranges;"
+        "assert not torch_ranges.active();"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# ---- Progress --------------------------------------------------------------
+
+
+def test_tqdm_counts_batches(loader: Any, capfd: Any) -> None:
+    tqdm = pytest.importorskip("tqdm")
+    bar_text = io.StringIO()
+    bar = tqdm.tqdm(loader, file=bar_text, mininterval=0)
+    assert bar.total == 6
+    assert sum(1 for _ in bar) == 6
+    assert "6/6" in bar_text.getvalue()
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""feedline for PyTorch: change one import.
+
+    from feedline.torch import DataLoader
+
+DataLoader is torch's, with the engine behind it where it can be; `collated`
+makes a collate_fn that leaves it native. ImageFolder and ImageList are data
+sets that decode in whole batches also where a framework builds the loader.
+"""
+
+from torch.utils.data.dataloader import (
+    default_collate,
+    default_convert,
+    get_worker_info,
+)
+
+from .collated import collated
+from .dataloader import DataLoader, FallbackWarning
+from .folders import ImageFolder, ImageList
+from .native import NotNative, Plan, plan
+
+__all__ = [
+    "DataLoader",
+    "FallbackWarning",
+    "ImageFolder",
+    "ImageList",
+    "NotNative",
+    "Plan",
+    "collated",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+    "plan",
+]

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of the DataLoader: torch's for torch, ours for the engine.
+
+torch's own constructor judges its arguments, so every error has its type and
+its words. What is here turns "auto" into numbers that it understands, leaves
+out what an older torch does not know, and makes of ours the options of an
+engine.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import Any, Dict, Mapping, Optional, Union
+
+import torch
+import torch.utils.data
+
+AUTO = "auto"
+# What torch takes where prefetch_factor is not given.
+TORCH_PREFETCH = 2
+# Batches that an engine prepares ahead at most (option depth).
+DEPTH_MAX = 1024
+
+DTYPES = {
+    "u8": torch.uint8,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f32": torch.float32,
+}
+LAYOUTS = {
+    "nchw": torch.contiguous_format,
+    "nhwc": torch.channels_last,
+}
+ON_ERROR = ("raise", "skip", "zero")
+# Options that the DataLoader sets, and the argument that says the same.
+OURS = {
+    "batch_size": "batch_size",
+    "order": "sampler",
+    "shuffle": "shuffle",
+    "drop_last": "drop_last",
+    "workers": "num_workers",
+    "depth": "prefetch_factor",
+    "seed": "seed",
+    "device": "device",
+    "dtype": "dtype",
+    "layout": "layout",
+    "on_error": "on_error",
+    "tuner": "tuner",
+    "tuner_profile": "tuner_profile",
+    "memory_budget": "memory_budget",
+    "reader": "reader",
+    "quality": "quality",
+    "rank": "sampler",
+    "world": "sampler",
+    "shard_tail": "sampler",
+    "repeats": "sampler",
+    "epoch_samples": "sampler",
+    "epochs": "sampler",
+    "replay": "sampler",
+    "held": "",
+    "channels": "",
+    "max_sample_bytes": "",
+}
+
+
+class AutoInt(int):
+    """A number that stands for "auto": what the tuner has, or begins with.
+
+    It counts and prints as a number, for frameworks that read `num_workers`;
+    given back to a constructor, as Lightning does, it still means "auto".
+    """
+
+    def __reduce__(self) -> Any:
+        return AutoInt, (int(self),)
+
+
+def is_auto(value: object) -> bool:
+    """Whether an argument leaves the number to the tuner."""
+    return isinstance(value, AutoInt) or (
+        isinstance(value, str) and value == AUTO
+    )
+
+
+def cores() -> int:
+    """The cores this process may use, a fair share of the machine's ranks."""
+    try:
+        ranks = max(1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    except ValueError:
+        ranks = 1
+    return max(1, len(os.sched_getaffinity(0)) // ranks)
+
+
+def as_number(value: Union[int, str, None], number: int) -> Any:
+    """`value`, or for "auto" a number that remembers what it is."""
+    if isinstance(value, str) and value == AUTO:
+        return AutoInt(number)
+    return value
+
+
+# ---- torch's ---------------------------------------------------------------
+
+KNOWN_TO_TORCH = frozenset(
+    inspect.signature(torch.utils.data.DataLoader.__init__).parameters
+)
+
+
+def for_torch(given: Dict[str, Any]) -> Dict[str, Any]:
+    """What this torch's constructor is called with, of torch's arguments.
+
+    ValueError where an older torch cannot do what is asked for.
+    """
+    arguments = dict(given)
+    if arguments["prefetch_factor"] is None:
+        del arguments["prefetch_factor"]  # each torch has its own default
+    elif is_auto(arguments["prefetch_factor"]) and not arguments["num_workers"]:
+        del arguments["prefetch_factor"]
+    if "in_order" not in KNOWN_TO_TORCH:
+        if not arguments.pop("in_order"):
+            raise ValueError(
+                "in_order=False needs torch 2.6 or later, this is torch %s"
+                % torch.__version__
+            )
+    return arguments
+
+
+# ---- Ours ------------------------------------------------------------------
+
+
+def device_name(device: Union[None, str, int, torch.device]) -> Optional[str]:
+    """The engine's name of a device: "host", "cuda:0"; None where not given.
+
+    torch's own error for what is no device, ValueError for one of another kind.
+    """
+    if device is None:
+        return None
+    wanted = torch.device(device)
+    if wanted.type == "cpu":
+        return "host"
+    if wanted.type != "cuda":
+        raise ValueError(
+            "device should be the CPU or a CUDA device, but got device=%r"
+            % (device,)
+        )
+    index = wanted.index
+    return "cuda:%d" % (torch.cuda.current_device() if index is None else index)
+
+
+def dtype_name(dtype: Union[None, str, torch.dtype]) -> Optional[str]:
+    """The engine's name of a dtype, given by that name or as torch's."""
+    return _named("dtype", dtype, DTYPES)
+
+
+def layout_name(layout: Union[None, str, torch.memory_format]) -> Optional[str]:
+    """The engine's name of a memory order, given so or as torch's."""
+    return _named("layout", layout, LAYOUTS)
+
+
+def _named(what: str, value: Any, names: Mapping[str, Any]) -> Optional[str]:
+    if value is None:
+        return None
+    for name, theirs in names.items():
+        if value is theirs or (isinstance(value, str) and value == name):
+            return name
+    raise ValueError(
+        "%s should be one of %s, or torch's name of it, but got %s=%r"
+        % (what, ", ".join(names), what, value)
+    )
+
+
+def check_ours(loader: Any) -> None:
+    """Refuses wrong values of the arguments that torch does not have.
+
+    What only the engine can judge is refused when it is made, by a ValueError
+    too.
+    """
+    if loader.on_error not in ON_ERROR:
+        raise ValueError(
+            "on_error should be one of %s, but got on_error=%r"
+            % (", ".join(ON_ERROR), loader.on_error)
+        )
+    dtype_name(loader.dtype)
+    layout_name(loader.layout)
+    if loader.device is not None and torch.device(loader.device).type != "cpu":
+        device_type = torch.device(loader.device).type
+        if device_type != "cuda":
+            device_name(loader.device)
+    _check_seed(loader.seed)
+    _check_options(loader.options)
+
+
+def _check_seed(seed: Any) -> None:
+    if seed is None:
+        return
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(
+            "seed should be None or a non-negative integer, but got seed=%r"
+            % (seed,)
+        )
+
+
+def _check_options(options: Any) -> None:
+    if options is None:
+        return
+    if not isinstance(options, Mapping):
+        raise TypeError(
+            "options should be a mapping of names to values, but got %s"
+            % type(options).__name__
+        )
+    for name in options:
+        if name not in OURS:
+            continue
+        instead = OURS[name]
+        raise ValueError(
+            "options may not set %r%s"
+            % (
+                name,
+                ": use the argument %s" % instead
+                if instead
+                else ", which follows from the data set",
+            )
+        )
+
+
+# ---- The engine's ----------------------------------------------------------
+
+
+def engine_options(
+    loader: Any, planned: Mapping[str, Any], batch_size: int
+) -> Dict[str, Any]:
+    """The options of an engine for batches of up to so many samples.
+
+    planned: what the data set and its transforms ask for.
+    """
+    options: Dict[str, Any] = dict(planned)
+    options.update(_concurrency(loader.num_workers, loader.prefetch_factor))
+    options.update(
+        batch_size=batch_size,
+        order="given",
+        held="grow",
+        on_error="zero" if loader.on_error == "raise" else loader.on_error,
+    )
+    given = {
+        "device": device_name(loader.device),
+        "dtype": dtype_name(loader.dtype),
+        "layout": layout_name(loader.layout),
+        "tuner": loader.tuner,
+        "tuner_profile": loader.tuner_profile,
+        "memory_budget": loader.memory_budget,
+        "reader": loader.reader,
+        "quality": loader.quality,
+    }
+    options.update(
+        (name, os.fspath(value) if isinstance(value, os.PathLike) else value)
+        for name, value in given.items()
+        if value is not None
+    )
+    options.update(loader.options or {})
+    return options
+
+
+def _concurrency(workers: int, prefetch: Optional[int]) -> Dict[str, Any]:
+    """Options workers and depth.
+
+    num_workers=0: one thread, which works while the consumer waits for it.
+    """
+    if workers == 0:
+        return {"workers": 1, "depth": 1}
+    if is_auto(workers) and (prefetch is None or is_auto(prefetch)):
+        return {"workers": AUTO, "depth": AUTO}
+    if prefetch is None or is_auto(prefetch):
+        depth: Any = AUTO
+    else:
+        depth = min(DEPTH_MAX, workers * prefetch)
+    return {
+        "workers": AUTO if is_auto(workers) else int(workers),
+        "depth": depth,
+    }

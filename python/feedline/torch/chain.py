@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a chain of transforms to the operations of a pipeline.
+
+A chain is read, never run: each transform is looked up by its exact type, and
+the reader for that type tells a `Builder` what it does in terms of feedline's
+operations. The builder knows what the samples are at this point (a Pillow
+image, a tensor of bytes, of 0 to 1, or normalised), because the same transform
+means other arithmetic on a tensor than on an image. Whatever is not known to
+give the same pixels ends in `NotNative`, with its place and the reason.
+
+Reading takes some ten microseconds and is done for every epoch: chains are
+compared by value, so a transform that was changed or replaced is noticed.
+"""
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Callable, Dict, FrozenSet, List, NoReturn, Optional
+from typing import Sequence, Tuple
+
+from .forwarding import forwarded_to
+from .not_native import NotNative
+
+# (operation, its arguments, which transform asked for it)
+Op = Tuple[str, Tuple[Tuple[str, Any], ...], str]
+Size = Tuple[int, int]  # width, height in pixels
+
+PILLOW_FIRST = (
+    "on tensors torchvision computes it in another way than on images; put it "
+    "before the transform that makes the tensor"
+)
+
+# Operations that only move pixels, so that a conversion of colours may change
+# places with them.
+_MOVES = frozenset(
+    "center_crop random_crop pad horizontal_flip vertical_flip".split()
+)
+_GEOMETRY = _MOVES | {"resize", "random_resized_crop"}
+_BORDERS = frozenset(("random_crop", "pad"))
+
+
+class Stage(IntEnum):
+    """What a sample is between two transforms."""
+
+    IMAGE = 0  # a Pillow image
+    BYTES = 1  # a uint8 tensor, 0 to 255
+    UNIT = 2  # a float32 tensor, 0 to 1
+    NORMAL = 3  # a float32 tensor behind Normalize
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What a whole chain does; equal chains give equal samples."""
+
+    ops: Tuple[Op, ...]
+    channels: int  # 1 or 3
+    dtype: str  # "u8" or "f32"
+    random: bool  # torch would draw random numbers for it
+    size: Optional[Size]  # of every sample, None where images differ
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How to read one type of transform."""
+
+    read: Callable[["Builder", Any], None]
+    # Its public attributes, all of which are read; None: no others matter.
+    fields: Optional[FrozenSet[str]]
+
+
+# ("v1" | "v2" | "timm" | "feedline", name of the class) -> reader
+READERS: Dict[Tuple[str, str], Reader] = {}
+
+
+def reads(
+    families: str, name: str, fields: str = ""
+) -> Callable[
+    [Callable[["Builder", Any], None]], Callable[["Builder", Any], None]
+]:
+    """Registers a function as the reader of the class `name`.
+
+    An attribute that is not in `fields` was added by a version of the library
+    that this file does not know, so the transform is refused.
+    """
+
+    def register(
+        function: Callable[["Builder", Any], None]
+    ) -> Callable[["Builder", Any], None]:
+        for family in families.split():
+            READERS[family, name] = Reader(function, frozenset(fields.split()))
+        return function
+
+    return register
+
+
+def _family(module: str) -> str:
+    if module == "torchvision.transforms.transforms":
+        return "v1"
+    if module == "torchvision.transforms._presets":
+        return "preset"
+    if module.startswith("torchvision.transforms.v2."):
+        return "v2"
+    if module == "timm.data.transforms":
+        return "timm"
+    if module.startswith("torch.nn.modules."):
+        return "nn"
+    return "feedline" if module == "feedline.transforms" else ""
+
+
+_found: Dict[type, Optional[Reader]] = {}
+
+
+def _reader_of(cls: type) -> Optional[Reader]:
+    """By exact type: a subclass may do anything."""
+    try:
+        return _found[cls]
+    except KeyError:
+        key = _family(cls.__module__), cls.__qualname__
+        reader = READERS.get(key)
+        if reader is None and not key[0]:
+            reader = _forwarder(cls)
+        _found[cls] = reader
+        return reader
+
+
+def _forwarder(cls: type) -> Optional[Reader]:
+    """For a class of the user's that only passes images on."""
+    name = forwarded_to(cls)
+    if name is None:
+        return None
+    attribute = name
+
+    def read(b: "Builder", transform: Any) -> None:
+        inner = getattr(transform, "__dict__", {}).get(attribute)
+        if inner is None:
+            b.fail(f"its {attribute} is not an attribute of the object")
+        b.read_inside(attribute, inner)
+
+    return Reader(read, None)
+
+
+class Builder:
+    """Collects what the transforms of one chain do.
+
+    channels: of the images that the data set gives, 1 (mode L) or 3 (RGB).
+    size: their width and height where all are alike, else None.
+    """
+
+    def __init__(self, channels: int, size: Optional[Size]) -> None:
+        self.stage = Stage.IMAGE
+        self.channels = channels
+        self.size = size
+        self.random = False
+        self.ended = False  # in an array, which no transform takes
+        self.bordered = False  # small images may have a border by now
+        self._ops: List[Op] = []
+        self._last: List[Op] = []  # normalize, then random_erasing
+        self._place = ""
+        self._transform: Any = None
+
+    # ---- Reading ------------------------------------------------------------
+
+    def read(self, transform: Any, place: str) -> None:
+        """Reads one transform, which may hold others."""
+        outer = self._place, self._transform
+        self._place, self._transform = place, transform
+        reader = _reader_of(type(transform))
+        if reader is None:
+            self.fail(_unknown(transform))
+        if reader.fields is not None:
+            self._check_fields(transform, reader.fields)
+        if self.ended:
+            self.fail("it stands behind ToNumpy; put it before")
+        reader.read(self, transform)
+        self._place, self._transform = outer
+
+    def read_all(self, transforms: Sequence[Any]) -> None:
+        """Reads the transforms inside of the present one, in order."""
+        prefix = self._place + "." if self._place else ""
+        for i, transform in enumerate(transforms):
+            self.read(transform, f"{prefix}transforms[{i}]")
+
+    def read_inside(self, name: str, transform: Any) -> None:
+        """Reads what the present transform has under this name."""
+        prefix = self._place + "." if self._place else ""
+        self.read(transform, prefix + name)
+
+    def _check_fields(self, transform: Any, fields: FrozenSet[str]) -> None:
+        values: Dict[str, Any] = getattr(transform, "__dict__", {})
+        for name in values:
+            if name[0] != "_" and name not in fields and name != "training":
+                self.fail(
+                    f"it has an attribute '{name}', which feedline does not "
+                    "know; torch prepares the samples"
+                )
+        if values.get("_forward_hooks") or values.get("_forward_pre_hooks"):
+            self.fail("it has hooks, which the engine cannot call")
+
+    def fail(self, why: str) -> NoReturn:
+        """Raises NotNative, with the place and name of this transform."""
+        raise NotNative(f"{self._where()}: {why}")
+
+    def _where(self) -> str:
+        name = type(self._transform).__name__
+        return f"{self._place} {name}" if self._place else name
+
+    def expect(self, name: str, *allowed: Any) -> None:
+        """Refuses a value of an attribute that is none of `allowed`."""
+        value = getattr(self._transform, name, allowed[0])
+        if not any(value is a or value == a for a in allowed):
+            words = " or ".join(repr(a) for a in allowed)
+            self.fail(
+                f"{name}={value!r} is not supported natively; use {words}"
+            )
+
+    def finish(self) -> Chain:
+        """The whole chain, when it ends in a tensor."""
+        if self.stage == Stage.IMAGE:
+            raise NotNative(
+                "the transforms end in Pillow images, which torch cannot put "
+                "into a batch; add ToTensor() or PILToTensor() at the end"
+            )
+        return Chain(
+            ops=tuple(self._ops + self._last),
+            channels=self.channels,
+            dtype="u8" if self.stage == Stage.BYTES else "f32",
+            random=self.random,
+            size=self.size,
+        )
+
+    # ---- Adding operations --------------------------------------------------
+
+    def add(self, op: str, **arguments: Any) -> None:
+        """An operation on pixels, in place of the present transform."""
+        if self._last and self._last[-1][0] == "random_erasing":
+            self.fail("RandomErasing goes last; put this transform before it")
+        self._ops.append((op, tuple(arguments.items()), self._where()))
+
+    def need_image(self) -> None:
+        """Refuses a transform that is another one on tensors."""
+        if self.stage != Stage.IMAGE:
+            self.fail(PILLOW_FIRST)
+
+    def resamples(self) -> None:
+        """The present transform changes the size of what is in the image."""
+        self.need_image()
+        if self.bordered:
+            self.fail(
+                "CenterCrop before it adds a border to small images, and the "
+                "engine resamples while it decodes; put CenterCrop behind it"
+            )
+
+    def draws(self) -> None:
+        """The present transform takes random numbers in torch."""
+        self.random = True
+
+    def need_black(self, fill: Sequence[int], what: str) -> None:
+        """A border on a tensor: only black, and not behind Normalize."""
+        if self.stage == Stage.IMAGE:
+            return
+        if self.stage == Stage.NORMAL or any(fill):
+            self.fail(f"{what} of a tensor; put it before ToTensor")
+
+    def add_center_crop(self, width: int, height: int) -> None:
+        """A window in the middle, with a black border where it is larger."""
+        self.bordered = self.bordered or self.is_smaller(width, height)
+        self.add("center_crop", width=width, height=height)
+        self.move_window(width, height)
+
+    def move_window(self, width: int, height: int) -> None:
+        """The samples have this size from here on."""
+        self.size = (width, height)
+
+    def is_smaller(self, width: int, height: int) -> bool:
+        """Images may be smaller than that here."""
+        if self.size is None:
+            return True
+        return self.size[0] < width or self.size[1] < height
+
+    # ---- Colours ------------------------------------------------------------
+
+    def to_gray(self, channels: int) -> None:
+        """Grayscale with 1 or 3 channels as its result."""
+        self.need_image()
+        if channels == 3 and self.channels == 3:
+            self.add("grayscale")
+        elif channels == 3:
+            self.to_rgb()
+        elif channels != 1:
+            self.fail(f"num_output_channels={channels!r} is neither 1 nor 3")
+        elif self.channels == 3:
+            self._only(
+                _MOVES,
+                "the engine converts images to gray before anything else; put "
+                "it first, or use num_output_channels=3",
+            )
+            self.channels = 1
+
+    def to_rgb(self) -> None:
+        """Gray images become RGB images that look the same."""
+        self.need_image()
+        if self.channels == 1:
+            self._only(
+                _GEOMETRY,
+                "the engine converts images to RGB before anything else; put "
+                "it first",
+            )
+            self.channels = 3
+
+    def _only(self, allowed: FrozenSet[str], why: str) -> None:
+        """Refuses a change of channels behind what would notice it."""
+        for name, arguments, _ in self._ops:
+            fill = dict(arguments).get("fill", ())
+            if name not in allowed or name in _BORDERS and len(fill) > 1:
+                self.fail(f"behind {name}, {why}")
+
+    # ---- Tensors ------------------------------------------------------------
+
+    def to_bytes(self) -> None:
+        """A Pillow image becomes a uint8 tensor."""
+        self.stage = Stage.BYTES
+
+    def to_unit(self) -> None:
+        """Bytes become floats of 0 to 1."""
+        if self._last:
+            self.fail("RandomErasing goes last; convert before it")
+        self.stage = Stage.UNIT
+
+    def normalize(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        """Normalize, with a number for all channels or one for each."""
+        if self.stage == Stage.NORMAL:
+            self.fail("it is the second one; fold it into the first")
+        if self.stage != Stage.UNIT:
+            self.fail("it needs floats of 0 to 1; put ToTensor() before it")
+        if self._last:
+            self.fail("RandomErasing goes last; put this transform before it")
+        for name, numbers in (("mean", mean), ("std", std)):
+            if len(numbers) not in (1, self.channels):
+                self.fail(
+                    f"{name} has {len(numbers)} numbers for images of "
+                    f"{self.channels} channels"
+                )
+        self.stage = Stage.NORMAL
+        arguments = (("mean", tuple(mean)), ("std", tuple(std)))
+        self._last.append(("normalize", arguments, self._where()))
+
+    def erase(self, **arguments: Any) -> None:
+        """RandomErasing, on the finished tensor."""
+        if self.stage == Stage.IMAGE:
+            self.fail("it needs a tensor; put ToTensor() before it")
+        self._last.append(
+            ("random_erasing", tuple(arguments.items()), self._where())
+        )
+
+    # ---- Values of attributes -----------------------------------------------
+
+    def number(self, name: str, value: Any) -> float:
+        """A finite number, else NotNative."""
+        try:
+            result = float(value)
+        except (TypeError, ValueError):
+            self.fail(f"{name}={value!r} is not a number")
+        if result != result or result in (float("inf"), float("-inf")):
+            self.fail(f"{name}={value!r} is not finite")
+        return result
+
+    def numbers(self, name: str, value: Any) -> Tuple[float, ...]:
+        """One number or a sequence, array or tensor of some."""
+        if hasattr(value, "tolist"):
+            value = value.tolist()
+        if isinstance(value, (int, float)):
+            value = (value,)
+        if not isinstance(value, (list, tuple)):
+            self.fail(f"{name}={value!r} is not a sequence of numbers")
+        return tuple(self.number(name, v) for v in value)
+
+    def pair(self, name: str, value: Any) -> Tuple[float, float]:
+        """Two numbers, the smaller one first."""
+        found = self.numbers(name, value)
+        if len(found) != 2 or found[0] > found[1]:
+            self.fail(f"{name}={value!r} are not two numbers in order")
+        return found[0], found[1]
+
+    def integers(self, name: str, value: Any) -> Tuple[int, ...]:
+        """One whole number or a sequence of some."""
+        if not isinstance(value, (list, tuple)):
+            value = (value,)
+        found = []
+        for v in value:
+            if isinstance(v, float) and v == int(v):
+                v = int(v)
+            try:
+                found.append(operator.index(v))
+            except TypeError:
+                self.fail(f"{name}={value!r} is not of whole numbers")
+        return tuple(found)
+
+    def side_pair(self, name: str, value: Any) -> Size:
+        """torchvision's size: (height, width) or one number -> (w, h)."""
+        found = self.integers(name, value)
+        if len(found) == 1:
+            found = found * 2
+        if len(found) != 2 or min(found) < 1:
+            self.fail(f"{name}={value!r} is not a size")
+        return found[1], found[0]
+
+    def fill(self, transform: Any) -> Tuple[int, ...]:
+        """Its colour for borders: one number, or one for each channel."""
+        value = transform.fill
+        kept = getattr(transform, "_fill", None)  # v2 looks at this one
+        if isinstance(kept, dict) and list(kept) == ["others"]:
+            value = kept["others"]
+        if value is None:
+            return (0,)
+        if isinstance(value, dict):
+            self.fail("fill as a dict is not supported natively; give a colour")
+        found = self.integers("fill", value)
+        if len(found) not in (1, self.channels):
+            self.fail(f"fill={value!r} for images of {self.channels} channels")
+        if min(found) < 0 or max(found) > 255:
+            self.fail(f"fill={value!r} is not of 0 to 255")
+        return found
+
+
+def _unknown(transform: Any) -> str:
+    cls = type(transform)
+    for base in cls.__mro__[1:]:
+        if (_family(base.__module__), base.__qualname__) in READERS:
+            return (
+                f"it is a subclass of {base.__name__}, which may do anything; "
+                f"use {base.__name__} itself"
+            )
+    if _family(cls.__module__) or cls.__module__.startswith("torchvision."):
+        return (
+            "the engine has no such operation; leave it out, or wrap a "
+            "function on uint8 arrays as feedline.transforms.Python(function)"
+        )
+    return (
+        "it is not a transform that feedline knows; a function on uint8 arrays "
+        "runs natively as feedline.transforms.Python(function)"
+    )

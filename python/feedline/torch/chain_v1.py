@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readers of torchvision.transforms, and of what v2 has in common with it.
+
+On Pillow images v2 calls the same functions with the same meaning, so a reader
+serves both wherever the attributes have the same names. Differences found by
+reading torchvision 0.14 to 0.29:
+
+- On Pillow images `antialias` is ignored: resampling always has it.
+- v1 keeps RandomCrop's padding as it was given; v2 keeps it as left, right,
+  top, bottom.
+- v1 interpolation is an InterpolationMode; v2 also takes names and Pillow's
+  numbers.
+- ToTensor gives torch's default floating type.
+"""
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Tuple
+
+from .chain import Builder, PILLOW_FIRST, Stage, reads
+
+_FILTERS = {
+    "nearest": "nearest",
+    "nearest-exact": "nearest",  # the same to Pillow
+    "bilinear": "bilinear",
+    "bicubic": "bicubic",
+    "box": "box",
+    "hamming": "hamming",
+    "lanczos": "lanczos",
+}
+_PILLOW_FILTERS = (
+    "nearest",
+    "lanczos",
+    "bilinear",
+    "bicubic",
+    "box",
+    "hamming",
+)
+
+
+def filter_of(b: Builder, value: Any) -> str:
+    """The name of an interpolation."""
+    if isinstance(value, int) and 0 <= value < len(_PILLOW_FILTERS):
+        return _PILLOW_FILTERS[value]
+    name = getattr(value, "value", value)
+    if isinstance(name, str) and name in _FILTERS:
+        return _FILTERS[name]
+    b.fail(f"interpolation={value!r} is not one that feedline has")
+
+
+def float_is_float32() -> bool:
+    """torch's default floating type is that of the engine."""
+    import torch
+
+    return torch.get_default_dtype() == torch.float32
+
+
+# ---- Containers -------------------------------------------------------------
+
+
+@reads("v1 v2", "Compose", "transforms")
+def compose(b: Builder, t: Any) -> None:
+    b.read_all(t.transforms)
+
+
+@reads("nn", "Sequential")
+def sequential(b: Builder, t: Any) -> None:
+    b.read_all(list(t))
+
+
+@reads("nn v2", "Identity")
+def identity(b: Builder, t: Any) -> None:
+    pass
+
+
+@reads(
+    "preset",
+    "ImageClassification",
+    "crop_size resize_size mean std interpolation antialias",
+)
+def image_classification(b: Builder, t: Any) -> None:
+    """What torchvision's pretrained weights come with, as one transform."""
+    b.resamples()
+    size = b.integers("resize_size", t.resize_size)
+    if len(size) != 1 or size[0] < 1:
+        b.fail(f"resize_size={t.resize_size!r} is not supported natively")
+    b.add("resize", size=size[0], interpolation=filter_of(b, t.interpolation))
+    if b.size is not None:
+        b.move_window(*shorter_side(b.size, size[0]))
+    b.add_center_crop(*b.side_pair("crop_size", t.crop_size))
+    b.to_bytes()
+    b.to_unit()
+    b.normalize(b.numbers("mean", t.mean), b.numbers("std", t.std))
+
+
+# ---- Resampling -------------------------------------------------------------
+
+
+@reads("v1 v2", "Resize", "size max_size interpolation antialias")
+def resize(b: Builder, t: Any) -> None:
+    b.resamples()
+    b.expect("max_size", None)
+    interpolation = filter_of(b, t.interpolation)
+    if t.size is None:
+        b.fail("size=None is not supported natively; give a size")
+    found = b.integers("size", t.size)
+    if len(found) == 2:
+        width, height = b.side_pair("size", found)
+        b.add("resize", width=width, height=height, interpolation=interpolation)
+        b.move_window(width, height)
+    elif len(found) == 1 and found[0] > 0:
+        b.add("resize", size=found[0], interpolation=interpolation)
+        if b.size is not None:
+            b.move_window(*shorter_side(b.size, found[0]))
+    else:
+        b.fail(f"size={t.size!r} is not a size")
+
+
+def shorter_side(size: Tuple[int, int], target: int) -> Tuple[int, int]:
+    """Width and height when the shorter side becomes `target`."""
+    width, height = size
+    if width <= height:
+        return target, int(target * height / width)
+    return int(target * width / height), target
+
+
+@reads("v1 v2", "RandomResizedCrop", "size scale ratio interpolation antialias")
+def random_resized_crop(b: Builder, t: Any) -> None:
+    b.resamples()
+    b.draws()
+    width, height = b.side_pair("size", t.size)
+    b.add(
+        "random_resized_crop",
+        width=width,
+        height=height,
+        scale=b.pair("scale", t.scale),
+        ratio=b.pair("ratio", t.ratio),
+        interpolation=filter_of(b, t.interpolation),
+    )
+    b.move_window(width, height)
+
+
+# ---- Crops, borders, flips --------------------------------------------------
+
+
+@reads("v1 v2", "CenterCrop", "size")
+def center_crop(b: Builder, t: Any) -> None:
+    width, height = b.side_pair("size", t.size)
+    if b.stage == Stage.NORMAL and b.is_smaller(width, height):
+        b.fail("behind Normalize it may add a border of 0; put it before")
+    b.add_center_crop(width, height)
+
+
+def margins(b: Builder, value: Any) -> Tuple[int, int, int, int]:
+    """torchvision's padding as left, top, right, bottom."""
+    found = b.integers("padding", value)
+    if len(found) == 1:
+        found = found * 4
+    elif len(found) == 2:
+        found = found * 2
+    if len(found) != 4 or min(found) < 0:
+        b.fail(f"padding={value!r} is not supported natively")
+    return found[0], found[1], found[2], found[3]
+
+
+def border(
+    b: Builder, t: Any, padding: Sequence[int], always: bool
+) -> Tuple[Tuple[int, ...], str]:
+    """Fill and mode of a border, if `padding` or `always` asks for one."""
+    fill, mode = b.fill(t), t.padding_mode
+    if mode not in ("constant", "edge", "reflect", "symmetric"):
+        b.fail(f"padding_mode={mode!r} is not supported natively")
+    if b.stage != Stage.IMAGE and mode != "constant":
+        b.fail(PILLOW_FIRST)
+    if any(padding) or always:
+        b.need_black(fill, "it adds a border to the values")
+    return fill, mode
+
+
+@reads("v1 v2", "Pad", "padding fill padding_mode")
+def pad(b: Builder, t: Any) -> None:
+    padding = margins(b, t.padding)
+    fill, mode = border(b, t, padding, False)
+    b.add("pad", padding=padding, fill=fill, padding_mode=mode)
+    if b.size is not None:
+        left, top, right, bottom = padding
+        b.move_window(b.size[0] + left + right, b.size[1] + top + bottom)
+
+
+def add_random_crop(b: Builder, t: Any, padding: Sequence[int]) -> None:
+    """RandomCrop with its border as left, top, right, bottom."""
+    b.draws()
+    width, height = b.side_pair("size", t.size)
+    wide = bool(t.pad_if_needed)
+    fill, mode = border(b, t, padding, wide)
+    if not wide and b.size is not None:
+        whole = (
+            b.size[0] + padding[0] + padding[2],
+            b.size[1] + padding[1] + padding[3],
+        )
+        if whole[0] < width or whole[1] < height:
+            b.fail(
+                f"a crop of {width}x{height} pixels does not fit into images "
+                f"of {whole[0]}x{whole[1]}"
+            )
+    b.add(
+        "random_crop",
+        width=width,
+        height=height,
+        padding=tuple(padding),
+        pad_if_needed=wide,
+        fill=fill,
+        padding_mode=mode,
+    )
+    b.move_window(width, height)
+
+
+@reads("v1", "RandomCrop", "size padding pad_if_needed fill padding_mode")
+def random_crop(b: Builder, t: Any) -> None:
+    none = (0, 0, 0, 0)
+    add_random_crop(b, t, none if t.padding is None else margins(b, t.padding))
+
+
+@reads("v1 v2", "RandomHorizontalFlip", "p")
+def horizontal_flip(b: Builder, t: Any) -> None:
+    b.draws()
+    b.add("horizontal_flip", p=b.number("p", t.p))
+
+
+@reads("v1 v2", "RandomVerticalFlip", "p")
+def vertical_flip(b: Builder, t: Any) -> None:
+    b.draws()
+    b.add("vertical_flip", p=b.number("p", t.p))
+
+
+@reads(
+    "v1 v2",
+    "RandomRotation",
+    "degrees interpolation expand center fill resample",
+)
+def random_rotation(b: Builder, t: Any) -> None:
+    b.need_image()
+    b.draws()
+    b.expect("expand", False)
+    b.expect("center", None)
+    interpolation = filter_of(b, t.interpolation)
+    if interpolation not in ("nearest", "bilinear"):
+        b.fail(
+            f"interpolation={t.interpolation!r}; the engine rotates with "
+            "nearest or bilinear"
+        )
+    b.add(
+        "random_rotation",
+        degrees=b.pair("degrees", t.degrees),
+        interpolation=interpolation,
+        fill=b.fill(t),
+    )
+
+
+# ---- Colours ----------------------------------------------------------------
+
+
+@reads("v1 v2", "ColorJitter", "brightness contrast saturation hue")
+def color_jitter(b: Builder, t: Any) -> None:
+    b.need_image()
+    b.draws()
+    ranges = {
+        name: b.pair(name, getattr(t, name))
+        for name in ("brightness", "contrast", "saturation", "hue")
+        if getattr(t, name) is not None
+    }
+    if ranges:
+        b.add("color_jitter", **ranges)
+
+
+@reads("v1 v2", "Grayscale", "num_output_channels")
+def grayscale(b: Builder, t: Any) -> None:
+    b.to_gray(t.num_output_channels)
+
+
+@reads("v1 v2", "RandomGrayscale", "p")
+def random_grayscale(b: Builder, t: Any) -> None:
+    b.need_image()
+    b.draws()
+    b.add("random_grayscale", p=b.number("p", t.p))
+
+
+# ---- Tensors ----------------------------------------------------------------
+
+
+def to_tensor_from_image(b: Builder) -> None:
+    """ToTensor on a Pillow image, of either family."""
+    if not float_is_float32():
+        b.fail(
+            "it gives torch's default floating type, which is not float32; "
+            "call torch.set_default_dtype(torch.float32)"
+        )
+    b.to_unit()
+
+
+@reads("v1", "ToTensor")
+def to_tensor(b: Builder, t: Any) -> None:
+    if b.stage != Stage.IMAGE:
+        b.fail("it takes images, and this is a tensor already; leave it out")
+    to_tensor_from_image(b)
+
+
+@reads("v1", "PILToTensor")
+def pil_to_tensor(b: Builder, t: Any) -> None:
+    if b.stage != Stage.IMAGE:
+        b.fail("it takes images, and this is a tensor already; leave it out")
+    b.to_bytes()
+
+
+def to_dtype(b: Builder, dtype: Any) -> None:
+    """Scales a tensor to another type."""
+    name = str(dtype)
+    if b.stage == Stage.BYTES and name == "torch.float32":
+        b.to_unit()
+    elif b.stage == Stage.BYTES and name == "torch.uint8":
+        pass
+    elif b.stage > Stage.BYTES and name == "torch.float32":
+        pass
+    elif b.stage == Stage.IMAGE:
+        b.fail("it needs a tensor; put PILToTensor() before it")
+    else:
+        b.fail(
+            f"dtype={name} is not supported natively; use torch.float32, "
+            "and let the model's autocast do the rest"
+        )
+
+
+@reads("v1 v2", "ConvertImageDtype", "dtype")
+def convert_image_dtype(b: Builder, t: Any) -> None:
+    to_dtype(b, t.dtype)
+
+
+@reads("v1 v2", "Normalize", "mean std inplace")
+def normalize(b: Builder, t: Any) -> None:
+    b.normalize(b.numbers("mean", t.mean), b.numbers("std", t.std))
+
+
+@reads("v1 v2", "RandomErasing", "p scale ratio value inplace")
+def random_erasing(b: Builder, t: Any) -> None:
+    b.draws()
+    arguments = {
+        "p": b.number("p", t.p),
+        "scale": b.pair("scale", t.scale),
+        "ratio": b.pair("ratio", t.ratio),
+    }
+    values = erased_values(b, t.value)
+    if values is None:
+        b.erase(noise=True, **arguments)
+    else:
+        b.erase(value=values, **arguments)
+
+
+def erased_values(b: Builder, value: Any) -> Optional[Tuple[float, ...]]:
+    """What is written; None: noise."""
+    if value is None or isinstance(value, str):
+        if b.stage == Stage.BYTES:
+            b.fail(
+                "value='random' on a tensor of bytes is not defined; put "
+                "ToTensor() before it"
+            )
+        if value not in (None, "random"):
+            b.fail(f"value={value!r} is not supported natively")
+        return None
+    found = b.numbers("value", value)
+    if len(found) not in (1, b.channels):
+        b.fail(f"value={value!r} for images of {b.channels} channels")
+    whole = all(v == int(v) and 0 <= v <= 255 for v in found)
+    if b.stage == Stage.BYTES and not whole:
+        b.fail(f"value={value!r} on a tensor of bytes; use 0 to 255")
+    return found

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engines of a DataLoader: who has one, and which one waits for work.
+
+An iterator borrows an engine (a feedline.Loader with its threads and buffers)
+for an epoch. What comes back is stopped and kept for the next one, so epochs
+do not make threads; one at most waits, so two iterators at a time cost what two
+engines cost only while there are two.
+
+A loader has one pool and never copies it: a pickled loader begins with an empty
+one, a `__dict__` that was copied shares it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any, Callable, Hashable, Optional, Tuple
+
+import feedline
+
+
+class Lease:
+    """An engine while it is lent. Given back once, from any thread."""
+
+    def __init__(
+        self, pool: "EnginePool", key: Hashable, engine: feedline.Loader
+    ) -> None:
+        self._pool = pool
+        self._key = key
+        self._engine: Optional[feedline.Loader] = engine
+        self._process = os.getpid()
+
+    @property
+    def engine(self) -> feedline.Loader:
+        assert self._engine is not None
+        return self._engine
+
+    def give_back(self) -> None:
+        """Work that was under way ends; batches that are held stay valid."""
+        engine, self._engine = self._engine, None
+        # In a forked child the engine is the parent's.
+        if engine is not None and os.getpid() == self._process:
+            self._pool._take_back(self._key, engine)
+
+
+class EnginePool:
+    """Lends engines, and makes them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._idle: Optional[Tuple[Hashable, feedline.Loader]] = None
+        self._last: Optional["weakref.ref[feedline.Loader]"] = None
+        self._process = os.getpid()
+
+    @property
+    def engine(self) -> Optional[feedline.Loader]:
+        """The one that was lent last, while it is there."""
+        if self._process != os.getpid():
+            return None
+        return self._last() if self._last is not None else None
+
+    def borrow(
+        self, key: Hashable, make: Callable[[], feedline.Loader]
+    ) -> Lease:
+        """An engine for this key: the one that waits, if it has it, or new."""
+        self._forget_the_parents()
+        with self._lock:
+            idle, self._idle = self._idle, None
+        if idle is not None and idle[0] == key:
+            engine = idle[1]
+        else:
+            if idle is not None:
+                idle[1].close()
+            engine = make()
+        self._last = weakref.ref(engine)
+        return Lease(self, key, engine)
+
+    def close(self) -> None:
+        """Ends the engine that waits."""
+        self._forget_the_parents()
+        with self._lock:
+            idle, self._idle = self._idle, None
+        if idle is not None:
+            idle[1].close()
+
+    def _take_back(self, key: Hashable, engine: feedline.Loader) -> None:
+        try:
+            engine.stop()
+        except feedline.Error:
+            engine.close()
+            return
+        with self._lock:
+            former, self._idle = self._idle, (key, engine)
+        if former is not None:
+            former[1].close()
+
+    def _forget_the_parents(self) -> None:
+        """After a fork: threads and locks of the parent's are not ours."""
+        if self._process == os.getpid():
+            return
+        self._lock = threading.RLock()
+        self._idle = self._last = None
+        self._process = os.getpid()
+
+    def __reduce__(self) -> Any:
+        return EnginePool, ()

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets of image files that decode natively in any loader.
+
+    loader = feedline.torch.DataLoader(ImageFolder(root, transform), ...)
+    loader = torch.utils.data.DataLoader(ImageFolder(root, transform), ...)
+
+The first runs the engine. The second is for frameworks that build torch's
+loader themselves: `__getitems__` sends each batch through an engine of this
+process.
+With a transform that the engine does not have, samples are made in Python, as
+torchvision makes them, and `fallback_reason` says why.
+
+Random transforms: what is drawn for a sample follows from (seed, epoch, index)
+and from nothing else. Call `set_epoch` before each epoch, as for a sampler, or
+every epoch draws the same.
+"""
+from __future__ import annotations
+
+import operator
+import os
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Tuple, Union
+
+import torch.utils.data
+
+from .native import plan as plan_of
+from .not_native import NotNative
+from .sample_decoder import SampleDecoder
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+# The endings that torchvision takes for images.
+IMAGE_ENDINGS = ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp".split()
+
+
+class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
+    """Image files with labels.
+
+    samples: pairs of path and label (an int). transform: a chain of
+    torchvision or timm transforms on Pillow images of mode RGB, as for
+    ImageFolder. target_transform: on labels; samples are then made in Python.
+    classes: names by label. seed: of the random transforms.
+
+    Attributes:
+        samples, targets, classes, class_to_idx, transform: as in torchvision's
+            ImageFolder; `samples` and `transform` may be replaced.
+    """
+
+    def __init__(
+        self,
+        samples: Iterable[Tuple[PathLike, int]],
+        transform: Optional[Callable[[Any], Any]] = None,
+        target_transform: Optional[Callable[[int], Any]] = None,
+        *,
+        classes: Optional[Sequence[str]] = None,
+        seed: int = 0,
+    ) -> None:
+        self.samples: List[Tuple[str, int]] = [
+            (os.fspath(path), operator.index(label)) for path, label in samples
+        ]
+        self.transform = transform
+        self.target_transform = target_transform
+        self.classes: List[str] = list(classes or ())
+        self.seed = operator.index(seed)
+        self.epoch = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """What has to be found out again."""
+        self._decoder: Optional[SampleDecoder] = None
+        self._reason: Optional[str] = None
+        self._made_of: Tuple[Any, ...] = ()
+
+    # ---- What is in it ------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def targets(self) -> List[int]:
+        """The label of each sample."""
+        return [label for _, label in self.samples]
+
+    @property
+    def imgs(self) -> List[Tuple[str, int]]:
+        """torchvision's other name for `samples`."""
+        return self.samples
+
+    @property
+    def class_to_idx(self) -> Dict[str, int]:
+        """Label of each class."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    def set_epoch(self, epoch: int) -> None:
+        """Names the random draws from here on. Changed samples are noticed."""
+        self.epoch = operator.index(epoch)
+        self._made_of = ()
+
+    # ---- Samples ------------------------------------------------------------
+
+    @property
+    def fallback_reason(self) -> Optional[str]:
+        """Why samples are made in Python; None if the engine makes them."""
+        self._prepare()
+        return self._reason
+
+    def _prepare(self) -> Optional[SampleDecoder]:
+        made_of = (
+            self.transform,
+            self.target_transform,
+            self.samples,
+            len(self.samples),
+            os.getpid(),
+        )
+        if not _same(made_of, self._made_of):
+            self._made_of = made_of
+            try:
+                plan = plan_of(self)
+            except NotNative as why:
+                self._decoder, self._reason = None, why.reason
+            else:
+                self._reason = None
+                if self._decoder is None or self._decoder.plan is not plan:
+                    self._decoder = SampleDecoder(plan)
+        return self._decoder
+
+    def __getitem__(self, index: int) -> Tuple[Any, Any]:
+        """(image, label); the image is what `transform` gives.
+
+        Raises IndexError, and for a file what the decoder says of it
+        (feedline.Error, an OSError for files).
+        """
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> List[Tuple[Any, Any]]:
+        """The samples of a batch, decoded together."""
+        positions = [self._position(i) for i in indices]
+        if not positions:
+            return []
+        decoder = self._prepare()
+        if decoder is None:
+            return [self._in_python(i) for i in positions]
+        return list(decoder.samples(positions, self.epoch, self.seed))
+
+    def _position(self, index: int) -> int:
+        position = operator.index(index)
+        count = len(self.samples)
+        if not -count <= position < count:
+            raise IndexError(f"sample {position} of {count} samples")
+        return position % count
+
+    def _in_python(self, index: int) -> Tuple[Any, Any]:
+        from PIL import Image
+
+        path, label = self.samples[index]
+        with open(path, "rb") as file:
+            image: Any = Image.open(file).convert("RGB")
+        if self.transform is not None:
+            image = self.transform(image)
+        if self.target_transform is not None:
+            return image, self.target_transform(label)
+        return image, label
+
+    # ---- Other processes ----------------------------------------------------
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """Without the engine, which stays in its process."""
+        state = self.__dict__.copy()
+        state.update(_decoder=None, _reason=None, _made_of=())
+        return state
+
+    def __repr__(self) -> str:
+        return "<%s: %d samples, %d classes>" % (
+            type(self).__name__,
+            len(self.samples),
+            len(self.classes),
+        )
+
+
+def _same(a: Tuple[Any, ...], b: Tuple[Any, ...]) -> bool:
+    """The same objects, numbers by value."""
+    return len(a) == len(b) and all(
+        x is y or isinstance(x, int) and x == y for x, y in zip(a, b)
+    )
+
+
+class ImageFolder(ImageList):
+    """A folder of images with one folder for each class.
+
+    Ordered and labelled as torchvision.datasets.ImageFolder: classes by name,
+    files of a class by folder and then by name, links followed.
+
+    is_valid_file: which files count, by path; default: those with an ending of
+    an image. allow_empty: classes without images are fine. The rest as for
+    ImageList. Raises FileNotFoundError for a folder without classes and for
+    classes without images.
+    """
+
+    def __init__(
+        self,
+        root: PathLike,
+        transform: Optional[Callable[[Any], Any]] = None,
+        target_transform: Optional[Callable[[int], Any]] = None,
+        *,
+        is_valid_file: Optional[Callable[[str], bool]] = None,
+        allow_empty: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.root = os.fspath(root)
+        classes = _find_classes(self.root)
+        samples, empty = _find_images(
+            self.root, classes, is_valid_file or _is_image
+        )
+        if empty and not allow_empty:
+            raise FileNotFoundError(
+                "no images in %s, the folders of these classes: %s (an image "
+                "ends in %s)"
+                % (self.root, ", ".join(empty), " ".join(IMAGE_ENDINGS))
+            )
+        super().__init__(
+            samples, transform, target_transform, classes=classes, seed=seed
+        )
+
+
+def _is_image(path: str) -> bool:
+    return path.lower().endswith(tuple(IMAGE_ENDINGS))
+
+
+def _find_classes(root: str) -> List[str]:
+    with os.scandir(root) as entries:
+        classes = sorted(entry.name for entry in entries if entry.is_dir())
+    if not classes:
+        raise FileNotFoundError("no folders of classes in %s" % root)
+    return classes
+
+
+def _find_images(
+    root: str, classes: Sequence[str], is_valid: Callable[[str], bool]
+) -> Tuple[List[Tuple[str, int]], List[str]]:
+    """Samples in order, and classes that have none."""
+    samples: List[Tuple[str, int]] = []
+    empty = []
+    for label, name in enumerate(classes):
+        before = len(samples)
+        walk = os.walk(os.path.join(root, name), followlinks=True)
+        for folder, _, files in sorted(walk):
+            for file in sorted(files):
+                path = os.path.join(folder, file)
+                if is_valid(path):
+                    samples.append((path, label))
+        if len(samples) == before:
+            empty.append(name)
+    return samples, empty

@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native iterator: torch's protocol, the engine's batches.
+
+It is one of torch's iterators to everybody who asks (`_BaseDataLoaderIter`),
+and pulls from the sampler exactly when those do: with workers, num_workers x
+prefetch_factor batches of indices at iter() and one for each batch that is
+delivered; without, one in each next(). What it pulls goes to the engine as the
+next batch of an order that is given.
+
+    pull index --> engine.append(samples)     pending: engine, engine, ...
+    next()     --> engine.next() --> tensors that share the batch's memory
+
+Two kinds of batches take another way, each at its own place in the order. One
+that is larger than any before gets a larger engine, behind the batches that the
+former one still has. One whose indices are no samples (out of range, of another
+type) is left to torch's own fetcher, which raises what it raises or loads it.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from array import array
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+
+import torch
+from torch.utils.data import _utils
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+import feedline
+
+from .. import torch_ranges
+from .arguments import DEPTH_MAX, engine_options, is_auto
+from .collated import Collated, seed_of_batch
+from .engine_maker import fitting_engine
+from .engine_pool import EnginePool, Lease
+from .native import Plan
+from .order_trace import TracedSampler, repeats
+from .sample_errors import error_of, failed
+from .state_dict import Progress
+
+IMAGES, LABELS = 0, 1
+_from_dlpack = torch.utils.dlpack.from_dlpack
+pinned: Callable[[Any, Any], Any] = _utils.pin_memory.pin_memory
+# Batches that may wait to be made (FEEDLINE_GIVEN_MAX in order.h).
+GIVEN_MAX = 1024
+# Images that a batch of the engine's may have (option batch_size).
+BATCH_MAX = 65536
+
+
+class CountedIterator(_BaseDataLoaderIter):
+    """What native and torch's own iterators have in common here: the sampler is
+    traced and what is delivered is counted, for the state of the loader.
+
+    The base class sets `_index_sampler` and `_base_seed` in its constructor;
+    they are properties, so that it gets the traced sampler and a resumed epoch
+    the seed that it had.
+    """
+
+    _progress: Progress
+    _saved_seed: Optional[int] = None
+
+    @property
+    def _index_sampler(self) -> TracedSampler:
+        return self._progress.traced
+
+    @_index_sampler.setter
+    def _index_sampler(self, sampler: Any) -> None:
+        pass  # it is in _progress already
+
+    @property
+    def _base_seed(self) -> int:
+        return self._progress.seed
+
+    @_base_seed.setter
+    def _base_seed(self, seed: int) -> None:
+        saved = self._saved_seed
+        self._progress.seed = seed if saved is None else saved
+
+    def _delivered(self) -> None:
+        """The oldest pulled batch has reached the consumer, or its error."""
+        pulled = self._progress.traced.pulled
+        if pulled:
+            self._progress.delivered(pulled.popleft())
+
+    def __next__(self) -> Any:
+        try:
+            data = super().__next__()
+        except StopIteration:
+            self._progress.finished = True
+            raise
+        self._progress.yielded = self._num_yielded
+        return data
+
+
+class Samples:
+    """Indices of the torch data set as samples of the engine's."""
+
+    def __init__(self, plan: Plan, single: bool, may_repeat: bool) -> None:
+        self.indices = plan.indices
+        self.length = len(plan)
+        self.single = single
+        self.seen: Optional[Dict[int, int]] = {} if may_repeat else None
+
+    def of(self, index: Any) -> Optional["array[int]"]:
+        """The samples; None if some index is none, as a list would have it."""
+        try:
+            found = array("q", (index,) if self.single else index)
+        except (TypeError, OverflowError):
+            return None
+        if not found:
+            return None
+        length = self.length
+        if min(found) < 0:
+            found = array("q", [i + length if i < 0 else i for i in found])
+        if min(found) < 0 or max(found) >= length:
+            return None
+        if self.indices is not None:
+            indices = self.indices
+            found = array("q", [indices[i] for i in found])
+        return found
+
+    def note(self, index: Any) -> None:
+        """Counts what an earlier run delivered."""
+        if self.seen is None:
+            return
+        whole = self.single or not hasattr(index, "__len__")
+        found = self.of(index if self.single or not whole else [index])
+        if found is not None:
+            self.copies(found)
+
+    def copies(self, samples: "array[int]") -> Optional[List[int]]:
+        """Which occurrence in this epoch each one is, from 0: so that a sample
+        that comes again is drawn for again, whatever rank or worker."""
+        seen = self.seen
+        if seen is None:
+            return None
+        found = []
+        for sample in samples:
+            copy = seen.get(sample, 0)
+            seen[sample] = copy + 1
+            found.append(copy)
+        return found if any(found) else None
+
+
+# ---- Handing over ----------------------------------------------------------
+
+
+def shared(batch: feedline.Batch) -> List[torch.Tensor]:
+    """Tensors that share the batch's memory and hold it."""
+    return [
+        _from_dlpack(batch.export(IMAGES)),
+        _from_dlpack(batch.export(LABELS)),
+    ]
+
+
+def copied(batch: feedline.Batch, **where: Any) -> List[torch.Tensor]:
+    """Tensors of torch's own: of pinned memory, or on a device.
+
+    On a device the copy is queued on torch's current stream there, so the
+    lifetime of the tensors is a matter of torch's allocator alone.
+    """
+    images = batch.images
+    dtype = getattr(torch, images.dtype)
+    made = [
+        torch.empty_strided(images.shape, images.strides, dtype=dtype, **where),
+        torch.empty((len(images),), dtype=torch.int64, **where),
+    ]
+    stream = 0
+    if made[0].is_cuda:
+        stream = torch.cuda.current_stream(made[0].device).cuda_stream
+    batch.copy_to(made[0].data_ptr(), made[1].data_ptr(), stream)
+    return made
+
+
+def taken(
+    device: Optional[str], pin: bool
+) -> Callable[[feedline.Batch], List[torch.Tensor]]:
+    """How batches become tensors."""
+    if device is not None and device.startswith("cuda"):
+        return lambda batch: copied(batch, device=device)
+    if pin:
+        return lambda batch: copied(batch, pin_memory=True)
+    return shared
+
+
+# ---- The iterator ----------------------------------------------------------
+
+
+class Settings:
+    """What an iterator needs to know of its loader, and keeps when the loader
+    changes or goes: how engines are made, and for how large batches."""
+
+    def __init__(self, loader: Any, plan: Plan) -> None:
+        self.pool: EnginePool = loader._engines
+        self.plan = plan
+        self.on_error: str = loader.on_error
+        self.seed: Optional[int] = loader.seed
+        self.largest: Dict[str, int] = loader._largest_batch
+        options = engine_options(loader, plan.options, 1)
+        self.nhwc = options.get("layout") == "nhwc"
+        self.device = options.get("device")
+        self.options = options
+        self.known_size = known_batch_size(loader)
+        check_dtype(options.get("dtype"), plan.options.get("dtype"))
+
+    def borrow(self, at_least: int) -> Tuple[Lease, int]:
+        """An engine for batches of so many samples, and how many it takes."""
+        size = max(self.known_size, self.largest.get("samples", 0))
+        if at_least > size:
+            # Not one more engine for each batch that is one sample larger.
+            size = max(at_least, min(BATCH_MAX, size + size // 2))
+        self.largest["samples"] = size
+        plan = self.plan
+        options = {**self.options, "batch_size": size}
+        key = (
+            id(plan.dataset),
+            id(plan.pipeline),
+            tuple(sorted((k, str(v)) for k, v in options.items())),
+        )
+        lease = self.pool.borrow(key, lambda: fitting_engine(plan, options))
+        return lease, size
+
+
+def known_batch_size(loader: Any) -> int:
+    """The most samples of a batch, where loader or batch sampler say so."""
+    if loader.batch_sampler is None:
+        return 1
+    for owner in (loader, loader.batch_sampler):
+        size = getattr(owner, "batch_size", None)
+        if isinstance(size, int) and size > 0:
+            return min(size, _samples_of(loader.batch_sampler))
+    return 1
+
+
+def _samples_of(batch_sampler: Any) -> int:
+    """The samples of an epoch; a large number where that is not known."""
+    try:
+        return max(1, len(batch_sampler.sampler))
+    except (AttributeError, TypeError, NotImplementedError):
+        return sys.maxsize
+
+
+def check_dtype(wanted: Optional[str], made: Optional[str]) -> None:
+    """Numbers may be rounded to another type, and not change their meaning."""
+    floats = {"f16", "bf16", "f32"}
+    made = made or "f32"
+    if wanted is None or wanted == made or {wanted, made} <= floats:
+        return
+    raise ValueError(
+        "the transforms make %s images, so dtype may be %s, but got dtype=%s"
+        % (made, "f16, bf16 or f32" if made in floats else made, wanted)
+    )
+
+
+class NativeIterator(CountedIterator):
+    """Iterates over one epoch of batches that the engine makes."""
+
+    def __init__(
+        self,
+        loader: Any,
+        plan: Plan,
+        progress: Progress,
+        saved_seed: Optional[int] = None,
+    ) -> None:
+        self._workers: List[Any] = []
+        self._pin_memory_thread = None
+        self._leases: List[Lease] = []
+        self._progress = progress
+        self._saved_seed = saved_seed
+        self._pending: Deque[Tuple[Optional[Lease], Any]] = deque()
+        super().__init__(loader)
+        self._finalizer = weakref.finalize(self, _give_back, self._leases)
+        self._finalizer.atexit = False
+        if self._num_workers > 0:
+            super()._reset(loader, True)
+        self._begin(loader, plan)
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        """The next epoch of a loader with persistent workers."""
+        self._close()
+        super()._reset(loader, first_iter)
+        self._begin(loader, loader._plan_now())
+
+    def _begin(self, loader: Any, plan: Plan) -> None:
+        self._settings = Settings(loader, plan)
+        # What a function makes of a batch is pinned behind it.
+        made = isinstance(self._collate_fn, Collated)
+        pin = self._pin_memory and not made
+        self._take = taken(self._settings.device, pin)
+        self._samples = Samples(
+            plan,
+            not self._auto_collation,
+            plan.random and repeats(self._progress.traced.sampler),
+        )
+        self._progress.traced.on_skip = self._samples.note
+        self._fetcher = _utils.fetch._MapDatasetFetcher(
+            self._dataset, self._auto_collation, self._collate_fn, False
+        )
+        self._capacity = 0
+        self._exhausted = False
+        self._tuned_depth = is_auto(loader.num_workers) or is_auto(
+            loader.prefetch_factor
+        )
+        self._ahead = 0
+        if self._num_workers > 0:
+            self._ahead = min(
+                GIVEN_MAX, loader.num_workers * loader.prefetch_factor
+            )
+        for _ in range(self._ahead):
+            if not self._pull():
+                break
+
+    # ---- Pulling indices --------------------------------------------------
+
+    def _pull(self) -> bool:
+        """Takes one batch of indices from the sampler; False at its end."""
+        if self._exhausted:
+            return False
+        try:
+            index = next(self._sampler_iter)
+        except StopIteration:
+            self._exhausted = True
+            if self._leases:
+                self._leases[-1].engine.end()
+            return False
+        samples = self._samples.of(index)
+        if samples is None:
+            self._pending.append((None, index))
+        else:
+            self._append(samples)
+        return True
+
+    def _append(self, samples: "array[int]") -> None:
+        if len(samples) > self._capacity:
+            self._enlarge(len(samples))
+        lease = self._leases[-1]
+        lease.engine.append(samples, self._samples.copies(samples))
+        self._pending.append((lease, None))
+
+    def _enlarge(self, count: int) -> None:
+        """An engine for batches of `count` samples takes over from here."""
+        if self._leases:
+            self._leases[-1].engine.end()
+        lease, self._capacity = self._settings.borrow(count)
+        self._leases.append(lease)
+        progress = self._progress
+        waiting = sum(p.samples for p in list(progress.traced.pulled)[:-1])
+        seed, epoch = progress.seed, progress.round
+        if self._settings.seed is not None:
+            seed, epoch = self._settings.seed, progress.epoch
+        lease.engine.begin(epoch, seed, progress.samples + waiting)
+
+    def _pull_ahead(self) -> None:
+        """One for the batch that was delivered, or as many as a tuned depth
+        has become larger."""
+        if not self._ahead:
+            return
+        self._pull()
+        if self._tuned_depth and self._leases:
+            depth = self._leases[-1].engine.get("depth")
+            while len(self._pending) < min(depth, DEPTH_MAX):
+                if not self._pull():
+                    break
+
+    # ---- Delivering batches -----------------------------------------------
+
+    def __next__(self) -> Any:
+        if torch_ranges.active():  # the base class has a range of its own
+            return super().__next__()
+        # Without a profiler that range is the larger part of what is left.
+        progress = self._progress
+        try:
+            data = self._next_data()
+        except StopIteration:
+            progress.finished = True
+            raise
+        progress.yielded = self._num_yielded = self._num_yielded + 1
+        return data
+
+    def _next_data(self) -> Any:
+        if not self._ahead:
+            self._pull()
+        if not self._pending:
+            self._close()
+            raise StopIteration
+        lease, index = self._pending[0]
+        if lease is None:
+            return self._fetch(index)
+        batch = self._receive(lease.engine)
+        number = self._progress.batches
+        self._pending.popleft()
+        self._delivered()
+        if lease is not self._leases[0]:
+            self._leases.pop(0).give_back()
+        try:
+            self._pull_ahead()
+            if self._settings.on_error == "raise" and failed(batch):
+                raise error_of(lease.engine, batch)
+            return self._finished(self._hand_over(batch), number)
+        finally:
+            batch.release()
+            if self._exhausted and not self._pending:
+                # Who knows the length never asks for the end, and would begin
+                # the next epoch while this one still has its engine.
+                self._close()
+
+    def _hand_over(self, batch: feedline.Batch) -> List[torch.Tensor]:
+        if torch_ranges.active():
+            with torch_ranges.span(torch_ranges.HAND_OVER):
+                return self._take(batch)
+        return self._take(batch)
+
+    def _receive(self, engine: feedline.Loader) -> feedline.Batch:
+        timeout = self._timeout if self._timeout > 0 else None
+        try:
+            batch = engine.next(timeout)
+        except feedline.Timeout as error:
+            raise RuntimeError(
+                "DataLoader timed out after %s seconds" % self._timeout
+            ) from error
+        assert batch is not None
+        return batch
+
+    def _fetch(self, index: Any) -> Any:
+        """What the data set itself makes of these indices, or raises."""
+        self._pending.popleft()
+        self._delivered()
+        self._pull_ahead()
+        data = self._fetcher.fetch(index)
+        if self._pin_memory:
+            data = pinned(data, self._pin_memory_device)
+        return data
+
+    def _finished(self, data: List[torch.Tensor], number: int) -> Any:
+        """Images and labels in the form that the collate_fn gives them."""
+        if self._settings.nhwc:
+            data[0] = data[0].permute(0, 3, 1, 2)
+        if not self._auto_collation:
+            return [data[0][0], int(data[1])]
+        collate = self._collate_fn
+        if not isinstance(collate, Collated):
+            return data
+        # Without workers torch runs it with the global generators, as here.
+        seed = None
+        if self._num_workers > 0:
+            seed = seed_of_batch(self._progress.seed, number)
+        made = collate.of_batch(data, seed)
+        if self._pin_memory:
+            made = pinned(made, self._pin_memory_device)
+        return made
+
+    # ---- The end ----------------------------------------------------------
+
+    def _close(self) -> None:
+        """Gives the engines back; work under way ends."""
+        self._pending.clear()
+        _give_back(self._leases)
+
+
+def _give_back(leases: List[Lease]) -> None:
+    while leases:
+        leases.pop().give_back()

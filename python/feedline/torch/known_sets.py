@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets whose samples are known without asking them one by one.
+
+A data set is known by the class that defines its `__getitem__`: subclasses that
+leave that alone are fine, however they find their files. Reading one copies
+nothing; it only says where everything is (a `Piece`), so it can be done for
+every epoch. `Subset` and `ConcatDataset` are taken apart, however nested.
+
+Where an index leads is a `Mapping`: positions of the torch data set to those of
+all pieces in a row.
+"""
+from __future__ import annotations
+
+import operator
+import sys
+from os import fspath
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import feedline
+
+from .not_native import NotNative
+from .watch import Contents, Facts, Items, Memory, Watched, whole_labels
+
+# Endings of files in formats that the engine decodes.
+_ENDINGS: Tuple[str, ...] = (".jpg", ".jpeg", ".jpe", ".jfif", ".png")
+if "webp" in feedline.features():
+    _ENDINGS += (".webp",)
+
+Mapping = Callable[[], Sequence[int]]
+
+
+@dataclass
+class Piece:
+    """A data set that holds samples itself.
+
+    load: paths and labels, or an array of uint8 [N, H, W] or [N, H, W, 3] and
+    labels.
+    """
+
+    where: str
+    files: bool
+    count: int
+    transform: Any
+    channels: int  # of its images: 1 or 3
+    size: Optional[Tuple[int, int]]  # width, height of all images, or None
+    watched: List[Watched]
+    load: Callable[[], Tuple[Any, List[int]]]
+    options: Dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class View:
+    """A whole data set: pieces, and which of their samples it shows."""
+
+    pieces: List[Piece] = field(default_factory=list)
+    watched: List[Watched] = field(default_factory=list)
+    mapping: Mapping = tuple
+    total: int = 0  # samples of all pieces
+
+    def add(self, piece: Piece) -> Mapping:
+        first = self.total
+        self.pieces.append(piece)
+        self.watched.extend(piece.watched)
+        self.total += piece.count
+        return lambda: range(first, first + piece.count)
+
+
+# Name of the class that defines __getitem__ -> its reader.
+_READERS: Dict[str, Callable[[Any, str, View], Mapping]] = {}
+
+
+def _knows(
+    *names: str,
+) -> Callable[
+    [Callable[[Any, str, View], Mapping]], Callable[[Any, str, View], Mapping]
+]:
+    def register(
+        function: Callable[[Any, str, View], Mapping]
+    ) -> Callable[[Any, str, View], Mapping]:
+        for name in names:
+            _READERS[name] = function
+        return function
+
+    return register
+
+
+def _leaf(
+    *names: str,
+) -> Callable[[Callable[[Any, str], Piece]], Callable[[Any, str], Piece]]:
+    """Registers the reader of a data set that is a piece by itself."""
+
+    def register(
+        function: Callable[[Any, str], Piece]
+    ) -> Callable[[Any, str], Piece]:
+        _knows(*names)(lambda d, where, view: view.add(function(d, where)))
+        return function
+
+    return register
+
+
+def view_of(dataset: Any) -> View:
+    """What is in a data set. Raises NotNative."""
+    view = View()
+    view.mapping = _read(dataset, "the data set", view)
+    if len(view.pieces) > 1:  # their images become one array, a copy
+        view.watched = [
+            Contents(w.value) if isinstance(w, Memory) else w
+            for w in view.watched
+        ]
+    return view
+
+
+def _owner(cls: type, method: str) -> Optional[type]:
+    """The class that defines a method of `cls`."""
+    for base in cls.__mro__:
+        if method in base.__dict__:
+            return base
+    return None
+
+
+def _name(cls: Optional[type]) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}" if cls else ""
+
+
+_LIBRARIES = ("torchvision.", "timm.", "torch.", "feedline.", "typing")
+
+
+def _read(dataset: Any, where: str, view: View) -> Mapping:
+    cls = type(dataset)
+    reader = _READERS.get(_name(_owner(cls, "__getitem__")))
+    if reader is None:
+        raise NotNative(
+            f"{where} is a {cls.__name__}, whose __getitem__ feedline does not "
+            "know; a list of files and labels runs natively as "
+            "feedline.torch.ImageList(samples, transform)"
+        )
+    for method in ("__len__", "__getitems__", "__getattribute__"):
+        owner = _owner(cls, method)
+        if owner and owner is not object:
+            if not owner.__module__.startswith(_LIBRARIES):
+                raise NotNative(
+                    f"{where} is a {cls.__name__}, which overrides {method} of "
+                    "its base class; leave that alone, or let torch load it"
+                )
+    return reader(dataset, where, view)
+
+
+def _no_target_transform(dataset: Any, where: str) -> None:
+    if getattr(dataset, "target_transform", None) is not None:
+        raise NotNative(
+            f"{where} has a target_transform, which may do anything; change "
+            "the labels of the data set once instead"
+        )
+
+
+# ---- Subsets and concatenations ---------------------------------------------
+
+
+@_knows("torch.utils.data.dataset.Subset")
+def _subset(dataset: Any, where: str, view: View) -> Mapping:
+    inner = _read(dataset.dataset, where + ".dataset", view)
+    indices = dataset.indices
+    view.watched.append(Items(indices))
+
+    def mapping() -> Sequence[int]:
+        whole = inner()
+        try:
+            return [whole[operator.index(i)] for i in indices]
+        except (IndexError, TypeError) as error:
+            raise NotNative(
+                f"{where} is a Subset with an index that is none: {error}"
+            ) from None
+
+    return mapping
+
+
+@_knows("torch.utils.data.dataset.ConcatDataset")
+def _concatenation(dataset: Any, where: str, view: View) -> Mapping:
+    parts = [
+        _read(part, f"{where}.datasets[{i}]", view)
+        for i, part in enumerate(dataset.datasets)
+    ]
+    ends, end = [], 0
+    for part in dataset.datasets:
+        end += len(part)
+        ends.append(end)
+    if ends != list(dataset.cumulative_sizes):
+        raise NotNative(
+            f"{where} is a ConcatDataset with a part that has grown since; "
+            "make a new ConcatDataset"
+        )
+    return lambda: [i for part in parts for i in part()]
+
+
+# ---- Files ------------------------------------------------------------------
+
+
+def _pillow_options() -> Dict[str, Any]:
+    """Pillow's global settings, as options of the engine."""
+    image = sys.modules.get("PIL.Image")
+    file = sys.modules.get("PIL.ImageFile")
+    options: Dict[str, Any] = {}
+    if file is not None and getattr(file, "LOAD_TRUNCATED_IMAGES", False):
+        options["accept_truncated"] = 1e-9
+    limit = getattr(image, "MAX_IMAGE_PIXELS", 89478485)
+    # Pillow warns above its limit and refuses above twice of it.
+    options["max_pixels"] = 1 << 40 if limit is None else 2 * int(limit)
+    return options
+
+
+def files_piece(
+    dataset: Any, samples: Any, where: str, channels: int = 3
+) -> Piece:
+    """Files, as a sequence of (path, label)."""
+    options = _pillow_options()
+
+    def load() -> Tuple[Any, List[int]]:
+        try:
+            paths = [fspath(path) for path, _ in samples]
+            labels = [label for _, label in samples]
+        except (TypeError, ValueError):
+            raise NotNative(
+                f"{where} has samples that are not pairs of path and label"
+            ) from None
+        for path in paths:
+            # Two tries: most endings are in small letters.
+            if not path.endswith(_ENDINGS):
+                if not path.lower().endswith(_ENDINGS):
+                    raise NotNative(
+                        f"{where} has files that the engine does not decode, "
+                        f"such as {path}; it decodes {' '.join(_ENDINGS)}"
+                    )
+        return paths, whole_labels(labels, where, False)
+
+    return Piece(
+        where=where,
+        files=True,
+        count=len(samples),
+        transform=dataset.transform,
+        channels=channels,
+        size=None,
+        watched=[Items(samples), Facts(tuple(sorted(options.items())))],
+        load=load,
+        options=options,
+    )
+
+
+@_leaf("torchvision.datasets.folder.DatasetFolder")
+def _dataset_folder(dataset: Any, where: str) -> Piece:
+    folder = sys.modules["torchvision.datasets.folder"]
+    _no_target_transform(dataset, where)
+    known = (getattr(folder, "default_loader"), getattr(folder, "pil_loader"))
+    if not any(dataset.loader is one for one in known):
+        raise NotNative(
+            f"{where} has a loader of its own, which may do anything; use "
+            "torchvision's default_loader"
+        )
+    backend = getattr(sys.modules["torchvision"], "get_image_backend")()
+    if dataset.loader is known[0] and backend != "PIL":
+        raise NotNative(
+            f"torchvision's image backend is {backend!r}, whose pixels differ; "
+            "call torchvision.set_image_backend('PIL')"
+        )
+    return files_piece(dataset, dataset.samples, where)
+
+
+@_leaf("timm.data.dataset.ImageDataset")
+def _timm_dataset(dataset: Any, where: str) -> Piece:
+    _no_target_transform(dataset, where)
+    reader = dataset.reader
+    name = _name(_owner(type(reader), "__getitem__"))
+    if not name.endswith("reader_image_folder.ReaderImageFolder"):
+        raise NotNative(
+            f"{where} has a {type(reader).__name__}; the engine reads folders "
+            "of images (ReaderImageFolder)"
+        )
+    if getattr(dataset, "additional_features", None) is not None:
+        raise NotNative(f"{where} gives additional_features with each sample")
+    if getattr(dataset, "load_bytes", False):
+        raise NotNative(f"{where} has load_bytes=True, which gives no images")
+    channels = {"RGB": 3, "L": 1}.get(dataset.input_img_mode, 0)
+    if channels == 0:
+        raise NotNative(
+            f"{where} has input_img_mode={dataset.input_img_mode!r}; the "
+            "engine has 'RGB' and 'L'"
+        )
+    return files_piece(dataset, reader.samples, where, channels)
+
+
+@_leaf("feedline.torch.folders.ImageList")
+def _image_list(dataset: Any, where: str) -> Piece:
+    _no_target_transform(dataset, where)
+    return files_piece(dataset, dataset.samples, where)
+
+
+# ---- Images in memory -------------------------------------------------------
+
+
+def _pixels_piece(
+    dataset: Any, where: str, axes: str, labels: Any, converted: bool
+) -> Piece:
+    """An array or tensor `dataset.data` of uint8 with these axes."""
+    _no_target_transform(dataset, where)
+    data = dataset.data
+    for tensor in (data, labels):
+        if str(getattr(tensor, "device", "cpu")) != "cpu":
+            raise NotNative(
+                f"{where} has its data on {tensor.device}; call .cpu() on them"
+            )
+    array = data.numpy() if hasattr(data, "numpy") else data
+    kind = str(getattr(array, "dtype", type(array).__name__))
+    if kind != "uint8" or array.ndim != len(axes):
+        raise NotNative(
+            f"{where} has data that is not uint8 of axes {axes}: {kind}"
+        )
+    if "C" in axes:
+        array = array.transpose([axes.index(a) for a in "NHWC"])
+    channels = array.shape[3] if "C" in axes else 1
+    if channels not in (1, 3):
+        raise NotNative(f"{where} has images of {channels} channels")
+    if len(labels) < len(array):
+        raise NotNative(f"{where} has fewer labels than images")
+    shared = array.flags.c_contiguous
+    pixels = Memory(array) if shared else Contents(array)
+
+    def load() -> Tuple[Any, List[int]]:
+        found = whole_labels(labels, where, converted)[: len(array)]
+        return (array if shared else array.copy("C")), found
+
+    return Piece(
+        where=where,
+        files=False,
+        count=len(array),
+        transform=dataset.transform,
+        channels=channels,
+        size=(array.shape[2], array.shape[1]),
+        watched=[pixels, Items(labels)],
+        load=load,
+    )
+
+
+@_leaf("torchvision.datasets.mnist.MNIST", "torchvision.datasets.usps.USPS")
+def _gray_images(dataset: Any, where: str) -> Piece:
+    return _pixels_piece(dataset, where, "NHW", dataset.targets, True)
+
+
+@_leaf("torchvision.datasets.mnist.QMNIST")
+def _qmnist(dataset: Any, where: str) -> Piece:
+    if not dataset.compat:
+        raise NotNative(
+            f"{where} has compat=False, so its labels are rows of numbers"
+        )
+    return _pixels_piece(dataset, where, "NHW", dataset.targets[:, 0], True)
+
+
+@_leaf("torchvision.datasets.cifar.CIFAR10")
+def _cifar(dataset: Any, where: str) -> Piece:
+    return _pixels_piece(dataset, where, "NHWC", dataset.targets, False)
+
+
+@_leaf("torchvision.datasets.svhn.SVHN")
+def _svhn(dataset: Any, where: str) -> Piece:
+    return _pixels_piece(dataset, where, "NCHW", dataset.labels, True)
+
+
+@_leaf("torchvision.datasets.stl10.STL10")
+def _stl10(dataset: Any, where: str) -> Piece:
+    if dataset.labels is None:
+        raise NotNative(f"{where} has no labels")
+    return _pixels_piece(dataset, where, "NCHW", dataset.labels, True)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which torch data sets the engine can serve, and how: `plan`.
+
+    data set --known_sets--> pieces ---------+
+    transform --chain------> operations -----+--> Plan
+
+A plan promises the samples that the data set itself would give, image for image
+and label for label, for the same random draws: uint8 to the bit, float32 to the
+last rounding (docs/pixels.md). Where that cannot be promised, `NotNative` says
+why, and torch loads the samples.
+
+A plan is made once per data set and checked against it, by value, every time
+that it is asked for. So replaced transforms, appended samples and edited labels
+count from the next epoch on, as they do in torch.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import weakref
+from array import array
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import feedline
+
+from .chain import Chain
+from .chain_reader import read_chain
+from .known_sets import Piece, View, view_of
+from .not_native import NotNative
+
+__all__ = ["NotNative", "Plan", "plan"]
+
+
+@dataclass
+class Plan:
+    """How the engine serves a data set.
+
+    Attributes:
+        dataset: all samples that the torch data set is made of.
+        indices: for each position of the torch data set that of `dataset`;
+            None where they are the same.
+        pipeline: what its transform does.
+        options: of the loader: channels, dtype, layout and limits.
+        random: torch would draw random numbers for a sample.
+        shape: of a sample, [C, H, W].
+    """
+
+    dataset: feedline.Dataset
+    indices: Optional[Sequence[int]]
+    pipeline: feedline.Pipeline
+    options: Dict[str, Any]
+    random: bool
+    shape: Tuple[int, int, int]
+    _digest: Callable[[], str] = field(repr=False)
+    _fingerprint: Optional[str] = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        """Samples of the torch data set."""
+        indices = self.indices
+        return len(self.dataset) if indices is None else len(indices)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the data (files and labels, or pixels) and their order.
+
+        Files by their names below the folder that all of them are in, so that
+        a copy of the data set elsewhere has the same one. Transforms do not
+        count.
+        """
+        if self._fingerprint is None:
+            self._fingerprint = self._digest()
+        return self._fingerprint
+
+
+@dataclass
+class _Entry:
+    """A plan, and what it was made of."""
+
+    alive: "weakref.ref[Any]"
+    process: int
+    chain: Chain
+    kept: List[Any]
+    plan: Plan
+
+    def fits(self, view: View, chain: Chain) -> bool:
+        return (
+            self.process == os.getpid()
+            and self.chain == chain
+            and len(self.kept) == len(view.watched)
+            and all(w.is_kept(k) for w, k in zip(view.watched, self.kept))
+        )
+
+
+_plans: Dict[int, _Entry] = {}
+
+
+def plan(dataset: Any) -> Plan:
+    """How the engine serves `dataset`, a map-style data set.
+
+    The same plan as before if nothing changed. Raises NotNative.
+    """
+    view = view_of(dataset)
+    chain = _chain_of(view)
+    entry = _plans.get(id(dataset))
+    if entry and entry.alive() is dataset and entry.fits(view, chain):
+        return entry.plan
+    made = _make(view, chain)
+    _remember(dataset, view, chain, made)
+    return made
+
+
+def _remember(dataset: Any, view: View, chain: Chain, made: Plan) -> None:
+    key = id(dataset)
+
+    def forget(reference: "weakref.ref[Any]") -> None:
+        entry = _plans.get(key)
+        if entry and entry.alive is reference:
+            del _plans[key]
+
+    try:
+        alive = weakref.ref(dataset, forget)
+    except TypeError:
+        return  # it is planned anew each time
+    kept = [watched.keep() for watched in view.watched]
+    _plans[key] = _Entry(alive, os.getpid(), chain, kept, made)
+
+
+def _chain_of(view: View) -> Chain:
+    """The one chain that all pieces have."""
+    chain = None
+    for piece in view.pieces:
+        found = read_chain(piece.transform, piece.channels, piece.size)
+        if chain is not None and found != chain:
+            raise NotNative(
+                f"{piece.where} has another transform than the data sets "
+                "before it; the engine has one for all"
+            )
+        chain = found
+    if chain is None:
+        raise NotNative("the data set has no parts")
+    if chain.size is None:
+        raise NotNative(
+            "the images keep sizes of their own, and those do not make a "
+            "batch; add RandomResizedCrop, CenterCrop, or Resize((height, "
+            "width))"
+        )
+    return chain
+
+
+# ---- Making one -------------------------------------------------------------
+
+
+def _make(view: View, chain: Chain) -> Plan:
+    if view.total == 0:
+        raise NotNative("the data set is empty")
+    loaded = [piece.load() for piece in view.pieces]
+    indices = _indices(view)
+    options: Dict[str, Any] = {
+        "channels": chain.channels,
+        "dtype": chain.dtype,
+        "layout": "nchw",
+        "pillow": _pillow(),
+    }
+    for piece in view.pieces:
+        options.update(piece.options)
+    assert chain.size is not None
+    width, height = chain.size
+    return Plan(
+        dataset=_dataset(view.pieces, loaded),
+        indices=indices,
+        pipeline=_pipeline(chain),
+        options=options,
+        random=chain.random,
+        shape=(chain.channels, height, width),
+        _digest=lambda: _digest(view.pieces, loaded, indices),
+    )
+
+
+def _pillow() -> str:
+    """The option `pillow`: whose rounding this process's Pillow has."""
+    image = sys.modules.get("PIL")
+    version = str(getattr(image, "__version__", "12"))
+    major = version.split(".", 1)[0]
+    return "13" if major.isdigit() and int(major) >= 13 else "12"
+
+
+def _indices(view: View) -> Optional[Sequence[int]]:
+    found = view.mapping()
+    if isinstance(found, range):
+        return None  # one piece, all of it
+    if len(found) == view.total and all(i == n for n, i in enumerate(found)):
+        return None
+    return found
+
+
+def _dataset(pieces: List[Piece], loaded: List[Any]) -> feedline.Dataset:
+    labels = [label for _, part in loaded for label in part]
+    if all(piece.files for piece in pieces):
+        paths = [path for part, _ in loaded for path in part]
+        return feedline.Dataset.paths(paths, labels)
+    if any(piece.files for piece in pieces):
+        raise NotNative("the data set mixes files with images in memory")
+    arrays = [pixels for pixels, _ in loaded]
+    if len(arrays) == 1:
+        return feedline.Dataset.pixels(arrays[0], labels)
+    if len({pixels.shape[1:] for pixels in arrays}) > 1:
+        raise NotNative(
+            "the parts of the data set have images of different sizes or "
+            "channels; make them alike"
+        )
+    import numpy  # there is one, for the arrays are its own
+
+    return feedline.Dataset.pixels(numpy.concatenate(arrays), labels)
+
+
+def _pipeline(chain: Chain) -> feedline.Pipeline:
+    pipeline = feedline.Pipeline("none")
+    for name, arguments, where in chain.ops:
+        try:
+            if name == "python":
+                pipeline.python(**dict(arguments))
+            else:
+                pipeline.add(name, **dict(arguments))
+        except feedline.Error as error:
+            raise NotNative(f"{where}: {error}") from None
+    return pipeline
+
+
+def _digest(
+    pieces: List[Piece], loaded: List[Any], indices: Optional[Sequence[int]]
+) -> str:
+    """16 hexadecimal digits for the data and their order."""
+    sums = hashlib.blake2b(digest_size=8)
+    for piece, (content, labels) in zip(pieces, loaded):
+        sums.update(b"%d %d;" % (piece.files, piece.count))
+        sums.update(array("q", labels))
+        if piece.files:
+            sums.update(_names_inside(content))
+        else:
+            sums.update(memoryview(content).cast("B"))
+    if indices is not None:
+        sums.update(b"=")
+        sums.update(array("q", indices))
+    return sums.hexdigest()
+
+
+def _names_inside(paths: List[str]) -> bytes:
+    """The paths without the folder that all of them are in."""
+    root = os.path.commonprefix([min(paths), max(paths)])
+    root = root[: root.rfind("/") + 1]
+    text = os.fsencode("\0" + "\0".join(paths))
+    return text.replace(os.fsencode("\0" + root), b"\0") if root else text

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exception for a sample that could not be loaded.
+
+It is one of feedline's, with the path and the decoder's words, and by type also
+what the data set itself would have raised through torch's loader:
+FileNotFoundError, IsADirectoryError, PIL.UnidentifiedImageError, OSError for an
+image that is damaged. Which one is found out by doing what the data set does:
+opening the file, with Pillow where it is there. That is one more look at a file
+that failed, and never at one that did not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from typing import Dict, Optional, Tuple, Type
+
+import feedline
+from feedline.errors import of_status
+
+# What the file itself may be to blame for.
+_OF_FILES = (feedline.DecodeError, feedline.ReadError, feedline.NotFound)
+
+_both: Dict[Tuple[type, type], Optional[Type[feedline.Error]]] = {}
+
+
+def failed(batch: feedline.Batch) -> bool:
+    """Whether a sample of the batch is missing (on_error=zero)."""
+    info = batch.info
+    if not info.sample_status:
+        return False
+    raw = ctypes.string_at(info.sample_status, 4 * info.count)
+    return bool(raw.strip(b"\0"))
+
+
+def error_of(engine: feedline.Loader, batch: feedline.Batch) -> Exception:
+    """The error of the first sample in the batch that has one."""
+    place, status = next(
+        (place, status)
+        for place, status in enumerate(batch.sample_status)
+        if status < 0
+    )
+    index = batch.sample_index[place]
+    error = engine.error_of(batch.epoch, index)
+    if error is None:  # the first 1000 failures are remembered
+        path = engine.dataset.path(index)
+        error = of_status(status, "%s: could not be used" % path, path)
+    if error.path and isinstance(error, _OF_FILES):
+        return _as_torch_would(error, error.path)
+    return error
+
+
+def _as_torch_would(error: feedline.Error, path: str) -> feedline.Error:
+    """The same error, which is also what opening the file in Python raises."""
+    theirs = _raised_by(path)
+    if theirs is None or isinstance(error, theirs):
+        return error
+    kind = _combined(type(error), theirs)
+    if kind is None:
+        return error
+    return kind(str(error), status=error.status, path=path)
+
+
+def _raised_by(path: str) -> Optional[Type[BaseException]]:
+    """What data sets do with a file raises this; None if nothing."""
+    try:
+        with open(path, "rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                from PIL import Image
+            except ImportError:
+                return None
+            with Image.open(file) as image:
+                image.convert("RGB")
+    except Exception as error:
+        return type(error)
+    return None
+
+
+def _combined(ours: type, theirs: type) -> Optional[Type[feedline.Error]]:
+    """A type that is both; None where Python cannot have one."""
+    if (ours, theirs) not in _both:
+        try:
+            made = type(theirs.__name__, (ours, theirs), {"__doc__": "Both."})
+        except TypeError:
+            made = None  # their objects are laid out in different ways
+        _both[ours, theirs] = made
+    return _both[ours, theirs]

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an epoch stands, as a small dictionary that JSON can hold.
+
+The keys that torchdata's StatefulDataLoader has mean what they mean there, so
+frameworks that adjust them (accelerate takes back what it has fetched ahead)
+find them:
+
+    _num_yielded               batches that next() returned
+    _sampler_iter_yielded      batches that are behind us, failed ones included
+    _index_sampler_state       {"samples_yielded": ...}, or the state of a batch
+                               sampler that saves its own
+    _sampler_iter_state        that of its iterator, or None
+    _iterator_finished         whether the epoch came to its end
+
+and ours are
+
+    version                    of this format
+    dataset                    its name, length and fingerprint
+    epoch, round, seed         what random transforms draw from
+    sampler_epoch              what set_epoch was told, or None
+    replicas                   ranks that shared the order
+    samples_yielded_global     over all of them
+    order                      how the order began (order_trace.py)
+
+All counts are of what was delivered, not of what was prepared. So a state is
+valid for another num_workers and prefetch_factor; where torch's BatchSampler
+makes the batches also for another batch_size and, with a DistributedSampler,
+another number of replicas. If the samples delivered do not divide by the new
+number, up to replicas - 1 samples come once more, so that all ranks stay of one
+length.
+
+What later epochs draw is not in it: that comes from torch's generators. Those
+that were given to the loader are in the state; the global one is the program's
+to save (torch.get_rng_state). Nor is what data sets draw for themselves in
+processes of torch's: where torch loads the samples, order and place are exact,
+and random transforms draw anew. A stream is read past what was delivered.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Dict, Optional
+
+from .order_trace import (
+    Origin,
+    Pulled,
+    Resume,
+    TracedSampler,
+    epoch_of,
+    generators,
+    is_stateful,
+    load_state,
+    packed,
+    replicas,
+    set_epoch,
+    stateful_part,
+    unpacked,
+)
+
+VERSION = 1
+
+
+@dataclass
+class Progress:
+    """How far an iterator is; shared with its loader, which it may outlive.
+
+    yielded: batches that were returned; batches, samples: that are behind us.
+    seed, round: what this epoch's draws are made from. epoch: epochs of this
+    loader before it. dataset: what it reads, once somebody asked.
+    """
+
+    traced: TracedSampler
+    epoch: int = 0
+    round: int = 0
+    seed: int = 0
+    yielded: int = 0
+    batches: int = 0
+    samples: int = 0
+    finished: bool = False
+    sampler_state: Optional[Dict[str, Any]] = None
+    iterator_state: Optional[Dict[str, Any]] = None
+    dataset: Optional[Fingerprint] = None
+
+    def delivered(self, pulled: Pulled) -> None:
+        """A batch, or its error, has reached the consumer."""
+        self.batches += 1
+        self.samples += pulled.samples
+        self.sampler_state = pulled.sampler_state
+        self.iterator_state = pulled.iterator_state
+
+
+@dataclass
+class Fingerprint:
+    """Which data set a state belongs to."""
+
+    name: str
+    samples: Optional[int]
+    fingerprint: Optional[str]
+
+    def to_dict(self) -> Dict[str, Any]:
+        return {
+            "name": self.name,
+            "samples": self.samples,
+            "fingerprint": self.fingerprint,
+        }
+
+    def __str__(self) -> str:
+        text = self.name
+        if self.samples is not None:
+            text += " of %d samples" % self.samples
+        if self.fingerprint:
+            text += " (%s)" % self.fingerprint
+        return text
+
+    def refuses(self, saved: Dict[str, Any]) -> bool:
+        """Whether what was saved is known to be another data set."""
+        samples = saved.get("samples")
+        if None not in (samples, self.samples) and samples != self.samples:
+            return True
+        other = saved.get("fingerprint")
+        return None not in (other, self.fingerprint) and (
+            other != self.fingerprint
+        )
+
+
+def check_dataset(ours: Fingerprint, state: Dict[str, Any]) -> None:
+    """Refuses the state of another data set, naming both."""
+    saved = state.get("dataset")
+    if saved and ours.refuses(saved):
+        other = Fingerprint(
+            str(saved.get("name")),
+            saved.get("samples"),
+            saved.get("fingerprint"),
+        )
+        raise ValueError(
+            "the state is that of another data set: saved with %s, loaded "
+            "with %s" % (other, ours)
+        )
+
+
+# ---- To a dictionary -------------------------------------------------------
+
+
+def save(progress: Progress, dataset: Fingerprint) -> Dict[str, Any]:
+    """The state of an epoch that was begun."""
+    traced = progress.traced
+    ranks = replicas(traced.sampler)
+    return {
+        "version": VERSION,
+        "dataset": dataset.to_dict(),
+        "epoch": progress.epoch,
+        "round": progress.round,
+        "seed": progress.seed,
+        "sampler_epoch": epoch_of(traced.sampler),
+        "replicas": ranks,
+        "samples_yielded_global": progress.samples * ranks,
+        "order": _order(progress),
+        "_index_sampler_state": _index_sampler_state(progress),
+        "_sampler_iter_state": copy.deepcopy(progress.iterator_state),
+        "_sampler_iter_yielded": progress.batches,
+        "_num_yielded": progress.yielded,
+        "_IterableDataset_len_called": None,
+        "_shared_seed": None,
+        "_iterator_finished": progress.finished,
+    }
+
+
+def _order(progress: Progress) -> Dict[str, Any]:
+    """How this order began; of a finished one, where its generators are."""
+    traced = progress.traced
+    if progress.finished:
+        now = {k: packed(v.get_state()) for k, v in traced.generators.items()}
+        return {"generators": now}
+    return traced.origin_now(bool(progress.batches or traced.pulled)).to_dict()
+
+
+def _index_sampler_state(progress: Progress) -> Dict[str, Any]:
+    part = progress.traced.stateful
+    state = copy.deepcopy(
+        progress.sampler_state
+        if progress.batches
+        else progress.traced.first_state
+    )
+    if part is not None and part is progress.traced.sampler:
+        return state or {}
+    counted: Dict[str, Any] = {"samples_yielded": progress.samples}
+    if part is not None:
+        counted["sampler_state"] = state
+    return counted
+
+
+# ---- From a dictionary -----------------------------------------------------
+
+
+@dataclass
+class Saved:
+    """What a loader needs to know of a state that it was given."""
+
+    state: Dict[str, Any]
+    finished: bool
+    epoch: int
+    round: int
+    seed: Optional[int]
+    yielded: int
+    batches: int
+    resume: Optional[Resume] = None
+
+    @property
+    def samples(self) -> int:
+        return self.resume.samples if self.resume else 0
+
+
+def read(state: Dict[str, Any], index_sampler: Any) -> Saved:
+    """Understands a state; ValueError or TypeError for what is none."""
+    if not isinstance(state, dict):
+        raise TypeError(
+            "load_state_dict() takes a dict, but got %s" % type(state).__name__
+        )
+    missing = [
+        key
+        for key in ("_num_yielded", "_sampler_iter_yielded", "version", "order")
+        if key not in state
+    ]
+    if missing:
+        raise ValueError(
+            "not a state of feedline.torch.DataLoader: %s missing"
+            % ", ".join(missing)
+        )
+    if state["version"] != VERSION:
+        raise ValueError(
+            "the state has version %r, and this feedline reads version %d"
+            % (state["version"], VERSION)
+        )
+    saved = Saved(
+        state=state,
+        finished=bool(state.get("_iterator_finished")),
+        epoch=int(state.get("epoch") or 0),
+        round=int(state.get("round") or 0),
+        seed=state.get("seed"),
+        yielded=int(state["_num_yielded"]),
+        batches=int(state["_sampler_iter_yielded"]),
+    )
+    if not saved.finished:
+        saved.resume = _resume(saved, index_sampler)
+    return saved
+
+
+def _resume(saved: Saved, index_sampler: Any) -> Resume:
+    state = saved.state
+    ranks_then = int(state.get("replicas") or 1)
+    ranks_now = replicas(index_sampler)
+    saved.batches = saved.batches * ranks_then // ranks_now
+    part = stateful_part(index_sampler)
+    own = state.get("_index_sampler_state") or {}
+    samples = own.get("samples_yielded")
+    whole = part is not None and part is index_sampler
+    if whole or not isinstance(samples, int):
+        samples = int(state.get("samples_yielded_global") or 0) // ranks_then
+    return Resume(
+        origin=Origin.from_dict(state["order"]),
+        samples=samples * ranks_then // ranks_now,
+        batches=saved.batches,
+        sampler_state=_sampler_state(own, part, index_sampler),
+        iterator_state=state.get("_sampler_iter_state"),
+    )
+
+
+def _sampler_state(
+    own: Dict[str, Any], part: Any, index_sampler: Any
+) -> Optional[Dict[str, Any]]:
+    if part is not None and part is index_sampler:
+        return own
+    return own.get("sampler_state")
+
+
+def apply_epoch(saved: Saved, index_sampler: Any) -> None:
+    """Tells the samplers which epoch the state is of."""
+    epoch = saved.state.get("sampler_epoch")
+    if epoch is not None and epoch_of(index_sampler) is not None:
+        set_epoch(index_sampler, int(epoch))
+
+
+def apply_finished(saved: Saved, loader: Any) -> None:
+    """Generators and samplers as they were when the epoch had ended."""
+    noted = saved.state["order"].get("generators", {})
+    for name, generator in generators(loader).items():
+        if name in noted:
+            generator.set_state(unpacked(noted[name]))
+    index_sampler = loader._index_sampler
+    part = stateful_part(index_sampler)
+    own = saved.state.get("_index_sampler_state") or {}
+    state = _sampler_state(own, part, index_sampler)
+    if part is None or state is None or not is_stateful(part):
+        return
+    # A sampler that was at its end begins anew behind it.
+    load_state(part, state)
+    if next(iter(index_sampler), None) is not None:
+        load_state(part, state)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch's own iterators, for what the engine cannot do.
+
+They do what torch's do, because they are. Added is only what this DataLoader
+promises for every data set: their state can be saved and taken up again without
+loading what was delivered, and `device`, `dtype` and `layout` are honoured.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Optional, Union
+
+import torch
+from torch.utils.data.dataloader import (
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)
+
+from .arguments import DTYPES, LAYOUTS, device_name, dtype_name, layout_name
+from .iteration import CountedIterator, check_dtype
+from .state_dict import Progress
+
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class Finish:
+    """What is done to a batch of torch's before it is returned.
+
+    Images are the tensors of four axes; dtype and layout are about them.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        self.device: Optional[str] = device_name(loader.device)
+        if self.device == "host":
+            self.device = None  # it is there already
+        self.dtype = dtype_name(loader.dtype)
+        layout = layout_name(loader.layout)
+        self.layout = None if layout is None else LAYOUTS[layout]
+
+    def __bool__(self) -> bool:
+        return any((self.device, self.dtype, self.layout))
+
+    def __call__(self, data: Any) -> Any:
+        if isinstance(data, torch.Tensor):
+            return self.tensor(data)
+        if isinstance(data, (str, bytes)):
+            return data
+        if isinstance(data, dict):
+            return {key: self(value) for key, value in data.items()}
+        if isinstance(data, tuple) and hasattr(data, "_fields"):
+            return type(data)(*(self(value) for value in data))
+        if isinstance(data, (list, tuple)):
+            return type(data)(self(value) for value in data)
+        return data
+
+    def tensor(self, data: torch.Tensor) -> torch.Tensor:
+        if data.dim() == 4 and self.dtype is not None:
+            check_dtype(self.dtype, _NAMES.get(data.dtype))
+            data = data.to(DTYPES[self.dtype])
+        if data.dim() == 4 and self.layout is not None:
+            data = data.contiguous(memory_format=self.layout)
+        if self.device is not None:
+            data = data.to(self.device, non_blocking=True)
+        return data
+
+
+class SingleProcessIterator(CountedIterator, _SingleProcessDataLoaderIter):
+    """torch's with num_workers=0."""
+
+    def __init__(
+        self, loader: Any, progress: Progress, saved_seed: Optional[int] = None
+    ) -> None:
+        self._progress = progress
+        self._saved_seed = saved_seed
+        self._finish = Finish(loader)
+        super().__init__(loader)
+        self._profile_name = _profile_name(_SingleProcessDataLoaderIter)
+
+    def _next_data(self) -> Any:
+        try:
+            data = super()._next_data()  # type: ignore[no-untyped-call]
+        finally:
+            self._delivered()
+        return self._finish(data) if self._finish else data
+
+
+class MultiProcessIterator(CountedIterator, _MultiProcessingDataLoaderIter):
+    """torch's with worker processes."""
+
+    def __init__(
+        self, loader: Any, progress: Progress, saved_seed: Optional[int] = None
+    ) -> None:
+        self._progress = progress
+        self._saved_seed = saved_seed
+        self._finish = Finish(loader)
+        super().__init__(loader)
+        self._profile_name = _profile_name(_MultiProcessingDataLoaderIter)
+
+    def _process_data(self, data: Any, *more: Any) -> Any:
+        # torch pulls the next index in there, and raises what a worker raised.
+        self._delivered()
+        data = super()._process_data(  # type: ignore[no-untyped-call]
+            data, *more
+        )
+        return self._finish(data) if self._finish else data
+
+
+def _profile_name(theirs: type) -> str:
+    """torch's own, which tools look for in a profile."""
+    return "enumerate(DataLoader)#%s.__next__" % theirs.__name__
+
+
+TorchIterator = Union[SingleProcessIterator, MultiProcessIterator]
+
+
+def make(
+    loader: Any, progress: Progress, saved_seed: Optional[int] = None
+) -> TorchIterator:
+    """The iterator that torch would make for this loader."""
+    kind: Callable[..., TorchIterator] = MultiProcessIterator
+    if loader.num_workers == 0:
+        kind = SingleProcessIterator
+    return kind(loader, progress, saved_seed)
+
+
+__all__: List[str] = ["Finish", "TorchIterator", "make"]

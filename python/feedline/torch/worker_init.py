@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions for workers that do nothing but seed random generators.
+
+A worker_init_fn of the user's may do anything to a worker process, so a loader
+that is given one is torch's. But frameworks set one of theirs on every loader,
+only to seed the generators of the workers. Native workers have none: what they
+draw follows from the epoch's seed and the sample, whatever the rank. Such a
+function needs no call, and its loader can be native.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+# By module and name, so that no framework has to be imported for it.
+SEEDING = {
+    ("lightning.fabric.utilities.seed", "pl_worker_init_function"),
+    ("lightning_fabric.utilities.seed", "pl_worker_init_function"),
+    ("pytorch_lightning.utilities.seed", "pl_worker_init_function"),
+    ("transformers.trainer_utils", "seed_worker"),
+    ("timm.data.loader", "_worker_init"),
+}
+# timm's calls a function of the user's for its seeds, if it is given one.
+PLAIN_SEEDING = ("all", "part")
+
+
+def only_seeds(worker_init_fn: Any) -> bool:
+    """Whether it is known to seed generators of a worker and nothing else."""
+    arguments: dict[str, Any] = {}
+    while isinstance(worker_init_fn, functools.partial):
+        arguments = {**worker_init_fn.keywords, **arguments}
+        worker_init_fn = worker_init_fn.func
+    name = (
+        getattr(worker_init_fn, "__module__", None),
+        getattr(worker_init_fn, "__qualname__", None),
+    )
+    seeding = arguments.get("worker_seeding", "all")
+    return name in SEEDING and seeding in PLAIN_SEEDING

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engine cannot do is torch's, and says so; nothing is ever silently
+different."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Tuple
+
+import pytest
+
+from torch_cases import (
+    Ours,
+    T,
+    Theirs,
+    assert_same,
+    augmented,
+    folder,
+    same,
+    torch,
+)
+
+from feedline.torch import FallbackWarning, collated
+
+data = torch.utils.data
+pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return folder(tmp_path_factory.mktemp("fallback") / "images")
+
+
+class Own(data.Dataset):  # type: ignore[misc]
+    def __len__(self) -> int:
+        return 11
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.full((3, 4, 4), float(index)), index
+
+
+class Worker(Own):
+    """Says which process loaded a sample."""
+
+    def __getitem__(self, index: int) -> int:
+        info = data.get_worker_info()
+        return -1 if info is None else info.id
+
+
+class Stream(data.IterableDataset):  # type: ignore[misc]
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(7))
+
+
+def first_sample(samples: List[Any]) -> Any:
+    return samples[0]
+
+
+def no_seed(worker: int) -> None:
+    pass
+
+
+REASONS: Dict[str, Tuple[Dict[str, Any], str]] = {
+    "collate_fn": ({"collate_fn": first_sample}, "collate_fn"),
+    "convert": (
+        {"collate_fn": first_sample, "batch_size": None},
+        "collate_fn",
+    ),
+    "worker_init_fn": (
+        {"worker_init_fn": no_seed, "num_workers": 1},
+        "worker_init_fn",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_arguments_that_are_torchs(dataset: Any, name: str) -> None:
+    arguments, words = REASONS[name]
+    loader = Ours(dataset, **arguments)
+    assert not loader.native and words in loader.fallback_reason
+    with pytest.warns(FallbackWarning, match=words):
+        found = list(loader)
+    assert_same(found, list(Theirs(dataset, **arguments)))
+    assert loader.engine is None
+
+
+def test_data_sets_that_are_torchs(dataset: Any) -> None:
+    odd = T.Compose([T.Resize((8, 8)), lambda image: image, T.PILToTensor()])
+    unknown = folder(Path(dataset.root), odd)
+    for made in (Own(), Stream(), unknown):
+        loader = Ours(made, batch_size=3)
+        assert loader.fallback_reason
+        with pytest.warns(FallbackWarning) as said:
+            found = list(loader)
+        assert loader.fallback_reason in str(said[0].message)
+        assert said[0].filename == __file__
+        assert_same(found, list(Theirs(made, batch_size=3)))
+
+
+def test_one_warning_for_each_loader() -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            loader = Ours(Own())
+            for _ in range(3):
+                assert len(list(loader)) == 11
+    assert sum(w.category is FallbackWarning for w in said) == 2
+
+
+def test_no_warning_natively(dataset: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader = Ours(dataset, batch_size=24, num_workers=1)
+        assert len(list(loader)) == 1
+    assert loader.fallback_reason is None
+
+
+def test_processes_are_torchs() -> None:
+    """With what belongs to them."""
+    loader = Ours(Worker(), batch_size=1, num_workers=2)
+    with pytest.warns(FallbackWarning):
+        found = {int(batch) for batch in loader}
+    assert found == {0, 1}
+
+
+def test_arguments_without_effect_are_named() -> None:
+    with pytest.warns(FallbackWarning, match="on_error='skip' has no effect"):
+        iter(Ours(Own(), on_error="skip"))
+
+
+def test_the_reason_follows_the_data_set(dataset: Any) -> None:
+    """It is looked for at each iter()."""
+    chain = dataset.transform
+    loader = Ours(dataset, batch_size=12, num_workers=1)
+    assert len(list(loader)) == 2 and loader.native
+    dataset.transform = lambda image: chain(image)
+    try:
+        with pytest.warns(FallbackWarning):
+            found = list(loader)
+        assert not loader.native
+    finally:
+        dataset.transform = chain
+    assert_same(list(loader), found)
+    assert loader.native
+
+
+def test_persistent_workers_change_sides(dataset: Any) -> None:
+    chain = dataset.transform
+    loader = Ours(
+        dataset, batch_size=12, num_workers=1, persistent_workers=True
+    )
+    expected = list(loader)
+    dataset.transform = lambda image: chain(image)
+    try:
+        with pytest.warns(FallbackWarning):
+            assert_same(list(loader), expected)
+    finally:
+        dataset.transform = chain
+    assert_same(list(loader), expected)
+    assert loader.native
+
+
+def test_dtype_and_layout_are_honoured(dataset: Any) -> None:
+    """Also where torch loads the samples."""
+    loader = Ours(Own(), batch_size=4, dtype="f16", layout="nhwc")
+    with pytest.warns(FallbackWarning):
+        images, labels = next(iter(loader))
+    assert images.dtype is torch.float16 and labels.dtype is torch.int64
+    assert images.shape == (4, 3, 4, 4)
+    assert images.is_contiguous(memory_format=torch.channels_last)
+    with pytest.warns(FallbackWarning), pytest.raises(ValueError, match="f32"):
+        next(iter(Ours(Own(), dtype="u8")))
+
+
+@pytest.mark.parametrize("dtype", ["f16", torch.bfloat16, "f32"])
+def test_dtypes_of_both_ways(dataset: Any, dtype: Any) -> None:
+    """The same numbers from the engine and from torch."""
+    chain = dataset.transform
+    dataset.transform = T.Compose([T.Resize((8, 8)), T.ToTensor()])
+    try:
+        native = Ours(dataset, batch_size=24, num_workers=1, dtype=dtype)
+        torchs = Ours(
+            dataset, batch_size=24, dtype=dtype, collate_fn=default_by_hand
+        )
+        with pytest.warns(FallbackWarning):
+            theirs = next(iter(torchs))
+        ours = next(iter(native))
+    finally:
+        dataset.transform = chain
+    assert native.native
+    assert ours[0].dtype is theirs[0].dtype
+    bound = {"f16": 1e-3, "f32": 1e-6}.get(dtype, 1e-2)  # an ulp or two
+    assert torch.allclose(ours[0].float(), theirs[0].float(), rtol=bound)
+
+
+def default_by_hand(samples: List[Any]) -> Any:
+    return data.dataloader.default_collate(samples)
+
+
+# ---- collated --------------------------------------------------------------
+
+
+def doubled(images: Any, labels: Any) -> Any:
+    return {"images": images.float() * 2, "labels": labels}
+
+
+def noisy(images: Any, labels: Any) -> Any:
+    return images.float() + torch.rand(images.shape), labels
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_functions_of_whole_batches(dataset: Any, workers: int) -> None:
+    ours = Ours(
+        dataset,
+        batch_size=5,
+        num_workers=workers,
+        collate_fn=collated(doubled),
+    )
+    theirs = list(Theirs(dataset, batch_size=5, collate_fn=collated(doubled)))
+    found = list(ours)
+    assert ours.native and len(found) == len(theirs)
+    for a, b in zip(found, theirs):
+        assert type(a) is dict and set(a) == set(b)
+        assert same(a["images"], b["images"]) and same(a["labels"], b["labels"])
+
+
+def test_functions_that_draw(dataset: Any) -> None:
+    """Without workers as torch has it, from the global generator; with them
+    from the epoch's seed and the batch, and the global one is left alone."""
+    results = []
+    for loader_type in (Theirs, Ours):
+        torch.manual_seed(4)
+        loader = loader_type(dataset, batch_size=5, collate_fn=collated(noisy))
+        results.append((list(loader), torch.get_rng_state()))
+    assert_same(results[1][0], results[0][0])
+    assert torch.equal(results[0][1], results[1][1])
+    seen = []
+    for workers in (1, 3):
+        torch.manual_seed(4)
+        loader = Ours(
+            dataset,
+            batch_size=5,
+            num_workers=workers,
+            collate_fn=collated(noisy),
+        )
+        iterator = iter(loader)
+        before = torch.get_rng_state()
+        seen.append(list(iterator))
+        assert torch.equal(before, torch.get_rng_state())
+    assert_same(seen[0], seen[1])
+
+
+def test_random_transforms_need_workers(tmp_path: Any) -> None:
+    drawn = folder(tmp_path / "images", augmented(), classes=1, per_class=2)
+    loader = Ours(drawn)
+    assert "num_workers=0" in loader.fallback_reason
+    assert Ours(drawn, num_workers=1).native
+
+
+def test_images_of_other_types_without_batches(dataset: Any) -> None:
+    """What default_collate makes a plain tensor is one with batches only."""
+    v2 = pytest.importorskip(
+        "torchvision.transforms.v2", reason="torchvision has no transforms.v2"
+    )
+    images = [v2.Resize((8, 8)), v2.ToImage()]
+    for more in ([], [v2.ToPureTensor()]):
+        made = folder(Path(dataset.root), v2.Compose(images + more))
+        batched = Ours(made, batch_size=4, num_workers=1)
+        assert batched.native
+        assert_same(list(batched), list(Theirs(made, batch_size=4)))
+        single = Ours(made, batch_size=None, num_workers=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FallbackWarning)
+            assert_same(list(single), list(Theirs(made, batch_size=None)))
+        assert single.native is bool(more)
+
+
+def test_torchs_names_in_a_profile() -> None:
+    """Tools look for them."""
+    for workers, kind in ((0, "_SingleProcess"), (1, "_MultiProcessing")):
+        with pytest.warns(FallbackWarning):
+            iterator = iter(Ours(Own(), num_workers=workers))
+        assert kind + "DataLoaderIter" in iterator._profile_name

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""feedline.torch.DataLoader says about itself what its engine says."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+torch = pytest.importorskip("torch")
+torchvision = pytest.importorskip("torchvision")
+feedline = pytest.importorskip("feedline")
+feedline_torch = pytest.importorskip("feedline.torch")
+
+from feedline import torch_ranges  # noqa: E402
+
+
+def make(folder: Path, **arguments: Any) -> Any:
+    transforms = torchvision.transforms
+    chain = transforms.Compose(
+        [transforms.Resize((16, 16)), transforms.ToTensor()]
+    )
+    data = torchvision.datasets.ImageFolder(str(folder), chain)
+    arguments = {"batch_size": 4, "num_workers": 2, **arguments}
+    return feedline_torch.DataLoader(data, **arguments)
+
+
+@pytest.fixture()
+def loader(image_folder: Path) -> Any:
+    return make(image_folder)
+
+
+def in_torch(folder: Path) -> Any:
+    """A loader that torch runs."""
+    return make(folder, num_workers=0, collate_fn=lambda samples: samples)
+
+
+def test_statistics_count_over_epochs(loader: Any) -> None:
+    for _ in range(3):
+        for _ in loader:
+            with loader.phase("forward"):
+                pass
+    assert loader.native
+    assert loader.stats()["stats"]["batches"] == 18
+    flat = loader.stats(flat=True)
+    assert flat["feedline/samples"] == 72.0
+    assert "feedline/phase/forward/fraction" in flat
+    loader.reset_stats()
+    assert loader.stats()["stats"]["batches"] == 0
+
+
+def test_words_and_views(loader: Any) -> None:
+    for _ in loader:
+        pass
+    assert loader.verdict.code in loader.explain()
+    assert "decode" in loader.top(seconds=0)
+    assert "decode" in loader._repr_html_()
+    out = io.StringIO()
+    loader.top(seconds=0.01, interval=0.01, out=out)
+    assert "decode" in out.getvalue()
+
+
+def test_before_the_first_epoch_there_is_nothing_to_say(loader: Any) -> None:
+    with pytest.raises(feedline.StateError, match="not iterated"):
+        loader.stats()
+    assert "not iterated" in loader.explain()
+    assert "not iterated" in loader._repr_html_()
+
+
+def test_while_torch_loads_the_reason_is_said(image_folder: Path) -> None:
+    loader = in_torch(image_folder)
+    with pytest.warns(feedline_torch.FallbackWarning):
+        for _ in loader:
+            with loader.phase("forward"):
+                pass
+    for ask in (loader.stats, lambda: loader.verdict):
+        with pytest.raises(feedline.StateError, match="collate_fn"):
+            ask()
+    for say in (
+        loader.explain,
+        lambda: loader.top(seconds=0),
+        loader._repr_html_,
+    ):
+        assert "collate_fn" in say()
+    loader.reset_stats()
+
+
+def test_a_profile_begins_with_the_loader(loader: Any, tmp_path: Path) -> None:
+    """The engine is made when the first step is under way already."""
+    profile = feedline.profile(loader)
+    with profile:
+        for _ in loader:
+            with loader.phase("forward"):
+                pass
+            profile.step()
+    path = tmp_path / "trace.json"
+    profile.export_chrome_trace(path)
+    names = [e["name"] for e in json.loads(path.read_text())["traceEvents"]]
+    assert names.count("forward") == 6
+    assert profile.stats["stats"]["batches"] == 6
+    assert "decode" in profile.key_averages().table(sort_by="busy")
+
+
+def test_a_profile_over_epochs_has_its_steps(loader: Any) -> None:
+    ready: Dict[int, int] = {}
+    profile = feedline.profile(
+        loader,
+        schedule=feedline.schedule(wait=4, warmup=0, active=4, repeat=1),
+        on_trace_ready=lambda prof: ready.update(
+            {prof.step_num: prof.stats["stats"]["batches"]}
+        ),
+    )
+    with profile:
+        for _ in range(2):
+            for _ in loader:
+                profile.step()
+    assert ready == {7: 4}
+
+
+def test_a_profile_of_what_torch_runs_says_why(image_folder: Path) -> None:
+    loader = in_torch(image_folder)
+    ready: List[Any] = []
+    profile = feedline.profile(loader, on_trace_ready=ready.append)
+    with pytest.warns(feedline.EngineWarning, match="collate_fn"):
+        with pytest.warns(feedline_torch.FallbackWarning):
+            profile.start()
+            for _ in loader:
+                profile.step()
+        profile.stop()
+    assert not ready
+    with pytest.raises(feedline.StateError, match="collate_fn"):
+        profile.key_averages()
+
+
+# ---- Ranges in torch.profiler ----------------------------------------------
+
+
+def ranges(profile: Any) -> Dict[str, int]:
+    """How often each of our ranges is in a profile."""
+    return {
+        event.key: event.count
+        for event in profile.key_averages()
+        if event.key.startswith("feedline::")
+    }
+
+
+@pytest.fixture()
+def core(image_folder: Path) -> Any:
+    """A loader without torch."""
+    made = feedline.Loader(
+        feedline.Dataset.open("folder:%s" % image_folder),
+        feedline.Pipeline().add("resize", width=16, height=16),
+        batch_size=4,
+    )
+    yield made
+    made.close()
+
+
+def test_each_next_and_its_wait_are_ranges(core: Any) -> None:
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU]
+    ) as profile:
+        for _ in core:
+            pass
+    found = ranges(profile)
+    # Six batches and the end of the epoch.
+    assert found.pop(torch_ranges.NEXT) == 7
+    # Only where there was something to wait for; the end is looked for, too.
+    assert 1 <= found.pop(torch_ranges.WAIT) <= 7
+    assert not found
+
+
+def test_the_older_profiler_sees_them_too(core: Any) -> None:
+    with torch.autograd.profiler.profile() as profile:
+        next(iter(core))
+    assert torch_ranges.NEXT in ranges(profile)
+
+
+def test_without_a_profiler_there_is_no_range(
+    core: Any, monkeypatch: Any
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError("a range was made")
+
+    monkeypatch.setattr(
+        torch.autograd.profiler.record_function, "__enter__", refuse
+    )
+    assert sum(1 for _ in core) == 6
+
+
+def test_batches_are_handed_over_in_a_range(loader: Any) -> None:
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU]
+    ) as profile:
+        for _ in loader:
+            pass
+    assert loader.native
+    found = ranges(profile)
+    assert found[torch_ranges.NEXT] == found[torch_ranges.HAND_OVER] == 6
+
+
+def test_torch_that_is_imported_later_is_found(monkeypatch: Any) -> None:
+    spec = torch_ranges.__spec__
+    fresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    monkeypatch.setattr(fresh, "_modules", {})
+    with torch.autograd.profiler.profile():
+        assert not fresh.active()
+        monkeypatch.setattr(fresh, "_modules", sys.modules)
+        assert fresh.active()
+    assert not fresh.active()
+
+
+# ---- Progress --------------------------------------------------------------
+
+
+def test_tqdm(loader: Any, capfd: Any) -> None:
+    tqdm = pytest.importorskip("tqdm")
+    text = io.StringIO()
+    assert sum(1 for _ in tqdm.tqdm(loader, file=text, mininterval=0)) == 6
+    assert "6/6" in text.getvalue()
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,747 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pixels of recognised chains, against torchvision with the same draws.
+
+What the engine drew for a sample (Loader.draws) is done again with
+torchvision's functions on the original image, transform by transform, from the
+transforms' own attributes; transforms that draw nothing are called. Bytes have
+to be equal, floats to the last rounding.
+"""
+from __future__ import annotations
+
+import inspect
+import io
+import random
+from typing import Any, Dict, Iterator, List, Tuple
+
+import pytest
+
+torch = pytest.importorskip("torch")
+torchvision = pytest.importorskip("torchvision")
+np = pytest.importorskip("numpy")
+Image = pytest.importorskip("PIL.Image")
+
+import torchvision.transforms.functional as F  # noqa: E402
+from torchvision import transforms as v1  # noqa: E402
+
+import feedline  # noqa: E402
+from feedline.torch.folders import ImageList  # noqa: E402
+from feedline.torch.native import NotNative, Plan, plan  # noqa: E402
+from feedline.transforms import Python  # noqa: E402
+
+try:
+    from torchvision.transforms import v2
+except ImportError:
+    v2 = None
+
+Mode = v1.InterpolationMode
+families = pytest.mark.parametrize(
+    "T",
+    [
+        v1,
+        pytest.param(
+            v2,
+            marks=pytest.mark.skipif(
+                v2 is None, reason="this torchvision has no transforms.v2"
+            ),
+        ),
+    ],
+    ids=["v1", "v2"],
+)
+
+SEED = 17
+EPOCHS = 4  # of 6 images each, so 24 draws a chain
+FLOAT = 1e-6  # on values of the order of 1
+
+
+# ---- Images -----------------------------------------------------------------
+
+
+def _pixels(number: int, width: int, height: int) -> Any:
+    """Smooth, noisy, and saturated."""
+    rng = np.random.default_rng(number)
+    y, x = np.mgrid[0:height, 0:width]
+    waves = [
+        128 + 120 * np.sin(x / (4 + 3 * c) + y / (9 - c)) for c in (0, 1, 2)
+    ]
+    pixels = np.stack(waves, -1)
+    pixels += rng.normal(0, 15 + 25 * (number % 3), pixels.shape)
+    if number == 2:
+        pixels = rng.integers(0, 2, pixels.shape) * 255
+    return np.clip(pixels, 0, 255).astype(np.uint8)
+
+
+SIZES = [(80, 60), (61, 83), (45, 45), (67, 31), (36, 100), (52, 64)]
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> List[Tuple[str, int]]:
+    """Files of every kind that the engine reads, of sizes of their own."""
+    folder = tmp_path_factory.mktemp("pixels")
+    found = []
+    for number, (width, height) in enumerate(SIZES):
+        image = Image.fromarray(_pixels(number, width, height))
+        path = folder / f"{number}.{'png' if number == 1 else 'jpg'}"
+        if number == 3:
+            image = image.convert("L")
+        if number == 4:
+            image = image.convert("CMYK")
+        if number == 1:
+            image = image.convert("P")
+        image.save(path, **({} if number == 1 else {"quality": 92}))
+        found.append((str(path), 10 + number))
+    return found
+
+
+# ---- torchvision with the engine's draws ------------------------------------
+
+
+def flat(transform: Any) -> Iterator[Any]:
+    if hasattr(transform, "transforms"):
+        for inner in transform.transforms:
+            yield from flat(inner)
+    else:
+        yield transform
+
+
+def crop_with_border(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    """RandomCrop at a place that is counted from the image without border."""
+    height, width = t.size
+    padding = [0, 0, 0, 0]
+    if t.padding is not None:
+        p = t.padding
+        if type(t).__module__.startswith("torchvision.transforms.v2"):
+            padding = [p[0], p[2], p[1], p[3]]
+        else:
+            p = [p] if isinstance(p, int) else list(p)
+            padding = {1: p * 4, 2: p * 2, 4: p}[len(p)]
+    if any(padding):
+        image = F.pad(image, padding, t.fill, t.padding_mode)
+    left, top = padding[:2]
+    if t.pad_if_needed and image.width < width:
+        more = width - image.width
+        left += more
+        image = F.pad(image, [more, 0], t.fill, t.padding_mode)
+    if t.pad_if_needed and image.height < height:
+        more = height - image.height
+        top += more
+        image = F.pad(image, [0, more], t.fill, t.padding_mode)
+    return F.crop(image, d["y"] + top, d["x"] + left, height, width)
+
+
+def jitter(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    for name in d["order"]:
+        image = getattr(F, "adjust_" + name)(image, d[name])
+    return image
+
+
+def gray(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    bands = len(image.getbands())
+    return F.to_grayscale(image, bands) if d["gray"] else image
+
+
+def erase(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    if not d["erases"]:
+        return image
+    value = t.value if isinstance(t.value, (list, tuple)) else [t.value]
+    v = torch.tensor([float(one) for one in value])[:, None, None]
+    return F.erase(image, d["y"], d["x"], d["height"], d["width"], v)
+
+
+# Class of a transform: operation that draws for it, what it does.
+DRAWN = {
+    "RandomResizedCrop": (
+        "random_resized_crop",
+        lambda t, i, d: F.resized_crop(
+            i, d["y"], d["x"], d["height"], d["width"], t.size, mode_of(t)
+        ),
+    ),
+    "RandomHorizontalFlip": (
+        "horizontal_flip",
+        lambda t, i, d: F.hflip(i) if d["flip"] else i,
+    ),
+    "RandomVerticalFlip": (
+        "vertical_flip",
+        lambda t, i, d: F.vflip(i) if d["flip"] else i,
+    ),
+    "RandomCrop": ("random_crop", crop_with_border),
+    "RandomRotation": (
+        "random_rotation",
+        lambda t, i, d: F.rotate(i, d["angle"], mode_of(t), fill=t.fill),
+    ),
+    "ColorJitter": ("color_jitter", jitter),
+    "RandomGrayscale": ("random_grayscale", gray),
+    "RandomErasing": ("random_erasing", erase),
+}
+DRAWN["RandomResizedCropAndInterpolation"] = DRAWN["RandomResizedCrop"]
+
+
+def mode_of(t: Any) -> Any:
+    return Mode(getattr(t.interpolation, "value", t.interpolation))
+
+
+def replay(transform: Any, image: Any, drawn: List[Dict[str, Any]]) -> Any:
+    left = list(drawn)
+    for t in flat(transform):
+        if type(t).__name__ not in DRAWN:
+            image = t(image)
+            continue
+        op, run = DRAWN[type(t).__name__]
+        found = [d for d in left if d["op"] == op]
+        if found:
+            left.remove(found[0])
+            image = run(t, image, found[0])
+    assert not [d for d in left if d["op"] in dict(DRAWN.values())]
+    return torch.as_tensor(np.asarray(image))
+
+
+# ---- The engine -------------------------------------------------------------
+
+
+def engine_of(found: Plan, **options: Any) -> feedline.Loader:
+    return feedline.Loader(
+        found.dataset,
+        found.pipeline,
+        order="given",
+        workers=2,
+        batch_size=len(found.dataset),
+        **dict(found.options, **options),
+    )
+
+
+def epoch_of(engine: feedline.Loader, epoch: int, count: int) -> Any:
+    engine.begin(epoch, seed=SEED)
+    engine.append(list(range(count)))
+    engine.end()
+    batch = engine.next()
+    images = torch.from_dlpack(batch.images).clone()
+    batch.release()
+    return images
+
+
+def open_image(path: str) -> Any:
+    with open(path, "rb") as file:
+        return Image.open(file).convert("RGB")
+
+
+def check(samples: Any, transform: Any, epochs: int = EPOCHS) -> Plan:
+    """Every sample of some epochs."""
+    found = plan(ImageList(samples, transform))
+    engine = engine_of(found)
+    for epoch in range(epochs if found.random else 1):
+        images = epoch_of(engine, epoch, len(samples))
+        for index, (path, _) in enumerate(samples):
+            image = open_image(path)
+            drawn = engine.draws(epoch, index, image.width, image.height)
+            wanted = replay(transform, image, drawn["operations"])
+            compare(images[index], wanted, (path, drawn))
+    engine.close()
+    return found
+
+
+def compare(got: Any, wanted: Any, where: Any) -> None:
+    assert got.dtype == wanted.dtype and got.shape == wanted.shape, where
+    if got.dtype == torch.uint8:
+        assert torch.equal(got, wanted), where
+    else:
+        far = (got - wanted).abs().max().item()
+        assert far <= FLOAT, (far, where)
+
+
+# ---- One transform at a time ------------------------------------------------
+
+FILTERS = ["nearest", "bilinear", "bicubic", "box", "hamming", "lanczos"]
+BORDERS = ["constant", "edge", "reflect", "symmetric"]
+
+
+@families
+@pytest.mark.parametrize("name", FILTERS)
+def test_resampling(T: Any, name: str, samples: Any) -> None:
+    mode = Mode(name)
+    for head in (
+        [T.Resize((40, 30), mode)],
+        [T.Resize((90, 47), mode)],
+        [T.Resize(33, mode), T.CenterCrop((32, 31))],
+        [T.Resize([21], mode), T.CenterCrop(18)],
+        [T.RandomResizedCrop((34, 44), interpolation=mode)],
+        [T.RandomResizedCrop(16, (0.5, 1), (0.2, 5), mode)],
+    ):
+        check(samples, T.Compose(head + [T.PILToTensor()]))
+
+
+@families
+def test_crops_and_borders(T: Any, samples: Any) -> None:
+    for head in (
+        [T.CenterCrop(24)],
+        [T.CenterCrop((101, 20))],
+        [T.CenterCrop([33])],
+        [T.CenterCrop(30), T.Pad((1, 2, 3, 4), fill=(9, 99, 199))],
+        [T.RandomCrop(24)],
+        [T.RandomCrop((30, 31), padding=4)],
+        [T.RandomCrop(50, padding=(9, 30), fill=(1, 2, 3))],
+        [T.RandomCrop(70, pad_if_needed=True, fill=7)],
+        [T.RandomCrop((70, 20), (1, 2, 3, 4), pad_if_needed=True)],
+        [T.RandomCrop(90, pad_if_needed=True, padding_mode="symmetric")],
+    ):
+        check(samples, T.Compose(head + [T.PILToTensor()]))
+    for mode in BORDERS:
+        for padding in (3, (2, 5), (0, 7, 11, 1)):
+            border = T.Pad(padding, fill=77, padding_mode=mode)
+            check(
+                samples, T.Compose([T.CenterCrop(20), border, T.PILToTensor()])
+            )
+            crop = T.RandomCrop(25, padding, padding_mode=mode)
+            check(samples, T.Compose([crop, T.PILToTensor()]))
+
+
+@families
+def test_flips(T: Any, samples: Any) -> None:
+    for p in (0, 0.5, 1):
+        for flip in (T.RandomHorizontalFlip(p), T.RandomVerticalFlip(p)):
+            check(samples, T.Compose([flip, T.CenterCrop(20), T.PILToTensor()]))
+            check(samples, T.Compose([T.CenterCrop(20), T.PILToTensor(), flip]))
+
+
+@families
+def test_rotations(T: Any, samples: Any) -> None:
+    for rotation in (
+        T.RandomRotation(180),
+        T.RandomRotation((10, 30), fill=(1, 2, 3)),
+        T.RandomRotation((90, 90)),
+        T.RandomRotation(45, Mode.BILINEAR, fill=9),
+    ):
+        head = [T.Resize((41, 32)), rotation]
+        check(samples, T.Compose(head + [T.PILToTensor()]))
+
+
+@families
+def test_colours(T: Any, samples: Any) -> None:
+    for transform in (
+        T.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        T.ColorJitter(brightness=(0.5, 3)),
+        T.ColorJitter(contrast=2),
+        T.ColorJitter(saturation=(2, 5), hue=(-0.5, 0.5)),
+        T.ColorJitter(),
+        T.RandomGrayscale(0.5),
+        T.Grayscale(3),
+    ):
+        head = [T.Resize((23, 31)), transform]
+        check(samples, T.Compose(head + [T.PILToTensor()]))
+    first = [T.Grayscale(), T.RandomHorizontalFlip(), T.Resize((20, 20))]
+    after = [T.ColorJitter(0.4, 0.4, 0.4, 0.1), T.RandomGrayscale(0.5)]
+    found = check(samples, T.Compose(first + after + [T.PILToTensor()]))
+    assert found.shape == (1, 20, 20)
+
+
+def scaled(T: Any) -> List[Any]:
+    return [T.PILToTensor(), T.ConvertImageDtype(torch.float32)]
+
+
+@families
+def test_floats(T: Any, samples: Any) -> None:
+    three = T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    for tail in (
+        [],
+        [three],
+        [T.Normalize([0.5], [0.25])],
+        [T.Normalize([0.5] * 3, torch.tensor([0.5] * 3)), T.CenterCrop(9)],
+        [T.RandomErasing(0.8), T.RandomVerticalFlip(0)][:1],
+        [three, T.RandomErasing(0.8, value=(0.5, -1, 2.25))],
+        [three, T.RandomErasing(1, (0.3, 0.9), (0.1, 9), value=3)],
+        [three, T.RandomHorizontalFlip(), T.CenterCrop(12)],
+    ):
+        head = [T.Resize((20, 26))] + scaled(T)
+        check(samples, T.Compose(head + tail))
+
+
+@families
+def test_erased_bytes(T: Any, samples: Any) -> None:
+    for value in (0, 77, (1, 2, 255)):
+        tail = [T.PILToTensor(), T.RandomErasing(0.8, value=value)]
+        check(samples, T.Compose([T.Resize((20, 26))] + tail))
+
+
+@families
+def test_erasing_with_noise(T: Any, samples: Any) -> None:
+    """The box is the drawn one; what is in it has mean 0 and deviation 1."""
+    head = T.Compose([T.Resize((40, 40))] + scaled(T))
+    erasing = T.RandomErasing(1, (0.2, 0.9), value="random")
+    found = plan(ImageList(samples, T.Compose([head, erasing])))
+    plain = engine_of(plan(ImageList(samples, head)))
+    engine = engine_of(found)
+    noise = []
+    for epoch in range(EPOCHS):
+        images = epoch_of(engine, epoch, len(samples))
+        wanted = epoch_of(plain, epoch, len(samples))
+        for index in range(len(samples)):
+            width, height = SIZES[index]
+            drawn = engine.draws(epoch, index, width, height)
+            d = drawn["operations"][-1]
+            if not d["erases"]:
+                continue
+            box = (
+                slice(None),
+                slice(d["y"], d["y"] + d["height"]),
+                slice(d["x"], d["x"] + d["width"]),
+            )
+            noise.append(images[index][box].flatten())
+            images[index][box] = wanted[index][box]
+            assert torch.equal(images[index], wanted[index])
+    values = torch.cat(noise)
+    assert len(values) > 10000
+    assert abs(values.mean().item()) < 0.05
+    assert abs(values.std().item() - 1) < 0.05
+
+
+def test_how_far_floats_are() -> None:
+    """ToTensor within one unit in the last place, for each of 256 bytes."""
+    ramp = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
+    found = feedline.Loader(
+        feedline.Dataset.pixels(ramp), None, channels=1, dtype="f32"
+    )
+    got = next(iter(found)).images.numpy().copy().reshape(-1)
+    found.close()
+    exact = torch.arange(256, dtype=torch.uint8).float().div(255).numpy()
+    assert (np.abs(got - exact) <= np.spacing(exact)).all()
+    assert got[0] == 0 and got[255] == 1
+
+
+@pytest.mark.skipif(v2 is None, reason="no torchvision.transforms.v2 here")
+def test_v2_floats_are_equal(samples: Any) -> None:
+    """v2 multiplies by the same float as the engine."""
+    if not hasattr(v2, "ToDtype"):
+        pytest.skip("this torchvision has no ToDtype with a scale")
+    tail = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+    chain = v2.Compose([v2.RGB(), v2.Resize((20, 20))] + tail)
+    found = plan(ImageList(samples, chain))
+    engine = engine_of(found)
+    images = epoch_of(engine, 0, len(samples))
+    for got, (path, _) in zip(images, samples):
+        assert torch.equal(got, torch.as_tensor(chain(open_image(path))))
+
+
+# ---- Whole chains -----------------------------------------------------------
+
+
+@families
+def test_chains_of_everything(T: Any, samples: Any) -> None:
+    tail = [T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]
+    chain = T.Compose(
+        [
+            T.RandomResizedCrop((38, 40), interpolation=Mode.BICUBIC),
+            T.RandomHorizontalFlip(),
+            T.ColorJitter(0.4, 0.4, 0.4, 0.1),
+            T.RandomGrayscale(0.2),
+            T.RandomVerticalFlip(),
+            T.RandomRotation(20, Mode.BILINEAR, fill=128),
+            T.RandomCrop((36, 40), padding=4),
+            T.Pad(1),
+        ]
+        + scaled(T)
+        + tail
+        + [T.RandomErasing(0.5)]
+    )
+    check(samples, chain, 8)
+
+
+def random_chain(T: Any, draw: random.Random) -> Any:
+    """Some transforms in some order; not all of them are native together."""
+    heads = [
+        lambda: T.Resize((draw.randint(8, 90), draw.randint(8, 90))),
+        lambda: T.RandomResizedCrop(draw.randint(8, 60)),
+        lambda: T.CenterCrop(draw.randint(8, 60)),
+    ]
+    steps = [
+        lambda: T.RandomHorizontalFlip(draw.random()),
+        lambda: T.RandomVerticalFlip(draw.random()),
+        lambda: T.ColorJitter(draw.random(), draw.random(), 0, 0.1),
+        lambda: T.RandomGrayscale(draw.random()),
+        lambda: T.Grayscale(draw.choice((1, 3))),
+        lambda: T.CenterCrop((draw.randint(5, 60), draw.randint(5, 60))),
+        lambda: T.RandomCrop(
+            draw.randint(5, 60),
+            draw.randint(0, 9),
+            pad_if_needed=True,
+            fill=draw.randint(0, 255),
+        ),
+        lambda: T.Pad(draw.randint(0, 9), padding_mode=draw.choice(BORDERS)),
+        lambda: T.RandomRotation(
+            draw.randint(1, 180), draw.choice((Mode.NEAREST, Mode.BILINEAR))
+        ),
+        lambda: Python(invert),
+    ]
+    body = [draw.choice(steps)() for _ in range(draw.randint(0, 4))]
+    body.insert(draw.randint(0, len(body)), draw.choice(heads)())
+    ends: List[List[Any]] = [
+        [T.PILToTensor()],
+        [T.PILToTensor(), T.RandomHorizontalFlip()],
+        scaled(T) + [T.Normalize([0.5], [0.25])],
+        scaled(T) + [T.Normalize([0.4], [0.5]), T.RandomErasing(0.7)],
+    ]
+    return T.Compose(body + draw.choice(ends))
+
+
+def invert(pixels: Any) -> None:
+    np.subtract(255, pixels, out=pixels)
+
+
+@families
+def test_random_chains(T: Any, samples: Any) -> None:
+    draw = random.Random(5)
+    native = 0
+    for _ in range(40):
+        chain = random_chain(T, draw)
+        try:
+            check(samples, chain, 2)
+            native += 1
+        except NotNative as why:
+            assert "transforms[" in why.reason or "sizes" in why.reason
+    assert native >= 14
+
+
+def test_what_weights_come_with(samples: Any) -> None:
+    for options in (
+        {"crop_size": 24, "resize_size": 30},
+        {"crop_size": 40, "resize_size": 33, "interpolation": Mode.BICUBIC},
+    ):
+        presets = torchvision.transforms._presets
+        found = check(samples, presets.ImageClassification(**options))
+        assert found.shape == (3, options["crop_size"], options["crop_size"])
+
+
+def test_timm_chains(samples: Any) -> None:
+    timm_data = pytest.importorskip("timm.data")
+    for options in (
+        {"is_training": True, "interpolation": "bicubic", "re_prob": 0},
+        {"is_training": True, "interpolation": "bilinear", "vflip": 0.5},
+        {"is_training": True, "no_aug": True},
+        {"is_training": False},
+        {"is_training": False, "crop_mode": "squash", "crop_pct": 0.9},
+        {"is_training": False, "use_prefetcher": True},
+    ):
+        check(samples, timm_data.create_transform(32, **options))
+
+
+# ---- Python -----------------------------------------------------------------
+
+
+def test_a_function_of_the_users(samples: Any) -> None:
+    def swap(pixels: Any) -> Any:
+        return pixels[:, ::-1, ::-1]
+
+    resize = v1.Resize((20, 30))
+    for fn in (invert, swap):
+        check(samples, v1.Compose([resize, Python(fn), v1.PILToTensor()]))
+        gray_first = [v1.Grayscale(), resize, Python(fn), v1.PILToTensor()]
+        check(samples, v1.Compose(gray_first))
+
+
+def test_a_function_that_draws_repeats_itself(samples: Any) -> None:
+    def noisy(pixels: Any, rng: Any) -> None:
+        pixels[:] = rng.below(256)
+        pixels[0] = int(rng.uniform() * 256)
+
+    chain = v1.Compose([v1.Resize((8, 8)), Python(noisy), v1.PILToTensor()])
+    found = plan(ImageList(samples, chain))
+    assert found.random
+    engine = engine_of(found)
+    first = epoch_of(engine, 3, len(samples))
+    assert torch.equal(first, epoch_of(engine, 3, len(samples)))
+    assert not torch.equal(first, epoch_of(engine, 4, len(samples)))
+    torch.manual_seed(1)
+    once = chain(open_image(samples[0][0]))
+    torch.manual_seed(1)
+    assert torch.equal(once, chain(open_image(samples[0][0])))
+
+
+def test_what_python_takes_and_gives() -> None:
+    gray_image = Image.fromarray(_pixels(0, 5, 4)).convert("L")
+    assert Python(invert)(gray_image).getpixel((1, 2)) == (
+        255 - gray_image.getpixel((1, 2))
+    )
+    pixels = _pixels(0, 5, 4)
+    assert (Python(invert)(pixels) == 255 - pixels).all()
+    with pytest.raises(TypeError, match="mode L or RGB"):
+        Python(invert)(gray_image.convert("CMYK"))
+    with pytest.raises(TypeError, match="takes a function"):
+        Python(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="of the same shape"):
+        Python(lambda pixels: pixels[:2])(pixels)
+
+
+# ---- Images in memory -------------------------------------------------------
+
+
+class InMemory(torchvision.datasets.CIFAR10):  # type: ignore[misc]
+    """CIFAR10 without its files."""
+
+    def __init__(self, data: Any, transform: Any) -> None:
+        self.data, self.targets = data, list(range(len(data)))
+        self.transform, self.target_transform = transform, None
+
+
+@families
+def test_arrays(T: Any) -> None:
+    data = np.stack([_pixels(i, 32, 32) for i in range(6)])
+    for head in (
+        [T.RandomCrop(32, padding=4), T.RandomHorizontalFlip()],
+        [T.Grayscale(), T.Pad(2)],
+        [T.Resize(40), T.ColorJitter(0.5, hue=0.2)],
+    ):
+        chain = T.Compose(head + scaled(T) + [T.Normalize([0.5], [0.25])])
+        found = plan(InMemory(data, chain))
+        engine = engine_of(found)
+        for epoch in range(EPOCHS):
+            images = epoch_of(engine, epoch, len(data))
+            for index, pixels in enumerate(data):
+                drawn = engine.draws(epoch, index, 32, 32)["operations"]
+                wanted = replay(chain, Image.fromarray(pixels), drawn)
+                compare(images[index], wanted, drawn)
+
+
+# ---- Versions of Pillow -----------------------------------------------------
+
+
+def two_passes(image: Any, size: Tuple[int, int], mode: Any) -> Any:
+    """As Pillow 13 resizes: columns first where they become much shorter."""
+    width, height = size
+    if height < image.height and image.height - height > 2 * (
+        image.width - width
+    ):
+        return image.resize((image.width, height), mode).resize(size, mode)
+    return image.resize((width, image.height), mode).resize(size, mode)
+
+
+def encoded(image: Any, **options: Any) -> bytes:
+    file = io.BytesIO()
+    image.save(file, **options)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("bands", ["L", "LA", "RGB", "RGBA"])
+def test_the_order_of_pillow_13(bands: str) -> None:
+    draw = random.Random(3)
+    before = 0
+    for trial in range(25):
+        width, height, w, h = (draw.randint(5, 90) for _ in range(4))
+        noise = np.random.default_rng(trial)
+        pixels = noise.integers(0, 256, (height, width, 4), dtype=np.uint8)
+        image = Image.fromarray(pixels).convert(bands)
+        mode = draw.choice([Image.BILINEAR, Image.BICUBIC, Image.BOX])
+        clear = {"LA": "La", "RGBA": "RGBa"}.get(bands, bands)
+        wanted = two_passes(image.convert(clear), (w, h), mode).convert(bands)
+        pipeline = feedline.Pipeline().add(
+            "resize",
+            width=w,
+            height=h,
+            interpolation={0: "nearest", 2: "bilinear", 3: "bicubic", 4: "box"}[
+                int(mode)
+            ],
+        )
+        data = feedline.Dataset.memory([encoded(image, format="PNG")])
+        got = {}
+        for version in ("12", "13"):
+            loader = feedline.Loader(
+                data,
+                pipeline,
+                dtype="u8",
+                layout="nhwc",
+                channels=len(bands),
+                pillow=version,
+                batch_size=1,
+            )
+            got[version] = next(iter(loader)).images.numpy()[0].copy()
+            loader.close()
+        array = np.asarray(wanted).reshape(h, w, len(bands))
+        assert (got["13"] == array).all(), (width, height, w, h)
+        before += not (got["12"] == got["13"]).all()
+    assert before > 0
+
+
+def test_the_order_of_pillow_13_in_turned_files() -> None:
+    """Upright rows and columns count, not those of the file."""
+    draw = random.Random(4)
+    from PIL import ImageOps
+
+    for trial in range(16):
+        width, height, w, h = (draw.randint(5, 90) for _ in range(4))
+        pixels = np.random.default_rng(trial).integers(
+            0, 256, (height, width, 3), dtype=np.uint8
+        )
+        image = Image.fromarray(pixels)
+        exif = Image.Exif()
+        exif[0x0112] = 1 + trial % 8
+        data = encoded(image, format="JPEG", quality=95, exif=exif.tobytes())
+        upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+        loader = feedline.Loader(
+            feedline.Dataset.memory([data]),
+            feedline.Pipeline().add("resize", width=w, height=h),
+            dtype="u8",
+            layout="nhwc",
+            apply_exif=True,
+            pillow="13",
+            batch_size=1,
+        )
+        got = next(iter(loader)).images.numpy()[0].copy()
+        loader.close()
+        wanted = two_passes(upright, (w, h), Image.BILINEAR)
+        assert (got == np.asarray(wanted)).all(), (trial, width, height, w, h)
+
+
+def test_this_pillow_is_one_that_is_known() -> None:
+    """A Pillow that rounds in another way again would show here."""
+    import PIL
+
+    later = int(PIL.__version__.split(".")[0]) >= 13
+    for trial in range(40):
+        draw = random.Random(trial)
+        width, height, w, h = (draw.randint(5, 90) for _ in range(4))
+        pixels = np.random.default_rng(trial).integers(
+            0, 256, (height, width), dtype=np.uint8
+        )
+        image = Image.fromarray(pixels)
+        got = image.resize((w, h), Image.BILINEAR)
+        rows = image.resize((w, height), Image.BILINEAR)
+        wanted = rows.resize((w, h), Image.BILINEAR)
+        if later:
+            wanted = two_passes(image, (w, h), Image.BILINEAR)
+        assert (np.asarray(got) == np.asarray(wanted)).all()
+
+
+def test_every_test_of_a_family_has_one() -> None:
+    """What is drawn for is replayed: no reader without a test here."""
+    from feedline.torch.chain import READERS
+
+    drawing = {
+        name
+        for (family, name), reader in READERS.items()
+        if "draws()" in inspect.getsource(reader.read)
+        or "add_random_crop" in inspect.getsource(reader.read)
+    } - {"Python"}
+    assert drawing == set(DRAWN)
+
+
+# ---- Real photos ------------------------------------------------------------
+
+
+def test_photos(real_images: Any) -> None:
+    """The recipes of ImageNet on its own files, gray and CMYK among them."""
+    paths = sorted(
+        path
+        for path in real_images.rglob("*")
+        if path.suffix.lower() in (".jpg", ".jpeg", ".png")
+    )
+    if not paths:
+        pytest.skip("no photos in %s" % real_images)
+    chosen = random.Random(1).sample(paths, min(16, len(paths)))
+    samples = []
+    for path in chosen:
+        try:
+            open_image(str(path)).load()
+        except OSError:
+            continue  # damaged on purpose
+        samples.append((str(path), 0))
+    tail = [v1.ToTensor(), v1.Normalize([0.5] * 3, [0.25] * 3)]
+    train = [v1.RandomResizedCrop(224), v1.RandomHorizontalFlip()]
+    check(samples, v1.Compose(train + tail), 1)
+    evaluate = [v1.Resize(256, Mode.BICUBIC), v1.CenterCrop(224)]
+    check(samples, v1.Compose(evaluate + tail), 1)

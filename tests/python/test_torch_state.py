@@ -1,0 +1,504 @@
+# SPDX-License-Identifier: Apache-2.0
+"""state_dict and load_state_dict: an epoch goes on in another loader exactly
+where the first one was left."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+import pytest
+
+from torch_cases import Ours, assert_same, augmented, folder, torch
+
+from feedline.torch import FallbackWarning
+
+data = torch.utils.data
+# These small epochs are kept as a whole, which the engine remarks upon.
+pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return folder(tmp_path_factory.mktemp("state") / "images", augmented())
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Without draws, so that num_workers=0 is native, too."""
+    return folder(tmp_path_factory.mktemp("plain") / "images")
+
+
+class Own(data.Dataset):  # type: ignore[misc]
+    """Not one for the engine. Notes what was loaded, where that is seen."""
+
+    def __init__(self, samples: int = 24) -> None:
+        self.samples = samples
+        self.loaded: List[int] = []
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def __getitem__(self, index: int) -> Any:
+        self.loaded.append(index)
+        return torch.tensor([index]), index
+
+
+class Every(data.Sampler):  # type: ignore[misc]
+    """A sampler that saves its own state, as torchdata's distributed one."""
+
+    def __init__(self, samples: int) -> None:
+        self.samples = samples
+        self.yielded = 0
+        self.start: Optional[int] = None
+
+    def __iter__(self) -> Iterator[int]:
+        self.yielded = self.start or 0
+        self.start = None
+        for index in range(self.yielded, self.samples):
+            self.yielded += 1
+            yield index
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def state_dict(self) -> Dict[str, Any]:
+        return {"yielded": self.yielded}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        self.start = state["yielded"]
+
+
+class EveryBatch(Every):
+    """The same for whole batches."""
+
+    def __iter__(self) -> Iterator[Any]:
+        self.yielded = self.start or 0
+        self.start = None
+        for index in range(self.yielded, self.samples, 4):
+            self.yielded += 4
+            yield list(range(index, min(index + 4, self.samples)))
+
+    def __len__(self) -> int:
+        return -(-self.samples // 4)
+
+
+class FromGlobal(data.Sampler):  # type: ignore[misc]
+    """Draws from the global generator, at once."""
+
+    def __init__(self, samples: int) -> None:
+        self.samples = samples
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(torch.randperm(self.samples).tolist())
+
+    def __len__(self) -> int:
+        return self.samples
+
+
+def generator() -> Any:
+    return torch.Generator().manual_seed(8)
+
+
+def shared(d: Any) -> Dict[str, Any]:
+    g = generator()
+    return {"sampler": data.RandomSampler(d, generator=g), "generator": g}
+
+
+ORDERS: Dict[str, Callable[[Any], Dict[str, Any]]] = {
+    "sequential": lambda d: {},
+    "shuffled": lambda d: {"shuffle": True},
+    "generator": lambda d: {"shuffle": True, "generator": generator()},
+    "shared generator": shared,
+    "own generator": lambda d: {
+        "sampler": data.RandomSampler(d, generator=generator())
+    },
+    "replacement": lambda d: {
+        "sampler": data.RandomSampler(d, replacement=True, num_samples=41)
+    },
+    "weighted": lambda d: {
+        "sampler": data.WeightedRandomSampler([1.0] * len(d), 30)
+    },
+    "subset": lambda d: {"sampler": data.SubsetRandomSampler(range(2, 20))},
+    "from global": lambda d: {"sampler": FromGlobal(len(d))},
+    "batch sampler": lambda d: {
+        "batch_size": 1,
+        "batch_sampler": data.BatchSampler(FromGlobal(len(d)), 3, True),
+    },
+    "stateful": lambda d: {"sampler": Every(len(d))},
+    "stateful batches": lambda d: {
+        "batch_size": 1,
+        "batch_sampler": EveryBatch(len(d)),
+    },
+}
+
+
+def through_json(state: Dict[str, Any]) -> Dict[str, Any]:
+    again: Dict[str, Any] = json.loads(json.dumps(state))
+    assert again == state
+    return again
+
+
+def stopped(loader: Any, after: int) -> List[Any]:
+    """The first batches of an epoch; the iterator is left."""
+    found = []
+    iterator = iter(loader)
+    for _ in range(after):
+        found.append(next(iterator))
+    return found
+
+
+def rest_of(state: Dict[str, Any], loader: Any) -> List[Any]:
+    """What a loader in another process would go on with."""
+    torch.manual_seed(987)  # nothing of ours may depend on it
+    before = torch.get_rng_state()
+    loader.load_state_dict(through_json(state))
+    found = list(loader)
+    assert torch.equal(before, torch.get_rng_state())
+    return found
+
+
+@pytest.mark.parametrize(
+    "after,left,resumed", [(0, 2, 2), (1, 2, 1), (1, 1, "auto"), (3, 2, 2)]
+)
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_rest_of_an_epoch(
+    dataset: Any, name: str, after: int, left: Any, resumed: Any
+) -> None:
+    """Order and draws, from the start and the middle."""
+    arguments = {"batch_size": 5, **ORDERS[name](dataset)}
+    torch.manual_seed(4)
+    first = Ours(dataset, num_workers=left, **arguments)
+    iterator = iter(first)
+    head = [next(iterator) for _ in range(after)]
+    state = first.state_dict()
+    expected = list(iterator)
+
+    arguments.update(ORDERS[name](dataset))
+    again = Ours(dataset, num_workers=resumed, **arguments)
+    assert_same(rest_of(state, again), expected)
+    assert first.native and again.native and len(head) == after
+
+
+@pytest.mark.parametrize("left,resumed", [(0, 0), (0, 2), (2, 0)])
+@pytest.mark.parametrize("name", ORDERS)
+def test_with_and_without_workers(
+    plain: Any, name: str, left: int, resumed: int
+) -> None:
+    """Natively and through torch; also the epoch behind it, where its order
+    comes from a generator that the state has."""
+    for made in (plain, Own()):
+        arguments = {"batch_size": 5, **ORDERS[name](made)}
+        torch.manual_seed(4)
+        if isinstance(made, Own) and (left, resumed) != (0, 0):
+            continue  # the matrix of torch's own workers is below
+        first = Ours(made, num_workers=left, **arguments)
+        iterator = quietly(lambda: iter(first))
+        next(iterator), next(iterator)
+        state = first.state_dict()
+        expected = list(iterator)
+        behind = quietly(lambda: list(first))
+
+        arguments.update(ORDERS[name](made))
+        again = Ours(made, num_workers=resumed, **arguments)
+        assert_same(quietly(lambda: rest_of(state, again)), expected)
+        if name in ("sequential", "shared generator", "own generator"):
+            assert_same(list(again), behind)
+
+
+def quietly(act: Callable[[], Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        return act()
+
+
+@pytest.mark.parametrize("left,resumed", [(2, 2), (2, 0), (0, 2)])
+def test_torchs_own_workers(left: int, resumed: int) -> None:
+    for name in ("shuffled", "stateful"):
+        made = Own()
+        arguments = {"batch_size": 5, **ORDERS[name](made)}
+        first = Ours(made, num_workers=left, **arguments)
+        iterator = quietly(lambda: iter(first))
+        next(iterator)
+        state = first.state_dict()
+        expected = list(iterator)
+        arguments.update(ORDERS[name](made))
+        again = Ours(made, num_workers=resumed, **arguments)
+        assert_same(quietly(lambda: rest_of(state, again)), expected)
+        assert not again.native
+
+
+def test_what_was_delivered_is_not_loaded_again() -> None:
+    made = Own()
+    first = Ours(made, batch_size=4)
+    quietly(lambda: stopped(first, 4))
+    state = first.state_dict()
+    made.loaded.clear()
+    again = Ours(made, batch_size=4)
+    assert len(quietly(lambda: rest_of(state, again))) == 2
+    assert made.loaded == list(range(16, 24))
+
+
+def test_natively_too(dataset: Any) -> None:
+    first = Ours(dataset, batch_size=4, num_workers=1)
+    stopped(first, 4)
+    again = Ours(dataset, batch_size=4, num_workers=1)
+    assert len(rest_of(first.state_dict(), again)) == 2
+    assert again.engine.stats(flat=True)["feedline/samples"] == 8
+
+
+# ---- Moments ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_counts_are_of_what_was_returned(dataset: Any, workers: int) -> None:
+    """Not of what was prepared."""
+    loader = Ours(dataset, batch_size=5, num_workers=workers)
+    iterator = iter(loader)
+    for number in range(6):
+        state = loader.state_dict()
+        assert state["_num_yielded"] == min(number, 5)
+        assert state["_sampler_iter_yielded"] == min(number, 5)
+        samples = state["_index_sampler_state"]["samples_yielded"]
+        assert samples == state["samples_yielded_global"] == min(number * 5, 24)
+        assert state["_iterator_finished"] is (number > 5)
+        next(iterator, None)
+    assert loader.state_dict()["_iterator_finished"] is True
+
+
+@pytest.mark.parametrize("name", ["sequential", "shared generator", "stateful"])
+def test_behind_the_end_comes_the_next_epoch(dataset: Any, name: str) -> None:
+    arguments = ORDERS[name](dataset)
+    first = Ours(dataset, batch_size=5, num_workers=1, **arguments)
+    assert len(list(first)) == 5
+    state = first.state_dict()
+    torch.manual_seed(1)
+    expected = list(first)
+    again = Ours(dataset, batch_size=5, num_workers=1, **ORDERS[name](dataset))
+    again.load_state_dict(through_json(state))
+    torch.manual_seed(1)
+    assert_same(list(again), expected)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_state_before_the_first_epoch(plain: Any, workers: int) -> None:
+    """It is that of the epoch that the next iter() begins."""
+    first = Ours(plain, batch_size=5, shuffle=True, num_workers=workers)
+    state = first.state_dict()
+    again = Ours(plain, batch_size=5, shuffle=True, num_workers=workers)
+    expected = list(first)
+    assert_same(rest_of(state, again), expected)
+    assert state["_num_yielded"] == 0
+
+
+def test_a_state_that_was_not_used_yet_is_kept(dataset: Any) -> None:
+    first = Ours(dataset, batch_size=5, num_workers=1)
+    stopped(first, 2)
+    state = first.state_dict()
+    again = Ours(dataset, batch_size=5, num_workers=1)
+    again.load_state_dict(state)
+    assert again.state_dict() == state
+    again.load_state_dict({})
+    assert len(list(again)) == 5
+
+
+def test_twice_in_one_epoch(dataset: Any) -> None:
+    """Resumed, left, resumed: the first batches never come again."""
+    torch.manual_seed(3)
+    first = Ours(dataset, batch_size=4, shuffle=True, num_workers=2)
+    iterator = iter(first)
+    next(iterator)
+    state = first.state_dict()
+    expected = list(iterator)
+    second = Ours(dataset, batch_size=4, shuffle=True, num_workers=1)
+    second.load_state_dict(state)
+    head = stopped(second, 2)
+    assert second.state_dict()["_num_yielded"] == 3
+    third = Ours(dataset, batch_size=4, shuffle=True, num_workers=2)
+    assert_same(head + rest_of(second.state_dict(), third), expected)
+
+
+def test_samples_that_come_again(dataset: Any) -> None:
+    """Each occurrence keeps its own draws in a resumed epoch."""
+    order = [3, 3, 3, 7, 3, 7, 3, 3]
+    first = Ours(dataset, batch_size=2, sampler=order, num_workers=1)
+    iterator = iter(first)
+    next(iterator), next(iterator)
+    state = first.state_dict()
+    expected = list(iterator)
+    again = Ours(dataset, batch_size=2, sampler=order, num_workers=2)
+    assert_same(rest_of(state, again), expected)
+
+
+def test_persistent_workers(dataset: Any) -> None:
+    def loader() -> Any:
+        return Ours(
+            dataset, batch_size=4, num_workers=1, persistent_workers=True
+        )
+
+    first = loader()
+    assert len(list(first)) == 6
+    iterator = iter(first)
+    next(iterator), next(iterator)
+    state = first.state_dict()
+    expected = list(iterator)
+    behind = list(first)
+    again = loader()
+    assert_same(rest_of(state, again), expected)
+    assert_same(list(again), behind)
+
+
+def test_a_failed_batch_counts(plain: Any) -> None:
+    """It is behind us, and does not come again."""
+    order = [0, 1, 99, 2, 3, 4, 5]
+    first = Ours(plain, batch_size=2, sampler=order, num_workers=1)
+    iterator = iter(first)
+    next(iterator)
+    with pytest.raises(IndexError):
+        next(iterator)
+    state = first.state_dict()
+    assert state["_num_yielded"] == 1 and state["_sampler_iter_yielded"] == 2
+    again = Ours(plain, batch_size=2, sampler=order, num_workers=1)
+    assert [b[0].shape[0] for b in rest_of(state, again)] == [2, 1]
+
+
+# ---- Other loaders ---------------------------------------------------------
+
+
+def test_another_batch_size(dataset: Any) -> None:
+    """From the same sample on, with the same draws."""
+    torch.manual_seed(1)
+    first = Ours(dataset, batch_size=4, shuffle=True, num_workers=2)
+    iterator = iter(first)
+    next(iterator), next(iterator)
+    state = first.state_dict()
+    expected = torch.cat([batch[0] for batch in iterator])
+    again = Ours(dataset, batch_size=7, shuffle=True, num_workers=2)
+    found = rest_of(state, again)
+    assert [len(batch[0]) for batch in found] == [7, 7, 2]
+    assert torch.equal(torch.cat([batch[0] for batch in found]), expected)
+
+
+@pytest.mark.parametrize("then,now", [(1, 2), (2, 1), (2, 4), (3, 2)])
+def test_another_number_of_replicas(plain: Any, then: int, now: int) -> None:
+    """All that was left, and each sample once, where numbers divide."""
+
+    def loader(ranks: int, rank: int) -> Any:
+        sampler = data.distributed.DistributedSampler(
+            plain, ranks, rank, seed=5
+        )
+        sampler.set_epoch(2)
+        return Ours(plain, batch_size=12 // then // 2, sampler=sampler)
+
+    def labels(batches: List[Any]) -> List[int]:
+        sums = torch.cat([batch[0].float().sum((1, 2, 3)) for batch in batches])
+        return [round(x) for x in sums.tolist()]
+
+    seen: List[int] = []
+    state: Dict[str, Any] = {}
+    for rank in range(then):
+        first = loader(then, rank)
+        seen += labels(stopped(first, 2))
+        state = first.state_dict()
+    assert state["samples_yielded_global"] == 12 and state["replicas"] == then
+    for rank in range(now):
+        again = loader(now, rank)
+        again.sampler.set_epoch(0)
+        seen += labels(rest_of(state, again))
+        assert again.sampler.epoch == 2
+    assert sorted(seen) == sorted(labels(list(Ours(plain, batch_size=24))))
+
+
+def test_another_data_set(plain: Any, tmp_path: Any) -> None:
+    first = Ours(plain, batch_size=5, num_workers=1)
+    stopped(first, 1)
+    state = first.state_dict()
+    smaller = folder(tmp_path / "smaller", classes=2)
+    other = folder(tmp_path / "other", seed=9)
+    other.samples.reverse()
+    for dataset in (smaller, other, Own(7)):
+        with pytest.raises(ValueError, match="another data set") as error:
+            Ours(dataset, batch_size=5).load_state_dict(state)
+        assert "ImageFolder of 24 samples" in str(error.value)
+    copied = folder(tmp_path / "copied")
+    Ours(copied, batch_size=5).load_state_dict(state)  # the same elsewhere
+
+
+@pytest.mark.parametrize(
+    "state,words",
+    [
+        ({"epoch": 1}, "_num_yielded"),
+        ({"_num_yielded": 1, "_sampler_iter_yielded": 1}, "version"),
+    ],
+)
+def test_what_is_no_state(plain: Any, state: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Ours(plain).load_state_dict(state)
+
+
+def test_a_later_version(plain: Any) -> None:
+    state = {**Ours(plain).state_dict(), "version": 99}
+    with pytest.raises(ValueError, match="version 99"):
+        Ours(plain).load_state_dict(state)
+    with pytest.raises(TypeError):
+        Ours(plain).load_state_dict([state])
+
+
+def test_a_generator_that_is_missing(plain: Any) -> None:
+    first = Ours(plain, shuffle=True, generator=generator())
+    stopped(first, 2)
+    again = Ours(plain, shuffle=True)
+    again.load_state_dict(first.state_dict())
+    with pytest.raises(ValueError, match="generator"):
+        iter(again)
+
+
+def test_what_accelerate_takes_back(dataset: Any) -> None:
+    """It has one batch more than it gave out, and says so in these keys."""
+    first = Ours(dataset, batch_size=5, num_workers=1)
+    head = stopped(first, 3)
+    state = first.state_dict()
+    state["_sampler_iter_yielded"] -= 1
+    state["_num_yielded"] -= 1
+    state["_index_sampler_state"]["samples_yielded"] -= 5
+    again = Ours(dataset, batch_size=5, num_workers=1)
+    found = rest_of(state, again)
+    assert len(found) == 3
+    assert_same(found[:1], head[2:])
+
+
+def test_a_stream_is_read_past(plain: Any) -> None:
+    class Stream(data.IterableDataset):  # type: ignore[misc]
+        def __iter__(self) -> Iterator[int]:
+            return iter(range(12))
+
+    first = Ours(Stream(), batch_size=3)
+    quietly(lambda: stopped(first, 2))
+    again = Ours(Stream(), batch_size=3)
+    found = quietly(lambda: rest_of(first.state_dict(), again))
+    assert [batch.tolist() for batch in found] == [[6, 7, 8], [9, 10, 11]]
+
+
+def test_the_state_is_small(dataset: Any) -> None:
+    loader = Ours(dataset, batch_size=5, shuffle=True, num_workers=1)
+    stopped(loader, 2)
+    assert len(json.dumps(loader.state_dict())) < 1000
+
+
+def test_torchdatas_sampler(plain: Any) -> None:
+    """StatefulDistributedSampler, where torchdata is installed."""
+    samplers = pytest.importorskip(
+        "torchdata.stateful_dataloader.sampler", reason="no torchdata"
+    )
+
+    def loader() -> Any:
+        sampler = samplers.StatefulDistributedSampler(plain, 2, 1, seed=3)
+        return Ours(plain, batch_size=2, sampler=sampler, num_workers=1)
+
+    first = loader()
+    iterator = iter(first)
+    next(iterator), next(iterator)
+    state = first.state_dict()
+    expected = list(iterator)
+    assert_same(rest_of(state, loader()), expected)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of feedline.torch share: data sets and comparisons.
+
+The reference is always torch's own DataLoader on the same data set. Transforms
+are deterministic and end in uint8, so equal means equal to the bit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="no torch")
+torchvision = pytest.importorskip("torchvision", reason="no torchvision")
+
+import feedline.torch  # noqa: E402
+from images import make_folder  # noqa: E402
+
+Ours = feedline.torch.DataLoader
+Theirs = torch.utils.data.DataLoader
+T = torchvision.transforms
+
+
+def folder(root: Path, transform: Any = None, **of_images: Any) -> Any:
+    """An ImageFolder of 24 small images in 3 classes, resized to 8 x 8."""
+    if not root.is_dir():
+        make_folder(root, **{"size": (24, 20), **of_images})
+    chain = transform or T.Compose([T.Resize((8, 8)), T.PILToTensor()])
+    return torchvision.datasets.ImageFolder(str(root), chain)
+
+
+def augmented() -> Any:
+    """A chain that draws."""
+    return T.Compose(
+        [T.RandomResizedCrop(8), T.RandomHorizontalFlip(), T.PILToTensor()]
+    )
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Whether two batches are equal, in types and to the bit."""
+    if isinstance(ours, torch.Tensor):
+        return (
+            isinstance(theirs, torch.Tensor)
+            and ours.dtype == theirs.dtype
+            and ours.shape == theirs.shape
+            and torch.equal(ours, theirs)
+        )
+    if isinstance(ours, (list, tuple)):
+        return (
+            type(ours) is type(theirs)
+            and len(ours) == len(theirs)
+            and all(same(a, b) for a, b in zip(ours, theirs))
+        )
+    return type(ours) is type(theirs) and bool(ours == theirs)
+
+
+def assert_same(ours: List[Any], theirs: List[Any]) -> None:
+    assert len(ours) == len(theirs)
+    for number, (a, b) in enumerate(zip(ours, theirs)):
+        assert same(a, b), "batch %d" % number
+
+
+def both(
+    dataset: Any,
+    epochs: int = 1,
+    seed: int = 5,
+    sampler: Callable[[Any], Dict[str, Any]] = lambda dataset: {},
+    **arguments: Any,
+) -> List[Any]:
+    """Runs both loaders from the same seed: batches of all epochs, and the
+    global generator's state behind them; asserts that they are equal.
+
+    sampler: makes the arguments that a loader may not share with another.
+    torch's loader runs without workers, which changes none of it, and is much
+    faster to start; but persistent ones it has, as these draw less.
+    """
+    found = []
+    for loader_type in (Ours, Theirs):
+        torch.manual_seed(seed)
+        own = {**sampler(dataset), **arguments}
+        if loader_type is Theirs and not own.get("persistent_workers"):
+            own.pop("num_workers", None)
+        loader = loader_type(dataset, **own)
+        if loader_type is Ours:
+            assert loader.fallback_reason is None
+        batches = [batch for _ in range(epochs) for batch in loader]
+        found.append((batches, torch.get_rng_state()))
+    assert_same(found[0][0], found[1][0])
+    assert torch.equal(found[0][1], found[1][1])
+    return found[0][0]

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Python examples of a page of documentation, found and run.
+
+    markdown_examples.py PAGE [--with MODULES | --without MODULES]
+
+runs each ```python block of the page as a program of its own, in the current
+folder, and prints what they print. MODULES, with commas between, chooses the
+blocks that import one of them, or those that import none. Exit status 1 as
+soon as one fails, or where the choice leaves none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+from typing import List, Sequence
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+
+
+def examples(page: Path) -> List[str]:
+    """The text of every ```python block of a Markdown file, in order."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def imports_any(text: str, modules: Sequence[str]) -> bool:
+    """Whether an example imports one of the modules, also `feedline.torch`,
+    which needs torch, and the method numpy(), which needs numpy."""
+    for name in modules:
+        word = re.escape(name)
+        if re.search(r"^\s*(import|from)\s.*\b%s\b" % word, text, re.M):
+            return True
+        if re.search(r"\.%s\(" % word, text):
+            return True
+    return False
+
+
+def run(text: str) -> int:
+    """Runs an example as a file would be run; its exit status.
+
+    In a child of this process, so that what is imported here (torch takes
+    seconds) need not be once more.
+    """
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            code = compile(text, "example", "exec")
+            exec(code, {"__name__": "__main__"})
+            status = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            end(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def end(status: int) -> None:
+    """Leaves the child, with what a program does at its end."""
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="run a page's examples")
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--with", dest="wanted", default="")
+    parser.add_argument("--without", dest="unwanted", default="")
+    args = parser.parse_args()
+    chosen = examples(args.page)
+    if args.wanted:
+        names = args.wanted.split(",")
+        chosen = [t for t in chosen if imports_any(t, names)]
+        for name in filter(importlib.util.find_spec, names):
+            importlib.import_module(name)
+    if args.unwanted:
+        names = args.unwanted.split(",")
+        chosen = [t for t in chosen if not imports_any(t, names)]
+    if not chosen:
+        print("%s: no such example" % args.page, file=sys.stderr)
+        return 1
+    for text in chosen:
+        if run(text) != 0:
+            print("%s: this fails:\n%s" % (args.page, text), file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a function of a test module in several processes, as torchrun would.
+
+    results = ranks.launch("test_with_x:share", 2, folder=str(folder))
+
+calls share(folder=...) in two processes with the environment variables of
+torch.distributed, and returns what each returned, by rank. Arguments and
+results are JSON. A new interpreter imports the module and then forks, once for
+each rank: imports are most of the time that such a test takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+SECONDS = 150
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def environment(rank: int, world: int, port: int) -> Dict[str, str]:
+    """What torchrun sets, for one machine without GPUs."""
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "GROUP_RANK": "0",
+        "WORLD_SIZE": str(world),
+        "LOCAL_WORLD_SIZE": str(world),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+
+
+def quiet() -> Dict[str, str]:
+    """The environment of children: no GPU, and one thread for sums."""
+    return {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+
+
+def launch(function: str, world: int, **arguments: Any) -> List[Any]:
+    """What "module:name" returned in each of `world` processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, __file__, function, str(world), folder]
+            + [json.dumps(arguments)],
+            env=quiet(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        files = [Path(folder) / str(rank) for rank in range(world)]
+        return [json.loads(file.read_text()) for file in files]
+
+
+def fork(call: Callable[[], Any], file: Path, variables: Dict[str, str]) -> int:
+    """A child that writes what call() returns; its process number."""
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        os.environ.update(variables)
+        file.write_text(json.dumps(call()))
+        status = 0
+    except BaseException:  # the parent's stack is none of the child's business
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def main() -> int:
+    """The interpreter that imports: status 1 if a rank failed."""
+    function, world, folder, arguments = sys.argv[1:]
+    module, _, name = function.partition(":")
+    target = getattr(importlib.import_module(module), name)
+    call = functools.partial(target, **json.loads(arguments))
+    port = free_port()
+    children = [
+        fork(
+            call,
+            Path(folder) / str(rank),
+            environment(rank, int(world), port),
+        )
+        for rank in range(int(world))
+    ]
+    statuses = [os.waitpid(child, 0)[1] for child in children]
+    return int(any(statuses))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python examples of README.md and docs/python.md run as they stand.
+
+Each runs in a process of its own, in a folder that has what the pages name: a
+folder of classes called photos.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import markdown_examples
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(__file__).with_name("markdown_examples.py")
+PAGES = ("README.md", "docs/python.md")
+TORCH = "torch,torchvision"
+# From Python 3.12 on a fork beside idle threads, as numpy has them, is told of.
+QUIET = ("-W", "ignore:This process:DeprecationWarning")
+
+
+def run_page(page: str, folder: Path, *choice: str) -> None:
+    """Runs examples of a page in a folder; they must say nothing on stderr,
+    where warnings would be."""
+    done = subprocess.run(
+        [sys.executable, *QUIET, str(PROGRAM), str(ROOT / page), *choice],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout
+
+
+@pytest.fixture
+def here(image_folder: Path, tmp_path: Path) -> Path:
+    """A folder with photos in it."""
+    (tmp_path / "photos").symlink_to(image_folder)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_with_torch(page: str, here: Path) -> None:
+    for module in TORCH.split(","):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip("there is no %s" % module)
+    run_page(page, here, "--with", TORCH)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_without_torch(page: str, here: Path) -> None:
+    without = TORCH
+    if importlib.util.find_spec("numpy") is None:
+        without += ",numpy"
+    run_page(page, here, "--without", without)
+
+
+def test_choice_of_examples() -> None:
+    assert markdown_examples.imports_any("import torch\n", ["torch"])
+    assert markdown_examples.imports_any(
+        "from feedline.torch import DataLoader\n", ["torch"]
+    )
+    assert markdown_examples.imports_any("x = batch.numpy()\n", ["numpy"])
+    assert not markdown_examples.imports_any("import feedline\n", ["torch"])

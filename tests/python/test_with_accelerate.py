@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hugging Face accelerate: shards, seeds, metrics and resuming, natively."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torchvision")
+pytest.importorskip("accelerate")
+
+from accelerate import Accelerator  # noqa: E402
+from accelerate import skip_first_batches as plain_skip  # noqa: E402
+from accelerate.utils import DataLoaderConfiguration, set_seed  # noqa: E402
+
+import ranks  # noqa: E402
+import training  # noqa: E402
+from feedline.integrations.accelerate import (  # noqa: E402
+    prepare_loader,
+    skip_first_batches,
+)
+from feedline.torch import DataLoader  # noqa: E402
+
+TorchLoader = torch.utils.data.DataLoader
+WAYS_TO_SHARE = (
+    {"split_batches": True},
+    {"even_batches": False},
+    {"use_seedable_sampler": True},
+    {"dispatch_batches": True},
+)
+
+
+def pair(folder: Any, accelerator: Any, **arguments: Any) -> Any:
+    """Our loader and torch's with the same arguments, both prepared."""
+    dataset = training.dataset(folder)
+    ours = DataLoader(dataset, num_workers=2, **arguments)
+    theirs = TorchLoader(dataset, **arguments)
+    set_seed(9)
+    first = prepare_loader(ours, accelerator)
+    set_seed(9)
+    second = accelerator.prepare(theirs)
+    return first, second
+
+
+def ends(loader: Any) -> List[Any]:
+    """What accelerate asks the loader for during an epoch, batch by batch."""
+    state = loader.gradient_state
+    return [(state.end_of_dataloader, state.remainder) for _ in loader]
+
+
+def test_prepared_loader_is_native_and_equal(image_folder: Path) -> None:
+    accelerator = Accelerator(cpu=True)
+    ours, theirs = pair(image_folder, accelerator, batch_size=5, shuffle=True)
+    training.assert_equal_epochs(ours, theirs)
+    assert isinstance(ours, DataLoader)
+    assert len(ours) == len(theirs) == 5
+    assert training.delivered(ours) == 48
+
+
+def test_prepare_leaves_it_alone(image_folder: Path) -> None:
+    accelerator = Accelerator(cpu=True)
+    ours, _ = pair(image_folder, accelerator, batch_size=5, shuffle=True)
+    model = training.network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model, optimizer, again = accelerator.prepare(model, optimizer, ours)
+    assert again is ours
+    assert accelerator._dataloaders.count(ours) == 1
+    with training.natively():
+        for images, labels in again:
+            loss = torch.nn.functional.cross_entropy(model(images), labels)
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+    assert training.delivered(ours) == 24
+
+
+def test_epoch_end_and_remainder(image_folder: Path) -> None:
+    accelerator = Accelerator(cpu=True)
+    ours, theirs = pair(image_folder, accelerator, batch_size=7)
+    assert ends(ours) == ends(theirs)
+    assert ends(ours)[-1] == (True, 24 % 7)
+    ours, theirs = pair(image_folder, accelerator, batch_size=7, drop_last=True)
+    assert ends(ours) == ends(theirs)
+
+
+def test_skip_first_batches(image_folder: Path) -> None:
+    accelerator = Accelerator(cpu=True)
+    ours, theirs = pair(image_folder, accelerator, batch_size=5, shuffle=True)
+    rest, expected = skip_first_batches(ours, 2), plain_skip(theirs, 2)
+    assert len(rest) == len(expected) == 3
+    training.assert_equal_epochs(rest, expected, epochs=1)
+    training.assert_equal_epochs(ours, theirs)
+    assert training.delivered(rest) == 14
+
+
+def test_skip_first_batches_of_other_loaders(image_folder: Path) -> None:
+    accelerator = Accelerator(cpu=True)
+    _, theirs = pair(image_folder, accelerator, batch_size=5)
+    rest = skip_first_batches(theirs, 4)
+    assert [len(labels) for _, labels in rest] == [4]
+    assert not isinstance(rest, DataLoader)
+
+
+def test_own_arguments_are_kept(image_folder: Path) -> None:
+    loader = DataLoader(
+        training.dataset(image_folder), 4, num_workers=1, on_error="skip"
+    )
+    prepared = prepare_loader(loader, Accelerator(cpu=True))
+    assert prepared.on_error == "skip"
+    assert prepared.num_workers == 1
+
+
+def test_saved_state_goes_on(image_folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torchdata.stateful_dataloader")
+    accelerator = Accelerator(
+        cpu=True,
+        dataloader_config=DataLoaderConfiguration(
+            use_stateful_dataloader=True, use_seedable_sampler=True
+        ),
+    )
+    whole, _ = pair(image_folder, accelerator, batch_size=4, shuffle=True)
+    torch.manual_seed(1)
+    expected = training.copies(whole)
+    torch.manual_seed(1)
+    ours, _ = pair(image_folder, accelerator, batch_size=4, shuffle=True)
+    accelerator._dataloaders[:] = [ours]
+    for number, _ in enumerate(ours):
+        if number == 1:
+            accelerator.save_state(str(tmp_path))
+            break
+    again, _ = pair(image_folder, accelerator, batch_size=4, shuffle=True)
+    accelerator._dataloaders[:] = [again]
+    accelerator.load_state(str(tmp_path))
+    training.assert_equal_batches(training.copies(again), expected[2:])
+
+
+def share(folder: str) -> Dict[str, Any]:
+    """One rank: prepared loaders of both kinds, and gathered metrics."""
+    accelerator = Accelerator(cpu=True)
+    ours, theirs = pair(folder, accelerator, batch_size=5, shuffle=True)
+    training.assert_equal_epochs(ours, theirs)
+    for ways in WAYS_TO_SHARE:
+        config = DataLoaderConfiguration(**ways)
+        other = Accelerator(cpu=True, dataloader_config=config)
+        first, second = pair(folder, other, batch_size=6)
+        training.assert_equal_batches(first, second)
+        assert isinstance(first, DataLoader) and len(first) == len(second)
+    model = accelerator.prepare(training.network())
+    gathered, own = [], []
+    for images, labels in ours:
+        assert len(model(images)) == len(labels)
+        own.append(labels.tolist())
+        gathered += accelerator.gather_for_metrics(labels).tolist()
+    return {
+        "gathered": gathered,
+        "own": own,
+        "length": len(ours),
+        "samples": training.delivered(ours),
+        "processes": accelerator.num_processes,
+    }
+
+
+def test_two_processes(image_folder: Path) -> None:
+    results = ranks.launch(
+        "test_with_accelerate:share", 2, folder=str(image_folder)
+    )
+    for result in results:
+        assert result["processes"] == 2
+        assert result["length"] == 3
+        assert sorted(result["gathered"]) == sorted([0, 1, 2] * 8)
+        assert result["samples"] == 45  # three epochs of 15, padded
+    assert results[0]["own"] != results[1]["own"]

@@ -71,7 +71,7 @@ static int32_t make_way(feedline_loader *l)
         return fdl_fail(FEEDLINE_ESTATE,
                         "all %u batches that depth allows are held: release "
                         "one before asking for the next",
-                        l->ring->n_slots);
+                        fdl_ring_slots(l->ring));
     int32_t status = grow(l, &grew);
     if (status >= 0 || grew)
         return FEEDLINE_OK;

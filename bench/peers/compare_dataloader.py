@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""feedline.torch.DataLoader against torch's own, over one image folder.
+
+    bench/peers/compare_dataloader.py FOLDER
+
+Each round measures feedline and then torch with each number of workers, in a
+process of its own (dataloader_epoch.py); torch's best number of workers is the
+one with the best median of all rounds. Run it with the Python that has torch,
+torchvision and feedline.
+"""
+import argparse
+import os
+import statistics
+import sys
+
+import side_by_side as sbs
+
+CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                     "dataloader_epoch.py")
+
+
+def measure(arguments, loader, workers, what="epochs", epochs=None,
+            batch_size=None):
+    return sbs.run([sys.executable, "-W", "ignore:This DataLoader will create",
+                    CHILD, arguments.folder,
+                    "--loader", loader, "--workers", str(workers),
+                    "--batch-size", str(batch_size or arguments.batch_size),
+                    "--what", what,
+                    "--epochs", str(epochs or arguments.epochs)],
+                   os.sched_getaffinity(0))
+
+
+def compare_epochs(arguments):
+    sides = [("feedline", w) for w in arguments.feedline_workers]
+    sides += [("torch", w) for w in arguments.torch_workers]
+    rounds = {side: [] for side in sides}
+    for i in range(arguments.rounds):
+        for side in sides:
+            rounds[side].append(measure(arguments, *side))
+            print("round %d: %s, %s workers: %.1f images/s, %.1f per second "
+                  "of CPU time" % (
+                      (i + 1,) + side + (
+                          rounds[side][-1]["images_per_second"],
+                          rounds[side][-1]["images_per_cpu_second"])),
+                  file=sys.stderr)
+    return rounds
+
+
+def speeds(results):
+    return [r["images_per_second"] for r in results]
+
+
+def best(rounds, loader):
+    mine = [side for side in rounds if side[0] == loader]
+    return max(mine, key=lambda side: statistics.median(speeds(rounds[side])))
+
+
+def report(arguments):
+    rounds = compare_epochs(arguments)
+    theirs, ours = best(rounds, "torch"), best(rounds, "feedline")
+    ratios = [a / b for a, b in zip(speeds(rounds[ours]),
+                                    speeds(rounds[theirs]))]
+    out = {
+        "schema_version": 1,
+        "comparison": "DataLoader over an ImageFolder",
+        "machine": sbs.machine(),
+        "versions": rounds[ours][0]["versions"],
+        "sides": [{"loader": side[0], "workers": side[1],
+                   "images_per_second": sbs.summary(speeds(results)),
+                   "images_per_cpu_second": sbs.summary(
+                       [r["images_per_cpu_second"] for r in results])}
+                  for side, results in rounds.items()],
+        "best": {"torch": theirs[1], "feedline": ours[1]},
+        "ratio": sbs.summary(ratios),
+        "ready": {loader: measure(arguments, loader, 2, "ready", 20, 16)
+                  for loader in ("feedline", "torch")},
+    }
+    if arguments.memory_epochs:
+        out["memory"] = [
+            dict(measure(arguments, "feedline", w, "memory",
+                         arguments.memory_epochs), workers=w)
+            for w in arguments.memory_workers]
+    return out
+
+
+def say(out):
+    for side in out["sides"]:
+        print(sbs.line("%s, %s" % (side["loader"], side["workers"]),
+                       side["images_per_second"]["values"]))
+    print(sbs.ratio_line("ratio", out["ratio"]))
+    for loader, ready in out["ready"].items():
+        print("next() of a batch of 16 that is there, %s: median %.0f us, "
+              "90 %% below %.0f us; after a pause %.0f us" % (
+                  loader, ready["us"]["median"], ready["us"]["p90"],
+                  ready["first_us"]["median"]))
+    for m in out.get("memory", []):
+        mb = m["resident_mb"]
+        print("%s workers: %.0f MB after epoch 5, %.0f MB after epoch %d" % (
+            m["workers"], mb[min(4, len(mb) - 1)], mb[-1], len(mb)))
+
+
+def workers_list(text):
+    return [w if w == "auto" else int(w) for w in text.split(",")]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    sbs.add_common_arguments(parser, rounds=5)
+    parser.add_argument("--torch-workers", type=workers_list,
+                        default=[0, 1, 2, 3, 4], metavar="N,N",
+                        help="numbers to try for torch [0,1,2,3,4]")
+    parser.add_argument("--feedline-workers", type=workers_list,
+                        default=["auto", 2], metavar="N,N",
+                        help="and for feedline [auto,2]")
+    parser.add_argument("--memory-epochs", type=int, default=0, metavar="E",
+                        help="look at resident memory over so many epochs")
+    parser.add_argument("--memory-workers", type=workers_list,
+                        default=[1, 2, 8], metavar="N,N",
+                        help="with these numbers of workers [1,2,8]")
+    arguments = parser.parse_args()
+    out = report(arguments)
+    sbs.write_json(out, arguments.json)
+    if arguments.json != "-":
+        say(out)
+
+
+if __name__ == "__main__":
+    main()

@@ -45,6 +45,15 @@ struct fdl_image_info {
     int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */
 };
 
+/* How floats are rounded, as option rounding has it (options.c): once, or
+ * after each step, as torchvision's ToTensor and Normalize do, which divide by
+ * 255, or its v2.ToDtype, which multiplies. */
+enum fdl_rounding {
+    FDL_ROUNDING_ONCE = 0,
+    FDL_ROUNDING_DIVIDE,
+    FDL_ROUNDING_MULTIPLY
+};
+
 /* What is refused, and what is made of files that are not quite right. */
 struct fdl_decode_limits {
     uint64_t max_pixels;   /* width * height; checked before memory is taken */
@@ -73,6 +82,7 @@ struct fdl_decode_limits {
     /* Huffman decoding is left to libjpeg, to compare (decode/jpeg_entropy.h).
      * Pixels and errors are the same. */
     bool libjpeg_huffman;
+    enum fdl_rounding rounding;
     bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
 };
 

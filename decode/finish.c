@@ -21,13 +21,73 @@ void fdl_affine_numbers(const struct fdl_plan *plan,
     }
 }
 
-void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan)
+/* What torchvision's operations make of x, one after the other. */
+static float in_steps(const struct fdl_plan *plan, enum fdl_rounding rounding,
+                      size_t c, float x)
 {
+    const float scale = (float)(1.0 / 255.0);
+    float unit = rounding == FDL_ROUNDING_DIVIDE ? x / 255.0f : x * scale;
+    if (!plan->normalize)
+        return unit;
+    float centred = unit - plan->mean[c];
+    return centred / plan->std[c];
+}
+
+/* The same as vectors compute it: a quotient is a product, corrected by its
+ * exact remainder. */
+static float by_remainder(const struct fdl_affine *a, size_t c, float x)
+{
+    float low = x * a->rest;
+    float centred = fmaf(x, a->scale[c], low) - a->mean[c];
+    float near = centred * a->inverse[c];
+    return fmaf(fmaf(-near, a->std[c], centred), a->inverse[c], near);
+}
+
+static void init_steps(struct fdl_affine *affine, const struct fdl_plan *plan,
+                       enum fdl_rounding rounding)
+{
+    const float scale = (float)(1.0 / 255.0);
+    affine->way = FDL_AFFINE_STEPS;
+    affine->rest = rounding == FDL_ROUNDING_DIVIDE
+                       ? (float)(1.0 / 255.0 - (double)scale)
+                       : 0.0f;
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        affine->scale[c] = scale;
+        affine->bias[c] = 0.0f;
+        affine->mean[c] = plan->normalize ? plan->mean[c] : 0.0f;
+        affine->std[c] = plan->normalize ? plan->std[c] : 1.0f;
+        affine->inverse[c] = 1.0f / affine->std[c];
+        for (int x = 0; x < 256; x++) {
+            float want = in_steps(plan, rounding, c, (float)x);
+            float got = by_remainder(affine, c, (float)x);
+            if (memcmp(&want, &got, sizeof(want)) != 0)
+                affine->way = FDL_AFFINE_TABLE;
+            affine->table[c][x] = want;
+        }
+    }
+}
+
+static void init_once(struct fdl_affine *affine, const struct fdl_plan *plan)
+{
+    affine->way = FDL_AFFINE_ONCE;
     fdl_affine_numbers(plan, affine->scale, affine->bias);
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         float scale = affine->scale[c], bias = affine->bias[c];
         for (int x = 0; x < 256; x++)
             affine->table[c][x] = fmaf((float)x, scale, bias);
+    }
+}
+
+void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan,
+                     enum fdl_rounding rounding)
+{
+    memset(affine, 0, sizeof(*affine));
+    bool product = rounding == FDL_ROUNDING_MULTIPLY && !plan->normalize;
+    if (rounding == FDL_ROUNDING_ONCE || product) /* of one step */
+        init_once(affine, plan);
+    else
+        init_steps(affine, plan, rounding);
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         for (int x = 0; x < 256; x++) {
             affine->f16[c][x] = fdl_f16_of(affine->table[c][x]);
             affine->bf16[c][x] = fdl_bf16_of(affine->table[c][x]);

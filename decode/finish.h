@@ -5,8 +5,12 @@
  *
  *     f32:  y = fma(x, scale, bias)     scale = 1 / (255 std), bias = -mean/std
  *
- * One rounding: at most half a unit in the last place off the exact value. f16
- * and bf16 are that y, rounded once more. All levels give the same bits.
+ * One rounding: at most half a unit in the last place off the exact value. Or
+ * three, the same floats as torchvision's (docs/pixels.md):
+ *
+ *     y = (x / 255 - mean) / std, or (x (1 / 255) - mean) / std
+ *
+ * f16 and bf16 are that y, rounded once more. All levels give the same bits.
  */
 #ifndef FDL_DECODE_FINISH_H
 #define FDL_DECODE_FINISH_H
@@ -14,8 +18,19 @@
 #include "base/cpu.h"
 #include "decode/decoder.h"
 
+enum fdl_affine_way {
+    FDL_AFFINE_ONCE = 0, /* fma(x, scale, bias) */
+    FDL_AFFINE_STEPS,    /* as torchvision does */
+    FDL_AFFINE_TABLE     /* by the table, where steps are not exact */
+};
+
 struct fdl_affine {
+    enum fdl_affine_way way;
     float scale[FDL_CHANNELS_MAX], bias[FDL_CHANNELS_MAX];
+
+    /* Of steps: 1 / 255 is scale + rest, 1 / std is nearly inverse. */
+    float rest, mean[FDL_CHANNELS_MAX];
+    float std[FDL_CHANNELS_MAX], inverse[FDL_CHANNELS_MAX];
 
     /* y of each x, for plain C. */
     float table[FDL_CHANNELS_MAX][256];
@@ -26,7 +41,8 @@ struct fdl_affine {
 void fdl_affine_numbers(const struct fdl_plan *plan,
                         float scale[FDL_CHANNELS_MAX],
                         float bias[FDL_CHANNELS_MAX]);
-void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan);
+void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan,
+                     enum fdl_rounding rounding);
 
 /* planes[c]: `width` bytes and readable up to FDL_PLANE_ALIGN, for each of the
  * output's channels; they may be the same. row: its number in the output. */

@@ -128,99 +128,34 @@ AVX2 static void u8_nhwc(const uint8_t *const planes[],
         bytes_row(planes, width, 2, to);
 }
 
-AVX2 FDL_INLINE __m256 eight(const uint8_t *from, __m256 scale, __m256 bias)
+/* ---- Numbers ------------------------------------------------------------ */
+
+enum kind { F32, F16, BF16 };
+
+FDL_INLINE size_t bytes_of(enum kind kind)
 {
-    __m256i x = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from));
-    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(x), scale, bias);
+    return kind == F32 ? sizeof(float) : sizeof(uint16_t);
 }
 
-AVX2 static void f32_nchw(const uint8_t *const planes[],
-                          const struct fdl_affine *affine,
-                          const struct fdl_output_format *f, int32_t row,
-                          void *dst)
-{
-    size_t width = (size_t)f->width;
-    for (int32_t c = 0; c < f->channels; c++) {
-        __m256 scale = _mm256_set1_ps(affine->scale[c]);
-        __m256 bias = _mm256_set1_ps(affine->bias[c]);
-        float *to = (float *)dst + plane_place(f, c, row);
-        size_t x = 0;
-        for (; x + 8 <= width; x += 8)
-            _mm256_storeu_ps(to + x, eight(planes[c] + x, scale, bias));
-        if (x < width) {
-            float end[8];
-            _mm256_storeu_ps(end, eight(planes[c] + x, scale, bias));
-            memcpy(to + x, end, (width - x) * sizeof(float));
-        }
-    }
-}
-
-/* rgbrgbrg, brgbrgbr, gbrgbrgb: 24 floats are whole pixels of 2, 3 and 4
- * channels. */
-struct pattern {
-    __m256 scale[3], bias[3];
+/* What eight bytes are computed with; of NHWC, of the channels in turn. */
+struct numbers {
+    __m256 scale, bias, rest, mean, std, inverse;
 };
 
-AVX2 static struct pattern make_pattern(const struct fdl_affine *affine,
-                                        int32_t channels)
+/* See by_remainder in finish.c. */
+AVX2 FDL_INLINE __m256 eight(const uint8_t *from, const struct numbers *n,
+                             bool steps)
 {
-    float scale[24], bias[24];
-    for (int i = 0; i < 24; i++) {
-        scale[i] = affine->scale[i % channels];
-        bias[i] = affine->bias[i % channels];
-    }
-    struct pattern p;
-    for (int i = 0; i < 3; i++) {
-        p.scale[i] = _mm256_loadu_ps(scale + 8 * i);
-        p.bias[i] = _mm256_loadu_ps(bias + 8 * i);
-    }
-    return p;
+    __m256 x = _mm256_cvtepi32_ps(
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from)));
+    if (!steps)
+        return _mm256_fmadd_ps(x, n->scale, n->bias);
+    __m256 unit = _mm256_fmadd_ps(x, n->scale, _mm256_mul_ps(x, n->rest));
+    __m256 centred = _mm256_sub_ps(unit, n->mean);
+    __m256 near = _mm256_mul_ps(centred, n->inverse);
+    __m256 remainder = _mm256_fnmadd_ps(near, n->std, centred);
+    return _mm256_fmadd_ps(remainder, n->inverse, near);
 }
-
-AVX2 FDL_INLINE void floats_block(const uint8_t *const planes[], size_t x,
-                                  size_t channels, const struct pattern *p,
-                                  float *to)
-{
-    uint8_t bytes[BLOCK * FDL_CHANNELS_MAX];
-    interleave_block(planes, x, channels, bytes);
-    for (size_t i = 0; i < 2 * channels; i++)
-        _mm256_storeu_ps(to + 8 * i,
-                         eight(bytes + 8 * i, p->scale[i % 3], p->bias[i % 3]));
-}
-
-AVX2 FDL_INLINE void floats_row(const uint8_t *const planes[], size_t width,
-                                size_t channels, const struct pattern *p,
-                                float *to)
-{
-    size_t x = 0;
-    for (; x + BLOCK <= width; x += BLOCK)
-        floats_block(planes, x, channels, p, to + x * channels);
-    if (x < width) {
-        float end[BLOCK * FDL_CHANNELS_MAX];
-        floats_block(planes, x, channels, p, end);
-        memcpy(to + x * channels, end, (width - x) * channels * sizeof(float));
-    }
-}
-
-AVX2 static void f32_nhwc(const uint8_t *const planes[],
-                          const struct fdl_affine *affine,
-                          const struct fdl_output_format *f, int32_t row,
-                          void *dst)
-{
-    struct pattern p = make_pattern(affine, f->channels);
-    size_t width = (size_t)f->width, channels = (size_t)f->channels;
-    float *to = (float *)dst + (size_t)row * width * channels;
-    if (channels == 3)
-        floats_row(planes, width, 3, &p, to);
-    else if (channels == 4)
-        floats_row(planes, width, 4, &p, to);
-    else
-        floats_row(planes, width, 2, &p, to);
-}
-
-/* ---- 16 bits ------------------------------------------------------------ */
-
-enum half { F16, BF16 };
 
 /* The upper halves of eight floats, rounded as fdl_bf16_of does. */
 AVX2 FDL_INLINE __m128i upper_halves(__m256 y)
@@ -234,74 +169,151 @@ AVX2 FDL_INLINE __m128i upper_halves(__m256 y)
                             _mm256_extracti128_si256(bits, 1));
 }
 
-AVX2 FDL_INLINE void store_halves(uint16_t *to, __m256 y, enum half kind)
+AVX2 FDL_INLINE void store_eight(uint8_t *to, __m256 y, enum kind kind)
 {
+    if (kind == F32) {
+        _mm256_storeu_si256((__m256i *)to, _mm256_castps_si256(y));
+        return;
+    }
     __m128i bits = kind == F16 ? _mm256_cvtps_ph(y, _MM_FROUND_TO_NEAREST_INT)
                                : upper_halves(y);
     _mm_storeu_si128((__m128i *)to, bits);
 }
 
-AVX2 FDL_INLINE void half_nchw(const uint8_t *const planes[],
-                               const struct fdl_affine *affine,
-                               const struct fdl_output_format *f, int32_t row,
-                               uint16_t *dst, enum half kind)
+AVX2 FDL_INLINE void planar_row(const uint8_t *from, size_t width,
+                                const struct numbers *n, uint8_t *to,
+                                enum kind kind, bool steps)
 {
-    size_t width = (size_t)f->width;
-    for (int32_t c = 0; c < f->channels; c++) {
-        __m256 scale = _mm256_set1_ps(affine->scale[c]);
-        __m256 bias = _mm256_set1_ps(affine->bias[c]);
-        uint16_t *to = dst + plane_place(f, c, row);
-        size_t x = 0;
-        for (; x + 8 <= width; x += 8)
-            store_halves(to + x, eight(planes[c] + x, scale, bias), kind);
-        if (x < width) {
-            uint16_t end[8];
-            store_halves(end, eight(planes[c] + x, scale, bias), kind);
-            memcpy(to + x, end, (width - x) * sizeof(*to));
-        }
+    size_t size = bytes_of(kind), x = 0;
+    for (; x + 8 <= width; x += 8)
+        store_eight(to + x * size, eight(from + x, n, steps), kind);
+    if (x < width) {
+        uint8_t end[8 * sizeof(float)];
+        store_eight(end, eight(from + x, n, steps), kind);
+        memcpy(to + x * size, end, (width - x) * size);
     }
 }
 
-AVX2 FDL_INLINE void halves_block(const uint8_t *const planes[], size_t x,
+AVX2 FDL_INLINE void planar(const uint8_t *const planes[],
+                            const struct fdl_affine *affine,
+                            const struct fdl_output_format *f, int32_t row,
+                            void *dst, enum kind kind)
+{
+    for (int32_t c = 0; c < f->channels; c++) {
+        struct numbers n = {.scale = _mm256_set1_ps(affine->scale[c]),
+                            .bias = _mm256_set1_ps(affine->bias[c]),
+                            .rest = _mm256_set1_ps(affine->rest),
+                            .mean = _mm256_set1_ps(affine->mean[c]),
+                            .std = _mm256_set1_ps(affine->std[c]),
+                            .inverse = _mm256_set1_ps(affine->inverse[c])};
+        uint8_t *to = (uint8_t *)dst + plane_place(f, c, row) * bytes_of(kind);
+        if (affine->way == FDL_AFFINE_STEPS)
+            planar_row(planes[c], (size_t)f->width, &n, to, kind, true);
+        else
+            planar_row(planes[c], (size_t)f->width, &n, to, kind, false);
+    }
+}
+
+/* rgbrgbrg, brgbrgbr, gbrgrgb: 24 numbers are whole pixels of 2, 3 and 4
+ * channels. */
+struct pattern {
+    struct numbers of[3];
+};
+
+/* Numbers of channels, in the order that `channel` has them. */
+AVX2 FDL_INLINE __m256 in_turn(const float *numbers, const uint8_t *channel)
+{
+    float found[8];
+    for (int i = 0; i < 8; i++)
+        found[i] = numbers[channel[i]];
+    return _mm256_loadu_ps(found);
+}
+
+AVX2 FDL_INLINE void make_pattern(struct pattern *p,
+                                  const struct fdl_affine *affine,
+                                  size_t channels, bool steps)
+{
+    uint8_t channel[24];
+    for (size_t i = 0; i < sizeof(channel); i++)
+        channel[i] = i < channels ? (uint8_t)i : channel[i - channels];
+    for (size_t i = 0; i < FDL_COUNT_OF(p->of); i++) {
+        struct numbers *n = &p->of[i];
+        n->scale = in_turn(affine->scale, channel + 8 * i);
+        n->bias = in_turn(affine->bias, channel + 8 * i);
+        if (!steps)
+            continue;
+        n->rest = _mm256_set1_ps(affine->rest);
+        n->mean = in_turn(affine->mean, channel + 8 * i);
+        n->std = in_turn(affine->std, channel + 8 * i);
+        n->inverse = in_turn(affine->inverse, channel + 8 * i);
+    }
+}
+
+AVX2 FDL_INLINE void packed_block(const uint8_t *const planes[], size_t x,
                                   size_t channels, const struct pattern *p,
-                                  uint16_t *to, enum half kind)
+                                  uint8_t *to, enum kind kind, bool steps)
 {
     uint8_t bytes[BLOCK * FDL_CHANNELS_MAX];
     interleave_block(planes, x, channels, bytes);
     for (size_t i = 0; i < 2 * channels; i++)
-        store_halves(to + 8 * i,
-                     eight(bytes + 8 * i, p->scale[i % 3], p->bias[i % 3]),
-                     kind);
+        store_eight(to + 8 * i * bytes_of(kind),
+                    eight(bytes + 8 * i, &p->of[i % 3], steps), kind);
 }
 
-AVX2 FDL_INLINE void halves_row(const uint8_t *const planes[], size_t width,
+AVX2 FDL_INLINE void packed_row(const uint8_t *const planes[], size_t width,
                                 size_t channels, const struct pattern *p,
-                                uint16_t *to, enum half kind)
+                                uint8_t *to, enum kind kind, bool steps)
 {
-    size_t x = 0;
+    size_t pixel = channels * bytes_of(kind), x = 0;
     for (; x + BLOCK <= width; x += BLOCK)
-        halves_block(planes, x, channels, p, to + x * channels, kind);
+        packed_block(planes, x, channels, p, to + x * pixel, kind, steps);
     if (x < width) {
-        uint16_t end[BLOCK * FDL_CHANNELS_MAX];
-        halves_block(planes, x, channels, p, end, kind);
-        memcpy(to + x * channels, end, (width - x) * channels * sizeof(*to));
+        uint8_t end[BLOCK * FDL_CHANNELS_MAX * sizeof(float)];
+        packed_block(planes, x, channels, p, end, kind, steps);
+        memcpy(to + x * pixel, end, (width - x) * pixel);
     }
 }
 
-AVX2 FDL_INLINE void half_nhwc(const uint8_t *const planes[],
-                               const struct fdl_affine *affine,
-                               const struct fdl_output_format *f, int32_t row,
-                               uint16_t *dst, enum half kind)
+AVX2 FDL_INLINE void packed(const uint8_t *const planes[],
+                            const struct fdl_affine *affine,
+                            const struct fdl_output_format *f, int32_t row,
+                            void *dst, enum kind kind, bool steps)
 {
-    struct pattern p = make_pattern(affine, f->channels);
     size_t width = (size_t)f->width, channels = (size_t)f->channels;
-    uint16_t *to = dst + (size_t)row * width * channels;
+    struct pattern p;
+    make_pattern(&p, affine, channels, steps);
+    uint8_t *to =
+        (uint8_t *)dst + (size_t)row * width * channels * bytes_of(kind);
     if (channels == 3)
-        halves_row(planes, width, 3, &p, to, kind);
+        packed_row(planes, width, 3, &p, to, kind, steps);
     else if (channels == 4)
-        halves_row(planes, width, 4, &p, to, kind);
+        packed_row(planes, width, 4, &p, to, kind, steps);
     else
-        halves_row(planes, width, 2, &p, to, kind);
+        packed_row(planes, width, 2, &p, to, kind, steps);
+}
+
+AVX2 static void f32_nchw(const uint8_t *const planes[],
+                          const struct fdl_affine *affine,
+                          const struct fdl_output_format *f, int32_t row,
+                          void *dst)
+{
+    if (affine->way == FDL_AFFINE_TABLE)
+        fdl_finish_kernels(FDL_CPU_C)->f32_nchw(planes, affine, f, row, dst);
+    else
+        planar(planes, affine, f, row, dst, F32);
+}
+
+AVX2 static void f32_nhwc(const uint8_t *const planes[],
+                          const struct fdl_affine *affine,
+                          const struct fdl_output_format *f, int32_t row,
+                          void *dst)
+{
+    if (affine->way == FDL_AFFINE_TABLE)
+        fdl_finish_kernels(FDL_CPU_C)->f32_nhwc(planes, affine, f, row, dst);
+    else if (affine->way == FDL_AFFINE_STEPS)
+        packed(planes, affine, f, row, dst, F32, true);
+    else
+        packed(planes, affine, f, row, dst, F32, false);
 }
 
 AVX2 static void f16_nchw(const uint8_t *const planes[],
@@ -309,7 +321,10 @@ AVX2 static void f16_nchw(const uint8_t *const planes[],
                           const struct fdl_output_format *f, int32_t row,
                           void *dst)
 {
-    half_nchw(planes, affine, f, row, dst, F16);
+    if (affine->way == FDL_AFFINE_TABLE)
+        fdl_finish_kernels(FDL_CPU_C)->f16_nchw(planes, affine, f, row, dst);
+    else
+        planar(planes, affine, f, row, dst, F16);
 }
 
 AVX2 static void f16_nhwc(const uint8_t *const planes[],
@@ -317,7 +332,12 @@ AVX2 static void f16_nhwc(const uint8_t *const planes[],
                           const struct fdl_output_format *f, int32_t row,
                           void *dst)
 {
-    half_nhwc(planes, affine, f, row, dst, F16);
+    if (affine->way == FDL_AFFINE_TABLE)
+        fdl_finish_kernels(FDL_CPU_C)->f16_nhwc(planes, affine, f, row, dst);
+    else if (affine->way == FDL_AFFINE_STEPS)
+        packed(planes, affine, f, row, dst, F16, true);
+    else
+        packed(planes, affine, f, row, dst, F16, false);
 }
 
 AVX2 static void bf16_nchw(const uint8_t *const planes[],
@@ -325,7 +345,10 @@ AVX2 static void bf16_nchw(const uint8_t *const planes[],
                            const struct fdl_output_format *f, int32_t row,
                            void *dst)
 {
-    half_nchw(planes, affine, f, row, dst, BF16);
+    if (affine->way == FDL_AFFINE_TABLE)
+        fdl_finish_kernels(FDL_CPU_C)->bf16_nchw(planes, affine, f, row, dst);
+    else
+        planar(planes, affine, f, row, dst, BF16);
 }
 
 AVX2 static void bf16_nhwc(const uint8_t *const planes[],
@@ -333,7 +356,12 @@ AVX2 static void bf16_nhwc(const uint8_t *const planes[],
                            const struct fdl_output_format *f, int32_t row,
                            void *dst)
 {
-    half_nhwc(planes, affine, f, row, dst, BF16);
+    if (affine->way == FDL_AFFINE_TABLE)
+        fdl_finish_kernels(FDL_CPU_C)->bf16_nhwc(planes, affine, f, row, dst);
+    else if (affine->way == FDL_AFFINE_STEPS)
+        packed(planes, affine, f, row, dst, BF16, true);
+    else
+        packed(planes, affine, f, row, dst, BF16, false);
 }
 
 const struct fdl_finish_kernels fdl_finish_avx2 = {

@@ -508,7 +508,7 @@ static void prepare_affine(struct fdl_decoder *d, const struct fdl_plan *plan)
         memcmp(old->mean, plan->mean, sizeof(plan->mean)) == 0 &&
         memcmp(old->std, plan->std, sizeof(plan->std)) == 0)
         return;
-    fdl_affine_init(&d->affine, plan);
+    fdl_affine_init(&d->affine, plan, d->limits.rounding);
     d->affine_plan = *plan;
     d->affine_valid = true;
 }

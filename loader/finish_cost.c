@@ -57,7 +57,7 @@ double fdl_finish_cost_ns(const struct fdl_output_format *delivered,
     uint8_t *dst = fdl_pages_alloc((size_t)room);
     double cost = 0;
     if (affine && row && dst) {
-        fdl_affine_init(affine, &plain);
+        fdl_affine_init(affine, &plain, FDL_ROUNDING_ONCE);
         cost = images_ns(&numbers, n, affine, row, dst) -
                images_ns(&bytes, n, affine, row, dst);
         cost *= (double)delivered->height / numbers.height / (double)n;

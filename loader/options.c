@@ -159,6 +159,11 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         "whose resampled pixels: those of Pillow up to 12, or of 13, which "
         "begins with the columns where they become much shorter, and so rounds "
         "in another order"),
+    [FDL_OPT_ROUNDING] = ENUM(
+        "rounding", "once|divide|multiply", "once",
+        "of floats: once, or after each step, and so as torchvision's ToTensor "
+        "and Normalize make them (divide) or its v2.ToDtype and Normalize "
+        "(multiply); on a device always once"),
     [FDL_OPT_TRACE] =
         STRING("trace", "",
                "write a trace of the run to this file, as Chrome JSON, over "

@@ -86,6 +86,8 @@ static int32_t worker_create(feedline_loader *l, uint32_t id,
             fdl_option_int(&l->options, FDL_OPT_QUALITY) == FDL_QUALITY_FAST,
         .columns_first =
             fdl_option_int(&l->options, FDL_OPT_PILLOW) == FDL_PILLOW_13,
+        .rounding =
+            (enum fdl_rounding)fdl_option_int(&l->options, FDL_OPT_ROUNDING),
     };
     int32_t status = fdl_decoder_create(&limits, &w->decoder);
     if (status >= 0)

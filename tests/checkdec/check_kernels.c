@@ -165,7 +165,7 @@ static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
         plan.std[2] = 3e7f;
     }
     struct fdl_affine affine;
-    fdl_affine_init(&affine, &plan);
+    fdl_affine_init(&affine, &plan, (enum fdl_rounding)pick(state, 0, 2));
     size_t plane = fdl_plane_bytes(f.width), bytes = fdl_output_bytes(&f);
     uint8_t *data = must_alloc(plane * FDL_CHANNELS_MAX);
     fill_random(data, plane * FDL_CHANNELS_MAX, state);

@@ -373,7 +373,7 @@ static void check_affine(const struct fdl_pipeline *p, int32_t channels)
     static struct fdl_affine want;
     float scale[4] = {9, 9, 9, 9}, bias[4] = {9, 9, 9, 9};
     struct fdl_plan of_sample = plan(p, 5, 640, 480);
-    fdl_affine_init(&want, &of_sample);
+    fdl_affine_init(&want, &of_sample, FDL_ROUNDING_ONCE);
     assert_int_equal(fdl_pipeline_affine(p, channels, scale, bias),
                      FEEDLINE_OK);
     size_t bytes = (size_t)channels * sizeof(float);

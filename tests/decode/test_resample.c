@@ -249,12 +249,13 @@ static void known_weights(void **state)
     fdl_axis_fini(&t);
 }
 
-static void affine_of(struct fdl_affine *a, bool normalize)
+static void affine_of(struct fdl_affine *a, bool normalize,
+                      enum fdl_rounding rounding)
 {
     struct fdl_plan plan = {.normalize = normalize,
                             .mean = {0.485f, 0.456f, 0.406f, 0},
                             .std = {0.229f, 0.224f, 0.225f, 1}};
-    fdl_affine_init(a, &plan);
+    fdl_affine_init(a, &plan, rounding);
 }
 
 /* All bytes, all channels, all levels, against float32 arithmetic as
@@ -273,7 +274,7 @@ static void floats_are_those_of_torch(void **state)
         for (int normalize = 0; normalize < 2; normalize++) {
             struct fdl_affine affine;
             static float out[3 * 256];
-            affine_of(&affine, normalize != 0);
+            affine_of(&affine, normalize != 0, FDL_ROUNDING_ONCE);
             fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
                               &f)(planes, &affine, &f, 0, out);
             for (int i = 0; i < 3 * 256; i++) {
@@ -283,6 +284,97 @@ static void floats_are_those_of_torch(void **state)
                     want = (want - mean[c]) / std[c];
                 assert_true(fabsf(out[i] - want) <= 1e-6f);
             }
+        }
+    }
+}
+
+/* The floats of an output of three planes, each of all bytes. */
+static void finish_ramps(const struct fdl_affine *affine, int level, float *out)
+{
+    uint8_t ramp[256];
+    for (int x = 0; x < 256; x++)
+        ramp[x] = (uint8_t)x;
+    const uint8_t *planes[3] = {ramp, ramp, ramp};
+    struct fdl_output_format f = {256, 1, 3, FEEDLINE_F32, false};
+    fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
+                      &f)(planes, affine, &f, 0, out);
+}
+
+/* Rounded after each step, as torch's operations are. */
+static float in_steps(const struct fdl_plan *plan, enum fdl_rounding rounding,
+                      int c, int byte)
+{
+    volatile float y = (float)byte;
+    if (rounding == FDL_ROUNDING_DIVIDE)
+        y = y / 255.0f;
+    else
+        y = y * (float)(1.0 / 255.0);
+    if (plan->normalize) {
+        y = y - plan->mean[c];
+        y = y / plan->std[c];
+    }
+    return y;
+}
+
+/* A plan with numbers of a common size, or of any that Normalize may have. */
+static void draw_plan(struct fdl_plan *plan, uint64_t *seed)
+{
+    plan->normalize = random_number(seed) % 8 != 0;
+    for (int c = 0; c < 3; c++) {
+        double mean = (double)random_number(seed) / INT32_MAX;
+        double std = (double)random_number(seed) / INT32_MAX;
+        int power = (int)(random_number(seed) % 80) - 40;
+        bool common = random_number(seed) % 4 != 0;
+        plan->mean[c] = (float)(common ? mean : ldexp(mean - 0.5, power));
+        plan->std[c] = (float)(common ? std + 1e-6 : ldexp(std + 1e-6, -power));
+    }
+}
+
+/* To the bit: all bytes, all levels, any mean and std. */
+static void steps_round_as_torch_does(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 400; round++) {
+        struct fdl_plan plan = {.mean = {0.485f, 0.456f, 0.406f},
+                                .std = {0.229f, 0.224f, 0.225f, 1},
+                                .normalize = round == 1};
+        if (round > 1)
+            draw_plan(&plan, &seed);
+        for (int r = FDL_ROUNDING_DIVIDE; r <= FDL_ROUNDING_MULTIPLY; r++) {
+            struct fdl_affine affine;
+            fdl_affine_init(&affine, &plan, (enum fdl_rounding)r);
+            if (round < 2) /* the usual ones take no table */
+                assert_true(affine.way != FDL_AFFINE_TABLE);
+            for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+                static float out[3 * 256];
+                finish_ramps(&affine, level, out);
+                for (int i = 0; i < 3 * 256; i++) {
+                    float want =
+                        in_steps(&plan, (enum fdl_rounding)r, i / 256, i % 256);
+                    assert_memory_equal(&out[i], &want, sizeof(want));
+                }
+            }
+        }
+    }
+}
+
+/* Where products and remainders do not divide, the table does. */
+static void what_steps_cannot_is_looked_up(void **state)
+{
+    (void)state;
+    struct fdl_plan plan = {.normalize = true,
+                            .mean = {0, 0.5f, 0.5f},
+                            .std = {1e-6f, 1e-39f, 3e38f, 1}};
+    struct fdl_affine affine;
+    fdl_affine_init(&affine, &plan, FDL_ROUNDING_DIVIDE);
+    assert_int_equal(affine.way, FDL_AFFINE_TABLE);
+    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+        static float out[3 * 256];
+        finish_ramps(&affine, level, out);
+        for (int i = 0; i < 3 * 256; i++) {
+            float want = in_steps(&plan, FDL_ROUNDING_DIVIDE, i / 256, i % 256);
+            assert_memory_equal(&out[i], &want, sizeof(want));
         }
     }
 }
@@ -297,13 +389,14 @@ static uint32_t bits_at(const void *out, int32_t dtype, size_t i)
 }
 
 /* One row of `f` at a level, element by element, from the tables. */
-static void check_row(const struct fdl_output_format *f, int level)
+static void check_row(const struct fdl_output_format *f, int level,
+                      enum fdl_rounding rounding)
 {
     uint8_t bytes[FDL_CHANNELS_MAX][FDL_PLANE_ALIGN * 2];
     const uint8_t *planes[FDL_CHANNELS_MAX];
     float out[FDL_CHANNELS_MAX * 80 * 2];
     static struct fdl_affine a;
-    affine_of(&a, true);
+    affine_of(&a, true, rounding);
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         planes[c] = bytes[c];
         for (size_t x = 0; x < sizeof(bytes[c]); x++)
@@ -339,9 +432,12 @@ static void rows_have_any_number_of_channels(void **state)
                 for (int32_t width = 1; width <= 80; width++) {
                     struct fdl_output_format f = {width, 2, channels, dtypes[d],
                                                   false};
-                    check_row(&f, level);
-                    f.nhwc = true;
-                    check_row(&f, level);
+                    for (int r = 0; r <= FDL_ROUNDING_MULTIPLY; r++) {
+                        f.nhwc = false;
+                        check_row(&f, level, (enum fdl_rounding)r);
+                        f.nhwc = true;
+                        check_row(&f, level, (enum fdl_rounding)r);
+                    }
                 }
             }
         }
@@ -401,6 +497,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(known_weights),
     cmocka_unit_test(halves_are_rounded_to_even),
     cmocka_unit_test(floats_are_those_of_torch),
+    cmocka_unit_test(steps_round_as_torch_does),
+    cmocka_unit_test(what_steps_cannot_is_looked_up),
     cmocka_unit_test(rows_have_any_number_of_channels),
 };
 

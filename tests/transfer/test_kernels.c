@@ -139,7 +139,7 @@ static void draw_affine(struct fdl_affine *affine, double largest)
         plan.mean[c] = (float)draw_between(-largest, largest);
         plan.std[c] = (float)draw_between(largest / 1000, largest);
     }
-    fdl_affine_init(affine, &plan);
+    fdl_affine_init(affine, &plan, FDL_ROUNDING_ONCE);
 }
 
 /* Every type, order and number of channels of one size. */
@@ -206,7 +206,8 @@ static void rounds_the_tiny_and_the_huge(void **state)
     struct fdl_plan plan = {.normalize = true,
                             .mean = {0, 0, 0, 0},
                             .std = {1e3f, 3e4f, 1e5f, 1e6f}};
-    fdl_affine_init(&affine, &plan); /* 255 / 255 / 1e6: below f16's range */
+    /* 255 / 255 / 1e6: below f16's range */
+    fdl_affine_init(&affine, &plan, FDL_ROUNDING_ONCE);
     for (int nhwc = 0; nhwc < 2; nhwc++) {
         struct run r = {
             .format = {64, 32, 4, FEEDLINE_F16, nhwc != 0}, 2, 0, 0};

@@ -247,6 +247,17 @@ static int64_t consumer_cpu(struct fdl_control *c)
     return m->consumer_cpu_ns;
 }
 
+/* As custom operations say when they are done with a sample. */
+static int64_t waited_for_locks(const feedline_loader *l,
+                                const struct fdl_worker *w)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
+        ns +=
+            atomic_load_explicit(&w->customs[i].lock_ns, memory_order_relaxed);
+    return (int64_t)ns;
+}
+
 static void read_workers(const feedline_loader *l, int64_t now,
                          struct fdl_tuner_reading *r)
 {
@@ -258,6 +269,7 @@ static void read_workers(const feedline_loader *l, int64_t now,
         r->work_ns += spent.ns[FDL_SPENT_WORK] + spent.ns[FDL_SPENT_READ];
         r->blocked_ns += spent.ns[FDL_SPENT_BLOCKED];
         r->starved_ns += spent.ns[FDL_SPENT_STARVED];
+        r->lock_ns += waited_for_locks(l, w);
         r->samples +=
             atomic_load_explicit(&w->decode.items, memory_order_relaxed);
         r->memory_bytes +=
@@ -280,12 +292,12 @@ static void read_reads(const feedline_loader *l, struct fdl_tuner_reading *r)
 static void keep_growing(struct fdl_tuner_reading *r,
                          struct fdl_tuner_reading *told)
 {
-    int64_t *const now[] = {&r->runq_ns, &r->throttle_ns, &r->work_ns,
-                            &r->cpu_ns,  &r->blocked_ns,  &r->starved_ns,
-                            &r->read_ns};
+    int64_t *const now[] = {&r->runq_ns,    &r->throttle_ns, &r->work_ns,
+                            &r->cpu_ns,     &r->lock_ns,     &r->blocked_ns,
+                            &r->starved_ns, &r->read_ns};
     int64_t *const before[] = {
-        &told->runq_ns,    &told->throttle_ns, &told->work_ns, &told->cpu_ns,
-        &told->blocked_ns, &told->starved_ns,  &told->read_ns};
+        &told->runq_ns, &told->throttle_ns, &told->work_ns,    &told->cpu_ns,
+        &told->lock_ns, &told->blocked_ns,  &told->starved_ns, &told->read_ns};
     for (uint32_t i = 0; i < FDL_COUNT_OF(now); i++)
         if (*now[i] >= 0) /* known */
             *now[i] = *before[i] = FDL_MAX(*now[i], *before[i]);

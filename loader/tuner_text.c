@@ -149,6 +149,11 @@ static const char *limit_words(const feedline_loader *l, const char *by)
          "this process more cores, use quality=fast or a smaller output, let "
          "the device finish batches (finish=device), or run fewer loaders "
          "here."},
+        {"lock",
+         "Workers wait for a lock that all calls of a custom operation share, "
+         "an interpreter's; more workers would only wait for it, too. Use an "
+         "operation of this library in its place, or code that lets go of the "
+         "lock."},
         {"memory",
          "The memory budget is used up. Raise memory_budget, or lower "
          "batch_size, or use dtype=u8."},

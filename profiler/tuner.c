@@ -153,8 +153,10 @@ static bool measured(const struct fdl_tuner *t,
     if (t->warm && e->stall <= t->limits.target)
         return e->blocks >= 3;
     fdl_tuner_plan(t, e, &plan);
-    /* Far off: the plan cannot be wrong by that much. */
-    if (e->stall > 0.2 && e->blocked < 0.05 &&
+    /* Far off: the plan cannot be wrong by that much. Where the guard went back
+     * to, one odd block can. */
+    bool known = t->arms[t->knobs.workers].era == t->era;
+    if (!known && e->stall > 0.2 && e->blocked < 0.05 &&
         plan.workers >= 1.3 * t->knobs.workers)
         return true;
     bool reads = e->starved > 0.2 && plan.io_depth > t->knobs.io_depth;
@@ -164,9 +166,8 @@ static bool measured(const struct fdl_tuner *t,
     if (e->stall > 0.2 && e->blocks >= 3 && e->wall_ns >= HURRY_NS)
         return true;
     /* Fed: there is no hurry, and fewer will be held against this. */
-    if (e->blocks >= 6 && e->stall <= t->limits.target)
-        return true;
-    return (e->blocks >= 6 && e->error < 0.01) ||
+    double enough = e->stall <= t->limits.target ? 0.005 : 0.01;
+    return (e->blocks >= 6 && e->error < enough) ||
            e->blocks >= t->measure_blocks;
 }
 
@@ -364,7 +365,6 @@ void fdl_tuner_pause(struct fdl_tuner *t)
     t->rolling_back = false;
     t->has_last = false;
     t->want = t->knobs;
-    t->backward = 0;
     fdl_tuner_window_reset(&t->window);
     if (t->best.valid) {
         /* The stock fills again. */

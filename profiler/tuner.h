@@ -82,10 +82,12 @@ struct fdl_tuner_reading {
     /* wait_ns by what the awaited batch was doing, as in the ledger. */
     int64_t wait_prep_ns, wait_fetch_ns, wait_transfer_ns, wait_slot_ns;
 
-    /* The workers, summed over all. work = cpu + runq + throttle + sleep. */
+    /* The workers, summed over all. work = cpu + runq + throttle + lock +
+     * sleep. */
     int64_t work_ns, cpu_ns;
     int64_t runq_ns;     /* could run, no core; -1: not known */
     int64_t throttle_ns; /* could run, quota spent; -1: not known */
+    int64_t lock_ns;     /* waited for a lock that all of them share */
     int64_t blocked_ns;  /* no room for output */
     int64_t starved_ns;  /* no bytes */
 
@@ -192,9 +194,9 @@ struct fdl_tuner_status {
     double rate;      /* batches per second, last window */
     double cores;     /* that workers can have: granted less the consumer's */
     uint64_t memory_bytes;  /* that the knobs in force may take */
-    const char *limited_by; /* why it is not fed: "cores", "memory", "bound",
-                               "storage", "transfer", "" if it is fed or not
-                               known; static */
+    const char *limited_by; /* why it is not fed: "cores", "lock", "memory",
+                               "bound", "storage", "transfer", "" if it is fed
+                               or not known; static */
 };
 
 struct fdl_tuner;

@@ -5,16 +5,21 @@
  * the rate. Each has a slow reference and the variance of its logarithm about
  * it; a shift counts when it is large, unlikely, and there twice in a row.
  *
+ * While it waits a fourth is, the part of their work that workers queue for a
+ * core: somebody else who takes cores, or leaves, moves the rate by as little
+ * as the workers are few, and yet other numbers of workers are right then.
+ *
  * One kind cannot wait for two windows: a consumer that was fed and starves.
  * Two blocks with a large stall are enough there (tuner.c asks after each
  * block).
  */
 #include "profiler/tuner_own.h"
 
-#define SHIFT_G    0.15
-#define SHIFT_WORK 0.25
-#define SHIFT_RATE 0.15
-#define UNLIKELY   4.0 /* standard deviations */
+#define SHIFT_G      0.15
+#define SHIFT_WORK   0.25
+#define SHIFT_RATE   0.15
+#define SHIFT_QUEUED 0.1 /* a difference: it is a part itself */
+#define UNLIKELY     4.0 /* standard deviations */
 
 static double first_variance(double spread, unsigned blocks)
 {
@@ -32,6 +37,8 @@ void fdl_tuner_change_begin(struct fdl_tuner *t,
     t->var_g = first_variance(e->g_spread, WINDOW_BLOCKS);
     t->var_work = first_variance(e->g_spread, WINDOW_BLOCKS) + 0.0025;
     t->var_rate = first_variance(rate_spread, WINDOW_BLOCKS);
+    t->ref_queued = e->queued;
+    t->var_queued = 0.0004;
     t->suspicious = 0;
 }
 
@@ -57,12 +64,16 @@ bool fdl_tuner_change_seen(struct fdl_tuner *t,
     double g = shift(e->g, t->ref_g);
     double work = shift(e->work, t->ref_work);
     double rate = shift(e->rate, t->ref_rate);
+    double queued = e->queued - t->ref_queued;
+    bool waits = t->best.stall > t->limits.target;
     if (far(g, SHIFT_G, t->var_g) || far(work, SHIFT_WORK, t->var_work) ||
-        far(rate, SHIFT_RATE, t->var_rate))
+        far(rate, SHIFT_RATE, t->var_rate) ||
+        (waits && far(queued, SHIFT_QUEUED, t->var_queued)))
         return ++t->suspicious >= 2;
     t->suspicious = 0;
     follow(&t->ref_g, &t->var_g, e->g, g);
     follow(&t->ref_work, &t->var_work, e->work, work);
     follow(&t->ref_rate, &t->var_rate, e->rate, rate);
+    follow(&t->ref_queued, &t->var_queued, e->queued, queued);
     return false;
 }

@@ -92,7 +92,11 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
     }
     double d = log(e->rate / ref->rate);
     /* While it waits, fewer must be as good beyond doubt: many small doubts
-     * add up to a loss. */
+     * add up to a loss. Where the model says that they lose, they must even
+     * look better, by more than the error. */
+    if (e->stall > target && t->trial.by_model && v != FDL_VERDICT_EQUAL &&
+        d < hypot(ref->error, e->error))
+        return false;
     if (e->stall > target)
         return d >= -DELTA / 2 && (v == FDL_VERDICT_EQUAL ||
                                    d - hypot(ref->error, e->error) >= -DELTA);

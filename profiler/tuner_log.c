@@ -71,8 +71,10 @@ static const char *limit_of(const struct fdl_tuner *t)
         return "transfer";
     if (t->storage_limit)
         return "storage";
-    if ((double)t->knobs.workers + 0.5 >= fdl_tuner_saturation(t, e))
-        return "cores";
+    double useful = fdl_tuner_saturation(t, e);
+    bool lock = fdl_tuner_lock_room(e) <= useful;
+    if ((double)t->knobs.workers + 0.5 >= useful || (lock && e->locked >= 1))
+        return lock ? "lock" : "cores";
     if (t->knobs.workers == t->limits.workers_max && e->blocked < 0.05)
         return "bound";
     struct fdl_knobs more = t->knobs;

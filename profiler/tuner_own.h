@@ -34,7 +34,7 @@
 #define MEASURE_BLOCKS      12  /* the most that a first measurement takes */
 #define HURRY_NS            2e9 /* and this, if it waits far above the target */
 #define UP_BLOCKS           32  /* and a trial */
-#define DOWN_BLOCKS         20
+#define DOWN_BLOCKS         20  /* the same; all there is room for in doubt */
 #define FDL_TUNER_SETTLE_NS 50e6  /* of readings that are 25 ms apart */
 #define DELTA               0.015 /* the smallest change worth deciding */
 #define SIGMAS              2.6 /* standard errors of a decision: one in 200 */
@@ -57,7 +57,8 @@ struct fdl_tuner_sums {
     double own_ns;  /* user + api */
     double wait_ns, idle_ns, span_ns, consumer_cpu_ns;
     double prep_ns, fetch_ns, transfer_ns, slot_ns;
-    double work_ns, cpu_ns, runq_ns, throttle_ns, blocked_ns, starved_ns;
+    double work_ns, cpu_ns, runq_ns, throttle_ns, lock_ns;
+    double blocked_ns, starved_ns;
     double reads, read_ns, read_bytes;
     double batches, samples;
 };
@@ -77,11 +78,12 @@ struct fdl_tuner_estimate {
     double stall;
     double g;        /* the consumer's own time for a batch; median of blocks */
     double g_spread; /* standard deviation of ln g between blocks */
-    double work;     /* of a worker for a batch, no waits for cores */
+    double work;     /* of a worker for a batch, no waits for cores or lock */
     double share;    /* of work, on a core */
     double busy, blocked, starved; /* of the workers' time */
     double queued;    /* of their work, waited for a core or for quota */
     double throttled; /* of their work, waited for quota */
+    double locked;    /* workers that wait for the lock, mean */
     double prep, fetch, transfer, slot; /* of the consumer's waits */
     double cores_used;                  /* by workers */
     double consumer_cores;
@@ -125,6 +127,7 @@ struct fdl_tuner_trial {
     enum fdl_knob knob;
     struct fdl_knobs before, after;
     struct fdl_tuner_estimate reference;
+    bool by_model;     /* it costs throughput, says the utilisation law */
     uint64_t decision; /* its id */
 };
 
@@ -162,7 +165,6 @@ struct fdl_tuner {
     double elapsed_ns; /* time with the consumer at work */
     double pause_age;  /* batches since the last pause */
     bool pause_seen;   /* in the last difference */
-    unsigned backward; /* readings in a row */
     uint64_t oddities;
     bool has_runq, has_throttle;
     uint32_t batch_size;
@@ -195,6 +197,7 @@ struct fdl_tuner {
     /* References for changes. */
     double ref_g, ref_work, ref_rate; /* 0: none */
     double var_g, var_work, var_rate; /* of the logs */
+    double ref_queued, var_queued;    /* of the part itself */
     unsigned suspicious;
 
     double granted_ns, spent_ns;
@@ -250,7 +253,10 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
 /* tuner_plan.c */
 double fdl_tuner_cores(const struct fdl_tuner *t,
                        const struct fdl_tuner_estimate *e);
-/* Workers with which they would take all cores. */
+/* Workers that are of use: with more of them one would wait for the lock that
+ * they share. INFINITY: there is none, or it is hardly ever waited for. */
+double fdl_tuner_lock_room(const struct fdl_tuner_estimate *e);
+/* Workers with which they would take all cores, or fill the lock. */
 double fdl_tuner_saturation(const struct fdl_tuner *t,
                             const struct fdl_tuner_estimate *e);
 /* More are not to be, where others share the cores; else the bound. */

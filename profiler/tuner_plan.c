@@ -29,6 +29,14 @@
  * one that the last of its samples is missing from. */
 #define AHEAD 2.0
 
+/* Workers that wait for a lock which they share, on average: fewer than
+ * LOCK_SEEN are chance. So many more than those at work are enough for it to be
+ * taken again as soon as it is free (family lock-bound of bench/sim: within
+ * 0.5 %). */
+#define LOCK_SEEN   0.3
+#define LOCK_QUEUE  2.2
+#define LOCK_SPREAD 0.5 /* for each square root of those at work */
+
 double fdl_tuner_cores(const struct fdl_tuner *t,
                        const struct fdl_tuner_estimate *e)
 {
@@ -39,7 +47,16 @@ double fdl_tuner_saturation(const struct fdl_tuner *t,
                             const struct fdl_tuner_estimate *e)
 {
     double share = fmax(e->share, 0.001);
-    return ceil(fdl_tuner_cores(t, e) / share - 0.05);
+    double of_cores = ceil(fdl_tuner_cores(t, e) / share - 0.05);
+    return fmin(of_cores, fdl_tuner_lock_room(e));
+}
+
+double fdl_tuner_lock_room(const struct fdl_tuner_estimate *e)
+{
+    if (e->locked < LOCK_SEEN)
+        return INFINITY;
+    double others = fmax(e->workers * e->busy - e->locked, 0);
+    return ceil(others + LOCK_QUEUE + LOCK_SPREAD * sqrt(others));
 }
 
 uint32_t fdl_tuner_most_of_share(const struct fdl_tuner *t,

@@ -3,7 +3,8 @@
  * Readings to differences. Counters only grow and clocks only run forward; a
  * reading that says otherwise is counted as an oddity and not believed:
  *
- *   a little back in time     a clock that jitters: passed over
+ *   a little back in time     a clock that jitters: it stands still until it
+ *                             is there again, counters go on
  *   far back, or a counter    something began anew: what was being measured is
  *                             dropped, the next difference begins here
  *   far ahead                 a hole: nobody looked, or the machine slept; the
@@ -17,8 +18,7 @@
 #include <stddef.h>
 
 #define HOLE_NS       INT64_C(10000000000)
-#define SHORT_BACK_NS INT64_C(1000000000)
-#define BACK_IN_A_ROW 8u
+#define SHORT_BACK_NS INT64_C(10000000000)
 #define SENSELESS     (INT64_C(1) << 61) /* ns: 73 years */
 
 /* Counters of a reading, in the order of struct fdl_tuner_sums behind wall. */
@@ -41,6 +41,7 @@ static const struct {
     BOTH(cpu_ns, cpu_ns),
     BOTH(runq_ns, runq_ns),
     BOTH(throttle_ns, throttle_ns),
+    BOTH(lock_ns, lock_ns),
     BOTH(blocked_ns, blocked_ns),
     BOTH(starved_ns, starved_ns),
     BOTH(read_ns, read_ns),
@@ -93,18 +94,6 @@ static bool paused(const struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     return extra > 10 * t->ref_g && extra > BLOCK_NS;
 }
 
-static void clock_went_back(struct fdl_tuner *t,
-                            const struct fdl_tuner_reading *now, bool *broken)
-{
-    ++t->oddities;
-    bool far = now->now_ns < 0 || t->last.now_ns - now->now_ns > SHORT_BACK_NS;
-    if (!far && ++t->backward < BACK_IN_A_ROW)
-        return;
-    t->backward = 0;
-    t->last = *now;
-    *broken = true;
-}
-
 bool fdl_tuner_difference(struct fdl_tuner *t,
                           const struct fdl_tuner_reading *now,
                           struct fdl_tuner_sums *out, bool *broken)
@@ -120,15 +109,21 @@ bool fdl_tuner_difference(struct fdl_tuner *t,
         t->batch = now->batches;
         return false;
     }
-    if (now->now_ns < t->last.now_ns) {
-        clock_went_back(t, now, broken);
+    int64_t wall = now->now_ns - t->last.now_ns;
+    if (wall < -SHORT_BACK_NS) {
+        ++t->oddities;
+        t->last = *now;
+        *broken = true;
         return false;
     }
     memset(out, 0, sizeof(*out));
     bool sane = counted(now, &t->last, out);
-    int64_t wall = now->now_ns - t->last.now_ns;
     t->last = *now;
-    t->backward = 0;
+    if (wall < 0) {
+        ++t->oddities;
+        t->last.now_ns -= wall;
+        wall = 0;
+    }
     if (!sane) {
         ++t->oddities;
         *broken = true;

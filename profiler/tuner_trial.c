@@ -21,6 +21,7 @@
 
 #define SLEEPS       0.95 /* of its work on a core, at most */
 #define LITTLE_SPARE 0.05 /* of the workers' time: they are the bottleneck */
+#define QUEUED_USUAL 0.1  /* of their work: nobody else has their cores */
 
 static double credit(const struct fdl_tuner *t)
 {
@@ -103,8 +104,20 @@ static double predicted(const struct fdl_tuner *t, uint32_t n)
     if (!(e->work > 0) || !(e->rate > 0))
         return NAN;
     double most = e->g > 0 ? 1 / e->g : INFINITY;
+    if (isfinite(fdl_tuner_lock_room(e)))
+        most = fmin(most, e->rate); /* it is full */
     double had = FDL_MIN((double)n, fdl_tuner_saturation(t, e)) / e->work;
     return fmin(had, most) / e->rate - 1;
+}
+
+/* Fewer than can run, each has a core, and nothing holds them up. */
+static bool loses_by_model(const struct fdl_tuner *t, uint32_t workers)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    bool worked = e->blocked < FDL_TUNER_SPARE && e->starved < 0.2 &&
+                  e->queued < QUEUED_USUAL;
+    double had = FDL_MIN((double)t->knobs.workers, fdl_tuner_saturation(t, e));
+    return worked && workers < had * (1 - DELTA);
 }
 
 static bool try(struct fdl_tuner *t, enum fdl_knob knob,
@@ -113,13 +126,15 @@ static bool try(struct fdl_tuner *t, enum fdl_knob knob,
 {
     if (credit(t) <= 0)
         return false;
-    t->trial = (struct fdl_tuner_trial){.on = true,
-                                        .up = up,
-                                        .knob = knob,
-                                        .before = t->knobs,
-                                        .after = *to,
-                                        .reference = t->best,
-                                        .decision = t->n_decisions};
+    t->trial =
+        (struct fdl_tuner_trial){.on = true,
+                                 .up = up,
+                                 .knob = knob,
+                                 .before = t->knobs,
+                                 .after = *to,
+                                 .reference = t->best,
+                                 .by_model = loses_by_model(t, to->workers),
+                                 .decision = t->n_decisions};
     t->asked_from = t->n_decisions;
     struct fdl_decision *d = fdl_tuner_note(t, knob, to, reason, "%s", why);
     d->outcome = FDL_OUTCOME_PENDING;
@@ -152,9 +167,11 @@ static bool try_workers(struct fdl_tuner *t, uint32_t n,
     case FDL_REASON_SHRINK:
         snprintf(why, sizeof(why),
                  "a batch is %.1f ms of work and wanted every %.1f ms: %.1f "
-                 "workers busy, %.0f can run; stall %.1f %%",
+                 "workers busy, %.0f can run%s; stall %.1f %%",
                  e->work / 1e6, e->g / 1e6, e->g > 0 ? e->work / e->g : 0,
-                 fmin(fdl_tuner_saturation(t, e), 99999), 100 * e->stall);
+                 fmin(fdl_tuner_saturation(t, e), 99999),
+                 isfinite(fdl_tuner_lock_room(e)) ? " for a shared lock" : "",
+                 100 * e->stall);
         break;
     default:
         snprintf(why, sizeof(why),
@@ -243,7 +260,8 @@ static bool explore(struct fdl_tuner *t)
      * bring what they take from those. */
     double full = fdl_tuner_saturation(t, &t->best);
     bool sleeps = t->best.share < SLEEPS && !t->limits.shared;
-    if (sleeps && t->best.cores_used < 0.95 * fdl_tuner_cores(t, &t->best))
+    bool idle = t->best.cores_used < 0.95 * fdl_tuner_cores(t, &t->best);
+    if (sleeps && idle && full < fdl_tuner_lock_room(&t->best))
         full *= 2;
     double most = fmin(full, (double)t->limits.workers_max);
     for (unsigned i = 0; i < 2; ++i) {
@@ -344,12 +362,34 @@ static bool give_up_what_is_theirs(struct fdl_tuner *t)
     return true;
 }
 
+/* Of those that wait for a lock more than keep it taken: down by rule, for they
+ * bring nothing, and a trial would be decided by chance. */
+static bool send_the_queue_home(struct fdl_tuner *t)
+{
+    struct fdl_knobs to = t->knobs;
+    double room = fdl_tuner_lock_room(&t->best);
+    if (t->best.stall <= t->limits.target || to.workers <= room + 1)
+        return false;
+    to.workers = fdl_tuner_clamp(room, t->limits.workers_min, to.workers);
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.workers >= t->knobs.workers || already(t, &to))
+        return false;
+    t->asked_from = t->n_decisions;
+    fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_PLAN_DOWN,
+                   "%.1f of %u workers wait for a lock that they share, on "
+                   "average; %u keep it taken",
+                   t->best.locked, t->knobs.workers, to.workers);
+    t->measure_blocks = MEASURE_BLOCKS;
+    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
+    return true;
+}
+
 bool fdl_tuner_next(struct fdl_tuner *t)
 {
     if (!t->best.valid)
         return false;
     fdl_tuner_plan(t, &t->best, &t->planned);
-    if (give_up_what_is_theirs(t))
+    if (give_up_what_is_theirs(t) || send_the_queue_home(t))
         return true;
     bool moved = t->best.stall > t->limits.target ? starving(t) : fed(t);
     if (!moved)
@@ -477,6 +517,8 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     /* What it may cost at most beyond the credit. */
     bool broke = credit(t) - fmax(t->lost_ns, 0) < -CREDIT_CHANGE * t->best.g;
     unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
+    if (!up && e.taken < t->trial.reference.taken * (1 - DELTA / 2))
+        most = FDL_TUNER_BLOCKS;
     if (v == FDL_VERDICT_OPEN && e.blocks < most && !broke)
         return false;
     fdl_tuner_charge_done(t);

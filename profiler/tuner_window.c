@@ -125,7 +125,7 @@ static void estimate_workers(const struct fdl_tuner *t,
                              const struct fdl_tuner_sums *s,
                              struct fdl_tuner_estimate *out)
 {
-    double pure = s->work_ns - s->runq_ns - s->throttle_ns;
+    double pure = s->work_ns - s->runq_ns - s->throttle_ns - s->lock_ns;
     pure = fmax(pure, s->cpu_ns);
     double batches = ratio(s->samples, t->batch_size ? t->batch_size : 1);
     out->produced = ratio(batches, wall_of(s));
@@ -138,6 +138,7 @@ static void estimate_workers(const struct fdl_tuner *t,
     out->starved = part(s->starved_ns, all);
     out->queued = part(s->runq_ns + s->throttle_ns, s->work_ns);
     out->throttled = part(s->throttle_ns, s->work_ns);
+    out->locked = ratio(s->lock_ns, s->wall_ns);
     out->cores_used = ratio(s->cpu_ns, s->wall_ns);
     out->consumer_cores = ratio(s->consumer_cpu_ns, s->wall_ns);
 }
@@ -191,18 +192,20 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
                       ? exp((1 - a) * log(e->rate) + a * log(with->rate))
                       : with->rate;
     double error = hypot((1 - a) * e->error, a * with->error);
-    double *const mixed[] = {
-        &e->produced,   &e->taken,   &e->stall,    &e->g,
-        &e->g_spread,   &e->work,    &e->share,    &e->busy,
-        &e->blocked,    &e->starved, &e->queued,   &e->throttled,
-        &e->prep,       &e->fetch,   &e->transfer, &e->slot,
-        &e->cores_used, &e->reads,   &e->read_ns,  &e->consumer_cores};
+    double *const mixed[] = {&e->produced, &e->taken,          &e->stall,
+                             &e->g,        &e->g_spread,       &e->work,
+                             &e->share,    &e->busy,           &e->blocked,
+                             &e->starved,  &e->queued,         &e->throttled,
+                             &e->prep,     &e->fetch,          &e->transfer,
+                             &e->slot,     &e->cores_used,     &e->reads,
+                             &e->read_ns,  &e->consumer_cores, &e->locked};
     const double other[] = {
         with->produced,   with->taken,   with->stall,    with->g,
         with->g_spread,   with->work,    with->share,    with->busy,
         with->blocked,    with->starved, with->queued,   with->throttled,
         with->prep,       with->fetch,   with->transfer, with->slot,
-        with->cores_used, with->reads,   with->read_ns,  with->consumer_cores};
+        with->cores_used, with->reads,   with->read_ns,  with->consumer_cores,
+        with->locked};
     for (size_t i = 0; i < FDL_COUNT_OF(other); ++i)
         *mixed[i] += a * (other[i] - *mixed[i]);
     e->rate = rate;

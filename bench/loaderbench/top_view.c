@@ -262,6 +262,7 @@ static const char *limit_words(const char *by)
 {
     static const char *const words[][2] = {
         {"cores", "the cores are used up"},
+        {"lock", "workers wait for a lock that they share"},
         {"memory", "the memory budget is used up"},
         {"bound", "a bound that was given holds it"},
         {"storage", "reads are what it waits for"},

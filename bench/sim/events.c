@@ -106,13 +106,14 @@ static void split_wait(struct sim_loader *l, double dt)
 static void workers_go_on(struct sim_loader *l, double dt)
 {
     const struct sim_world *w = l->world;
-    uint32_t n = l->running.n, busy = n + l->n_sleeping;
+    uint32_t n = l->running.n, busy = n + l->locked.n + l->n_sleeping;
     if (w->throttled) {
         l->sum.throttle += n * dt;
     } else {
         l->sum.cpu += n * w->share * dt;
         l->sum.runq += n * (1 - w->share) * dt;
     }
+    l->sum.lock += l->locked.n * dt;
     l->sum.sleep += l->n_sleeping * dt;
     l->clock += l->speed * dt;
     if (busy >= l->knobs.workers)

@@ -16,6 +16,8 @@ const struct sim_family sim_families[] = {
     {"cpu-feasible", "work on cores, enough of them", sim_make_cpu_feasible},
     {"cpu-saturated", "more work than cores", sim_make_cpu_saturated},
     {"contention", "each worker slows the others", sim_make_contention},
+    {"lock", "part of the work under one lock, enough of it", sim_make_lock},
+    {"lock-bound", "the same, and the lock is the limit", sim_make_lock_bound},
     {"gpu-bound", "hardly any work: one worker is enough", sim_make_gpu_bound},
     {"sleeping", "transforms that sleep: workers far above cores",
      sim_make_sleeping},

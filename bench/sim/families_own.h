@@ -36,10 +36,11 @@ void sim_reads(struct sim_scenario *s, double in_flight, double cv);
 /* Makers, by file. */
 typedef void sim_maker(struct sim_scenario *s, uint64_t seed);
 sim_maker sim_make_cpu_feasible, sim_make_cpu_saturated, sim_make_contention,
-    sim_make_gpu_bound, sim_make_sleeping, sim_make_heavy_15, sim_make_heavy_20,
-    sim_make_heavy_25, sim_make_high_noise, sim_make_drift,
-    sim_make_interference, sim_make_interference_saturated, sim_make_tiny,
-    sim_make_huge, sim_make_device, sim_make_copy_bound; /* families_work.c */
+    sim_make_lock, sim_make_lock_bound, sim_make_gpu_bound, sim_make_sleeping,
+    sim_make_heavy_15, sim_make_heavy_20, sim_make_heavy_25,
+    sim_make_high_noise, sim_make_drift, sim_make_interference,
+    sim_make_interference_saturated, sim_make_tiny, sim_make_huge,
+    sim_make_device, sim_make_copy_bound; /* families_work.c */
 sim_maker sim_make_io_latency, sim_make_io_parallel, sim_make_io_bandwidth,
     sim_make_bursty_io, sim_make_epoch_warm,
     sim_make_epoch_cold; /* families_storage.c */

@@ -134,6 +134,8 @@ void sim_random_scenario(uint64_t seed, struct sim_scenario *out)
     if (rarely(&d, 0.25))
         memory(out, &d);
     company(out, &d);
+    if (rarely(&d, 0.06))
+        out->lock = sim_between(&d, 0.05, 0.8);
     out->family = "random";
     snprintf(out->name, sizeof(out->name), "random/%llu",
              (unsigned long long)seed);

@@ -39,6 +39,28 @@ void sim_make_contention(struct sim_scenario *s, uint64_t seed)
     s->kappa = sim_between(&d, 0.05, 0.18);
 }
 
+/* Work of `load` steps, of which the lock is held for `held`. */
+static void locked(struct sim_scenario *s, struct sim_dice *d, double held)
+{
+    double load = held * sim_between(d, 1.3, 6);
+    double cores = ceil(load * sim_between(d, 1.25, 2.5) + 1);
+    sim_plain(s, sim_decades(d, 0.05, 0.2), cores, load);
+    s->work.cv = sim_between(d, 0.2, 0.8);
+    s->lock = held / load;
+}
+
+void sim_make_lock(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    locked(s, &d, sim_between(&d, 0.3, 0.85));
+}
+
+void sim_make_lock_bound(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    locked(s, &d, sim_between(&d, 1.15, 3));
+}
+
 void sim_make_gpu_bound(struct sim_scenario *s, uint64_t seed)
 {
     struct sim_dice d = sim_dice_of(seed);

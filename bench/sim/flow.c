@@ -6,6 +6,9 @@
  * sample whose bytes are there; a batch is ready when its last sample is.
  *
  * Bytes that are in memory are "read" by the worker that takes them.
+ *
+ * Where a part of the work needs the loader's lock it comes last, and workers
+ * have it in the order in which they asked.
  */
 #include "world.h"
 
@@ -25,7 +28,7 @@ static bool in_memory(const struct sim_loader *l)
 
 static uint32_t busy_workers(const struct sim_loader *l)
 {
-    return l->running.n + l->n_sleeping;
+    return l->running.n + l->locked.n + l->n_sleeping;
 }
 
 uint64_t sim_flow_memory(const struct sim_loader *l)
@@ -199,7 +202,33 @@ static void begin_work(struct sim_loader *l, uint32_t job)
         j->sleep += w->s->hang;
     double work =
         t->work * sim_law_draw(&w->work, l->stream[SIM_STREAM_WORK], j->sample);
-    sim_heap_push(&l->running, l->clock + work, job);
+    j->locked = w->s->lock * work;
+    sim_heap_push(&l->running, l->clock + work - j->locked, job);
+}
+
+static void take_lock(struct sim_loader *l, uint32_t job)
+{
+    l->lock_held = true;
+    l->job[job].at = SIM_JOB_HELD;
+    sim_heap_push(&l->running, l->clock + l->job[job].locked, job);
+}
+
+static void ask_for_lock(struct sim_loader *l, uint32_t job)
+{
+    l->lock_asked++;
+    if (!l->lock_held) {
+        take_lock(l, job);
+        return;
+    }
+    l->job[job].at = SIM_JOB_LOCK;
+    sim_heap_push(&l->locked, (double)l->lock_asked, job);
+}
+
+static void give_lock_back(struct sim_loader *l)
+{
+    l->lock_held = false;
+    if (l->locked.n > 0)
+        take_lock(l, sim_heap_pop(&l->locked));
 }
 
 static void work_all(struct sim_loader *l)
@@ -216,6 +245,12 @@ static void work_all(struct sim_loader *l)
 
 void sim_flow_worked(struct sim_loader *l, uint32_t job)
 {
+    if (l->job[job].at == SIM_JOB_HELD) {
+        give_lock_back(l);
+    } else if (l->job[job].locked > 0) {
+        ask_for_lock(l, job);
+        return;
+    }
     if (l->job[job].sleep > 0)
         fall_asleep(l, job, l->job[job].sleep);
     else

@@ -36,7 +36,8 @@ static void fill_times(const struct sim_loader *l,
     out->cpu_ns = ns(s->cpu);
     out->runq_ns = ns(s->runq);
     out->throttle_ns = ns(s->throttle);
-    out->work_ns = ns(s->cpu + s->runq + s->throttle + s->sleep);
+    out->lock_ns = ns(s->lock);
+    out->work_ns = ns(s->cpu + s->runq + s->throttle + s->lock + s->sleep);
     out->blocked_ns = ns(s->blocked);
     out->starved_ns = ns(s->starved);
 }

@@ -59,6 +59,8 @@ struct sim_scenario {
     struct sim_draw work;  /* on a core */
     struct sim_draw sleep; /* off the core: a transform that waits */
     double drift;          /* of work: sine of this amplitude, period 700 */
+    double lock; /* part of the work that holds a lock which all workers of a
+                    loader share, an interpreter's */
 
     /* The consumer: a step on the host, or one on a device. */
     struct sim_draw step;

@@ -75,9 +75,10 @@ static bool loader_allocate(struct sim_loader *l, const struct sim_scenario *s)
     l->free = calloc(l->n_jobs, sizeof(*l->free));
     l->read.item = calloc(l->n_jobs, sizeof(*l->read.item));
     l->running.item = calloc(l->n_jobs, sizeof(*l->running.item));
+    l->locked.item = calloc(l->n_jobs, sizeof(*l->locked.item));
     l->step_end = calloc(s->run_ahead + 1, sizeof(*l->step_end));
     if (!l->ticket || !l->job || !l->free || !l->read.item ||
-        !l->running.item || !l->step_end)
+        !l->running.item || !l->locked.item || !l->step_end)
         return false;
     for (uint32_t i = 0; i < l->n_jobs; i++)
         l->free[l->n_free++] = l->n_jobs - 1 - i;
@@ -110,6 +111,7 @@ void sim_world_fini(struct sim_world *w)
         free(l->free);
         free(l->read.item);
         free(l->running.item);
+        free(l->locked.item);
         free(l->step_end);
     }
     free(w->storage.item);

@@ -30,8 +30,16 @@
 struct sim_job {
     uint64_t sample;
     double read_start, work_start;
-    double sleep; /* that comes after its work on a core */
-    enum { SIM_JOB_READ, SIM_JOB_PIPE, SIM_JOB_CPU, SIM_JOB_SLEEP } at;
+    double locked; /* work with the lock, after that without */
+    double sleep;  /* that comes after its work on a core */
+    enum {
+        SIM_JOB_READ,
+        SIM_JOB_PIPE,
+        SIM_JOB_CPU,
+        SIM_JOB_LOCK, /* waits for it */
+        SIM_JOB_HELD, /* on a core, with it */
+        SIM_JOB_SLEEP
+    } at;
 };
 
 /* A batch. Its samples are to be sent, on their way, read, or with a worker;
@@ -55,7 +63,7 @@ enum sim_stage {
 struct sim_sums {
     double user, wait, api, idle, consumer_cpu;
     double wait_prep, wait_fetch, wait_transfer, wait_slot;
-    double cpu, runq, throttle, sleep, blocked, starved;
+    double cpu, runq, throttle, lock, sleep, blocked, starved;
     double read_time, copies;
     uint64_t samples, reads, bytes, copied;
 };
@@ -94,6 +102,9 @@ struct sim_loader {
     struct sim_heap running; /* on cores, by the end on `clock` */
     double clock;            /* goes on as fast as a job on a core */
     uint32_t n_sleeping;     /* workers at a sample, off the cores */
+    struct sim_heap locked;  /* waiting for the lock, by when they came */
+    uint64_t lock_asked;     /* how often; also when */
+    bool lock_held;
 
     /* The consumer. */
     enum sim_stage stage;

@@ -26,9 +26,9 @@ struct feedline_tuner_info {
     const char *mode;       /* "off" "observe" "auto"; static */
     const char *state;      /* "off" "warmup" "measure" "settle" "trial" "hold"
                            "frozen"; static */
-    const char *limited_by; /* why it is not fed: "cores" "memory" "bound"
-                               "storage" "transfer"; "": it is fed, or not
-                               known; static */
+    const char *limited_by; /* why it is not fed: "cores" "lock" "memory"
+                               "bound" "storage" "transfer"; "": it is fed, or
+                               not known; static */
     const char *profile;    /* what became of option tuner_profile, in words; ""
                             without one; lives as long as the loader */
     uint64_t converged_batch, converged_ns; /* since when, from the start */

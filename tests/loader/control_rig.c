@@ -2,6 +2,8 @@
 /* Loaders for tests of the tuner; see control_rig.h. */
 #include "control_rig.h"
 
+#include "fair_lock.h"
+
 #include <dirent.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +15,19 @@ static int32_t sleep_a_while(const struct feedline_op_call *call)
                          .tv_nsec = (long)(*ns % 1000000000)};
     nanosleep(&t, NULL);
     return FEEDLINE_OK;
+}
+
+static int32_t sleep_in_turn(const struct feedline_op_call *call)
+{
+    static struct fair_lock lock = FAIR_LOCK;
+    struct timespec now;
+    fair_lock_take(&lock);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    feedline_op_waited(call, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec -
+                                 call->begin_ns);
+    int32_t status = sleep_a_while(call);
+    fair_lock_give(&lock);
+    return status;
 }
 
 static void set_options(feedline_config *cfg, const char *options)
@@ -27,8 +42,9 @@ static void set_options(feedline_config *cfg, const char *options)
     }
 }
 
-feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,
-                            const char *options)
+static feedline_loader *loader_of(
+    feedline_dataset *ds, int64_t sleep_ns, const char *options,
+    int32_t (*run)(const struct feedline_op_call *call))
 {
     static int64_t ns; /* of all of one test */
     feedline_config *cfg;
@@ -37,7 +53,7 @@ feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
         .name = "sleep_a_while",
-        .run = sleep_a_while,
+        .run = run,
         .user = &ns,
     };
     ns = sleep_ns;
@@ -53,6 +69,18 @@ feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,
     feedline_pipeline_destroy(p);
     feedline_config_destroy(cfg);
     return l;
+}
+
+feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,
+                            const char *options)
+{
+    return loader_of(ds, sleep_ns, options, sleep_a_while);
+}
+
+feedline_loader *rig_locked(feedline_dataset *ds, int64_t sleep_ns,
+                            const char *options)
+{
+    return loader_of(ds, sleep_ns, options, sleep_in_turn);
 }
 
 void rig_take(feedline_loader *l, uint32_t n)

@@ -87,6 +87,31 @@ static void observe_does_nothing_and_says_what_it_would(void **state)
     feedline_loader_destroy(l);
 }
 
+/* One of 16 workers has the lock, and a few waiting ones are enough that it is
+ * never free: the others go by rule, and it is said why. It is had so long that
+ * waits for a core, on a machine with other work, are little beside it. */
+static void a_lock_that_all_share_needs_few_workers(void **state)
+{
+    (void)state;
+    feedline_loader *l =
+        rig_locked(ds, 8 * MS,
+                   "batch_size=4 tuner=auto workers_start=16 workers_max=32 "
+                   "local_world=1");
+    struct feedline_decision d = rig_await(l, "workers", "rule");
+    assert_string_equal(d.reason, "plan_down");
+    assert_int_equal(d.before, 16);
+    assert_in_range(d.after, 1, 10);
+    REGARDS(d.why, "wait for a lock");
+    while (!rig_info(l).converged)
+        rig_take(l, 1);
+    assert_in_range(rig_info(l).workers, 1, 10);
+    assert_string_equal(rig_info(l).limited_by, "lock");
+    char *text = rig_text(feedline_loader_explain, l);
+    REGARDS(text, "a lock that all calls of a custom operation share");
+    free(text);
+    feedline_loader_destroy(l);
+}
+
 static void replay_is_not_tuned(void **state)
 {
     (void)state;
@@ -578,6 +603,8 @@ static void a_child_leaves_it_alone(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(off_is_off, setup, teardown),
     cmocka_unit_test_setup_teardown(observe_does_nothing_and_says_what_it_would,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(a_lock_that_all_share_needs_few_workers,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(replay_is_not_tuned, setup, teardown),
     cmocka_unit_test_setup_teardown(what_it_does_is_told_everywhere, setup,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of the tuner, one by one, on a model of a loader. */
+#include "base/compiler.h"
 #include "tuner_model.h"
 
 /* The published case: 82.3 ms of loading, a step of 28.5 ms. */
@@ -479,6 +480,63 @@ static void little_memory_is_for_workers_first(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* Somebody takes cores, unannounced: what then does not help goes. When he
+ * leaves, it is hardly faster, so few workers are left, but none queues now. */
+static void cores_that_others_leave_are_used(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(10);
+    model_begin(&m, &l, 6, 90, 20);
+    model_steps(&m, 400);
+    m.cores = 3.5;
+    model_steps(&m, 8000);
+    assert_int_equal(m.knobs.workers, 4);
+    m.cores = 10;
+    model_steps(&m, 400);
+    model_print(&m);
+    assert_in_range(m.knobs.workers, 5, 7);
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* 100 ms of work, 40 of them with the lock: with three workers somebody always
+ * has it, and six are enough that it never lies idle by chance. */
+static void a_lock_that_is_full_needs_no_more(void **state)
+{
+    (void)state;
+    static const uint32_t start[] = {1, 4, 16, 64};
+    for (unsigned i = 0; i < FDL_COUNT_OF(start); ++i) {
+        struct tuner_model m;
+        struct fdl_tuner_limits l = model_limits(64);
+        model_begin(&m, &l, start[i], 100, 2);
+        m.held = 40e6;
+        bool said = false;
+        for (unsigned step = 0; step < 3000; ++step) {
+            model_step(&m);
+            said |= strcmp(model_status(&m).limited_by, "lock") == 0;
+        }
+        model_print(&m);
+        assert_true(said);
+        assert_in_range(m.knobs.workers, 3, 7);
+        assert_true(m.most_workers <= FDL_MAX(start[i], UINT32_C(8)));
+        fdl_tuner_destroy(m.tuner);
+    }
+}
+
+/* Work that is paid for by few waits is work: as many as keep up with it. */
+static void a_lock_that_is_free_holds_nobody_back(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    model_begin(&m, &l, 1, 100, 20);
+    m.held = 10e6;
+    model_steps(&m, 1000);
+    assert_in_range(m.knobs.workers, 5, 6);
+    assert_string_equal(model_status(&m).limited_by, "");
+    fdl_tuner_destroy(m.tuner);
+}
+
 static void everything_has_a_name(void **state)
 {
     (void)state;
@@ -518,6 +576,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(the_plan_does_not_wait_for_depth),
     cmocka_unit_test(a_cycle_of_conditions_is_not_followed),
     cmocka_unit_test(little_memory_is_for_workers_first),
+    cmocka_unit_test(cores_that_others_leave_are_used),
+    cmocka_unit_test(a_lock_that_is_full_needs_no_more),
+    cmocka_unit_test(a_lock_that_is_free_holds_nobody_back),
     cmocka_unit_test(everything_has_a_name),
 };
 

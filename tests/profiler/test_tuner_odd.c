@@ -23,6 +23,27 @@ static void a_clock_may_jitter(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* Readings that are off by far more than the time between them: nearly all are
+ * before the one that was latest. */
+static void a_clock_may_be_a_bad_one(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(16);
+    model_begin(&m, &l, 8, 60, 20);
+    for (unsigned step = 0; step < 2000; ++step) {
+        model_step(&m);
+        for (unsigned i = 0; i < 40; ++i) {
+            struct fdl_tuner_reading r = m.r;
+            r.now_ns += (int64_t)(900e6 * model_random(&m));
+            fdl_tuner_observe(m.tuner, &r);
+        }
+    }
+    assert_true(model_status(&m).oddities > 10000);
+    assert_int_equal(m.knobs.workers, 4);
+    fdl_tuner_destroy(m.tuner);
+}
+
 static void a_clock_may_be_set_back(void **state)
 {
     (void)state;
@@ -381,6 +402,7 @@ static void random_loaders(void **state)
 
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(a_clock_may_jitter),
+    cmocka_unit_test(a_clock_may_be_a_bad_one),
     cmocka_unit_test(a_clock_may_be_set_back),
     cmocka_unit_test(a_clock_may_be_set_forward),
     cmocka_unit_test(counters_may_begin_anew),

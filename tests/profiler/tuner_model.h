@@ -25,6 +25,7 @@ struct tuner_model {
     double kappa;       /* more work for each further worker */
     double reads_limit; /* batches per ns that storage gives; 0: any */
     double read_ns;
+    double held;      /* of the work for a batch, with a lock that all share */
     double bad_above; /* more workers than this have this pace; 0: none */
     double bad;
     double stock;
@@ -74,6 +75,8 @@ static inline double model_pace(const struct tuner_model *m)
     double n = (double)m->knobs.workers;
     double work = m->work * (1 + m->kappa * (n - 1));
     double pace = fmin(n, m->cores / m->share) / work;
+    if (m->held > 0)
+        pace = fmin(pace, 1 / m->held);
     if (m->bad_above > 0 && n > m->bad_above)
         pace *= m->bad;
     if (m->reads_limit > 0)
@@ -91,6 +94,11 @@ static inline void model_workers(struct tuner_model *m, double ns, double made)
     bool full = m->stock >= (double)m->knobs.depth - 1e-9;
     if (!full && m->bad_above > 0 && n > m->bad_above) {
         work = wanted; /* that is what takes them so long */
+        idle = 0;
+    }
+    if (!full && m->held > 0) {
+        m->r.work_ns += (int64_t)idle;
+        m->r.lock_ns += (int64_t)idle;
         idle = 0;
     }
     m->r.cpu_ns += (int64_t)(work * m->share);

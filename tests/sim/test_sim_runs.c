@@ -28,10 +28,11 @@ static void same(int64_t a, int64_t b, int64_t n)
 static void check_sums(const struct sim_scenario *s, const struct sim_result *r)
 {
     const struct fdl_tuner_reading *x = &r->last;
-    /* Sleep is the rest. */
-    assert_true(x->work_ns + 4 >= x->cpu_ns + x->runq_ns + x->throttle_ns);
+    int64_t told = x->cpu_ns + x->runq_ns + x->throttle_ns + x->lock_ns;
+    assert_true(x->work_ns + 4 >= told); /* sleep is the rest */
     if (s->sleep.mean <= 0 && s->hang <= 0)
-        same(x->work_ns, x->cpu_ns + x->runq_ns + x->throttle_ns, 8);
+        same(x->work_ns, told, 8);
+    assert_true(s->lock > 0 || x->lock_ns == 0);
     same(x->wait_ns,
          x->wait_prep_ns + x->wait_fetch_ns + x->wait_transfer_ns +
              x->wait_slot_ns,

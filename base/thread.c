@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NAME_BYTES 16 /* the kernel's TASK_COMM_LEN, NUL included */
 
@@ -112,4 +113,18 @@ uint32_t fdl_fork_generation(void)
 {
     pthread_once(&fork_once, watch_forks);
     return atomic_load_explicit(&fork_generation, memory_order_relaxed);
+}
+
+int32_t fdl_thread_id(void)
+{
+    static _Thread_local struct {
+        uint32_t generation; /* a child's thread has another number */
+        int32_t id;          /* 0: not asked for yet */
+    } own;
+    uint32_t generation = fdl_fork_generation();
+    if (own.id == 0 || own.generation != generation) {
+        own.generation = generation;
+        own.id = (int32_t)gettid();
+    }
+    return own.id;
 }

@@ -31,4 +31,7 @@ void fdl_thread_join(struct fdl_thread *t);
  * the handler. */
 uint32_t fdl_fork_generation(void);
 
+/* The kernel's number of the calling thread, which is asked for once. */
+int32_t fdl_thread_id(void);
+
 #endif

@@ -55,8 +55,7 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     const struct fdl_pace *pace = &c->pace;
     fdl_stats_since_reset_locked(l, FEEDLINE_STAGE_READ, &read);
     e->custom_ns = (int64_t)fdl_stats_customs_busy_ns_locked(l);
-    e->custom_lock_ns =
-        (int64_t)fdl_stats_customs_lock_ns_locked(l, &e->lock_name);
+    fdl_stats_shared_lock_locked(l, &e->lock);
     e->ledger = c->ledger;
     e->batches = c->batches;
     e->samples = c->samples;

@@ -227,13 +227,15 @@ int32_t fdl_pool_mend_locked(feedline_loader *l)
     return status;
 }
 
+/* Whoever stops a run stands still meanwhile, and wants to know why. */
+#define STOP_PATIENCE_NS INT64_C(5000000000)
+
 /* Until its thread has ended; says so if that takes long. */
 static void wait_for_end(struct fdl_worker *w)
 {
     struct fdl_pool *pool = &w->loader->pool;
     int64_t patience = fdl_option_int(&w->loader->options, FDL_OPT_STUCK_AFTER);
-    if (patience == 0)
-        patience = -1;
+    patience = patience == 0 ? -1 : FDL_MIN(patience, STOP_PATIENCE_NS);
     for (;;) {
         uint32_t key = fdl_event_prepare(&pool->ended);
         if (life_of(w) != FDL_WORKER_LIVING) {

@@ -139,6 +139,8 @@ static struct fdl_custom_sums custom_sums(const feedline_loader *l,
         const struct fdl_custom_stage *s = &l->pool.workers[i]->customs[custom];
         sums.cpu_ns += atomic_load_explicit(&s->cpu_ns, memory_order_relaxed);
         sums.lock_ns += atomic_load_explicit(&s->lock_ns, memory_order_relaxed);
+        sums.lock_waits +=
+            atomic_load_explicit(&s->lock_waits, memory_order_relaxed);
     }
     return sums;
 }
@@ -151,6 +153,7 @@ static struct fdl_custom_sums customs_since_locked(const feedline_loader *l,
     struct fdl_custom_sums sums = custom_sums(l, custom);
     sums.cpu_ns -= zero->cpu_ns;
     sums.lock_ns -= zero->lock_ns;
+    sums.lock_waits -= zero->lock_waits;
     return sums;
 }
 
@@ -312,19 +315,29 @@ uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l)
     return sum;
 }
 
-uint64_t fdl_stats_customs_lock_ns_locked(const feedline_loader *l,
-                                          const char **most)
+/* Waits are alike for all of them; the one that causes most has it most. */
+void fdl_stats_shared_lock_locked(const feedline_loader *l,
+                                  struct fdl_shared_lock *out)
 {
-    uint64_t sum = 0, largest = 0;
-    *most = NULL;
+    uint64_t most = 0;
+    *out = (struct fdl_shared_lock){0};
     for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++) {
-        uint64_t ns = customs_since_locked(l, i).lock_ns;
-        if (ns > largest)
-            *most = fdl_pipeline_custom_name(l->pipeline, i);
-        largest = FDL_MAX(largest, ns);
-        sum += ns;
+        struct fdl_custom_sums sums = customs_since_locked(l, i);
+        struct fdl_total t;
+        fdl_stats_since_reset_locked(l, FEEDLINE_STAGE_COUNT + i, &t);
+        if (sums.lock_ns == 0)
+            continue;
+        uint64_t has = t.busy_ns - FDL_MIN(sums.lock_ns, t.busy_ns);
+        if (!out->name || has > most) {
+            out->name = fdl_pipeline_custom_name(l->pipeline, i);
+            most = has;
+        }
+        out->wall_ns += (int64_t)t.busy_ns;
+        out->cpu_ns += (int64_t)sums.cpu_ns;
+        out->wait_ns += (int64_t)sums.lock_ns;
+        out->calls += t.items;
+        out->waits += sums.lock_waits;
     }
-    return sum;
 }
 
 /* ---- The device --------------------------------------------------------- */

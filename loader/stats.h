@@ -12,6 +12,7 @@
 #include "profiler/read_history.h"
 #include "profiler/timebook.h"
 #include "profiler/total.h"
+#include "profiler/verdict.h"
 
 #include <feedline/feedline.h>
 
@@ -27,7 +28,7 @@ struct fdl_workers_time {
 
 /* What custom operations are measured by beside other stages. */
 struct fdl_custom_sums {
-    uint64_t cpu_ns, lock_ns;
+    uint64_t cpu_ns, lock_ns, lock_waits;
 };
 
 /* The zero of the statistics. */
@@ -59,9 +60,8 @@ void fdl_stats_since_reset_locked(const feedline_loader *l, uint32_t stage,
                                   struct fdl_total *t);
 uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l);
 
-/* *most: the name of the one with most of it; NULL: none has any. */
-uint64_t fdl_stats_customs_lock_ns_locked(const feedline_loader *l,
-                                          const char **most);
+void fdl_stats_shared_lock_locked(const feedline_loader *l,
+                                  struct fdl_shared_lock *out);
 uint64_t fdl_stats_worker_cpu_ns(feedline_loader *l);
 
 /* All reads since the loader was made; time_ns is 0. */

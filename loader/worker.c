@@ -12,7 +12,9 @@
 
 #include "base/clock.h"
 #include "base/philox.h"
+#include "base/thread.h"
 #include "loader/engine.h"
+#include "profiler/pace.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -20,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Replacements that are tried for one damaged sample, each drawn anew. With a
  * tenth of the data set damaged, 16 in a row fail once in 10^16. */
@@ -68,6 +69,8 @@ static void count_customs(struct fdl_worker *w,
         fdl_counter_add(&s->stage.errors, c->errors);
         fdl_counter_add(&s->cpu_ns, (uint64_t)c->cpu_ns);
         fdl_counter_add(&s->lock_ns, (uint64_t)c->lock_ns);
+        if (c->lock_ns >= c->runs * FDL_LONG_WAIT_NS)
+            fdl_counter_add(&s->lock_waits, 1);
         w->customs_ns += c->wall_ns;
     }
 }
@@ -519,7 +522,7 @@ void *fdl_worker_main(void *arg)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     fdl_timebook_open(&w->book, FDL_SPENT_WORK, fdl_now_ns());
     /* release: pairs with look.c. */
-    atomic_store_explicit(&w->tid, (int32_t)gettid(), memory_order_release);
+    atomic_store_explicit(&w->tid, fdl_thread_id(), memory_order_release);
     pthread_cleanup_push(fall, w);
     work_until_stopped(w);
     pthread_cleanup_pop(0);

@@ -32,8 +32,9 @@ enum fdl_worker_life {
 /* A custom operation. */
 struct fdl_custom_stage {
     struct fdl_stage stage;
-    _Atomic uint64_t cpu_ns;  /* of its busy time */
-    _Atomic uint64_t lock_ns; /* of its busy time, as it said */
+    _Atomic uint64_t cpu_ns;     /* of its busy time */
+    _Atomic uint64_t lock_ns;    /* of its busy time, as it said */
+    _Atomic uint64_t lock_waits; /* items for which that was long */
 };
 
 struct fdl_worker {

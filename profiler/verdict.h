@@ -24,9 +24,11 @@
  *             CONSUMER_HOLDS_SLOTS      without room 20 %, though depth * step
  *                                       is twice that tail: slots are missing
  *             MEMORY_LIMITED            without it, and no budget for depth
- *             LOCK_BOUND                20 % of busy time in a lock that all
- *                                       calls of a custom operation share, and
- *                                       no less than without a core
+ *             LOCK_BOUND                20 % of busy time waiting for a lock
+ *                                       that all calls of a custom operation
+ *                                       share, and more to gain by its end than
+ *                                       by cores for all, see
+ *                                       verdict_rules_lock.c
  *             FOREIGN_CPU               other threads of this process used 20 %
  *                                       of the cores (and half a one), and
  *                                       cores are short: 10 % of busy time
@@ -115,6 +117,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A lock that all calls of custom operations share, as those have that are
+ * written in the language of an interpreter with one. Of such operations: */
+struct fdl_shared_lock {
+    int64_t wall_ns, cpu_ns; /* of their calls; part of worker_busy_ns */
+    int64_t wait_ns;         /* of wall_ns, for the lock, as they said */
+    uint64_t calls;
+    uint64_t waits;   /* of these: for FDL_LONG_WAIT_NS or more */
+    const char *name; /* of the one that has it most; NULL: none has one */
+};
+
 /* All over one window: since the last reset, or the last minute of a run. A
  * double that is not known is -1, a count or a time 0; a rule whose numbers are
  * not known does not speak. */
@@ -157,10 +169,8 @@ struct fdl_evidence {
     int64_t worker_sleep_ns;
     int64_t worker_blocked_ns;
     int64_t worker_starved_ns;
-    int64_t custom_ns;      /* of worker_busy_ns, in custom operations */
-    int64_t custom_lock_ns; /* of custom_ns, waiting for a lock that all calls
-                               share */
-    const char *lock_name;  /* of the operation with most of it; NULL: none */
+    int64_t custom_ns; /* of worker_busy_ns, in custom operations */
+    struct fdl_shared_lock lock;
 
     /* Depth. */
     uint32_t depth;

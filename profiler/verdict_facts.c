@@ -96,14 +96,14 @@ static void digest_busy(struct fdl_facts *f)
     double runq = (double)e->worker_runq_ns;
     double held = (double)e->worker_throttle_ns;
     f->wants_core = 1;
-    f->locked = fdl_facts_ratio((double)e->custom_lock_ns, busy);
     if (!(busy > 0) || !(cpu > 0))
         return;
     bool split = runq > 0 || held > 0 || e->worker_sleep_ns > 0;
-    f->off_core = fdl_facts_ratio(split ? runq : busy - cpu, busy);
+    runq = split ? fmax(runq, 0) : fmax(busy - cpu, 0);
+    f->off_core = fdl_facts_ratio(runq, busy);
     if (split)
-        f->wants_core = fmax(
-            fdl_facts_ratio(cpu + fmax(runq, 0) + fmax(held, 0), busy), 0.001);
+        f->wants_core =
+            fmax(fdl_facts_ratio(cpu + runq + fmax(held, 0), busy), 0.001);
 }
 
 static void digest_workers(struct fdl_facts *f)
@@ -122,6 +122,7 @@ static void digest_workers(struct fdl_facts *f)
         fdl_facts_ratio((double)e->worker_blocked_ns, f->workers * wall);
     if (e->worker_cpu_ns > 0 && wall > 0)
         f->worker_cores = (double)e->worker_cpu_ns / wall;
+    fdl_facts_digest_lock(f, f->off_core * (double)e->worker_busy_ns);
     f->cores_taken = fdl_facts_ratio(f->worker_cores + consumer + foreign +
                                          fmax(e->outside_cores, 0),
                                      f->cpus);

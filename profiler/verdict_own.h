@@ -27,6 +27,15 @@ enum fdl_cause {
     CAUSES
 };
 
+/* Of a lock that custom operations share; all 0 where there is none. */
+struct fdl_lock_facts {
+    double waits;         /* of busy time, waiting for it */
+    double calls;         /* of busy time, in operations that have it */
+    double held;          /* of wall */
+    double gain;          /* throughput grows by this much without it */
+    double gain_of_cores; /* and with it, if nobody queued for a core */
+};
+
 /* The evidence, digested. What is not known is -1, as there. */
 struct fdl_facts {
     const struct fdl_evidence *e;
@@ -44,13 +53,13 @@ struct fdl_facts {
     double saturated_workers; /* so many workers fill the cores */
     double blocked;           /* of worker time, without room */
     double off_core;          /* of busy time, waiting for a core */
-    double locked;            /* of busy time, waiting for a shared lock */
-    double worker_cores;      /* used by the workers */
-    double cores_taken;       /* of the usable ones, by all that is known */
-    double throttled;         /* of wall */
-    double step_ns;           /* of the consumer's own time; 0 if not known */
-    double ready;             /* of calls, batch there */
-    double passed;            /* of long waits, later batch there */
+    struct fdl_lock_facts lock;
+    double worker_cores; /* used by the workers */
+    double cores_taken;  /* of the usable ones, by all that is known */
+    double throttled;    /* of wall */
+    double step_ns;      /* of the consumer's own time; 0 if not known */
+    double ready;        /* of calls, batch there */
+    double passed;       /* of long waits, later batch there */
 };
 
 /* A verdict being written. */
@@ -95,7 +104,9 @@ void fdl_judge_wake(const struct fdl_facts *f, struct fdl_draft *d);
 /* Single slow samples or too little depth; before prep and fetch speak. */
 bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* A lock that custom operations share; for prep. */
+/* A lock that custom operations share; for prep. Digested when all else is;
+ * runq: how long workers queued for a core, in ns. */
+void fdl_facts_digest_lock(struct fdl_facts *f, double runq);
 bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* Whatever the stall is. */

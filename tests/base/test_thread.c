@@ -137,6 +137,30 @@ static void generations_count_forks(void **state)
     assert_int_equal(own_generation(), here);
 }
 
+static int id_is_right(void)
+{
+    return fdl_thread_id() == gettid() && fdl_thread_id() == gettid();
+}
+
+static void *check_id(void *right)
+{
+    *(int *)right = id_is_right();
+    return NULL;
+}
+
+/* Of each thread, and of the one thread of a child. */
+static void ids_are_the_kernels(void **state)
+{
+    (void)state;
+    pthread_t other;
+    int right = 0;
+    assert_true(id_is_right());
+    assert_int_equal(pthread_create(&other, NULL, check_id, &right), 0);
+    pthread_join(other, NULL);
+    assert_true(right);
+    assert_int_equal(in_child(id_is_right), 1);
+}
+
 static char born[16];
 static int n_born;
 
@@ -165,6 +189,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(blocks_signals_but_faults),
     cmocka_unit_test(refusals_are_errors),
     cmocka_unit_test(generations_count_forks),
+    cmocka_unit_test(ids_are_the_kernels),
 };
 
 TEST_MAIN("base_thread", cases)

@@ -5,6 +5,7 @@
  */
 #include "fair_lock.h"
 #include "fixture.h"
+#include "loader/evidence.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -182,6 +183,13 @@ static void one_that_waits_blocks_no_other(void **state)
     feedline_loader_destroy(l);
 }
 
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static int32_t nap(const struct feedline_op_call *call)
 {
     (void)call;
@@ -213,8 +221,10 @@ static void sleep_is_not_taken_for_work(void **state)
     def.run = burn;
     assert_ok(feedline_pipeline_register(p, &def));
     assert_ok(feedline_pipeline_add(p, "burn", NULL));
-    feedline_loader *l = loader_of(p, "2", "raise");
+    feedline_loader *l = loader_of(p, "1", "raise");
+    int64_t began = monotonic_ns();
     fixture_run(l, 1);
+    uint64_t took = (uint64_t)(monotonic_ns() - began);
 
     struct feedline_stage_stats napped = {.struct_size = sizeof(napped)};
     struct feedline_stage_stats burnt = napped, augment = napped;
@@ -242,7 +252,8 @@ static void sleep_is_not_taken_for_work(void **state)
     assert_true(burnt.busy_ns >= all);
     assert_true(burnt.cpu_ns >= all);
     assert_true(burnt.cpu_ns <= burnt.busy_ns + all / 10);
-    assert_true(augment.busy_ns < all); /* none of it is in there */
+    /* One worker: none of it is in there, too. */
+    assert_true(napped.busy_ns + burnt.busy_ns + augment.busy_ns <= took);
 
     char json[65536];
     uint64_t needed;
@@ -260,13 +271,6 @@ static void sleep_is_not_taken_for_work(void **state)
 /* ---- A lock that all calls share ---------------------------------------- */
 
 static struct fair_lock shared = FAIR_LOCK;
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
 
 /* 2 ms behind the lock, and all since the call began was waiting for it. */
 static int32_t behind_a_lock(const struct feedline_op_call *call)
@@ -349,17 +353,26 @@ static void no_call_waits_longer_than_it_takes(void **state)
     feedline_loader_destroy(l);
 }
 
-/* Four workers that nap in turn are a verdict. In one run: where epochs are
- * started, that is one too. */
-static void the_verdict_names_the_lock(void **state)
+/* 3 ms on a core behind the lock. */
+static int32_t burn_behind_a_lock(const struct feedline_op_call *call)
 {
-    (void)state;
+    fair_lock_take(&shared);
+    feedline_op_waited(call, monotonic_ns() - call->begin_ns);
+    burn(call);
+    fair_lock_give(&shared);
+    return FEEDLINE_OK;
+}
+
+/* Four workers and one lock, in one run: where epochs are started, that is a
+ * verdict too. 96 batches. */
+static feedline_loader *run_locked(
+    int32_t (*run)(const struct feedline_op_call *))
+{
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
         .name = "locked",
-        .run = behind_a_lock,
+        .run = run,
     };
-    struct feedline_verdict v = {.struct_size = sizeof(v)};
     feedline_pipeline *p = pipeline_with(&def);
     feedline_dataset *ds = fixture_memory(&images);
     feedline_config *cfg;
@@ -369,16 +382,52 @@ static void the_verdict_names_the_lock(void **state)
     assert_ok(feedline_config_set_int(cfg, "batch_size", 2));
     assert_ok(feedline_config_set(cfg, "dtype", "u8"));
     assert_ok(feedline_loader_create(cfg, ds, p, &l));
-    fixture_run(l, 8); /* 96 batches */
-    assert_ok(feedline_loader_get_verdict(l, &v));
-    if (strcmp(v.code, "LOCK_BOUND") != 0)
-        fail_msg("%s: %s %s", v.code, v.sentence, v.evidence);
-    assert_non_null(strstr(v.sentence, "\"locked\""));
-    assert_int_equal(v.tuner, 0);
-    feedline_loader_destroy(l);
+    fixture_run(l, 8);
     feedline_config_destroy(cfg);
     feedline_dataset_close(ds);
     feedline_pipeline_destroy(p);
+    return l;
+}
+
+/* What is found on a machine where nobody else has cores: the time passed, but
+ * nobody stood in a queue. */
+static void judge_alone(feedline_loader *l, struct fdl_evidence *e,
+                        struct fdl_verdict v[FDL_VERDICTS_MAX])
+{
+    fdl_evidence_gather(l, e);
+    struct fdl_evidence alone = *e;
+    alone.worker_sleep_ns += alone.worker_runq_ns;
+    alone.worker_runq_ns = 0;
+    fdl_verdict_judge(&alone, v);
+    if (strcmp(v[0].code, "LOCK_BOUND") != 0)
+        fail_msg("%s: %s %s", v[0].code, v[0].sentence, v[0].evidence);
+}
+
+static void the_verdict_names_the_lock(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    feedline_loader *l = run_locked(behind_a_lock);
+    judge_alone(l, &e, v);
+    assert_non_null(strstr(v[0].sentence, "\"locked\""));
+    assert_int_equal(v[0].tuner, 0);
+    feedline_loader_destroy(l);
+}
+
+static void whoever_has_the_lock_may_need_a_core(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    feedline_loader *l = run_locked(burn_behind_a_lock);
+    judge_alone(l, &e, v);
+    assert_true(e.lock.calls >= 8 * N); /* more are under way */
+    assert_true(e.lock.waits > 0 && e.lock.waits <= e.lock.calls);
+    assert_true(e.lock.cpu_ns >= 8 * N * INT64_C(3000000));
+    assert_true(e.lock.wait_ns < e.lock.wall_ns);
+    assert_string_equal(e.lock.name, "locked");
+    feedline_loader_destroy(l);
 }
 
 /* ---- Failing ------------------------------------------------------------ */
@@ -600,6 +649,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(no_call_waits_longer_than_it_takes, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(the_verdict_names_the_lock, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(whoever_has_the_lock_may_need_a_core, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(errors_are_of_the_sample, setup, teardown),
     cmocka_unit_test_setup_teardown(bad_definitions_are_refused, setup,

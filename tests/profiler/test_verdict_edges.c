@@ -11,11 +11,22 @@
 #define FULL(workers_, cpus)                                                   \
   RUN, .workers = (workers_), .cpus_usable = (cpus),                           \
        .ledger = {.ns = {[FDL_BUCKET_PREP] = 20 * SEC}}
+/* 1000 calls on 4 workers that were off the core, and nobody told why. */
+#define HELD(cpu)                                                              \
+  .worker_busy_ns = 400 * SEC, .worker_cpu_ns = (cpu)*SEC,                     \
+  .worker_sleep_ns = (400 - (cpu)) * SEC, .lock.name = "blur",                 \
+  .lock.wall_ns = 400 * SEC, .lock.cpu_ns = (cpu)*SEC, .lock.calls = 1000
 #define IDLE RUN, .workers = 4, .cpus_usable = 8
 #define BUSY(runq)                                                             \
   .worker_busy_ns = 100 * SEC,                                                 \
   .worker_cpu_ns = (int64_t)((100 - (runq)) * SEC),                            \
   .worker_runq_ns = (int64_t)((runq)*SEC)
+/* Calls of so many seconds that waited so long, on a core for the rest. */
+#define LOCK(seconds, wait)                                                    \
+  .lock = {.name = "blur",                                                     \
+           .wall_ns = (seconds)*SEC,                                           \
+           .cpu_ns = (seconds)*SEC - (wait),                                   \
+           .wait_ns = (wait)}
 #define TAIL(ms)                                                               \
   .worker_busy_ns = 200 * SEC, .worker_cpu_ns = 200 * SEC, .depth = 4,         \
   .median_step_ns = 80000000, .ticket_tail_ns = (ms)*1000000
@@ -98,19 +109,38 @@ static const struct edge {
      "PREP_BOUND_TUNABLE",
      "OVERSUBSCRIBED"},
     {"a lock",
-     {FULL(4, 8), BUSY(0), .lock_name = "blur",
-      .custom_lock_ns = 199 * SEC / 10},
-     {FULL(4, 8), BUSY(0), .lock_name = "blur", .custom_lock_ns = 20 * SEC},
+     {FULL(4, 8), BUSY(0), LOCK(60, 199 * SEC / 10)},
+     {FULL(4, 8), BUSY(0), LOCK(60, 20 * SEC)},
      "PREP_BOUND_TUNABLE",
      "LOCK_BOUND"},
     {"a lock, and cores are missing more",
-     {FULL(16, 8), BUSY(30.1), .lock_name = "blur", .custom_lock_ns = 30 * SEC},
-     {FULL(16, 8), BUSY(30), .lock_name = "blur", .custom_lock_ns = 30 * SEC},
+     {FULL(16, 8), BUSY(60.1), LOCK(60, 30 * SEC)},
+     {FULL(16, 8), BUSY(59.9), LOCK(60, 30 * SEC)},
      "OVERSUBSCRIBED",
      "LOCK_BOUND"},
+    {"a lock that calls find taken",
+     {FULL(4, 8), HELD(60), .lock.waits = 799},
+     {FULL(4, 8), HELD(60), .lock.waits = 800},
+     "PREP_BOUND_TUNABLE",
+     "LOCK_BOUND"},
+    {"a lock, and one core is filled",
+     {FULL(4, 8), HELD(74), .lock.wait_ns = 8 * SEC},
+     {FULL(4, 8), HELD(75), .lock.wait_ns = 8 * SEC},
+     "PREP_BOUND_TUNABLE",
+     "LOCK_BOUND"},
+    {"more than one core is filled",
+     {FULL(4, 8), HELD(111), .lock.wait_ns = 8 * SEC},
+     {FULL(4, 8), HELD(109), .lock.wait_ns = 8 * SEC},
+     "PREP_BOUND_TUNABLE",
+     "LOCK_BOUND"},
+    {"one core is filled, and some call waits",
+     {FULL(4, 8), HELD(100), .lock.wait_ns = 7 * SEC},
+     {FULL(4, 8), HELD(100), .lock.wait_ns = 8 * SEC},
+     "PREP_BOUND_TUNABLE",
+     "LOCK_BOUND"},
     {"a lock, and no room for results",
-     {STUCK(20), BUSY(0), .lock_name = "blur", .custom_lock_ns = 90 * SEC},
-     {STUCK(19), BUSY(0), .lock_name = "blur", .custom_lock_ns = 90 * SEC},
+     {STUCK(20), BUSY(0), LOCK(95, 90 * SEC)},
+     {STUCK(19), BUSY(0), LOCK(95, 90 * SEC)},
      "DEPTH_LIMITED",
      "LOCK_BOUND"},
     {"workers that queue",

@@ -51,10 +51,11 @@ static void fill_times(struct fdl_evidence *e)
         &e->gap_ns,          &e->phase_ns,          &e->worker_busy_ns,
         &e->worker_cpu_ns,   &e->worker_runq_ns,    &e->worker_throttle_ns,
         &e->worker_sleep_ns, &e->worker_blocked_ns, &e->worker_starved_ns,
-        &e->custom_ns,       &e->custom_lock_ns,    &e->ticket_mean_ns,
+        &e->custom_ns,       &e->lock.wall_ns,      &e->ticket_mean_ns,
         &e->ticket_tail_ns,  &e->slow_stall_ns,     &e->throttled_ns,
         &e->device_idle_ns,  &e->device_span_ns,    &e->copy_ns,
-        &e->overlap_ns,      &e->ledger.wait_ns};
+        &e->overlap_ns,      &e->ledger.wait_ns,    &e->lock.cpu_ns,
+        &e->lock.wait_ns};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = any_ns();
     for (int b = 0; b < FDL_BUCKETS; b++)
@@ -94,11 +95,13 @@ static void fill_any(struct fdl_evidence *e)
     e->ready_calls = any_count();
     e->long_waits = any_count();
     e->passed_waits = any_count();
+    e->lock.calls = any_count();
+    e->lock.waits = any_count();
     e->gaps = any_count();
     e->gap_period = any_count();
     e->stall_period = any_count();
     e->phase = phases[pick(FDL_COUNT_OF(phases))];
-    e->lock_name = phases[pick(FDL_COUNT_OF(phases))];
+    e->lock.name = phases[pick(FDL_COUNT_OF(phases))];
     e->world = any_count();
     e->epoch_edges = any_count();
     e->workers = any_count();

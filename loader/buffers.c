@@ -2,6 +2,7 @@
 /* A stack of read buffers; see buffers.h. */
 #include "loader/buffers.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ int32_t fdl_buffers_init(struct fdl_buffers *b, uint32_t n)
 void fdl_buffers_fini(struct fdl_buffers *b)
 {
     for (uint32_t i = 0; b->all && i < b->n; i++)
-        free(b->all[i].bytes);
+        fdl_pages_free(b->all[i].bytes, (size_t)b->all[i].capacity);
     free(b->all);
     pthread_mutex_destroy(&b->trimming);
 }
@@ -114,7 +115,7 @@ static bool trim(struct fdl_buffers *b, uint64_t bytes)
            (popped = pop(b))) {
         uint64_t capacity = popped->capacity;
         uint32_t next = list ? (uint32_t)(list - b->all) + 1 : 0;
-        free(popped->bytes);
+        fdl_pages_free(popped->bytes, (size_t)capacity);
         popped->bytes = NULL;
         popped->capacity = 0;
         atomic_fetch_sub_explicit(&b->idle, capacity, memory_order_relaxed);

@@ -21,7 +21,7 @@
 
 /* Its holder owns bytes and capacity. */
 struct fdl_buffer {
-    uint8_t *bytes; /* NULL until it is first needed */
+    uint8_t *bytes; /* pages; NULL until they are first needed */
     uint64_t capacity;
     _Atomic uint32_t
         below; /* in the stack: place of the next, from 1; 0: none */

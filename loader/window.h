@@ -14,7 +14,7 @@
  *
  * At most `limit` samples are between claim and free: limit bounds the memory
  * for encoded bytes. Their buffers come from a stack (buffers.h) and stay, but
- * for those above FDL_READ_KEEP_BYTES, which are given back.
+ * for those that are much larger than most files are, which are given back.
  */
 #ifndef FDL_LOADER_WINDOW_H
 #define FDL_LOADER_WINDOW_H
@@ -27,7 +27,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define FDL_READ_KEEP_BYTES   (4u << 20)
+#define FDL_READ_KEEP_BYTES   (4u << 20) /* a buffer's, at most */
 #define FDL_READ_REASON_BYTES 256
 
 enum fdl_read_state {

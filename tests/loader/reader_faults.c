@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ int __real_fstat(int fd, struct stat *st);
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_malloc(size_t bytes);
+void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd,
+                  off_t offset);
 int __real_pthread_create(pthread_t *out, const pthread_attr_t *attr,
                           void *(*run)(void *), void *arg);
 int __real_eventfd(unsigned value, int flags);
@@ -29,6 +32,8 @@ int __wrap_fstat(int fd, struct stat *st);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_malloc(size_t bytes);
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
+                  off_t offset);
 int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,
                           void *(*run)(void *), void *arg);
 int __wrap_eventfd(unsigned value, int flags);
@@ -152,6 +157,14 @@ void *__wrap_malloc(size_t bytes)
     if (use_up(&faults.memory_count) || is_nth())
         return NULL;
     return __real_malloc(bytes);
+}
+
+void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
+                  off_t offset)
+{
+    if (use_up(&faults.memory_count) || is_nth())
+        return MAP_FAILED;
+    return __real_mmap(at, bytes, prot, flags, fd, offset);
 }
 
 int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,

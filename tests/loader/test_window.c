@@ -237,6 +237,39 @@ static void buffers_grow_and_large_ones_go(void **state)
     fdl_window_destroy(b.window);
 }
 
+/* Reads a file of so many bytes; returns the memory that is kept behind it. */
+static uint64_t kept_behind(struct bench *b, uint64_t sample, uint64_t bytes)
+{
+    struct fdl_read *r = claim(b, sample);
+    assert_int_equal(fdl_read_reserve(b->window, r, bytes), FEEDLINE_OK);
+    assert_true(fdl_window_memory(b->window) >= bytes);
+    fdl_window_complete(b->window, r);
+    take(b, sample);
+    return fdl_window_memory(b->window);
+}
+
+/* A buffer grows to what files usually need, and not to the one large file that
+ * each of them meets some day. */
+static void what_few_files_need_is_not_kept(void **state)
+{
+    (void)state;
+    struct bench b;
+    uint64_t s = 0, usual = 0;
+    bench_open(&b, 1);
+    fdl_window_issue(b.window, 1000);
+    while (s < 20)
+        usual = kept_behind(&b, s++, 100000);
+    assert_true(usual >= 100000);
+    assert_true(kept_behind(&b, s++, 250000) >= 250000);
+    assert_int_equal(kept_behind(&b, s++, 1000000), 0);
+    assert_int_equal(kept_behind(&b, s++, 100000), usual);
+    /* Where files have become large, that is what they usually need. */
+    while (s < 999)
+        kept_behind(&b, s++, 1000000);
+    assert_true(kept_behind(&b, s, 1000000) >= 1000000);
+    fdl_window_destroy(b.window);
+}
+
 /* All entries are used in turn, and yet there are only as many buffers as
  * samples are held. */
 static void memory_is_bound_by_the_limit(void **state)
@@ -574,6 +607,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(the_limit_may_change),
     cmocka_unit_test(reset_starts_over),
     cmocka_unit_test(buffers_grow_and_large_ones_go),
+    cmocka_unit_test(what_few_files_need_is_not_kept),
     cmocka_unit_test(memory_is_bound_by_the_limit),
     cmocka_unit_test(memory_is_bound_by_the_allowance),
     cmocka_unit_test(errors_are_one_line),

@@ -87,6 +87,16 @@ static int32_t next(feedline_loader *l, int64_t timeout_ns,
     return status;
 }
 
+/* Nobody started it, or a restart failed: it goes on where it stands. */
+static int32_t begin_here(feedline_loader *l)
+{
+    uint64_t epoch, position;
+    if (l->given || l->running || l->stopped || l->consumer.failed)
+        return FEEDLINE_OK;
+    fdl_consumer_position(l, &epoch, &position);
+    return fdl_loader_begin(l, epoch, position);
+}
+
 int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
                              feedline_batch **out)
 {
@@ -95,11 +105,8 @@ int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
         return status;
     *out = NULL;
     status = enter(l);
-    if (status < 0)
-        return status;
-    if (!l->given && !l->running && !l->stopped &&
-        l->consumer.failed == FEEDLINE_OK)
-        status = fdl_loader_begin(l, 0, 0);
+    if (status >= 0)
+        status = begin_here(l);
     return status < 0 ? status : next(l, timeout_ns, out);
 }
 

@@ -12,13 +12,14 @@
  * and its wait are the sums of theirs.
  */
 #include "base/log.h"
+#include "base/thread.h"
 #include "loader/budget.h"
 #include "loader/engine.h"
 #include "loader/phases.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool is_ready(const feedline_batch *b)
 {
@@ -29,16 +30,27 @@ static bool is_ready(const feedline_batch *b)
 
 /* ---- Batches that are kept ---------------------------------------------- */
 
+/* What a program may keep for a while before it is told: a list of a few small
+ * batches harms nobody. Of the budget, or batches. */
+#define KEPT_PART 64u
+#define KEPT_MANY 64u
+
 static void tell_kept(feedline_loader *l, uint32_t n_held)
 {
     uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
-    if (l->consumer.told_kept || n_held <= depth + FDL_SPARE_SLOTS)
+    uint32_t usual = depth + FDL_SPARE_SLOTS;
+    uint64_t bytes = fdl_ring_slot_bytes(l->ring);
+    if (l->consumer.told_kept || n_held <= usual)
+        return;
+    uint32_t more = n_held - usual;
+    if (more < KEPT_MANY && more <= l->config.memory_budget / KEPT_PART / bytes)
         return;
     l->consumer.told_kept = true;
     fdl_log(FDL_LOG_WARNING,
-            "the program keeps %u batches, more than the %u that depth=%u has "
-            "memory for; held=grow takes memory for more until they come back",
-            n_held, depth + FDL_SPARE_SLOTS, depth);
+            "the program keeps %u batches of %" PRIu64 " bytes, more than the "
+            "%u that depth=%u has memory for; held=grow takes memory for more "
+            "until they come back",
+            n_held, bytes, usual, depth);
 }
 
 /* Slots for as many batches ahead as ever, beside those that the program keeps.
@@ -96,16 +108,14 @@ struct wait {
 /* Threads of workers have ended. Without any worker the run ends too. */
 static int32_t mend(feedline_loader *l)
 {
-    char reason[FDL_SLOT_REASON_BYTES];
     pthread_mutex_lock(&l->knobs);
     int32_t status = fdl_pool_mend_locked(l);
     pthread_mutex_unlock(&l->knobs);
     if (status >= 0)
         return status;
     l->consumer.failed = status;
-    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
-    fdl_loader_stop(l);
-    return fdl_fail(status, "every worker's thread has ended: %s", reason);
+    return fdl_fail(status, "every worker's thread has ended: %s",
+                    fdl_last_error());
 }
 
 /* There is no next batch: it does not come, or was not given. */
@@ -294,14 +304,20 @@ static void count_delivery(feedline_loader *l, const feedline_batch *b)
 
 /* ---- next --------------------------------------------------------------- */
 
-/* The error of the batch ends the run. */
-static int32_t fail_with(feedline_loader *l, feedline_batch *b)
+/* The run failed, with this thread's error line. Its last wait is in the books:
+ * once it is stopped the monitor may give the memory of any slot back. */
+static void end_run(feedline_loader *l)
 {
-    char reason[FDL_SLOT_REASON_BYTES];
-    int32_t status = l->consumer.failed = b->error;
-    memcpy(reason, b->reason, sizeof(reason));
+    struct fdl_consumer *c = &l->consumer;
+    char reason[FDL_ERROR_BYTES];
+    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
     fdl_loader_stop(l);
-    return fdl_fail(status, "%s", reason);
+    pthread_mutex_lock(&c->lock);
+    int64_t now = fdl_now_ns();
+    c->api_ns += now - c->returned_ns;
+    c->returned_ns = c->booked_ns = now;
+    pthread_mutex_unlock(&c->lock);
+    fdl_fail(c->failed, "%s", reason);
 }
 
 static void hand_over(feedline_loader *l, struct wait *wt, feedline_batch **out)
@@ -367,7 +383,7 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
         .end = called,
         .ticket = atomic_load_explicit(&l->ring->awaited, memory_order_relaxed),
     };
-    atomic_store_explicit(&l->consumer.tid, (int32_t)gettid(),
+    atomic_store_explicit(&l->consumer.tid, fdl_thread_id(),
                           memory_order_relaxed);
     fdl_phases_claim(l);
     fdl_tracing_called(l, called);
@@ -385,12 +401,15 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
             l->consumer.finished = true;
     }
     if (status == FEEDLINE_OK && wt.batch->error != FEEDLINE_OK) {
-        status = fail_with(l, wt.batch);
+        status = l->consumer.failed = wt.batch->error;
+        fdl_fail(status, "%s", wt.batch->reason);
     } else if (status == FEEDLINE_OK) {
         hand_over(l, &wt, out);
         stay_ahead(l);
     }
     account(l, &wt, called, status == FEEDLINE_OK ? *out : NULL);
+    if (l->consumer.failed)
+        end_run(l);
     atomic_store_explicit(&l->consumer.inside, 0, memory_order_relaxed);
     return status;
 }

@@ -229,32 +229,43 @@ int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
     return FEEDLINE_OK;
 }
 
-static int32_t add_memory(feedline_dataset *ds, const void *const *data,
-                          const uint64_t *sizes, const int64_t *labels,
-                          uint64_t count)
+int32_t fdl_dataset_reserve_memory(feedline_dataset *ds, uint64_t count)
 {
     size_t bytes;
+    _Static_assert(sizeof(*ds->data) == sizeof(*ds->sizes), "one size is both");
     if (!fdl_mul_size(count, sizeof(*ds->data), &bytes))
         return fdl_fail_memory(UINT64_MAX, "images in memory");
     ds->data = malloc(bytes);
     ds->sizes = malloc(bytes);
     if (!ds->data || !ds->sizes)
         return fdl_fail_memory(bytes, "images in memory");
+    return FEEDLINE_OK;
+}
 
-    for (uint64_t i = 0; i < count; i++) {
+int32_t fdl_dataset_add_memory(feedline_dataset *ds, const char *place,
+                               const void *data, uint64_t size, int64_t label)
+{
+    char number[24];
+    uint64_t i = ds->count;
+    snprintf(number, sizeof(number), ":%" PRIu64, i);
+    ds->data[i] = data;
+    ds->sizes[i] = size;
+    return fdl_dataset_add_joined(ds, place, number, label);
+}
+
+static int32_t add_memory(feedline_dataset *ds, const void *const *data,
+                          const uint64_t *sizes, const int64_t *labels,
+                          uint64_t count)
+{
+    int32_t status = fdl_dataset_reserve_memory(ds, count);
+    for (uint64_t i = 0; i < count && status == FEEDLINE_OK; i++) {
         if (!data[i])
             return fdl_fail(FEEDLINE_EINVAL, "memory:%" PRIu64 ": data is NULL",
                             i);
-        ds->data[i] = data[i];
-        ds->sizes[i] = sizes[i];
-        char number[24];
-        snprintf(number, sizeof(number), "%" PRIu64, i);
-        int32_t status = fdl_dataset_add_joined(ds, "memory:", number,
-                                                labels ? labels[i] : 0);
-        if (status)
-            return status;
+        status = fdl_dataset_add_memory(ds, "memory", data[i], sizes[i],
+                                        labels ? labels[i] : 0);
     }
-    return FEEDLINE_OK;
+    return status;
 }
 
 int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,

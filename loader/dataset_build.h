@@ -36,6 +36,13 @@ int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
 int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
                                const char *name, int64_t label);
 
+/* For samples whose bytes are in memory: room for `count` of them, and then one
+ * after the other, named "PLACE:0", "PLACE:1", ...; data stays where it is.
+ * ENOMEM. */
+int32_t fdl_dataset_reserve_memory(feedline_dataset *ds, uint64_t count);
+int32_t fdl_dataset_add_memory(feedline_dataset *ds, const char *place,
+                               const void *data, uint64_t size, int64_t label);
+
 /* The table is complete: gives spare room back and takes the fingerprint. Where
  * a name starts with `root` ("" if there is none), that part does not count, so
  * a data set that was moved keeps its fingerprint. */

@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -227,24 +226,13 @@ static int32_t add_samples(const char *path, const struct idx_file *images,
 {
     uint64_t count = images->dimension[0];
     uint64_t each = (images->size - images->header_bytes) / count;
-    ds->data = malloc(count * sizeof(*ds->data));
-    ds->sizes = malloc(count * sizeof(*ds->sizes));
-    if (!ds->data || !ds->sizes)
-        return fdl_fail_memory(count * sizeof(*ds->data), "IDX images");
-
     const char *pixels = images->bytes + images->header_bytes;
     const char *label = labels->bytes + labels->header_bytes;
-    for (uint64_t i = 0; i < count; i++) {
-        char number[24];
-        snprintf(number, sizeof(number), ":%" PRIu64, i);
-        int32_t status =
-            fdl_dataset_add_joined(ds, path, number, (unsigned char)label[i]);
-        if (status)
-            return status;
-        ds->data[i] = (const uint8_t *)pixels + i * each;
-        ds->sizes[i] = each;
-    }
-    return FEEDLINE_OK;
+    int32_t status = fdl_dataset_reserve_memory(ds, count);
+    for (uint64_t i = 0; i < count && status == FEEDLINE_OK; i++)
+        status = fdl_dataset_add_memory(ds, path, pixels + i * each, each,
+                                        (unsigned char)label[i]);
+    return status;
 }
 
 /* The images move into ds. */

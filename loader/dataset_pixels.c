@@ -12,8 +12,6 @@
 #include "loader/dataset_build.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define MAX_SIDE 65535 /* pixels, as for every other image format */
 
@@ -47,24 +45,11 @@ static int32_t check(uint64_t count, int32_t height, int32_t width,
 static int32_t add_samples(feedline_dataset *ds, const uint8_t *pixels,
                            const int64_t *labels, uint64_t count, size_t each)
 {
-    size_t bytes;
-    if (!fdl_mul_size(count, sizeof(*ds->data), &bytes))
-        return fdl_fail_memory(UINT64_MAX, "images in memory");
-    ds->data = malloc(bytes);
-    ds->sizes = malloc(bytes);
-    if (!ds->data || !ds->sizes)
-        return fdl_fail_memory(bytes, "images in memory");
-    for (uint64_t i = 0; i < count; i++) {
-        char number[24];
-        snprintf(number, sizeof(number), "%" PRIu64, i);
-        int32_t status = fdl_dataset_add_joined(ds, "pixels:", number,
-                                                labels ? labels[i] : 0);
-        if (status)
-            return status;
-        ds->data[i] = pixels + i * each;
-        ds->sizes[i] = each;
-    }
-    return FEEDLINE_OK;
+    int32_t status = fdl_dataset_reserve_memory(ds, count);
+    for (uint64_t i = 0; i < count && status == FEEDLINE_OK; i++)
+        status = fdl_dataset_add_memory(ds, "pixels", pixels + i * each, each,
+                                        labels ? labels[i] : 0);
+    return status;
 }
 
 int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,

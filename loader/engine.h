@@ -97,7 +97,8 @@ struct feedline_loader {
     uint32_t fork_generation;
     feedline_dataset *dataset;
     struct fdl_pipeline *pipeline;
-    struct fdl_options options; /* as given; set_int changes it too */
+    struct fdl_options options; /* as given; of the knobs as asked for now,
+                                   guarded by `knobs` */
     struct fdl_config_values config;
     struct fdl_sampler sampler;
     struct fdl_stream stream;
@@ -169,6 +170,9 @@ void fdl_loader_apply_locked(feedline_loader *l, const struct fdl_knobs *want);
 int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);
 int32_t fdl_loader_value(const feedline_loader *l, const char *key,
                          int64_t *out);
+
+/* What was asked for: of a knob 0 is auto, and it may change at any moment. */
+int64_t fdl_loader_asked(const feedline_loader *l, uint32_t option);
 int32_t fdl_loader_config_json(const feedline_loader *l, struct fdl_json *j);
 
 /* consumer.c */

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+static const char no_words[] = "no memory was left for the reason";
+
 int32_t fdl_failures_init(struct fdl_failures *f)
 {
     *f = (struct fdl_failures){0};
@@ -23,7 +25,8 @@ int32_t fdl_failures_init(struct fdl_failures *f)
 void fdl_failures_fini(struct fdl_failures *f)
 {
     for (uint32_t i = 0; i < f->n_kept; i++)
-        free((void *)(uintptr_t)f->kept[i].reason);
+        if (f->kept[i].reason != no_words)
+            free((void *)(uintptr_t)f->kept[i].reason);
     free(f->kept);
     pthread_mutex_destroy(&f->lock);
 }
@@ -33,13 +36,11 @@ uint64_t fdl_failures_add(struct fdl_failures *f,
 {
     pthread_mutex_lock(&f->lock);
     if (f->n_kept < FDL_FAILURES_KEPT) {
-        /* Without memory for the words the number still counts. */
+        /* Never fewer than there were: who counts none looks no further. */
         char *reason = fdl_strdup(failure->reason);
-        if (reason) {
-            f->kept[f->n_kept] = *failure;
-            f->kept[f->n_kept].reason = reason;
-            f->n_kept++;
-        }
+        f->kept[f->n_kept] = *failure;
+        f->kept[f->n_kept].reason = reason ? reason : no_words;
+        f->n_kept++;
     }
     pthread_mutex_unlock(&f->lock);
     return atomic_fetch_add_explicit(&f->total, 1, memory_order_relaxed) + 1;

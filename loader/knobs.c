@@ -139,53 +139,69 @@ static enum fdl_knob knob_of(uint32_t option)
                                      : FDL_KNOB_IO_DEPTH;
 }
 
-int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
+/* The option is set to `value` already. was: what is in force. */
+static int32_t hand_to_tuner_locked(feedline_loader *l, uint32_t option,
+                                    int64_t was)
+{
+    if (!fdl_control_is_on(l))
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "%s=auto: with tuner=off nobody would choose it; on "
+                        "a running loader give a number",
+                        l->options.table[option].name);
+    fdl_control_set_locked(l, knob_of(option), was, was, false);
+    return FEEDLINE_OK;
+}
+
+static int32_t turn_locked(feedline_loader *l, uint32_t option, int64_t was,
+                           int64_t value)
 {
     int32_t status = FEEDLINE_OK;
-    pthread_mutex_lock(&l->knobs);
-    const char *name = l->options.table[option].name;
-    int64_t before = fdl_option_int(&l->options, option);
-    status = fdl_options_set_int(&l->options, name, value);
-    if (status < 0)
-        goto out;
-    int64_t was = before;
-    in_force(l, option, &was);
-    if (value == 0 && is_knob(option) && fdl_control_is_on(l)) {
-        fdl_control_set_locked(l, knob_of(option), was, was, false);
-        goto out;
-    }
-    if (value == 0) {
-        status = fdl_fail(FEEDLINE_ERANGE,
-                          "%s=auto: with tuner=off nobody would choose it; on "
-                          "a running loader give a number",
-                          name);
-        goto restore;
-    }
-    switch (option) {
-    case FDL_OPT_WORKERS:
+    switch (knob_of(option)) {
+    case FDL_KNOB_WORKERS:
         status = set_workers_locked(l, (uint32_t)value);
         break;
-    case FDL_OPT_DEPTH:
+    case FDL_KNOB_DEPTH:
         status = set_depth_locked(l, (uint32_t)value);
         break;
-    case FDL_OPT_IO_DEPTH:
-        set_io_depth_locked(l, (uint32_t)value);
-        break;
     default:
-        status = fdl_fail(FEEDLINE_ESTATE,
-                          "%s cannot change while a loader exists", name);
+        set_io_depth_locked(l, (uint32_t)value);
     }
-restore:
     if (status >= 0)
         fdl_control_set_locked(l, knob_of(option), was, value, true);
-    else
-        fdl_options_set_int(&l->options, name, before);
-out:
+    return status;
+}
+
+int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
+{
+    const char *name = l->options.table[option].name;
+    if (!is_knob(option)) /* nor is it written: threads read it as they like */
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "%s cannot change while a loader exists", name);
+    pthread_mutex_lock(&l->knobs);
+    int64_t before = fdl_option_int(&l->options, option), was = before;
+    int32_t status = fdl_options_set_int(&l->options, name, value);
+    if (status >= 0) {
+        in_force(l, option, &was);
+        status = value == 0 ? hand_to_tuner_locked(l, option, was)
+                            : turn_locked(l, option, was, value);
+        if (status < 0)
+            fdl_options_set_int(&l->options, name, before);
+    }
     pthread_mutex_unlock(&l->knobs);
     return status;
 }
 
 /* ---- Values in force ---------------------------------------------------- */
+
+static void lock(const feedline_loader *l)
+{
+    pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&l->knobs);
+}
+
+static void unlock(const feedline_loader *l)
+{
+    pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&l->knobs);
+}
 
 int32_t fdl_loader_value(const feedline_loader *l, const char *key,
                          int64_t *out)
@@ -196,13 +212,26 @@ int32_t fdl_loader_value(const feedline_loader *l, const char *key,
         return status;
     if (in_force(l, row, out))
         return FEEDLINE_OK;
-    return fdl_options_get_int(&l->options, key, out);
+    lock(l);
+    status = fdl_options_get_int(&l->options, key, out);
+    unlock(l);
+    return status;
+}
+
+int64_t fdl_loader_asked(const feedline_loader *l, uint32_t option)
+{
+    lock(l);
+    int64_t value = fdl_option_int(&l->options, option);
+    unlock(l);
+    return value;
 }
 
 int32_t fdl_loader_config_json(const feedline_loader *l, struct fdl_json *j)
 {
     struct fdl_options now;
+    lock(l);
     int32_t status = fdl_options_copy(&now, &l->options);
+    unlock(l);
     if (status < 0)
         return status;
     for (uint32_t row = 0; row < now.n; row++) {

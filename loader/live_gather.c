@@ -12,21 +12,11 @@
 #include "loader/stuck.h"
 #include "profiler/machine.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- Decisions ---------------------------------------------------------- */
-
-void fdl_decisions_add(struct fdl_decisions *d, const char *option,
-                       int64_t before, int64_t after, const char *why)
-{
-    pthread_mutex_lock(&d->lock);
-    snprintf(d->lines[d->n++ % FEEDLINE_LIVE_DECISIONS], sizeof(d->lines[0]),
-             "%s %" PRId64 " -> %" PRId64 " (%s)", option, before, after, why);
-    pthread_mutex_unlock(&d->lock);
-}
 
 void fdl_decisions_say(struct fdl_decisions *d, const char *line)
 {

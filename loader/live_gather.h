@@ -18,11 +18,7 @@ struct fdl_decisions {
     char lines[FEEDLINE_LIVE_DECISIONS][128];
 };
 
-/* "workers 2 -> 4 (why)". Any thread. */
-void fdl_decisions_add(struct fdl_decisions *d, const char *option,
-                       int64_t before, int64_t after, const char *why);
-
-/* Any line; cut. Any thread. */
+/* A line such as "workers 2 -> 4 (why)", cut if need be. Any thread. */
 void fdl_decisions_say(struct fdl_decisions *d, const char *line);
 
 /* On the monitor's thread: it asks for the verdict. *out is wholly set. */

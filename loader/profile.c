@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,9 +304,11 @@ static int write_beside(const char *path, const char *text, size_t n)
 
 static int32_t replace_file(const char *path, const char *text, size_t n)
 {
+    static _Atomic uint32_t saved; /* several may be on their way */
     char beside[4096];
-    int length =
-        snprintf(beside, sizeof(beside), "%s.tmp.%ld", path, (long)getpid());
+    int length = snprintf(
+        beside, sizeof(beside), "%s.tmp.%ld.%" PRIu32, path, (long)getpid(),
+        atomic_fetch_add_explicit(&saved, 1, memory_order_relaxed));
     if (length < 0 || (size_t)length >= sizeof(beside))
         return fdl_fail(FEEDLINE_EIO, "%s: the name is too long", path);
     int error = write_beside(beside, text, n);

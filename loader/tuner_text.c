@@ -132,7 +132,7 @@ static void add_decisions(struct fdl_text *t, const feedline_loader *l)
 /* There are no more workers than these: who says so? */
 static const char *bound_words(const feedline_loader *l)
 {
-    if (fdl_option_int(&l->options, FDL_OPT_WORKERS) != 0)
+    if (fdl_loader_asked(l, FDL_OPT_WORKERS) != 0)
         return "The number of workers was given. Give more, or workers=auto.";
     if (fdl_option_int(&l->options, FDL_OPT_WORKERS_MAX) != 0)
         return "workers_max holds it. Raise it, or give workers_max=auto.";

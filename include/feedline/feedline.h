@@ -365,8 +365,9 @@ FEEDLINE_API int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch);
  * statistics, start, stop and destroy work. ESTATE if the caller holds every
  * batch that memory allows: release one first, or set held=grow; then ENOMEM
  * where memory ends, until one is released. A loader that was not started
- * starts with epoch 0. With device=cuda:N a batch comes as soon as its copy is
- * queued; EDEVICE when the GPU fails. */
+ * starts with epoch 0; one whose restart failed, where it stood before. With
+ * device=cuda:N a batch comes as soon as its copy is queued; EDEVICE when the
+ * GPU fails. */
 FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
                                           int64_t timeout_ns,
                                           feedline_batch **out);
@@ -380,9 +381,10 @@ FEEDLINE_API int32_t feedline_loader_interrupt(feedline_loader *l);
 FEEDLINE_API int32_t feedline_loader_stop(feedline_loader *l);
 FEEDLINE_API void feedline_loader_destroy(feedline_loader *l);
 
-/* Options with the flag LIVE, on a running loader: workers, depth, io_depth.
- * They never change what is delivered, only when. The number is the program's
- * from then on; 0 hands the option to the tuner (ERANGE with tuner=off). */
+/* Options with the flag LIVE, on a running loader: workers, depth, io_depth
+ * (ESTATE for others). They never change what is delivered, only when. The
+ * number is the program's from then on; 0 hands the option to the tuner (ERANGE
+ * with tuner=off). */
 FEEDLINE_API int32_t feedline_loader_set_int(feedline_loader *l,
                                              const char *key, int64_t value);
 

@@ -123,6 +123,25 @@ static void memory_fails(void **state)
     each_call_in_turn(INJECT_MEMORY, "pread", "1m", allowed);
 }
 
+/* Who is told that no sample failed takes every batch for good. */
+static void a_failure_without_words_is_one(void **state)
+{
+    (void)state;
+    struct fdl_failures f;
+    struct feedline_failure failure = {
+        .status = FEEDLINE_EDECODE, .sample_index = 7, .reason = "words"};
+    struct feedline_failure found = {.struct_size = sizeof(found)};
+    assert_int_equal(fdl_failures_init(&f), FEEDLINE_OK);
+    inject_arm(INJECT_MEMORY, 1, false);
+    assert_int_equal(fdl_failures_add(&f, &failure), 1);
+    assert_int_equal(inject_disarm(), 1);
+    assert_int_equal(fdl_failures_count(&f), 1);
+    assert_int_equal(fdl_failures_get(&f, 0, &found), FEEDLINE_OK);
+    assert_int_equal(found.sample_index, 7);
+    assert_non_null(strstr(found.reason, "no memory"));
+    fdl_failures_fini(&f);
+}
+
 static void threads_fail(void **state)
 {
     (void)state;
@@ -265,12 +284,52 @@ static void replay_goes_on_with_fewer_slots(void **state)
     feedline_dataset_close(ds);
 }
 
+static void expect_at(feedline_loader *l, uint64_t epoch, uint64_t position)
+{
+    uint64_t here, samples;
+    assert_ok(feedline_loader_get_position(l, &here, &samples));
+    assert_int_equal(here, epoch);
+    assert_int_equal(samples, position);
+}
+
+/* A restart that cannot be had leaves the stream where it stands, and next()
+ * goes on from there as soon as it can. */
+static void failed_restarts_move_nothing(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *l =
+        fixture_open(ds, "workers=1 batch_size=4 reader=memory tuner=off");
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    feedline_batch *b;
+    assert_ok(feedline_loader_start(l, 3));
+    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_batch_release(b);
+    inject_arm(INJECT_THREAD, 1, true);
+    int32_t elsewhere = feedline_loader_set_position(l, 7, 8);
+    int32_t here = feedline_loader_next(l, -1, &b);
+    inject_disarm();
+    assert_true(elsewhere < 0 && here < 0);
+    expect_at(l, 3, 4);
+    assert_ok(feedline_loader_next(l, -1, &b));
+    assert_ok(feedline_batch_get_info(b, &info));
+    assert_int_equal(info.epoch, 3);
+    assert_int_equal(info.position, 4);
+    feedline_batch_release(b);
+    expect_at(l, 3, 8);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(memory_fails, setup, teardown),
+    cmocka_unit_test(a_failure_without_words_is_one),
     cmocka_unit_test_setup_teardown(threads_fail, setup, teardown),
     cmocka_unit_test_setup_teardown(opens_fail, setup, teardown),
     cmocka_unit_test_setup_teardown(stats_fail, setup, teardown),
     cmocka_unit_test_setup_teardown(reads_fail, setup, teardown),
+    cmocka_unit_test_setup_teardown(failed_restarts_move_nothing, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(short_reads_change_nothing, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(a_failed_read_is_one_sample, setup,

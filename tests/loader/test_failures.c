@@ -332,6 +332,10 @@ static void live_options_are_checked(void **state)
     int64_t value;
     assert_error(feedline_loader_set_int(l, "batch_size", 4), FEEDLINE_ESTATE,
                  "batch_size");
+    assert_error(feedline_loader_set_int(l, "drop_last", 0), FEEDLINE_ESTATE,
+                 "drop_last cannot change while a loader exists");
+    assert_error(feedline_loader_set_int(l, "stuck_after", -1), FEEDLINE_ESTATE,
+                 "stuck_after cannot change");
     assert_error(feedline_loader_set_int(l, "wrokers", 4), FEEDLINE_ENOENT,
                  "workers");
     assert_error(feedline_loader_set_int(l, "workers", 0), FEEDLINE_ERANGE,

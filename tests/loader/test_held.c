@@ -11,6 +11,8 @@
 
 #include <feedline/order.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <time.h>
 
 #define KEPT 200u
@@ -242,6 +244,70 @@ static void memory_stays_for_a_while(void **state)
     feedline_loader_destroy(l);
 }
 
+/* ---- A run that fails --------------------------------------------------- */
+
+/* The monitor may have its turn at any moment: here it has two of them at the
+ * worst one, when a run that failed has just given its slots back. */
+static bool monitor_is_next;
+
+void __real_fdl_loader_stop(feedline_loader *l);
+void __wrap_fdl_loader_stop(feedline_loader *l);
+
+void __wrap_fdl_loader_stop(feedline_loader *l)
+{
+    __real_fdl_loader_stop(l);
+    if (!monitor_is_next)
+        return;
+    pthread_mutex_lock(&l->knobs);
+    fdl_ring_trim(l->ring);
+    fdl_ring_trim(l->ring);
+    pthread_mutex_unlock(&l->knobs);
+}
+
+/* Images of which the second is none. */
+static feedline_dataset *open_damaged(struct fixture *images)
+{
+    char path[128];
+    fixture_create(images, 3);
+    fixture_path(images, 1, path, sizeof(path));
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite("none", 1, 4, f), 4);
+    assert_int_equal(fclose(f), 0);
+    return fixture_folder(images);
+}
+
+/* Its books are kept of the slot of the batch that failed, which is memory that
+ * goes back when the run is over. */
+static void a_failed_batch_is_booked_before_its_slot_goes(void **state)
+{
+    (void)state;
+    static const uint64_t bad = 1;
+    struct fixture images;
+    feedline_dataset *ds = open_damaged(&images);
+    feedline_batch *kept[5], *none;
+    feedline_loader *l = fixture_open(
+        ds, "order=given held=grow depth=1 workers=1 tuner=off reader=pread");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t good = i % 2 * 2;
+        assert_ok(feedline_loader_append(l, &good, NULL, 1));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    for (uint32_t i = 0; i < 5; i++)
+        feedline_batch_release(kept[i]);
+    uint64_t before = fdl_ring_memory(l->ring);
+    monitor_is_next = true;
+    assert_ok(feedline_loader_append(l, &bad, NULL, 1));
+    assert_error(feedline_loader_next(l, -1, &none), FEEDLINE_EDECODE,
+                 "what is decoded is JPEG");
+    monitor_is_next = false;
+    assert_true(fdl_ring_memory(l->ring) < before);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
 /* ---- What is said ------------------------------------------------------- */
 
 static uint32_t count_lines(const char *words)
@@ -254,11 +320,24 @@ static uint32_t count_lines(const char *words)
     return found;
 }
 
+/* A budget of a few batches, of which one is more than the part that may be
+ * kept. */
+static feedline_loader *loader_of_little_memory(void)
+{
+    char options[96];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    uint64_t bytes = fdl_ring_slot_bytes(l->ring);
+    feedline_loader_destroy(l);
+    snprintf(options, sizeof(options),
+             "held=grow depth=2 tuner=off memory_budget=%" PRIu64, 16 * bytes);
+    return order_loader(&rig, options);
+}
+
 static void it_is_said_once(void **state)
 {
     (void)state;
     feedline_batch *kept[30];
-    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    feedline_loader *l = loader_of_little_memory();
     (void)count_lines("");
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         assert_ok(feedline_loader_begin(l, epoch, 0, 0));
@@ -270,12 +349,33 @@ static void it_is_said_once(void **state)
             if (epoch == 0 && i == 3) /* the usual, all of it in use */
                 assert_int_equal(count_lines("the program keeps"), 0);
         }
-        assert_int_equal(count_lines("the program keeps 5 batches, more than "
-                                     "the 4 that depth=2 has memory for"),
+        assert_int_equal(count_lines("the program keeps 5 batches of "),
                          epoch == 0);
         for (uint32_t i = 0; i < 30; i++)
             feedline_batch_release(kept[i]);
     }
+    feedline_loader_destroy(l);
+}
+
+/* There is memory for far more of them: it is the number that is told. */
+static void small_batches_may_be_many(void **state)
+{
+    (void)state;
+    enum { FEW = 67, MANY = 80 };
+    feedline_batch *kept[MANY];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    (void)count_lines("");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct order_batch given = order_row(i % 30, 1, 2);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        if (i == FEW - 1)
+            assert_int_equal(count_lines("the program keeps"), 0);
+    }
+    assert_int_equal(count_lines("the program keeps 68 batches of "), 1);
+    for (uint32_t i = 0; i < MANY; i++)
+        feedline_batch_release(kept[i]);
     feedline_loader_destroy(l);
 }
 
@@ -289,7 +389,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(reads_keep_their_share, setup, teardown),
     cmocka_unit_test_setup_teardown(memory_goes_back, setup, teardown),
     cmocka_unit_test_setup_teardown(memory_stays_for_a_while, setup, teardown),
+    cmocka_unit_test(a_failed_batch_is_booked_before_its_slot_goes),
     cmocka_unit_test_setup_teardown(it_is_said_once, setup, teardown),
+    cmocka_unit_test_setup_teardown(small_batches_may_be_many, setup, teardown),
 };
 
 TEST_MAIN("held", cases)

@@ -5,20 +5,19 @@
  * batches are kept and come back in any order. A model that knows only what was
  * appended says what each call must answer, and every sample is compared with
  * what the library's own order makes of it, when it comes and when it goes.
+ * Some are exported too, and a tensor may outlive its batch. Calls that must be
+ * refused are made in between, and change nothing.
  *
- * A second thread does what any thread may: turns knobs, reads statistics,
- * draws, and what hangs, and gives batches back. It sleeps until it has
- * something to do.
+ * A second thread does what any thread may (errands.h).
  */
 #include "base/compiler.h"
 #include "base/philox.h"
+#include "errands.h"
+#include "loader/dlpack.h"
 #include "order_rig.h"
 
+#include <feedline/exchange.h>
 #include <feedline/order.h>
-#include <feedline/tuning.h>
-
-#include <pthread.h>
-#include <semaphore.h>
 
 #define STEPS   600u
 #define WALKS   3u
@@ -27,103 +26,26 @@
 
 static struct order_rig rig;
 
-/* ---- The second thread -------------------------------------------------- */
-
-enum errand {
-    ERRAND_WORKERS,
-    ERRAND_DEPTH,
-    ERRAND_IO_DEPTH,
-    ERRAND_STATS,
-    ERRAND_VERDICT,
-    ERRAND_STUCK,
-    ERRAND_DRAW,
-    ERRANDS,
-    ERRAND_RELEASE = ERRANDS,
-    ERRAND_QUIT
-};
-
-struct helper {
-    pthread_t thread;
-    feedline_loader *loader;
-    sem_t room, work; /* one errand at a time, which these hand over: */
-    enum errand errand;
-    int64_t value;
-    feedline_batch *batch;
-    int32_t failed; /* first error; for after the join */
-};
-
-static int32_t run_errand(struct helper *h)
-{
-    static const char *const knobs[] = {[ERRAND_WORKERS] = "workers",
-                                        [ERRAND_DEPTH] = "depth",
-                                        [ERRAND_IO_DEPTH] = "io_depth"};
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
-    struct feedline_verdict verdict = {.struct_size = sizeof(verdict)};
-    struct feedline_stuck_worker stuck = {.struct_size = sizeof(stuck)};
-    struct feedline_draw draw = {.struct_size = sizeof(draw)};
-    switch (h->errand) {
-    case ERRAND_STATS:
-        return feedline_loader_get_stats(h->loader, &stats);
-    case ERRAND_VERDICT:
-        return feedline_loader_get_verdict(h->loader, &verdict);
-    case ERRAND_STUCK:
-        return feedline_loader_get_stuck(h->loader, 0, &stuck);
-    case ERRAND_DRAW:
-        return feedline_loader_get_draw(h->loader, 0, 1, 99, 0, 40, 30, &draw);
-    case ERRAND_RELEASE:
-        feedline_batch_release(h->batch);
-        return FEEDLINE_OK;
-    default:
-        return feedline_loader_set_int(h->loader, knobs[h->errand], h->value);
-    }
-}
-
-static void *help(void *arg)
-{
-    struct helper *h = arg;
-    for (;;) {
-        while (sem_wait(&h->work) != 0)
-            ;
-        if (h->errand == ERRAND_QUIT)
-            return NULL;
-        int32_t status = run_errand(h);
-        if (status < 0 && !h->failed)
-            h->failed = status;
-        sem_post(&h->room);
-    }
-}
-
-/* Waits for the errand before. */
-static void send(struct helper *h, enum errand errand, int64_t value,
-                 feedline_batch *batch)
-{
-    while (sem_wait(&h->room) != 0)
-        ;
-    h->errand = errand;
-    h->value = value;
-    h->batch = batch;
-    sem_post(&h->work);
-}
-
 /* ---- The model ---------------------------------------------------------- */
 
 struct lease {
     feedline_batch *batch;
+    struct fdl_dl_versioned *tensor; /* of its labels; NULL: none */
     struct order_batch given;
     uint64_t seed, epoch;
 };
 
 struct walk {
     feedline_loader *loader;
-    struct helper helper;
+    struct errands errands;
     struct fdl_rng random;
     bool begun, ended;
     uint64_t seed, epoch, position;
     struct order_batch waiting[WAITING];
     uint32_t n_waiting;
     struct lease held[HELD];
-    uint32_t n_held, most_held; /* that it may keep */
-    uint32_t delivered, joined;
+    uint32_t n_held, most_held;             /* that it may keep */
+    uint32_t delivered, joined, interrupts; /* the last: not seen yet */
 };
 
 static uint32_t draw(struct walk *w, uint32_t below)
@@ -131,28 +53,61 @@ static uint32_t draw(struct walk *w, uint32_t below)
     return fdl_rng_below(&w->random, below);
 }
 
+static void give_back(struct walk *w, feedline_batch *b)
+{
+    if (draw(w, 2))
+        errands_send(&w->errands, ERRAND_RELEASE, 0, b);
+    else
+        feedline_batch_release(b);
+}
+
+static uint64_t sum_of(const struct fdl_dl_tensor *labels)
+{
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < labels->shape[0]; i++)
+        sum = sum * 31 + (uint64_t)((const int64_t *)labels->data)[i];
+    return sum;
+}
+
+/* The tensor first, or the batch: whatever is left is whole. */
 static void release_one(struct walk *w, uint32_t i)
 {
     struct lease lease = w->held[i];
+    struct fdl_dl_versioned *tensor = lease.tensor;
     w->held[i] = w->held[--w->n_held];
     order_check(&rig, lease.batch, &lease.given, lease.seed, lease.epoch);
-    if (draw(w, 2))
-        send(&w->helper, ERRAND_RELEASE, 0, lease.batch);
-    else
-        feedline_batch_release(lease.batch);
+    bool outlives = tensor && draw(w, 2);
+    if (tensor && !outlives)
+        tensor->deleter(tensor);
+    uint64_t sum = outlives ? sum_of(&tensor->tensor) : 0;
+    give_back(w, lease.batch);
+    if (outlives) {
+        assert_true(sum_of(&tensor->tensor) == sum);
+        tensor->deleter(tensor);
+    }
+}
+
+static void *export_labels(feedline_batch *b)
+{
+    void *tensor;
+    assert_ok(feedline_batch_export(b, FEEDLINE_LABELS,
+                                    FEEDLINE_DLPACK_VERSIONED, &tensor));
+    return tensor;
 }
 
 static void take(struct walk *w, feedline_batch *b)
 {
     assert_true(w->begun && w->n_waiting > 0);
-    struct order_batch given = w->waiting[0];
-    order_check(&rig, b, &given, w->seed, w->epoch);
-    memmove(w->waiting, w->waiting + 1, --w->n_waiting * sizeof(given));
-    w->position += given.count;
+    struct lease lease = {b, NULL, w->waiting[0], w->seed, w->epoch};
+    order_check(&rig, b, &lease.given, w->seed, w->epoch);
+    memmove(w->waiting, w->waiting + 1, --w->n_waiting * sizeof(lease.given));
+    w->position += lease.given.count;
     w->delivered++;
+    if (draw(w, 3) == 0)
+        lease.tensor = export_labels(b);
     if (w->n_held == w->most_held)
         release_one(w, draw(w, w->n_held));
-    w->held[w->n_held++] = (struct lease){b, given, w->seed, w->epoch};
+    w->held[w->n_held++] = lease;
     if (draw(w, 3) == 0)
         release_one(w, w->n_held - 1);
 }
@@ -169,6 +124,10 @@ static void step_next(struct walk *w)
     switch (status) {
     case FEEDLINE_OK:
         take(w, b);
+        break;
+    case FEEDLINE_INTERRUPTED: /* as often as somebody wanted, at most */
+        assert_true(w->interrupts > 0);
+        w->interrupts--;
         break;
     case FEEDLINE_TIMEOUT:
         assert_true(timeout >= 0 && w->n_waiting > 0);
@@ -229,6 +188,55 @@ static void step_stop(struct walk *w)
     w->n_waiting = 0;
 }
 
+static void step_errand(struct walk *w)
+{
+    enum errand errand = (enum errand)draw(w, ERRANDS);
+    w->interrupts += errand == ERRAND_INTERRUPT;
+    errands_send(&w->errands, errand, 1 + draw(w, 6), NULL);
+}
+
+/* Refused, whatever state the loader is in, and without a trace. */
+static void step_mistake(struct walk *w)
+{
+    static const uint64_t indices[ORDER_BATCH + 1] = {ORDER_N};
+    static const uint32_t copies[ORDER_BATCH + 1] = {1u << 16};
+    feedline_loader *l = w->loader;
+    bool open = w->begun && !w->ended;
+    int32_t refused = open ? FEEDLINE_ERANGE : FEEDLINE_ESTATE;
+    uint64_t needed;
+    switch (draw(w, 8)) {
+    case 0:
+        assert_int_equal(feedline_loader_append(l, indices, NULL, 1), refused);
+        break;
+    case 1:
+        assert_int_equal(
+            feedline_loader_append(l, indices + 1, NULL, ORDER_BATCH + 1),
+            refused);
+        break;
+    case 2:
+        assert_int_equal(feedline_loader_append(l, indices + 1, copies, 1),
+                         refused);
+        break;
+    case 3:
+        assert_int_equal(feedline_loader_append(l, indices, NULL, 0), refused);
+        break;
+    case 4:
+        assert_int_equal(feedline_loader_begin(l, UINT64_C(1) << 62, 0, 0),
+                         FEEDLINE_EINVAL);
+        break;
+    case 5:
+        assert_int_equal(feedline_loader_start(l, w->epoch), FEEDLINE_ESTATE);
+        break;
+    case 6:
+        assert_int_equal(feedline_loader_save(l, NULL, 0, &needed),
+                         FEEDLINE_ESTATE);
+        break;
+    default:
+        assert_int_equal(feedline_loader_set_position(l, 0, 0),
+                         FEEDLINE_ESTATE);
+    }
+}
+
 static void step(struct walk *w)
 {
     uint32_t what = draw(w, 100);
@@ -236,8 +244,10 @@ static void step(struct walk *w)
         step_next(w);
     else if (what < 76)
         step_append(w);
-    else if (what < 90)
-        send(&w->helper, (enum errand)draw(w, ERRANDS), 1 + draw(w, 6), NULL);
+    else if (what < 88)
+        step_errand(w);
+    else if (what < 91)
+        step_mistake(w);
     else if (what < 94 && w->n_held > 0)
         release_one(w, draw(w, w->n_held));
     else if (what < 97)
@@ -256,28 +266,22 @@ static void step(struct walk *w)
 
 /* ---- Cases -------------------------------------------------------------- */
 
+static uint32_t delivered, joined; /* by all walks of a case */
+
 static void walk(const char *options, uint32_t most_held, uint64_t seed)
 {
     struct walk w = {.loader = order_loader(&rig, options),
                      .most_held = most_held};
-    w.helper.loader = w.loader;
     fdl_rng_init(&w.random, seed, 0, 0, 0);
-    assert_int_equal(sem_init(&w.helper.room, 0, 1), 0);
-    assert_int_equal(sem_init(&w.helper.work, 0, 0), 0);
-    assert_int_equal(pthread_create(&w.helper.thread, NULL, help, &w.helper),
-                     0);
+    errands_start(&w.errands, w.loader);
     for (uint32_t i = 0; i < STEPS; i++)
         step(&w);
     while (w.n_held > 0)
         release_one(&w, 0);
-    send(&w.helper, ERRAND_QUIT, 0, NULL);
-    pthread_join(w.helper.thread, NULL);
-    assert_int_equal(w.helper.failed, FEEDLINE_OK);
-    sem_destroy(&w.helper.room);
-    sem_destroy(&w.helper.work);
+    errands_stop(&w.errands);
     feedline_loader_destroy(w.loader);
-    assert_true(w.delivered > STEPS / 40); /* on a slow machine, too */
-    assert_true(w.joined > 0);
+    delivered += w.delivered;
+    joined += w.joined;
 }
 
 /* stream: the options that the pixels depend on; how: the others. A batch may
@@ -292,6 +296,9 @@ static void walks(bool folder, const char *stream, const char *how,
     for (uint64_t i = 0; i < WALKS; i++)
         walk(options, most_held, seed + i);
     order_rig_close(&rig);
+    /* However slow the machine: every second next() waits for its batch. */
+    assert_true(delivered > WALKS * STEPS / 40);
+    assert_true(joined > 0);
 }
 
 static void on_memory(void **state)

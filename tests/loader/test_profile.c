@@ -9,6 +9,7 @@
 #include "loader/profile.h"
 #include "loader/profile_parse.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -212,6 +213,32 @@ static void a_place_that_cannot_be_written_is_named(void **state)
     feedline_loader_destroy(l);
 }
 
+static void *save_often(void *loader)
+{
+    for (int i = 0; i < 20; i++)
+        if (feedline_loader_save_profile(loader, path) != FEEDLINE_OK)
+            return loader;
+    return NULL;
+}
+
+/* Two loaders of a program may save to one place, and it may be at once. */
+static void saved_by_two_threads_it_is_whole(void **state)
+{
+    (void)state;
+    pthread_t other;
+    void *failed;
+    free(make_profile());
+    feedline_loader *l = open_with("");
+    while (feedline_loader_save_profile(l, path) == FEEDLINE_ESTATE)
+        rig_take(l, 1);
+    assert_int_equal(pthread_create(&other, NULL, save_often, l), 0);
+    assert_null(save_often(l));
+    assert_int_equal(pthread_join(other, &failed), 0);
+    assert_null(failed);
+    feedline_loader_destroy(l);
+    says("begins with workers=");
+}
+
 /* ---- From elsewhere ------------------------------------------------------ */
 
 static void another_place_is_named(void **state)
@@ -404,6 +431,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(it_is_held_to_the_bounds_of_now, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(there_may_be_none_yet, setup, teardown),
+    cmocka_unit_test_setup_teardown(saved_by_two_threads_it_is_whole, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(a_place_that_cannot_be_written_is_named,
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(another_place_is_named, setup, teardown),

@@ -5,15 +5,12 @@
  * each sample of it is compared with what a plain run delivered there, again
  * when a batch that was held is given back.
  *
- * A second thread makes the calls that any thread may make. It sleeps until it
- * gets an order, and then works at the same time as the consumer's next call.
+ * A second thread makes the calls that any thread may make (errands.h).
  */
 #include "base/compiler.h"
 #include "base/philox.h"
+#include "errands.h"
 #include "fixture.h"
-
-#include <pthread.h>
-#include <semaphore.h>
 
 #define N      37 /* not a multiple of the batch size */
 #define BATCH  8
@@ -24,103 +21,6 @@
 
 static struct fixture images;
 static uint64_t expected[EPOCHS][N]; /* hash of the sample at each place */
-
-/* ---- The second thread -------------------------------------------------- */
-
-enum order {
-    ORDER_INTERRUPT,
-    ORDER_WORKERS,
-    ORDER_DEPTH,
-    ORDER_IO_DEPTH,
-    ORDER_STATS,
-    ORDER_VERDICT,
-    ORDERS, /* that are given at random */
-    ORDER_RELEASE = ORDERS,
-    ORDER_QUIT
-};
-
-struct helper {
-    pthread_t thread;
-    feedline_loader *loader;
-    sem_t room, work; /* one order at a time, which these hand over: */
-    enum order order;
-    int64_t value;
-    feedline_batch *batch;
-    int32_t failed; /* first error; for after the join */
-};
-
-static int32_t read_stats(feedline_loader *l)
-{
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
-    struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
-    int32_t status = feedline_loader_get_stats(l, &stats);
-    return status ? status : feedline_loader_get_wait_stats(l, &waits);
-}
-
-static int32_t obey(struct helper *h)
-{
-    static const char *const knobs[] = {[ORDER_WORKERS] = "workers",
-                                        [ORDER_DEPTH] = "depth",
-                                        [ORDER_IO_DEPTH] = "io_depth"};
-    struct feedline_verdict verdict = {.struct_size = sizeof(verdict)};
-    switch (h->order) {
-    case ORDER_INTERRUPT:
-        return feedline_loader_interrupt(h->loader);
-    case ORDER_STATS:
-        return read_stats(h->loader);
-    case ORDER_VERDICT:
-        return feedline_loader_get_verdict(h->loader, &verdict);
-    case ORDER_RELEASE:
-        feedline_batch_release(h->batch);
-        return FEEDLINE_OK;
-    default:
-        return feedline_loader_set_int(h->loader, knobs[h->order], h->value);
-    }
-}
-
-static void *help(void *arg)
-{
-    struct helper *h = arg;
-    for (;;) {
-        while (sem_wait(&h->work) != 0)
-            ;
-        if (h->order == ORDER_QUIT)
-            return NULL;
-        int32_t status = obey(h);
-        if (status < 0 && !h->failed)
-            h->failed = status;
-        sem_post(&h->room);
-    }
-}
-
-/* Waits for the order before. */
-static void give_order(struct helper *h, enum order order, int64_t value,
-                       feedline_batch *batch)
-{
-    while (sem_wait(&h->room) != 0)
-        ;
-    h->order = order;
-    h->value = value;
-    h->batch = batch;
-    sem_post(&h->work);
-}
-
-static void helper_start(struct helper *h, feedline_loader *l)
-{
-    *h = (struct helper){.loader = l};
-    assert_int_equal(sem_init(&h->room, 0, 1), 0);
-    assert_int_equal(sem_init(&h->work, 0, 0), 0);
-    assert_int_equal(pthread_create(&h->thread, NULL, help, h), 0);
-}
-
-static void helper_stop(struct helper *h)
-{
-    give_order(h, ORDER_QUIT, 0, NULL);
-    pthread_join(h->thread, NULL);
-    sem_destroy(&h->room);
-    sem_destroy(&h->work);
-    assert_int_equal(h->failed, FEEDLINE_OK);
-}
 
 /* ---- The model ---------------------------------------------------------- */
 
@@ -135,7 +35,7 @@ struct lease {
 
 struct walk {
     feedline_loader *loader;
-    struct helper helper;
+    struct errands errands;
     struct fdl_rng random;
     struct place at;
     bool end_due; /* at is past the last sample, END is to come */
@@ -204,7 +104,7 @@ static void release_one(struct walk *w, uint32_t i)
     w->held[i] = w->held[--w->n_held];
     check_batch(lease.batch, lease.place);
     if (draw(w, 2))
-        give_order(&w->helper, ORDER_RELEASE, 0, lease.batch);
+        errands_send(&w->errands, ERRAND_RELEASE, 0, lease.batch);
     else
         feedline_batch_release(lease.batch);
 }
@@ -262,11 +162,11 @@ static void step_next(struct walk *w)
     }
 }
 
-static void step_order(struct walk *w)
+static void step_errand(struct walk *w)
 {
-    enum order order = (enum order)draw(w, ORDERS);
-    w->interrupts += order == ORDER_INTERRUPT;
-    give_order(&w->helper, order, 1 + draw(w, 6), NULL);
+    enum errand errand = (enum errand)draw(w, ERRANDS);
+    w->interrupts += errand == ERRAND_INTERRUPT;
+    errands_send(&w->errands, errand, 1 + draw(w, 6), NULL);
 }
 
 static void step_start(struct walk *w)
@@ -312,7 +212,7 @@ static void step(struct walk *w)
     if (what < 62)
         step_next(w);
     else if (what < 82)
-        step_order(w);
+        step_errand(w);
     else if (what < 87 && w->n_held > 0)
         release_one(w, draw(w, w->n_held));
     else if (what < 91)
@@ -381,11 +281,11 @@ static void walk(feedline_dataset *ds, const char *options, uint64_t seed)
 {
     struct walk w = {.loader = fixture_open(ds, options)};
     fdl_rng_init(&w.random, seed, 0, 0, 0);
-    helper_start(&w.helper, w.loader);
+    errands_start(&w.errands, w.loader);
     for (int i = 0; i < STEPS; i++)
         step(&w);
     release_all(&w);
-    helper_stop(&w.helper);
+    errands_stop(&w.errands);
     feedline_loader_destroy(w.loader);
     assert_true(w.delivered > STEPS / 10);
 }

@@ -2,7 +2,7 @@
 #
 # What a packager gets: headers, both libraries, and how to find them by
 # pkg-config and by CMake. The installed tree may be moved: neither names where
-# it lies. loaderbench installs itself and its manual.
+# it lies. loaderbench installs itself.
 include(CMakePackageConfigHelpers)
 
 install(FILES include/feedline/exchange.h include/feedline/feedline.h
@@ -32,6 +32,26 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/feedlineConfig.cmake
               ${PROJECT_BINARY_DIR}/feedlineConfigVersion.cmake
         DESTINATION ${config_dir})
+
+# The manual, where there is scdoc to make it.
+find_program(SCDOC scdoc)
+set(manual feedline-options.7)
+if(FEEDLINE_TOOLS)
+  list(APPEND manual loaderbench.1)
+endif()
+if(NOT SCDOC)
+  set(manual "")
+endif()
+foreach(page ${manual})
+  set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.scd)
+  set(made ${PROJECT_BINARY_DIR}/${page})
+  add_custom_command(OUTPUT ${made} DEPENDS ${source} VERBATIM
+    COMMAND sh -c "'${SCDOC}' < '${source}' > '${made}'")
+  list(APPEND pages ${made})
+  string(REGEX REPLACE ".*\\." "" section ${page})
+  install(FILES ${made} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+add_custom_target(feedline_manual ALL DEPENDS ${pages})
 
 # pkg-config: from where feedline.pc lies, unless folders were given whole.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define COLUMNS 80
-#define INDENT  26 /* where the words about an option begin */
+#define INDENT  26 /* where the words about an option or a command begin */
 
 void cli_print_wrapped(const char *text, size_t indent, size_t at)
 {
@@ -123,7 +123,7 @@ void cli_overview(void)
         if (c->positional)
             n +=
                 printf(c->positional_optional ? " [%s]" : " %s", c->positional);
-        cli_print_wrapped(c->summary, 14, (size_t)n);
+        cli_print_wrapped(c->summary, INDENT, (size_t)n);
     }
     printf(
         "\n'loaderbench COMMAND --help' lists the options of a command.\n\n"

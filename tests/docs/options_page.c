@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes docs/options.md from the option tables, through the public interface
- * only. The test compares; to renew the page:
+ * Writes docs/options.md, or with the word "manual" the same as a manual page,
+ * from the option tables, through the public interface only. The tests compare;
+ * to renew the pages:
  *
  *     build/tests/docs/options_page > docs/options.md
+ *     build/tests/docs/options_page manual > docs/man/feedline-options.7.scd
  */
 #include <feedline/feedline.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,6 +53,8 @@ static void print_values(const struct feedline_option_info *o)
         printf(" (%s)", o->unit);
 }
 
+/* ---- docs/options.md ---------------------------------------------------- */
+
 static void print_table(const char *scope)
 {
     struct feedline_option_info o = {.struct_size = sizeof(o)};
@@ -62,7 +67,7 @@ static void print_table(const char *scope)
     }
 }
 
-int main(void)
+static void write_page(void)
 {
     puts(
         "# Options\n\n"
@@ -87,5 +92,95 @@ int main(void)
         printf("\n### %s\n\n", name);
         print_table(name);
     }
+}
+
+/* ---- The manual page, as scdoc reads it --------------------------------- */
+
+#define COLUMNS 76 /* of its source, behind a tab */
+
+/* Nothing in it is a mark. */
+static void print_plain(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '_' || text[i] == '*' || text[i] == '\\')
+            putchar('\\');
+        putchar(text[i]);
+    }
+}
+
+/* As the lines of an indented paragraph. */
+static void print_indented(const char *text)
+{
+    size_t at = 0;
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (at + n > COLUMNS)
+            at = 0;
+        fputs(at > 0 ? " " : "\n\t", stdout);
+        print_plain(text, n);
+        at += n + 1;
+        text += n;
+        text += strspn(text, " ");
+    }
+}
+
+static void print_items(const char *scope)
+{
+    struct feedline_option_info o = {.struct_size = sizeof(o)};
+    for (uint32_t i = 0; feedline_option_get_info(scope, i, &o) == 0; i++) {
+        putchar('*');
+        print_plain(o.name, strlen(o.name));
+        fputs("*: ", stdout);
+        print_values(&o);
+        if (o.default_text[0]) {
+            fputs("; default ", stdout);
+            print_plain(o.default_text, strlen(o.default_text));
+        }
+        fputs(o.flags & FEEDLINE_OPT_LIVE ? "; live" : "", stdout);
+        print_indented(o.help);
+        puts("\n");
+    }
+}
+
+static void write_manual(void)
+{
+    puts("feedline-options(7)\n\n# NAME\n\n"
+         "feedline-options - options of a loader, and of operations\n\n"
+         "# DESCRIPTION\n\n"
+         "An option has one name everywhere:\n"
+         "*feedline\\_config\\_set*(cfg, \"batch\\_size\", \"128\") in C, an "
+         "argument\n"
+         "of that name in Python, *--batch-size 128* for *loaderbench*(1),\n"
+         "_FEEDLINE\\_BATCH\\_SIZE_ in the environment, \"batch\\_size = 128\" "
+         "in a job\n"
+         "file. The environment is read first, so a program's own settings "
+         "win. Sizes\n"
+         "take k, m, g and t (powers of 1024), times need a unit (ns, us, ms, "
+         "s, m, h).\n\n"
+         "What is *live* may change while a loader runs: it changes when "
+         "batches come,\n"
+         "never what is in them.\n\n"
+         "# LOADER\n");
+    print_items("loader");
+    puts("# OPERATIONS\n\n"
+         "*feedline\\_pipeline\\_add*(p, \"resize\", \"size=256\") in C,\n"
+         "*--op* \"resize size=256\" for *loaderbench*(1). Names and meanings "
+         "are\n"
+         "torchvision's.\n");
+    const char *name;
+    for (uint32_t i = 0; (name = feedline_op_name(i)); i++) {
+        printf("## %s\n\n", name);
+        print_items(name);
+    }
+    puts("# SEE ALSO\n\n*loaderbench*(1)");
+}
+
+int main(int argc, char **argv)
+{
+    bool manual = argc > 1 && strcmp(argv[1], "manual") == 0;
+    if (manual)
+        write_manual();
+    else
+        write_page();
     return 0;
 }

@@ -6,8 +6,16 @@ import subprocess
 
 from support import contains, equal, expect, generate, main, measured, tool
 
-HEADER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
-                      "include", "feedline", "feedline.h")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+HEADER = os.path.join(ROOT, "include", "feedline", "feedline.h")
+MANUAL = os.path.join(ROOT, "docs", "man", "loaderbench.1.scd")
+
+
+def commands():
+    """Those that --help lists, each with the line about it."""
+    text = expect(tool("--help"), 0).out
+    listed = text[text.index("Commands:"):text.index("\n\n'loaderbench")]
+    return re.findall(r"^  ([a-z0-9]+)(.*)$", listed, re.M)
 
 
 def case_version(tmp):
@@ -31,6 +39,26 @@ def case_help(tmp):
     for option in ("--batch-size", "--workers N|auto", "--on-error",
                    "--dtype", "--consumer-ms", "--resume-at"):
         contains(text, "\n  " + option)
+
+
+def case_overview_in_columns(tmp):
+    for name, rest in commands():
+        line = "  " + name + rest
+        assert line[24:26] == "  " and line[26] > " ", line
+
+
+def case_manual_has_all(tmp):
+    with open(MANUAL, encoding="utf-8") as f:
+        parts = dict(re.findall(r"^# ([A-Z0-9]+)\n(.*?)(?=^# |\Z)", f.read(),
+                                re.M | re.S))
+    for command, _ in commands():
+        contains(parts["SYNOPSIS"], "*loaderbench* %s " % command)
+        text = expect(tool(command, "--help"), 0).out
+        own = text.split("\nLoader options")[0]
+        for option in re.findall(r"^  --([a-z0-9-]+)", own, re.M):
+            assert option == "help" or "*--%s*" % option in parts[
+                command.upper()], "%s: --%s is not in the manual" % (command,
+                                                                     option)
 
 
 def case_completion(tmp):

@@ -63,7 +63,4 @@ bool fdl_signals_thread(struct fdl_signals *s, int32_t tid,
 uint32_t fdl_signals_foreign(struct fdl_signals *s,
                              struct fdl_foreign_thread out[FDL_FOREIGN_MAX]);
 
-/* NUMA node of a PCI device "0000:1b:00.0"; -1: not known, or only one node. */
-int32_t fdl_signals_numa_node(const char *root, const char *pci);
-
 #endif

@@ -8,10 +8,12 @@
 #include "loader/engine.h"
 #include "loader/evidence.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 #define N      48
 #define BATCH  4
+#define EPOCHS 2
 #define MS     1000000L
 #define SLOWLY (80 * MS)
 
@@ -37,10 +39,23 @@ static void doze(long ns)
     nanosleep(&t, NULL);
 }
 
-/* Every 16th sample holds up its batch; the others are quick. */
+/* Samples that are through, of those that hold nobody up. */
+static _Atomic uint32_t through;
+
+/* Every 16th sample holds up its batch until a later one must be ready; the
+ * others are quick, and so is the epoch that nobody asks for. */
 static int32_t holds_up(const struct feedline_op_call *call)
 {
-    doze(call->sample_index % 16 == 8 ? SLOWLY : MS / 10);
+    if (call->sample_index % 16 != 8 || call->epoch >= EPOCHS) {
+        doze(MS / 10);
+        atomic_fetch_add(&through, 1);
+        return FEEDLINE_OK;
+    }
+    /* The rest of its batch and two more. */
+    uint32_t enough = atomic_load(&through) + 3 * BATCH;
+    while (atomic_load(&through) < enough)
+        doze(MS);
+    doze(SLOWLY);
     return FEEDLINE_OK;
 }
 
@@ -100,9 +115,9 @@ static void a_later_batch_was_ready(void **state)
     (void)state;
     struct fdl_evidence e;
     feedline_loader *l = loader_with(holds_up, "4", false);
-    run(l, 2, 0);
+    run(l, EPOCHS, 0);
     fdl_evidence_gather(l, &e);
-    assert_int_equal(e.batches, 2 * N / BATCH);
+    assert_int_equal(e.batches, EPOCHS * N / BATCH);
     assert_int_equal(e.calls, e.batches - 1); /* but the first of the run */
     assert_int_equal(e.calls, e.ready_calls + e.long_waits);
     assert_true(e.passed_waits > 0);

@@ -221,7 +221,21 @@ static void holding_every_batch_is_an_error_not_a_hang(void **state)
     feedline_dataset_close(ds);
 }
 
-/* A loader whose transfers wait for the clock: nothing is ever ready. */
+/* A clock that the test moves ahead of the real one. */
+static _Atomic int64_t ahead_ns;
+
+static int64_t own_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec + atomic_load(&ahead_ns);
+}
+
+#define HOUR (INT64_C(3600) * 1000000000)
+static const struct fdl_fake_step first_late[] = {{.latency_ns = HOUR}, {0}};
+
+/* A loader whose first transfer, that of the first batch, waits for the clock:
+ * nothing is ever ready. */
 static feedline_loader *stuck_loader(feedline_dataset *ds,
                                      struct fdl_fake_config *fake)
 {
@@ -231,7 +245,8 @@ static feedline_loader *stuck_loader(feedline_dataset *ds,
     struct fdl_backend_config config = {.script = fake};
     assert_ok(fdl_options_init(&options, "loader", fdl_loader_options,
                                FDL_LOADER_OPTIONS));
-    assert_ok(fdl_options_set_args(&options, "dtype=u8 batch_size=8 depth=4"));
+    assert_ok(fdl_options_set_args(&options,
+                                   "dtype=u8 batch_size=8 depth=4 workers=1"));
     assert_ok(fdl_pipeline_create("none", &inner));
     assert_ok(fdl_pipeline_add(inner, "resize", "width=16 height=16"));
     assert_ok(
@@ -239,6 +254,19 @@ static feedline_loader *stuck_loader(feedline_dataset *ds,
     fdl_pipeline_destroy(inner);
     fdl_options_fini(&options);
     return l;
+}
+
+/* Its first batch: hours pass until the transfer, whenever it began, is over */
+static feedline_batch *first_in_hours(feedline_loader *l)
+{
+    feedline_batch *b;
+    int32_t status = FEEDLINE_TIMEOUT;
+    while (status == FEEDLINE_TIMEOUT) {
+        atomic_fetch_add(&ahead_ns, HOUR);
+        status = feedline_loader_next(l, 10000000, &b);
+    }
+    assert_int_equal(status, FEEDLINE_OK);
+    return b;
 }
 
 static void *interrupt_main(void *arg)
@@ -250,9 +278,9 @@ static void *interrupt_main(void *arg)
 static void waits_end_by_timeout_and_interrupt(void **state)
 {
     (void)state;
-    static const struct fdl_fake_step slow = {.latency_ns = 400000000};
-    struct fdl_fake_config fake = {.steps = &slow, .n_steps = 1};
+    struct fdl_fake_config fake = {.steps = first_late, .n_steps = 2};
     feedline_dataset *ds = fixture_memory(&images);
+    fdl_clock_replace(own_clock);
     feedline_loader *l = stuck_loader(ds, &fake);
     feedline_batch *b;
     pthread_t thread;
@@ -266,11 +294,12 @@ static void waits_end_by_timeout_and_interrupt(void **state)
     assert_int_equal(pthread_create(&thread, NULL, interrupt_main, l), 0);
     assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_INTERRUPTED);
     pthread_join(thread, NULL);
-    b = next(l);
+    b = first_in_hours(l);
     assert_int_equal(info_of(b).sequence, 0);
     feedline_batch_release(b);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
+    fdl_clock_replace(NULL);
 }
 
 /* An interpreter waits in pieces, to look at its signals: what lies between two
@@ -278,20 +307,20 @@ static void waits_end_by_timeout_and_interrupt(void **state)
 static void calls_without_a_batch_are_part_of_its_wait(void **state)
 {
     (void)state;
-    static const struct fdl_fake_step slow = {.latency_ns = 50000000};
     static const struct timespec work = {.tv_nsec = 20000000};
-    struct fdl_fake_config fake = {.steps = &slow, .n_steps = 1};
+    struct fdl_fake_config fake = {.steps = first_late, .n_steps = 2};
     struct feedline_stats stats = {.struct_size = sizeof(stats)};
     struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
     struct feedline_stage_stats step = {.struct_size = sizeof(step)};
     feedline_dataset *ds = fixture_memory(&images);
+    fdl_clock_replace(own_clock);
     feedline_loader *l = stuck_loader(ds, &fake);
     feedline_batch *b;
     assert_ok(feedline_loader_start(l, 0));
     nanosleep(&work, NULL);
     assert_int_equal(feedline_loader_next(l, 0, &b), FEEDLINE_TIMEOUT);
     assert_int_equal(feedline_loader_next(l, 1000000, &b), FEEDLINE_TIMEOUT);
-    b = next(l);
+    b = first_in_hours(l);
     assert_ok(feedline_loader_get_stats(l, &stats));
     assert_int_equal(info_of(b).wait_ns, stats.wait_ns);
     assert_ok(feedline_loader_get_wait_stats(l, &waits));
@@ -304,6 +333,7 @@ static void calls_without_a_batch_are_part_of_its_wait(void **state)
     feedline_batch_release(b);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
+    fdl_clock_replace(NULL);
 }
 
 /* ---- Transfers that misbehave ------------------------------------------- */

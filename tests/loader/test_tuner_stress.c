@@ -61,7 +61,8 @@ static void *turn(void *arg)
         "workers", "depth",       "io_depth",     "batch_size",
         "no_such", "workers_max", "memory_budget"};
     struct hand *h = arg;
-    while (!atomic_load(h->ends)) {
+    /* Some of both, however soon the run is over. */
+    while (!atomic_load(h->ends) || !h->taken || !h->refused) {
         int64_t value = any_value(h);
         /* 1024 workers of a program that means it are no nonsense, but many. */
         const char *name = names[(h->random >> 33) % 7];

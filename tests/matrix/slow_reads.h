@@ -22,10 +22,15 @@ struct slow_reads {
     uint32_t hiccup_every; /* reads; 0: none */
 };
 
-/* Any thread, at any time; a read that is asleep stays so. */
+/* Any thread, at any time; a read that is asleep stays so. Reads are counted
+ * anew. */
 void slow_reads_set(const struct slow_reads *how);
 
 /* Time that reads have really slept, by clock reads around each sleep. */
 int64_t slow_reads_slept_ns(void);
+
+/* The same of the i-th read since slow_reads_set, i < SLOW_READS_EACH. */
+#define SLOW_READS_EACH 512u
+int64_t slow_reads_slept_each_ns(uint32_t i);
 
 #endif

@@ -5,11 +5,13 @@
  * what was said, as a confusion matrix.
  *
  *   verdict_matrix [--runs R] [--seed S] [--only CODE] [--jobs J]
- *                  [--markdown FILE] [--least PERCENT] [--verbose]
+ *                  [--markdown FILE] [--least PERCENT] [--again A] [--verbose]
  *
  * Each run is a process: what it does to its cores, its control group and its
  * environment goes with it. Exit status 1: less than 95 % (--least) were right;
- * 2: usage.
+ * 2: usage. A scenario of which no run was right is run anew, up to A times,
+ * and what was said before is forgotten: on a machine that others use too, this
+ * tells rules that do not see a thing from noise.
  * A scenario that the system does not permit is said to be not run, and counts
  * for nothing. Runs take precedence over other processes where that is
  * permitted; where it is not, a busy machine is told as the cause that it is.
@@ -50,7 +52,7 @@ struct row {
 };
 
 static struct {
-    uint32_t runs, jobs;
+    uint32_t runs, jobs, again;
     double least; /* percent */
     uint64_t seed;
     const char *only, *markdown;
@@ -238,7 +240,13 @@ static void run_one(struct children *c, struct row *row, uint64_t seed)
         finish_until(c, 0);
 }
 
-/* In rounds over all scenarios. */
+static void forget(struct row *row)
+{
+    row->runs = row->n_codes = 0;
+    memset(row->counts, 0, sizeof(row->counts));
+}
+
+/* In rounds over all scenarios, then over those that were never right. */
 static void run_all(void)
 {
     struct children children = {.n = 0};
@@ -246,6 +254,14 @@ static void run_all(void)
         for (uint32_t i = 0; i < n_rows; i++)
             run_one(&children, &rows[i], asked.seed + run);
     finish_until(&children, 0);
+    for (uint32_t run = 0; run < asked.again; run++)
+        for (uint32_t i = 0; i < n_rows; i++) {
+            if (rows[i].right > 0 || rows[i].not_run[0])
+                continue;
+            forget(&rows[i]);
+            run_one(&children, &rows[i], asked.seed + asked.runs + run);
+            finish_until(&children, 0);
+        }
 }
 
 /* ---- Results ------------------------------------------------------------ */
@@ -350,7 +366,8 @@ static void list(const struct scenario *scenarios)
 static int usage(void)
 {
     fputs("usage: verdict_matrix [--runs R] [--seed S] [--only CODE] "
-          "[--jobs J] [--markdown FILE] [--least PERCENT] [--verbose]\n",
+          "[--jobs J] [--markdown FILE] [--least PERCENT] [--again A] "
+          "[--verbose]\n",
           stderr);
     return 2;
 }
@@ -364,6 +381,7 @@ static bool parse(int argc, char **argv)
         {"jobs", required_argument, NULL, 'j'},
         {"markdown", required_argument, NULL, 'm'},
         {"least", required_argument, NULL, 'l'},
+        {"again", required_argument, NULL, 'a'},
         {"verbose", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0}};
     int c;
@@ -380,6 +398,8 @@ static bool parse(int argc, char **argv)
             asked.markdown = optarg;
         else if (c == 'l')
             asked.least = strtod(optarg, NULL);
+        else if (c == 'a')
+            asked.again = (uint32_t)strtoul(optarg, NULL, 10);
         else if (c == 'v')
             asked.verbose = true;
         else

@@ -538,28 +538,6 @@ static void test_many_foreign(void **state)
     fdl_signals_close(s);
 }
 
-/* ---- NUMA --------------------------------------------------------------- */
-
-static void test_numa_node(void **state)
-{
-    (void)state;
-    put("/sys/devices/system/node/online", "0-1\n");
-    put("/sys/bus/pci/devices/0000:1b:00.0/numa_node", "1\n");
-    put("/sys/bus/pci/devices/0000:2b:00.0/numa_node", "-1\n");
-    put("/sys/bus/pci/devices/0000:3b:00.0/numa_node", "x\n");
-    assert_int_equal(fdl_signals_numa_node(root, "0000:1b:00.0"), 1);
-    assert_int_equal(fdl_signals_numa_node(root, "0000:1B:00.0"), 1);
-    assert_int_equal(fdl_signals_numa_node(root, "00000000:1B:00.0"), 1);
-    assert_int_equal(fdl_signals_numa_node(root, "0000:2b:00.0"), -1);
-    assert_int_equal(fdl_signals_numa_node(root, "0000:3b:00.0"), -1);
-    assert_int_equal(fdl_signals_numa_node(root, "0000:4b:00.0"), -1);
-    assert_int_equal(fdl_signals_numa_node(root, ""), -1);
-    assert_int_equal(fdl_signals_numa_node(root, "../../../../etc"), -1);
-    assert_int_equal(fdl_signals_numa_node(root, "0000/1b/00.0"), -1);
-    put("/sys/devices/system/node/online", "0\n");
-    assert_int_equal(fdl_signals_numa_node(root, "0000:1b:00.0"), -1);
-}
-
 /* ---- Mutations ---------------------------------------------------------- */
 
 static uint32_t next(uint32_t *seed)
@@ -757,8 +735,9 @@ static bool tell_group(const char *folder, const char *name, const char *text)
     return fclose(f) == 0 && written;
 }
 
-/* In a child, in a group with a tenth of a core: 0 if it sees itself held back,
- * 77 where it cannot get into the group. */
+/* In a child, in a group with a hundredth of a core, which is less than anybody
+ * else leaves it: 0 once it sees itself held back, 77 where it cannot get into
+ * the group. */
 static int be_throttled(const char *folder)
 {
     struct fdl_signals *s;
@@ -771,12 +750,13 @@ static int be_throttled(const char *folder)
     if (fdl_signals_open("", &s) != 0)
         return 1;
     fdl_signals_read(s, &a);
-    burn(40000000);
-    fdl_signals_read(s, &b);
+    do {
+        burn(500000);
+        fdl_signals_read(s, &b);
+    } while (a.has_throttle && b.throttled_ns <= a.throttled_ns + 50000000);
     fdl_signals_close(s);
     return a.has_throttle && b.throttled_periods > a.throttled_periods &&
-                   b.periods > a.periods &&
-                   b.throttled_ns > a.throttled_ns + 50000000
+                   b.periods > a.periods
                ? 0
                : 2;
 }
@@ -799,8 +779,8 @@ static void test_real_quota(void **state)
     free(own);
     if (mkdir(folder, 0700) != 0)
         test_skip("%s: %s", folder, strerror(errno));
-    bool limited = v1 ? tell_group(folder, "cpu.cfs_quota_us", "10000")
-                      : tell_group(folder, "cpu.max", "10000 100000");
+    bool limited = v1 ? tell_group(folder, "cpu.cfs_quota_us", "1000")
+                      : tell_group(folder, "cpu.max", "1000 100000");
     if (limited) {
         pid_t child = fork();
         if (child == 0)
@@ -838,7 +818,6 @@ static const struct CMUnitTest cases[] = {
                                     teardown),
     cmocka_unit_test_setup_teardown(test_foreign, setup, teardown),
     cmocka_unit_test_setup_teardown(test_many_foreign, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_numa_node, setup, teardown),
     cmocka_unit_test_setup_teardown(test_mutated_files, setup, teardown),
     cmocka_unit_test(test_this_process),
     cmocka_unit_test(test_real_quota),

@@ -48,17 +48,31 @@ def make(chain=None, **options):
     return feedline.Loader(dataset(), chain or pipeline(), **options)
 
 
-def blocked_loader():
-    """A loader whose second batch waits until `gate` is set."""
+def blocked_loader(**options):
+    """A loader whose second batch waits until `gate` is set; `gate.shut`: it
+    does."""
     gate = threading.Event()
+    gate.shut = threading.Event()
     seen = []
 
     def hold(image):
         seen.append(1)
         if len(seen) > 4:
+            gate.shut.set()
             gate.wait(60)
 
-    return make(pipeline().python(hold), workers=1), gate
+    return make(pipeline().python(hold), workers=1, **options), gate
+
+
+def thread_ids():
+    return set(os.listdir("/proc/self/task"))
+
+
+def await_end(of):
+    """The kernel forgets a thread a moment after it was joined. One that never
+    ends is a program that does not."""
+    while of & thread_ids():
+        time.sleep(0.01)
 
 
 def torch_loader(**arguments):

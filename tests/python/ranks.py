@@ -23,7 +23,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Dict, List
 
-SECONDS = 150
+SECONDS = 400
 
 
 def free_port() -> int:

@@ -283,11 +283,28 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_top_shows_one_screen_in_place_of_the_last(loader: Any) -> None:
+class Clock:
+    """Time that passes while somebody sleeps, and only then."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds > 0
+        self.now += seconds
+
+
+def test_top_shows_one_screen_in_place_of_the_last(
+    loader: Any, monkeypatch: Any
+) -> None:
     out = Terminal()
-    last = loader.top(seconds=0.05, interval=0.01, out=out)
+    monkeypatch.setattr(observe, "time", Clock())
+    last = loader.top(seconds=3.5, interval=1.0, out=out)
     screens = out.getvalue().split(observe.CLEAR)[1:]
-    assert len(screens) >= 2
+    assert len(screens) == 4
     assert all("decode" in screen for screen in screens)
     assert "decode" in last
 
@@ -334,8 +351,9 @@ def test_top_in_a_notebook_stays_in_its_cell(
         display=SimpleNamespace(display=show),
     )
     monkeypatch.setitem(sys.modules, "IPython", notebook)
-    loader.top(seconds=0.03, interval=0.01)
-    assert len(cell) >= 2
+    monkeypatch.setattr(observe, "time", Clock())
+    loader.top(seconds=3.0, interval=1.0)
+    assert len(cell) == 4
     assert all("decode" in text for text in cell[1:])
     assert capsys.readouterr() == ("", "")
 

@@ -212,25 +212,30 @@ def _apply(op: PythonOp, call: _c.op_call) -> None:
 
 
 class _NumpyPixels:
-    """Images as arrays of numpy."""
+    """Images as arrays of numpy.
+
+    numpy lets go of the interpreter's lock while it copies, and waits for it
+    behind that, which for a few microseconds of work is a bad bargain where
+    several threads want it. So it is not numpy that copies.
+    """
 
     def __init__(self, numpy: Any) -> None:
         self._numpy = numpy
 
-    def _view(self, address: int, shape: Shape) -> Any:
-        raw = (c_uint8 * (shape[0] * shape[1] * shape[2])).from_address(address)
-        return self._numpy.frombuffer(raw, self._numpy.uint8).reshape(shape)
-
     def take(self, address: int, shape: Shape) -> Any:
         """A copy of the image."""
-        return self._view(address, shape).copy()
+        copy = bytearray(_bytes_at(address, shape))
+        return self._numpy.frombuffer(copy, self._numpy.uint8).reshape(shape)
 
     def put(self, address: int, shape: Shape, result: Any) -> Optional[str]:
         """Writes an image back, or says what the result is instead of one."""
         array = self._numpy.asarray(result)
         if array.dtype != self._numpy.uint8 or array.shape != shape:
             return "%s of shape %s" % (array.dtype, array.shape)
-        self._view(address, shape)[...] = array
+        array = self._numpy.ascontiguousarray(array)
+        memoryview(_bytes_at(address, shape)).cast("B")[:] = memoryview(
+            array
+        ).cast("B")
         return None
 
 
@@ -239,8 +244,7 @@ class _PlainPixels:
 
     def take(self, address: int, shape: Shape) -> Any:
         """A copy of the image."""
-        raw = (c_uint8 * (shape[0] * shape[1] * shape[2])).from_address(address)
-        return memoryview(bytearray(raw)).cast("B", shape)
+        return memoryview(bytearray(_bytes_at(address, shape))).cast("B", shape)
 
     def put(self, address: int, shape: Shape, result: Any) -> Optional[str]:
         """Writes an image back, or says what the result is instead of one."""
@@ -253,6 +257,11 @@ class _PlainPixels:
         pixels = view.tobytes()
         memmove(address, pixels, len(pixels))
         return None
+
+
+def _bytes_at(address: int, shape: Shape) -> Any:
+    height, width, channels = shape
+    return (c_uint8 * (height * width * channels)).from_address(address)
 
 
 def _pixels() -> Union[_NumpyPixels, _PlainPixels]:

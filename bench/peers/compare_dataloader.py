@@ -95,9 +95,10 @@ def say(out):
                   loader, ready["us"]["median"], ready["us"]["p90"],
                   ready["first_us"]["median"]))
     for m in out.get("memory", []):
-        mb = m["resident_mb"]
-        print("%s workers: %.0f MB after epoch 5, %.0f MB after epoch %d" % (
-            m["workers"], mb[min(4, len(mb) - 1)], mb[-1], len(mb)))
+        mb = m["anonymous_mb"]
+        print("%s workers: %.0f MB that are no file's after epoch 5, %.0f MB "
+              "after epoch %d" % (m["workers"], mb[min(4, len(mb) - 1)], mb[-1],
+                                  len(mb)))
 
 
 def workers_list(text):

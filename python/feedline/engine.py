@@ -22,7 +22,6 @@ where it was.
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import ctypes
 import json
@@ -32,10 +31,11 @@ import time
 import weakref
 from array import array
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple
-from typing import Optional, Sequence, Tuple, Type, Union
+from typing import Optional, Sequence, Set, Tuple, Type, Union
 
 from . import _c, log_lines, torch_ranges
 from ._library import lib
+from .aside import Aside, under_way
 from .batch import Batch
 from .epoch_iterator import EpochIterator
 from .errors import (
@@ -130,29 +130,31 @@ class Loader(Observable):
         self._turns = threading.RLock()  # an iterator's, around the consumer's
         self._turn = 0
         self._spare: Optional[Batch] = None
+        self._given: Optional[_Given] = None  # where _append has its samples
         self._midway = False  # in an epoch of a `for` that was left
         self._closing = False
         self._handle: Optional[int] = None
         self._python = self.pipeline.python_operations
         config = Config({"held": "grow", **options})
-        handle = ctypes.c_void_p()
-        status = lib.loader_create(
-            config.handle, dataset.handle, self.pipeline.handle, handle
-        )
-        check(status)
-        assert handle.value is not None
-        self._handle = handle.value
-        # A worker in the middle of a Python operation needs the interpreter's
-        # lock to end, and next() may have to wait for it.
-        self._next = (lib if self._python else lib.quick).loader_next
+        # The library writes the handle into the cell, so a loader that was made
+        # while an exception came up is ended, too.
+        cell = ctypes.c_void_p()
         self._finalizer = weakref.finalize(
             self,
             _destroy_on_a_thread if self._python else _destroy,
-            handle.value,
+            cell,
             (dataset.buffers, self._python),
         )
         self._finalizer.atexit = False
-        _live.add(self)
+        status = lib.loader_create(
+            config.handle, dataset.handle, self.pipeline.handle, cell
+        )
+        check(status)
+        self._handle = cell.value
+        # A worker in the middle of a Python operation needs the interpreter's
+        # lock to end, and next() may have to wait for it.
+        self._next = (lib if self._python else lib.quick).loader_next
+        _live.add(weakref.ref(self, _live.discard))
 
     # ---- Batches (the consumer's thread) ----------------------------------
 
@@ -185,6 +187,11 @@ class Loader(Observable):
                     return None
         self._spare = None
         return batch
+
+    def _recycle(self, batch: Batch) -> None:
+        """A released batch that nobody else knows: the next one will be it."""
+        if self._spare is None:
+            self._spare = batch
 
     def _next_slowly(
         self, status: int, timeout: Optional[float], batch: Batch
@@ -278,6 +285,22 @@ class Loader(Observable):
             len(places),
         )
 
+    def _append(self, places: "array[int]") -> None:
+        """The same for samples that exist, an array("q"), at less cost: on cold
+        caches a pointer of ctypes takes 30 us to make, and this copy a few."""
+        count = len(places)
+        if self._python:
+            self._refuse_in_callback()
+        with self._consumer:
+            handle = self._handle or self._refuse()
+            given = self._given
+            if given is None or count > len(given.numbers):
+                given = self._given = _Given(count)
+            given.numbers[:count] = places
+            status = _append(handle, given.places, None, count)
+        if status < 0:
+            check(status)
+
     def end(self) -> None:
         """No batch follows in this epoch."""
         self._consume(lib.loader_end)
@@ -287,8 +310,16 @@ class Loader(Observable):
         with self._consumer:
             check(function(self.handle, *arguments))
 
+    def _patiently(self, function: Any, *arguments: Any) -> None:
+        """As _consume, for what may end a run: that waits for workers."""
+        if not self._python:
+            self._consume(function, *arguments)
+            return
+        self._refuse_in_callback()
+        Aside(lambda: self._consume(function, *arguments)).wait()
+
     def _restart(self, function: Any, *arguments: Any) -> None:
-        self._consume(function, *arguments)
+        self._patiently(function, *arguments)
         self._midway = False
         self._spare = None  # a batch that Ctrl-C kept from being returned
 
@@ -408,6 +439,17 @@ class Loader(Observable):
             count = check(lib.loader_failure_count(self.handle))
             return [self._failure(index) for index in range(count)]
 
+    def _has_failures(self) -> bool:
+        """Whether there may be one: False says that no batch so far has one.
+
+        The consumer's: it does not wait for others that read statistics.
+        """
+        with self._consumer:
+            handle = self._handle
+            return handle is None or bool(
+                lib.quick.loader_failure_count(handle)
+            )
+
     def _failure(self, index: int) -> Failure:
         raw = _c.failure()
         check(lib.loader_get_failure(self.handle, index, raw))
@@ -488,11 +530,15 @@ class Loader(Observable):
 
     @property
     def closed(self) -> bool:
-        return self._handle is None
+        return self._closing or self._handle is None
 
     def stop(self) -> None:
-        """Ends all its threads; start() begins again. Batches stay valid."""
-        self._consume(lib.loader_stop)
+        """Ends all its threads; start() begins again. Batches stay valid.
+
+        Ctrl-C ends the wait for a Python operation; the loader stops all the
+        same.
+        """
+        self._patiently(lib.loader_stop)
 
     def close(self) -> None:
         """Ends it. Batches, and tensors made of them, stay valid.
@@ -504,10 +550,9 @@ class Loader(Observable):
         self._refuse_in_callback()
         done = self._end()
         if done is not None:
-            with done:
-                pass
+            done.wait()
 
-    def _end(self) -> Any:
+    def _end(self) -> Optional[Aside]:
         """Closes it; what to wait for, if its end is another thread's."""
         self._closing = True  # a next() that waits must not begin again
         with self._others:
@@ -515,14 +560,19 @@ class Loader(Observable):
             if handle is None:
                 return None
             lib.loader_interrupt(handle)
+        if self._python:
+            return Aside(self._destroy)
+        self._destroy()
+        return None
+
+    def _destroy(self) -> None:
         with self._consumer, self._others:
             self._handle = None
             self._spare = None
             detached = self._finalizer.detach()
-        if detached is None:
-            return None
-        _, destroy, arguments, _ = detached
-        return destroy(*arguments)
+        if detached is not None:
+            _, _, arguments, _ = detached
+            _destroy(*arguments)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickled as its configuration: another loader, at its beginning."""
@@ -560,46 +610,35 @@ def _rebuilt(
 
 # ---- Ending -----------------------------------------------------------------
 
-_live: "weakref.WeakSet[Loader]" = weakref.WeakSet()
+# Not a WeakSet, which other threads must not change while it is iterated.
+_live: Set["weakref.ref[Loader]"] = set()
 _exiting = False
 _main_thread = threading.main_thread()
 
 
-def _destroy(handle: int, kept: Any) -> None:
+def _all_live() -> List[Loader]:
+    found = (reference() for reference in list(_live))
+    return [loader for loader in found if loader is not None]
+
+
+def _destroy(cell: ctypes.c_void_p, kept: Any) -> None:
     """kept: what the workers use, alive until they have ended."""
-    lib.loader_destroy(handle)
+    lib.loader_destroy(cell)
 
-
-# Locked until the thread that has it is done.
-_destroying: List[Any] = []
 
 # How long the end of the program waits for Python operations under way. One
 # that sleeps longer must not keep a program that was told to end.
 EXIT_WAIT_S = 10.0
 
 
-def _destroy_on_a_thread(handle: int, kept: Any) -> Any:
-    """For a loader whose workers call Python; returns the lock to wait for.
+def _destroy_on_a_thread(cell: ctypes.c_void_p, kept: Any) -> None:
+    """For a loader whose workers call Python.
 
     The garbage collector may get here on one of these workers, which cannot
     wait for itself, or on a thread that has a lock which one of them wants. So
-    the wait is another thread's. Not a threading.Thread, which takes locks to
-    begin with.
+    the wait is another thread's.
     """
-    done = _thread.allocate_lock()
-    done.acquire()
-
-    def run() -> None:
-        _destroy(handle, kept)
-        done.release()
-
-    _destroying[:] = [lock for lock in _destroying if lock.locked()]
-    try:
-        _thread.start_new_thread(run, ())
-        _destroying.append(done)
-    except RuntimeError:  # no thread can be had any more
-        run()
-    return done
+    Aside(lambda: _destroy(cell, kept))
 
 
 def _close_all() -> None:
@@ -607,20 +646,19 @@ def _close_all() -> None:
     later."""
     global _exiting
     _exiting = True
-    for loader in list(_live):
+    for loader in _all_live():
         loader._end()
     give_up = time.monotonic() + EXIT_WAIT_S
-    for done in _destroying:
-        done.acquire(timeout=max(0.0, give_up - time.monotonic()))
+    for work in under_way():
+        work.wait_for(max(0.0, give_up - time.monotonic()))
 
 
 def _after_fork() -> None:
     """A lock that another thread had at the fork is never given back here."""
-    for loader in list(_live):
+    for loader in _all_live():
         loader._consumer = threading.RLock()
         loader._others = threading.RLock()
         loader._turns = threading.RLock()
-    _destroying.clear()
 
 
 atexit.register(_close_all)
@@ -628,6 +666,22 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 # ---- Arguments --------------------------------------------------------------
+
+# It waits for nothing, so the interpreter's lock stays here.
+_append = lib.quick.loader_append
+
+
+class _Given:
+    """Memory for the samples of a batch, for C and for Python.
+
+    places: of c_uint64. numbers: the same as a memoryview of "q".
+    """
+
+    __slots__ = ("places", "numbers")
+
+    def __init__(self, count: int) -> None:
+        self.places: Any = (ctypes.c_uint64 * count)()
+        self.numbers = memoryview(self.places).cast("B").cast("q")
 
 
 def _unsigned(what: str, value: int) -> int:

@@ -153,9 +153,8 @@ class Config:
         Raises UnknownName for an option that is none, with the closest one;
         InvalidArgument, RangeError or TypeError for a value.
         """
-        handle = ctypes.c_void_p()
-        check(lib.config_create(handle))
-        self.handle = handle.value
+        self.handle = ctypes.c_void_p()
+        check(lib.config_create(self.handle))
         known = option_table()
         for name, value in options.items():
             if value is None:
@@ -173,6 +172,4 @@ class Config:
         return read_text(lib.config_json, self.handle)
 
     def __del__(self) -> None:
-        handle, self.handle = getattr(self, "handle", None), None
-        if handle:
-            lib.config_destroy(handle)
+        lib.config_destroy(self.handle)

@@ -46,16 +46,16 @@ class Pipeline:
 
         Raises UnknownName or InvalidArgument for another one.
         """
-        handle = ctypes.c_void_p()
+        # Before it is made, for an exception may come up meanwhile.
+        cell = ctypes.c_void_p()
+        self._finalizer = weakref.finalize(self, _destroy, cell)
+        self._finalizer.atexit = False
         name = None if recipe is None else recipe.encode()
-        check(lib.pipeline_create(name, handle), UnknownName)
-        assert handle.value is not None
-        self._handle: Optional[int] = handle.value
+        check(lib.pipeline_create(name, cell), UnknownName)
+        self._handle: Optional[int] = cell.value
         self._python: List[PythonOp] = []
         self._recipe = recipe
         self._steps: List[Tuple[str, Tuple[Any, ...]]] = []
-        self._finalizer = weakref.finalize(self, _destroy, handle.value)
-        self._finalizer.atexit = False
 
     @property
     def handle(self) -> int:
@@ -150,8 +150,8 @@ class Pipeline:
         self._finalizer()
 
 
-def _destroy(handle: int) -> None:
-    lib.pipeline_destroy(handle)
+def _destroy(cell: ctypes.c_void_p) -> None:
+    lib.pipeline_destroy(cell)
 
 
 def _rebuilt(recipe: Optional[str], steps: Any) -> Pipeline:

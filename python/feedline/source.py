@@ -13,7 +13,8 @@ import operator
 import os
 import weakref
 from array import array
-from typing import Any, Iterable, List, Optional, Sequence, Tuple
+from itertools import accumulate
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 from . import _c
 from ._buffer import HeldBuffer
@@ -34,6 +35,28 @@ def _labels(labels: Optional[Iterable[int]], count: int) -> Any:
     return (ctypes.c_int64 * count).from_buffer(values)
 
 
+def _joined(paths: Sequence[Any]) -> bytes:
+    """All paths in one block, each with a NUL between it and the next.
+
+    Objects for a million names take ten times as long as their bytes.
+    """
+    try:
+        return os.fsencode("\0".join(paths))
+    except TypeError:  # not all of them are text
+        return b"\0".join(map(os.fsencode, paths))
+
+
+def _each_of(names: bytes, count: int) -> Any:
+    """Where each name begins, as an array for C, which `names` outlives."""
+    parts = names.split(b"\0") if count else []
+    if len(parts) != count:
+        raise InvalidArgument("a path has a NUL in it")
+    first = ctypes.cast(ctypes.c_char_p(names), ctypes.c_void_p).value or 0
+    ends = accumulate(map(len, parts), initial=first)
+    starts = array("Q", map(operator.add, ends, range(count)))
+    return (ctypes.c_char_p * count).from_buffer(starts)
+
+
 class Dataset:
     """Samples with labels, at positions from 0 to len() - 1.
 
@@ -41,16 +64,25 @@ class Dataset:
     """
 
     def __init__(
-        self, handle: int, kind: str, name: str, buffers: Sequence[Any]
+        self,
+        kind: str,
+        name: str,
+        buffers: Sequence[Any],
+        make: Callable[..., int],
+        *arguments: Any,
     ) -> None:
-        self._handle: Optional[int] = handle
+        """make, arguments: the function of the library that makes it."""
         self._kind = kind  # the method that made it
         self._buffers = buffers
         self._name = name
-        count = ctypes.c_uint64()
-        self._finalizer = weakref.finalize(self, _close, handle, tuple(buffers))
+        # Before it is made, for an exception may come up meanwhile.
+        cell = ctypes.c_void_p()
+        self._finalizer = weakref.finalize(self, _close, cell, tuple(buffers))
         self._finalizer.atexit = False
-        check(lib.dataset_get_count(handle, count))
+        check(make(*arguments, cell))
+        self._handle: Optional[int] = cell.value
+        count = ctypes.c_uint64()
+        check(lib.dataset_get_count(cell, count))
         self._count = int(count.value)
 
     # ---- Making one -------------------------------------------------------
@@ -66,9 +98,7 @@ class Dataset:
         Raises NotFound, ReadError or InvalidArgument, which name the file.
         """
         text = os.fsencode(uri)
-        handle = ctypes.c_void_p()
-        check(lib.dataset_open(text, handle))
-        return cls(_value(handle), "open", os.fsdecode(text), ())
+        return cls("open", os.fsdecode(text), (), lib.dataset_open, text)
 
     @classmethod
     def paths(
@@ -76,19 +106,22 @@ class Dataset:
         paths: Iterable["str | os.PathLike[str]"],
         labels: Optional[Iterable[int]] = None,
     ) -> "Dataset":
-        """Files by name; labels: an int64 for each, or None for all 0."""
-        names = [os.fsencode(path) for path in paths]
-        count = len(names)
-        handle = ctypes.c_void_p()
-        check(
-            lib.dataset_open_paths(
-                (ctypes.c_char_p * count)(*names),
-                _labels(labels, count),
-                count,
-                handle,
-            )
+        """Files by name; labels: an int64 for each, or None for all 0.
+
+        Raises InvalidArgument for a path with a NUL in it.
+        """
+        found = list(paths)
+        count = len(found)
+        names = _joined(found)
+        return cls(
+            "paths",
+            "%d paths" % count,
+            (),
+            lib.dataset_open_paths,
+            _each_of(names, count),
+            _labels(labels, count),
+            count,
         )
-        return cls(_value(handle), "paths", "%d paths" % count, ())
 
     @classmethod
     def memory(
@@ -103,18 +136,16 @@ class Dataset:
         """
         buffers = [HeldBuffer(item) for item in images]
         count = len(buffers)
-        handle = ctypes.c_void_p()
-        check(
-            lib.dataset_open_memory(
-                (ctypes.c_void_p * count)(*[b.address for b in buffers]),
-                (ctypes.c_uint64 * count)(*[b.nbytes for b in buffers]),
-                _labels(labels, count),
-                count,
-                handle,
-            )
+        return cls(
+            "memory",
+            "%d images in memory" % count,
+            buffers,
+            lib.dataset_open_memory,
+            (ctypes.c_void_p * count)(*[b.address for b in buffers]),
+            (ctypes.c_uint64 * count)(*[b.nbytes for b in buffers]),
+            _labels(labels, count),
+            count,
         )
-        name = "%d images in memory" % count
-        return cls(_value(handle), "memory", name, buffers)
 
     @classmethod
     def pixels(
@@ -130,20 +161,18 @@ class Dataset:
         """
         buffer = HeldBuffer.of_array(images)
         count, height, width, channels = _pixel_shape(buffer)
-        handle = ctypes.c_void_p()
-        check(
-            lib.dataset_open_pixels(
-                ctypes.cast(buffer.address, ctypes.POINTER(ctypes.c_uint8)),
-                _labels(labels, count),
-                count,
-                height,
-                width,
-                channels,
-                handle,
-            )
+        return cls(
+            "pixels",
+            "%d images of %d x %d pixels" % (count, width, height),
+            (buffer,),
+            lib.dataset_open_pixels,
+            ctypes.cast(buffer.address, ctypes.POINTER(ctypes.c_uint8)),
+            _labels(labels, count),
+            count,
+            height,
+            width,
+            channels,
         )
-        name = "%d images of %d x %d pixels" % (count, width, height)
-        return cls(_value(handle), "pixels", name, (buffer,))
 
     # ---- What is in it ----------------------------------------------------
 
@@ -233,9 +262,9 @@ class Dataset:
         return "<feedline.Dataset %r: %d samples>" % (self._name, self._count)
 
 
-def _close(handle: int, buffers: Tuple[Any, ...]) -> None:
+def _close(cell: ctypes.c_void_p, buffers: Tuple[Any, ...]) -> None:
     """The buffers are arguments so that they live until this has run."""
-    lib.dataset_close(handle)
+    lib.dataset_close(cell)
 
 
 def _rebuilt(kind: str, made_of: Tuple[Any, ...]) -> Dataset:
@@ -246,11 +275,6 @@ def _rebuilt(kind: str, made_of: Tuple[Any, ...]) -> Dataset:
         return Dataset.pixels(view, labels)
     made: Dataset = getattr(Dataset, kind)(*made_of)
     return made
-
-
-def _value(handle: ctypes.c_void_p) -> int:
-    assert handle.value is not None
-    return handle.value
 
 
 def _pixel_shape(buffer: HeldBuffer) -> Tuple[int, int, int, int]:

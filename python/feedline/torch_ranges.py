@@ -21,6 +21,9 @@ NEXT = "feedline::next"
 WAIT = "feedline::wait"
 HAND_OVER = "feedline::hand_over"
 
+# torch 2 has it "for fast python checks".
+_FLAG = "_is_profiler_enabled"
+
 _NOTHING = nullcontext()
 _modules = sys.modules
 
@@ -29,7 +32,18 @@ def ask_torch() -> Optional[Callable[[], bool]]:
     """torch's own "is a profiler active"; None before torch is imported."""
     torch = _modules.get("torch")
     autograd = getattr(getattr(torch, "_C", None), "_autograd", None)
-    return getattr(autograd, "_profiler_enabled", None)
+    enabled = getattr(autograd, "_profiler_enabled", None)
+    profiler = _modules.get("torch.autograd.profiler")
+    flags = getattr(profiler, "__dict__", {})
+    if enabled is None or _FLAG not in flags:
+        return enabled
+
+    # The flag is of the whole process, the question is about this thread. On
+    # cold caches a look at the flag is some 20 us less than asking torch.
+    def ask() -> bool:
+        return bool(flags[_FLAG] and enabled())
+
+    return ask
 
 
 def active() -> bool:

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 import time
 from pathlib import Path
+from typing import Any, Callable, Dict, List
 
 import pytest
+
+import feedline
+from feedline._library import lib
 
 from child_process import TIME_LIMIT_S, begin, check_clean, finish
 from child_process import interrupt_when, read_line, run_clean
@@ -18,8 +24,8 @@ pytest.importorskip("numpy")
 BLOCKED = """
     loader, gate = blocked_loader()
     assert loader.next() is not None
-    print("blocking", flush=True)
     try:
+        print("blocking", flush=True)
         loader.next(%s)
         print("a batch came", flush=True)
     except KeyboardInterrupt:
@@ -50,9 +56,11 @@ def test_an_uncaught_ctrl_c_ends_the_program_as_ever(
     image_folder: Path,
 ) -> None:
     code = """
+        from feedline import engine
+
+        engine.EXIT_WAIT_S = 0.3  # for the transform under way
         loader, gate = blocked_loader()
         loader.next()
-        threading.Timer(1.0, gate.set).start()
         print("blocking", flush=True)
         loader.next()
         print("not reached")
@@ -130,6 +138,116 @@ def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
     check_clean(finish(child, TIME_LIMIT_S), "done")
 
 
+@pytest.mark.parametrize(
+    "call", ["loader.stop()", "loader.start(3)", "iter(loader)"]
+)
+def test_ctrl_c_ends_the_wait_for_a_stop(image_folder: Path, call: str) -> None:
+    """And before that it is said what is waited for. What was begun is done
+    when the transform ends."""
+    code = """
+        import warnings
+        from feedline import engine
+
+        engine.EXIT_WAIT_S = 0.3
+        loader, gate = blocked_loader(stuck_after="50ms")
+        next(iter(loader))
+        gate.shut.wait(60)
+
+        def show(message, category, filename, line, file=None, text=None):
+            if str(message).startswith("the loader stops, and waits for"):
+                print(message, flush=True)
+
+        warnings.showwarning = show
+        try:
+            %s
+            print("not reached", flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        gate.set()
+        loader.start(5)
+        print(sum(batch.count for batch in loader), "samples")
+        loader.close()
+    """
+    child = begin(code % call, [str(image_folder)])
+    said = read_line(child)
+    assert ", which is in python for " in said and ": sample 4 of " in said
+    os.kill(child.pid, signal.SIGINT)
+    assert read_line(child) == "interrupted"
+    check_clean(finish(child, TIME_LIMIT_S), "24 samples")
+
+
+def test_a_program_ends_while_a_stop_waits(image_folder: Path) -> None:
+    """The transform ends never."""
+    code = """
+        from feedline import engine
+
+        engine.EXIT_WAIT_S = 0.3
+        loader, gate = blocked_loader()
+        loader.next()
+        gate.shut.wait(60)
+        print("blocking", flush=True)
+        try:
+            loader.stop()
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        if %s:
+            threading.Thread(target=loader.close, daemon=True).start()
+        print("done", flush=True)
+    """
+    for close in (False, True):
+        child = begin(code % close, [str(image_folder)])
+        interrupt_when(child, "blocking")
+        assert read_line(child) == "interrupted"
+        check_clean(finish(child, TIME_LIMIT_S), "done")
+
+
+def test_ctrl_c_comes_up_behind_an_iterator_that_is_left(
+    image_folder: Path,
+) -> None:
+    """Its end waits for the transform, in a place where exceptions are lost."""
+    pytest.importorskip("torchvision")
+    code = """
+        from feedline import engine
+        import feedline.torch, feedline.transforms
+        from torchvision import datasets, transforms
+
+        engine.EXIT_WAIT_S = 0.3
+        seen, shut = [], threading.Event()
+
+        def hold(image):
+            seen.append(1)
+            if len(seen) > 4:
+                shut.set()
+                threading.Event().wait()
+
+        chain = transforms.Compose(
+            [
+                transforms.Resize((16, 16)),
+                feedline.transforms.Python(hold),
+                transforms.ToTensor(),
+            ]
+        )
+        images = datasets.ImageFolder(FOLDER, chain)
+        loader = feedline.torch.DataLoader(images, batch_size=4, num_workers=1)
+        assert loader.native, loader.fallback_reason
+        iterator = iter(loader)
+        next(iterator)
+        shut.wait(60)
+        print("blocking", flush=True)
+        try:
+            del iterator
+            time.sleep(60)
+            print("not reached")
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        print("done")
+    """
+    child = begin(code, [str(image_folder)])
+    interrupt_when(child, "blocking")
+    assert read_line(child) == "interrupted"
+    check_clean(finish(child, TIME_LIMIT_S), "done")
+
+
 def test_signals_go_to_the_threads_of_the_program(image_folder: Path) -> None:
     """A worker that took the signal would keep sigwait() waiting."""
     run_clean(
@@ -143,3 +261,51 @@ def test_signals_go_to_the_threads_of_the_program(image_folder: Path) -> None:
         """,
         image_folder,
     )
+
+
+def test_what_was_made_while_ctrl_c_came_is_ended(
+    image_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter raises when the library's function has returned."""
+    made = {
+        "dataset_open": "dataset_close",
+        "pipeline_create": "pipeline_destroy",
+        "config_create": "config_destroy",
+        "loader_create": "loader_destroy",
+    }
+    dataset = feedline.Dataset.open("folder:%s" % image_folder)
+    actions: Dict[str, Callable[[], object]] = {
+        "dataset_open": lambda: feedline.Dataset.open(str(image_folder)),
+        "pipeline_create": lambda: feedline.Pipeline("train"),
+        "config_create": lambda: feedline.Loader(dataset, "train"),
+        "loader_create": lambda: feedline.Loader(dataset, "train"),
+    }
+    for create, end in made.items():
+        ends: List[Any] = []
+        with monkeypatch.context() as patch:
+            _interrupted(patch, create)
+            _noted(patch, end, ends)
+            with pytest.raises(KeyboardInterrupt):
+                actions[create]()
+            gc.collect()
+        assert [cell.value for cell in ends if cell.value], create
+
+
+def _interrupted(patch: pytest.MonkeyPatch, name: str) -> None:
+    function = getattr(lib, name)
+
+    def run(*arguments: Any) -> int:
+        assert function(*arguments) == 0
+        raise KeyboardInterrupt
+
+    patch.setattr(lib, name, run)
+
+
+def _noted(patch: pytest.MonkeyPatch, name: str, calls: List[Any]) -> None:
+    function = getattr(lib, name)
+
+    def run(cell: Any) -> None:
+        calls.append(cell)
+        function(cell)
+
+    patch.setattr(lib, name, run)

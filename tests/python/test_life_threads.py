@@ -146,3 +146,60 @@ def test_close_while_another_thread_waits(image_folder: Path) -> None:
         """,
         image_folder,
     )
+
+
+def test_loaders_come_and_go_on_many_threads(image_folder: Path) -> None:
+    """While another thread asks which are there, as the end of the program
+    and a fork do; threads change at every line."""
+    run_clean(
+        """
+        from feedline import engine
+
+        sys.setswitchinterval(1e-6)
+        data, chain = dataset(), pipeline()
+
+        def come_and_go():
+            for _ in range(150):
+                feedline.Loader(data, chain, batch_size=4, workers=1)
+
+        threads = [threading.Thread(target=come_and_go) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            assert len(engine._all_live()) <= 8
+        gc.collect()
+        assert engine._all_live() == [] and not engine._live
+        print("done")
+        """,
+        image_folder,
+    )
+
+
+def test_calls_on_many_threads_keep_apart(image_folder: Path) -> None:
+    """What each call of a Python operation draws and raises is its own."""
+    run_clean(
+        """
+        from feedline import python_op
+
+        sys.setswitchinterval(1e-6)
+
+        def odd(image, rng):
+            number = rng.below(1 << 20)
+            raise ValueError(number)
+
+        def found(workers):
+            chain = pipeline().python(odd)
+            loader = make(
+                chain, workers=workers, on_error="zero", seed=5, epochs=1
+            )
+            for batch in loader:
+                pass
+            return [(f.sample_index, str(f.cause)) for f in loader.failures()]
+
+        one, many = found(1), found(8)
+        assert len(one) == N and sorted(one) == sorted(many), (one, many)
+        assert not python_op._inside
+        print("done")
+        """,
+        image_folder,
+    )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import subprocess
 import sys
@@ -312,6 +313,34 @@ def test_waits_for_the_interpreter_are_counted(pixels: Any) -> None:
     epoch(loader)
     (stage,) = [s for s in loader.stats()["stages"] if s["name"] == "held"]
     assert 0 < stage["lock_seconds"] <= stage["busy_seconds"]
+
+
+def test_the_verdict_names_who_has_the_lock(pixels: Any) -> None:
+    """A call that sleeps and keeps the lock of the interpreter meanwhile needs
+    no core, so this is so however many others use them."""
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        pytest.skip("this Python has no lock to wait for")
+    sleep = ctypes.PyDLL(None).usleep
+    pipeline = feedline.Pipeline().python(lambda image: None, name="quick")
+
+    def heavy(image: Any) -> None:
+        sleep(2000)
+
+    pipeline.python(heavy, name="heavy")
+    # Large batches: this thread wants the lock, too, a few times for each.
+    many = numpy.concatenate([pixels] * 40)
+    options = dict(workers=4, batch_size=64, depth=8, tuner="off", epochs=1)
+    loader = run(many, pipeline, **options)
+    for _ in loader:
+        pass
+    found = loader.verdict
+    assert found.code == "LOCK_BOUND", found
+    assert found.evidence["lock_name"] == "heavy"
+    assert 0.2 <= found.evidence["lock"] < found.evidence["lock_calls"] <= 1
+    assert 0 < found.evidence["lock_held"] <= 1
+    text = loader.explain()
+    assert '"heavy" takes' in text and "goes to waiting" in text
+    assert 'In place of "heavy" use' in text
 
 
 def test_one_at_a_time(pixels: Any) -> None:

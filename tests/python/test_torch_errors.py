@@ -13,7 +13,7 @@ import pytest
 from torch_cases import Ours, T, Theirs, assert_same, folder, same, torch
 
 import feedline
-from images import encoded
+from images import encoded, picture
 
 pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
 
@@ -105,6 +105,49 @@ def test_types_are_no_wider_than_torchs(dataset: Any) -> None:
     assert isinstance(error, feedline.DecodeError)
     assert isinstance(error, OSError)
     assert not isinstance(error, pillow.UnidentifiedImageError)
+
+
+def alien_gif(path: Path) -> None:
+    picture((30, 20), seed=5).convert("P").save(path, "GIF")
+
+
+def alien_bitmap(path: Path) -> None:
+    picture((30, 20), seed=5).save(path, "BMP")
+
+
+def alien_animation(path: Path) -> None:
+    pages = [picture((30, 20), seed=seed) for seed in (5, 6)]
+    pages[0].save(path, "WEBP", save_all=True, append_images=pages[1:])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("alien", [alien_gif, alien_bitmap, alien_animation])
+def test_what_only_pillow_reads(
+    dataset: Any, alien: Callable[[Path], None], workers: int
+) -> None:
+    """Whatever its name says: the data set makes this one sample itself."""
+    alien(Path(dataset.root) / PATH)
+    for shown in (dataset, torch.utils.data.Subset(dataset, [0, BAD, 1, BAD])):
+        for arguments in ({"batch_size": 3}, {"batch_size": None}):
+            theirs = list(Theirs(shown, **arguments))
+            loader = Ours(shown, num_workers=workers, **arguments)
+            assert_same(list(loader), theirs)
+            assert loader.native
+
+
+def test_what_only_pillow_reads_in_another_form(dataset: Any) -> None:
+    dataset.transform = T.Compose([T.RandomCrop(8), T.ToTensor()])
+    alien_gif(Path(dataset.root) / PATH)
+    loader = Ours(dataset, 8, num_workers=1, dtype="f16", layout="nhwc")
+    before = torch.get_rng_state()
+    torch.manual_seed(3)
+    images, labels = next(iter(loader))
+    torch.manual_seed(3)
+    again, _ = next(iter(loader))
+    torch.set_rng_state(before)
+    assert images.dtype == torch.float16 and images[BAD].any()
+    assert images.is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(images, again) and labels[BAD] == 1
 
 
 def test_two_bad_samples(dataset: Any) -> None:

@@ -198,6 +198,42 @@ def default_by_hand(samples: List[Any]) -> Any:
     return data.dataloader.default_collate(samples)
 
 
+def test_types_that_stay(dataset: Any) -> None:
+    """Of images that torchvision makes, and batches of them, if one says so."""
+    v2 = pytest.importorskip(
+        "torchvision.transforms.v2", reason="torchvision has no transforms.v2"
+    )
+    tv = pytest.importorskip(
+        "torchvision.tv_tensors", reason="torchvision has no tv_tensors"
+    )
+    made = folder(
+        Path(dataset.root), v2.Compose([v2.Resize((8, 8)), v2.ToImage()])
+    )
+    loader = Ours(made, batch_size=5)
+    assert type(next(iter(loader))[0]) is torch.Tensor and loader.native
+    with tv.set_return_type("TVTensor"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        images = next(iter(loader))[0]
+        assert "set_return_type" in loader.fallback_reason
+        assert type(images) is type(next(iter(Theirs(made, batch_size=5)))[0])
+    assert len(list(loader)) == len(loader) and loader.native
+
+
+def test_another_way_to_collate(
+    dataset: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functions = getattr(data._utils.collate, "default_collate_fn_map", None)
+    if functions is None:
+        pytest.skip("this torch has no default_collate_fn_map")
+    monkeypatch.setitem(functions, str, lambda batch, **more: batch)
+    loader = Ours(dataset, batch_size=5)
+    assert loader.native  # no sample has one
+    monkeypatch.setitem(functions, int, lambda batch, **more: sum(batch))
+    with pytest.warns(FallbackWarning, match="default_collate_fn_map"):
+        found = list(loader)
+    assert_same(found, list(Theirs(dataset, batch_size=5)))
+
+
 # ---- collated --------------------------------------------------------------
 
 
@@ -274,6 +310,19 @@ def test_images_of_other_types_without_batches(dataset: Any) -> None:
             warnings.simplefilter("ignore", FallbackWarning)
             assert_same(list(single), list(Theirs(made, batch_size=None)))
         assert single.native is bool(more)
+
+
+def test_labels_of_other_types_without_batches(dataset: Any) -> None:
+    """default_convert makes tensors of numpy's numbers."""
+    np = pytest.importorskip("numpy", reason="no numpy")
+    dataset.samples = [(path, np.int64(n)) for path, n in dataset.samples]
+    batched = Ours(dataset, batch_size=4, num_workers=1)
+    assert_same(list(batched), list(Theirs(dataset, batch_size=4)))
+    assert batched.native
+    single = Ours(dataset, batch_size=None)
+    assert "int64" in single.fallback_reason
+    with pytest.warns(FallbackWarning):
+        assert_same(list(single), list(Theirs(dataset, batch_size=None)))
 
 
 def test_torchs_names_in_a_profile() -> None:

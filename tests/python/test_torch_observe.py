@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -214,6 +215,37 @@ def test_torch_that_is_imported_later_is_found(monkeypatch: Any) -> None:
         monkeypatch.setattr(fresh, "_modules", sys.modules)
         assert fresh.active()
     assert not fresh.active()
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.autograd.profiler, "_is_profiler_enabled"),
+    reason="this torch has no flag for whether a profiler is active",
+)
+def test_without_a_profiler_torch_is_not_even_asked(monkeypatch: Any) -> None:
+    asked = []
+    monkeypatch.setattr(
+        torch._C._autograd,
+        "_profiler_enabled",
+        lambda: asked.append(True) or True,
+    )
+    active = torch_ranges.ask_torch()
+    assert active is not None
+    assert active() is False and not asked
+    monkeypatch.setattr(torch.autograd.profiler, "_is_profiler_enabled", True)
+    assert active() is True and asked
+
+
+def test_a_profiler_of_one_thread_is_that_threads() -> None:
+    said = []
+    with torch.autograd.profiler.profile():
+        thread = threading.Thread(
+            target=lambda: said.append(
+                (torch_ranges.active(), torch._C._autograd._profiler_enabled())
+            )
+        )
+        thread.start()
+        thread.join()
+    assert len(said) == 1 and said[0][0] == said[0][1]
 
 
 # ---- Progress --------------------------------------------------------------

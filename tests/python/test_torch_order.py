@@ -20,6 +20,8 @@ from torch_cases import (
     torch,
 )
 
+from feedline.torch.arguments import engine_options  # noqa: E402
+
 data = torch.utils.data
 # These small epochs are kept as a whole, which the engine remarks upon.
 pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
@@ -65,6 +67,27 @@ SAMPLERS = {
     },
     "own": lambda d: {"sampler": Listed([5, 5, 0, 23, -1, -24, 5])},
 }
+
+
+@pytest.mark.parametrize("layout", [None, "nhwc"])
+def test_floats_are_torchs_to_the_bit(tmp_path: Path, layout: Any) -> None:
+    normal = T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    for last in ([], [normal]):
+        chain = T.Compose([T.Resize((8, 8)), T.ToTensor()] + last)
+        images = folder(tmp_path / "images", chain)
+        loader = Ours(images, 7, num_workers=1, layout=layout)
+        for (ours, _), (theirs, _) in zip(loader, Theirs(images, 7)):
+            assert torch.equal(ours, theirs)
+        assert loader.native
+
+
+def test_a_device_rounds_as_the_engine_does_there(dataset: Any) -> None:
+    """So batches do not tell where they were finished."""
+    planned = {"rounding": "divide"}
+    for device, expected in (("cpu", planned), ("cuda:0", {})):
+        options = engine_options(Ours(dataset, 4, device=device), planned, 4)
+        kept = {k: v for k, v in options.items() if k == "rounding"}
+        assert kept == expected
 
 
 @pytest.mark.parametrize("workers", [0, 2])

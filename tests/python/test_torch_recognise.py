@@ -547,6 +547,8 @@ def test_images_in_memory() -> None:
     cifar = arrays(4, 3, 9, 7).transpose(0, 2, 3, 1)
     check_plan(in_memory(datasets.CIFAR10, cifar, [3, 1, 2, 0]))
     check_plan(in_memory(datasets.CIFAR100, arrays(4, 9, 7, 3), [0] * 4))
+    one = in_memory(datasets.CIFAR10, arrays(4, 9, 7, 1), [0] * 4)
+    assert "1 channels" in reason_of(one)  # Pillow takes no such array
     svhn = arrays(9, 7, 3, 4).transpose(3, 2, 0, 1)
     labels = np.arange(4, dtype=np.int64)
     check_plan(in_memory(datasets.SVHN, svhn, labels, "labels"))
@@ -636,9 +638,30 @@ def test_reasons_of_data_sets(folder: Path) -> None:
     reason = reason_of(make(str(folder), twice))
     assert reason.startswith("transforms[1] RandomResizedCrop: "), reason
     assert "two resamplings" in reason
-    dataset = make(str(folder), SMALL)
-    dataset.samples[2] = (str(folder / "a.bmp"), 0)
-    assert "a.bmp" in reason_of(dataset)
+    for sample, words in (
+        ((str(folder / "a.bmp"), 0), "a.bmp"),
+        ((str(folder / "a\0.jpg"), 0), "NUL"),
+        (("\ud800.jpg", 0), "surrogates"),
+        ((os.fsencode(folder / "a.jpg"), 0), "bytes"),
+        ((str(folder / "a.jpg"), 1 << 70), "does not fit the engine"),
+        ((str(folder / "a.jpg"), np.int64(0)), "two types"),
+        ([str(folder / "a.jpg"), 0], "not tuples"),
+        ((str(folder / "a.jpg"), 0, 0), "not pairs"),
+    ):
+        dataset = make(str(folder), SMALL)
+        dataset.samples[2] = sample
+        assert words in reason_of(dataset), sample
+
+
+def test_a_patched_data_set(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = datasets.ImageFolder(str(folder), SMALL)
+    check_plan(dataset)
+    monkeypatch.setattr(
+        datasets.DatasetFolder, "__getitem__", lambda self, index: index
+    )
+    assert "__getitem__" in reason_of(dataset)
 
 
 def test_settings_of_pillow(folder: Path) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -22,7 +23,7 @@ from feedline.integrations.accelerate import (  # noqa: E402
     prepare_loader,
     skip_first_batches,
 )
-from feedline.torch import DataLoader  # noqa: E402
+from feedline.torch import DataLoader, FallbackWarning  # noqa: E402
 
 TorchLoader = torch.utils.data.DataLoader
 WAYS_TO_SHARE = (
@@ -75,6 +76,23 @@ def test_prepare_leaves_it_alone(image_folder: Path) -> None:
             optimizer.step()
             optimizer.zero_grad()
     assert training.delivered(ours) == 24
+
+
+def test_without_the_adapter_it_says_so(image_folder: Path) -> None:
+    """accelerate makes torch's own loader of ours: one warning, not silence."""
+    accelerator = Accelerator(cpu=True)
+    dataset = training.dataset(image_folder)
+    loader = DataLoader(dataset, batch_size=5, num_workers=1)
+    with pytest.warns(FallbackWarning, match="prepare_loader"):
+        prepared = accelerator.prepare(loader)
+    assert type(prepared.base_dataloader) is TorchLoader
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        accelerator.prepare(loader)
+        adapted = prepare_loader(
+            DataLoader(dataset, batch_size=5, num_workers=1), accelerator
+        )
+        assert accelerator.prepare(adapted) is adapted and adapted.native
 
 
 def test_epoch_end_and_remainder(image_folder: Path) -> None:

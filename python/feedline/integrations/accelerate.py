@@ -49,6 +49,8 @@ def prepare_loader(
     Raises feedline.NotSupported where accelerate makes a wrapper of another
     kind (XLA), or is too old to have one that can be opened.
     """
+    if isinstance(loader, DataLoader):
+        loader._is_accelerate_prepared = False  # and no need to warn of it
     prepared = accelerator.prepare_data_loader(
         loader, device_placement=device_placement
     )

@@ -233,6 +233,8 @@ def engine_options(
     planned: what the data set and its transforms ask for.
     """
     options: Dict[str, Any] = dict(planned)
+    if device_name(loader.device) not in (None, "host"):
+        options.pop("rounding", None)  # the same floats, whoever makes them
     options.update(_concurrency(loader.num_workers, loader.prefetch_factor))
     options.update(
         batch_size=batch_size,

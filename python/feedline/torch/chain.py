@@ -56,6 +56,7 @@ class Chain:
     ops: Tuple[Op, ...]
     channels: int  # 1 or 3
     dtype: str  # "u8" or "f32"
+    rounding: str  # of floats, as option rounding of the engine has it
     random: bool  # torch would draw random numbers for it
     size: Optional[Size]  # of every sample, None where images differ
 
@@ -152,6 +153,7 @@ class Builder:
         self.channels = channels
         self.size = size
         self.random = False
+        self.rounding = "once"
         self.ended = False  # in an array, which no transform takes
         self.bordered = False  # small images may have a border by now
         self._ops: List[Op] = []
@@ -225,6 +227,7 @@ class Builder:
             ops=tuple(self._ops + self._last),
             channels=self.channels,
             dtype="u8" if self.stage == Stage.BYTES else "f32",
+            rounding=self.rounding,
             random=self.random,
             size=self.size,
         )
@@ -321,11 +324,13 @@ class Builder:
         """A Pillow image becomes a uint8 tensor."""
         self.stage = Stage.BYTES
 
-    def to_unit(self) -> None:
-        """Bytes become floats of 0 to 1."""
+    def to_unit(self, rounding: str = "divide") -> None:
+        """Bytes become floats of 0 to 1: v2's by a product with 1 / 255
+        ("multiply"), all others' by a quotient."""
         if self._last:
             self.fail("RandomErasing goes last; convert before it")
         self.stage = Stage.UNIT
+        self.rounding = rounding
 
     def normalize(self, mean: Sequence[float], std: Sequence[float]) -> None:
         """Normalize, with a number for all channels or one for each."""

@@ -311,11 +311,11 @@ def pil_to_tensor(b: Builder, t: Any) -> None:
     b.to_bytes()
 
 
-def to_dtype(b: Builder, dtype: Any) -> None:
+def to_dtype(b: Builder, dtype: Any, rounding: str = "divide") -> None:
     """Scales a tensor to another type."""
     name = str(dtype)
     if b.stage == Stage.BYTES and name == "torch.float32":
-        b.to_unit()
+        b.to_unit(rounding)
     elif b.stage == Stage.BYTES and name == "torch.uint8":
         pass
     elif b.stage > Stage.BYTES and name == "torch.float32":
@@ -329,7 +329,7 @@ def to_dtype(b: Builder, dtype: Any) -> None:
         )
 
 
-@reads("v1 v2", "ConvertImageDtype", "dtype")
+@reads("v1", "ConvertImageDtype", "dtype")
 def convert_image_dtype(b: Builder, t: Any) -> None:
     to_dtype(b, t.dtype)
 

@@ -58,4 +58,9 @@ def read_to_dtype(b: Builder, t: Any) -> None:
         return
     if b.stage == Stage.BYTES and not t.scale and str(t.dtype) != "torch.uint8":
         b.fail("it keeps values of 0 to 255; set scale=True")
-    to_dtype(b, t.dtype)
+    to_dtype(b, t.dtype, "multiply")
+
+
+@reads("v2", "ConvertImageDtype", "dtype")
+def convert_image_dtype(b: Builder, t: Any) -> None:
+    to_dtype(b, t.dtype, "multiply")

@@ -62,6 +62,7 @@ from .arguments import (
     for_torch,
     is_auto,
 )
+from .collate_switches import reason_in_switches
 from .collated import Collated, seeded
 from .engine_pool import EnginePool
 from .iteration import BATCH_MAX, NativeIterator, known_batch_size
@@ -206,6 +207,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         self._reason: Optional[str] = None
         self._decided = False
         self._warned = False
+        self._prepared: Optional[bool] = None
 
     # ---- Native or not ----------------------------------------------------
 
@@ -245,21 +247,27 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         return plan
 
     def _check_type_of_samples(self, plan: Plan) -> None:
-        """default_collate makes plain tensors of all kinds of images; without
-        it they come as the transforms make them. One look at the first tells.
+        """default_collate makes plain tensors of all kinds of images and of
+        labels; without it they come as they are. One look at the first tells.
         """
         if self._plain_samples is plan:
             return
         dataset: Any = self.dataset
         try:
             with seeded(0):
-                kind = type(dataset[0][0])
+                image, label = dataset[0]
         except Exception:
             return  # a bad sample: it is reported where it comes
-        if kind is not torch.Tensor:
+        if type(image) is not torch.Tensor:
             raise NotNative(
                 "with batch_size=None images come as the %s that the "
-                "transforms make; end them with ToPureTensor" % kind.__name__
+                "transforms make; end them with ToPureTensor"
+                % type(image).__name__
+            )
+        if type(label) is not int:
+            raise NotNative(
+                "with batch_size=None labels come as they are, and they are "
+                "%s; make them ints" % type(label).__name__
             )
         self._plain_samples = plan
 
@@ -275,6 +283,9 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
                     "collate_fn is one of your own; if it begins with "
                     "default_collate, use feedline.torch.collated"
                 )
+            reason = reason_in_switches()
+            if reason is not None:
+                return reason
         elif collate is not default_convert:
             return "collate_fn is one of your own, for samples without batches"
         if known_batch_size(self) > BATCH_MAX:
@@ -308,6 +319,28 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
             FallbackWarning,
             stacklevel=4,
         )
+
+    @property
+    def _is_accelerate_prepared(self) -> bool:
+        """accelerate asks for this, and takes the loader apart if it is False.
+
+        What it makes of the pieces is torch's own loader: one warning, unless
+        feedline's adapter is at work, which has set it.
+        """
+        if self._prepared is None:
+            self._prepared = False
+            warnings.warn(
+                "Accelerator.prepare() makes a plain torch loader of this one; "
+                "feedline.integrations.accelerate.prepare_loader(loader, "
+                "accelerator) keeps it native",
+                FallbackWarning,
+                stacklevel=2,
+            )
+        return self._prepared
+
+    @_is_accelerate_prepared.setter
+    def _is_accelerate_prepared(self, prepared: bool) -> None:
+        self._prepared = prepared
 
     # ---- Iterating --------------------------------------------------------
 
@@ -513,4 +546,5 @@ OF_ONE_LOADER: Sequence[str] = (
     "_reason",
     "_decided",
     "_warned",
+    "_prepared",
 )

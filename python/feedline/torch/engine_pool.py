@@ -28,19 +28,21 @@ class Lease:
     ) -> None:
         self._pool = pool
         self._key = key
-        self._engine: Optional[feedline.Loader] = engine
+        self._lent = [engine]  # until it is given back
         self._process = os.getpid()
 
     @property
     def engine(self) -> feedline.Loader:
-        assert self._engine is not None
-        return self._engine
+        return self._lent[0]
 
     def give_back(self) -> None:
         """Work that was under way ends; batches that are held stay valid."""
-        engine, self._engine = self._engine, None
+        try:
+            engine = self._lent.pop()  # by one thread, whatever they race for
+        except IndexError:
+            return
         # In a forked child the engine is the parent's.
-        if engine is not None and os.getpid() == self._process:
+        if os.getpid() == self._process:
             self._pool._take_back(self._key, engine)
 
 

@@ -31,17 +31,19 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 import feedline
 
 from .. import torch_ranges
+from ..aside import interrupt_behind_finalizers
 from .arguments import DEPTH_MAX, engine_options, is_auto
-from .collated import Collated, seed_of_batch
+from .collated import Collated, seed_of_batch, seeded
 from .engine_maker import fitting_engine
 from .engine_pool import EnginePool, Lease
 from .native import Plan
 from .order_trace import TracedSampler, repeats
-from .sample_errors import error_of, failed
+from .sample_errors import failed, mended
 from .state_dict import Progress
 
 IMAGES, LABELS = 0, 1
-_from_dlpack = torch.utils.dlpack.from_dlpack
+# Of a capsule torch's public function makes the same, after a few questions.
+_from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
 pinned: Callable[[Any, Any], Any] = _utils.pin_memory.pin_memory
 # Batches that may wait to be made (FEEDLINE_GIVEN_MAX in order.h).
 GIVEN_MAX = 1024
@@ -112,9 +114,10 @@ class Samples:
         if not found:
             return None
         length = self.length
-        if min(found) < 0:
+        lowest = min(found)
+        if lowest < 0:
             found = array("q", [i + length if i < 0 else i for i in found])
-        if min(found) < 0 or max(found) >= length:
+        if lowest + length < 0 or max(found) >= length:
             return None
         if self.indices is not None:
             indices = self.indices
@@ -271,7 +274,7 @@ class NativeIterator(CountedIterator):
         self._saved_seed = saved_seed
         self._pending: Deque[Tuple[Optional[Lease], Any]] = deque()
         super().__init__(loader)
-        self._finalizer = weakref.finalize(self, _give_back, self._leases)
+        self._finalizer = weakref.finalize(self, _forget, self._leases)
         self._finalizer.atexit = False
         if self._num_workers > 0:
             super()._reset(loader, True)
@@ -336,7 +339,11 @@ class NativeIterator(CountedIterator):
         if len(samples) > self._capacity:
             self._enlarge(len(samples))
         lease = self._leases[-1]
-        lease.engine.append(samples, self._samples.copies(samples))
+        copies = self._samples.copies(samples)
+        if copies is None:
+            lease.engine._append(samples)
+        else:
+            lease.engine.append(samples, copies)
         self._pending.append((lease, None))
 
     def _enlarge(self, count: int) -> None:
@@ -388,7 +395,8 @@ class NativeIterator(CountedIterator):
         lease, index = self._pending[0]
         if lease is None:
             return self._fetch(index)
-        batch = self._receive(lease.engine)
+        engine = lease.engine
+        batch = self._receive(engine)
         number = self._progress.batches
         self._pending.popleft()
         self._delivered()
@@ -396,21 +404,48 @@ class NativeIterator(CountedIterator):
             self._leases.pop(0).give_back()
         try:
             self._pull_ahead()
-            if self._settings.on_error == "raise" and failed(batch):
-                raise error_of(lease.engine, batch)
+            if (
+                self._settings.on_error == "raise"
+                and engine._has_failures()
+                and failed(batch)
+            ):
+                return self._mended(engine, batch, number)
             return self._finished(self._hand_over(batch), number)
         finally:
             batch.release()
+            engine._recycle(batch)
             if self._exhausted and not self._pending:
                 # Who knows the length never asks for the end, and would begin
                 # the next epoch while this one still has its engine.
                 self._close()
 
     def _hand_over(self, batch: feedline.Batch) -> List[torch.Tensor]:
+        """Images [N, C, H, W] and labels."""
         if torch_ranges.active():
             with torch_ranges.span(torch_ranges.HAND_OVER):
-                return self._take(batch)
-        return self._take(batch)
+                data = self._take(batch)
+        else:
+            data = self._take(batch)
+        if self._settings.nhwc:
+            data[0] = data[0].permute(0, 3, 1, 2)
+        return data
+
+    def _mended(
+        self, engine: feedline.Loader, batch: feedline.Batch, number: int
+    ) -> Any:
+        """A batch that misses samples: the data set makes those, or raises."""
+        with seeded(seed_of_batch(self._progress.seed, number)):
+            made = mended(engine, batch, self._image_of)
+        data = self._hand_over(batch)
+        for place, image in made:
+            data[0][place] = image
+        return self._finished(data, number)
+
+    def _image_of(self, sample: int) -> Any:
+        """What the data set makes of a sample of the engine's."""
+        indices = self._samples.indices
+        position = sample if indices is None else indices.index(sample)
+        return self._dataset[position][0]
 
     def _receive(self, engine: feedline.Loader) -> feedline.Batch:
         timeout = self._timeout if self._timeout > 0 else None
@@ -435,8 +470,6 @@ class NativeIterator(CountedIterator):
 
     def _finished(self, data: List[torch.Tensor], number: int) -> Any:
         """Images and labels in the form that the collate_fn gives them."""
-        if self._settings.nhwc:
-            data[0] = data[0].permute(0, 3, 1, 2)
         if not self._auto_collation:
             return [data[0][0], int(data[1])]
         collate = self._collate_fn
@@ -461,4 +494,16 @@ class NativeIterator(CountedIterator):
 
 def _give_back(leases: List[Lease]) -> None:
     while leases:
-        leases.pop().give_back()
+        try:
+            lease = leases.pop()
+        except IndexError:  # another thread was faster
+            return
+        lease.give_back()
+
+
+def _forget(leases: List[Lease]) -> None:
+    """Of an iterator that nobody has any more."""
+    try:
+        _give_back(leases)
+    except KeyboardInterrupt:
+        interrupt_behind_finalizers()

@@ -119,6 +119,12 @@ def _owner(cls: type, method: str) -> Optional[type]:
     return None
 
 
+def _is_patched(cls: Optional[type], method: str) -> bool:
+    """Whether somebody put a function of another module into the class."""
+    function = getattr(cls, method, None)
+    return getattr(function, "__module__", "") != getattr(cls, "__module__", "")
+
+
 def _name(cls: Optional[type]) -> str:
     return f"{cls.__module__}.{cls.__qualname__}" if cls else ""
 
@@ -128,8 +134,9 @@ _LIBRARIES = ("torchvision.", "timm.", "torch.", "feedline.", "typing")
 
 def _read(dataset: Any, where: str, view: View) -> Mapping:
     cls = type(dataset)
-    reader = _READERS.get(_name(_owner(cls, "__getitem__")))
-    if reader is None:
+    owner = _owner(cls, "__getitem__")
+    reader = _READERS.get(_name(owner))
+    if reader is None or _is_patched(owner, "__getitem__"):
         raise NotNative(
             f"{where} is a {cls.__name__}, whose __getitem__ feedline does not "
             "know; a list of files and labels runs natively as "
@@ -209,6 +216,22 @@ def _pillow_options() -> Dict[str, Any]:
     return options
 
 
+def _only_decodable(paths: List[str], where: str) -> None:
+    """Refuses files of other formats; few endings speak for all paths."""
+    longest = max(map(len, _ENDINGS))
+    for tail in {path[-longest:] for path in paths}:
+        if not isinstance(tail, str):
+            raise NotNative(
+                f"{where} has paths that are bytes; os.fsdecode makes them text"
+            )
+        if not tail.lower().endswith(_ENDINGS):
+            path = next(path for path in paths if path.endswith(tail))
+            raise NotNative(
+                f"{where} has files that the engine does not decode, such as "
+                f"{path}; it decodes {' '.join(_ENDINGS)}"
+            )
+
+
 def files_piece(
     dataset: Any, samples: Any, where: str, channels: int = 3
 ) -> Piece:
@@ -223,14 +246,12 @@ def files_piece(
             raise NotNative(
                 f"{where} has samples that are not pairs of path and label"
             ) from None
-        for path in paths:
-            # Two tries: most endings are in small letters.
-            if not path.endswith(_ENDINGS):
-                if not path.lower().endswith(_ENDINGS):
-                    raise NotNative(
-                        f"{where} has files that the engine does not decode, "
-                        f"such as {path}; it decodes {' '.join(_ENDINGS)}"
-                    )
+        if not all(issubclass(kind, tuple) for kind in set(map(type, samples))):
+            raise NotNative(
+                f"{where} has samples that are not tuples, and whether one was "
+                "changed is not seen; make them tuples"
+            )
+        _only_decodable(paths, where)
         return paths, whole_labels(labels, where, False)
 
     return Piece(
@@ -317,7 +338,7 @@ def _pixels_piece(
     if "C" in axes:
         array = array.transpose([axes.index(a) for a in "NHWC"])
     channels = array.shape[3] if "C" in axes else 1
-    if channels not in (1, 3):
+    if channels != 3 and "C" in axes:
         raise NotNative(f"{where} has images of {channels} channels")
     if len(labels) < len(array):
         raise NotNative(f"{where} has fewer labels than images")

@@ -5,9 +5,9 @@
     transform --chain------> operations -----+--> Plan
 
 A plan promises the samples that the data set itself would give, image for image
-and label for label, for the same random draws: uint8 to the bit, float32 to the
-last rounding (docs/pixels.md). Where that cannot be promised, `NotNative` says
-why, and torch loads the samples.
+and label for label, for the same random draws, to the bit; on a device float32
+to the last rounding (docs/pixels.md). Where that cannot be promised,
+`NotNative` says why, and torch loads the samples.
 
 A plan is made once per data set and checked against it, by value, every time
 that it is asked for. So replaced transforms, appended samples and edited labels
@@ -117,7 +117,7 @@ def _remember(dataset: Any, view: View, chain: Chain, made: Plan) -> None:
     def forget(reference: "weakref.ref[Any]") -> None:
         entry = _plans.get(key)
         if entry and entry.alive is reference:
-            del _plans[key]
+            _plans.pop(key, None)
 
     try:
         alive = weakref.ref(dataset, forget)
@@ -155,20 +155,27 @@ def _chain_of(view: View) -> Chain:
 def _make(view: View, chain: Chain) -> Plan:
     if view.total == 0:
         raise NotNative("the data set is empty")
-    loaded = [piece.load() for piece in view.pieces]
+    try:
+        loaded = [piece.load() for piece in view.pieces]
+        dataset = _dataset(view.pieces, loaded)
+    except (ValueError, OverflowError) as error:
+        raise NotNative(
+            f"a path or label of the data set does not fit the engine: {error}"
+        ) from None
     indices = _indices(view)
     options: Dict[str, Any] = {
         "channels": chain.channels,
         "dtype": chain.dtype,
         "layout": "nchw",
         "pillow": _pillow(),
+        "rounding": chain.rounding,
     }
     for piece in view.pieces:
         options.update(piece.options)
     assert chain.size is not None
     width, height = chain.size
     return Plan(
-        dataset=_dataset(view.pieces, loaded),
+        dataset=dataset,
         indices=indices,
         pipeline=_pipeline(chain),
         options=options,

@@ -341,6 +341,7 @@ class TracedOrder:
     def __init__(self, traced: TracedSampler) -> None:
         self.traced = traced
         self.started = False
+        self.saves = False  # whether `indices` has a state of its own
         self.indices: Iterator[Any] = iter(())
         self.begin()
 
@@ -367,13 +368,17 @@ class TracedOrder:
         return self
 
     def __next__(self) -> Any:
-        index = next(self.indices) if self.started else self.first()
+        if self.started:
+            index = next(self.indices)
+        else:
+            index = self.first()
+            self.saves = is_stateful(self.indices)
         traced = self.traced
         traced.pulled.append(
             Pulled(
                 batch_samples(index),
-                state_of(traced.stateful),
-                state_of(self.indices),
+                None if traced.stateful is None else state_of(traced.stateful),
+                state_of(self.indices) if self.saves else None,
             )
         )
         return index

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exception for a sample that could not be loaded.
+"""Samples that the engine could not make: the data set does, or an exception.
 
-It is one of feedline's, with the path and the decoder's words, and by type also
-what the data set itself would have raised through torch's loader:
+Pillow opens what the engine does not decode: a GIF that is called .jpg, an
+animated WebP, a damaged file that it is lenient with. The data set then makes
+the sample itself, as it would for torch, in the thread that asks for the batch.
+
+The exception is one of feedline's, with the path and the decoder's words, and
+by type also what the data set itself would have raised through torch's loader:
 FileNotFoundError, IsADirectoryError, PIL.UnidentifiedImageError, OSError for an
 image that is damaged. Which one is found out by doing what the data set does:
 opening the file, with Pillow where it is there. That is one more look at a file
@@ -13,7 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from typing import Dict, Optional, Tuple, Type
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 
 import feedline
 from feedline.errors import of_status
@@ -33,32 +37,50 @@ def failed(batch: feedline.Batch) -> bool:
     return bool(raw.strip(b"\0"))
 
 
-def error_of(engine: feedline.Loader, batch: feedline.Batch) -> Exception:
-    """The error of the first sample in the batch that has one."""
-    place, status = next(
-        (place, status)
-        for place, status in enumerate(batch.sample_status)
-        if status < 0
-    )
-    index = batch.sample_index[place]
-    error = engine.error_of(batch.epoch, index)
+def mended(
+    engine: feedline.Loader,
+    batch: feedline.Batch,
+    made_by_data_set: Callable[[int], Any],
+) -> List[Tuple[int, Any]]:
+    """Places in the batch and their images, of all samples that are missing.
+
+    made_by_data_set: gives the image for a sample of the engine's. Raises the
+    error of the first sample that cannot be made in this way either.
+    """
+    found = []
+    for place, status in enumerate(batch.sample_status):
+        if status < 0:
+            index = batch.sample_index[place]
+            error = _error_at(engine, batch.epoch, index, status)
+            if error.path is None or not isinstance(error, _OF_FILES):
+                raise error
+            theirs = _raised_by(error.path)
+            if theirs is not None:
+                raise _as_torch_would(error, theirs)
+            found.append((place, made_by_data_set(index)))
+    return found
+
+
+def _error_at(
+    engine: feedline.Loader, epoch: int, index: int, status: int
+) -> feedline.Error:
+    error = engine.error_of(epoch, index)
     if error is None:  # the first 1000 failures are remembered
         path = engine.dataset.path(index)
         error = of_status(status, "%s: could not be used" % path, path)
-    if error.path and isinstance(error, _OF_FILES):
-        return _as_torch_would(error, error.path)
     return error
 
 
-def _as_torch_would(error: feedline.Error, path: str) -> feedline.Error:
-    """The same error, which is also what opening the file in Python raises."""
-    theirs = _raised_by(path)
-    if theirs is None or isinstance(error, theirs):
+def _as_torch_would(
+    error: feedline.Error, theirs: Type[BaseException]
+) -> feedline.Error:
+    """The same error, which is also one of the type `theirs`."""
+    if isinstance(error, theirs):
         return error
     kind = _combined(type(error), theirs)
     if kind is None:
         return error
-    return kind(str(error), status=error.status, path=path)
+    return kind(str(error), status=error.status, path=error.path)
 
 
 def _raised_by(path: str) -> Optional[Type[BaseException]]:

@@ -123,4 +123,6 @@ def whole_labels(labels: Any, where: str, converted: bool) -> "list[int]":
                 f"{where} has labels of type {kind.__name__}; the engine has "
                 "labels of type int"
             )
+    if len(kinds) > 1:
+        raise NotNative(f"{where} has labels of two types; make them ints")
     return labels if kinds == {int} else [int(label) for label in labels]

@@ -3,12 +3,14 @@
 """The tuner against every static setting, with real images.
 
 The consumer takes 0.3, 0.7, 1.0 and 1.5 times what the loader can do with all
-cores and no consumer. For each of these, every number of workers x depth is
-measured with the tuner off, in rounds forth and back; then the best of them and
-the tuner in turns, for the best of many measurements is one that was lucky.
-The medians of their ratios count:
+cores and no consumer. For each of these, every number of workers x depth has
+its turns with the tuner off; then the best of them and the tuner have theirs,
+for the best of many measurements is one that was lucky. Turns are slices of
+less than a second in one process (turns.c): the speed of a shared machine moves
+by a tenth within seconds, and neighbours in time see the same of it.
 
-  throughput  of the tuner at least 97 % of that of the best static setting
+  throughput  of the tuner at least 97 % of that of the best static setting, by
+              the median of the ratios of neighbouring slices
   workers     at most one more than the cheapest static setting that is as good,
               by the same 3 %
 
@@ -36,8 +38,8 @@ def parse():
     parser.add_argument("folder", nargs="?",
                         help="of images, one folder per class [made by "
                         "loaderbench gen]")
-    parser.add_argument("--loaderbench", default="loaderbench",
-                        help="the tool [%(default)s]")
+    parser.add_argument("--build", default="build", metavar="FOLDER",
+                        help="where feedline was built [%(default)s]")
     parser.add_argument("--loads", type=float, nargs="+", default=LOADS,
                         metavar="X", help="what the consumer takes, of what "
                         "the loader can do [%(default)s]")
@@ -47,59 +49,50 @@ def parse():
                         metavar="N", help="[%(default)s]")
     parser.add_argument("--batch-size", type=int, default=16, metavar="N",
                         help="[%(default)s]")
-    parser.add_argument("--seconds", type=float, default=2, metavar="T",
-                        help="of each measurement [%(default)s]")
-    parser.add_argument("--search", type=float, default=20, metavar="T",
+    parser.add_argument("--slice", type=float, default=0.4, metavar="T",
+                        help="seconds of a turn [%(default)s]")
+    parser.add_argument("--search", type=float, default=12, metavar="T",
                         help="seconds for the tuner before it is measured "
                         "[%(default)s]")
-    parser.add_argument("--rounds", type=int, default=2, metavar="R",
-                        help="of the grid [%(default)s]")
-    parser.add_argument("--duels", type=int, default=5, metavar="R",
-                        help="of the best against the tuner [%(default)s]")
+    parser.add_argument("--rounds", type=int, default=12, metavar="R",
+                        help="turns of each point of the grid [%(default)s]")
+    parser.add_argument("--duels", type=int, default=60, metavar="R",
+                        help="turns of the best and the tuner [%(default)s]")
     parser.add_argument("--json", metavar="FILE")
     return parser.parse_args()
 
 
-def tool(arguments, *words):
+def turns(arguments, consumer_ms, search, rounds, *settings):
+    """{setting: its slices, by round}."""
+    words = [os.path.join(arguments.build, "bench/tuned/turns"),
+             arguments.folder, arguments.batch_size, consumer_ms, search,
+             arguments.slice, rounds] + list(settings)
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("FEEDLINE_")}
-    return subprocess.run([arguments.loaderbench] + [str(w) for w in words],
-                          env=env, check=True, stdout=subprocess.PIPE,
-                          universal_newlines=True).stdout
+    out = subprocess.run([str(w) for w in words], env=env, check=True,
+                         stdout=subprocess.PIPE, universal_newlines=True).stdout
+    slices = {s: [] for s in settings}
+    for line in out.splitlines():
+        _, setting, rate, stall, workers, depth, converged = line.split()
+        slices[setting].append(
+            {"images_per_second": float(rate), "stall": float(stall),
+             "workers": int(workers), "depth": int(depth),
+             "converged_batch": int(converged)})
+    return slices
 
 
-def run(arguments, consumer_ms, *words, warmup=6, seconds=None):
-    out = tool(arguments, "run", arguments.folder, "--json", "-",
-               "--batch-size", arguments.batch_size, "--consumer-ms",
-               "%.3f" % consumer_ms, "--warmup", warmup, "--seconds",
-               seconds or arguments.seconds, *words)
-    return json.loads(out)
+def name(point):
+    return "%dx%d" % point
 
 
-def static(arguments, consumer_ms, workers, depth):
-    doc = run(arguments, consumer_ms, "--tuner", "off", "--workers", workers,
-              "--depth", depth, warmup=depth + 4)
-    return doc["result"]["images_per_second"], doc["stall"]["host_fraction"]
-
-
-def tuned(arguments, consumer_ms, step_seconds):
-    """After as many batches as the search may take."""
-    doc = run(arguments, consumer_ms, "--tuner", "auto",
-              warmup=max(10, int(arguments.search / step_seconds)))
-    return {"images_per_second": doc["result"]["images_per_second"],
-            "stall": doc["stall"]["host_fraction"],
-            "workers": doc["tuner"]["workers"],
-            "depth": doc["tuner"]["depth"],
-            "converged_batch": doc["tuner"].get("converged_batch"),
-            "decisions": len(doc["tuner"].get("decisions", []))}
+def rates(slices):
+    return [s["images_per_second"] for s in slices]
 
 
 def measure_grid(arguments, consumer_ms, points):
-    rates = {p: [] for p in points}
-    for i in range(arguments.rounds):
-        for p in points if i % 2 == 0 else points[::-1]:
-            rates[p].append(static(arguments, consumer_ms, *p)[0])
-    return {p: statistics.median(r) for p, r in rates.items()}
+    slices = turns(arguments, consumer_ms, 0, arguments.rounds,
+                   *[name(p) for p in points])
+    return {p: statistics.median(rates(slices[name(p)])) for p in points}
 
 
 def cheapest(grid, best):
@@ -108,21 +101,16 @@ def cheapest(grid, best):
 
 
 def measure_load(arguments, load, capacity, points):
-    batch = arguments.batch_size
-    consumer_ms = 1e3 * batch / (load * capacity)
-    step_seconds = batch / (min(load, 1) * capacity)
+    consumer_ms = 1e3 * arguments.batch_size / (load * capacity)
     grid = measure_grid(arguments, consumer_ms, points)
     best = max(grid, key=grid.get)
-    rivals, found = [], []
-    for i in range(arguments.duels):
-        for who in ("static", "tuned") if i % 2 == 0 else ("tuned", "static"):
-            if who == "static":
-                rivals.append(static(arguments, consumer_ms, *best)[0])
-            else:
-                found.append(tuned(arguments, consumer_ms, step_seconds))
-    ratios = [t["images_per_second"] / s for t, s in zip(found, rivals)]
+    slices = turns(arguments, consumer_ms, arguments.search, arguments.duels,
+                   name(best), "auto")
+    found, rivals = slices["auto"], rates(slices[name(best)])
+    ratios = sorted(t / s for t, s in zip(rates(found), rivals))
     workers = statistics.median_high([t["workers"] for t in found])
     enough = cheapest(grid, best)
+    ratio = statistics.median(ratios)
     return {"load": load, "consumer_ms": consumer_ms,
             "grid": [{"workers": w, "depth": d, "images_per_second": r}
                      for (w, d), r in sorted(grid.items())],
@@ -130,28 +118,30 @@ def measure_load(arguments, load, capacity, points):
                      "images_per_second": statistics.median(rivals)},
             "cheapest": {"workers": enough[0], "depth": enough[1]},
             "tuned": found, "workers": workers, "ratios": ratios,
-            "ratio": statistics.median(ratios),
-            "fast": statistics.median(ratios) >= AS_GOOD,
+            "ratio": ratio, "fast": ratio >= AS_GOOD,
             "frugal": workers <= enough[0] + WORKERS_MORE}
 
 
+def quartile(ratios, k):
+    return ratios[k * (len(ratios) - 1) // 4]
+
+
 def row(r):
-    batches = sorted(t["converged_batch"] for t in r["tuned"]
-                     if t["converged_batch"] is not None)
-    return ("| %.1f | %.0f | %d x %d | %d | %.0f | %d | %s | "
+    return ("| %.1f | %.0f | %s | %d | %.0f | %d x %d | %s | "
             "%.3f (%.3f to %.3f) | %s |"
-            % (r["load"], r["best"]["images_per_second"], r["best"]["workers"],
-               r["best"]["depth"], r["cheapest"]["workers"],
-               statistics.median(t["images_per_second"] for t in r["tuned"]),
-               r["workers"], batches[len(batches) // 2] if batches else "none",
-               r["ratio"], min(r["ratios"]), max(r["ratios"]),
+            % (r["load"], r["best"]["images_per_second"],
+               "%d x %d" % (r["best"]["workers"], r["best"]["depth"]),
+               r["cheapest"]["workers"], statistics.median(rates(r["tuned"])),
+               r["workers"], r["tuned"][-1]["depth"],
+               max(t["converged_batch"] for t in r["tuned"]), r["ratio"],
+               quartile(r["ratios"], 1), quartile(r["ratios"], 3),
                "yes" if r["fast"] and r["frugal"] else "no"))
 
 
 def table(result):
     lines = ["| consumer / capacity | best static, images/s | workers x depth "
-             "| cheapest as good | tuned, images/s | workers | batches to find "
-             "| tuned / best (range) | reached |",
+             "| cheapest as good | tuned, images/s | workers x depth "
+             "| content since batch | tuned / best (quartiles) | reached |",
              "|---|---|---|---|---|---|---|---|---|"]
     return "\n".join(lines + [row(r) for r in result["loads"]])
 
@@ -160,11 +150,11 @@ def measure(arguments):
     cores = len(os.sched_getaffinity(0))
     workers = arguments.workers or range(1, 2 * cores + 1)
     points = [(w, d) for w in workers for d in arguments.depths]
-    capacity = statistics.median(
-        static(arguments, 0, cores, 4)[0] for _ in range(3))
+    free = name((cores, 4))
+    capacity = statistics.median(rates(turns(arguments, 0, 0, 5, free)[free]))
     print("capacity: %.0f images/s with %d workers" % (capacity, cores),
           file=sys.stderr)
-    result = {"schema_version": 1, "comparison": "tuner",
+    result = {"schema_version": 2, "comparison": "tuner",
               "date": datetime.date.today().isoformat(),
               "machine": {"cores": cores, "kernel": platform.release()},
               "batch_size": arguments.batch_size, "capacity": capacity,
@@ -180,8 +170,10 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         if not arguments.folder:
             arguments.folder = os.path.join(tmp, "images")
-            tool(arguments, "gen", arguments.folder, "--images", 256,
-                 "--quiet")
+            subprocess.run([os.path.join(arguments.build, "bench/loaderbench/"
+                                         "loaderbench"), "gen",
+                            arguments.folder, "--images", "256", "--quiet"],
+                           check=True)
         result = measure(arguments)
     print(table(result))
     if arguments.json:

@@ -189,9 +189,14 @@ static void measure(struct fdl_tuner *t)
 
 static bool go_back(struct fdl_tuner *t)
 {
-    uint32_t n = fdl_tuner_arm_better(t);
+    uint32_t n = fdl_tuner_probation_failed(t);
+    if (n > 0)
+        fdl_tuner_arm_note(t, n, exp(t->probation.ln_taken), 1);
+    else
+        n = fdl_tuner_arm_better(t);
     if (n == 0)
         return false;
+    t->probation.era = 0;
     struct fdl_knobs to = t->knobs;
     to.workers = n;
     fdl_tuner_fit(&t->limits, &to);
@@ -257,6 +262,7 @@ static void hold(struct fdl_tuner *t)
     }
     ++t->at_arm;
     fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.3);
+    fdl_tuner_probation_see(t, &e);
     fdl_tuner_estimate_mix(&t->best, &e, 0.3);
     if (!go_back(t))
         decide(t);

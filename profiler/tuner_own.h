@@ -113,6 +113,16 @@ struct fdl_tuner_arm {
     bool starves;    /* it looked enough and was not */
 };
 
+/* Fewer workers that were kept while it was fed: what the consumer takes with
+ * them, in the long run, against the best that it took with more. */
+struct fdl_tuner_probation {
+    uint32_t era;     /* 0: nobody is on it */
+    uint32_t workers; /* to go back to */
+    double ln_taken, error;
+    unsigned windows;    /* since they went */
+    double sum, squares; /* of ln taken in these */
+};
+
 enum fdl_tuner_verdict {
     FDL_VERDICT_OPEN = 0,
     FDL_VERDICT_BETTER,
@@ -192,6 +202,7 @@ struct fdl_tuner {
     uint32_t io_ceiling; /* more did not help in this era; 0: not known */
 
     struct fdl_tuner_arm arms[FDL_TUNER_WORKERS_MAX + 1];
+    struct fdl_tuner_probation probation;
     uint32_t era; /* from 1 */
 
     /* References for changes. */
@@ -295,6 +306,14 @@ void fdl_tuner_arm_note(struct fdl_tuner *t, uint32_t workers, double rate,
 uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t);
 /* Tried under these conditions, and no better than what is in force. */
 bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers);
+/* Fewer than in the reference were kept while fed; each window with them. */
+void fdl_tuner_probation_begin(struct fdl_tuner *t,
+                               const struct fdl_tuner_estimate *reference,
+                               uint32_t workers);
+void fdl_tuner_probation_see(struct fdl_tuner *t,
+                             const struct fdl_tuner_estimate *e);
+/* The workers to go back to; 0: none, it is as fast with fewer. */
+uint32_t fdl_tuner_probation_failed(const struct fdl_tuner *t);
 
 /* tuner_change.c: references of what is in force; then whether a window still
  * fits them, *what in words. */

@@ -429,6 +429,9 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
         fdl_tuner_workers_moved(t, t->trial.up);
         if (t->trial.up)
             t->arms[t->trial.before.workers].starves = true;
+        else if (t->trial.reference.stall <= t->limits.target)
+            fdl_tuner_probation_begin(t, &t->trial.reference,
+                                      t->trial.before.workers);
     }
     fdl_tuner_change_begin(t, e);
 }

@@ -25,8 +25,10 @@ struct tuner_model {
     double kappa;       /* more work for each further worker */
     double reads_limit; /* batches per ns that storage gives; 0: any */
     double read_ns;
-    double held;      /* of the work for a batch, with a lock that all share */
-    double bad_above; /* more workers than this have this pace; 0: none */
+    double slow_below; /* with fewer workers than this its steps take */
+    double slow;       /* so much longer; 0: none */
+    double held;       /* of the work for a batch, with a lock that all share */
+    double bad_above;  /* more workers than this have this pace; 0: none */
     double bad;
     double stock;
     uint32_t most_workers;
@@ -143,6 +145,8 @@ static inline void model_tell(struct tuner_model *m)
 static inline void model_step(struct tuner_model *m)
 {
     double g = m->g * (1 + m->g_noise * (2 * model_random(m) - 1));
+    if (m->slow_below > 0 && m->knobs.workers < m->slow_below)
+        g *= m->slow;
     double wait = m->stock < 1 ? (1 - m->stock) / model_pace(m) : 0;
     model_run(m, wait);
     m->r.wait_ns += (int64_t)wait;

@@ -60,6 +60,7 @@ static void new_era(struct fdl_tuner *t)
     t->held = t->at_arm = 0;
     t->storage_limit = t->transfer_limit = t->finish_tried = false;
     t->io_ceiling = 0;
+    t->splits_tried = 0;
     t->fineness = 1;
     t->has_seen = false;
     t->converged = false;
@@ -187,31 +188,56 @@ static void measure(struct fdl_tuner *t)
     decide(t);
 }
 
+/* An earlier number of workers, and of a memory that has no room for more what
+ * each part had with it. false: not to be had, or only observed. */
+static bool as_it_was(const struct fdl_tuner *t, uint32_t n,
+                      struct fdl_knobs *to)
+{
+    const struct fdl_tuner_arm *a = &t->arms[n];
+    *to = t->knobs;
+    to->workers = n;
+    to->depth = FDL_MAX(to->depth, a->depth);
+    if (t->limits.memory_bytes && a->depth > 0 &&
+        fdl_knobs_memory(&t->limits, to) > t->limits.memory_bytes) {
+        to->depth = a->depth;
+        to->io_depth = a->io_depth;
+    }
+    fdl_tuner_fit(&t->limits, to);
+    return to->workers == n && !(t->has_seen && fdl_knobs_equal(to, &t->seen));
+}
+
+static void note_guard(struct fdl_tuner *t, const struct fdl_knobs *to)
+{
+    static const enum fdl_knob along[] = {FDL_KNOB_DEPTH, FDL_KNOB_IO_DEPTH};
+    uint32_t n = to->workers;
+    fdl_tuner_note(t, FDL_KNOB_WORKERS, to, FDL_REASON_GUARD,
+                   "%u workers did %.2f batches/s, %u do %.2f", n,
+                   1e9 * t->arms[n].rate, t->knobs.workers,
+                   1e9 * t->arms[t->knobs.workers].rate);
+    for (unsigned i = 0; i < FDL_COUNT_OF(along); ++i)
+        if (fdl_knob_get(to, along[i]) != fdl_knob_get(&t->knobs, along[i]))
+            fdl_tuner_note(t, along[i], to, FDL_REASON_GUARD,
+                           "what %u workers had of the memory", n);
+}
+
 static bool go_back(struct fdl_tuner *t)
 {
+    struct fdl_knobs to;
     uint32_t n = fdl_tuner_probation_failed(t);
     if (n > 0)
         fdl_tuner_arm_note(t, n, exp(t->probation.ln_taken), 1);
     else
         n = fdl_tuner_arm_better(t);
-    if (n == 0)
+    if (n == 0 || !as_it_was(t, n, &to))
         return false;
     t->probation.era = 0;
-    struct fdl_knobs to = t->knobs;
-    to.workers = n;
-    fdl_tuner_fit(&t->limits, &to);
-    if (to.workers != n || (t->has_seen && fdl_knobs_equal(&to, &t->seen)))
-        return false;
     ++t->guarded;
     if (n > t->knobs.workers)
         t->arms[t->knobs.workers].starves = true;
     fdl_tuner_workers_moved(t, n > t->knobs.workers);
     fdl_tuner_back_off(t);
     t->asked_from = t->n_decisions;
-    fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_GUARD,
-                   "%u workers did %.2f batches/s, %u do %.2f", n,
-                   1e9 * t->arms[n].rate, t->knobs.workers,
-                   1e9 * t->arms[t->knobs.workers].rate);
+    note_guard(t, &to);
     t->arms[n].rate *= 0.99;
     t->measure_blocks = 16;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);

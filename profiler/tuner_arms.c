@@ -32,7 +32,10 @@ void fdl_tuner_arm_note(struct fdl_tuner *t, uint32_t workers, double rate,
         a->rate = rate;
     }
     a->rate = exp((1 - weight) * log(a->rate) + weight * log(rate));
-    ++a->visits;
+    if (workers == t->knobs.workers) {
+        a->depth = t->knobs.depth;
+        a->io_depth = t->knobs.io_depth;
+    }
 }
 
 uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)

@@ -6,6 +6,7 @@
  *   tuner_read.c    readings -> differences; what cannot be is left out
  *   tuner_window.c  differences -> blocks -> a measurement with its error
  *   tuner_plan.c    a measurement -> the settings that the model asks for
+ *   tuner_split.c   what a full memory could hold instead
  *   tuner_trial.c   what is tried next, and what comes of it
  *   tuner_finish.c  what host or device finishing would take
  *   tuner_judge.c   two measurements -> better, worse, equal, not known
@@ -107,8 +108,8 @@ struct fdl_tuner_window {
 
 struct fdl_tuner_arm {
     double rate;
-    uint32_t era; /* of the conditions it was measured in; 0: never */
-    uint32_t visits;
+    uint32_t depth, io_depth; /* that it was last measured with */
+    uint32_t era;    /* of the conditions it was measured in; 0: never */
     uint32_t doubts; /* trials of it that were taken back without proof */
     bool starves;    /* it looked enough and was not */
 };
@@ -199,7 +200,8 @@ struct fdl_tuner {
     unsigned fineness;        /* and its step: a quarter by this */
     bool replan;              /* a plan is due at once */
     bool storage_limit, transfer_limit, finish_tried;
-    uint32_t io_ceiling; /* more did not help in this era; 0: not known */
+    uint32_t io_ceiling;   /* more did not help in this era; 0: not known */
+    unsigned splits_tried; /* of enum fdl_tuner_split, with this setting */
 
     struct fdl_tuner_arm arms[FDL_TUNER_WORKERS_MAX + 1];
     struct fdl_tuner_probation probation;
@@ -281,6 +283,17 @@ uint32_t fdl_tuner_depth_for(const struct fdl_tuner *t,
 /* Cuts to bounds and memory: depth first, then reads, then workers. */
 void fdl_tuner_fit(const struct fdl_tuner_limits *l, struct fdl_knobs *k);
 void fdl_tuner_sane_limits(struct fdl_tuner_limits *l);
+
+/* tuner_split.c: other ways to use the same memory. false: there is none of
+ * this kind, or memory is not what binds. */
+enum fdl_tuner_split {
+    FDL_TUNER_SPLIT_FEWER_READS = 0, /* for batches ahead */
+    FDL_TUNER_SPLIT_MORE_READS,      /* and the other way */
+    FDL_TUNER_SPLIT_WORKER,          /* one more, for batches ahead */
+    FDL_TUNER_SPLITS
+};
+bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
+                     struct fdl_knobs *to);
 
 /* tuner_finish.c: each reading; then whether the other way is worth a trial, as
  * fdl_finish_reconsider says. */

@@ -81,7 +81,12 @@ static bool already(const struct fdl_tuner *t, const struct fdl_knobs *to)
 static void note_along(struct fdl_tuner *t, const struct fdl_knobs *to,
                        enum fdl_knob tried)
 {
-    if (tried != FDL_KNOB_DEPTH && to->depth != t->knobs.depth)
+    bool rest = to->depth >
+                FDL_MAX(t->knobs.depth, fdl_tuner_depth_for(t, &t->best, to));
+    if (rest)
+        fdl_tuner_note(t, FDL_KNOB_DEPTH, to, FDL_REASON_MEMORY,
+                       "what is left of the memory");
+    else if (tried != FDL_KNOB_DEPTH && to->depth != t->knobs.depth)
         fdl_tuner_note(
             t, FDL_KNOB_DEPTH, to,
             to->depth > t->knobs.depth ? FDL_REASON_TAIL : FDL_REASON_MEMORY,
@@ -249,6 +254,36 @@ static bool other_finish(struct fdl_tuner *t)
     return t->finish_tried;
 }
 
+/* Where the memory is full: what one part gives to another. The model divides
+ * it by mean times; what reads with a heavy tail and workers that take turns
+ * need of it, only a trial can tell. */
+static bool divide(struct fdl_tuner *t)
+{
+    static const enum fdl_decision_reason reasons[FDL_TUNER_SPLITS] = {
+        [FDL_TUNER_SPLIT_FEWER_READS] = FDL_REASON_EXPLORE_DOWN,
+        [FDL_TUNER_SPLIT_MORE_READS] = FDL_REASON_EXPLORE_UP,
+        [FDL_TUNER_SPLIT_WORKER] = FDL_REASON_EXPLORE_UP};
+    for (unsigned i = 0; i < FDL_TUNER_SPLITS; ++i) {
+        enum fdl_tuner_split s = (enum fdl_tuner_split)i;
+        struct fdl_knobs to;
+        if ((t->splits_tried & 1u << i) || !fdl_tuner_split(t, s, &to) ||
+            already(t, &to))
+            continue;
+        enum fdl_knob knob =
+            s == FDL_TUNER_SPLIT_WORKER ? FDL_KNOB_WORKERS : FDL_KNOB_IO_DEPTH;
+        char why[FDL_DECISION_WHY_BYTES];
+        snprintf(why, sizeof(why),
+                 "the memory is full, and it waits %.1f %%: %u workers, %u "
+                 "batches and %u reads are tried in it",
+                 100 * t->best.stall, to.workers, to.depth, to.io_depth);
+        if (!try(t, knob, &to, true, reasons[i], NAN, why))
+            return false;
+        t->splits_tried |= 1u << i;
+        return true;
+    }
+    return false;
+}
+
 /* A step of a quarter where the model has no word, up and down in turn, then of
  * less. What was tried under these conditions is not tried again. */
 static bool explore(struct fdl_tuner *t)
@@ -314,9 +349,9 @@ static bool starving(struct fdl_tuner *t)
         return try_workers(t, n, FDL_REASON_PLAN_DOWN);
     if (other_finish(t))
         return true;
-    if (!due(t) || crossing || !worked)
+    if (!due(t) || crossing)
         return false;
-    return explore(t);
+    return divide(t) || (worked && explore(t));
 }
 
 /* Down to the plan; where that starved before, half way. */
@@ -423,8 +458,15 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
     t->replan = true;
     t->held = t->at_arm = 0;
     t->converged = false;
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH)
+    t->splits_tried = 0;
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH) {
+        uint32_t now = t->trial.after.io_depth;
         t->storage_limit = false;
+        if (now < t->trial.before.io_depth)
+            t->io_ceiling = now; /* more left too little for the rest */
+        else if (now > t->io_ceiling)
+            t->io_ceiling = 0;
+    }
     if (t->trial.knob == FDL_KNOB_WORKERS) {
         fdl_tuner_workers_moved(t, t->trial.up);
         if (t->trial.up)
@@ -448,7 +490,8 @@ static bool was_fed(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
 static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
 {
     ++t->rolled_back;
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH) {
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH &&
+        t->trial.after.io_depth > t->trial.before.io_depth) {
         t->io_ceiling = t->trial.before.io_depth;
         t->storage_limit = true;
         t->replan = true;

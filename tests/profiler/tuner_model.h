@@ -25,10 +25,11 @@ struct tuner_model {
     double kappa;       /* more work for each further worker */
     double reads_limit; /* batches per ns that storage gives; 0: any */
     double read_ns;
-    double slow_below; /* with fewer workers than this its steps take */
-    double slow;       /* so much longer; 0: none */
-    double held;       /* of the work for a batch, with a lock that all share */
-    double bad_above;  /* more workers than this have this pace; 0: none */
+    double window_limit; /* batches per ns for each one of depth; 0: any */
+    double slow_below;   /* with fewer workers than this its steps take */
+    double slow;         /* so much longer; 0: none */
+    double held;      /* of the work for a batch, with a lock that all share */
+    double bad_above; /* more workers than this have this pace; 0: none */
     double bad;
     double stock;
     uint32_t most_workers;
@@ -83,6 +84,8 @@ static inline double model_pace(const struct tuner_model *m)
         pace *= m->bad;
     if (m->reads_limit > 0)
         pace = fmin(pace, m->reads_limit * (double)m->knobs.io_depth);
+    if (m->window_limit > 0)
+        pace = fmin(pace, m->window_limit * (double)m->knobs.depth);
     return pace;
 }
 

@@ -58,6 +58,9 @@ def case_mistakes_are_said():
             assert done.stdout == "", done.stdout
     done = run(TURNS, "folder", 4)
     assert done.returncode == 2 and "SETTING" in done.stderr, done.stderr
+    done = run(sys.executable, "-B", GRID, "--build", "/none")
+    assert done.returncode == 1, done
+    assert "/none has no bench/tuned/turns" in done.stderr, done.stderr
 
 
 def case_the_table_tells_what_was_found():

@@ -48,3 +48,25 @@ function(feedline_test name)
     endforeach()
   endforeach()
 endfunction()
+
+# feedline_cases(NAME SCRIPT [TIMEOUT S] [LABELS ...] [ARGUMENTS ...]
+# [ENVIRONMENT ...]): each function case_X of a Python script is the test
+# NAME.X, in a process of its own; exit status 77 is a skip.
+function(feedline_cases name script)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT"
+                        "LABELS;ARGUMENTS;ENVIRONMENT")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  set(path ${CMAKE_CURRENT_SOURCE_DIR}/${script})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(STRINGS ${path} lines REGEX "^def case_")
+  foreach(line ${lines})
+    string(REGEX REPLACE "^def case_([a-z0-9_]+).*" "\\1" case "${line}")
+    add_test(NAME ${name}.${case}
+      COMMAND ${FEEDLINE_PYTHON} -B ${path} ${case} ${arg_ARGUMENTS})
+    set_tests_properties(${name}.${case} PROPERTIES
+      TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}"
+      ENVIRONMENT "${arg_ENVIRONMENT}")
+  endforeach()
+endfunction()

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/terms.h"
 #include "loader/control.h"
 #include "loader/exports.h"
 #include "loader/failure.h"
@@ -170,6 +171,9 @@ void fdl_loader_apply_locked(feedline_loader *l, const struct fdl_knobs *want);
 int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);
 int32_t fdl_loader_value(const feedline_loader *l, const char *key,
                          int64_t *out);
+
+/* Options in the words of the program's interface; constant. */
+const struct fdl_terms *fdl_loader_terms(const feedline_loader *l);
 
 /* What was asked for: of a knob 0 is auto, and it may change at any moment. */
 int64_t fdl_loader_asked(const feedline_loader *l, uint32_t option);

@@ -226,6 +226,12 @@ int64_t fdl_loader_asked(const feedline_loader *l, uint32_t option)
     return value;
 }
 
+const struct fdl_terms *fdl_loader_terms(const feedline_loader *l)
+{
+    return fdl_terms_of(
+        (enum fdl_interface)fdl_option_int(&l->options, FDL_OPT_TERMS));
+}
+
 int32_t fdl_loader_config_json(const feedline_loader *l, struct fdl_json *j)
 {
     struct fdl_options now;

@@ -254,4 +254,8 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
         TIME("stuck_after", 0, INT64_C(86400000000000), "60s",
              "a worker that is at one sample for longer is reported; 0: "
              "never"),
+    [FDL_OPT_TERMS] =
+        ENUM("terms", "feedline|python|torch", "feedline",
+             "whose names for options verdicts and advice use: depth=auto, "
+             "depth=\"auto\" or prefetch_factor=\"auto\"; bindings set it"),
 };

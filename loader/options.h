@@ -64,6 +64,7 @@ enum fdl_loader_option {
     FDL_OPT_IO_DEPTH_MAX,
     FDL_OPT_LOCAL_WORLD,
     FDL_OPT_STUCK_AFTER,
+    FDL_OPT_TERMS,
     FDL_LOADER_OPTIONS
 };
 

@@ -135,7 +135,7 @@ class Loader(Observable):
         self._closing = False
         self._handle: Optional[int] = None
         self._python = self.pipeline.python_operations
-        config = Config({"held": "grow", **options})
+        config = Config({"held": "grow", "terms": "python", **options})
         # The library writes the handle into the cell, so a loader that was made
         # while an exception came up is ended, too.
         cell = ctypes.c_void_p()

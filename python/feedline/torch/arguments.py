@@ -59,6 +59,7 @@ OURS = {
     "epochs": "sampler",
     "replay": "sampler",
     "held": "",
+    "terms": "",
     "channels": "",
     "max_sample_bytes": "",
 }
@@ -240,6 +241,7 @@ def engine_options(
         batch_size=batch_size,
         order="given",
         held="grow",
+        terms="torch",
         on_error="zero" if loader.on_error == "raise" else loader.on_error,
     )
     given = {

@@ -74,6 +74,9 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
         e->ticket_mean_ns = pace->lead_ns / (int64_t)pace->calls;
         e->ticket_tail_ns = fdl_histogram_quantile(&pace->leads, TAIL);
     }
+    if (fdl_histogram_total(&pace->waits))
+        e->usual_wait_ns = (double)fdl_histogram_quantile(&pace->waits, 0.5);
+    e->epoch_batches = l->given ? pace->epoch_batches : l->sampler.batches;
     fdl_interference_judge(&pace->interference, &e->interference,
                            &e->interference_sigma);
     e->first_epoch_fetch = fdl_pace_fetch(pace, false);
@@ -87,8 +90,11 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     e->cold_fraction = fdl_cold_fraction(&read.times);
     /* Reads that overlap were on their way for no longer than this. */
     uint64_t under_way = FDL_MIN(read.busy_ns, (uint64_t)e->wall_ns);
-    if (under_way)
-        e->read_rate = (double)read.bytes * 1e9 / (double)under_way;
+    if (under_way == 0)
+        return;
+    e->read_rate = (double)read.bytes * 1e9 / (double)under_way;
+    e->read_ops = (double)read.items * 1e9 / (double)under_way;
+    e->reads_under_way = (double)read.busy_ns / (double)under_way;
 }
 
 static void add_workers(feedline_loader *l, struct fdl_evidence *e)
@@ -148,6 +154,18 @@ static void add_gpu(const struct fdl_gpu_watched *g, struct fdl_evidence *e)
         e->gpu_clock = s->sm_clock_mhz / s->max_sm_clock_mhz;
 }
 
+static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
+{
+    e->tuning = fdl_control_tunes(l);
+    if (!fdl_control_tried(l, &e->tried_workers, &e->tried_gain))
+        e->tried_workers = 0;
+    e->workers_auto = fdl_loader_asked(l, FDL_OPT_WORKERS) == 0;
+    e->depth_auto = fdl_loader_asked(l, FDL_OPT_DEPTH) == 0;
+    e->io_auto = fdl_loader_asked(l, FDL_OPT_IO_DEPTH) == 0;
+    e->workers_max = fdl_control_workers_max(l);
+    e->terms = fdl_loader_terms(l);
+}
+
 void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
 {
     struct fdl_watched watched;
@@ -162,6 +180,8 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
     add_gpu(&gpu, out);
     out->workers = atomic_load_explicit(&l->workers, memory_order_relaxed);
     out->cpus_usable = fdl_machine_get()->cpus_usable;
+    if (fdl_machine_get()->cpu_quota > 0)
+        out->cpu_quota = fdl_machine_get()->cpu_quota;
     out->world = l->sampler.world;
     out->io_depth = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
     out->reads_storage =
@@ -169,7 +189,7 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
         FDL_READER_MEMORY;
     out->depth = depth;
     out->memory_limited = (depth + 3) * batch > l->config.memory_budget;
-    out->tuning = fdl_control_tunes(l);
+    add_tuner(l, out);
     fdl_notable_evidence(l, out);
     fdl_stuck_evidence(l, out);
     add_device(l, out);

@@ -15,6 +15,9 @@ static void add_epoch(struct fdl_pace *p, const struct fdl_pace_call *call)
         p->edges++;
         p->edge_ns += call->wait_ns;
     }
+    if (p->begun && call->starts_epoch)
+        p->epoch_batches = p->last_sequence + 1;
+    p->last_sequence = call->sequence;
     p->begun = true;
 }
 
@@ -30,6 +33,8 @@ void fdl_pace_add(struct fdl_pace *p, const struct fdl_pace_call *call)
     p->passed_waits += is_long && call->passed;
     p->lead_ns += call->lead_ns;
     fdl_histogram_add(&p->leads, call->lead_ns);
+    if (!call->starts_epoch)
+        fdl_histogram_add(&p->waits, call->wait_ns);
     fdl_interference_add(&p->interference, call->workers, call->user_ns);
 }
 
@@ -40,6 +45,7 @@ void fdl_pace_reset(struct fdl_pace *p)
     p->edge_ns = p->lead_ns = 0;
     memset(&p->interference, 0, sizeof(p->interference));
     memset(&p->leads, 0, sizeof(p->leads));
+    memset(&p->waits, 0, sizeof(p->waits));
 }
 
 double fdl_pace_fetch(const struct fdl_pace *p, bool later)

@@ -19,8 +19,9 @@
 struct fdl_pace_call {
     uint64_t epoch;
     bool starts_run, starts_epoch;
-    bool passed;     /* a later batch was ready before this one */
-    int64_t user_ns; /* the consumer's own time before */
+    uint64_t sequence; /* of the batch in its epoch */
+    bool passed;       /* a later batch was ready before this one */
+    int64_t user_ns;   /* the consumer's own time before */
     int64_t wait_ns;
     int64_t wall_ns;  /* user, wait and api */
     int64_t fetch_ns; /* of the wait, for reads */
@@ -38,11 +39,14 @@ struct fdl_pace {
     int64_t edge_ns;
     struct fdl_interference interference;
     struct fdl_histogram leads;
+    struct fdl_histogram waits; /* but for first batches of runs and epochs */
     int64_t lead_ns;
 
     /* Not touched by a reset: the first epoch is so once. */
     bool begun;
     uint64_t first_epoch;
+    uint64_t last_sequence,
+        epoch_batches;               /* of the epoch before; 0: none yet */
     int64_t wall_ns[2], fetch_ns[2]; /* of the first epoch, of later ones */
 };
 

@@ -229,6 +229,14 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->consumer_cores = e->outside_cores = -1;
     e->gpu_utilization = e->gpu_sm_active = -1;
     e->gpu_idle_seconds = e->gpu_memory_used = e->gpu_clock = -1;
+    e->op.cpu_ns = -1;
+    e->source_pixels = e->output_pixels = -1;
+    e->usual_wait_ns = -1;
+    e->cpu_quota = -1;
+    e->read_ops = e->reads_under_way = -1;
+    e->read_fixed_ns = e->read_byte_ns = -1;
+    e->read_rate_now = -1;
+    e->terms = fdl_terms_of(FDL_INTERFACE_FEEDLINE);
 }
 
 /* Where the words have room for it. */

@@ -112,6 +112,7 @@
 #ifndef FDL_PROFILER_VERDICT_H
 #define FDL_PROFILER_VERDICT_H
 
+#include "base/terms.h"
 #include "profiler/ledger.h"
 
 #include <stdbool.h>
@@ -125,6 +126,15 @@ struct fdl_shared_lock {
     uint64_t calls;
     uint64_t waits;   /* of these: for FDL_LONG_WAIT_NS or more */
     const char *name; /* of the one that has it most; NULL: none has one */
+};
+
+/* The operation that takes most of the workers' time. */
+struct fdl_costly_op {
+    const char *name; /* "decode", "augment", a custom operation's label:
+                         "python (`solarize`)"; NULL: nothing was done yet */
+    int64_t wall_ns;  /* part of worker_busy_ns */
+    int64_t cpu_ns;   /* of it; -1: not known */
+    uint64_t samples;
 };
 
 /* All over one window: since the last reset, or the last minute of a run. A
@@ -227,6 +237,37 @@ struct fdl_evidence {
     double gpu_memory_used;  /* fraction */
     bool gpu_power_capped, gpu_thermal_capped;
     double gpu_clock; /* of its maximum */
+
+    /* What the work is. */
+    struct fdl_costly_op op;
+    double source_pixels; /* of an image as it is stored, mean; -1 */
+    double output_pixels; /* of what is made of it, all views; -1 */
+
+    /* The consumer's waits, once the run is under way. */
+    double usual_wait_ns;     /* median, first batches of runs and epochs left
+                               out; -1: there was no other */
+    uint64_t epoch_batches;   /* of an epoch, for this rank; 0: not known */
+    int64_t gap_throttled_ns; /* of gap_ns, held up by the quota */
+
+    /* The tuner, and what it may change. */
+    uint32_t tried_workers; /* its last judged trial of more; 0: there was none
+                             */
+    double tried_gain;      /* measured throughput, 0.25 is a quarter more */
+    bool workers_auto, depth_auto, io_auto;
+    uint32_t workers_max; /* that it takes at most; 0: not known */
+
+    /* The machine. */
+    double cpu_quota; /* cores that a quota grants, -1: there is none */
+
+    /* Reads. A read of b bytes took read_fixed_ns + b * read_byte_ns while
+     * reads_under_way of them shared the storage. */
+    double read_ops;        /* per second, while reads were on their way */
+    double reads_under_way; /* mean, while there were any */
+    double read_fixed_ns, read_byte_ns; /* -1: sizes or times tell nothing */
+    double read_rate_now; /* bytes/s in the last seconds; best_read_rate is
+                               the best that was kept up for as long; -1 */
+
+    const struct fdl_terms *terms; /* of the program's interface */
 };
 
 struct fdl_verdict {

@@ -57,6 +57,29 @@ static void calls_are_told_apart(void **state)
     assert_true(fdl_pace_fetch(&p, false) > 0.499); /* the first is so once */
 }
 
+static void usual_waits_leave_out_the_first(void **state)
+{
+    (void)state;
+    static struct fdl_pace p;
+    memset(&p, 0, sizeof(p));
+    for (uint64_t k = 0; k < 12; k++) {
+        struct fdl_pace_call call = {.epoch = k / 4,
+                                     .starts_run = k == 0,
+                                     .starts_epoch = k % 4 == 0,
+                                     .sequence = k % 4,
+                                     .wait_ns = k % 4 ? 2 * MS : 500 * MS,
+                                     .workers = 1};
+        assert_int_equal(p.epoch_batches, k < 4 ? 0 : 4);
+        fdl_pace_add(&p, &call);
+    }
+    assert_int_equal(fdl_histogram_total(&p.waits), 9);
+    int64_t usual = fdl_histogram_quantile(&p.waits, 0.5);
+    assert_true(usual >= 2 * MS && usual < 3 * MS);
+    fdl_pace_reset(&p);
+    assert_int_equal(fdl_histogram_total(&p.waits), 0);
+    assert_int_equal(p.epoch_batches, 4); /* it has that many all the same */
+}
+
 static void more_workers_slow_the_consumer(void **state)
 {
     (void)state;
@@ -154,6 +177,7 @@ static void two_kinds_of_reads(void **state)
 
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(calls_are_told_apart),
+    cmocka_unit_test(usual_waits_leave_out_the_first),
     cmocka_unit_test(more_workers_slow_the_consumer),
     cmocka_unit_test(equal_steps_are_no_interference),
     cmocka_unit_test(growth_since_the_depth_was_raised),

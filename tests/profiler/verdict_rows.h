@@ -30,9 +30,14 @@ static inline void fill_unknown(struct fdl_evidence *e)
         &e->later_epoch_fetch, &e->cold_fraction,      &e->host_busy,
         &e->foreign_cores,     &e->consumer_cores,     &e->outside_cores,
         &e->gpu_utilization,   &e->gpu_sm_active,      &e->gpu_idle_seconds,
-        &e->gpu_memory_used,   &e->gpu_clock};
+        &e->gpu_memory_used,   &e->gpu_clock,          &e->source_pixels,
+        &e->output_pixels,     &e->usual_wait_ns,      &e->cpu_quota,
+        &e->read_ops,          &e->reads_under_way,    &e->read_fixed_ns,
+        &e->read_byte_ns,      &e->read_rate_now};
     fdl_evidence_init(&init);
     e->reads_storage = init.reads_storage;
+    if (!e->terms)
+        e->terms = init.terms;
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = *of[i] == 0 ? -1 : *of[i] == NONE ? 0 : *of[i];
 }

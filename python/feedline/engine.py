@@ -109,9 +109,10 @@ class Loader(Observable):
         """pipeline: a Pipeline, the name of a recipe ("train"), or None.
 
         options: by the names of docs/options.md: batch_size=64,
-        workers="auto", dtype="u8", order="given", ... Here held is "grow" where
-        it is not given: who keeps every batch, as list(loader) does, gets all
-        of them, and one warning.
+        workers="auto", dtype="u8", order="given", ... Two have another default
+        here. held is "grow", so a program that keeps every batch, as
+        list(loader) does, gets all of them, and one warning. pillow is that of
+        the Pillow that is installed, or of FEEDLINE_PILLOW.
 
         Raises UnknownName for an option that is none, InvalidArgument or
         RangeError for a value; what is wrong with the data set comes later.
@@ -222,10 +223,24 @@ class Loader(Observable):
         """
         with self._turns:
             if self._midway and self.options.get("order", "own") != "given":
-                epoch, _ = self.position
-                self.start(epoch + 1)
+                self._leave_epoch()
             self._turn += 1
             return EpochIterator(self, self._turn)
+
+    def _leave_epoch(self) -> None:
+        """To the next epoch, from one whose loop did not see its end.
+
+        After its last batch, as zip(range(len(loader)), loader) leaves it, the
+        stream is in the next epoch already, and only the end is still to be
+        read.
+        """
+        epoch, delivered = self.position
+        if delivered:
+            self.start(epoch + 1)
+            return
+        batch = self.next()
+        assert batch is None, "an epoch goes on after all its samples"
+        self._midway = False
 
     def __len__(self) -> int:
         """Batches of an epoch, for this rank."""

@@ -57,6 +57,32 @@ def test_inside_enumerate_zip_and_islice(image_folder: Path) -> None:
     )
 
 
+def test_a_loop_that_takes_exactly_all_batches(image_folder: Path) -> None:
+    """It never sees the end of the epoch, and the next loop is the next one."""
+    run_clean(
+        """
+        import itertools
+
+        for options in ({}, {"shuffle": True}, {"drop_last": True,
+                        "batch_size": 5}, {"epochs": 3}):
+            loader, other = make(**options), make(**options)
+            n = len(loader)
+            epochs = [{b.epoch for i, b in zip(range(n), loader)}]
+            epochs.append({b.epoch for b in itertools.islice(loader, n)})
+            assert loader.position == (2, 0)
+            pairs = list(zip(other, loader))  # the second one ends first
+            epochs.append({b.epoch for a, b in pairs})
+            assert epochs == [{0}, {1}, {2}], (options, epochs)
+            assert all(a.epoch == 0 for a, b in pairs)
+            pairs = [(a.epoch, b.epoch) for a, b in zip(other, loader)]
+            rest = [] if "epochs" in options else [(1, 3)] * n
+            assert pairs == rest, (options, pairs)
+        print("done")
+        """,
+        image_folder,
+    )
+
+
 def test_two_loaders_in_turn_and_nested(image_folder: Path) -> None:
     run_clean(
         """

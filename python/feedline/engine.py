@@ -51,6 +51,7 @@ from .errors import (
     of_status,
     read_text,
 )
+from .installed_pillow import option_pillow
 from .observable import Observable
 from .options import Config
 from .pipeline import Pipeline, as_pipeline
@@ -136,7 +137,7 @@ class Loader(Observable):
         self._closing = False
         self._handle: Optional[int] = None
         self._python = self.pipeline.python_operations
-        config = Config({"held": "grow", "terms": "python", **options})
+        config = Config({**_defaults(), **options})
         # The library writes the handle into the cell, so a loader that was made
         # while an exception came up is ended, too.
         cell = ctypes.c_void_p()
@@ -613,6 +614,14 @@ class Loader(Observable):
             ", %s=%r" % item for item in sorted(self.options.items())
         )
         return "<feedline.Loader of %s%s>" % (made_of, options)
+
+
+def _defaults() -> Dict[str, Any]:
+    """Options that have another default in Python."""
+    found: Dict[str, Any] = {"held": "grow", "terms": "python"}
+    if "FEEDLINE_PILLOW" not in os.environ:
+        found["pillow"] = option_pillow()
+    return found
 
 
 def _rebuilt(

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import weakref
 from array import array
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import feedline
 
+from ..installed_pillow import option_pillow
 from .chain import Chain
 from .chain_reader import read_chain
 from .known_sets import Piece, View, view_of
@@ -167,7 +167,7 @@ def _make(view: View, chain: Chain) -> Plan:
         "channels": chain.channels,
         "dtype": chain.dtype,
         "layout": "nchw",
-        "pillow": _pillow(),
+        "pillow": option_pillow() or "12",
         "rounding": chain.rounding,
     }
     for piece in view.pieces:
@@ -183,14 +183,6 @@ def _make(view: View, chain: Chain) -> Plan:
         shape=(chain.channels, height, width),
         _digest=lambda: _digest(view.pieces, loaded, indices),
     )
-
-
-def _pillow() -> str:
-    """The option `pillow`: whose rounding this process's Pillow has."""
-    image = sys.modules.get("PIL")
-    version = str(getattr(image, "__version__", "12"))
-    major = version.split(".", 1)[0]
-    return "13" if major.isdigit() and int(major) >= 13 else "12"
 
 
 def _indices(view: View) -> Optional[Sequence[int]]:

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The consumer's side: next(), its waits, and where the stream stands.
- *
- * Time between two returns of next() is split without a gap:
- *
- *   returned ---- user ----> called -- api --> waiting -- wait --> ready -- api
- *
- * so wall = user + wait + api holds to the nanosecond. Calls that come back
- * with nothing, as those of a program that polls or looks at its signals now
- * and then, are part of the turn of the batch that comes in the end: its step
- * and its wait are the sums of theirs.
+ * The consumer's side: next(), its waits, and where the stream stands. The
+ * books of its time are in account.h.
  */
 #include "base/log.h"
 #include "base/thread.h"
+#include "loader/account.h"
 #include "loader/budget.h"
 #include "loader/engine.h"
 #include "loader/phases.h"
@@ -207,54 +200,19 @@ static int64_t fetch_ns(const struct fdl_ledger *ledger)
     return ledger->ns[FDL_BUCKET_FETCH_QUEUE] + ledger->ns[FDL_BUCKET_FETCH];
 }
 
-/* called: as below; fetched: what the ledger had for reads before. */
-static void keep_pace_locked(feedline_loader *l, const struct wait *wt,
-                             const feedline_batch *b, int64_t called,
-                             int64_t now, int64_t fetched, bool passed)
+/* What the account asks of a batch; `passed`: a later one was ready before. */
+static struct fdl_pace_call pace_of(const feedline_loader *l,
+                                    const feedline_batch *b, bool passed)
 {
-    struct fdl_consumer *c = &l->consumer;
-    struct fdl_pace_call call = {
+    return (struct fdl_pace_call){
         .epoch = b->range.epoch,
         .starts_run = b->ticket == 0,
         .starts_epoch = b->range.sequence == 0,
         .sequence = b->range.sequence,
         .passed = passed,
-        .user_ns = c->turn.user_ns + called - c->returned_ns,
-        .wait_ns = c->turn.wait_ns + wt->end - wt->begin,
-        .wall_ns = c->turn.wall_ns + now - c->returned_ns,
-        .fetch_ns = c->turn.fetch_ns + fetch_ns(&c->ledger) - fetched,
         .lead_ns = b->transfer.done_ns - b->issued_ns,
         .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
     };
-    fdl_pace_add(&c->pace, &call);
-}
-
-/* A batch ends the turn, anything else makes it longer. */
-static void take_turn(struct fdl_consumer *c, bool delivered, int64_t user,
-                      int64_t wait, int64_t wall, int64_t fetch)
-{
-    if (delivered) {
-        memset(&c->turn, 0, sizeof(c->turn));
-        return;
-    }
-    c->turn.user_ns += user;
-    c->turn.wait_ns += wait;
-    c->turn.wall_ns += wall;
-    c->turn.fetch_ns += fetch;
-}
-
-/* What the consumer did since the last batch is one item of its stage; of it,
- * `user` is not in busy_ns yet. */
-static void count_step_locked(struct fdl_consumer *c, int64_t user,
-                              const feedline_batch *delivered)
-{
-    struct fdl_stage *s = &c->consume;
-    fdl_counter_add(&s->busy_ns, (uint64_t)user);
-    if (!delivered)
-        return;
-    fdl_counter_add(&s->items, 1);
-    fdl_counter_add(&s->bytes, fdl_slot_image_bytes(delivered));
-    fdl_histogram_add(&s->times, c->turn.user_ns + user);
 }
 
 /* The books of one call that began at `called` and ends now. */
@@ -262,31 +220,30 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called,
                     const feedline_batch *delivered)
 {
     struct fdl_consumer *c = &l->consumer;
-    int64_t wait = wt->end - wt->begin;
-    bool passed = delivered && c->turn.wait_ns + wait >= FDL_LONG_WAIT_NS &&
-                  fdl_ring_passed(l->ring, delivered->ticket,
-                                  delivered->transfer.done_ns);
+    struct fdl_account_call call = {
+        .called = called,
+        .wait_ns = wt->end - wt->begin,
+        .waited = wt->end,
+        .delivered = delivered != NULL,
+    };
+    if (delivered) {
+        bool is_long = c->turn.wait_ns + call.wait_ns >= FDL_LONG_WAIT_NS;
+        call.pace =
+            pace_of(l, delivered,
+                    is_long && fdl_ring_passed(l->ring, delivered->ticket,
+                                               delivered->transfer.done_ns));
+        call.bytes = fdl_slot_image_bytes(delivered);
+    }
     pthread_mutex_lock(&c->lock);
     int64_t fetched = fetch_ns(&c->ledger);
-    if (wait > 0)
+    if (call.wait_ns > 0)
         attribute_locked(l, wt);
-    int64_t user = called - c->returned_ns;
-    fdl_notable_call_locked(l, user, delivered);
-    int64_t now = fdl_now_ns();
-    c->user_ns += called - c->booked_ns;
-    c->api_ns += now - called - wait;
-    c->ledger_ns += (uint64_t)(now - wt->end);
-    c->clock_reads += 4;
-    count_step_locked(c, user, delivered);
-    fdl_counter_add(&c->consume.starved_ns, (uint64_t)wait);
-    if (delivered)
-        keep_pace_locked(l, wt, delivered, called, now, fetched, passed);
-    int64_t wall = now - c->returned_ns;
-    c->returned_ns = c->booked_ns = now;
-    fetched = fetch_ns(&c->ledger) - fetched;
+    call.fetch_ns = fetch_ns(&c->ledger) - fetched;
+    fdl_notable_call_locked(l, called - c->returned_ns, delivered);
+    int64_t now = fdl_account_add_locked(c, &call);
     pthread_mutex_unlock(&c->lock);
-    take_turn(c, delivered, user, wait, wall, fetched);
-    fdl_tracing_returned(l, delivered, now, wait);
+    if (delivered)
+        fdl_tracing_returned(l, delivered->ticket, now, call.wait_ns);
 }
 
 static void count_delivery(feedline_loader *l, const feedline_batch *b)

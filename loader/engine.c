@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "loader/account.h"
 #include "loader/budget.h"
 #include "loader/finishing.h"
 #include "loader/stuck.h"
@@ -524,9 +525,7 @@ static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
     pthread_mutex_unlock(&l->knobs);
     if (status < 0)
         return status;
-    struct fdl_consumer *c = &l->consumer;
-    c->started_ns = c->returned_ns = c->booked_ns = fdl_now_ns();
-    memset(&c->turn, 0, sizeof(c->turn));
+    fdl_account_begin(&l->consumer, fdl_now_ns());
     fdl_notable_begin(l);
     fdl_control_begin(l);
     return FEEDLINE_OK;

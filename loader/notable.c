@@ -58,6 +58,21 @@ static void keep_outlier_locked(feedline_loader *l, const feedline_batch *b,
     fdl_outliers_keep(&n->outliers, &found);
 }
 
+bool fdl_notable_step_locked(struct fdl_consumer *c, int64_t wait_ns)
+{
+    struct fdl_notable *n = &c->notable;
+    if (n->begun)
+        return false;
+    fdl_gaps_add(&n->gaps, n->step_ns);
+    return fdl_outliers_add(&n->outliers, wait_ns);
+}
+
+void fdl_notable_next_locked(struct fdl_consumer *c)
+{
+    c->notable.begun = false;
+    forget_wait(c);
+}
+
 void fdl_notable_call_locked(feedline_loader *l, int64_t user_ns,
                              const feedline_batch *delivered)
 {
@@ -74,13 +89,9 @@ void fdl_notable_call_locked(feedline_loader *l, int64_t user_ns,
             atomic_load_explicit(&t->work_done, memory_order_relaxed),
             n->alone_ns);
     }
-    if (!n->begun) {
-        fdl_gaps_add(&n->gaps, n->step_ns);
-        if (fdl_outliers_add(&n->outliers, wait))
-            keep_outlier_locked(l, delivered, wait);
-    }
-    n->begun = false;
-    forget_wait(c);
+    if (fdl_notable_step_locked(c, wait))
+        keep_outlier_locked(l, delivered, wait);
+    fdl_notable_next_locked(c);
 }
 
 void fdl_notable_reset_locked(feedline_loader *l)

@@ -23,6 +23,8 @@
 
 #include <feedline/feedline.h>
 
+struct fdl_consumer;
+
 /* Of the consumer, guarded by its lock. */
 struct fdl_notable {
     struct fdl_phases phases;
@@ -49,6 +51,12 @@ void fdl_notable_wait_locked(feedline_loader *l,
 void fdl_notable_call_locked(feedline_loader *l, int64_t user_ns,
                              const feedline_batch *delivered);
 void fdl_notable_reset_locked(feedline_loader *l);
+
+/* The two halves of that which know nothing of the batch: the step before it
+ * and its wait (true: an outlier, to be described by fdl_outliers_keep), and
+ * that the next step begins. */
+bool fdl_notable_step_locked(struct fdl_consumer *c, int64_t wait_ns);
+void fdl_notable_next_locked(struct fdl_consumer *c);
 
 /* For the functions of the same names in the public header. */
 void fdl_notable_gaps(feedline_loader *l, struct feedline_gap_stats *out);

@@ -2,6 +2,7 @@
 /* Public functions: the consumer's phases. */
 #include "loader/phases.h"
 
+#include "loader/account.h"
 #include "loader/api.h"
 #include "loader/engine.h"
 
@@ -43,10 +44,8 @@ static int64_t book_user_locked(feedline_loader *l, int64_t now)
 {
     struct fdl_consumer *c = &l->consumer;
     c->clock_reads++;
-    if (l->running) {
-        c->user_ns += now - c->booked_ns;
-        c->booked_ns = now;
-    }
+    if (l->running)
+        fdl_account_book_user_locked(c, now);
     return c->user_ns;
 }
 

@@ -68,14 +68,12 @@ static void count_all(feedline_loader *l, int64_t now, int64_t wait)
     t->counted_ns = now;
 }
 
-void fdl_tracing_returned(feedline_loader *l, const feedline_batch *b,
-                          int64_t now, int64_t wait)
+void fdl_tracing_returned(feedline_loader *l, uint64_t ticket, int64_t now,
+                          int64_t wait)
 {
     struct fdl_tracing *t = &l->tracing;
-    if (!b)
-        return;
     t->has_step = true;
-    t->step_ticket = b->ticket;
+    t->step_ticket = ticket;
     t->delivered++;
     if (l->consumer_ring)
         count_all(l, now, wait);

@@ -51,13 +51,12 @@ void fdl_tracing_destroy(feedline_loader *l);
 void fdl_tracing_begin_run(feedline_loader *l);
 
 /* The consumer's thread: next() was called; it waited from begin to end, and
- * `before` is the ledger without that; it returned at `now`, with a batch or
- * (NULL) without. */
+ * `before` is the ledger without that; it returned at `now` with a batch. */
 void fdl_tracing_called(feedline_loader *l, int64_t called);
 void fdl_tracing_waited(feedline_loader *l, uint64_t ticket, int64_t begin,
                         int64_t end, const struct fdl_ledger *before);
-void fdl_tracing_returned(feedline_loader *l, const feedline_batch *b,
-                          int64_t now, int64_t wait);
+void fdl_tracing_returned(feedline_loader *l, uint64_t ticket, int64_t now,
+                          int64_t wait);
 
 /* `knobs` is held: a setting was changed while the loader exists, or the change
  * was judged; id: of decision_log.h. */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The consumer's account; see account.h. */
+#include "loader/account.h"
+
+#include "loader/engine.h"
+
+#include <string.h>
+
+#define CLOCK_READS 4 /* of one call: called, waiting, ready, returned */
+
+void fdl_account_begin(struct fdl_consumer *c, int64_t now)
+{
+    c->started_ns = c->returned_ns = c->booked_ns = now;
+    memset(&c->turn, 0, sizeof(c->turn));
+}
+
+void fdl_account_book_user_locked(struct fdl_consumer *c, int64_t now)
+{
+    c->user_ns += now - c->booked_ns;
+    c->booked_ns = now;
+}
+
+/* What the consumer did since the last batch is one item of its stage; of it,
+ * `user` is not in busy_ns yet. */
+static void count_step(struct fdl_consumer *c,
+                       const struct fdl_account_call *call, int64_t user)
+{
+    struct fdl_stage *s = &c->consume;
+    fdl_counter_add(&s->busy_ns, (uint64_t)user);
+    fdl_counter_add(&s->starved_ns, (uint64_t)call->wait_ns);
+    if (!call->delivered)
+        return;
+    fdl_counter_add(&s->items, 1);
+    fdl_counter_add(&s->bytes, call->bytes);
+    fdl_histogram_add(&s->times, c->turn.user_ns + user);
+}
+
+/* A batch ends the turn, anything else makes it longer. */
+static void take_turn(struct fdl_consumer *c, struct fdl_account_call *call,
+                      int64_t user, int64_t wall)
+{
+    c->turn.user_ns += user;
+    c->turn.wait_ns += call->wait_ns;
+    c->turn.wall_ns += wall;
+    c->turn.fetch_ns += call->fetch_ns;
+    if (!call->delivered)
+        return;
+    call->pace.user_ns = c->turn.user_ns;
+    call->pace.wait_ns = c->turn.wait_ns;
+    call->pace.wall_ns = c->turn.wall_ns;
+    call->pace.fetch_ns = c->turn.fetch_ns;
+    fdl_pace_add(&c->pace, &call->pace);
+    memset(&c->turn, 0, sizeof(c->turn));
+}
+
+int64_t fdl_account_add_locked(struct fdl_consumer *c,
+                               struct fdl_account_call *call)
+{
+    int64_t user = call->called - c->returned_ns;
+    int64_t now = fdl_now_ns();
+    fdl_account_book_user_locked(c, call->called);
+    c->api_ns += now - call->called - call->wait_ns;
+    c->ledger_ns += (uint64_t)(now - call->waited);
+    c->clock_reads += CLOCK_READS;
+    count_step(c, call, user);
+    take_turn(c, call, user, now - c->returned_ns);
+    c->returned_ns = c->booked_ns = now;
+    return now;
+}

@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "loader/options.h"
 #include "profiler/tuner.h"
+#include "profiler/tuner_found.h"
 
 #include <feedline/tuning.h>
 
@@ -70,6 +71,10 @@ void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
 
 void fdl_control_info(const feedline_loader *l,
                       struct feedline_tuner_info *out);
+
+/* All false and 0 while no run has begun. owns: false for each knob where the
+ * tuner does not act on its own. */
+void fdl_control_found(const feedline_loader *l, struct fdl_tuner_found *out);
 
 /* index: from the oldest that is kept. false: there is none. created_ns: what
  * its time counts from. */

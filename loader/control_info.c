@@ -5,6 +5,7 @@
 #include "loader/profile.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const modes[] = {"off", "observe", "auto"};
 
@@ -116,4 +117,16 @@ uint32_t fdl_control_workers_max(const feedline_loader *l)
     uint32_t most = l->control->limits.workers_max;
     pthread_mutex_unlock(&w->knobs);
     return most;
+}
+
+void fdl_control_found(const feedline_loader *l, struct fdl_tuner_found *out)
+{
+    struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
+    *out = (struct fdl_tuner_found){.limited_by = ""};
+    pthread_mutex_lock(&c->lock);
+    if (c->tuner)
+        fdl_tuner_get_found(c->tuner, out);
+    pthread_mutex_unlock(&c->lock);
+    if (c->mode != FDL_TUNER_AUTO)
+        memset(out->owns, 0, sizeof(out->owns));
 }

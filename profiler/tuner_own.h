@@ -14,12 +14,14 @@
  *   tuner_change.c  are these still the same conditions?
  *   tuner_apply.c   what is proposed and what comes of it
  *   tuner_log.c     decisions and words
+ *   tuner_found.c   what it knows, for those who advise
  */
 #ifndef FDL_PROFILER_TUNER_OWN_H
 #define FDL_PROFILER_TUNER_OWN_H
 
 #include "base/compiler.h"
 #include "profiler/tuner.h"
+#include "profiler/tuner_found.h"
 
 #include <math.h>
 #include <string.h>
@@ -187,18 +189,20 @@ struct fdl_tuner {
 
     struct fdl_tuner_finish finish;
     struct fdl_tuner_trial trial;
-    unsigned held;            /* windows since something was tried */
-    unsigned at_arm;          /* windows at these workers */
-    double backoff;           /* windows */
-    double due;               /* the same, with the jitter of this time */
-    unsigned starving_blocks; /* in a row, of one that was fed */
-    unsigned steady;          /* windows since workers were last moved */
-    unsigned calm;            /* as many must pass before fewer are tried */
-    bool fewer;               /* that was down */
-    unsigned era_windows;     /* of this era */
-    unsigned turn;            /* of exploration: up, down */
-    unsigned fineness;        /* and its step: a quarter by this */
-    bool replan;              /* a plan is due at once */
+    struct fdl_tuner_more more_workers;
+    uint32_t more_workers_era; /* that it was judged in */
+    unsigned held;             /* windows since something was tried */
+    unsigned at_arm;           /* windows at these workers */
+    double backoff;            /* windows */
+    double due;                /* the same, with the jitter of this time */
+    unsigned starving_blocks;  /* in a row, of one that was fed */
+    unsigned steady;           /* windows since workers were last moved */
+    unsigned calm;             /* as many must pass before fewer are tried */
+    bool fewer;                /* that was down */
+    unsigned era_windows;      /* of this era */
+    unsigned turn;             /* of exploration: up, down */
+    unsigned fineness;         /* and its step: a quarter by this */
+    bool replan;               /* a plan is due at once */
     bool storage_limit, transfer_limit, finish_tried;
     uint32_t io_ceiling;   /* more did not help in this era; 0: not known */
     unsigned splits_tried; /* of enum fdl_tuner_split, with this setting */

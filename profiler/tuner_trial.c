@@ -432,12 +432,30 @@ bool fdl_tuner_next(struct fdl_tuner *t)
     return moved;
 }
 
+static void remember_more(struct fdl_tuner *t, bool kept, double gain,
+                          double error)
+{
+    if (t->trial.knob != FDL_KNOB_WORKERS || !t->trial.up)
+        return;
+    t->more_workers = (struct fdl_tuner_more){
+        .judged = true,
+        .kept = kept,
+        .before = t->trial.before.workers,
+        .after = t->trial.after.workers,
+        .gain = gain,
+        .error = error,
+    };
+    t->more_workers_era = t->era;
+}
+
 static void settle_trial(struct fdl_tuner *t, enum fdl_decision_outcome outcome,
                          const struct fdl_tuner_estimate *e, double gain,
                          double error)
 {
     struct fdl_decision *d = fdl_tuner_noted(t, t->trial.decision);
     t->trial.on = false;
+    if (e)
+        remember_more(t, outcome == FDL_OUTCOME_KEPT, gain, error);
     if (!d)
         return;
     d->outcome = outcome;

@@ -47,6 +47,31 @@ static struct fdl_tuner_limits limits_of(feedline_loader *l)
     return limits;
 }
 
+/* ---- What it found ------------------------------------------------------- */
+
+static struct fdl_tuner_found found_by(const feedline_loader *l)
+{
+    struct fdl_tuner_found found;
+    fdl_control_found(l, &found);
+    return found;
+}
+
+static void it_owns_what_is_auto_and_only_if_it_acts(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY " depth=3");
+    assert_false(found_by(l).owns[FDL_KNOB_WORKERS]);
+    assert_string_equal(found_by(l).limited_by, "");
+    rig_take(l, 4);
+    assert_true(found_by(l).owns[FDL_KNOB_WORKERS]);
+    assert_false(found_by(l).owns[FDL_KNOB_DEPTH]);
+    feedline_loader_destroy(l);
+    l = rig_sleepy(ds, MS, "batch_size=4 tuner=observe");
+    rig_take(l, 4);
+    assert_false(found_by(l).owns[FDL_KNOB_WORKERS]);
+    feedline_loader_destroy(l);
+}
+
 /* ---- Modes --------------------------------------------------------------- */
 
 static void off_is_off(void **state)
@@ -601,6 +626,8 @@ static void a_child_leaves_it_alone(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(it_owns_what_is_auto_and_only_if_it_acts,
+                                    setup, teardown),
     cmocka_unit_test_setup_teardown(off_is_off, setup, teardown),
     cmocka_unit_test_setup_teardown(observe_does_nothing_and_says_what_it_would,
                                     setup, teardown),

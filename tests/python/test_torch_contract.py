@@ -365,7 +365,7 @@ def test_a_copied_dict_shares_the_pool(dataset: Any) -> None:
     other: Any = Wrapped()
     other.__dict__.update(loader.__dict__)
     assert len(list(loader)) == 5
-    assert other._engines.engine is loader.engine
+    assert other._feedline.epochs.engines.engine is loader.engine
     del other
     assert len(list(loader)) == 5
 
@@ -495,3 +495,54 @@ def test_transforms_are_not_copied(tmp_path: Path) -> None:
     chain = T.Compose([T.Resize((8, 8)), T.PILToTensor()])
     ours = folder(tmp_path / "images", chain, classes=1, per_class=2)
     assert Ours(ours).dataset is ours and ours.transform is chain
+
+
+# ---- Subclasses ------------------------------------------------------------
+
+NAMES = [
+    name
+    for name in (*dir(Ours), *vars(feedline.torch.arguments.Given()))
+    if not name.startswith("__") and not hasattr(Theirs, name)
+]
+# What a loader does, and its class must have.
+METHODS = ("state_dict", "load_state_dict", "_is_accelerate_prepared")
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES, "options", "_progress"}))
+def test_a_subclass_has_attributes_of_any_name(dataset: Any, name: str) -> None:
+    """Set before, behind, or read only: the loader goes on without a word."""
+    if name in METHODS:
+        pytest.skip("%s is part of the interface" % name)
+
+    class Before(Ours):  # type: ignore[misc,valid-type]
+        def __init__(self, value: Any, *args: Any, **more: Any) -> None:
+            setattr(self, name, value)
+            super().__init__(*args, **more)
+
+    class Behind(Ours):  # type: ignore[misc,valid-type]
+        def __init__(self, value: Any, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            setattr(self, name, value)
+
+    read_only = {name: property(lambda self: self._value_of_mine)}
+
+    class ReadOnly(Ours):  # type: ignore[misc,valid-type]
+        locals().update(read_only)
+
+        def __init__(self, value: Any, *args: Any, **more: Any) -> None:
+            self._value_of_mine = value
+            super().__init__(*args, **more)
+
+    expected = list(Theirs(dataset, 5))
+    for kind in (Before, Behind, ReadOnly):
+        mine = kind(["mine"], dataset, 5, on_error="raise", seed=7)
+        assert_same(list(mine), expected)
+        assert getattr(mine, name) == ["mine"]
+        state = mine.state_dict()
+        again = pickle.loads(pickle.dumps(Plain(dataset, 5)))
+        again.load_state_dict(state)
+        assert_same(list(again), expected)
+
+
+class Plain(Ours):  # type: ignore[misc,valid-type]
+    """One that pickle finds."""

@@ -26,7 +26,7 @@ from accelerate import data_loader as wrappers
 from feedline.errors import NotSupported
 from feedline.torch import DataLoader
 
-from .rebuild import rebuild
+from .rebuild import rebuild, settings_of
 
 # A wrapper of accelerate's around a loader; its class says DataLoader.
 Prepared = Any
@@ -91,7 +91,7 @@ def make_native(
             % (accelerate.__version__, type(prepared).__name__)
         )
     pattern = like if like is not None else plain
-    if getattr(pattern, "device", None) is None:
+    if settings_of(pattern).get("device") is None:
         changes = {**_placement(prepared), **changes}
     prepared.base_dataloader = rebuild(pattern, order=plain, **changes)
     prepared.dl_state_dict = {}  # the beginning, until a batch has come

@@ -62,11 +62,14 @@ def settings_of(loader: data.DataLoader[Any]) -> dict[str, Any]:
     """All other arguments that `feedline.torch.DataLoader` has and it too."""
     names = list(inspect.signature(DataLoader.__init__).parameters)[1:]
     absent = OF_THE_ORDER + (() if loader.num_workers else OF_THE_WORKERS)
-    return {
+    found = {
         name: getattr(loader, name)
         for name in names
         if name not in absent and hasattr(loader, name)
     }
+    if isinstance(loader, DataLoader):  # a subclass may use these names
+        found.update(vars(loader._feedline.given))
+    return found
 
 
 def rebuild(

@@ -15,7 +15,8 @@ from torch.utils.data.dataloader import (
 )
 
 from .collated import collated
-from .dataloader import DataLoader, FallbackWarning
+from .dataloader import DataLoader
+from .decision import FallbackWarning
 from .folders import ImageFolder, ImageList
 from .native import NotNative, Plan, plan
 

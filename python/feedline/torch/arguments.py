@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Union
 
 import torch
@@ -63,6 +64,24 @@ OURS = {
     "channels": "",
     "max_sample_bytes": "",
 }
+
+
+@dataclass
+class Given:
+    """The arguments that torch does not have, as they were given."""
+
+    device: Union[None, str, int, torch.device] = None
+    dtype: Union[None, str, torch.dtype] = None
+    layout: Union[None, str, torch.memory_format] = None
+    on_error: str = "raise"
+    tuner: Optional[str] = None
+    tuner_profile: Optional[str] = None
+    memory_budget: Union[None, int, str] = None
+    reader: Optional[str] = None
+    quality: Optional[str] = None
+    seed: Optional[int] = None
+    options: Optional[Mapping[str, Any]] = None
+    snapshot_every_n_steps: int = 1
 
 
 class AutoInt(int):
@@ -169,25 +188,25 @@ def _named(what: str, value: Any, names: Mapping[str, Any]) -> Optional[str]:
     )
 
 
-def check_ours(loader: Any) -> None:
+def check_ours(given: Given) -> None:
     """Refuses wrong values of the arguments that torch does not have.
 
     What only the engine can judge is refused when it is made, by a ValueError
     too.
     """
-    if loader.on_error not in ON_ERROR:
+    if given.on_error not in ON_ERROR:
         raise ValueError(
             "on_error should be one of %s, but got on_error=%r"
-            % (", ".join(ON_ERROR), loader.on_error)
+            % (", ".join(ON_ERROR), given.on_error)
         )
-    dtype_name(loader.dtype)
-    layout_name(loader.layout)
-    if loader.device is not None and torch.device(loader.device).type != "cpu":
-        device_type = torch.device(loader.device).type
+    dtype_name(given.dtype)
+    layout_name(given.layout)
+    if given.device is not None and torch.device(given.device).type != "cpu":
+        device_type = torch.device(given.device).type
         if device_type != "cuda":
-            device_name(loader.device)
-    _check_seed(loader.seed)
-    _check_options(loader.options)
+            device_name(given.device)
+    _check_seed(given.seed)
+    _check_options(given.options)
 
 
 def _check_seed(seed: Any) -> None:
@@ -233,8 +252,9 @@ def engine_options(
 
     planned: what the data set and its transforms ask for.
     """
+    ours: Given = loader._feedline.given
     options: Dict[str, Any] = dict(planned)
-    if device_name(loader.device) not in (None, "host"):
+    if device_name(ours.device) not in (None, "host"):
         options.pop("rounding", None)  # the same floats, whoever makes them
     options.update(_concurrency(loader.num_workers, loader.prefetch_factor))
     options.update(
@@ -242,24 +262,24 @@ def engine_options(
         order="given",
         held="grow",
         terms="torch",
-        on_error="zero" if loader.on_error == "raise" else loader.on_error,
+        on_error="zero" if ours.on_error == "raise" else ours.on_error,
     )
     given = {
-        "device": device_name(loader.device),
-        "dtype": dtype_name(loader.dtype),
-        "layout": layout_name(loader.layout),
-        "tuner": loader.tuner,
-        "tuner_profile": loader.tuner_profile,
-        "memory_budget": loader.memory_budget,
-        "reader": loader.reader,
-        "quality": loader.quality,
+        "device": device_name(ours.device),
+        "dtype": dtype_name(ours.dtype),
+        "layout": layout_name(ours.layout),
+        "tuner": ours.tuner,
+        "tuner_profile": ours.tuner_profile,
+        "memory_budget": ours.memory_budget,
+        "reader": ours.reader,
+        "quality": ours.quality,
     }
     options.update(
         (name, os.fspath(value) if isinstance(value, os.PathLike) else value)
         for name, value in given.items()
         if value is not None
     )
-    options.update(loader.options or {})
+    options.update(ours.options or {})
     return options
 
 

@@ -36,42 +36,31 @@ from typing import (
     List,
     Mapping,
     Optional,
-    Sequence,
     TypeVar,
     Union,
 )
 
 import torch
 import torch.utils.data
-from torch.utils.data.dataloader import (
-    _BaseDataLoaderIter,
-    _DatasetKind,
-    default_collate,
-    default_convert,
-)
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 import feedline
 
-from . import state_dict as states, torch_iterators
 from .arguments import (
     TORCH_PREFETCH,
     AutoInt,
+    Given,
     as_number,
     check_ours,
     cores,
     for_torch,
     is_auto,
 )
-from .collate_switches import reason_in_switches
-from .collated import Collated, seeded
-from .engine_pool import EnginePool
-from .iteration import BATCH_MAX, NativeIterator, known_batch_size
-from .native import Plan, plan as plan_of
-from .not_native import NotNative
+from .decision import Decision, FallbackWarning
+from .epochs import Epochs
+from .iteration import NativeIterator
 from .observing import Observing
-from .order_trace import TracedSampler, global_state
-from .state_dict import Fingerprint, Progress, Saved
-from .worker_init import only_seeds
+from .readable import readable
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset, Sampler
@@ -80,8 +69,16 @@ T = TypeVar("T", covariant=True)
 Number = Union[int, str]
 
 
-class FallbackWarning(UserWarning):
-    """A DataLoader that torch runs, and why the engine cannot."""
+class Private:
+    """All that a DataLoader of ours has beside torch's attributes: of one name,
+    so that a user's subclass may have any other."""
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+        self.decision = Decision()
+        self.epochs = Epochs()
+        # What accelerate was told; None until it has asked.
+        self.prepared: Optional[bool] = None
 
 
 class DataLoader(Observing, torch.utils.data.DataLoader[T]):
@@ -150,21 +147,24 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         options: Optional[Mapping[str, Any]] = None,
         snapshot_every_n_steps: int = 1,
     ) -> None:
-        # Frameworks read each argument back from an attribute of its name.
-        self.device = device
-        self.dtype = dtype
-        self.layout = layout
-        self.on_error = on_error
-        self.tuner = tuner
-        self.tuner_profile = tuner_profile
-        self.memory_budget = memory_budget
-        self.reader = reader
-        self.quality = quality
-        self.seed = seed
-        self.options = options
-        self.snapshot_every_n_steps = snapshot_every_n_steps
+        self._feedline = Private(
+            Given(
+                device=device,
+                dtype=dtype,
+                layout=layout,
+                on_error=on_error,
+                tuner=tuner,
+                tuner_profile=tuner_profile,
+                memory_budget=memory_budget,
+                reader=reader,
+                quality=quality,
+                seed=seed,
+                options=options,
+                snapshot_every_n_steps=snapshot_every_n_steps,
+            )
+        )
+        _show_given(self)
         self.in_order = in_order
-        self._reset_state()
         tuned = is_auto(num_workers)
         super().__init__(
             **for_torch(
@@ -193,132 +193,27 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         )
         if tuned and prefetch_factor is None:
             self.prefetch_factor = AutoInt(TORCH_PREFETCH)
-        check_ours(self)
-
-    def _reset_state(self) -> None:
-        """What a loader has beside its configuration, of a new one."""
-        self._engines = EnginePool()
-        self._largest_batch: Dict[str, int] = {}
-        self._plain_samples: Optional[Plan] = None
-        self._epochs = 0
-        self._progress: Optional[Progress] = None
-        self._saved: Optional[Saved] = None
-        self._waiting: Optional[_BaseDataLoaderIter] = None
-        self._reason: Optional[str] = None
-        self._decided = False
-        self._warned = False
-        self._prepared: Optional[bool] = None
+        check_ours(self._feedline.given)
 
     # ---- Native or not ----------------------------------------------------
 
-    @property
+    @readable
     def fallback_reason(self) -> Optional[str]:
         """Why torch loads the samples; None when the engine does.
 
         As at the last iter(); before the first, as it would be now.
         """
-        if not self._decided:
-            self._decide()
-        return self._reason
+        return self._feedline.decision.reason(self)
 
-    @property
+    @readable
     def native(self) -> bool:
         """Whether the engine makes the batches."""
-        return self.fallback_reason is None
+        return self._feedline.decision.reason(self) is None
 
-    @property
+    @readable
     def engine(self) -> Optional[feedline.Loader]:
         """The engine that was used last, while there is one."""
-        return self._engines.engine
-
-    def _plan_now(self) -> Plan:
-        """How the engine makes this loader's batches; NotNative why not."""
-        reason = self._reason_in_arguments()
-        if reason is not None:
-            raise NotNative(reason)
-        plan = plan_of(self.dataset)
-        if plan.random and self.num_workers == 0:
-            raise NotNative(
-                "with num_workers=0 random transforms draw from the global "
-                "generators; use num_workers=1 or more"
-            )
-        if not self._auto_collation:
-            self._check_type_of_samples(plan)
-        return plan
-
-    def _check_type_of_samples(self, plan: Plan) -> None:
-        """default_collate makes plain tensors of all kinds of images and of
-        labels; without it they come as they are. One look at the first tells.
-        """
-        if self._plain_samples is plan:
-            return
-        dataset: Any = self.dataset
-        try:
-            with seeded(0):
-                image, label = dataset[0]
-        except Exception:
-            return  # a bad sample: it is reported where it comes
-        if type(image) is not torch.Tensor:
-            raise NotNative(
-                "with batch_size=None images come as the %s that the "
-                "transforms make; end them with ToPureTensor"
-                % type(image).__name__
-            )
-        if type(label) is not int:
-            raise NotNative(
-                "with batch_size=None labels come as they are, and they are "
-                "%s; make them ints" % type(label).__name__
-            )
-        self._plain_samples = plan
-
-    def _reason_in_arguments(self) -> Optional[str]:
-        if self._dataset_kind == _DatasetKind.Iterable:
-            return "the data set is an IterableDataset"
-        collate = self.collate_fn
-        if self._auto_collation:
-            if collate is not default_collate and not isinstance(
-                collate, Collated
-            ):
-                return (
-                    "collate_fn is one of your own; if it begins with "
-                    "default_collate, use feedline.torch.collated"
-                )
-            reason = reason_in_switches()
-            if reason is not None:
-                return reason
-        elif collate is not default_convert:
-            return "collate_fn is one of your own, for samples without batches"
-        if known_batch_size(self) > BATCH_MAX:
-            return "batches have more than %d images" % BATCH_MAX
-        init = self.worker_init_fn
-        if init is not None and not only_seeds(init):
-            return "worker_init_fn is given, and the engine has no processes"
-        return None
-
-    def _decide(self) -> Optional[Plan]:
-        """The plan of the epoch that begins; None for torch's iterators."""
-        try:
-            plan: Optional[Plan] = self._plan_now()
-            self._reason = None
-        except NotNative as no:
-            plan, self._reason = None, no.reason
-        self._decided = True
-        return plan
-
-    def _warn(self) -> None:
-        """Once for each loader that is torch's."""
-        if self._warned:
-            return
-        self._warned = True
-        ignored = ""
-        if self.on_error != "raise":
-            ignored = "; on_error=%r has no effect there" % self.on_error
-        warnings.warn(
-            "torch loads the samples of this DataLoader, as %s%s"
-            % (self._reason, ignored),
-            FallbackWarning,
-            stacklevel=4,
-        )
+        return self._feedline.epochs.engines.engine
 
     @property
     def _is_accelerate_prepared(self) -> bool:
@@ -327,8 +222,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         What it makes of the pieces is torch's own loader: one warning, unless
         feedline's adapter is at work, which has set it.
         """
-        if self._prepared is None:
-            self._prepared = False
+        if self._feedline.prepared is None:
+            self._feedline.prepared = False
             warnings.warn(
                 "Accelerator.prepare() makes a plain torch loader of this one; "
                 "feedline.integrations.accelerate.prepare_loader(loader, "
@@ -336,117 +231,38 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
                 FallbackWarning,
                 stacklevel=2,
             )
-        return self._prepared
+        return self._feedline.prepared
 
     @_is_accelerate_prepared.setter
     def _is_accelerate_prepared(self, prepared: bool) -> None:
-        self._prepared = prepared
+        self._feedline.prepared = prepared
 
     # ---- Iterating --------------------------------------------------------
 
     def __iter__(self) -> _BaseDataLoaderIter:
-        waiting, self._waiting = self._waiting, None
+        epochs = self._feedline.epochs
+        waiting, epochs.waiting = epochs.waiting, None
         if waiting is not None:
             return waiting
         if not (self.persistent_workers and self.num_workers > 0):
             return self._get_iterator()
         old = self._iterator
-        if old is not None and self._saved is None and self._same_kind(old):
-            self._next_round(old)
+        if old is not None and epochs.saved is None and _goes_on(self, old):
+            epochs.next_round(old)
             old._reset(self)
         else:
             self._iterator = self._get_iterator()
         assert self._iterator is not None
         return self._iterator
 
-    def _same_kind(self, iterator: _BaseDataLoaderIter) -> bool:
-        """Whether a persistent iterator can make the next epoch, too."""
-        plan = self._decide()
-        return isinstance(iterator, NativeIterator) == (plan is not None)
-
-    def _next_round(self, iterator: Any) -> None:
-        """A persistent iterator keeps its seed; its rounds are numbered."""
-        former = iterator._progress
-        former.traced.forget()
-        self._progress = iterator._progress = Progress(
-            former.traced,
-            epoch=self._epochs,
-            round=former.round + 1,
-            seed=former.seed,
-        )
-        self._epochs += 1
-
     def _get_iterator(self) -> _BaseDataLoaderIter:
-        if self._refused_by_torch():
+        if _refused_by_torch(self):
             return super()._get_iterator()
-        plan = self._decide()
+        mine = self._feedline
+        plan = mine.decision.decide(self)
         if plan is None:
-            self._warn()
-        saved, self._saved = self._saved, None
-        if saved is not None and saved.finished:
-            states.apply_finished(saved, self)
-            saved = None
-        if saved is None:
-            return self._begin(plan)
-        with global_state(torch.get_rng_state()):
-            return self._resume(plan, saved)
-
-    def _refused_by_torch(self) -> bool:
-        """Whether torch's iterators refuse the arguments only now."""
-        if self.num_workers == 0:
-            return self.timeout != 0
-        return self.prefetch_factor is None or self.prefetch_factor <= 0
-
-    def _begin(self, plan: Optional[Plan]) -> _BaseDataLoaderIter:
-        """A new epoch."""
-        traced = TracedSampler(self._index_sampler, self)
-        progress = Progress(traced, epoch=self._epochs)
-        return self._make(plan, progress, None)
-
-    def _resume(
-        self, plan: Optional[Plan], saved: Saved
-    ) -> _BaseDataLoaderIter:
-        """The rest of an epoch, which draws nothing from torch's global
-        generator: what it needs was drawn when the epoch began."""
-        iterable = self._dataset_kind == _DatasetKind.Iterable
-        traced = TracedSampler(
-            self._index_sampler, self, None if iterable else saved.resume
-        )
-        progress = Progress(traced, epoch=saved.epoch, round=saved.round)
-        if not iterable:
-            progress.yielded = saved.yielded
-            progress.batches = saved.batches
-            progress.samples = saved.samples
-        iterator = self._make(plan, progress, saved.seed)
-        if iterable:
-            for _ in range(saved.batches):  # there is no other way
-                next(iterator, None)
-        else:
-            iterator._num_yielded = saved.yielded
-        return iterator
-
-    def _make(
-        self,
-        plan: Optional[Plan],
-        progress: Progress,
-        saved_seed: Optional[int],
-    ) -> _BaseDataLoaderIter:
-        self._epochs = progress.epoch + 1
-        iterator: _BaseDataLoaderIter
-        if plan is not None:
-            iterator = NativeIterator(self, plan, progress, saved_seed)
-            self._show_tuned()
-        else:
-            self.check_worker_number_rationality()
-            iterator = torch_iterators.make(self, progress, saved_seed)
-        self._progress = progress
-        return iterator
-
-    def _show_tuned(self) -> None:
-        """num_workers="auto" reads as what the engine has."""
-        engine = self.engine
-        if engine is not None and is_auto(self.num_workers):
-            self.num_workers = AutoInt(max(1, engine.get("workers")))
+            mine.decision.warn(mine.given.on_error)
+        return mine.epochs.iterator(self, plan)
 
     # ---- State ------------------------------------------------------------
 
@@ -456,28 +272,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         JSON-serialisable and small, but for what stateful samplers save. Before
         the first epoch it begins that, and the next iter() goes on with it.
         """
-        if self._saved is not None:
-            return dict(self._saved.state)
-        if self._progress is None:
-            self._waiting = iter(self)
-        assert self._progress is not None
-        return states.save(self._progress, self._dataset_of_epoch())
-
-    def _dataset_of_epoch(self) -> Fingerprint:
-        """The data set as it is in this epoch. To look it through takes
-        milliseconds, and accelerate wants a state with every batch."""
-        assert self._progress is not None
-        known = self._progress.dataset
-        if known is None or known.samples != self._length_of_dataset():
-            known = self._progress.dataset = self._fingerprint()
-        return known
-
-    def _length_of_dataset(self) -> Optional[int]:
-        dataset: Any = self.dataset
-        try:
-            return len(dataset)
-        except TypeError:
-            return None
+        return self._feedline.epochs.state(self)
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """The next iter() goes on from there; behind a finished epoch it is
@@ -485,66 +280,53 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
 
         Raises ValueError for the state of another data set, or none at all.
         """
-        saved = None
-        if state_dict:
-            saved = states.read(state_dict, self._index_sampler)
-            states.check_dataset(self._fingerprint(), state_dict)
-            states.apply_epoch(saved, self._index_sampler)
-            self._epochs = saved.epoch + 1 if saved.finished else saved.epoch
-        self._iterator = None
-        self._waiting = None
-        self._progress = None
-        self._saved = saved
-
-    def _fingerprint(self) -> Fingerprint:
-        dataset = self.dataset
-        samples = self._length_of_dataset()
-        fingerprint = None
-        if self._dataset_kind == _DatasetKind.Map:
-            try:
-                fingerprint = plan_of(dataset).fingerprint
-            except NotNative:
-                pass
-        return Fingerprint(type(dataset).__name__, samples, fingerprint)
+        self._feedline.epochs.load(self, state_dict)
 
     # ---- Copies -----------------------------------------------------------
 
     def __getstate__(self) -> Dict[str, Any]:
         """The configuration: no engine, no iterator, no place in an epoch."""
         state = dict(self.__dict__)
-        for name in OF_ONE_LOADER:
-            state.pop(name, None)
+        state["_feedline"] = self._feedline.given
         state["_iterator"] = None
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._reset_state()
+        self._feedline = Private(state["_feedline"])
 
     def __repr__(self) -> str:
         parts = [type(self.dataset).__name__]
-        for name in ("batch_size", "num_workers", "device"):
-            value = getattr(self, name)
+        for name, value in (
+            ("batch_size", self.batch_size),
+            ("num_workers", self.num_workers),
+            ("device", self._feedline.given.device),
+        ):
             if value is not None:
                 parts.append("%s=%r" % (name, value))
-        if self._decided:
-            parts.append(
-                "native" if self._reason is None else "torch's: " + self._reason
-            )
+        decision = self._feedline.decision
+        if decision.made:
+            reason = decision.reason(self)
+            parts.append("native" if reason is None else "torch's: " + reason)
         return "<feedline.torch.DataLoader of %s>" % ", ".join(parts)
 
 
-# Attributes that are not configuration.
-OF_ONE_LOADER: Sequence[str] = (
-    "_engines",
-    "_largest_batch",
-    "_plain_samples",
-    "_epochs",
-    "_progress",
-    "_saved",
-    "_waiting",
-    "_reason",
-    "_decided",
-    "_warned",
-    "_prepared",
-)
+def _show_given(loader: Any) -> None:
+    """Frameworks read arguments back from attributes of their names: from
+    copies, for a subclass may have an attribute of such a name itself."""
+    for name, value in vars(loader._feedline.given).items():
+        if name not in loader.__dict__ and not hasattr(type(loader), name):
+            loader.__dict__[name] = value
+
+
+def _goes_on(loader: Any, iterator: _BaseDataLoaderIter) -> bool:
+    """Whether a persistent iterator can make the next epoch, too."""
+    plan = loader._feedline.decision.decide(loader)
+    return isinstance(iterator, NativeIterator) == (plan is not None)
+
+
+def _refused_by_torch(loader: Any) -> bool:
+    """Whether torch's iterators refuse the arguments only now."""
+    if loader.num_workers == 0:
+        return bool(loader.timeout != 0)
+    return loader.prefetch_factor is None or loader.prefetch_factor <= 0

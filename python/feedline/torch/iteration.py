@@ -196,11 +196,12 @@ class Settings:
     changes or goes: how engines are made, and for how large batches."""
 
     def __init__(self, loader: Any, plan: Plan) -> None:
-        self.pool: EnginePool = loader._engines
+        mine = loader._feedline
+        self.pool: EnginePool = mine.epochs.engines
         self.plan = plan
-        self.on_error: str = loader.on_error
-        self.seed: Optional[int] = loader.seed
-        self.largest: Dict[str, int] = loader._largest_batch
+        self.on_error: str = mine.given.on_error
+        self.seed: Optional[int] = mine.given.seed
+        self.largest: Dict[str, int] = mine.epochs.largest_batch
         options = engine_options(loader, plan.options, 1)
         self.nhwc = options.get("layout") == "nhwc"
         self.device = options.get("device")
@@ -284,7 +285,7 @@ class NativeIterator(CountedIterator):
         """The next epoch of a loader with persistent workers."""
         self._close()
         super()._reset(loader, first_iter)
-        self._begin(loader, loader._plan_now())
+        self._begin(loader, loader._feedline.decision.plan_now(loader))
 
     def _begin(self, loader: Any, plan: Plan) -> None:
         self._settings = Settings(loader, plan)

@@ -16,12 +16,13 @@ from .. import observe
 from ..observe import Verdict
 from ..phase_span import Phase
 from ..profiling import why_no_engine
+from .readable import readable
 
 
 class Observing:
     """Statistics, words and views of a loader that has an engine at times."""
 
-    @property
+    @readable
     def engine(self) -> Optional[feedline.Loader]:
         """The engine that was used last, while there is one."""
         raise NotImplementedError
@@ -57,7 +58,7 @@ class Observing:
             return why_no_engine(self)
         return observe.explain(self)
 
-    @property
+    @readable
     def verdict(self) -> Verdict:
         """What the statistics mean; StateError as with stats()."""
         return self._watched().verdict

@@ -212,9 +212,9 @@ class Saved:
 
 
 def read(state: Dict[str, Any], index_sampler: Any) -> Saved:
-    """Understands a state; ValueError or TypeError for what is none."""
+    """Understands a state; ValueError for what is none."""
     if not isinstance(state, dict):
-        raise TypeError(
+        raise ValueError(
             "load_state_dict() takes a dict, but got %s" % type(state).__name__
         )
     missing = [

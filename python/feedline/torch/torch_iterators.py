@@ -30,11 +30,12 @@ class Finish:
     """
 
     def __init__(self, loader: Any) -> None:
-        self.device: Optional[str] = device_name(loader.device)
+        given = loader._feedline.given
+        self.device: Optional[str] = device_name(given.device)
         if self.device == "host":
             self.device = None  # it is there already
-        self.dtype = dtype_name(loader.dtype)
-        layout = layout_name(loader.layout)
+        self.dtype = dtype_name(given.dtype)
+        layout = layout_name(given.layout)
         self.layout = None if layout is None else LAYOUTS[layout]
 
     def __bool__(self) -> bool:

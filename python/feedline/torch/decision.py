@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Native or not: whether the engine can make the batches of a DataLoader.
+
+Decided anew at each iter(), from data set, transforms and arguments as they are
+then. The reason why not is a sentence for the user.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Optional
+
+import torch
+from torch.utils.data.dataloader import (
+    _DatasetKind,
+    default_collate,
+    default_convert,
+)
+
+from .collate_switches import reason_in_switches
+from .collated import Collated, seeded
+from .iteration import BATCH_MAX, known_batch_size
+from .native import Plan, plan as plan_of
+from .not_native import NotNative
+from .worker_init import only_seeds
+
+
+class FallbackWarning(UserWarning):
+    """A DataLoader that torch runs, and why the engine cannot."""
+
+
+class Decision:
+    """Of one loader: what was decided last, and what was said about it."""
+
+    def __init__(self) -> None:
+        self._reason: Optional[str] = None
+        self.made = False
+        self._warned = False
+        # The plan whose first sample was looked at, with batch_size=None.
+        self._plain_samples: Optional[Plan] = None
+
+    def reason(self, loader: Any) -> Optional[str]:
+        """Why torch loads the samples; None where the engine does. As at the
+        last iter(); before the first, as it would be now."""
+        if not self.made:
+            self.decide(loader)
+        return self._reason
+
+    def decide(self, loader: Any) -> Optional[Plan]:
+        """The plan of the epoch that begins; None for torch's iterators."""
+        try:
+            plan: Optional[Plan] = self.plan_now(loader)
+            self._reason = None
+        except NotNative as no:
+            plan, self._reason = None, no.reason
+        self.made = True
+        return plan
+
+    def plan_now(self, loader: Any) -> Plan:
+        """How the engine makes this loader's batches; NotNative why not."""
+        reason = _reason_in_arguments(loader)
+        if reason is not None:
+            raise NotNative(reason)
+        plan = plan_of(loader.dataset)
+        if plan.random and loader.num_workers == 0:
+            raise NotNative(
+                "with num_workers=0 random transforms draw from the global "
+                "generators; use num_workers=1 or more"
+            )
+        if not loader._auto_collation:
+            self._check_type_of_samples(loader.dataset, plan)
+        return plan
+
+    def _check_type_of_samples(self, dataset: Any, plan: Plan) -> None:
+        """default_collate makes plain tensors of all kinds of images and of
+        labels; without it they come as they are. One look at the first tells.
+        """
+        if self._plain_samples is plan:
+            return
+        try:
+            with seeded(0):
+                image, label = dataset[0]
+        except Exception:
+            return  # a bad sample: it is reported where it comes
+        if type(image) is not torch.Tensor:
+            raise NotNative(
+                "with batch_size=None images come as the %s that the "
+                "transforms make; end them with ToPureTensor"
+                % type(image).__name__
+            )
+        if type(label) is not int:
+            raise NotNative(
+                "with batch_size=None labels come as they are, and they are "
+                "%s; make them ints" % type(label).__name__
+            )
+        self._plain_samples = plan
+
+    def warn(self, on_error: str) -> None:
+        """Once for each loader that is torch's; called by its _get_iterator."""
+        if self._warned:
+            return
+        self._warned = True
+        ignored = ""
+        if on_error != "raise":
+            ignored = "; on_error=%r has no effect there" % on_error
+        warnings.warn(
+            "torch loads the samples of this DataLoader, as %s%s"
+            % (self._reason, ignored),
+            FallbackWarning,
+            stacklevel=4,
+        )
+
+
+def _reason_in_arguments(loader: Any) -> Optional[str]:
+    if loader._dataset_kind == _DatasetKind.Iterable:
+        return "the data set is an IterableDataset"
+    collate = loader.collate_fn
+    if loader._auto_collation:
+        if collate is not default_collate and not isinstance(collate, Collated):
+            return (
+                "collate_fn is one of your own; if it begins with "
+                "default_collate, use feedline.torch.collated"
+            )
+        reason = reason_in_switches()
+        if reason is not None:
+            return reason
+    elif collate is not default_convert:
+        return "collate_fn is one of your own, for samples without batches"
+    if known_batch_size(loader) > BATCH_MAX:
+        return "batches have more than %d images" % BATCH_MAX
+    init = loader.worker_init_fn
+    if init is not None and not only_seeds(init):
+        return "worker_init_fn is given, and the engine has no processes"
+    return None

@@ -76,6 +76,8 @@ int32_t fdl_geometry_resize(struct fdl_geometry *g, int32_t width,
     g->resize_width = width;
     g->resize_height = height;
     g->window = (struct fdl_box){0, 0, width, height};
+    g->resize_mirrored = g->flip;
+    g->resize_mirrored_vertical = g->flip_vertical;
     return FEEDLINE_OK;
 }
 

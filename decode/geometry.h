@@ -5,6 +5,11 @@
  *
  *     source image --crop box--> resample to resize_* --keep window--> flip
  *
+ * A flip in front of the resampling is counted as one behind it, but is not
+ * quite the same: where a sample lies exactly between two others, filters take
+ * the one on a given side, and Pillow's sums round differently from the other
+ * end. So the resampling remembers that it saw a mirrored image.
+ *
  * Everything here is arithmetic on sizes; no pixel is touched.
  */
 #ifndef FDL_DECODE_GEOMETRY_H
@@ -36,6 +41,9 @@ struct fdl_geometry {
     bool flip;              /* mirror the window left to right */
     bool flip_vertical;     /* and top to bottom */
     enum fdl_filter filter; /* of the resampling */
+
+    /* Weights are those for the box mirrored left to right, top to bottom. */
+    bool resize_mirrored, resize_mirrored_vertical;
 };
 
 /* The identity for an image of that size. */

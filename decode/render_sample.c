@@ -449,6 +449,22 @@ static void shrink_span(struct fdl_axis_key *key, int32_t shift, int32_t *at,
     *size = key->in = high - low;
 }
 
+/* Along one upright axis. The samples of a mirrored box lie in memory from the
+ * last to the first, and its outputs come in the opposite order too. */
+static struct fdl_axis_key upright_key(enum fdl_filter filter, bool mirrored,
+                                       int32_t out, int32_t first,
+                                       int32_t count)
+{
+    return (struct fdl_axis_key){
+        .out = out,
+        .first = mirrored ? out - first - count : first,
+        .count = count,
+        .reverse = mirrored,
+        .mirror = mirrored,
+        .filter = filter,
+    };
+}
+
 /* What the tables along the stored rows and columns are made from, and the box
  * in what the source gives. Along the columns outputs come in the order in
  * which their rows do. */
@@ -457,19 +473,19 @@ static void make_keys(struct render *r, struct fdl_axis_key *horizontal,
 {
     const struct fdl_geometry *g = &r->plan->geometry;
     const struct fdl_turn *turn = &r->d->turn;
-    struct fdl_axis_key x = {.out = g->resize_width,
-                             .first = g->window.x,
-                             .count = g->window.width,
-                             .filter = g->filter};
-    struct fdl_axis_key y = {.out = g->resize_height,
-                             .first = g->window.y,
-                             .count = g->window.height,
-                             .filter = g->filter};
+    struct fdl_axis_key x =
+        upright_key(g->filter, g->resize_mirrored, g->resize_width, g->window.x,
+                    g->window.width);
+    struct fdl_axis_key y =
+        upright_key(g->filter, g->resize_mirrored_vertical, g->resize_height,
+                    g->window.y, g->window.height);
     *horizontal = turn->transposed ? y : x;
     *vertical = turn->transposed ? x : y;
-    horizontal->mirror = turn->transposed ? g->flip_vertical : g->flip;
-    horizontal->reverse = turn->reverse_x;
-    vertical->mirror = vertical->reverse = turn->reverse_y;
+    bool flip = turn->transposed ? g->flip_vertical : g->flip;
+    horizontal->mirror = horizontal->mirror != flip;
+    horizontal->reverse = horizontal->reverse != turn->reverse_x;
+    vertical->reverse = vertical->reverse != turn->reverse_y;
+    vertical->mirror = vertical->reverse;
 
     r->shift = choose_shift(r->d, g);
     r->box = fdl_turn_box(turn, &g->box, r->d->info.width, r->d->info.height);

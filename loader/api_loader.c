@@ -336,6 +336,8 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
         .window_height = g->window.height,
         .vertical_flip = g->flip_vertical,
         .interpolation = (int32_t)g->filter,
+        .resize_mirrored = g->resize_mirrored,
+        .resize_mirrored_vertical = g->resize_mirrored_vertical,
     };
     return fdl_copy_out(out, &draw, sizeof(draw));
 }

@@ -445,7 +445,11 @@ enum feedline_interpolation {
  *        .resize((resize_width, resize_height), interpolation)
  *        .crop((window_x, window_y, window_x + window_width, ...))
  *   and, if flip, .transpose(FLIP_LEFT_RIGHT), and, if vertical_flip,
- *   .transpose(FLIP_TOP_BOTTOM). */
+ *   .transpose(FLIP_TOP_BOTTOM).
+ * A flip before the resize is among these. It still shows where a filter
+ * chooses between two pixels that are equally near: if resize_mirrored, put
+ * .transpose(FLIP_LEFT_RIGHT) on both sides of .resize(), and if
+ * resize_mirrored_vertical .transpose(FLIP_TOP_BOTTOM). */
 struct feedline_draw {
     uint32_t struct_size;
     int32_t flip;                /* 0 or 1 */
@@ -454,6 +458,7 @@ struct feedline_draw {
     int32_t window_x, window_y, window_width, window_height;
     int32_t vertical_flip; /* 0 or 1 */
     int32_t interpolation; /* enum feedline_interpolation */
+    int32_t resize_mirrored, resize_mirrored_vertical; /* 0 or 1 */
 };
 
 /* Any thread. width, height: of the source image, pixels; of the upright one

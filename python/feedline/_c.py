@@ -215,6 +215,8 @@ class draw(SizedStructure):
         ("window_height", c_int32),
         ("vertical_flip", c_int32),
         ("interpolation", c_int32),
+        ("resize_mirrored", c_int32),
+        ("resize_mirrored_vertical", c_int32),
     ]
 
 

@@ -76,7 +76,9 @@ NEXT(feedline_draw, window_y, window_width);
 NEXT(feedline_draw, window_width, window_height);
 NEXT(feedline_draw, window_height, vertical_flip);
 NEXT(feedline_draw, vertical_flip, interpolation);
-END(feedline_draw, interpolation, 56);
+NEXT(feedline_draw, interpolation, resize_mirrored);
+NEXT(feedline_draw, resize_mirrored, resize_mirrored_vertical);
+END(feedline_draw, resize_mirrored_vertical, 64);
 
 BEGIN(feedline_tensor, data);
 NEXT(feedline_tensor, data, device);

@@ -181,6 +181,16 @@ ON_IMAGES = {
 }
 ON_TENSORS = {"normalize": normalize, "random_erasing": erase}
 
+
+def flipped(name):
+    """Flips in front of a resampling: some filters take one side of a tie."""
+    flips, how = ["horizontal_flip", "vertical_flip"], " interpolation=" + name
+    return [[*flips, "resize width=32 height=64" + how],
+            [*flips, "resize size=60" + how, "center_crop width=40 height=36"],
+            [*flips, "random_resized_crop width=24 height=16" + how],
+            [*flips, "resize_pad width=40 height=80" + how]]
+
+
 # Operation, the reference, pipelines: a list of operations, and what they have
 # to be resized to first, if anything. Each one gets its share of the draws.
 NORMALIZE = "normalize mean=0.485,0.456,0.406 std=0.229,0.224,0.225"
@@ -237,14 +247,16 @@ CASES = [
     ("random_resized_crop", "RandomResizedCrop",
      [["random_resized_crop width=33 height=29"]]),
     ("resize", "Resize",
-     [[SIZE], ["resize size=40", "center_crop width=32 height=32"]]),
+     [[SIZE], ["resize size=40", "center_crop width=32 height=32"],
+      *flipped("bilinear")]),
     *(("resampling, " + name, "Resize, RandomResizedCrop, ImageOps.pad",
        [["resize width=61 height=147 interpolation=" + name],
         ["resize size=23 interpolation=" + name,
          "center_crop width=20 height=21"],
         ["random_resized_crop width=33 height=29 interpolation=" + name],
         ["random_resized_crop width=150 height=3 interpolation=" + name],
-        ["resize_pad width=81 height=64 interpolation=" + name]])
+        ["resize_pad width=81 height=64 interpolation=" + name],
+        *flipped(name)])
       for name in ("nearest", "box", "hamming", "bicubic", "lanczos")),
     ("resize_pad", "ImageOps.pad",
      [["resize_pad width=80 height=64 fill=114"],

@@ -71,18 +71,22 @@ def reference(image, g, channels):
     """What Pillow makes of it, as an array [height, width, channels]."""
     x, y, w, h = g["box"]
     image = image.convert(MODES[channels])
-    image = image.crop((x, y, x + w, y + h))
+    image = flipped(image.crop((x, y, x + w, y + h)), g["flips"] >> 2)
     image = image.resize(tuple(g["resize"]), FILTERS[g["filter"]])
     return finished(image, g)
 
 
+def flipped(image, flips):
+    if flips & 1:
+        image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+    if flips & 2:
+        image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
+    return image
+
+
 def finished(image, g):
     x, y, w, h = g["window"]
-    image = image.crop((x, y, x + w, y + h))
-    if g["flips"] & 1:
-        image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-    if g["flips"] & 2:
-        image = image.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
+    image = flipped(image.crop((x, y, x + w, y + h)), g["flips"])
     pixels = np.asarray(image)
     return pixels if pixels.ndim == 3 else pixels[..., None]
 
@@ -131,6 +135,11 @@ def fast_reference(path, g, channels, orientation=1):
                           *image.size[::-1 if orientation >= 5 else 1])
         image = image.transpose(TURNS[orientation - 1])
     x, y, w, h = part
+    if g["flips"] & 4:
+        x = image.width - x - w
+    if g["flips"] & 8:
+        y = image.height - y - h
+    image = flipped(image, g["flips"] >> 2)
     image = image.resize(tuple(g["resize"]), FILTERS[g["filter"]],
                          box=(x, y, x + w, y + h))
     return finished(image, g)
@@ -158,7 +167,7 @@ def geometry(rng, width, height, chosen=None):
     wx, ww = span(rng, resize[0])
     wy, wh = span(rng, resize[1])
     return {"box": (x, y, w, h), "resize": resize, "window": (wx, wy, ww, wh),
-            "flips": rng.randrange(4),
+            "flips": rng.choice((rng.randrange(4), rng.randrange(16))),
             "filter": rng.choice((0, rng.randrange(len(FILTERS))))
             if chosen is None else chosen}
 
@@ -265,6 +274,23 @@ class Checker:
                 self.one(path, image, geometry(self.rng, width, height, chosen),
                          self.channels(), False)
 
+    def mirrored(self, path, draws):
+        """A flip in front of the resampling, where filters meet ties: to and
+        from sizes with common factors, and small ones."""
+        sides = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128)
+        for i in range(draws):
+            width, height = (self.rng.choice(sides) for _ in "wh")
+            image = noise_image(self.rng, width, height, "RGB")
+            image.save(path, quality=100, subsampling=0)
+            image = Image.open(path)
+            resize = [self.rng.choice(sides) for _ in "wh"]
+            g = {"box": (0, 0, width, height), "resize": resize,
+                 "window": (0, 0, *resize), "flips": self.rng.randint(1, 15),
+                 "filter": self.rng.randrange(len(FILTERS))}
+            if i % 2:
+                g["window"] = (0, 0, (resize[0] + 1) // 2, (resize[1] + 1) // 2)
+            self.one(path, image, g, self.channels(), False)
+
     def shrinks(self, path, draws):
         """Fast on images of every kind and orientation, at every size."""
         for i in range(draws):
@@ -314,6 +340,7 @@ def check(program, level, data, seed):
             checker.file(path, 6)
         checker.shrinks(pathlib.Path(folder) / "large.jpg", 200)
         checker.filters(pathlib.Path(folder) / "noise.jpg", 200)
+        checker.mirrored(pathlib.Path(folder) / "mirrored.jpg", 2000)
     real = sorted(data.glob("imagenet-sample/*/*")) if data else []
     odd = sorted(data.glob("reftest/*.jpg")) if data else []
     for path in odd:

@@ -7,7 +7,8 @@
  *     channels dtype nhwc normalize  path
  *
  * where width 0 stands for the whole image without resampling, and flips is 1
- * for left to right and 2 for top to bottom. The answer is an int32 status, an
+ * for left to right and 2 for top to bottom, behind the resampling; 4 and 8 are
+ * the same in front of it. The answer is an int32 status, an
  * int32 width and height, a uint64 length, and that many bytes: pixels, or the
  * error line.
  *
@@ -35,6 +36,21 @@ struct answer {
     void *data;
 };
 
+/* Mirrors the image before it is resampled. The window is that of the result,
+ * and the box is given as it lies in the stored image. */
+static void flip_first(struct fdl_geometry *g, bool x, bool y)
+{
+    struct fdl_box *w = &g->window;
+    g->resize_mirrored = x;
+    g->resize_mirrored_vertical = y;
+    if (x)
+        w->x = g->resize_width - w->x - w->width;
+    if (y)
+        w->y = g->resize_height - w->y - w->height;
+    g->flip = g->flip != x;
+    g->flip_vertical = g->flip_vertical != y;
+}
+
 static bool parse(const char *line, struct request *q)
 {
     struct fdl_geometry *g = &q->geometry;
@@ -52,6 +68,7 @@ static bool parse(const char *line, struct request *q)
         return false;
     g->flip = (flips & 1) != 0;
     g->flip_vertical = (flips & 2) != 0;
+    flip_first(g, (flips & 4) != 0, (flips & 8) != 0);
     g->filter = (enum fdl_filter)filter;
     q->format.nhwc = nhwc != 0;
     q->normalize = normalize != 0;

@@ -185,6 +185,21 @@ static void random_compositions_match_the_model(void **state)
     check_compositions(seed, true);
 }
 
+/* Filters that break ties take another pixel from the other end. */
+static void resampling_knows_the_flips_before_it(void **state)
+{
+    (void)state;
+    struct fdl_geometry g;
+    fdl_geometry_init(&g, 100, 80);
+    fdl_geometry_flip(&g);
+    fdl_geometry_flip_vertical(&g);
+    fdl_geometry_flip_vertical(&g);
+    assert_int_equal(fdl_geometry_resize(&g, 50, 40), FEEDLINE_OK);
+    fdl_geometry_flip_vertical(&g);
+    assert_true(g.flip && g.resize_mirrored);
+    assert_true(g.flip_vertical && !g.resize_mirrored_vertical);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(identity),
     cmocka_unit_test(crop_before_resize_shrinks_the_box),
@@ -193,6 +208,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(flip_then_crop_takes_the_other_side),
     cmocka_unit_test(vertical_flip_then_crop_takes_the_other_end),
     cmocka_unit_test(random_compositions_match_the_model),
+    cmocka_unit_test(resampling_knows_the_flips_before_it),
 };
 
 TEST_MAIN("decode_geometry", cases)

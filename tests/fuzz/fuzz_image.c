@@ -29,7 +29,7 @@ struct request {
     uint32_t resize_width, resize_height; /* 0: as it is */
     uint32_t window_x, window_y;
     bool whole; /* no crop */
-    bool flip, flip_vertical, normalize, padded;
+    bool flip, flip_vertical, flip_first, normalize, padded;
     enum fdl_filter filter;
     struct fdl_decode_limits limits;
     enum fdl_cpu_level level;
@@ -70,6 +70,7 @@ static struct request read_request(struct fuzz_input *in)
         q.format.dtype = flags & 16 ? FEEDLINE_BF16 : FEEDLINE_F16;
     q.normalize = (flags & 32) && q.format.dtype != FEEDLINE_U8;
     q.flip_vertical = flags & 64;
+    q.flip_first = more & 8192;
     q.filter = (enum fdl_filter)((flags >> 8) % FDL_FILTERS);
     q.limits = (struct fdl_decode_limits){
         .max_pixels = MAX_PIXELS,
@@ -95,6 +96,14 @@ static struct fdl_box crop_of(const struct request *q, int32_t width,
     return box;
 }
 
+static void flip(const struct request *q, struct fdl_geometry *g)
+{
+    if (q->flip)
+        fdl_geometry_flip(g);
+    if (q->flip_vertical)
+        fdl_geometry_flip_vertical(g);
+}
+
 static struct fdl_plan plan_of(const struct request *q,
                                const struct fdl_image_info *info)
 {
@@ -107,6 +116,8 @@ static struct fdl_plan plan_of(const struct request *q,
     fdl_geometry_init(g, info->width, info->height);
     fdl_geometry_crop(g, crop_of(q, info->width, info->height));
     g->filter = q->filter;
+    if (q->flip_first)
+        flip(q, g);
     uint32_t width = q->resize_width, height = q->resize_height;
     if (width > 0 && height > 0)
         fuzz_check(fdl_geometry_resize(g, 1 + (int32_t)(width % MAX_RESIZE),
@@ -119,10 +130,8 @@ static struct fdl_plan plan_of(const struct request *q,
     window.width = fdl_geometry_width(g) - window.x;
     window.height = fdl_geometry_height(g) - window.y;
     fdl_geometry_crop(g, window);
-    if (q->flip)
-        fdl_geometry_flip(g);
-    if (q->flip_vertical)
-        fdl_geometry_flip_vertical(g);
+    if (!q->flip_first)
+        flip(q, g);
     return plan;
 }
 

@@ -264,6 +264,18 @@ def test_resampling(T: Any, name: str, samples: Any) -> None:
 
 
 @families
+@pytest.mark.parametrize("name", FILTERS)
+def test_flips_before_resampling(T: Any, name: str, samples: Any) -> None:
+    flips = [T.RandomHorizontalFlip(), T.RandomVerticalFlip()]
+    for resampling in (
+        T.Resize((40, 30), Mode(name)),
+        T.Resize((96, 128), Mode(name)),
+        T.RandomResizedCrop((32, 16), interpolation=Mode(name)),
+    ):
+        check(samples, T.Compose(flips + [resampling, T.PILToTensor()]))
+
+
+@families
 def test_crops_and_borders(T: Any, samples: Any) -> None:
     for head in (
         [T.CenterCrop(24)],

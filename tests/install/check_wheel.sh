@@ -41,6 +41,14 @@ done
 licences=$(find "$work"/wheel/feedline-*.dist-info/licenses -type f | wc -l)
 [[ -f $(echo "$work"/wheel/feedline-*.dist-info/licenses/LICENSE) ]] ||
     fail "no licence in it"
+# Of everything that is linked or compiled in, where Debian's packages were.
+if [[ -f /usr/share/doc/libjpeg62-turbo-dev/copyright ]]; then
+    for package in libjpeg62-turbo libpng zlib1g libwebp liburing libjansson \
+        libxxhash; do
+        [[ -s $(echo "$work"/wheel/feedline-*.dist-info/licenses/"$package"-dev.txt) ]] ||
+            fail "no licence of $package in it"
+    done
+fi
 compiled=$(find "$work/wheel" -name '*.pyc' -o -name '__pycache__')
 [[ -z $compiled ]] || fail "it has compiled files: $compiled"
 

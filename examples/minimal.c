@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EPOCHS 2
 
@@ -67,7 +68,14 @@ static void report(const feedline_dataset *dataset, feedline_loader *loader,
 
 int main(int argc, char **argv)
 {
-    const char *folder = argc == 2 ? argv[1] : "";
+    if (argc != 2 || argv[1][0] == '-') {
+        bool asked = argc == 2 && strcmp(argv[1], "--help") == 0;
+        fputs("usage: minimal FOLDER\n"
+              "FOLDER has one folder of images per class.\n",
+              asked ? stdout : stderr);
+        return asked ? 0 : 2;
+    }
+    const char *folder = argv[1];
     feedline_dataset *dataset = NULL;
     feedline_config *config = NULL;
     feedline_pipeline *pipeline = NULL;

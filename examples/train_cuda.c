@@ -31,7 +31,8 @@
 
 static const char usage[] =
     "usage: train_cuda FOLDER [--device auto|host|cuda:N] [--epochs N]\n"
-    "                         [--batch-size N] [--rate X] [--seed N]\n";
+    "                         [--batch-size N] [--rate X] [--seed N]\n"
+    "FOLDER has one folder of images per class, two at least.\n";
 
 static const struct train_backend *const gpu = TRAIN_GPU;
 
@@ -40,6 +41,7 @@ struct options {
     int epochs, batch_size;
     double rate;
     int seed;
+    bool help;
 };
 
 struct run {
@@ -103,6 +105,7 @@ static bool parse(int argc, char **argv, struct options *o)
         {"batch-size", required_argument, NULL, 'b'},
         {"rate", required_argument, NULL, 'r'},
         {"seed", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     int c;
     while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -117,6 +120,8 @@ static bool parse(int argc, char **argv, struct options *o)
             good = parse_number(optarg, 1e-9, 10, &o->rate);
         else if (c == 's')
             good = parse_int(optarg, 0, 1000000000, &o->seed);
+        else if (c == 'h')
+            return o->help = true;
         if (!good && c != '?')
             fail(optarg, "not a number in range (two epochs at least)");
         if (!good)
@@ -281,6 +286,10 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &r.options)) {
         fputs(usage, stderr);
         return 2;
+    }
+    if (r.options.help) {
+        fputs(usage, stdout);
+        return 0;
     }
     int32_t classes = 0;
     bool ok =

@@ -115,6 +115,11 @@ def case_errors(folder, _device):
             assert re.fullmatch(r"train_cuda: [^\n]+\n", done.stderr), done
 
 
+def case_help(_folder, _device):
+    """On standard output, as an answer and not as a complaint."""
+    assert trained("--help").startswith("usage: train_cuda FOLDER")
+
+
 def main():
     device = sys.argv[2] if len(sys.argv) > 2 else "host"
     with tempfile.TemporaryDirectory() as folder:

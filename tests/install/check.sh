@@ -59,10 +59,11 @@ exported=$(nm -D --defined-only "$libdir/libfeedline.so" |
 [[ -z $exported ]] || fail "exported, but not public: $exported"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
-export LD_LIBRARY_PATH=$libdir
 version=$(pkg-config --modversion feedline)
 
-# Images: the tool's own, or a folder of P6 files where it is not built.
+# Images: the tool's own, or a folder of P6 files where it is not built. The
+# tool finds the library without help.
+unset LD_LIBRARY_PATH
 images=$work/images
 tool=$prefix/bin/loaderbench
 if [[ -x $tool ]]; then
@@ -71,6 +72,8 @@ else
     echo "loaderbench is not built: the programs are run without images"
 fi
 
+export LD_LIBRARY_PATH=$libdir
+
 # Runs a minimal with a folder that is not there, and with images.
 run_minimal() {
     local program=$1 status=0
@@ -78,6 +81,12 @@ run_minimal() {
     [[ $status -eq 1 ]] || fail "$program with a bad folder: status $status"
     grep -q "nowhere: no such file or folder" "$work/error" ||
         fail "$program says: $(cat "$work/error")"
+    status=0
+    "$program" 2> "$work/error" || status=$?
+    [[ $status -eq 2 ]] && grep -q "^usage: minimal FOLDER" "$work/error" ||
+        fail "$program without a folder: status $status"
+    "$program" --help | grep -q "^usage: minimal FOLDER" ||
+        fail "$program --help"
     [[ -d $images ]] || return 0
     "$program" "$images" > "$work/out"
     grep -q '^class_002: mean [+-]' "$work/out" ||

@@ -9,16 +9,16 @@ foreach(room ${rooms})
   list(APPEND objects $<TARGET_OBJECTS:${room}>)
 endforeach()
 
-add_library(feedline_internal STATIC ${objects})
+add_library(feedline_internal STATIC EXCLUDE_FROM_ALL ${objects})
 target_link_libraries(feedline_internal PUBLIC ${libraries})
 
 add_library(feedline SHARED ${objects})
 target_link_libraries(feedline PRIVATE ${libraries})
 set_target_properties(feedline PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-  LINKER_LANGUAGE C LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/feedline.map)
+  LINKER_LANGUAGE C LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/feedline.map)
 target_link_options(feedline PRIVATE
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/feedline.map)
+  -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/feedline.map)
 if(FEEDLINE_STATIC_DEPENDENCIES) # cmake/own_stderr.c says why
   target_sources(feedline PRIVATE cmake/own_stderr.c)
   target_link_options(feedline PRIVATE -Wl,--exclude-libs,ALL
@@ -32,8 +32,10 @@ add_library(feedline_static STATIC ${objects})
 target_link_libraries(feedline_static PRIVATE ${libraries})
 set_target_properties(feedline_static PROPERTIES OUTPUT_NAME feedline)
 
+# The names that an installed feedline has, for those who build it themselves.
 foreach(target feedline feedline_static)
+  add_library(feedline::${target} ALIAS ${target})
   target_include_directories(${target} INTERFACE
-    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()

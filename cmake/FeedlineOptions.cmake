@@ -1,21 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# What is built, and with what. AUTO takes a dependency if it is there.
+# What is built, and with what. AUTO takes a dependency if it is there. Inside
+# another project, by add_subdirectory or FetchContent, only the library is
+# built: no tools, no tests, nothing installed, unless the project asks for it.
+#
+# Tests, with the simulator and the benchmarks that only developers run, are off
+# by default: they are three quarters of all there is to compile.
+option(BUILD_TESTING "Build the tests, the simulator and the benchmarks" OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  include(CTest)
+  set(FEEDLINE_TESTS ${BUILD_TESTING})
+else()
+  set(FEEDLINE_TESTS OFF)
+  # The static library's own libraries are linked by whoever links it, so they
+  # have to be known in the whole project.
+  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL TRUE)
+endif()
+
 set(FEEDLINE_URING AUTO CACHE STRING "io_uring reader: AUTO, ON or OFF")
 set(FEEDLINE_WEBP AUTO CACHE STRING "WebP images: AUTO, ON or OFF")
 set(FEEDLINE_NVTX AUTO CACHE STRING "Ranges for nsys: AUTO, ON or OFF")
 set(FEEDLINE_STATIC_DEPENDENCIES OFF CACHE STRING
     "Link libjpeg and the like in, hidden: AUTO, ON or OFF")
 option(FEEDLINE_CUDA "CUDA transfer; needs nothing to build" ON)
-option(FEEDLINE_TOOLS "Build loaderbench" ON)
-option(FEEDLINE_EXAMPLES "Build the examples" ON)
+option(FEEDLINE_TOOLS "Build loaderbench" ${PROJECT_IS_TOP_LEVEL})
+option(FEEDLINE_EXAMPLES "Build the examples, as BUILD_TESTING does" OFF)
+option(FEEDLINE_BENCH "Build the tuner's simulator and the benchmarks, likewise"
+       OFF)
+option(FEEDLINE_INSTALL "Install the library" ${PROJECT_IS_TOP_LEVEL})
 option(FEEDLINE_RINGS "Rings of notes; OFF only to measure what they cost" ON)
 option(FEEDLINE_WERROR "Warnings are errors" OFF)
 set(FEEDLINE_SANITIZE "" CACHE STRING
     "Sanitizers: empty, 'address,undefined' or 'thread'")
 option(FEEDLINE_FUZZ "Build the fuzzers too: clang, with sanitizers" OFF)
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND
+   NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 # Assertions stay in a default build; a packager's Release drops them.
@@ -67,9 +87,9 @@ pkg_check_modules(XXHASH REQUIRED libxxhash) # header only: fingerprints
 set(FEEDLINE_HAVE_URING OFF)
 if(FEEDLINE_URING)
   if(FEEDLINE_URING STREQUAL "AUTO")
-    pkg_check_modules(URING IMPORTED_TARGET liburing>=2.3)
+    pkg_check_modules(URING IMPORTED_TARGET GLOBAL liburing>=2.3)
   else()
-    pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing>=2.3)
+    pkg_check_modules(URING REQUIRED IMPORTED_TARGET GLOBAL liburing>=2.3)
   endif()
   set(FEEDLINE_HAVE_URING ${URING_FOUND})
 endif()
@@ -77,9 +97,9 @@ endif()
 set(FEEDLINE_HAVE_WEBP OFF)
 if(FEEDLINE_WEBP)
   if(FEEDLINE_WEBP STREQUAL "AUTO")
-    pkg_check_modules(WEBP IMPORTED_TARGET libwebp>=1.2)
+    pkg_check_modules(WEBP IMPORTED_TARGET GLOBAL libwebp>=1.2)
   else()
-    pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp>=1.2)
+    pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET GLOBAL libwebp>=1.2)
   endif()
   set(FEEDLINE_HAVE_WEBP ${WEBP_FOUND})
 endif()
@@ -119,7 +139,7 @@ target_compile_options(feedline_flags INTERFACE
   -fno-omit-frame-pointer
   $<$<BOOL:${FEEDLINE_WERROR}>:-Werror>)
 target_include_directories(feedline_flags INTERFACE
-  ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
+  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 if(FEEDLINE_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "FEEDLINE_FUZZ needs clang: "

@@ -29,9 +29,9 @@ function(feedline_test name)
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE feedline_flags feedline_internal
                         PkgConfig::CMOCKA ${arg_LIBRARIES})
-  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE
-    FDL_TEST_DATA_DEFAULT="${CMAKE_SOURCE_DIR}/../shared/data")
+    FDL_TEST_DATA_DEFAULT="${PROJECT_SOURCE_DIR}/../shared/data")
   target_link_options(test_${name} PRIVATE ${arg_LINK_OPTIONS})
   foreach(source ${arg_SOURCES})
     file(REAL_PATH ${source} source)

@@ -168,8 +168,8 @@ def measure(arguments):
 def main():
     arguments = parse()
     if not os.path.exists(os.path.join(arguments.build, "bench/tuned/turns")):
-        sys.exit("%s has no bench/tuned/turns: build it with cmake --build %s"
-                 % (arguments.build, arguments.build))
+        sys.exit("%s has no bench/tuned/turns: configure it with "
+                 "-DFEEDLINE_BENCH=ON and build it" % arguments.build)
     with tempfile.TemporaryDirectory() as tmp:
         if not arguments.folder:
             arguments.folder = os.path.join(tmp, "images")

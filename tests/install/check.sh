@@ -83,8 +83,9 @@ run_minimal() {
         fail "$program says: $(cat "$work/error")"
     status=0
     "$program" 2> "$work/error" || status=$?
-    [[ $status -eq 2 ]] && grep -q "^usage: minimal FOLDER" "$work/error" ||
-        fail "$program without a folder: status $status"
+    [[ $status -eq 2 ]] || fail "$program without a folder: status $status"
+    grep -q "^usage: minimal FOLDER" "$work/error" ||
+        fail "$program without a folder says: $(cat "$work/error")"
     "$program" --help | grep -q "^usage: minimal FOLDER" ||
         fail "$program --help"
     [[ -d $images ]] || return 0

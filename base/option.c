@@ -74,6 +74,19 @@ void fdl_options_fini(struct fdl_options *o)
     o->values = NULL;
 }
 
+int32_t fdl_options_take(struct fdl_options *to, const struct fdl_options *from,
+                         uint32_t row)
+{
+    const char *text = from->values[row].text;
+    char *copy = text ? fdl_strdup(text) : NULL;
+    if (text && !copy)
+        return fdl_fail_memory(strlen(text) + 1, from->table[row].name);
+    free(to->values[row].text);
+    to->values[row] = from->values[row];
+    to->values[row].text = copy;
+    return FEEDLINE_OK;
+}
+
 /* ---- By name ------------------------------------------------------------ */
 
 static bool same_name(const char *typed, const char *name)

@@ -53,6 +53,10 @@ int32_t fdl_options_copy(struct fdl_options *to,
                          const struct fdl_options *from);
 void fdl_options_fini(struct fdl_options *o);
 
+/* One value of another set of the same table. ENOMEM. */
+int32_t fdl_options_take(struct fdl_options *to, const struct fdl_options *from,
+                         uint32_t row);
+
 /* Row of `name` ('-' counts as '_'). ENOENT "loader has no option 'x'; the
  * closest is 'y'" (edit distance; no proposal where nothing is close). */
 int32_t fdl_options_find(const struct fdl_options *o, const char *name,

@@ -10,8 +10,10 @@
 
 void fdl_account_begin(struct fdl_consumer *c, int64_t now)
 {
+    pthread_mutex_lock(&c->lock);
     c->started_ns = c->returned_ns = c->booked_ns = now;
     memset(&c->turn, 0, sizeof(c->turn));
+    pthread_mutex_unlock(&c->lock);
 }
 
 void fdl_account_book_user_locked(struct fdl_consumer *c, int64_t now)

@@ -15,6 +15,13 @@ static int32_t enter(const feedline_loader *l)
     return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
 }
 
+/* What says nothing of batches that are made elsewhere. */
+static int32_t enter_engine(const feedline_loader *l)
+{
+    int32_t status = enter(l);
+    return status >= 0 && l->outside ? fdl_outside_refuse() : status;
+}
+
 /* What a program that gives the order would contradict. */
 static int32_t need_own_order(const feedline_loader *l, const char *call)
 {
@@ -65,7 +72,7 @@ int32_t feedline_loader_create(const feedline_config *cfg, feedline_dataset *ds,
 
 int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
 {
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = need_own_order(l, "start");
     if (status < 0)
@@ -104,7 +111,7 @@ int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
     if (status < 0)
         return status;
     *out = NULL;
-    status = enter(l);
+    status = enter_engine(l);
     if (status >= 0)
         status = begin_here(l);
     return status < 0 ? status : next(l, timeout_ns, out);
@@ -144,7 +151,7 @@ int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
                                 int64_t value)
 {
     uint32_t row;
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     if (status >= 0)
@@ -180,7 +187,7 @@ int32_t feedline_loader_config_json(const feedline_loader *l, char *buf,
 int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
                                        struct feedline_epoch_info *out)
 {
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status < 0)
         return status;
     struct feedline_epoch_info info = {
@@ -198,7 +205,7 @@ int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
 int32_t feedline_loader_get_position(const feedline_loader *l, uint64_t *epoch,
                                      uint64_t *position)
 {
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(epoch, "epoch");
     if (status >= 0)
@@ -211,7 +218,7 @@ int32_t feedline_loader_get_position(const feedline_loader *l, uint64_t *epoch,
 int32_t feedline_loader_set_position(feedline_loader *l, uint64_t epoch,
                                      uint64_t position)
 {
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = need_own_order(l, "set_position");
     return status < 0 ? status : fdl_loader_begin(l, epoch, position);
@@ -234,7 +241,7 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
                              uint64_t capacity, uint64_t *needed)
 {
     struct fdl_state state;
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
     if (status >= 0 && l->given)
@@ -251,7 +258,7 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
 int32_t feedline_loader_restore(feedline_loader *l, const char *state)
 {
     struct fdl_state saved, here;
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(state, "state");
     if (status >= 0)
@@ -311,7 +318,7 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
 {
     struct fdl_plan plan;
     struct fdl_draw_key key;
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status < 0)
         return status;
     if (width < 1 || height < 1)
@@ -350,7 +357,7 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
 {
     struct fdl_json j;
     struct fdl_draw_key key;
-    int32_t status = enter(l);
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
     if (status >= 0)

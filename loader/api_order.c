@@ -11,6 +11,8 @@ static int32_t enter(const feedline_loader *l)
         fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
     if (status < 0 || l->given)
         return status;
+    if (l->outside)
+        return fdl_outside_refuse();
     return fdl_fail(FEEDLINE_ESTATE,
                     "the order is the loader's: make it with order=given to "
                     "give one");

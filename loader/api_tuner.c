@@ -83,7 +83,10 @@ int32_t feedline_loader_explain(const feedline_loader *l, char *buf,
         status = fdl_api_enter(needed, "needed");
     if (status < 0)
         return status;
-    fdl_tuner_explain(l, &text);
+    if (l->outside)
+        fdl_outside_explain(l, &text);
+    else
+        fdl_tuner_explain(l, &text);
     status = fdl_text_copy_out(&text, buf, capacity, needed);
     fdl_text_free(&text);
     return status;

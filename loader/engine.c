@@ -379,6 +379,7 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_window_destroy(l->window);
     fdl_ring_unref(l->ring);
     fdl_given_destroy(l->given);
+    free(l->outside);
     fdl_device_watch_unref(l->watch);
     fdl_pages_free(l->read_stages, FDL_MAX_IO_DEPTH * sizeof(*l->read_stages));
     fdl_ledger_scratch_destroy(l->consumer.scratch);

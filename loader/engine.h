@@ -26,6 +26,7 @@
 #include "loader/monitor.h"
 #include "loader/notable.h"
 #include "loader/options.h"
+#include "loader/outside.h"
 #include "loader/reader.h"
 #include "loader/ring.h"
 #include "loader/stats.h"
@@ -103,7 +104,8 @@ struct feedline_loader {
     struct fdl_config_values config;
     struct fdl_sampler sampler;
     struct fdl_stream stream;
-    struct fdl_given *given; /* NULL: order=own */
+    struct fdl_given *given;     /* NULL: order=own */
+    struct fdl_outside *outside; /* NULL: it makes its batches itself */
 
     struct fdl_ring *ring;
     struct fdl_window *window;

@@ -193,4 +193,6 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
     fdl_notable_evidence(l, out);
     fdl_stuck_evidence(l, out);
     add_device(l, out);
+    if (l->outside)
+        fdl_outside_evidence(l, &watched, out);
 }

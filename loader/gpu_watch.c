@@ -52,15 +52,22 @@ void fdl_gpu_watch_destroy(struct fdl_gpu_watch *w)
     free(w);
 }
 
+/* false: batches stay on the host, or nobody knows where they go. */
+static bool find_gpu(const feedline_loader *l, uint32_t *number)
+{
+    *number = l->outside ? l->outside->gpu : (uint32_t)l->ring->device_id;
+    return l->outside ? l->outside->has_gpu
+                      : l->ring->backend_ops->device == FEEDLINE_CUDA;
+}
+
 static void open_nvml(struct fdl_gpu_watch *w)
 {
-    const struct fdl_ring *ring = w->loader->ring;
     struct feedline_device_info info;
     char why[256] = "";
+    uint32_t number;
     w->tried = true;
-    if (ring->backend_ops->device != FEEDLINE_CUDA)
-        return;
-    if (fdl_cuda_device_info((uint32_t)ring->device_id, &info) < 0)
+    if (!find_gpu(w->loader, &number) ||
+        fdl_cuda_device_info(number, &info) < 0)
         return;
     w->nvml = fdl_nvml_open(info.pci, why, sizeof(why));
     if (!w->nvml)

@@ -160,4 +160,6 @@ void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out)
     add_verdict(l, out);
     add_decisions(&l->exports.decisions, out);
     add_tuner(l, out);
+    if (l->outside)
+        snprintf(out->watched, sizeof(out->watched), "%s", l->outside->name);
 }

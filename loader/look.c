@@ -59,9 +59,10 @@ struct fdl_look {
     int64_t last_prep, last_worker_wait;
     struct fdl_read_history reads;
     int32_t consumer_tid;
-    uint64_t consumer_cpu;
+    uint64_t consumer_cpu, consumer_runq;
     struct fdl_foreign_thread before[FDL_FOREIGN_MAX]; /* a second ago */
     uint32_t n_before;
+    uint64_t children_cpu; /* at the last look */
 };
 
 /* ---- One worker --------------------------------------------------------- */
@@ -202,6 +203,12 @@ static uint64_t cpu_before(const struct fdl_look *k, int32_t tid)
     return 0;
 }
 
+static double queued_part(uint64_t ran_ns, uint64_t queued_ns)
+{
+    double wanted = (double)ran_ns + (double)queued_ns;
+    return wanted > 0 ? (double)queued_ns / wanted : -1;
+}
+
 static void look_at_consumer(struct fdl_look *k, bool counts)
 {
     struct fdl_thread_signals t;
@@ -215,13 +222,31 @@ static void look_at_consumer(struct fdl_look *k, bool counts)
     }
     if (counts && same && t.cpu_ns > k->consumer_cpu)
         k->watched.consumer_ns += (int64_t)(t.cpu_ns - k->consumer_cpu);
+    if (counts && same && t.has_runq && t.runq_ns >= k->consumer_runq)
+        k->watched.consumer_queued = queued_part(t.cpu_ns - k->consumer_cpu,
+                                                 t.runq_ns - k->consumer_runq);
     k->consumer_cpu = t.cpu_ns;
+    k->consumer_runq = t.runq_ns;
 }
 
 /* The kernel's helper of a thread with an io_uring, which the reader has. */
 static bool is_ring_worker(const struct fdl_foreign_thread *t)
 {
     return strncmp(t->name, "iou-", 4) == 0;
+}
+
+/* Somebody else's workers may be processes. */
+static void look_at_children(struct fdl_look *k, bool counts)
+{
+    struct fdl_children_signals now;
+    if (!k->loader->outside)
+        return;
+    fdl_signals_children(k->signals, &now);
+    if (counts && now.cpu_ns > k->children_cpu)
+        k->watched.children_ns += (int64_t)(now.cpu_ns - k->children_cpu);
+    k->children_cpu = now.cpu_ns;
+    k->watched.n_children = now.processes;
+    k->watched.children_queued = queued_part(now.ran_ns, now.queued_ns);
 }
 
 /* counts: else this is only where counting begins. */
@@ -231,6 +256,7 @@ static void look_at_others(struct fdl_look *k, int64_t now, bool counts)
     uint64_t most = 0;
     w->n_foreign = fdl_signals_foreign(k->signals, w->foreign);
     look_at_consumer(k, counts);
+    look_at_children(k, counts);
     for (uint32_t i = 0; counts && i < w->n_foreign; i++) {
         const struct fdl_foreign_thread *t = &w->foreign[i];
         uint64_t before = cpu_before(k, t->tid);
@@ -311,6 +337,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     uint32_t n = n_workers(k->loader);
     memset(w, 0, sizeof(*w));
     w->has_runq = has_runq;
+    w->children_queued = w->consumer_queued = -1;
     k->last_active = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct seen *s = &k->seen[i];

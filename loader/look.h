@@ -41,6 +41,10 @@ struct fdl_watched {
     struct fdl_system_signals zero;   /* at the reset */
     struct fdl_foreign_thread foreign[FDL_FOREIGN_MAX]; /* now */
     uint32_t n_foreign;
+    int64_t children_ns; /* CPU time of child processes; of a watch only */
+    uint32_t n_children; /* now */
+    double children_queued, consumer_queued; /* of the time in which they wanted
+                                                a core, without; -1 */
 
     /* Of reads; see read_history.h. Not touched by a reset. */
     double best_read_rate; /* 0: not known */

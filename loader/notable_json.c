@@ -117,7 +117,9 @@ static void json_outlier(struct fdl_json *j, const struct fdl_outlier *o)
     fdl_json_int(j, "epoch", (int64_t)o->epoch);
     fdl_json_int(j, "sequence", (int64_t)o->sequence);
     json_us(j, "wait_us", (uint64_t)o->wait_ns);
-    fdl_json_string(j, "cause", fdl_bucket_name(o->bucket));
+    fdl_json_string(j, "cause",
+                    o->bucket < FDL_BUCKETS ? fdl_bucket_name(o->bucket)
+                                            : "iterable");
     json_us(j, "cause_us", (uint64_t)o->bucket_ns);
     json_us(j, "alone_us", (uint64_t)o->alone_ns);
     json_text(j, "path", o->path);

@@ -44,7 +44,7 @@ static int64_t book_user_locked(feedline_loader *l, int64_t now)
 {
     struct fdl_consumer *c = &l->consumer;
     c->clock_reads++;
-    if (l->running)
+    if (l->outside ? fdl_outside_between_locked(l) : l->running)
         fdl_account_book_user_locked(c, now);
     return c->user_ns;
 }

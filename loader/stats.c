@@ -417,6 +417,8 @@ void fdl_stats_reset(feedline_loader *l)
     c->batches = c->samples = 0;
     c->ledger_ns = c->clock_reads = 0;
     fdl_notable_reset_locked(l);
+    if (l->outside)
+        fdl_outside_reset_locked(l->outside);
     fdl_pace_reset(&c->pace);
     pthread_mutex_unlock(&c->lock);
     fdl_monitor_end_reset(l->monitor);

@@ -164,6 +164,7 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     fdl_json_int(j, "memory_bytes", (int64_t)s.memory_bytes);
     fdl_json_double(j, "first_batch_seconds", seconds(s.first_batch_ns));
     fdl_json_end_object(j);
+    fdl_outside_json(l, j);
     json_stall(l, &s, d, j);
     json_transfer(d, j);
     fdl_json_begin_array(j, "stages");

@@ -48,23 +48,29 @@ static void count(feedline_loader *l, enum fdl_trace_counter counter,
                    FDL_TRACE_NO_SAMPLE, (uint32_t)counter);
 }
 
-static void count_all(feedline_loader *l, int64_t now, int64_t wait)
+static void count_engine(feedline_loader *l, int64_t now)
 {
-    struct fdl_tracing *t = &l->tracing;
     uint32_t ready, outstanding;
-    int64_t since = FDL_MAX(now - t->counted_ns, INT64_C(1));
     fdl_ring_count(l->ring, &ready, &outstanding);
     count(l, FDL_COUNTER_READY, now, ready);
     count(l, FDL_COUNTER_OUTSTANDING, now, outstanding);
     count(l, FDL_COUNTER_WORKERS, now,
           atomic_load_explicit(&l->workers, memory_order_relaxed));
     count(l, FDL_COUNTER_READS, now, fdl_window_reading(l->window));
-    if (t->counted_ns)
-        count(l, FDL_COUNTER_STALL_PPM, now,
-              (int64_t)(1e6 * (double)FDL_MIN(wait, since) / (double)since));
     if (l->ring->backend_ops->stats)
         count(l, FDL_COUNTER_PINNED_BYTES, now,
               (int64_t)fdl_ring_memory(l->ring));
+}
+
+static void count_all(feedline_loader *l, int64_t now, int64_t wait)
+{
+    struct fdl_tracing *t = &l->tracing;
+    int64_t since = FDL_MAX(now - t->counted_ns, INT64_C(1));
+    if (!l->outside)
+        count_engine(l, now);
+    if (t->counted_ns)
+        count(l, FDL_COUNTER_STALL_PPM, now,
+              (int64_t)(1e6 * (double)FDL_MIN(wait, since) / (double)since));
     t->counted_ns = now;
 }
 

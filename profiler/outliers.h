@@ -22,7 +22,8 @@
 struct fdl_outlier {
     uint64_t epoch, sequence;
     int64_t wait_ns;
-    enum fdl_bucket bucket; /* the largest of the wait */
+    enum fdl_bucket bucket; /* the largest of the wait; FDL_BUCKETS: none is
+                               known */
     int64_t bucket_ns;
     int64_t alone_ns; /* of the wait, for one sample alone */
     uint64_t index;   /* of that sample in the data set */

@@ -34,6 +34,16 @@ struct fdl_foreign_thread {
 
 #define FDL_FOREIGN_MAX 64u /* the busiest are kept */
 
+/* The processes that this one has started, and what they started and waited
+ * for; those that ended count on. */
+struct fdl_children_signals {
+    uint32_t processes; /* alive */
+    uint64_t cpu_ns;    /* in ticks of the kernel, mostly 10 ms */
+
+    /* Main threads of those alive, ever: on a core, and waiting for one. */
+    uint64_t ran_ns, queued_ns;
+};
+
 struct fdl_system_signals {
     bool has_throttle, has_pressure, has_host, has_memory;
     uint64_t throttled_ns; /* of the group, all its cores (v1, v2) */
@@ -62,5 +72,9 @@ bool fdl_signals_thread(struct fdl_signals *s, int32_t tid,
  * /proc/self/task: once a second at most. Returns how many. */
 uint32_t fdl_signals_foreign(struct fdl_signals *s,
                              struct fdl_foreign_thread out[FDL_FOREIGN_MAX]);
+
+/* Once a second at most, too. All 0 where the kernel does not tell. */
+void fdl_signals_children(struct fdl_signals *s,
+                          struct fdl_children_signals *out);
 
 #endif

@@ -145,10 +145,26 @@ static void judge_unexplained(const struct fdl_facts *f, struct drafts *all)
     keep(f, all);
 }
 
+/* The whole wait is somebody else's. */
+static void judge_outside(const struct fdl_facts *f, struct drafts *all)
+{
+    struct fdl_draft *d = begin(f, all);
+    d->v.share = 1;
+    d->weight = f->stall;
+    d->v.predicted_gain = fdl_facts_gain(f->stalled_ns, f->of_ns);
+    fdl_say_stall(f, d);
+    fdl_judge_outside(f, d);
+    keep(f, all);
+}
+
 static void judge_stall(const struct fdl_facts *f, struct drafts *all)
 {
     if (f->stall < FED_STALL)
         return;
+    if (f->e->outside) {
+        judge_outside(f, all);
+        return;
+    }
     if (!f->bus_full && f->share[f->cause] < EXPLAINS) {
         judge_unexplained(f, all);
         return;
@@ -219,6 +235,7 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->interference = e->interference_sigma = -1;
     e->stall_strength = -1;
     e->peer_stall = -1;
+    e->outside_process_cores = e->outside_queued = -1;
     e->mean_file_bytes = -1;
     e->read_rate = e->best_read_rate = -1;
     e->read_p50_us = e->read_p99_us = -1;

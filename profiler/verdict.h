@@ -168,6 +168,17 @@ struct fdl_evidence {
                              mean of; 0 with a mean: one */
     double peer_stall;    /* largest S of the other ranks; -1 */
 
+    /* Batches that somebody else makes, see loader/outside.h. Nothing is known
+     * of its inside, so the ledger has no buckets. */
+    const char *outside;          /* its name; NULL: this loader makes them */
+    const char *outside_option;   /* of it, for workers; NULL: none is known */
+    uint32_t outside_processes;   /* children of this process, now */
+    double outside_process_cores; /* that they used; -1 */
+    double outside_queued;        /* part of the time in which they, or the
+                                     consumer where there are none, wanted a core
+                                     and had none; -1 */
+    int64_t wait_cpu_ns;          /* the consumer's thread, while it waited */
+
     /* The workers. */
     uint32_t workers;
     uint32_t cpus_usable;

@@ -101,6 +101,9 @@ void fdl_judge_transfer(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_judge_wake(const struct fdl_facts *f, struct fdl_draft *d);
 
+/* The wait for somebody else's batches. */
+void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d);
+
 /* Single slow samples or too little depth; before prep and fetch speak. */
 bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
 

@@ -281,8 +281,12 @@ bool fdl_judge_start(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_say(d, "%s %s at each later epoch", first > 0 ? " and" : ":",
                 fdl_say_duration(edge).at);
     fdl_say(d, ", where a step is %s.", fdl_say_duration(usual).at);
-    fdl_act(d, "Keep one loader for all epochs, let it begin before it is "
-               "needed (start), and run longer: it is paid once.");
+    fdl_act(d, e->outside
+                   ? "Keep its workers from epoch to epoch (in torch "
+                     "persistent_workers=True), and run longer: it is paid "
+                     "once."
+                   : "Keep one loader for all epochs, let it begin before it "
+                     "is needed (start), and run longer: it is paid once.");
     fdl_note(d, "first_batch_seconds", first / 1e9);
     fdl_note(d, "epoch_edge_seconds", edge / 1e9);
     fdl_note(d, "step_seconds", usual / 1e9);
@@ -381,7 +385,10 @@ bool fdl_judge_fed(const struct fdl_facts *f, struct fdl_draft *d)
     d->v.code = "FED";
     fdl_say_stall(f, d);
     say_host_wait(f, d);
-    fdl_say(d, ": the loader keeps up with %s.", fdl_say_workers(f).at);
+    if (f->e->outside)
+        fdl_say(d, ": %s keeps up.", fdl_say_name(f->e->outside).at);
+    else
+        fdl_say(d, ": the loader keeps up with %s.", fdl_say_workers(f).at);
     fdl_act(d, "Nothing to do here: the time goes into the consumer's own "
                "work.");
     fdl_note(d, "workers", f->workers);

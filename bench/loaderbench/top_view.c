@@ -106,6 +106,8 @@ static void add_title(struct top_view *v, const struct top_subject *subject,
         add(v, MUST, "process %d, loader %u, up %02d:%02d:%02d: %s",
             subject->info.pid, subject->info.loader, (int)(up / 3600),
             (int)(up / 60 % 60), (int)(up % 60), subject->info.command);
+    if (now->watched[0])
+        more(line, " (watching %s)", now->watched);
     line->style = TOP_BOLD;
     double age = tool_seconds() - (double)now->updated_ns / 1e9;
     if (subject->notice)
@@ -330,6 +332,17 @@ static void add_help(struct top_view *v)
         add(v, MATTERS, "%s", lines[i]);
 }
 
+/* What a watch has nothing of. */
+static void add_engine(struct top_view *v,
+                       const struct feedline_live_stats *now,
+                       const struct top_rates *rates)
+{
+    add_queue(v, now);
+    add_stuck(v, now);
+    add_tuner(v, now);
+    add_workers(v, rates);
+}
+
 void top_view_make(struct top_view *view, const struct top_subject *subject,
                    const struct feedline_live_stats *now,
                    const struct top_rates *rates)
@@ -343,10 +356,8 @@ void top_view_make(struct top_view *view, const struct top_subject *subject,
     add_verdict(view, now);
     add_speed(view, now, rates);
     add_stall(view, now, rates);
-    add_queue(view, now);
-    add_stuck(view, now);
-    add_tuner(view, now);
-    add_workers(view, rates);
+    if (!now->watched[0])
+        add_engine(view, now, rates);
     add_machine(view, now, rates);
     add_gpu(view, now);
     add_decisions(view, now);

@@ -87,6 +87,9 @@ struct feedline_live_stats {
         double stall, target;
         uint64_t decisions;
     } tuner;
+
+    char watched[64]; /* whose batches a watch counts (watch.h); "": they are
+                         the loader's own */
 };
 
 /* A consistent copy. END: the process or its loader is gone; *out then has the

@@ -657,6 +657,19 @@ class live_stats(SizedStructure):
         ("stuck_workers", c_uint32),
         ("decisions", (c_char * 128) * LIVE_DECISIONS),
         ("tuner", live_tuner),
+        ("watched", c_char * 64),
+    ]
+
+
+class watch_def(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("workers", c_uint32),
+        ("batch_size", c_uint32),
+        ("reserved", c_uint32),
+        ("name", c_char_p),
+        ("option", c_char_p),
+        ("device", c_char_p),
     ]
 
 
@@ -694,6 +707,7 @@ STRUCTS: Dict[str, Type[Structure]] = {
         stuck_worker,
         live_info,
         live_stats,
+        watch_def,
     )
 }
 
@@ -897,6 +911,10 @@ FUNCTIONS: Dict[str, Signature] = {
     "live_attach": (c_int32, (c_int32, c_uint32, _out_handle)),
     "live_read": (c_int32, (_handle, POINTER(live_stats))),
     "live_detach": (None, (_handle,)),
+    # Batches that somebody else makes
+    "watch_create": (c_int32, (_handle, POINTER(watch_def), _out_handle)),
+    "watch_begin": (c_int32, (_handle,)),
+    "watch_end": (c_int32, (_handle, c_int32, c_uint64, c_uint64)),
 }
 
 

@@ -4,3 +4,4 @@
 #include <feedline/live.h>
 #include <feedline/order.h>
 #include <feedline/tuning.h>
+#include <feedline/watch.h>

@@ -9,6 +9,7 @@
 #include <feedline/live.h>
 #include <feedline/order.h>
 #include <feedline/tuning.h>
+#include <feedline/watch.h>
 
 #include <stddef.h>
 
@@ -307,7 +308,17 @@ NEXT(feedline_live_stats, verdict, n_decisions);
 NEXT(feedline_live_stats, n_decisions, stuck_workers);
 NEXT(feedline_live_stats, stuck_workers, decisions);
 NEXT(feedline_live_stats, decisions, tuner);
-END(feedline_live_stats, tuner, 2488);
+NEXT(feedline_live_stats, tuner, watched);
+END(feedline_live_stats, watched, 2552);
+
+BEGIN(feedline_watch_def, struct_size);
+NEXT(feedline_watch_def, struct_size, workers);
+NEXT(feedline_watch_def, workers, batch_size);
+NEXT(feedline_watch_def, batch_size, reserved);
+NEXT(feedline_watch_def, reserved, name);
+NEXT(feedline_watch_def, name, option);
+NEXT(feedline_watch_def, option, device);
+END(feedline_watch_def, device, 40);
 
 BEGIN(feedline_tuner_info, struct_size);
 NEXT(feedline_tuner_info, struct_size, workers);

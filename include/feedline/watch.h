@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A watch: feedline's statistics for batches that somebody else makes. Put two
+ * calls around any `next`, of another library or of a loop of your own:
+ *
+ *     feedline_loader *w;
+ *     feedline_watch_create(NULL, NULL, &w);
+ *     for (;;) {
+ *         feedline_watch_begin(w);
+ *         int more = their_next(&batch);
+ *         feedline_watch_end(w, more ? FEEDLINE_OK : FEEDLINE_END, 64, 0);
+ *         if (!more)
+ *             break;
+ *         train(batch);
+ *     }
+ *
+ * What comes out is a feedline_loader without an engine: every function for
+ * statistics, verdicts, phases and traces in feedline.h takes it, its live page
+ * is shown by loaderbench top, and feedline_loader_destroy ends it. It knows
+ * nothing of the inside: the parts of feedline_wait_stats are 0 and all of the
+ * wait is residual_ns, there are no workers and no slow samples. Functions that
+ * need an engine (start, next, begin, set_position, restore ...) are ESTATE.
+ *
+ * begin and end: one thread at a time, the consumer's; everything else as for a
+ * loader. Statuses and strings as in feedline.h.
+ */
+#ifndef FEEDLINE_WATCH_H
+#define FEEDLINE_WATCH_H
+
+#include <feedline/feedline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is watched, as far as it is known; zeroed but for struct_size is
+ * allowed. Texts are copied, and cut at 63 bytes. */
+struct feedline_watch_def {
+    uint32_t struct_size;
+    uint32_t workers;    /* threads or processes that make its batches; 0: the
+                         calling thread does, or not known */
+    uint32_t batch_size; /* samples of a full batch, for loaderbench top; 0: not
+                            known */
+    uint32_t reserved;
+    const char *name;   /* for people, "DataLoader"; NULL: "the iterable" */
+    const char *option; /* how its users set `workers`, "num_workers", for
+                           advice; NULL: they cannot */
+    const char *device; /* whose numbers NVML is asked for, "cuda:0"; NULL:
+                           none */
+};
+
+/* cfg: the options stats_log, metrics, stats_interval, live, rank, world and
+ * those of the trace count; NULL: the defaults. def NULL: nothing is known.
+ * EINVAL: a device that is none, a struct_size that was not set; ENOMEM. */
+FEEDLINE_API int32_t feedline_watch_create(const feedline_config *cfg,
+                                           const struct feedline_watch_def *def,
+                                           feedline_loader **out);
+
+/* Their next is about to be called. From here on the consumer waits. ESTATE:
+ * it is being called already (an end is missing), or `w` is no watch. */
+FEEDLINE_API int32_t feedline_watch_begin(feedline_loader *w);
+
+/* Their next returned. status: FEEDLINE_OK with a batch of so many samples and
+ * bytes (0: not known), FEEDLINE_END at the end of an epoch, anything else for
+ * a call that brought nothing; its wait then belongs to the next batch. ESTATE:
+ * no begin. Costs one to three microseconds with begin. */
+FEEDLINE_API int32_t feedline_watch_end(feedline_loader *w, int32_t status,
+                                        uint64_t samples, uint64_t bytes);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* FEEDLINE_WATCH_H */

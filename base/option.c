@@ -108,6 +108,8 @@ int32_t fdl_options_find(const struct fdl_options *o, const char *name,
             return FEEDLINE_OK;
         }
         fdl_closest_offer(&closest, o->table[i].name);
+        if (o->table[i].shorthand)
+            fdl_closest_offer(&closest, o->table[i].shorthand);
     }
     if (closest.name)
         return fdl_fail(FEEDLINE_ENOENT,
@@ -127,11 +129,31 @@ static int32_t set_row(struct fdl_options *o, uint32_t row, const char *text)
     return FEEDLINE_OK;
 }
 
+/* Every row that `name` is the shorthand of; ENOENT, without a message, if
+ * there is none. */
+static int32_t set_by_shorthand(struct fdl_options *o, const char *name,
+                                const char *text)
+{
+    int32_t status = FEEDLINE_ENOENT;
+    for (uint32_t i = 0; i < o->n; i++) {
+        const char *shorthand = o->table[i].shorthand;
+        if (!shorthand || !same_name(name, shorthand))
+            continue;
+        status = set_row(o, i, text);
+        if (status != FEEDLINE_OK)
+            return status;
+    }
+    return status;
+}
+
 int32_t fdl_options_set(struct fdl_options *o, const char *name,
                         const char *text)
 {
     uint32_t row = 0;
-    int32_t status = fdl_options_find(o, name, &row);
+    int32_t status = set_by_shorthand(o, name, text);
+    if (status != FEEDLINE_ENOENT)
+        return status;
+    status = fdl_options_find(o, name, &row);
     return status == FEEDLINE_OK ? set_row(o, row, text) : status;
 }
 

@@ -28,6 +28,8 @@ struct fdl_option {
     const char *unit;    /* "" if none */
     const char *choices; /* ENUM: "a|b|c" */
     const char *help;
+    const char *shorthand; /* another name that sets this row, and others that
+                              have it; NULL: none */
 };
 
 struct fdl_option_value {

@@ -15,13 +15,16 @@
   }
 
 /* Rows 0 and 1 of an operation whose result has a fixed size, which goes with
- * fdl_op_fixed_size. */
-#define FDL_OP_WIDTH(what)  FDL_OP_FIXED_SIDE("width", "width of " what)
+ * fdl_op_fixed_size. "size=N" sets both. */
+#define FDL_OP_WIDTH(what)                                                     \
+  FDL_OP_FIXED_SIDE("width", "width of " what "; size=N sets width and "       \
+                                              "height")
 #define FDL_OP_HEIGHT(what) FDL_OP_FIXED_SIDE("height", "height of " what)
 #define FDL_OP_FIXED_SIDE(key, about)                                          \
   {                                                                            \
     .name = key, .type = FEEDLINE_T_INT, .min = 1, .max = FDL_OP_SIZE_MAX,     \
-    .default_text = "224", .unit = "pixels", .help = about                     \
+    .default_text = "224", .unit = "pixels", .shorthand = "size",              \
+    .help = about                                                              \
   }
 
 void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,

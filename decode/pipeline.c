@@ -21,6 +21,8 @@ struct step {
 
 struct fdl_pipeline {
     uint32_t n;
+    uint32_t recipe_end; /* steps of the recipe before its normalize; 0: it has
+                            none */
     struct step steps[FDL_PIPELINE_OPS];
     uint32_t n_customs;
     struct fdl_custom *customs[FDL_CUSTOM_MAX];
@@ -41,6 +43,8 @@ static const struct recipe recipes[] = {
       {"normalize", NULL}}},
     {"eval",
      {{"resize", "size=256"}, {"center_crop", NULL}, {"normalize", NULL}}},
+    {"train_u8", {{"random_resized_crop", NULL}, {"horizontal_flip", NULL}}},
+    {"eval_u8", {{"resize", "size=256"}, {"center_crop", NULL}}},
 };
 
 static int32_t create_empty(struct fdl_pipeline **out)
@@ -66,8 +70,8 @@ int32_t fdl_pipeline_create(const char *recipe, struct fdl_pipeline **out)
     const struct recipe *r = find_recipe(recipe ? recipe : "none");
     if (!r)
         return fdl_fail(FEEDLINE_ENOENT,
-                        "there is no recipe '%s'; there are train, eval and "
-                        "none",
+                        "there is no recipe '%s'; there are train, eval, "
+                        "train_u8, eval_u8 and none",
                         recipe);
     struct fdl_pipeline *p;
     int32_t status = create_empty(&p);
@@ -75,6 +79,8 @@ int32_t fdl_pipeline_create(const char *recipe, struct fdl_pipeline **out)
         if (r->steps[i].op)
             status = fdl_pipeline_add(p, r->steps[i].op, r->steps[i].args);
     }
+    if (!status && p->n && p->steps[p->n - 1].op->normalizes)
+        p->recipe_end = p->n - 1;
     if (status) {
         fdl_pipeline_destroy(p);
         return status;
@@ -91,6 +97,8 @@ int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
     int32_t status = create_empty(&copy);
     for (uint32_t i = 0; !status && i < p->n_customs; i++)
         copy->customs[copy->n_customs++] = fdl_custom_ref(p->customs[i]);
+    if (!status)
+        copy->recipe_end = p->recipe_end;
     for (uint32_t i = 0; !status && i < p->n; i++) {
         status =
             fdl_options_copy(&copy->steps[i].options, &p->steps[i].options);
@@ -176,15 +184,24 @@ const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
 
 /* ---- Building ----------------------------------------------------------- */
 
-/* Whether `op` may stand behind what p does already. */
-static int32_t check_order(const struct fdl_pipeline *p,
+/* Where `op` is inserted: at the end, but an operation on pixels goes before
+ * the normalize of a recipe, for whoever names a recipe did not choose to
+ * normalise first. */
+static uint32_t place_of(const struct fdl_pipeline *p, const struct fdl_op *op)
+{
+    bool before = p->recipe_end && op->pixels && !op->normalizes;
+    return before ? p->recipe_end : p->n;
+}
+
+/* Whether `op` may follow the first `end` operations. */
+static int32_t check_order(const struct fdl_pipeline *p, uint32_t end,
                            const struct fdl_op *op)
 {
     if (p->n == FDL_PIPELINE_OPS)
         return fdl_fail(FEEDLINE_ERANGE,
                         "%s: a pipeline has at most %d operations", op->name,
                         FDL_PIPELINE_OPS);
-    for (uint32_t i = 0; i < p->n; i++) {
+    for (uint32_t i = 0; i < end; i++) {
         const struct fdl_op *before = p->steps[i].op;
         if (before->finished && !op->finished)
             return fdl_fail(FEEDLINE_EINVAL,
@@ -216,30 +233,42 @@ static int32_t check_order(const struct fdl_pipeline *p,
     return FEEDLINE_OK;
 }
 
+static void insert(struct fdl_pipeline *p, uint32_t place,
+                   const struct step *step)
+{
+    memmove(&p->steps[place + 1], &p->steps[place],
+            (p->n - place) * sizeof(p->steps[0]));
+    p->steps[place] = *step;
+    p->n++;
+    if (place < p->n - 1)
+        p->recipe_end++;
+}
+
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *name,
                          const char *args)
 {
     const struct fdl_op *op = find_custom(p, name);
     int32_t status = op ? FEEDLINE_OK : fdl_op_find(name, &op);
-    if (!status)
-        status = check_order(p, op);
+    if (status)
+        return status;
+    uint32_t place = place_of(p, op);
+    status = check_order(p, place, op);
     if (status)
         return status;
 
-    struct step *step = &p->steps[p->n];
+    struct step step = {.op = op};
     status =
-        fdl_options_init(&step->options, op->name, op->options, op->n_options);
+        fdl_options_init(&step.options, op->name, op->options, op->n_options);
     if (status)
         return status;
-    status = fdl_options_set_args(&step->options, args);
+    status = fdl_options_set_args(&step.options, args);
     if (!status && op->check)
-        status = op->check(&step->options);
+        status = op->check(&step.options);
     if (status) {
-        fdl_options_fini(&step->options);
+        fdl_options_fini(&step.options);
         return status;
     }
-    step->op = op;
-    p->n++;
+    insert(p, place, &step);
     return FEEDLINE_OK;
 }
 

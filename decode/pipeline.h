@@ -70,7 +70,7 @@ struct fdl_draw_key {
     int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW */
 };
 
-/* recipe: "train", "eval", "none" or NULL. ENOENT. */
+/* recipe: "train", "eval", the same with "_u8", "none" or NULL. ENOENT. */
 int32_t fdl_pipeline_create(const char *recipe, struct fdl_pipeline **out);
 int32_t fdl_pipeline_copy(const struct fdl_pipeline *p,
                           struct fdl_pipeline **out);
@@ -86,7 +86,8 @@ uint32_t fdl_pipeline_custom_count(const struct fdl_pipeline *p);
 const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
                                      uint32_t index);
 
-/* ENOENT; the errors of the arguments; EINVAL for a second resampling, or one
+/* At the end; an operation on pixels goes before the normalize of a recipe.
+ * ENOENT; the errors of the arguments; EINVAL for a second resampling, or one
  * after normalize or after an operation on pixels, and for a second one that
  * makes views; ERANGE above FDL_PIPELINE_OPS. p is as before on error. */
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *op,

@@ -151,7 +151,7 @@ static int32_t make_format(const feedline_loader *l,
         return fdl_fail(
             FEEDLINE_EINVAL,
             "dtype=u8 cannot hold normalised pixels; use dtype=f32, "
-            "f16 or bf16, or leave out normalize");
+            "f16 or bf16, or leave out normalize (recipes train_u8, eval_u8)");
     if (fdl_option_int(o, FDL_OPT_MAX_SAMPLE_BYTES) > 0)
         return FEEDLINE_OK; /* 0x0: every size */
     return fdl_pipeline_output_size(l->pipeline, l->dataset->raw_width,

@@ -227,13 +227,17 @@ FEEDLINE_API void feedline_dataset_close(feedline_dataset *ds);
 typedef struct feedline_pipeline feedline_pipeline;
 
 /* recipe: "train" (random_resized_crop 224, horizontal_flip, normalize),
- * "eval" (resize 256, center_crop 224, normalize) or "none"; NULL is "none". */
+ * "eval" (resize 256, center_crop 224, normalize), "train_u8" or "eval_u8" (the
+ * same without normalize, for dtype=u8) or "none"; NULL is "none". */
 FEEDLINE_API int32_t feedline_pipeline_create(const char *recipe,
                                               feedline_pipeline **out);
 FEEDLINE_API void feedline_pipeline_destroy(feedline_pipeline *p);
 
-/* E.g. (p, "random_resized_crop", "width=224 height=224 scale=0.08:1").
- * Arguments are checked here, not when the first image arrives; NULL is "". */
+/* Adds an operation at the end, e.g. (p, "random_resized_crop", "size=224
+ * scale=0.08:1"). An operation on pixels (color_jitter, pad, a custom one) goes
+ * before the normalize of a recipe, since normalized pixels cannot be worked
+ * on; behind a normalize that was added by itself it is an error. Arguments are
+ * checked here, not when the first image arrives; NULL is "". */
 FEEDLINE_API int32_t feedline_pipeline_add(feedline_pipeline *p, const char *op,
                                            const char *args);
 FEEDLINE_API int32_t feedline_pipeline_json(const feedline_pipeline *p,

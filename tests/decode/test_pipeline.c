@@ -85,7 +85,8 @@ static void bad_arguments_are_refused_at_once(void **state)
         {"resize", "size=3 width=3 height=3"},
         {"resize", "size=-1"},
         {"center_crop", "width=0"},
-        {"center_crop", "size=3"},
+        {"center_crop", "size=0"},
+        {"normalize", "size=3"},
         {"random_resized_crop", "scale=0.5"},
         {"random_resized_crop", "scale=0.5:0.1"},
         {"random_resized_crop", "scale=0:1"},
@@ -105,6 +106,104 @@ static void bad_arguments_are_refused_at_once(void **state)
     struct fdl_plan out = plan(p, 0, 9, 9); /* and nothing was added */
     assert_int_equal(out.geometry.window.width, 9);
     fdl_pipeline_destroy(p);
+}
+
+/* "size=N" is width and height, and whatever comes later wins. */
+static void one_size_sets_both_sides(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *args;
+        int32_t width, height;
+    } rows[] = {
+        {"center_crop", "size=12", 12, 12},
+        {"random_crop", "size=12", 12, 12},
+        {"resize_pad", "size=12", 12, 12},
+        {"random_resized_crop", "size=12", 12, 12},
+        {"five_crop", "size=12", 12, 12},
+        {"ten_crop", "size=12", 12, 12},
+        {"center_crop", "size=12 height=7", 12, 7},
+        {"center_crop", "height=7 size=12", 12, 12},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        int32_t width = 0, height = 0;
+        struct fdl_pipeline *p = make("none");
+        add(p, rows[i].op, rows[i].args);
+        assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &width, &height),
+                         FEEDLINE_OK);
+        assert_int_equal(width, rows[i].width);
+        assert_int_equal(height, rows[i].height);
+        fdl_pipeline_destroy(p);
+    }
+    struct fdl_pipeline *p = make("none");
+    assert_int_equal(fdl_pipeline_add(p, "center_crop", "siz=3"),
+                     FEEDLINE_ENOENT);
+    assert_non_null(strstr(fdl_last_error(), "'size'"));
+    fdl_pipeline_destroy(p);
+}
+
+/* The names of the operations, as "a b c". */
+static void names_of(const struct fdl_pipeline *p, char *out, size_t capacity)
+{
+    static const char mark[] = "\"op\":\"";
+    char json[4096];
+    uint64_t needed;
+    struct fdl_json j;
+    fdl_json_init(&j, json, sizeof(json));
+    fdl_pipeline_json(p, NULL, &j);
+    assert_int_equal(fdl_json_finish(&j, &needed), FEEDLINE_OK);
+    out[0] = '\0';
+    for (const char *at = strstr(json, mark); at; at = strstr(at, mark)) {
+        size_t used = strlen(out);
+        at += sizeof(mark) - 1;
+        snprintf(out + used, capacity - used, "%s%.*s", used ? " " : "",
+                 (int)strcspn(at, "\""), at);
+    }
+}
+
+/* Whoever names a recipe did not decide that normalize comes first. */
+static void pixels_go_before_the_normalize_of_a_recipe(void **state)
+{
+    (void)state;
+    char names[256];
+    struct fdl_pipeline *p = make("train"), *copy;
+    add(p, "color_jitter", "brightness=0.4");
+    add(p, "random_erasing", NULL);
+    add(p, "grayscale", NULL);
+    names_of(p, names, sizeof(names));
+    assert_string_equal(names,
+                        "random_resized_crop horizontal_flip color_jitter "
+                        "grayscale normalize random_erasing");
+    assert_int_equal(fdl_pipeline_copy(p, &copy), FEEDLINE_OK);
+    add(copy, "pad", NULL);
+    names_of(copy, names, sizeof(names));
+    assert_non_null(strstr(names, "grayscale pad normalize"));
+    fdl_pipeline_destroy(copy);
+    assert_int_equal(fdl_pipeline_add(p, "resize", "size=3"), FEEDLINE_EINVAL);
+    assert_true(fdl_pipeline_add(p, "pad", "padding=-1") < 0);
+    while (fdl_pipeline_add(p, "grayscale", NULL) == FEEDLINE_OK) {
+    }
+    assert_non_null(strstr(fdl_last_error(), "at most"));
+    fdl_pipeline_destroy(p);
+}
+
+static void u8_recipes_do_not_normalize(void **state)
+{
+    (void)state;
+    static const char *const recipes[][2] = {{"train", "train_u8"},
+                                             {"eval", "eval_u8"}};
+    for (size_t i = 0; i < FDL_COUNT_OF(recipes); i++) {
+        char with[256], without[256];
+        struct fdl_pipeline *p = make(recipes[i][0]);
+        names_of(p, with, sizeof(with));
+        fdl_pipeline_destroy(p);
+        p = make(recipes[i][1]);
+        names_of(p, without, sizeof(without));
+        assert_false(fdl_pipeline_normalizes(p));
+        fdl_pipeline_destroy(p);
+        strcat(without, " normalize");
+        assert_string_equal(with, without);
+    }
 }
 
 static void impossible_orders_are_refused(void **state)
@@ -427,6 +526,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(every_operation_is_described),
     cmocka_unit_test(unknown_names_get_a_proposal),
     cmocka_unit_test(bad_arguments_are_refused_at_once),
+    cmocka_unit_test(one_size_sets_both_sides),
+    cmocka_unit_test(pixels_go_before_the_normalize_of_a_recipe),
+    cmocka_unit_test(u8_recipes_do_not_normalize),
     cmocka_unit_test(impossible_orders_are_refused),
     cmocka_unit_test(random_resized_crop_stays_inside),
     cmocka_unit_test(random_resized_crop_is_distributed),

@@ -83,8 +83,8 @@ static void write_page(void)
         "is in them.\n\n## Loader\n");
     print_table("loader");
     puts("\n## Operations\n\n"
-         "`feedline_pipeline_add(p, \"resize\", \"size=256\")`, or for "
-         "loaderbench `--op \"resize size=256\"`. Names and meanings are "
+         "`feedline_pipeline_add(p, \"center_crop\", \"size=224\")`, or for "
+         "loaderbench `--op \"center_crop size=224\"`. Names and meanings are "
          "torchvision's. Geometry is folded: one resampling per pipeline, "
          "crops before and after it, flips anywhere.");
     const char *name;
@@ -163,8 +163,10 @@ static void write_manual(void)
          "# LOADER\n");
     print_items("loader");
     puts("# OPERATIONS\n\n"
-         "*feedline\\_pipeline\\_add*(p, \"resize\", \"size=256\") in C,\n"
-         "*--op* \"resize size=256\" for *loaderbench*(1). Names and meanings "
+         "*feedline\\_pipeline\\_add*(p, \"center\\_crop\", \"size=224\") in "
+         "C,\n"
+         "*--op* \"center\\_crop size=224\" for *loaderbench*(1). Names and "
+         "meanings "
          "are\n"
          "torchvision's.\n");
     const char *name;

@@ -17,8 +17,7 @@
 /* Rows 0 and 1 of an operation whose result has a fixed size, which goes with
  * fdl_op_fixed_size. "size=N" sets both. */
 #define FDL_OP_WIDTH(what)                                                     \
-  FDL_OP_FIXED_SIDE("width", "width of " what "; size=N sets width and "       \
-                                              "height")
+  FDL_OP_FIXED_SIDE("width", "width of " what "; size=N sets both")
 #define FDL_OP_HEIGHT(what) FDL_OP_FIXED_SIDE("height", "height of " what)
 #define FDL_OP_FIXED_SIDE(key, about)                                          \
   {                                                                            \

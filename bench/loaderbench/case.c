@@ -2,6 +2,7 @@
 #include "bench/loaderbench/case.h"
 
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,46 +25,56 @@ static const struct case_row cases[] = {
 #define OPTION(field) offsetof(struct case_options, field)
 static const struct cli_option options[] = {
     {"device", "host|cuda[:N]",
-     "which GPU; v100 can do without [cuda:0, v100: host]", CLI_TEXT,
+     "which GPU; v100 can do without [cuda:0; v100: host]", CLI_TEXT,
      OPTION(device), 0, 0, NULL},
     {"batch-size", "N",
-     "images of a batch [64, slow-transform: 128, oversubscribed: 32]",
-     CLI_COUNT, OPTION(batch_size), 1, 0, NULL},
+     "images in a batch [64; slow-transform 128, oversubscribed 32]", CLI_COUNT,
+     OPTION(batch_size), 1, 0, NULL},
     {"seconds", "T", "how long each side or point is measured [5]", CLI_NUMBER,
      OPTION(seconds), 0.001, 3600, NULL},
-    {"patience", "T", "how long the tuner may take to find its setting [60]",
-     CLI_NUMBER, OPTION(patience), 0.001, 3600, NULL},
-    {"samples", "N", "slow-transform: images of the data set [30000]",
+    {"patience", "T", "how long the tuner may take to settle [60]", CLI_NUMBER,
+     OPTION(patience), 0.001, 3600, NULL},
+    {"samples", "N", "slow-transform: images in the data set [30000]",
      CLI_COUNT, OPTION(samples), 1, 0, NULL},
     {"loaders", "N", "oversubscribed: processes that load images [3]",
      CLI_COUNT, OPTION(loaders), 1, 0, NULL},
     {"spin", NULL,
-     "v100, slow-transform: the work keeps a core busy, in place of sleeping",
+     "v100, slow-transform: the work keeps a core busy instead of sleeping",
      CLI_SWITCH, OPTION(spin), 0, 0, NULL},
     {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
+
+static void offer_names(void (*offer)(const void *self, const char *value),
+                        const void *self)
+{
+    for (size_t i = 0; i < N_CASES; i++)
+        offer(self, cases[i].name);
+}
 
 const struct cli_command command_case = {
     .name = "case",
     .positional = "NAME",
+    .offer_values = offer_names,
     .summary = "a well-known story, before and after",
     .about =
-        "Plays a situation that costs time, makes the change that is advised, "
-        "and measures again.\n\n"
+        "Plays a well-known slow situation, applies the usual advice and "
+        "measures again. NAME is v100, slow-transform, oversubscribed, "
+        "bandwidth or latency.\n\n"
         "v100: loading takes 82.3 ms a batch, the copy 12.1 ms, the GPU 28.5 "
-        "ms. Before, one after the other; after, at once, with the workers "
-        "that the tuner finds from one on.\n"
+        "ms. Before: one after the other. After: overlapped, with as many "
+        "workers as the tuner finds, starting from one.\n"
         "slow-transform: small images and a transform that sleeps 1 ms, with 0 "
         "to 64 workers, and with as many as the tuner finds.\n"
-        "oversubscribed: processes that each take all cores, against every way "
-        "to share these, and a tuner in each.\n"
+        "oversubscribed: several processes that each use all cores, against "
+        "every way to divide the cores among them, and a tuner in each.\n"
         "bandwidth: batches of f32 are copied to the GPU, against u8 that the "
-        "GPU finishes. The images come ready from memory, for it is about the "
-        "bus.\n"
-        "latency: each image of a batch is copied alone, against all of them "
-        "as one slab.",
+        "GPU converts. The images are in memory, so that only the bus "
+        "matters.\n"
+        "latency: each image of a batch is copied by itself, against all of "
+        "them as one block.\n\n"
+        "Ctrl-C prints what has been measured.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .run = case_main,
@@ -71,7 +82,7 @@ const struct cli_command command_case = {
 
 static json_t *document(const struct case_row *row, const struct case_result *r)
 {
-    json_t *doc = tool_document("case");
+    json_t *doc = document_new("case");
     json_object_set_new(doc, "name", json_string(row->name));
     json_object_set_new(doc, "device",
                         r->on_gpu ? gpu_json(&r->gpu) : json_null());
@@ -149,7 +160,7 @@ static int run_case(const struct case_row *row, struct case_options *o)
             report(row, &r);
         if (o->json) {
             json_t *doc = document(row, &r);
-            rc = tool_write_json(doc, o->json);
+            rc = document_write(doc, o->json);
             json_decref(doc);
         }
     }

@@ -6,6 +6,7 @@
  */
 #include "bench/loaderbench/cli.h"
 
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/tool.h"
 
 #include <ctype.h>
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES 64 /* longer option names do not exist */
+#define NAME_BYTES CLI_NAME_BYTES
 
 /* One option as it stands on the command line, taken apart. */
 struct argument {
@@ -25,7 +26,7 @@ struct argument {
 
 static int usage(const struct cli_command *command)
 {
-    tool_say("'loaderbench %s --help' lists what there is", command->name);
+    tool_say("'loaderbench %s --help' lists them", command->name);
     return TOOL_USAGE;
 }
 
@@ -38,6 +39,33 @@ static bool same_name(const char *a, const char *b)
             return false;
     }
     return *a == *b;
+}
+
+const char *cli_dashed(const char *name, char buf[NAME_BYTES])
+{
+    snprintf(buf, NAME_BYTES, "%s", name);
+    for (char *p = buf; *p; p++)
+        if (*p == '_')
+            *p = '-';
+    return buf;
+}
+
+bool cli_has_own(const struct cli_command *command, const char *name)
+{
+    char dashed[NAME_BYTES];
+    cli_dashed(name, dashed);
+    for (size_t i = 0; i < command->n_options; i++)
+        if (strcmp(command->options[i].name, dashed) == 0)
+            return true;
+    return false;
+}
+
+const struct cli_command *cli_find_command(const char *name)
+{
+    for (size_t i = 0; i < n_cli_commands; i++)
+        if (strcmp(name, cli_commands[i]->name) == 0)
+            return cli_commands[i];
+    return NULL;
 }
 
 /* Letters to change, add, drop or swap with their neighbour. Three rows of the
@@ -75,10 +103,7 @@ static size_t distance(const char *a, const char *b)
 void cli_consider(struct cli_closest *c, const char *candidate)
 {
     char dashed[NAME_BYTES];
-    snprintf(dashed, sizeof(dashed), "%s", candidate);
-    for (char *p = dashed; *p; p++)
-        if (*p == '_')
-            *p = '-';
+    cli_dashed(candidate, dashed);
     size_t d = distance(c->name, dashed);
     /* A name of which the beginning was typed is close however long it is. */
     size_t n = strlen(c->name);
@@ -96,7 +121,7 @@ const char *cli_closest_name(const struct cli_closest *c)
     return c->best && c->best_distance <= tolerated ? c->best : NULL;
 }
 
-static bool loader_option(uint32_t i, struct feedline_option_info *info)
+bool cli_loader_option(uint32_t i, struct feedline_option_info *info)
 {
     memset(info, 0, sizeof(*info));
     info->struct_size = sizeof(*info);
@@ -109,18 +134,14 @@ static int unknown_option(const struct cli_command *command, const char *name)
     for (size_t i = 0; i < command->n_options; i++)
         cli_consider(&closest, command->options[i].name);
     struct feedline_option_info info;
-    for (uint32_t i = 0; command->loader_options && loader_option(i, &info);
+    for (uint32_t i = 0; command->loader_options && cli_loader_option(i, &info);
          i++)
         cli_consider(&closest, info.name);
     const char *best = cli_closest_name(&closest);
     if (best) {
         char dashed[NAME_BYTES];
-        snprintf(dashed, sizeof(dashed), "%s", best);
-        for (char *p = dashed; *p; p++)
-            if (*p == '_')
-                *p = '-';
         tool_say("%s has no option --%s; the closest is --%s", command->name,
-                 name, dashed);
+                 name, cli_dashed(best, dashed));
     } else {
         tool_say("%s has no option --%s", command->name, name);
     }
@@ -275,7 +296,7 @@ static int take_loader(const struct argument *a, int argc, char **argv, int *i,
 {
     bool negated = strncmp(a->name, "no-", 3) == 0;
     struct feedline_option_info info;
-    for (uint32_t row = 0; loader_option(row, &info); row++) {
+    for (uint32_t row = 0; cli_loader_option(row, &info); row++) {
         bool is_bool = info.type == FEEDLINE_T_BOOL;
         if (is_bool && negated && !a->value &&
             same_name(a->name + 3, info.name))
@@ -303,8 +324,8 @@ static int take_option(const struct cli_command *command, int argc, char **argv,
     a.name[n] = '\0';
     a.value = equals ? equals + 1 : NULL;
 
-    if (strcmp(a.name, "help") == 0) {
-        cli_help(command);
+    if (strcmp(a.name, "help") == 0 || strcmp(a.name, "help-all") == 0) {
+        cli_help(command, a.name[4]);
         return TOOL_DONE;
     }
     for (size_t k = 0; k < command->n_options; k++)
@@ -314,44 +335,75 @@ static int take_option(const struct cli_command *command, int argc, char **argv,
     return rc == -2 ? unknown_option(command, a.name) : rc;
 }
 
-int cli_parse(const struct cli_command *command, int argc, char **argv,
-              void *values, struct cli_parsed *out)
+/* An argument that is no option. */
+static int take_positional(const struct cli_command *command, const char *arg,
+                           struct cli_parsed *out)
 {
-    memset(out, 0, sizeof(*out));
+    if (command->positional_many) {
+        int rc = append(&out->positionals, arg);
+        if (rc < 0)
+            out->positional = out->positionals.items[0];
+        return rc;
+    }
+    if (out->positional || !command->positional) {
+        tool_say("%s: '%s' is one argument too many", command->name, arg);
+        return usage(command);
+    }
+    out->positional = arg;
+    return -1;
+}
+
+static int take_all(const struct cli_command *command, int argc, char **argv,
+                    void *values, struct cli_parsed *out)
+{
     bool options_end = false;
-    for (int i = 2; i < argc; i++) {
+    int rc = -1;
+    for (int i = 2; i < argc && rc < 0; i++) {
         const char *arg = argv[i];
         if (!options_end && strcmp(arg, "--") == 0) {
             options_end = true;
         } else if (!options_end && strcmp(arg, "-h") == 0) {
-            cli_help(command);
+            cli_help(command, false);
             return TOOL_DONE;
         } else if (!options_end && arg[0] == '-' && arg[1] == '-') {
-            int rc = take_option(command, argc, argv, &i, values, out);
-            if (rc >= 0)
-                return rc;
+            rc = take_option(command, argc, argv, &i, values, out);
         } else if (!options_end && arg[0] == '-' && arg[1]) {
             tool_say("%s: options are written with two dashes: '%s'",
                      command->name, arg);
             return usage(command);
-        } else if (command->positional_many) {
-            int rc = append(&out->positionals, arg);
-            if (rc >= 0)
-                return rc;
-            out->positional = out->positionals.items[0];
-        } else if (out->positional || !command->positional) {
-            tool_say("%s: '%s' is one argument too many", command->name, arg);
-            return usage(command);
         } else {
-            out->positional = arg;
+            rc = take_positional(command, arg, out);
         }
     }
+    return rc;
+}
+
+static void warn_of_environment(void)
+{
+    size_t i = 0;
+    char name[CLI_VARIABLE_BYTES], closest[CLI_VARIABLE_BYTES];
+    while (cli_unknown_variable(&i, name, closest))
+        tool_say("warning: %s is set, but is not an option%s%s", name,
+                 *closest ? "; the closest is " : "", closest);
+}
+
+int cli_parse(const struct cli_command *command, int argc, char **argv,
+              void *values, struct cli_parsed *out)
+{
+    memset(out, 0, sizeof(*out));
+    int rc = take_all(command, argc, argv, values, out);
+    if (rc >= 0)
+        return rc;
     if (command->positional && !command->positional_optional &&
         !out->positional) {
         tool_say("%s: %s is missing", command->name, command->positional);
         return usage(command);
     }
-    return -1;
+    if (command->loader_options)
+        warn_of_environment();
+    document_made_with(cli_options_json(command, values, out));
+    rc = cli_check_outputs(command, values, out);
+    return rc == TOOL_DONE ? -1 : rc;
 }
 
 void cli_fini(const struct cli_command *command, void *values,

@@ -10,6 +10,7 @@
 
 #include <feedline/feedline.h>
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ enum cli_kind {
     CLI_NUMBER, /* double in [low, high] */
     CLI_TEXT,   /* const char * */
     CLI_CHOICE, /* const char *, one of `choices` */
+    CLI_OUTPUT, /* const char *: a file that will be written; "-": stdout */
     CLI_LIST    /* struct cli_list: the option may be repeated */
 };
 
@@ -32,7 +34,7 @@ struct cli_list {
 struct cli_option {
     const char *name;    /* without its dashes */
     const char *metavar; /* NULL for a switch */
-    const char *help;
+    const char *help;    /* a first line for --help, more for --help-all */
     enum cli_kind kind;
     size_t offset; /* of the value in the command's own struct */
     double low, high;
@@ -55,11 +57,16 @@ struct cli_command {
     const char *name;
     const char *positional; /* what the argument is called, NULL: none */
     const char *summary;    /* for the list of commands */
-    const char *about;      /* for its own --help */
-    const struct cli_option *options;
+    const char *about;      /* as `help` of an option: a first line, and more */
+    const struct cli_option *options; /* the most useful ones first */
     size_t n_options;
+    size_t n_first;      /* so many of them are in --help; 0: all */
     bool loader_options; /* takes those too */
     bool positional_optional, positional_many;
+    bool positional_folder; /* it is one, for completion; else a file */
+    /* Calls offer(self, value) for all that it can be; NULL: it is a path. */
+    void (*offer_values)(void (*offer)(const void *self, const char *value),
+                         const void *self);
     int (*run)(const struct cli_command *command, int argc, char **argv);
 };
 
@@ -81,10 +88,41 @@ int cli_apply(const struct cli_parsed *parsed, feedline_config *cfg);
 /* Was a loader option given, on the command line or in the environment? */
 bool cli_given(const struct cli_parsed *parsed, const char *key);
 
-/* Help of one command; of the whole tool; bash completion. */
-void cli_help(const struct cli_command *command);
+/* A loader option and the command's own of that name are the command's. */
+bool cli_has_own(const struct cli_command *command, const char *name);
+
+/* Names with dashes, as they are typed, in buf. */
+#define CLI_NAME_BYTES 64 /* longer option names do not exist */
+const char *cli_dashed(const char *name, char buf[CLI_NAME_BYTES]);
+
+/* NULL: there is no such command. */
+const struct cli_command *cli_find_command(const char *name);
+
+/* Row `i` of the loader's options; false past the end. */
+bool cli_loader_option(uint32_t i, struct feedline_option_info *info);
+
+/* The options of a command with their values, and those of the loader that were
+ * given, for the document. */
+json_t *cli_options_json(const struct cli_command *command, const void *values,
+                         const struct cli_parsed *parsed);
+
+/* Can the files be written that the options name? An exit status. */
+int cli_check_outputs(const struct cli_command *command, const void *values,
+                      const struct cli_parsed *parsed);
+
+/* The next FEEDLINE_ variable of the environment, from *i on, that nothing
+ * reads, and the one that may have been meant, or "". false: no more. */
+#define CLI_VARIABLE_BYTES 128
+bool cli_unknown_variable(size_t *i, char name[CLI_VARIABLE_BYTES],
+                          char closest[CLI_VARIABLE_BYTES]);
+
+/* Help of one command, all of it or what fits a screen; of the whole tool. */
+void cli_help(const struct cli_command *command, bool all);
 void cli_overview(void);
-void cli_completion(void);
+
+/* A line for each word that can stand at the place of the last of these, which
+ * is what has been typed of it; ":files" and ":folders" stand for those. */
+void cli_complete(int n, char **words);
 
 /* Words of `text` from column `at` on, further lines indented alike, within 80
  * columns. A newline in the text is kept. */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --help and --completion print, from the tables. 80 columns. */
+/*
+ * What --help prints, from the tables, in 80 columns: what fits a screen, the
+ * first line of each text and the options that most people need. --help-all
+ * prints everything, the loader's options in groups.
+ */
 #include "bench/loaderbench/cli.h"
+#include "bench/loaderbench/tool.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,22 +41,71 @@ void cli_print_wrapped(const char *text, size_t indent, size_t at)
     putchar('\n');
 }
 
-static void print_option(const char *name, const char *metavar,
-                         const char *help)
+/* Its first line only, unless `all`. */
+static void print_text(const char *text, bool all, size_t indent, size_t at)
 {
-    char dashed[64];
-    snprintf(dashed, sizeof(dashed), "%s", name);
-    for (char *p = dashed; *p; p++)
-        if (*p == '_')
-            *p = '-';
-    int n = printf("  --%s%s%s", dashed, metavar ? " " : "",
+    char first[1024];
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
+    cli_print_wrapped(all ? text : first, indent, at);
+}
+
+static void print_option(const char *name, const char *metavar,
+                         const char *help, bool all)
+{
+    char dashed[CLI_NAME_BYTES];
+    int n = printf("  --%s%s%s", cli_dashed(name, dashed), metavar ? " " : "",
                    metavar ? metavar : "");
     if (n >= INDENT - 1) {
         putchar('\n');
         n = 0;
     }
-    cli_print_wrapped(help, INDENT, (size_t)n);
+    print_text(help, all, INDENT, (size_t)n);
 }
+
+/* ---- Options of the loader ---------------------------------------------- */
+
+/* Those of --help, in words that fit. */
+static const char *const common[][2] = {
+    {"batch_size", "images in a batch"},
+    {"workers", "threads that decode and augment"},
+    {"depth", "batches prepared ahead"},
+    {"dtype", "what pixels are delivered as"},
+    {"device", "where batches are delivered: host, cuda:0"},
+    {"shuffle", "a new order in each epoch"},
+    {"seed", "of the order and of everything random"},
+    {"on_error", "what becomes of images that cannot be used"},
+};
+#define N_COMMON (sizeof(common) / sizeof(*common))
+
+/* The rest is under "Other", so that none is missing. */
+#define GROUP_OPTIONS_MAX 16
+static const struct group {
+    const char *title;
+    const char *options[GROUP_OPTIONS_MAX];
+} groups[] = {
+    {"Batches",
+     {"batch_size", "dtype", "layout", "channels", "device", "drop_last",
+      "max_sample_bytes", "finish", "rounding"}},
+    {"Order",
+     {"shuffle", "seed", "epochs", "order", "repeats", "epoch_samples"}},
+    {"Speed",
+     {"workers", "depth", "io_depth", "reader", "memory_budget", "quality",
+      "held", "local_world"}},
+    {"Tuner",
+     {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",
+      "workers_max", "depth_max", "io_depth_max", "tuner_strict"}},
+    {"Distributed training", {"rank", "world", "shard_tail"}},
+    {"Images",
+     {"on_error", "max_failures", "accept_truncated", "apply_exif", "pillow",
+      "max_pixels", "max_file_bytes", "max_scans", "max_image_ms"}},
+    {"Watching",
+     {"live", "stats_log", "metrics", "stats_interval", "stuck_after",
+      "replay"}},
+    {"Trace",
+     {"trace", "trace_skip_first", "trace_wait", "trace_warmup", "trace_active",
+      "trace_repeat", "trace_categories", "trace_limit"}},
+};
+#define N_GROUPS (sizeof(groups) / sizeof(*groups))
 
 /* "N|auto", "SIZE", "u8|f32": how a value of a loader option is written. */
 static void loader_metavar(const struct feedline_option_info *info, char *buf,
@@ -69,53 +122,98 @@ static void loader_metavar(const struct feedline_option_info *info, char *buf,
              info->flags & FEEDLINE_OPT_AUTO ? "|auto" : "");
 }
 
-static bool own_option(const struct cli_command *command, const char *name)
+static bool find_loader_option(const char *name,
+                               struct feedline_option_info *out)
 {
-    for (size_t i = 0; i < command->n_options; i++)
-        if (strcmp(command->options[i].name, name) == 0)
+    for (uint32_t i = 0; cli_loader_option(i, out); i++)
+        if (strcmp(out->name, name) == 0)
             return true;
     return false;
 }
 
-static void print_loader_options(const struct cli_command *command)
+/* help: NULL: the library's. */
+static void print_loader_option(const char *name, const char *help)
+{
+    struct feedline_option_info info;
+    char metavar[96], text[512];
+    if (!find_loader_option(name, &info))
+        return;
+    loader_metavar(&info, metavar, sizeof(metavar));
+    snprintf(text, sizeof(text), "%s [%s]", help ? help : info.help,
+             info.default_text);
+    print_option(info.name, *metavar ? metavar : NULL, text, true);
+}
+
+static void print_common(const struct cli_command *command)
+{
+    printf("\nOptions of the loader, most of them:\n");
+    for (size_t i = 0; i < N_COMMON; i++)
+        if (!cli_has_own(command, common[i][0]))
+            print_loader_option(common[i][0], common[i][1]);
+}
+
+static bool is_grouped(const char *name)
+{
+    for (size_t g = 0; g < N_GROUPS; g++)
+        for (size_t i = 0; i < GROUP_OPTIONS_MAX && groups[g].options[i]; i++)
+            if (strcmp(groups[g].options[i], name) == 0)
+                return true;
+    return false;
+}
+
+static void print_groups(const struct cli_command *command)
 {
     printf(
-        "\nLoader options (FEEDLINE_BATCH_SIZE=128 in the environment is\n"
-        "--batch-size 128; the command line wins; [no-] can be put before a\n"
-        "switch):\n");
-    struct feedline_option_info info = {.struct_size = sizeof(info)};
-    for (uint32_t i = 0;
-         feedline_option_get_info("loader", i, &info) == FEEDLINE_OK; i++) {
-        if (own_option(command, info.name))
+        "\nOptions of the loader. FEEDLINE_BATCH_SIZE=128 in the environment "
+        "is\n--batch-size 128; the command line wins. --no-shuffle is "
+        "--shuffle=false.\n");
+    for (size_t g = 0; g < N_GROUPS; g++) {
+        printf("\n%s:\n", groups[g].title);
+        for (size_t i = 0; i < GROUP_OPTIONS_MAX && groups[g].options[i]; i++)
+            if (!cli_has_own(command, groups[g].options[i]))
+                print_loader_option(groups[g].options[i], NULL);
+    }
+    struct feedline_option_info info;
+    bool any = false;
+    for (uint32_t i = 0; cli_loader_option(i, &info); i++) {
+        if (is_grouped(info.name) || cli_has_own(command, info.name))
             continue;
-        char metavar[96], help[512];
-        loader_metavar(&info, metavar, sizeof(metavar));
-        snprintf(help, sizeof(help), "%s [%s]", info.help, info.default_text);
-        print_option(info.name, *metavar ? metavar : NULL, help);
+        printf("%s", any ? "" : "\nOther:\n");
+        any = true;
+        print_loader_option(info.name, NULL);
     }
 }
 
-void cli_help(const struct cli_command *command)
+/* ---- Commands ----------------------------------------------------------- */
+
+void cli_help(const struct cli_command *command, bool all)
 {
+    size_t n = all || !command->n_first ? command->n_options : command->n_first;
+    bool more = n < command->n_options || command->loader_options;
     printf("Usage: loaderbench %s", command->name);
     if (command->positional)
         printf(command->positional_optional ? " [%s]" : " %s",
                command->positional);
     printf(" [options]\n\n");
-    cli_print_wrapped(command->about, 0, 0);
+    print_text(command->about, all, 0, 0);
     printf("\nOptions:\n");
-    for (size_t i = 0; i < command->n_options; i++)
+    for (size_t i = 0; i < n; i++)
         print_option(command->options[i].name, command->options[i].metavar,
-                     command->options[i].help);
-    print_option("help", NULL, "print this and stop");
-    if (command->loader_options)
-        print_loader_options(command);
+                     command->options[i].help, all);
+    if (command->loader_options && !all)
+        print_common(command);
+    if (!all)
+        printf("\n--help-all prints %s. Manual: man loaderbench\n",
+               more ? "all options and explains them" : "more about these");
+    if (command->loader_options && all)
+        print_groups(command);
 }
 
 void cli_overview(void)
 {
     printf("Usage: loaderbench COMMAND ...\n\n"
-           "How fast are images loaded for training, and what is waited for?\n"
+           "Measures how fast images are loaded for training and what the "
+           "training\nloop waits for.\n"
            "\nCommands:\n");
     for (size_t i = 0; i < n_cli_commands; i++) {
         const struct cli_command *c = cli_commands[i];
@@ -125,49 +223,16 @@ void cli_overview(void)
                 printf(c->positional_optional ? " [%s]" : " %s", c->positional);
         cli_print_wrapped(c->summary, INDENT, (size_t)n);
     }
-    printf(
-        "\n'loaderbench COMMAND --help' lists the options of a command.\n\n"
-        "  --help             print this and stop\n"
-        "  --version          print the version and stop\n"
-        "  --completion bash  print what makes bash complete commands and\n"
-        "                     options: . <(loaderbench --completion bash)\n"
-        "\n"
-        "Exit status: 0 done; 2 usage; 3 data errors above the allowed rate;\n"
-        "4 this machine cannot do it; 130 after Ctrl-C, partial results\n"
-        "printed.\n");
-}
-
-static void print_dashed(const char *name)
-{
-    printf(" --");
-    for (; *name; name++)
-        putchar(*name == '_' ? '-' : *name);
-}
-
-void cli_completion(void)
-{
-    printf("_loaderbench() {\n"
-           "    local cur=${COMP_WORDS[COMP_CWORD]} words\n"
-           "    case ${COMP_WORDS[1]-} in\n");
-    for (size_t i = 0; i < n_cli_commands; i++) {
-        const struct cli_command *c = cli_commands[i];
-        printf("    %s) words='--help", c->name);
-        for (size_t k = 0; k < c->n_options; k++)
-            print_dashed(c->options[k].name);
-        struct feedline_option_info info = {.struct_size = sizeof(info)};
-        for (uint32_t k = 0;
-             c->loader_options &&
-             feedline_option_get_info("loader", k, &info) == FEEDLINE_OK;
-             k++)
-            print_dashed(info.name);
-        printf("' ;;\n");
-    }
-    printf("    *) words='--help --version");
-    for (size_t i = 0; i < n_cli_commands; i++)
-        printf(" %s", cli_commands[i]->name);
-    printf("' ;;\n"
-           "    esac\n"
-           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-           "}\n"
-           "complete -o default -F _loaderbench loaderbench\n");
+    printf("\n'loaderbench COMMAND --help' lists the options of a command, and "
+           "so does\n'loaderbench help COMMAND'.\n\n"
+           "  --help              print this and exit\n"
+           "  --version           print the version and exit\n"
+           "  --completion SHELL  print a completion script for bash, zsh or "
+           "fish, e.g.\n"
+           "                      . <(loaderbench --completion bash)\n"
+           "\n"
+           "Exit status: 0 success; 1 a threshold was missed; 2 usage error; "
+           "3 too many\ndamaged samples; 4 this machine cannot do it, or the "
+           "output could not be\nwritten; 130 after Ctrl-C, with partial "
+           "results printed.\n");
 }

@@ -40,15 +40,16 @@ static const struct metric {
 #define OPTION(field) offsetof(struct compare_options, field)
 static const struct cli_option options[] = {
     {"fail-below", "P%",
-     "exit with 1 if B is worse than A by more than this, and by more than the "
-     "noise [3%]",
+     "exit with 1 if B is worse than A by more than P % [3%]\n"
+     "and by more than the noise.",
      CLI_TEXT, OPTION(fail_below), 0, 0, NULL},
     {"metric", "NAME",
+     "what is compared [images_per_second]\n"
      "images_per_second, images_per_cpu_second, first_batch_seconds or "
-     "max_rss_bytes [images_per_second]",
+     "max_rss_bytes.",
      CLI_CHOICE, OPTION(metric), 0, 0, METRIC_NAMES},
     {"json", "FILE", "write the result as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
     {"quiet", NULL, "print nothing", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
@@ -58,10 +59,10 @@ const struct cli_command command_compare = {
     .positional_many = true,
     .summary = "two runs, before and after: exit status 1 if it got slower",
     .about =
-        "Compares two documents that run wrote with --json: A before a change, "
-        "B after it. The exit status is 1 if B is worse by more than "
-        "--fail-below and by more than the noise, which is known where both "
-        "were measured with --repeat.",
+        "Compares two runs, A before a change and B after it.\n\n"
+        "Both are documents that run wrote with --json. The exit status is 1 "
+        "if B is worse by more than --fail-below and by more than the noise, "
+        "which is known if both were measured with --repeat.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .run = compare_main,
@@ -117,7 +118,7 @@ static json_t *compare(const json_t *a, const json_t *b, const struct metric *m,
     double noise = noise_of(a, m) + noise_of(b, m);
     double loss = m->more_is_better ? -change : change;
     bool fail = loss > tolerated && (isnan(noise) || loss > noise);
-    json_t *doc = tool_document("compare");
+    json_t *doc = document_new("compare");
     json_object_set_new(doc, "metric", json_string(m->name));
     json_object_set_new(doc, "before", json_real(before));
     json_object_set_new(doc, "after", json_real(after));
@@ -194,7 +195,7 @@ static int compare_files(const char *const *paths,
     if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
         print(result);
     if (o->json)
-        rc = tool_write_json(result, o->json);
+        rc = document_write(result, o->json);
     if (rc == TOOL_DONE && strcmp(doc_text(result, "verdict"), "fail") == 0)
         rc = TOOL_MISSED;
 out:

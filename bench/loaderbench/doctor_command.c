@@ -4,6 +4,7 @@
  * judges; here it is told, the worst first, with what to do about each.
  */
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/tool.h"
 
 #include <stdio.h>
@@ -20,22 +21,23 @@ struct doctor_options {
 #define OPTION(field) offsetof(struct doctor_options, field)
 static const struct cli_option options[] = {
     {"device", "host|cuda[:N]",
-     "look at this GPU too [cuda:0 if there is one, else host]", CLI_TEXT,
+     "check this GPU too [cuda:0 if there is one, else host]", CLI_TEXT,
      OPTION(device), 0, 0, NULL},
     {"json", "FILE", "write the findings as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
 const struct cli_command command_doctor = {
     .name = "doctor",
-    .summary = "what in this environment will hurt",
+    .summary = "what in this environment slows training down",
     .about =
-        "Looks at the machine, the container and the GPU for what slows a "
-        "training run down or ends it: cores granted and used by others, "
-        "memory, locked memory and shared memory, io_uring, limits of files "
-        "and threads, versions of CUDA, the NUMA node of the GPU, its clocks. "
-        "Each finding comes with its remedy. Nothing is changed.",
+        "Checks the machine, the container and the GPU for anything that slows "
+        "training down or makes it fail.\n\n"
+        "Cores granted and used by others, memory, locked and shared memory, "
+        "io_uring, limits of files and threads, CUDA versions, the GPU's NUMA "
+        "node and clocks, misspelt FEEDLINE_ variables. Each finding comes "
+        "with a remedy. Nothing is changed.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .run = doctor_main,
@@ -66,6 +68,25 @@ static int ask(const char *device, json_t **out)
         return TOOL_DONE;
     tool_say("the library's findings are no JSON");
     return TOOL_ENVIRONMENT;
+}
+
+/* Variables that nothing reads. */
+static void add_environment(json_t *findings)
+{
+    size_t i = 0;
+    char name[CLI_VARIABLE_BYTES], closest[CLI_VARIABLE_BYTES];
+    while (cli_unknown_variable(&i, name, closest)) {
+        char text[2 * CLI_VARIABLE_BYTES], remedy[2 * CLI_VARIABLE_BYTES];
+        snprintf(text, sizeof(text), "%s is set, but nothing reads it", name);
+        snprintf(remedy, sizeof(remedy),
+                 *closest ? "the closest name is %s; unset this one"
+                          : "unset it%s",
+                 closest);
+        json_array_append_new(findings,
+                              json_pack("{s:s, s:s, s:s, s:s}", "id",
+                                        "environment", "level", "warning",
+                                        "text", text, "remedy", remedy));
+    }
 }
 
 /* ---- Telling ------------------------------------------------------------ */
@@ -142,16 +163,17 @@ int doctor_main(const struct cli_command *command, int argc, char **argv)
     rc = ask(device, &found);
     if (rc != TOOL_DONE)
         goto out;
-    const json_t *findings = json_object_get(found, "findings");
+    json_t *findings = json_object_get(found, "findings");
+    add_environment(findings);
     if (!o.quiet && !(o.json && strcmp(o.json, "-") == 0))
         tell_all(findings);
     if (o.json) {
-        doc = tool_document("doctor");
+        doc = document_new("doctor");
         if (!doc || json_object_update(doc, found) != 0) {
             tool_say("out of memory");
             rc = TOOL_ENVIRONMENT;
         } else {
-            rc = tool_write_json(doc, o.json);
+            rc = document_write(doc, o.json);
         }
     }
     if (rc == TOOL_DONE && has_error(findings))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/loaderbench/document.h"
 
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/tool.h"
 
 #include <errno.h>
@@ -9,7 +10,111 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* ---- Making ------------------------------------------------------------- */
+
+static struct {
+    char date[32], host[256];
+    char *command_line;
+    json_t *options;
+} made;
+
+/* Does a shell take it for one word as it stands? */
+static bool is_plain(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+                                "UVWXYZ0123456789_-./:=,+@%";
+    return *word && strspn(word, plain) == strlen(word);
+}
+
+/* In quotes where a shell needs them. */
+static void print_word(FILE *f, const char *word)
+{
+    if (is_plain(word)) {
+        fputs(word, f);
+        return;
+    }
+    fputc('\'', f);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (char[2]){*word, '\0'}, f);
+    fputc('\'', f);
+}
+
+static char *quoted(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    for (int i = 0; f && i < argc; i++) {
+        if (i)
+            fputc(' ', f);
+        print_word(f, argv[i]);
+    }
+    if (f)
+        fclose(f);
+    return text;
+}
+
+void document_made_by(int argc, char **argv)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc))
+        strftime(made.date, sizeof(made.date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    if (gethostname(made.host, sizeof(made.host) - 1) != 0)
+        made.host[0] = '\0';
+    made.command_line = quoted(argc, argv);
+}
+
+void document_made_with(json_t *options)
+{
+    json_decref(made.options);
+    made.options = options;
+}
+
+void document_fini(void)
+{
+    free(made.command_line);
+    json_decref(made.options);
+    memset(&made, 0, sizeof(made));
+}
+
+/* An argument need not be UTF-8, as JSON is: null then. */
+static json_t *string_or_null(const char *text)
+{
+    json_t *string = text ? json_string(text) : NULL;
+    return string ? string : json_null();
+}
+
+json_t *document_new(const char *command)
+{
+    json_t *doc =
+        json_pack("{s:i, s:s, s:s}", "schema_version", TOOL_SCHEMA_VERSION,
+                  "command", command, "version", feedline_version());
+    json_object_set_new(doc, "date", string_or_null(made.date));
+    json_object_set_new(doc, "host", string_or_null(made.host));
+    json_object_set_new(doc, "command_line", string_or_null(made.command_line));
+    json_object_set(doc, "options", made.options ? made.options : json_null());
+    return doc;
+}
+
+int document_write(const json_t *doc, const char *path)
+{
+    char *text = json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    size_t bytes = text ? strlen(text) : 0;
+    if (!text) {
+        tool_say("out of memory");
+        return TOOL_ENVIRONMENT;
+    }
+    text[bytes] = '\n'; /* in place of the end */
+    int rc = output_write(path, text, bytes + 1);
+    free(text);
+    return rc;
+}
+
+/* ---- Reading ------------------------------------------------------------ */
 
 static int unreadable(const char *path, int error)
 {
@@ -45,60 +150,4 @@ int document_read(const char *path, json_t **out)
     if (f != stdin)
         fclose(f);
     return rc;
-}
-
-static int write_all(FILE *f, const char *text, size_t bytes)
-{
-    int error = fwrite(text, 1, bytes, f) == bytes ? 0 : errno;
-    if (fflush(f) != 0 && !error)
-        error = errno;
-    return error;
-}
-
-/* By way of a new file beside it, which takes its place. */
-static int replace_file(const char *path, const char *text, size_t bytes)
-{
-    static const char suffix[] = ".XXXXXX";
-    size_t n = strlen(path);
-    char *beside = malloc(n + sizeof(suffix));
-    int error = ENOMEM, fd = -1;
-    if (!beside)
-        return error;
-    memcpy(beside, path, n);
-    memcpy(beside + n, suffix, sizeof(suffix));
-    fd = mkstemp(beside);
-    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    error = f ? write_all(f, text, bytes) : errno;
-    mode_t mask = umask(0);
-    umask(mask);
-    if (f && fchmod(fd, 0666 & ~mask) != 0 && !error)
-        error = errno;
-    if (f && fclose(f) != 0 && !error)
-        error = errno;
-    if (!error && rename(beside, path) != 0)
-        error = errno;
-    if (error && fd >= 0)
-        unlink(beside);
-    free(beside);
-    return error;
-}
-
-int document_replace(const char *path, const char *text, size_t bytes)
-{
-    struct stat st;
-    int error;
-    if (strcmp(path, "-") == 0) {
-        error = write_all(stdout, text, bytes);
-    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        FILE *f = fopen(path, "w");
-        error = f ? write_all(f, text, bytes) : errno;
-        if (f && fclose(f) != 0 && !error)
-            error = errno;
-    } else {
-        error = replace_file(path, text, bytes);
-    }
-    if (!error)
-        return TOOL_DONE;
-    tool_say("%s: %s; nothing was written", path, strerror(error));
-    return TOOL_ENVIRONMENT;
 }

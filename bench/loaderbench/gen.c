@@ -6,6 +6,7 @@
  */
 #include "bench/loaderbench/cli.h"
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/gen_jpeg.h"
 #include "bench/loaderbench/tool.h"
 
@@ -30,32 +31,33 @@ struct gen_options {
 
 #define OPTION(field) offsetof(struct gen_options, field)
 static const struct cli_option options[] = {
-    {"images", "N", "how many images [512]", CLI_COUNT, OPTION(images), 1, 0,
+    {"images", "N", "number of images [512]", CLI_COUNT, OPTION(images), 1, 0,
      NULL},
-    {"classes", "C", "in how many folders [10]", CLI_COUNT, OPTION(classes), 1,
-     0, NULL},
-    {"seed", "S", "another seed, other images [0]", CLI_COUNT, OPTION(seed), 0,
-     0, NULL},
+    {"classes", "C", "number of classes, each a folder [10]", CLI_COUNT,
+     OPTION(classes), 1, 0, NULL},
+    {"seed", "S", "seed of the images; the same seed gives the same files [0]",
+     CLI_COUNT, OPTION(seed), 0, 0, NULL},
     {"force", NULL,
-     "write into a folder that is not empty; files of the same name are "
-     "replaced, others stay",
+     "write into a folder that is not empty\n"
+     "Files of the same name are replaced, others stay.",
      CLI_SWITCH, OPTION(force), 0, 0, NULL},
     {"json", "FILE", "write a summary as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
     {"quiet", NULL, "print no summary", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
 const struct cli_command command_gen = {
     .name = "gen",
     .positional = "DST",
+    .positional_folder = true,
     .summary = "make a photo set to measure with",
     .about =
         "Writes synthetic photographs as JPEG files to DST/class_000/, "
-        "DST/class_001/, ... Sizes, chroma sampling, bytes per image and the "
-        "work a decoder has with them are distributed as in ImageNet: about "
-        "110 KB and 470 x 400 pixels on average, three quarters without chroma "
-        "subsampling, a few gray, none progressive. The same seed gives the "
-        "same files.",
+        "DST/class_001/, ...\n\n"
+        "Sizes, chroma sampling, bytes per image and decoding work are "
+        "distributed as in ImageNet: about 110 KB and 470 x 400 pixels on "
+        "average, three quarters without chroma subsampling, a few gray, none "
+        "progressive.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .run = gen_main,
@@ -183,7 +185,7 @@ static int summarise(const struct gen *g, double seconds)
                seconds);
     if (!o->json)
         return TOOL_DONE;
-    json_t *doc = tool_document("gen");
+    json_t *doc = document_new("gen");
     json_t *result = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "destination",
         g->destination, "seed", (json_int_t)o->seed, "classes",
@@ -191,7 +193,7 @@ static int summarise(const struct gen *g, double seconds)
         (json_int_t)bytes, "mean_bytes", (double)bytes / (double)n,
         "mean_pixels", (double)g->pixels / (double)n, "seconds", seconds);
     json_object_update_new(doc, result);
-    int rc = tool_write_json(doc, o->json);
+    int rc = document_write(doc, o->json);
     json_decref(doc);
     return rc;
 }

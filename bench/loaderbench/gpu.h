@@ -8,6 +8,7 @@
 
 #include "bench/loaderbench/tool.h"
 
+#include <jansson.h>
 #include <stddef.h>
 
 /* An exit status: 0, or 2 for a name that is none, or 4 with one line that says

@@ -11,6 +11,7 @@
 #include "bench/loaderbench/h2d.h"
 
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/recipe.h"
 
 #include <inttypes.h>
@@ -36,38 +37,36 @@ static const struct cli_option options[] = {
     {"min", "SIZE", "the smallest size [4k]", CLI_SIZE, OPTION(min), 256, 0,
      NULL},
     {"max", "SIZE",
-     "the largest; sizes grow by a factor of 4, and the largest is among them "
-     "[256m]",
+     "the largest size [256m]\n"
+     "Sizes grow by a factor of 4.",
      CLI_SIZE, OPTION(max), 1024, 0, NULL},
-    {"repeats", "N", "how often all is measured, for medians [5]", CLI_COUNT,
-     OPTION(repeats), 1, 0, NULL},
-    {"batch-bytes", "SIZE",
-     "how large a batch is [64x3x224x224, as u8 and as f32]", CLI_SIZE,
-     OPTION(batch_bytes), 256, 0, NULL},
+    {"repeats", "N", "how often each copy is measured; medians count [5]",
+     CLI_COUNT, OPTION(repeats), 1, 0, NULL},
+    {"batch-bytes", "SIZE", "size of a batch [64x3x224x224, as u8 and as f32]",
+     CLI_SIZE, OPTION(batch_bytes), 256, 0, NULL},
     {"pipeline", "train|eval|none",
-     "with a URI: what is done to its images, which gives their size [train, "
-     "none with --op]",
-     CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
-    {"op", "\"NAME ARGS\"", "with a URI: one more operation; may be repeated",
+     "with a URI: as for run [train; none with --op]", CLI_CHOICE,
+     OPTION(pipeline), 0, 0, RECIPE_CHOICES},
+    {"op", "\"NAME ARGS\"", "with a URI: add an operation, as for run",
      CLI_LIST, OPTION(ops), 0, 0, NULL},
     {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
 const struct cli_command command_h2d = {
     .name = "h2d",
     .positional = "URI",
+    .positional_folder = true,
     .positional_optional = true,
     .summary = "what the bus to the GPU can do",
     .about =
-        "Copies memory of the host to the GPU and says how long that takes: "
-        "small and large, pinned and pageable, in one piece and in many, while "
-        "the GPU is idle and while it works. From that come the latency of a "
-        "copy and the bandwidth of the bus, which of them limits your batches, "
-        "and what to do about it.\n\n"
+        "Measures copies to the GPU: their latency, the bandwidth, and which "
+        "of the two limits your batches.\n\n"
+        "Small and large copies, from pinned and from pageable memory, in one "
+        "piece and in many, while the GPU is idle and while it works.\n\n"
         "The batch is that of a loader of URI with the loader options given, "
-        "or --batch-bytes.",
+        "or of --batch-bytes.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .loader_options = true,
@@ -117,17 +116,14 @@ static int batches_of_uri(struct h2d *h, const struct h2d_options *o,
     feedline_dataset *dataset = NULL;
     feedline_loader *loader = NULL;
     struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
-    int rc = recipe_make(o->pipeline ? o->pipeline : recipe_default(&o->ops),
-                         &o->ops, &pipeline);
+    int32_t status = feedline_config_create(&cfg);
+    int rc = status < 0 ? tool_setup_failed(status) : cli_apply(parsed, cfg);
+    if (rc == TOOL_DONE)
+        rc = recipe_make(o->pipeline ? o->pipeline : recipe_default(&o->ops),
+                         &o->ops, cfg, &pipeline);
     if (rc != TOOL_DONE)
         goto out;
-    int32_t status = feedline_config_create(&cfg);
-    if (status >= 0) {
-        rc = cli_apply(parsed, cfg);
-        if (rc != TOOL_DONE)
-            goto out;
-        status = feedline_config_set(cfg, "device", "host");
-    }
+    status = feedline_config_set(cfg, "device", "host");
     if (status >= 0)
         status = feedline_dataset_open(parsed->positional, &dataset);
     if (status >= 0)
@@ -257,7 +253,7 @@ int h2d_main(const struct cli_command *command, int argc, char **argv)
             h2d_report(&h);
         if (o.json) {
             json_t *doc = h2d_document(&h);
-            rc = tool_write_json(doc, o.json);
+            rc = document_write(doc, o.json);
             json_decref(doc);
         }
     }

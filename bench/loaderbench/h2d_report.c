@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What h2d found out, for people and for programs. */
 #include "bench/loaderbench/cli.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/h2d.h"
 
 #include <stdio.h>
@@ -51,7 +52,7 @@ json_t *h2d_document(const struct h2d *h)
                                b->regime, "pinned_us", b->us, "device_us",
                                b->device_us, "pageable_us", b->pageable_us));
     }
-    json_t *doc = tool_document("h2d");
+    json_t *doc = document_new("h2d");
     json_object_set_new(doc, "device", gpu_json(&h->gpu));
     json_object_set_new(doc, "fit", h2d_fit_json(&h->fit));
     json_object_set_new(doc, "points", points);

@@ -6,6 +6,7 @@
  * is predicted only.
  */
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/recipe.h"
 #include "bench/loaderbench/run.h"
 
@@ -19,36 +20,42 @@
 
 #define OPTION(field) offsetof(struct run_options, field)
 static const struct cli_option options[] = {
-    {"pipeline", "train|eval|none", "as for run [train, none with --op]",
+    {"consumer-ms", "X",
+     "simulate a training step of X ms per batch, as for run [0]\n"
+     "Without one there is nothing that a faster loader could feed.",
+     CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
+    {"pipeline", "train|eval|none", "as for run [train; none with --op]",
      CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
-    {"op", "\"NAME ARGS\"", "as for run; may be repeated", CLI_LIST,
-     OPTION(ops), 0, 0, NULL},
+    {"op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",
+     CLI_LIST, OPTION(ops), 0, 0, NULL},
     {"seconds", "T", "how long each of the three loaders is measured [5]",
      CLI_NUMBER, OPTION(seconds), 0.001, 1e9, NULL},
-    {"batches", "B", "or so many batches of each; of both the first", CLI_COUNT,
-     OPTION(batches), 1, 0, NULL},
+    {"json", "FILE", "write the results as JSON, '-' for standard output",
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
+    {"batches", "B",
+     "measure B batches of each\n"
+     "With --seconds, whichever comes first.",
+     CLI_COUNT, OPTION(batches), 1, 0, NULL},
     {"warmup", "B", "batches before measuring begins [3]", CLI_COUNT,
      OPTION(warmup), 0, 0, NULL},
-    {"consumer-ms", "X",
-     "a consumer that works X ms on each batch, as for run: without one there "
-     "is nothing that a faster loader could feed [0]",
-     CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
 const struct cli_command command_headroom = {
     .name = "headroom",
     .positional = "URI",
+    .positional_folder = true,
     .summary = "what a faster loader would gain, predicted and measured",
     .about =
-        "Loads the images of URI and says how much faster the loop would be "
-        "with an infinitely fast loader, two more workers, or storage of twice "
-        "the speed. The first two are then tried: with batches that are served "
-        "again and again at no cost, and with two more workers.",
+        "Predicts how much faster the loop would be with a better loader, and "
+        "checks it.\n\n"
+        "Three things are predicted: an infinitely fast loader, two more "
+        "workers, and storage of twice the speed. The first two are then "
+        "tried: with batches that are served again and again at no cost, and "
+        "with two more workers. Ctrl-C prints what has been measured.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
+    .n_first = 5,
     .loader_options = true,
     .run = headroom_main,
 };
@@ -146,7 +153,7 @@ static json_t *document(const struct run_setup *s, const char *uri,
                         const struct result *r)
 {
     const json_t *run = r->now.run;
-    json_t *doc = tool_document("headroom");
+    json_t *doc = document_new("headroom");
     json_object_set_new(doc, "uri", json_string(uri));
     json_object_set_new(doc, "consumer_ms", json_real(s->options.consumer_ms));
     json_object_set_new(doc, "now", side_json(&r->now));
@@ -229,7 +236,7 @@ static int run_all(struct run_setup *s, const char *uri)
             report(s, &r);
         if (o->json) {
             json_t *doc = document(s, uri, &r);
-            rc = tool_write_json(doc, o->json);
+            rc = document_write(doc, o->json);
             json_decref(doc);
         }
     }

@@ -5,6 +5,9 @@
  */
 #include "bench/loaderbench/cli.h"
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/completion.h"
+#include "bench/loaderbench/document.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/tool.h"
 
 #include <stdio.h>
@@ -26,11 +29,49 @@ static int unknown_command(const char *name)
         tool_say("there is no command '%s'; the closest is '%s'", name, best);
     else
         tool_say("there is no command '%s'", name);
-    tool_say("'loaderbench --help' lists what there is");
+    tool_say("'loaderbench --help' lists the commands");
     return TOOL_USAGE;
 }
 
-int main(int argc, char **argv)
+static int help(int argc, char **argv)
+{
+    const struct cli_command *command = NULL;
+    if (argc == 2) {
+        cli_overview();
+        return TOOL_DONE;
+    }
+    command = cli_find_command(argv[2]);
+    if (!command)
+        return unknown_command(argv[2]);
+    cli_help(command, false);
+    return TOOL_DONE;
+}
+
+static int completion(int argc, char **argv)
+{
+    const char *script = argc == 3 ? completion_script(argv[2]) : NULL;
+    if (!script) {
+        tool_say("--completion takes the name of a shell: bash, zsh or fish");
+        return TOOL_USAGE;
+    }
+    fputs(script, stdout);
+    return TOOL_DONE;
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+    const struct cli_command *command = cli_find_command(name);
+    if (!command)
+        return unknown_command(name);
+    document_made_by(argc, argv);
+    int rc = tool_watch_start();
+    if (rc == TOOL_DONE)
+        rc = command->run(command, argc, argv);
+    document_fini();
+    return rc;
+}
+
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name) {
@@ -38,27 +79,23 @@ int main(int argc, char **argv)
         return TOOL_USAGE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
-        strcmp(name, "help") == 0) {
-        cli_overview();
-        return TOOL_DONE;
-    }
+        strcmp(name, "help") == 0)
+        return help(argc, argv);
     if (strcmp(name, "--version") == 0) {
         printf("loaderbench %s\n", feedline_version());
         return TOOL_DONE;
     }
-    if (strcmp(name, "--completion") == 0) {
-        if (argc != 3 || strcmp(argv[2], "bash") != 0) {
-            tool_say("--completion knows 'bash' only");
-            return TOOL_USAGE;
-        }
-        cli_completion();
+    if (strcmp(name, "--completion") == 0)
+        return completion(argc, argv);
+    if (strcmp(name, "--complete") == 0) {
+        cli_complete(argc - 2, argv + 2);
         return TOOL_DONE;
     }
-    for (size_t i = 0; i < n_cli_commands; i++) {
-        if (strcmp(name, cli_commands[i]->name) != 0)
-            continue;
-        int rc = tool_watch_start();
-        return rc ? rc : cli_commands[i]->run(cli_commands[i], argc, argv);
-    }
-    return unknown_command(name);
+    return run_command(name, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    output_begin();
+    return output_end(run(argc, argv));
 }

@@ -38,7 +38,7 @@ struct rank {
 #define OPTION(field) offsetof(struct merge_options, field)
 static const struct cli_option options[] = {
     {"json", "FILE", "write the result as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
     {"quiet", NULL, "print nothing", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
@@ -48,9 +48,10 @@ const struct cli_command command_merge = {
     .positional_many = true,
     .summary = "the ranks of one training: which is slow, and is it the loader",
     .about =
-        "Puts the documents of several ranks side by side, as run writes them "
-        "with --json, and names the straggler: the rank that the others wait "
-        "for, and whether its loader is the cause.",
+        "Compares the ranks of one training and names the straggler.\n\n"
+        "Takes the documents that run writes with --json, one per rank. The "
+        "straggler is the rank that the others wait for; its loader may be the "
+        "cause or not.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .run = merge_main,
@@ -136,7 +137,7 @@ static json_t *straggler(const struct rank *ranks, size_t n)
 
 static json_t *merge(struct rank *ranks, size_t n)
 {
-    json_t *doc = tool_document("merge"), *list = json_array();
+    json_t *doc = document_new("merge"), *list = json_array();
     number_ranks(ranks, n);
     for (size_t i = 0; i < n; i++) {
         const struct rank *r = &ranks[i];
@@ -206,7 +207,7 @@ static int merge_files(const char *const *paths, size_t n,
     if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
         print(result, ranks, n);
     if (o->json)
-        rc = tool_write_json(result, o->json);
+        rc = document_write(result, o->json);
 out:
     json_decref(result);
     for (size_t i = 0; docs && i < n; i++)

@@ -10,8 +10,9 @@
 /* What --pipeline is where it was not given: "train", or "none" with --op. */
 const char *recipe_default(const struct cli_list *ops);
 
-/* An exit status. */
+/* The recipe of that name, without normalize for dtype=u8, and the operations.
+ * An exit status. */
 int recipe_make(const char *name, const struct cli_list *ops,
-                feedline_pipeline **out);
+                const feedline_config *config, feedline_pipeline **out);
 
 #endif

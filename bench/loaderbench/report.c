@@ -7,6 +7,7 @@
 
 #include "bench/loaderbench/commands.h"
 #include "bench/loaderbench/document.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/tool.h"
 
 #include <errno.h>
@@ -18,8 +19,10 @@ struct report_options {
 };
 
 static const struct cli_option options[] = {
-    {"out", "PAGE.html", "where the page goes, '-' for standard output",
-     CLI_TEXT, offsetof(struct report_options, out), 0, 0, NULL},
+    {"out", "PAGE.html",
+     "where the page goes, '-' for standard output [FILE.html beside "
+     "FILE.json]",
+     CLI_OUTPUT, offsetof(struct report_options, out), 0, 0, NULL},
 };
 
 const struct cli_command command_report = {
@@ -28,11 +31,10 @@ const struct cli_command command_report = {
     .positional_many = true,
     .summary = "one page of HTML about runs, sweeps and tunings",
     .about =
-        "Makes one page of HTML from the JSON documents that run, sweep, tune "
-        "and doctor write with --json: the verdict, the stall over time by "
-        "cause, the stages, the tuner, slow samples, the machine. The page "
-        "needs nothing else, no network and no script, is for screens of any "
-        "size, light or dark, and for paper.\n\n"
+        "Makes one HTML page of documents that were written with --json.\n\n"
+        "The verdict, the stall over time by cause, the stages, the tuner, "
+        "slow samples, the machine. The page is one file without scripts, for "
+        "screens of any size, light or dark, and for paper.\n\n"
         "'loaderbench run URI --report PAGE.html' does it at once.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
@@ -51,7 +53,7 @@ int report_write(json_t *const *docs, const char *const *names, size_t n,
         bool bad = ferror(f) != 0;
         bad = fclose(f) != 0 || bad;
         if (!bad)
-            rc = document_replace(path, page, bytes);
+            rc = output_write(path, page, bytes);
         else
             f = NULL;
     }
@@ -61,6 +63,24 @@ int report_write(json_t *const *docs, const char *const *names, size_t n,
     }
     free(page);
     return rc;
+}
+
+/* "sweep.json" -> "sweep.html"; standard input goes to standard output. The
+ * caller frees; NULL: no memory. */
+static char *default_out(const char *path)
+{
+    static const char from[] = ".json", to[] = ".html";
+    size_t n = strlen(path), cut = sizeof(from) - 1;
+    char *out = malloc(n + sizeof(to));
+    if (!out)
+        return NULL;
+    if (n > cut && strcmp(path + n - cut, from) == 0)
+        n -= cut;
+    memcpy(out, path, n);
+    memcpy(out + n, to, sizeof(to));
+    if (strcmp(path, "-") == 0)
+        out[1] = '\0';
+    return out;
 }
 
 static int report_files(const char *const *paths, size_t n, const char *out)
@@ -84,16 +104,22 @@ int report_main(const struct cli_command *command, int argc, char **argv)
 {
     struct report_options o = {0};
     struct cli_parsed parsed;
+    char *beside = NULL; /* the default */
     int rc = cli_parse(command, argc, argv, &o, &parsed);
     if (rc >= 0)
         goto out;
+    if (!o.out)
+        o.out = beside = default_out(parsed.positional);
     if (!o.out) {
-        tool_say("report: --out PAGE.html is missing");
-        rc = TOOL_USAGE;
+        tool_say("out of memory");
+        rc = TOOL_ENVIRONMENT;
         goto out;
     }
     rc = report_files(parsed.positionals.items, parsed.positionals.n, o.out);
+    if (rc == TOOL_DONE && beside && strcmp(beside, "-") != 0)
+        printf("%s\n", beside);
 out:
+    free(beside);
     cli_fini(command, &o, &parsed);
     return rc;
 }

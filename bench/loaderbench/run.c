@@ -3,6 +3,7 @@
 #include "bench/loaderbench/run.h"
 
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/gpu.h"
 #include "bench/loaderbench/recipe.h"
 #include "bench/loaderbench/report.h"
@@ -17,72 +18,78 @@
 #define OPTION(field) offsetof(struct run_options, field)
 static const struct cli_option options[] = {
     {"pipeline", "train|eval|none",
-     "train: random resized crop 224, flip, normalise, and --shuffle unless "
-     "--no-shuffle; eval: resize 256, centre crop 224, normalise [train, none "
-     "with --op]",
+     "what is done to each image [train; none with --op]\n"
+     "train: random resized crop 224, flip, normalize, and --shuffle unless "
+     "--no-shuffle. eval: resize 256, center crop 224, normalize. With --dtype "
+     "u8 neither normalizes.",
      CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
     {"op", "\"NAME ARGS\"",
-     "one more operation after those of the pipeline, e.g. "
-     "\"resize size=256\"; may be repeated",
+     "add an operation, e.g. \"random_resized_crop size=192\"\n"
+     "May be repeated. With --pipeline it is added to that one; operations on "
+     "pixels go before its normalize.",
      CLI_LIST, OPTION(ops), 0, 0, NULL},
-    {"epochs", "E", "end after E epochs, warm-up included", CLI_COUNT,
-     OPTION(epochs), 1, 0, NULL},
-    {"batches", "B", "end after B batches, not counting the warm-up", CLI_COUNT,
-     OPTION(batches), 1, 0, NULL},
     {"seconds", "T",
-     "end after T seconds, not counting the warm-up, however many epochs that "
-     "is. Of several limits the first one counts [10, if there is no other]",
+     "stop after T seconds, not counting the warm-up [10]\n"
+     "However many epochs that is. Of several limits the first one counts; 10 "
+     "seconds if there is no other.",
      CLI_NUMBER, OPTION(seconds), 0.001, 1e9, NULL},
-    {"warmup", "B",
-     "batches before measuring begins; a run of --epochs that is no longer is "
-     "measured from its beginning [3]",
-     CLI_COUNT, OPTION(warmup), 0, 0, NULL},
-    {"repeat", "R",
-     "measure R fresh loaders and report medians; --json has each [1]",
-     CLI_COUNT, OPTION(repeat), 1, 0, NULL},
+    {"batches", "B", "stop after B batches, not counting the warm-up",
+     CLI_COUNT, OPTION(batches), 1, 0, NULL},
+    {"epochs", "E", "stop after E epochs, warm-up included", CLI_COUNT,
+     OPTION(epochs), 1, 0, NULL},
     {"consumer-ms", "X",
-     "a consumer that works X ms on each batch, as a GPU does: the loader has "
-     "that time to itself. With --device cuda:0 it is a kernel on that GPU, "
-     "which the loop does not wait for [0]",
+     "simulate a training step of X ms per batch [0]\n"
+     "The loader has that time to itself, as with a GPU. With --device cuda:0 "
+     "it is a kernel on that GPU, which the loop does not wait for.",
      CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
-    {"sink", "none|hash",
-     "hash: a fingerprint of the stream, the same for any number of workers, "
-     "depth, reader or CPU [none]",
-     CLI_CHOICE, OPTION(sink), 0, 0, "none|hash"},
-    {"resume-at", "B",
-     "after B batches save the state, destroy the loader and let a new one go "
-     "on: the fingerprint must not change",
-     CLI_COUNT, OPTION(resume_at), 1, 0, NULL},
-    {"max-failed-fraction", "F",
-     "exit with 3 if a larger part of the samples could not be used. Matters "
-     "with --on-error skip or zero, which allow failures: so the default is 1, "
-     "which still refuses a data set of which nothing can be used [1]",
-     CLI_NUMBER, OPTION(max_failed_fraction), 0, 1, NULL},
+    {"repeat", "R",
+     "measure R fresh loaders and report medians [1]\n"
+     "--json has the results of each.",
+     CLI_COUNT, OPTION(repeat), 1, 0, NULL},
     {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
-    {"report", "FILE.html",
-     "write the results as one page of HTML, '-' for standard output", CLI_TEXT,
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
+    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
      OPTION(report), 0, 0, NULL},
+    {"warmup", "B",
+     "batches before measuring begins [3]\n"
+     "A run of --epochs that is no longer than that is measured from its "
+     "beginning.",
+     CLI_COUNT, OPTION(warmup), 0, 0, NULL},
     {"table", "COLUMN",
-     "with the report, print all stages and phases as a table: in their order, "
-     "or sorted by a column",
+     "print all stages and phases as a table\n"
+     "In the order of a sample's path, or sorted by a column.",
      CLI_CHOICE, OPTION(table), 0, 0,
      "path|busy|items|bytes|mean|p50|p90|p99|max|name"},
+    {"max-failed-fraction", "F",
+     "exit with 3 if more of the samples could not be used [1]\n"
+     "Matters with --on-error skip or zero, which allow failures. The default "
+     "still refuses a data set of which nothing can be used.",
+     CLI_NUMBER, OPTION(max_failed_fraction), 0, 1, NULL},
+    {"sink", "none|hash",
+     "hash: print a fingerprint of the stream [none]\n"
+     "It is the same for any number of workers, depth, reader or CPU.",
+     CLI_CHOICE, OPTION(sink), 0, 0, "none|hash"},
+    {"resume-at", "B",
+     "after B batches continue with a new loader from the saved state\n"
+     "The fingerprint must not change.",
+     CLI_COUNT, OPTION(resume_at), 1, 0, NULL},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
 };
 
 const struct cli_command command_run = {
     .name = "run",
     .positional = "URI",
-    .summary = "how fast is this, and what is it waiting for",
+    .positional_folder = true,
+    .summary = "how fast are images loaded, and what does the loop wait for",
     .about =
-        "Loads the images of URI as a training loop would and says how fast "
-        "that is, how long the loop had to wait for images, and for what.\n\n"
+        "Loads the images of URI as a training loop would, and reports the "
+        "speed, how long the loop waited, and for what.\n\n"
         "URI is a folder with one folder per class (folder:/data/train), a "
-        "list of files (list:/data/train.tsv), MNIST-like files "
-        "(idx:/data/mnist) or a bare path, which is looked at.",
+        "list of files (list:/data/train.tsv) or MNIST-like files "
+        "(idx:/data/mnist). For a bare path the kind is detected.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
+    .n_first = 9,
     .loader_options = true,
     .run = run_main,
 };
@@ -131,9 +138,9 @@ int run_set_up(struct run_setup *s, const struct cli_parsed *parsed)
     struct run_options *o = &s->options;
     if (!o->pipeline)
         o->pipeline = recipe_default(&o->ops);
-    int rc = recipe_make(o->pipeline, &o->ops, &s->pipeline);
+    int rc = make_config(s, parsed);
     if (rc == TOOL_DONE)
-        rc = make_config(s, parsed);
+        rc = recipe_make(o->pipeline, &o->ops, s->config, &s->pipeline);
     if (rc == TOOL_DONE)
         rc = check_device(s);
     if (rc != TOOL_DONE)
@@ -182,7 +189,7 @@ static int report(const struct run_setup *s, const char *uri,
     if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
         run_text(doc, s->table);
     if (o->json)
-        rc = tool_write_json(doc, o->json);
+        rc = document_write(doc, o->json);
     if (rc == TOOL_DONE && o->report)
         rc = report_write(&doc, &uri, 1, o->report);
     json_decref(doc);

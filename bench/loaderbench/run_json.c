@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The document of `run`: docs/man/loaderbench.1 lists its keys. */
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/run.h"
 
 #include <feedline/tuning.h>
@@ -388,7 +389,7 @@ void run_json_subject(json_t *doc, const struct run_setup *setup,
 json_t *run_json_document(const struct run_setup *setup, const char *uri,
                           const json_t *runs, bool interrupted)
 {
-    json_t *doc = tool_document("run");
+    json_t *doc = document_new("run");
     run_json_subject(doc, setup, uri);
     add_medians(doc, runs);
     json_object_set_new(doc, "interrupted", json_boolean(interrupted));

@@ -3,6 +3,7 @@
 #include "bench/loaderbench/sweep.h"
 
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/recipe.h"
 #include "bench/loaderbench/report.h"
 
@@ -21,47 +22,51 @@ struct sweep_options {
 #define OPTION(field) offsetof(struct sweep_options, field)
 static const struct cli_option options[] = {
     {"workers", "LIST",
-     "which numbers of workers: 1,2,4,8 or 1..8 or both mixed; auto: powers of "
-     "two up to twice the cores, and closer around as many as cores [auto]",
+     "numbers of workers: 1,2,4,8 or 1..8 [auto]\n"
+     "Both forms can be mixed. auto: powers of two up to twice the cores, and "
+     "more points close to the number of cores.",
      CLI_TEXT, OPTION(workers), 0, 0, NULL},
-    {"depth", "LIST", "which depths, in batches; auto: 2,4,8,16 [auto]",
+    {"depth", "LIST",
+     "numbers of batches prepared ahead [auto: 2,4,8,16]\n"
+     "auto leaves out those that memory has no room for.",
      CLI_TEXT, OPTION(depth), 0, 0, NULL},
+    {"io-depth", "LIST",
+     "I/O depths, as a third dimension [the loader chooses]\n"
+     "auto: 4,16,64.",
+     CLI_TEXT, OPTION(io_depth), 0, 0, NULL},
+    {"seconds", "T", "length of each measurement [2]", CLI_NUMBER,
+     OPTION(run.seconds), 0.001, 1e9, NULL},
+    {"repeat", "R",
+     "measure each point R times and take the median [3]\n"
+     "All other points are measured in between.",
+     CLI_COUNT, OPTION(run.repeat), 1, 0, NULL},
+    {"resume", "FILE",
+     "save results in FILE and skip what it already has\n"
+     "FILE is written after each measurement.",
+     CLI_OUTPUT, OPTION(resume), 0, 0, NULL},
+    {"pipeline", "train|eval|none", "as for run [train; none with --op]",
+     CLI_CHOICE, OPTION(run.pipeline), 0, 0, RECIPE_CHOICES},
+    {"op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",
+     CLI_LIST, OPTION(run.ops), 0, 0, NULL},
+    {"consumer-ms", "X",
+     "simulate a training step of X ms per batch, as for run [0]\n"
+     "The knee is then where the consumer is fed.",
+     CLI_NUMBER, OPTION(run.consumer_ms), 0, 1e7, NULL},
+    {"json", "FILE", "write the results as JSON, '-' for standard output",
+     CLI_OUTPUT, OPTION(run.json), 0, 0, NULL},
+    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
+     OPTION(run.report), 0, 0, NULL},
     {"depths", "LIST", "the same as --depth", CLI_TEXT, OPTION(depths), 0, 0,
      NULL},
-    {"io-depth", "LIST",
-     "which I/O depths; auto: 4,16,64 [what the loader chooses, and no third "
-     "dimension]",
-     CLI_TEXT, OPTION(io_depth), 0, 0, NULL},
-    {"pipeline", "train|eval|none", "as for run [train, none with --op]",
-     CLI_CHOICE, OPTION(run.pipeline), 0, 0, RECIPE_CHOICES},
-    {"op", "\"NAME ARGS\"", "as for run; may be repeated", CLI_LIST,
-     OPTION(run.ops), 0, 0, NULL},
-    {"seconds", "T", "how long each measurement is [2, if there is no other]",
-     CLI_NUMBER, OPTION(run.seconds), 0.001, 1e9, NULL},
-    {"batches", "B", "or so many batches; of both the first", CLI_COUNT,
-     OPTION(run.batches), 1, 0, NULL},
+    {"batches", "B",
+     "end each measurement after B batches\n"
+     "With --seconds, whichever comes first.",
+     CLI_COUNT, OPTION(run.batches), 1, 0, NULL},
     {"warmup", "B", "batches before measuring begins [3]", CLI_COUNT,
      OPTION(run.warmup), 0, 0, NULL},
-    {"repeat", "R",
-     "how often each point is measured, all others in between; medians count "
-     "[3]",
-     CLI_COUNT, OPTION(run.repeat), 1, 0, NULL},
-    {"consumer-ms", "X",
-     "a consumer that works X ms on each batch, as for run; the knee is then "
-     "where it is fed [0]",
-     CLI_NUMBER, OPTION(run.consumer_ms), 0, 1e7, NULL},
     {"tolerance", "P",
-     "per cent of the best speed that the knee may be below it [3]", CLI_NUMBER,
+     "how many percent below the best speed the knee may be [3]", CLI_NUMBER,
      OPTION(tolerance), 0, 100, NULL},
-    {"resume", "FILE",
-     "results go into FILE after each measurement; if it is there already, "
-     "what it has is not measured again",
-     CLI_TEXT, OPTION(resume), 0, 0, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(run.json), 0, 0, NULL},
-    {"report", "FILE.html",
-     "write the results as one page of HTML, '-' for standard output", CLI_TEXT,
-     OPTION(run.report), 0, 0, NULL},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(run.quiet), 0, 0,
      NULL},
 };
@@ -69,17 +74,20 @@ static const struct cli_option options[] = {
 const struct cli_command command_sweep = {
     .name = "sweep",
     .positional = "URI",
+    .positional_folder = true,
     .summary = "the whole grid of workers and depth, and its knee",
     .about =
-        "Measures every setting of a grid of workers, depth and, if asked for, "
-        "I/O depth with a fresh loader and the tuner off, in several rounds, "
-        "and says where the knee is: the fewest workers, then the smallest "
-        "depth, within 3 % of the best median; or, with a consumer, with which "
-        "it waits no longer than --tuner-target.\n\n"
-        "Ctrl-C prints what was measured so far; with --resume FILE the same "
-        "command goes on where it was.",
+        "Measures a grid of workers and depth with the tuner off, and finds "
+        "its knee.\n\n"
+        "Each point is measured with a fresh loader, in several rounds. The "
+        "knee is the point with the fewest workers, then the smallest depth, "
+        "within 3 % of the best median; or, with a consumer, at which it waits "
+        "no longer than --tuner-target.\n\n"
+        "Ctrl-C prints what has been measured; with --resume FILE the same "
+        "command continues where it stopped.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
+    .n_first = 11,
     .loader_options = true,
     .run = sweep_main,
 };
@@ -97,7 +105,7 @@ static int report(const struct sweep *s)
     if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
         sweep_text(doc);
     if (o->json)
-        rc = tool_write_json(doc, o->json);
+        rc = document_write(doc, o->json);
     if (rc == TOOL_DONE && o->report)
         rc = report_write(&doc, &s->uri, 1, o->report);
     json_decref(doc);

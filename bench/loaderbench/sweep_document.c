@@ -233,7 +233,7 @@ static void add_knee(const struct sweep *s, json_t *doc)
 
 json_t *sweep_document(const struct sweep *s)
 {
-    json_t *doc = tool_document("sweep");
+    json_t *doc = document_new("sweep");
     const struct run_setup *setup = s->setup;
     run_json_subject(doc, setup, s->uri);
     json_object_set_new(doc, "grid", grid_json(s));
@@ -253,13 +253,7 @@ json_t *sweep_document(const struct sweep *s)
 int sweep_save(const struct sweep *s, const char *path)
 {
     json_t *doc = sweep_document(s);
-    char *text = json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    int rc = TOOL_ENVIRONMENT;
-    if (text)
-        rc = document_replace(path, text, strlen(text));
-    else
-        tool_say("out of memory");
-    free(text);
+    int rc = document_write(doc, path);
     json_decref(doc);
     return rc;
 }

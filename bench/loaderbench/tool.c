@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/loaderbench/tool.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,28 +114,4 @@ bool tool_parse_fraction(const char *text, double *out)
         return false;
     *out = x;
     return x >= 0 && x < 1;
-}
-
-json_t *tool_document(const char *command)
-{
-    return json_pack("{s:i, s:s, s:s}", "schema_version", TOOL_SCHEMA_VERSION,
-                     "command", command, "version", feedline_version());
-}
-
-int tool_write_json(const json_t *doc, const char *path)
-{
-    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    bool ok = f != NULL;
-    if (ok) {
-        ok = json_dumpf(doc, f, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
-        ok = fputc('\n', f) != EOF && ok;
-        if (f == stdout)
-            ok = fflush(f) == 0 && ok;
-        else
-            ok = fclose(f) == 0 && ok;
-    }
-    if (ok)
-        return TOOL_DONE;
-    tool_say("%s: %s", path, strerror(errno));
-    return TOOL_ENVIRONMENT;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all commands share: exit statuses, messages, the JSON document, Ctrl-C.
+ * What all commands share: exit statuses, messages, Ctrl-C.
  *
  * Results go to standard output, everything else to standard error, each
  * message on one line that starts with "loaderbench: ".
@@ -10,8 +10,8 @@
 
 #include <feedline/feedline.h>
 
-#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define TOOL_SCHEMA_VERSION 1
@@ -49,12 +49,6 @@ double tool_median(double *x, size_t n);
 
 /* "3%" or "0.03", below 1; false: neither. */
 bool tool_parse_fraction(const char *text, double *out);
-
-/* An object with "schema_version", "command" and "version". */
-json_t *tool_document(const char *command);
-
-/* To `path`, "-" for standard output. Returns an exit status. */
-int tool_write_json(const json_t *doc, const char *path);
 
 /* Ctrl-C and SIGTERM. From start on, both are blocked in every thread and a
  * thread of their own takes them: it sets the flag and interrupts the loader

@@ -3,6 +3,7 @@
 #include "bench/loaderbench/top.h"
 
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/tool.h"
 
 #include <errno.h>
@@ -22,29 +23,51 @@ struct top_options {
 
 #define OPTION(field) offsetof(struct top_options, field)
 static const struct cli_option options[] = {
-    {"loader", "N", "which loader of the process, as the list shows it [0]",
-     CLI_COUNT, OPTION(loader), 0, 0, NULL},
-    {"interval", "SECONDS", "between two pictures [1]", CLI_NUMBER,
+    {"loader", "N", "which loader of the process, as listed [0]", CLI_COUNT,
+     OPTION(loader), 0, 0, NULL},
+    {"interval", "SECONDS", "time between updates [1]", CLI_NUMBER,
      OPTION(interval), 0.1, 3600, NULL},
-    {"once", NULL, "one picture, as plain text", CLI_SWITCH, OPTION(once), 0, 0,
-     NULL},
+    {"once", NULL, "print one update as plain text and exit", CLI_SWITCH,
+     OPTION(once), 0, 0, NULL},
     {"json", "FILE",
-     "one picture as JSON, '-' for standard output; of the list, if there is "
-     "no PID and several processes to choose from",
-     CLI_TEXT, OPTION(json), 0, 0, NULL},
+     "write one update as JSON and exit, '-' for standard output\n"
+     "Without PID, and with several processes to choose from, the list.",
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
 };
+
+static bool next_in_list(uint32_t i, struct feedline_live_info *info)
+{
+    info->struct_size = sizeof(*info);
+    return feedline_live_list(i, info) == FEEDLINE_OK;
+}
+
+/* Of each process once, for the list is in the order of processes. */
+static void offer_pids(void (*offer)(const void *self, const char *value),
+                       const void *self)
+{
+    struct feedline_live_info info;
+    int32_t before = 0;
+    for (uint32_t i = 0; next_in_list(i, &info); i++) {
+        char pid[16];
+        snprintf(pid, sizeof(pid), "%" PRId32, info.pid);
+        if (info.pid != before)
+            offer(self, pid);
+        before = info.pid;
+    }
+}
 
 const struct cli_command command_top = {
     .name = "top",
     .positional = "PID",
+    .offer_values = offer_pids,
     .positional_optional = true,
     .summary = "live view of a running training process",
     .about =
-        "Looks at a loader while it works in another process of the same user: "
-        "what the consumer waits for, how full the queue is, what the workers "
-        "do, and what the verdict is. Without PID the only process that has a "
-        "loader is watched, or those that have one are listed. The process "
-        "that is watched does not notice.",
+        "Shows what the loader in another process of yours is doing, live.\n\n"
+        "What the consumer waits for, how full the queue is, what the workers "
+        "do, and the verdict. Without PID the only process with a loader is "
+        "watched, or, if there are several, they are listed. Watching costs "
+        "the other process nothing.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .run = top_main,
@@ -64,16 +87,10 @@ struct watch {
 
 /* ---- Which one ---------------------------------------------------------- */
 
-static bool next_in_list(uint32_t i, struct feedline_live_info *info)
-{
-    info->struct_size = sizeof(*info);
-    return feedline_live_list(i, info) == FEEDLINE_OK;
-}
-
 static json_t *list_json(void)
 {
     struct feedline_live_info info;
-    json_t *doc = tool_document("top"), *all = json_array();
+    json_t *doc = document_new("top"), *all = json_array();
     for (uint32_t i = 0; next_in_list(i, &info); i++)
         json_array_append_new(all, json_pack("{s:i, s:i, s:s, s:I}", "pid",
                                              (int)info.pid, "loader",
@@ -89,7 +106,7 @@ static int list(const struct top_options *o)
     struct feedline_live_info info;
     if (o->json) {
         json_t *doc = list_json();
-        int rc = tool_write_json(doc, o->json);
+        int rc = document_write(doc, o->json);
         json_decref(doc);
         return rc;
     }
@@ -319,7 +336,7 @@ static int once(struct watch *w)
         return TOOL_DONE;
     }
     json_t *doc = top_json(&w->subject.info, &w->now, &w->rates);
-    int rc = tool_write_json(doc, w->options->json);
+    int rc = document_write(doc, w->options->json);
     json_decref(doc);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A moment of the live view as JSON; what is not known is null. */
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/tool.h"
 #include "bench/loaderbench/top.h"
 
@@ -69,7 +70,7 @@ json_t *top_json(const struct feedline_live_info *info,
                  const struct feedline_live_stats *now,
                  const struct top_rates *r)
 {
-    json_t *doc = tool_document("top");
+    json_t *doc = document_new("top");
     json_t *decisions = json_array();
     for (uint32_t i = 0; i < now->n_decisions; i++)
         json_array_append_new(decisions, json_string(now->decisions[i]));

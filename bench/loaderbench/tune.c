@@ -3,6 +3,7 @@
 #include "bench/loaderbench/tune.h"
 
 #include "bench/loaderbench/commands.h"
+#include "bench/loaderbench/document.h"
 #include "bench/loaderbench/recipe.h"
 #include "bench/loaderbench/report.h"
 
@@ -16,49 +17,49 @@
 
 #define OPTION(field) offsetof(struct tune_options, field)
 static const struct cli_option options[] = {
-    {"pipeline", "train|eval|none", "as for run [train, none with --op]",
+    {"pipeline", "train|eval|none", "as for run [train; none with --op]",
      CLI_CHOICE, OPTION(run.pipeline), 0, 0, RECIPE_CHOICES},
-    {"op", "\"NAME ARGS\"", "as for run; may be repeated", CLI_LIST,
-     OPTION(run.ops), 0, 0, NULL},
+    {"op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",
+     CLI_LIST, OPTION(run.ops), 0, 0, NULL},
     {"consumer-ms", "X",
-     "a consumer that works X ms on each batch, as for run: what the tuner "
-     "keeps fed [0]",
+     "simulate a training step of X ms per batch, as for run [0]\n"
+     "It is what the tuner keeps fed.",
      CLI_NUMBER, OPTION(run.consumer_ms), 0, 1e7, NULL},
     {"seconds", "T",
-     "end after T seconds [--hold after it has settled, or after 120]",
+     "stop after T seconds [5 after it has settled, or 120]\n"
+     "The 5 are those of --hold.",
      CLI_NUMBER, OPTION(run.seconds), 0.001, 1e9, NULL},
-    {"batches", "B", "or after so many batches", CLI_COUNT, OPTION(run.batches),
-     1, 0, NULL},
-    {"hold", "T",
-     "without another limit: so many seconds more, once nothing is left to be "
-     "improved [5]",
-     CLI_NUMBER, OPTION(hold), 0, 1e6, NULL},
-    {"observe", NULL, "only say what the tuner would do", CLI_SWITCH,
-     OPTION(observe), 0, 0, NULL},
     {"profile", "FILE",
-     "write what was found, for the loader's option tuner_profile", CLI_TEXT,
+     "save what was found, for the loader option tuner_profile", CLI_OUTPUT,
      OPTION(profile), 0, 0, NULL},
     {"compare-sweep", NULL,
-     "measure a grid as sweep does, the tuner's choice among it, and say how "
-     "far that is from the best",
+     "measure a grid too, and compare the tuner's choice with it\n"
+     "The choice is measured among the points of the grid.",
      CLI_SWITCH, OPTION(compare), 0, 0, NULL},
-    {"sweep-workers", "LIST", "its workers, as for sweep [auto]", CLI_TEXT,
-     OPTION(sweep_workers), 0, 0, NULL},
-    {"sweep-depths", "LIST", "its depths, as for sweep [auto]", CLI_TEXT,
-     OPTION(sweep_depths), 0, 0, NULL},
-    {"sweep-seconds", "T", "how long each of its measurements is [2]",
-     CLI_NUMBER, OPTION(sweep_seconds), 0.001, 1e6, NULL},
-    {"repeat", "R", "how often each of its points is measured [3]", CLI_COUNT,
-     OPTION(run.repeat), 1, 0, NULL},
     {"fail-below", "P%",
-     "with --compare-sweep: exit with 1 if the choice is worse than the "
-     "sweep's best by more than that and by more than the measuring error",
+     "with --compare-sweep: exit with 1 if the choice is worse\n"
+     "by more than P % of the best speed, and by more than the measuring "
+     "error.",
      CLI_TEXT, OPTION(fail_below), 0, 0, NULL},
+    {"observe", NULL, "only report what the tuner would do", CLI_SWITCH,
+     OPTION(observe), 0, 0, NULL},
     {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_TEXT, OPTION(run.json), 0, 0, NULL},
-    {"report", "FILE.html",
-     "write the results as one page of HTML, '-' for standard output", CLI_TEXT,
+     CLI_OUTPUT, OPTION(run.json), 0, 0, NULL},
+    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
      OPTION(run.report), 0, 0, NULL},
+    {"batches", "B", "stop after B batches", CLI_COUNT, OPTION(run.batches), 1,
+     0, NULL},
+    {"hold", "T",
+     "without another limit, stop T seconds after it has settled [5]",
+     CLI_NUMBER, OPTION(hold), 0, 1e6, NULL},
+    {"sweep-workers", "LIST", "workers of the grid, as for sweep [auto]",
+     CLI_TEXT, OPTION(sweep_workers), 0, 0, NULL},
+    {"sweep-depths", "LIST", "depths of the grid, as for sweep [auto]",
+     CLI_TEXT, OPTION(sweep_depths), 0, 0, NULL},
+    {"sweep-seconds", "T", "length of each measurement of the grid [2]",
+     CLI_NUMBER, OPTION(sweep_seconds), 0.001, 1e6, NULL},
+    {"repeat", "R", "how often each point of the grid is measured [3]",
+     CLI_COUNT, OPTION(run.repeat), 1, 0, NULL},
     {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(run.quiet), 0, 0,
      NULL},
 };
@@ -66,16 +67,18 @@ static const struct cli_option options[] = {
 const struct cli_command command_tune = {
     .name = "tune",
     .positional = "URI",
+    .positional_folder = true,
     .summary = "what the tuner chooses, why, and how good that is",
     .about =
-        "Loads the images of URI with the tuner on and tells what it did: "
-        "where it began (--workers-start), what it changed, why, what that "
-        "brought, and where it settled. Of --workers, --depth and --io-depth "
-        "it tunes those that are auto.\n\n"
+        "Loads the images of URI with the tuner on and reports what it did.\n\n"
+        "Where it began (--workers-start), what it changed and why, what that "
+        "gained, and where it settled. Of --workers, --depth and --io-depth it "
+        "tunes those that are auto.\n\n"
         "With --profile FILE the next training starts from what was found "
         "(option tuner_profile).",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
+    .n_first = 10,
     .loader_options = true,
     .run = tune_main,
 };
@@ -129,7 +132,7 @@ static int report(const struct run_options *o, json_t *doc, const char *uri)
     if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
         tune_text(doc);
     if (o->json)
-        rc = tool_write_json(doc, o->json);
+        rc = document_write(doc, o->json);
     if (rc == TOOL_DONE && o->report)
         rc = report_write(&doc, &uri, 1, o->report);
     return rc;

@@ -136,7 +136,7 @@ static void one_size_sets_both_sides(void **state)
         fdl_pipeline_destroy(p);
     }
     struct fdl_pipeline *p = make("none");
-    assert_int_equal(fdl_pipeline_add(p, "center_crop", "siz=3"),
+    assert_int_equal(fdl_pipeline_add(p, "center_crop", "sizes=3"),
                      FEEDLINE_ENOENT);
     assert_non_null(strstr(fdl_last_error(), "'size'"));
     fdl_pipeline_destroy(p);

@@ -38,6 +38,10 @@ trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/first" > "$work/install.log"
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
+for file in bash-completion/completions/loaderbench \
+    zsh/site-functions/_loaderbench fish/vendor_completions.d/loaderbench.fish; do
+    [[ -s $prefix/share/$file ]] || fail "share/$file is not installed"
+done
 if grep -rIl -e "$work/first" -e "$build" -e "$source" "$prefix"; then
     fail "these files name the folders they were made in"
 fi
@@ -68,6 +72,7 @@ images=$work/images
 tool=$prefix/bin/loaderbench
 if [[ -x $tool ]]; then
     "$tool" gen "$images" --images 12 --classes 3 --quiet
+
 else
     echo "loaderbench is not built: the programs are run without images"
 fi

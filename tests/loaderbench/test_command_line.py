@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is typed: help, mistakes and what is said about them."""
+import datetime
+import json
 import os
 import re
+import shlex
+import shutil
+import socket
 import subprocess
 
-from support import contains, equal, expect, generate, main, measured, tool
+from support import (TOOL, contains, equal, expect, generate, main, measured,
+                     skip, tool)
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 HEADER = os.path.join(ROOT, "include", "feedline", "feedline.h")
@@ -37,8 +43,36 @@ def case_help(tmp):
             assert len(line) <= 80, line
     text = tool("run", "--help").out
     for option in ("--batch-size", "--workers N|auto", "--on-error",
-                   "--dtype", "--consumer-ms", "--resume-at"):
+                   "--dtype", "--consumer-ms"):
         contains(text, "\n  " + option)
+    text = tool("run", "--help-all").out
+    for option in ("--resume-at", "--batch-size", "--stuck-after"):
+        contains(text, "\n  " + option)
+
+
+def case_help_fits_a_screen(tmp):
+    for command, _ in commands():
+        text = expect(tool(command, "--help"), 0).out
+        assert len(text.splitlines()) <= 40, command
+        more = expect(tool(command, "--help-all"), 0).out
+        for line in (text + more).splitlines():
+            assert len(line) <= 80, line
+        for option in re.findall(r"^  --([a-z0-9-]+)", text, re.M):
+            equal(len(re.findall(r"^  --%s\b(?!-)" % option, more, re.M)), 1,
+                  "%s --%s" % (command, option))
+        equal(expect(tool("help", command), 0).out, text)
+    expect(tool("help", "rum"), 2, "the closest is 'run'")
+
+
+def case_help_all_has_every_loader_option(tmp):
+    with open(os.path.join(ROOT, "docs", "options.md"),
+              encoding="utf-8") as f:
+        page = f.read()
+    loader = page[:page.index("## Operations")]
+    text = expect(tool("run", "--help-all"), 0).out
+    for option in re.findall(r"^\| `([a-z_]+)`", loader, re.M):
+        contains(text, "\n  --" + option.replace("_", "-"))
+    assert "\nOther:" not in text, "options without a group"
 
 
 def case_overview_in_columns(tmp):
@@ -53,23 +87,81 @@ def case_manual_has_all(tmp):
                                 re.M | re.S))
     for command, _ in commands():
         contains(parts["SYNOPSIS"], "*loaderbench* %s " % command)
-        text = expect(tool(command, "--help"), 0).out
-        own = text.split("\nLoader options")[0]
+        text = expect(tool(command, "--help-all"), 0).out
+        own = text.split("\nOptions of the loader")[0]
         for option in re.findall(r"^  --([a-z0-9-]+)", own, re.M):
             assert option == "help" or "*--%s*" % option in parts[
                 command.upper()], "%s: --%s is not in the manual" % (command,
                                                                      option)
 
 
-def case_completion(tmp):
+def complete(*words):
+    return expect(tool("--complete", *words), 0).out.split()
+
+
+def case_complete(tmp):
+    equal(set(complete("run", "--work")),
+          {"--workers", "--workers-min", "--workers-max", "--workers-start"})
+    for words, expected in (
+            (["r"], ["run", "report"]), (["--h"], ["--help"]),
+            (["help", "sw"], ["sweep"]),
+            (["run", ""], [":folders"]), (["run", "/ho"], [":folders"]),
+            (["report", ""], [":files"]), (["doctor", ""], []),
+            (["case", "s"], ["slow-transform"]),
+            (["case", "x", "--dev"], ["--device"]),
+            (["run", "--dtype", "f"], ["f32", "f16"]),
+            (["run", "--dtype=f"], ["--dtype=f32", "--dtype=f16"]),
+            (["run", "--dtype", "=", "f"], ["f32", "f16"]),
+            (["run", "--dtype", "="], ["u8", "f32", "f16", "bf16"]),
+            (["run", "--workers", "a"], ["auto"]),
+            (["run", "--shuffle", ""], [":folders"]),
+            (["run", "--shuffle", "=", "t"], ["true"]),
+            (["run", "--op", "hor"], ["horizontal_flip"]),
+            (["run", "--json", ""], [":files"]),
+            (["run", "list", ":", "/d"], [":files"]),
+            (["xyzzy", ""], [])):
+        equal(complete(*words), expected, " ".join(words))
+    for command, _ in commands():
+        options = complete(command, "-")
+        equal(len(options), len(set(options)), command)
+        equal(set(options), {o for o in options if o.startswith("--")})
+    assert {"--batch-size", "--json"} <= set(complete("run", "-"))
+    assert len(complete("")) > 10
+
+
+def case_completion_bash(tmp):
+    os.makedirs(os.path.join(tmp, "photos of mine"))
+    with open(os.path.join(tmp, "pages.json"), "w", encoding="utf-8"):
+        pass
     script = expect(tool("--completion", "bash"), 0).out
-    script += ("COMP_WORDS=(loaderbench run --work); COMP_CWORD=2\n"
-               "_loaderbench; echo \"${COMPREPLY[@]}\"\n")
-    done = subprocess.run(["bash", "-eu"], input=script, check=True,
-                          stdout=subprocess.PIPE, universal_newlines=True)
-    equal(done.stdout,
-          "--workers --workers-min --workers-max --workers-start\n")
-    expect(tool("--completion", "fish"), 2, "bash")
+    for words, expected in (
+            ("run --dtype f", "f32|f16|"), ("run p", "photos of mine|"),
+            ("report p", "pages.json|photos of mine|"),
+            ("run --dtype = f", "f32|f16|")):
+        words = [TOOL] + words.split()
+        asked = script + (
+            "COMP_WORDS=(%s); COMP_CWORD=%d; _loaderbench\n"
+            "printf '%%s|' \"${COMPREPLY[@]}\"\n"
+            % (" ".join("'%s'" % w for w in words), len(words) - 1))
+        done = subprocess.run(["bash", "-u"], input=asked, check=True, cwd=tmp,
+                              stdout=subprocess.PIPE, universal_newlines=True)
+        equal("|".join(sorted(done.stdout.split("|"))),
+              "|".join(sorted(expected.split("|"))), " ".join(words))
+
+
+def case_completion_zsh_and_fish(tmp):
+    """That they are valid, where there is such a shell."""
+    expect(tool("--completion", "tcsh"), 2, "bash, zsh or fish")
+    tried = 0
+    for shell in ("zsh", "fish"):
+        script = expect(tool("--completion", shell), 0).out
+        contains(script, "--complete")
+        if shutil.which(shell):
+            subprocess.run([shell, "-n"], input=script, check=True,
+                           universal_newlines=True)
+            tried += 1
+    if not tried:
+        skip("neither zsh nor fish")
 
 
 def case_no_command(tmp):
@@ -162,10 +254,158 @@ def case_double_dash_ends_options(tmp):
     expect(tool("run", "--", "--epochs"), 2, "--epochs")
 
 
+def run_to(out, *arguments):
+    """Runs loaderbench with standard output at a file object."""
+    return subprocess.run([TOOL] + [str(a) for a in arguments], stdout=out,
+                          stderr=subprocess.PIPE, universal_newlines=True,
+                          check=False)
+
+
+# Each with what it would measure, for longer than a test lasts.
+LONG = (("run", "--seconds", 1000), ("sweep", "--seconds", 1000),
+        ("tune", "--seconds", 1000), ("headroom", "--seconds", 1000))
+
+
 def case_unwritable_results(tmp):
     folder = generate(tmp)
-    path = os.path.join(tmp, "missing", "out.json")
-    expect(tool("run", folder, "--epochs", 1, "--json", path), 4, path)
+    missing = os.path.join(tmp, "missing", "out")
+    for command in LONG:
+        for option in ("--json", "--report", "--resume", "--profile",
+                       "--stats-log", "--metrics"):
+            known = expect(tool(command[0], "--help-all"), 0).out
+            if "\n  %s " % option not in known:
+                continue
+            for path, why in ((missing, "No such file"),
+                              (tmp, "Is a directory")):
+                expect(tool(*command, folder, option, path), 4,
+                       "%s %s: %s" % (option, path, why))
+    expect(tool("case", "v100", "--json", missing), 4, missing)
+    expect(tool("doctor", "--json", missing), 4, missing)
+    expect(tool("top", "--json", missing), 4, missing)
+    expect(tool("run", folder, "--json", "-", "--report", "-"), 2,
+           "standard output")
+
+
+def case_outputs_are_replaced_as_a_whole(tmp):
+    """What is there stays until the result is, and nothing is left beside."""
+    folder = generate(tmp)
+    results = os.path.join(tmp, "results")
+    os.mkdir(results)
+    path = os.path.join(results, "out.json")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("precious")
+    done = tool("run", folder + "x", "--json", path)
+    expect(done, 2, folder + "x")
+    with open(path, encoding="utf-8") as f:
+        equal(f.read(), "precious")
+    expect(tool("run", folder, "--epochs", 1, "--json", path, "--quiet"), 0)
+    with open(path, encoding="utf-8") as f:
+        equal(json.load(f)["command"], "run")
+    equal(os.listdir(results), ["out.json"])
+
+
+def case_full_output(tmp):
+    folder = generate(tmp)
+    for arguments in (("--help",), ("run", "--help-all"), ("doctor",),
+                      ("run", folder, "--epochs", 1),
+                      ("run", folder, "--epochs", 1, "--json", "-")):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = run_to(full, *arguments)
+        equal(done.returncode, 4, " ".join(arguments[:1]))
+        contains(done.stderr, "loaderbench: standard output: ")
+
+
+def case_closed_output(tmp):
+    """The results that go to a file are there all the same."""
+    folder = generate(tmp)
+    path = os.path.join(tmp, "out.json")
+    done = subprocess.run(
+        ["sh", "-c", '"$0" run "$1" --epochs 1 --json "$2" >&-', TOOL, folder,
+         path], stderr=subprocess.PIPE, universal_newlines=True, check=False)
+    equal(done.returncode, 4)
+    contains(done.stderr, "standard output: Bad file descriptor")
+    with open(path, encoding="utf-8") as f:
+        equal(json.load(f)["command"], "run")
+    os.unlink(path)
+    end, start = os.pipe()
+    os.close(end)  # nobody reads
+    with os.fdopen(start, "w") as pipe:
+        done = run_to(pipe, "run", folder, "--epochs", 1, "--json", path)
+    equal(done.returncode, 4)
+    contains(done.stderr, "standard output: Broken pipe")
+    with open(path, encoding="utf-8") as f:
+        equal(json.load(f)["command"], "run")
+
+
+def case_documents_say_how_they_were_made(tmp):
+    folder = generate(tmp, name="a 'set'")
+    begin = datetime.datetime.now(datetime.timezone.utc)
+    doc = measured(folder, "--epochs", 1, "--batch-size", 5, "--op",
+                   "center_crop size=32")
+    made = datetime.datetime.strptime(doc["date"] + "+0000",
+                                      "%Y-%m-%dT%H:%M:%SZ%z")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    assert begin.replace(microsecond=0) <= made <= now, doc["date"]
+    equal(doc["host"], socket.gethostname())
+    equal(shlex.split(doc["command_line"]),
+          [TOOL, "run", folder, "--epochs", "1", "--batch-size", "5", "--op",
+           "center_crop size=32", "--json", "-"])
+    options = doc["options"]
+    equal(options["epochs"], 1)
+    equal(options["batch-size"], "5")
+    equal(options["op"], ["center_crop size=32"])
+    equal(options["quiet"], False)
+    equal(options["report"], None)
+    doc = json.loads(tool("doctor", "--json", "-").out)
+    for key in ("date", "host", "command_line", "options"):
+        assert doc[key], key
+
+
+def case_misspelt_environment(tmp):
+    folder = generate(tmp)
+    env = {"FEEDLINE_WORKRES": "3", "FEEDLINE_XYZZY": "1",
+           "FEEDLINE_WORKERS": "2", "FEEDLINE_CUDART": "/none"}
+    done = expect(tool("run", folder, "--epochs", 1, env=env), 0)
+    contains(done.err, "FEEDLINE_WORKRES is set, but is not an option; the "
+             "closest is FEEDLINE_WORKERS\n")
+    contains(done.err, "FEEDLINE_XYZZY is set, but is not an option\n")
+    equal(done.err.count("is not an option"), 2)
+    findings = json.loads(tool("doctor", "--json", "-", env=env).out)[
+        "findings"]
+    found = [f for f in findings if f["id"] == "environment"]
+    equal([f["level"] for f in found], ["warning", "warning"])
+    contains(found[0]["text"] + found[1]["text"], "FEEDLINE_WORKRES")
+    contains(found[0]["remedy"] + found[1]["remedy"], "FEEDLINE_WORKERS")
+
+
+def case_recipes_for_bytes(tmp):
+    folder = generate(tmp)
+    for recipe in ("train", "eval"):
+        doc = measured(folder, "--epochs", 1, "--dtype", "u8", "--pipeline",
+                       recipe)
+        ops = [o["op"] for o in doc["config"]["pipeline"]]
+        assert "normalize" not in ops and len(ops) == 2, ops
+    env = {"FEEDLINE_DTYPE": "u8"}
+    measured(folder, "--epochs", 1, env=env)
+    expect(tool("run", folder, "--dtype", "u8", "--op", "normalize"), 2,
+           "u8")
+
+
+def case_operations_before_normalize(tmp):
+    folder = generate(tmp)
+    doc = measured(folder, "--epochs", 1, "--pipeline", "train", "--op",
+                   "color_jitter brightness=0.4", "--op", "random_erasing")
+    equal([o["op"] for o in doc["config"]["pipeline"]],
+          ["random_resized_crop", "horizontal_flip", "color_jitter",
+           "normalize", "random_erasing"])
+
+
+def case_example_of_help(tmp):
+    """What --help shows for --op can be run."""
+    folder = generate(tmp)
+    text = expect(tool("run", "--help"), 0).out
+    example = re.search(r'--op .*e\.g\. "([^"]*)"', text).group(1)
+    expect(tool("run", folder, "--epochs", 1, "--op", example), 0)
 
 
 if __name__ == "__main__":

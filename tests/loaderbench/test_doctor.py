@@ -44,8 +44,8 @@ def case_document(tmp):
     equal(doc["schema_version"], 1)
     equal(doc["command"], "doctor")
     contains(doc, "version")
-    equal(sorted(doc), ["command", "facts", "findings", "schema_version",
-                        "version"])
+    equal(sorted(doc), ["command", "command_line", "date", "facts", "findings",
+                        "host", "options", "schema_version", "version"])
     names = [f["id"] for f in doc["findings"]]
     equal(len(names), len(set(names)), "each thing is looked at once")
     for f in doc["findings"]:

@@ -493,7 +493,12 @@ def case_bad_input(tmp):
     missing = os.path.join(tmp, "missing.json")
     expect(tool("report", missing, "--out", page), 2, missing)
     expect(tool("report", tmp, "--out", page), 2, "directory")
-    expect(tool("report", put(tmp, report_document.sweep())), 2, "--out")
+    path = put(tmp, report_document.sweep())
+    beside = path[:-len(".json")] + ".html"
+    equal(expect(tool("report", path), 0).out, beside + "\n")
+    with open(beside, encoding="utf-8") as f:
+        contains(f.read(), "</html>")
+    os.unlink(beside)
     expect(tool("report", "--out", page), 2, "FILE.json... is missing")
 
 

@@ -149,10 +149,16 @@ def stopped(loader: Any, after: int) -> List[Any]:
     return found
 
 
-def rest_of(state: Dict[str, Any], loader: Any) -> List[Any]:
-    """What a loader in another process would go on with."""
+def rest_of(state: Dict[str, Any], loader: Any, seeds: int = 0) -> List[Any]:
+    """What a loader in another process would go on with.
+
+    seeds: that it draws from the global generator, and the first one had not.
+    """
     torch.manual_seed(987)  # nothing of ours may depend on it
+    for _ in range(seeds):
+        torch.empty((), dtype=torch.int64).random_()
     before = torch.get_rng_state()
+    torch.manual_seed(987)
     loader.load_state_dict(through_json(state))
     found = list(loader)
     assert torch.equal(before, torch.get_rng_state())
@@ -288,8 +294,64 @@ def test_a_state_before_the_first_epoch(plain: Any, workers: int) -> None:
     state = first.state_dict()
     again = Ours(plain, batch_size=5, shuffle=True, num_workers=workers)
     expected = list(first)
-    assert_same(rest_of(state, again), expected)
+    # Without workers the order is drawn by the first next().
+    assert_same(rest_of(state, again, 0 if workers else 1), expected)
     assert state["_num_yielded"] == 0
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("given", [False, True])
+def test_the_epoch_behind_draws_the_same(
+    dataset: Any, shuffle: bool, persistent: bool, given: bool
+) -> None:
+    """Order and transforms, from a state alone; what else the process has drawn
+    or not changes nothing, and the next epoch draws as many numbers."""
+
+    def loader() -> Any:
+        return Ours(
+            dataset,
+            batch_size=5,
+            shuffle=shuffle,
+            num_workers=1,
+            persistent_workers=persistent,
+            generator=generator() if given else None,
+        )
+
+    first = loader()
+    assert len(list(first)) == 5
+    state = through_json(first.state_dict())
+    before = torch.get_rng_state()
+    expected = list(first)
+    behind = torch.get_rng_state()
+    again = loader()
+    torch.rand(3)
+    again.load_state_dict(state)
+    torch.rand(5)
+    assert_same(list(again), expected)
+
+    torch.set_rng_state(before)
+    third = loader()
+    third.load_state_dict(state)
+    assert_same(list(third), expected)
+    assert torch.equal(behind, torch.get_rng_state())
+
+
+def test_a_seed_of_the_program_counts(dataset: Any) -> None:
+    """Scripts that seed each epoch get the order that they ask for."""
+    first = Ours(dataset, batch_size=5, shuffle=True, num_workers=1)
+    torch.manual_seed(0)
+    list(first)
+    state = first.state_dict()
+    torch.manual_seed(1)
+    expected = list(first)
+    for seed in (0, 1, 5):
+        again = Ours(dataset, batch_size=5, shuffle=True, num_workers=1)
+        torch.manual_seed(seed)
+        torch.rand(1)
+        again.load_state_dict(state)
+        torch.manual_seed(1)
+        assert_same(list(again), expected)
 
 
 def test_a_state_that_was_not_used_yet_is_kept(dataset: Any) -> None:
@@ -433,11 +495,28 @@ def test_another_data_set(plain: Any, tmp_path: Any) -> None:
         ([], "takes a dict"),
         (None, "takes a dict"),
         ("state", "takes a dict"),
+        ({"_num_yielded": "a"}, "not a state"),
+        ({"_num_yielded": []}, "not a state"),
+        ({"_num_yielded": -1}, "negative"),
+        ({"_sampler_iter_yielded": None}, "not a state"),
+        ({"order": None}, "not a state"),
+        ({"order": {"generators": {"sampler": "eJz"}}}, "not a state"),
+        ({"order": {"generators": {"sampler": 3}}}, "not a state"),
+        ({"next": {"seeds": 3}}, "not a state"),
+        ({"replicas": "two"}, "not a state"),
+        ({"_index_sampler_state": 7}, "not a state"),
     ],
 )
 def test_what_is_no_state(plain: Any, state: Any, words: str) -> None:
+    """Or was one, and has a wrong value now. Nothing changes by it."""
+    loader = Ours(plain, batch_size=5)
+    next(iter(loader))
+    good = loader.state_dict()
+    if words in ("not a state", "negative"):
+        state = {**good, **state}
     with pytest.raises(ValueError, match=words):
-        Ours(plain).load_state_dict(state)
+        loader.load_state_dict(state)
+    assert loader.state_dict() == good
 
 
 def test_a_later_version(plain: Any) -> None:

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from contextlib import contextmanager, nullcontext
+from typing import Any, Dict, Iterator, Optional
 
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
-from . import state_dict as states, torch_iterators
+from . import dataset_states, state_dict as states, torch_iterators
 from .arguments import AutoInt, is_auto
 from .engine_pool import EnginePool
 from .iteration import NativeIterator
@@ -54,11 +55,14 @@ class Epochs:
         """For the epoch that begins, or goes on from a state. plan: how the
         engine makes it; None for torch's iterators."""
         saved, self.saved = self.saved, None
-        if saved is not None and saved.finished:
-            states.apply_finished(saved, loader)
-            saved = None
         if saved is None:
             return self._begin(loader, plan)
+        if plan is not None or loader.num_workers == 0:
+            dataset_states.load_dataset(loader.dataset, saved.state)
+        if saved.finished:
+            return self._begin_behind(loader, plan, saved)
+        if loader._dataset_kind == _DatasetKind.Iterable:
+            return self._resume_stream(loader, saved)
         with global_state(torch.get_rng_state()):
             return self._resume(loader, plan, saved)
 
@@ -68,26 +72,48 @@ class Epochs:
         progress = Progress(traced, epoch=self.begun)
         return self._make(loader, plan, progress, None)
 
+    def _begin_behind(
+        self, loader: Any, plan: Optional[Plan], saved: Saved
+    ) -> _BaseDataLoaderIter:
+        """The epoch behind a finished one, as if that had been made here."""
+        states.apply_finished(saved, loader)
+        coming = saved.next
+        if coming is None or saved.loaded.seeded_since():
+            return self._begin(loader, plan)
+        traced = TracedSampler(loader._index_sampler, loader)
+        traced.sampler_seed = coming.sampler_seed
+        progress = Progress(traced, epoch=self.begun, round=coming.round)
+        with _no_draw(loader) if coming.round else nullcontext():
+            return self._make(loader, plan, progress, coming.seed)
+
     def _resume(
         self, loader: Any, plan: Optional[Plan], saved: Saved
     ) -> _BaseDataLoaderIter:
         """The rest of an epoch, which draws nothing from torch's global
         generator: what it needs was drawn when the epoch began."""
-        iterable = loader._dataset_kind == _DatasetKind.Iterable
-        traced = TracedSampler(
-            loader._index_sampler, loader, None if iterable else saved.resume
-        )
+        traced = TracedSampler(loader._index_sampler, loader, saved.resume)
         progress = Progress(traced, epoch=saved.epoch, round=saved.round)
-        if not iterable:
-            progress.yielded = saved.yielded
-            progress.batches = saved.batches
-            progress.samples = saved.samples
+        progress.yielded = saved.yielded
+        progress.batches = saved.batches
+        progress.samples = saved.samples
         iterator = self._make(loader, plan, progress, saved.seed)
-        if iterable:
-            for _ in range(saved.batches):  # there is no other way
+        iterator._num_yielded = saved.yielded
+        return iterator
+
+    def _resume_stream(self, loader: Any, saved: Saved) -> _BaseDataLoaderIter:
+        """By a state of its own, which may be that of a generator; or by
+        reading past what was delivered."""
+        traced = TracedSampler(loader._index_sampler, loader)
+        progress = Progress(traced, epoch=saved.epoch, round=saved.round)
+        with global_state(torch.get_rng_state()):
+            iterator = self._make(loader, None, progress, saved.seed)
+        if dataset_states.load_iterator(progress.fetcher, saved.state):
+            iterator._num_yielded = progress.yielded = saved.yielded
+            progress.batches = saved.batches
+            return iterator
+        with global_state(torch.get_rng_state()):
+            for _ in range(saved.batches):
                 next(iterator, None)
-        else:
-            iterator._num_yielded = saved.yielded
         return iterator
 
     def _make(
@@ -98,6 +124,7 @@ class Epochs:
         saved_seed: Optional[int],
     ) -> _BaseDataLoaderIter:
         self.begun = progress.epoch + 1
+        progress.in_workers = plan is None and loader.num_workers > 0
         iterator: _BaseDataLoaderIter
         if plan is not None:
             iterator = NativeIterator(loader, plan, progress, saved_seed)
@@ -123,7 +150,8 @@ class Epochs:
         if self.progress is None:
             self.waiting = iter(loader)
         assert self.progress is not None
-        return states.save(self.progress, self._dataset_of_epoch(loader))
+        dataset = self._dataset_of_epoch(loader)
+        return states.save(self.progress, loader, dataset)
 
     def load(self, loader: Any, state: Any) -> None:
         """See DataLoader.load_state_dict."""
@@ -146,6 +174,17 @@ class Epochs:
         if known is None or known.samples != _length(loader.dataset):
             known = self.progress.dataset = _fingerprint(loader)
         return known
+
+
+@contextmanager
+def _no_draw(loader: Any) -> Iterator[None]:
+    """An iterator that is made inside leaves all generators alone: the workers
+    that it stands for had drawn their seed before."""
+    former, loader.generator = loader.generator, torch.Generator()
+    try:
+        yield
+    finally:
+        loader.generator = former
 
 
 def _length(dataset: Any) -> Optional[int]:

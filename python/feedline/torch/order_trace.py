@@ -16,8 +16,9 @@ be taken up again in the middle, in another process, without saving it:
     state_dict          delivered
 
 A resumed epoch draws nothing from the global generator: what it needs was drawn
-when it began. A generator that was given is, behind the first pull, where it
-was in the first run.
+when it began. Only where that was still to come, because the state was taken
+before the first pull, it draws as the first run did. A generator that was given
+is, behind the first pull, where it was in the first run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Callable, Deque, Dict, Iterator, Optional
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 import torch
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
@@ -194,8 +195,13 @@ def unpacked(text: str) -> torch.Tensor:
 
 
 @contextmanager
-def global_state(state: Optional[torch.Tensor]) -> Iterator[None]:
-    """torch's global generator in another state for a while; None: as it is."""
+def global_state(
+    state: Optional[torch.Tensor], stays: bool = False
+) -> Iterator[None]:
+    """torch's global generator in another state for a while; None: as it is.
+
+    stays: what is drawn inside stays drawn if it was in that state before.
+    """
     if state is None:
         yield
         return
@@ -204,15 +210,21 @@ def global_state(state: Optional[torch.Tensor]) -> Iterator[None]:
     try:
         yield
     finally:
-        torch.set_rng_state(former)
+        if not (stays and torch.equal(former, state)):
+            torch.set_rng_state(former)
 
 
-def coming_seed() -> int:
-    """The seed that a RandomSampler would draw now; draws nothing."""
+def draw_seed() -> int:
+    """From the global generator, as torch's samplers and loaders do it."""
+    return int(torch.empty((), dtype=torch.int64).random_().item())
+
+
+def coming_seeds(count: int) -> List[int]:
+    """The seeds that would be drawn next; draws nothing."""
     former = torch.get_rng_state()
-    seed = int(torch.empty((), dtype=torch.int64).random_().item())
+    seeds = [draw_seed() for _ in range(count)]
     torch.set_rng_state(former)
-    return seed
+    return seeds
 
 
 # ---- How an order began ----------------------------------------------------
@@ -223,12 +235,14 @@ class Origin:
     """What makes an order come again.
 
     seed_follows: the loader's own seed was drawn after the sampler was asked
-    for an iterator and before the first pull, as with num_workers=0.
+    for an iterator and before the first pull, as with num_workers=0. drawn:
+    whether the first pull had been made; if not, its draw is still to come.
     """
 
     sampler_seed: Optional[int] = None
     generators: Dict[str, torch.Tensor] = field(default_factory=dict)
     seed_follows: bool = False
+    drawn: bool = True
 
     def to_dict(self) -> Dict[str, Any]:
         """As JSON values."""
@@ -236,6 +250,7 @@ class Origin:
             "sampler_seed": self.sampler_seed,
             "generators": {k: packed(v) for k, v in self.generators.items()},
             "seed_follows": self.seed_follows,
+            "drawn": self.drawn,
         }
 
     @staticmethod
@@ -244,6 +259,7 @@ class Origin:
             saved.get("sampler_seed"),
             {k: unpacked(v) for k, v in saved.get("generators", {}).items()},
             bool(saved.get("seed_follows")),
+            bool(saved.get("drawn", True)),
         )
 
 
@@ -285,6 +301,8 @@ class TracedSampler:
     ) -> None:
         self.sampler = sampler
         self.resume = resume
+        # What a RandomSampler is to draw in this order; None: what it draws.
+        self.sampler_seed: Optional[int] = None
         self.origin = Origin()
         self.pulled: Deque[Pulled] = deque()
         self.stateful = stateful_part(sampler)
@@ -318,6 +336,7 @@ class TracedSampler:
     def forget(self) -> None:
         """The next order begins at its beginning."""
         self.resume = None
+        self.sampler_seed = None
 
     def origin_now(self, started: bool) -> Origin:
         """The origin, also of an order that nothing was pulled from yet.
@@ -327,8 +346,11 @@ class TracedSampler:
         if started or self.resume is not None:
             return self.origin
         origin = copy.copy(self.origin)
+        origin.drawn = False
         if draws_its_seed(self.sampler):
-            origin.sampler_seed = coming_seed()
+            origin.sampler_seed = self.sampler_seed
+            if self.sampler_seed is None:
+                origin.sampler_seed = coming_seeds(1)[0]
         elif not draws_nothing(self.sampler):
             origin.generators = dict(origin.generators)
             origin.generators.setdefault(GLOBAL_AT_PULL, torch.get_rng_state())
@@ -386,8 +408,15 @@ class TracedOrder:
     def first(self) -> Any:
         """The first pull, which is where most samplers draw."""
         self.started = True
-        if draws_its_seed(self.traced.sampler):
-            self.traced.origin.sampler_seed = coming_seed()
+        traced = self.traced
+        if draws_its_seed(traced.sampler):
+            seed = coming_seeds(1)[0]
+            if traced.sampler_seed is not None:
+                draw_seed()  # as the sampler would
+                seed = traced.sampler_seed
+            traced.origin.sampler_seed = seed
+            with seeded_sampler(traced.sampler, traced.sampler_seed):
+                return next(self.indices)
         with self.watched(GLOBAL_AT_PULL):
             return next(self.indices)
 
@@ -454,7 +483,9 @@ class ResumedOrder(TracedOrder):
             if name in self.behind:
                 generator.set_state(self.behind[name])
         state = origin.generators.get(GLOBAL_AT_PULL, self.behind.get(GLOBAL))
-        with global_state(state):
+        if not origin.drawn and draws_its_seed(self.traced.sampler):
+            draw_seed()  # which is known, and moves the generator on
+        with global_state(state, not origin.drawn):
             self.draw_the_loaders_seed()
             with seeded_sampler(self.traced.sampler, origin.sampler_seed):
                 for index in islice(self.indices, self.to_skip()):

@@ -11,6 +11,8 @@ find them:
                                sampler that saves its own
     _sampler_iter_state        that of its iterator, or None
     _iterator_finished         whether the epoch came to its end
+    dataset_state,             what the data set and the iterator of a stream
+    fetcher_state              save of themselves (dataset_states.py)
 
 and ours are
 
@@ -21,6 +23,7 @@ and ours are
     replicas                   ranks that shared the order
     samples_yielded_global     over all of them
     order                      how the order began (order_trace.py)
+    next                       behind the end: what the next epoch draws from
 
 All counts are of what was delivered, not of what was prepared. So a state is
 valid for another num_workers and prefetch_factor; where torch's BatchSampler
@@ -29,24 +32,33 @@ another number of replicas. If the samples delivered do not divide by the new
 number, up to replicas - 1 samples come once more, so that all ranks stay of one
 length.
 
-What later epochs draw is not in it: that comes from torch's generators. Those
-that were given to the loader are in the state; the global one is the program's
-to save (torch.get_rng_state). Nor is what data sets draw for themselves in
-processes of torch's: where torch loads the samples, order and place are exact,
-and random transforms draw anew. A stream is read past what was delivered.
+The state of a finished epoch has the seeds of the next one, which the global
+generator would have given had it been used for nothing else. They count unless
+that was seeded since the state was loaded. Epochs behind the next one draw from
+torch's generators. Those that were given to the loader are in the state; the
+global one is the program's to save (torch.get_rng_state). Nor is what data sets
+draw for themselves in processes of torch's: where torch loads the samples, order
+and place are exact, and random transforms draw anew. A stream without a state of
+its own is read past what was delivered.
 """
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, field
 from typing import Any, Dict, Optional
 
+import torch
+
+from . import dataset_states
 from .order_trace import (
     Origin,
     Pulled,
     Resume,
     TracedSampler,
+    coming_seeds,
+    draws_its_seed,
     epoch_of,
     generators,
     is_stateful,
@@ -67,7 +79,8 @@ class Progress:
 
     yielded: batches that were returned; batches, samples: that are behind us.
     seed, round: what this epoch's draws are made from. epoch: epochs of this
-    loader before it. dataset: what it reads, once somebody asked.
+    loader before it. dataset: what it reads, once somebody asked. in_workers:
+    torch's load the samples. fetcher: that of torch's in this process.
     """
 
     traced: TracedSampler
@@ -81,6 +94,8 @@ class Progress:
     sampler_state: Optional[Dict[str, Any]] = None
     iterator_state: Optional[Dict[str, Any]] = None
     dataset: Optional[Fingerprint] = None
+    in_workers: bool = False
+    fetcher: Any = None
 
     def delivered(self, pulled: Pulled) -> None:
         """A batch, or its error, has reached the consumer."""
@@ -142,7 +157,9 @@ def check_dataset(ours: Fingerprint, state: Dict[str, Any]) -> None:
 # ---- To a dictionary -------------------------------------------------------
 
 
-def save(progress: Progress, dataset: Fingerprint) -> Dict[str, Any]:
+def save(
+    progress: Progress, loader: Any, dataset: Fingerprint
+) -> Dict[str, Any]:
     """The state of an epoch that was begun."""
     traced = progress.traced
     ranks = replicas(traced.sampler)
@@ -156,6 +173,7 @@ def save(progress: Progress, dataset: Fingerprint) -> Dict[str, Any]:
         "replicas": ranks,
         "samples_yielded_global": progress.samples * ranks,
         "order": _order(progress),
+        "next": _next_seeds(progress, loader) if progress.finished else None,
         "_index_sampler_state": _index_sampler_state(progress),
         "_sampler_iter_state": copy.deepcopy(progress.iterator_state),
         "_sampler_iter_yielded": progress.batches,
@@ -163,7 +181,34 @@ def save(progress: Progress, dataset: Fingerprint) -> Dict[str, Any]:
         "_IterableDataset_len_called": None,
         "_shared_seed": None,
         "_iterator_finished": progress.finished,
+        **dataset_states.saved(
+            None if progress.in_workers else loader.dataset, progress.fetcher
+        ),
     }
+
+
+def _next_seeds(progress: Progress, loader: Any) -> Dict[str, Any]:
+    """What the next epoch would draw now; None: what is not the global
+    generator's to give. Persistent workers keep their seed."""
+    seed, round = None, 0
+    shuffled = int(draws_its_seed(progress.traced.sampler))
+    if keeps_seed(loader):
+        seed, round = progress.seed, progress.round + 1
+        seeds = coming_seeds(shuffled)
+    elif loader.generator is None:
+        seed, *seeds = coming_seeds(1 + shuffled)
+    else:
+        seeds = coming_seeds(shuffled)
+    return {
+        "seed": seed,
+        "round": round,
+        "sampler_seed": seeds[0] if seeds else None,
+    }
+
+
+def keeps_seed(loader: Any) -> bool:
+    """Whether its iterator lives on, with the seed that it drew once."""
+    return bool(loader.persistent_workers and loader.num_workers > 0)
 
 
 def _order(progress: Progress) -> Dict[str, Any]:
@@ -193,6 +238,32 @@ def _index_sampler_state(progress: Progress) -> Dict[str, Any]:
 # ---- From a dictionary -----------------------------------------------------
 
 
+class Moment:
+    """torch's global generator when a state was loaded."""
+
+    def __init__(self) -> None:
+        self.seed = torch.initial_seed()
+        self.state = torch.get_rng_state()
+
+    def seeded_since(self) -> bool:
+        """Whether the program has seeded it, and did not only draw from it."""
+        now = torch.get_rng_state()
+        if torch.equal(now, self.state):
+            return False
+        seed = torch.initial_seed()
+        fresh = torch.Generator().manual_seed(seed).get_state()
+        return seed != self.seed or torch.equal(now, fresh)
+
+
+@dataclass
+class Next:
+    """What the epoch behind a finished one draws from."""
+
+    seed: Optional[int] = None
+    round: int = 0
+    sampler_seed: Optional[int] = None
+
+
 @dataclass
 class Saved:
     """What a loader needs to know of a state that it was given."""
@@ -205,14 +276,33 @@ class Saved:
     yielded: int
     batches: int
     resume: Optional[Resume] = None
+    next: Optional[Next] = None
+    loaded: Moment = field(default_factory=Moment)
 
     @property
     def samples(self) -> int:
         return self.resume.samples if self.resume else 0
 
 
-def read(state: Dict[str, Any], index_sampler: Any) -> Saved:
+def read(state: Any, index_sampler: Any) -> Saved:
     """Understands a state; ValueError for what is none."""
+    _check_keys(state)
+    try:
+        saved = _read(state)
+        if not saved.finished:
+            saved.resume = _resume(saved, index_sampler)
+    except _MALFORMED as error:
+        raise ValueError(
+            "not a state of feedline.torch.DataLoader: %s" % error
+        ) from None
+    return saved
+
+
+# What the reading of a wrong value raises; not a number, not Base64 ...
+_MALFORMED = (ValueError, TypeError, AttributeError, OverflowError, zlib.error)
+
+
+def _check_keys(state: Any) -> None:
     if not isinstance(state, dict):
         raise ValueError(
             "load_state_dict() takes a dict, but got %s" % type(state).__name__
@@ -232,6 +322,10 @@ def read(state: Dict[str, Any], index_sampler: Any) -> Saved:
             "the state has version %r, and this feedline reads version %d"
             % (state["version"], VERSION)
         )
+
+
+def _read(state: Dict[str, Any]) -> Saved:
+    coming = state.get("next")
     saved = Saved(
         state=state,
         finished=bool(state.get("_iterator_finished")),
@@ -240,9 +334,10 @@ def read(state: Dict[str, Any], index_sampler: Any) -> Saved:
         seed=state.get("seed"),
         yielded=int(state["_num_yielded"]),
         batches=int(state["_sampler_iter_yielded"]),
+        next=None if coming is None else Next(**coming),
     )
-    if not saved.finished:
-        saved.resume = _resume(saved, index_sampler)
+    if min(saved.epoch, saved.round, saved.yielded, saved.batches) < 0:
+        raise ValueError("a count is negative")
     return saved
 
 

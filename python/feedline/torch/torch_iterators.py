@@ -76,6 +76,7 @@ class SingleProcessIterator(CountedIterator, _SingleProcessDataLoaderIter):
         self._finish = Finish(loader)
         super().__init__(loader)
         self._profile_name = _profile_name(_SingleProcessDataLoaderIter)
+        progress.fetcher = self._dataset_fetcher
 
     def _next_data(self) -> Any:
         try:

@@ -15,7 +15,6 @@ from torch_cases import (
     T,
     Theirs,
     assert_same,
-    augmented,
     folder,
     same,
     torch,
@@ -285,13 +284,6 @@ def test_functions_that_draw(dataset: Any) -> None:
         seen.append(list(iterator))
         assert torch.equal(before, torch.get_rng_state())
     assert_same(seen[0], seen[1])
-
-
-def test_random_transforms_need_workers(tmp_path: Any) -> None:
-    drawn = folder(tmp_path / "images", augmented(), classes=1, per_class=2)
-    loader = Ours(drawn)
-    assert "num_workers=0" in loader.fallback_reason
-    assert Ours(drawn, num_workers=1).native
 
 
 def test_images_of_other_types_without_batches(dataset: Any) -> None:

@@ -156,6 +156,7 @@ def test_the_same_seed_draws_the_same(drawn: Any) -> None:
     assert_same(epoch(drawn), expected)
     assert_same(epoch(drawn, num_workers=1, prefetch_factor=1), expected)
     assert_same(epoch(drawn, num_workers="auto"), expected)
+    assert_same(epoch(drawn, num_workers=0), expected)
     other_sizes = epoch(drawn, batch_size=7)
     assert torch.equal(
         torch.cat([b[0] for b in other_sizes]),
@@ -209,17 +210,3 @@ def test_a_seed_of_the_loaders_own(drawn: Any) -> None:
     assert torch.equal(found[0][0], found[1][0])
     assert torch.equal(found[0][1], found[1][1])
     assert not torch.equal(found[0][0], found[0][1])
-
-
-def test_without_workers_torch_draws(drawn: Any) -> None:
-    """As its draws are those of the global generators then."""
-    seen = []
-    for loader_type in (Theirs, Ours):
-        torch.manual_seed(6)
-        loader = loader_type(drawn, batch_size=5)
-        if loader_type is Ours:
-            with pytest.warns(UserWarning, match="num_workers=1 or more"):
-                seen.append(list(loader))
-        else:
-            seen.append(list(loader))
-    assert_same(seen[1], seen[0])

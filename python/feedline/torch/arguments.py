@@ -34,6 +34,7 @@ LAYOUTS = {
     "nhwc": torch.channels_last,
 }
 ON_ERROR = ("raise", "skip", "zero")
+BACKENDS = ("auto", "native", "torch")
 # Options that the DataLoader sets, and the argument that says the same.
 OURS = {
     "batch_size": "batch_size",
@@ -81,6 +82,7 @@ class Given:
     quality: Optional[str] = None
     seed: Optional[int] = None
     options: Optional[Mapping[str, Any]] = None
+    backend: str = "auto"
     snapshot_every_n_steps: int = 1
 
 
@@ -199,6 +201,11 @@ def check_ours(given: Given) -> None:
             "on_error should be one of %s, but got on_error=%r"
             % (", ".join(ON_ERROR), given.on_error)
         )
+    if given.backend not in BACKENDS:
+        raise ValueError(
+            "backend should be one of %s, but got backend=%r"
+            % (", ".join(BACKENDS), given.backend)
+        )
     dtype_name(given.dtype)
     layout_name(given.layout)
     if given.device is not None and torch.device(given.device).type != "cpu":
@@ -246,17 +253,23 @@ def _check_options(options: Any) -> None:
 
 
 def engine_options(
-    loader: Any, planned: Mapping[str, Any], batch_size: int
+    loader: Any,
+    planned: Mapping[str, Any],
+    batch_size: int,
+    looks_ahead: bool = True,
 ) -> Dict[str, Any]:
-    """The options of an engine for batches of up to so many samples.
+    """The options of an engine for batches of up to batch_size samples.
 
-    planned: what the data set and its transforms ask for.
+    planned: what the data set and its transforms ask for. looks_ahead: batches
+    may be asked for before the program takes them.
     """
     ours: Given = loader._feedline.given
     options: Dict[str, Any] = dict(planned)
     if device_name(ours.device) not in (None, "host"):
         options.pop("rounding", None)  # the same floats, whoever makes them
     options.update(_concurrency(loader.num_workers, loader.prefetch_factor))
+    if not looks_ahead:
+        options["depth"] = 1
     options.update(
         batch_size=batch_size,
         order="given",
@@ -286,10 +299,11 @@ def engine_options(
 def _concurrency(workers: int, prefetch: Optional[int]) -> Dict[str, Any]:
     """Options workers and depth.
 
-    num_workers=0: one thread, which works while the consumer waits for it.
+    num_workers=0 asks for no processes, and there are none: the number of
+    threads is the tuner's, as with "auto".
     """
     if workers == 0:
-        return {"workers": 1, "depth": 1}
+        return {"workers": AUTO, "depth": AUTO}
     if is_auto(workers) and (prefetch is None or is_auto(prefetch)):
         return {"workers": AUTO, "depth": AUTO}
     if prefetch is None or is_auto(prefetch):

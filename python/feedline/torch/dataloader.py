@@ -8,8 +8,9 @@ each iter() it looks whether the engine can make the very batches that torch
 would make, from data set, transforms and arguments as they are then:
 
     native      data set and transforms are recognised (native.py), the samples
-                are collated as by default (or by a `collated` function) and
-                there is no worker_init_fn. Threads instead of processes.
+                are collated as by default (or by a `collated` function), and a
+                worker_init_fn only seeds generators. Threads instead of
+                processes.
     otherwise   torch's own iterators; `fallback_reason` says why, one
                 FallbackWarning too.
 
@@ -86,9 +87,9 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
 
     All of torch's arguments, by name and place. And:
 
-    num_workers: threads, or "auto": what keeps the consumer fed (the attribute
-        is then the number that the tuner has). 0: batches are made inside
-        next(), and nothing is prepared ahead.
+    num_workers: threads. "auto": the tuner finds the number (the attribute
+        reads as the number it has). 0, the default: the same, natively; in
+        torch's own loader samples are loaded inside next().
     prefetch_factor: batches prepared ahead for each worker, or "auto".
     device: where batches come: None or "cpu", "cuda", "cuda:N", a torch.device.
         On a GPU they are tensors of torch's, copied by the current stream.
@@ -103,6 +104,10 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     seed: what random transforms draw from, with the epoch; None: the seed that
         torch draws for each iterator.
     options: any other options of the engine, by name.
+    backend: "auto": native where possible, with a FallbackWarning where not.
+        "native": NotNative is raised where not. "torch": always torch's own
+        loader, without a word; also its draws, where num_workers=0 takes them
+        from the global generators.
     snapshot_every_n_steps: for code that had torchdata's StatefulDataLoader;
         a state here is that of the last batch returned, whatever it says.
 
@@ -145,6 +150,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         quality: Optional[str] = None,
         seed: Optional[int] = None,
         options: Optional[Mapping[str, Any]] = None,
+        backend: str = "auto",
         snapshot_every_n_steps: int = 1,
     ) -> None:
         self._feedline = Private(
@@ -160,6 +166,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
                 quality=quality,
                 seed=seed,
                 options=options,
+                backend=backend,
                 snapshot_every_n_steps=snapshot_every_n_steps,
             )
         )
@@ -261,8 +268,16 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         mine = self._feedline
         plan = mine.decision.decide(self)
         if plan is None:
-            mine.decision.warn(mine.given.on_error)
+            mine.decision.fall_back(mine.given)
         return mine.epochs.iterator(self, plan)
+
+    def check_worker_number_rationality(self) -> None:
+        """torch's warning of many processes, where there will be any.
+
+        torch asks in its constructor, too, when that is not known yet.
+        """
+        if self._feedline.decision.made and self.fallback_reason is not None:
+            super().check_worker_number_rationality()
 
     # ---- State ------------------------------------------------------------
 

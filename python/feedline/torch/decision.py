@@ -17,6 +17,7 @@ from torch.utils.data.dataloader import (
     default_convert,
 )
 
+from .arguments import Given
 from .collate_switches import reason_in_switches
 from .collated import Collated, seeded
 from .iteration import BATCH_MAX, known_batch_size
@@ -62,11 +63,6 @@ class Decision:
         if reason is not None:
             raise NotNative(reason)
         plan = plan_of(loader.dataset)
-        if plan.random and loader.num_workers == 0:
-            raise NotNative(
-                "with num_workers=0 random transforms draw from the global "
-                "generators; use num_workers=1 or more"
-            )
         if not loader._auto_collation:
             self._check_type_of_samples(loader.dataset, plan)
         return plan
@@ -95,14 +91,19 @@ class Decision:
             )
         self._plain_samples = plan
 
-    def warn(self, on_error: str) -> None:
-        """Once for each loader that is torch's; called by its _get_iterator."""
-        if self._warned:
+    def fall_back(self, given: Given) -> None:
+        """torch loads the samples: one warning, if that was not asked for.
+
+        Called by the loader's _get_iterator. NotNative with backend="native".
+        """
+        if given.backend == "native":
+            raise NotNative(str(self._reason))
+        if given.backend == "torch" or self._warned:
             return
         self._warned = True
         ignored = ""
-        if on_error != "raise":
-            ignored = "; on_error=%r has no effect there" % on_error
+        if given.on_error != "raise":
+            ignored = "; on_error=%r has no effect there" % given.on_error
         warnings.warn(
             "torch loads the samples of this DataLoader, as %s%s"
             % (self._reason, ignored),
@@ -112,6 +113,8 @@ class Decision:
 
 
 def _reason_in_arguments(loader: Any) -> Optional[str]:
+    if loader._feedline.given.backend == "torch":
+        return 'backend="torch" asks for that'
     if loader._dataset_kind == _DatasetKind.Iterable:
         return "the data set is an IterableDataset"
     collate = loader.collate_fn

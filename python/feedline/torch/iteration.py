@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The native iterator: torch's protocol, the engine's batches.
 
-It is one of torch's iterators to everybody who asks (`_BaseDataLoaderIter`),
-and pulls from the sampler exactly when those do: with workers, num_workers x
+It is one of torch's iterators to everybody who asks (`_BaseDataLoaderIter`).
+With workers it pulls from the sampler exactly when those do: num_workers x
 prefetch_factor batches of indices at iter() and one for each batch that is
-delivered; without, one in each next(). What it pulls goes to the engine as the
-next batch of an order that is given.
+delivered. With num_workers=0 torch pulls one in each next(); here the first
+next() pulls as many as the engine prepares ahead, from samplers where nobody
+can tell the difference (`batches_known_ahead`), and one at a time from all
+others. What is pulled goes to the engine as the next batch of an order that is
+given.
 
     pull index --> engine.append(samples)     pending: engine, engine, ...
     next()     --> engine.next() --> tensors that share the batch's memory
@@ -37,7 +40,7 @@ from .collated import Collated, seed_of_batch, seeded
 from .engine_maker import fitting_engine
 from .engine_pool import EnginePool, Lease
 from .native import Plan
-from .order_trace import TracedSampler, repeats
+from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .sample_errors import failed, mended
 from .state_dict import Progress
 
@@ -195,14 +198,14 @@ class Settings:
     """What an iterator needs to know of its loader, and keeps when the loader
     changes or goes: how engines are made, and for how large batches."""
 
-    def __init__(self, loader: Any, plan: Plan) -> None:
+    def __init__(self, loader: Any, plan: Plan, looks_ahead: bool) -> None:
         mine = loader._feedline
         self.pool: EnginePool = mine.epochs.engines
         self.plan = plan
         self.on_error: str = mine.given.on_error
         self.seed: Optional[int] = mine.given.seed
         self.largest: Dict[str, int] = mine.epochs.largest_batch
-        options = engine_options(loader, plan.options, 1)
+        options = engine_options(loader, plan.options, 1, looks_ahead)
         self.nhwc = options.get("layout") == "nhwc"
         self.device = options.get("device")
         self.options = options
@@ -288,7 +291,11 @@ class NativeIterator(CountedIterator):
         self._begin(loader, loader._feedline.decision.plan_now(loader))
 
     def _begin(self, loader: Any, plan: Plan) -> None:
-        self._settings = Settings(loader, plan)
+        sampler = self._progress.traced.sampler
+        self._known_ahead = ALL
+        if self._num_workers == 0:
+            self._known_ahead = batches_known_ahead(sampler)
+        self._settings = Settings(loader, plan, self._known_ahead > 0)
         # What a function makes of a batch is pinned behind it.
         made = isinstance(self._collate_fn, Collated)
         pin = self._pin_memory and not made
@@ -296,7 +303,7 @@ class NativeIterator(CountedIterator):
         self._samples = Samples(
             plan,
             not self._auto_collation,
-            plan.random and repeats(self._progress.traced.sampler),
+            plan.random and repeats(sampler),
         )
         self._progress.traced.on_skip = self._samples.note
         self._fetcher = _utils.fetch._MapDatasetFetcher(
@@ -304,17 +311,16 @@ class NativeIterator(CountedIterator):
         )
         self._capacity = 0
         self._exhausted = False
-        self._tuned_depth = is_auto(loader.num_workers) or is_auto(
-            loader.prefetch_factor
+        self._tuned_depth = (
+            self._num_workers == 0
+            or is_auto(loader.num_workers)
+            or is_auto(loader.prefetch_factor)
         )
-        self._ahead = 0
         if self._num_workers > 0:
-            self._ahead = min(
-                GIVEN_MAX, loader.num_workers * loader.prefetch_factor
-            )
-        for _ in range(self._ahead):
-            if not self._pull():
-                break
+            at_once = loader.num_workers * loader.prefetch_factor
+            for _ in range(min(GIVEN_MAX, at_once)):
+                if not self._pull():
+                    break
 
     # ---- Pulling indices --------------------------------------------------
 
@@ -363,14 +369,17 @@ class NativeIterator(CountedIterator):
     def _pull_ahead(self) -> None:
         """One for the batch that was delivered, or as many as a tuned depth
         has become larger."""
-        if not self._ahead:
-            return
-        self._pull()
+        if self._num_workers > 0:
+            self._pull()
         if self._tuned_depth and self._leases:
             depth = self._leases[-1].engine.get("depth")
             while len(self._pending) < min(depth, DEPTH_MAX):
-                if not self._pull():
+                if self._pulls() >= self._known_ahead or not self._pull():
                     break
+
+    def _pulls(self) -> int:
+        """Batches of this epoch that were pulled, and delivered or not."""
+        return self._progress.batches + len(self._progress.traced.pulled)
 
     # ---- Delivering batches -----------------------------------------------
 
@@ -388,8 +397,9 @@ class NativeIterator(CountedIterator):
         return data
 
     def _next_data(self) -> Any:
-        if not self._ahead:
-            self._pull()
+        if not self._pending and self._num_workers == 0:
+            if self._pull():
+                self._pull_ahead()
         if not self._pending:
             self._close()
             raise StopIteration

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import sys
 import zlib
 from collections import deque
 from contextlib import contextmanager
@@ -33,7 +34,13 @@ from itertools import islice
 from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 import torch
-from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+from torch.utils.data import (
+    BatchSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 from torch.utils.data.distributed import DistributedSampler
 
 # The global generator's state before the sampler was asked for an iterator, or
@@ -151,6 +158,43 @@ def draws_nothing(index_sampler: Any) -> bool:
     return type(inner_sampler(index_sampler)) is SequentialSampler and (
         type(index_sampler) in (SequentialSampler, BatchSampler)
     )
+
+
+ALL = sys.maxsize
+# Those that draw nothing, or everything at the first pull.
+_DRAWN_AT_ONCE = (
+    list,
+    tuple,
+    range,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+    DistributedSampler,
+)
+
+
+def batches_known_ahead(index_sampler: Any) -> int:
+    """How many batches of an epoch may be pulled before they are asked for.
+
+    Nobody may notice that: no generator moves at another time than with torch,
+    and no code of the user's runs at another time. ALL with the order's end; 0
+    for a sampler that is not known.
+    """
+    sampler = inner_sampler(index_sampler)
+    if sampler is not index_sampler and type(index_sampler) is not BatchSampler:
+        return 0
+    kind = type(sampler)
+    if kind in _DRAWN_AT_ONCE:
+        return ALL
+    if kind is not RandomSampler:
+        return 0
+    if sampler.generator is None:
+        return ALL  # it seeds a generator of its own at the first pull
+    if sampler.replacement or sampler.num_samples > len(sampler.data_source):
+        return 0
+    # It draws once more at the end of the order, which is not to be reached
+    # before the program does.
+    return len(index_sampler) - 1
 
 
 def batch_samples(index: Any) -> int:

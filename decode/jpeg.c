@@ -8,7 +8,8 @@
  *                   upsampling takes the edge of the crop for the edge of the
  *                   image; and never narrower than MIN_COLUMNS, because very
  *                   narrow images are upsampled in another way
- *   rows below      not touched: the decoder is aborted after the last row
+ *   rows below      not decoded: the decoder is aborted after the last row, and
+ *                   what is left is searched for markers (jpeg_scan.h)
  *   missing scans   of a progressive file are smoothed over, in a way that
  *                   depends on the crop: such a file is decoded whole
  *
@@ -18,8 +19,12 @@
  * columns are read whole.
  *
  * Sound sequential files go through our own Huffman decoder (jpeg_entropy.h).
- * Where that gives up the image is begun again with libjpeg's, and the rows
- * that are out already are decoded twice.
+ * Where that gives up, or something is wrong with the markers of a file of one
+ * scan, libjpeg decodes the whole file first, to its end and at 1/8, as Pillow
+ * would; what it cannot get through is refused, whatever part is wanted. Then
+ * the image is begun again with libjpeg's decoder, and the rows that are out
+ * already are decoded twice. Files of several scans are read to their end
+ * anyway.
  *
  * One libjpeg object serves all images of a decoder. What it remembers from one
  * to the next is forgotten with its memory (jpeg_arena.h).
@@ -39,6 +44,7 @@
 #include "decode/exif.h"
 #include "decode/jpeg_arena.h"
 #include "decode/jpeg_entropy.h"
+#include "decode/jpeg_scan.h"
 #include "decode/truncation.h"
 
 #include <inttypes.h>
@@ -51,7 +57,8 @@
 #define MIN_COLUMNS   16
 #define ROWS_PER_CALL 16
 
-/* The status with which a step ends where jpeg_entropy.h gave up. */
+/* The status with which a step ends where jpeg_entropy.h gave up, or where the
+ * file is not sound. */
 #define AGAIN 1
 
 struct fdl_jpeg {
@@ -68,14 +75,17 @@ struct fdl_jpeg {
     uint32_t scan;  /* that the clock was last read in */
     bool in_pixels; /* the end of the file may be accepted here */
     bool cut;       /* the file ended, and libjpeg was given an end */
-    bool exif_seen;
-    int32_t orientation; /* 1 to 8 */
+    bool damaged;   /* it ends early or worse, and that was accepted */
+    bool exif_seen, exif_oriented;
+    int32_t orientation; /* 1 to 8; of EXIF if exif_oriented, else of XMP */
     int32_t shift;       /* the image comes at 1/2^shift of its size */
 
     struct fdl_jpeg_entropy *entropy;
-    bool plain; /* this image is left to libjpeg's own Huffman decoder */
+    bool attached; /* this image goes through entropy */
+    bool plain;    /* it is left to libjpeg's own Huffman decoder */
     struct fdl_box need;
     int32_t delivered; /* rows, since begin */
+    int32_t rows;      /* that will be */
 };
 
 /* ---- What libjpeg calls ------------------------------------------------- */
@@ -131,12 +141,12 @@ static int32_t judge_end(const struct fdl_jpeg *j)
 static void end_of_file(struct fdl_jpeg *j)
 {
     static const JOCTET marker[] = {0xff, JPEG_EOI};
-    if (!j->cut) {
+    if (!j->cut && !j->damaged) {
         int32_t status = judge_end(j);
         if (status)
             escape(j, status);
-        j->cut = true;
     }
+    j->cut = true;
     j->source.next_input_byte = marker;
     j->source.bytes_in_buffer = sizeof(marker);
 }
@@ -244,8 +254,26 @@ static void on_skip(j_decompress_ptr c, long n)
     c->src->bytes_in_buffer -= (size_t)n;
 }
 
-/* APP1, of which the first that holds EXIF data counts. It is read where it
- * lies: the whole file is in the buffer. */
+static bool begins(const JOCTET *data, size_t size, const char *name, size_t n)
+{
+    return size >= n && memcmp(data, name, n) == 0;
+}
+
+/* Content of an APP1. As in Pillow, the first one with EXIF data counts and the
+ * last one with XMP, which is only asked where EXIF has no orientation. */
+static void read_app1(struct fdl_jpeg *j, const JOCTET *data, size_t size)
+{
+    static const char exif[] = "Exif", xmp[] = "http://ns.adobe.com/xap/1.0/";
+    if (!j->exif_seen && begins(data, size, exif, sizeof(exif))) {
+        j->exif_seen = true;
+        j->exif_oriented = fdl_exif_find(data, size, &j->orientation);
+    } else if (!j->exif_oriented && begins(data, size, xmp, sizeof(xmp))) {
+        j->orientation =
+            fdl_xmp_orientation(data + sizeof(xmp), size - sizeof(xmp));
+    }
+}
+
+/* APP1 is read where it lies: the whole file is in the buffer. */
 static boolean on_app1(j_decompress_ptr c)
 {
     struct fdl_jpeg *j = c->client_data;
@@ -256,12 +284,8 @@ static boolean on_app1(j_decompress_ptr c)
     }
     const JOCTET *data = source->next_input_byte;
     long length = (long)data[0] << 8 | data[1]; /* with these two */
-    if (!j->exif_seen && length >= 8 &&
-        (size_t)length <= source->bytes_in_buffer &&
-        memcmp(data + 2, "Exif", 5) == 0) {
-        j->exif_seen = true;
-        j->orientation = fdl_exif_orientation(data + 2, (uint64_t)length - 2);
-    }
+    if (length >= 2 && (size_t)length <= source->bytes_in_buffer)
+        read_app1(j, data + 2, (size_t)length - 2);
     on_skip(c, FDL_MAX(length, 2));
     return TRUE;
 }
@@ -275,6 +299,7 @@ struct job {
     size_t stride;
     int32_t n;
     struct fdl_image_info info;
+    uint32_t rows_there; /* before damage */
 };
 
 /* Runs one step; an error inside libjpeg comes back as its status. */
@@ -395,6 +420,22 @@ static bool can_crop(const struct fdl_jpeg *j)
            (c->max_h_samp_factor <= 2 && c->max_v_samp_factor <= 2);
 }
 
+/* False: what libjpeg makes of the file is not known yet, and may be an error.
+ * What lies behind rows that jpeg_entropy.h decodes is looked at later. */
+static bool attach_or_check(struct fdl_jpeg *j)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    const uint8_t *end = j->bytes.data + j->bytes.size;
+    uint64_t restarts = fdl_jpeg_scan_restarts(
+        (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
+    if (j->plain || jpeg_has_multiple_scans(c))
+        return true;
+    j->attached = !j->limits.libjpeg_huffman &&
+                  fdl_jpeg_entropy_attach(j->entropy, c, end, on_give_up);
+    return j->attached ||
+           fdl_jpeg_scan_is_sound(c->src->next_input_byte, end, restarts, 0);
+}
+
 static int32_t start_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
@@ -410,9 +451,8 @@ static int32_t start_step(struct fdl_jpeg *j, struct job *job)
         j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
     j->in_pixels = true;
     jpeg_start_decompress(c);
-    if (!j->plain && !j->limits.libjpeg_huffman)
-        fdl_jpeg_entropy_attach(j->entropy, c, j->bytes.data + j->bytes.size,
-                                on_give_up);
+    if (!attach_or_check(j))
+        return AGAIN;
 
     if (is_smoothed(c)) {
         *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
@@ -448,11 +488,37 @@ static int32_t read_step(struct fdl_jpeg *j, struct job *job)
     return FEEDLINE_OK;
 }
 
+/* All rows and what lies behind them, as cheaply as the format allows. */
+static int32_t whole_step(struct fdl_jpeg *j, struct job *job)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    c->out_color_space = output_space(c->num_components);
+    c->scale_num = 1;
+    c->scale_denom = 1u << FDL_SHRINK_MAX;
+    c->do_fancy_upsampling = FALSE;
+    j->in_pixels = true;
+    jpeg_start_decompress(c);
+    JSAMPARRAY row = c->mem->alloc_sarray(
+        (j_common_ptr)c, JPOOL_IMAGE,
+        c->output_width * (JDIMENSION)c->output_components, 1);
+    while (c->output_scanline < c->output_height) {
+        if (c->unread_marker == 0)
+            job->rows_there = rows_there(j);
+        jpeg_read_scanlines(c, row, 1);
+        int32_t status = fdl_deadline_check(j->deadline, 0);
+        if (status)
+            return status;
+    }
+    jpeg_finish_decompress(c);
+    return FEEDLINE_OK;
+}
+
 static void end_image(struct fdl_jpeg *j)
 {
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
-    j->in_pixels = j->cut = j->exif_seen = false;
+    j->in_pixels = j->cut = j->damaged = false;
+    j->exif_seen = j->exif_oriented = j->attached = false;
     j->orientation = 1;
     j->scan = 0;
     j->shift = 0;
@@ -554,15 +620,40 @@ static void shrink(void *self, int32_t shift)
     j->shift = shift;
 }
 
+/* What libjpeg makes of the whole file. Damage that its rows do not show, but
+ * only what it reads behind them, is like an early end: it may be accepted. */
+static int32_t judge_file(struct fdl_jpeg *j, bool *damaged)
+{
+    const struct jpeg_decompress_struct *c = &j->cinfo;
+    struct job job = {0};
+    end_image(j);
+    int32_t status = read_header(j, &job);
+    if (!status)
+        status = guarded(j, whole_step, &job);
+    *damaged = j->cut;
+    if (status == FEEDLINE_EDECODE && j->limits.accept_truncated > 0 &&
+        j->in_pixels && c->output_scanline >= c->output_height) {
+        status = fdl_truncation_judge(&j->limits, j->bytes.size, job.rows_there,
+                                      (uint32_t)job.info.height);
+        *damaged = true;
+    }
+    return status;
+}
+
 /* From the start of the file once more, without jpeg_entropy.h. */
 static int32_t start_plain(struct fdl_jpeg *j, struct fdl_box *have)
 {
     int32_t shift = j->shift;
+    bool damaged;
+    int32_t status = judge_file(j, &damaged);
     end_image(j);
+    if (status)
+        return status;
     j->shift = shift;
     j->plain = true;
+    j->damaged = damaged;
     struct job header = {0}, start = {.need = &j->need, .have = have};
-    int32_t status = read_header(j, &header);
+    status = read_header(j, &header);
     return status ? status : guarded(j, start_step, &start);
 }
 
@@ -574,7 +665,11 @@ static int32_t begin(void *self, const struct fdl_box *need,
     j->delivered = 0;
     struct job job = {.need = &j->need, .have = have};
     int32_t status = guarded(j, start_step, &job);
-    return status == AGAIN ? start_plain(j, have) : status;
+    if (status == AGAIN)
+        status = start_plain(j, have);
+    if (!status)
+        j->rows = have->height;
+    return status;
 }
 
 /* The rows that were delivered come once more, and are the same; then `job`. */
@@ -592,6 +687,18 @@ static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
     return status ? status : guarded(j, read_step, &rest);
 }
 
+/* The rows are out. Whether the file is one that libjpeg gets through is asked
+ * only where its markers leave a doubt. */
+static int32_t check_rest(struct fdl_jpeg *j)
+{
+    if (!j->attached || fdl_jpeg_entropy_rest_is_sound(j->entropy))
+        return FEEDLINE_OK;
+    bool damaged;
+    int32_t status = judge_file(j, &damaged);
+    j->damaged = damaged;
+    return status;
+}
+
 static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
 {
     struct fdl_jpeg *j = self;
@@ -600,13 +707,15 @@ static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
     if (status == AGAIN)
         status = read_plain(j, &job);
     j->delivered += n;
+    if (!status && j->delivered == j->rows)
+        status = check_rest(j);
     return status;
 }
 
 static bool is_truncated(const void *self)
 {
     const struct fdl_jpeg *j = self;
-    return j->cut;
+    return j->cut || j->damaged;
 }
 
 static void abort_image(void *self)

@@ -3,12 +3,11 @@
  * JPEG through the libjpeg API of libjpeg-turbo 2.1.5 and later. Pixels are
  * Pillow's, bit for bit: accurate integer IDCT, fancy upsampling.
  *
- * What is an error follows Pillow too: damage that libjpeg can decode around
- * (a bad Huffman code, bytes between markers, an early end marker) is accepted
- * silently; data that ends before its end marker is not, unless
- * accept_truncated says so. But where Pillow looks at the whole file, this
- * looks at what the needed rows take: a file that is cut or damaged below them
- * is decoded.
+ * What is an error follows Pillow too, whatever part of the image is wanted.
+ * Damage that libjpeg decodes around (a bad Huffman code, bytes between
+ * markers, an early end marker) is accepted silently. A file that ends before
+ * its end marker, or has a marker in its data behind which libjpeg cannot go
+ * on, is an error, unless accept_truncated says otherwise.
  */
 #ifndef FDL_DECODE_JPEG_H
 #define FDL_DECODE_JPEG_H

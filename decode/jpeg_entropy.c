@@ -31,6 +31,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "decode/huffman.h"
+#include "decode/jpeg_scan.h"
 
 #include <jpegint.h>
 #include <stdlib.h>
@@ -74,6 +75,7 @@ struct fdl_jpeg_entropy {
 
     uint32_t restart_interval, mcus_to_restart;
     unsigned next_restart; /* 0 to 7 */
+    uint64_t restarts;     /* that are still to come */
     JDIMENSION column;     /* of the next MCU */
     bool skip;             /* tables to skip by are made */
     uint32_t n_blocks;
@@ -188,6 +190,7 @@ static bool restart(struct fdl_jpeg_entropy *e)
         e->raw[1] != 0xd0 + e->next_restart)
         return false;
     e->raw += 2;
+    e->restarts--;
     e->next_restart = (e->next_restart + 1) & 7;
     begin_segment(e);
     return true;
@@ -443,10 +446,18 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
     e->give_up = give_up;
     e->restart_interval = c->restart_interval;
     e->next_restart = 0;
+    e->restarts = fdl_jpeg_scan_restarts(
+        (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
     e->column = 0;
     begin_segment(e);
     c->entropy = &e->pub;
     return true;
+}
+
+bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e)
+{
+    return fdl_jpeg_scan_is_sound(e->raw, e->raw_end, e->restarts,
+                                  e->next_restart);
 }
 
 struct fdl_jpeg_entropy *fdl_jpeg_entropy_create(void)

@@ -43,4 +43,8 @@ bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
                              const uint8_t *end,
                              void (*give_up)(struct jpeg_decompress_struct *c));
 
+/* Whether what e has not decoded yet has the markers of sound data, and the end
+ * marker behind it. e is attached and has not given up. */
+bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e);
+
 #endif

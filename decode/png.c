@@ -2,7 +2,9 @@
 /*
  * Rows come from libpng one by one: those above the needed part are decoded and
  * dropped (deflate cannot skip), those below are not touched. An interlaced
- * image has its rows only at the end, so it is decoded whole first.
+ * image has its rows only at the end, so it is decoded whole first; and so is
+ * one that ends early, since whether it will do must not depend on what is
+ * wanted of it.
  *
  * libpng has no way to use its state for another image; it is made anew for
  * each, in memory that is kept (arena.h).
@@ -55,9 +57,10 @@ struct fdl_png {
     jmp_buf escape;
     int32_t status; /* of the error that escaped */
     bool no_memory;
-    bool in_pixels; /* the end of the file may be accepted here */
-    bool cut;       /* the file ended */
-    bool ends_early;
+    bool in_pixels;  /* the end of the file may be accepted here */
+    bool cut;        /* the file ended */
+    bool ends_early; /* a chunk is cut, though maybe none of its rows */
+    bool damaged;    /* rows are missing, wanted or not, and that is accepted */
     struct fdl_encoded bytes;
     uint64_t position;
     uint32_t width, height;
@@ -418,7 +421,7 @@ static void end_image(struct fdl_png *p)
     fdl_arena_reset(&p->arena);
     p->image = p->row = NULL;
     p->in_pixels = p->no_memory = p->cut = p->ends_early = false;
-    p->alpha = false;
+    p->alpha = p->damaged = false;
     p->pass = p->next = p->given = 0;
     p->width = p->height = 0;
 }
@@ -514,12 +517,37 @@ static bool keep_alpha(void *self, int32_t channels)
     return p->alpha;
 }
 
+/* Goes through all rows of a file that ends early, and begins it again. */
+static int32_t judge_cut(struct fdl_png *p)
+{
+    struct job all = {.top = p->height}, none = {0};
+    bool alpha = p->alpha;
+    enum raw_form form = p->form;
+    int32_t status = guarded(p, start_step, &none);
+    if (!status)
+        status = guarded(p, skip_step, &all);
+    bool whole = is_behind_rows(p), cut = p->cut && !whole;
+    if (status && !whole)
+        return status;
+    end_image(p);
+    p->position = 0;
+    status = guarded(p, header_step, &none);
+    p->alpha = alpha;
+    p->form = form;
+    p->damaged = cut;
+    return status;
+}
+
 static int32_t begin(void *self, const struct fdl_box *need,
                      struct fdl_box *have)
 {
     struct fdl_png *p = self;
     struct job job = {.top = (uint32_t)need->y};
-    int32_t status = guarded(p, start_step, &job);
+    int32_t status = FEEDLINE_OK;
+    if (p->ends_early && p->passes == 1)
+        status = judge_cut(p);
+    if (!status)
+        status = guarded(p, start_step, &job);
     if (!status)
         status = take_row_buffer(p);
     if (!status && p->passes > 1)
@@ -562,7 +590,7 @@ static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
 static bool is_truncated(const void *self)
 {
     const struct fdl_png *p = self;
-    return p->cut;
+    return p->cut || p->damaged;
 }
 
 static void abort_image(void *self)

@@ -68,7 +68,7 @@ static bool is_text(const uint8_t *data, uint64_t n)
 
 enum fdl_format fdl_sniff(const uint8_t *data, uint64_t size)
 {
-    if (size >= 2 && data[0] == 0xff && data[1] == 0xd8)
+    if (size >= 2 && memcmp(data, "\xff\xd8\xff", FDL_MIN(size, 3u)) == 0)
         return FDL_FORMAT_JPEG;
     if (is_magic(&magics[MAGIC_PNG], data, size))
         return FDL_FORMAT_PNG;

@@ -37,20 +37,26 @@ static uint64_t little_endian_32(const uint8_t *p)
            (uint64_t)p[3] << 24;
 }
 
+/* As in Pillow, XMP is only asked where EXIF has no orientation. */
 static int32_t orientation_of(const struct fdl_encoded *bytes)
 {
     uint64_t at = RIFF_HEADER;
+    int32_t exif = 0, xmp = 0; /* of the first chunk of each; 0: none yet */
     while (at < bytes->size && bytes->size - at >= CHUNK_HEADER) {
         const uint8_t *chunk = bytes->data + at;
         uint64_t n = little_endian_32(chunk + 4);
         uint64_t left = bytes->size - at - CHUNK_HEADER;
         if (n > left)
             break;
-        if (memcmp(chunk, "EXIF", 4) == 0)
-            return fdl_exif_orientation(chunk + CHUNK_HEADER, n);
+        if (!exif && memcmp(chunk, "EXIF", 4) == 0)
+            fdl_exif_find(chunk + CHUNK_HEADER, n, &exif);
+        else if (!xmp && memcmp(chunk, "XMP ", 4) == 0)
+            xmp = fdl_xmp_orientation(chunk + CHUNK_HEADER, n);
         at += CHUNK_HEADER + n + (n & 1);
     }
-    return 1;
+    if (exif)
+        return exif;
+    return xmp ? xmp : 1;
 }
 
 static int32_t fail_status(const struct fdl_webp *w, VP8StatusCode code)

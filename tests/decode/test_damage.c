@@ -12,13 +12,22 @@
 
 enum { SIDE = 60 };
 
-static struct fdl_decoder *create(void)
+static struct fdl_decoder *create_for(double accept_truncated)
 {
-    struct fdl_decode_limits limits = {.max_pixels = 1u << 16, .max_scans = 30};
+    struct fdl_decode_limits limits = {.max_pixels = 1u << 16,
+                                       .max_scans = 30,
+                                       .accept_truncated = accept_truncated};
     struct fdl_decoder *d;
     assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
     return d;
 }
+
+static struct fdl_decoder *create(void)
+{
+    return create_for(0);
+}
+
+static bool truncated; /* by the last decode */
 
 /* Crops `box` of whatever size the file says; any status. */
 static int32_t decode(struct fdl_decoder *d, const uint8_t *data, size_t size,
@@ -41,8 +50,10 @@ static int32_t decode(struct fdl_decoder *d, const uint8_t *data, size_t size,
     if (fdl_geometry_resize(&plan.geometry, SIDE, SIDE))
         fail_msg("%s", fdl_last_error());
     struct fdl_output_format f = {SIDE, SIDE, 3, FEEDLINE_U8, true};
-    struct fdl_render_cost cost;
-    return fdl_decoder_render(d, &plan, &f, out, &cost);
+    struct fdl_render_cost cost = {0};
+    status = fdl_decoder_render(d, &plan, &f, out, &cost);
+    truncated = cost.truncated;
+    return status;
 }
 
 static const struct fdl_box all = {0, 0, 65535, 65535};
@@ -75,8 +86,7 @@ static struct make_jpeg kind(int i)
 }
 enum { KINDS = 8 };
 
-/* A file that is cut anywhere is an error, as in Pillow; with its needed rows
- * above the cut it is a picture. */
+/* A file that is cut anywhere is an error, as in Pillow. */
 static void truncated_files_are_errors(void **state)
 {
     (void)state;
@@ -107,23 +117,99 @@ static void truncated_files_are_errors(void **state)
     fdl_decoder_destroy(d);
 }
 
-static void rows_above_the_cut_are_good(void **state)
+/* Whether a file is refused does not depend on what is wanted of it. */
+static void a_cut_below_the_crop_counts(void **state)
 {
     (void)state;
     static uint8_t want[SIDE * SIDE * 3], got[SIDE * SIDE * 3];
     struct make_jpeg m = kind(0);
     size_t size;
     uint8_t *file = make_jpeg(&m, &size);
-    struct fdl_decoder *d = create();
+    struct fdl_decoder *d = create(), *lenient = create_for(0.25);
     struct fdl_box top = {0, 0, 90, 8};
     assert_int_equal(decode(d, file, size, size, top, want), FEEDLINE_OK);
     assert_int_equal(decode(d, file, size / 2, size / 2, top, got),
-                     FEEDLINE_OK);
-    assert_memory_equal(want, got, sizeof(want));
-    assert_int_equal(decode(d, file, size / 2, size / 2, all, got),
                      FEEDLINE_EDECODE);
+    assert_non_null(strstr(fdl_last_error(), "truncated"));
+    assert_int_equal(decode(lenient, file, size / 2, size / 2, top, got),
+                     FEEDLINE_OK);
+    assert_true(truncated);
+    assert_memory_equal(want, got, sizeof(want));
+    assert_int_equal(decode(lenient, file, size, size, top, got), FEEDLINE_OK);
+    assert_false(truncated);
     free(file);
     fdl_decoder_destroy(d);
+    fdl_decoder_destroy(lenient);
+}
+
+/* The offset of the first byte of a scan's data. */
+static size_t scan_of(const uint8_t *file, size_t size)
+{
+    for (size_t i = 0; i + 4 < size; i++) {
+        if (file[i] == 0xff && file[i + 1] == 0xda)
+            return i + 2 + (size_t)file[i + 2] * 256 + file[i + 3];
+    }
+    fail_msg("no scan");
+    return 0;
+}
+
+/* A marker in the data, the verdict of libjpeg that reads to the end, and what
+ * it says. */
+struct marker {
+    uint8_t bytes[4];
+    int32_t status;
+    const char *words;
+};
+
+static const struct marker markers[] = {
+    {{0xff, 0x99, 1, 1}, FEEDLINE_EDECODE, "marker type 0x99"},
+    {{0xff, 0xc4, 0, 9}, FEEDLINE_EDECODE, "offset"}, /* a broken table */
+    {{0xff, 0xd8, 1, 1}, FEEDLINE_EDECODE, "SOI"},    /* another image */
+    {{0xff, 0xe5, 255, 255}, FEEDLINE_EDECODE, "truncated"}, /* too long */
+    {{0xff, 0xd9, 1, 1}, FEEDLINE_OK, NULL},                 /* an early end */
+    {{0xff, 0xfe, 0, 4}, FEEDLINE_OK, NULL},                 /* a comment */
+    {{0xff, 0xd3, 1, 1}, FEEDLINE_OK, NULL},                 /* a restart */
+    {{0xff, 0x00, 0xff, 0x00}, FEEDLINE_OK, NULL},           /* data */
+};
+
+/* Above the crop, in it, and below it: always the same. */
+static void check_marker(const struct make_jpeg *m, const struct marker *marker,
+                         size_t part)
+{
+    static uint8_t out[SIDE * SIDE * 3];
+    static const struct fdl_box boxes[] = {
+        {0, 0, 90, 8}, {10, 30, 20, 8}, {0, 60, 90, 10}, {0, 0, 90, 70}};
+    struct fdl_decoder *d = create(), *lenient = create_for(0.01);
+    size_t size;
+    uint8_t *file = make_jpeg(m, &size);
+    size_t at = scan_of(file, size), place = at + (size - at) * part / 8;
+    memcpy(file + place, marker->bytes, sizeof(marker->bytes));
+    for (size_t i = 0; i < FDL_COUNT_OF(boxes); i++) {
+        int32_t status = decode(d, file, size, size, boxes[i], out);
+        if (status != marker->status)
+            fail_msg("marker %02x at %zu/8, box %zu: %d %s", marker->bytes[1],
+                     part, i, status, fdl_last_error());
+        if (status)
+            assert_non_null(strstr(fdl_last_error(), marker->words));
+        assert_int_equal(decode(lenient, file, size, size, boxes[i], out), 0);
+        assert_int_equal(truncated, status != FEEDLINE_OK);
+    }
+    free(file);
+    fdl_decoder_destroy(d);
+    fdl_decoder_destroy(lenient);
+}
+
+static void markers_in_the_data_count_wherever_they_are(void **state)
+{
+    (void)state;
+    for (int gray = 0; gray < 2; gray++) {
+        struct make_jpeg m = kind(gray ? 4 : 0);
+        m.arithmetic = gray;
+        for (size_t i = 0; i < FDL_COUNT_OF(markers); i++) {
+            for (size_t part = 2; part < 7; part += 2)
+                check_marker(&m, &markers[i], part);
+        }
+    }
 }
 
 /* Of a crop that needs about all of what is there, the bytes behind the cut say
@@ -132,7 +218,7 @@ static void padding_changes_no_verdict(void **state)
 {
     (void)state;
     static uint8_t out[2][SIDE * SIDE * 3];
-    struct fdl_decoder *d = create();
+    struct fdl_decoder *d = create_for(0.5);
     int accepted = 0, refused = 0;
     for (int i = 0; i < 5; i++) {
         struct make_jpeg m = kind(i);
@@ -219,7 +305,8 @@ static void random_damage_is_survived(void **state)
 
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(truncated_files_are_errors),
-    cmocka_unit_test(rows_above_the_cut_are_good),
+    cmocka_unit_test(a_cut_below_the_crop_counts),
+    cmocka_unit_test(markers_in_the_data_count_wherever_they_are),
     cmocka_unit_test(padding_changes_no_verdict),
     cmocka_unit_test(early_end_marker_is_accepted),
     cmocka_unit_test(random_damage_is_survived),

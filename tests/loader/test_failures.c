@@ -100,7 +100,7 @@ static void failures_name_path_and_reason(void **state)
 }
 
 /* A part of a file: an error by default, used and counted on request, the same
- * for any number of workers. Whether a crop reaches the cut is drawn. */
+ * for any number of workers, and in every epoch, whatever part is drawn. */
 static void files_that_end_early_are_used_and_counted(void **state)
 {
     (void)state;
@@ -122,12 +122,11 @@ static void files_that_end_early_are_used_and_counted(void **state)
         assert_ok(feedline_loader_get_stats(l, &stats[i]));
         feedline_loader_destroy(l);
     }
-    uint64_t reached = stats[0].failed_samples;
-    assert_in_range(reached, 1, EPOCHS + 1);
-    assert_true(stats[1].failed_samples >= reached - 1);
+    for (int i = 0; i < 2; i++)
+        assert_in_range(stats[i].failed_samples, EPOCHS, EPOCHS + 1);
     for (int i = 2; i < 4; i++) {
         assert_int_equal(stats[i].failed_samples, 0);
-        assert_true(stats[i].truncated_samples >= 1);
+        assert_in_range(stats[i].truncated_samples, EPOCHS, EPOCHS + 1);
     }
     assert_int_equal(stats[0].truncated_samples, 0);
     assert_true(hash[2] == hash[3] && hash[0] == hash[1] && hash[0] != hash[2]);

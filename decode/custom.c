@@ -22,7 +22,7 @@
 struct fdl_custom {
     struct fdl_op op; /* first: an operation is its custom one */
     struct feedline_op_def def;
-    char *name;
+    char *name, *label;
     uint32_t index;
     _Atomic uint32_t refs;
 };
@@ -176,13 +176,16 @@ static bool is_lower_snake(const char *name)
     return name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
+/* The first definitions ended before label. */
+#define FIRST_SIZE offsetof(struct feedline_op_def, label)
+
 static int32_t check(const struct feedline_op_def *def)
 {
-    if (def->struct_size < sizeof(*def))
+    if (def->struct_size < FIRST_SIZE)
         return fdl_fail(FEEDLINE_EINVAL,
                         "struct_size of the definition is %u, less than %zu: "
                         "set it to sizeof",
-                        def->struct_size, sizeof(*def));
+                        def->struct_size, FIRST_SIZE);
     if (def->flags != 0)
         return fdl_fail(FEEDLINE_EABI,
                         "flags of the definition are 0x%x; this version knows "
@@ -201,6 +204,13 @@ static int32_t check(const struct feedline_op_def *def)
     return FEEDLINE_OK;
 }
 
+static void destroy(struct fdl_custom *custom)
+{
+    free(custom->label);
+    free(custom->name);
+    free(custom);
+}
+
 int32_t fdl_custom_create(const struct feedline_op_def *def, uint32_t index,
                           struct fdl_custom **out)
 {
@@ -211,13 +221,17 @@ int32_t fdl_custom_create(const struct feedline_op_def *def, uint32_t index,
     struct fdl_custom *custom = calloc(1, sizeof(*custom));
     if (!custom)
         return fdl_fail_memory(sizeof(*custom), "an operation");
+    memcpy(&custom->def, def, FDL_MIN(def->struct_size, sizeof(*def)));
+    const char *label = custom->def.label ? custom->def.label : def->name;
     custom->name = fdl_strdup(def->name);
-    if (!custom->name) {
-        free(custom);
-        return fdl_fail_memory(strlen(def->name) + 1, "a name");
+    custom->label = fdl_strdup(label);
+    if (!custom->name || !custom->label) {
+        destroy(custom);
+        return fdl_fail_memory(strlen(def->name) + 1 + strlen(label) + 1,
+                               "a name");
     }
-    custom->def = *def;
     custom->def.name = custom->name;
+    custom->def.label = custom->label;
     custom->index = index;
     custom->op = (struct fdl_op){
         .name = custom->name,
@@ -243,8 +257,12 @@ void fdl_custom_unref(struct fdl_custom *custom)
     /* acq_rel: the last one sees what the others did. */
     if (atomic_fetch_sub_explicit(&custom->refs, 1, memory_order_acq_rel) > 1)
         return;
-    free(custom->name);
-    free(custom);
+    destroy(custom);
+}
+
+const char *fdl_custom_label(const struct fdl_custom *custom)
+{
+    return custom->label;
 }
 
 const struct fdl_op *fdl_custom_op(const struct fdl_custom *custom)

@@ -27,7 +27,8 @@ int32_t fdl_custom_create(const struct feedline_op_def *def, uint32_t index,
 struct fdl_custom *fdl_custom_ref(struct fdl_custom *custom);
 void fdl_custom_unref(struct fdl_custom *custom);
 
-/* Lives as long as the custom operation. */
+/* Both live as long as the custom operation. */
 const struct fdl_op *fdl_custom_op(const struct fdl_custom *custom);
+const char *fdl_custom_label(const struct fdl_custom *custom);
 
 #endif

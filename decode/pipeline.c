@@ -182,6 +182,13 @@ const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
     return fdl_custom_op(p->customs[index])->name;
 }
 
+const char *fdl_pipeline_custom_label(const struct fdl_pipeline *p,
+                                      uint32_t index)
+{
+    fdl_assert(index < p->n_customs);
+    return fdl_custom_label(p->customs[index]);
+}
+
 /* ---- Building ----------------------------------------------------------- */
 
 /* Where `op` is inserted: at the end, but an operation on pixels goes before

@@ -81,10 +81,13 @@ void fdl_pipeline_destroy(struct fdl_pipeline *p);
 int32_t fdl_pipeline_register(struct fdl_pipeline *p,
                               const struct feedline_op_def *def);
 
-/* Registered operations, in order. A name lives as long as p. */
+/* Registered operations, in order. Name, and label for people, live as long as
+ * p. */
 uint32_t fdl_pipeline_custom_count(const struct fdl_pipeline *p);
 const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
                                      uint32_t index);
+const char *fdl_pipeline_custom_label(const struct fdl_pipeline *p,
+                                      uint32_t index);
 
 /* At the end; an operation on pixels goes before the normalize of a recipe.
  * ENOENT; the errors of the arguments; EINVAL for a second resampling, or one

@@ -3,6 +3,7 @@
 #include "loader/api.h"
 #include "loader/control.h"
 #include "loader/engine.h"
+#include "loader/explain.h"
 #include "loader/profile.h"
 
 #include <string.h>
@@ -74,8 +75,9 @@ int32_t feedline_loader_tuner_json(const feedline_loader *l, char *buf,
     return fdl_json_finish(&j, needed);
 }
 
-int32_t feedline_loader_explain(const feedline_loader *l, char *buf,
-                                uint64_t capacity, uint64_t *needed)
+static int32_t text_of(const feedline_loader *l,
+                       void (*write)(feedline_loader *, struct fdl_text *),
+                       char *buf, uint64_t capacity, uint64_t *needed)
 {
     struct fdl_text text = {0};
     int32_t status = enter(l);
@@ -83,13 +85,30 @@ int32_t feedline_loader_explain(const feedline_loader *l, char *buf,
         status = fdl_api_enter(needed, "needed");
     if (status < 0)
         return status;
-    if (l->outside)
-        fdl_outside_explain(l, &text);
-    else
-        fdl_tuner_explain(l, &text);
+    write((feedline_loader *)(uintptr_t)l, &text);
     status = fdl_text_copy_out(&text, buf, capacity, needed);
     fdl_text_free(&text);
     return status;
+}
+
+int32_t feedline_loader_explain(const feedline_loader *l, char *buf,
+                                uint64_t capacity, uint64_t *needed)
+{
+    return text_of(l, fdl_explain, buf, capacity, needed);
+}
+
+static void explain_tuner(feedline_loader *l, struct fdl_text *t)
+{
+    if (l->outside)
+        fdl_outside_explain(l, t);
+    else
+        fdl_tuner_explain(l, t);
+}
+
+int32_t feedline_loader_tuner_text(const feedline_loader *l, char *buf,
+                                   uint64_t capacity, uint64_t *needed)
+{
+    return text_of(l, explain_tuner, buf, capacity, needed);
 }
 
 int32_t feedline_loader_save_profile(const feedline_loader *l, const char *path)

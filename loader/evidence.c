@@ -6,6 +6,7 @@
  */
 #include "loader/evidence.h"
 
+#include "loader/costs.h"
 #include "loader/engine.h"
 #include "loader/stats.h"
 #include "loader/stuck.h"
@@ -111,6 +112,23 @@ static void add_workers(feedline_loader *l, struct fdl_evidence *e)
     e->worker_starved_ns = (int64_t)w.starved_ns;
 }
 
+static void add_costs(feedline_loader *l, struct fdl_evidence *e)
+{
+    struct fdl_costs costs;
+    fdl_costs_get(l, &costs);
+    e->source_pixels = costs.source_pixels;
+    e->output_pixels = costs.output_pixels;
+    if (costs.n_ops == 0)
+        return;
+    const struct fdl_op_cost *op = &costs.ops[0];
+    e->op = (struct fdl_costly_op){
+        .name = op->label,
+        .wall_ns = op->wall_ns,
+        .cpu_ns = op->cpu_ns,
+        .samples = op->samples,
+    };
+}
+
 static void add_machine(const struct fdl_watched *w, struct fdl_evidence *e)
 {
     const struct fdl_system_signals *now = &w->system;
@@ -175,6 +193,7 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
     fdl_evidence_init(out);
     add_workers(l, out);
     add_counters(l, out);
+    add_costs(l, out);
     fdl_monitor_get(l->monitor, &watched, &gpu);
     add_machine(&watched, out);
     add_gpu(&gpu, out);

@@ -35,6 +35,13 @@ const char *fdl_stats_stage_name(const feedline_loader *l, uint32_t stage)
     return fdl_pipeline_custom_name(l->pipeline, stage - FEEDLINE_STAGE_COUNT);
 }
 
+const char *fdl_stats_stage_label(const feedline_loader *l, uint32_t stage)
+{
+    if (stage < FEEDLINE_STAGE_COUNT)
+        return fdl_stats_stage_name(l, stage);
+    return fdl_pipeline_custom_label(l->pipeline, stage - FEEDLINE_STAGE_COUNT);
+}
+
 /* ---- Sums --------------------------------------------------------------- */
 
 static const struct fdl_stage *worker_stage(const struct fdl_worker *w,
@@ -155,6 +162,33 @@ static struct fdl_custom_sums customs_since_locked(const feedline_loader *l,
     sums.lock_ns -= zero->lock_ns;
     sums.lock_waits -= zero->lock_waits;
     return sums;
+}
+
+/* Since the loader was made. */
+static struct fdl_pixel_sums pixel_sums(const feedline_loader *l)
+{
+    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
+    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    struct fdl_pixel_sums sums = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker_pixels *p = &l->pool.workers[i]->pixels;
+        sums.samples += atomic_load_explicit(&p->samples, memory_order_relaxed);
+        sums.source += atomic_load_explicit(&p->source, memory_order_relaxed);
+        sums.output += atomic_load_explicit(&p->output, memory_order_relaxed);
+    }
+    return sums;
+}
+
+void fdl_stats_pixels(feedline_loader *l, struct fdl_pixel_sums *out)
+{
+    struct fdl_pixel_sums sums = pixel_sums(l);
+    pthread_mutex_lock(&l->consumer.lock);
+    const struct fdl_pixel_sums *zero = &l->consumer.zero.pixels;
+    sums.samples -= FDL_MIN(zero->samples, sums.samples);
+    sums.source -= FDL_MIN(zero->source, sums.source);
+    sums.output -= FDL_MIN(zero->output, sums.output);
+    pthread_mutex_unlock(&l->consumer.lock);
+    *out = sums;
 }
 
 static uint64_t failed_samples(const feedline_loader *l)
@@ -329,7 +363,7 @@ void fdl_stats_shared_lock_locked(const feedline_loader *l,
             continue;
         uint64_t has = t.busy_ns - FDL_MIN(sums.lock_ns, t.busy_ns);
         if (!out->name || has > most) {
-            out->name = fdl_pipeline_custom_name(l->pipeline, i);
+            out->name = fdl_pipeline_custom_label(l->pipeline, i);
             most = has;
         }
         out->wall_ns += (int64_t)t.busy_ns;
@@ -408,6 +442,7 @@ void fdl_stats_reset(feedline_loader *l)
         total_locked(l, i, &c->zero.stages[i]);
     for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
         c->zero.customs[i] = custom_sums(l, i);
+    c->zero.pixels = pixel_sums(l);
     c->zero.failed_samples = failed_samples(l);
     c->zero.truncated_samples = truncated_samples(l);
     c->zero.worker_cpu_ns = cpu;

@@ -31,10 +31,16 @@ struct fdl_custom_sums {
     uint64_t cpu_ns, lock_ns, lock_waits;
 };
 
+/* Pixels of the images of samples, and of what was made of them. */
+struct fdl_pixel_sums {
+    uint64_t samples, source, output;
+};
+
 /* The zero of the statistics. */
 struct fdl_stats_zero {
     struct fdl_total stages[FDL_STAGES_MAX];
     struct fdl_custom_sums customs[FDL_CUSTOM_MAX];
+    struct fdl_pixel_sums pixels;
     uint64_t failed_samples, truncated_samples;
     uint64_t worker_cpu_ns;
     struct fdl_workers_time workers;
@@ -43,10 +49,15 @@ struct fdl_stats_zero {
 const char *fdl_stage_name(uint32_t stage);
 uint32_t fdl_stats_stage_count(const feedline_loader *l);
 const char *fdl_stats_stage_name(const feedline_loader *l, uint32_t stage);
+
+/* For people: of a custom operation its label. */
+const char *fdl_stats_stage_label(const feedline_loader *l, uint32_t stage);
 void fdl_stats_get(feedline_loader *l, struct feedline_stats *out);
 void fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out);
 void fdl_stats_stage(feedline_loader *l, uint32_t stage,
                      struct feedline_stage_stats *out);
+
+void fdl_stats_pixels(feedline_loader *l, struct fdl_pixel_sums *out);
 
 /* stats_workers.c. Takes `knobs`, as who counts threads must. */
 void fdl_stats_workers_time(feedline_loader *l, struct fdl_workers_time *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The statistics as one JSON object; the keys are in docs/profiling.md. */
+#include "loader/costs.h"
 #include "loader/engine.h"
 #include "loader/evidence.h"
 #include "loader/stats.h"
@@ -94,6 +95,7 @@ static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
     fdl_stats_stage(l, stage, &s);
     fdl_json_begin_object(j, NULL);
     fdl_json_string(j, "name", fdl_stats_stage_name(l, stage));
+    fdl_json_string(j, "label", fdl_stats_stage_label(l, stage));
     fdl_json_int(j, "threads", s.threads);
     fdl_json_int(j, "items", (int64_t)s.items);
     fdl_json_int(j, "bytes", (int64_t)s.bytes);
@@ -145,6 +147,7 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
 {
     struct feedline_stats s;
     struct feedline_device_stats device, *d = NULL;
+    struct fdl_costs costs;
     fdl_stats_get(l, &s);
     if (l->ring->backend_ops->stats && fdl_stats_device(l, &device) >= 0)
         d = &device;
@@ -171,6 +174,8 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
         json_stage(l, i, j);
     fdl_json_end_array(j);
+    fdl_costs_get(l, &costs);
+    fdl_costs_json(&costs, j);
     fdl_stats_workers_json(l, j);
     fdl_stuck_json(l, j);
     fdl_notable_json(l, j);

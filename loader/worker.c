@@ -281,6 +281,19 @@ static void offer_slow(struct fdl_worker *w, const struct noted *n,
     fdl_slow_offer(&w->loader->slow, slow);
 }
 
+/* made: bytes of the sample. */
+static void count_pixels(struct fdl_worker *w, const feedline_batch *b,
+                         uint64_t made)
+{
+    const struct fdl_output_format *f = &b->layout->format;
+    uint64_t pixel = (uint64_t)f->channels * fdl_dtype_bytes(f->dtype);
+    if (w->width == 0)
+        return;
+    fdl_counter_add(&w->pixels.samples, 1);
+    fdl_counter_add(&w->pixels.source, (uint64_t)w->width * w->height);
+    fdl_counter_add(&w->pixels.output, made / pixel);
+}
+
 static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
 {
     feedline_loader *l = w->loader;
@@ -311,6 +324,7 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
         fdl_counter_add(&w->truncated, 1);
     fdl_nvtx_pop();
     uint64_t made = fdl_slot_sample_bytes(b, r->place);
+    count_pixels(w, b, made);
     describe_slow(w, r, b, &slow);
     w->current = NULL;
     fdl_window_free(l->window, r);

@@ -37,6 +37,11 @@ struct fdl_custom_stage {
     _Atomic uint64_t lock_waits; /* items for which that was long */
 };
 
+/* Of samples whose image was opened. */
+struct fdl_worker_pixels {
+    _Atomic uint64_t samples, source, output;
+};
+
 struct fdl_worker {
     /* Written by the worker only; read: what it reads itself. */
     struct fdl_stage read, decode, augment;
@@ -62,6 +67,7 @@ struct fdl_worker {
     clockid_t cpu_clock;          /* of the running thread */
     _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
     _Atomic uint64_t scratch_bytes;
+    struct fdl_worker_pixels pixels;
     _Atomic uint64_t truncated; /* samples used though their file ends early */
 };
 

@@ -74,7 +74,7 @@ struct case_search {
                       "seconds" at its begin, "batches", "step_ms",
                       "images_per_second" */
     json_t *tuner; /* feedline_loader_tuner_json */
-    char *explained; /* feedline_loader_explain */
+    char *explained; /* feedline_loader_tuner_text */
 };
 
 /* Takes batches until the tuner has nothing left to improve, and it stayed so

@@ -135,7 +135,7 @@ void case_search_explain(feedline_loader *l, struct case_search *s)
     json_decref(s->tuner);
     free(s->explained);
     s->tuner = json ? json_loads(json, 0, NULL) : NULL;
-    s->explained = text_of(l, feedline_loader_explain);
+    s->explained = text_of(l, feedline_loader_tuner_text);
     free(json);
 }
 

@@ -62,13 +62,13 @@ bool tune_follow_batch(void *self, feedline_loader *l, double seconds,
 static char *story_of(const feedline_loader *l)
 {
     uint64_t needed = 0;
-    if (feedline_loader_explain(l, NULL, 0, &needed) < 0 || !needed)
+    if (feedline_loader_tuner_text(l, NULL, 0, &needed) < 0 || !needed)
         return NULL;
     /* The tuner goes on meanwhile. */
     uint64_t capacity = needed + 4096;
     char *text = calloc(1, capacity);
     if (text &&
-        feedline_loader_explain(l, text, capacity, &needed) != FEEDLINE_OK) {
+        feedline_loader_tuner_text(l, text, capacity, &needed) != FEEDLINE_OK) {
         free(text);
         text = NULL;
     }

@@ -322,12 +322,14 @@ struct feedline_op_def {
     uint64_t scratch_bytes; /* 64-byte aligned, of any content */
     const char *name;       /* lower_snake; unlike any other operation of p */
     int32_t (*run)(const struct feedline_op_call *call);
-    void *user; /* may be NULL */
+    void *user;        /* may be NULL */
+    const char *label; /* what verdicts and costs call it, "python (`blur`)";
+                          NULL, or a definition that ends before it: name */
 };
 
-/* Makes def->name known to feedline_pipeline_add(p, name, NULL). def and name
- * are copied; run and user must outlive every loader created from p. At most 8
- * in a pipeline (ERANGE). EINVAL: a name that is taken or is none. */
+/* Makes def->name known to feedline_pipeline_add(p, name, NULL). def, name and
+ * label are copied; run and user must outlive every loader created from p. At
+ * most 8 in a pipeline (ERANGE). EINVAL: a name that is taken or is none. */
 FEEDLINE_API int32_t feedline_pipeline_register(
     feedline_pipeline *p, const struct feedline_op_def *def);
 

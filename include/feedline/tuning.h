@@ -86,11 +86,18 @@ FEEDLINE_API int32_t feedline_loader_tuner_json(const feedline_loader *l,
                                                 char *buf, uint64_t capacity,
                                                 uint64_t *needed);
 
-/* What happened, as lines of text for people: where it began, what was changed,
- * why, with what effect, where it stands. */
+/* How the loader is doing, as lines of text for people: the verdict and what
+ * to do about it, what each operation costs, and what the tuner did, since the
+ * start or reset_stats. Buffers as in feedline_config_json. */
 FEEDLINE_API int32_t feedline_loader_explain(const feedline_loader *l,
                                              char *buf, uint64_t capacity,
                                              uint64_t *needed);
+
+/* The last part of that alone: the settings the tuner started from, what it
+ * changed, why, with what effect, and what is in force now. */
+FEEDLINE_API int32_t feedline_loader_tuner_text(const feedline_loader *l,
+                                                char *buf, uint64_t capacity,
+                                                uint64_t *needed);
 
 /* Writes what was found to `path`, whole or not at all, as JSON that option
  * tuner_profile can start from. With it goes a fingerprint of machine, data set

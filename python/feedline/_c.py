@@ -185,6 +185,7 @@ class op_def(SizedStructure):
         ("name", c_char_p),
         ("run", run_function),
         ("user", c_void_p),
+        ("label", c_char_p),
     ]
 
 
@@ -904,6 +905,7 @@ FUNCTIONS: Dict[str, Signature] = {
     "loader_get_decision": (c_int32, (_handle, c_uint32, POINTER(decision))),
     "loader_tuner_json": (c_int32, (_handle, *_text)),
     "loader_explain": (c_int32, (_handle, *_text)),
+    "loader_tuner_text": (c_int32, (_handle, *_text)),
     "loader_save_profile": (c_int32, (_handle, c_char_p)),
     "loader_get_stuck": (c_int32, (_handle, c_uint32, POINTER(stuck_worker))),
     # Live view

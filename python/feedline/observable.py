@@ -68,12 +68,12 @@ class Observable:
 
     def tuner_text(self) -> str:
         """What the tuner did and why, as lines of text."""
-        return self.text(lib.loader_explain)
+        return self.text(lib.loader_tuner_text)
 
     def explain(self) -> str:
-        """What the tuner did and why, what the statistics mean, and what to
-        do about it."""
-        return observe.explain(self)
+        """What limits the loader and what to do about it, what each operation
+        costs, and what the tuner did, as lines of text."""
+        return self.text(lib.loader_explain).rstrip("\n")
 
     @property
     def verdict(self) -> Verdict:

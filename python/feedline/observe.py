@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a loader says about itself: statistics, verdict, reasons, a live view.
 
-These functions are behind the methods `stats`, `explain`, `top`, `verdict` and
+These functions are behind the methods `stats`, `top`, `verdict` and
 `_repr_html_` of `feedline.Loader` and of `feedline.torch.DataLoader`, so both
-say the same in the same words. They need no more of a loader than the three
-methods of `Observed`. Any thread may ask, while another one iterates.
+say the same in the same words. They need no more of a loader than the
+method of `Observed`. Any thread may ask, while another one iterates.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ class Observed(Protocol):
 
     def stats(self) -> Dict[str, Any]:
         """All statistics, as docs/profiling.md has them."""
-
-    def tuner_text(self) -> str:
-        """What the tuner did, as lines of text."""
 
 
 # ---- Verdict ---------------------------------------------------------------
@@ -69,14 +66,6 @@ def verdict(stats: Mapping[str, Any]) -> Verdict:
         predicted_gain=found["predicted_gain"] or 0.0,
         tuner=bool(found["tuner"]),
         evidence=found["evidence"],
-    )
-
-
-def explain(loader: Observed) -> str:
-    """What the tuner did and why, and what the statistics mean."""
-    return "%s\n%s" % (
-        loader.tuner_text().rstrip("\n"),
-        verdict(loader.stats()),
     )
 
 

@@ -133,11 +133,37 @@ class PythonOp:
         self.one_at_a_time = None if thread_safe else threading.Lock()
         self.run = _c.run_function(_runner(self))
         self.definition = _c.op_def(
-            name=name.encode(), run=self.run, flags=0, scratch_bytes=0
+            name=name.encode(),
+            run=self.run,
+            flags=0,
+            scratch_bytes=0,
+            label=label_of(name, fn).encode(),
         )
 
     def __repr__(self) -> str:
         return "<Python operation %s: %r>" % (self.name, self.fn)
+
+
+def function_name(fn: Callable[..., Any]) -> str:
+    """What its author calls it: "sleepy", "Blur", "lambda, train.py:12"."""
+    for _ in range(8):  # decorators and partials around it
+        inner = getattr(fn, "__wrapped__", None) or getattr(fn, "func", None)
+        if not callable(inner):
+            break
+        fn = inner
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    name = name.rpartition("<locals>.")[2]
+    code = getattr(fn, "__code__", None)
+    if name == "<lambda>" and code is not None:
+        file = os.path.basename(code.co_filename)
+        return "lambda, %s:%d" % (file, code.co_firstlineno)
+    return name
+
+
+def label_of(name: str, fn: Callable[..., Any]) -> str:
+    """The operation and its function, for verdicts: "python (`sleepy`)"."""
+    function = function_name(fn)
+    return name if name == function else "%s (`%s`)" % (name, function)
 
 
 def _takes_rng(fn: Callable[..., Any]) -> bool:

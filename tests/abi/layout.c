@@ -196,7 +196,8 @@ NEXT(feedline_op_def, flags, scratch_bytes);
 NEXT(feedline_op_def, scratch_bytes, name);
 NEXT(feedline_op_def, name, run);
 NEXT(feedline_op_def, run, user);
-END(feedline_op_def, user, 40);
+NEXT(feedline_op_def, user, label);
+END(feedline_op_def, label, 48);
 
 BEGIN(feedline_stage_stats, struct_size);
 NEXT(feedline_stage_stats, struct_size, threads);

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -486,6 +487,9 @@ static void bad_definitions_are_refused(void **state)
     def.struct_size = 8;
     assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL,
                  "sizeof");
+    def.struct_size = offsetof(struct feedline_op_def, label) - 1;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL,
+                 "sizeof");
     def = good;
     def.flags = 1;
     assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EABI, "flags");
@@ -518,6 +522,28 @@ static void bad_definitions_are_refused(void **state)
     assert_error(feedline_pipeline_register(p, &def), FEEDLINE_ERANGE,
                  "at most 8");
     feedline_pipeline_destroy(p);
+}
+
+/* Programs that were built before definitions had labels. */
+static void a_shorter_definition_is_taken(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = offsetof(struct feedline_op_def, label),
+        .name = "older",
+        .run = refuse,
+        .label = "not to be read",
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "1", "zero");
+    uint64_t needed;
+    fixture_run(l, 1);
+    char *text = malloc(1 << 16);
+    assert_non_null(text);
+    assert_ok(feedline_loader_stats_json(l, text, 1 << 16, &needed));
+    assert_non_null(strstr(text, "\"label\":\"older\""));
+    assert_null(strstr(text, "not to be read"));
+    free(text);
+    feedline_loader_destroy(l);
 }
 
 static uint64_t run_plugin(const char *workers, bool twice)
@@ -653,6 +679,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(whoever_has_the_lock_may_need_a_core, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(errors_are_of_the_sample, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_shorter_definition_is_taken, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(bad_definitions_are_refused, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(shared_objects_bring_operations, setup,

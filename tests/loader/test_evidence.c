@@ -74,8 +74,10 @@ static feedline_loader *loader_with(
         {"batch_size", "4"},  {"workers", workers}, {"depth", "6"},
         {"shuffle", "false"}, {"reader", "auto"},
     };
-    struct feedline_op_def def = {
-        .struct_size = sizeof(def), .name = "told", .run = run};
+    struct feedline_op_def def = {.struct_size = sizeof(def),
+                                  .name = "told",
+                                  .run = run,
+                                  .label = "told (`work`)"};
     feedline_config *cfg;
     feedline_loader *l;
     feedline_pipeline *p;
@@ -190,12 +192,75 @@ static void is_in_the_json(void **state)
     feedline_loader_destroy(l);
 }
 
+static void the_costliest_operation_is_named(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    feedline_loader *l = loader_with(dozes, "2", false);
+    run(l, EPOCHS, 0);
+    fdl_evidence_gather(l, &e);
+    assert_string_equal(e.op.name, "told (`work`)");
+    assert_true(e.op.samples >= EPOCHS * N); /* they work ahead */
+    assert_true(e.op.wall_ns >= (int64_t)e.op.samples * 3 * MS);
+    assert_true(e.op.cpu_ns >= 0 && e.op.cpu_ns < e.op.wall_ns / 2);
+    assert_true(e.source_pixels >= 1);
+    assert_true(e.output_pixels > 255 && e.output_pixels < 257); /* 16 x 16 */
+    feedline_loader_destroy(l);
+}
+
+static void what_may_change_is_known(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    feedline_loader *l = loader_with(dozes, "2", false);
+    run(l, EPOCHS, 0);
+    fdl_evidence_gather(l, &e);
+    assert_false(e.workers_auto);
+    assert_false(e.depth_auto);
+    assert_true(e.io_auto);
+    assert_int_equal(e.workers_max, 2);
+    assert_int_equal(e.tried_workers, 0);
+    assert_int_equal(e.epoch_batches, N / BATCH);
+    assert_true(e.usual_wait_ns > 0);
+    assert_string_equal(fdl_term(e.terms, "depth").at, "depth");
+    feedline_loader_destroy(l);
+}
+
+/* In this order, for the first line is what is read. */
+static void the_verdict_comes_first(void **state)
+{
+    (void)state;
+    feedline_loader *l = loader_with(dozes, "2", false);
+    uint64_t needed = 0;
+    char text[8192];
+    run(l, EPOCHS, 0);
+    assert_ok(feedline_loader_explain(l, text, sizeof(text), &needed));
+    struct feedline_verdict v = {.struct_size = sizeof(v)};
+    assert_ok(feedline_loader_get_verdict(l, &v));
+    assert_memory_equal(text, v.code, strlen(v.code));
+    char *cost = strstr(text, "told (`work`): ");
+    char *tuner = strstr(text, "It began with 2 workers");
+    assert_non_null(cost);
+    assert_non_null(tuner);
+    assert_true(text < cost && cost < tuner);
+    assert_ok(feedline_loader_tuner_text(l, text, sizeof(text), &needed));
+    assert_null(strstr(text, "told"));
+    assert_non_null(strstr(text, "It began with 2 workers"));
+    assert_error(feedline_loader_tuner_text(l, text, 8, &needed),
+                 FEEDLINE_ERANGE, "");
+    feedline_loader_destroy(l);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(a_later_batch_was_ready, setup, teardown),
     cmocka_unit_test_setup_teardown(one_worker_passes_nobody, setup, teardown),
     cmocka_unit_test_setup_teardown(a_slow_consumer_finds_batches_ready, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(is_in_the_json, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_costliest_operation_is_named, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(what_may_change_is_known, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_verdict_comes_first, setup, teardown),
 };
 
 TEST_MAIN("evidence", cases)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import subprocess
 import sys
@@ -95,6 +96,27 @@ def test_several_in_their_places(pixels: Any) -> None:
     stages = {stage["name"]: stage for stage in loader.stats()["stages"]}
     for name in ("python", "python_2", "last"):
         assert stages[name]["items"] >= COUNT
+
+
+def test_statistics_name_the_function(pixels: Any) -> None:
+    class Blur:
+        def __call__(self, image: Any) -> None:
+            pass
+
+    def sleepy(image: Any, seconds: float) -> None:
+        pass
+
+    pipeline = feedline.Pipeline().python(Blur())
+    pipeline.python(functools.partial(sleepy, seconds=0), name="nap")
+    pipeline.python(lambda image: None)
+    loader = run(pixels, pipeline)
+    epoch(loader)
+    labels = {op["name"]: op["label"] for op in loader.stats()["operations"]}
+    assert labels["python"].startswith("python (`")
+    assert labels["python"].endswith("Blur`)")
+    assert labels["nap"] == "nap (`sleepy`)"
+    assert labels["python_2"].startswith("python_2 (`lambda, test_python_")
+    assert "- nap (`sleepy`): " in loader.explain()
 
 
 def test_an_image_that_is_kept_stays_what_it_was(pixels: Any) -> None:

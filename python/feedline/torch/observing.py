@@ -52,11 +52,11 @@ class Observing:
         return self._watched().tuner_text()
 
     def explain(self) -> str:
-        """What the tuner did and why, what the statistics mean, and what to
-        do about it; or why there is no engine."""
+        """What limits the loader and what to do about it, what each operation
+        costs, and what the tuner did; or why there is no engine."""
         if self.engine is None:
             return why_no_engine(self)
-        return observe.explain(self)
+        return self.engine.explain()
 
     @readable
     def verdict(self) -> Verdict:

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the workers' time goes into, operation by operation, since the last
+ * reset of the statistics. Any thread.
+ *
+ * Custom operations have clocks of their own. Decoding and augmenting share
+ * what is left of the workers' CPU time, in proportion to how long they took.
+ */
+#ifndef FDL_LOADER_COSTS_H
+#define FDL_LOADER_COSTS_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "decode/pipeline.h"
+
+#include <feedline/feedline.h>
+
+/* Decode, augment, and the pipeline's custom operations. */
+#define FDL_COSTS_MAX (2 + FDL_CUSTOM_MAX)
+
+struct fdl_op_cost {
+    const char *name;  /* of the stage */
+    const char *label; /* for people; both live as long as the loader */
+    uint64_t samples;
+    int64_t wall_ns;
+    int64_t cpu_ns;  /* of wall_ns */
+    int64_t lock_ns; /* of wall_ns, as custom operations said */
+};
+
+struct fdl_costs {
+    struct fdl_op_cost ops[FDL_COSTS_MAX]; /* those that ran, costliest first */
+    uint32_t n_ops;
+    int64_t worker_ns; /* of all workers that were not parked; what is not in
+                          ops and not below went into the steps between */
+    int64_t read_ns, blocked_ns, starved_ns;
+    double source_pixels, output_pixels; /* means a sample; -1: not known */
+};
+
+void fdl_costs_get(feedline_loader *l, struct fdl_costs *out);
+
+/* As lines of text, with the share of the workers' time. */
+void fdl_costs_say(const struct fdl_costs *c, struct fdl_text *t);
+
+/* Member "operations" of the open object. */
+void fdl_costs_json(const struct fdl_costs *c, struct fdl_json *j);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a loader is doing, for people: the verdict first, then what the work
+ * costs, then what the tuner did.
+ */
+#ifndef FDL_LOADER_EXPLAIN_H
+#define FDL_LOADER_EXPLAIN_H
+
+#include "base/text.h"
+
+#include <feedline/feedline.h>
+
+/* Any thread. */
+void fdl_explain(feedline_loader *l, struct fdl_text *t);
+
+#endif

@@ -94,6 +94,7 @@ static json_t *document(const struct case_row *row, const struct case_result *r)
     else
         case_story_document(r, doc);
     json_object_set_new(doc, "sentence", json_string(r->sentence));
+    json_object_set_new(doc, "interrupted", json_boolean(r->interrupted));
     return doc;
 }
 
@@ -102,6 +103,8 @@ static void report(const struct case_row *row, const struct case_result *r)
     if (r->on_gpu)
         gpu_print(&r->gpu);
     printf("%s: %s\n\n", row->name, row->title);
+    if (r->interrupted)
+        printf("Interrupted; results so far:\n\n");
     if (row->needs_gpu)
         case_bus_report(r);
     else
@@ -155,12 +158,14 @@ static int run_case(const struct case_row *row, struct case_options *o)
     int rc = find_device(row, o, &r);
     if (rc == TOOL_DONE)
         rc = row->measure(o, &r);
-    if (rc == TOOL_DONE) {
+    r.interrupted = rc == TOOL_INTERRUPTED;
+    if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
         if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
             report(row, &r);
         if (o->json) {
             json_t *doc = document(row, &r);
-            rc = document_write(doc, o->json);
+            int written = document_write(doc, o->json);
+            rc = written == TOOL_DONE ? rc : written;
             json_decref(doc);
         }
     }

@@ -26,7 +26,7 @@ struct case_options {
 /* One way to do it. */
 struct case_side {
     char what[96];         /* "f32 over the bus" */
-    double step_ms;        /* measured */
+    double step_ms;        /* measured; 0: Ctrl-C came first */
     double stall_fraction; /* of the step, the GPU, or the loop where there is
                               none, had to wait for data */
     int64_t workers;       /* 0: no loader takes part, or it works only when it
@@ -54,13 +54,13 @@ struct case_bar {
 
 /* What the tuner has to reach. */
 struct case_goal {
-    char text[96];
+    char text[96]; /* "": not known, as the tuner was not measured */
     double value, limit;
     bool at_most; /* else at least */
 };
 
 struct case_result {
-    bool on_gpu;
+    bool on_gpu, interrupted;
     struct feedline_device_info gpu; /* if on_gpu */
     struct case_side before, after;
     double bound_ms;     /* what a step cannot be below */
@@ -90,7 +90,7 @@ struct case_row {
     const char *name;
     const char *title;
     bool needs_gpu, takes_gpu;
-    /* An exit status. */
+    /* An exit status; after Ctrl-C *out has what was measured by then. */
     int (*measure)(const struct case_options *options, struct case_result *out);
 };
 

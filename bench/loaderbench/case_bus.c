@@ -23,6 +23,8 @@ static bool agree(const struct case_result *r)
 
 static json_t *side_json(const struct case_side *s)
 {
+    if (!(s->step_ms > 0))
+        return json_null();
     return json_pack("{s:s, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:I}", "what",
                      s->what, "step_ms", s->step_ms, "stall_fraction",
                      s->stall_fraction, "workers", (json_int_t)s->workers,
@@ -55,7 +57,12 @@ static void print_side(const char *when, const struct case_side *s)
 
 void case_bus_report(const struct case_result *r)
 {
-    h2d_print_fit(&r->fit);
+    if (r->fit.gigabytes_per_second > 0)
+        h2d_print_fit(&r->fit);
+    if (!(r->after.step_ms > 0)) {
+        printf("Neither side was measured to its end.\n");
+        return;
+    }
     printf("The regime of these copies: %s.\n", r->regime);
     printf("\n%-7s %-30s %9s %9s %9s %10s\n", "", "", "bytes", "predicted",
            "measured", "GPU waits");

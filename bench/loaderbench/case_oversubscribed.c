@@ -35,6 +35,7 @@ struct split {
     double cores[DUELS];   /* CPU time per wall time, of all */
     double per_cpu[DUELS]; /* images per second of CPU time, which does not
                               depend on how much of the cores others leave */
+    size_t n;              /* rounds, so far */
     double rate;           /* images per second, of all; median */
 };
 
@@ -48,6 +49,7 @@ struct over {
     size_t n_splits, best;
     struct split winner, tuned; /* of the duel */
     double ratios[DUELS];
+    size_t n_duels; /* so far */
     struct crew_answer found[CREW_MAX];
     double search_seconds;
 };
@@ -119,8 +121,9 @@ static void make_splits(struct over *s)
 
 /* ---- Measuring ---------------------------------------------------------- */
 
-static void note(struct over *s, struct split *p, size_t round)
+static void note(struct over *s, struct split *p)
 {
+    size_t round = p->n++;
     double sum = 0, squares = 0, waits = 0, cores = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         double x = p->answers[i].images_per_second;
@@ -137,15 +140,27 @@ static void note(struct over *s, struct split *p, size_t round)
     p->per_cpu[round] = cores > 0 ? sum / cores : 0;
 }
 
-static int measure_split(struct over *s, struct split *p, size_t round,
-                         double seconds)
+static int measure_split(struct over *s, struct split *p, double seconds)
 {
     int rc = p == &s->tuned
                  ? crew_tuned(&s->crew, seconds, p->answers)
                  : crew_static(&s->crew, p->workers, seconds, p->answers);
     if (rc == TOOL_DONE)
-        note(s, p, round);
+        note(s, p);
     return rc;
+}
+
+/* A copy is sorted, for rounds of several belong together. */
+static double median_of(const double *x, size_t n)
+{
+    double sorted[DUELS];
+    memcpy(sorted, x, n * sizeof(*x));
+    return n ? tool_median(sorted, n) : 0;
+}
+
+static double rate_of(const struct split *p)
+{
+    return median_of(p->rates, p->n);
 }
 
 /* Forth and back, so that a machine that becomes slower does so for all. */
@@ -156,11 +171,10 @@ static int measure_grid(struct over *s)
         size_t round = i / s->n_splits, at = i % s->n_splits;
         if (round % 2)
             at = s->n_splits - 1 - at;
-        rc = measure_split(s, &s->splits[at], round,
-                           s->options->seconds / ROUNDS);
+        rc = measure_split(s, &s->splits[at], s->options->seconds / ROUNDS);
     }
-    for (size_t i = 0; i < s->n_splits && rc == TOOL_DONE; i++) {
-        s->splits[i].rate = tool_median(s->splits[i].rates, ROUNDS);
+    for (size_t i = 0; i < s->n_splits; i++) {
+        s->splits[i].rate = rate_of(&s->splits[i]);
         if (s->splits[i].rate > s->splits[s->best].rate)
             s->best = i;
     }
@@ -172,17 +186,20 @@ static int measure_duel(struct over *s)
     double seconds = s->options->seconds / ROUNDS;
     int rc = TOOL_DONE;
     s->winner = s->splits[s->best];
+    s->winner.n = 0;
     for (size_t i = 0; i < DUELS && rc == TOOL_DONE; i++) {
         struct split *first = i % 2 ? &s->tuned : &s->winner;
         struct split *second = i % 2 ? &s->winner : &s->tuned;
-        rc = measure_split(s, first, i, seconds);
+        rc = measure_split(s, first, seconds);
         if (rc == TOOL_DONE)
-            rc = measure_split(s, second, i, seconds);
-        s->ratios[i] =
-            s->winner.rates[i] > 0 ? s->tuned.rates[i] / s->winner.rates[i] : 0;
+            rc = measure_split(s, second, seconds);
+        if (rc == TOOL_DONE)
+            s->ratios[s->n_duels++] =
+                s->winner.rates[i] > 0 ? s->tuned.rates[i] / s->winner.rates[i]
+                                       : 0;
     }
-    s->winner.rate = tool_median(s->winner.rates, DUELS);
-    s->tuned.rate = tool_median(s->tuned.rates, DUELS);
+    s->winner.rate = rate_of(&s->winner);
+    s->tuned.rate = rate_of(&s->tuned);
     return rc;
 }
 
@@ -212,22 +229,21 @@ static double step_ms(const struct over *s, double rate)
 }
 
 static void fill_side(const struct over *s, struct case_side *side,
-                      struct split *p, size_t rounds)
+                      const struct split *p)
 {
     side->images_per_second = p->rate;
     side->step_ms = step_ms(s, p->rate);
-    side->stall_fraction = tool_median(p->waits, rounds);
+    side->stall_fraction = median_of(p->waits, p->n);
     side->workers = total(s, p);
     side->depth = p->answers[0].depth;
 }
 
-static void add_point(struct over *s, struct split *p, bool tuned)
+static void add_point(struct over *s, const struct split *p, bool tuned)
 {
     struct case_result *r = s->out;
     char label[32] = "", text[48];
-    size_t rounds = tuned ? DUELS : ROUNDS;
-    double fairness = tool_median(p->fairness, rounds);
-    double cores = tool_median(p->cores, rounds);
+    double fairness = median_of(p->fairness, p->n);
+    double cores = median_of(p->cores, p->n);
     json_t *split = json_array(), *loaders = json_array();
     for (uint32_t i = 0; i < s->n; i++) {
         size_t used = strlen(label);
@@ -283,52 +299,75 @@ static void tell_search(struct over *s)
         json_pack("{s:f, s:o}", "seconds", s->search_seconds, "loaders", each));
 }
 
-static void tell(struct over *s)
+static void tell_grid(struct over *s)
 {
     struct case_result *r = s->out;
-    struct split *best = &s->winner;
-    double before = s->splits[0].rate;
-    fill_side(s, &r->before, &s->splits[0], ROUNDS);
-    fill_side(s, &r->after, &s->tuned, DUELS);
+    fill_side(s, &r->before, &s->splits[0]);
     r->unit = "batch";
-    r->bound_ms = step_ms(s, best->rate);
     snprintf(r->before.what, sizeof(r->before.what), "%u loaders, %u workers",
              s->n, s->cores);
     snprintf(r->after.what, sizeof(r->after.what), "a tuner in each");
-    snprintf(r->bound_what, sizeof(r->bound_what), "the best static split");
     r->chart = "images/s of all loaders by workers in each:";
     for (size_t i = 0; i < s->n_splits; i++)
-        add_point(s, &s->splits[i], false);
+        if (s->splits[i].n)
+            add_point(s, &s->splits[i], false);
+    json_object_set_new(r->more, "loaders", json_integer(s->n));
+}
+
+static void tell_words(struct over *s, double cpu, double tuned)
+{
+    struct case_result *r = s->out;
+    double before = s->splits[0].rate;
+    double own = median_of(s->tuned.cores, s->tuned.n) / s->cores;
+    int n = snprintf(r->sentence, sizeof(r->sentence),
+                     TOOL_COUNT ": the tuners use " TOOL_COUNT
+                                " instead of %lld and load %+.1f %% images; "
+                                "compared with the best split %+.1f %% per "
+                                "second of CPU time.",
+                     TOOL_COUNT_OF(s->cores, "core"),
+                     TOOL_COUNT_OF(r->after.workers, "worker"),
+                     (long long)r->before.workers,
+                     before > 0 ? 100 * (s->tuned.rate / before - 1) : 0,
+                     cpu > 0 ? 100 * (tuned / cpu - 1) : 0);
+    json_object_set_new(r->more, "disturbed", json_boolean(own < OWN));
+    if (own < OWN)
+        snprintf(r->sentence + n, sizeof(r->sentence) - (size_t)n,
+                 " But other processes had %.0f %% of the cores, and then "
+                 "whoever runs more threads gets more of them: throughput "
+                 "means little here.",
+                 100 * (1 - own));
+}
+
+/* The duel, as far as it went. */
+static void tell_duel(struct over *s)
+{
+    struct case_result *r = s->out;
+    struct split *best = &s->winner;
+    double cpu = median_of(best->per_cpu, best->n);
+    double tuned = median_of(s->tuned.per_cpu, s->tuned.n);
+    fill_side(s, &r->after, &s->tuned);
     add_point(s, &s->tuned, true);
+    r->bound_ms = step_ms(s, best->rate);
+    snprintf(r->bound_what, sizeof(r->bound_what), "the best static split");
+    snprintf(r->goal.text, sizeof(r->goal.text),
+             "Tuned against the best split");
+    r->goal.value = median_of(s->ratios, s->n_duels);
+    r->goal.limit = GOAL;
     json_object_set_new(r->more, "best",
                         json_pack("{s:I, s:f}", "workers",
                                   (json_int_t)total(s, best),
                                   "images_per_second", best->rate));
-    json_object_set_new(r->more, "loaders", json_integer(s->n));
-    tell_search(s);
-    snprintf(r->goal.text, sizeof(r->goal.text),
-             "Tuned against the best split");
-    r->goal.value = tool_median(s->ratios, DUELS);
-    r->goal.limit = GOAL;
-    double cpu = tool_median(best->per_cpu, DUELS),
-           tuned = tool_median(s->tuned.per_cpu, DUELS);
-    double own = tool_median(s->tuned.cores, DUELS) / s->cores;
     json_object_set_new(r->more, "images_per_cpu_second",
                         json_pack("{s:f, s:f}", "best", cpu, "tuned", tuned));
-    json_object_set_new(r->more, "disturbed", json_boolean(own < OWN));
-    int n = snprintf(r->sentence, sizeof(r->sentence),
-                     "%u cores: the tuners use %lld workers in place of %lld, "
-                     "and load %+.1f %% images; against the best split %+.1f "
-                     "%% for each second of CPU time.",
-                     s->cores, (long long)r->after.workers,
-                     (long long)r->before.workers,
-                     before > 0 ? 100 * (s->tuned.rate / before - 1) : 0,
-                     cpu > 0 ? 100 * (tuned / cpu - 1) : 0);
-    if (own < OWN)
-        snprintf(r->sentence + n, sizeof(r->sentence) - (size_t)n,
-                 " But others had %.0f %% of the cores: there, whoever has "
-                 "more threads gets more, and throughput says nothing else.",
-                 100 * (1 - own));
+    tell_words(s, cpu, tuned);
+}
+
+static void tell(struct over *s)
+{
+    tell_grid(s);
+    if (s->n_duels)
+        tell_duel(s);
+    tell_search(s);
 }
 
 int case_oversubscribed(const struct case_options *o, struct case_result *out)
@@ -356,7 +395,7 @@ int case_oversubscribed(const struct case_options *o, struct case_result *out)
         rc = crew_start(&s.crew, s.n, batch, &s.photos);
     if (rc == TOOL_DONE)
         rc = measure(&s);
-    if (rc == TOOL_DONE)
+    if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)
         tell(&s);
     crew_stop(&s.crew);
     case_photos_fini(&s.photos);

@@ -47,6 +47,7 @@ struct slow {
     struct case_search search;
     double best_rate[ROUNDS], tuned_rate[ROUNDS]; /* images per second */
     double ratios[ROUNDS];
+    size_t n_rounds; /* of the duel, so far */
     struct case_rate tuned;
 };
 
@@ -80,8 +81,10 @@ static int measure_grid(struct slow *s)
     for (size_t i = 0; i < N_GRID; i++) {
         struct case_rate *p = &s->points[i];
         int rc = measure_static(s, grid[i], s->options->seconds, p);
-        if (rc != TOOL_DONE)
+        if (rc != TOOL_DONE) {
+            *p = (struct case_rate){0}; /* half of a point is none */
             return rc;
+        }
         if (case_images_per_second(p) >
             case_images_per_second(&s->points[s->best]))
             s->best = i;
@@ -114,6 +117,7 @@ static int measure_duel(struct slow *s, feedline_loader *best,
         s->tuned_rate[i] = case_images_per_second(&s->tuned);
         s->ratios[i] =
             s->best_rate[i] > 0 ? s->tuned_rate[i] / s->best_rate[i] : 0;
+        s->n_rounds += rc == TOOL_DONE;
     }
     return rc;
 }
@@ -182,16 +186,12 @@ static void add_point(struct slow *s, const char *name,
             "tuned", tuned));
 }
 
-static void tell_more(struct slow *s, double best)
+static void tell_search(struct slow *s)
 {
     const struct case_search *found = &s->search;
     json_t *more = s->out->more;
-    json_object_set_new(more, "best",
-                        json_pack("{s:I, s:f}", "workers",
-                                  (json_int_t)s->points[s->best].workers,
-                                  "images_per_second", best));
     json_object_set_new(more, "search",
-                        json_pack("{s:I, s:f, s:f, s:O}", "batches",
+                        json_pack("{s:I, s:f, s:f, s:O?}", "batches",
                                   (json_int_t)found->whole.batches, "seconds",
                                   found->whole.seconds, "images_per_second",
                                   case_images_per_second(&found->whole),
@@ -201,41 +201,60 @@ static void tell_more(struct slow *s, double best)
     s->search.explained = NULL;
 }
 
-static void tell(struct slow *s)
+static void tell_grid(struct slow *s)
+{
+    struct case_result *r = s->out;
+    fill_side(s, &r->before, &s->points[0],
+              case_images_per_second(&s->points[0]));
+    r->before.depth = 0;
+    snprintf(r->before.what, sizeof(r->before.what), "in series, no workers");
+    snprintf(r->after.what, sizeof(r->after.what), "as the tuner found it");
+    r->unit = "batch";
+    r->chart = "batches/s by workers:";
+    for (size_t i = 0; i < N_GRID; i++)
+        if (s->points[i].batches)
+            add_point(s, "", &s->points[i],
+                      case_images_per_second(&s->points[i]), false);
+}
+
+/* The duel, as far as it went. */
+static void tell_tuned(struct slow *s)
 {
     struct case_result *r = s->out;
     struct feedline_machine_info m = {.struct_size = sizeof(m)};
-    double best = tool_median(s->best_rate, ROUNDS);
-    double tuned = tool_median(s->tuned_rate, ROUNDS);
+    double best = tool_median(s->best_rate, s->n_rounds);
+    double tuned = tool_median(s->tuned_rate, s->n_rounds);
     feedline_machine_get_info(&m);
-    fill_side(s, &r->before, &s->points[0],
-              case_images_per_second(&s->points[0]));
     fill_side(s, &r->after, &s->tuned, tuned);
-    r->before.depth = 0;
     if (s->search.converged) {
         r->after.converged_batch = (int64_t)s->search.converged_batch;
         r->after.converged_seconds = s->search.converged_seconds;
     }
-    snprintf(r->before.what, sizeof(r->before.what), "in series, no workers");
-    snprintf(r->after.what, sizeof(r->after.what), "as the tuner found it");
     snprintf(r->bound_what, sizeof(r->bound_what), "best of the grid, %lld",
              (long long)s->points[s->best].workers);
     r->bound_ms = best > 0 ? 1e3 * (double)s->setup.batch_size / best : 0;
-    r->unit = "batch";
-    r->chart = "batches/s by workers:";
-    for (size_t i = 0; i < N_GRID; i++)
-        add_point(s, "", &s->points[i], case_images_per_second(&s->points[i]),
-                  false);
     add_point(s, "tuned: ", &s->tuned, tuned, true);
     snprintf(r->goal.text, sizeof(r->goal.text), "Tuned against the best");
-    r->goal.value = tool_median(s->ratios, ROUNDS);
+    r->goal.value = tool_median(s->ratios, s->n_rounds);
     r->goal.limit = GOAL;
     snprintf(r->sentence, sizeof(r->sentence),
-             "%lld workers on %u cores, for they sleep. The search took %.1f "
-             "s, in which %.0f images/s were loaded.",
-             (long long)s->tuned.workers, m.cpus_usable,
-             s->search.whole.seconds, case_images_per_second(&s->search.whole));
-    tell_more(s, best);
+             TOOL_COUNT " on " TOOL_COUNT ", since workers sleep. The search "
+                        "took %.1f s and loaded %.0f images/s.",
+             TOOL_COUNT_OF(s->tuned.workers, "worker"),
+             TOOL_COUNT_OF(m.cpus_usable, "core"), s->search.whole.seconds,
+             case_images_per_second(&s->search.whole));
+    json_object_set_new(r->more, "best",
+                        json_pack("{s:I, s:f}", "workers",
+                                  (json_int_t)s->points[s->best].workers,
+                                  "images_per_second", best));
+}
+
+static void tell(struct slow *s)
+{
+    tell_grid(s);
+    if (s->n_rounds)
+        tell_tuned(s);
+    tell_search(s);
 }
 
 int case_slow(const struct case_options *o, struct case_result *out)
@@ -271,7 +290,7 @@ int case_slow(const struct case_options *o, struct case_result *out)
         fprintf(stderr, "\r\033[K");
     if (rc == TOOL_DONE)
         rc = measure_tuned(&s);
-    if (rc == TOOL_DONE)
+    if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)
         tell(&s);
     case_search_fini(&s.search);
     feedline_dataset_close(s.setup.dataset);

@@ -28,6 +28,8 @@ void case_add_bar(struct case_result *r, const char *label, const char *note,
 
 static json_t *side_json(const struct case_side *s)
 {
+    if (!(s->step_ms > 0))
+        return json_null();
     json_t *side = json_pack(
         "{s:s, s:f, s:f, s:I, s:f}", "what", s->what, "step_ms", s->step_ms,
         "stall_fraction", s->stall_fraction, "workers", (json_int_t)s->workers,
@@ -41,6 +43,8 @@ static json_t *tuned_json(const struct case_side *s)
 {
     json_t *side = side_json(s);
     bool converged = s->converged_batch >= 0;
+    if (json_is_null(side))
+        return side;
     json_object_set_new(side, "converged_batch",
                         converged ? json_integer(s->converged_batch)
                                   : json_null());
@@ -59,14 +63,16 @@ void case_story_document(const struct case_result *r, json_t *doc)
                             ? json_pack("{s:f}", "step_ms", r->published_ms)
                             : json_null());
     json_object_set_new(doc, "goal",
-                        json_pack("{s:s, s:f, s:f, s:b}", "what", r->goal.text,
-                                  "value", r->goal.value, "limit",
-                                  r->goal.limit, "reached",
-                                  case_goal_reached(&r->goal)));
+                        r->goal.text[0]
+                            ? json_pack("{s:s, s:f, s:f, s:b}", "what",
+                                        r->goal.text, "value", r->goal.value,
+                                        "limit", r->goal.limit, "reached",
+                                        case_goal_reached(&r->goal))
+                            : json_null());
     json_object_set_new(doc, "measured_gain",
-                        json_real(r->after.step_ms > 0
-                                      ? r->before.step_ms / r->after.step_ms
-                                      : 0));
+                        r->after.step_ms > 0
+                            ? json_real(r->before.step_ms / r->after.step_ms)
+                            : json_null());
     json_object_update(doc, r->more);
 }
 
@@ -75,6 +81,10 @@ void case_story_document(const struct case_result *r, json_t *doc)
 static void print_side(const char *when, const struct case_side *s)
 {
     char depth[24] = "";
+    if (!(s->step_ms > 0)) {
+        printf("%-9s %-27s %10s\n", when, s->what, "-");
+        return;
+    }
     if (s->depth)
         snprintf(depth, sizeof(depth), "%lld", (long long)s->depth);
     printf("%-9s %-27s %10.2f %10.0f %7.1f %% %4lld %5s\n", when, s->what,
@@ -102,7 +112,9 @@ static void print_bars(const struct case_result *r)
 
 static void print_goal(const struct case_goal *g)
 {
-    printf("\n%s: %.4g, needed is %s %.4g: %s.\n", g->text, g->value,
+    if (!g->text[0])
+        return;
+    printf("\n%s: %.4g, goal %s %.4g: %s.\n", g->text, g->value,
            g->at_most ? "at most" : "at least", g->limit,
            case_goal_reached(g) ? "reached" : "missed");
 }

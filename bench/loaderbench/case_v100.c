@@ -199,14 +199,15 @@ static void draw(struct case_result *r, json_t *steps)
     size_t i;
     json_t *step;
     r->chart = "ms a batch on the way, by the workers that the tuner had set:";
-    case_add_bar(r, "in series", "", r->before.step_ms, false);
+    if (r->before.step_ms > 0)
+        case_add_bar(r, "in series", "", r->before.step_ms, false);
     json_array_foreach(steps, i, step)
     {
         char label[32], note[48];
         long long workers =
             json_integer_value(json_object_get(step, "workers"));
-        snprintf(label, sizeof(label), "%lld worker%s", workers,
-                 workers == 1 ? "" : "s");
+        snprintf(label, sizeof(label), TOOL_COUNT,
+                 TOOL_COUNT_OF(workers, "worker"));
         snprintf(note, sizeof(note), "batch %lld, depth %lld",
                  (long long)json_integer_value(json_object_get(step, "batch")),
                  (long long)json_integer_value(json_object_get(step, "depth")));
@@ -214,36 +215,44 @@ static void draw(struct case_result *r, json_t *steps)
                      json_number_value(json_object_get(step, "step_ms")),
                      false);
     }
-    case_add_bar(r, "after", "", r->after.step_ms, true);
+    if (r->after.step_ms > 0)
+        case_add_bar(r, "after", "", r->after.step_ms, true);
 }
 
-static void tell(struct v100 *v)
+/* Goal and sentence, which take both sides. */
+static void judge(struct case_result *r)
 {
-    struct case_result *r = v->out;
-    struct case_side *a = &r->after;
-    char found[96] = "The tuner did not say that it is done";
+    const struct case_side *a = &r->after;
+    char found[96] = "The tuner did not settle";
     if (a->converged_batch >= 0)
         snprintf(found, sizeof(found),
                  "Found from one worker in %lld batches, %.1f s",
                  (long long)a->converged_batch, a->converged_seconds);
-    r->bound_ms = COMPUTE_MS;
-    snprintf(r->bound_what, sizeof(r->bound_what), "the GPU computes");
-    r->published_ms = PUBLISHED_MS;
-    snprintf(r->published_what, sizeof(r->published_what),
-             "4 workers, pinned memory");
     snprintf(r->goal.text, sizeof(r->goal.text), "ms a step");
     r->goal.value = a->step_ms;
     /* 29.4: to the digit that the story is told with. */
     r->goal.limit = 0.1 * (int)(COMPUTE_MS / (1 - IDLE_ALLOWED) * 10 + 0.5);
     r->goal.at_most = true;
-    draw(r, v->search.steps);
     snprintf(r->sentence, sizeof(r->sentence),
              "%s: a step takes %.0f %% less time than in series, the GPU is "
-             "idle for %.1f %% of it, and %lld worker%s at work.",
+             "idle for %.1f %% of it, with " TOOL_COUNT ".",
              found, 100 * (1 - a->step_ms / r->before.step_ms),
-             100 * a->stall_fraction, (long long)a->workers,
-             a->workers == 1 ? " is" : "s are");
-    json_array_extend(r->points, v->search.steps);
+             100 * a->stall_fraction, TOOL_COUNT_OF(a->workers, "worker"));
+}
+
+static void tell(struct v100 *v)
+{
+    struct case_result *r = v->out;
+    r->bound_ms = COMPUTE_MS;
+    snprintf(r->bound_what, sizeof(r->bound_what), "the GPU computes");
+    r->published_ms = PUBLISHED_MS;
+    snprintf(r->published_what, sizeof(r->published_what),
+             "4 workers, pinned memory");
+    draw(r, v->search.steps);
+    if (r->after.step_ms > 0)
+        judge(r);
+    if (v->search.steps)
+        json_array_extend(r->points, v->search.steps);
     json_object_set_new(r->more, "search",
                         json_pack("{s:I, s:f, s:f}", "batches",
                                   (json_int_t)v->search.whole.batches,
@@ -286,7 +295,7 @@ int case_v100(const struct case_options *o, struct case_result *out)
         rc = play_before(&v);
     if (rc == TOOL_DONE)
         rc = play_after(&v);
-    if (rc == TOOL_DONE)
+    if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)
         tell(&v);
     case_search_fini(&v.search);
     feedline_dataset_close(v.setup.dataset);

@@ -119,6 +119,7 @@ int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
     double *host = calloc(n * rounds, sizeof(*host));
     double *gpu = calloc(n * rounds, sizeof(*gpu));
     int rc = TOOL_DONE;
+    uint64_t whole = 0; /* rounds that are complete */
     if (!host || !gpu) {
         tool_say("out of memory");
         rc = TOOL_ENVIRONMENT;
@@ -127,14 +128,15 @@ int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
         size_t round = k / n, i = k % n;
         rc = time_one(device, &copies[i], &host[i * rounds + round],
                       &gpu[i * rounds + round]);
+        whole += rc == TOOL_DONE && i == n - 1;
         if (rc == TOOL_DONE && tool_interrupted())
             rc = TOOL_INTERRUPTED;
         show_progress(k, n * rounds);
     }
     show_progress(1, 1);
-    for (size_t i = 0; i < n && rc == TOOL_DONE; i++) {
-        copies[i].host_us = tool_median(host + i * rounds, rounds);
-        copies[i].device_us = tool_median(gpu + i * rounds, rounds);
+    for (size_t i = 0; i < n && whole; i++) {
+        copies[i].host_us = tool_median(host + i * rounds, whole);
+        copies[i].device_us = tool_median(gpu + i * rounds, whole);
     }
     free(host);
     free(gpu);

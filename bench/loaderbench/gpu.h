@@ -31,7 +31,8 @@ struct gpu_copy {
 };
 
 /* Measures all n shapes, `rounds` times through, so that whatever else the
- * machine does in the meantime falls on all of them alike. An exit status. */
+ * machine does in the meantime falls on all of them alike. An exit status;
+ * after Ctrl-C the times are those of complete rounds, 0 if there was none. */
 int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
                     uint64_t rounds);
 

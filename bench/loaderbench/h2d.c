@@ -232,9 +232,13 @@ static int measure(struct h2d *h, const struct h2d_options *o,
         rc = choose_points(h, o);
     if (rc == TOOL_DONE)
         rc = gpu_time_copies(o->device, h->points, h->n_points, o->repeats);
-    if (rc == TOOL_DONE)
-        rc = h2d_fit(h->points, h->n_points, &h->fit);
-    return rc;
+    bool measured =
+        rc == TOOL_DONE || (rc == TOOL_INTERRUPTED && h->points[0].host_us > 0);
+    h->interrupted = rc == TOOL_INTERRUPTED;
+    if (!measured)
+        return rc;
+    int fitted = h2d_fit(h->points, h->n_points, &h->fit);
+    return fitted == TOOL_DONE ? rc : fitted;
 }
 
 int h2d_main(const struct cli_command *command, int argc, char **argv)
@@ -247,13 +251,16 @@ int h2d_main(const struct cli_command *command, int argc, char **argv)
     if (rc >= 0)
         goto out;
     rc = measure(&h, &o, &parsed);
-    if (rc == TOOL_DONE) {
+    if (h.interrupted && !(h.fit.gigabytes_per_second > 0))
+        tool_say("interrupted before each copy was measured once");
+    else if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
         h2d_advise(&h);
         if (!o.quiet && !(o.json && strcmp(o.json, "-") == 0))
             h2d_report(&h);
         if (o.json) {
             json_t *doc = h2d_document(&h);
-            rc = document_write(doc, o.json);
+            int written = document_write(doc, o.json);
+            rc = written == TOOL_DONE ? rc : written;
             json_decref(doc);
         }
     }

@@ -26,6 +26,7 @@ struct h2d {
     struct gpu_copy *points; /* the grid, and then three for each batch */
     size_t n_points;
     struct feedline_copy_fit fit;
+    bool interrupted; /* the points are those of complete rounds */
 
     /* As u8 and as they are delivered, or only the latter. */
     struct h2d_batch batches[H2D_BATCHES_MAX];

@@ -60,6 +60,7 @@ json_t *h2d_document(const struct h2d *h)
     json_object_set_new(doc, "regime",
                         json_string(h->batches[h->n_batches - 1].regime));
     json_object_set_new(doc, "advice", json_string(h->advice));
+    json_object_set_new(doc, "interrupted", json_boolean(h->interrupted));
     return doc;
 }
 
@@ -125,6 +126,8 @@ void h2d_print_fit(const struct feedline_copy_fit *fit)
 void h2d_report(const struct h2d *h)
 {
     gpu_print(&h->gpu);
+    if (h->interrupted)
+        printf("Interrupted; results so far:\n");
     print_table(h, false);
     print_table(h, true);
     printf("\n");

@@ -65,11 +65,13 @@ struct side {
     double images_per_second;
     double stall_fraction; /* of the device's time, where there is one */
     int64_t workers;
-    json_t *run; /* all of it */
+    json_t *run;   /* all of it */
+    bool measured; /* false: Ctrl-C came first */
 };
 
 struct result {
     struct side now, fed, more;
+    bool interrupted;
 };
 
 /* ---- Measuring ---------------------------------------------------------- */
@@ -90,15 +92,14 @@ static int measure(struct run_setup *s, struct side *out)
     int rc = run_measure(s, &out->run, &counts);
     if (rc != TOOL_DONE)
         return rc;
-    if (counts.interrupted)
-        return TOOL_INTERRUPTED;
+    out->measured = counts.batches > 0;
     const json_t *device = at(out->run, "stall", "device_fraction");
     out->images_per_second = number(out->run, "result", "images_per_second");
     out->stall_fraction = json_is_number(device)
                               ? json_number_value(device)
                               : number(out->run, "stall", "host_fraction");
     out->workers = json_integer_value(at(out->run, "tuner", "workers"));
-    return TOOL_DONE;
+    return counts.interrupted ? TOOL_INTERRUPTED : TOOL_DONE;
 }
 
 static int set_int(const struct run_setup *s, const char *key, int64_t value)
@@ -142,8 +143,17 @@ static double gain(const struct side *now, const struct side *then)
                : 0;
 }
 
+/* null where one of the two was not measured. */
+static json_t *gain_json(const struct side *now, const struct side *then)
+{
+    return now->measured && then->measured ? json_real(gain(now, then))
+                                           : json_null();
+}
+
 static json_t *side_json(const struct side *s)
 {
+    if (!s->measured)
+        return json_null();
     return json_pack("{s:f, s:f, s:I}", "images_per_second",
                      s->images_per_second, "stall_fraction", s->stall_fraction,
                      "workers", (json_int_t)s->workers);
@@ -164,12 +174,14 @@ static json_t *document(const struct run_setup *s, const char *uri,
                   "storage", number(run, "headroom", "storage"), "transfer",
                   number(run, "headroom", "transfer")));
     json_object_set_new(doc, "measured",
-                        json_pack("{s:f, s:f}", "fed", gain(&r->now, &r->fed),
-                                  "two_workers", gain(&r->now, &r->more)));
+                        json_pack("{s:o, s:o}", "fed",
+                                  gain_json(&r->now, &r->fed), "two_workers",
+                                  gain_json(&r->now, &r->more)));
     json_object_set_new(doc, "fed", side_json(&r->fed));
     json_object_set_new(doc, "two_workers", side_json(&r->more));
     json_object_set(doc, "verdict", json_object_get(run, "verdict"));
     json_object_set(doc, "config", json_object_get(run, "config"));
+    json_object_set_new(doc, "interrupted", json_boolean(r->interrupted));
     return doc;
 }
 
@@ -187,7 +199,9 @@ static void print_row(const char *what, double predicted,
 {
     char text[32];
     printf("%-28s %10s", what, gain_text(predicted, text));
-    if (then)
+    if (then && !then->measured)
+        printf(" %10s", "-");
+    else if (then)
         printf(" %10s %12.0f %8.1f %%", gain_text(gain(now, then), text),
                then->images_per_second, 100 * then->stall_fraction);
     putchar('\n');
@@ -197,6 +211,12 @@ static void report(const struct run_setup *s, const struct result *r)
 {
     const json_t *run = r->now.run;
     bool device = strcmp(s->device, "host") != 0;
+    if (r->interrupted)
+        printf("Interrupted; results so far:\n");
+    if (!r->now.measured) {
+        printf("Nothing was measured.\n");
+        return;
+    }
     printf("%.0f images/s with %lld worker%s; the %s waits %.1f %% of the "
            "time.\n\n",
            r->now.images_per_second, (long long)r->now.workers,
@@ -216,8 +236,8 @@ static void report(const struct run_setup *s, const struct result *r)
     putchar('\n');
     if (!(s->options.consumer_ms > 0))
         cli_print_wrapped(
-            "The loop does nothing but wait, so it takes whatever "
-            "comes; with --consumer-ms it is one that can be fed.",
+            "The loop does nothing but wait, so it takes whatever comes. "
+            "--consumer-ms simulates one that works.",
             0, 0);
     const char *sentence = json_string_value(at(run, "verdict", "sentence"));
     if (sentence)
@@ -231,12 +251,14 @@ static int run_all(struct run_setup *s, const char *uri)
     const struct run_options *o = &s->options;
     struct result r = {.now = {.run = NULL}};
     int rc = measure_all(s, &r);
-    if (rc == TOOL_DONE) {
+    r.interrupted = rc == TOOL_INTERRUPTED;
+    if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
         if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
             report(s, &r);
         if (o->json) {
             json_t *doc = document(s, uri, &r);
-            rc = document_write(doc, o->json);
+            int written = document_write(doc, o->json);
+            rc = written == TOOL_DONE ? rc : written;
             json_decref(doc);
         }
     }

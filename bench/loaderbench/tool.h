@@ -28,6 +28,10 @@ enum tool_exit {
 /* "loaderbench: ..." on standard error. */
 void tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* "1 worker", "2 workers": a format and its two arguments. */
+#define TOOL_COUNT             "%lld %s"
+#define TOOL_COUNT_OF(n, noun) (long long)(n), (n) == 1 ? noun : noun "s"
+
 /* Says feedline's last error and returns the exit status it amounts to: while
  * setting up, a wrong value or a missing file is a matter of usage; while
  * running, an image that cannot be used is a data error. */

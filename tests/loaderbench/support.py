@@ -7,10 +7,12 @@ the one that its argument names. A failed assertion fails it.
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 TOOL = os.environ.get("LOADERBENCH", "loaderbench")
 IMAGES = 24  # of the small set: 4 classes of 6
@@ -100,6 +102,29 @@ def damage(folder, count=2):
         with open(path, "wb") as f:
             f.write(b"this is not an image\n")
     return paths[:count]
+
+
+def interrupted(tmp, logged, *arguments):
+    """Sends Ctrl-C once a loader has logged `logged`; what was printed."""
+    log = os.path.join(tmp, "stats.jsonl")
+    env = dict(os.environ, FEEDLINE_STATS_LOG=log,
+               FEEDLINE_STATS_INTERVAL="1s")
+    running = subprocess.Popen([TOOL] + [str(a) for a in arguments], env=env,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               universal_newlines=True)
+    while running.poll() is None:
+        if os.path.exists(log):
+            with open(log, encoding="utf-8") as f:
+                if logged in f.read():
+                    break
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate()
+    for line in err.splitlines():
+        assert line.startswith("loaderbench: "), line
+    equal(running.returncode, 130, out + err)
+    os.unlink(log)
+    return out
 
 
 def skip(reason):

@@ -7,7 +7,7 @@ than what it sleeps, and workers that sleep are faster when there are more.
 import json
 import os
 
-from support import contains, equal, expect, main, skip, tool
+from support import contains, equal, expect, interrupted, main, skip, tool
 
 DOUBLE = os.environ.get("LOADERBENCH_DOUBLE", "")
 # The tuner needs a second or two where the machine is its own.
@@ -137,7 +137,7 @@ def case_report(tmp):
     done = expect(tool("case", "slow-transform", "--samples", 64,
                        "--batch-size", 4, "--seconds", 0.1, "--patience", 1),
                   0)
-    for part in ("before", "after", "bound", "batches/s by workers", "needed",
+    for part in ("before", "after", "bound", "batches/s by workers", "goal",
                  "The tuner:"):
         contains(done.out, part)
     for line in done.out.splitlines():
@@ -165,6 +165,37 @@ def case_no_gpu(tmp):
     env = {"FEEDLINE_CUDART": os.path.join(tmp, "libcudart.so.12")}
     done = expect(tool("case", "v100", "--device", "cuda:0", env=env), 4)
     equal(done.out, "")
+
+
+TUNED = '"mode":"auto"'
+
+
+def case_v100_interrupted(tmp):
+    """Before is complete, and the way of the tuner so far is there."""
+    arguments = ("case", "v100", "--seconds", 2, "--batch-size", 8)
+    doc = json.loads(interrupted(tmp, TUNED, *arguments, "--json", "-"))
+    equal(doc["interrupted"], True)
+    assert doc["before"]["step_ms"] > 0, doc["before"]
+    equal([doc["after"], doc["goal"], doc["measured_gain"]], [None] * 3)
+    out = interrupted(tmp, TUNED, *arguments)
+    contains(out, "Interrupted; results so far")
+    contains(out, "in series, no workers")
+
+
+def case_slow_transform_interrupted(tmp):
+    arguments = ("case", "slow-transform", *SMALL, "--seconds", 1)
+    doc = json.loads(interrupted(tmp, TUNED, *arguments, "--json", "-"))
+    equal(doc["interrupted"], True)
+    equal(len(doc["points"]), 8)
+    equal([doc["after"], doc["goal"]], [None] * 2)
+
+
+def case_oversubscribed_interrupted(tmp):
+    out = interrupted(tmp, TUNED, "case", "oversubscribed", "--loaders", 2,
+                      "--batch-size", 4, "--seconds", 100, "--json", "-")
+    doc = json.loads(out)
+    equal(doc["interrupted"], True)
+    equal([doc["after"], doc["goal"]], [None] * 2)
 
 
 if __name__ == "__main__":

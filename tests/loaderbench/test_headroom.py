@@ -4,7 +4,7 @@ import json
 import math
 import os
 
-from support import contains, equal, expect, generate, main, tool
+from support import contains, equal, expect, generate, interrupted, main, tool
 
 # Long enough for a verdict, short enough for a test.
 SHORT = ("--batches", 20, "--batch-size", 4, "--workers", 1)
@@ -76,6 +76,17 @@ def case_mistakes(tmp):
     expect(tool("headroom", folder, "--seconds", 0), 2, "--seconds")
     expect(tool("headroom", folder, "--json", os.path.join(tmp, "no", "x"),
                 *SHORT), 4, "no/x")
+
+
+def case_interrupted(tmp):
+    folder = generate(tmp)
+    arguments = ("headroom", folder, "--seconds", 1000, "--warmup", 0,
+                 "--batch-size", 4, "--consumer-ms", 1)
+    batch = '"batches":'
+    doc = json.loads(interrupted(tmp, batch, *arguments, "--json", "-"))
+    equal(doc["interrupted"], True)
+    equal([doc["fed"], doc["two_workers"], doc["measured"]["fed"]], [None] * 3)
+    contains(interrupted(tmp, batch, *arguments), "Interrupted")
 
 
 if __name__ == "__main__":

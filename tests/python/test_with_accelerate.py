@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from pathlib import Path
 from typing import Any, Dict, List
@@ -153,6 +154,116 @@ def test_saved_state_goes_on(image_folder: Path, tmp_path: Path) -> None:
     accelerator._dataloaders[:] = [again]
     accelerator.load_state(str(tmp_path))
     training.assert_equal_batches(training.copies(again), expected[2:])
+
+
+STATES = (
+    {},
+    {"dispatch_batches": True},
+    {"split_batches": True},
+    {"dispatch_batches": True, "split_batches": True},
+    {"use_seedable_sampler": True},
+)
+
+
+def goes_on(folder: Any, ways: Dict[str, Any], stateful: bool) -> None:
+    """States that accelerate's wrapper keeps, of the middle and the end."""
+    config = DataLoaderConfiguration(use_stateful_dataloader=stateful, **ways)
+    accelerator = Accelerator(cpu=True, dataloader_config=config)
+
+    def loader() -> Any:
+        made, _ = pair(folder, accelerator, batch_size=4, shuffle=True)
+        return made
+
+    torch.manual_seed(1)
+    whole = loader()
+    first, second = training.copies(whole), training.copies(whole)
+    torch.manual_seed(1)
+    states = []
+    again = loader()
+    for _ in again:
+        states.append(copy.deepcopy(again.state_dict()))
+    assert len(states) == len(first)
+    last = len(states) - 1
+    for number in (0, 1, last):
+        state = states[number]
+        again = loader()
+        again.load_state_dict(state)
+        rest = training.copies(again)
+        if number < last:
+            training.assert_equal_batches(rest, first[number + 1 :])
+        elif not ways.get("use_seedable_sampler"):  # its epoch is the wrapper's
+            training.assert_equal_batches(rest, second)
+        assert again.native
+
+
+@pytest.mark.parametrize("stateful", [False, True])
+@pytest.mark.parametrize("ways", STATES)
+def test_states_of_the_wrapper(
+    image_folder: Path, ways: Dict[str, Any], stateful: bool
+) -> None:
+    """With use_stateful_dataloader and without: ours has a state either way."""
+    if stateful:
+        pytest.importorskip("torchdata.stateful_dataloader")
+    goes_on(image_folder, ways, stateful)
+
+
+def resume(folder: str) -> bool:
+    """The same in one of two processes."""
+    for ways in STATES[:3]:
+        goes_on(folder, ways, False)
+    return True
+
+
+def test_states_in_two_processes(image_folder: Path) -> None:
+    assert ranks.launch(
+        "test_with_accelerate:resume", 2, folder=str(image_folder)
+    ) == [True, True]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(
+    "kind", ["SkipDataLoader", "DataLoaderShard", "DataLoaderDispatcher"]
+)
+def test_its_adapters_on_our_class(
+    image_folder: Path,
+    kind: str,
+    workers: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where they ask for torchdata's class, ours has all that they rely on."""
+    module = pytest.importorskip("torchdata.stateful_dataloader")
+    from accelerate import data_loader as wrappers
+
+    Accelerator(cpu=True)
+    monkeypatch.setattr(module, "StatefulDataLoader", DataLoader)
+    dataset = training.dataset(image_folder)
+
+    def made(**more: Any) -> Any:
+        return getattr(wrappers, kind)(
+            dataset,
+            use_stateful_dataloader=True,
+            batch_size=4,
+            num_workers=workers,
+            generator=torch.Generator().manual_seed(4),
+            **more,
+        )
+
+    plain = DataLoader(
+        dataset,
+        batch_size=4,
+        num_workers=workers,
+        generator=torch.Generator().manual_seed(4),
+    )
+    adapter, batches = made(), iter(plain)
+    assert isinstance(adapter, DataLoader)
+    for number, _ in enumerate(adapter):
+        next(batches)
+        assert adapter.state_dict() == plain.state_dict()
+        if number == 2:
+            break
+    again = made()
+    again.load_state_dict(adapter.state_dict())
+    training.assert_equal_batches(training.copies(again), batches)
 
 
 def share(folder: str) -> Dict[str, Any]:

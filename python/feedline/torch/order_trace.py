@@ -88,6 +88,13 @@ def inner_sampler(index_sampler: Any) -> Any:
     return getattr(index_sampler, "sampler", index_sampler)
 
 
+def innermost_sampler(index_sampler: Any) -> Any:
+    """The same, below a batch sampler that deals another one's batches, as
+    accelerate's do."""
+    below = getattr(index_sampler, "batch_sampler", None)
+    return inner_sampler(index_sampler if below is None else below)
+
+
 def stateful_part(index_sampler: Any) -> Any:
     """The one of the two that saves its own state; None if neither does."""
     for part in (index_sampler, inner_sampler(index_sampler)):
@@ -216,7 +223,7 @@ def generators(loader: Any) -> Dict[str, torch.Generator]:
     found: Dict[str, torch.Generator] = {}
     for name, owner in (
         ("loader", loader),
-        ("sampler", inner_sampler(index_sampler)),
+        ("sampler", innermost_sampler(index_sampler)),
         ("batch_sampler", index_sampler),
     ):
         generator = getattr(owner, "generator", None)

@@ -10,7 +10,10 @@
  *                                          n workers work T; n + k do the same
  *                                          in T n / (n + k), and no more than
  *                                          the waits for prep can go. k is 2,
- *                                          or what cores are free for
+ *                                          or as many as are of use: 0 where
+ *                                          no core is free, where more were
+ *                                          tried in vain, or where verdicts
+ *                                          ask for fewer
  *   storage      T / (T - fetch / 2) - 1   each read takes half as long
  *   transfer     T / (T - transfer / 2) - 1
  *

@@ -14,6 +14,7 @@
 
 #include "profiler/verdict_own.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MIN_BATCHES    8
@@ -30,7 +31,7 @@ static const rule first_rules[] = {fdl_judge_stuck, fdl_judge_unused,
 /* Beside the causes; where two explain as much, the first one leads. */
 static const rule rules[] = {
     fdl_judge_capped,   fdl_judge_kernels,      fdl_judge_gaps,
-    fdl_judge_launches, fdl_judge_interference,
+    fdl_judge_launches, fdl_judge_interference, fdl_judge_large,
 };
 
 /* Behind all that explain as little. */
@@ -66,7 +67,8 @@ static uint32_t confidence(const struct fdl_facts *f, double share)
     return (uint32_t)(n / (n + MIN_BATCHES) * share * 1e6);
 }
 
-/* What begin() gave out. Of two with the same code the weightier stays. */
+/* What begin() gave out. Of two with the same code the weightier stays; a cause
+ * of the stall keeps its words, and takes the weight. */
 static void keep(const struct fdl_facts *f, struct drafts *all)
 {
     struct fdl_draft *d = &all->at[all->n];
@@ -74,7 +76,9 @@ static void keep(const struct fdl_facts *f, struct drafts *all)
     for (uint32_t i = 0; i < all->n; i++) {
         if (strcmp(all->at[i].v.code, d->v.code) != 0)
             continue;
-        if (d->weight > all->at[i].weight)
+        if (all->at[i].v.share > 0 && d->v.share == 0)
+            all->at[i].weight = fmax(all->at[i].weight, d->weight);
+        else if (d->weight > all->at[i].weight)
             all->at[i] = *d;
         return;
     }
@@ -86,6 +90,7 @@ static struct fdl_draft *begin(const struct fdl_facts *f, struct drafts *all)
     struct fdl_draft *d = &all->at[all->n];
     memset(d, 0, sizeof(*d));
     d->v.level = level_of(f->stall);
+    d->v.part = "";
     d->v.confidence_ppm = confidence(f, 1);
     return d;
 }
@@ -109,11 +114,14 @@ static void judge_cause(const struct fdl_facts *f, enum fdl_cause cause,
     static const char *const words[CAUSES] = {
         "decode and augment", "reading", "the copy to the device",
         "before the batch was scheduled", "after the batch was ready"};
+    static const char *const parts[CAUSES] = {"prep", "fetch", "transfer",
+                                              "slot", "wake"};
     struct fdl_draft *d = begin(f, all);
     bool full = f->bus_full && cause == CAUSE_TRANSFER;
     /* Copies that fill the span hold up everything else. */
     double share = full ? 1 : f->share[cause];
     d->v.share = share;
+    d->v.part = parts[cause];
     d->weight = f->stall * share;
     d->v.confidence_ppm = confidence(f, share);
     d->v.predicted_gain = fdl_facts_gain(share * f->stalled_ns, f->of_ns);
@@ -256,15 +264,6 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->terms = fdl_terms_of(FDL_INTERFACE_FEEDLINE);
 }
 
-/* Where the words have room for it. */
-static void name_tuner(struct fdl_verdict *v)
-{
-    static const char words[] = " The tuner does that, where options are auto.";
-    size_t n = strlen(v->action);
-    if (n > 0 && n + sizeof(words) <= sizeof(v->action))
-        memcpy(v->action + n, words, sizeof(words));
-}
-
 uint32_t fdl_verdict_judge(const struct fdl_evidence *e,
                            struct fdl_verdict out[FDL_VERDICTS_MAX])
 {
@@ -279,10 +278,8 @@ uint32_t fdl_verdict_judge(const struct fdl_evidence *e,
         judge_all(&f, &all);
     uint32_t n = FDL_MIN(all.n, FDL_VERDICTS_MAX);
     memset(out, 0, n * sizeof(*out));
-    for (uint32_t i = 0; i < n; i++) {
+    fdl_advice_settle(&f, all.at, n);
+    for (uint32_t i = 0; i < n; i++)
         out[i] = all.at[i].v;
-        if (e->tuning && out[i].tuner)
-            name_tuner(&out[i]);
-    }
     return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From numbers to words: a pure function from what was measured to verdicts,
- * each with its evidence and one action.
+ * each with its evidence and one action. No two of them contradict.
  *
  * Levels by stall S: FED < 1 %, MINOR < 5 %, MODERATE < 20 %, HIGH. S is the
  * host's wait / wall, or, as soon as a device has a span, the device's own idle
@@ -12,12 +12,20 @@
  * FETCH_QUEUE), transfer (TRANSFER + TRANSFER_QUEUE), slot (SLOT + NOT_ISSUED)
  * and wake. With a device SLOT is none, and what is idle beyond the host's
  * waits is for the copy. The largest, and each with 20 % of the stall, has a
- * verdict, by the first rule that holds:
+ * verdict, by the first rule that holds.
  *
- *   prep      CPU_THROTTLED             quota spent 5 % of wall, or 1 % and
- *                                       fewer workers than fit the cores
+ * Preparing is judged by where the workers' time went (verdict_split.c): on a
+ * core, queueing for one behind each other, behind other threads of the process
+ * or behind other processes, held by the quota, asleep, waiting for a lock. The
+ * largest part leads; the next one is named if it has 20 %.
+ *
+ *   prep      CPU_THROTTLED             quota spent for 5 % of wall, or 1 % and
+ *                                       fewer workers than fit the cores; no
+ *                                       part but computing takes more
  *             HEAD_OF_LINE              a later batch ready at half of the long
- *                                       waits, workers without room 5 %
+ *                                       waits, workers without room 5 %; this
+ *                                       and the next three not where others
+ *                                       have half of the workers' time
  *             DEPTH_LIMITED             workers without room 20 %; or 5 %, fast
  *                                       enough on average (1.1), and the tail
  *                                       of a batch's time beyond depth * step
@@ -29,21 +37,28 @@
  *                                       share, and more to gain by its end than
  *                                       by cores for all, see
  *                                       verdict_rules_lock.c
- *             FOREIGN_CPU               other threads of this process used 20 %
- *                                       of the cores (and half a one), and
- *                                       cores are short: 10 % of busy time
- *                                       without one, or 90 % of them taken
- *             OVERSUBSCRIBED            10 % of busy time without a core, and
- *                                       not exactly the workers that fit
- *             PREP_BOUND_TUNABLE        fewer workers than fit the cores
+ *             FOREIGN_CPU               queueing leads, or 90 % of cores are
+ *                                       taken, and other threads of the process
+ *                                       used 20 % of them (and half a one), and
+ *                                       more than other processes did
+ *             OVERSUBSCRIBED            queueing leads, otherwise
+ *             LOCK_BOUND                sleep leads, and the tuner saw more
+ *                                       workers get no more done
+ *             PREP_BOUND_TUNABLE        more workers are of use; or sleep leads
+ *             LARGE_IMAGES              16 times the pixels of what is made of
+ *                                       them; also beside another cause of prep
  *             PREP_BOUND_CPU_SATURATED  otherwise
  *   fetch     COLD_CACHE                first epoch 3 times the later ones; or,
  *                                       before these, 5-95 % of reads slow
  *             HEAD_OF_LINE to MEMORY_LIMITED as above
- *             SMALL_FILES               mean file < 128 KiB, reads in flight or
- *                                       a deeper queue gave nothing
- *             FETCH_BW_BOUND            a deeper queue gave within 5 % the same
- *                                       rate, and 5 % more latency
+ *             SMALL_FILES               mean file < 32 KiB, 80 % of a read's
+ *                                       time does not depend on its size, and
+ *                                       reads in flight or a deeper queue gave
+ *                                       nothing
+ *             FETCH_BW_BOUND            several reads together get the rate at
+ *                                       which one passes its bytes; or a deeper
+ *                                       queue gave the same rate within 5 %,
+ *                                       and 5 % more latency
  *             FETCH_LATENCY_BOUND       otherwise
  *   transfer  XFER_BOUND                copies half of the stall and below half
  *                                       of the ceiling; or 80 % of the span,
@@ -54,13 +69,11 @@
  *   slot      MEMORY_LIMITED            the budget allows no more depth
  *             CONSUMER_HOLDS_SLOTS      SLOT is the larger part
  *             DEPTH_LIMITED             otherwise
- *   wake      CPU_THROTTLED, FOREIGN_CPU, OVERSUBSCRIBED as above, the last
- *                                       one also where nothing is known of
- *                                       the workers' cores, and all are used
+ *   wake      CPU_THROTTLED, FOREIGN_CPU as above; OVERSUBSCRIBED where workers
+ *                                       queued for 10 % of their time, or where
+ *                                       nothing is known of it and there are as
+ *                                       many as cores
  *             OUT_OF_SCOPE              otherwise; or no cause has 20 %
- *
- * The workers that fit: as many as fill the usable cores without the one that
- * the consumer uses, by how much of its busy time a worker wants a core.
  *
  * Beside them, whatever S is unless it is said:
  *
@@ -71,10 +84,11 @@
  *   GPU_CAPPED              held back by temperature; or by power, below 90 %
  *                           of its clock
  *   SLOW_START              S >= 1 %, a fifth of the stall in first batches (of
- *                           the run, of epochs) of 3 steps or more
+ *                           the run, of epochs of 8 batches or more) that took
+ *                           3 times what a batch usually takes, wait and step
  *   GPU_KERNEL_INEFFICIENT  S < 1 %, utilisation >= 50 %, SM activity < 50 %
- *   CONSUMER_HOST_BOUND     gaps >= 10 % of wall; or S < 5 %, utilisation
- *                           < 50 %
+ *   CONSUMER_HOST_BOUND     gaps, without what the quota made of them, >= 10 %
+ *                           of wall; or S < 5 %, utilisation < 50 %
  *   CPU_THROTTLED           5 % of wall; 1 % where S >= 1 %
  *   INTERFERENCE            steps 5 % longer with most workers, 4 sigma
  *   PERIODIC_STALL          S >= 1 %, autocorrelation of waits >= 0.5
@@ -95,14 +109,16 @@
  *                           bus all of S
  *   SLOW_START              S if half of the stall is there; else its part of S
  *   CONSUMER_HOST_BOUND     gaps / wall; 1 - utilisation - S
+ *   CPU_THROTTLED           the time that the quota was spent / cores, from 5 %
  *   GPU_KERNEL_INEFFICIENT  utilisation * (1 - SM activity)
  *   GPU_CAPPED              1 - clock
  *   INTERFERENCE            its part of the user's time
  *   COMM_OR_STRAGGLER       collective phase / wall, stall of the other rank
+ *   LARGE_IMAGES            0.9 of its cause's, without sleep and locks
  *   the others              nothing: an addition to what comes before
  *
  * and where two explain as much, GPU_UNUSED and SLOW_START, then causes, then
- * GPU_CAPPED to INTERFERENCE, then those of S < 1 %, then the rest. A code is
+ * GPU_CAPPED to LARGE_IMAGES, then those of S < 1 %, then the rest. A code is
  * there once. So a loader that waits 3 % of the time beside a GPU that has
  * nothing to do for 60 % of it is not the first to be looked at.
  *
@@ -280,6 +296,11 @@ struct fdl_evidence {
     const struct fdl_terms *terms; /* of the program's interface */
 };
 
+/* Which way an action turns the knobs: 1 up, -1 down, 0 not at all. */
+struct fdl_moves {
+    int workers, depth, io_depth;
+};
+
 struct fdl_verdict {
     const char *code;  /* of the list above, static */
     const char *level; /* "FED" "MINOR" "MODERATE" "HIGH" "UNKNOWN", static */
@@ -287,10 +308,14 @@ struct fdl_verdict {
     double predicted_gain;   /* at most, if the action removes the cause; 0.25
                                 is a quarter more throughput */
     double share;            /* of the stall; 0: not a cause of it */
-    bool tuner; /* will do the action by itself, where options are auto */
+    bool tuner; /* the action is on knobs that the tuner has: some of `moves` */
+    struct fdl_moves moves;
+    double workers_to; /* the number of workers advised; 0: none */
+    const char *part;  /* of the stall: "prep" "fetch" "transfer" "slot" "wake",
+                          static; "": not a cause of it */
     char sentence[384];
     char action[256];
-    char evidence[512]; /* the numbers that decided, as one JSON object */
+    char evidence[768]; /* the numbers that decided, as one JSON object */
 };
 
 #define FDL_VERDICTS_MAX 6u

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define COPIES_FILL 0.80 /* of the span */
-#define WHOLE       0.05 /* of a core more is no core more */
 
 bool fdl_facts_known(double value)
 {
@@ -88,24 +87,6 @@ static void digest_stall(struct fdl_facts *f)
     }
 }
 
-/* Where nothing tells queueing from sleeping, what was not on a core queued. */
-static void digest_busy(struct fdl_facts *f)
-{
-    const struct fdl_evidence *e = f->e;
-    double busy = (double)e->worker_busy_ns, cpu = (double)e->worker_cpu_ns;
-    double runq = (double)e->worker_runq_ns;
-    double held = (double)e->worker_throttle_ns;
-    f->wants_core = 1;
-    if (!(busy > 0) || !(cpu > 0))
-        return;
-    bool split = runq > 0 || held > 0 || e->worker_sleep_ns > 0;
-    runq = split ? fmax(runq, 0) : fmax(busy - cpu, 0);
-    f->off_core = fdl_facts_ratio(runq, busy);
-    if (split)
-        f->wants_core =
-            fmax(fdl_facts_ratio(cpu + runq + fmax(held, 0), busy), 0.001);
-}
-
 static void digest_workers(struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
@@ -114,30 +95,30 @@ static void digest_workers(struct fdl_facts *f)
     double foreign = fmax(e->foreign_cores, 0);
     f->workers = FDL_MAX(e->workers, 1u);
     f->cpus = FDL_MAX(e->cpus_usable, 1u);
-    digest_busy(f);
-    /* A consumer on a core of its own leaves the rest; at least one worker. */
-    double left = fmax(f->cpus - fmin(consumer, f->cpus), WHOLE);
-    f->saturated_workers = fmax(ceil(left / f->wants_core - WHOLE), 1);
+    f->granted = e->cpu_quota > 0 ? fmin(e->cpu_quota, f->cpus) : f->cpus;
+    f->throttled = fdl_facts_ratio((double)e->throttled_ns, wall);
     f->blocked =
         fdl_facts_ratio((double)e->worker_blocked_ns, f->workers * wall);
     if (e->worker_cpu_ns > 0 && wall > 0)
         f->worker_cores = (double)e->worker_cpu_ns / wall;
+    fdl_facts_digest_split(f);
     fdl_facts_digest_lock(f, f->off_core * (double)e->worker_busy_ns);
+    fdl_facts_digest_room(f);
     f->cores_taken = fdl_facts_ratio(f->worker_cores + consumer + foreign +
                                          fmax(e->outside_cores, 0),
                                      f->cpus);
-    f->throttled = fdl_facts_ratio((double)e->throttled_ns, wall);
 }
 
 void fdl_facts_digest(const struct fdl_evidence *e, struct fdl_facts *f)
 {
     memset(f, 0, sizeof(*f));
     f->e = e;
+    f->terms = e->terms ? e->terms : fdl_terms_of(FDL_INTERFACE_FEEDLINE);
     digest_stall(f);
-    digest_workers(f);
     f->step_ns = (double)e->median_step_ns;
     if (!(f->step_ns > 0) && e->batches > 0)
         f->step_ns = fmax((double)e->user_ns / (double)e->batches, 0);
+    digest_workers(f);
     f->ready = e->calls
                    ? fdl_facts_ratio((double)e->ready_calls, (double)e->calls)
                    : -1;

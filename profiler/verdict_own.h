@@ -36,23 +36,45 @@ struct fdl_lock_facts {
     double gain_of_cores; /* and with it, if nobody queued for a core */
 };
 
+/* Where the workers' time at work went, as fractions of it that sum to 1. */
+enum fdl_part {
+    PART_CORE,     /* on a core */
+    PART_OWN,      /* queueing for one, behind each other and the consumer */
+    PART_FOREIGN,  /* behind other threads of this process */
+    PART_OTHERS,   /* behind other processes */
+    PART_THROTTLE, /* the CPU quota was spent */
+    PART_SLEEP,    /* off the core by themselves */
+    PART_LOCK,     /* of that and of the queueing: for a lock they share */
+    PARTS
+};
+
 /* The evidence, digested. What is not known is -1, as there. */
 struct fdl_facts {
     const struct fdl_evidence *e;
+    const struct fdl_terms *terms;
     bool device;       /* its clock counts, not the host's: */
     double stalled_ns; /* S = stalled / of */
     double of_ns;
-    double stall;             /* S */
-    double host_stall;        /* wait / wall */
-    double cause_ns[CAUSES];  /* of the host's waits */
-    double share[CAUSES];     /* of the stall; they sum to 1 at most */
-    enum fdl_cause cause;     /* the largest */
-    bool bus_full;            /* copies fill the span: then it is TRANSFER */
-    double workers, cpus;     /* at least 1 */
-    double wants_core;        /* fraction of busy time; 1 if not known */
-    double saturated_workers; /* so many workers fill the cores */
+    double stall;            /* S */
+    double host_stall;       /* wait / wall */
+    double cause_ns[CAUSES]; /* of the host's waits */
+    double share[CAUSES];    /* of the stall; they sum to 1 at most */
+    enum fdl_cause cause;    /* the largest */
+    bool bus_full;           /* copies fill the span: then it is TRANSFER */
+    double workers, cpus;    /* at least 1 */
+    double granted;          /* cores: cpus, or the quota if it is less */
+    double part[PARTS];
+    bool queues_most;  /* for cores, more than they do anything else */
+    double wants_core; /* part of the time of a worker that never queues;
+                                 1 if not known */
+    double demand;     /* cores that workers and consumer would use then */
+    double outside;    /* cores that other processes took of ours */
+    double saturated_workers; /* so many fill the cores that others leave */
+    double useful_workers;    /* more than these would not help, see
+                                 verdict_split.c */
+    bool scales;              /* false: the tuner saw that more do not help */
     double blocked;           /* of worker time, without room */
-    double off_core;          /* of busy time, waiting for a core */
+    double off_core;          /* of busy time, queueing for a core */
     struct fdl_lock_facts lock;
     double worker_cores; /* used by the workers */
     double cores_taken;  /* of the usable ones, by all that is known */
@@ -65,11 +87,13 @@ struct fdl_facts {
 /* A verdict being written. */
 struct fdl_draft {
     struct fdl_verdict v;
-    double weight; /* fraction of the time that it explains */
+    double weight;       /* fraction of the time that it explains */
+    const char *instead; /* action where another verdict rules out `moves` */
+    bool aside;          /* `moves` are its second choice: not for the tuner */
     struct {
         const char *key, *text; /* text NULL: value */
         double value;
-    } notes[8];
+    } notes[12];
     uint32_t n_notes;
 };
 
@@ -92,6 +116,19 @@ double fdl_facts_gain(double saved_ns, double of_ns);
 /* What the stall's clock lost by a cause. */
 double fdl_facts_lost(const struct fdl_facts *f, enum fdl_cause cause);
 
+/* ---- verdict_split.c ---- */
+
+/* The split of the workers' time and what follows from it for their number;
+ * when all else but the lock's part is digested. */
+void fdl_facts_digest_split(struct fdl_facts *f);
+void fdl_facts_digest_room(struct fdl_facts *f);
+
+/* The largest part but `but`; PARTS if none has CONTRIBUTING. */
+enum fdl_part fdl_facts_largest(const struct fdl_facts *f, enum fdl_part but);
+
+/* So many cores of the granted ones: 20 %, and at least half a core. */
+bool fdl_facts_many(const struct fdl_facts *f, double cores);
+
 /* ---- verdict_rules_*.c: a rule that speaks fills the draft; true ---- */
 
 /* The causes of a stall: each always finds a code for its part. */
@@ -103,6 +140,24 @@ void fdl_judge_wake(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* The wait for somebody else's batches. */
 void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* Who has the cores; true: that is what holds the workers up. */
+bool fdl_judge_throttled(const struct fdl_facts *f, struct fdl_draft *d);
+bool fdl_judge_cores(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* What else has a fifth of the workers' time beside the part that leads. */
+void fdl_say_second(const struct fdl_facts *f, struct fdl_draft *d,
+                    enum fdl_part lead);
+
+/* The operation that has half of the workers' time: "; "blur": 10.9 ms a
+ * sample, 2 % on a core, 88 % of the workers' time". */
+void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* The work itself; always finds a code. */
+void fdl_judge_work(const struct fdl_facts *f, struct fdl_draft *d);
+
+/* Images far larger than what is made of them, beside another cause. */
+bool fdl_judge_large(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* Single slow samples or too little depth; before prep and fetch speak. */
 bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
@@ -128,6 +183,12 @@ bool fdl_judge_gpu_bound(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_too_many(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_fed(const struct fdl_facts *f, struct fdl_draft *d);
 
+/* ---- verdict_advice.c ---- */
+
+/* Makes one judgement of the n drafts, the first one first. */
+void fdl_advice_settle(const struct fdl_facts *f, struct fdl_draft *all,
+                       uint32_t n);
+
 /* ---- verdict_text.c ---- */
 
 struct fdl_phrase fdl_say_number(double value, bool tenths);
@@ -138,9 +199,25 @@ struct fdl_phrase fdl_say_workers(const struct fdl_facts *f);
 struct fdl_phrase fdl_say_cores(const struct fdl_facts *f);
 struct fdl_phrase fdl_say_name(const char *name); /* printable, quoted */
 
+/* An option as the program's interface names it: "depth", "prefetch_factor";
+ * and set to a number or to auto: "workers=6", "num_workers=6". */
+struct fdl_term fdl_say_option(const struct fdl_facts *f, const char *option);
+struct fdl_term fdl_say_set(const struct fdl_facts *f, const char *option,
+                            double value);
+struct fdl_term fdl_say_word(const struct fdl_facts *f, const char *option,
+                             const char *word);
+
 /* Both go on with what is there. */
 void fdl_say(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
 void fdl_act(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
+
+/* The same for a clause that may be left out: all of it or nothing, so that
+ * what must be said after it still fits. */
+void fdl_say_clause(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
+
+/* The action names a number of workers, above or below that in force. */
+void fdl_move_workers(const struct fdl_facts *f, struct fdl_draft *d,
+                      double to);
 
 /* "The consumer waited 12 % of the time (1.2 s of 10.0 s)" */
 void fdl_say_stall(const struct fdl_facts *f, struct fdl_draft *d);

@@ -7,14 +7,19 @@
 
 #include <math.h>
 
-#define SMALL_FILE_BYTES (128.0 * 1024)
+#define SMALL_FILE_BYTES (32.0 * 1024)
+#define BY_OPERATIONS    0.80 /* of a read's time, whatever its size */
 #define FLAT             0.05 /* growth that is none */
 #define CACHED           3.0  /* fetch of the first epoch over the later ones */
 #define MIXED            0.05 /* of reads are slow, or of reads are fast */
 #define FAR_BELOW        0.50 /* of the ceiling, or of the best rate seen */
 #define OVERLAPPED       0.20 /* of copy time, beside the consumer's work */
 #define WORKS            0.20 /* of the span: there is something to overlap */
-#define BEST_RATE        0.70
+#define ONE_SERVER       0.70 /* of the rate at which a read's own bytes pass */
+#define SEVERAL          1.40
+#define TOGETHER         1.50 /* reads under way */
+#define FEW_UNDER_WAY    0.50 /* of io_depth */
+#define TAIL             10.0 /* times the median: some reads are slow */
 
 /* Deeper queues were tried, and gave no more bytes but later ones. */
 static bool is_flat(const struct fdl_evidence *e)
@@ -23,9 +28,39 @@ static bool is_flat(const struct fdl_evidence *e)
            e->latency_by_depth > FLAT;
 }
 
+static double rate_of(const struct fdl_evidence *e)
+{
+    return fdl_facts_known(e->read_rate_now) ? e->read_rate_now : e->read_rate;
+}
+
+/* Several reads share the storage, and together get no more than the rate at
+ * which each passes its own bytes: then bytes are the limit, and a read's time
+ * beyond them is the queue before it. A rate for each alone would show as
+ * several times that. */
+static bool is_one_server(const struct fdl_evidence *e)
+{
+    double share = rate_of(e) * e->read_byte_ns / 1e9;
+    return e->reads_under_way >= TOGETHER && e->read_byte_ns > 0 &&
+           !(e->rate_by_depth > FLAT) && share >= ONE_SERVER &&
+           share <= SEVERAL;
+}
+
+/* How much of a read's time does not depend on its size; -1: not known. */
+static double fixed_part(const struct fdl_evidence *e)
+{
+    double bytes = e->read_byte_ns * e->mean_file_bytes;
+    if (!fdl_facts_known(e->read_fixed_ns) ||
+        !fdl_facts_known(e->read_byte_ns) || !(e->mean_file_bytes > 0))
+        return -1;
+    return fdl_facts_ratio(e->read_fixed_ns, e->read_fixed_ns + bytes);
+}
+
+/* Larger reads would bring more bytes in the same time. */
 static bool is_small(const struct fdl_evidence *e)
 {
-    return e->mean_file_bytes > 0 && e->mean_file_bytes < SMALL_FILE_BYTES;
+    double fixed = fixed_part(e);
+    return e->mean_file_bytes > 0 && e->mean_file_bytes < SMALL_FILE_BYTES &&
+           !is_one_server(e) && (fixed == -1 || fixed >= BY_OPERATIONS);
 }
 
 static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
@@ -51,8 +86,8 @@ static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
     d->v.code = "COLD_CACHE";
     d->v.predicted_gain = 0; /* it passes by itself */
     fdl_act(d, "Wait for the end of the first epoch, or read the files once "
-               "before; if it stays so, they do not fit into memory: use "
-               "faster storage.");
+               "before it; if later epochs are no faster, the files do not fit "
+               "into memory: use faster storage.");
     fdl_note(d, "first_epoch_fetch", first);
     fdl_note(d, "later_epoch_fetch", later);
     fdl_note(d, "cold_fraction", e->cold_fraction);
@@ -77,29 +112,141 @@ static void say_rate(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_note(d, "io_depth", e->io_depth);
 }
 
-static void say_latency(const struct fdl_facts *f, struct fdl_draft *d,
-                        bool queued)
+/* "; a read takes 20.1 ms, 16 at a time" */
+static void say_reads(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
-    bool far = e->best_read_rate > 0 && fdl_facts_known(e->read_rate) &&
-               e->read_rate < BEST_RATE * e->best_read_rate;
+    if (!(e->read_p50_us > 0))
+        return;
+    fdl_say_clause(d, "; a read takes %s",
+                   fdl_say_duration(e->read_p50_us * 1e3).at);
+    if (e->read_p99_us >= TAIL * e->read_p50_us)
+        fdl_say_clause(d, ", one in a hundred %s",
+                       fdl_say_duration(e->read_p99_us * 1e3).at);
+    if (e->reads_under_way >= 1)
+        fdl_say_clause(d, ", %s at a time",
+                       fdl_say_number(e->reads_under_way, false).at);
+}
+
+/* What the library has for storage that gives no more. */
+static void act_on_storage(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_act(d,
+            "faster storage (a local SSD), or %s if the files fit into "
+            "memory",
+            fdl_say_word(f, "reader", "memory").at);
+}
+
+static void raise_io_depth(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_act(d, "Raise %s", fdl_say_option(f, "io_depth").at);
+    d->v.moves.io_depth = 1;
+    d->instead = "Use faster storage, or keep the files in memory.";
+}
+
+static void say_small(const struct fdl_facts *f, struct fdl_draft *d, bool flat)
+{
+    const struct fdl_evidence *e = f->e;
+    d->v.code = "SMALL_FILES";
+    say_reads(f, d);
+    fdl_say_clause(d, "; operations are the limit, not bytes");
+    fdl_say(d, ".");
+    if (!flat) {
+        raise_io_depth(f, d);
+        fdl_act(d, ", so that more are under way at once; then use ");
+    } else {
+        fdl_act(d, "Use ");
+    }
+    fdl_act(d,
+            "storage with more operations per second (a local SSD), or %s "
+            "if the files fit into memory.",
+            fdl_say_word(f, "reader", "memory").at);
+    fdl_note(d, "fixed_part", fixed_part(e));
+}
+
+static void say_bandwidth(const struct fdl_facts *f, struct fdl_draft *d,
+                          bool flat)
+{
+    const struct fdl_evidence *e = f->e;
+    d->v.code = "FETCH_BW_BOUND";
+    if (rate_of(e) > 0)
+        fdl_say_clause(d, "; the storage gives %s MB/s and no more",
+                       fdl_say_number(rate_of(e) / 1e6, true).at);
+    if (flat)
+        fdl_say_clause(d,
+                       "; %u reads at once changed the rate by no more than 5 "
+                       "%%, and took %s longer",
+                       e->io_depth, fdl_say_percent(e->latency_by_depth).at);
+    else
+        fdl_say_clause(d, ", however many reads share it");
+    fdl_say(d, ".");
+    fdl_act(d, "Use ");
+    act_on_storage(f, d);
+    fdl_act(d, ", or store the files smaller: more reads at once give no "
+               "more.");
+}
+
+/* Too few samples are ahead for as many reads as are allowed. */
+static bool lacks_samples(const struct fdl_evidence *e)
+{
+    return e->io_depth > 0 && e->reads_under_way > 0 &&
+           e->reads_under_way < FEW_UNDER_WAY * e->io_depth;
+}
+
+static void act_on_latency(const struct fdl_facts *f, struct fdl_draft *d,
+                           bool queued)
+{
+    if (!queued && lacks_samples(f->e)) {
+        fdl_act(d,
+                "Raise %s: there are not enough samples ahead for %u reads "
+                "at once.",
+                fdl_say_option(f, "depth").at, f->e->io_depth);
+        d->v.moves.depth = 1;
+        d->instead = "Use faster storage, or keep the files in memory.";
+        return;
+    }
+    raise_io_depth(f, d);
+    if (queued) {
+        fdl_act(d, ", so that more reads are under way at once.");
+        return;
+    }
+    fdl_act(d, "; if MB/s stay the same, the storage is the limit: use ");
+    act_on_storage(f, d);
+    fdl_act(d, ".");
+}
+
+static void say_latency(const struct fdl_facts *f, struct fdl_draft *d,
+                        bool queued, bool flat)
+{
     d->v.code = "FETCH_LATENCY_BOUND";
     fdl_say(d, queued ? "; most of it before the reads were sent"
                       : "; most of it with the reads on their way");
-    if (far)
-        fdl_say(d, ", and the storage has given %s MB/s",
-                fdl_say_number(e->best_read_rate / 1e6, true).at);
+    say_reads(f, d);
     fdl_say(d, ".");
-    if (!e->reads_storage) {
-        fdl_act(d, "Use more workers: with this reader they read themselves.");
-        d->v.tuner = true;
-        return;
+    if (flat) {
+        fdl_act(d, "More reads at once gave no more: use ");
+        act_on_storage(f, d);
+        fdl_act(d, ".");
+    } else {
+        act_on_latency(f, d, queued);
     }
-    fdl_act(d, queued ? "Raise io_depth, so that more reads are on their way "
-                        "at once."
-                      : "Raise io_depth; if MB/s stay the same, the storage is "
-                        "the limit.");
-    d->v.tuner = true;
+}
+
+/* The memory reader's copies are made by workers. */
+static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    d->v.code = "FETCH_LATENCY_BOUND";
+    fdl_say(d, "; with this reader workers read for themselves.");
+    fdl_act(d, "Use more workers: ");
+    fdl_move_workers(f, d, f->workers + 1);
+    fdl_act(d, " or more, which read for themselves.");
+    d->instead = "Read the files from storage instead.";
+}
+
+/* A limit on bytes, unless a read takes as long whatever its size. */
+static bool is_bandwidth(const struct fdl_evidence *e, bool flat)
+{
+    return is_one_server(e) || (flat && fixed_part(e) < BY_OPERATIONS);
 }
 
 void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
@@ -111,22 +258,14 @@ void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
     if (judge_cold(f, d) || fdl_judge_variance(f, d))
         return;
     say_rate(f, d);
-    if (is_small(e) && e->reads_storage && (flat || !queued)) {
-        d->v.code = "SMALL_FILES";
-        fdl_say(d, ".");
-        fdl_act(d, "Pack the small files into larger ones, or move them to "
-                   "faster storage (a local SSD, or memory).");
-    } else if (flat && e->reads_storage) {
-        d->v.code = "FETCH_BW_BOUND";
-        fdl_say(d,
-                "; with io_depth %u the rate changed by no more than 5 %%, "
-                "and reads took %s longer.",
-                e->io_depth, fdl_say_percent(e->latency_by_depth).at);
-        fdl_act(d, "Use faster storage or one that caches, or store smaller "
-                   "files: more reads at once give no more.");
-    } else {
-        say_latency(f, d, queued);
-    }
+    if (!e->reads_storage)
+        say_copying(f, d);
+    else if (is_small(e) && (flat || !queued))
+        say_small(f, d, flat);
+    else if (is_bandwidth(e, flat))
+        say_bandwidth(f, d, flat);
+    else
+        say_latency(f, d, queued, flat);
 }
 
 /* "; copies took 95 % of the time, at 12.1 of 25.0 GB/s" */
@@ -168,15 +307,21 @@ static bool judge_copies(const struct fdl_facts *f, struct fdl_draft *d)
     } else if (f->bus_full) {
         d->v.code = "XFER_BOUND";
         fdl_say(d, ".");
-        fdl_act(d, "Let fewer bytes cross the bus: finish=device sends uint8; "
-                   "or train on smaller images.");
+        fdl_act(d,
+                "Let fewer bytes cross the bus: %s sends uint8; or train on "
+                "smaller images.",
+                fdl_say_word(f, "finish", "device").at);
     } else {
         d->v.code = "COPY_NOT_OVERLAPPED";
         fdl_say(d, ", and only %s of them lay beside the consumer's work.",
                 fdl_say_percent(overlapped).at);
-        fdl_act(d, "Release each batch as soon as its work is queued, and "
-                   "raise depth: a copy cannot begin while its slot is in "
-                   "use.");
+        fdl_act(d,
+                "Release each batch as soon as its work is queued, and "
+                "raise %s: a copy cannot begin while its slot is in use.",
+                fdl_say_option(f, "depth").at);
+        d->v.moves.depth = 1;
+        d->instead = "Release each batch as soon as its work is queued.";
+        d->aside = true;
     }
     return true;
 }
@@ -199,17 +344,23 @@ void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d)
     if (f->e->memory_limited) {
         d->v.code = "MEMORY_LIMITED";
         fdl_say(d, ": all batches that the memory budget allows were in use.");
-        fdl_act(d, "Raise the memory budget, or use smaller batches.");
+        fdl_act(d, "Raise %s, or use smaller batches.",
+                fdl_say_option(f, "memory_budget").at);
     } else if (held) {
         d->v.code = "CONSUMER_HOLDS_SLOTS";
         fdl_say(d, ": the consumer held every batch there is.");
-        fdl_act(d, "Release each batch before asking for the next, or raise "
-                   "depth.");
+        fdl_act(d,
+                "Release each batch before asking for the next, or raise "
+                "%s.",
+                fdl_say_option(f, "depth").at);
+        d->v.moves.depth = 1;
+        d->instead = "Release each batch before asking for the next.";
+        d->aside = true;
     } else {
         d->v.code = "DEPTH_LIMITED";
-        d->v.tuner = true;
         fdl_say(d, ": too few batches are prepared ahead.");
-        fdl_act(d, "Raise depth.");
+        fdl_act(d, "Raise %s.", fdl_say_option(f, "depth").at);
+        d->v.moves.depth = 1;
     }
     fdl_note(d, "slot_seconds", (double)ns[FDL_BUCKET_SLOT] / 1e9);
     fdl_note(d, "not_issued_seconds", (double)ns[FDL_BUCKET_NOT_ISSUED] / 1e9);

@@ -21,7 +21,8 @@
 #define NO_ROOM_MOST 0.50
 #define SLOWED       0.05 /* of the consumer's own time */
 #define SIGMAS       4.0
-#define SLOW_STARTS  3.0 /* of the usual step */
+#define SLOW_STARTS  3.0 /* of what a batch usually takes */
+#define LEAST_EPOCH  8   /* batches */
 #define BEFORE                                                                 \
   1.1 /* of the stall, which the first wait is part of: a
                             batch takes that long to be handed over, too */
@@ -30,9 +31,14 @@
 
 static void say_not_us(const struct fdl_facts *f, struct fdl_draft *d)
 {
-    fdl_say(d, "The loader is not the cause (%s %s of the time): ",
-            f->device ? "the GPU waited for it for" : "it was waited for",
-            fdl_say_percent(f->stall).at);
+    const char *waited =
+        f->device ? "the GPU waited for it for" : "it was waited for";
+    if (f->stall < MINOR_STALL)
+        fdl_say(d, "The loader is not the cause (%s %s of the time): ", waited,
+                fdl_say_percent(f->stall).at);
+    else
+        fdl_say(d, "Apart from waiting for data (%s of the time), ",
+                fdl_say_percent(f->stall).at);
 }
 
 static double wall(const struct fdl_facts *f)
@@ -68,12 +74,14 @@ bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d)
 bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
-    double part = fdl_facts_ratio((double)e->gap_ns, wall(f));
+    /* What the quota did to the program is no pause of its own. */
+    double own = (double)e->gap_ns - fmax((double)e->gap_throttled_ns, 0);
+    double part = fdl_facts_ratio(own, wall(f));
     if (e->gaps == 0 || part < GAPS)
         return false;
     d->v.code = "CONSUMER_HOST_BOUND";
     d->weight = part;
-    d->v.predicted_gain = fdl_facts_gain((double)e->gap_ns, wall(f));
+    d->v.predicted_gain = fdl_facts_gain(own, wall(f));
     say_not_us(f, d);
     fdl_say(d, "the program paused %s between batches, for %s of the time",
             fdl_say_count((double)e->gaps, "time", "times").at,
@@ -234,62 +242,108 @@ bool fdl_judge_interference(const struct fdl_facts *f, struct fdl_draft *d)
     d->weight =
         slower / (1 + slower) * fdl_facts_ratio((double)e->user_ns, wall(f));
     d->v.predicted_gain = slower;
-    d->v.tuner = true;
     fdl_say(d,
             "The consumer's own work takes %s longer with the most workers "
             "than with the fewest; it waited %s of the time for the loader.",
             fdl_say_percent(slower).at, fdl_say_percent(f->stall).at);
-    fdl_act(d,
-            "Use fewer workers than %.0f, or bind workers and consumer to "
-            "cores of their own.",
-            f->workers);
+    d->instead = "Bind workers and consumer to cores of their own.";
+    if (f->workers > 1) {
+        fdl_act(d, "Use fewer workers: ");
+        fdl_move_workers(f, d, f->workers - 1);
+        fdl_act(d, ", or bind workers and consumer to cores of their own.");
+    } else {
+        fdl_act(d, "%s", d->instead);
+    }
     fdl_note(d, "interference", e->interference);
     fdl_note(d, "interference_sigma", e->interference_sigma);
     fdl_note(d, "workers", f->workers);
     return true;
 }
 
-/* Waits at the beginning, which later batches do not have. The device's span
- * has no first wait. */
-bool fdl_judge_start(const struct fdl_facts *f, struct fdl_draft *d)
+/* Waits at the start: the first of the run, and that of each later epoch. Usual
+ * is what another batch takes, the consumer's step and its wait. */
+struct start {
+    double first_ns, edge_ns, edges, usual_ns;
+};
+
+static double usual_wait(const struct fdl_facts *f, const struct start *s)
+{
+    double others = (double)f->e->batches - s->edges - 1;
+    double rest = f->stalled_ns - s->first_ns - s->edge_ns * s->edges;
+    if (f->e->usual_wait_ns >= 0)
+        return f->e->usual_wait_ns;
+    return others > 0 ? fmax(rest, 0) / others : 0;
+}
+
+/* Of an epoch's batches the first is no exception where there are few. */
+static bool epochs_are_short(const struct fdl_evidence *e, double edges)
+{
+    double batches = e->epoch_batches > 0 ? (double)e->epoch_batches
+                                          : (double)e->batches / (edges + 1);
+    return batches < LEAST_EPOCH;
+}
+
+/* The device's span has no first wait. */
+static struct start digest_start(const struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
-    double first = f->device ? 0 : fmax((double)e->first_batch_ns, 0);
-    double edge = fmax((double)e->epoch_edge_ns, 0);
-    double edges = fmax((double)e->epoch_edges, edge > 0);
-    double usual = f->step_ns;
-    if (first > BEFORE * f->stalled_ns) /* the window began behind it */
-        first = 0;
-    if (is_fed(f) || !(usual > 0))
-        return false;
-    if (first < SLOW_STARTS * usual)
-        first = 0;
-    if (edge < SLOW_STARTS * usual)
-        edge = 0;
-    double part = fdl_facts_ratio(first + edge * edges, f->stalled_ns);
-    if (part < CONTRIBUTING)
+    struct start s = {0};
+    s.first_ns = f->device ? 0 : fmax((double)e->first_batch_ns, 0);
+    s.edge_ns = fmax((double)e->epoch_edge_ns, 0);
+    s.edges = fmax((double)e->epoch_edges, s.edge_ns > 0);
+    if (s.first_ns > BEFORE * f->stalled_ns) /* the window began behind it */
+        s.first_ns = 0;
+    s.usual_ns = f->step_ns + usual_wait(f, &s);
+    if (s.first_ns < SLOW_STARTS * s.usual_ns)
+        s.first_ns = 0;
+    if (s.edge_ns < SLOW_STARTS * s.usual_ns || epochs_are_short(e, s.edges))
+        s.edge_ns = 0;
+    return s;
+}
+
+static void say_start(const struct fdl_facts *f, struct fdl_draft *d,
+                      const struct start *s, double part)
+{
+    fdl_say_stall(f, d);
+    fdl_say(d, "; %s of that was at the start", fdl_say_percent(part).at);
+    if (s->first_ns > 0)
+        fdl_say(d, ": %s until the first batch",
+                fdl_say_duration(s->first_ns).at);
+    if (s->edge_ns > 0)
+        fdl_say(d, "%s %s at each later epoch", s->first_ns > 0 ? " and" : ":",
+                fdl_say_duration(s->edge_ns).at);
+    fdl_say(d, ", where a batch usually takes %s.",
+            fdl_say_duration(s->usual_ns).at);
+    if (f->e->outside) {
+        fdl_act(d, "Keep its workers from epoch to epoch (in torch "
+                   "persistent_workers=True), and run longer: it is paid "
+                   "once.");
+        return;
+    }
+    fdl_act(d, s->edge_ns > 0
+                   ? "Keep one loader for all epochs, and do not drain it "
+                     "between them."
+                   : "Create the loader before it is needed (start), and run "
+                     "longer: this is paid once.");
+}
+
+/* Waits at the beginning, which later batches do not have. */
+bool fdl_judge_start(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    struct start s = digest_start(f);
+    double part =
+        fdl_facts_ratio(s.first_ns + s.edge_ns * s.edges, f->stalled_ns);
+    if (is_fed(f) || !(s.usual_ns > 0) || part < CONTRIBUTING)
         return false;
     d->v.code = "SLOW_START";
     d->v.share = part;
     d->weight = part >= PRIMARY ? f->stall : f->stall * part;
     d->v.predicted_gain = fdl_facts_gain(part * f->stalled_ns, f->of_ns);
-    fdl_say_stall(f, d);
-    fdl_say(d, "; %s of that was at the start", fdl_say_percent(part).at);
-    if (first > 0)
-        fdl_say(d, ": %s until the first batch", fdl_say_duration(first).at);
-    if (edge > 0)
-        fdl_say(d, "%s %s at each later epoch", first > 0 ? " and" : ":",
-                fdl_say_duration(edge).at);
-    fdl_say(d, ", where a step is %s.", fdl_say_duration(usual).at);
-    fdl_act(d, e->outside
-                   ? "Keep its workers from epoch to epoch (in torch "
-                     "persistent_workers=True), and run longer: it is paid "
-                     "once."
-                   : "Keep one loader for all epochs, let it begin before it "
-                     "is needed (start), and run longer: it is paid once.");
-    fdl_note(d, "first_batch_seconds", first / 1e9);
-    fdl_note(d, "epoch_edge_seconds", edge / 1e9);
-    fdl_note(d, "step_seconds", usual / 1e9);
+    say_start(f, d, &s, part);
+    fdl_note(d, "first_batch_seconds", s.first_ns / 1e9);
+    fdl_note(d, "epoch_edge_seconds", s.edge_ns / 1e9);
+    fdl_note(d, "step_seconds", f->step_ns / 1e9);
+    fdl_note(d, "usual_seconds", s.usual_ns / 1e9);
     return true;
 }
 
@@ -364,14 +418,15 @@ bool fdl_judge_too_many(const struct fdl_facts *f, struct fdl_draft *d)
         enough = fmax(floor(f->workers * (1 - f->blocked) * HEADROOM + 1), 1);
     enough = fmin(enough, f->workers - 1);
     d->v.code = "FED_OVERPROVISIONED";
-    d->v.tuner = true;
     fdl_say_stall(f, d);
     say_host_wait(f, d);
     fdl_say(d,
             ": the loader keeps up, and %s had nowhere to put their work "
             "for %s of their time.",
             fdl_say_workers(f).at, fdl_say_percent(f->blocked).at);
-    fdl_act(d, "Use fewer workers: %.0f would do.", enough);
+    fdl_act(d, "Use fewer workers: ");
+    fdl_move_workers(f, d, enough);
+    fdl_act(d, " would do.");
     fdl_note(d, "workers", f->workers);
     fdl_note(d, "enough", enough);
     fdl_note(d, "blocked", f->blocked);

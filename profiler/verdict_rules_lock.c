@@ -133,8 +133,14 @@ bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d)
             "In place of %s use an operation of this library, or code in C "
             "that lets go of the lock; or a free-threaded interpreter",
             name.at);
-    if (useful < f->workers)
-        fdl_act(d, "; or fewer workers: %.0f get as much done", useful);
+    if (useful < f->workers) {
+        fdl_act(d, "; or fewer workers: ");
+        fdl_move_workers(f, d, useful);
+        fdl_act(d, " get as much done");
+        d->aside = true;
+        d->instead = "Use an operation of this library in its place, or code "
+                     "in C that lets go of the lock.";
+    }
     fdl_act(d, ".");
     fdl_note(d, "lock", k->waits);
     fdl_note(d, "lock_held", k->held);

@@ -27,7 +27,7 @@ struct fdl_phrase fdl_say_number(double value, bool tenths)
     return t;
 }
 
-/* "2.1 s", "340 ms", "12 us" */
+/* "2.1 s", "340 ms", "10.9 ms", "12 us" */
 struct fdl_phrase fdl_say_duration(double ns)
 {
     struct fdl_phrase t;
@@ -36,7 +36,7 @@ struct fdl_phrase fdl_say_duration(double ns)
         snprintf(t.at, sizeof(t.at), "%.40s s", fdl_say_number(s, s < 100).at);
     else if (s >= 1e-3)
         snprintf(t.at, sizeof(t.at), "%.40s ms",
-                 fdl_say_number(s * 1e3, false).at);
+                 fdl_say_number(s * 1e3, s < 0.02).at);
     else
         snprintf(t.at, sizeof(t.at), "%.40s us",
                  fdl_say_number(s * 1e6, false).at);
@@ -68,7 +68,31 @@ struct fdl_phrase fdl_say_workers(const struct fdl_facts *f)
 
 struct fdl_phrase fdl_say_cores(const struct fdl_facts *f)
 {
-    return fdl_say_count(f->cpus, "usable core", "usable cores");
+    double cores = f->granted;
+    struct fdl_phrase t;
+    if (cores == floor(cores))
+        return fdl_say_count(cores, "usable core", "usable cores");
+    snprintf(t.at, sizeof(t.at), "%.20s usable cores",
+             fdl_say_number(cores, true).at);
+    return t;
+}
+
+struct fdl_term fdl_say_option(const struct fdl_facts *f, const char *option)
+{
+    return fdl_term(f->terms, option);
+}
+
+struct fdl_term fdl_say_set(const struct fdl_facts *f, const char *option,
+                            double value)
+{
+    return fdl_term_set_number(f->terms, option,
+                               (long long)fmin(fmax(value, 0), 1e9));
+}
+
+struct fdl_term fdl_say_word(const struct fdl_facts *f, const char *option,
+                             const char *word)
+{
+    return fdl_term_set(f->terms, option, word);
 }
 
 /* Names come from users and from the kernel, and go to a terminal. */
@@ -102,6 +126,30 @@ void fdl_act(struct fdl_draft *d, const char *fmt, ...)
     va_start(args, fmt);
     append(d->v.action, sizeof(d->v.action), fmt, args);
     va_end(args);
+}
+
+/* Room for what must follow: a point, and a word about the GPU's memory. */
+#define KEPT_FREE 72u
+
+void fdl_say_clause(struct fdl_draft *d, const char *fmt, ...)
+{
+    char clause[256];
+    size_t length = strlen(d->v.sentence);
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(clause, sizeof(clause), fmt, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < sizeof(clause) &&
+        length + (size_t)n + KEPT_FREE < sizeof(d->v.sentence))
+        memcpy(d->v.sentence + length, clause, (size_t)n + 1);
+}
+
+void fdl_move_workers(const struct fdl_facts *f, struct fdl_draft *d, double to)
+{
+    fdl_act(d, "%s (%s)", fdl_say_number(to, false).at,
+            fdl_say_set(f, "workers", to).at);
+    d->v.moves.workers = (to > f->workers) - (to < f->workers);
+    d->v.workers_to = to;
 }
 
 void fdl_say_stall(const struct fdl_facts *f, struct fdl_draft *d)
@@ -156,5 +204,5 @@ void fdl_say_evidence(const struct fdl_facts *f, struct fdl_draft *d)
             fdl_json_double(&j, d->notes[i].key, rounded(d->notes[i].value));
     }
     fdl_json_end_object(&j);
-    fdl_json_finish(&j, &needed); /* fits: 11 pairs of less than 46 bytes */
+    fdl_json_finish(&j, &needed); /* fits: 15 pairs of less than 51 bytes */
 }

@@ -110,7 +110,7 @@ static const struct row rows[] = {
      "FED",
      0,
      {"8 workers", "75 %"},
-     "Use fewer workers: 3 would do."},
+     "Use fewer workers: 3 (workers=3) would do."},
     {"one worker of two cores",
      {RUN, .workers = 1, .cpus_usable = 2,
       .ledger = {.ns = {[FDL_BUCKET_PREP] = 40 * SEC,
@@ -120,8 +120,8 @@ static const struct row rows[] = {
      "HIGH",
      1 / (1 - 0.42) - 1,
      {"43 % of the time (43.0 s of 100 s)", "98 % of that",
-      "decode and augment on 1 worker."},
-     "Use more workers: 2 cores are usable and 1 is used."},
+      "decode and augment on 1 worker with 2 usable cores."},
+     "Use more workers: 2 (workers=2)"},
     {"more workers give no more than their ratio",
      {RUN, .workers = 3, .cpus_usable = 4,
       .ledger = {.ns = {[FDL_BUCKET_PREP] = 90 * SEC}}},
@@ -129,7 +129,7 @@ static const struct row rows[] = {
      "HIGH",
      1.0 / 3,
      {"90 % of the time", "100 % of that", "3 workers"},
-     "4 cores are usable and 3 are used"},
+     "Use more workers: 4 (workers=4)"},
     {"every core decodes",
      {RUN, .workers = 8, .cpus_usable = 8, .worker_busy_ns = 780 * SEC,
       .worker_cpu_ns = 770 * SEC,
@@ -174,7 +174,7 @@ static const struct row rows[] = {
      "HIGH",
      0.25,
      {"4 workers"},
-     "allows no more depth"},
+     "no room for more batches ahead"},
     {"slow batches while workers are done with others",
      {RUN, .workers = 4, .cpus_usable = 4, .worker_blocked_ns = 120 * SEC,
       .long_waits = 100, .passed_waits = 10, .depth = 4,
@@ -192,7 +192,7 @@ static const struct row rows[] = {
      "HIGH",
      0.25,
      {"30 % of their time"},
-     "memory budget"},
+     "Raise memory_budget"},
     {"operations that sleep have room for more than cores",
      {RUN, .workers = 4, .cpus_usable = 2, .worker_busy_ns = 400 * SEC,
       .worker_cpu_ns = 40 * SEC, .worker_sleep_ns = 360 * SEC,
@@ -200,8 +200,8 @@ static const struct row rows[] = {
      "PREP_BOUND_TUNABLE",
      "HIGH",
      4,
-     {"4 workers, which used a core for 10 % of their time"},
-     "more workers than cores: 20"},
+     {"4 workers; they slept or waited for 90 % of their time"},
+     "more workers: 20 (workers=20)"},
     {"custom operations fill the cores",
      {RUN, .workers = 2, .cpus_usable = 2, .worker_busy_ns = 200 * SEC,
       .worker_cpu_ns = 190 * SEC, .custom_ns = 120 * SEC,
@@ -222,7 +222,8 @@ static const struct row rows[] = {
      {"80 % of the time", "100 % of that was decode and augment on 4 workers.",
       "\"blur\" takes 80 % of their time, and 62 % goes to waiting",
       "the lock of all its calls (an interpreter's)", "held 72 % of the time."},
-     "free-threaded interpreter; or fewer workers: 2 get as much done."},
+     "free-threaded interpreter; or fewer workers: 2 (workers=2) get as much "
+     "done."},
     {"four workers in one interpreter, and who asks for it queues for a core",
      {RUN, .workers = 4, .cpus_usable = 2, .worker_busy_ns = 400 * SEC,
       .worker_cpu_ns = 82 * SEC, .worker_runq_ns = 295 * SEC,
@@ -244,7 +245,7 @@ static const struct row rows[] = {
      "HIGH",
      2 / 1.01 - 1,
      {"100 % of their time, and 75 % goes to waiting", "held 100 % of"},
-     "fewer workers: 2 get as much done."},
+     "fewer workers: 2 (workers=2) get as much done."},
     {"sixteen workers of 64 cores in such calls",
      {RUN, .workers = 16, .cpus_usable = 64, .worker_busy_ns = 1600 * SEC,
       .worker_cpu_ns = 120 * SEC, .worker_runq_ns = 5 * SEC,
@@ -254,7 +255,7 @@ static const struct row rows[] = {
      "HIGH",
      1600 / 120.0 - 1,
      {"16 workers.", "93 % goes to waiting", "held 100 % of the time."},
-     "fewer workers: 2 get as much done."},
+     "fewer workers: 2 (workers=2) get as much done."},
     {"the same, and other jobs keep who is woken from its turn",
      {RUN, .workers = 4, .cpus_usable = 2, .worker_busy_ns = 400 * SEC,
       .worker_cpu_ns = 80 * SEC, .worker_runq_ns = 70 * SEC,
@@ -270,7 +271,7 @@ static const struct row rows[] = {
      "HIGH",
      1.5,
      {"73 % goes to waiting", "held 100 % of the time."},
-     "fewer workers: 2 get as much done."},
+     "fewer workers: 2 (workers=2) get as much done."},
     {"calls that are as long, and sleep",
      {RUN, .workers = 4, .cpus_usable = 2, .worker_busy_ns = 400 * SEC,
       .worker_cpu_ns = 40 * SEC, .worker_sleep_ns = 360 * SEC,
@@ -284,8 +285,8 @@ static const struct row rows[] = {
      "PREP_BOUND_TUNABLE",
      "HIGH",
      4,
-     {"used a core for 10 % of their time"},
-     "more workers than cores: 20"},
+     {"slept or waited for 90 % of their time"},
+     "more workers: 20"},
     {"a lock, and others have the cores",
      {RUN, .workers = 4, .cpus_usable = 2, .worker_busy_ns = 400 * SEC,
       .worker_cpu_ns = 21 * SEC, .worker_runq_ns = 355 * SEC,
@@ -295,8 +296,9 @@ static const struct row rows[] = {
      "OVERSUBSCRIBED",
      "HIGH",
      0,
-     {"other processes used 1.8 cores"},
-     "fewer workers: 2"},
+     {"no core for 89 % of their time; other processes used 1.8 cores",
+      "for 33 % of the time workers waited for a lock."},
+     "Other jobs on this machine"},
     {"a lock in a pipeline that fills the cores",
      {RUN, .workers = 8, .cpus_usable = 2, .worker_busy_ns = 800 * SEC,
       .worker_cpu_ns = 195 * SEC, .worker_runq_ns = 430 * SEC,
@@ -306,7 +308,7 @@ static const struct row rows[] = {
      "HIGH",
      0,
      {"with 8 workers on 2 usable cores"},
-     "fewer workers: 2"},
+     "fewer workers: 3 (workers=3) fill the usable cores"},
     {"calls that let go of the lock for what they compute",
      {RUN, .workers = 8, .cpus_usable = 2, .worker_busy_ns = 800 * SEC,
       .worker_cpu_ns = 196 * SEC, .worker_runq_ns = 430 * SEC,
@@ -316,7 +318,7 @@ static const struct row rows[] = {
      "HIGH",
      0,
      {"with 8 workers on 2 usable cores"},
-     "fewer workers: 2"},
+     "fewer workers: 3 (workers=3) fill the usable cores"},
     {"a lock gains no more than the cores give",
      {RUN, .workers = 2, .cpus_usable = 2, .worker_busy_ns = 200 * SEC,
       .worker_cpu_ns = 160 * SEC, .worker_sleep_ns = 40 * SEC,
@@ -360,7 +362,7 @@ static const struct row rows[] = {
      "HIGH",
      0,
      {"100 % of the time, with 8 workers on 2 usable cores"},
-     "no more workers than the quota feeds: 2"},
+     "fewer workers: 2 (workers=2)"},
     {"the consumer is woken late by the quota",
      {RUN, .workers = 2, .cpus_usable = 2, .throttled_ns = 10 * SEC,
       .ledger = {.ns = {[FDL_BUCKET_WAKE] = 4 * SEC}}},
@@ -377,7 +379,7 @@ static const struct row rows[] = {
      "FOREIGN_CPU",
      "HIGH",
      0,
-     {"not the loader's, \"blas?1\" first, used 2.9 of 4 usable cores."},
+     {"not the loader's, \"blas?1\" first, used 2.9 of 4 usable cores"},
      "OMP_NUM_THREADS=1"},
     {"a pool of threads beside the loader wakes the consumer late",
      {RUN, .workers = 1, .cpus_usable = 2, .worker_cpu_ns = 20 * SEC,
@@ -386,7 +388,7 @@ static const struct row rows[] = {
      "FOREIGN_CPU",
      "HIGH",
      0,
-     {"used 1.7 of 2 usable cores."},
+     {"used 1.7 of 2 usable cores"},
      "OMP_NUM_THREADS=1"},
     {"other jobs take the cores",
      {RUN, .workers = 4, .cpus_usable = 4, .worker_busy_ns = 400 * SEC,
@@ -395,7 +397,7 @@ static const struct row rows[] = {
      "OVERSUBSCRIBED",
      "HIGH",
      0,
-     {"50 % of their time; other processes used 2.0 cores."},
+     {"50 % of their time; other processes used 2.0 cores"},
      "run fewer at once"},
     {"the consumer has no core beside the workers",
      {RUN, .workers = 4, .cpus_usable = 4,
@@ -413,7 +415,7 @@ static const struct row rows[] = {
      "HIGH",
      0,
      {"with 16 workers on 2 usable cores", "80 % of their time"},
-     "Use fewer workers: 2,"},
+     "Use fewer workers: 2 (workers=2)"},
     {"other threads take the cores",
      {RUN, .workers = 2, .cpus_usable = 4, .worker_busy_ns = 200 * SEC,
       .worker_cpu_ns = 100 * SEC,
@@ -430,7 +432,7 @@ static const struct row rows[] = {
      "MINOR",
      0,
      {"4.0 % of the time", "after the batch was ready"},
-     "Use fewer workers: 2,"},
+     "Use fewer workers: 2 (workers=2)"},
     {"the consumer is woken late, cores free",
      {RUN, .workers = 1, .cpus_usable = 8,
       .ledger =
@@ -471,8 +473,8 @@ static const struct row rows[] = {
      "SMALL_FILES",
      "HIGH",
      0.25,
-     {"6.6 MB/s", "10 KiB"},
-     "Pack the small files"},
+     {"6.6 MB/s", "10 KiB", "operations are the limit, not bytes."},
+     "Raise io_depth, so that more are under way at once; then use storage"},
     {"small files that wait for the I/O depth",
      {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 10 * 1024,
       .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 20 * SEC}}},
@@ -488,8 +490,8 @@ static const struct row rows[] = {
      "SMALL_FILES",
      "HIGH",
      0.25,
-     {"640 files/s"},
-     "Pack the small files"},
+     {"640 files/s", "operations are the limit"},
+     "Use storage with more operations per second (a local SSD)"},
     {"a deeper queue gave no more bytes",
      {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 1024 * 1024,
       .io_depth = 32, .rate_by_depth = -0.02, .latency_by_depth = 0.9,
@@ -497,7 +499,7 @@ static const struct row rows[] = {
      "FETCH_BW_BOUND",
      "HIGH",
      0.25,
-     {"io_depth 32", "reads took 90 % longer"},
+     {"32 reads at once changed the rate by no more than 5 %", "90 % longer"},
      "faster storage"},
     {"a deeper queue gave more bytes",
      {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 1024 * 1024,
@@ -507,7 +509,7 @@ static const struct row rows[] = {
      "FETCH_LATENCY_BOUND",
      "HIGH",
      0.25,
-     {"the storage has given 500.0 MB/s"},
+     {"most of it before the reads were sent."},
      "Raise io_depth"},
     {"the first epoch fills the cache",
      {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 10 * 1024,
@@ -561,7 +563,7 @@ static const struct row rows[] = {
      "HIGH",
      0.25,
      {"20 % of the time", "memory budget"},
-     "Raise the memory budget"},
+     "Raise memory_budget"},
     {"a consumer that keeps its batches",
      {RUN, .workers = 4, .cpus_usable = 4,
       .ledger = {.ns = {[FDL_BUCKET_SLOT] = 20 * SEC}}},
@@ -606,7 +608,7 @@ static const struct row rows[] = {
      "HIGH",
      0.25,
      {"The GPU was idle for want of images 20 % of the time (20.0 s of 100 s)",
-      "100 % of that was decode and augment on 1 worker."},
+      "100 % of that was decode and augment on 1 worker with"},
      "more workers"},
     {"decoding starves the GPU, and so its copies are alone",
      {RUN, GPU, .workers = 4, .cpus_usable = 4, .device_idle_ns = 20 * SEC,
@@ -694,7 +696,8 @@ static const struct row rows[] = {
      "GPU_UNUSED",
      "HIGH",
      0,
-     {"The loader is not the cause", "run nothing for 12.0 s"},
+     {"Apart from waiting for data (20 % of the time)",
+      "run nothing for 12.0 s"},
      "model and batches are on the GPU"},
     {"a GPU too hot for its clock",
      {RUN, .workers = 4, .cpus_usable = 4, .gpu_thermal_capped = true,
@@ -768,7 +771,7 @@ static const struct row rows[] = {
      "MINOR",
      0.2,
      {"20 % longer with the most workers", "it waited 2.0 %"},
-     "fewer workers than 4"},
+     "Use fewer workers: 3 (workers=3), or bind"},
     {"a first batch that takes its time",
      {RUN, .workers = 4, .cpus_usable = 4, .median_step_ns = SEC / 10,
       .first_batch_ns = 9 * SEC,
@@ -777,8 +780,8 @@ static const struct row rows[] = {
      "MODERATE",
      1 / 0.91 - 1,
      {"90 % of that was at the start: 9.0 s until the first batch",
-      "a step is 100 ms"},
-     "one loader for all epochs"},
+      "a batch usually takes 101 ms"},
+     "Create the loader before it is needed"},
     {"each epoch begins anew",
      {RUN, .workers = 4, .cpus_usable = 4, .median_step_ns = SEC / 10,
       .epoch_edge_ns = SEC, .epoch_edges = 9,
@@ -815,24 +818,33 @@ static void check_text(const char *text, size_t capacity)
     assert_null(strstr(text, "nan"));
 }
 
+static bool said_all(const struct row *r, const struct fdl_verdict *v)
+{
+    for (size_t k = 0; k < FDL_COUNT_OF(r->said) && r->said[k]; k++)
+        if (!strstr(v->sentence, r->said[k]))
+            return false;
+    return strstr(v->action, r->action) != NULL;
+}
+
 static void test_every_code(void **state)
 {
+    int wrong = 0;
     (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         const struct row *r = &rows[i];
         struct fdl_verdict v = judge(r->e);
-        print_message("%s: %s (%s, gain %.2f)\n  %s\n  %s\n", r->name, v.code,
-                      v.level, v.predicted_gain, v.sentence, v.action);
-        assert_string_equal(v.code, r->code);
-        assert_string_equal(v.level, r->level);
-        assert_true(fabs(v.predicted_gain - r->gain) < 1e-6);
-        for (size_t k = 0; k < FDL_COUNT_OF(r->said) && r->said[k]; k++)
-            assert_non_null(strstr(v.sentence, r->said[k]));
-        assert_non_null(strstr(v.action, r->action));
+        bool right = strcmp(v.code, r->code) == 0 &&
+                     strcmp(v.level, r->level) == 0 &&
+                     fabs(v.predicted_gain - r->gain) < 1e-6 && said_all(r, &v);
+        wrong += !right;
+        print_message("%s%s: %s (%s, gain %.2f)\n  %s\n  %s\n",
+                      right ? "" : "WRONG: ", r->name, v.code, v.level,
+                      v.predicted_gain, v.sentence, v.action);
         check_text(v.sentence, sizeof(v.sentence));
         check_text(v.action, sizeof(v.action));
         assert_in_range(v.confidence_ppm, 0, 1000000);
     }
+    assert_int_equal(wrong, 0);
 }
 
 /* The levels change at 1, 5 and 20 %, each of which belongs to the upper. */

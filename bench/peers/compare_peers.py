@@ -225,13 +225,9 @@ def print_table(t):
 
 
 def plot(arguments):
-    """By the peers' Python: this one may have no matplotlib."""
-    done = subprocess.run(
-        [arguments.python, os.path.join(HERE, "plot_peers.py"),
-         arguments.json, arguments.plot], stderr=subprocess.PIPE,
-        encoding="utf-8", check=False)
-    if done.returncode:
-        print("no plot: %s" % last_words(done.stderr), file=sys.stderr)
+    subprocess.run(
+        [sys.executable, os.path.join(HERE, "draw_peers.py"),
+         arguments.json, arguments.plot], check=True)
 
 
 def parse():
@@ -256,8 +252,9 @@ def parse():
     parser.add_argument("--patience", type=float, default=0, metavar="SECONDS",
                         help="wait so long for the cores to be quiet before "
                         "each pair [%(default)s]")
-    parser.add_argument("--plot", metavar="FILE",
-                        help="draw the results (.svg or .png); needs --json")
+    parser.add_argument("--plot", metavar="NAME",
+                        help="draw the results as NAME-light.svg and "
+                        "NAME-dark.svg; needs --json")
     arguments = parser.parse_args()
     if arguments.plot and arguments.json in (None, "-"):
         parser.error("--plot draws what is in --json FILE")

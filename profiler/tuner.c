@@ -20,7 +20,6 @@
 #include <stdlib.h>
 
 #define WARM_BATCHES 4.0
-#define PAUSE_APART  64.0 /* batches: pauses more often are its pace */
 
 struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
                                    const struct fdl_knobs *start, bool warm)
@@ -166,9 +165,7 @@ static bool measured(const struct fdl_tuner *t,
     /* Slow batches make long blocks: what is that far off is seen in three. */
     if (e->stall > 0.2 && e->blocks >= 3 && e->wall_ns >= HURRY_NS)
         return true;
-    /* Fed: there is no hurry, and fewer will be held against this. */
-    double enough = e->stall <= t->limits.target ? 0.005 : 0.01;
-    return (e->blocks >= 6 && e->error < enough) ||
+    return (e->blocks >= 6 && e->error < 0.01) ||
            e->blocks >= t->measure_blocks;
 }
 
@@ -188,56 +185,26 @@ static void measure(struct fdl_tuner *t)
     decide(t);
 }
 
-/* An earlier number of workers, and of a memory that has no room for more what
- * each part had with it. false: not to be had, or only observed. */
-static bool as_it_was(const struct fdl_tuner *t, uint32_t n,
-                      struct fdl_knobs *to)
-{
-    const struct fdl_tuner_arm *a = &t->arms[n];
-    *to = t->knobs;
-    to->workers = n;
-    to->depth = FDL_MAX(to->depth, a->depth);
-    if (t->limits.memory_bytes && a->depth > 0 &&
-        fdl_knobs_memory(&t->limits, to) > t->limits.memory_bytes) {
-        to->depth = a->depth;
-        to->io_depth = a->io_depth;
-    }
-    fdl_tuner_fit(&t->limits, to);
-    return to->workers == n && !(t->has_seen && fdl_knobs_equal(to, &t->seen));
-}
-
-static void note_guard(struct fdl_tuner *t, const struct fdl_knobs *to)
-{
-    static const enum fdl_knob along[] = {FDL_KNOB_DEPTH, FDL_KNOB_IO_DEPTH};
-    uint32_t n = to->workers;
-    fdl_tuner_note(t, FDL_KNOB_WORKERS, to, FDL_REASON_GUARD,
-                   "%u workers did %.2f batches/s, %u do %.2f", n,
-                   1e9 * t->arms[n].rate, t->knobs.workers,
-                   1e9 * t->arms[t->knobs.workers].rate);
-    for (unsigned i = 0; i < FDL_COUNT_OF(along); ++i)
-        if (fdl_knob_get(to, along[i]) != fdl_knob_get(&t->knobs, along[i]))
-            fdl_tuner_note(t, along[i], to, FDL_REASON_GUARD,
-                           "what %u workers had of the memory", n);
-}
-
 static bool go_back(struct fdl_tuner *t)
 {
-    struct fdl_knobs to;
-    uint32_t n = fdl_tuner_probation_failed(t);
-    if (n > 0)
-        fdl_tuner_arm_note(t, n, exp(t->probation.ln_taken), 1);
-    else
-        n = fdl_tuner_arm_better(t);
-    if (n == 0 || !as_it_was(t, n, &to))
+    struct fdl_knobs to = t->knobs;
+    uint32_t n = fdl_tuner_arm_better(t);
+    if (n == 0)
         return false;
-    t->probation.era = 0;
+    to.workers = n;
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.workers != n || (t->has_seen && fdl_knobs_equal(&to, &t->seen)))
+        return false;
     ++t->guarded;
     if (n > t->knobs.workers)
         t->arms[t->knobs.workers].starves = true;
     fdl_tuner_workers_moved(t, n > t->knobs.workers);
     fdl_tuner_back_off(t);
     t->asked_from = t->n_decisions;
-    note_guard(t, &to);
+    fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_GUARD,
+                   "%u workers did %.2f batches/s, %u do %.2f", n,
+                   1e9 * t->arms[n].rate, t->knobs.workers,
+                   1e9 * t->arms[t->knobs.workers].rate);
     t->arms[n].rate *= 0.99;
     t->measure_blocks = 16;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
@@ -288,7 +255,6 @@ static void hold(struct fdl_tuner *t)
     }
     ++t->at_arm;
     fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.3);
-    fdl_tuner_probation_see(t, &e);
     fdl_tuner_estimate_mix(&t->best, &e, 0.3);
     if (!go_back(t))
         decide(t);
@@ -316,24 +282,6 @@ static void settle(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     fdl_tuner_enter(t, t->next);
 }
 
-/* The stock is full behind a pause: what follows says nothing of the pace. */
-static void paused(struct fdl_tuner *t)
-{
-    bool rare = t->pause_age > PAUSE_APART;
-    t->pause_age = 0;
-    t->pause_seen = false;
-    memset(&t->window.open, 0, sizeof(t->window.open));
-    if (!rare || t->state == FDL_TUNER_WARMUP)
-        return;
-    if (t->state != FDL_TUNER_SETTLE) {
-        t->next = t->state;
-        t->state = FDL_TUNER_SETTLE;
-        t->settle_batches = 0;
-    }
-    t->settle_batches += (double)FDL_MIN(t->last.ready, 256u);
-    t->settle_ns = FDL_TUNER_SETTLE_NS;
-}
-
 static bool away(struct fdl_tuner *t, const struct fdl_tuner_reading *r)
 {
     bool is = t->ref_g > 0 && (double)r->away_ns > 10 * t->ref_g &&
@@ -343,7 +291,7 @@ static bool away(struct fdl_tuner *t, const struct fdl_tuner_reading *r)
         t->state = FDL_TUNER_FROZEN;
     } else if (!is && t->state == FDL_TUNER_FROZEN) {
         t->state = t->thaw;
-        paused(t);
+        memset(&t->window.open, 0, sizeof(t->window.open));
     }
     return is;
 }
@@ -359,12 +307,12 @@ void fdl_tuner_observe(struct fdl_tuner *t,
     if (away(t, reading))
         return;
     if (t->pause_seen)
-        paused(t);
+        memset(&t->window.open, 0, sizeof(t->window.open));
+    t->pause_seen = false;
     if (!grew)
         return;
     fdl_tuner_finish_see(t);
     t->elapsed_ns += s.wall_ns;
-    t->pause_age += s.batches;
     switch (t->state) {
     case FDL_TUNER_WARMUP:
         warm_up(t, &s);

@@ -44,9 +44,13 @@
 #define BACKOFF_LEAST       4   /* windows from a failed trial to the next */
 #define BACKOFF_MOST        512
 #define LASTING             32u   /* windows: what holds as long was worth it */
-#define CREDIT_START        150.0 /* steps that trials may cost */
-#define CREDIT_CHANGE       50.0  /* more for each change of conditions */
-#define CREDIT_RATE         0.005 /* and a share of all time */
+
+/* What trials are expected to cost at most, in steps of the consumer, and as a
+ * share of all time. Nothing is decided by it: the verification of trials keeps
+ * to it, and the simulator's gates check that it does. */
+#define CREDIT_START  150.0
+#define CREDIT_CHANGE 50.0 /* more for each change of conditions */
+#define CREDIT_RATE   0.005
 #define ARM_BATCHES         24.0  /* fewer are no memory of a setting */
 
 /* Workers that were held up by a full stock for so much of their time have as
@@ -72,12 +76,10 @@ struct fdl_tuner_estimate {
     bool on_device; /* stall and g are the device's */
     unsigned blocks;
     double batches, wall_ns;
-    double workers;    /* while it was made */
-    double rate;       /* X, batches per ns of the consumer's wall */
-    double taken;      /* the same, also where a stock ran down for it */
-    double produced;   /* the same of what workers finished */
-    double error;      /* standard error of ln rate */
-    double made_error; /* and of ln produced */
+    double workers;  /* while it was made */
+    double rate;     /* X, batches per ns of the consumer's wall */
+    double produced; /* the same of what workers finished */
+    double error;    /* standard error of ln rate */
     double stall;
     double g;        /* the consumer's own time for a batch; median of blocks */
     double g_spread; /* standard deviation of ln g between blocks */
@@ -103,27 +105,14 @@ struct fdl_tuner_window {
     struct fdl_tuner_sums last;  /* the last of them */
     struct fdl_tuner_sums open;
     double ln_step[FDL_TUNER_BLOCKS]; /* by block, of the last ones */
-    double ln_made[FDL_TUNER_BLOCKS]; /* samples in a unit of time */
     double g[FDL_TUNER_BLOCKS];
     double stall[FDL_TUNER_BLOCKS];
 };
 
 struct fdl_tuner_arm {
     double rate;
-    uint32_t depth, io_depth; /* that it was last measured with */
-    uint32_t era;    /* of the conditions it was measured in; 0: never */
-    uint32_t doubts; /* trials of it that were taken back without proof */
-    bool starves;    /* it looked enough and was not */
-};
-
-/* Fewer workers that were kept while it was fed: what the consumer takes with
- * them, in the long run, against the best that it took with more. */
-struct fdl_tuner_probation {
-    uint32_t era;     /* 0: nobody is on it */
-    uint32_t workers; /* to go back to */
-    double ln_taken, error;
-    unsigned windows;    /* since they went */
-    double sum, squares; /* of ln taken in these */
+    uint32_t era; /* of the conditions it was measured in; 0: never */
+    bool starves; /* it looked enough and was not */
 };
 
 enum fdl_tuner_verdict {
@@ -140,7 +129,6 @@ struct fdl_tuner_trial {
     enum fdl_knob knob;
     struct fdl_knobs before, after;
     struct fdl_tuner_estimate reference;
-    bool by_model;     /* it costs throughput, says the utilisation law */
     uint64_t decision; /* its id */
 };
 
@@ -176,7 +164,6 @@ struct fdl_tuner {
     int64_t now_ns; /* since the first reading, without holes */
     uint64_t batch;
     double elapsed_ns; /* time with the consumer at work */
-    double pause_age;  /* batches since the last pause */
     bool pause_seen;   /* in the last difference */
     uint64_t oddities;
     bool has_runq, has_throttle;
@@ -208,7 +195,6 @@ struct fdl_tuner {
     unsigned splits_tried; /* of enum fdl_tuner_split, with this setting */
 
     struct fdl_tuner_arm arms[FDL_TUNER_WORKERS_MAX + 1];
-    struct fdl_tuner_probation probation;
     uint32_t era; /* from 1 */
 
     /* References for changes. */
@@ -307,10 +293,9 @@ bool fdl_tuner_finish_other(const struct fdl_tuner *t, double *gain, char *why,
                             size_t capacity);
 
 /* tuner_judge.c */
-enum fdl_tuner_verdict fdl_tuner_compare(const struct fdl_tuner *t,
-                                         const struct fdl_tuner_estimate *ref,
+enum fdl_tuner_verdict fdl_tuner_compare(const struct fdl_tuner_estimate *ref,
                                          const struct fdl_tuner_estimate *e,
-                                         bool up, double *gain, double *error);
+                                         double *gain, double *error);
 bool fdl_tuner_acceptable(const struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *ref,
                           const struct fdl_tuner_estimate *e,
@@ -323,14 +308,6 @@ void fdl_tuner_arm_note(struct fdl_tuner *t, uint32_t workers, double rate,
 uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t);
 /* Tried under these conditions, and no better than what is in force. */
 bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers);
-/* Fewer than in the reference were kept while fed; each window with them. */
-void fdl_tuner_probation_begin(struct fdl_tuner *t,
-                               const struct fdl_tuner_estimate *reference,
-                               uint32_t workers);
-void fdl_tuner_probation_see(struct fdl_tuner *t,
-                             const struct fdl_tuner_estimate *e);
-/* The workers to go back to; 0: none, it is as fast with fewer. */
-uint32_t fdl_tuner_probation_failed(const struct fdl_tuner *t);
 
 /* tuner_change.c: references of what is in force; then whether a window still
  * fits them, *what in words. */

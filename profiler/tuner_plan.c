@@ -16,9 +16,8 @@
  *   io depth  Little's law: reads per second times the time of one
  *
  * work is without waits for a core, so it does not grow with the workers that
- * wait for one; but with fewer than fill the cores it is others who make them
- * wait, and what is above the usual tenth is part of the work. What contention
- * adds to the work itself is measured, and the plan made anew after each move.
+ * wait for one. What contention adds to the work itself is measured, and the
+ * plan made anew after each move.
  */
 #include "profiler/tuner_own.h"
 
@@ -76,21 +75,21 @@ static double in_flight(const struct fdl_tuner_estimate *e)
     return e->g > 0 ? e->reads * e->read_ns / e->g : 0;
 }
 
-/* Batches that hold what workers and reads are at, and so many more. */
+/* Batches that hold what workers and reads are at, and a few more. */
 static double least_depth(const struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *e,
-                          const struct fdl_knobs *k, double more)
+                          const struct fdl_knobs *k)
 {
     double size = t->batch_size ? t->batch_size : 1;
     double reads = fmin(1.2 * in_flight(e), (double)k->io_depth);
-    return ceil(((double)k->workers + reads) / size) + more;
+    return ceil(((double)k->workers + reads) / size) + AHEAD;
 }
 
 uint32_t fdl_tuner_depth_for(const struct fdl_tuner *t,
                              const struct fdl_tuner_estimate *e,
                              const struct fdl_knobs *with)
 {
-    double least = least_depth(t, e, with, AHEAD);
+    double least = least_depth(t, e, with);
     double tail = (double)t->last.sample_tail_ns;
     if (t->last.read_tail_ns > 0)
         tail += (double)t->last.read_tail_ns;
@@ -119,11 +118,6 @@ static uint32_t workers_for(const struct fdl_tuner *t,
     if (!(e->work > 0))
         return t->knobs.workers;
     double g = e->g, work = e->work;
-    if (e->workers * e->share < 0.9 * fdl_tuner_cores(t, e))
-        work /= 1 - fmin(fmax(e->queued - 0.1, 0), 0.9);
-    /* Storage or bus set the pace: no more is needed than keeps up with it. */
-    if ((t->storage_limit || t->transfer_limit) && e->rate > 0)
-        g = fmax(g, 0.95 / e->rate);
     double wanted = g > 0 ? 1.03 * work / g + 0.4 : INFINITY;
     double n = fmin(ceil(wanted), fdl_tuner_saturation(t, e));
     n = fmin(n, JUMP * (double)t->knobs.workers);
@@ -131,11 +125,10 @@ static uint32_t workers_for(const struct fdl_tuner *t,
 }
 
 /* The fastest pace, as a part of what *most has, for which workers and reads
- * fit beside the batches that they are at and so many more. */
-static double pace_within(const struct fdl_tuner *t,
-                          const struct fdl_tuner_estimate *e,
-                          const struct fdl_knobs *most, double more,
-                          struct fdl_knobs *out)
+ * fit beside the batches that they are at. */
+static void pace_within(const struct fdl_tuner *t,
+                        const struct fdl_tuner_estimate *e,
+                        const struct fdl_knobs *most, struct fdl_knobs *out)
 {
     const struct fdl_tuner_limits *l = &t->limits;
     struct fdl_knobs k = *most;
@@ -146,7 +139,7 @@ static double pace_within(const struct fdl_tuner *t,
                                     most->workers);
         k.io_depth = fdl_tuner_clamp(ceil(part * most->io_depth),
                                      l->io_depth_min, most->io_depth);
-        k.depth = fdl_tuner_clamp(least_depth(t, e, &k, more), l->depth_min,
+        k.depth = fdl_tuner_clamp(least_depth(t, e, &k), l->depth_min,
                                   l->depth_max);
         if (fdl_knobs_memory(l, &k) > l->memory_bytes) {
             high = part;
@@ -156,25 +149,17 @@ static double pace_within(const struct fdl_tuner *t,
         out->workers = k.workers;
         out->io_depth = k.io_depth;
     }
-    return low;
 }
 
-/* Where not everything fits. A batch less ahead costs less than a tenth of the
- * pace, unless it is reads that it is for, and may be room for a worker that
- * brings more. What is left goes to depth. */
+/* Where not everything fits. What is left goes to depth. */
 static void within_memory(const struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *e,
                           struct fdl_knobs *out)
 {
-    struct fdl_knobs most = *out, close = *out;
+    struct fdl_knobs most = *out;
     out->workers = t->limits.workers_min;
     out->io_depth = t->limits.io_depth_min;
-    double pace = pace_within(t, e, &most, AHEAD, out);
-    if (!(in_flight(e) > 0) &&
-        pace_within(t, e, &most, AHEAD - 1, &close) > 1.1 * pace) {
-        out->workers = close.workers;
-        out->io_depth = close.io_depth;
-    }
+    pace_within(t, e, &most, out);
     out->depth = fdl_tuner_depth_for(t, e, out);
 }
 
@@ -188,7 +173,7 @@ void fdl_tuner_plan(const struct fdl_tuner *t,
     out->io_depth = io_depth_for(t, e);
     out->depth = fdl_tuner_depth_for(t, e, out);
     struct fdl_knobs least = *out;
-    least.depth = fdl_tuner_clamp(least_depth(t, e, out, AHEAD),
+    least.depth = fdl_tuner_clamp(least_depth(t, e, out),
                                   t->limits.depth_min, t->limits.depth_max);
     if (t->limits.memory_bytes &&
         fdl_knobs_memory(&t->limits, &least) > t->limits.memory_bytes)

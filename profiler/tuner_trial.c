@@ -21,12 +21,6 @@
 
 #define SLEEPS       0.95 /* of its work on a core, at most */
 #define LITTLE_SPARE 0.05 /* of the workers' time: they are the bottleneck */
-#define QUEUED_USUAL 0.1  /* of their work: nobody else has their cores */
-
-static double credit(const struct fdl_tuner *t)
-{
-    return t->granted_ns + CREDIT_RATE * t->elapsed_ns - t->spent_ns;
-}
 
 /* Reproducible, and different for loaders that differ in anything: two that
  * share cores should not try things at the same moments for ever. */
@@ -115,22 +109,10 @@ static double predicted(const struct fdl_tuner *t, uint32_t n)
     return fmin(had, most) / e->rate - 1;
 }
 
-/* Fewer than can run, each has a core, and nothing holds them up. */
-static bool loses_by_model(const struct fdl_tuner *t, uint32_t workers)
-{
-    const struct fdl_tuner_estimate *e = &t->best;
-    bool worked = e->blocked < FDL_TUNER_SPARE && e->starved < 0.2 &&
-                  e->queued < QUEUED_USUAL;
-    double had = FDL_MIN((double)t->knobs.workers, fdl_tuner_saturation(t, e));
-    return worked && workers < had * (1 - DELTA);
-}
-
 static bool try(struct fdl_tuner *t, enum fdl_knob knob,
                 const struct fdl_knobs *to, bool up,
                 enum fdl_decision_reason reason, double gain, const char *why)
 {
-    if (credit(t) <= 0)
-        return false;
     t->trial =
         (struct fdl_tuner_trial){.on = true,
                                  .up = up,
@@ -138,7 +120,6 @@ static bool try(struct fdl_tuner *t, enum fdl_knob knob,
                                  .before = t->knobs,
                                  .after = *to,
                                  .reference = t->best,
-                                 .by_model = loses_by_model(t, to->workers),
                                  .decision = t->n_decisions};
     t->asked_from = t->n_decisions;
     struct fdl_decision *d = fdl_tuner_note(t, knob, to, reason, "%s", why);
@@ -289,15 +270,7 @@ static bool divide(struct fdl_tuner *t)
 static bool explore(struct fdl_tuner *t)
 {
     uint32_t n = t->knobs.workers, step = FDL_MAX(1u, n / 4 / t->fineness);
-    /* Work that sleeps now and then leaves cores idle by chance, also with as
-     * many workers as would fill them on average. Work that does not leaves
-     * none: what it did not use of them, others did, and more workers would
-     * bring what they take from those. */
     double full = fdl_tuner_saturation(t, &t->best);
-    bool sleeps = t->best.share < SLEEPS && !t->limits.shared;
-    bool idle = t->best.cores_used < 0.95 * fdl_tuner_cores(t, &t->best);
-    if (sleeps && idle && full < fdl_tuner_lock_room(&t->best))
-        full *= 2;
     double most = fmin(full, (double)t->limits.workers_max);
     for (unsigned i = 0; i < 2; ++i) {
         bool up = t->turn++ % 2 == 0;
@@ -489,20 +462,8 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
         fdl_tuner_workers_moved(t, t->trial.up);
         if (t->trial.up)
             t->arms[t->trial.before.workers].starves = true;
-        else if (t->trial.reference.stall <= t->limits.target)
-            fdl_tuner_probation_begin(t, &t->trial.reference,
-                                      t->trial.before.workers);
     }
     fdl_tuner_change_begin(t, e);
-}
-
-/* It was enough, and something about it was not as good: chance, or workers
- * that slow the consumer. Once more, later; then it counts. */
-static bool was_fed(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
-{
-    double slower = log(t->trial.reference.taken / e->taken);
-    return e->stall <= t->limits.target && slower < 4 * DELTA &&
-           t->arms[t->trial.after.workers].doubts++ == 0;
 }
 
 static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
@@ -514,7 +475,7 @@ static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
         t->storage_limit = true;
         t->replan = true;
     }
-    if (t->trial.knob == FDL_KNOB_WORKERS && !t->trial.up && !was_fed(t, e))
+    if (t->trial.knob == FDL_KNOB_WORKERS && !t->trial.up)
         t->arms[t->trial.after.workers].starves = true;
     struct fdl_knobs to = t->trial.before;
     if (t->trial.knob != FDL_KNOB_DEPTH) {
@@ -576,20 +537,18 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     bool up = t->trial.up;
     fdl_tuner_estimate_of(t, &t->window, &e);
     enum fdl_tuner_verdict v =
-        fdl_tuner_compare(t, &t->trial.reference, &e, up, &gain, &error);
+        fdl_tuner_compare(&t->trial.reference, &e, &gain, &error);
     v = at_once(t, &e, v);
-    /* What it may cost at most beyond the credit. */
-    bool broke = credit(t) - fmax(t->lost_ns, 0) < -CREDIT_CHANGE * t->best.g;
     unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
-    if (!up && e.taken < t->trial.reference.taken * (1 - DELTA / 2))
+    if (!up && e.rate < t->trial.reference.rate * (1 - DELTA / 2))
         most = FDL_TUNER_BLOCKS;
-    if (v == FDL_VERDICT_OPEN && e.blocks < most && !broke)
+    if (v == FDL_VERDICT_OPEN && e.blocks < most)
         return false;
     fdl_tuner_charge_done(t);
     if (t->trial.knob == FDL_KNOB_WORKERS &&
         (e.batches >= ARM_BATCHES || v == FDL_VERDICT_WORSE))
         fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
-    bool ok = fdl_tuner_acceptable(t, &t->trial.reference, &e, v, up) && !broke;
+    bool ok = fdl_tuner_acceptable(t, &t->trial.reference, &e, v, up);
     settle_trial(t, ok ? FDL_OUTCOME_KEPT : FDL_OUTCOME_ROLLED_BACK, &e, gain,
                  error);
     t->latest = e;

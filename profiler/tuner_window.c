@@ -65,7 +65,6 @@ bool fdl_tuner_window_add(struct fdl_tuner_window *w,
         return false;
     unsigned at = w->n % FDL_TUNER_BLOCKS;
     w->ln_step[at] = log(wall_of(&w->open) / w->open.batches);
-    w->ln_made[at] = log(fmax(w->open.samples, 0.5) / wall_of(&w->open));
     w->g[at] = own_of(&w->open);
     w->stall[at] = stall_of(&w->open);
     w->last = w->open;
@@ -158,11 +157,9 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
     out->wall_ns = wall_of(s);
     out->workers = (double)t->knobs.workers;
     out->rate = ratio(s->batches, wall_of(s));
-    out->taken = out->rate;
     out->stall = stall_of(s);
     bool fed = out->stall <= t->limits.target;
     out->error = error_of(w->ln_step, n, fed);
-    out->made_error = error_of(w->ln_made, n, fed);
     out->g = median(w->g, n);
     out->g_spread = out->g > 0 ? deviation(w->g, n) / out->g : 0;
     out->on_device = s->span_ns > 0;
@@ -192,7 +189,7 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
                       ? exp((1 - a) * log(e->rate) + a * log(with->rate))
                       : with->rate;
     double error = hypot((1 - a) * e->error, a * with->error);
-    double *const mixed[] = {&e->produced, &e->taken,          &e->stall,
+    double *const mixed[] = {&e->produced, &e->stall,
                              &e->g,        &e->g_spread,       &e->work,
                              &e->share,    &e->busy,           &e->blocked,
                              &e->starved,  &e->queued,         &e->throttled,
@@ -200,7 +197,7 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
                              &e->slot,     &e->cores_used,     &e->reads,
                              &e->read_ns,  &e->consumer_cores, &e->locked};
     const double other[] = {
-        with->produced,   with->taken,   with->stall,    with->g,
+        with->produced,   with->stall,    with->g,
         with->g_spread,   with->work,    with->share,    with->busy,
         with->blocked,    with->starved, with->queued,   with->throttled,
         with->prep,       with->fetch,   with->transfer, with->slot,

@@ -105,40 +105,12 @@ static void there_may_be_none(void **state)
     fdl_tuner_destroy(t);
 }
 
-/* One worker more took two batches ahead; where the guard takes it back, they
- * come back too. */
-static void the_guard_gives_back_the_depth(void **state)
-{
-    (void)state;
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(11);
-    l.batch_bytes = 1000000;
-    l.worker_bytes = 2000000;
-    l.memory_bytes = 30000000;
-    model_begin(&m, &l, 10, 400, 20);
-    m.knobs.depth = 10;
-    fdl_tuner_applied(m.tuner, &m.knobs, false);
-    model_steps(&m, 300);
-    assert_int_equal(m.knobs.workers, 11);
-    assert_int_equal(m.knobs.depth, 8);
-    m.bad_above = 10; /* eleven are slower now than ten were */
-    m.bad = 0.85;
-    for (unsigned i = 0; i < 1500 && m.knobs.workers > 10; ++i)
-        model_step(&m);
-    model_steps(&m, 64); /* until the memory of the eleventh is there */
-    model_print(&m);
-    assert_true(model_status(&m).guarded >= 1);
-    assert_int_equal(m.knobs.depth, 10);
-    fdl_tuner_destroy(m.tuner);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reads_do_not_use_goes_to_depth),
         cmocka_unit_test(steps_are_along_the_budget),
         cmocka_unit_test(there_may_be_none),
-        cmocka_unit_test(the_guard_gives_back_the_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

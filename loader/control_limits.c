@@ -121,6 +121,14 @@ static void ask_machine(struct fdl_control *c, int64_t now)
     c->cores = c->granted * c->share.part;
 }
 
+/* Whose use tells how much others leave us; 0: we are confined to some of them,
+ * and what goes on on the rest says nothing. */
+static double host_cores(void)
+{
+    const struct fdl_machine *m = fdl_machine_get();
+    return m->cpus_allowed == m->cpus_online ? m->cpus_online : 0;
+}
+
 /* ---- The whole ----------------------------------------------------------- */
 
 static void limit_workers(const struct fdl_control *c,
@@ -197,6 +205,7 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     memset(&limits, 0, sizeof(limits)); /* compared byte by byte */
     ask_machine(c, now);
     limits.cores = c->cores;
+    limits.host_cores = host_cores();
     limits.shared = c->share.part < 1;
     limits.target = fdl_option_double(&l->options, FDL_OPT_TUNER_TARGET);
     limits.strict = option(&l->options, FDL_OPT_TUNER_STRICT) != 0;

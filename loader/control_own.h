@@ -37,12 +37,18 @@ struct fdl_delays {
     double runq_rate, throttle_rate;      /* for each ns of work, lately */
 };
 
+struct fdl_host_busy {
+    int64_t busy_ns, now_ns; /* as looked at last, and when that was seen */
+    double rate;             /* cores */
+};
+
 struct fdl_meter {
     struct fdl_meter_sums past, last; /* until the last reset, and since */
     uint32_t resets;
     uint64_t batches;              /* of the last reading */
     struct fdl_tuner_reading told; /* what must not fall back */
     struct fdl_delays delays;
+    struct fdl_host_busy host;
 
     int32_t consumer_tid;
     int64_t consumer_cpu_ns, consumer_before_ns;

@@ -199,6 +199,25 @@ static void spread_delays(struct fdl_delays *d, const struct fdl_watched *w,
         out->throttle_ns = d->throttle_ns + (int64_t)(d->throttle_rate * more);
 }
 
+/* The machine is looked at four times a second; in between it goes on as it
+ * did. */
+static int64_t host_busy(struct fdl_host_busy *h, const struct fdl_watched *w,
+                         int64_t now)
+{
+    int64_t busy = (int64_t)w->system.host_busy_ns;
+    if (!w->system.has_host)
+        return -1;
+    if (busy != h->busy_ns) {
+        double more = (double)(busy - h->busy_ns);
+        double wall = (double)(now - h->now_ns);
+        h->rate = h->now_ns > 0 && wall > 0 ? FDL_MAX(more / wall, 0.0) : 0;
+        h->busy_ns = busy;
+        h->now_ns = now;
+    }
+    int64_t since = FDL_MIN(now - h->now_ns, FDL_BEAT_NS);
+    return busy + (int64_t)(h->rate * (double)since);
+}
+
 static void read_resettable(struct fdl_control *c, uint32_t resets,
                             struct fdl_tuner_reading *out)
 {
@@ -223,6 +242,7 @@ static void read_resettable(struct fdl_control *c, uint32_t resets,
     out->kernel_ns = sum.kernel_ns;
     out->copied_batches = (uint64_t)sum.copied;
     spread_delays(&m->delays, &w, &sum, out);
+    out->host_busy_ns = host_busy(&m->host, &w, out->now_ns);
 }
 
 /* ---- Counters that only grow --------------------------------------------- */
@@ -294,10 +314,11 @@ static void keep_growing(struct fdl_tuner_reading *r,
 {
     int64_t *const now[] = {&r->runq_ns,    &r->throttle_ns, &r->work_ns,
                             &r->cpu_ns,     &r->lock_ns,     &r->blocked_ns,
-                            &r->starved_ns, &r->read_ns};
+                            &r->starved_ns, &r->read_ns,     &r->host_busy_ns};
     int64_t *const before[] = {
-        &told->runq_ns, &told->throttle_ns, &told->work_ns,    &told->cpu_ns,
-        &told->lock_ns, &told->blocked_ns,  &told->starved_ns, &told->read_ns};
+        &told->runq_ns,    &told->throttle_ns, &told->work_ns,
+        &told->cpu_ns,     &told->lock_ns,     &told->blocked_ns,
+        &told->starved_ns, &told->read_ns,     &told->host_busy_ns};
     for (uint32_t i = 0; i < FDL_COUNT_OF(now); i++)
         if (*now[i] >= 0) /* known */
             *now[i] = *before[i] = FDL_MAX(*now[i], *before[i]);

@@ -15,11 +15,11 @@ static const char *outcome_words(enum fdl_decision_outcome outcome)
     case FDL_OUTCOME_KEPT:
         return "kept";
     case FDL_OUTCOME_ROLLED_BACK:
-        return "taken back";
+        return "undone";
     case FDL_OUTCOME_PROPOSED:
-        return "proposed, not done";
+        return "proposed only";
     case FDL_OUTCOME_ABANDONED:
-        return "not judged";
+        return "undone, not judged";
     default:
         return "done";
     }

@@ -4,6 +4,7 @@
  * it, where it stands, what holds it there, and what could be done about that.
  */
 #include "base/compiler.h"
+#include "base/terms.h"
 #include "loader/control.h"
 #include "loader/engine.h"
 
@@ -34,14 +35,14 @@ static void add_beginning(struct fdl_text *t, const feedline_loader *l,
     struct fdl_knobs began;
     double granted;
     if (strcmp(now->mode, "off") == 0)
-        fdl_text_add(t, "The tuner is off: settings stay as they are given.\n");
+        fdl_text_add(t, "The tuner is off: settings stay as given.\n");
     else if (strcmp(now->mode, "observe") == 0)
-        fdl_text_add(t, "The tuner only observes: it says what it would do, "
-                        "and does nothing.\n");
+        fdl_text_add(t, "The tuner only observes: it proposes and changes "
+                        "nothing.\n");
     if (now->profile[0])
         fdl_text_add(t, "Profile: %s.\n", now->profile);
     if (!fdl_control_began(l, &began, &granted)) {
-        fdl_text_add(t, "No batch was asked for yet.\n");
+        fdl_text_add(t, "No batch has been requested yet.\n");
         return;
     }
     fdl_text_add(t, "It began with ");
@@ -80,15 +81,15 @@ static const char *outcome_words(enum fdl_decision_outcome outcome)
 {
     switch (outcome) {
     case FDL_OUTCOME_PENDING:
-        return " It is being measured.";
+        return " Still being measured.";
     case FDL_OUTCOME_KEPT:
         return " Kept.";
     case FDL_OUTCOME_ROLLED_BACK:
-        return " Taken back.";
+        return " Undone.";
     case FDL_OUTCOME_PROPOSED:
-        return " Proposed, not done.";
+        return " Proposed only.";
     case FDL_OUTCOME_ABANDONED:
-        return " Something else changed before it could be judged.";
+        return " Undone: conditions changed before it could be judged.";
     default:
         return "";
     }
@@ -129,47 +130,85 @@ static void add_decisions(struct fdl_text *t, const feedline_loader *l)
 
 /* ---- Where it stands ----------------------------------------------------- */
 
-/* There are no more workers than these: who says so? */
-static const char *bound_words(const feedline_loader *l)
+static void add_term(struct fdl_text *t, const char *before,
+                     const feedline_loader *l, const char *option,
+                     const char *after)
 {
-    if (fdl_loader_asked(l, FDL_OPT_WORKERS) != 0)
-        return "The number of workers was given. Give more, or workers=auto.";
-    if (fdl_option_int(&l->options, FDL_OPT_WORKERS_MAX) != 0)
-        return "workers_max holds it. Raise it, or give workers_max=auto.";
-    return "It has all the workers that it takes by itself, 32 for each core. "
-           "Set workers_max to let it have more.";
+    fdl_text_add(t, "%s%s%s", before, fdl_term(fdl_loader_terms(l), option).at,
+                 after);
 }
 
-/* Why it is not fed, and what to do. */
-static const char *limit_words(const feedline_loader *l, const char *by)
+/* There are no more workers than these: who says so? */
+static void add_bound(struct fdl_text *t, const feedline_loader *l)
+{
+    const struct fdl_terms *terms = fdl_loader_terms(l);
+    if (fdl_loader_asked(l, FDL_OPT_WORKERS) != 0) {
+        fdl_text_add(t,
+                     "The number of workers was given. Raise it, or leave it "
+                     "to the tuner with %s.\n",
+                     fdl_term_set(terms, "workers", "auto").at);
+    } else if (fdl_option_int(&l->options, FDL_OPT_WORKERS_MAX) != 0) {
+        add_term(t, "More workers are not allowed by ", l, "workers_max",
+                 ". Raise it.\n");
+    } else {
+        add_term(t,
+                 "It has reached its own limit of 32 workers per core; raise ",
+                 l, "workers_max", " to allow more.\n");
+    }
+}
+
+static void add_flat(struct fdl_text *t, const feedline_loader *l)
+{
+    struct fdl_tuner_found f;
+    fdl_control_found(l, &f);
+    if (f.more_workers.judged && !f.more_workers.kept)
+        fdl_text_add(t, "%u workers delivered no more than %u (%+.1f %%): ",
+                     f.more_workers.after, f.more_workers.before,
+                     100 * f.more_workers.gain);
+    fdl_text_add(t, "the workers wait for something they share, such as a lock "
+                    "inside a custom operation, a service or memory.\n");
+}
+
+static const char *limit_words(const char *by)
 {
     static const char *const words[][2] = {
         {"cores",
-         "The cores are used up; more workers would only take turns. Give "
-         "this process more cores, use quality=fast or a smaller output, let "
-         "the device finish batches (finish=device), or run fewer loaders "
-         "here."},
+         "The workers use all the cores this loader has; more of them would "
+         "only take turns. Give the process more cores, use quality=fast or a "
+         "smaller output, let the device finish batches (finish=device), or "
+         "run fewer loaders here."},
+        {"others",
+         "Other processes hold the cores; more workers would only take cores "
+         "from them. Run fewer jobs on this machine at once."},
         {"lock",
          "Workers wait for a lock that all calls of a custom operation share, "
-         "an interpreter's; more workers would only wait for it, too. Use an "
-         "operation of this library in its place, or code that lets go of the "
-         "lock."},
+         "such as the interpreter's. Use one of this library's operations "
+         "instead, or code that releases the lock."},
         {"memory",
-         "The memory budget is used up. Raise memory_budget, or lower "
-         "batch_size, or use dtype=u8."},
+         "The memory budget is used up. Raise memory_budget, lower batch_size, "
+         "or use dtype=u8."},
         {"storage",
-         "Reads are what it waits for. Use faster storage, or reader=memory "
-         "if the files fit into memory."},
+         "Storage sets the pace: more reads at once bring no more. Use faster "
+         "storage, or reader=memory if the files fit into memory."},
         {"transfer",
-         "Copies to the device are what it waits for. Use finish=device or "
-         "dtype=u8, which send fewer bytes."},
+         "Copies to the device set the pace. finish=device or dtype=u8 send "
+         "fewer bytes."},
     };
-    if (strcmp(by, "bound") == 0)
-        return bound_words(l);
     for (uint32_t i = 0; i < FDL_COUNT_OF(words); i++)
         if (strcmp(by, words[i][0]) == 0)
             return words[i][1];
     return "";
+}
+
+static void add_limit(struct fdl_text *t, const feedline_loader *l,
+                      const char *by)
+{
+    if (strcmp(by, "bound") == 0)
+        add_bound(t, l);
+    else if (strcmp(by, "scaling") == 0)
+        add_flat(t, l);
+    else
+        fdl_text_add(t, "%s\n", limit_words(by));
 }
 
 static void add_speed(struct fdl_text *t, const struct feedline_tuner_info *n)
@@ -184,8 +223,8 @@ static void add_speed(struct fdl_text *t, const struct feedline_tuner_info *n)
                  100 * n->stall, 100 * n->target);
     if (n->sample_ns > 0)
         fdl_text_add(t,
-                     "A sample takes a worker %.3g ms, %.0f %% of it on a "
-                     "core; a batch takes the consumer %.3g ms.\n",
+                     "A sample costs a worker %.3g ms, %.0f %% of it on a "
+                     "core; the consumer spends %.3g ms on a batch.\n",
                      n->sample_ns / 1e6, 100 * n->cpu_share, n->step_ns / 1e6);
 }
 
@@ -197,42 +236,57 @@ static void add_share(struct fdl_text *t, const feedline_loader *l)
     if (others)
         fdl_text_add(t,
                      "%.3g %s granted, shared with %u other %s: %.2g for this "
-                     "one and its consumer.\n",
+                     "loader and its consumer.\n",
                      granted, granted > 1 ? "cores are" : "core is", others,
                      others == 1 ? "loader" : "loaders", cores);
 }
 
-static void add_state(struct fdl_text *t, const struct feedline_tuner_info *n,
-                      bool fed)
+/* It may change something at all. */
+static bool has_a_knob(const feedline_loader *l,
+                       const struct feedline_tuner_info *n)
+{
+    struct fdl_tuner_found f;
+    fdl_control_found(l, &f);
+    bool any = strcmp(n->mode, "auto") != 0; /* it proposes */
+    for (uint32_t i = 0; i < FDL_KNOBS; i++)
+        any |= f.owns[i];
+    return any;
+}
+
+static void add_state(struct fdl_text *t, const struct feedline_tuner_info *n)
 {
     if (n->converged)
         fdl_text_add(t,
-                     "Since batch %" PRIu64 ", %.1f s after it began, nothing "
-                     "%s.\n",
-                     n->converged_batch, (double)n->converged_ns / 1e9,
-                     fed ? "is left to be improved"
-                         : "was found that would help");
+                     "Settled since batch %" PRIu64 ", %.1f s after it "
+                     "began.\n",
+                     n->converged_batch, (double)n->converged_ns / 1e9);
     else if (strcmp(n->state, "frozen") == 0)
         fdl_text_add(t, "The consumer is away; the tuner waits for it.\n");
+    else if (strcmp(n->state, "warmup") == 0)
+        fdl_text_add(t, "It has seen too few batches to decide anything.\n");
     else
-        fdl_text_add(t, "It is still looking (%s).\n", n->state);
+        fdl_text_add(t, "It is still measuring.\n");
 }
 
 static void add_verdict(struct fdl_text *t, const feedline_loader *l,
                         const struct feedline_tuner_info *n)
 {
     bool fed = n->batches_per_second > 0 && n->stall <= n->target;
-    add_state(t, n, fed);
-    if (fed && n->converged)
-        fdl_text_add(t, "It is fed, with the fewest workers that were found "
-                        "to do.\n");
-    else if (fed)
-        fdl_text_add(t, "It is fed.\n");
+    if (!has_a_knob(l, n)) {
+        fdl_text_add(t, "Nothing is left to the tuner: every setting was "
+                        "given.\n");
+        return;
+    }
+    add_state(t, n);
+    if (fed)
+        fdl_text_add(t, n->converged ? "The consumer is fed, with the fewest "
+                                       "workers found to do it.\n"
+                                     : "The consumer is fed.\n");
     else if (n->limited_by[0])
-        fdl_text_add(t, "%s\n", limit_words(l, n->limited_by));
+        add_limit(t, l, n->limited_by);
     else if (n->converged)
-        fdl_text_add(t, "It is not fed all the same: the verdict of the "
-                        "statistics says what it waits for.\n");
+        fdl_text_add(t, "The consumer still waits; the verdict says for "
+                        "what.\n");
 }
 
 void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t)

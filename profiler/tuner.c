@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #define WARM_BATCHES 4.0
+#define SOON_NS      1e9
 
 struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
                                    const struct fdl_knobs *start, bool warm)
@@ -77,6 +78,49 @@ static bool same_limits(const struct fdl_tuner_limits *a,
            a->io_depth_max == b->io_depth_max && a->target == b->target;
 }
 
+static void note_limits(struct fdl_tuner *t, const struct fdl_knobs *from,
+                        const struct fdl_knobs *to, bool bounds)
+{
+    const struct fdl_tuner_limits *l = &t->limits;
+    for (int k = 0; k < FDL_KNOBS; ++k) {
+        enum fdl_knob knob = (enum fdl_knob)k;
+        if (fdl_knob_get(to, knob) == fdl_knob_get(from, knob))
+            continue;
+        fdl_tuner_note(
+            t, knob, to, bounds ? FDL_REASON_LIMIT : FDL_REASON_MEMORY,
+            "%.1f cores, %u to %u workers, %.0f MB", l->cores, l->workers_min,
+            l->workers_max, (double)l->memory_bytes / 1e6);
+    }
+}
+
+/* A trial that is interrupted is undone; where that happens again and again,
+ * the next one comes later and later. */
+static void begin_anew(struct fdl_tuner *t, bool conditions, bool bounds)
+{
+    struct fdl_knobs back, to;
+    t->asked_from = t->n_decisions;
+    bool again = fdl_tuner_trial_abandon(t, &back);
+    if (conditions) {
+        t->era_windows = LASTING;
+        t->calm = 0;
+        new_era(t);
+    }
+    if (again)
+        fdl_tuner_back_off(t);
+    to = back;
+    fdl_tuner_fit(&t->limits, &to);
+    note_limits(t, &back, &to, bounds);
+    enum fdl_tuner_state was = t->state;
+    t->measure_blocks = MEASURE_BLOCKS;
+    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
+    /* The stock was made under the old ones. */
+    t->settle_batches += (double)FDL_MIN(t->last.ready, 256u);
+    if (was == FDL_TUNER_WARMUP || was == FDL_TUNER_FROZEN)
+        t->state = was;
+    if (was == FDL_TUNER_FROZEN)
+        t->thaw = FDL_TUNER_SETTLE;
+}
+
 void fdl_tuner_set_limits(struct fdl_tuner *t,
                           const struct fdl_tuner_limits *limits)
 {
@@ -87,36 +131,8 @@ void fdl_tuner_set_limits(struct fdl_tuner *t,
     t->limits = l;
     struct fdl_knobs to = t->want;
     fdl_tuner_fit(&l, &to);
-    bool cut = !fdl_knobs_equal(&to, &t->want);
-    if (!bounds && !cores && !cut)
-        return;
-    fdl_tuner_trial_abandon(t);
-    t->rolling_back = false;
-    if (cores || bounds) {
-        t->era_windows = LASTING;
-        t->calm = 0;
-        new_era(t);
-    }
-    t->asked_from = t->n_decisions;
-    to = t->knobs;
-    fdl_tuner_fit(&l, &to);
-    for (int k = 0; k < FDL_KNOBS; ++k) {
-        enum fdl_knob knob = (enum fdl_knob)k;
-        if (fdl_knob_get(&to, knob) != fdl_knob_get(&t->knobs, knob))
-            fdl_tuner_note(
-                t, knob, &to, bounds ? FDL_REASON_LIMIT : FDL_REASON_MEMORY,
-                "%.1f cores, %u to %u workers, %.0f MB", l.cores, l.workers_min,
-                l.workers_max, (double)l.memory_bytes / 1e6);
-    }
-    enum fdl_tuner_state was = t->state;
-    t->measure_blocks = MEASURE_BLOCKS;
-    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
-    /* The stock was made under the old ones. */
-    t->settle_batches += (double)FDL_MIN(t->last.ready, 256u);
-    if (was == FDL_TUNER_WARMUP || was == FDL_TUNER_FROZEN)
-        t->state = was;
-    if (was == FDL_TUNER_FROZEN)
-        t->thaw = FDL_TUNER_SETTLE;
+    if (bounds || cores || !fdl_knobs_equal(&to, &t->want))
+        begin_anew(t, cores || bounds, bounds);
 }
 
 /* ---- From reading to reading -------------------------------------------- */
@@ -159,8 +175,9 @@ static bool measured(const struct fdl_tuner *t,
     if (!known && e->stall > 0.2 && e->blocked < 0.05 &&
         plan.workers >= 1.3 * t->knobs.workers)
         return true;
+    /* More reads cost little and are tried in any case. */
     bool reads = e->starved > 0.2 && plan.io_depth > t->knobs.io_depth;
-    if (e->blocks >= 3 && e->stall > 0.2 && reads)
+    if (e->stall > 0.2 && reads && (e->blocks >= 3 || e->wall_ns >= SOON_NS))
         return true;
     /* Slow batches make long blocks: what is that far off is seen in three. */
     if (e->stall > 0.2 && e->blocks >= 3 && e->wall_ns >= HURRY_NS)
@@ -180,7 +197,7 @@ static void measure(struct fdl_tuner *t)
     t->best = t->latest = e;
     fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
     fdl_tuner_change_begin(t, &e);
-    t->replan = true;
+    t->replan = t->abandoned < 2;
     t->measure_blocks = MEASURE_BLOCKS;
     decide(t);
 }
@@ -202,7 +219,7 @@ static bool go_back(struct fdl_tuner *t)
     fdl_tuner_back_off(t);
     t->asked_from = t->n_decisions;
     fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_GUARD,
-                   "%u workers did %.2f batches/s, %u do %.2f", n,
+                   "%u workers delivered %.2f batches/s, %u deliver %.2f", n,
                    1e9 * t->arms[n].rate, t->knobs.workers,
                    1e9 * t->arms[t->knobs.workers].rate);
     t->arms[n].rate *= 0.99;
@@ -239,6 +256,8 @@ static void hold(struct fdl_tuner *t)
     fdl_tuner_estimate_of(t, &t->window, &e);
     t->latest = e;
     if (sudden || fdl_tuner_change_seen(t, &e)) {
+        if (!(fabs(log(e.work / t->flat.work)) < 0.25))
+            t->flat.workers = 0;
         new_era(t);
         t->best = e;
         fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
@@ -246,9 +265,12 @@ static void hold(struct fdl_tuner *t)
         decide(t);
         return;
     }
+    fdl_tuner_long_add(t, &e);
     ++t->held;
     ++t->steady;
     ++t->era_windows;
+    if (fdl_tuner_bridge(t))
+        return;
     if (t->suspicious) { /* half of it may be of other conditions */
         fdl_tuner_enter(t, FDL_TUNER_HOLD);
         return;
@@ -339,20 +361,26 @@ void fdl_tuner_observe(struct fdl_tuner *t,
     }
 }
 
+/* Epochs may be shorter than a trial: closed blocks, and a trial, go on in the
+ * next run. */
 void fdl_tuner_pause(struct fdl_tuner *t)
 {
-    fdl_tuner_trial_abandon(t);
-    t->rolling_back = false;
     t->has_last = false;
-    t->want = t->knobs;
-    fdl_tuner_window_reset(&t->window);
-    if (t->best.valid) {
-        /* The stock fills again. */
-        t->state = FDL_TUNER_SETTLE;
-        t->next = FDL_TUNER_HOLD;
-        t->settle_batches = (double)t->knobs.depth;
+    memset(&t->window.open, 0, sizeof(t->window.open));
+    switch (t->state) {
+    case FDL_TUNER_MEASURE:
+    case FDL_TUNER_TRIAL:
+    case FDL_TUNER_HOLD:
+        t->next = t->state;
+        t->go_on = true;
+        t->settle_batches = SETTLE_BATCHES;
         t->settle_ns = FDL_TUNER_SETTLE_NS;
-    } else {
-        t->state = FDL_TUNER_WARMUP;
+        t->state = FDL_TUNER_SETTLE;
+        break;
+    case FDL_TUNER_FROZEN:
+        t->state = t->thaw;
+        break;
+    default:
+        break;
     }
 }

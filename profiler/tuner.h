@@ -48,8 +48,9 @@ struct fdl_tuner_limits {
     uint32_t io_depth_min, io_depth_max;
     bool finish_free;               /* host or device, as the tuner likes */
     struct fdl_finish_costs finish; /* for that */
-    double cores;  /* granted to this loader and its consumer: affinity and
+    double cores;      /* granted to this loader and its consumer: affinity and
                          quota, divided by who shares them; > 0 */
+    double host_cores; /* of the machine; 0: not known */
     bool shared;   /* others draw from the same, and had their part taken off:
                       more than fill these is theirs */
     double target; /* stall that counts as fed, fraction of wall */
@@ -78,6 +79,7 @@ struct fdl_tuner_reading {
     int64_t away_ns; /* gauge: out of next() for so long now; 0: it is inside */
     int64_t idle_ns, span_ns; /* of its device; span 0: not measured */
     int64_t consumer_cpu_ns;  /* 0: not known */
+    int64_t host_busy_ns;     /* of all cores of the machine; -1: not known */
 
     /* wait_ns by what the awaited batch was doing, as in the ledger. */
     int64_t wait_prep_ns, wait_fetch_ns, wait_transfer_ns, wait_slot_ns;
@@ -187,16 +189,18 @@ struct fdl_tuner_status {
                           ran backwards; they were left out */
     int64_t credit_ns, spent_ns; /* of exploration: left, and used */
     bool on_device;              /* the stall is the device's */
-    double stall;                /* of the last window */
-    double step_ns;   /* consumer's own time for a batch, g; median */
-    double work_ns;   /* of a worker for a sample, cpu + sleep */
+    double stall;   /* of the last window, or of the long run if that is more */
+    double step_ns; /* consumer's own time for a batch, g; median */
+    double work_ns; /* of a worker for a sample, cpu + sleep */
     double cpu_share; /* of work_ns, on a core */
     double rate;      /* batches per second, last window */
     double cores;     /* that workers can have: granted less the consumer's */
     uint64_t memory_bytes;  /* that the knobs in force may take */
-    const char *limited_by; /* why it is not fed: "cores", "lock", "memory",
-                               "bound", "storage", "transfer", "" if it is fed
-                               or not known; static */
+    const char *limited_by; /* why it is not fed: "cores", "others" (they hold
+                               the cores), "lock", "scaling" (more workers
+                               brought nothing), "memory", "bound", "storage",
+                               "transfer", "" if it is fed or not known;
+                               static */
 };
 
 struct fdl_tuner;

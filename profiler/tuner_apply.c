@@ -7,13 +7,12 @@
  */
 #include "profiler/tuner_own.h"
 
-#define SETTLE_BATCHES 4.0 /* whose samples were begun before */
-
 void fdl_tuner_enter(struct fdl_tuner *t, enum fdl_tuner_state s)
 {
     t->state = s;
-    if (s == FDL_TUNER_MEASURE || s == FDL_TUNER_HOLD)
+    if (!t->go_on && (s == FDL_TUNER_MEASURE || s == FDL_TUNER_HOLD))
         fdl_tuner_window_reset(&t->window);
+    t->go_on = false;
     t->starving_blocks = 0;
 }
 
@@ -21,6 +20,7 @@ void fdl_tuner_ask(struct fdl_tuner *t, const struct fdl_knobs *to,
                    enum fdl_tuner_state next)
 {
     t->want = *to;
+    t->go_on = false;
     t->waited = 0;
     t->next = next;
     t->state = FDL_TUNER_SETTLE;
@@ -77,6 +77,10 @@ static void moved(struct fdl_tuner *t, const struct fdl_knobs *to)
     if (to->workers != t->knobs.workers)
         t->at_arm = 0;
     t->knobs = *to;
+    memset(&t->run, 0, sizeof(t->run));
+    if (t->trial.on || t->rolling_back)
+        return; /* nothing lasting yet */
+    t->converged = false;
     t->moved_batch = t->batch;
     t->moved_ns = t->now_ns;
 }
@@ -99,10 +103,17 @@ static void only_observed(struct fdl_tuner *t)
 /* Other knobs than were asked for. */
 static void taken_over(struct fdl_tuner *t, const struct fdl_knobs *in_force)
 {
-    fdl_tuner_trial_abandon(t);
-    t->rolling_back = false;
+    struct fdl_knobs back;
+    bool open = t->trial.on || t->rolling_back;
+    enum fdl_knob knob = t->trial.knob;
+    int64_t tried = fdl_knob_get(&t->knobs, knob);
+    fdl_tuner_trial_abandon(t, &back);
     moved(t, in_force);
     t->want = t->knobs;
+    /* What was tried is undone, unless it is that knob which was set. */
+    if (open && fdl_knob_get(in_force, knob) == tried)
+        fdl_tuner_knob_set(&t->want, knob, fdl_knob_get(&back, knob));
+    t->go_on = false;
     t->best.valid = false;
     t->measure_blocks = MEASURE_BLOCKS;
     if (t->state != FDL_TUNER_WARMUP) {
@@ -139,8 +150,8 @@ void fdl_tuner_applied(struct fdl_tuner *t, const struct fdl_knobs *in_force,
     }
     if (open && fdl_knobs_equal(in_force, &t->knobs)) {
         /* Refused. Ask for something else, later. */
-        fdl_tuner_trial_abandon(t);
-        t->rolling_back = false;
+        struct fdl_knobs back;
+        fdl_tuner_trial_abandon(t, &back);
         t->want = t->knobs;
         t->seen = asked;
         t->has_seen = true;

@@ -24,7 +24,7 @@ static bool workers_exhausted(const struct fdl_tuner *t)
     uint32_t n = t->knobs.workers;
     if (n >= t->limits.workers_max || more_workers_failed(t))
         return true;
-    return t->best.valid && (double)n >= fdl_tuner_saturation(t, &t->best);
+    return t->best.valid && (double)n >= fdl_tuner_room(t, &t->best);
 }
 
 void fdl_tuner_get_found(const struct fdl_tuner *t, struct fdl_tuner_found *out)

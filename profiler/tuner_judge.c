@@ -4,8 +4,8 @@
  * and the errors of both. A change counts when it is above DELTA by SIGMAS
  * standard errors.
  *
- * Rates are of delivered batches, but where a stock of finished ones runs down
- * (tuner_window.c); going down, there must have been time for it to do so.
+ * Rates are of delivered batches, except where a stock of finished ones runs
+ * down (tuner_window.c).
  */
 #include "profiler/tuner_own.h"
 

@@ -20,6 +20,24 @@ int64_t fdl_knob_get(const struct fdl_knobs *k, enum fdl_knob knob)
     }
 }
 
+void fdl_tuner_knob_set(struct fdl_knobs *k, enum fdl_knob knob, int64_t x)
+{
+    switch (knob) {
+    case FDL_KNOB_WORKERS:
+        k->workers = (uint32_t)x;
+        break;
+    case FDL_KNOB_DEPTH:
+        k->depth = (uint32_t)x;
+        break;
+    case FDL_KNOB_IO_DEPTH:
+        k->io_depth = (uint32_t)x;
+        break;
+    default:
+        k->finish_device = x != 0;
+        break;
+    }
+}
+
 struct fdl_decision *fdl_tuner_note(struct fdl_tuner *t, enum fdl_knob knob,
                                     const struct fdl_knobs *to,
                                     enum fdl_decision_reason reason,
@@ -62,27 +80,46 @@ bool fdl_tuner_decision(const struct fdl_tuner *t, uint64_t id,
     return true;
 }
 
+static bool no_memory_for_more(const struct fdl_tuner *t)
+{
+    struct fdl_knobs more = t->knobs;
+    more.depth += more.depth < t->limits.depth_max;
+    return t->limits.memory_bytes &&
+           fdl_knobs_memory(&t->limits, &more) > t->limits.memory_bytes;
+}
+
+/* More workers are of no use. Only workers with something to do can have used
+ * up the cores. */
+static const char *limit_of_workers(const struct fdl_tuner *t)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    double useful = fdl_tuner_room(t, e);
+    bool lock = fdl_tuner_lock_room(e) <= useful;
+    bool full = (double)t->knobs.workers + 0.5 >= useful;
+    if ((full && lock) || (lock && e->locked >= 1))
+        return "lock";
+    if (t->flat.workers && t->knobs.workers >= t->flat.workers)
+        return "scaling";
+    if (full)
+        return fdl_tuner_crowded(t, e) ? "others" : "cores";
+    if (t->knobs.workers == t->limits.workers_max && e->blocked < 0.05)
+        return "bound";
+    return "";
+}
+
 static const char *limit_of(const struct fdl_tuner *t)
 {
     const struct fdl_tuner_estimate *e = &t->best;
+    bool starved = e->starved >= 0.2 || e->fetch > 0.5;
     if (!e->valid || e->stall <= t->limits.target)
         return "";
     if (t->transfer_limit)
         return "transfer";
-    if (t->storage_limit)
+    if (t->storage_limit ||
+        (starved && t->knobs.io_depth >= t->limits.io_depth_max))
         return "storage";
-    double useful = fdl_tuner_saturation(t, e);
-    bool lock = fdl_tuner_lock_room(e) <= useful;
-    if ((double)t->knobs.workers + 0.5 >= useful || (lock && e->locked >= 1))
-        return lock ? "lock" : "cores";
-    if (t->knobs.workers == t->limits.workers_max && e->blocked < 0.05)
-        return "bound";
-    struct fdl_knobs more = t->knobs;
-    more.depth += more.depth < t->limits.depth_max;
-    if (t->limits.memory_bytes &&
-        fdl_knobs_memory(&t->limits, &more) > t->limits.memory_bytes)
-        return "memory";
-    return "";
+    const char *by = starved ? "" : limit_of_workers(t);
+    return *by == '\0' && no_memory_for_more(t) ? "memory" : by;
 }
 
 void fdl_tuner_get(const struct fdl_tuner *t, struct fdl_tuner_status *out)
@@ -110,7 +147,7 @@ void fdl_tuner_get(const struct fdl_tuner *t, struct fdl_tuner_status *out)
     out->credit_ns = (int64_t)fmax(fmin(credit, 9e18), -9e18);
     out->spent_ns = (int64_t)fmin(t->spent_ns, 9e18);
     out->on_device = e->on_device;
-    out->stall = first.stall;
+    out->stall = fmax(first.stall, fdl_tuner_long_stall(t));
     out->step_ns = e->g;
     out->work_ns = e->work / size;
     out->cpu_share = e->share;

@@ -12,6 +12,7 @@
  *   tuner_judge.c   two measurements -> better, worse, equal, not known
  *   tuner_arms.c    what earlier settings did, and when to go back to one
  *   tuner_change.c  are these still the same conditions?
+ *   tuner_long.c    what short hiccups cost in the long run
  *   tuner_apply.c   what is proposed and what comes of it
  *   tuner_log.c     decisions and words
  *   tuner_found.c   what it knows, for those who advise
@@ -37,13 +38,15 @@
 #define MEASURE_BLOCKS      12  /* the most that a first measurement takes */
 #define HURRY_NS            2e9 /* and this, if it waits far above the target */
 #define UP_BLOCKS           32  /* and a trial */
+#define READ_BLOCKS         16  /* more reads cost little: tried again later */
 #define DOWN_BLOCKS         20  /* the same; all there is room for in doubt */
+#define SETTLE_BATCHES      4.0 /* whose samples were begun before */
 #define FDL_TUNER_SETTLE_NS 50e6  /* of readings that are 25 ms apart */
 #define DELTA               0.015 /* the smallest change worth deciding */
 #define SIGMAS              2.6 /* standard errors of a decision: one in 200 */
 #define BACKOFF_LEAST       4   /* windows from a failed trial to the next */
 #define BACKOFF_MOST        512
-#define LASTING             32u   /* windows: what holds as long was worth it */
+#define LASTING             32u /* windows: what holds as long was worth it */
 
 /* What trials are expected to cost at most, in steps of the consumer, and as a
  * share of all time. Nothing is decided by it: the verification of trials keeps
@@ -51,7 +54,8 @@
 #define CREDIT_START  150.0
 #define CREDIT_CHANGE 50.0 /* more for each change of conditions */
 #define CREDIT_RATE   0.005
-#define ARM_BATCHES         24.0  /* fewer are no memory of a setting */
+#define CLEAR         0.1  /* an error that leaves something to learn */
+#define ARM_BATCHES   24.0 /* fewer are no memory of a setting */
 
 /* Workers that were held up by a full stock for so much of their time have as
  * much to spare: what they make is what is taken. */
@@ -62,7 +66,7 @@ struct fdl_tuner_sums {
     double wall_ns; /* of the clock */
     double step_ns; /* the consumer's: user + wait + api */
     double own_ns;  /* user + api */
-    double wait_ns, idle_ns, span_ns, consumer_cpu_ns;
+    double wait_ns, idle_ns, span_ns, consumer_cpu_ns, host_busy_ns;
     double prep_ns, fetch_ns, transfer_ns, slot_ns;
     double work_ns, cpu_ns, runq_ns, throttle_ns, lock_ns;
     double blocked_ns, starved_ns;
@@ -92,6 +96,7 @@ struct fdl_tuner_estimate {
     double prep, fetch, transfer, slot; /* of the consumer's waits */
     double cores_used;                  /* by workers */
     double consumer_cores;
+    double others;  /* cores that anybody else used; 0: nobody, or not known */
     double reads;   /* per batch */
     double read_ns; /* mean time of one on its way; 0: no reads */
 };
@@ -129,6 +134,8 @@ struct fdl_tuner_trial {
     enum fdl_knob knob;
     struct fdl_knobs before, after;
     struct fdl_tuner_estimate reference;
+    uint64_t batch; /* when it began */
+    int64_t now_ns;
     uint64_t decision; /* its id */
 };
 
@@ -152,6 +159,7 @@ struct fdl_tuner {
     enum fdl_tuner_state state;
     enum fdl_tuner_state next; /* behind SETTLE */
     enum fdl_tuner_state thaw; /* behind FROZEN */
+    bool go_on;                /* the window of before this SETTLE stays */
     bool rolling_back;         /* this SETTLE still costs what the trial did */
     double settle_batches;     /* SETTLE and WARMUP: still to pass */
     double settle_ns;
@@ -166,7 +174,7 @@ struct fdl_tuner {
     double elapsed_ns; /* time with the consumer at work */
     bool pause_seen;   /* in the last difference */
     uint64_t oddities;
-    bool has_runq, has_throttle;
+    bool has_runq, has_throttle, has_host;
     uint32_t batch_size;
 
     struct fdl_tuner_window window;
@@ -187,15 +195,27 @@ struct fdl_tuner {
     unsigned calm;             /* as many must pass before fewer are tried */
     bool fewer;                /* that was down */
     unsigned era_windows;      /* of this era */
+    unsigned abandoned;        /* trials, since one was judged */
     unsigned turn;             /* of exploration: up, down */
     unsigned fineness;         /* and its step: a quarter by this */
     bool replan;               /* a plan is due at once */
     bool storage_limit, transfer_limit, finish_tried;
+    struct fdl_tuner_flat { /* more than these workers brought nothing */
+        uint32_t workers;   /* 0: not seen */
+        double work;        /* of a batch, then */
+    } flat;
     uint32_t io_ceiling;   /* more did not help in this era; 0: not known */
     unsigned splits_tried; /* of enum fdl_tuner_split, with this setting */
 
     struct fdl_tuner_arm arms[FDL_TUNER_WORKERS_MAX + 1];
     uint32_t era; /* from 1 */
+
+    /* In the long run, windows that look odd included. */
+    struct fdl_tuner_long {
+        double wait_ns, step_ns; /* since it was last changed; old ones fade */
+        double worst_ns;         /* the longest wait of a window */
+        unsigned bursts;         /* windows that waited far above the target */
+    } run;
 
     /* References for changes. */
     double ref_g, ref_work, ref_rate; /* 0: none */
@@ -256,9 +276,16 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
 /* tuner_plan.c */
 double fdl_tuner_cores(const struct fdl_tuner *t,
                        const struct fdl_tuner_estimate *e);
+/* Others hold cores that were granted to us. */
+bool fdl_tuner_crowded(const struct fdl_tuner *t,
+                       const struct fdl_tuner_estimate *e);
 /* Workers that are of use: with more of them one would wait for the lock that
  * they share. INFINITY: there is none, or it is hardly ever waited for. */
 double fdl_tuner_lock_room(const struct fdl_tuner_estimate *e);
+/* More than these are of no use: others hold the cores, there is a lock, or it
+ * was found not to scale. */
+double fdl_tuner_room(const struct fdl_tuner *t,
+                      const struct fdl_tuner_estimate *e);
 /* Workers with which they would take all cores, or fill the lock. */
 double fdl_tuner_saturation(const struct fdl_tuner *t,
                             const struct fdl_tuner_estimate *e);
@@ -309,6 +336,14 @@ uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t);
 /* Tried under these conditions, and no better than what is in force. */
 bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers);
 
+/* tuner_long.c: each window of HOLD; then the stall of them all, and whether
+ * short hiccups make it. */
+void fdl_tuner_long_add(struct fdl_tuner *t,
+                        const struct fdl_tuner_estimate *e);
+double fdl_tuner_long_stall(const struct fdl_tuner *t);
+/* Batches ahead that would have covered the worst of them; 0: no hiccups. */
+uint32_t fdl_tuner_long_depth(const struct fdl_tuner *t);
+
 /* tuner_change.c: references of what is in force; then whether a window still
  * fits them, *what in words. */
 void fdl_tuner_change_begin(struct fdl_tuner *t,
@@ -320,9 +355,13 @@ bool fdl_tuner_change_seen(struct fdl_tuner *t,
 /* Chooses what to do next with what is known of the setting in force; true:
  * something was put into want. */
 bool fdl_tuner_next(struct fdl_tuner *t);
+/* true: depth was raised to cover hiccups. */
+bool fdl_tuner_bridge(struct fdl_tuner *t);
 /* A trial's window grew by a block. true: it was judged. */
 bool fdl_tuner_trial_step(struct fdl_tuner *t);
-void fdl_tuner_trial_abandon(struct fdl_tuner *t);
+/* It ends without a judgement. *back: what is in force, with what was tried or
+ * being taken back as it was before. true: not for the first time. */
+bool fdl_tuner_trial_abandon(struct fdl_tuner *t, struct fdl_knobs *back);
 void fdl_tuner_back_off(struct fdl_tuner *t);
 /* Workers were moved, and it was not taken back. */
 void fdl_tuner_workers_moved(struct fdl_tuner *t, bool up);
@@ -343,5 +382,6 @@ struct fdl_decision *fdl_tuner_note(struct fdl_tuner *t, enum fdl_knob knob,
 /* NULL: it is too old. */
 struct fdl_decision *fdl_tuner_noted(struct fdl_tuner *t, uint64_t id);
 int64_t fdl_knob_get(const struct fdl_knobs *k, enum fdl_knob knob);
+void fdl_tuner_knob_set(struct fdl_knobs *k, enum fdl_knob knob, int64_t x);
 
 #endif

@@ -28,6 +28,14 @@
  * one that the last of its samples is missing from. */
 #define AHEAD 2.0
 
+/* Of their work workers queue for a core: all cores are taken. */
+#define QUEUES 0.25
+
+/* Of the granted cores: what can be had however many others want them, and what
+ * others may use and count as nobody. */
+#define CONTESTED 0.25
+#define ALONE     0.1
+
 /* Workers that wait for a lock which they share, on average: fewer than
  * LOCK_SEEN are chance. So many more than those at work are enough for it to be
  * taken again as soon as it is free (family lock-bound of bench/sim: within
@@ -36,18 +44,65 @@
 #define LOCK_QUEUE  2.2
 #define LOCK_SPREAD 0.5 /* for each square root of those at work */
 
+static double granted(const struct fdl_tuner *t,
+                      const struct fdl_tuner_estimate *e)
+{
+    return fmax(t->limits.cores - e->consumer_cores, 0.5);
+}
+
+static bool queues(const struct fdl_tuner_estimate *e)
+{
+    return e->queued - e->throttled > QUEUES;
+}
+
+/* Workers that queue although nobody else is there had all cores that there
+ * are, whatever was granted. */
 double fdl_tuner_cores(const struct fdl_tuner *t,
                        const struct fdl_tuner_estimate *e)
 {
-    return fmax(t->limits.cores - e->consumer_cores, 0.5);
+    double most = granted(t, e);
+    if (!queues(e) || !t->has_host || e->others > ALONE * most)
+        return most;
+    return fmin(most, fmax(e->cores_used, CONTESTED * most));
+}
+
+/* What others leave, or was had beside them. */
+static double cores_left(const struct fdl_tuner *t,
+                         const struct fdl_tuner_estimate *e)
+{
+    double most = fdl_tuner_cores(t, e), left = most;
+    double had = fmax(e->cores_used, CONTESTED * most);
+    if (t->limits.host_cores > 0 && t->has_host)
+        left = t->limits.host_cores - e->others - e->consumer_cores;
+    if (queues(e))
+        left = 0;
+    return fmin(most, fmax(left, had));
+}
+
+bool fdl_tuner_crowded(const struct fdl_tuner *t,
+                       const struct fdl_tuner_estimate *e)
+{
+    double most = granted(t, e);
+    return cores_left(t, e) < 0.8 * most && e->cores_used < 0.8 * most;
+}
+
+static double filling(const struct fdl_tuner_estimate *e, double cores)
+{
+    double of_cores = ceil(cores / fmax(e->share, 0.001) - 0.05);
+    return fmin(of_cores, fdl_tuner_lock_room(e));
 }
 
 double fdl_tuner_saturation(const struct fdl_tuner *t,
                             const struct fdl_tuner_estimate *e)
 {
-    double share = fmax(e->share, 0.001);
-    double of_cores = ceil(fdl_tuner_cores(t, e) / share - 0.05);
-    return fmin(of_cores, fdl_tuner_lock_room(e));
+    return filling(e, fdl_tuner_cores(t, e));
+}
+
+double fdl_tuner_room(const struct fdl_tuner *t,
+                      const struct fdl_tuner_estimate *e)
+{
+    double room = filling(e, cores_left(t, e));
+    return t->flat.workers ? fmin(room, t->flat.workers) : room;
 }
 
 double fdl_tuner_lock_room(const struct fdl_tuner_estimate *e)
@@ -64,7 +119,7 @@ uint32_t fdl_tuner_most_of_share(const struct fdl_tuner *t,
     if (!t->limits.shared)
         return t->limits.workers_max;
     /* A tenth is what the measure of a worker is off by. */
-    double n = fmax(1.1 * fdl_tuner_cores(t, e) / fmax(e->share, 0.001), 1);
+    double n = fmax(1.1 * granted(t, e) / fmax(e->share, 0.001), 1);
     return fdl_tuner_clamp(ceil(n - 0.05), t->limits.workers_min,
                            t->limits.workers_max);
 }
@@ -95,6 +150,8 @@ uint32_t fdl_tuner_depth_for(const struct fdl_tuner *t,
         tail += (double)t->last.read_tail_ns;
     double batch = e->work / (double)(with->workers ? with->workers : 1);
     double step = fmax(e->g, batch); /* as fast as it can be */
+    if (t->storage_limit && e->rate > 0)
+        step = fmax(step, 1 / e->rate);
     double k = step > 0 ? ceil(1.25 * (tail + batch) / step) + 2 : least;
     return fdl_tuner_clamp(fmax(k, least), t->limits.depth_min,
                            t->limits.depth_max);
@@ -121,6 +178,10 @@ static uint32_t workers_for(const struct fdl_tuner *t,
     double wanted = g > 0 ? 1.03 * work / g + 0.4 : INFINITY;
     double n = fmin(ceil(wanted), fdl_tuner_saturation(t, e));
     n = fmin(n, JUMP * (double)t->knobs.workers);
+    /* More only where there is room for them; none are given up for others. */
+    double now = (double)t->knobs.workers;
+    if (n > now)
+        n = fmax(now, fmin(n, fdl_tuner_room(t, e)));
     return fdl_tuner_clamp(n, t->limits.workers_min, t->limits.workers_max);
 }
 
@@ -139,8 +200,8 @@ static void pace_within(const struct fdl_tuner *t,
                                     most->workers);
         k.io_depth = fdl_tuner_clamp(ceil(part * most->io_depth),
                                      l->io_depth_min, most->io_depth);
-        k.depth = fdl_tuner_clamp(least_depth(t, e, &k), l->depth_min,
-                                  l->depth_max);
+        k.depth =
+            fdl_tuner_clamp(least_depth(t, e, &k), l->depth_min, l->depth_max);
         if (fdl_knobs_memory(l, &k) > l->memory_bytes) {
             high = part;
             continue;
@@ -173,8 +234,8 @@ void fdl_tuner_plan(const struct fdl_tuner *t,
     out->io_depth = io_depth_for(t, e);
     out->depth = fdl_tuner_depth_for(t, e, out);
     struct fdl_knobs least = *out;
-    least.depth = fdl_tuner_clamp(least_depth(t, e, out),
-                                  t->limits.depth_min, t->limits.depth_max);
+    least.depth = fdl_tuner_clamp(least_depth(t, e, out), t->limits.depth_min,
+                                  t->limits.depth_max);
     if (t->limits.memory_bytes &&
         fdl_knobs_memory(&t->limits, &least) > t->limits.memory_bytes)
         within_memory(t, e, out);

@@ -33,6 +33,7 @@ static const struct {
     BOTH(idle_ns, idle_ns),
     BOTH(span_ns, span_ns),
     BOTH(consumer_cpu_ns, consumer_cpu_ns),
+    BOTH(host_busy_ns, host_busy_ns),
     BOTH(wait_prep_ns, prep_ns),
     BOTH(wait_fetch_ns, fetch_ns),
     BOTH(wait_transfer_ns, transfer_ns),
@@ -132,6 +133,7 @@ bool fdl_tuner_difference(struct fdl_tuner *t,
     t->batch = now->batches;
     t->has_runq = now->runq_ns >= 0;
     t->has_throttle = now->throttle_ns >= 0;
+    t->has_host = now->host_busy_ns >= 0;
     if (now->batch_size > 0)
         t->batch_size = now->batch_size;
     out->wall_ns = (double)wall;

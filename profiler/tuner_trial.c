@@ -77,14 +77,14 @@ static void note_along(struct fdl_tuner *t, const struct fdl_knobs *to,
 {
     bool rest = to->depth >
                 FDL_MAX(t->knobs.depth, fdl_tuner_depth_for(t, &t->best, to));
-    if (rest)
+    if (rest && tried != FDL_KNOB_DEPTH)
         fdl_tuner_note(t, FDL_KNOB_DEPTH, to, FDL_REASON_MEMORY,
                        "what is left of the memory");
     else if (tried != FDL_KNOB_DEPTH && to->depth != t->knobs.depth)
         fdl_tuner_note(
             t, FDL_KNOB_DEPTH, to,
             to->depth > t->knobs.depth ? FDL_REASON_TAIL : FDL_REASON_MEMORY,
-            "a sample may take %.1f ms more, a batch %.1f ms of %u "
+            "the slowest samples take %.1f ms, a batch %.1f ms with %u "
             "workers, a step %.1f ms",
             (double)t->last.sample_tail_ns / 1e6,
             t->best.work / 1e6 / to->workers, to->workers, t->best.g / 1e6);
@@ -92,7 +92,7 @@ static void note_along(struct fdl_tuner *t, const struct fdl_knobs *to,
         fdl_tuner_note(t, FDL_KNOB_IO_DEPTH, to,
                        to->io_depth > t->knobs.io_depth ? FDL_REASON_READS
                                                         : FDL_REASON_MEMORY,
-                       "a read takes %.1f ms, %.1f are needed a step",
+                       "a read takes %.1f ms and a step needs %.1f of them",
                        t->best.read_ns / 1e6, t->best.reads);
 }
 
@@ -100,27 +100,30 @@ static void note_along(struct fdl_tuner *t, const struct fdl_knobs *to,
 static double predicted(const struct fdl_tuner *t, uint32_t n)
 {
     const struct fdl_tuner_estimate *e = &t->best;
-    if (!(e->work > 0) || !(e->rate > 0))
+    /* It is not the workers that set the pace: the law says nothing. */
+    if (!(e->work > 0) || !(e->rate > 0) || e->starved >= 0.2 || e->fetch > 0.5)
         return NAN;
     double most = e->g > 0 ? 1 / e->g : INFINITY;
     if (isfinite(fdl_tuner_lock_room(e)))
         most = fmin(most, e->rate); /* it is full */
     double had = FDL_MIN((double)n, fdl_tuner_saturation(t, e)) / e->work;
-    return fmin(had, most) / e->rate - 1;
+    double gain = fmin(had, most) / e->rate - 1;
+    return n < t->knobs.workers ? fmin(gain, 0) : gain;
 }
 
 static bool try(struct fdl_tuner *t, enum fdl_knob knob,
                 const struct fdl_knobs *to, bool up,
                 enum fdl_decision_reason reason, double gain, const char *why)
 {
-    t->trial =
-        (struct fdl_tuner_trial){.on = true,
-                                 .up = up,
-                                 .knob = knob,
-                                 .before = t->knobs,
-                                 .after = *to,
-                                 .reference = t->best,
-                                 .decision = t->n_decisions};
+    t->trial = (struct fdl_tuner_trial){.on = true,
+                                        .up = up,
+                                        .knob = knob,
+                                        .before = t->knobs,
+                                        .after = *to,
+                                        .reference = t->best,
+                                        .batch = t->batch,
+                                        .now_ns = t->now_ns,
+                                        .decision = t->n_decisions};
     t->asked_from = t->n_decisions;
     struct fdl_decision *d = fdl_tuner_note(t, knob, to, reason, "%s", why);
     d->outcome = FDL_OUTCOME_PENDING;
@@ -130,6 +133,27 @@ static bool try(struct fdl_tuner *t, enum fdl_knob knob,
     t->replan = false;
     fdl_tuner_ask(t, to, FDL_TUNER_TRIAL);
     return true;
+}
+
+/* The utilisation law, in words. */
+static void say_the_law(const struct fdl_tuner *t,
+                        const struct fdl_tuner_estimate *e,
+                        char why[FDL_DECISION_WHY_BYTES])
+{
+    double most = fmin(fdl_tuner_saturation(t, e), t->limits.workers_max);
+    double busy = e->g > 0 ? e->work / e->g : INFINITY;
+    const char *lock =
+        isfinite(fdl_tuner_lock_room(e)) ? " beside a shared lock" : "";
+    char wanted[64];
+    if (busy > most)
+        snprintf(wanted, sizeof(wanted),
+                 "more than %.0f workers%s would be busy", most, lock);
+    else
+        snprintf(wanted, sizeof(wanted), "%.1f workers are busy", busy);
+    snprintf(why, FDL_DECISION_WHY_BYTES,
+             "a batch costs %.1f ms of worker time and one is taken every %.1f "
+             "ms: %s; waiting %.1f %% of the time",
+             e->work / 1e6, e->g / 1e6, wanted, 100 * e->stall);
 }
 
 static bool try_workers(struct fdl_tuner *t, uint32_t n,
@@ -151,22 +175,33 @@ static bool try_workers(struct fdl_tuner *t, uint32_t n,
     case FDL_REASON_PLAN_UP:
     case FDL_REASON_PLAN_DOWN:
     case FDL_REASON_SHRINK:
-        snprintf(why, sizeof(why),
-                 "a batch is %.1f ms of work and wanted every %.1f ms: %.1f "
-                 "workers busy, %.0f can run%s; stall %.1f %%",
-                 e->work / 1e6, e->g / 1e6, e->g > 0 ? e->work / e->g : 0,
-                 fmin(fdl_tuner_saturation(t, e), 99999),
-                 isfinite(fdl_tuner_lock_room(e)) ? " for a shared lock" : "",
-                 100 * e->stall);
+        say_the_law(t, e, why);
         break;
     default:
-        snprintf(why, sizeof(why),
-                 "it waits %.1f %% and the model does not say why: one step "
-                 "%s is tried",
-                 100 * e->stall, up ? "up" : "down");
+        snprintf(
+            why, sizeof(why),
+            "the consumer waits %.1f %% of the time and the model does not "
+            "explain it: trying %s workers",
+            100 * e->stall, up ? "more" : "fewer");
     }
     return try(t, FDL_KNOB_WORKERS, &to, up, reason,
                model ? predicted(t, to.workers) : NAN, why);
+}
+
+static void note_variance(struct fdl_tuner *t, const struct fdl_knobs *to)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    if (e->blocked >= LITTLE_SPARE)
+        fdl_tuner_note(t, FDL_KNOB_DEPTH, to, FDL_REASON_VARIANCE,
+                       "workers have time to spare (%.0f %%), and yet the "
+                       "consumer waits %.1f %% of the time",
+                       100 * e->blocked, 100 * e->stall);
+    else
+        fdl_tuner_note(t, FDL_KNOB_DEPTH, to, FDL_REASON_VARIANCE,
+                       "batches wait for slow reads, with %.1f of %u reads in "
+                       "flight; the consumer waits %.1f %% of the time",
+                       e->read_ns * e->reads * e->rate, t->knobs.io_depth,
+                       100 * e->stall);
 }
 
 /* Depth by rule. */
@@ -184,12 +219,39 @@ static bool deepen(struct fdl_tuner *t, bool variance)
     if (tail > t->knobs.depth || !variance)
         note_along(t, &to, FDL_KNOB_WORKERS);
     else
-        fdl_tuner_note(t, FDL_KNOB_DEPTH, &to, FDL_REASON_VARIANCE,
-                       "workers are held up %.0f %% of their time, and yet the "
-                       "consumer waits %.1f %%",
-                       100 * t->best.blocked, 100 * t->best.stall);
+        note_variance(t, &to);
     fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
     return true;
+}
+
+bool fdl_tuner_bridge(struct fdl_tuner *t)
+{
+    struct fdl_knobs to = t->knobs;
+    to.depth = FDL_MAX(to.depth, fdl_tuner_long_depth(t));
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.depth <= t->knobs.depth || to.workers != t->knobs.workers ||
+        to.io_depth != t->knobs.io_depth || already(t, &to))
+        return false;
+    t->asked_from = t->n_decisions;
+    fdl_tuner_note(t, FDL_KNOB_DEPTH, &to, FDL_REASON_TAIL,
+                   "now and then everything stops for up to %.1f s, %.1f %% of "
+                   "the time in all: batches ahead cover that",
+                   t->run.worst_ns / 1e9, 100 * fdl_tuner_long_stall(t));
+    fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
+    return true;
+}
+
+/* By Little's law, as long as a read takes as long as now: up to what the
+ * consumer or the workers can take. */
+static double of_reads(const struct fdl_tuner *t, uint32_t reads)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    double rate = e->rate * reads / t->knobs.io_depth;
+    if (e->g > 0)
+        rate = fmin(rate, 1 / e->g);
+    if (e->work > 0)
+        rate = fmin(rate, t->knobs.workers / e->work);
+    return e->rate > 0 ? fmax(rate / e->rate - 1, 0) : NAN;
 }
 
 static bool more_reads(struct fdl_tuner *t)
@@ -214,10 +276,11 @@ static bool more_reads(struct fdl_tuner *t)
         return false;
     char why[FDL_DECISION_WHY_BYTES];
     snprintf(why, sizeof(why),
-             "workers have no bytes %.0f %% of their time; a read takes %.1f "
-             "ms, %.1f are needed a step",
+             "workers wait for bytes %.0f %% of their time; a read takes %.1f "
+             "ms and a step needs %.1f of them",
              100 * t->best.starved, t->best.read_ns / 1e6, t->best.reads);
-    return try(t, FDL_KNOB_IO_DEPTH, &to, true, FDL_REASON_READS, NAN, why);
+    return try(t, FDL_KNOB_IO_DEPTH, &to, true, FDL_REASON_READS,
+               of_reads(t, to.io_depth), why);
 }
 
 /* Once under the same conditions. What only spares work needs no gain. */
@@ -254,8 +317,8 @@ static bool divide(struct fdl_tuner *t)
             s == FDL_TUNER_SPLIT_WORKER ? FDL_KNOB_WORKERS : FDL_KNOB_IO_DEPTH;
         char why[FDL_DECISION_WHY_BYTES];
         snprintf(why, sizeof(why),
-                 "the memory is full, and it waits %.1f %%: %u workers, %u "
-                 "batches and %u reads are tried in it",
+                 "the memory is full and the consumer waits %.1f %%: trying %u "
+                 "workers, %u batches and %u reads within it",
                  100 * t->best.stall, to.workers, to.depth, to.io_depth);
         if (!try(t, knob, &to, true, reasons[i], NAN, why))
             return false;
@@ -270,8 +333,10 @@ static bool divide(struct fdl_tuner *t)
 static bool explore(struct fdl_tuner *t)
 {
     uint32_t n = t->knobs.workers, step = FDL_MAX(1u, n / 4 / t->fineness);
-    double full = fdl_tuner_saturation(t, &t->best);
-    double most = fmin(full, (double)t->limits.workers_max);
+    double most =
+        fmin(fdl_tuner_room(t, &t->best), (double)t->limits.workers_max);
+    if (t->flat.workers) /* it is not the number of workers that matters */
+        step = FDL_MAX(1u, n / 2 / t->fineness);
     for (unsigned i = 0; i < 2; ++i) {
         bool up = t->turn++ % 2 == 0;
         uint32_t to = up ? n + step : n > step ? n - step : 1;
@@ -291,25 +356,40 @@ static bool explore(struct fdl_tuner *t)
     return false;
 }
 
+/* A batch waits for its slowest read, and meanwhile there is nothing left to
+ * read: fewer reads are on their way than might be. Storage that gives no
+ * more bytes has them all on their way, and then depth is of no use. */
+static bool reads_run_out(const struct fdl_tuner *t)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    double under_way = e->read_ns * e->reads * e->rate;
+    return e->starved >= 0.2 && e->reads > 0 &&
+           under_way < 0.75 * t->knobs.io_depth;
+}
+
 static bool starving(struct fdl_tuner *t)
 {
     const struct fdl_tuner_estimate *e = &t->best;
     bool worked = e->blocked < LITTLE_SPARE && e->starved < 0.2;
     bool fetching = e->starved >= 0.2 || e->fetch > 0.5;
+    bool little =
+        fetching && e->reads > 0 && t->planned.io_depth > t->knobs.io_depth;
     bool crossing = e->transfer > 0.5 || fdl_tuner_bus_is_full(t);
     if (crossing) {
         t->transfer_limit = true;
         if ((t->replan || due(t)) && other_finish(t))
             return true;
     }
-    bool little = fetching && t->planned.io_depth > t->knobs.io_depth;
-    if (!worked && !crossing && !little && deepen(t, true))
+    bool spare = e->blocked >= LITTLE_SPARE || reads_run_out(t);
+    if (spare && !crossing && deepen(t, true))
         return true;
     bool now = t->replan || due(t);
     uint32_t n = t->planned.workers;
     /* Before depth, which goes along: what is far off cannot wait for it. */
     if (now && n > t->knobs.workers && worked && !fdl_tuner_arm_useless(t, n) &&
         try_workers(t, n, FDL_REASON_PLAN_UP))
+        return true;
+    if (now && little && !t->storage_limit && more_reads(t))
         return true;
     if (deepen(t, false))
         return true;
@@ -362,8 +442,8 @@ static bool give_up_what_is_theirs(struct fdl_tuner *t)
         return false;
     t->asked_from = t->n_decisions;
     fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_LIMIT,
-                   "%.2g cores are its part of those that other loaders share, "
-                   "and a worker takes %.2g",
+                   "other loaders share the cores: %.2g are this loader's, and "
+                   "a worker uses %.2g",
                    t->limits.cores, t->best.share);
     t->measure_blocks = MEASURE_BLOCKS;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
@@ -384,8 +464,8 @@ static bool send_the_queue_home(struct fdl_tuner *t)
         return false;
     t->asked_from = t->n_decisions;
     fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_PLAN_DOWN,
-                   "%.1f of %u workers wait for a lock that they share, on "
-                   "average; %u keep it taken",
+                   "on average %.1f of %u workers wait for a shared lock; %u "
+                   "keep it busy",
                    t->best.locked, t->knobs.workers, to.workers);
     t->measure_blocks = MEASURE_BLOCKS;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
@@ -427,8 +507,10 @@ static void settle_trial(struct fdl_tuner *t, enum fdl_decision_outcome outcome,
 {
     struct fdl_decision *d = fdl_tuner_noted(t, t->trial.decision);
     t->trial.on = false;
-    if (e)
+    if (e) {
+        t->abandoned = 0;
         remember_more(t, outcome == FDL_OUTCOME_KEPT, gain, error);
+    }
     if (!d)
         return;
     d->outcome = outcome;
@@ -444,6 +526,8 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
 {
     ++t->kept;
     t->best = *e;
+    t->moved_batch = t->trial.batch;
+    t->moved_ns = t->trial.now_ns;
     if (t->trial.up)
         t->backoff = t->due = BACKOFF_LEAST;
     t->replan = true;
@@ -466,17 +550,56 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
     fdl_tuner_change_begin(t, e);
 }
 
-static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
+/* Nothing is learned for good from what could not tell. */
+static bool could_tell(double error)
+{
+    return error < CLEAR;
+}
+
+static void learn_reads(struct fdl_tuner *t, double error)
+{
+    if (t->trial.after.io_depth <= t->trial.before.io_depth ||
+        !could_tell(error))
+        return;
+    t->io_ceiling = t->trial.before.io_depth;
+    t->storage_limit = true;
+    t->replan = true;
+}
+
+/* More workers brought nothing, had cores and did not use them: they wait for
+ * something that they share, whether anybody told us of it or not. */
+static void learn_scaling(struct fdl_tuner *t,
+                          const struct fdl_tuner_estimate *e, double error)
+{
+    const struct fdl_tuner_estimate *ref = &t->trial.reference;
+    bool idle = e->cores_used < 0.8 * fdl_tuner_cores(t, e) &&
+                e->cores_used < 1.2 * ref->cores_used;
+    if (t->trial.up && idle && could_tell(error) && ref->starved < 0.2)
+        t->flat = (struct fdl_tuner_flat){t->trial.before.workers, ref->work};
+}
+
+static void learn(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
+                  double error)
+{
+    switch (t->trial.knob) {
+    case FDL_KNOB_IO_DEPTH:
+        learn_reads(t, error);
+        break;
+    case FDL_KNOB_WORKERS:
+        learn_scaling(t, e, error);
+        if (!t->trial.up)
+            t->arms[t->trial.after.workers].starves = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
+                      double error)
 {
     ++t->rolled_back;
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH &&
-        t->trial.after.io_depth > t->trial.before.io_depth) {
-        t->io_ceiling = t->trial.before.io_depth;
-        t->storage_limit = true;
-        t->replan = true;
-    }
-    if (t->trial.knob == FDL_KNOB_WORKERS && !t->trial.up)
-        t->arms[t->trial.after.workers].starves = true;
+    learn(t, e, error);
     struct fdl_knobs to = t->trial.before;
     if (t->trial.knob != FDL_KNOB_DEPTH) {
         to.depth = FDL_MAX(to.depth, t->knobs.depth);
@@ -488,12 +611,12 @@ static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
     bool slower = t->trial.knob == FDL_KNOB_IO_DEPTH &&
                   e->read_ns > 1.5 * t->trial.reference.read_ns;
     t->asked_from = t->n_decisions;
-    fdl_tuner_note(t, t->trial.knob, &to,
-                   slower ? FDL_REASON_LATENCY : FDL_REASON_ROLLBACK,
-                   "%.2f batches/s and %.1f %% waiting became %.2f and %.1f %%",
-                   1e9 * t->trial.reference.rate,
-                   100 * t->trial.reference.stall, 1e9 * e->rate,
-                   100 * e->stall);
+    fdl_tuner_note(
+        t, t->trial.knob, &to,
+        slower ? FDL_REASON_LATENCY : FDL_REASON_ROLLBACK,
+        "from %.2f batches/s and %.1f %% waiting to %.2f and %.1f %%",
+        1e9 * t->trial.reference.rate, 100 * t->trial.reference.stall,
+        1e9 * e->rate, 100 * e->stall);
     fdl_tuner_back_off(t);
     t->rolling_back = true;
     fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
@@ -513,13 +636,25 @@ void fdl_tuner_charge_done(struct fdl_tuner *t)
     t->lost_ns = 0;
 }
 
+/* Far from what was expected of it, beyond doubt. */
+static bool hopeless(const struct fdl_tuner *t, double gain, double error)
+{
+    const struct fdl_decision *d =
+        &t->decisions[t->trial.decision % FDL_TUNER_DECISIONS];
+    return d->predicted > 0.2 && t->window.n >= 6 &&
+           log1p(gain) + SIGMAS * error < 0.15 * log1p(d->predicted);
+}
+
 /* A fed setting that has time to spare needs no comparison of rates, a starving
  * one no more proof. */
 static enum fdl_tuner_verdict at_once(const struct fdl_tuner *t,
                                       const struct fdl_tuner_estimate *e,
-                                      enum fdl_tuner_verdict v)
+                                      enum fdl_tuner_verdict v, double gain,
+                                      double error)
 {
     const struct fdl_tuner_estimate *ref = &t->trial.reference;
+    if (v == FDL_VERDICT_OPEN && t->trial.up && hopeless(t, gain, error))
+        return FDL_VERDICT_EQUAL;
     if (v != FDL_VERDICT_OPEN || t->trial.up)
         return v;
     if (e->stall > ref->stall + 0.15 && e->blocked < LITTLE_SPARE)
@@ -538,8 +673,10 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     fdl_tuner_estimate_of(t, &t->window, &e);
     enum fdl_tuner_verdict v =
         fdl_tuner_compare(&t->trial.reference, &e, &gain, &error);
-    v = at_once(t, &e, v);
+    v = at_once(t, &e, v, gain, error);
     unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH)
+        most = READ_BLOCKS;
     if (!up && e.rate < t->trial.reference.rate * (1 - DELTA / 2))
         most = FDL_TUNER_BLOCKS;
     if (v == FDL_VERDICT_OPEN && e.blocks < most)
@@ -555,14 +692,27 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     if (ok)
         keep(t, &e);
     else
-        take_back(t, &e);
+        take_back(t, &e, error);
     return true;
 }
 
-void fdl_tuner_trial_abandon(struct fdl_tuner *t)
+static void undo(struct fdl_tuner *t, struct fdl_knobs *back)
 {
+    enum fdl_knob knob = t->trial.knob;
+    fdl_tuner_knob_set(back, knob, fdl_knob_get(&t->trial.before, knob));
+    if (!fdl_knobs_equal(back, &t->knobs))
+        fdl_tuner_note(t, knob, back, FDL_REASON_ROLLBACK,
+                       "conditions changed before it could be judged");
+}
+
+bool fdl_tuner_trial_abandon(struct fdl_tuner *t, struct fdl_knobs *back)
+{
+    *back = t->rolling_back ? t->want : t->knobs;
+    t->rolling_back = false;
     if (!t->trial.on)
-        return;
+        return false;
+    undo(t, back);
     fdl_tuner_charge_done(t);
     settle_trial(t, FDL_OUTCOME_ABANDONED, NULL, 0, 0);
+    return ++t->abandoned > 1;
 }

@@ -140,6 +140,8 @@ static void estimate_workers(const struct fdl_tuner *t,
     out->locked = ratio(s->lock_ns, s->wall_ns);
     out->cores_used = ratio(s->cpu_ns, s->wall_ns);
     out->consumer_cores = ratio(s->consumer_cpu_ns, s->wall_ns);
+    double own = s->cpu_ns + s->consumer_cpu_ns;
+    out->others = ratio(fmax(s->host_busy_ns - own, 0), s->wall_ns);
 }
 
 void fdl_tuner_estimate_of(const struct fdl_tuner *t,
@@ -189,20 +191,20 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
                       ? exp((1 - a) * log(e->rate) + a * log(with->rate))
                       : with->rate;
     double error = hypot((1 - a) * e->error, a * with->error);
-    double *const mixed[] = {&e->produced, &e->stall,
-                             &e->g,        &e->g_spread,       &e->work,
-                             &e->share,    &e->busy,           &e->blocked,
-                             &e->starved,  &e->queued,         &e->throttled,
-                             &e->prep,     &e->fetch,          &e->transfer,
-                             &e->slot,     &e->cores_used,     &e->reads,
-                             &e->read_ns,  &e->consumer_cores, &e->locked};
+    double *const mixed[] = {
+        &e->produced,   &e->stall, &e->g,       &e->g_spread,       &e->work,
+        &e->share,      &e->busy,  &e->blocked, &e->starved,        &e->queued,
+        &e->throttled,  &e->prep,  &e->fetch,   &e->transfer,       &e->slot,
+        &e->cores_used, &e->reads, &e->read_ns, &e->consumer_cores, &e->locked,
+        &e->others};
     const double other[] = {
-        with->produced,   with->stall,    with->g,
-        with->g_spread,   with->work,    with->share,    with->busy,
-        with->blocked,    with->starved, with->queued,   with->throttled,
-        with->prep,       with->fetch,   with->transfer, with->slot,
-        with->cores_used, with->reads,   with->read_ns,  with->consumer_cores,
-        with->locked};
+        with->produced,       with->stall,     with->g,
+        with->g_spread,       with->work,      with->share,
+        with->busy,           with->blocked,   with->starved,
+        with->queued,         with->throttled, with->prep,
+        with->fetch,          with->transfer,  with->slot,
+        with->cores_used,     with->reads,     with->read_ns,
+        with->consumer_cores, with->locked,    with->others};
     for (size_t i = 0; i < FDL_COUNT_OF(other); ++i)
         *mixed[i] += a * (other[i] - *mixed[i]);
     e->rate = rate;

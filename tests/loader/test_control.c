@@ -126,7 +126,7 @@ static void a_lock_that_all_share_needs_few_workers(void **state)
     assert_string_equal(d.reason, "plan_down");
     assert_int_equal(d.before, 16);
     assert_in_range(d.after, 1, 10);
-    REGARDS(d.why, "wait for a lock");
+    REGARDS(d.why, "wait for a shared lock");
     while (!rig_info(l).converged)
         rig_take(l, 1);
     assert_in_range(rig_info(l).workers, 1, 10);
@@ -234,7 +234,7 @@ static void asking_is_checked(void **state)
                      FEEDLINE_ERANGE);
     assert_true(needed > sizeof(small));
     char *text = rig_text(feedline_loader_explain, l);
-    REGARDS(text, "No batch was asked for yet.");
+    REGARDS(text, "No batch has been requested yet.");
     free(text);
     feedline_loader_destroy(l);
 }

@@ -28,6 +28,9 @@ struct tuner_model {
     double window_limit; /* batches per ns for each one of depth; 0: any */
     double slow_below;   /* with fewer workers than this its steps take */
     double slow;         /* so much longer; 0: none */
+    double bandwidth;    /* batches per ns, however many reads; 0: any */
+    double others;       /* cores that others use, of the machine */
+    bool silent;         /* waits for the lock look like sleep */
     double held;      /* of the work for a batch, with a lock that all share */
     double bad_above; /* more workers than this have this pace; 0: none */
     double bad;
@@ -84,6 +87,8 @@ static inline double model_pace(const struct tuner_model *m)
         pace *= m->bad;
     if (m->reads_limit > 0)
         pace = fmin(pace, m->reads_limit * (double)m->knobs.io_depth);
+    if (m->bandwidth > 0)
+        pace = fmin(pace, m->bandwidth);
     if (m->window_limit > 0)
         pace = fmin(pace, m->window_limit * (double)m->knobs.depth);
     return pace;
@@ -103,13 +108,14 @@ static inline void model_workers(struct tuner_model *m, double ns, double made)
     }
     if (!full && m->held > 0) {
         m->r.work_ns += (int64_t)idle;
-        m->r.lock_ns += (int64_t)idle;
+        m->r.lock_ns += m->silent ? 0 : (int64_t)idle;
         idle = 0;
     }
     m->r.cpu_ns += (int64_t)(work * m->share);
+    m->r.host_busy_ns += (int64_t)(work * m->share + m->others * ns);
     m->r.runq_ns += (int64_t)queue;
     m->r.work_ns += (int64_t)(work + queue);
-    if (full || m->reads_limit <= 0)
+    if (full || (m->reads_limit <= 0 && m->bandwidth <= 0))
         m->r.blocked_ns += (int64_t)idle;
     else
         m->r.starved_ns += (int64_t)idle;
@@ -124,6 +130,8 @@ static inline void model_run(struct tuner_model *m, double ns)
     model_workers(m, ns, made);
     m->r.samples += (uint64_t)llround(made * MODEL_SIZE);
     m->r.now_ns += (int64_t)ns;
+    if (m->bandwidth > 0) /* all reads share it */
+        m->read_ns = m->knobs.io_depth / (model_pace(m) * MODEL_SIZE);
     if (m->read_ns > 0) {
         m->r.reads += (uint64_t)llround(made * MODEL_SIZE);
         m->r.read_ns += (int64_t)(made * MODEL_SIZE * m->read_ns);
@@ -153,7 +161,7 @@ static inline void model_step(struct tuner_model *m)
     double wait = m->stock < 1 ? (1 - m->stock) / model_pace(m) : 0;
     model_run(m, wait);
     m->r.wait_ns += (int64_t)wait;
-    if (m->reads_limit > 0)
+    if (m->reads_limit > 0 || m->bandwidth > 0)
         m->r.wait_fetch_ns += (int64_t)wait;
     else
         m->r.wait_prep_ns += (int64_t)wait;

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is tried ends judged or undone, and what brought nothing is not built
+ * on: locks that nobody announces, conditions that keep changing, storage that
+ * is slow whatever one does, cores that others hold, hiccups, short epochs.
+ */
+#include "tuner_model.h"
+
+/* An operation under its own mutex: 20 ms of 40, of which no clock tells. */
+static void own_mutex(struct tuner_model *m, const struct fdl_tuner_limits *l)
+{
+    model_begin(m, l, 2, 40, 2);
+    m->share = 0.05;
+    m->held = 20e6;
+    m->silent = true;
+}
+
+static void a_lock_that_nobody_announces_stops_the_climb(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    own_mutex(&m, &l);
+    model_steps(&m, 3000);
+    model_print(&m);
+    assert_int_equal(model_count(&m, FDL_REASON_PLAN_UP, -1), 1);
+    assert_int_equal(
+        model_count(&m, FDL_REASON_PLAN_UP, FDL_OUTCOME_ROLLED_BACK), 1);
+    assert_int_equal(model_count(&m, FDL_REASON_EXPLORE_UP, -1), 0);
+    assert_in_range(m.knobs.workers, 1, 2);
+    assert_string_equal(model_status(&m).limited_by, "scaling");
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* Of the number of workers: each that was not kept is followed by the way back
+ * to where it was. */
+static void assert_undone(const struct tuner_model *m)
+{
+    struct fdl_decision d;
+    int64_t back_to = 0;
+    for (uint64_t id = 0; fdl_tuner_decision(m->tuner, id, &d); ++id) {
+        if (d.knob != FDL_KNOB_WORKERS)
+            continue;
+        if (back_to > 0) {
+            assert_int_equal(d.reason, FDL_REASON_ROLLBACK);
+            assert_int_equal(d.after, back_to);
+        }
+        back_to = d.outcome == FDL_OUTCOME_ABANDONED ||
+                          d.outcome == FDL_OUTCOME_ROLLED_BACK
+                      ? d.before
+                      : 0;
+    }
+    assert_int_equal(back_to, 0);
+}
+
+/* Another loader comes and goes before anything could be judged. */
+static void what_is_interrupted_is_undone(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    own_mutex(&m, &l);
+    for (unsigned i = 0; i < 100; ++i) {
+        model_steps(&m, 50);
+        l.cores = i % 2 ? 8 : 5;
+        fdl_tuner_set_limits(m.tuner, &l);
+    }
+    model_steps(&m, 1); /* what was asked for is put in force */
+    model_print(&m);
+    assert_true(model_count(&m, -1, FDL_OUTCOME_ABANDONED) > 0);
+    assert_undone(&m);
+    assert_in_range(m.knobs.workers, 1, 2);
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void slow_storage_gets_neither_depth_nor_reads(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 2, 10, 20);
+    m.knobs.depth = 4;
+    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    m.bandwidth = 1 / 100e6;
+    model_steps(&m, 3000);
+    model_print(&m);
+    assert_in_range(m.knobs.depth, 4, 8);
+    assert_int_equal(m.knobs.io_depth, 16);
+    assert_string_equal(model_status(&m).limited_by, "storage");
+    struct fdl_decision d;
+    assert_true(fdl_tuner_decision(m.tuner, 0, &d));
+    assert_int_equal(d.knob, FDL_KNOB_IO_DEPTH);
+    assert_true(d.time_ns < INT64_C(2500000000));
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void cores_that_others_hold_are_left_to_them(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    l.host_cores = 8;
+    model_begin(&m, &l, 2, 100, 20);
+    m.cores = 2;
+    m.others = 6;
+    model_steps(&m, 2000);
+    model_print(&m);
+    assert_int_equal(m.most_workers, 2);
+    assert_string_equal(model_status(&m).limited_by, "others");
+    m.cores = 8; /* they leave */
+    m.others = 0;
+    model_steps(&m, 2000);
+    assert_true(m.knobs.workers >= 5);
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void work_that_sleeps_needs_none_of_them(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(2);
+    l.host_cores = 2;
+    model_begin(&m, &l, 2, 160, 20);
+    m.share = 0.02;
+    m.cores = 0.3;
+    m.others = 1.7;
+    model_steps(&m, 1000);
+    model_print(&m);
+    assert_true(m.knobs.workers >= 8);
+    assert_true(model_status(&m).stall <= 0.01);
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* Every 10 s everything stops for 0.7 s: windows in between see nothing. */
+static void depth_covers_rare_hiccups(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 3, 40, 20);
+    m.knobs.depth = 4;
+    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    for (unsigned i = 0; i < 20; ++i) {
+        model_steps(&m, 500);
+        m.stock -= 35;
+    }
+    int64_t waited = m.r.wait_ns;
+    for (unsigned i = 0; i < 10; ++i) {
+        model_steps(&m, 500);
+        m.stock -= 35;
+    }
+    model_print(&m);
+    assert_in_range(m.knobs.depth, 35, 64);
+    assert_true(m.r.wait_ns - waited < INT64_C(100000000));
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* Each epoch is a run of its own, shorter than any trial. */
+static void short_epochs_are_tuned_too(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 1, 82.3, 28.5);
+    m.share = 0.1;
+    for (unsigned i = 0; i < 40; ++i) {
+        model_steps(&m, 20);
+        fdl_tuner_pause(m.tuner);
+    }
+    model_print(&m);
+    assert_int_equal(m.knobs.workers, 4);
+    assert_true(model_count(&m, FDL_REASON_PLAN_UP, FDL_OUTCOME_KEPT) > 0);
+    fdl_tuner_destroy(m.tuner);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(a_lock_that_nobody_announces_stops_the_climb),
+    cmocka_unit_test(what_is_interrupted_is_undone),
+    cmocka_unit_test(slow_storage_gets_neither_depth_nor_reads),
+    cmocka_unit_test(cores_that_others_hold_are_left_to_them),
+    cmocka_unit_test(work_that_sleeps_needs_none_of_them),
+    cmocka_unit_test(depth_covers_rare_hiccups),
+    cmocka_unit_test(short_epochs_are_tuned_too),
+};
+
+TEST_MAIN("tuner_trials", cases)

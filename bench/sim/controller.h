@@ -14,8 +14,9 @@ struct sim_facts {
     uint32_t loaders;    /* on it */
     double quota;        /* cores granted, the consumer's included */
     struct fdl_tuner_limits limits;
-    struct fdl_knobs def; /* the static default: workers = quota, depth three
-                             times as much, within the limits */
+    struct fdl_knobs def; /* the static default, the library's own start:
+                             workers = quota, 4 batches ahead, within the
+                             limits */
 };
 
 struct sim_controller {

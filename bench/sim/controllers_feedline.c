@@ -56,7 +56,6 @@ static void *create_1(const struct sim_facts *facts, struct fdl_knobs *knobs)
 {
     *knobs = facts->def;
     knobs->workers = facts->limits.workers_min;
-    knobs->depth = 3 * knobs->workers;
     return create(facts, knobs);
 }
 

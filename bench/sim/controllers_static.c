@@ -70,8 +70,8 @@ static void destroy(void *self)
 
 static const struct sim_controller static_default = {
     .name = "static-default",
-    .about = "workers = cores of the quota, depth 3 times as much; the quota "
-             "is given",
+    .about = "the library's start: workers = cores of the quota, depth 4; "
+             "the quota is given",
     .create = create_default,
     .observe = observe,
     .destroy = destroy};

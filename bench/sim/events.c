@@ -14,6 +14,7 @@
 enum kind {
     LOOK,
     NEIGHBOUR,
+    HICCUP,
     THROTTLE,
     PERIOD,
     WORKED,
@@ -64,12 +65,17 @@ static struct event next_event(struct sim_world *w)
         sooner(&e, w->timed.item[0].key - w->now, TIMED, NULL);
     if (w->storage.n > 0)
         sooner(&e,
-               (w->storage.item[0].key - w->storage_clock) / w->storage_speed,
+               w->storage_speed > 0
+                   ? (w->storage.item[0].key - w->storage_clock) /
+                         w->storage_speed
+                   : SIM_NEVER,
                SERVED, NULL);
     for (uint32_t i = 0; i < w->n_loaders; i++)
         of_loader(&e, &w->loader[i]);
     if (w->s->neighbour > 0)
         sooner(&e, w->neighbour_next - w->now, NEIGHBOUR, NULL);
+    if (w->s->hiccup > 0)
+        sooner(&e, w->hiccup_next - w->now, HICCUP, NULL);
     if (w->s->period > 0) {
         sooner(&e, w->period_end - w->now, PERIOD, NULL);
         if (!w->throttled && w->use > 0)
@@ -109,12 +115,15 @@ static void workers_go_on(struct sim_loader *l, double dt)
     uint32_t n = l->running.n, busy = n + l->locked.n + l->n_sleeping;
     if (w->throttled) {
         l->sum.throttle += n * dt;
+    } else if (w->stopped && !w->s->hiccup_of_storage) {
+        l->sum.sleep += n * dt;
     } else {
         l->sum.cpu += n * w->share * dt;
         l->sum.runq += n * (1 - w->share) * dt;
     }
-    l->sum.lock += l->locked.n * dt;
+    *(w->s->lock_untold ? &l->sum.sleep : &l->sum.lock) += l->locked.n * dt;
     l->sum.sleep += l->n_sleeping * dt;
+    l->sum.host_busy += (w->use + sim_others(w)) * dt;
     l->clock += l->speed * dt;
     if (busy >= l->knobs.workers)
         return;
@@ -162,7 +171,10 @@ static struct sim_loader *timed(struct sim_world *w)
 {
     uint32_t id = sim_heap_pop(&w->timed), job = id & 0xffffffu;
     struct sim_loader *l = owner(w, id);
-    if (l->job[job].at == SIM_JOB_SLEEP) {
+    if (l->job[job].at == SIM_JOB_READ && w->stopped &&
+        w->s->hiccup_of_storage) {
+        sim_heap_push(&w->timed, w->hiccup_next + 1e-9, id);
+    } else if (l->job[job].at == SIM_JOB_SLEEP) {
         l->n_sleeping--;
         sim_flow_done(l, job);
     } else if (l->job[job].at == SIM_JOB_PIPE) {
@@ -183,6 +195,9 @@ static struct sim_loader *happen(struct sim_world *w, const struct event *e)
         return e->loader;
     case NEIGHBOUR:
         sim_neighbour_turn(w);
+        return NULL;
+    case HICCUP:
+        sim_hiccup_turn(w);
         return NULL;
     case THROTTLE:
         w->throttled = true;

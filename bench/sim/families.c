@@ -18,6 +18,8 @@ const struct sim_family sim_families[] = {
     {"contention", "each worker slows the others", sim_make_contention},
     {"lock", "part of the work under one lock, enough of it", sim_make_lock},
     {"lock-bound", "the same, and the lock is the limit", sim_make_lock_bound},
+    {"lock-untold", "a lock that nobody announces is the limit",
+     sim_make_lock_untold},
     {"gpu-bound", "hardly any work: one worker is enough", sim_make_gpu_bound},
     {"sleeping", "transforms that sleep: workers far above cores",
      sim_make_sleeping},
@@ -38,6 +40,9 @@ const struct sim_family sim_families[] = {
      sim_make_io_parallel},
     {"io-bandwidth", "bytes per second are limited", sim_make_io_bandwidth},
     {"bursty-io", "now and then a read takes very long", sim_make_bursty_io},
+    {"io-slow", "few bytes per second: depth must not grow", sim_make_io_slow},
+    {"io-hiccup", "every 6 to 20 s storage stops for a while",
+     sim_make_io_hiccup},
     {"epoch-warm", "the first epoch is cold, later ones are cached",
      sim_make_epoch_warm},
     {"epoch-cold", "the cache is lost at the end of an epoch",
@@ -47,6 +52,15 @@ const struct sim_family sim_families[] = {
     {"throttling", "a quota counted in periods of 100 ms", sim_make_throttling},
     {"memory", "a budget of a few batches", sim_make_memory},
     {"neighbour", "somebody else takes cores, unannounced", sim_make_neighbour},
+    {"visitors", "another loader comes and goes, beside an unannounced lock",
+     sim_make_visitors},
+    {"crowd-computing", "others hold the cores, workers compute",
+     sim_make_crowd_computing},
+    {"crowd-sleeping", "others hold the cores, workers mostly sleep",
+     sim_make_crowd_sleeping},
+    {"quota-untold", "the quota looks like the whole host",
+     sim_make_quota_untold},
+    {"hiccup", "every 6 to 20 s workers stop for a while", sim_make_hiccup},
     {"phase-step", "the consumer becomes faster, then slower",
      sim_make_phase_step},
     {"phase-work", "samples become expensive, then cheap", sim_make_phase_work},
@@ -106,6 +120,14 @@ void sim_bounds(struct sim_scenario *s)
     };
 }
 
+/* A quarter of all readers are threads; the library takes no more of those. */
+void sim_choose_reader(struct sim_scenario *s, double chance)
+{
+    s->pread = chance < 0.25;
+    if (s->pread && s->limits.io_depth_max > 64)
+        s->limits.io_depth_max = 64;
+}
+
 void sim_plain(struct sim_scenario *s, double g, double cores, double load)
 {
     *s = (struct sim_scenario){
@@ -150,6 +172,7 @@ void sim_family_scenario(const struct sim_family *f, uint64_t seed,
     for (const char *c = f->name; *c; c++)
         own = own * 31 + (unsigned char)*c;
     f->make(out, own);
+    sim_choose_reader(out, sim_uniform(sim_stream(own, 0, SIM_STREAM_HIT), 0));
     out->family = f->name;
     snprintf(out->name, sizeof(out->name), "%s/%llu", f->name,
              (unsigned long long)seed);

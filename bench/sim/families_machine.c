@@ -69,6 +69,68 @@ void sim_make_neighbour(struct sim_scenario *s, uint64_t seed)
     s->neighbour_off = sim_decades(&d, 20, 300);
 }
 
+void sim_make_visitors(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    double cores = floor(sim_between(&d, 3, 9)), held = sim_between(&d, 1.2, 2);
+    sim_plain(s, sim_decades(&d, 0.05, 0.2), cores, held);
+    s->lock = 1;
+    s->lock_untold = true;
+    s->neighbour = cores * sim_between(&d, 0.3, 0.6);
+    s->neighbour_told = true;
+    s->neighbour_on = sim_between(&d, 3, 10);
+    s->neighbour_off = sim_between(&d, 3, 10);
+}
+
+static void crowd(struct sim_scenario *s, struct sim_dice *d)
+{
+    s->crowd = ceil(s->cores * sim_between(d, 1, 2));
+    s->batches /= 3;
+}
+
+void sim_make_crowd_computing(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    double cores = floor(sim_between(&d, 2, 9));
+    sim_plain(s, sim_decades(&d, 0.05, 0.2), cores,
+              cores * sim_between(&d, 0.7, 2));
+    s->decent = (uint32_t)cores;
+    crowd(s, &d);
+}
+
+void sim_make_crowd_sleeping(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    double cores = floor(sim_between(&d, 2, 5));
+    sim_plain(s, sim_decades(&d, 0.03, 0.2), cores,
+              0.03 * sim_between(&d, 1, 4) * cores);
+    double load = sim_between(&d, 5, 12);
+    s->sleep = (struct sim_draw){
+        .mean = load * s->step.mean / s->batch_size,
+        .cv = sim_between(&d, 0, 0.5),
+    };
+    crowd(s, &d);
+}
+
+void sim_make_quota_untold(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    double cores = floor(sim_between(&d, 4, 12));
+    sim_plain(s, 0.1, cores, cores * sim_between(&d, 0.7, 1.5));
+    s->kappa = sim_between(&d, 0.005, 0.02);
+    s->quota_untold = true;
+    sim_bounds(s);
+}
+
+void sim_make_hiccup(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    double load = sim_between(&d, 1, 4);
+    sim_plain(s, sim_decades(&d, 0.02, 0.1), ceil(load * 1.6 + 2), load);
+    s->hiccup = sim_between(&d, 0.4, 1);
+    s->hiccup_every = sim_between(&d, 6, 20);
+}
+
 void sim_make_phase_step(struct sim_scenario *s, uint64_t seed)
 {
     struct sim_dice d = sim_dice_of(seed);

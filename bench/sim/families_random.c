@@ -136,6 +136,7 @@ void sim_random_scenario(uint64_t seed, struct sim_scenario *out)
     company(out, &d);
     if (rarely(&d, 0.06))
         out->lock = sim_between(&d, 0.05, 0.8);
+    sim_choose_reader(out, sim_chance(&d));
     out->family = "random";
     snprintf(out->name, sizeof(out->name), "random/%llu",
              (unsigned long long)seed);

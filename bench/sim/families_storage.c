@@ -36,6 +36,27 @@ void sim_make_io_bandwidth(struct sim_scenario *s, uint64_t seed)
     s->bandwidth = asked * sim_between(&d, 0.6, 1.5);
 }
 
+/* Storage gives a tenth to a half of what is asked for: nothing helps. */
+void sim_make_io_slow(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    light(s, &d);
+    sim_reads(s, sim_between(&d, 1, 8), 0.3);
+    double asked = (double)s->read_bytes * s->batch_size / s->step.mean;
+    s->bandwidth = asked * sim_between(&d, 0.1, 0.5);
+    s->batches /= 3;
+}
+
+void sim_make_io_hiccup(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    light(s, &d);
+    sim_reads(s, sim_between(&d, 1, 8), 0.3);
+    s->hiccup = sim_between(&d, 0.4, 1);
+    s->hiccup_every = sim_between(&d, 6, 20);
+    s->hiccup_of_storage = true;
+}
+
 /* Of batches, 0.5 to 5 % have a read that takes 5 to 30 steps longer. */
 void sim_make_bursty_io(struct sim_scenario *s, uint64_t seed)
 {

@@ -61,6 +61,14 @@ void sim_make_lock_bound(struct sim_scenario *s, uint64_t seed)
     locked(s, &d, sim_between(&d, 1.15, 3));
 }
 
+/* An operation under its own mutex, which the loader knows nothing of. */
+void sim_make_lock_untold(struct sim_scenario *s, uint64_t seed)
+{
+    struct sim_dice d = sim_dice_of(seed);
+    locked(s, &d, sim_between(&d, 1.15, 3));
+    s->lock_untold = true;
+}
+
 void sim_make_gpu_bound(struct sim_scenario *s, uint64_t seed)
 {
     struct sim_dice d = sim_dice_of(seed);

@@ -139,7 +139,8 @@ static void try_workers(struct search *x, uint32_t workers)
     const struct fdl_tuner_limits *m = &x->s->limits;
     struct sim_oracle_phase *p = x->p;
     uint32_t at = 0;
-    if (p->n == 48 || workers < m->workers_min || workers > m->workers_max)
+    if (p->n == 48 || workers < m->workers_min || workers > m->workers_max ||
+        (x->s->decent && workers > x->s->decent))
         return;
     while (at < p->n && p->workers[at] < workers)
         at++;
@@ -328,7 +329,8 @@ static bool run_more(const struct sim_scenario *s, uint64_t seed, uint32_t part,
     for (uint32_t i = 0; i < o->n_phases; i++) {
         struct fdl_knobs k = o->phase[i].best;
         k.workers += 1 + (part ? k.workers / part : 0);
-        if (k.workers > s->limits.workers_max)
+        if (k.workers > s->limits.workers_max ||
+            (s->decent && k.workers > s->decent))
             continue;
         k.depth = largest_depth(&s->limits, k);
         if (k.depth == 0)

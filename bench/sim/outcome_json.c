@@ -45,6 +45,7 @@ static json_t *summary_json(const char *name, const struct sim_summary *m)
     set_real(o, "max_excess", m->excess_max);
     set_name(o, "max_excess_scenario", m->excess_worst);
     set_real(o, "median_convergence_batches", m->settled);
+    set_real(o, "median_batches_to_find", m->found);
     set_real(o, "median_convergence_seconds", m->settled_seconds);
     set_real(o, "median_convergence_changes", m->settled_changes);
     set_real(o, "converged_fraction", m->settled_share);

@@ -38,6 +38,16 @@ static double contention(const struct sim_scenario *s, uint32_t n)
     return 1 + k * others + 0.5 * k * k * others * n;
 }
 
+/* Cores that others use. */
+double sim_others(const struct sim_world *w)
+{
+    const struct sim_scenario *s = w->s;
+    double cores = w->neighbour ? s->neighbour : 0;
+    if (s->crowd > 0)
+        cores += fmax(0, fmin(s->crowd, w->cores - w->use));
+    return cores;
+}
+
 void sim_rates(struct sim_world *w)
 {
     const struct sim_scenario *s = w->s;
@@ -48,11 +58,15 @@ void sim_rates(struct sim_world *w)
     cores = fmax(cores, fmax(LEAST_CORES, 0.1 * quota));
     for (uint32_t i = 0; i < w->n_loaders; i++)
         n += w->loader[i].running.n;
-    w->share = n > cores ? cores / n : 1;
+    w->share = n + s->crowd > cores ? cores / (n + s->crowd) : 1;
     w->use = n * w->share + consumer;
     double busy = fmin(1, n * w->share / w->cores);
     if (w->throttled)
         w->share = w->use = 0;
+    if (w->stopped && !s->hiccup_of_storage) {
+        w->share = 0;
+        w->use = consumer;
+    }
     for (uint32_t i = 0; i < w->n_loaders; i++) {
         struct sim_loader *l = &w->loader[i];
         l->speed = w->share / contention(s, l->running.n);
@@ -62,6 +76,8 @@ void sim_rates(struct sim_world *w)
     w->storage_speed = 1;
     if (s->parallel > 0 && w->storage.n > s->parallel)
         w->storage_speed = s->parallel / w->storage.n;
+    if (w->stopped && s->hiccup_of_storage)
+        w->storage_speed = 0;
 }
 
 void sim_cores_set(struct sim_world *w, double cores)
@@ -80,6 +96,18 @@ void sim_neighbour_turn(struct sim_world *w)
     double mean = w->neighbour ? s->neighbour_on : s->neighbour_off;
     double u = sim_uniform(stream, w->neighbour_turns++);
     w->neighbour_next = w->now - mean * log(u);
+    w->announce = w->now + 1;
+}
+
+/* Rare and long: a garbage collection, an object store that thinks. */
+void sim_hiccup_turn(struct sim_world *w)
+{
+    const struct sim_scenario *s = w->s;
+    uint64_t stream = w->loader[0].stream[SIM_STREAM_NEIGHBOUR];
+    double u = sim_uniform(stream, UINT64_C(1) << 40 | w->hiccups++);
+    w->stopped = !w->stopped;
+    w->hiccup_next =
+        w->now + (w->stopped ? s->hiccup : s->hiccup_every * (0.5 + u));
 }
 
 void sim_period_turn(struct sim_world *w)

@@ -29,6 +29,7 @@ static void fill_times(const struct sim_loader *l,
     out->copied_batches = s->copied;
     out->span_ns = l->world->s->device ? ns(s->user + s->wait + s->api) : 0;
     out->consumer_cpu_ns = ns(s->consumer_cpu);
+    out->host_busy_ns = ns(s->host_busy);
     out->wait_prep_ns = ns(s->wait_prep);
     out->wait_fetch_ns = ns(s->wait_fetch);
     out->wait_transfer_ns = ns(s->wait_transfer);
@@ -116,6 +117,16 @@ void sim_set_knobs(struct sim_loader *l, const struct fdl_knobs *knobs)
     note_point(l, memory);
 }
 
+/* ---- What is known of the cores ------------------------------------------ */
+
+void sim_announce(struct sim_world *w)
+{
+    const struct sim_scenario *s = w->s;
+    w->announced = s->quota_untold ? s->host_cores : w->cores;
+    if (s->neighbour_told && w->neighbour)
+        w->announced -= s->neighbour;
+}
+
 /* ---- Looks -------------------------------------------------------------- */
 
 /* How workers queue is the kernel's to say, and asked for four times a second;
@@ -151,9 +162,13 @@ void sim_look(struct sim_loader *l)
         return;
     l->next_look = w->now + 0.025;
     if (w->now >= w->announce)
-        w->announced = w->cores;
+        sim_announce(w);
     l->facts.quota = w->announced;
     l->facts.limits.cores = w->announced / s->loaders;
+    l->facts.limits.shared = s->neighbour_told && w->announced < w->cores;
+    l->facts.limits.host_cores = s->period > 0 ? s->host_cores : w->cores;
+    if (s->quota_untold)
+        l->facts.limits.host_cores = 0;
     if (s->lost > 0 && sim_uniform(l->stream[SIM_STREAM_LOST], look) < s->lost)
         return;
     sim_reading_true(l, &reading);

@@ -61,6 +61,7 @@ struct sim_scenario {
     double drift;          /* of work: sine of this amplitude, period 700 */
     double lock; /* part of the work that holds a lock which all workers of a
                     loader share, an interpreter's */
+    bool lock_untold; /* nobody announces waits for it: they look like sleep */
 
     /* The consumer: a step on the host, or one on a device. */
     struct sim_draw step;
@@ -80,16 +81,26 @@ struct sim_scenario {
     double eta;       /* workers slow the consumer: 1 + eta * use of cores */
     double neighbour; /* cores that somebody else takes, unannounced */
     double neighbour_on, neighbour_off; /* mean times of his work and rest */
+    bool neighbour_told; /* a loader whose share is taken off the limits */
+    double crowd;        /* threads of others that always run: workers get what
+                            the scheduler deals to as many as they are */
+    uint32_t decent;     /* workers; more would take the cores of others: the
+                            oracle has no more either. 0: no matter */
+    bool quota_untold;   /* the quota looks like the whole host */
 
     /* Storage. latency.mean 0: bytes are in memory. */
     struct sim_draw latency;
-    double parallel;   /* reads the device serves at once; 0: any */
+    bool pread;      /* a thread for each read in flight, instead of io_uring */
+    double parallel; /* reads the device serves at once; 0: any */
     double bandwidth;  /* bytes per second, shared by loaders; 0: any */
     double burst_rate; /* fraction of reads that take burst longer */
     double burst;
     uint64_t read_bytes; /* of a sample */
 
     /* What goes wrong. */
+    double hiccup;       /* s, in which workers stop, or storage does ... */
+    double hiccup_every; /* ... with such a mean time between them */
+    bool hiccup_of_storage;
     double
         hang; /* s; at batch hang_at one worker stays at its sample; INFINITY:
                     for ever */

@@ -22,7 +22,7 @@ double summary_quantile(double *values, size_t n, double q)
 
 /* Columns of what quantiles are taken of. */
 struct columns {
-    double *regret, *excess, *settled, *seconds, *moves, *above;
+    double *regret, *excess, *settled, *seconds, *moves, *above, *found;
 };
 
 static void add(struct sim_summary *out, const struct tournament_match *m,
@@ -35,6 +35,10 @@ static void add(struct sim_summary *out, const struct tournament_match *m,
     c->seconds[i] = s->settled_seconds;
     c->moves[i] = (double)s->settled_changes;
     c->above[i] = (double)s->final - (double)s->cheapest;
+    if (m->by_default.settled > 0)
+        c->found[out->to_find++] = (double)s->settled;
+    if (strcmp(m->scenario.family, SIM_STARVED_FAMILY) == 0)
+        out->starved_depth = fmax(out->starved_depth, s->depth);
     if (!out->regret_worst || s->regret > out->regret_max) {
         out->regret_max = s->regret;
         out->regret_worst = m;
@@ -81,12 +85,12 @@ void summary_make(const struct tournament *t, size_t controller,
                   const char *family, struct sim_summary *out)
 {
     memset(out, 0, sizeof(*out));
-    double *all = calloc(6 * t->n_matches + 1, sizeof(*all));
+    double *all = calloc(7 * t->n_matches + 1, sizeof(*all));
     if (!all)
         return;
     size_t n = t->n_matches;
-    struct columns c = {all,         all + n,     all + 2 * n,
-                        all + 3 * n, all + 4 * n, all + 5 * n};
+    struct columns c = {all,         all + n,     all + 2 * n, all + 3 * n,
+                        all + 4 * n, all + 5 * n, all + 6 * n};
     for (size_t i = 0; i < n; i++) {
         const struct tournament_match *m = &t->matches[i];
         if (!family || strcmp(family, m->scenario.family) == 0)
@@ -100,6 +104,7 @@ void summary_make(const struct tournament *t, size_t controller,
         out->settled_seconds = summary_quantile(c.seconds, out->runs, 0.5);
         out->settled_changes = summary_quantile(c.moves, out->runs, 0.5);
         out->above = summary_quantile(c.above, out->runs, 0.95);
+        out->found = summary_quantile(c.found, out->to_find, 0.5);
     }
     free(all);
 }

@@ -5,6 +5,9 @@
 
 #include "bench/sim/tournament.h"
 
+/* Storage gives a fraction of what is asked for, whatever the settings. */
+#define SIM_STARVED_FAMILY "io-slow"
+
 struct sim_summary {
     size_t runs;
     double regret, regret_error, regret_p95, regret_max;
@@ -12,6 +15,10 @@ struct sim_summary {
     const struct tournament_match *regret_worst, *excess_worst;
     double settled, settled_seconds, settled_changes; /* medians */
     double settled_share; /* of the runs that ever did */
+    double found;   /* settled, median of the runs whose default is not good */
+    size_t to_find; /* as many */
+    double starved_depth; /* the largest mean depth where storage is the limit,
+                             and depth can help nothing */
     double changes, changes_max, reversals;
     double stall, workers, depth, cpu;
     double within; /* runs that end with the cheapest workers + 1 at most */

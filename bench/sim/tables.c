@@ -23,7 +23,7 @@ static void add_percent(struct sheet *s, double fraction, int digits)
 
 static const char *const about_all[] = {
     "controller", "regret",   "p95",      "max",      "excess p95",
-    "max",        "settled",  "changes",  "reversed", "stall %",
+    "max",        "found",    "changes",  "reversed", "stall %",
     "workers",    "end +1 %", "memory %", "broken"};
 
 #define N_ALL (sizeof(about_all) / sizeof(*about_all))
@@ -36,10 +36,10 @@ static void add_summary(struct sheet *s, const struct sim_summary *m)
     add_percent(s, m->regret_max, 1);
     add_percent(s, m->excess_p95, 1);
     add_percent(s, m->excess_max, 1);
-    if (m->settled_share > 0.5)
-        sheet_add(s, "%.0f", m->settled);
+    if (m->to_find > 0)
+        sheet_add(s, "%.0f", m->found);
     else
-        sheet_add(s, "never");
+        sheet_add(s, "-");
     sheet_add(s, "%.1f", m->changes);
     sheet_add(s, "%.1f", m->reversals);
     add_percent(s, m->stall, 1);

@@ -6,24 +6,35 @@
 
 #include <string.h>
 
+/* From one worker the way up costs what it costs. */
+static double more(bool from_default, double by)
+{
+    return from_default ? 1 : by;
+}
+
 unsigned verdict_list(const struct sim_summary *s, bool from_default,
                       bool loose, struct sim_gate out[SIM_GATES])
 {
     const double w = loose ? 2 : 1, percent = 100;
-    const bool no = !from_default;
+    const double f = w * more(from_default, 2);
     const struct sim_gate all[SIM_GATES] = {
-        {"mean regret, %", percent * s->regret, 0.9 * w, no, false},
-        {"95 % of regrets, %", percent * s->regret_p95, 5 * w, no, false},
+        {"mean regret, %", percent * s->regret, 0.9 * f, false, false},
+        {"95 % of regrets, %", percent * s->regret_p95, 5 * f, false, false},
         {"95 % of excesses over the static default, %", percent * s->excess_p95,
-         1.5 * w, no, false},
+         1.5 * f, false, false},
         {"worst excess over the static default, %", percent * s->excess_max,
-         3 * w, no, false},
-        {"median convergence, batches", s->settled, 200 * w, false, false},
+         3 * w * more(from_default, 4), false, false},
+        {"median batches to find what the default is not", s->found, 400 * w,
+         s->to_find == 0, false},
         {"worker changes per 24,000 batches", s->changes, 12 * w, false, false},
         {"violations of the memory budget", (double)s->violations, 0, false,
          false},
         {"95 % of workers at the end above the cheapest", s->above,
-         loose ? 3 : 1, false, false}};
+         loose ? 3 : 1, false, false},
+        {"mean batches ahead where storage gives no more", s->starved_depth,
+         12 * w, s->starved_depth <= 0, false},
+        {"runs whose trials cost more than their credit, %",
+         percent * s->overspent, 1 * w, false, false}};
     unsigned missed = 0;
     for (unsigned i = 0; i < SIM_GATES; i++) {
         out[i] = all[i];

@@ -14,14 +14,14 @@ struct sim_gate {
     bool not_asked, ok;
 };
 
-#define SIM_GATES       8u
+#define SIM_GATES       10u
 #define SIM_ENOUGH_RUNS 100u
 
 /* from_default: it started from the static default, against which it must not
- * lose; from elsewhere the way from there costs what it costs, and regret and
- * excess are no gates (not_asked). loose: few runs, of which quantiles say
- * little and any odd one is the worst: limits are twice as wide, for workers at
- * the end thrice. The number of gates missed. */
+ * lose; from one worker the way up costs something, and limits of regret and
+ * excess are wider. loose: few runs, of which quantiles say little and any odd
+ * one is the worst: limits are twice as wide, for workers at the end thrice.
+ * not_asked: no run tells. The number of gates missed. */
 unsigned verdict_list(const struct sim_summary *s, bool from_default,
                       bool loose, struct sim_gate out[SIM_GATES]);
 

@@ -10,8 +10,10 @@
 #define TAIL_READS   4096u
 #define TAIL_BATCHES 256u
 
-/* The reads in flight that the library starts with. */
-#define DEFAULT_IO_DEPTH 16u
+/* What the library starts with (loader/engine.c). */
+#define DEFAULT_DEPTH  4u
+#define URING_IO_DEPTH 16u
+#define PREAD_IO_DEPTH 4u
 
 static uint32_t at_most(uint32_t x, uint32_t most)
 {
@@ -45,7 +47,7 @@ static void fit(const struct fdl_tuner_limits *m, struct fdl_knobs *k)
 void sim_facts_of(const struct sim_scenario *s, struct sim_facts *out)
 {
     const struct fdl_tuner_limits *m = &s->limits;
-    double share = s->cores / s->loaders;
+    double share = (s->quota_untold ? s->host_cores : s->cores) / s->loaders;
     uint32_t workers = share >= 1 ? (uint32_t)share : 1;
     *out = (struct sim_facts){
         .host_cores = s->host_cores,
@@ -55,8 +57,9 @@ void sim_facts_of(const struct sim_scenario *s, struct sim_facts *out)
     };
     out->limits.cores = share;
     out->def.workers = at_most(workers, m->workers_max);
-    out->def.depth = at_most(3 * out->def.workers, m->depth_max);
-    out->def.io_depth = at_most(DEFAULT_IO_DEPTH, m->io_depth_max);
+    out->def.depth = at_most(DEFAULT_DEPTH, m->depth_max);
+    out->def.io_depth =
+        at_most(s->pread ? PREAD_IO_DEPTH : URING_IO_DEPTH, m->io_depth_max);
     fit(m, &out->def);
 }
 
@@ -163,7 +166,9 @@ bool sim_world_init(struct sim_world *w, uint64_t seed,
     sim_law_init(&w->sleep, &s->sleep);
     sim_law_init(&w->step, &s->step);
     sim_law_init(&w->latency, &s->latency);
-    w->cores = w->announced = s->cores * p->cores;
+    w->cores = s->cores * p->cores;
+    sim_announce(w);
+    w->hiccup_next = s->hiccup_every;
     w->period_end = s->period;
     w->budget = w->cores * s->period;
     for (uint32_t i = 0; i < w->n_loaders; i++) {

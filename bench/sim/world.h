@@ -63,6 +63,7 @@ enum sim_stage {
 struct sim_sums {
     double user, wait, api, idle, consumer_cpu;
     double wait_prep, wait_fetch, wait_transfer, wait_slot;
+    double host_busy;
     double cpu, runq, throttle, lock, sleep, blocked, starved;
     double read_time, copies;
     uint64_t samples, reads, bytes, copied;
@@ -156,6 +157,9 @@ struct sim_world {
     double neighbour_next;
     uint64_t neighbour_turns;
     bool neighbour;
+    bool stopped; /* by a hiccup */
+    double hiccup_next;
+    uint64_t hiccups;
     double announced; /* what the controllers think it is ... */
     double announce;  /* ... until they look after this */
 
@@ -188,12 +192,17 @@ bool sim_run_span(const struct sim_scenario *s,
                   const struct fdl_knobs *start, uint64_t seed,
                   const struct sim_span *span, struct sim_result *out);
 
+/* reading.c */
+void sim_announce(struct sim_world *w);
+
 /* quota.c */
 const struct sim_phase *sim_phase_of(const struct sim_scenario *s,
                                      uint64_t batch);
 void sim_rates(struct sim_world *w);
+double sim_others(const struct sim_world *w);
 void sim_cores_set(struct sim_world *w, double cores);
 void sim_neighbour_turn(struct sim_world *w);
+void sim_hiccup_turn(struct sim_world *w);
 void sim_period_turn(struct sim_world *w);
 void sim_storage_send(struct sim_loader *l, uint32_t job, double latency);
 void sim_storage_served(struct sim_loader *l, uint32_t job); /* then the pipe */

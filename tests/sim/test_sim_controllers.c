@@ -51,7 +51,7 @@ static void fixed_ones_start_as_they_say(void **state)
     static const struct {
         const char *name;
         uint32_t workers, depth;
-    } all[] = {{"static-default", 8, 24},
+    } all[] = {{"static-default", 8, 4},
                {"cores", 64, 64}, /* depth: as much as there may be */
                {"cores-1", 63, 64}};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -165,7 +165,7 @@ static void feedline_starts_where_it_is_told(void **state)
     sim_result_free(&r);
     run(&s, "feedline-1", &r);
     assert_int_equal(r.points[0].knobs.workers, 1);
-    assert_int_equal(r.points[0].knobs.depth, 3);
+    assert_int_equal(r.points[0].knobs.depth, 4);
     assert_in_range(last_workers(&r), 4, 5);
     assert_true(r.status.decisions > 0);
     sim_result_free(&r);

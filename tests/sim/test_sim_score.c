@@ -193,6 +193,7 @@ static void summaries_add_up(void **state)
     for (int i = 0; i < 3; i++) {
         matches[i].scores = &scores[i];
         matches[i].scenario.family = i < 2 ? "a" : "b";
+        matches[i].by_default.settled = i == 1 ? 50 : 0; /* else it is good */
     }
     struct tournament t = {.matches = matches, .n_matches = 3};
     struct sim_summary m;
@@ -207,6 +208,8 @@ static void summaries_add_up(void **state)
     assert_true(fabs(m.within - 0.5) < 1e-12);
     assert_true(fabs(m.above - 3) < 1e-12);
     assert_true(fabs(m.settled - 100) < 1e-12);
+    assert_int_equal(m.to_find, 1);
+    assert_true(fabs(m.found - 300) < 1e-12);
     assert_true(fabs(m.memory - 0.75) < 1e-12);
     assert_int_equal(m.violations, 2);
     summary_make(&t, 0, NULL, &m);
@@ -218,8 +221,11 @@ static const struct sim_summary at_the_limits = {.regret = 0.009,
                                                  .regret_p95 = 0.05,
                                                  .excess_p95 = 0.015,
                                                  .excess_max = 0.03,
-                                                 .settled = 200,
+                                                 .found = 400,
+                                                 .to_find = 1,
                                                  .changes = 12,
+                                                 .starved_depth = 12,
+                                                 .overspent = 0.01,
                                                  .above = 1};
 
 static void gates_hold_at_their_limits(void **state)
@@ -232,25 +238,39 @@ static void gates_hold_at_their_limits(void **state)
         assert_true(gates[i].what && gates[i].ok);
 }
 
+/* Where no run tells, nothing is asked. */
+static void gates_without_a_case_are_not_asked(void **state)
+{
+    (void)state;
+    struct sim_gate gates[SIM_GATES];
+    struct sim_summary m = at_the_limits;
+    m.found = NAN;
+    m.to_find = 0;
+    m.starved_depth = 0;
+    assert_int_equal(verdict_list(&m, true, false, gates), 0);
+}
+
 /* Each of them alone. */
 static void gates_miss_what_is_beyond(void **state)
 {
     (void)state;
     struct sim_gate gates[SIM_GATES];
-    double *fields[7];
+    double *fields[9];
     struct sim_summary m = at_the_limits;
     fields[0] = &m.regret;
     fields[1] = &m.regret_p95;
     fields[2] = &m.excess_p95;
     fields[3] = &m.excess_max;
-    fields[4] = &m.settled;
+    fields[4] = &m.found;
     fields[5] = &m.changes;
     fields[6] = &m.above;
-    for (int i = 0; i < 7; i++) {
+    fields[7] = &m.starved_depth;
+    fields[8] = &m.overspent;
+    for (int i = 0; i < 9; i++) {
         double was = *fields[i];
         *fields[i] = was * 1.05;
         assert_int_equal(verdict_list(&m, true, false, gates), 1);
-        /* Regret and excess are no gates of another start; loose is twice as
+        /* Regret and excess may be more from one worker; loose is twice as
          * wide. */
         assert_int_equal(verdict_list(&m, false, false, gates), i > 3);
         assert_int_equal(verdict_list(&m, true, true, gates), 0);
@@ -271,6 +291,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(quantiles_are_values_that_were),
         cmocka_unit_test(summaries_add_up),
         cmocka_unit_test(gates_hold_at_their_limits),
+        cmocka_unit_test(gates_without_a_case_are_not_asked),
         cmocka_unit_test(gates_miss_what_is_beyond)};
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(*cases),
                      "sim_score");

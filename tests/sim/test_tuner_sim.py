@@ -121,7 +121,7 @@ def case_markdown_is_for_documents():
 def case_trace_tells_decisions():
     text = run("--trace", "cpu-feasible/1", "--controller", "feedline-1",
                "--batches", "1500").stdout
-    assert "start: workers 1, depth 3" in text, text
+    assert "start: workers 1, depth 4" in text, text
     assert re.search(r"workers 1 -> \d+ \(plan_up\): ", text), text
     assert "workers (#) and the oracle's (o)" in text, text
     assert "trials" in text, text
@@ -135,6 +135,40 @@ def case_no_worse_than_left_alone():
         (played,) = json.loads(done.stdout)["runs"]
         assert played["scenario"] == family + "/" + seed
         assert played["scores"][0]["excess"] < 0.01, played
+
+
+def played(name):
+    """The tuner in one scenario: its score, and what was played."""
+    family, seed = name.split("/")
+    what = ("--family", family) if family != "random" else ("--scenarios", "1")
+    done = run(*what, "--seed", seed, "--controller", "feedline", "--quiet",
+               "--json", "-")
+    (run_of,) = json.loads(done.stdout)["runs"]
+    assert run_of["scenario"] == name
+    return run_of["scores"][0]
+
+
+def case_reads_that_could_not_be_judged_are_tried_again():
+    """A trial of 17 +- 49 % was final, and cost 88 %."""
+    assert played("random/3074308689")["regret"] < 0.1
+
+
+def case_nothing_is_taken_for_nothing():
+    """No climb without a gain, no memory for storage that gives no more."""
+    assert played("lock-untold/1")["workers"] < 16
+    assert played("visitors/1")["workers"] < 8
+    assert played("io-slow/1")["depth"] < 12
+
+
+def case_rare_hiccups_are_covered():
+    for name in ("hiccup/1", "io-hiccup/1"):
+        assert played(name)["stall"] < 0.02, name
+
+
+def case_neighbours_keep_their_cores():
+    """Work on cores takes none of theirs; work that sleeps needs none."""
+    assert played("crowd-computing/1")["workers"] < 9
+    assert played("crowd-sleeping/1")["stall"] < 0.02
 
 
 def case_fresh_seeds_can_be_replayed():

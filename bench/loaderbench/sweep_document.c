@@ -186,7 +186,7 @@ json_t *sweep_point_json(const struct sweep_point *p)
     if (!io_depth)
         io_depth = (int64_t)sweep_median(p, "io_depth");
     return json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:O}", "workers",
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "workers",
         (json_int_t)p->workers, "depth", (json_int_t)p->depth, "io_depth",
         (json_int_t)io_depth, "images_per_second",
         number_json(sweep_median(p, "images_per_second")), "host_fraction",
@@ -194,7 +194,8 @@ json_t *sweep_point_json(const struct sweep_point *p)
         number_json(sweep_median(p, "device_fraction")),
         "images_per_cpu_second",
         number_json(sweep_median(p, "images_per_cpu_second")), "noise_fraction",
-        number_json(sweep_noise(p, "images_per_second")), "runs", p->runs);
+        number_json(sweep_noise(p, "images_per_second")), "others_cores",
+        number_json(sweep_median(p, "others_cores")), "runs", p->runs);
 }
 
 /* A point that was not measured yet is none. */
@@ -205,6 +206,31 @@ static json_t *grid_json(const struct sweep *s)
         if (json_array_size(s->points[i].runs))
             json_array_append_new(grid, sweep_point_json(&s->points[i]));
     return grid;
+}
+
+/* How far the measurements can be trusted: medians over the points. */
+static json_t *trust_json(const struct sweep *s)
+{
+    double *noise = calloc(2 * s->n + 1, sizeof(*noise)), *others;
+    size_t n_noise = 0, n_others = 0;
+    if (!noise)
+        return json_null();
+    others = noise + s->n;
+    for (size_t i = 0; i < s->n; i++) {
+        double x = sweep_noise(&s->points[i], "images_per_second");
+        double y = sweep_median(&s->points[i], "others_cores");
+        if (!isnan(x))
+            noise[n_noise++] = x;
+        if (!isnan(y))
+            others[n_others++] = y;
+    }
+    json_t *trust = json_pack(
+        "{s:o, s:o}", "noise_fraction",
+        number_json(n_noise ? tool_median(noise, n_noise) : (double)NAN),
+        "others_cores",
+        number_json(n_others ? tool_median(others, n_others) : (double)NAN));
+    free(noise);
+    return trust;
 }
 
 static void add_knee(const struct sweep *s, json_t *doc)
@@ -239,6 +265,7 @@ json_t *sweep_document(const struct sweep *s)
     json_object_set_new(doc, "grid", grid_json(s));
     json_object_set_new(doc, "knee", json_null());
     add_knee(s, doc);
+    json_object_set_new(doc, "trust", trust_json(s));
     json_object_set_new(doc, "rounds", json_integer((json_int_t)s->rounds));
     json_object_set_new(doc, "points", json_integer((json_int_t)s->n));
     json_object_set_new(doc, "interrupted", json_boolean(s->interrupted));

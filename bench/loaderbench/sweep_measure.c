@@ -142,6 +142,20 @@ static json_t *part(const json_t *run, const char *section, const char *key)
     return json_object_get(json_object_get(run, section), key);
 }
 
+/* Cores that other processes used meanwhile; null: not known. */
+static json_t *others_cores(const json_t *run)
+{
+    const json_t *busy = part(run, "signals", "host_busy");
+    const json_t *mine = part(run, "signals", "process_cores");
+    struct feedline_machine_info m = {.struct_size = sizeof(m)};
+    if (!json_is_number(busy) || !json_is_number(mine) ||
+        feedline_machine_get_info(&m) < 0)
+        return json_null();
+    double others =
+        json_number_value(busy) * m.cpus_online - json_number_value(mine);
+    return json_real(others > 0 ? others : 0);
+}
+
 /* What is kept of a measurement. */
 static json_t *summary(const json_t *run)
 {
@@ -153,6 +167,7 @@ static json_t *summary(const json_t *run)
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
         json_object_set(out, kept[i][1], part(run, kept[i][0], kept[i][1]));
+    json_object_set_new(out, "others_cores", others_cores(run));
     return out;
 }
 

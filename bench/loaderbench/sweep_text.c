@@ -173,6 +173,34 @@ static void print_chart(const json_t *doc, const struct sweep_axis *workers,
 
 /* ---- In words ----------------------------------------------------------- */
 
+#define OTHERS_MATTER  0.1 /* of the cores */
+#define SPREAD_MATTERS 0.05
+
+/* What else used the cores, and how far measurements of a point differ. */
+static void print_trust(const json_t *doc)
+{
+    const json_t *trust = json_object_get(doc, "trust");
+    double others = number(trust, "others_cores");
+    double spread = number(trust, "noise_fraction");
+    double cores = number(json_object_get(doc, "machine"), "cpus_online");
+    char text[512];
+    if (others > OTHERS_MATTER * cores) {
+        snprintf(text, sizeof(text),
+                 "Other processes used %.1f of the %.0f cores during the "
+                 "measurements, so the speeds are those of the rest. Repeat on "
+                 "an idle machine before relying on the knee.",
+                 others, cores);
+        cli_print_wrapped(text, 0, 0);
+    }
+    if (spread > SPREAD_MATTERS) {
+        snprintf(text, sizeof(text),
+                 "Spread: measurements of a point typically differ by +-%.0f "
+                 "%%.",
+                 100 * spread);
+        cli_print_wrapped(text, 0, 0);
+    }
+}
+
 static void print_knee(const json_t *doc)
 {
     const json_t *knee = json_object_get(doc, "knee");
@@ -184,10 +212,9 @@ static void print_knee(const json_t *doc)
         return;
     }
     snprintf(text, sizeof(text),
-             "* knee: %lld worker%s, depth %lld: %.0f images/s, %.0f per "
-             "second of CPU time.\nThe rule: %s.",
-             (long long)integer(knee, "workers"),
-             integer(knee, "workers") == 1 ? "" : "s",
+             "* knee: " TOOL_COUNT ", depth %lld: %.0f images/s, %.0f per "
+             "CPU second.\nThe rule: %s.",
+             TOOL_COUNT_OF(integer(knee, "workers"), "worker"),
              (long long)integer(knee, "depth"),
              number(knee, "images_per_second"),
              number(knee, "images_per_cpu_second"),
@@ -196,9 +223,8 @@ static void print_knee(const json_t *doc)
     cli_print_wrapped(text, 0, 0);
     if (!is_point(doc, "knee", best)) {
         snprintf(text, sizeof(text),
-                 "^ fastest: %lld worker%s, depth %lld: %.0f images/s.",
-                 (long long)integer(best, "workers"),
-                 integer(best, "workers") == 1 ? "" : "s",
+                 "^ fastest: " TOOL_COUNT ", depth %lld: %.0f images/s.",
+                 TOOL_COUNT_OF(integer(best, "workers"), "worker"),
                  (long long)integer(best, "depth"),
                  number(best, "images_per_second"));
         cli_print_wrapped(text, 0, 0);
@@ -206,9 +232,9 @@ static void print_knee(const json_t *doc)
     double noise = number(best, "noise_fraction");
     if (noise > number(rule, "tolerance")) {
         snprintf(text, sizeof(text),
-                 "Measurements of the fastest point differ by %.1f %% to both "
-                 "sides: the knee is less sure than that. --repeat and "
-                 "--seconds make it surer.",
+                 "Measurements of the fastest point differ by +-%.1f %%, more "
+                 "than the rule tolerates: use a larger --repeat or --seconds "
+                 "to pin the knee down.",
                  100 * noise);
         cli_print_wrapped(text, 0, 0);
     }
@@ -238,7 +264,7 @@ static void print_header(const json_t *doc)
         printf("; consumer %g ms a batch", number(settings, "consumer_ms"));
     printf("\n");
     if (json_is_true(json_object_get(doc, "interrupted")))
-        printf("Interrupted; what was measured so far:\n");
+        printf("Interrupted; results so far:\n");
 }
 
 void sweep_text(const json_t *doc)
@@ -259,4 +285,5 @@ void sweep_text(const json_t *doc)
         print_chart(doc, &workers, &depths, at);
     }
     print_knee(doc);
+    print_trust(doc);
 }

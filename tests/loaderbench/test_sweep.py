@@ -132,6 +132,17 @@ def case_text(tmp):
     contains(utf8.out, "│")
 
 
+def case_says_how_far_it_can_be_trusted(tmp):
+    doc = short(digits(tmp))
+    trust = doc["trust"]
+    assert 0 <= trust["noise_fraction"] < 100, trust
+    others = trust["others_cores"]
+    assert others is None or 0 <= others <= os.cpu_count(), trust
+    for point in doc["grid"]:
+        for run in point["runs"]:
+            assert "others_cores" in run, run
+
+
 def raw(doc):
     return [[run["images_per_second"] for run in p["runs"]]
             for p in doc["grid"]]

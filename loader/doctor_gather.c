@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "loader/reader.h"
+#include "profiler/doctor_busy.h"
 #include "profiler/signals.h"
 #include "transfer/backend.h"
 #include "transfer/cuda_probe.h"
@@ -100,11 +101,16 @@ static void watch(struct fdl_doctor_facts *f)
     if (fdl_signals_open("", &s) < 0)
         return;
     int64_t begin = fdl_now_ns();
+    struct fdl_busy_look *before = fdl_busy_look("");
     fdl_signals_read(s, &a);
     while (nanosleep(&left, &left) != 0)
         continue;
     fdl_signals_read(s, &b);
     double elapsed = (double)(fdl_now_ns() - begin);
+    struct fdl_busy_look *after = fdl_busy_look("");
+    f->n_busiest = fdl_busy_between(before, after, elapsed / 1e9, f->busiest);
+    fdl_busy_free(before);
+    fdl_busy_free(after);
     fdl_signals_close(s);
     if (elapsed <= 0 || !b.has_host)
         return;

@@ -2,6 +2,7 @@
 /* What the doctor says of cores and whoever wants them. */
 #include "profiler/doctor_own.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A fraction of one core that others use is the noise of any machine. */
@@ -79,25 +80,40 @@ bool fdl_judge_affinity(const struct fdl_doctor_facts *f,
         m->cpus_online);
 }
 
+/* ": python3 (4711) 0.9, cc1 (88) 0.6"; "" if none is known. */
+static void name_busiest(const struct fdl_doctor_facts *f, char *buf,
+                         size_t capacity)
+{
+    buf[0] = '\0';
+    for (uint32_t i = 0; i < f->n_busiest; i++) {
+        const struct fdl_busy *b = &f->busiest[i];
+        size_t used = strlen(buf);
+        snprintf(buf + used, capacity - used, "%s%s (%d) %.1f", i ? ", " : ": ",
+                 b->name, (int)b->pid, b->cores);
+    }
+}
+
 bool fdl_judge_other_load(const struct fdl_doctor_facts *f,
                           struct fdl_finding *out)
 {
     double online = f->machine.cpus_online;
     static const char remedy[] =
-        "see with top who it is; move it, or leave it cores of its own "
+        "stop them or move them elsewhere, or give them cores of their own "
         "(taskset, cpuset) and the loader fewer workers";
+    char busiest[256];
     if (f->seconds <= 0)
         return false;
+    name_busiest(f, busiest, sizeof(busiest));
     double left = online - f->other_cores;
     if (f->other_cores >= OTHERS_WARNING * online ||
         (f->other_cores >= 1 && left < fdl_doctor_cores(f) / 2))
         return fdl_find(out, FDL_FINDING_WARNING, remedy,
-                        "other processes use %.1f of the %u cores",
-                        f->other_cores, f->machine.cpus_online);
+                        "other processes use %.1f of the %u cores%s",
+                        f->other_cores, f->machine.cpus_online, busiest);
     if (f->other_cores >= OTHERS_NOTE * online)
         return fdl_find(out, FDL_FINDING_NOTE, remedy,
-                        "other processes use %.1f of the %u cores",
-                        f->other_cores, f->machine.cpus_online);
+                        "other processes use %.1f of the %u cores%s",
+                        f->other_cores, f->machine.cpus_online, busiest);
     return fdl_find_ok(out, "other processes use %.1f of the %u cores",
                        f->other_cores, f->machine.cpus_online);
 }

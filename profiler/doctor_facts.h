@@ -14,6 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Another process, and the cores that it used. */
+#define FDL_BUSIEST 3
+struct fdl_busy {
+    int32_t pid;
+    double cores;
+    char name[32];
+};
+
 struct fdl_doctor_facts {
     struct fdl_machine machine;
 
@@ -22,6 +30,8 @@ struct fdl_doctor_facts {
     double throttled_share; /* of the periods in which the quota was spent */
     double other_cores;     /* that other processes used */
     double clock_ns;        /* a look at the clock; 0: not known */
+    struct fdl_busy busiest[FDL_BUSIEST]; /* of them, the busiest first */
+    uint32_t n_busiest;
 
     /* The processor. */
     char governor[32], scaling_driver[32]; /* "": the system does not say */

@@ -5,8 +5,11 @@
  */
 #include "base/compiler.h"
 #include "machine_files.h"
+#include "profiler/doctor_busy.h"
 #include "profiler/doctor_facts.h"
 #include "test.h"
+
+#include <unistd.h>
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
@@ -180,6 +183,11 @@ static void test_cores(void **state)
     WITH((void)0, "other_load", OK, "0.2 of the 8");
     WITH(f.other_cores = 1, "other_load", NOTE, "1.0 of the 8");
     WITH(f.other_cores = 2.5, "other_load", WARNING, "2.5 of the 8");
+    WITH((f.other_cores = 2.5, f.n_busiest = 2,
+          f.busiest[0] = (struct fdl_busy){4711, 1.9, "python3"},
+          f.busiest[1] = (struct fdl_busy){12, 0.5, "cc1"}),
+         "other_load", WARNING,
+         "2.5 of the 8 cores: python3 (4711) 1.9, cc1 (12) 0.5");
     WITHOUT(f.seconds = 0, "other_load");
     /* A large host that is busy, but for our part of it. */
     WITH((m->cpus_online = 64, m->cpu_quota = 4, f.other_cores = 5),
@@ -419,6 +427,51 @@ static void put_machine(void)
     put("/sys/block/loop0/queue/read_ahead_kb", "0\n");
 }
 
+static void put_process(int pid, const char *name, int user, int system,
+                        int started)
+{
+    char path[64], stat[256];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    snprintf(stat, sizeof(stat),
+             "%d (%s) R 1 1 1 0 -1 4194304 1 0 0 0 %d %d 0 0 20 0 1 0 %d 1 1\n",
+             pid, name, user, system, started);
+    put(path, stat);
+}
+
+static void test_busiest(void **state)
+{
+    (void)state;
+    struct fdl_busy busy[FDL_BUSIEST];
+    int ticks = (int)sysconf(_SC_CLK_TCK);
+    assert_null(fdl_busy_look("/nonexistent"));
+    put_process(10, "idle", 500, 500, 1);
+    put_process(11, "a) b (c", 100, 0, 1);
+    put_process(12, "replaced", 900 * ticks, 0, 1);
+    put_process(13, "bell\a", 0, 0, 1);
+    put_process(14, "small", 0, 0, 1);
+    put("/proc/15/stat", "15 (cut");
+    put("/proc/self/stat", "not a number");
+    struct fdl_busy_look *before = fdl_busy_look(root);
+    assert_int_equal(fdl_busy_between(before, before, 1, busy), 0);
+    put_process(11, "a) b (c", 100 + ticks, ticks, 1);
+    put_process(12, "new", ticks, 0, 2); /* the number was given again */
+    put_process(13, "bell\a", ticks / 2, 0, 1);
+    put_process(14, "small", ticks / 5, 0, 1);
+    struct fdl_busy_look *after = fdl_busy_look(root);
+    assert_int_equal(fdl_busy_between(before, after, 1, busy), 3);
+    assert_string_equal(busy[0].name, "a) b (c");
+    assert_true(busy[0].cores > 1.99 && busy[0].cores < 2.01);
+    assert_int_equal(busy[0].pid, 11);
+    assert_string_equal(busy[1].name, "new");
+    assert_string_equal(busy[2].name, "bell?");
+    assert_int_equal(fdl_busy_between(NULL, after, 1, busy), 0);
+    assert_int_equal(fdl_busy_between(before, NULL, 1, busy), 0);
+    assert_int_equal(fdl_busy_between(before, after, 0, busy), 0);
+    fdl_busy_free(before);
+    fdl_busy_free(after);
+    fdl_busy_free(NULL);
+}
+
 static void test_read(void **state)
 {
     struct fdl_doctor_facts f = {.seconds = 3};
@@ -607,6 +660,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(test_system),
     cmocka_unit_test(test_gpu),
     cmocka_unit_test(test_long_words),
+    cmocka_unit_test_setup_teardown(test_busiest, setup, teardown),
     cmocka_unit_test_setup_teardown(test_read, setup, teardown),
     cmocka_unit_test_setup_teardown(test_read_v2, setup, teardown),
     cmocka_unit_test_setup_teardown(test_read_v1, setup, teardown),

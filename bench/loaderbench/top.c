@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 struct top_options {
     uint64_t loader;
     double interval;
-    bool once;
+    bool once, wait;
     const char *json;
 };
 
@@ -27,6 +28,10 @@ static const struct cli_option options[] = {
      OPTION(loader), 0, 0, NULL},
     {"interval", "SECONDS", "time between updates [1]", CLI_NUMBER,
      OPTION(interval), 0.1, 3600, NULL},
+    {"wait", NULL,
+     "wait for a loader to appear\n"
+     "In the process PID, or in any process of yours.",
+     CLI_SWITCH, OPTION(wait), 0, 0, NULL},
     {"once", NULL, "print one update as plain text and exit", CLI_SWITCH,
      OPTION(once), 0, 0, NULL},
     {"json", "FILE",
@@ -118,6 +123,26 @@ static int list(const struct top_options *o)
     return TOOL_DONE;
 }
 
+/* Until there is a loader to be seen: `loader` of process `pid`, or the first
+ * one of any. false: Ctrl-C. A process that is gone is left to attach. */
+static bool wait_for_loader(int32_t pid, uint32_t loader)
+{
+    struct feedline_live_info info;
+    bool told = false;
+    while (!tool_interrupted()) {
+        for (uint32_t i = 0; next_in_list(i, &info); i++)
+            if (!pid || (info.pid == pid && info.loader == loader))
+                return true;
+        if (pid && kill(pid, 0) != 0 && errno == ESRCH)
+            return true;
+        if (!told && tool_has_progress())
+            fprintf(stderr, "Waiting for a loader. Ctrl-C quits.\n");
+        told = true;
+        tool_sleep_until(tool_seconds() + TICK);
+    }
+    return false;
+}
+
 /* -1: go on with *pid. */
 static int choose(const struct top_options *o, int32_t *pid)
 {
@@ -130,7 +155,7 @@ static int choose(const struct top_options *o, int32_t *pid)
     }
     if (*pid)
         return -1;
-    tool_say("no process of this user has a loader that can be watched");
+    tool_say("no process of yours has a loader to watch; --wait waits for one");
     return TOOL_ENVIRONMENT;
 }
 
@@ -167,8 +192,16 @@ static int32_t attach(struct watch *w, int32_t pid, uint32_t loader)
     feedline_live_detach(w->live);
     w->live = live;
     w->has_before = w->ended = false;
+    w->subject.history.n = 0;
     describe(w, pid, loader);
     return FEEDLINE_OK;
+}
+
+static void remember(struct top_history *h, double stall)
+{
+    if (h->n == TOP_HISTORY)
+        memmove(h->stall, h->stall + 1, --h->n * sizeof(*h->stall));
+    h->stall[h->n++] = stall;
 }
 
 /* One reading; the rates are those since the reading before. */
@@ -179,6 +212,8 @@ static int32_t look(struct watch *w)
     if (status < 0)
         return status;
     w->ended = status == FEEDLINE_END;
+    if (w->ended)
+        w->subject.help = false; /* the last state is what is left to see */
     /* A picture may be drawn again before there is news. */
     if (w->has_before && stats.updated_ns == w->now.updated_ns &&
         stats.started_ns == w->now.started_ns)
@@ -186,6 +221,7 @@ static int32_t look(struct watch *w)
     w->before = w->now;
     w->now = stats;
     top_rates(w->has_before ? &w->before : NULL, &w->now, &w->rates);
+    remember(&w->subject.history, w->rates.stall);
     w->has_before = true;
     return FEEDLINE_OK;
 }
@@ -230,12 +266,12 @@ static void make(struct watch *w, struct top_view *view, int width)
     w->subject.notice = NULL;
     if (w->ended) {
         snprintf(w->notice, sizeof(w->notice),
-                 "process %" PRId32 " or its loader is gone; this is its last "
+                 "process %" PRId32 " or its loader is gone; this was its last "
                  "state",
                  w->subject.info.pid);
         w->subject.notice = w->notice;
     } else if (w->paused) {
-        w->subject.notice = "standing still; space goes on";
+        w->subject.notice = "paused; space continues";
     }
     view->width = width;
     top_view_make(view, &w->subject, &w->now, &w->rates);
@@ -367,10 +403,13 @@ int top_main(const struct cli_command *command, int argc, char **argv)
     int rc = cli_parse(command, argc, argv, &o, &parsed);
     if (rc >= 0)
         goto out;
-    if (!parsed.positional)
-        rc = choose(&o, &pid);
-    else if (!parse_pid(parsed.positional, &pid))
+    pid = 0;
+    if (parsed.positional && !parse_pid(parsed.positional, &pid))
         rc = TOOL_USAGE;
+    else if (o.wait && !wait_for_loader(pid, (uint32_t)o.loader))
+        rc = TOOL_INTERRUPTED;
+    else if (!parsed.positional)
+        rc = choose(&o, &pid);
     if (rc >= 0)
         goto out;
     w = calloc(1, sizeof(*w));

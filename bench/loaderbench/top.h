@@ -58,9 +58,17 @@ struct top_view {
     int width; /* columns of the terminal */
 };
 
+/* The host stall of the last updates, the newest at the end; < 0: not known. */
+#define TOP_HISTORY 48
+struct top_history {
+    double stall[TOP_HISTORY];
+    size_t n;
+};
+
 /* What is shown, but for the numbers. */
 struct top_subject {
     struct feedline_live_info info;
+    struct top_history history;
     const char *notice; /* "paused", "process 12 is gone"; NULL: none */
     bool help;
     bool keys; /* there is somebody to press them */

@@ -116,7 +116,7 @@ static void add_title(struct top_view *v, const struct top_subject *subject,
         add(v, MUST, "not started yet")->style = TOP_FAIR;
     else if (age > STALE)
         add(v, MUST,
-            "no news for %.0f s: the process is stopped, or has no "
+            "no update for %.0f s: the process is stopped, or gets no "
             "CPU time",
             age)
             ->style = TOP_FAIR;
@@ -168,6 +168,23 @@ static void add_stall(struct top_view *v, const struct feedline_live_stats *now,
         char label[LABEL + 1];
         snprintf(label, sizeof(label), "  %s", r->causes[i].name);
         add_fraction(v, CAUSE, label, r->causes[i].fraction);
+    }
+}
+
+/* One character for each update: the darker, the longer the consumer waited. */
+static void add_history(struct top_view *v, const struct top_history *h)
+{
+    static const char ramp[] = "_.:-=+*#%@";
+    int room = v->width - LABEL - 12;
+    size_t n = h->n;
+    if (room < 8 || n < 2)
+        return;
+    n = n < (size_t)room ? n : (size_t)room;
+    struct top_line *line = add(v, DETAIL, "%-*s          ", LABEL, "  so far");
+    for (size_t i = h->n - n; i < h->n; i++) {
+        double x = h->stall[i];
+        size_t step = x < 0 ? 0 : x < 1 ? (size_t)(x * 10) : 9;
+        more(line, "%c", x < 0 ? ' ' : ramp[step]);
     }
 }
 
@@ -245,7 +262,7 @@ static void add_gpu(struct top_view *v, const struct feedline_live_stats *now)
     if (now->gpu_pcie_rx_gbps >= 0)
         more(line, " PCIe rx %.1f GB/s", now->gpu_pcie_rx_gbps);
     if (now->gpu_throttle[0])
-        more(line, " held down by %s", now->gpu_throttle);
+        more(line, " throttled by %s", now->gpu_throttle);
     add(v, NICE,
         "GPU util counts any kernel, however small: it is not "
         "efficiency")
@@ -318,15 +335,15 @@ static void add_help(struct top_view *v)
 {
     static const char *const lines[] = {
         "q      quit",
-        "space  stand still, go on",
-        "n, p   the next and the previous loader of this user's processes",
-        "h      this help; any key leaves it",
+        "space  pause, continue",
+        "n, p   next and previous loader of your processes",
+        "h      this help; any key closes it",
         "",
-        "host stall: part of the time in which the consumer waited in next(),",
-        "  below it what the awaited batch was doing meanwhile",
-        "device idle: part of the time in which the GPU had nothing to do for",
-        "  want of a batch",
-        "queue: batches that are ready; workers that are blocked are ahead",
+        "host stall: share of time the consumer waited in next(); below it,",
+        "  what the awaited batch was doing, and the stall of each update so",
+        "  far, from _ (none) to @ (all of the time)",
+        "device idle: share of time the GPU had no batch to work on",
+        "queue: batches that are ready; blocked workers are ahead",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
         add(v, MATTERS, "%s", lines[i]);
@@ -356,6 +373,7 @@ void top_view_make(struct top_view *view, const struct top_subject *subject,
     add_verdict(view, now);
     add_speed(view, now, rates);
     add_stall(view, now, rates);
+    add_history(view, &subject->history);
     if (!now->watched[0])
         add_engine(view, now, rates);
     add_machine(view, now, rates);

@@ -195,7 +195,7 @@ def case_attaches(tmp):
         assert top.screen.other and top.screen.hidden
         assert top.screen.longest <= 80, top.screen.longest
         top.press("h")
-        top.until_text("stand still")
+        top.until_text("pause, continue")
         top.press("h")
         top.until_text("images/s")
         top.press("q")
@@ -207,7 +207,7 @@ def case_pauses(tmp):
         top = Top(run.pid, "--interval", "0.2")
         top.until_text("images/s")
         top.press(" ")
-        top.until_text("standing still")
+        top.until_text("paused; space continues")
         at = batches(top.screen.shown())
         end = time.monotonic() + 1.5  # six updates that it does not show
         while time.monotonic() < end:
@@ -240,6 +240,52 @@ def case_dies_before_it_quits(tmp):
         top.until_text("is gone")
         top.press("q")
         contains(top.ends(0), "is gone")
+
+
+def case_ends_with_help_open(tmp):
+    """The last state is shown, which nobody could see behind the help."""
+    with Run(tmp) as run:
+        top = Top(run.pid, "--interval", "0.2")
+        top.until_text("images/s")
+        top.press("h")
+        top.until_text("pause, continue")
+        run.process.kill()
+        top.until_text("is gone")
+        top.until_text("images/s")
+        run.process.wait()
+        top.press("q")
+        top.ends(0)
+
+
+def case_history(tmp):
+    """A character for each update so far."""
+    with Run(tmp) as run:
+        top = Top(run.pid, "--interval", "0.2", height=30)
+        top.until(lambda shown: re.search(r"^  so far +[_.:=+*#%@-]{5}",
+                                          shown, re.M))
+        top.press("q")
+        top.ends(0)
+
+
+def case_waits_for_a_loader(tmp):
+    folder = generate(tmp)
+    later = subprocess.Popen(
+        ["sh", "-c", 'read x; exec "$0" "$@"', TOOL, "run", folder,
+         "--seconds", "600", "--batch-size", "4", "--quiet"],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    try:
+        expect(tool("top", later.pid, "--once"), 2)
+        top = Top(later.pid, "--wait", "--interval", "0.2")
+        later.stdin.write(b"\n")
+        later.stdin.close()
+        top.until_text("images/s")
+        top.press("q")
+        top.ends(0)
+    finally:
+        later.kill()
+        later.wait()
+    expect(tool("top", later.pid, "--wait"), 2, "no process")
 
 
 def case_small(tmp):

@@ -97,9 +97,11 @@ endif()
 set(FEEDLINE_HAVE_WEBP OFF)
 if(FEEDLINE_WEBP)
   if(FEEDLINE_WEBP STREQUAL "AUTO")
-    pkg_check_modules(WEBP IMPORTED_TARGET GLOBAL libwebp>=1.2)
+    pkg_check_modules(WEBP IMPORTED_TARGET GLOBAL libwebpdemux>=1.2
+                      libwebp>=1.2)
   else()
-    pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET GLOBAL libwebp>=1.2)
+    pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET GLOBAL libwebpdemux>=1.2
+                      libwebp>=1.2)
   endif()
   set(FEEDLINE_HAVE_WEBP ${WEBP_FOUND})
 endif()

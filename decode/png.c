@@ -186,15 +186,13 @@ static int32_t check_header(struct fdl_png *p)
                     p->position, p->width, p->height, p->limits.max_pixels);
 }
 
-/* Without entries for all indices, those left out are grays. */
+/* Without entries for all indices, those left out are black. */
 static void read_palette(struct fdl_png *p)
 {
     png_colorp colours = NULL;
     int n = 0;
-    for (int i = 0; i < PALETTE_SIZE; i++) {
-        memset(p->palette[i], i, 3);
-        p->palette[i][3] = 255;
-    }
+    for (int i = 0; i < PALETTE_SIZE; i++)
+        memcpy(p->palette[i], (uint8_t[]){0, 0, 0, 255}, 4);
     png_get_PLTE(p->png, p->info, &colours, &n);
     for (int i = 0; i < n && i < PALETTE_SIZE; i++) {
         p->palette[i][0] = colours[i].red;
@@ -204,7 +202,8 @@ static void read_palette(struct fdl_png *p)
 }
 
 /* Of a colour Pillow compares the lower eight bits, as they are in the chunk,
- * with pixels of eight bits, whatever the depth of the file. */
+ * with pixels of eight bits, whatever the depth of the file; but of one bit,
+ * where white is 255. */
 static void read_transparency(struct fdl_png *p)
 {
     png_bytep alpha = NULL;
@@ -216,6 +215,8 @@ static void read_transparency(struct fdl_png *p)
     if (p->form == RAW_INDEX) {
         for (int i = 0; alpha && i < n && i < PALETTE_SIZE; i++)
             p->palette[i][3] = alpha[i];
+    } else if (colour && png_get_bit_depth(p->png, p->info) == 1) {
+        p->key[0] = colour->gray ? 255 : 0;
     } else if (colour) {
         p->key[0] = (uint8_t)(p->channels == 1 ? colour->gray : colour->red);
         p->key[1] = (uint8_t)colour->green;
@@ -505,13 +506,11 @@ static int32_t decode_interlaced(struct fdl_png *p, struct job *job)
     return status;
 }
 
-/* Pillow knows no key of RGB when it makes gray and alpha from it. */
 static bool keep_alpha(void *self, int32_t channels)
 {
     struct fdl_png *p = self;
-    bool keyed = p->has_key &&
-                 (p->form == RAW_INDEX || p->channels == 1 || channels == 4);
-    p->alpha = has_channel(p) || keyed;
+    (void)channels;
+    p->alpha = has_channel(p) || p->has_key;
     if (p->alpha && !has_channel(p) && p->form == RAW_READY)
         p->form = RAW_KEYED;
     return p->alpha;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A whole image in a buffer that is given back after it; rows are copied out of
- * it. A WebP file is a row of chunks: four letters, a length, and that many
- * bytes, rounded up to even.
+ * it.
+ *
+ * As in Pillow every file is taken for an animation, of which the first frame
+ * counts: libwebpdemux checks the container, to its end, and says where that
+ * frame is; what it does not cover is transparent black.
  */
 #include "decode/webp.h"
 
@@ -14,15 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <webp/decode.h>
+#include <webp/demux.h>
 
-#define RIFF_HEADER  12
-#define CHUNK_HEADER 8
+#define SIZE_AT      4 /* in the header; 32 bits */
+#define HEADER_BYTES 8 /* that are not counted by it */
 
 struct fdl_webp {
     struct fdl_decode_limits limits;
     struct fdl_encoded bytes;
     int32_t width, height;
     bool has_alpha;
+    WebPData frame; /* in bytes */
+    struct fdl_box frame_box;
     size_t pixel;    /* bytes of one */
     uint8_t *pixels; /* of the open image */
     struct fdl_box have;
@@ -38,25 +44,18 @@ static uint64_t little_endian_32(const uint8_t *p)
 }
 
 /* As in Pillow, XMP is only asked where EXIF has no orientation. */
-static int32_t orientation_of(const struct fdl_encoded *bytes)
+static int32_t orientation_of(const WebPDemuxer *demux)
 {
-    uint64_t at = RIFF_HEADER;
-    int32_t exif = 0, xmp = 0; /* of the first chunk of each; 0: none yet */
-    while (at < bytes->size && bytes->size - at >= CHUNK_HEADER) {
-        const uint8_t *chunk = bytes->data + at;
-        uint64_t n = little_endian_32(chunk + 4);
-        uint64_t left = bytes->size - at - CHUNK_HEADER;
-        if (n > left)
-            break;
-        if (!exif && memcmp(chunk, "EXIF", 4) == 0)
-            fdl_exif_find(chunk + CHUNK_HEADER, n, &exif);
-        else if (!xmp && memcmp(chunk, "XMP ", 4) == 0)
-            xmp = fdl_xmp_orientation(chunk + CHUNK_HEADER, n);
-        at += CHUNK_HEADER + n + (n & 1);
-    }
-    if (exif)
-        return exif;
-    return xmp ? xmp : 1;
+    WebPChunkIterator chunk;
+    int32_t found = 1;
+    bool told = false;
+    if (WebPDemuxGetChunk(demux, "EXIF", 1, &chunk))
+        told = fdl_exif_find(chunk.chunk.bytes, chunk.chunk.size, &found);
+    WebPDemuxReleaseChunkIterator(&chunk);
+    if (!told && WebPDemuxGetChunk(demux, "XMP ", 1, &chunk))
+        found = fdl_xmp_orientation(chunk.chunk.bytes, chunk.chunk.size);
+    WebPDemuxReleaseChunkIterator(&chunk);
+    return found;
 }
 
 static int32_t fail_status(const struct fdl_webp *w, VP8StatusCode code)
@@ -83,15 +82,43 @@ static int32_t check_features(const struct fdl_webp *w,
                               const WebPBitstreamFeatures *f)
 {
     uint64_t pixels = (uint64_t)f->width * (uint64_t)f->height;
-    if (f->has_animation)
-        return fdl_fail(FEEDLINE_EDECODE,
-                        "offset 0: this is an animated WebP image");
     if (pixels > w->limits.max_pixels)
         return fdl_fail(FEEDLINE_ERANGE,
                         "offset 0: WebP of %dx%d is above the limit of "
                         "%" PRIu64 " pixels",
                         f->width, f->height, w->limits.max_pixels);
     return FEEDLINE_OK;
+}
+
+static bool find_frame(struct fdl_webp *w, const WebPDemuxer *demux)
+{
+    WebPIterator i;
+    bool found = WebPDemuxGetFrame(demux, 1, &i) != 0;
+    if (found) {
+        w->frame = i.fragment;
+        w->frame_box =
+            (struct fdl_box){i.x_offset, i.y_offset, i.width, i.height};
+    }
+    WebPDemuxReleaseIterator(&i);
+    return found && w->frame_box.width > 0 && w->frame_box.height > 0 &&
+           w->frame_box.x + w->frame_box.width <= w->width &&
+           w->frame_box.y + w->frame_box.height <= w->height;
+}
+
+/* The first frame, and which way up it is. */
+static int32_t read_container(struct fdl_webp *w, struct fdl_image_info *info)
+{
+    WebPData file = {w->bytes.data, w->bytes.size};
+    WebPDemuxer *demux = WebPDemux(&file);
+    bool good = demux && find_frame(w, demux);
+    if (good && w->limits.apply_exif)
+        info->orientation = orientation_of(demux);
+    WebPDemuxDelete(demux);
+    if (good)
+        return FEEDLINE_OK;
+    uint64_t size = HEADER_BYTES + little_endian_32(w->bytes.data + SIZE_AT);
+    return fail_status(w, size > w->bytes.size ? VP8_STATUS_NOT_ENOUGH_DATA
+                                               : VP8_STATUS_BITSTREAM_ERROR);
 }
 
 /* ---- The row source ----------------------------------------------------- */
@@ -136,13 +163,12 @@ int32_t fdl_webp_open(struct fdl_webp *w, const struct fdl_encoded *bytes,
     w->height = f.height;
     w->has_alpha = f.has_alpha != 0;
     w->pixel = 3;
-    *info = (struct fdl_image_info){
-        .format = FDL_FORMAT_WEBP,
-        .width = f.width,
-        .height = f.height,
-        .channels = 3,
-        .orientation = w->limits.apply_exif ? orientation_of(bytes) : 1};
-    return FEEDLINE_OK;
+    *info = (struct fdl_image_info){.format = FDL_FORMAT_WEBP,
+                                    .width = f.width,
+                                    .height = f.height,
+                                    .channels = 3,
+                                    .orientation = 1};
+    return read_container(w, info);
 }
 
 uint64_t fdl_webp_memory(const struct fdl_webp *w)
@@ -166,7 +192,9 @@ static int32_t begin(void *self, const struct fdl_box *need,
     size_t stride = (size_t)w->width * w->pixel, bytes;
     if (!fdl_mul_size(stride, (size_t)w->height, &bytes))
         return fdl_fail_memory(UINT64_MAX, "a WebP image");
-    w->pixels = malloc(bytes);
+    const struct fdl_box *frame = &w->frame_box;
+    size_t at = (size_t)frame->y * stride + (size_t)frame->x * w->pixel;
+    w->pixels = calloc(1, bytes);
     if (!w->pixels)
         return fdl_fail_memory(bytes, "a WebP image");
     WebPDecoderConfig config;
@@ -175,10 +203,10 @@ static int32_t begin(void *self, const struct fdl_box *need,
                                        "its header");
     config.output.colorspace = w->pixel == 4 ? MODE_RGBA : MODE_RGB;
     config.output.is_external_memory = 1;
-    config.output.u.RGBA.rgba = w->pixels;
+    config.output.u.RGBA.rgba = w->pixels + at;
     config.output.u.RGBA.stride = (int)stride;
-    config.output.u.RGBA.size = bytes;
-    VP8StatusCode code = WebPDecode(w->bytes.data, w->bytes.size, &config);
+    config.output.u.RGBA.size = bytes - at;
+    VP8StatusCode code = WebPDecode(w->frame.bytes, w->frame.size, &config);
     if (code != VP8_STATUS_OK)
         return fail_status(w, code);
     w->next = 0;

@@ -5,8 +5,8 @@
  * with memory of its own, so it is asked for one, and the time limit of an
  * image is looked at when it is done: what it can take is bounded by
  * max_pixels. Feeding it the file in pieces would not help, as one small piece
- * may hold all the pixels. Animations are refused, and a file that ends early
- * always is.
+ * may hold all the pixels. An animation is its first frame. A file that ends
+ * early is always refused, and so is one whose container is damaged anywhere.
  *
  * webp_none.c is built where libwebp is not: it refuses every file, and says
  * why.

@@ -20,6 +20,7 @@ import tempfile
 
 try:
     import numpy as np
+    import PIL
     from PIL import Image
 except ImportError as error:
     print(f"skipped: {error}")
@@ -67,10 +68,29 @@ class Renderer:
         return self.process.wait()
 
 
+PILLOW = tuple(int(n) for n in PIL.__version__.split(".")[:2])
+
+
+def converted(image, channels):
+    """By the rules of a new Pillow, also with an older one: palettes are filled
+    up with black, a transparent colour of RGB counts for LA, and in files of
+    one bit it is black or white."""
+    image.load()
+    if image.mode == "1" and image.info.get("transparency"):
+        image = image.copy()
+        image.info["transparency"] = 255
+    if PILLOW < (10, 4) and image.mode == "P":
+        image = image.copy()
+        image.putpalette(image.palette.palette.ljust(768, b"\0"))
+    if PILLOW < (10, 4) and image.mode == "RGB" and channels == 2:
+        image = image.convert("RGBA")
+    return image.convert(MODES[channels])
+
+
 def reference(image, g, channels):
     """What Pillow makes of it, as an array [height, width, channels]."""
     x, y, w, h = g["box"]
-    image = image.convert(MODES[channels])
+    image = converted(image, channels)
     image = flipped(image.crop((x, y, x + w, y + h)), g["flips"] >> 2)
     image = image.resize(tuple(g["resize"]), FILTERS[g["filter"]])
     return finished(image, g)

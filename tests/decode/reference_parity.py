@@ -24,8 +24,8 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-from pillow_parity import (FILTERS, MODES, Renderer, geometry, noise_image,
-                           reference)
+from pillow_parity import (FILTERS, MODES, Renderer, converted, geometry,
+                           noise_image, reference)
 
 # Palettes with transparency are converted here on purpose.
 warnings.filterwarnings("ignore", module="PIL")
@@ -212,7 +212,7 @@ def made_profiles():
 # ---- Checks -----------------------------------------------------------------
 
 def whole(image, channels):
-    pixels = np.asarray(image.convert(MODES[channels]))
+    pixels = np.asarray(converted(image, channels))
     return pixels if pixels.ndim == 3 else pixels[..., None]
 
 
@@ -315,7 +315,7 @@ class Checker:
                 continue
             try:
                 ImageFile.LOAD_TRUNCATED_IMAGES = True
-                want = np.asarray(Image.open(short).convert("RGB"))
+                want = whole(Image.open(short), 3)
             except (OSError, AttributeError):
                 continue  # Pillow stumbles over a cut in a chunk's header
             finally:

@@ -2,6 +2,7 @@
 /* The orientation tag in data of every kind, also none, and what it does to
  * coordinates. That pixels come upright is the business of reference_parity. */
 #include "base/compiler.h"
+#include "decode/decoder.h"
 #include "decode/exif.h"
 #include "decode/png_chunks.h"
 #include "make_jpeg.h"
@@ -198,6 +199,54 @@ static void png_chunks_are_looked_through(void **state)
     assert_true(fdl_png_is_cut(p.bytes, 20));
 }
 
+/* A JPEG with these APP1 segments: E, Q and X as above, Y XMP that says 3. */
+static int32_t jpeg_orientation(const char *segments)
+{
+    static const char xmp_of[2][64] = {
+        "http://ns.adobe.com/xap/1.0/\0tiff:Orientation=\"8\"",
+        "http://ns.adobe.com/xap/1.0/\0tiff:Orientation>3<"};
+    uint8_t file[8192] = {0xff, 0xd8};
+    size_t at = 2, size;
+    for (; *segments; segments++) {
+        uint8_t content[80] = "Exif";
+        bool is_xmp = *segments == 'X' || *segments == 'Y';
+        size_t n = is_xmp ? sizeof(xmp_of[0]) : 6 + sizeof(little);
+        if (is_xmp)
+            memcpy(content, xmp_of[*segments == 'Y'], n);
+        else
+            memcpy(content + 6, little, *segments == 'E' ? n - 6 : 8);
+        memcpy(file + at, (uint8_t[]){0xff, 0xe1, 0, (uint8_t)(n + 2)}, 4);
+        memcpy(file + at + 4, content, n);
+        at += 4 + n;
+    }
+    struct make_jpeg m = {.width = 9, .height = 8, .components = 1};
+    uint8_t *rest = make_jpeg(&m, &size);
+    assert_true(at + size < sizeof(file));
+    memcpy(file + at, rest + 2, size - 2);
+    free(rest);
+    struct fdl_decode_limits limits = {.max_pixels = 1000, .apply_exif = true};
+    struct fdl_encoded bytes = {.data = file, .size = at + size - 2};
+    struct fdl_decoder *d;
+    struct fdl_image_info info;
+    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+    assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
+    fdl_decoder_destroy(d);
+    return info.orientation;
+}
+
+static void jpeg_xmp_counts_where_exif_says_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(jpeg_orientation(""), 1);
+    assert_int_equal(jpeg_orientation("X"), 8);
+    assert_int_equal(jpeg_orientation("E"), 6);
+    assert_int_equal(jpeg_orientation("EX"), 6);
+    assert_int_equal(jpeg_orientation("XE"), 6);
+    assert_int_equal(jpeg_orientation("QX"), 8);
+    assert_int_equal(jpeg_orientation("XQ"), 8);
+    assert_int_equal(jpeg_orientation("XY"), 3);
+}
+
 /* A pixel of the upright image is where Pillow's transposition took it from. */
 static void turns_are_pillows(void **state)
 {
@@ -230,6 +279,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(any_bytes_are_survived),
     cmocka_unit_test(xmp_is_read),
     cmocka_unit_test(png_chunks_are_looked_through),
+    cmocka_unit_test(jpeg_xmp_counts_where_exif_says_nothing),
     cmocka_unit_test(turns_are_pillows),
 };
 

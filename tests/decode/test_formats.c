@@ -402,6 +402,107 @@ static void webp_is_decoded_or_refused_by_name(void **state)
     fdl_decoder_destroy(d);
 }
 
+struct container {
+    uint8_t bytes[400];
+    size_t size;
+};
+
+static void add_bytes(struct container *c, const void *bytes, size_t n)
+{
+    assert_true(c->size + n <= sizeof(c->bytes));
+    memcpy(c->bytes + c->size, bytes, n);
+    c->size += n;
+}
+
+static void add_riff(struct container *c, const char *name, const void *content,
+                     size_t n)
+{
+    uint8_t head[8] = {0, 0, 0, 0, (uint8_t)n};
+    memcpy(head, name, 4);
+    add_bytes(c, head, 8);
+    add_bytes(c, content, n);
+    add_bytes(c, "", n & 1);
+}
+
+/* 4x3 pixels, of which the first frame has two, at (2, 2); the second one has
+ * them at the top. flags: of VP8X; 2: it is an animation. */
+static struct container animation(uint8_t flags)
+{
+    const uint8_t canvas[10] = {flags, [4] = 3, [7] = 2};
+    uint8_t frame[16 + sizeof(webp) - 12] = {1, 0, 0, 1, 0, 0, 1};
+    struct container c = {0};
+    add_bytes(&c, "RIFF\0\0\0\0WEBP", 12);
+    add_riff(&c, "VP8X", canvas, sizeof(canvas));
+    add_riff(&c, "ANIM", (uint8_t[6]){255, 255, 255, 255}, 6);
+    memcpy(frame + 16, webp + 12, sizeof(webp) - 12);
+    add_riff(&c, "ANMF", frame, sizeof(frame));
+    frame[0] = frame[3] = 0;
+    add_riff(&c, "ANMF", frame, sizeof(frame));
+    add_riff(&c, "XMP ", "tiff:Orientation=\"3\"", 20);
+    c.bytes[4] = (uint8_t)(c.size - 8);
+    return c;
+}
+
+/* As it is, without resampling. */
+static int32_t decode_canvas(const struct container *c, bool apply_exif,
+                             uint8_t out[36])
+{
+    struct fdl_decoder *d =
+        create_with((struct fdl_decode_limits){.apply_exif = apply_exif});
+    struct fdl_encoded bytes = {.data = c->bytes, .size = c->size};
+    struct fdl_image_info info;
+    struct fdl_render_cost cost;
+    fdl_clear_error();
+    int32_t status = fdl_decoder_open(d, &bytes, &info);
+    if (!status) {
+        assert_true(info.width == 4 && info.height == 3);
+        struct fdl_plan plan = {.std = {1, 1, 1, 1}};
+        fdl_geometry_init(&plan.geometry, 4, 3);
+        struct fdl_output_format f = {4, 3, 3, FEEDLINE_U8, true};
+        status = fdl_decoder_render(d, &plan, &f, out, &cost);
+    }
+    fdl_decoder_destroy(d);
+    return status;
+}
+
+static void an_animated_webp_is_its_first_frame(void **state)
+{
+    (void)state;
+    if (!(feedline_features() & FEEDLINE_FEATURE_WEBP))
+        test_skip("built without libwebp");
+    enum { ANIMATED = 2, XMP = 4 };
+    uint8_t out[36], want[36] = {[30] = 10, 255, 7, 128, 64, 32};
+    struct container c = animation(ANIMATED);
+    assert_int_equal(decode_canvas(&c, true, out), FEEDLINE_OK);
+    assert_memory_equal(out, want, sizeof(want));
+    c = animation(ANIMATED | XMP);
+    assert_int_equal(decode_canvas(&c, false, out), FEEDLINE_OK);
+    assert_memory_equal(out, want, sizeof(want));
+    assert_int_equal(decode_canvas(&c, true, out), FEEDLINE_OK);
+    assert_memory_equal(out + 3, want + 30, 3); /* half a turn */
+    assert_memory_equal(out, want + 33, 3);
+}
+
+/* Pillow takes no file with a damaged container, be it behind the frame. */
+static void a_webp_container_is_sound_or_refused(void **state)
+{
+    (void)state;
+    if (!(feedline_features() & FEEDLINE_FEATURE_WEBP))
+        test_skip("built without libwebp");
+    uint8_t out[36];
+    struct container good = animation(2), c = good;
+    c.size -= 5;
+    check_clean(decode_canvas(&c, false, out));
+    assert_non_null(strstr(fdl_last_error(), "truncated"));
+    c = good;
+    memcpy(c.bytes + 12 + 18 + 14 + 8 + 46 + 8 + 16 + 8, "no", 2);
+    assert_int_equal(decode_canvas(&c, false, out), FEEDLINE_EDECODE);
+    assert_non_null(strstr(fdl_last_error(), "damaged"));
+    c = good;
+    c.bytes[12 + 18 + 14 + 8] = 2; /* the frame leaves the canvas */
+    assert_int_equal(decode_canvas(&c, false, out), FEEDLINE_EDECODE);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(truncated_png_is_an_error),
     cmocka_unit_test(damaged_png_is_survived),
@@ -413,6 +514,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(slow_images_are_given_up),
     cmocka_unit_test(orientation_turns_the_size),
     cmocka_unit_test(webp_is_decoded_or_refused_by_name),
+    cmocka_unit_test(an_animated_webp_is_its_first_frame),
+    cmocka_unit_test(a_webp_container_is_sound_or_refused),
 };
 
 TEST_MAIN("decode_formats", cases)

@@ -137,6 +137,27 @@ def with_alpha():
     yield "webp", saved(image, "WEBP", quality=50)
 
 
+XMP = b'<x:xmpmeta tiff:Orientation="6"/>'
+
+
+def containers():
+    """Markers in the data, XMP, and more than one frame."""
+    rgb = picture("RGB", 24, 20)
+    name, jpeg = b"http://ns.adobe.com/xap/1.0/\0", saved(rgb, "JPEG")
+    yield "jpeg-xmp", (jpeg[:2] + struct.pack(
+        ">HH", 0xffe1, 2 + len(name + XMP)) + name + XMP + jpeg[2:])
+    middle = (jpeg.index(b"\xff\xda") + len(jpeg)) // 2
+    for word, marker in (("reserved", b"\xff\x99"), ("restart", b"\xff\xd3"),
+                         ("comment", b"\xff\xfe\0\4"),
+                         ("scan", b"\xff\xda\0\1")):
+        yield "jpeg-stray-" + word, jpeg[:middle] + marker + jpeg[middle:]
+    yield "webp-xmp", saved(rgb, "WEBP", xmp=XMP)
+    still = {"save_all": True, "append_images": [picture("RGBA", 24, 20)]}
+    yield "webp-animated", saved(rgb, "WEBP", quality=50, **still)
+    yield "png-one-bit-key", saved(picture("L", 24, 20).convert("1"), "PNG",
+                                   transparency=1)
+
+
 # What to make of an image, in turn.
 REQUESTS = (
     request(),
@@ -156,6 +177,7 @@ def images():
     files += [("png-" + n, d) for n, d in pngs()]
     files += [("webp-" + n, d) for n, d in webps()]
     files += [("gif", saved(picture("P", 9, 9), "GIF")), ("empty", b"")]
+    files += containers()
     for i, (name, data) in enumerate(files):
         yield name, REQUESTS[i % len(REQUESTS)] + data
     for name, data in with_alpha():

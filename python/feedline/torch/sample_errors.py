@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples that the engine could not make: the data set does, or an exception.
 
-Pillow opens what the engine does not decode: a GIF that is called .jpg, an
-animated WebP, a damaged file that it is lenient with. The data set then makes
+Pillow opens what the engine does not decode: a GIF that is called .jpg, a
+damaged file that it is lenient with. The data set then makes
 the sample itself, as it would for torch, in the thread that asks for the batch.
 
 The exception is one of feedline's, with the path and the decoder's words, and

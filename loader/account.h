@@ -30,12 +30,20 @@ struct fdl_account_call {
     struct fdl_pace_call pace; /* of the batch, without its times */
 };
 
-/* A run begins at `now`: what was before is nobody's time. */
-void fdl_account_begin(struct fdl_consumer *c, int64_t now);
+/* A run begins at `now`, and was asked for at `asked`: the time until then is
+ * the program's, from then on it is the call's. What was before the first run
+ * is nobody's. */
+void fdl_account_begin(struct fdl_consumer *c, int64_t asked, int64_t now);
 
 /* The user's time up to `now`, while a call is under way or a phase is marked.
  * The consumer's lock is held, here and below. */
 void fdl_account_book_user_locked(struct fdl_consumer *c, int64_t now);
+
+/* All sums begin anew at `now`, also in the middle of a step or a call. */
+void fdl_account_reset_locked(struct fdl_consumer *c, int64_t now);
+
+/* The part of [time, ...) that counts: what was before the reset does not. */
+int64_t fdl_account_since_locked(const struct fdl_consumer *c, int64_t time);
 
 /* Adds the call; the ledger has its wait already. Returns when it ended. */
 int64_t fdl_account_add_locked(struct fdl_consumer *c,

@@ -216,18 +216,18 @@ static struct fdl_pace_call pace_of(const feedline_loader *l,
 }
 
 /* The books of one call that began at `called` and ends now. */
-static void account(feedline_loader *l, const struct wait *wt, int64_t called,
+static void account(feedline_loader *l, struct wait *wt, int64_t called,
                     const feedline_batch *delivered)
 {
     struct fdl_consumer *c = &l->consumer;
     struct fdl_account_call call = {
         .called = called,
-        .wait_ns = wt->end - wt->begin,
         .waited = wt->end,
         .delivered = delivered != NULL,
     };
     if (delivered) {
-        bool is_long = c->turn.wait_ns + call.wait_ns >= FDL_LONG_WAIT_NS;
+        bool is_long =
+            c->turn.wait_ns + wt->end - wt->begin >= FDL_LONG_WAIT_NS;
         call.pace =
             pace_of(l, delivered,
                     is_long && fdl_ring_passed(l->ring, delivered->ticket,
@@ -236,6 +236,8 @@ static void account(feedline_loader *l, const struct wait *wt, int64_t called,
     }
     pthread_mutex_lock(&c->lock);
     int64_t fetched = fetch_ns(&c->ledger);
+    wt->begin = FDL_MIN(fdl_account_since_locked(c, wt->begin), wt->end);
+    call.wait_ns = wt->end - wt->begin;
     if (call.wait_ns > 0)
         attribute_locked(l, wt);
     call.fetch_ns = fetch_ns(&c->ledger) - fetched;
@@ -272,7 +274,7 @@ static void end_run(feedline_loader *l)
     fdl_loader_stop(l);
     pthread_mutex_lock(&c->lock);
     int64_t now = fdl_now_ns();
-    c->api_ns += now - c->returned_ns;
+    c->api_ns += now - fdl_account_since_locked(c, c->returned_ns);
     c->returned_ns = c->booked_ns = now;
     pthread_mutex_unlock(&c->lock);
     fdl_fail(c->failed, "%s", reason);

@@ -504,6 +504,7 @@ static void take_seed(feedline_loader *l, uint64_t seed)
 /* Stops the run that is under way, and starts another. */
 static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
 {
+    int64_t asked = fdl_now_ns();
     fdl_loader_measure_bus(l);
     fdl_monitor_start(l->monitor); /* the run does without it too */
     fdl_control_end(l);
@@ -526,7 +527,7 @@ static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
     pthread_mutex_unlock(&l->knobs);
     if (status < 0)
         return status;
-    fdl_account_begin(&l->consumer, fdl_now_ns());
+    fdl_account_begin(&l->consumer, asked, fdl_now_ns());
     fdl_notable_begin(l);
     fdl_control_begin(l);
     return FEEDLINE_OK;

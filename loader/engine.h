@@ -79,6 +79,7 @@ struct fdl_consumer {
     struct fdl_ledger_scratch *scratch;
     int64_t user_ns, api_ns;
     int64_t booked_ns; /* user_ns is up to here, at least to returned_ns */
+    int64_t reset_ns;  /* of the statistics; what was before is not theirs */
     struct fdl_notable notable;
     struct fdl_pace pace;
     int64_t first_batch_ns;

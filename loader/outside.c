@@ -81,7 +81,7 @@ static void begin_run(feedline_loader *l, int64_t now)
     pthread_mutex_lock(&l->knobs);
     fdl_tracing_begin_run(l);
     pthread_mutex_unlock(&l->knobs);
-    fdl_account_begin(&l->consumer, now);
+    fdl_account_begin(&l->consumer, now, now);
     fdl_notable_begin(l);
 }
 
@@ -174,17 +174,19 @@ int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
     bool delivered = status == FEEDLINE_OK;
     struct fdl_account_call call = {
         .called = o->called,
-        .wait_ns = end - o->waiting,
         .waited = end,
         .delivered = delivered,
         .bytes = bytes,
         .pace = {.epoch = o->epoch,
                  .starts_run = o->tickets == 0,
                  .starts_epoch = o->sequence == 0,
+                 .sequence = o->sequence,
                  .workers =
                      atomic_load_explicit(&l->workers, memory_order_relaxed)},
     };
     pthread_mutex_lock(&c->lock);
+    o->waiting = FDL_MIN(fdl_account_since_locked(c, o->waiting), end);
+    call.wait_ns = end - o->waiting;
     add_wait_locked(l, end);
     add_step_locked(l, o->called - c->returned_ns, delivered);
     if (delivered)

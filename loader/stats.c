@@ -2,6 +2,7 @@
 /* Statistics of a loader; see stats.h. */
 #include "loader/stats.h"
 
+#include "loader/account.h"
 #include "loader/engine.h"
 #include "loader/finishing.h"
 #include "profiler/machine.h"
@@ -417,18 +418,6 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
 
 /* ---- Reset -------------------------------------------------------------- */
 
-/* Who wants sums that only grow has these. */
-static void forget_locked(struct fdl_consumer *c)
-{
-    c->resets++;
-    c->past.batches += c->batches;
-    c->past.user_ns += c->user_ns;
-    c->past.api_ns += c->api_ns;
-    c->past.wait_ns += c->ledger.wait_ns;
-    for (uint32_t i = 0; i < FDL_BUCKETS; i++)
-        c->past.ns[i] += c->ledger.ns[i];
-}
-
 void fdl_stats_reset(feedline_loader *l)
 {
     struct fdl_consumer *c = &l->consumer;
@@ -446,11 +435,7 @@ void fdl_stats_reset(feedline_loader *l)
     c->zero.failed_samples = failed_samples(l);
     c->zero.truncated_samples = truncated_samples(l);
     c->zero.worker_cpu_ns = cpu;
-    forget_locked(c);
-    c->ledger = (struct fdl_ledger){0};
-    c->user_ns = c->api_ns = 0;
-    c->batches = c->samples = 0;
-    c->ledger_ns = c->clock_reads = 0;
+    fdl_account_reset_locked(c, fdl_now_ns());
     fdl_notable_reset_locked(l);
     if (l->outside)
         fdl_outside_reset_locked(l->outside);

@@ -5,6 +5,7 @@
 #include "fair_lock.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,15 @@ static int32_t sleep_in_turn(const struct feedline_op_call *call)
                                  call->begin_ns);
     int32_t status = sleep_a_while(call);
     fair_lock_give(&lock);
+    return status;
+}
+
+static int32_t sleep_under_own_mutex(const struct feedline_op_call *call)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int32_t status = sleep_a_while(call);
+    pthread_mutex_unlock(&lock);
     return status;
 }
 
@@ -81,6 +91,12 @@ feedline_loader *rig_locked(feedline_dataset *ds, int64_t sleep_ns,
                             const char *options)
 {
     return loader_of(ds, sleep_ns, options, sleep_in_turn);
+}
+
+feedline_loader *rig_mutex(feedline_dataset *ds, int64_t sleep_ns,
+                           const char *options)
+{
+    return loader_of(ds, sleep_ns, options, sleep_under_own_mutex);
 }
 
 void rig_take(feedline_loader *l, uint32_t n)

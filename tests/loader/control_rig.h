@@ -19,6 +19,10 @@ feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,
 feedline_loader *rig_locked(feedline_dataset *ds, int64_t sleep_ns,
                             const char *options);
 
+/* The same, and nobody is told of the lock. */
+feedline_loader *rig_mutex(feedline_dataset *ds, int64_t sleep_ns,
+                           const char *options);
+
 /* Takes and releases n batches; the end of an epoch is passed over. */
 void rig_take(feedline_loader *l, uint32_t n);
 

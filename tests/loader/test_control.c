@@ -137,6 +137,76 @@ static void a_lock_that_all_share_needs_few_workers(void **state)
     feedline_loader_destroy(l);
 }
 
+/* As when another loader comes or goes. */
+static void share_cores(feedline_loader *l, double cores)
+{
+    struct fdl_control *c = l->control;
+    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&c->lock);
+    struct fdl_tuner_limits limits = c->limits;
+    limits.cores = cores;
+    fdl_tuner_set_limits(c->tuner, &limits);
+    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&l->knobs);
+}
+
+/* The next decision about workers after each that was not kept is the way
+ * back. */
+static void assert_nothing_unjudged_stays(const feedline_loader *l)
+{
+    struct fdl_decision d;
+    int64_t created_ns, back_to = 0;
+    for (uint32_t i = 0; fdl_control_decision(l, i, &d, &created_ns); i++) {
+        if (d.knob != FDL_KNOB_WORKERS)
+            continue;
+        if (back_to > 0)
+            assert_int_equal(d.after, back_to);
+        bool undone = d.outcome == FDL_OUTCOME_ABANDONED ||
+                      d.outcome == FDL_OUTCOME_ROLLED_BACK;
+        back_to = undone ? d.before : 0;
+    }
+}
+
+static bool is_trying(const feedline_loader *l)
+{
+    return strcmp(rig_info(l).state, "trial") == 0;
+}
+
+static void a_mutex_of_its_own_is_not_climbed_unjudged(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_mutex(ds, MS,
+                                   "batch_size=4 tuner=auto workers_start=2 "
+                                   "workers_max=64 local_world=1");
+    feedline_loader *other = rig_sleepy(ds, MS, "batch_size=4 workers=1");
+    for (uint32_t i = 0; i < 4; i++) {
+        /* Where others leave no core nothing may be tried: then go on. */
+        for (uint32_t n = 0; n < 1000 && !is_trying(l); n++)
+            rig_take(l, 1);
+        share_cores(l, i % 2 ? 4 : 3);
+        rig_take(other, 2);
+        rig_take(l, 20);
+        assert_nothing_unjudged_stays(l);
+    }
+    rig_take(l, 200);
+    assert_nothing_unjudged_stays(l);
+    feedline_loader_destroy(other);
+    feedline_loader_destroy(l);
+}
+
+static void what_is_given_leaves_nothing_to_tune(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(
+        ds, MS, "batch_size=4 workers=2 depth=3 io_depth=4 tuner=auto");
+    rig_take(l, 40);
+    char *text = rig_text(feedline_loader_explain, l);
+    REGARDS(text, "every setting was given");
+    assert_null(strstr(text, "Settled"));
+    free(text);
+    feedline_loader_destroy(l);
+}
+
 static void replay_is_not_tuned(void **state)
 {
     (void)state;
@@ -633,6 +703,10 @@ static const struct CMUnitTest cases[] = {
                                     setup, teardown),
     cmocka_unit_test_setup_teardown(a_lock_that_all_share_needs_few_workers,
                                     setup, teardown),
+    cmocka_unit_test_setup_teardown(a_mutex_of_its_own_is_not_climbed_unjudged,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(what_is_given_leaves_nothing_to_tune, setup,
+                                    teardown),
     cmocka_unit_test_setup_teardown(replay_is_not_tuned, setup, teardown),
     cmocka_unit_test_setup_teardown(what_it_does_is_told_everywhere, setup,
                                     teardown),

@@ -120,8 +120,7 @@ def test_a_list(folder: Path) -> None:
         ours[6]
     with pytest.raises(IndexError):
         ours.__getitems__([0, -7])
-    with pytest.raises(TypeError):
-        ImageList([("a.jpg", "b")])  # type: ignore[list-item]
+    assert ImageList([("a.jpg", "b"), ("b.jpg", True)]).targets == ["b", True]
 
 
 # ---- In torch's loader ------------------------------------------------------
@@ -250,7 +249,7 @@ def test_other_transforms_run_in_python(folder: Path) -> None:
     equal([ours[2]], [wanted[2]])
     same_batches(batches(ours, num_workers=1), batches(wanted))
     named = ImageFolder(folder, SMALL, target_transform=str)
-    assert "target_transform" in str(named.fallback_reason)
+    assert named.fallback_reason is None
     assert named[5][1] == "2"
     plain = ImageFolder(folder)
     assert plain[0][0].mode == "RGB" and "no transform" in str(

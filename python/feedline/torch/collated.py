@@ -56,24 +56,24 @@ class Collated:
             return self.fn(samples)
         return self.fn(*default_collate(samples))
 
-    def of_batch(
-        self, batch: Sequence[torch.Tensor], seed: Optional[int] = None
-    ) -> Any:
+    def of_batch(self, batch: Sequence[Any], seed: Optional[int] = None) -> Any:
         """What the collate_fn makes of a batch (images, labels).
 
-        images [N, ...] and labels int64 [N] are the function's to change. With
-        a seed the global random generators are those of the batch meanwhile.
+        images [N, ...] and labels int64 [N] are the function's to change; labels
+        of another type are collated, or with `samples` as they are. With a seed the global random generators are those of the batch meanwhile.
         """
         if seed is None:
             return self._call(batch)
         with seeded(seed):
             return self._call(batch)
 
-    def _call(self, batch: Sequence[torch.Tensor]) -> Any:
+    def _call(self, batch: Sequence[Any]) -> Any:
         if not self.samples:
             return self.fn(*batch)
         images, labels = batch
-        return self.fn(list(zip(images.unbind(0), labels.tolist())))
+        if isinstance(labels, torch.Tensor):
+            labels = labels.tolist()
+        return self.fn(list(zip(images.unbind(0), labels)))
 
     def __repr__(self) -> str:
         more = ", samples=True" if self.samples else ""

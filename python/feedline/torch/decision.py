@@ -84,7 +84,7 @@ class Decision:
                 "transforms make; end them with ToPureTensor"
                 % type(image).__name__
             )
-        if type(label) is not int:
+        if plan.targets is None and type(label) is not int:
             raise NotNative(
                 "with batch_size=None labels come as they are, and they are "
                 "%s; make them ints" % type(label).__name__

@@ -36,9 +36,10 @@ IMAGE_ENDINGS = ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp".split()
 class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
     """Image files with labels.
 
-    samples: pairs of path and label (an int). transform: a chain of
+    samples: pairs of path and label: an int, or whatever default_collate takes
+    (numbers, tensors, str, lists and dicts of these). transform: a chain of
     torchvision or timm transforms on Pillow images of mode RGB, as for
-    ImageFolder. target_transform: on labels; samples are then made in Python.
+    ImageFolder. target_transform: on labels, as the samples are handed over.
     classes: names by label. seed: of the random transforms.
 
     Attributes:
@@ -48,15 +49,15 @@ class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
 
     def __init__(
         self,
-        samples: Iterable[Tuple[PathLike, int]],
+        samples: Iterable[Tuple[PathLike, Any]],
         transform: Optional[Callable[[Any], Any]] = None,
-        target_transform: Optional[Callable[[int], Any]] = None,
+        target_transform: Optional[Callable[[Any], Any]] = None,
         *,
         classes: Optional[Sequence[str]] = None,
         seed: int = 0,
     ) -> None:
-        self.samples: List[Tuple[str, int]] = [
-            (os.fspath(path), operator.index(label)) for path, label in samples
+        self.samples: List[Tuple[str, Any]] = [
+            (os.fspath(path), _label(label)) for path, label in samples
         ]
         self.transform = transform
         self.target_transform = target_transform
@@ -77,12 +78,12 @@ class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
         return len(self.samples)
 
     @property
-    def targets(self) -> List[int]:
+    def targets(self) -> List[Any]:
         """The label of each sample."""
         return [label for _, label in self.samples]
 
     @property
-    def imgs(self) -> List[Tuple[str, int]]:
+    def imgs(self) -> List[Tuple[str, Any]]:
         """torchvision's other name for `samples`."""
         return self.samples
 
@@ -177,6 +178,16 @@ class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
         )
 
 
+def _label(label: Any) -> Any:
+    """Whole numbers of any library as int; all else as it is."""
+    if isinstance(label, bool):
+        return label
+    try:
+        return operator.index(label)
+    except TypeError:
+        return label
+
+
 def _same(a: Tuple[Any, ...], b: Tuple[Any, ...]) -> bool:
     """The same objects, numbers by value."""
     return len(a) == len(b) and all(
@@ -200,7 +211,7 @@ class ImageFolder(ImageList):
         self,
         root: PathLike,
         transform: Optional[Callable[[Any], Any]] = None,
-        target_transform: Optional[Callable[[int], Any]] = None,
+        target_transform: Optional[Callable[[Any], Any]] = None,
         *,
         is_valid_file: Optional[Callable[[str], bool]] = None,
         allow_empty: bool = False,

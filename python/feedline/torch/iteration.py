@@ -29,7 +29,11 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 import torch
 from torch.utils.data import _utils
-from torch.utils.data.dataloader import _BaseDataLoaderIter
+from torch.utils.data.dataloader import (
+    _BaseDataLoaderIter,
+    default_collate,
+    default_convert,
+)
 
 import feedline
 
@@ -43,6 +47,7 @@ from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .sample_errors import failed, mended
 from .state_dict import Progress
+from .targets import moved
 
 IMAGES, LABELS = 0, 1
 # Of a capsule torch's public function makes the same, after a few questions.
@@ -479,21 +484,50 @@ class NativeIterator(CountedIterator):
             data = pinned(data, self._pin_memory_device)
         return data
 
-    def _finished(self, data: List[torch.Tensor], number: int) -> Any:
+    def _finished(self, data: List[Any], number: int) -> Any:
         """Images and labels in the form that the collate_fn gives them."""
-        if not self._auto_collation:
-            return [data[0][0], int(data[1])]
         collate = self._collate_fn
-        if not isinstance(collate, Collated):
-            return data
-        # Without workers torch runs it with the global generators, as here.
+        # Without workers torch draws from the global generators, as here.
         seed = None
         if self._num_workers > 0:
             seed = seed_of_batch(self._progress.seed, number)
+        if self._settings.plan.targets is not None:
+            data[1] = self._targets_of(data[1].tolist(), seed)
+        if not self._auto_collation:
+            return [data[0][0], self._single_label(data[1])]
+        if not isinstance(collate, Collated):
+            return data
         made = collate.of_batch(data, seed)
         if self._pin_memory:
             made = pinned(made, self._pin_memory_device)
         return made
+
+    def _targets_of(self, positions: List[int], seed: Optional[int]) -> Any:
+        """The labels of a batch that the engine has by their positions."""
+        targets = self._settings.plan.targets
+        assert targets is not None
+        if targets.transform is None or seed is None:
+            values = targets.of(positions)
+        else:
+            with seeded(seed):
+                values = targets.of(positions)
+        if not self._auto_collation:
+            return values[0]
+        collated = isinstance(self._collate_fn, Collated)
+        if collated and self._collate_fn.samples:
+            return values
+        found = default_collate(values)
+        if self._settings.device not in (None, "host"):
+            return moved(found, self._settings.device)
+        if self._pin_memory and not collated:
+            found = pinned(found, self._pin_memory_device)
+        return found
+
+    def _single_label(self, label: Any) -> Any:
+        """Of a sample that is in no batch."""
+        if self._settings.plan.targets is None:
+            return int(label)
+        return default_convert(label)
 
     # ---- The end ----------------------------------------------------------
 

@@ -20,7 +20,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import feedline
 
 from .not_native import NotNative
-from .watch import Contents, Facts, Items, Memory, Watched, whole_labels
+from .targets import read_labels
+from .watch import Contents, Facts, Items, Memory, Watched
 
 # Endings of files in formats that the engine decodes.
 _ENDINGS: Tuple[str, ...] = (".jpg", ".jpeg", ".jpe", ".jfif", ".png")
@@ -35,7 +36,7 @@ class Piece:
     """A data set that holds samples itself.
 
     load: paths and labels, or an array of uint8 [N, H, W] or [N, H, W, 3] and
-    labels.
+    labels, of any type.
     """
 
     where: str
@@ -45,7 +46,8 @@ class Piece:
     channels: int  # of its images: 1 or 3
     size: Optional[Tuple[int, int]]  # width, height of all images, or None
     watched: List[Watched]
-    load: Callable[[], Tuple[Any, List[int]]]
+    load: Callable[[], Tuple[Any, List[Any]]]
+    target_transform: Any = None
     options: Dict[str, Any] = field(default_factory=dict)
 
 
@@ -153,14 +155,6 @@ def _read(dataset: Any, where: str, view: View) -> Mapping:
     return reader(dataset, where, view)
 
 
-def _no_target_transform(dataset: Any, where: str) -> None:
-    if getattr(dataset, "target_transform", None) is not None:
-        raise NotNative(
-            f"{where} has a target_transform, which may do anything; change "
-            "the labels of the data set once instead"
-        )
-
-
 # ---- Subsets and concatenations ---------------------------------------------
 
 
@@ -237,8 +231,9 @@ def files_piece(
 ) -> Piece:
     """Files, as a sequence of (path, label)."""
     options = _pillow_options()
+    on_labels = getattr(dataset, "target_transform", None)
 
-    def load() -> Tuple[Any, List[int]]:
+    def load() -> Tuple[Any, List[Any]]:
         try:
             paths = [fspath(path) for path, _ in samples]
             labels = [label for _, label in samples]
@@ -252,7 +247,7 @@ def files_piece(
                 "changed is not seen; make them tuples"
             )
         _only_decodable(paths, where)
-        return paths, whole_labels(labels, where, False)
+        return paths, read_labels(labels, False)
 
     return Piece(
         where=where,
@@ -261,8 +256,12 @@ def files_piece(
         transform=dataset.transform,
         channels=channels,
         size=None,
-        watched=[Items(samples), Facts(tuple(sorted(options.items())))],
+        watched=[
+            Items(samples),
+            Facts((on_labels, *sorted(options.items()))),
+        ],
         load=load,
+        target_transform=on_labels,
         options=options,
     )
 
@@ -270,7 +269,6 @@ def files_piece(
 @_leaf("torchvision.datasets.folder.DatasetFolder")
 def _dataset_folder(dataset: Any, where: str) -> Piece:
     folder = sys.modules["torchvision.datasets.folder"]
-    _no_target_transform(dataset, where)
     known = (getattr(folder, "default_loader"), getattr(folder, "pil_loader"))
     if not any(dataset.loader is one for one in known):
         raise NotNative(
@@ -288,7 +286,6 @@ def _dataset_folder(dataset: Any, where: str) -> Piece:
 
 @_leaf("timm.data.dataset.ImageDataset")
 def _timm_dataset(dataset: Any, where: str) -> Piece:
-    _no_target_transform(dataset, where)
     reader = dataset.reader
     name = _name(_owner(type(reader), "__getitem__"))
     if not name.endswith("reader_image_folder.ReaderImageFolder"):
@@ -311,7 +308,6 @@ def _timm_dataset(dataset: Any, where: str) -> Piece:
 
 @_leaf("feedline.torch.folders.ImageList")
 def _image_list(dataset: Any, where: str) -> Piece:
-    _no_target_transform(dataset, where)
     return files_piece(dataset, dataset.samples, where)
 
 
@@ -322,7 +318,6 @@ def _pixels_piece(
     dataset: Any, where: str, axes: str, labels: Any, converted: bool
 ) -> Piece:
     """An array or tensor `dataset.data` of uint8 with these axes."""
-    _no_target_transform(dataset, where)
     data = dataset.data
     for tensor in (data, labels):
         if str(getattr(tensor, "device", "cpu")) != "cpu":
@@ -344,9 +339,10 @@ def _pixels_piece(
         raise NotNative(f"{where} has fewer labels than images")
     shared = array.flags.c_contiguous
     pixels = Memory(array) if shared else Contents(array)
+    on_labels = getattr(dataset, "target_transform", None)
 
-    def load() -> Tuple[Any, List[int]]:
-        found = whole_labels(labels, where, converted)[: len(array)]
+    def load() -> Tuple[Any, List[Any]]:
+        found = read_labels(labels, converted)[: len(array)]
         return (array if shared else array.copy("C")), found
 
     return Piece(
@@ -356,8 +352,9 @@ def _pixels_piece(
         transform=dataset.transform,
         channels=channels,
         size=(array.shape[2], array.shape[1]),
-        watched=[pixels, Items(labels)],
+        watched=[pixels, Items(labels), Facts(on_labels)],
         load=load,
+        target_transform=on_labels,
     )
 
 

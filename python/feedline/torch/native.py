@@ -29,6 +29,7 @@ from .chain import Chain
 from .chain_reader import read_chain
 from .known_sets import Piece, View, view_of
 from .not_native import NotNative
+from .targets import Targets, are_ints, as_bytes
 
 __all__ = ["NotNative", "Plan", "plan"]
 
@@ -45,6 +46,7 @@ class Plan:
         options: of the loader: channels, dtype, layout and limits.
         random: torch would draw random numbers for a sample.
         shape: of a sample, [C, H, W].
+        targets: the labels, where they are not the engine's own.
     """
 
     dataset: feedline.Dataset
@@ -53,6 +55,7 @@ class Plan:
     options: Dict[str, Any]
     random: bool
     shape: Tuple[int, int, int]
+    targets: Optional[Targets]
     _digest: Callable[[], str] = field(repr=False)
     _fingerprint: Optional[str] = field(default=None, repr=False)
 
@@ -157,7 +160,8 @@ def _make(view: View, chain: Chain) -> Plan:
         raise NotNative("the data set is empty")
     try:
         loaded = [piece.load() for piece in view.pieces]
-        dataset = _dataset(view.pieces, loaded)
+        targets = _targets(view.pieces, loaded)
+        dataset = _dataset(view.pieces, loaded, targets is None)
     except (ValueError, OverflowError) as error:
         raise NotNative(
             f"a path or label of the data set does not fit the engine: {error}"
@@ -181,6 +185,7 @@ def _make(view: View, chain: Chain) -> Plan:
         options=options,
         random=chain.random,
         shape=(chain.channels, height, width),
+        targets=targets,
         _digest=lambda: _digest(view.pieces, loaded, indices),
     )
 
@@ -194,8 +199,26 @@ def _indices(view: View) -> Optional[Sequence[int]]:
     return found
 
 
-def _dataset(pieces: List[Piece], loaded: List[Any]) -> feedline.Dataset:
+def _targets(pieces: List[Piece], loaded: List[Any]) -> Optional[Targets]:
+    """None where all labels are ints, and left alone."""
+    transform = pieces[0].target_transform
+    if any(piece.target_transform is not transform for piece in pieces):
+        raise NotNative(
+            "the parts of the data set have different target_transforms; "
+            "give all of them the same"
+        )
+    if transform is None and all(are_ints(part) for _, part in loaded):
+        return None
+    return Targets([label for _, part in loaded for label in part], transform)
+
+
+def _dataset(
+    pieces: List[Piece], loaded: List[Any], labelled: bool
+) -> feedline.Dataset:
+    """labelled: by the labels themselves; otherwise by positions."""
     labels = [label for _, part in loaded for label in part]
+    if not labelled:
+        labels = list(range(len(labels)))
     if all(piece.files for piece in pieces):
         paths = [path for part, _ in loaded for path in part]
         return feedline.Dataset.paths(paths, labels)
@@ -234,7 +257,8 @@ def _digest(
     sums = hashlib.blake2b(digest_size=8)
     for piece, (content, labels) in zip(pieces, loaded):
         sums.update(b"%d %d;" % (piece.files, piece.count))
-        sums.update(array("q", labels))
+        whole = are_ints(labels)
+        sums.update(array("q", labels) if whole else as_bytes(labels))
         if piece.files:
             sums.update(_names_inside(content))
         else:

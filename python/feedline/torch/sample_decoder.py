@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 from torch.utils.data import get_worker_info
@@ -21,7 +21,7 @@ import feedline
 
 from .native import Plan
 
-Sample = Tuple[torch.Tensor, int]
+Sample = Tuple[torch.Tensor, Any]
 
 LARGEST_BATCH = 65536  # the most that option batch_size takes
 
@@ -68,6 +68,8 @@ class SampleDecoder:
         images = [image.clone() for image in from_dlpack(batch.images)]
         labels = from_dlpack(batch.labels).tolist()
         batch.release()
+        if self.plan.targets is not None:
+            labels = self.plan.targets.of(labels)
         return list(zip(images, labels))
 
     def _engine_for(self, count: int) -> feedline.Loader:

@@ -41,6 +41,18 @@ def imports_any(text: str, modules: Sequence[str]) -> bool:
     return False
 
 
+FRAMEWORKS = ("accelerate", "timm")
+
+
+def can_run(text: str) -> bool:
+    """Whether the frameworks that an example imports are installed."""
+    return all(
+        importlib.util.find_spec(name) is not None
+        for name in FRAMEWORKS
+        if imports_any(text, [name])
+    )
+
+
 def run(text: str) -> int:
     """Runs an example as a file would be run; its exit status.
 
@@ -87,7 +99,7 @@ def main() -> int:
     if not chosen:
         print("%s: no such example" % args.page, file=sys.stderr)
         return 1
-    for text in chosen:
+    for text in filter(can_run, chosen):
         if run(text) != 0:
             print("%s: this fails:\n%s" % (args.page, text), file=sys.stderr)
             return 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python examples of README.md and docs/python.md run as they stand.
+"""The Python examples of README.md, docs/python.md and docs/frameworks.md run as
+they stand; those of a framework where it is installed.
 
 Each runs in a process of its own, in a folder that has what the pages name: a
 folder of classes called photos.
@@ -46,7 +47,7 @@ def here(image_folder: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", (*PAGES, "docs/frameworks.md"))
 def test_examples_with_torch(page: str, here: Path) -> None:
     for module in TORCH.split(","):
         if importlib.util.find_spec(module) is None:

@@ -31,8 +31,9 @@
 /* Of their work workers queue for a core: all cores are taken. */
 #define QUEUES 0.25
 
-/* Of the granted cores: what can be had however many others want them, and what
- * others may use and count as nobody. */
+/* Of the granted cores: an equal part beside one more who wants them all; what
+ * can be had for certain; and what others may use and count as nobody. */
+#define EQUAL     0.5
 #define CONTESTED 0.25
 #define ALONE     0.1
 
@@ -71,7 +72,7 @@ static double cores_left(const struct fdl_tuner *t,
                          const struct fdl_tuner_estimate *e)
 {
     double most = fdl_tuner_cores(t, e), left = most;
-    double had = fmax(e->cores_used, CONTESTED * most);
+    double had = fmax(e->cores_used, EQUAL * most);
     if (t->limits.host_cores > 0 && t->has_host)
         left = t->limits.host_cores - e->others - e->consumer_cores;
     if (queues(e))

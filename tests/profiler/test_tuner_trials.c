@@ -100,13 +100,14 @@ static void cores_that_others_hold_are_left_to_them(void **state)
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     l.host_cores = 8;
-    model_begin(&m, &l, 2, 100, 20);
+    model_begin(&m, &l, 4, 100, 20);
     m.cores = 2;
     m.others = 6;
-    model_steps(&m, 2000);
-    model_print(&m);
-    assert_int_equal(m.most_workers, 2);
+    model_steps(&m, 200);
     assert_string_equal(model_status(&m).limited_by, "others");
+    model_steps(&m, 1800);
+    model_print(&m);
+    assert_int_equal(m.most_workers, 4); /* an equal part */
     m.cores = 8; /* they leave */
     m.others = 0;
     model_steps(&m, 2000);

@@ -136,9 +136,9 @@ bool fdl_judge_math_threads(const struct fdl_doctor_facts *f,
     if (all > cores && (given > 0 || ranks > 1 || cores < each))
         return fdl_find(
             out, FDL_FINDING_WARNING, remedy,
-            "%u process%s of %u threads for mathematics%s want more "
+            "%u process%s of %u thread%s for mathematics%s want more "
             "than the %g cores that there are",
-            ranks, ranks > 1 ? "es" : "", each,
+            ranks, ranks > 1 ? "es" : "", each, each > 1 ? "s" : "",
             given > 0 ? "" : " (OMP_NUM_THREADS is not set)", cores);
     if (given == 0 && cores > 1)
         return fdl_find(out, FDL_FINDING_NOTE, remedy,
@@ -148,9 +148,10 @@ bool fdl_judge_math_threads(const struct fdl_doctor_facts *f,
     if (given == 0)
         return fdl_find_ok(out, "one core: one thread for mathematics");
     return fdl_find_ok(out,
-                       "%u process%s of %u threads for mathematics on %g "
+                       "%u process%s of %u thread%s for mathematics on %g "
                        "cores",
-                       ranks, ranks > 1 ? "es" : "", each, cores);
+                       ranks, ranks > 1 ? "es" : "", each, each > 1 ? "s" : "",
+                       cores);
 }
 
 bool fdl_judge_ranks(const struct fdl_doctor_facts *f, struct fdl_finding *out)

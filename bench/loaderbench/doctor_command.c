@@ -130,10 +130,10 @@ static void tell_all(const json_t *findings)
             counts[k]++;
         }
     }
-    printf("\n%zu error%s, %zu warning%s, %zu note%s, %zu in order\n",
-           counts[0], counts[0] == 1 ? "" : "s", counts[1],
-           counts[1] == 1 ? "" : "s", counts[2], counts[2] == 1 ? "" : "s",
-           counts[3]);
+    printf("\n" TOOL_COUNT ", " TOOL_COUNT ", " TOOL_COUNT ", %zu ok\n",
+           TOOL_COUNT_OF(counts[0], "error"),
+           TOOL_COUNT_OF(counts[1], "warning"),
+           TOOL_COUNT_OF(counts[2], "note"), counts[3]);
 }
 
 static bool has_error(const json_t *findings)

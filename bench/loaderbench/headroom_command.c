@@ -217,11 +217,10 @@ static void report(const struct run_setup *s, const struct result *r)
         printf("Nothing was measured.\n");
         return;
     }
-    printf("%.0f images/s with %lld worker%s; the %s waits %.1f %% of the "
+    printf("%.0f images/s with " TOOL_COUNT "; the %s waits %.1f %% of the "
            "time.\n\n",
-           r->now.images_per_second, (long long)r->now.workers,
-           r->now.workers == 1 ? "" : "s", device ? "GPU" : "loop",
-           100 * r->now.stall_fraction);
+           r->now.images_per_second, TOOL_COUNT_OF(r->now.workers, "worker"),
+           device ? "GPU" : "loop", 100 * r->now.stall_fraction);
     printf("%-28s %10s %10s %12s %10s\n", "", "predicted", "measured",
            "images/s", "waits");
     print_row("an infinitely fast loader", number(run, "headroom", "fed"),

@@ -17,15 +17,15 @@ static const struct {
     const char *key, *words;
 } causes[] = {
     {"prep", "decoding and augmenting"},
-    {"worker_wait", "files were read, workers busy elsewhere"},
+    {"worker_wait", "files read, but all workers busy"},
     {"fetch", "reading files"},
-    {"fetch_queue", "reads not sent yet, I/O depth reached"},
-    {"slot", "no free slot, the consumer held them all"},
-    {"not_issued", "batch not begun yet"},
-    {"transfer_queue", "waiting to be copied to the device"},
+    {"fetch_queue", "reads queued (I/O depth reached)"},
+    {"slot", "no free slot (the consumer holds them all)"},
+    {"not_issued", "batch not started"},
+    {"transfer_queue", "queued for the copy to the device"},
     {"transfer", "copying to the device"},
-    {"wake", "ready, until the consumer ran again"},
-    {"residual", "not attributed"},
+    {"wake", "batch ready, consumer not yet running"},
+    {"residual", "unattributed"},
 };
 #define N_CAUSES (sizeof(causes) / sizeof(*causes))
 
@@ -74,10 +74,10 @@ static void print_header(const json_t *doc)
     else
         printf("batches of %lldx%lldx%lldx%lld", sides[0], sides[1], sides[2],
                sides[3]);
-    printf(" %s %s; %.0f workers, depth %.0f, reader %s",
+    printf(" %s %s; " TOOL_COUNT ", depth %.0f, reader %s",
            text(doc, "config", "dtype"), text(doc, "config", "layout"),
-           number(doc, "tuner", "workers"), number(doc, "tuner", "depth"),
-           text(doc, "config", "reader"));
+           TOOL_COUNT_OF(number(doc, "tuner", "workers"), "worker"),
+           number(doc, "tuner", "depth"), text(doc, "config", "reader"));
     double consumer = number(doc, "run", "consumer_ms");
     if (consumer > 0)
         printf("; consumer %g ms a batch", consumer);
@@ -116,13 +116,14 @@ static void print_result(const json_t *doc)
     printf("%s%.0f images/s%s", BOLD,
            number(doc, "result", "images_per_second"), PLAIN);
     print_range(doc);
-    printf(", %.0f per second of CPU time\n",
+    printf(", %.0f per CPU second\n",
            number(doc, "result", "images_per_cpu_second"));
-    printf("%.0f images in %.0f batches in %.2f s",
-           number(doc, "result", "images"), batches, seconds);
+    printf(TOOL_COUNT " in %.0f batch%s in %.2f s",
+           TOOL_COUNT_OF(number(doc, "result", "images"), "image"), batches,
+           batches == 1 ? "" : "es", seconds);
     if (batches > 0)
         printf(", %.1f ms a batch", 1e3 * seconds / batches);
-    printf("; the first batch after %.0f ms; peak memory %.0f MiB\n",
+    printf("; first batch after %.0f ms; peak memory %.0f MiB\n",
            1e3 * number(doc, "result", "first_batch_seconds"),
            number(doc, "result", "max_rss_bytes") / 1048576);
     if (json_is_string(at(doc, "result", "stream_hash")))
@@ -151,7 +152,7 @@ static void print_waits(const json_t *doc)
         printf(".\n");
         return;
     }
-    printf(", of this for\n");
+    printf(", of which\n");
     qsort(sorted, N_CAUSES, sizeof(*sorted), compare_causes);
     double other = 0;
     for (size_t i = 0; i < N_CAUSES; i++) {
@@ -227,12 +228,12 @@ static void print_settled(const json_t *doc)
     double begin = number(doc, "run", "begin_seconds");
     double end = begin + number(doc, "result", "seconds");
     if (!json_is_number(at(doc, "tuner", "converged_batch")))
-        printf(".\nIt was still searching at the end: the speed above is that "
-               "of what it tried.\n'loaderbench tune' waits until it has "
-               "settled.\n");
+        printf(".\nIt had not settled by the end, so the speed above is an "
+               "average over the settings it\ntried. 'loaderbench tune' runs "
+               "until it has settled.\n");
     else if (settled > begin && settled < end)
-        printf("; settled at batch %.0f.\nThat was %.1f s into the measuring: "
-               "the speed above is partly that of what it tried.\n",
+        printf("; settled at batch %.0f.\nThat was %.1f s into the "
+               "measurement: the speed above includes what it tried before.\n",
                number(doc, "tuner", "converged_batch"), settled - begin);
     else
         printf("; settled at batch %.0f.\n",
@@ -244,11 +245,11 @@ static void print_tuner(const json_t *doc)
     const char *mode = text(doc, "tuner", "mode");
     size_t n = json_array_size(at(doc, "tuner", "decisions"));
     if (strcmp(mode, "observe") == 0) {
-        printf("\nThe tuner observed and would have made %zu change%s (--json "
-               "has them).\n",
-               n, n == 1 ? "" : "s");
+        printf("\nThe tuner only observed; it would have made " TOOL_COUNT
+               " (--json lists them).\n",
+               TOOL_COUNT_OF(n, "change"));
     } else if (strcmp(mode, "auto") == 0) {
-        printf("\nTuner: %zu change%s", n, n == 1 ? "" : "s");
+        printf("\nTuner: " TOOL_COUNT, TOOL_COUNT_OF(n, "change"));
         print_knob(doc, "workers", "workers");
         print_knob(doc, "depth", "depth");
         print_knob(doc, "io_depth", "I/O depth");
@@ -300,7 +301,8 @@ static void print_failures(const json_t *doc)
     size_t files = 0, shown = 0;
     for (size_t i = 0; i < json_array_size(failures); i++)
         files += !shown_before(failures, i);
-    printf("\n%.0f samples of %zu files could not be used:\n", failed, files);
+    printf("\n" TOOL_COUNT " of " TOOL_COUNT " could not be used:\n",
+           TOOL_COUNT_OF(failed, "sample"), TOOL_COUNT_OF(files, "file"));
     for (size_t i = 0; shown < files && shown < FAILURES_SHOWN; i++) {
         const char *path = failure_text(failures, i, "path");
         const char *reason = failure_text(failures, i, "reason");
@@ -314,14 +316,14 @@ static void print_failures(const json_t *doc)
             printf("  %s: %s\n", path, reason);
     }
     if (files > shown)
-        printf("  and %zu more (--json has them)\n", files - shown);
+        printf("  and %zu more (--json lists them)\n", files - shown);
 }
 
 void run_text(const json_t *doc, const char *table)
 {
     print_header(doc);
     if (json_is_true(json_object_get(doc, "interrupted")))
-        printf("Interrupted; what was measured so far:\n");
+        printf("Interrupted; results so far:\n");
     print_result(doc);
     print_waits(doc);
     print_device(doc);

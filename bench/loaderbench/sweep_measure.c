@@ -196,8 +196,8 @@ static void set_label(struct sweep *s, const struct sweep_point *p, size_t done,
                       size_t all)
 {
     snprintf(s->setup->label, sizeof(s->setup->label),
-             "%zu/%zu, %" PRId64 " worker%s, depth %" PRId64 ": ", done + 1,
-             all, p->workers, p->workers == 1 ? "" : "s", p->depth);
+             "%zu/%zu, " TOOL_COUNT ", depth %" PRId64 ": ", done + 1, all,
+             TOOL_COUNT_OF(p->workers, "worker"), p->depth);
 }
 
 /* The order of a round: the same for the same round and number of points. */

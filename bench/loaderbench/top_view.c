@@ -280,12 +280,12 @@ static void add_plan(struct top_line *line, const char *words, uint32_t planned,
 static const char *limit_words(const char *by)
 {
     static const char *const words[][2] = {
-        {"cores", "the cores are used up"},
-        {"lock", "workers wait for a lock that they share"},
-        {"memory", "the memory budget is used up"},
-        {"bound", "a bound that was given holds it"},
-        {"storage", "reads are what it waits for"},
-        {"transfer", "copies to the device are what it waits for"},
+        {"cores", "limited by the cores"},
+        {"lock", "limited by a lock that workers share"},
+        {"memory", "limited by the memory budget"},
+        {"bound", "limited by an option"},
+        {"storage", "limited by reads"},
+        {"transfer", "limited by copies to the device"},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         if (strcmp(by, words[i][0]) == 0)
@@ -308,8 +308,7 @@ static void add_tuner(struct top_view *v, const struct feedline_live_stats *now)
     }
     if (now->tuner.limited_by[0])
         more(line, "; %s", limit_words(now->tuner.limited_by));
-    more(line, "; %llu change%s", (unsigned long long)now->tuner.decisions,
-         now->tuner.decisions == 1 ? "" : "s");
+    more(line, "; " TOOL_COUNT, TOOL_COUNT_OF(now->tuner.decisions, "change"));
 }
 
 static void add_stuck(struct top_view *v, const struct feedline_live_stats *now)

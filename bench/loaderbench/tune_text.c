@@ -124,24 +124,23 @@ static void print_steady(const json_t *doc)
     char words[512];
     if (json_is_object(steady))
         snprintf(words, sizeof(words),
-                 "Since it settled: %.0f images/s over %.1f s, %.0f per second "
-                 "of CPU time.",
+                 "Since it settled: %.0f images/s over %.1f s, %.0f per CPU "
+                 "second.",
                  number_in(steady, "images_per_second"),
                  number_in(steady, "seconds"),
                  number_in(steady, "images_per_cpu_second"));
     else if (strcmp(text_of(doc, "tuner", "mode"), "observe") == 0)
         snprintf(words, sizeof(words),
-                 "Nothing was done: without --observe the tuner carries out "
-                 "what it proposes.");
+                 "The tuner only observed; without --observe it makes these "
+                 "changes.");
     else if (json_is_number(at(doc, "tuner", "converged_batch")))
         snprintf(
             words, sizeof(words),
-            "It settled just before the end: too late to say how fast that "
-            "is.");
+            "It settled just before the end, too late to measure the speed.");
     else
         snprintf(words, sizeof(words),
-                 "It has not settled. What stands above is where it was; "
-                 "--seconds with more of them lets it come to an end.");
+                 "It has not settled; the settings above are the last it "
+                 "tried. A larger --seconds gives it time.");
     putchar('\n');
     cli_print_wrapped(words, 0, 0);
 }
@@ -154,13 +153,13 @@ static void print_next(const json_t *doc)
         return;
     if (*profile)
         snprintf(words, sizeof(words),
-                 "What was found is in %s: --tuner-profile %s starts from it.",
+                 "The result is in %s; --tuner-profile %s starts from it.",
                  profile, profile);
     else
         snprintf(words, sizeof(words),
-                 "To start there: --workers-start %.0f, or --profile FILE here "
-                 "and --tuner-profile FILE then. To fix it: --workers %.0f "
-                 "--depth %.0f.",
+                 "To start from there: --workers-start %.0f, or --profile FILE "
+                 "now and --tuner-profile FILE later. To use exactly this: "
+                 "--workers %.0f --depth %.0f.",
                  number(doc, "tuner", "workers"),
                  number(doc, "tuner", "workers"),
                  number(doc, "tuner", "depth"));
@@ -199,13 +198,13 @@ static void print_comparison(const json_t *doc)
         snprintf(words, sizeof(words), "The choice is the best of the sweep.");
     else if (isnan(error))
         snprintf(words, sizeof(words),
-                 "The choice is %.1f %% %s the best; measured once, nobody can "
-                 "say how sure that is (--repeat).",
+                 "The choice is %.1f %% %s the best, measured only once: use "
+                 "--repeat to see how reliable that is.",
                  100 * fabs(below), below > 0 ? "below" : "above");
     else
         snprintf(words, sizeof(words),
-                 "The choice is %.1f %% %s the best, +- %.1f %% with a "
-                 "confidence of 95 %%%s.",
+                 "The choice is %.1f %% %s the best, +-%.1f %% at 95 %% "
+                 "confidence%s.",
                  100 * fabs(below), below > 0 ? "below" : "above", 100 * error,
                  fabs(below) <= error ? ": within the measuring error" : "");
     putchar('\n');
@@ -216,7 +215,7 @@ void tune_text(const json_t *doc)
 {
     print_header(doc);
     if (json_is_true(json_object_get(doc, "interrupted")))
-        printf("Interrupted; what was seen so far:\n");
+        printf("Interrupted; results so far:\n");
     print_story(doc);
     print_charts(doc);
     print_steady(doc);

@@ -71,7 +71,7 @@ def case_words(tmp):
     lines = done.out.splitlines()
     counts = {level: len([f for f in doc["findings"] if f["level"] == level])
               for level in LEVELS}
-    contains(lines[-1], "%d in order" % counts["ok"])
+    contains(lines[-1], "%d ok" % counts["ok"])
     contains(lines[-1], "%d warning" % counts["warning"])
     heads = [line.split()[0] for line in lines[:-1]
              if line and not line.startswith(" ")]

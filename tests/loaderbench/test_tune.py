@@ -70,7 +70,7 @@ def case_observe(tmp):
         equal(decision["outcome"], "proposed")
     done = expect(tool("tune", digits(tmp, name="b"), *SMALL, "--observe",
                        "--batches", 60), 0)
-    contains(done.out, "Nothing was done")
+    contains(done.out, "only observed")
 
 
 def case_compare_sweep(tmp):

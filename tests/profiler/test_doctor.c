@@ -199,7 +199,7 @@ static void test_cores(void **state)
 static void test_threads_for_mathematics(void **state)
 {
     (void)state;
-    WITH((void)0, "math_threads", OK, "1 process of 1 threads");
+    WITH((void)0, "math_threads", OK, "1 process of 1 thread ");
     WITH(f.omp_threads = 8, "math_threads", OK, "8 threads");
     WITH(f.omp_threads = 16, "math_threads", WARNING, "16 threads");
     WITH(f.mkl_threads = 16, "math_threads", WARNING, "16 threads");

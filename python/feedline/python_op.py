@@ -15,7 +15,10 @@ The library's workers call `run`. What happens there, in this order:
    worker's memory: that memory shows another image a moment later and is gone
    with the loader, and a function may keep what it is given. Both copies take
    15 us for 224 x 224 x 3, the rest of a call 6 us.
-3. An exception stays here, for there is nobody above: it is kept for the sample
+3. What it draws from the generators of `random`, numpy and torch comes from
+   generators of the thread's own, seeded for the sample (thread_draws.py). A
+   function with a parameter `rng` draws from that, and is left alone.
+4. An exception stays here, for there is nobody above: it is kept for the sample
    and becomes the cause of what the loader raises.
 """
 
@@ -31,7 +34,7 @@ from ctypes import c_uint8, memmove
 from time import monotonic_ns
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
-from . import _c, thread_state
+from . import _c, thread_draws, thread_state
 from ._library import lib
 from .errors import InvalidArgument, StateError
 
@@ -130,6 +133,8 @@ class PythonOp:
         self.errors = Errors()
         self.takes_rng = _takes_rng(fn)
         self.pixels = _pixels()
+        if not self.takes_rng:
+            thread_draws.install()
         self.one_at_a_time = None if thread_safe else threading.Lock()
         self.run = _c.run_function(_runner(self))
         self.definition = _c.op_def(
@@ -226,7 +231,7 @@ def _apply(op: PythonOp, call: _c.op_call) -> None:
         finally:
             rng._handle = None
     else:
-        result = op.fn(mine)
+        result = thread_draws.run(op.fn, mine, lambda: _seed(call.rng))
     if result is None:
         result = mine
     wrong = op.pixels.put(image.data, shape, result)
@@ -235,6 +240,12 @@ def _apply(op: PythonOp, call: _c.op_call) -> None:
             "%s returned %s; it changes its image in place, or returns uint8 "
             "of the same shape %s" % (op.name, wrong, shape)
         )
+
+
+def _seed(rng: int) -> int:
+    """64 bits of the call's own random numbers."""
+    draw = lib.quick.rng_u32
+    return int(draw(rng)) << 32 | int(draw(rng))
 
 
 class _NumpyPixels:

@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function of the user's as a transform that also runs in the engine.
+"""Functions of the user's as transforms that also run in the engine.
 
+    Compose([RandomResizedCrop(224), PIL(RandAugment()), ToTensor()])
     Compose([RandomResizedCrop(224), Python(solarize), ToTensor()])
 
 torch calls a transform with a Pillow image, the engine an operation with an
-array of bytes. `Python` is both: a callable on images for torchvision and
-timm, and natively an operation of the pipeline (`Pipeline.python`) with the
-same result. It has to stand where images are, before ToTensor.
+array of bytes. `PIL`, for callables on Pillow images, and `Python`, for functions
+on arrays, are both: a callable on images for torchvision and timm, and natively an
+operation of the pipeline (`Pipeline.python`) with the same result. They have to
+stand where images are, before ToTensor.
+
+Natively what they draw from `random`, numpy and torch is seeded for each sample,
+so it repeats with the seed for any number of threads, and the generators of the
+program are left alone (thread_draws.py).
 """
 
 from __future__ import annotations
 
 import random
+import re
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from .python_op import _takes_rng as takes_rng
 
-__all__ = ["Python"]
+__all__ = ["PIL", "Python"]
 
 
 class GlobalRng:
@@ -52,13 +59,13 @@ class Python:
 
     fn(pixels): uint8, [H, W, C] with C = 1 (gray) or 3 (RGB), a numpy array of
     its own. It changes it in place and returns None, or returns uint8 of the
-    same shape. With a parameter `rng` it gets random numbers (rng.uniform(),
-    rng.below(n), rng.u32()): in the engine those of the sample, else from
-    torch's global generator. It should draw from nothing else, for the engine
-    calls it on threads of its own.
+    same shape. It may draw from random, numpy.random and torch. With a parameter
+    `rng` it gets random numbers instead (rng.uniform(), rng.below(n),
+    rng.u32()): in the engine those of the sample, else from torch's global
+    generator; then it should draw from nothing else.
 
-    name: in statistics and messages, lower_snake. thread_safe=False: one call
-    at a time.
+    The engine calls it on threads of its own, several at once. name: in
+    statistics and messages, lower_snake. thread_safe=False: one call at a time.
     """
 
     def __init__(
@@ -124,3 +131,69 @@ class Python:
     def __repr__(self) -> str:
         name = getattr(self.fn, "__name__", repr(self.fn))
         return "%s(%s)" % (type(self).__name__, name)
+
+
+class PIL:
+    """A transform of Pillow images, in torch's loaders and in the engine.
+
+    transform(image): gets a Pillow image of mode RGB, or L for gray ones, and
+    returns one of the same mode and size: RandAugment, GaussianBlur, any
+    callable; a Compose of several is one call.
+
+    name: in statistics and messages, lower_snake; by default that of the
+    transform. thread_safe=False: one call at a time.
+    """
+
+    def __init__(
+        self,
+        transform: Callable[[Any], Any],
+        name: Optional[str] = None,
+        thread_safe: bool = True,
+    ) -> None:
+        if not callable(transform):
+            raise TypeError(
+                "PIL() takes a callable, but got %s" % type(transform).__name__
+            )
+        self.transform = transform
+        self.name = _snake(transform) if name is None else name
+        self.thread_safe = thread_safe
+
+    def __call__(self, image: Any) -> Any:
+        """image: a Pillow image of mode L or RGB.
+
+        Raises TypeError where the result is none of the same mode and size.
+        """
+        from PIL import Image
+
+        result = self.transform(image)
+        got = type(result).__name__
+        if isinstance(result, Image.Image):
+            if (result.mode, result.size) == (image.mode, image.size):
+                return result
+            got = "one of mode %s, %dx%d" % (result.mode, *result.size)
+        raise TypeError(
+            "%s was given an image of mode %s, %dx%d, and returned %s; in PIL() "
+            "a transform keeps mode and size"
+            % (self.name, image.mode, *image.size, got)
+        )
+
+    def of_pixels(self, pixels: Any) -> Any:
+        """The same on uint8 [H, W, C], as the engine calls it."""
+        import numpy
+        from PIL import Image
+
+        gray = pixels.shape[2] == 1
+        image = Image.fromarray(pixels[:, :, 0] if gray else pixels)
+        made = numpy.asarray(self(image))
+        return made[:, :, None] if gray else made
+
+    def __repr__(self) -> str:
+        return "%s(%r)" % (type(self).__name__, self.transform)
+
+
+def _snake(transform: Any) -> str:
+    """The name of a function or class as that of an operation."""
+    name = getattr(transform, "__name__", type(transform).__name__)
+    name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    name = re.sub("[^a-z0-9_]+", "_", name).lstrip("_0123456789")
+    return name if name.strip("_") not in ("", "lambda") else "pil"

@@ -169,7 +169,7 @@ class Builder:
         self._place, self._transform = place, transform
         reader = _reader_of(type(transform))
         if reader is None:
-            self.fail(_unknown(transform))
+            self.fail(_unknown(transform, self.stage))
         if reader.fields is not None:
             self._check_fields(transform, reader.fields)
         if self.ended:
@@ -428,8 +428,21 @@ class Builder:
         return found
 
 
-def _unknown(transform: Any) -> str:
+def _unknown(transform: Any, stage: Stage) -> str:
     cls = type(transform)
+    name = getattr(transform, "__name__", cls.__name__)
+    if not name.isidentifier():
+        name = "transform"
+    call = name if hasattr(transform, "__name__") else name + "(...)"
+    remedy = (
+        "if it keeps the size of images, feedline.transforms.PIL(%s) runs "
+        "natively, with random numbers that repeat with the seed" % call
+    )
+    if stage != Stage.IMAGE:
+        remedy = (
+            "before ToTensor, feedline.transforms.PIL(transform) runs natively, "
+            "for a transform of Pillow images that keeps their size"
+        )
     for base in cls.__mro__[1:]:
         if (_family(base.__module__), base.__qualname__) in READERS:
             return (
@@ -437,11 +450,5 @@ def _unknown(transform: Any) -> str:
                 f"use {base.__name__} itself"
             )
     if _family(cls.__module__) or cls.__module__.startswith("torchvision."):
-        return (
-            "the engine has no such operation; leave it out, or wrap a "
-            "function on uint8 arrays as feedline.transforms.Python(function)"
-        )
-    return (
-        "it is not a transform that feedline knows; a function on uint8 arrays "
-        "runs natively as feedline.transforms.Python(function)"
-    )
+        return "the engine has no such operation; " + remedy
+    return "it is not a transform that feedline knows; " + remedy

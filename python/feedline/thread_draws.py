@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers of a Python operation, apart from those of the program.
+
+`random`, `numpy.random` and torch each keep one generator for the whole process.
+Operations run on several of the engine's threads, beside each other and beside
+the training loop. Drawing from those generators there, an operation would get
+numbers that depend on which thread came first, and would take numbers away from
+the program. A lock does not help: the program draws without asking for it.
+
+So each thread draws from generators of its own while it is in an operation,
+seeded for the sample:
+
+    random.random()  -- in an operation -->  this thread's Random(seed of sample)
+                     -- anywhere else ---->  the process's, as ever
+
+For that the functions of these modules are replaced by ones that ask which
+thread calls them: once, when the first operation is made that has no `rng`, and
+in every module that has imported them by name. Functions of torch that draw are
+seen by a TorchFunctionMode, which is a matter of one thread anyway
+(torch_draws.py). Generators are seeded when a call first draws, so an operation
+that draws nothing pays 2 us.
+
+Out of reach are the shared generators where they are not used through these
+functions: an object that had such a function before (a default argument, an
+attribute of a class), `numpy.random.mtrand._rand` itself, as scipy.stats uses
+it, and draws inside TorchScript. An operation that needs those takes `rng`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import sys
+import threading
+from types import ModuleType
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+
+# (module, name of a function, name of the generator's method)
+Function = Tuple[ModuleType, str, str]
+
+
+class _Call(threading.local):
+    """The operation that this thread is in."""
+
+    new_seed: Optional[Callable[[], int]] = None  # None: in no operation
+
+    def __init__(self) -> None:
+        self.seed: Optional[int] = None  # of the sample, once it is needed
+        self.seeded: Dict["Library", Any] = {}  # in this call
+        self.kept: Dict["Library", Any] = {}  # for the next call
+        self.mode: Any = None
+
+
+_call = _Call()
+_install_lock = threading.Lock()
+_installed: Dict[str, "Library"] = {}
+
+
+def _new_lock() -> None:
+    global _install_lock
+    _install_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
+
+
+class Library:
+    """One of the modules with a generator for the whole process."""
+
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        give_seed: Callable[[Any, int], object],
+    ) -> None:
+        self._make = make
+        self._give_seed = give_seed
+
+    def generator(self) -> Any:
+        """That of the operation this thread is in; None if it is in none."""
+        call = _call
+        if call.new_seed is None:
+            return None
+        found = call.seeded.get(self)
+        if found is None:
+            found = call.kept.get(self)
+            if found is None:
+                found = call.kept[self] = self._make()
+            if call.seed is None:
+                call.seed = call.new_seed()
+            self._give_seed(found, call.seed)
+            call.seeded[self] = found
+        return found
+
+
+def run(fn: Callable[..., Any], image: Any, new_seed: Callable[[], int]) -> Any:
+    """fn(image), with generators of this thread's own.
+
+    new_seed: gives 64 random bits, and is called at most once, if fn draws.
+    """
+    call = _call
+    outer = call.new_seed, call.seed, call.seeded
+    call.new_seed, call.seed, call.seeded = new_seed, None, {}
+    try:
+        mode = _torch_mode()
+        if mode is None:
+            return fn(image)
+        with mode:
+            return fn(image)
+    finally:
+        call.new_seed, call.seed, call.seeded = outer
+
+
+def _torch_mode() -> Any:
+    """What sees the draws of torch's functions on this thread; None where torch
+    is not loaded."""
+    if _call.mode is None and hasattr(sys.modules.get("torch"), "overrides"):
+        install()
+        from .torch_draws import OwnDraws
+
+        _call.mode = OwnDraws(_installed["torch"])
+    return _call.mode
+
+
+# ---- Putting it in place ---------------------------------------------------
+
+
+def install() -> None:
+    """Makes the libraries that are loaded ask which thread draws. Any thread."""
+    with _install_lock:
+        _install("random", _python)
+        if "numpy" in sys.modules:
+            import numpy.random  # which newer versions of numpy put off
+
+            _install("numpy", _numpy)
+        if hasattr(sys.modules.get("torch"), "overrides"):
+            _install("torch", _torch)
+
+
+def _install(
+    name: str, describe: Callable[[], Tuple[Library, Iterator[Function]]]
+) -> None:
+    if name in _installed:
+        return
+    library, functions = describe()
+    instead = {}
+    for module, function, method in functions:
+        original = getattr(module, function)
+        # With the original, so that no other object gets its id.
+        instead[id(original)] = original, _by_thread(
+            library, original, module.__name__, function, method
+        )
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleType):
+            # Not module.__dict__, which loads a module that is lazy.
+            names = ModuleType.__getattribute__(module, "__dict__")
+            for key, value in list(names.items()):
+                if id(value) in instead:
+                    names[key] = instead[id(value)][1]
+    _installed[name] = library
+
+
+def _by_thread(
+    library: Library,
+    original: Callable[..., Any],
+    module: str,
+    name: str,
+    method: str,
+) -> Callable[..., Any]:
+    """`original` outside of operations, and `method` of the generator inside.
+
+    It is pickled by its name, as the original outside of this process.
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        generator = library.generator()
+        if generator is None:
+            return original(*args, **kwargs)
+        return getattr(generator, method)(*args, **kwargs)
+
+    functools.update_wrapper(function, original)
+    function.__module__, function.__qualname__ = module, name
+    return function
+
+
+def _bound_to(module: ModuleType, owner: object) -> Iterator[Function]:
+    """The functions of a module that are methods of its one generator."""
+    for name, value in list(vars(module).items()):
+        if getattr(value, "__self__", None) is owner:
+            yield module, name, value.__name__
+
+
+def _python() -> Tuple[Library, Iterator[Function]]:
+    shared = getattr(random, "_inst")
+    library = Library(random.Random, random.Random.seed)
+    return library, _bound_to(random, shared)
+
+
+def _numpy() -> Tuple[Library, Iterator[Function]]:
+    module: Any = sys.modules["numpy.random"]
+    shared = module.mtrand._rand
+
+    def functions() -> Iterator[Function]:
+        found = set()
+        for function in _bound_to(module, shared):
+            found.add(function[1])
+            yield function
+        # Functions that call methods, in some versions of numpy.
+        for name, method in (
+            ("seed", "seed"),
+            ("ranf", "random_sample"),
+            ("sample", "random_sample"),
+        ):
+            if name not in found:
+                yield module, name, method
+
+    def give_seed(generator: Any, seed: int) -> None:
+        generator.seed(seed & 0xFFFFFFFF)
+
+    return Library(lambda: module.RandomState(0), give_seed), functions()
+
+
+def _torch() -> Tuple[Library, Iterator[Function]]:
+    torch: Any = sys.modules["torch"]
+
+    def give_seed(generator: Any, seed: int) -> None:
+        generator.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
+
+    functions = (
+        (torch.random, "manual_seed", "manual_seed"),
+        (torch.random, "seed", "seed"),
+        (torch.random, "initial_seed", "initial_seed"),
+        (torch.random, "get_rng_state", "get_state"),
+        (torch.random, "set_rng_state", "set_state"),
+    )
+    return Library(torch.Generator, give_seed), iter(functions)

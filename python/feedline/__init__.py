@@ -88,3 +88,8 @@ __all__ = [
     "schedule",
     "tensorboard_trace_handler",
 ]
+
+
+def __dir__() -> "list[str]":
+    """The public names, without the modules that they come from."""
+    return sorted([*__all__, *(name for name in globals() if name[:2] == "__")])

@@ -140,8 +140,8 @@ class PIL:
     returns one of the same mode and size: RandAugment, GaussianBlur, any
     callable; a Compose of several is one call.
 
-    name: in statistics and messages, lower_snake; by default that of the
-    transform. thread_safe=False: one call at a time.
+    name: in statistics and messages, lower_snake; by default pil_ and
+    that of the transform. thread_safe=False: one call at a time.
     """
 
     def __init__(
@@ -192,8 +192,9 @@ class PIL:
 
 
 def _snake(transform: Any) -> str:
-    """The name of a function or class as that of an operation."""
+    """The name of a function or class as that of an operation, which no
+    operation of the engine's has: pil_resize."""
     name = getattr(transform, "__name__", type(transform).__name__)
     name = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    name = re.sub("[^a-z0-9_]+", "_", name).lstrip("_0123456789")
-    return name if name.strip("_") not in ("", "lambda") else "pil"
+    name = re.sub("[^a-z0-9_]+", "_", name).strip("_")
+    return "pil_" + name if name not in ("", "lambda") else "pil"

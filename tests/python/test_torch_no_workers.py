@@ -185,3 +185,12 @@ def test_threads_are_no_processes_to_warn_of(drawn: Any) -> None:
     assert not loader.native
     with pytest.warns(UserWarning, match="worker processes"):
         loader.check_worker_number_rationality()
+
+
+def test_completion_shows_public_names() -> None:
+    import feedline
+    import feedline.torch
+
+    for package in (feedline, feedline.torch):
+        names = [name for name in dir(package) if name[:2] != "__"]
+        assert names == sorted(package.__all__)

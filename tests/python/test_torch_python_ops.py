@@ -194,8 +194,8 @@ def test_a_result_of_another_kind_is_an_error_of_its_sample(root: Path) -> None:
 
 
 def test_names() -> None:
-    assert PIL(T.RandAugment()).name == "rand_augment"
-    assert PIL(jitter).name == "jitter"
+    assert PIL(T.RandAugment()).name == "pil_rand_augment"
+    assert PIL(jitter).name == "pil_jitter"
     assert PIL(lambda image: image).name == "pil"
     assert PIL(jitter, name="mine").name == "mine"
     assert repr(PIL(T.RandomInvert())) == "PIL(RandomInvert(p=0.5))"
@@ -207,4 +207,4 @@ def test_statistics_have_the_name(root: Path) -> None:
     loader = Ours(dataset(root, PIL(T.RandAugment())), 5)
     list(loader)
     stages = [stage["name"] for stage in loader.stats()["stages"]]
-    assert "rand_augment" in stages
+    assert "pil_rand_augment" in stages

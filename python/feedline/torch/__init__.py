@@ -33,3 +33,8 @@ __all__ = [
     "get_worker_info",
     "plan",
 ]
+
+
+def __dir__() -> "list[str]":
+    """The public names, without the modules that they come from."""
+    return sorted([*__all__, *(name for name in globals() if name[:2] == "__")])

@@ -95,7 +95,9 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
         return;
     e->read_rate = (double)read.bytes * 1e9 / (double)under_way;
     e->read_ops = (double)read.items * 1e9 / (double)under_way;
-    e->reads_under_way = (double)read.busy_ns / (double)under_way;
+    e->reads_under_way = (double)read.own_ns / (double)under_way;
+    if (!fdl_total_read_fit(&read, &e->read_fixed_ns, &e->read_byte_ns))
+        e->read_fixed_ns = e->read_byte_ns = -1;
 }
 
 static void add_workers(feedline_loader *l, struct fdl_evidence *e)
@@ -150,6 +152,8 @@ static void add_machine(const struct fdl_watched *w, struct fdl_evidence *e)
     }
     if (w->best_read_rate > 0)
         e->best_read_rate = FDL_MAX(w->best_read_rate, e->read_rate);
+    if (w->read_rate_now > 0)
+        e->read_rate_now = w->read_rate_now;
     if (w->has_growth) {
         e->rate_by_depth = w->rate_by_depth;
         e->latency_by_depth = w->latency_by_depth;

@@ -47,7 +47,7 @@ struct fdl_watched {
                                                 a core, without; -1 */
 
     /* Of reads; see read_history.h. Not touched by a reset. */
-    double best_read_rate; /* 0: not known */
+    double best_read_rate, read_rate_now; /* 0: not known */
     bool has_growth;
     double rate_by_depth, latency_by_depth;
 };

@@ -141,7 +141,9 @@ static void serve(struct io_thread *t, struct fdl_read *read)
     uint64_t bytes = read->size;
     bool failed = read->status != FEEDLINE_OK;
     fdl_window_complete(r->window, read); /* it is the workers' from here */
-    fdl_stage_item(t->stage, fdl_now_ns() - begin, bytes);
+    int64_t own = fdl_now_ns() - begin;
+    fdl_stage_item(t->stage, own, bytes);
+    fdl_stage_read(t->stage, own, bytes);
     fdl_counter_add(&t->stage->clock_reads, CLOCK_READS_PER_ITEM);
     if (failed)
         fdl_counter_add(&t->stage->errors, 1);

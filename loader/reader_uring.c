@@ -212,7 +212,9 @@ static void land(struct fdl_reader *r, struct flight *f)
     r->in_flight--;
 
     /* Busy time is that of the ring and not the sum over samples. */
-    fdl_histogram_add(&stage->times, fdl_now_ns() - begin);
+    int64_t own = fdl_now_ns() - begin;
+    fdl_histogram_add(&stage->times, own);
+    fdl_stage_read(stage, own, bytes);
     fdl_counter_add(&stage->items, 1);
     fdl_counter_add(&stage->bytes, bytes);
     fdl_counter_add(&stage->errors, failed);

@@ -87,7 +87,7 @@ static void add_sums(const struct fdl_stage *s, struct fdl_read_sums *sums)
 {
     sums->items += atomic_load_explicit(&s->items, memory_order_relaxed);
     sums->bytes += atomic_load_explicit(&s->bytes, memory_order_relaxed);
-    sums->busy_ns += atomic_load_explicit(&s->busy_ns, memory_order_relaxed);
+    sums->busy_ns += atomic_load_explicit(&s->own_ns, memory_order_relaxed);
 }
 
 void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out)

@@ -406,6 +406,7 @@ static bool read_one(struct fdl_worker *w)
      * another batch. */
     fdl_window_complete(l->window, r);
     fdl_stage_item(&w->read, busy, bytes);
+    fdl_stage_read(&w->read, busy, bytes);
     fdl_counter_add(&w->read.clock_reads, 3);
     return true;
 }

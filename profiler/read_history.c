@@ -19,19 +19,26 @@
 #define LEAST_PART  0.02 /* of all reads, in each heap */
 #define LEAST_READS 100u
 
+/* A burst out of a cache, or what a volume has saved up, says little. */
+static void add_rate(struct fdl_read_history *h)
+{
+    if (h->n <= FDL_READ_AROUND)
+        return;
+    const struct fdl_read_sums *to = &h->seconds[(h->n - 1) % FDL_READ_SECONDS];
+    const struct fdl_read_sums *from =
+        &h->seconds[(h->n - 1 - FDL_READ_AROUND) % FDL_READ_SECONDS];
+    double span = (double)(to->time_ns - from->time_ns);
+    if (!(span > 0) || to->bytes < from->bytes)
+        return;
+    h->rate_now = (double)(to->bytes - from->bytes) * 1e9 / span;
+    h->best_rate = FDL_MAX(h->best_rate, h->rate_now);
+}
+
 void fdl_read_history_add(struct fdl_read_history *h,
                           const struct fdl_read_sums *now)
 {
-    if (h->n > 0) {
-        const struct fdl_read_sums *last =
-            &h->seconds[(h->n - 1) % FDL_READ_SECONDS];
-        double span = (double)(now->time_ns - last->time_ns);
-        if (span > 0 && now->bytes >= last->bytes) {
-            double rate = (double)(now->bytes - last->bytes) * 1e9 / span;
-            h->best_rate = FDL_MAX(h->best_rate, rate);
-        }
-    }
     h->seconds[h->n++ % FDL_READ_SECONDS] = *now;
+    add_rate(h);
 }
 
 static const struct fdl_read_sums *at(const struct fdl_read_history *h,

@@ -20,7 +20,7 @@
 struct fdl_read_sums {
     int64_t time_ns;
     uint64_t bytes, items;
-    uint64_t busy_ns; /* of all reads */
+    uint64_t busy_ns; /* of all reads, each on its own */
     uint32_t depth;
 };
 
@@ -28,7 +28,9 @@ struct fdl_read_sums {
 struct fdl_read_history {
     struct fdl_read_sums seconds[FDL_READ_SECONDS]; /* oldest overwritten */
     uint64_t n;
-    double best_rate; /* bytes per second */
+    double best_rate; /* bytes per second, kept up for FDL_READ_AROUND
+                         seconds */
+    double rate_now;  /* in the last of them; 0: not known yet */
 };
 
 /* About once a second. */

@@ -26,3 +26,20 @@ void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes)
     fdl_counter_add(&s->busy_ns, busy);
     fdl_histogram_add(&s->times, (int64_t)busy);
 }
+
+static void add_double(_Atomic double *sum, double value)
+{
+    atomic_store_explicit(
+        sum, atomic_load_explicit(sum, memory_order_relaxed) + value,
+        memory_order_relaxed);
+}
+
+void fdl_stage_read(struct fdl_stage *s, int64_t own_ns, uint64_t bytes)
+{
+    uint64_t own = own_ns > 0 ? (uint64_t)own_ns : 0;
+    double t = (double)own, b = (double)bytes;
+    fdl_counter_add(&s->own_ns, own);
+    add_double(&s->ns_ns, t * t);
+    add_double(&s->bytes_ns, b * t);
+    add_double(&s->bytes_bytes, b * b);
+}

@@ -2,9 +2,16 @@
 /* Sums over the counters of many threads; see total.h. */
 #include "profiler/total.h"
 
+#include <math.h>
+
 static uint64_t get(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static double get_double(const _Atomic double *sum)
+{
+    return atomic_load_explicit(sum, memory_order_relaxed);
 }
 
 void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
@@ -17,6 +24,10 @@ void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
     t->starved_ns += get(&stage->starved_ns);
     t->blocked_ns += get(&stage->blocked_ns);
     t->clock_reads += get(&stage->clock_reads);
+    t->own_ns += get(&stage->own_ns);
+    t->ns_ns += get_double(&stage->ns_ns);
+    t->bytes_ns += get_double(&stage->bytes_ns);
+    t->bytes_bytes += get_double(&stage->bytes_bytes);
     fdl_histogram_merge(&t->times, &stage->times);
 }
 
@@ -29,6 +40,10 @@ void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before)
     t->starved_ns -= before->starved_ns;
     t->blocked_ns -= before->blocked_ns;
     t->clock_reads -= before->clock_reads;
+    t->own_ns -= before->own_ns;
+    t->ns_ns -= before->ns_ns;
+    t->bytes_ns -= before->bytes_ns;
+    t->bytes_bytes -= before->bytes_bytes;
     fdl_histogram_subtract(&t->times, &before->times);
 }
 
@@ -49,4 +64,26 @@ void fdl_total_report(const struct fdl_total *t,
         .p99_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.99),
         .max_ns = (uint64_t)fdl_histogram_quantile(&t->times, 1.0),
     };
+}
+
+/* Least squares of time on size. */
+bool fdl_total_read_fit(const struct fdl_total *t, double *fixed_ns,
+                        double *byte_ns)
+{
+    double n = (double)t->items;
+    if (t->items < FDL_FIT_READS)
+        return false;
+    double bytes = (double)t->bytes / n, ns = (double)t->own_ns / n;
+    double bb = fmax(t->bytes_bytes / n - bytes * bytes, 0);
+    double bt = t->bytes_ns / n - bytes * ns;
+    double tt = fmax(t->ns_ns / n - ns * ns, 0);
+    if (!(sqrt(bb) > FDL_FIT_SPREAD * bytes))
+        return false;
+    double slope = bt / bb;
+    double error = sqrt(fmax(tt - slope * bt, 0) / bb / (n - 2));
+    if (error * bytes > FDL_FIT_ERROR * ns) /* of the part that it explains */
+        return false;
+    *byte_ns = fmin(fmax(slope, 0), ns / bytes);
+    *fixed_ns = ns - *byte_ns * bytes;
+    return true;
 }

@@ -11,6 +11,7 @@
 
 #include <feedline/feedline.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fdl_total {
@@ -18,6 +19,8 @@ struct fdl_total {
     uint64_t items, bytes, errors;
     uint64_t busy_ns, starved_ns, blocked_ns;
     uint64_t clock_reads;
+    uint64_t own_ns; /* of reads, as in struct fdl_stage */
+    double ns_ns, bytes_ns, bytes_bytes;
     struct fdl_histogram times;
 };
 
@@ -27,6 +30,16 @@ void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage);
 /* t -= before, where `before` is an earlier total of the same stages. The
  * largest value becomes the upper edge of the highest bucket that is left. */
 void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before);
+
+/* What a read takes whatever its size, and each byte of it: regression of time
+ * on size. false: too few reads, of one size, or of times that follow nothing.
+ * Reads that overlap share the storage, so its bytes may be faster than that.
+ */
+#define FDL_FIT_READS  64u
+#define FDL_FIT_SPREAD 0.05 /* standard deviation of sizes, of their mean */
+#define FDL_FIT_ERROR  0.20 /* of the mean time */
+bool fdl_total_read_fit(const struct fdl_total *t, double *fixed_ns,
+                        double *byte_ns);
 
 /* Fills *out, which is wholly known to the caller. */
 void fdl_total_report(const struct fdl_total *t,

@@ -69,7 +69,7 @@ static void usual_waits_leave_out_the_first(void **state)
                                      .sequence = k % 4,
                                      .wait_ns = k % 4 ? 2 * MS : 500 * MS,
                                      .workers = 1};
-        assert_int_equal(p.epoch_batches, k < 4 ? 0 : 4);
+        assert_int_equal(p.epoch_batches, k <= 4 ? 0 : 4);
         fdl_pace_add(&p, &call);
     }
     assert_int_equal(fdl_histogram_total(&p.waits), 9);
@@ -146,7 +146,9 @@ static void growth_since_the_depth_was_raised(void **state)
     assert_true(fdl_read_history_growth(&h, &rate, &latency));
     assert_true(rate > 0.09 && rate < 0.11);
     assert_true(latency > 0.49 && latency < 0.51);
-    assert_true(h.best_rate > 9998 && h.best_rate < 10000);
+    assert_true(h.rate_now > 1099 && h.rate_now < 1101);
+    /* One second of 9999 is a burst, not what the storage gives. */
+    assert_true(h.best_rate > 2870 && h.best_rate < 2890);
     pass(&h, &s, 3, 4, 500, 300); /* lowered: the last raise still counts */
     assert_true(fdl_read_history_growth(&h, &rate, &latency));
     assert_true(rate > 0.09 && rate < 0.11);

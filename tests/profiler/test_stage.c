@@ -148,6 +148,46 @@ static void test_concurrent_reader(void **state)
     assert_int_equal(out.max_ns, ITEMS - 1);
 }
 
+/* 100 us and 2 ns a byte, one way or the other by 1 us. */
+static void a_read_has_a_fixed_part(void **state)
+{
+    (void)state;
+    double fixed = 0, byte = 0;
+    for (int64_t k = 0; k < 1000; k++) {
+        int64_t bytes = 20000 + k * 100;
+        int64_t ns = 100000 + 2 * bytes + (k % 2 ? 1000 : -1000);
+        fdl_stage_item(&stages[k % THREADS], ns, (uint64_t)bytes);
+        fdl_stage_read(&stages[k % THREADS], ns, (uint64_t)bytes);
+    }
+    sum(&total);
+    assert_int_equal(total.own_ns, total.busy_ns);
+    assert_true(fdl_total_read_fit(&total, &fixed, &byte));
+    assert_true(fixed > 99000 && fixed < 101000);
+    assert_true(byte > 1.99 && byte < 2.01);
+    struct fdl_total same = total;
+    fdl_total_subtract(&total, &same);
+    assert_false(fdl_total_read_fit(&total, &fixed, &byte));
+}
+
+/* Files of one size tell nothing, nor do times that follow no size. */
+static void a_fit_needs_sizes_and_times(void **state)
+{
+    (void)state;
+    double fixed, byte;
+    for (int64_t k = 0; k < 1000; k++) {
+        fdl_stage_item(&stages[0], 100000 + k % 7, 30000);
+        fdl_stage_read(&stages[0], 100000 + k % 7, 30000);
+        int64_t ns = k == 999 ? INT64_C(100000000000) : 1000; /* a hiccup */
+        fdl_stage_item(&stages[1], ns, (uint64_t)(20000 + k * 100));
+        fdl_stage_read(&stages[1], ns, (uint64_t)(20000 + k * 100));
+    }
+    for (int i = 0; i < 2; i++) {
+        memset(&total, 0, sizeof(total));
+        fdl_total_add(&total, &stages[i]);
+        assert_false(fdl_total_read_fit(&total, &fixed, &byte));
+    }
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup(test_layout, setup),
     cmocka_unit_test_setup(test_sum, setup),
@@ -155,6 +195,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup(test_since, setup),
     cmocka_unit_test_setup(test_backwards_clock, setup),
     cmocka_unit_test_setup(test_concurrent_reader, setup),
+    cmocka_unit_test_setup(a_read_has_a_fixed_part, setup),
+    cmocka_unit_test_setup(a_fit_needs_sizes_and_times, setup),
 };
 
 TEST_MAIN("stage", cases)

@@ -39,11 +39,14 @@ static void tell_kept(feedline_loader *l, uint32_t n_held)
     if (more < KEPT_MANY && more <= l->config.memory_budget / KEPT_PART / bytes)
         return;
     l->consumer.told_kept = true;
-    fdl_log(FDL_LOG_WARNING,
-            "the program keeps %u batches of %" PRIu64 " bytes, more than the "
-            "%u that depth=%u has memory for; held=grow takes memory for more "
-            "until they come back",
-            n_held, bytes, usual, depth);
+    fdl_log(
+        FDL_LOG_WARNING,
+        "the program keeps %u batches of %.3g MB; %s leaves room for %u, so "
+        "more memory is taken until they are released. If this is not "
+        "intended, release each batch after its step, and copy what is to "
+        "be kept",
+        n_held, (double)bytes / 1e6, fdl_term(fdl_loader_terms(l), "depth").at,
+        usual);
 }
 
 /* Slots for as many batches ahead as ever, beside those that the program keeps.

@@ -11,17 +11,19 @@ from __future__ import annotations
 import html
 from typing import Any, List, Mapping, Tuple
 
-from .table_view import Stats, percent, rates, size
+from .table_view import Stats, bucket_words, duration, percent, rates, size
 
 # Mid tones that stand out from white and from black alike.
 COLOURS = {
-    "fetch_queue": "#3b82c4",
+    "fetch_queue": "#85b4e0",
     "fetch": "#3b82c4",
-    "worker_wait": "#d07b2c",
+    "worker_wait": "#e8b98a",
     "prep": "#d07b2c",
-    "transfer_queue": "#8a63c9",
+    "transfer_queue": "#bda6e0",
     "transfer": "#8a63c9",
+    "not_issued": "#a3cfaa",
     "slot": "#4c9a57",
+    "wake": "#c45b7a",
 }
 OTHER_COLOUR = "#8b8b8b"
 CELL = ' style="text-align:right;padding:1px 8px"'
@@ -42,7 +44,9 @@ def stall_bar(stats: Stats) -> str:
     parts = [
         '<span title="{0}: {1} %" style="display:inline-block;height:100%;'
         'width:{1}%;background:{2}"></span>'.format(
-            html.escape(name), percent(share), COLOURS.get(name, OTHER_COLOUR)
+            html.escape(bucket_words(name)),
+            percent(share),
+            COLOURS.get(name, OTHER_COLOUR),
         )
         for name, share in segments(stats)
     ]
@@ -59,7 +63,7 @@ def legend(stats: Stats) -> str:
         '<span style="color:%s">&#9632;</span> %s %s %%'
         % (
             COLOURS.get(name, OTHER_COLOUR),
-            html.escape(name.replace("_", " ")),
+            html.escape(bucket_words(name)),
             percent(share),
         )
         for name, share in segments(stats)
@@ -71,8 +75,8 @@ def stage_line(stage: Mapping[str, Any]) -> str:
     cells = (
         str(stage["items"]),
         "%.3f s" % stage["busy_seconds"],
-        "%.0f us" % stage["p50_us"],
-        "%.0f us" % stage["p99_us"],
+        duration(stage["p50_us"] / 1e6, 1),
+        duration(stage["p99_us"] / 1e6, 1),
     )
     return "<tr><td%s>%s</td>%s</tr>" % (
         NAME_CELL,

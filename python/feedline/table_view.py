@@ -102,14 +102,15 @@ def rows_of(stats: Stats) -> List[Row]:
 # ---- Numbers for people ----------------------------------------------------
 
 
-def duration(seconds: Optional[float]) -> str:
-    """ "1.234ms"; "-" where it is not known."""
+def duration(seconds: Optional[float], digits: int = 3) -> str:
+    """ "1.234ms", or "1.2 ms" with fewer digits; "-" where it is not known."""
+    space = "" if digits == 3 else " "
     if seconds is None:
         return "-"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= scale:
-            return "%.3f%s" % (seconds / scale, unit)
-    return "%.0fns" % (seconds * 1e9)
+            return "%.*f%s%s" % (digits, seconds / scale, space, unit)
+    return "%.0f%sns" % (seconds * 1e9, space)
 
 
 def percent(share: Optional[float]) -> str:
@@ -242,6 +243,25 @@ def bar(share: float, width: int = 30) -> str:
     return "[" + "#" * full + "." * (width - full) + "]"
 
 
+# What the consumer waited for, in words (docs/profiling.md has the names).
+BUCKET_WORDS = {
+    "not_issued": "batch not begun",
+    "slot": "no free batch",
+    "fetch_queue": "reads queued",
+    "fetch": "reading",
+    "worker_wait": "waiting for a worker",
+    "prep": "decoding and augmenting",
+    "transfer_queue": "copy queued",
+    "transfer": "copying to the device",
+    "wake": "waking up",
+}
+
+
+def bucket_words(name: str) -> str:
+    """A bucket of the wait, for people."""
+    return BUCKET_WORDS.get(name, name.replace("_", " "))
+
+
 def largest_buckets(stats: Stats, n: int = 3) -> List[Tuple[str, float]]:
     """What the waits were spent on: names and shares, the largest first."""
     waited = stats["stall"]["wait_seconds"]
@@ -273,7 +293,9 @@ def screen(
     ]
     causes = largest_buckets(stats)
     if causes:
-        parts = ("%s %.0f %%" % (k, 100 * share) for k, share in causes)
+        parts = (
+            "%s %.0f %%" % (bucket_words(k), 100 * share) for k, share in causes
+        )
         lines.append("of all waits: " + ", ".join(parts))
     lines.append(
         "in all %d batches, %d samples, %d failed, in %.1f s"

@@ -62,7 +62,7 @@ struct fdl_look {
     uint64_t consumer_cpu, consumer_runq;
     struct fdl_foreign_thread before[FDL_FOREIGN_MAX]; /* a second ago */
     uint32_t n_before;
-    uint64_t children_cpu; /* at the last look */
+    uint64_t children_cpu, children_runq; /* at the last look */
 };
 
 /* ---- One worker --------------------------------------------------------- */
@@ -203,13 +203,16 @@ static uint64_t cpu_before(const struct fdl_look *k, int32_t tid)
     return 0;
 }
 
-static double queued_part(uint64_t ran_ns, uint64_t queued_ns)
+/* Of `span`, for each of n; -1 where counters began anew. */
+static double queued_part(uint64_t before, uint64_t now, uint32_t n,
+                          int64_t span)
 {
-    double wanted = (double)ran_ns + (double)queued_ns;
-    return wanted > 0 ? (double)queued_ns / wanted : -1;
+    if (now < before || n == 0 || span <= 0)
+        return -1;
+    return FDL_MIN((double)(now - before) / (double)span / n, 1.0);
 }
 
-static void look_at_consumer(struct fdl_look *k, bool counts)
+static void look_at_consumer(struct fdl_look *k, int64_t now, bool counts)
 {
     struct fdl_thread_signals t;
     int32_t tid =
@@ -222,9 +225,9 @@ static void look_at_consumer(struct fdl_look *k, bool counts)
     }
     if (counts && same && t.cpu_ns > k->consumer_cpu)
         k->watched.consumer_ns += (int64_t)(t.cpu_ns - k->consumer_cpu);
-    if (counts && same && t.has_runq && t.runq_ns >= k->consumer_runq)
-        k->watched.consumer_queued = queued_part(t.cpu_ns - k->consumer_cpu,
-                                                 t.runq_ns - k->consumer_runq);
+    if (counts && same && t.has_runq)
+        k->watched.consumer_queued =
+            queued_part(k->consumer_runq, t.runq_ns, 1, now - k->last_second);
     k->consumer_cpu = t.cpu_ns;
     k->consumer_runq = t.runq_ns;
 }
@@ -236,17 +239,20 @@ static bool is_ring_worker(const struct fdl_foreign_thread *t)
 }
 
 /* Somebody else's workers may be processes. */
-static void look_at_children(struct fdl_look *k, bool counts)
+static void look_at_children(struct fdl_look *k, int64_t now, bool counts)
 {
-    struct fdl_children_signals now;
+    struct fdl_children_signals c;
     if (!k->loader->outside)
         return;
-    fdl_signals_children(k->signals, &now);
-    if (counts && now.cpu_ns > k->children_cpu)
-        k->watched.children_ns += (int64_t)(now.cpu_ns - k->children_cpu);
-    k->children_cpu = now.cpu_ns;
-    k->watched.n_children = now.processes;
-    k->watched.children_queued = queued_part(now.ran_ns, now.queued_ns);
+    fdl_signals_children(k->signals, &c);
+    if (counts && c.cpu_ns > k->children_cpu)
+        k->watched.children_ns += (int64_t)(c.cpu_ns - k->children_cpu);
+    if (counts)
+        k->watched.children_queued = queued_part(
+            k->children_runq, c.queued_ns, c.processes, now - k->last_second);
+    k->children_cpu = c.cpu_ns;
+    k->children_runq = c.queued_ns;
+    k->watched.n_children = c.processes;
 }
 
 /* counts: else this is only where counting begins. */
@@ -255,8 +261,8 @@ static void look_at_others(struct fdl_look *k, int64_t now, bool counts)
     struct fdl_watched *w = &k->watched;
     uint64_t most = 0;
     w->n_foreign = fdl_signals_foreign(k->signals, w->foreign);
-    look_at_consumer(k, counts);
-    look_at_children(k, counts);
+    look_at_consumer(k, now, counts);
+    look_at_children(k, now, counts);
     for (uint32_t i = 0; counts && i < w->n_foreign; i++) {
         const struct fdl_foreign_thread *t = &w->foreign[i];
         uint64_t before = cpu_before(k, t->tid);

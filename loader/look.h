@@ -43,8 +43,8 @@ struct fdl_watched {
     uint32_t n_foreign;
     int64_t children_ns; /* CPU time of child processes; of a watch only */
     uint32_t n_children; /* now */
-    double children_queued, consumer_queued; /* of the time in which they wanted
-                                                a core, without; -1 */
+    double children_queued, consumer_queued; /* of the last second, for each:
+                                                wanted a core, had none; -1 */
 
     /* Of reads; see read_history.h. Not touched by a reset. */
     double best_read_rate, read_rate_now; /* 0: not known */

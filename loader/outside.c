@@ -77,7 +77,6 @@ static void set_state(struct fdl_outside *o, uint32_t state)
 static void begin_run(feedline_loader *l, int64_t now)
 {
     l->outside->begun = true;
-    fdl_monitor_start(l->monitor); /* works without it, too */
     pthread_mutex_lock(&l->knobs);
     fdl_tracing_begin_run(l);
     pthread_mutex_unlock(&l->knobs);
@@ -195,6 +194,10 @@ int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
     pthread_mutex_unlock(&c->lock);
     if (delivered)
         fdl_tracing_returned(l, o->tickets, now, call.wait_ns);
+    /* Not before: a first call that forks finds no thread of ours. */
+    if (!o->watching)
+        fdl_monitor_start(l->monitor); /* works without it, too */
+    o->watching = true;
     move_on(o, status);
     atomic_store_explicit(&c->inside, 0, memory_order_relaxed);
     set_state(o, OUT);

@@ -31,7 +31,7 @@ struct fdl_outside {
     uint32_t gpu;
 
     _Atomic uint32_t state; /* OUT, TURNING, INSIDE */
-    bool begun;             /* the first call was */
+    bool begun, watching;   /* the first call was; has ended */
     int64_t called, waiting;
     int32_t tid;    /* that called */
     int64_t cpu_ns; /* of that thread, then */

@@ -40,8 +40,7 @@ struct fdl_children_signals {
     uint32_t processes; /* alive */
     uint64_t cpu_ns;    /* in ticks of the kernel, mostly 10 ms */
 
-    /* Main threads of those alive, ever: on a core, and waiting for one. */
-    uint64_t ran_ns, queued_ns;
+    uint64_t queued_ns; /* main threads of those alive, ever: wanted a core */
 };
 
 struct fdl_system_signals {

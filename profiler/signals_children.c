@@ -54,11 +54,8 @@ static void add_queue(const struct fdl_signals *s, const char *pid,
     snprintf(path, sizeof(path), "/proc/%s/schedstat", pid);
     char *text = fdl_sysfile_read(s->root, path);
     const char *p = text;
-    if (text && fdl_sysfile_number(&p, &ran) &&
-        fdl_sysfile_number(&p, &queued)) {
-        out->ran_ns += ran;
+    if (text && fdl_sysfile_number(&p, &ran) && fdl_sysfile_number(&p, &queued))
         out->queued_ns += queued;
-    }
     free(text);
 }
 

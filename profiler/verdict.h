@@ -190,8 +190,8 @@ struct fdl_evidence {
     const char *outside_option;   /* of it, for workers; NULL: none is known */
     uint32_t outside_processes;   /* children of this process, now */
     double outside_process_cores; /* that they used; -1 */
-    double outside_queued;        /* part of the time in which they, or else the
-                                     consumer, wanted a core and had none; -1 */
+    double outside_queued;        /* part of the last second in which each, or
+                                     else the consumer, waited for a core; -1 */
     int64_t wait_cpu_ns;          /* the consumer's thread, while it waited */
 
     /* The workers. */

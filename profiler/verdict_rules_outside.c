@@ -19,7 +19,7 @@
 #define ON_CORE      0.60 /* of its workers' time, or of the wait */
 #define NO_CORE_FREE 0.90 /* of the usable cores */
 #define OTHERS       0.20 /* of the usable cores, and half a core */
-#define QUEUED       0.20 /* of the time in which they wanted a core */
+#define QUEUED       0.20 /* of the time, each of them, for a core */
 #define SPARE        1.10
 
 /* Cores that make batches. */
@@ -136,8 +136,8 @@ void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d)
     } else if (others_take_cores(f)) {
         d->v.code = "OVERSUBSCRIBED";
         fdl_say(d,
-                "; other processes used %s of %s, and who makes batches had no "
-                "core for %s of the time in which it wanted one.",
+                "; other processes used %s of %s, and who makes batches waited "
+                "for a core %s of the time.",
                 fdl_say_number(f->e->outside_cores, true).at,
                 fdl_say_cores(f).at, fdl_say_percent(f->e->outside_queued).at);
         fdl_act(d, "Other jobs on this machine take the cores: run fewer at "

@@ -46,6 +46,7 @@ from .profiling import (
     tensorboard_trace_handler,
 )
 from .source import Dataset
+from .watching import Watch, watch
 
 __version__: str = _lib.version().decode()
 
@@ -78,6 +79,7 @@ __all__ = [
     "UnknownName",
     "UserError",
     "Verdict",
+    "Watch",
     "devices",
     "doctor",
     "features",
@@ -87,6 +89,7 @@ __all__ = [
     "profile",
     "schedule",
     "tensorboard_trace_handler",
+    "watch",
 ]
 
 

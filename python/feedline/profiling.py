@@ -18,8 +18,8 @@ step, from the rings that a loader always keeps (docs/trace.md); they are read
 when a recording ends, and in between where it is long. For recordings of
 thousands of batches the option `trace` costs less.
 
-A loader that has no native engine has nothing to profile: one warning says so,
-and every question to the profile raises `StateError` with the reason.
+A loader that was not iterated has nothing to profile: one warning says so, and
+every question to the profile raises `StateError` with the reason.
 """
 
 from __future__ import annotations
@@ -128,11 +128,13 @@ class KeyAverages(Sequence[table_view.Row]):
 def engine_of(loader: Any) -> Any:
     """The feedline.Loader that does the work; None where there is none yet.
 
-    A feedline.torch.DataLoader has one while it runs natively.
+    A feedline.torch.DataLoader has one while it runs natively, and a Meter
+    while torch loads its samples.
     """
-    if hasattr(loader, "trace_save"):
-        return loader
-    return getattr(loader, "engine", None)
+    observed = getattr(loader, "_feedline_observed", None)
+    if observed is not None:
+        return observed()
+    return loader if hasattr(loader, "trace_save") else None
 
 
 def why_no_engine(loader: Any) -> str:

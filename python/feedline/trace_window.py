@@ -87,7 +87,7 @@ class TraceWindow:
 
     def _may_overflow(self, engine: Any) -> bool:
         batches = len(self._steps) - self._steps_collected
-        samples = batches * int(engine.get("batch_size"))
+        samples = batches * engine.notes_of_batch()
         return (
             2 * max(batches * NOTES_PER_BATCH, samples * NOTES_PER_SAMPLE)
             > RING_NOTES

@@ -73,22 +73,60 @@ def test_before_the_first_epoch_there_is_nothing_to_say(loader: Any) -> None:
     assert "not iterated" in loader._repr_html_()
 
 
-def test_while_torch_loads_the_reason_is_said(image_folder: Path) -> None:
+def test_while_torch_loads_it_is_watched(
+    image_folder: Path, tmp_path: Path
+) -> None:
     loader = in_torch(image_folder)
     with pytest.warns(feedline_torch.FallbackWarning):
         for _ in loader:
             with loader.phase("forward"):
                 pass
-    for ask in (loader.stats, lambda: loader.verdict):
-        with pytest.raises(feedline.StateError, match="collate_fn"):
-            ask()
-    for say in (
-        loader.explain,
-        lambda: loader.top(seconds=0),
-        loader._repr_html_,
-    ):
-        assert "collate_fn" in say()
+    stats = loader.stats()
+    assert stats["stats"]["batches"] == len(loader)
+    assert stats["watch"]["option"] == "num_workers"
+    assert stats["phases"][0]["count"] == len(loader)
+    words = loader.explain()
+    assert words.startswith("torch loads the samples, as collate_fn is one")
+    assert loader.verdict.code in words
+    assert "consume/forward" in loader.table()
+    assert "consume" in loader.top(seconds=0)
+    assert "consume" in loader._repr_html_()
+    loader.trace_save(tmp_path / "trace.json")
+    names = [
+        e["name"]
+        for e in json.loads((tmp_path / "trace.json").read_text())[
+            "traceEvents"
+        ]
+    ]
+    assert names.count("forward") == len(loader)
     loader.reset_stats()
+    assert loader.stats()["stats"]["batches"] == 0
+
+
+def test_torchs_processes_are_watched(image_folder: Path) -> None:
+    loader = make(
+        image_folder, num_workers=2, worker_init_fn=print, backend="torch"
+    )
+    for _ in range(2):
+        for _ in loader:
+            pass
+    stats = loader.stats()
+    assert stats["stats"]["batches"] == 2 * len(loader)
+    assert stats["stats"]["samples"] == 2 * len(loader.dataset)
+    assert stats["stats"]["workers"] == 2
+    assert stats["stats"]["wait_seconds"] > 0
+
+
+def test_a_stream_is_watched() -> None:
+    class Stream(torch.utils.data.IterableDataset):  # type: ignore
+        def __iter__(self) -> Any:
+            return iter(range(10))
+
+    loader = feedline_torch.DataLoader(Stream(), batch_size=4)
+    with pytest.warns(feedline_torch.FallbackWarning):
+        assert len(list(loader)) == 3
+    assert loader.stats()["stats"]["samples"] == 10
+    assert "IterableDataset" in loader.explain()
 
 
 def test_a_profile_begins_with_the_loader(loader: Any, tmp_path: Path) -> None:
@@ -123,19 +161,24 @@ def test_a_profile_over_epochs_has_its_steps(loader: Any) -> None:
     assert ready == {7: 4}
 
 
-def test_a_profile_of_what_torch_runs_says_why(image_folder: Path) -> None:
+def test_a_profile_of_what_torch_runs(image_folder: Path) -> None:
     loader = in_torch(image_folder)
     ready: List[Any] = []
     profile = feedline.profile(loader, on_trace_ready=ready.append)
-    with pytest.warns(feedline.EngineWarning, match="collate_fn"):
-        with pytest.warns(feedline_torch.FallbackWarning):
-            profile.start()
+    with pytest.warns(feedline_torch.FallbackWarning):
+        with profile:
             for _ in loader:
                 profile.step()
-        profile.stop()
-    assert not ready
-    with pytest.raises(feedline.StateError, match="collate_fn"):
-        profile.key_averages()
+    assert ready == [profile]
+    assert profile.stats["stats"]["batches"] == len(loader)
+
+
+def test_a_profile_of_a_watch() -> None:
+    watched = feedline.watch(range(9))
+    with feedline.profile(watched) as profile:
+        for _ in watched:
+            profile.step()
+    assert profile.stats["stats"]["batches"] == 9
 
 
 # ---- Ranges in torch.profiler ----------------------------------------------

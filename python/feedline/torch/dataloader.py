@@ -47,6 +47,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 import feedline
 
+from ..observable import Observable
 from .arguments import (
     TORCH_PREFETCH,
     AutoInt,
@@ -221,6 +222,9 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     def engine(self) -> Optional[feedline.Loader]:
         """The engine that was used last, while there is one."""
         return self._feedline.epochs.engines.engine
+
+    def _feedline_observed(self) -> Optional[Observable]:
+        return self._feedline.epochs.observed()
 
     @property
     def _is_accelerate_prepared(self) -> bool:

@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, Optional, Union
 
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
+import feedline
+
+from ..meter import Meter
 from . import dataset_states, state_dict as states, torch_iterators
 from .arguments import AutoInt, is_auto
 from .engine_pool import EnginePool
@@ -26,7 +29,8 @@ class Epochs:
     engines: that its iterators borrow. largest_batch: samples of the largest
     one so far. progress: of the iterator that was made last. saved: a state
     that the next iterator begins from. waiting: an iterator that was made for
-    its state, and is the next iter()'s.
+    its state, and is the next iter()'s. meter: counts what torch loads.
+    by_torch: it made the last iterator.
     """
 
     def __init__(self) -> None:
@@ -36,6 +40,8 @@ class Epochs:
         self.progress: Optional[Progress] = None
         self.saved: Optional[Saved] = None
         self.waiting: Optional[_BaseDataLoaderIter] = None
+        self.meter: Optional[Meter] = None
+        self.by_torch = False
 
     def next_round(self, iterator: Any) -> None:
         """A persistent iterator keeps its seed; its rounds are numbered."""
@@ -131,9 +137,26 @@ class Epochs:
             self._show_tuned(loader)
         else:
             loader.check_worker_number_rationality()
-            iterator = torch_iterators.make(loader, progress, saved_seed)
+            meter = self._meter_of(loader)
+            iterator = torch_iterators.make(loader, progress, meter, saved_seed)
+        self.by_torch = plan is None
         self.progress = progress
         return iterator
+
+    def _meter_of(self, loader: Any) -> Meter:
+        """Counts what torch's iterators keep the program waiting for."""
+        if self.meter is None:
+            self.meter = Meter(
+                "torch's workers" if loader.num_workers else "torch",
+                loader.num_workers,
+                loader.batch_size or 0,
+                "num_workers",
+            )
+        return self.meter
+
+    def observed(self) -> Union[feedline.Loader, Meter, None]:
+        """Who counts the batches of the iterator that was made last."""
+        return self.meter if self.by_torch else self.engines.engine
 
     def _show_tuned(self, loader: Any) -> None:
         """num_workers="auto" reads as what the engine has."""

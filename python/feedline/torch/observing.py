@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a DataLoader says about itself: that of its engine; see observe.py.
+"""What a DataLoader says about itself; see observe.py.
 
-While torch loads the samples there is no engine, and so nothing to measure:
-numbers are refused with the reason, words say it, and phases do nothing, so a
-training script needs no `if` around them.
+Natively that is what its engine says. While torch loads the samples a meter
+around torch's iterators counts (meter.py), and words begin with why it is so.
+Before the first epoch there is nothing to tell: numbers are refused, words say
+it, and phases do nothing, so a training script needs no `if` around them.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any, Dict, List, Optional, TextIO
 
 import feedline
 
 from .. import observe
+from ..observable import Observable
 from ..observe import Verdict
 from ..phase_span import Phase
 from ..profiling import why_no_engine
@@ -27,41 +30,64 @@ class Observing:
         """The engine that was used last, while there is one."""
         raise NotImplementedError
 
-    def _watched(self) -> feedline.Loader:
-        engine = self.engine
-        if engine is None:
+    @readable
+    def fallback_reason(self) -> Optional[str]:
+        """Why torch loads the samples; None when the engine does."""
+        raise NotImplementedError
+
+    def _feedline_observed(self) -> Optional[Observable]:
+        """Who counts the batches; None before the first epoch."""
+        raise NotImplementedError
+
+    def _counting(self) -> Observable:
+        observed = self._feedline_observed()
+        if observed is None:
             raise feedline.StateError(why_no_engine(self))
-        return engine
+        return observed
 
     def stats(self, flat: bool = False) -> Dict[str, Any]:
         """All statistics, with the verdict; see feedline.Loader.stats.
 
-        Since the engine was made or reset_stats(). StateError where there is no
-        engine: before the first epoch, or while torch loads the samples.
+        Since the first epoch or reset_stats(). While torch loads the samples
+        they are those of feedline.watch. StateError before the first epoch.
         """
-        return self._watched().stats(flat)
+        return self._counting().stats(flat)
 
     def reset_stats(self) -> None:
-        """Statistics begin anew; nothing to do where there is no engine."""
-        engine = self.engine
-        if engine is not None:
-            engine.reset_stats()
+        """Statistics begin anew; nothing to do before the first epoch."""
+        observed = self._feedline_observed()
+        if observed is not None:
+            observed.reset_stats()
 
     def tuner_text(self) -> str:
         """What the tuner did and why, as lines of text."""
-        return self._watched().tuner_text()
+        return self._counting().tuner_text()
+
+    def table(self, sort_by: Optional[str] = None, row_limit: int = 0) -> str:
+        """Stages and phases as lines of text; see feedline.Loader.table."""
+        return self._counting().table(sort_by, row_limit)
+
+    def trace_save(self, path: "str | os.PathLike[str]") -> None:
+        """Writes what led to this moment; see feedline.Loader.trace_save."""
+        self._counting().trace_save(path)
 
     def explain(self) -> str:
-        """What limits the loader and what to do about it, what each operation
-        costs, and what the tuner did; or why there is no engine."""
-        if self.engine is None:
+        """Why torch loads the samples, where it does; what limits the loader
+        and what to do about it, what each operation costs, and what the tuner
+        did."""
+        observed = self._feedline_observed()
+        if observed is None:
             return why_no_engine(self)
-        return self.engine.explain()
+        reason = self.fallback_reason
+        words = observed.explain()
+        if reason is None:
+            return words
+        return "torch loads the samples, as %s.\n%s" % (reason, words)
 
     @readable
     def verdict(self) -> Verdict:
         """What the statistics mean; StateError as with stats()."""
-        return self._watched().verdict
+        return self._counting().verdict
 
     def top(
         self,
@@ -71,10 +97,10 @@ class Observing:
     ) -> str:
         """Shows this loader while another thread iterates; see observe.top.
 
-        seconds=0: only returns one screen; None: until Ctrl-C. Where there is
-        no engine it returns why.
+        seconds=0: only returns one screen; None: until Ctrl-C. Before the first
+        epoch it returns that.
         """
-        if self.engine is None:
+        if self._feedline_observed() is None:
             return why_no_engine(self)
         return observe.top(self, seconds, interval, out)
 
@@ -87,9 +113,9 @@ class Observing:
         begun: List[Phase] = []
 
         def begin() -> None:
-            engine = self.engine
-            if engine is not None:
-                begun.append(engine.phase(name).__enter__())
+            observed = self._feedline_observed()
+            if observed is not None:
+                begun.append(observed.phase(name).__enter__())
 
         def end() -> None:
             if begun:

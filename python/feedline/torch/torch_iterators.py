@@ -16,6 +16,7 @@ from torch.utils.data.dataloader import (
     _SingleProcessDataLoaderIter,
 )
 
+from ..meter import Meter, samples_of
 from .arguments import DTYPES, LAYOUTS, device_name, dtype_name, layout_name
 from .iteration import CountedIterator, check_dtype
 from .state_dict import Progress
@@ -65,7 +66,16 @@ class Finish:
         return data
 
 
-class SingleProcessIterator(CountedIterator, _SingleProcessDataLoaderIter):
+class MeteredIterator(CountedIterator):
+    """Its waits are counted, as an engine's would be."""
+
+    _meter: Meter
+
+    def __next__(self) -> Any:
+        return self._meter.call(super().__next__, samples_of)
+
+
+class SingleProcessIterator(MeteredIterator, _SingleProcessDataLoaderIter):
     """torch's with num_workers=0."""
 
     def __init__(
@@ -86,7 +96,7 @@ class SingleProcessIterator(CountedIterator, _SingleProcessDataLoaderIter):
         return self._finish(data) if self._finish else data
 
 
-class MultiProcessIterator(CountedIterator, _MultiProcessingDataLoaderIter):
+class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
     """torch's with worker processes."""
 
     def __init__(
@@ -116,13 +126,18 @@ TorchIterator = Union[SingleProcessIterator, MultiProcessIterator]
 
 
 def make(
-    loader: Any, progress: Progress, saved_seed: Optional[int] = None
+    loader: Any,
+    progress: Progress,
+    meter: Meter,
+    saved_seed: Optional[int] = None,
 ) -> TorchIterator:
     """The iterator that torch would make for this loader."""
     kind: Callable[..., TorchIterator] = MultiProcessIterator
     if loader.num_workers == 0:
         kind = SingleProcessIterator
-    return kind(loader, progress, saved_seed)
+    made = meter.nothing(lambda: kind(loader, progress, saved_seed))
+    made._meter = meter
+    return made
 
 
 __all__: List[str] = ["Finish", "TorchIterator", "make"]

@@ -506,6 +506,7 @@ class NativeIterator(CountedIterator):
         """The labels of a batch that the engine has by their positions."""
         targets = self._settings.plan.targets
         assert targets is not None
+        values: Any  # a tuple, whose text default_collate leaves one
         if targets.transform is None or seed is None:
             values = targets.of(positions)
         else:
@@ -513,13 +514,13 @@ class NativeIterator(CountedIterator):
                 values = targets.of(positions)
         if not self._auto_collation:
             return values[0]
-        collated = isinstance(self._collate_fn, Collated)
-        if collated and self._collate_fn.samples:
+        collate = self._collate_fn
+        if isinstance(collate, Collated) and collate.samples:
             return values
         found = default_collate(values)
         if self._settings.device not in (None, "host"):
             return moved(found, self._settings.device)
-        if self._pin_memory and not collated:
+        if self._pin_memory and not isinstance(collate, Collated):
             found = pinned(found, self._pin_memory_device)
         return found
 

@@ -69,7 +69,7 @@ class SampleDecoder:
         labels = from_dlpack(batch.labels).tolist()
         batch.release()
         if self.plan.targets is not None:
-            labels = self.plan.targets.of(labels)
+            labels = list(self.plan.targets.of(labels))
         return list(zip(images, labels))
 
     def _engine_for(self, count: int) -> feedline.Loader:

@@ -27,7 +27,7 @@ from PIL import Image, features
 SAME_JPEG = features.version("jpg").startswith("2.")
 
 # Verdicts that may differ, of a hundred: docs/pixels.md says which and why.
-MOST = {"jpeg": 0.5, "webp": 0.5, "png": 2.0}
+MOST = {"jpeg": 1.0, "webp": 0.5, "png": 2.0}
 
 
 def encoded(image, kind, **options):

@@ -214,6 +214,7 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
     out->memory_limited = (depth + 3) * batch > l->config.memory_budget;
     add_tuner(l, out);
     fdl_notable_evidence(l, out);
+    out->gap_throttled_ns = FDL_MIN(watched.gap_throttled_ns, out->gap_ns);
     fdl_stuck_evidence(l, out);
     add_device(l, out);
     if (l->outside)

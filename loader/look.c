@@ -58,6 +58,7 @@ struct fdl_look {
     double explained; /* run queue time that throttling explains, ns */
     int64_t last_prep, last_worker_wait;
     struct fdl_read_history reads;
+    struct fdl_gap_throttle gaps;
     int32_t consumer_tid;
     uint64_t consumer_cpu, consumer_runq;
     struct fdl_foreign_thread before[FDL_FOREIGN_MAX]; /* a second ago */
@@ -296,6 +297,17 @@ static void look_at_reads(struct fdl_look *k, int64_t now)
 
 /* ---- The whole ---------------------------------------------------------- */
 
+static void look_at_gaps(struct fdl_look *k, int64_t now)
+{
+    struct fdl_consumer *c = &k->loader->consumer;
+    pthread_mutex_lock(&c->lock);
+    int64_t gap_ns = c->notable.gaps.total_ns;
+    pthread_mutex_unlock(&c->lock);
+    fdl_gap_throttle_look(&k->gaps, now, k->watched.system.throttled_ns,
+                          gap_ns);
+    k->watched.gap_throttled_ns = k->gaps.quota_ns;
+}
+
 static void read_ledger(struct fdl_look *k, int64_t *prep, int64_t *worker_wait)
 {
     struct fdl_consumer *c = &k->loader->consumer;
@@ -314,6 +326,7 @@ void fdl_look_now(struct fdl_look *k, int64_t now)
     read_ledger(k, &prep, &worker_wait);
     look_at_workers(k, now, guess, &active);
     fdl_signals_read(k->signals, &w->system);
+    look_at_gaps(k, now);
     explain_delays(k, active - k->last_active, now - k->last);
     fdl_busy_split_throttle(guess, (int64_t)FDL_MIN(k->explained, 9e18));
     fdl_busy_split_advance(w->work, guess, delta);
@@ -343,6 +356,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     bool has_runq = w->has_runq;
     uint32_t n = n_workers(k->loader);
     memset(w, 0, sizeof(*w));
+    k->gaps.quota_ns = k->gaps.gap_ns = 0; /* gaps begin anew too */
     w->has_runq = has_runq;
     w->children_queued = w->consumer_queued = -1;
     k->last_active = 0;

@@ -46,6 +46,8 @@ struct fdl_watched {
     double children_queued, consumer_queued; /* of the last second, for each:
                                                 wanted a core, had none; -1 */
 
+    int64_t gap_throttled_ns; /* of the consumer's gaps, the quota's */
+
     /* Of reads; see read_history.h. Not touched by a reset. */
     double best_read_rate, read_rate_now; /* 0: not known */
     bool has_growth;

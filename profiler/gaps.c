@@ -92,3 +92,38 @@ uint32_t fdl_gaps_period(const struct fdl_gaps *g)
     uint32_t period = fdl_series_period(&g->steps, &strength);
     return strength >= STRONG ? period : 0;
 }
+
+/* The part of the last `span_ns` in which the group was throttled. The kernel
+ * counts every core that it stops. */
+static double throttled_part(const struct fdl_gap_throttle *t, int64_t span_ns)
+{
+    uint64_t last = t->n - 1;
+    uint64_t oldest = t->n > FDL_GAP_LOOKS ? t->n - FDL_GAP_LOOKS : 0;
+    int64_t now = t->looks[last % FDL_GAP_LOOKS].time_ns;
+    uint64_t from = last;
+    while (from > oldest &&
+           (from == last ||
+            now - t->looks[from % FDL_GAP_LOOKS].time_ns < span_ns))
+        from--;
+    double span = (double)(now - t->looks[from % FDL_GAP_LOOKS].time_ns);
+    double stopped = (double)(t->looks[last % FDL_GAP_LOOKS].throttled_ns -
+                              t->looks[from % FDL_GAP_LOOKS].throttled_ns);
+    if (!(span > 0) || !(stopped > 0))
+        return 0;
+    double cores = 1;
+    while (cores * span < stopped)
+        cores++;
+    return stopped / span / cores;
+}
+
+void fdl_gap_throttle_look(struct fdl_gap_throttle *t, int64_t now_ns,
+                           uint64_t throttled_ns, int64_t gap_ns)
+{
+    int64_t more = gap_ns - t->gap_ns;
+    t->looks[t->n % FDL_GAP_LOOKS].time_ns = now_ns;
+    t->looks[t->n % FDL_GAP_LOOKS].throttled_ns = throttled_ns;
+    t->n++;
+    t->gap_ns = gap_ns;
+    if (more > 0)
+        t->quota_ns += (int64_t)((double)more * throttled_part(t, more));
+}

@@ -43,6 +43,26 @@ struct fdl_gaps {
 /* true: the step was a gap. */
 bool fdl_gaps_add(struct fdl_gaps *g, int64_t step_ns);
 
+/* How much of the gaps was the quota's: looks at the time that the group was
+ * throttled (over all cores) and at the sum of gaps, a few times a second. Of
+ * what gaps grew by since the look before, as large a part counts as the group
+ * was throttled over the time that they took. Zeroed memory is empty. */
+#define FDL_GAP_LOOKS 32u
+
+struct fdl_gap_throttle {
+    struct {
+        int64_t time_ns;
+        uint64_t throttled_ns;
+    } looks[FDL_GAP_LOOKS]; /* oldest overwritten */
+    uint64_t n;
+    int64_t gap_ns;   /* at the last look */
+    int64_t quota_ns; /* of the gaps, ever */
+};
+
+/* gap_ns: total_ns of the gaps; less than before: they were reset. */
+void fdl_gap_throttle_look(struct fdl_gap_throttle *t, int64_t now_ns,
+                           uint64_t throttled_ns, int64_t gap_ns);
+
 /* Steps from gap to gap; 0: there is no rhythm. */
 uint32_t fdl_gaps_period(const struct fdl_gaps *g);
 

@@ -5,6 +5,8 @@
 #include "profiler/outliers.h"
 #include "test.h"
 
+#include <string.h>
+
 #define MS INT64_C(1000000)
 
 static struct fdl_gaps gaps;
@@ -197,6 +199,42 @@ static void stalls_have_a_rhythm(void **state)
     assert_int_equal(fdl_series_period(&outliers.waits, &strength), 0);
 }
 
+/* Two cores, stopped for 60 of each 100 ms; then for none. */
+static void a_quota_has_its_part_of_gaps(void **state)
+{
+    (void)state;
+    static struct fdl_gap_throttle t;
+    const int64_t ms = 1000000;
+    memset(&t, 0, sizeof(t));
+    for (int64_t k = 1; k <= 100; k++)
+        fdl_gap_throttle_look(&t, k * 250 * ms, (uint64_t)(k * 300 * ms),
+                              k * 100 * ms);
+    /* The first look has nothing before it. */
+    assert_true(t.quota_ns > 99 * 59 * ms && t.quota_ns < 99 * 61 * ms);
+    int64_t before = t.quota_ns;
+    for (int64_t k = 101; k <= 200; k++)
+        fdl_gap_throttle_look(&t, k * 250 * ms, UINT64_C(30000000000),
+                              k * 100 * ms);
+    assert_int_equal(t.quota_ns, before);
+    fdl_gap_throttle_look(&t, 201 * 250 * ms, UINT64_C(30000000000), 0);
+    assert_int_equal(t.quota_ns, before);
+}
+
+/* It ends, and is counted, seconds after it began. */
+static void a_long_gap_is_held_against_its_own_time(void **state)
+{
+    (void)state;
+    static struct fdl_gap_throttle t;
+    const int64_t ms = 1000000;
+    memset(&t, 0, sizeof(t));
+    for (int64_t k = 0; k <= 20; k++)
+        fdl_gap_throttle_look(&t, k * 250 * ms,
+                              (uint64_t)(FDL_MIN(k, 18) * 125 * ms),
+                              k == 20 ? 4000 * ms : 0);
+    /* 14 of its 16 looks were throttled for half of the time. */
+    assert_true(t.quota_ns > 1700 * ms && t.quota_ns < 1800 * ms);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup(both_limits_count, setup),
     cmocka_unit_test_setup(the_first_are_none, setup),
@@ -209,6 +247,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup(the_last_are_kept, setup),
     cmocka_unit_test_setup(the_largest_bucket_is_named, setup),
     cmocka_unit_test_setup(stalls_have_a_rhythm, setup),
+    cmocka_unit_test(a_quota_has_its_part_of_gaps),
+    cmocka_unit_test(a_long_gap_is_held_against_its_own_time),
 };
 
 TEST_MAIN("gaps", cases)

@@ -108,7 +108,7 @@ static void cores_that_others_hold_are_left_to_them(void **state)
     model_steps(&m, 1800);
     model_print(&m);
     assert_int_equal(m.most_workers, 4); /* an equal part */
-    m.cores = 8; /* they leave */
+    m.cores = 8;                         /* they leave */
     m.others = 0;
     model_steps(&m, 2000);
     assert_true(m.knobs.workers >= 5);

@@ -8,6 +8,7 @@
  * While it waits a fourth is, the part of their work that workers queue for a
  * core: somebody else who takes cores, or leaves, moves the rate by as little
  * as the workers are few, and yet other numbers of workers are right then.
+ * So does a quarter of the cores that others take or leave.
  *
  * One kind cannot wait for two windows: a consumer that was fed and starves.
  * Two blocks with a large stall are enough there (tuner.c asks after each
@@ -18,8 +19,9 @@
 #define SHIFT_G      0.15
 #define SHIFT_WORK   0.25
 #define SHIFT_RATE   0.15
-#define SHIFT_QUEUED 0.1 /* a difference: it is a part itself */
-#define UNLIKELY     4.0 /* standard deviations */
+#define SHIFT_OTHERS 0.25 /* of the cores granted */
+#define SHIFT_QUEUED 0.1  /* a difference: it is a part itself */
+#define UNLIKELY     4.0  /* standard deviations */
 
 static double first_variance(double spread, unsigned blocks)
 {
@@ -38,6 +40,7 @@ void fdl_tuner_change_begin(struct fdl_tuner *t,
     t->var_work = first_variance(e->g_spread, WINDOW_BLOCKS) + 0.0025;
     t->var_rate = first_variance(rate_spread, WINDOW_BLOCKS);
     t->ref_queued = e->queued;
+    t->ref_others = e->others;
     t->var_queued = 0.0004;
     t->suspicious = 0;
 }
@@ -65,15 +68,18 @@ bool fdl_tuner_change_seen(struct fdl_tuner *t,
     double work = shift(e->work, t->ref_work);
     double rate = shift(e->rate, t->ref_rate);
     double queued = e->queued - t->ref_queued;
+    double others = fabs(e->others - t->ref_others) / t->limits.cores;
     bool waits = t->best.stall > t->limits.target;
     if (far(g, SHIFT_G, t->var_g) || far(work, SHIFT_WORK, t->var_work) ||
         far(rate, SHIFT_RATE, t->var_rate) ||
-        (waits && far(queued, SHIFT_QUEUED, t->var_queued)))
+        (waits &&
+         (far(queued, SHIFT_QUEUED, t->var_queued) || others > SHIFT_OTHERS)))
         return ++t->suspicious >= 2;
     t->suspicious = 0;
     follow(&t->ref_g, &t->var_g, e->g, g);
     follow(&t->ref_work, &t->var_work, e->work, work);
     follow(&t->ref_rate, &t->var_rate, e->rate, rate);
+    t->ref_others += 0.1 * (e->others - t->ref_others);
     follow(&t->ref_queued, &t->var_queued, e->queued, queued);
     return false;
 }

@@ -221,6 +221,7 @@ struct fdl_tuner {
     double ref_g, ref_work, ref_rate; /* 0: none */
     double var_g, var_work, var_rate; /* of the logs */
     double ref_queued, var_queued;    /* of the part itself */
+    double ref_others;                /* cores */
     unsigned suspicious;
 
     double granted_ns, spent_ns;

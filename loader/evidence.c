@@ -10,6 +10,7 @@
 #include "loader/engine.h"
 #include "loader/stats.h"
 #include "loader/stuck.h"
+#include "profiler/advice.h"
 #include "profiler/machine.h"
 
 #include <string.h>
@@ -219,4 +220,14 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
     add_device(l, out);
     if (l->outside)
         fdl_outside_evidence(l, &watched, out);
+}
+
+bool fdl_evidence_agrees(const feedline_loader *l, const char *limit)
+{
+    struct fdl_evidence e;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    struct fdl_advice advice;
+    fdl_evidence_gather((feedline_loader *)(uintptr_t)l, &e);
+    fdl_advice_of(all, fdl_verdict_judge(&e, all), &advice);
+    return fdl_advice_agrees(&advice, limit);
 }

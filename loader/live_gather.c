@@ -131,8 +131,9 @@ static void add_tuner(const feedline_loader *l, struct feedline_live_stats *out)
     fdl_control_info(l, &t);
     snprintf(out->tuner.mode, sizeof(out->tuner.mode), "%s", t.mode);
     snprintf(out->tuner.state, sizeof(out->tuner.state), "%s", t.state);
-    snprintf(out->tuner.limited_by, sizeof(out->tuner.limited_by), "%s",
-             t.limited_by);
+    if (fdl_evidence_agrees(l, t.limited_by))
+        snprintf(out->tuner.limited_by, sizeof(out->tuner.limited_by), "%s",
+                 t.limited_by);
     out->tuner.planned_workers = t.planned_workers;
     out->tuner.planned_depth = t.planned_depth;
     out->tuner.planned_io_depth = t.planned_io_depth;

@@ -7,6 +7,7 @@
 #include "base/terms.h"
 #include "loader/control.h"
 #include "loader/engine.h"
+#include "loader/evidence.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -282,7 +283,7 @@ static void add_verdict(struct fdl_text *t, const feedline_loader *l,
         fdl_text_add(t, n->converged ? "The consumer is fed, with the fewest "
                                        "workers found to do it.\n"
                                      : "The consumer is fed.\n");
-    else if (n->limited_by[0])
+    else if (n->limited_by[0] && fdl_evidence_agrees(l, n->limited_by))
         add_limit(t, l, n->limited_by);
     else if (n->converged)
         fdl_text_add(t, "The consumer still waits; the verdict says for "

@@ -167,6 +167,10 @@ bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_facts_digest_lock(struct fdl_facts *f, double runq);
 bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d);
 
+/* Somebody has it nearly all the time: a consumer in the same interpreter waits
+ * for it too, and samples that wait for it look slow. */
+bool fdl_lock_is_taken(const struct fdl_facts *f);
+
 /* Whatever the stall is. */
 bool fdl_judge_stuck(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d);

@@ -13,6 +13,7 @@
 #define THROTTLED_BIT 0.01 /* of wall: more workers would be held back */
 #define NO_CORE_FREE  0.90 /* of the usable cores */
 #define TOO_MANY      0.05 /* of a core */
+#define LEAST_FOREIGN 0.30 /* of a core, where most queue behind it */
 
 /* Workers and consumer alone ask for more cores than there are. */
 static bool too_many_own(const struct fdl_facts *f)
@@ -52,7 +53,7 @@ static void act_on_quota(const struct fdl_facts *f, struct fdl_draft *d)
     }
     fdl_act(d, "Raise the CPU quota of the container, or use fewer workers: ");
     fdl_move_workers(f, d, fit);
-    fdl_act(d, " can use what it grants.");
+    fdl_act(d, ", as many as it can run.");
     d->aside = true;
 }
 
@@ -74,7 +75,9 @@ bool fdl_judge_throttled(const struct fdl_facts *f, struct fdl_draft *d)
         return false;
     fdl_say(d, "; ");
     say_quota(f, d);
-    fdl_say(d, ", with %s on %s", fdl_say_workers(f).at, fdl_say_cores(f).at);
+    fdl_say(d, ", with %s", fdl_say_workers(f).at);
+    if (!(f->e->cpu_quota > 0))
+        fdl_say(d, " on %s", fdl_say_cores(f).at);
     fdl_say_second(f, d, PART_THROTTLE);
     fdl_say(d, ".");
     act_on_quota(f, d);
@@ -114,6 +117,10 @@ static bool no_core_left(const struct fdl_facts *f)
 static bool is_foreign(const struct fdl_facts *f)
 {
     double foreign = fmax(f->e->foreign_cores, 0);
+    if (foreign >= fmax(CONTRIBUTING * f->granted, LEAST_FOREIGN) &&
+        f->part[PART_FOREIGN] > f->part[PART_OWN] &&
+        f->part[PART_FOREIGN] > f->part[PART_OTHERS])
+        return true;
     if (!fdl_facts_many(f, foreign) || foreign < f->outside)
         return false;
     return !too_many_own(f) || foreign > f->worker_cores;
@@ -155,7 +162,7 @@ static void act_on_cores(const struct fdl_facts *f, struct fdl_draft *d)
     if (is_own(f) && fit < f->workers) {
         fdl_act(d, "Use fewer workers: ");
         fdl_move_workers(f, d, fit);
-        fdl_act(d, " fill the usable cores.");
+        fdl_act(d, ", as many as the cores can run.");
         d->instead = "More threads want to run than there are cores: run less "
                      "at once.";
     } else if (fdl_facts_many(f, f->outside)) {

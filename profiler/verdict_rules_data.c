@@ -17,6 +17,7 @@
 #define WORKS            0.20 /* of the span: there is something to overlap */
 #define ONE_SERVER       0.70 /* of the rate at which a read's own bytes pass */
 #define SEVERAL          1.40
+#define FREE_BYTES       0.30
 #define TOGETHER         1.50 /* reads under way */
 #define FEW_UNDER_WAY    0.50 /* of io_depth */
 #define TAIL             10.0 /* times the median: some reads are slow */
@@ -243,10 +244,13 @@ static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
     d->instead = "Read the files from storage instead.";
 }
 
-/* A limit on bytes, unless a read takes as long whatever its size. */
+/* A limit on bytes, unless it is known that a read's bytes pass far faster than
+ * all of them together: then each takes as long whatever its size. */
 static bool is_bandwidth(const struct fdl_evidence *e, bool flat)
 {
-    return is_one_server(e) || (flat && fixed_part(e) < BY_OPERATIONS);
+    bool free = fdl_facts_known(e->read_byte_ns) &&
+                rate_of(e) * e->read_byte_ns / 1e9 < FREE_BYTES;
+    return is_one_server(e) || (flat && !free);
 }
 
 void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)

@@ -77,7 +77,7 @@ bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d)
     /* What the quota did to the program is no pause of its own. */
     double own = (double)e->gap_ns - fmax((double)e->gap_throttled_ns, 0);
     double part = fdl_facts_ratio(own, wall(f));
-    if (e->gaps == 0 || part < GAPS)
+    if (e->gaps == 0 || part < GAPS || fdl_lock_is_taken(f))
         return false;
     d->v.code = "CONSUMER_HOST_BOUND";
     d->weight = part;

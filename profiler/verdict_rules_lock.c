@@ -114,6 +114,11 @@ void fdl_facts_digest_lock(struct fdl_facts *f, double runq)
     f->lock.gain_of_cores = gain_of_cores(f, &c);
 }
 
+bool fdl_lock_is_taken(const struct fdl_facts *f)
+{
+    return f->lock.held >= ONE_CORE && f->lock.waits >= LOCKED;
+}
+
 bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_lock_facts *k = &f->lock;
@@ -136,7 +141,7 @@ bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d)
     if (useful < f->workers) {
         fdl_act(d, "; or fewer workers: ");
         fdl_move_workers(f, d, useful);
-        fdl_act(d, " get as much done");
+        fdl_act(d, ", which get as much done");
         d->aside = true;
         d->instead = "Use an operation of this library in its place, or code "
                      "in C that lets go of the lock.";

@@ -56,7 +56,7 @@ void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d)
     if (fdl_judge_throttled(f, d))
         return;
     d->v.predicted_gain = gain;
-    if (!cores_decide(f) && fdl_judge_variance(f, d))
+    if (!cores_decide(f) && !fdl_lock_is_taken(f) && fdl_judge_variance(f, d))
         return;
     if (fdl_judge_lock(f, d))
         return;

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,6 +83,24 @@ void cores_burn(const char *name, uint32_t n)
             exit(1);
         }
         pthread_detach(thread);
+    }
+}
+
+void cores_neighbours(uint32_t n)
+{
+    pid_t parent = getpid();
+    for (uint32_t i = 0; i < n; i++) {
+        pid_t pid = fork();
+        if (pid < 0) {
+            perror("fork");
+            exit(1);
+        }
+        if (pid > 0)
+            continue;
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() == parent)
+            burn(10 * MS);
+        _exit(0);
     }
 }
 

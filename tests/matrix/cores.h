@@ -30,4 +30,7 @@ const char *cores_quota(double part);
 /* By the parent, once the process is gone. */
 void cores_forget(int32_t pid);
 
+/* n processes that compute, with the precedence of this one, until it ends. */
+void cores_neighbours(uint32_t n);
+
 #endif

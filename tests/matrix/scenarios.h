@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A scenario for each verdict: it does exactly one thing to a loader, which
- * should be told by the verdict of its name.
+ * should be told by the verdict of its name. Mixed ones do two, of which the
+ * larger should be told first.
  */
 #ifndef FDL_TESTS_SCENARIOS_H
 #define FDL_TESTS_SCENARIOS_H
@@ -20,6 +21,7 @@ struct scenario {
 };
 
 extern const struct scenario work_scenarios[], read_scenarios[],
-    consumer_scenarios[], device_scenarios[]; /* each ends with code NULL */
+    consumer_scenarios[], device_scenarios[],
+    mixed_scenarios[]; /* each ends with code NULL */
 
 #endif

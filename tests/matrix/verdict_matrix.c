@@ -314,7 +314,9 @@ static const char intro[] =
     "quota is one of the kernel's, a GPU is a double of the CUDA runtime that\n"
     "copies and computes in real time and one of NVML. Each run has another\n"
     "seed, which varies times by a tenth and counts by more\n"
-    "(`tests/matrix/scenarios_*.c`).\n"
+    "(`tests/matrix/scenarios_*.c`). The last rows do two things at once, and\n"
+    "the larger one should be told first: neighbours are other processes that\n"
+    "compute on the same cores with the same precedence.\n"
     "\n"
     "    build/tests/matrix/verdict_matrix --runs %u --seed %llu \\\n"
     "        --markdown docs/verdict_matrix.md\n"
@@ -418,6 +420,7 @@ int main(int argc, char **argv)
     list(read_scenarios);
     list(consumer_scenarios);
     list(device_scenarios);
+    list(mixed_scenarios);
     if (n_rows == 0)
         return usage();
     run_all();

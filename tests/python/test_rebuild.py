@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -162,3 +163,4 @@ def test_loader_with_such_a_function_is_native(image_folder: Path) -> None:
 
 def init_of_the_users(worker: int) -> None:
     """Might do anything."""
+    open(os.devnull, "rb").close()

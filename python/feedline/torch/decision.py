@@ -132,6 +132,9 @@ def _reason_in_arguments(loader: Any) -> Optional[str]:
     if known_batch_size(loader) > BATCH_MAX:
         return "batches have more than %d images" % BATCH_MAX
     init = loader.worker_init_fn
-    if init is not None and not only_seeds(init):
-        return "worker_init_fn is given, and the engine has no processes"
+    if init is not None and not only_seeds(init, loader.num_workers):
+        return (
+            "worker_init_fn does more than seed generators, and the engine has "
+            "no processes to do it in"
+        )
     return None

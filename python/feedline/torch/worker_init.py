@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions for workers that do nothing but seed random generators.
 
-A worker_init_fn of the user's may do anything to a worker process, so a loader
-that is given one is torch's. But frameworks set one of theirs on every loader,
-only to seed the generators of the workers. Native workers have none: what they
-draw follows from the epoch's seed and the sample, whatever the rank. Such a
-function needs no call, and its loader can be native.
+A worker_init_fn may do anything to a worker process, so a loader that is given
+one is torch's. But most of them only seed the generators of the workers, those of
+frameworks and that of PyTorch's recipe. Native workers have none: what they draw
+follows from the epoch's seed and the sample, whatever the rank. Such a function
+needs no call, and its loader can be native. Those of frameworks are known by name,
+the user's own are looked at (seed_rehearsal.py).
 """
 
 from __future__ import annotations
 
 import functools
 from typing import Any
+
+from . import seed_rehearsal
 
 # By module and name, so that no framework has to be imported for it.
 SEEDING = {
@@ -25,8 +28,13 @@ SEEDING = {
 PLAIN_SEEDING = ("all", "part")
 
 
-def only_seeds(worker_init_fn: Any) -> bool:
-    """Whether it is known to seed generators of a worker and nothing else."""
+def only_seeds(worker_init_fn: Any, workers: int = 1) -> bool:
+    """Whether it seeds generators of a worker and does nothing else.
+
+    workers: how many there would be.
+    """
+    if seed_rehearsal.only_seeds(worker_init_fn, workers):
+        return True
     arguments: dict[str, Any] = {}
     while isinstance(worker_init_fn, functools.partial):
         arguments = {**worker_init_fn.keywords, **arguments}

@@ -125,6 +125,9 @@ class Letters(data.Sampler):  # type: ignore[misc]
         def load_state_dict(self, state: Dict[str, Any]) -> None:
             self.at = state["at"]
 
+    def __init__(self) -> None:
+        pass  # that of torch 1.13 asks for a data set
+
     def __iter__(self) -> Iterator[int]:
         return Letters.Order()
 

@@ -57,3 +57,11 @@ def test_train_resnet() -> None:
     )
     assert "3 steps" in said and "images/s" in said
     assert "torch's own loader ran" not in said
+
+
+def test_first_epochs(image_folder: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("torchvision")
+    said = run("first_epochs.py", str(image_folder), "--epochs", "2")
+    assert said.splitlines()[-1].endswith(" images/s")
+    assert len(said.splitlines()) > 2

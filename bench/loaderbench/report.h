@@ -25,6 +25,12 @@ int report_check(const json_t *doc, const char *name);
 void report_page(FILE *f, json_t *const *docs, const char *const *names,
                  size_t n);
 
+/* The head of a document, its title in one line of text, and its date as a
+ * cell of a table; name: that of the file. */
+void report_head(FILE *f, const json_t *doc, const char *name);
+void report_title(FILE *f, const json_t *doc, const char *name);
+void report_date_cell(FILE *f, const json_t *doc);
+
 /* Sections of a page; those for which a document has nothing are left out. */
 void report_style(FILE *f);
 void report_verdict(FILE *f, const json_t *doc);

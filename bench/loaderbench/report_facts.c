@@ -47,8 +47,8 @@ static void folded(FILE *f, const json_t *doc, const char *key,
 
 void report_facts(FILE *f, const json_t *doc)
 {
-    static const char *const keys[] = {"machine", "signals", "config", "run",
-                                       "facts"};
+    static const char *const keys[] = {"machine", "signals", "config",
+                                       "run",     "facts",   "options"};
     size_t there = 0;
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         there += json_is_object(json_object_get(doc, keys[i]));
@@ -59,6 +59,7 @@ void report_facts(FILE *f, const json_t *doc)
     folded(f, doc, "facts", "Facts", true);
     folded(f, doc, "signals", "Signals of machine and GPU", true);
     folded(f, doc, "config", "Options in force at the end", false);
+    folded(f, doc, "options", "Options of the command", false);
     folded(f, doc, "run", "Shape of the run", false);
     html_section_end(f);
 }

@@ -9,11 +9,9 @@
 #include "bench/loaderbench/report_doc.h"
 #include "bench/loaderbench/report_html.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static void head(FILE *f, const char *name, size_t n)
+static void head(FILE *f, const json_t *doc, const char *name, size_t n)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
           "<meta charset=\"utf-8\">\n"
@@ -24,7 +22,7 @@ static void head(FILE *f, const char *name, size_t n)
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
           "<link rel=\"icon\" href=\"data:,\">\n<title>feedline: ",
           f);
-    html_text(f, name);
+    report_title(f, doc, name);
     if (n > 1)
         fprintf(f, " and %zu more", n - 1);
     fputs("</title>\n<style>\n", f);
@@ -33,46 +31,19 @@ static void head(FILE *f, const char *name, size_t n)
     chart_patterns(f);
 }
 
-static void heading(FILE *f, const json_t *doc, const char *name, size_t i)
-{
-    const char *uri = doc_text(doc, "dataset.uri");
-    fprintf(f, "<article id=\"run-%zu\">\n<header>\n<p class=\"kind\">", i + 1);
-    html_text(f, doc_text(doc, "command"));
-    fputs("</p>\n<h1>", f);
-    html_text(f, *uri ? uri : name);
-    fputs("</h1>\n<p class=\"about\">", f);
-    if (!isnan(doc_number(doc, "dataset.samples"))) {
-        html_value(f, "dataset.samples", doc_number(doc, "dataset.samples"),
-                   HTML_COUNT);
-        fputs(" images · ", f);
-    }
-    if (*uri && strcmp(uri, name) != 0) {
-        html_text(f, name);
-        fputs(" · ", f);
-    }
-    fputs("feedline ", f);
-    html_text(f, doc_text(doc, "version"));
-    fputs("</p>\n", f);
-    if (json_is_true(json_object_get(doc, "interrupted")))
-        fputs(
-            "<p class=\"warning\"><b>Interrupted.</b> What was measured up to "
-            "then is shown.</p>\n",
-            f);
-    fputs("</header>\n", f);
-}
-
 /* With several documents: one line each, and where it is on the page. */
 static void overview(FILE *f, json_t *const *docs, const char *const *names,
                      size_t n)
 {
     fputs("<nav aria-label=\"Documents\">\n", f);
     html_table(f, "Documents",
-               "document|command|#images/s|#host waits|#GPU idle|verdict");
+               "document|command|date|#images/s|#host waits|#GPU idle|verdict");
     for (size_t i = 0; i < n; i++) {
         fprintf(f, "<tr><th scope=\"row\"><a href=\"#run-%zu\">", i + 1);
         html_text(f, names[i]);
         fputs("</a></th>", f);
         html_text_cell(f, doc_text(docs[i], "command"));
+        report_date_cell(f, docs[i]);
         html_cell(f, doc_number(docs[i], "result.images_per_second"),
                   HTML_NUMBER);
         html_cell(f, doc_number(docs[i], "stall.host_fraction"), HTML_PERCENT);
@@ -131,13 +102,13 @@ static void embed(FILE *f, json_t *const *docs, size_t n)
 void report_page(FILE *f, json_t *const *docs, const char *const *names,
                  size_t n)
 {
-    const char *uri = doc_text(docs[0], "dataset.uri");
-    head(f, *uri ? uri : names[0], n);
+    head(f, docs[0], names[0], n);
     fputs("<main>\n", f);
     if (n > 1)
         overview(f, docs, names, n);
     for (size_t i = 0; i < n; i++) {
-        heading(f, docs[i], names[i], i);
+        fprintf(f, "<article id=\"run-%zu\">\n", i + 1);
+        report_head(f, docs[i], names[i]);
         sections(f, docs[i]);
         fputs("</article>\n", f);
     }

@@ -99,6 +99,9 @@ def document():
     found = verdicts()
     return rounded({
         "schema_version": 1, "command": "run", "version": "0.1.0",
+        "date": "2026-11-22T09:08:07Z", "host": "node-17",
+        "command_line": "loaderbench run folder:/data/train --json 'a b'",
+        "options": {"seconds": 300.0, "json": "a b"},
         "dataset": {"uri": "folder:/data/train", "samples": 1281167,
                     "classes": 1000},
         "machine": {"cpus_online": 64, "cpus_allowed": 8, "cpu_quota": 8.0,

@@ -113,6 +113,38 @@ def case_numbers(tmp):
     embeds(page.embedded, [document])
 
 
+def case_two_runs_of_a_folder(tmp):
+    """Date, host, command line and settings tell them apart."""
+    one, other = report_document.document(), report_document.document()
+    other.update(date="2026-11-23T10:11:12Z", host="node-<18>",
+                 command_line="loaderbench run folder:/data/train --workers 3")
+    other["config"]["workers"] = 3
+    text = made(tmp, one, other)[1]
+    heads = re.findall("<header>.*?</header>", text, re.S)
+    equal(len(heads), 2)
+    for part in ("2026-11-22 09:08:07 UTC", "<b>node-17</b>", "--json &#39;a b",
+                 "batch size <b>", "dtype <b>u8</b>"):
+        contains(heads[0], part)
+    for part in ("2026-11-23 10:11:12 UTC", "<b>node-&lt;18&gt;</b>",
+                 "--workers 3", 'data-key="config.workers">3<'):
+        contains(heads[1], part)
+    equal(text.count("<td>2026-11-2"), 2)
+
+
+def case_older_documents(tmp):
+    """Those without date, host, command line and options."""
+    document = report_document.document()
+    for key in ("date", "host", "command_line", "options"):
+        del document[key]
+    text = made(tmp, document)[1]
+    Page(text)
+    contains(text, "<title>feedline: folder:/data/train</title>")
+    assert "UTC" not in text and 'class="command"' not in text
+    for key in ("date", "host", "command_line", "options"):
+        document[key] = None
+    contains(made(tmp, document)[1], "<title>feedline: folder:/data/train<")
+
+
 def case_sections(tmp):
     text = made(tmp, report_document.document(), report_document.sweep())[1]
     equal(re.findall("<h2>([^<]*)</h2>", text),
@@ -276,12 +308,14 @@ def case_decisions_count_from_the_beginning(tmp):
 
 def case_other_commands(tmp):
     head = {"schema_version": 1, "version": "0.1.0"}
-    doctor = dict(head, command="doctor", findings=[
+    doctor = dict(head, command="doctor", host="node-17", findings=[
         {"id": "memlock", "level": "warning", "text": "8 MiB <only>",
          "remedy": "ulimit -l unlimited"}], facts={"memlock_bytes": 8388608})
     tune = dict(head, command="tune",
                 tuner=report_document.document()["tuner"])
-    text = Page(made(tmp, doctor, tune)[1]).text
+    text = made(tmp, doctor, tune)[1]
+    contains(text, "<h1>node-17</h1>")
+    text = Page(text).text
     for part in ("8 MiB <only>", "ulimit -l unlimited", "8.0 MiB",
                  "equal, with fewer"):
         contains(text, part)
@@ -427,8 +461,8 @@ def case_in_a_browser(tmp):
             equal(b.value("[...document.querySelectorAll('h2, p, li, svg')]"
                           ".filter(e => e.getBoundingClientRect().right > "
                           "innerWidth + 1).length"), 0)
-        equal(b.value("document.title"), "feedline: folder:/data/train and 2 "
-                                         "more")
+        equal(b.value("document.title"), "feedline: folder:/data/train, "
+              "2026-11-22 09:08:07 UTC and 2 more")
         embeds(b.value("document.getElementById('feedline-data').textContent"),
                documents)
         shown = b.value("[...document.querySelectorAll('#run-1 [data-key]')]"
@@ -486,7 +520,10 @@ def case_bad_input(tmp):
                               ("stages", [None], "stages[0]"),
                               ("tuner", "off", "an object"),
                               ("slow_samples", 3, "a list"),
-                              ("machine", [], "an object")):
+                              ("machine", [], "an object"),
+                              ("date", 20261122, "a text"),
+                              ("command_line", ["loaderbench"], "a text"),
+                              ("options", [], "an object")):
         refused(dict(full, **{key: wrong}), 3, key, words)
     full["result"]["seconds"] = "1.5"
     refused(full, 3, "result.seconds is not a number")

@@ -49,6 +49,9 @@ void report_grid(FILE *f, const json_t *doc);
 void report_findings(FILE *f, const json_t *doc);
 void report_facts(FILE *f, const json_t *doc);
 
+/* A part of report_stages. */
+void report_classes(FILE *f, const json_t *doc);
+
 /* A part of report_tuner: the list of what was decided. */
 void report_decisions(FILE *f, const json_t *decisions);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time went: wall = user + wait + api, the wait by cause, what the
- * GPU says, and the same in the four classes that TensorFlow's Input Pipeline
- * Analyzer has for the host.
+ * Where the time went: wall = user + wait + api, the wait by cause, and the
+ * GPU by its own clock. The wait for decoding is split by what the workers did,
+ * as a worker without a core calls for another remedy than a busy one.
  */
 #include "bench/loaderbench/report.h"
 #include "bench/loaderbench/report_chart.h"
@@ -50,49 +50,80 @@ static void wall(FILE *f, const json_t *doc)
     chart_whole(f, "The consumer's time, split", parts, 3);
 }
 
+#define N_KINDS 4 /* what workers do while a batch is prepared */
+
+static const struct {
+    const char *key, *css, *words, *prep_words;
+} kinds[N_KINDS] = {
+    {"cpu", "c-cpu", "on a core", "decoding and augmenting, on a core"},
+    {"runq", "c-runq", "no core was free",
+     "decoding and augmenting, no core was free"},
+    {"throttle", "c-throttle", "CPU quota used up",
+     "decoding and augmenting, CPU quota used up"},
+    {"sleep", "c-sleep", "asleep", "decoding and augmenting, asleep"},
+};
+
+/* The wait for decoding in up to N_KINDS parts and what is left of it, which
+ * is all of it in documents that do not split it. Returns how many. */
+static size_t prep_parts(struct chart_part *parts, const json_t *doc)
+{
+    const json_t *split = doc_at(doc, "stall.prep");
+    double whole = part(doc_number(doc, "stall.buckets.prep")), left = whole;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        double seconds = part(doc_time(split, kinds[i].key));
+        parts[i] =
+            (struct chart_part){kinds[i].css, kinds[i].prep_words, seconds};
+        left -= seconds;
+    }
+    if (!(left > 0.001 * whole))
+        return N_KINDS;
+    parts[N_KINDS] =
+        (struct chart_part){"c-prep", "decoding and augmenting", left};
+    return N_KINDS + 1;
+}
+
 static void waits(FILE *f, const json_t *doc)
 {
-    struct chart_part parts[N_CAUSES];
+    struct chart_part parts[N_CAUSES + N_KINDS];
     char css[N_CAUSES][32];
+    size_t n = 0;
     double total = 0;
     for (size_t i = 0; i < N_CAUSES; i++) {
         char path[64];
+        if (strcmp(causes[i].key, "prep") == 0) {
+            n += prep_parts(parts + n, doc);
+            continue;
+        }
         snprintf(css[i], sizeof(css[i]), "c-%s", causes[i].key);
         snprintf(path, sizeof(path), "stall.buckets.%s", causes[i].key);
-        parts[i] = (struct chart_part){css[i], causes[i].words,
-                                       part(doc_number(doc, path))};
-        total += parts[i].value;
+        parts[n++] = (struct chart_part){css[i], causes[i].words,
+                                         part(doc_number(doc, path))};
     }
+    for (size_t i = 0; i < n; i++)
+        total += parts[i].value;
     fputs("<h3>What it waited for</h3>\n", f);
     if (total > 0)
-        chart_whole(f, "The consumer's waits by cause", parts, N_CAUSES);
+        chart_whole(f, "The consumer's waits by cause", parts, n);
     else
         fputs("<p>It never waited.</p>\n", f);
 }
 
-/* Busy time of a bucket, by what the workers did: "prep", "worker_wait". */
-static void workers_meanwhile(FILE *f, const json_t *doc, const char *bucket,
-                              const char *words)
+/* What the workers did while files that had been read waited for one. */
+static void workers_meanwhile(FILE *f, const json_t *doc)
 {
-    static const char *const kinds[][2] = {{"cpu", "on a core"},
-                                           {"runq", "no core was free"},
-                                           {"throttle", "CPU quota spent"},
-                                           {"sleep", "slept"}};
-    char text[4][HTML_SHOWN];
-    double seconds[4], total = 0;
-    const json_t *split = json_object_get(doc_at(doc, "stall"), bucket);
-    for (size_t i = 0; i < 4; i++) {
-        seconds[i] = part(doc_time(split, kinds[i][0]));
-        total += seconds[i];
+    const json_t *split = doc_at(doc, "stall.worker_wait");
+    const char *between = "<p>While files waited for a worker, the workers "
+                          "spent their time so: ";
+    for (size_t i = 0; i < N_KINDS; i++) {
+        double seconds = part(doc_time(split, kinds[i].key));
+        if (!(seconds > 0))
+            continue;
+        fprintf(f, "%s%s ", between, kinds[i].words);
+        html_value(f, NULL, seconds, HTML_SECONDS);
+        between = ", ";
     }
-    if (!(total > 0))
-        return;
-    fprintf(f, "<p><b>%s</b> ", words);
-    for (size_t i = 0; i < 4; i++) {
-        html_shown(seconds[i], HTML_SECONDS, text[i]);
-        fprintf(f, "%s%s %s", i ? ", " : "", kinds[i][1], text[i]);
-    }
-    fputs(".</p>\n", f);
+    if (*between == ',')
+        fputs(".</p>\n", f);
 }
 
 static void device(FILE *f, const json_t *doc)
@@ -122,56 +153,6 @@ static void device(FILE *f, const json_t *doc)
     fputs(" of it beside the consumer&#39;s work.</p>\n", f);
 }
 
-static double stage_busy(const json_t *doc, const char *name)
-{
-    const json_t *stages = json_object_get(doc, "stages");
-    for (size_t i = 0; i < json_array_size(stages); i++) {
-        const json_t *s = json_array_get(stages, i);
-        if (strcmp(doc_text(s, "name"), name) == 0)
-            return part(doc_time(s, "busy"));
-    }
-    return 0;
-}
-
-/* Busy time of all stages but those of reading, copying and consuming. */
-static double preprocess(const json_t *doc)
-{
-    static const char *const others[] = {"read", "transfer", "consume"};
-    const json_t *stages = json_object_get(doc, "stages");
-    double total = 0;
-    for (size_t i = 0; i < json_array_size(stages); i++) {
-        const json_t *s = json_array_get(stages, i);
-        size_t k = 0;
-        while (k < 3 && strcmp(doc_text(s, "name"), others[k]) != 0)
-            k++;
-        if (k == 3)
-            total += part(doc_time(s, "busy"));
-    }
-    return total;
-}
-
-static void four_classes(FILE *f, const json_t *doc)
-{
-    double demand = doc_or_0(doc, "stall.buckets.fetch") +
-                    doc_or_0(doc, "stall.buckets.fetch_queue");
-    const double seconds[] = {demand, part(stage_busy(doc, "read") - demand),
-                              preprocess(doc), stage_busy(doc, "transfer")};
-    static const char *const words[] = {
-        "reading data on demand (the consumer waited for it)",
-        "reading data in advance", "data preprocessing",
-        "enqueuing data to be transferred to the device"};
-    fputs("<p class=\"tensorflow\"><b>In the classes of TensorFlow&#39;s Input "
-          "Pipeline Analyzer:</b> ",
-          f);
-    for (size_t i = 0; i < 4; i++) {
-        fprintf(f, "%s%s ", i ? "; " : "", words[i]);
-        html_value(f, NULL, seconds[i], HTML_SECONDS);
-    }
-    fputs(". Times of all threads are added up, so they may exceed the "
-          "wall.</p>\n",
-          f);
-}
-
 void report_ledger(FILE *f, const json_t *doc)
 {
     if (!json_is_object(json_object_get(doc, "stall")))
@@ -179,10 +160,7 @@ void report_ledger(FILE *f, const json_t *doc)
     html_section(f, "Where the time went");
     wall(f, doc);
     waits(f, doc);
-    workers_meanwhile(f, doc, "prep", "While it was decoded, its workers:");
-    workers_meanwhile(f, doc, "worker_wait",
-                      "While it waited for workers, they:");
+    workers_meanwhile(f, doc);
     device(f, doc);
-    four_classes(f, doc);
     html_section_end(f);
 }

@@ -163,6 +163,7 @@ void report_stages(FILE *f, const json_t *doc)
         fputs("</tr>\n", f);
     }
     html_table_end(f);
+    report_classes(f, doc);
     html_section_end(f);
 }
 

@@ -15,7 +15,8 @@ static const char colours[] =
     "--prep:#d55e00;--worker_wait:#e69f00;--fetch:#0072b2;"
     "--fetch_queue:#56b4e9;--transfer:#007f5f;--transfer_queue:#4fbf9b;"
     "--not_issued:#7a3e66;--slot:#cc79a7;--wake:#7d868f;--residual:#b4bac0;"
-    "--user:#b9c6d3;--api:#7d868f}\n"
+    "--user:#b9c6d3;--api:#7d868f;--wait:#3f4c59;--cpu:#a33b00;"
+    "--runq:#f0a070;--throttle:#33307a;--sleep:#c9b18f}\n"
     "@media (prefers-color-scheme:dark){:root{--paper:#14181c;--card:#1c2227;"
     "--ink:#e8ebed;--soft:#a3adb6;--line:#333b42;--accent:#7cbcf2;"
     "--track:#2b3238;--hatch:#14181c8c;"
@@ -24,7 +25,8 @@ static const char colours[] =
     "--prep:#e8762b;--worker_wait:#f0b73a;--fetch:#3d9bd6;"
     "--fetch_queue:#8ccdf2;--transfer:#22a884;--transfer_queue:#7fd8bb;"
     "--not_issued:#a86a93;--slot:#dd9cc0;--wake:#8f989f;--residual:#666f77;"
-    "--user:#52616f;--api:#8f989f}}\n";
+    "--user:#52616f;--api:#8f989f;--wait:#dfe5ea;--cpu:#b5490f;"
+    "--runq:#f7b48c;--throttle:#8d8ff0;--sleep:#b79c78}}\n";
 
 static const char text[] =
     "*{box-sizing:border-box}"
@@ -48,7 +50,7 @@ static const char text[] =
     "h3{font-size:.92rem;margin:1.2rem 0 .4rem;color:var(--soft);"
     "font-weight:600}h2+h3{margin-top:.4rem}p{margin:.5rem 0}"
     "code{font:.92em ui-monospace,\"DejaVu Sans Mono\",monospace}"
-    "a{color:var(--accent)}.note,.tensorflow,.evidence{color:var(--soft);"
+    "a{color:var(--accent)}.note,.evidence{color:var(--soft);"
     "font-size:.88rem}data{font-variant-numeric:tabular-nums;"
     "white-space:nowrap}"
     ".warning{border-left:4px solid var(--moderate);padding-left:.75rem}\n"
@@ -144,14 +146,16 @@ static const char drawings[] =
     ".end{stroke:var(--soft);stroke-width:2}.track{fill:var(--track)}"
     ".hatch{fill:var(--hatch)}rect{shape-rendering:crispEdges}"
     ".swatch rect,.gains rect{shape-rendering:auto}\n"
-    ".c-prep,.c-cpu,.c-wait{fill:var(--prep)}"
-    ".c-worker_wait,.c-runq{fill:var(--worker_wait)}"
+    ".c-prep{fill:var(--prep)}.c-wait{fill:var(--wait)}"
+    ".c-cpu{fill:var(--cpu)}.c-runq{fill:var(--runq)}"
+    ".c-throttle{fill:var(--throttle)}.c-sleep{fill:var(--sleep)}"
+    ".c-worker_wait{fill:var(--worker_wait)}"
     ".c-fetch,.c-read,.c-rate,.c-p90{fill:var(--fetch)}"
     ".c-fetch_queue,.c-starved,.c-p99{fill:var(--fetch_queue)}"
     ".c-transfer,.c-blocked{fill:var(--transfer)}"
     ".c-transfer_queue{fill:var(--transfer_queue)}"
-    ".c-not_issued,.c-throttle{fill:var(--not_issued)}"
-    ".c-slot,.c-sleep{fill:var(--slot)}.c-wake,.c-api{fill:var(--wake)}"
+    ".c-not_issued{fill:var(--not_issued)}"
+    ".c-slot{fill:var(--slot)}.c-wake,.c-api{fill:var(--wake)}"
     ".c-residual{fill:var(--residual)}.c-user,.c-parked{fill:var(--user)}\n"
     "g:hover>rect{filter:brightness(1.12)}\n";
 

@@ -108,7 +108,7 @@ def case_numbers(tmp):
                  document["verdict"]["sentence"], document["verdict"]["action"],
                  document["verdicts"][0]["sentence"], "9000 × 6000",
                  "trial better by 9.1 %", "log <b>", "(other)", "412 ms",
-                 "no core was free 1.25 s"):
+                 "decoding and augmenting, no core was free"):
         contains(page.text, part)
     embeds(page.embedded, [document])
 
@@ -200,6 +200,50 @@ def case_every_bar_has_words(tmp):
         if tag == "svg":
             assert ("aria-label" in attributes or
                     attributes.get("aria-hidden") == "true"), attributes
+
+
+def bar(text, label):
+    """The parts of a bar: class, words and width in per cent."""
+    drawn = re.search('aria-label="%s">(.*?)</svg>' % label, text, re.S)
+    return {css: (words, float(width)) for words, width, css in re.findall(
+        r'<title>([^:<]*):[^<]*</title><rect x="[^"]*" width="([0-9.]+)%" '
+        r'height="36" class="([^"]*)"', drawn.group(1))}
+
+
+def case_wait_for_decoding_is_split(tmp):
+    document = report_document.document()
+    stall = document["stall"]
+    stall["buckets"] = dict.fromkeys(report_document.BUCKETS, 0.0)
+    stall["buckets"].update(prep=16.0, wake=4.0)
+    stall["prep"] = {"cpu_seconds": 3.0, "runq_seconds": 10.0,
+                     "throttle_seconds": 2.0, "sleep_seconds": 1.0}
+    label = "The consumer's waits by cause"
+    parts = bar(made(tmp, document)[1], label)
+    equal({css: width for css, (_, width) in parts.items()},
+          {"c-cpu": 15.0, "c-runq": 50.0, "c-throttle": 10.0, "c-sleep": 5.0,
+           "c-wake": 20.0})
+    equal(parts["c-runq"][0], "decoding and augmenting, no core was free")
+    # Without the split, and with a split of a part of it.
+    stall["prep"] = None
+    parts = bar(made(tmp, document)[1], label)
+    equal({css: width for css, (_, width) in parts.items()},
+          {"c-prep": 80.0, "c-wake": 20.0})
+    stall["prep"] = {"cpu_seconds": 12.0}
+    parts = bar(made(tmp, document)[1], label)
+    equal({css: width for css, (_, width) in parts.items()},
+          {"c-cpu": 60.0, "c-prep": 20.0, "c-wake": 20.0})
+
+
+def case_a_colour_means_one_thing(tmp):
+    """Those of the consumer's time, the causes and the workers' split."""
+    text = made(tmp, report_document.document())[1]
+    names = ["wait", "cpu", "runq", "throttle", "sleep"]
+    fills = dict(re.findall(r"\.c-(\w+){fill:var\(--(\w+)\)}", text))
+    for scheme in re.findall(r":root{([^}]*)}", text)[:2]:
+        colours = dict(re.findall(r"--(\w+):#([0-9a-f]+)", scheme))
+        seen = [colours[fills.get(name, name)]
+                for name in names + report_document.BUCKETS]
+        equal(len(seen), len(set(seen)), seen)
 
 
 def case_columns_are_means(tmp):

@@ -365,6 +365,50 @@ def case_other_commands(tmp):
         contains(text, part)
 
 
+def case_findings_worst_first(tmp):
+    found = [("a_note", "note"), ("in_order", "ok"), ("an_error", "error"),
+             ("of_later", "disaster"), ("a_warning", "warning")]
+    doctor = {"schema_version": 1, "command": "doctor", "version": "0.1.0",
+              "findings": [{"id": name, "level": level, "text": "t",
+                            "remedy": "r"} for name, level in found]}
+    text = made(tmp, doctor)[1]
+    Page(text)
+    equal(re.findall(r'<td class="badge (\w+)">.*?</span> (\w+)</td>'
+                     r"<td>([a-z ]*)</td>", text),
+          [("high", "error", "an error"), ("moderate", "warning", "a warning"),
+           ("unknown", "note", "a note"), ("unknown", "disaster", "of later"),
+           ("fed", "ok", "in order")])
+    contains(text, "<summary>1 in order</summary>")
+    doctor["findings"] = doctor["findings"][1:2]
+    contains(made(tmp, doctor)[1], "Nothing is wrong.")
+
+
+def facts(text):
+    return dict(re.findall("<dt>([^<]*)</dt><dd>(?:<data[^>]*>)?([^<]*)", text))
+
+
+def case_machine_in_words(tmp):
+    document = report_document.document()
+    document["machine"] = {"cpus_online": 8, "cpus_allowed": 8,
+                           "cpus_usable": 4, "cpu_quota": None,
+                           "memory_bytes": 2 ** 34,
+                           "memory_limit_bytes": 2 ** 34, "new_key": 7}
+    document["signals"] = {"psi_cpu_some": 0.938, "host_busy": 1,
+                           "consumer_cores": 0.000576, "foreign_name": "",
+                           "throttled_seconds": 0, "throttled_fraction": 0,
+                           "memory_bytes": 2 ** 30, "quota_cores": 4.0}
+    document["config"] = {"sink": None, "trace": "", "seed": 3}
+    del document["run"], document["options"]
+    equal(facts(made(tmp, document)[1]), {
+        "cores of the machine": "8", "cores usable at once": "4",
+        "memory of the machine": "16.0 GiB", "new key": "7",
+        "some task waited for a core": "93.8 %",
+        "load of the machine&#39;s cores": "100.0 %",
+        "cores used by the consumer&#39;s thread": "0.000576",
+        "stopped by the CPU quota": "0.0 %",
+        "memory used by this process": "1.0 GiB", "seed": "3"})
+
+
 def only_numbers(text):
     """No place in a drawing that is none."""
     found = re.search(r'"-?(nan|inf)[%"]', text)

@@ -100,7 +100,7 @@ static const struct group {
       "max_pixels", "max_file_bytes", "max_scans", "max_image_ms"}},
     {"Watching",
      {"live", "stats_log", "metrics", "stats_interval", "stuck_after",
-      "replay"}},
+      "replay", "terms"}},
     {"Trace",
      {"trace", "trace_skip_first", "trace_wait", "trace_warmup", "trace_active",
       "trace_repeat", "trace_categories", "trace_limit"}},

@@ -4,8 +4,8 @@
     python first_epochs.py [FOLDER] [--epochs 20]
 
 FOLDER has one folder of images per class; where it is not there, `loaderbench
-gen` makes 512 photos in it. The number of threads is tuned while the epochs run;
-at the end the loader says what was waited for, and how fast it was.
+gen` makes 512 photos in it. The number of threads is tuned while the epochs
+run; at the end the loader says what was waited for, and how fast it was.
 """
 
 from __future__ import annotations

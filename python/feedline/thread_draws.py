@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers of a Python operation, apart from those of the program.
 
-`random`, `numpy.random` and torch each keep one generator for the whole process.
-Operations run on several of the engine's threads, beside each other and beside
-the training loop. Drawing from those generators there, an operation would get
-numbers that depend on which thread came first, and would take numbers away from
-the program. A lock does not help: the program draws without asking for it.
+`random`, `numpy.random` and torch each keep one generator for the whole
+process. Operations run on several of the engine's threads, beside each other
+and beside the training loop. Drawing from those generators there, an operation
+would get numbers that depend on which thread came first, and would take
+numbers away from the program. A lock does not help: the program draws without
+asking for it.
 
 So each thread draws from generators of its own while it is in an operation,
 seeded for the sample:
 
-    random.random()  -- in an operation -->  this thread's Random(seed of sample)
+    random.random()  -- in an operation -->  this thread's, of the sample's seed
                      -- anywhere else ---->  the process's, as ever
 
 For that the functions of these modules are replaced by ones that ask which
@@ -29,6 +30,7 @@ it, and draws inside TorchScript. An operation that needs those takes `rng`.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import random
 import sys
@@ -126,12 +128,12 @@ def _torch_mode() -> Any:
 
 
 def install() -> None:
-    """Makes the libraries that are loaded ask which thread draws. Any thread."""
+    """Makes the loaded libraries ask which thread draws. Any thread."""
     with _install_lock:
         _install("random", _python)
         if "numpy" in sys.modules:
-            import numpy.random  # which newer versions of numpy put off
-
+            # Newer versions of numpy put this off.
+            importlib.import_module("numpy.random")
             _install("numpy", _numpy)
         if hasattr(sys.modules.get("torch"), "overrides"):
             _install("torch", _torch)

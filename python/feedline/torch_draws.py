@@ -30,8 +30,8 @@ LIKE = {
 }
 # Those that draw inside, where no generator gets.
 UNREACHED = frozenset(
-    "alpha_dropout alpha_dropout_ dropout dropout_ dropout1d dropout2d dropout3d "
-    "feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
+    "alpha_dropout alpha_dropout_ dropout dropout_ dropout1d dropout2d "
+    "dropout3d feature_alpha_dropout feature_alpha_dropout_ feature_dropout "
     "feature_dropout_ gumbel_softmax native_dropout".split()
 )
 _warned: Set[str] = set()

@@ -5,14 +5,14 @@
     Compose([RandomResizedCrop(224), Python(solarize), ToTensor()])
 
 torch calls a transform with a Pillow image, the engine an operation with an
-array of bytes. `PIL`, for callables on Pillow images, and `Python`, for functions
-on arrays, are both: a callable on images for torchvision and timm, and natively an
-operation of the pipeline (`Pipeline.python`) with the same result. They have to
-stand where images are, before ToTensor.
+array of bytes. `PIL`, for callables on Pillow images, and `Python`, for
+functions on arrays, are both: a callable on images for torchvision and timm,
+and natively an operation of the pipeline (`Pipeline.python`) with the same
+result. They have to stand where images are, before ToTensor.
 
-Natively what they draw from `random`, numpy and torch is seeded for each sample,
-so it repeats with the seed for any number of threads, and the generators of the
-program are left alone (thread_draws.py).
+Natively what they draw from `random`, numpy and torch is seeded for each
+sample, so it repeats with the seed for any number of threads, and the
+generators of the program are left alone (thread_draws.py).
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Python:
 
     fn(pixels): uint8, [H, W, C] with C = 1 (gray) or 3 (RGB), a numpy array of
     its own. It changes it in place and returns None, or returns uint8 of the
-    same shape. It may draw from random, numpy.random and torch. With a parameter
-    `rng` it gets random numbers instead (rng.uniform(), rng.below(n),
-    rng.u32()): in the engine those of the sample, else from torch's global
-    generator; then it should draw from nothing else.
+    same shape. It may draw from random, numpy.random and torch. With a
+    parameter `rng` it gets random numbers instead (rng.uniform(),
+    rng.below(n), rng.u32()): in the engine those of the sample, else from
+    torch's global generator; then it should draw from nothing else.
 
     The engine calls it on threads of its own, several at once. name: in
     statistics and messages, lower_snake. thread_safe=False: one call at a time.
@@ -172,8 +172,8 @@ class PIL:
                 return result
             got = "one of mode %s, %dx%d" % (result.mode, *result.size)
         raise TypeError(
-            "%s was given an image of mode %s, %dx%d, and returned %s; in PIL() "
-            "a transform keeps mode and size"
+            "%s was given an image of mode %s, %dx%d, and returned %s; in "
+            "PIL() a transform keeps mode and size"
             % (self.name, image.mode, *image.size, got)
         )
 

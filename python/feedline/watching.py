@@ -119,7 +119,7 @@ class _Iterator:
 
     def __length_hint__(self) -> int:
         hint = getattr(self._inner, "__length_hint__", None)
-        return NotImplemented if hint is None else hint()  # type: ignore
+        return NotImplemented if hint is None else hint()
 
     def __getattr__(self, name: str) -> Any:
         if name == "_inner":

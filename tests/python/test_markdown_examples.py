@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python examples of README.md, docs/python.md and docs/frameworks.md run as
-they stand; those of a framework where it is installed.
+"""The Python examples of README.md, docs/python.md and docs/frameworks.md run
+as they stand; those of a framework where it is installed.
 
 Each runs in a process of its own, in a folder that has what the pages name: a
 folder of classes called photos.

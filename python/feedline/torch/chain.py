@@ -440,8 +440,8 @@ def _unknown(transform: Any, stage: Stage) -> str:
     )
     if stage != Stage.IMAGE:
         remedy = (
-            "before ToTensor, feedline.transforms.PIL(transform) runs natively, "
-            "for a transform of Pillow images that keeps their size"
+            "before ToTensor, feedline.transforms.PIL(transform) runs "
+            "natively, for a transform of Pillow images that keeps their size"
         )
     for base in cls.__mro__[1:]:
         if (_family(base.__module__), base.__qualname__) in READERS:

@@ -59,8 +59,10 @@ class Collated:
     def of_batch(self, batch: Sequence[Any], seed: Optional[int] = None) -> Any:
         """What the collate_fn makes of a batch (images, labels).
 
-        images [N, ...] and labels int64 [N] are the function's to change; labels
-        of another type are collated, or with `samples` as they are. With a seed the global random generators are those of the batch meanwhile.
+        images [N, ...] and labels int64 [N] are the function's to change;
+        labels of another type are collated, or with `samples` as they are.
+        With a seed the global random generators are those of the batch
+        meanwhile.
         """
         if seed is None:
             return self._call(batch)

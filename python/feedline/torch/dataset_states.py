@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What data sets save of themselves, in torchdata's sense.
 
-A data set, or the iterator of a stream, may have state_dict and load_state_dict:
-how far it has read, or its random numbers. Their states go into that of the
-loader under torchdata's keys, and are given back before the next batch:
+A data set, or the iterator of a stream, may have state_dict and
+load_state_dict: how far it has read, or its random numbers. Their states go
+into that of the loader under torchdata's keys, and are given back before the
+next batch:
 
     dataset_state    of the data set; None where its iterator is the data set
     fetcher_state    of the iterator of a stream
@@ -27,8 +28,9 @@ _ENDED = "fetcher_ended"
 def saved(dataset: Any, fetcher: Any) -> Dict[str, Any]:
     """The states of a data set and its iterator, None where there is none.
 
-    dataset: None where worker processes have it. fetcher: torch's, in which the iterator of a stream is; None where the
-    samples are not loaded by torch in this process.
+    dataset: None where worker processes have it. fetcher: torch's, in which
+    the iterator of a stream is; None where the samples are not loaded by torch
+    in this process.
     """
     iterator = getattr(fetcher, "dataset_iter", None)
     found: Dict[str, Any] = {DATASET: None, FETCHER: None}

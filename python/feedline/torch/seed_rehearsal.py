@@ -8,10 +8,11 @@ PyTorch's recipe for reproducible loading is one that does:
         numpy.random.seed(worker_seed)
         random.seed(worker_seed)
 
-It is found out by a rehearsal: the function's code runs, with stand-ins in place
-of everything that it could touch. Those for the functions that seed do nothing,
-numbers and text are themselves, functions of the user's are rehearsed in turn, and
-anything else ends the rehearsal. What it can change meanwhile are its own locals.
+It is found out by a rehearsal: the function's code runs, with stand-ins in
+place of everything that it could touch. Those for the functions that seed do
+nothing, numbers and text are themselves, functions of the user's are rehearsed
+in turn, and anything else ends the rehearsal. What it can change meanwhile are
+its own locals.
 """
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ generator would have given had it been used for nothing else. They count unless
 that was seeded since the state was loaded. Epochs behind the next one draw from
 torch's generators. Those that were given to the loader are in the state; the
 global one is the program's to save (torch.get_rng_state). Nor is what data sets
-draw for themselves in processes of torch's: where torch loads the samples, order
-and place are exact, and random transforms draw anew. A stream without a state of
-its own is read past what was delivered.
+draw for themselves in processes of torch's: where torch loads the samples,
+order and place are exact, and random transforms draw anew. A stream without a
+state of its own is read past what was delivered.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 """Functions for workers that do nothing but seed random generators.
 
 A worker_init_fn may do anything to a worker process, so a loader that is given
-one is torch's. But most of them only seed the generators of the workers, those of
-frameworks and that of PyTorch's recipe. Native workers have none: what they draw
-follows from the epoch's seed and the sample, whatever the rank. Such a function
-needs no call, and its loader can be native. Those of frameworks are known by name,
-the user's own are looked at (seed_rehearsal.py).
+one is torch's. But most of them only seed the generators of the workers, those
+of frameworks and that of PyTorch's recipe. Native workers have none: what they
+draw follows from the epoch's seed and the sample, whatever the rank. Such a
+function needs no call, and its loader can be native. Those of frameworks are
+known by name, the user's own are looked at (seed_rehearsal.py).
 """
 
 from __future__ import annotations

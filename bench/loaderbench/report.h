@@ -52,6 +52,9 @@ void report_facts(FILE *f, const json_t *doc);
 /* A part of report_stages. */
 void report_classes(FILE *f, const json_t *doc);
 
+/* A part of report_samples: those that took longest. */
+void report_slow(FILE *f, const json_t *doc);
+
 /* A part of report_tuner: the list of what was decided. */
 void report_decisions(FILE *f, const json_t *decisions);
 

@@ -10,6 +10,8 @@
 #define TOP    14 /* pixels above the highest value, for its words */
 #define BOTTOM 20 /* below, for the seconds */
 
+#define SMALLEST 0.0005 /* of a whole: less would be listed as 0.0 % */
+
 /* What waits in a queue, and what is not known. */
 static bool is_hatched(const char *css)
 {
@@ -88,7 +90,7 @@ void chart_whole(FILE *f, const char *label, const struct chart_part *parts,
     whole_bar(f, label, parts, n, whole);
     fputs("<ul class=\"legend\">\n", f);
     for (size_t i = 0; i < n; i++) {
-        if (!(parts[i].value > 0))
+        if (!(parts[i].value >= SMALLEST * whole))
             continue;
         fputs("<li>", f);
         chart_swatch(f, parts[i].css);
@@ -133,13 +135,17 @@ void chart_grid(const struct chart *c, double value, const char *words)
 
 void chart_end(struct chart *c)
 {
-    static const char *const anchors[] = {"start", "middle", "end"};
-    for (int i = 0; i < 3; i++) {
-        char seconds[HTML_SHOWN];
-        html_shown(c->seconds * i / 2, HTML_SECONDS, seconds);
+    double step = chart_round_up(c->seconds / 4);
+    for (int i = 0; i <= 4 && i * step <= c->seconds * 1.0001; i++) {
+        double x = chart_x(c, i * step);
         fprintf(c->f,
-                "<text x=\"%d%%\" y=\"%.0f\" text-anchor=\"%s\">%s</text>\n",
-                50 * i, TOP + c->height + BOTTOM - 5, anchors[i], seconds);
+                "<text x=\"%.3f%%\" y=\"%.0f\" text-anchor=\"%s\">%.6g s"
+                "</text>\n",
+                x, TOP + c->height + BOTTOM - 5,
+                i == 0   ? "start"
+                : x > 96 ? "end"
+                         : "middle",
+                i * step);
     }
     fputs("</svg>\n", c->f);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sticks out: the consumer's phases and gaps, slow samples, long waits,
- * files that could not be used. */
+/* The consumer's phases and gaps, long waits, files that could not be used. */
 #include "bench/loaderbench/report.h"
 #include "bench/loaderbench/report_doc.h"
 #include "bench/loaderbench/report_html.h"
@@ -8,8 +7,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-
-#define SHOWN 10 /* slow samples that are not folded */
 
 /* ---- Phases and gaps ---------------------------------------------------- */
 
@@ -91,50 +88,7 @@ void report_phases(FILE *f, const json_t *doc)
     html_section_end(f);
 }
 
-/* ---- Slow samples and long waits ---------------------------------------- */
-
-static void sample_row(FILE *f, const json_t *sample)
-{
-    double width = doc_or_0(sample, "width"),
-           height = doc_or_0(sample, "height");
-    fputs("<tr><td class=\"path\">", f);
-    html_text(f, doc_text(sample, "path"));
-    fputs("</td>", f);
-    html_text_cell(f, doc_text(sample, "stage"));
-    html_cell(f, doc_time(sample, "total"), HTML_SECONDS);
-    html_cell(f, doc_time(sample, "read"), HTML_SECONDS);
-    html_cell(f, doc_time(sample, "decode"), HTML_SECONDS);
-    html_cell(f, doc_time(sample, "augment"), HTML_SECONDS);
-    if (width > 0 && height > 0)
-        fprintf(f, "<td class=\"n\">%.0f × %.0f</td>", width, height);
-    else
-        fputs("<td class=\"n\">–</td>", f);
-    html_cell(f, doc_number(sample, "bytes"), HTML_BYTES);
-    html_cell(f, doc_number(sample, "stall_fraction"), HTML_PERCENT);
-    fputs("</tr>\n", f);
-}
-
-static void slow_rows(FILE *f, const json_t *slow, size_t from, size_t to)
-{
-    html_table(f, "Slow samples",
-               "file|most in|#in all|#read|#decode|#augment|#pixels|#bytes|"
-               "#of the stall");
-    for (size_t i = from; i < to; i++)
-        sample_row(f, json_array_get(slow, i));
-    html_table_end(f);
-}
-
-static void slow_table(FILE *f, const json_t *slow)
-{
-    size_t n = json_array_size(slow), first = n > SHOWN + 2 ? SHOWN : n;
-    fputs("<h3>The slowest samples</h3>\n", f);
-    slow_rows(f, slow, 0, first);
-    if (first < n) {
-        fprintf(f, "<details><summary>%zu more</summary>\n", n - first);
-        slow_rows(f, slow, first, n);
-        fputs("</details>\n", f);
-    }
-}
+/* ---- Long waits --------------------------------------------------------- */
 
 static const char *cause_words(const char *key)
 {
@@ -180,9 +134,9 @@ void report_samples(FILE *f, const json_t *doc)
     bool long_waits = doc_or_0(outliers, "count") > 0;
     if (json_array_size(slow) == 0 && !long_waits)
         return;
-    html_section(f, "What sticks out");
+    html_section(f, "Slow samples and long waits");
     if (json_array_size(slow) > 0)
-        slow_table(f, slow);
+        report_slow(f, doc);
     if (long_waits)
         outliers_table(f, outliers);
     html_section_end(f);

@@ -150,6 +150,8 @@ void report_stages(FILE *f, const json_t *doc)
         const json_t *s = json_array_get(stages, i);
         static const char *const us[] = {"p50_us", "p90_us", "p99_us",
                                          "max_us"};
+        if (!is_drawn(s))
+            continue;
         fputs("<tr><th scope=\"row\">", f);
         html_text(f, doc_text(s, "name"));
         fputs("</th>", f);
@@ -197,16 +199,16 @@ void report_workers(FILE *f, const json_t *doc)
                                        seconds > 0 ? seconds : 0};
     }
     html_section(f, "Workers");
-    fputs("<p>The time of ", f);
+    fputs("<p>How ", f);
     html_value(f, "workers.threads", doc_number(workers, "threads"),
                HTML_COUNT);
-    fputs(" threads, all of it.</p>\n", f);
+    fputs(" threads spent their time.</p>\n", f);
     chart_whole(f, "The workers' time, split", parts, N);
     if (json_is_number(doc_at(workers, "voluntary_switches"))) {
-        fputs("<p>They gave up their core by themselves ", f);
+        fputs("<p>They gave up their core ", f);
         html_value(f, "workers.voluntary_switches",
                    doc_number(workers, "voluntary_switches"), HTML_COUNT);
-        fputs(" times and were put off it ", f);
+        fputs(" times; the kernel took it from them ", f);
         html_value(f, "workers.involuntary_switches",
                    doc_number(workers, "involuntary_switches"), HTML_COUNT);
         fputs(" times.</p>\n", f);
@@ -239,7 +241,9 @@ static void gain_bar(FILE *f, const json_t *doc, const struct gain *g,
                      double scale)
 {
     double value = doc_number(doc, g->path);
-    if (isnan(value))
+    bool no_bus = strcmp(g->path, "headroom.transfer") == 0 &&
+                  !json_is_object(json_object_get(doc, "transfer"));
+    if (isnan(value) || no_bus)
         return;
     double width = value > 0 ? 100 * value / scale : 0;
     fprintf(f, "<li><span>%s</span><b>", g->words);

@@ -25,7 +25,7 @@ static const char colours[] =
     "--prep:#e8762b;--worker_wait:#f0b73a;--fetch:#3d9bd6;"
     "--fetch_queue:#8ccdf2;--transfer:#22a884;--transfer_queue:#7fd8bb;"
     "--not_issued:#a86a93;--slot:#dd9cc0;--wake:#8f989f;--residual:#666f77;"
-    "--user:#52616f;--api:#8f989f;--wait:#dfe5ea;--cpu:#b5490f;"
+    "--user:#52616f;--api:#8f989f;--wait:#b9c4ce;--cpu:#b5490f;"
     "--runq:#f7b48c;--throttle:#8d8ff0;--sleep:#b79c78}}\n";
 
 static const char text[] =
@@ -74,13 +74,13 @@ static const char text[] =
 
 static const char parts[] =
     ".tiles{list-style:none;margin:1rem 0;padding:0;display:grid;gap:.75rem;"
-    "grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr))}"
+    "grid-template-columns:repeat(auto-fit,minmax(15rem,1fr))}"
     ".tiles li{background:var(--card);border:1px solid var(--line);"
     "border-radius:12px;padding:.7rem .9rem}"
-    ".tiles b{display:block;font-size:1.35rem;line-height:1.25;"
+    ".tiles b{display:block;font-size:2.2rem;line-height:1.2;"
     "font-weight:650;white-space:nowrap}"
-    ".tiles span{color:var(--soft);font-size:.82rem;line-height:1.3;"
-    "display:block}\n"
+    ".tiles span{color:var(--soft);font-size:.9rem;line-height:1.3;"
+    "display:block}.numbers{color:var(--soft)}.numbers b{color:var(--ink)}\n"
     ".scroll{overflow-x:auto;margin:.6rem -.25rem 0;padding:0 .25rem;"
     "background:linear-gradient(to right,var(--under) 30%,transparent),"
     "linear-gradient(to left,var(--under) 30%,transparent) 100% 0,"
@@ -98,7 +98,8 @@ static const char parts[] =
     ".n{text-align:right;font-variant-numeric:tabular-nums}"
     "td.path{white-space:normal;overflow-wrap:anywhere;min-width:14rem;"
     "unicode-bidi:isolate}td:not(.n):not(.path){white-space:normal;"
-    "min-width:6rem}tbody tr:last-child>*{border-bottom:0}\n"
+    "min-width:6rem}td.badge:not(.n):not(.path){white-space:nowrap}tbody "
+    "tr:last-child>*{border-bottom:0}\n"
     ".heatmap td{background:color-mix(in srgb,var(--fetch) var(--heat),"
     "transparent);border:1px solid var(--card);min-width:5rem}"
     ".heatmap small{display:block;color:inherit}"
@@ -164,7 +165,7 @@ static const char narrow_and_print[] =
     "border-radius:10px}h1{font-size:1.35rem}.sentence{font-size:1.1rem}"
     ".badge small{display:block;margin:0}header{padding-top:1.2rem}"
     ".tiles{grid-template-columns:1fr 1fr;gap:.5rem}"
-    ".tiles b{font-size:1.15rem}"
+    ".tiles b{font-size:1.6rem}"
     ".legend li{grid-template-columns:22px 1fr 3.8rem 4.6rem}"
     ".facts{grid-template-columns:1fr}}\n"
     "@media print{:root{--paper:#fff;--card:#fff;--ink:#000;--soft:#444;"

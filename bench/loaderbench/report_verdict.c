@@ -66,9 +66,11 @@ static void evidence(FILE *f, const json_t *verdict)
     if (!evidence || json_is_null(evidence) ||
         (json_is_object(evidence) && !json_object_size(evidence)))
         return;
-    fputs("<p class=\"evidence\"><b>Evidence:</b> ", f);
+    fputs("<details><summary>The numbers behind it</summary>\n"
+          "<p class=\"evidence\">",
+          f);
     html_any(f, evidence);
-    fputs("</p>\n", f);
+    fputs("</p></details>\n", f);
 }
 
 static void others(FILE *f, const json_t *verdicts)
@@ -123,26 +125,47 @@ static void tile(FILE *f, const json_t *doc, const char *key, const char *words,
     fprintf(f, "</b><span>%s</span></li>\n", words);
 }
 
+/* The further numbers, in one line. */
+static const struct number {
+    const char *key, *words;
+    enum html_form form;
+} numbers[] = {
+    {"result.images_per_cpu_second", "images per CPU second", HTML_NUMBER},
+    {"result.images", "images", HTML_COUNT},
+    {"result.batches", "batches", HTML_COUNT},
+    {"result.seconds", "measured", HTML_SECONDS},
+    {"result.first_batch_seconds", "until the first batch", HTML_SECONDS},
+    {"result.max_rss_bytes", "peak memory", HTML_BYTES},
+    {"result.failed_samples", "failed samples", HTML_COUNT},
+};
+
+static void number_line(FILE *f, const json_t *doc)
+{
+    const char *between = "<p class=\"numbers\">";
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        double value = doc_number(doc, numbers[i].key);
+        if (isnan(value) ||
+            (value == 0 && strcmp(numbers[i].words, "failed samples") == 0))
+            continue;
+        fprintf(f, "%s<b>", between);
+        html_value(f, numbers[i].key, value, numbers[i].form);
+        fprintf(f, "</b> %s", numbers[i].words);
+        between = " · ";
+    }
+    if (*between == ' ')
+        fputs("</p>\n", f);
+}
+
 void report_numbers(FILE *f, const json_t *doc)
 {
     if (!json_is_object(json_object_get(doc, "result")))
         return;
     fputs("<ul class=\"tiles\" aria-label=\"What was measured\">\n", f);
     tile(f, doc, "result.images_per_second", "images per second", HTML_NUMBER);
-    tile(f, doc, "stall.host_fraction", "of the time the host waited",
-         HTML_PERCENT);
+    tile(f, doc, "stall.host_fraction",
+         "of the time the host waited for a batch", HTML_PERCENT);
     tile(f, doc, "stall.device_fraction",
-         "of the time the GPU was idle for data", HTML_PERCENT);
-    tile(f, doc, "result.images_per_cpu_second", "images per CPU second",
-         HTML_NUMBER);
-    tile(f, doc, "result.images", "images", HTML_COUNT);
-    tile(f, doc, "result.batches", "batches", HTML_COUNT);
-    tile(f, doc, "result.seconds", "measured", HTML_SECONDS);
-    tile(f, doc, "result.first_batch_seconds", "until the first batch",
-         HTML_SECONDS);
-    tile(f, doc, "result.max_rss_bytes", "peak memory", HTML_BYTES);
-    if (doc_or_0(doc, "result.failed_samples") > 0)
-        tile(f, doc, "result.failed_samples", "samples that failed",
-             HTML_COUNT);
+         "of the time the GPU was idle for want of data", HTML_PERCENT);
     fputs("</ul>\n", f);
+    number_line(f, doc);
 }

@@ -150,7 +150,7 @@ def case_sections(tmp):
     equal(re.findall("<h2>([^<]*)</h2>", text),
           ["Verdict", "Where the time went", "Over time", "Stages", "Workers",
            "Tuner", "Head-room", "The consumer's own time",
-           "What sticks out", "Samples that could not be used",
+           "Slow samples and long waits", "Samples that could not be used",
            "Machine and settings", "Workers by depth"])
 
 
@@ -363,6 +363,47 @@ def case_other_commands(tmp):
     for part in ("8 MiB <only>", "ulimit -l unlimited", "8.0 MiB",
                  "equal, with fewer"):
         contains(text, part)
+
+
+def case_slow_files_once(tmp):
+    """The worst time of each file, without the folder that all are in."""
+    document = report_document.document()
+    one = document["slow_samples"][1]
+    document["slow_samples"] = [
+        dict(one, path="/data/tr/a/x.jpg", total_us=900000.0),
+        dict(one, path="/data/tr/ab/<y>.jpg", total_us=800000.0),
+        dict(one, path="/data/tr/a/x.jpg", total_us=700000.0)]
+    document["outliers"] = None
+    note = "because its worker was put off the core"
+    text = made(tmp, document)[1]
+    contains(text, "<code>/data/tr/</code>")
+    equal(re.findall('<tr><td class="path">([^<]*)</td>', text)[:2],
+          ["a/x.jpg", "ab/&lt;y&gt;.jpg"])
+    assert ">900 ms<" in text and ">700 ms<" not in text
+    assert note not in text
+    document["workers"]["runq_seconds"] = 1702.5
+    contains(made(tmp, document)[1], note)
+
+
+def case_no_device_no_rows_of_it(tmp):
+    document = report_document.document()
+    contains(made(tmp, document)[1], "a bus of twice the speed")
+    document["transfer"] = None
+    document["stages"][4].update(p50_us=0, p90_us=0, p99_us=0, max_us=0)
+    document["stall"]["buckets"]["transfer_queue"] = 1e-6
+    text = made(tmp, document)[1]
+    assert "a bus of twice the speed" not in text
+    assert '<th scope="row">transfer</th>' not in text
+    assert "<span>waiting to be copied to the device</span><b>" not in text
+
+
+def case_round_ticks(tmp):
+    document = report_document.document()
+    for point in document["timeline"]:
+        point["seconds"] *= 7.61 / 300
+    text = made(tmp, document)[1]
+    equal(re.findall(r'text-anchor="\w+">([0-9.]+ s)</text>', text)[:4],
+          ["0 s", "2 s", "4 s", "6 s"])
 
 
 def case_findings_worst_first(tmp):

@@ -47,6 +47,7 @@ void report_samples(FILE *f, const json_t *doc);
 void report_failures(FILE *f, const json_t *doc);
 void report_grid(FILE *f, const json_t *doc);
 void report_findings(FILE *f, const json_t *doc);
+void report_outcome(FILE *f, const json_t *doc);
 void report_facts(FILE *f, const json_t *doc);
 
 /* A part of report_stages. */

@@ -35,6 +35,26 @@ static const struct expected all[] = {
     {"sweep", "grid", ARRAY, true, false},
     {"tune", "tuner", OBJECT, true, false},
     {"doctor", "findings", ARRAY, true, false},
+    {"compare", "metric", TEXT, true, false},
+    {"compare", "before", NUMBER, true, false},
+    {"compare", "after", NUMBER, true, false},
+    {"compare", "change_fraction", NUMBER, true, false},
+    {"compare", "noise_fraction", NUMBER, false, true},
+    {"compare", "fail_below", NUMBER, false, false},
+    {"compare", "differences", ARRAY, false, true},
+    {"compare", "verdict", TEXT, true, false},
+    {"merge", "ranks", ARRAY, true, false},
+    {"merge", "straggler", OBJECT, false, true},
+    {"headroom", "now", OBJECT, true, true},
+    {"headroom", "predicted", OBJECT, true, true},
+    {"headroom", "measured", OBJECT, true, true},
+    {"headroom", "fed", OBJECT, false, true},
+    {"headroom", "two_workers", OBJECT, false, true},
+    {"case", "name", TEXT, true, false},
+    {"case", "sentence", TEXT, true, true},
+    {"case", "before", OBJECT, true, true},
+    {"case", "after", OBJECT, true, true},
+    {"case", "points", ARRAY, false, true},
     {NULL, "version", TEXT, false, false},
     {NULL, "date", TEXT, false, true},
     {NULL, "host", TEXT, false, true},
@@ -69,7 +89,8 @@ static const struct expected all[] = {
     {NULL, "comparison", OBJECT, false, true},
 };
 
-static const char *const commands[] = {"run", "sweep", "tune", "doctor"};
+static const char *const commands[] = {"run",     "sweep", "tune",     "doctor",
+                                       "compare", "merge", "headroom", "case"};
 
 static const char *const kind_words[] = {"an object", "a list", "a number",
                                          "a text"};
@@ -121,9 +142,10 @@ static int check_command(const char *name, const char *command)
     for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
         if (strcmp(commands[i], command) == 0)
             return TOOL_DONE;
-    tool_say("%s is of '%s'; a report is made of what run, sweep, tune and "
-             "doctor write",
-             name, command);
+    tool_say(
+        "%s is of '%s'; a report is made of what run, sweep, tune, doctor, "
+        "compare, merge, headroom and case write",
+        name, command);
     return TOOL_DATA;
 }
 
@@ -145,9 +167,9 @@ static int check_version(const json_t *doc, const char *name)
 
 int report_check(const json_t *doc, const char *name)
 {
-    static const char *const lists[] = {"stages",       "timeline", "phases",
-                                        "slow_samples", "verdicts", "failures",
-                                        "grid",         "findings"};
+    static const char *const lists[] = {
+        "stages",   "timeline", "phases",   "slow_samples", "verdicts",
+        "failures", "grid",     "findings", "ranks",        "points"};
     int rc = check_version(doc, name);
     const char *command = doc_text(doc, "command");
     if (rc == TOOL_DONE)

@@ -12,11 +12,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The data set; a doctor examines a machine instead. */
+/* The data set; a doctor examines a machine instead, a case has a name. */
 static const char *subject(const json_t *doc, const char *name)
 {
     const char *uri = doc_text(doc, "dataset.uri");
     const char *host = doc_text(doc, "host");
+    if (!*uri)
+        uri = doc_text(doc, "uri");
+    if (!*uri && strcmp(doc_text(doc, "command"), "case") == 0)
+        uri = doc_text(doc, "name");
     if (*uri)
         return uri;
     return *host && strcmp(doc_text(doc, "command"), "doctor") == 0 ? host
@@ -51,7 +55,7 @@ void report_title(FILE *f, const json_t *doc, const char *name)
 
 void report_date_cell(FILE *f, const json_t *doc)
 {
-    fputs("<td>", f);
+    fputs("<td class=\"date\">", f);
     date(f, *doc_text(doc, "date") ? doc_text(doc, "date") : "–");
     fputs("</td>", f);
 }

@@ -184,7 +184,8 @@ void html_shown(double value, enum html_form form, char out[HTML_SHOWN])
         snprintf(out, HTML_SHOWN, "%.1f %%", 100 * value);
         return;
     case HTML_GAIN:
-        snprintf(out, HTML_SHOWN, "%+.0f %%", 100 * value);
+        snprintf(out, HTML_SHOWN, value >= 9 ? "%.0f times" : "%+.0f %%",
+                 value >= 9 ? value + 1 : 100 * value);
         return;
     case HTML_SECONDS:
         show_seconds(value, out);

@@ -61,6 +61,7 @@ static void sections(FILE *f, const json_t *doc)
     report_verdict(f, doc);
     report_numbers(f, doc);
     report_findings(f, doc);
+    report_outcome(f, doc);
     report_tune(f, doc);
     report_grid(f, doc);
     report_ledger(f, doc);

@@ -128,7 +128,7 @@ def case_two_runs_of_a_folder(tmp):
     for part in ("2026-11-23 10:11:12 UTC", "<b>node-&lt;18&gt;</b>",
                  "--workers 3", 'data-key="config.workers">3<'):
         contains(heads[1], part)
-    equal(text.count("<td>2026-11-2"), 2)
+    equal(text.count('<td class="date">2026-11-2'), 2)
 
 
 def case_older_documents(tmp):
@@ -363,6 +363,64 @@ def case_other_commands(tmp):
     for part in ("8 MiB <only>", "ulimit -l unlimited", "8.0 MiB",
                  "equal, with fewer"):
         contains(text, part)
+
+
+def short_documents():
+    """Of the commands that find a sentence and a table."""
+    head = {"schema_version": 1, "version": "0.1.0", "host": "node-17"}
+    side = {"step_ms": 28.5, "stall_fraction": 0.0125, "workers": 4,
+            "images_per_second": 2245.5}
+    return {
+        "compare": dict(head, command="compare", metric="max_rss_bytes",
+                        before=2 ** 20, after=2 ** 21, change_fraction=1.0,
+                        noise_fraction=None, fail_below=0.03,
+                        differences=["workers", "<depth>"], verdict="fail"),
+        "merge": dict(head, command="merge", ranks=[
+            {"rank": i, "file": "r%d<.json" % i, "images_per_second": 100 + i,
+             "step_ms": 10.5, "wait_ms": 3.25 * i, "host_fraction": 0.25,
+             "device_fraction": None, "verdict": "FED"} for i in (0, 1)],
+            straggler={"rank": 1, "cause": "LOCK_BOUND",
+                       "loader_at_fault": True}),
+        "headroom": dict(head, command="headroom", uri="folder:/d", now=side,
+                         predicted={"fed": 99.0, "two_workers": 0.5},
+                         measured={"fed": 0.25, "two_workers": None},
+                         fed=dict(side, workers=3), two_workers=None,
+                         verdict=report_document.verdicts()[0]),
+        "case": dict(head, command="case", name="v100", sentence="It <was>.",
+                     before=dict(side, what="in series", workers=0),
+                     after=dict(side, what="tuned"), points=[side])}
+
+
+def case_sentence_and_table(tmp):
+    documents = short_documents()
+    text = made(tmp, *documents.values())[1]
+    page = Page(text)
+    for part in ("Fail: worse by more", "1.0 MiB", "2.0 MiB", "100.0 %",
+                 "measure both with --repeat", "workers, <depth>",
+                 "Rank 1 holds up the others: it waits for its loader "
+                 "(LOCK_BOUND).", "r1<.json", "folder:/d", "100 times", "+25 %",
+                 "before: in series", "after: tuned", "It <was>.", "28.5"):
+        contains(page.text, part)
+    equal(re.findall("<h1>([^<]*)</h1>", text)[2:], ["folder:/d", "v100"])
+    documents["compare"]["verdict"] = "pass"
+    documents["merge"]["straggler"] = None
+    text = made(tmp, *documents.values())[1]
+    contains(text, "Pass: not worse")
+    contains(text, "No rank holds up the others.")
+
+
+def case_real_comparison(tmp):
+    """The documents of the tool itself, not only those made up here."""
+    one, two = report_document.document(), report_document.document()
+    two["result"]["images_per_second"] *= 1.25
+    paths = [put(tmp, d, "run%d.json" % i) for i, d in enumerate((one, two))]
+    written = os.path.join(tmp, "written.json")
+    for command in ("compare", "merge"):
+        expect(tool(command, *paths, "--json", written, "--quiet"), 0)
+        page = expect(tool("report", written, "--out", "-"), 0).out
+        Page(page)
+        contains(page, 'data-key="change_fraction">25.0 %<'
+                 if command == "compare" else "run1.json")
 
 
 def case_slow_files_once(tmp):
@@ -682,12 +740,13 @@ def case_anything_anywhere(tmp):
     seed = int(os.environ.get("FDL_TEST_SEED", "24301"), 0)
     print("FDL_TEST_SEED=%d" % seed)
     dice = random.Random(seed)
-    wholes = (report_document.document(), report_document.tune())
-    for whole in wholes:
+    wholes = (report_document.document(), report_document.tune(),
+              *short_documents().values())
+    for whole in wholes[:2]:
         whole["timeline"] = whole["timeline"][::60]
     pages = 0
     for i in range(150):
-        document = copy.deepcopy(wholes[i % 2])
+        document = copy.deepcopy(wholes[i % len(wholes)])
         for _ in range(dice.choice((1, 1, 3, 9))):
             *way, last = dice.choice(list(places(document)))
             place = document

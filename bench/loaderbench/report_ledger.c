@@ -77,8 +77,8 @@ static size_t prep_parts(struct chart_part *parts, const json_t *doc)
     }
     if (!(left > 0.001 * whole))
         return N_KINDS;
-    parts[N_KINDS] =
-        (struct chart_part){"c-prep", "decoding and augmenting", left};
+    parts[N_KINDS] = (struct chart_part){
+        "c-prep", "decoding and augmenting, not split", left};
     return N_KINDS + 1;
 }
 

@@ -15,6 +15,7 @@ static const struct column {
     const char *key, *words;
     enum html_form form;
 } columns[] = {
+    {"rank", "rank", HTML_COUNT},
     {"workers", "workers", HTML_COUNT},
     {"depth", "depth", HTML_COUNT},
     {"step_ms", "ms a step", HTML_NUMBER},
@@ -174,7 +175,7 @@ static void outcome_merge(FILE *f, const json_t *doc)
         }
     }
     fputs("</p>\n", f);
-    draw_list(f, "Ranks", "rank", json_object_get(doc, "ranks"), "file");
+    draw_list(f, "Ranks", "file", json_object_get(doc, "ranks"), "file");
     html_section_end(f);
 }
 

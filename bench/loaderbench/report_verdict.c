@@ -5,6 +5,7 @@
 #include "bench/loaderbench/report_html.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* A level has a word, a colour and a shape: nobody needs all three. */
@@ -125,11 +126,15 @@ static void tile(FILE *f, const json_t *doc, const char *key, const char *words,
     fprintf(f, "</b><span>%s</span></li>\n", words);
 }
 
+#define HOST_WAIT "stall.host_fraction"
+#define GPU_IDLE  "stall.device_fraction"
+
 /* The further numbers, in one line. */
 static const struct number {
     const char *key, *words;
     enum html_form form;
 } numbers[] = {
+    {HOST_WAIT, "of the time the host waited", HTML_PERCENT},
     {"result.images_per_cpu_second", "images per CPU second", HTML_NUMBER},
     {"result.images", "images", HTML_COUNT},
     {"result.batches", "batches", HTML_COUNT},
@@ -139,17 +144,28 @@ static const struct number {
     {"result.failed_samples", "failed samples", HTML_COUNT},
 };
 
+/* Failures are named if there are any, the host's wait if the GPU's has the
+ * large card. */
+static bool is_in_line(const json_t *doc, const struct number *number)
+{
+    double value = doc_number(doc, number->key);
+    if (strcmp(number->key, "result.failed_samples") == 0)
+        return value > 0;
+    if (strcmp(number->key, HOST_WAIT) == 0)
+        return !isnan(value) && !isnan(doc_number(doc, GPU_IDLE));
+    return !isnan(value);
+}
+
 static void number_line(FILE *f, const json_t *doc)
 {
     const char *between = "<p class=\"numbers\">";
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-        double value = doc_number(doc, numbers[i].key);
-        if (isnan(value) ||
-            (value == 0 && strcmp(numbers[i].words, "failed samples") == 0))
+        const struct number *number = &numbers[i];
+        if (!is_in_line(doc, number))
             continue;
         fprintf(f, "%s<b>", between);
-        html_value(f, numbers[i].key, value, numbers[i].form);
-        fprintf(f, "</b> %s", numbers[i].words);
+        html_value(f, number->key, doc_number(doc, number->key), number->form);
+        fprintf(f, "</b> %s", number->words);
         between = " · ";
     }
     if (*between == ' ')
@@ -162,10 +178,12 @@ void report_numbers(FILE *f, const json_t *doc)
         return;
     fputs("<ul class=\"tiles\" aria-label=\"What was measured\">\n", f);
     tile(f, doc, "result.images_per_second", "images per second", HTML_NUMBER);
-    tile(f, doc, "stall.host_fraction",
-         "of the time the host waited for a batch", HTML_PERCENT);
-    tile(f, doc, "stall.device_fraction",
-         "of the time the GPU was idle for want of data", HTML_PERCENT);
+    if (isnan(doc_number(doc, GPU_IDLE)))
+        tile(f, doc, HOST_WAIT, "of the time the host waited for a batch",
+             HTML_PERCENT);
+    else
+        tile(f, doc, GPU_IDLE, "of the time the GPU was idle for want of data",
+             HTML_PERCENT);
     fputs("</ul>\n", f);
     number_line(f, doc);
 }

@@ -398,7 +398,8 @@ def case_sentence_and_table(tmp):
     for part in ("Fail: worse by more", "1.0 MiB", "2.0 MiB", "100.0 %",
                  "measure both with --repeat", "workers, <depth>",
                  "Rank 1 holds up the others: it waits for its loader "
-                 "(LOCK_BOUND).", "r1<.json", "folder:/d", "100 times", "+25 %",
+                 "(LOCK_BOUND).", "r1<.json1", "folder:/d", "100 times",
+                 "+25 %",
                  "before: in series", "after: tuned", "It <was>.", "28.5"):
         contains(page.text, part)
     equal(re.findall("<h1>([^<]*)</h1>", text)[2:], ["folder:/d", "v100"])
@@ -453,6 +454,20 @@ def case_no_device_no_rows_of_it(tmp):
     assert "a bus of twice the speed" not in text
     assert '<th scope="row">transfer</th>' not in text
     assert "<span>waiting to be copied to the device</span><b>" not in text
+
+
+def case_two_large_numbers(tmp):
+    document = report_document.document()
+    for device, large in ((0.1, "stall.device_fraction"),
+                          (None, "stall.host_fraction")):
+        document["stall"]["device_fraction"] = device
+        text = made(tmp, document)[1]
+        tiles = re.search('<ul class="tiles".*?</ul>', text, re.S).group(0)
+        equal(re.findall('data-key="([^"]*)"', tiles),
+              ["result.images_per_second", large])
+        line = re.search('<p class="numbers">.*?</p>', text, re.S).group(0)
+        equal("stall.host_fraction" in line, device is not None)
+        contains(line, "</b> failed samples")
 
 
 def case_round_ticks(tmp):
@@ -634,7 +649,7 @@ def case_in_a_browser(tmp):
     if not program:
         skip("there is no Chromium")
     documents = [report_document.document(), report_document.sweep(),
-                 report_document.tune()]
+                 report_document.tune(), *short_documents().values()]
     page = made(tmp, *documents)[0]
     b = browser.Browser(program)
     try:
@@ -649,7 +664,7 @@ def case_in_a_browser(tmp):
                           ".filter(e => e.getBoundingClientRect().right > "
                           "innerWidth + 1).length"), 0)
         equal(b.value("document.title"), "feedline: folder:/data/train, "
-              "2026-11-22 09:08:07 UTC and 2 more")
+              "2026-11-22 09:08:07 UTC and 6 more")
         embeds(b.value("document.getElementById('feedline-data').textContent"),
                documents)
         shown = b.value("[...document.querySelectorAll('#run-1 [data-key]')]"

@@ -723,7 +723,10 @@ def test_every_test_of_a_family_has_one() -> None:
         for (family, name), reader in READERS.items()
         if "draws()" in inspect.getsource(reader.read)
         or "add_random_crop" in inspect.getsource(reader.read)
-    } - {"Python", "PIL"}  # test_torch_python_ops.py
+    } - {
+        "Python",
+        "PIL",
+    }  # test_torch_python_ops.py
     assert drawing == set(DRAWN)
 
 

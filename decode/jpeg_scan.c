@@ -3,7 +3,7 @@
  * A marker is FF and a byte that is not 0. The data has an FF every few hundred
  * bytes, so stopping at each would cost more than looking at every byte: blocks
  * are tested without a branch, in a loop that compilers turn into vectors. A
- * file of 110 KB takes 6 us, where decoding it takes a thousand.
+ * file of 110 KB takes 7.5 us with SSE2, where decoding it takes a thousand.
  */
 #include "decode/jpeg_scan.h"
 

@@ -91,11 +91,6 @@ bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
 void fdl_control_shared(const feedline_loader *l, double *granted,
                         double *cores, uint32_t *others);
 
-/* The last trial of more workers that was judged: how many, and the measured
- * change of throughput. false: there was none. */
-bool fdl_control_tried(const feedline_loader *l, uint32_t *workers,
-                       double *gain);
-
 /* Workers that the tuner takes at most; 0: no run has begun. */
 uint32_t fdl_control_workers_max(const feedline_loader *l);
 

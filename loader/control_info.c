@@ -4,7 +4,6 @@
 #include "loader/engine.h"
 #include "loader/profile.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char *const modes[] = {"off", "observe", "auto"};
@@ -81,33 +80,6 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
     out->decisions = c->log.n;
     pthread_mutex_unlock(&c->lock);
     pthread_mutex_unlock(&w->knobs);
-}
-
-static bool was_judged(const struct fdl_decision *d)
-{
-    return (d->outcome == FDL_OUTCOME_KEPT ||
-            d->outcome == FDL_OUTCOME_ROLLED_BACK) &&
-           isfinite(d->measured);
-}
-
-bool fdl_control_tried(const feedline_loader *l, uint32_t *workers,
-                       double *gain)
-{
-    struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
-    bool found = false;
-    pthread_mutex_lock(&c->lock);
-    uint64_t first = fdl_decision_log_first(&c->log);
-    for (uint64_t id = c->log.n; id > first && !found; id--) {
-        const struct fdl_decision *d = fdl_decision_log_find(&c->log, id - 1);
-        found = d && d->knob == FDL_KNOB_WORKERS && d->after > d->before &&
-                was_judged(d);
-        if (found) {
-            *workers = (uint32_t)d->after;
-            *gain = d->measured;
-        }
-    }
-    pthread_mutex_unlock(&c->lock);
-    return found;
 }
 
 uint32_t fdl_control_workers_max(const feedline_loader *l)

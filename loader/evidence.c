@@ -179,9 +179,13 @@ static void add_gpu(const struct fdl_gpu_watched *g, struct fdl_evidence *e)
 
 static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
 {
+    struct fdl_tuner_found found;
+    fdl_control_found(l, &found);
     e->tuning = fdl_control_tunes(l);
-    if (!fdl_control_tried(l, &e->tried_workers, &e->tried_gain))
-        e->tried_workers = 0;
+    if (found.more_workers.judged) {
+        e->tried_workers = found.more_workers.after;
+        e->tried_gain = found.more_workers.gain;
+    }
     e->workers_auto = fdl_loader_asked(l, FDL_OPT_WORKERS) == 0;
     e->depth_auto = fdl_loader_asked(l, FDL_OPT_DEPTH) == 0;
     e->io_auto = fdl_loader_asked(l, FDL_OPT_IO_DEPTH) == 0;

@@ -53,11 +53,6 @@ static void figures(FILE *f, const json_t *verdict)
                    doc_number(verdict, "predicted_gain"), HTML_GAIN);
         fputs("</b>. ", f);
     }
-    const json_t *tuner = doc_at(verdict, "tuner");
-    if (json_is_true(tuner) || json_integer_value(tuner))
-        fputs("The tuner does this by itself where its options are "
-              "<code>auto</code>.",
-              f);
     fputs("</p>\n", f);
 }
 

@@ -75,9 +75,11 @@ void timeline_end(struct timeline *t, const feedline_loader *l, double now,
                   uint64_t images)
 {
     uint64_t noted = t->n ? t->points[t->n - 1].images : 0;
-    if (!t->points || noted == images)
+    if (!t->points || images == 0)
         return;
-    if (t->n == TIMELINE_POINTS)
+    if (t->n > 0 && noted == images)
+        t->n--; /* no batch since: the last point moves here */
+    else if (t->n == TIMELINE_POINTS)
         thin_out(t);
     take(t, l, now, images);
 }

@@ -30,7 +30,7 @@ static struct {
     _Atomic uint32_t read_bytes;              /* at most; 0: all */
     _Atomic int32_t opcode, result;           /* completions of this one */
     _Atomic int32_t spare, count;             /* after `spare` good ones */
-    _Atomic int32_t every;                    /* each n-th; 0: all */
+    _Atomic bool every_other;                 /* of each request; else all */
 
     /* Reads of files that were seen. */
     _Atomic uint32_t n_reads, n_async, n_nonblocking;
@@ -101,7 +101,7 @@ static void change_requests(struct io_uring *ring)
 
 static bool is_hit(const struct io_uring_cqe *cqe)
 {
-    static uint32_t calls;
+    static bool hit[NAMES]; /* the last time */
     if (cqe->user_data >= NAMES ||
         opcodes[cqe->user_data] != atomic_load(&ring_faults.opcode) + 1 ||
         atomic_load(&ring_faults.count) == 0)
@@ -110,9 +110,12 @@ static bool is_hit(const struct io_uring_cqe *cqe)
         atomic_fetch_sub(&ring_faults.spare, 1);
         return false;
     }
-    int32_t every = atomic_load(&ring_faults.every);
-    if (every && calls++ % (uint32_t)every != 0)
-        return false;
+    /* By request: by count, the same one could be hit each time. */
+    if (atomic_load(&ring_faults.every_other)) {
+        hit[cqe->user_data] = !hit[cqe->user_data];
+        if (!hit[cqe->user_data])
+            return false;
+    }
     if (atomic_load(&ring_faults.count) != INT32_MAX)
         atomic_fetch_sub(&ring_faults.count, 1);
     return true;
@@ -148,7 +151,7 @@ int __wrap_io_uring_submit_and_get_events(struct io_uring *ring)
 static void change(int32_t opcode, int32_t result, int32_t count)
 {
     atomic_store(&ring_faults.count, 0);
-    atomic_store(&ring_faults.every, 0);
+    atomic_store(&ring_faults.every_other, false);
     atomic_store(&ring_faults.spare, 0);
     atomic_store(&ring_faults.opcode, opcode);
     atomic_store(&ring_faults.result, result);
@@ -192,7 +195,7 @@ static void passing_errors_are_repeated(void **state)
     ring_faults.read_bytes = 7000;
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
         change(IORING_OP_READ, -errors[i], INT32_MAX);
-        ring_faults.every = 2;
+        ring_faults.every_other = true;
         expect_samples(rig, 20 * (i + 1), 20);
         /* Only what would block is left to a kernel thread. */
         assert_true((ring_faults.n_async > 0) == (errors[i] == EAGAIN));

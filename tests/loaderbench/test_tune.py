@@ -139,8 +139,7 @@ def case_progress_on_a_terminal(tmp):
 def case_profile(tmp):
     folder, profile = digits(tmp), os.path.join(tmp, "profile.json")
     doc = tune(folder, "--consumer-ms", 4, "--hold", 0, "--profile", profile)
-    equal(doc["tune"]["ended"], "settled")
-    assert doc["tuner"]["converged_batch"] > 0, doc["tuner"]
+    equal(doc["tune"]["ended"], "settled")  # it may look again since
     equal(doc["tune"]["profile"], profile)
     with open(profile, encoding="utf-8") as f:
         json.load(f)

@@ -16,6 +16,7 @@ build=$(cd "$2" && pwd)
 cc=${CC:-cc}
 cxx=${CXX:-c++}
 export CC=$cc CXX=$cxx
+command -v make > /dev/null || export CMAKE_GENERATOR=Ninja
 
 skip() {
     echo "skipped: $*"

@@ -202,8 +202,9 @@ def test_the_program_is_the_limit() -> None:
     share = stats["stats"]["wait_seconds"] / stats["stats"]["wall_seconds"]
     # Under load even an empty wait may take long: the words fit the numbers.
     assert (watched.verdict.level == "FED") == (share < 0.01)
+    # It is the program's pauses where others kept it off its core for long.
     if share < 0.01:
-        assert watched.verdict.code == "FED"
+        assert watched.verdict.code in ("FED", "CONSUMER_HOST_BOUND")
 
 
 def test_a_starved_program_is_told_who() -> None:

@@ -259,6 +259,25 @@ static void too_small_for_any_batch(void **state)
     fixture_remove(&images);
 }
 
+/* Also where the host or the device may finish the batches, which is decided
+ * before anything is made there. */
+static void refuses_devices_that_are_not_there(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"cuda:63", "cuda:64", "cuda:999999"};
+    fixture_create(&images, 8);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    for (size_t i = 0; i < FDL_COUNT_OF(devices); i++) {
+        char options[64];
+        snprintf(options, sizeof(options), "device=%s dtype=f32", devices[i]);
+        assert_null(fixture_loader(ds, options));
+        assert_non_null(strstr(feedline_last_error(), devices[i]));
+    }
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
 /* A loader that was only made has no context and no memory on the device. */
 static void takes_nothing_before_it_starts(void **state)
 {
@@ -520,6 +539,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(keeps_a_stream_busy),
     cmocka_unit_test(goes_on_with_fewer_slots),
     cmocka_unit_test(too_small_for_any_batch),
+    cmocka_unit_test(refuses_devices_that_are_not_there),
     cmocka_unit_test(takes_nothing_before_it_starts),
     cmocka_unit_test(moves_each_byte_once),
     cmocka_unit_test(stays_where_there_is_memory),

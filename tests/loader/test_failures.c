@@ -310,6 +310,8 @@ static void options_that_do_not_fit_each_other(void **state)
         {"world=64 shard_tail=drop", "64 ranks", FEEDLINE_EINVAL},
         {"batch_size=64 drop_last=true", "drop_last", FEEDLINE_EINVAL},
         {"device=cuda:0", "CUDA", FEEDLINE_ENOSYS},
+        {"device=cuda:64 dtype=f32", "CUDA", FEEDLINE_ENOSYS},
+        {"device=cuda:999999 dtype=f32", "CUDA", FEEDLINE_ENOSYS},
         {"device=tpu", "tpu", FEEDLINE_EINVAL},
         {"memory_budget=4k", "memory_budget", FEEDLINE_ERANGE},
         {"depth=1000 memory_budget=1m", "depth=1000", FEEDLINE_ERANGE},

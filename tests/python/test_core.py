@@ -225,6 +225,14 @@ def test_options_that_are_none(
         loader(dataset, **options)
 
 
+@pytest.mark.parametrize("device", ["cuda:64", "cuda:999999"])
+def test_a_device_that_is_not_there(
+    dataset: feedline.Dataset, device: str
+) -> None:
+    with pytest.raises(feedline.Error, match="CUDA|" + device):
+        loader(dataset, device=device, dtype="f32", layout="nchw")
+
+
 def test_the_table_of_options() -> None:
     rows = feedline.option_table()
     assert rows["dtype"].choices == ("u8", "f32", "f16", "bf16")

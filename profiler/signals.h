@@ -34,8 +34,8 @@ struct fdl_foreign_thread {
 
 #define FDL_FOREIGN_MAX 64u /* the busiest are kept */
 
-/* The processes that this one has started, and what they started and waited
- * for; those that ended count on. */
+/* The processes that this one has started, and those that they started; the
+ * CPU time of those that ended stays in the sum. */
 struct fdl_children_signals {
     uint32_t processes; /* alive */
     uint64_t cpu_ns;    /* in ticks of the kernel, mostly 10 ms */

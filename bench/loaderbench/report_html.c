@@ -2,6 +2,7 @@
 #include "bench/loaderbench/report_html.h"
 
 #include "bench/loaderbench/report_doc.h"
+#include "bench/loaderbench/tool.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -184,8 +185,7 @@ void html_shown(double value, enum html_form form, char out[HTML_SHOWN])
         snprintf(out, HTML_SHOWN, "%.1f %%", 100 * value);
         return;
     case HTML_GAIN:
-        snprintf(out, HTML_SHOWN, value >= 9 ? "%.0f times" : "%+.0f %%",
-                 value >= 9 ? value + 1 : 100 * value);
+        tool_gain(value, out);
         return;
     case HTML_SECONDS:
         show_seconds(value, out);

@@ -15,7 +15,7 @@ enum html_form {
     HTML_COUNT,   /* 12 345 */
     HTML_NUMBER,  /* 12.3 */
     HTML_PERCENT, /* of a fraction: 12.3 % */
-    HTML_GAIN,    /* of a fraction: +12 %, from +900 % on 10 times */
+    HTML_GAIN,    /* of a fraction: as tool_gain prints it */
     HTML_SECONDS, /* 1.23 s, 4.5 ms */
     HTML_BYTES    /* 1.2 MiB */
 };

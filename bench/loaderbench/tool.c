@@ -102,6 +102,14 @@ double tool_median(double *x, size_t n)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
+void tool_gain(double gain, char out[TOOL_GAIN])
+{
+    if (gain >= 9)
+        snprintf(out, TOOL_GAIN, "%.0f times", gain + 1);
+    else
+        snprintf(out, TOOL_GAIN, "%+.0f %%", 100 * gain);
+}
+
 bool tool_parse_fraction(const char *text, double *out)
 {
     char *end;

@@ -51,6 +51,10 @@ double tool_seconds(void);
 /* Of n numbers, which are sorted for it; n > 0. */
 double tool_median(double *x, size_t n);
 
+/* A gain of throughput as a fraction: "+12 %", from +900 % on "10 times". */
+#define TOOL_GAIN 40 /* bytes */
+void tool_gain(double gain, char out[TOOL_GAIN]);
+
 /* "3%" or "0.03", below 1; false: neither. */
 bool tool_parse_fraction(const char *text, double *out);
 

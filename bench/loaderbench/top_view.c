@@ -139,9 +139,12 @@ static void add_verdict(struct top_view *v,
     struct top_line *line =
         add(v, MUST, "%s  %s", now->verdict.level, now->verdict.code);
     line->style = style_of(now->verdict.level);
-    if (now->verdict.predicted_gain > 0)
-        more(line, "  (up to %.0f %% more, confidence %.0f %%)",
-             100 * now->verdict.predicted_gain, 100 * now->verdict.confidence);
+    if (now->verdict.predicted_gain > 0) {
+        char gain[TOOL_GAIN];
+        tool_gain(now->verdict.predicted_gain, gain);
+        more(line, "  (up to %s, confidence %.0f %%)", gain,
+             100 * now->verdict.confidence);
+    }
     add_wrapped(v, MATTERS, now->verdict.sentence, 3);
     add_wrapped(v, LIMITS, now->verdict.action, 3);
     add(v, NICE, "%s", "");

@@ -62,6 +62,43 @@ def test_prepared_loader_is_native_and_equal(image_folder: Path) -> None:
     assert training.delivered(ours) == 48
 
 
+def prepared(arguments: Dict[str, Any]) -> Any:
+    """Two epochs of a loader as accelerate prepares it, all natively."""
+    accelerator = Accelerator(cpu=True)
+    set_seed(9)
+    loader = prepare_loader(DataLoader(**arguments), accelerator)
+    with training.natively():
+        batches = training.copies(loader) + training.copies(loader)
+    assert training.delivered(loader) == 48
+    return batches
+
+
+def test_without_workers_random_transforms_are_native(
+    image_folder: Path,
+) -> None:
+    """torch's default, num_workers=0."""
+    epochs = [
+        prepared(
+            {
+                "dataset": training.drawing(image_folder),
+                "batch_size": 4,
+                "shuffle": True,
+                "num_workers": workers,
+            }
+        )
+        for workers in (0, 0, 2)
+    ]
+    for other in epochs[1:]:
+        training.assert_equal_batches(epochs[0], other)
+    assert not torch.equal(epochs[0][0][0], epochs[0][6][0])
+
+
+def test_the_recipe_for_reproducibility_is_native(image_folder: Path) -> None:
+    """worker_init_fn and generator of PyTorch's notes."""
+    first, second = (prepared(training.recipe(image_folder)) for _ in range(2))
+    training.assert_equal_batches(first, second)
+
+
 def test_prepare_leaves_it_alone(image_folder: Path) -> None:
     accelerator = Accelerator(cpu=True)
     ours, _ = pair(image_folder, accelerator, batch_size=5, shuffle=True)

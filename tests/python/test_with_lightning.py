@@ -134,6 +134,41 @@ def test_fit_as_with_torch(image_folder: Path) -> None:
     assert first.samples == 48
 
 
+def test_without_workers_random_transforms_are_native(
+    image_folder: Path,
+) -> None:
+    """torch's default, num_workers=0. The Trainer adds a worker_init_fn of its
+    own, as seed_everything(workers=True) asks for."""
+    modules = []
+    for workers in (0, 0, 2):
+        loader = DataLoader(
+            training.drawing(image_folder),
+            batch_size=4,
+            shuffle=True,
+            num_workers=workers,
+        )
+        with training.natively():
+            modules.append(fit(loader, 2))
+        assert training.delivered(loader) == 48
+    first, second, third = modules
+    assert first.samples == 48
+    assert first.losses == second.losses
+    assert first.labels == second.labels == third.labels
+
+
+def test_the_recipe_for_reproducibility_is_native(image_folder: Path) -> None:
+    """worker_init_fn and generator of PyTorch's notes."""
+    modules = []
+    for _ in range(2):
+        loader = DataLoader(**training.recipe(image_folder))
+        with training.natively():
+            modules.append(fit(loader, 2))
+        assert training.delivered(loader) == 48
+    assert modules[0].labels == modules[1].labels
+    assert modules[0].losses == modules[1].losses
+    assert modules[0].labels[:6] != modules[0].labels[6:]
+
+
 def test_loader_of_a_hook_is_made_anew(image_folder: Path) -> None:
     data = Data(str(image_folder))
     module = Module()

@@ -7,10 +7,12 @@ that a native batch can be held against torch's; what is random is the order.
 
 from __future__ import annotations
 
+import random
 import warnings
 from contextlib import contextmanager
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
+import numpy
 import torch
 import torchvision
 from torch import nn
@@ -37,6 +39,39 @@ def dataset(folder: Any) -> torchvision.datasets.ImageFolder:
     return torchvision.datasets.ImageFolder(
         str(folder), transforms.Compose(chain)
     )
+
+
+def drawing(folder: Any) -> torchvision.datasets.ImageFolder:
+    """The same folder with transforms that draw random numbers."""
+    chain = [
+        transforms.RandomResizedCrop(SIZE),
+        transforms.RandomHorizontalFlip(),
+        transforms.ToTensor(),
+    ]
+    return torchvision.datasets.ImageFolder(
+        str(folder), transforms.Compose(chain)
+    )
+
+
+def seed_worker(worker_id: int) -> None:
+    """The worker_init_fn of PyTorch's notes on reproducibility."""
+    worker_seed = torch.initial_seed() % 2**32
+    numpy.random.seed(worker_seed)
+    random.seed(worker_seed)
+
+
+def recipe(folder: Any) -> Dict[str, Any]:
+    """Arguments of a DataLoader as those notes have them."""
+    generator = torch.Generator()
+    generator.manual_seed(0)
+    return {
+        "dataset": drawing(folder),
+        "batch_size": 4,
+        "shuffle": True,
+        "num_workers": 2,
+        "worker_init_fn": seed_worker,
+        "generator": generator,
+    }
 
 
 def network(seed: int = 5) -> nn.Module:

@@ -101,19 +101,6 @@ struct wait {
     bool ready; /* batch may be delivered */
 };
 
-/* Threads of workers have ended. Without any worker the run ends too. */
-static int32_t mend(feedline_loader *l)
-{
-    pthread_mutex_lock(&l->knobs);
-    int32_t status = fdl_pool_mend_locked(l);
-    pthread_mutex_unlock(&l->knobs);
-    if (status >= 0)
-        return status;
-    l->consumer.failed = status;
-    return fdl_fail(status, "every worker's thread has ended: %s",
-                    fdl_last_error());
-}
-
 /* There is no next batch: it does not come, or was not given. */
 static int32_t at_the_end(const feedline_loader *l)
 {
@@ -123,18 +110,13 @@ static int32_t at_the_end(const feedline_loader *l)
                                      "the epoch");
 }
 
-/* OK: wt->batch is ready. ESTATE: it can never be. */
+/* OK: wt->batch is ready. Else it can never be. */
 static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
 {
     bool all_held = false;
     *done = true;
     if (atomic_exchange_explicit(&l->interrupted, false, memory_order_relaxed))
         return FEEDLINE_INTERRUPTED;
-    if (fdl_pool_has_fallen(&l->pool)) {
-        int32_t status = mend(l);
-        if (status < 0)
-            return status;
-    }
     if (!fdl_ring_awaited(l->ring, &wt->range, &wt->batch, &all_held))
         return at_the_end(l);
     if (all_held) {
@@ -142,8 +124,12 @@ static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
         *done = status < 0;
         return status;
     }
-    *done = wt->ready = wt->batch && is_ready(wt->batch);
-    return FEEDLINE_OK;
+    wt->ready = wt->batch && is_ready(wt->batch);
+    int32_t status = FEEDLINE_OK;
+    if (!wt->ready)
+        status = l->consumer.failed = fdl_pool_check(&l->pool);
+    *done = wt->ready || status < 0;
+    return status;
 }
 
 static int32_t wait_ready(feedline_loader *l, struct wait *wt)

@@ -2,15 +2,11 @@
 /*
  * The pool of workers: how many there are, and their threads' lives.
  *
- *     UNBORN --start--> LIVING --told to--> DONE ----+
- *        ^                |                          +--join--> UNBORN
- *        |                +--by itself--> FALLEN ----+
- *        +---- LOST: joined, and the system had no other thread
+ *     UNBORN --start--> LIVING --end--> DONE --join--> UNBORN
  *
- * A thread falls when a custom operation calls pthread_exit or lets itself be
- * cancelled. On its way out it hands its sample on, which fails with a reason
- * (worker.c); whoever waits in next(), and the thread that watches, replace the
- * thread. So next() never waits for one that is gone.
+ * A thread that ends before it is told to, because a custom operation calls
+ * pthread_exit or lets itself be cancelled, leaves a batch that nobody will
+ * complete: next() reports it and ends the run (exit_early in worker.c).
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,7 +27,6 @@ int32_t fdl_pool_init(struct fdl_pool *pool)
     *pool = (struct fdl_pool){0};
     fdl_event_init(&pool->unpark);
     fdl_event_init(&pool->ended);
-    pthread_mutex_init(&pool->orphans_lock, NULL);
     size_t bytes = FDL_MAX_WORKERS * sizeof(struct fdl_worker *);
     pool->workers = calloc(1, bytes);
     if (!pool->workers)
@@ -132,27 +127,10 @@ static void join(struct fdl_worker *w)
     atomic_store_explicit(&w->life, FDL_WORKER_UNBORN, memory_order_relaxed);
 }
 
-/* Joins the threads that have ended by themselves. Returns how many. */
-static uint32_t bury_fallen(struct fdl_pool *pool)
-{
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
-    uint32_t buried = 0;
-    atomic_store_explicit(&pool->fallen, false, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
-        struct fdl_worker *w = pool->workers[i];
-        if (life_of(w) != FDL_WORKER_FALLEN)
-            continue;
-        join(w);
-        buried++;
-    }
-    return buried;
-}
-
 int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
 {
     struct fdl_pool *pool = &l->pool;
     int32_t status = FEEDLINE_OK;
-    bury_fallen(pool);
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
     uint32_t ready = 0;
     for (; ready < active; ready++) {
@@ -179,52 +157,17 @@ int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
     return status;
 }
 
-bool fdl_pool_has_fallen(const struct fdl_pool *pool)
+int32_t fdl_pool_check(const struct fdl_pool *pool)
 {
-    return atomic_load_explicit(&pool->fallen, memory_order_relaxed);
-}
-
-/* Active workers without a thread are counted off. Returns how many have one.
- */
-static uint32_t count_living(struct fdl_pool *pool)
-{
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
-    uint32_t active = atomic_load_explicit(&pool->active, memory_order_relaxed);
-    uint32_t living = 0;
-    for (uint32_t i = 0; i < FDL_MIN(active, n); i++) {
-        struct fdl_worker *w = pool->workers[i];
-        if (w->thread.running)
-            living += life_of(w) == FDL_WORKER_LIVING;
-        else
-            atomic_store_explicit(&w->life, FDL_WORKER_LOST,
-                                  memory_order_relaxed);
-    }
-    return living;
-}
-
-int32_t fdl_pool_mend_locked(feedline_loader *l)
-{
-    struct fdl_pool *pool = &l->pool;
-    uint32_t active = atomic_load_explicit(&pool->active, memory_order_relaxed);
-    uint32_t buried = bury_fallen(pool);
-    int32_t status = fdl_pool_set_active(l, active);
-    uint32_t living = count_living(pool);
-    if (status >= 0 && buried)
-        fdl_log(FDL_LOG_WARNING,
-                "%" PRIu32 " of the workers' threads ended by themselves, in "
-                "custom operations; new ones took their places",
-                buried);
-    if (status < 0 && buried)
-        fdl_log(FDL_LOG_WARNING,
-                "%" PRIu32 " of the workers' threads ended by themselves, in "
-                "custom operations, and others cannot be had: %s; %" PRIu32
-                " are left",
-                buried, fdl_last_error(), living);
-    if (status >= 0 || living > 0)
+    /* acquire: pairs with exit_early. */
+    const struct fdl_worker *w =
+        atomic_load_explicit(&pool->exited, memory_order_acquire);
+    if (!w)
         return FEEDLINE_OK;
-    /* Whoever comes next tries again. */
-    atomic_store_explicit(&pool->fallen, true, memory_order_relaxed);
-    return status;
+    return fdl_fail(FEEDLINE_EUSER,
+                    "the thread of worker %" PRIu32 " ended in %s: an "
+                    "operation must return, and not call pthread_exit",
+                    w->id, w->exited_in);
 }
 
 /* Whoever stops a run stands still meanwhile, and wants to know why. */
@@ -263,10 +206,7 @@ void fdl_pool_stop(feedline_loader *l)
         join(w);
     }
     atomic_store_explicit(&pool->active, 0, memory_order_relaxed);
-    /* The window takes back what nobody took over. */
-    pool->orphans = NULL;
-    atomic_store_explicit(&pool->n_orphans, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->fallen, false, memory_order_relaxed);
+    atomic_store_explicit(&pool->exited, NULL, memory_order_relaxed);
 }
 
 int64_t fdl_pool_lived_ns_locked(const struct fdl_pool *pool, int64_t now,
@@ -307,5 +247,4 @@ void fdl_pool_fini(struct fdl_pool *pool)
     for (uint32_t i = 0; i < n; i++)
         worker_destroy(pool->workers[i]);
     free(pool->workers);
-    pthread_mutex_destroy(&pool->orphans_lock);
 }

@@ -19,7 +19,7 @@
 /* One that hangs. */
 struct hanging {
     uint32_t worker; /* A_READ: one of the reader's */
-    uint32_t step;   /* enum fdl_render_step; 0: its thread has ended */
+    uint32_t step;   /* enum fdl_render_step */
     int32_t tid;
     int64_t since_ns;
     uint64_t epoch, index, ticket;
@@ -76,18 +76,11 @@ static void visit_workers(feedline_loader *l, int64_t now, int64_t limit,
     struct fdl_pool *pool = &l->pool;
     /* acquire: pairs with fdl_pool_set_active; the workers are there. */
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
-    uint32_t active = atomic_load_explicit(&pool->active, memory_order_relaxed);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; limit > 0 && i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
         struct hanging h;
-        uint32_t life = atomic_load_explicit(&w->life, memory_order_relaxed);
-        if (life == FDL_WORKER_LOST && i < active) {
-            h = (struct hanging){.worker = i, .since_ns = now};
+        if (look_at_sample(w, &h) && now - h.since_ns > limit)
             visit(user, &h);
-        } else if (life == FDL_WORKER_LIVING && limit > 0 &&
-                   look_at_sample(w, &h) && now - h.since_ns > limit) {
-            visit(user, &h);
-        }
     }
 }
 
@@ -162,8 +155,6 @@ static const char *where(const feedline_loader *l, uint32_t step)
 static const char *path_of(const feedline_loader *l, const struct hanging *h)
 {
     struct fdl_source source;
-    if (h->step == FDL_STEP_NONE)
-        return "";
     fdl_dataset_get(l->dataset, h->index, &source);
     return source.path ? source.path : "";
 }
@@ -185,7 +176,7 @@ static void describe(feedline_loader *l, const struct hanging *h, int64_t now,
         .tid = h->tid,
         .stuck_ns = now > h->since_ns ? (uint64_t)(now - h->since_ns) : 0,
         .epoch = h->epoch,
-        .sample_index = h->step ? (int64_t)h->index : -1,
+        .sample_index = (int64_t)h->index,
     };
     copy_path(out->path, sizeof(out->path), path_of(l, h));
     snprintf(out->where, sizeof(out->where), "%s", where(l, h->step));
@@ -210,11 +201,7 @@ static void tell(feedline_loader *l, const struct hanging *h, int64_t now)
     char sample[300];
     double s = seconds(now - h->since_ns);
     say_sample(l, h, sample, sizeof(sample));
-    if (h->step == FDL_STEP_NONE)
-        fdl_log(FDL_LOG_WARNING,
-                "worker %" PRIu32 " has no thread any more; going on without",
-                h->worker);
-    else if (h->worker == A_READ)
+    if (h->worker == A_READ)
         fdl_log(FDL_LOG_WARNING,
                 "a read has been on its way for %.1f s: %s; look at the "
                 "storage it comes from",
@@ -231,8 +218,6 @@ static void tell_end(feedline_loader *l, const struct hanging *h, int64_t now)
 {
     char sample[300];
     double s = seconds(now - h->since_ns);
-    if (h->step == FDL_STEP_NONE)
-        return;
     say_sample(l, h, sample, sizeof(sample));
     if (h->worker == A_READ)
         fdl_log(FDL_LOG_WARNING,
@@ -262,10 +247,8 @@ void fdl_stuck_tell_stop(struct fdl_worker *w)
 
 static bool is_same(const struct hanging *a, const struct hanging *b)
 {
-    return a->worker == b->worker && a->step == 0 && b->step == 0
-               ? true
-               : a->worker == b->worker && a->since_ns == b->since_ns &&
-                     a->index == b->index;
+    return a->worker == b->worker && a->since_ns == b->since_ns &&
+           a->index == b->index;
 }
 
 struct beat {
@@ -310,18 +293,6 @@ static void forget(struct fdl_stuck *s, int64_t now)
     }
 }
 
-/* Threads that have ended by themselves are replaced here if the consumer is
- * away; where somebody has the knobs, at the next beat. */
-static void mend(feedline_loader *l)
-{
-    if (!fdl_pool_has_fallen(&l->pool) || pthread_mutex_trylock(&l->knobs) != 0)
-        return;
-    if (l->running)
-        (void)fdl_pool_mend_locked(l); /* next() says what is wrong */
-    pthread_mutex_unlock(&l->knobs);
-    fdl_clear_error();
-}
-
 static void serve(void *user, bool last)
 {
     struct fdl_stuck *s = user;
@@ -330,7 +301,6 @@ static void serve(void *user, bool last)
     s->last_beat_ns = beat.now;
     if (last)
         return;
-    mend(s->loader);
     if (late)
         return;
     visit_all(s->loader, beat.now, notice, &beat);
@@ -427,7 +397,7 @@ struct worst {
 static void weigh(void *user, const struct hanging *h)
 {
     struct worst *w = user;
-    bool awaits = h->step != FDL_STEP_NONE && h->ticket == w->awaited;
+    bool awaits = h->ticket == w->awaited;
     w->n++;
     if (w->found && (w->awaits > awaits ||
                      (w->awaits == awaits && w->who.since_ns <= h->since_ns)))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workers that hang: at one sample for longer than option stuck_after, in a
- * custom operation, a decoder, or a read; reads of the reader's own that never
- * come back; workers whose thread has ended and could not be replaced. Nothing
- * can be done about them from here, but they are not waited for in silence:
+ * custom operation, a decoder, or a read; and reads of the reader's own that
+ * never come back. Nothing can be done about them from here, but they are not
+ * waited for in silence:
  *
  *     watch thread, each beat --> list --> the log, once, and when it goes on
  *                                  |-----> get_stuck, stats_json, page, metrics

@@ -386,7 +386,6 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
     atomic_store_explicit(&r->word, make_word(sample, FDL_READ_READING),
                           memory_order_release);
     r->sample = sample;
-    r->attempts = 0;
     w->resolve(w->resolve_user, r);
     r->range = fdl_nvtx_start(FDL_NVTX_READ, r->ticket, 1);
     atomic_store_explicit(&r->times->read_start, fdl_now_ns(),

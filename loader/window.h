@@ -63,11 +63,6 @@ struct fdl_read {
     bool exempt;             /* its buffer is had at once, see worker.c */
     int32_t status;          /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
     char reason[FDL_READ_REASON_BYTES];
-
-    /* The workers': replacements begun for it, and the next one in the list of
-     * samples whose worker's thread has ended. */
-    uint32_t attempts;
-    struct fdl_read *next;
 };
 
 struct fdl_window;

@@ -153,16 +153,15 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     fdl_read_file(w->loader->window, spare);
 }
 
-static int32_t replace(struct fdl_worker *w, struct fdl_read *r,
+static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
                        feedline_batch *b, struct fdl_render_cost *cost)
 {
     feedline_loader *l = w->loader;
     uint32_t place = r->place;
-    int32_t status = r->status; /* < 0 where the last one ended a thread */
-    /* Counted in r: a thread that ends in one of them is not the last. */
-    while (r->attempts < REPLACEMENT_ATTEMPTS) {
-        uint64_t index = fdl_sampler_replacement(&l->sampler, r->epoch,
-                                                 r->index, r->attempts++);
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; i < REPLACEMENT_ATTEMPTS; i++) {
+        uint64_t index =
+            fdl_sampler_replacement(&l->sampler, r->epoch, r->index, i);
         read_spare(w, r, index);
         fdl_progress_enter(&w->at, r, index, FDL_STEP_DECODE);
         status = render(w, &w->spare, b, place, cost);
@@ -186,16 +185,13 @@ static void end_batch(feedline_batch *b, const struct fdl_read *r,
 }
 
 /* What on_error asks for. The error line still describes the failure. */
-static void handle_failure(struct fdl_worker *w, struct fdl_read *r,
+static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
                            feedline_batch *b, int32_t status,
                            struct fdl_render_cost *cost)
 {
     feedline_loader *l = w->loader;
-    uint64_t total = 0;
-    if (r->attempts == 0) { /* else another worker has */
-        total = record_failure(w, r, status);
-        fdl_counter_add(&w->decode.errors, 1);
-    }
+    uint64_t total = record_failure(w, r, status);
+    fdl_counter_add(&w->decode.errors, 1);
     if (l->config.max_failures && total > l->config.max_failures) {
         fdl_fail(status,
                  "%s; with it %" PRIu64 " samples failed, more than "
@@ -313,7 +309,6 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     struct fdl_slow_sample slow;
     w->customs_ns = 0;
     w->width = w->height = 0;
-    w->current = r;
     fdl_progress_enter(&w->at, r, r->index, FDL_STEP_DECODE);
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
     fdl_nvtx_push(FDL_NVTX_DECODE, r->ticket, 1);
@@ -326,7 +321,6 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     uint64_t made = fdl_slot_sample_bytes(b, r->place);
     count_pixels(w, b, made);
     describe_slow(w, r, b, &slow);
-    w->current = NULL;
     fdl_window_free(l->window, r);
 
     int64_t end = fdl_now_ns();
@@ -361,31 +355,6 @@ static bool is_stopping(const struct fdl_worker *w)
     return fdl_window_is_closed(w->loader->window);
 }
 
-/* A sample whose worker's thread has ended. */
-static struct fdl_read *take_orphan(struct fdl_pool *pool)
-{
-    /* Relaxed: who adds one wakes everybody after it. */
-    if (atomic_load_explicit(&pool->n_orphans, memory_order_relaxed) == 0)
-        return NULL;
-    pthread_mutex_lock(&pool->orphans_lock);
-    struct fdl_read *r = pool->orphans;
-    if (r) {
-        pool->orphans = r->next;
-        atomic_fetch_sub_explicit(&pool->n_orphans, 1, memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&pool->orphans_lock);
-    return r;
-}
-
-static void add_orphan(struct fdl_pool *pool, struct fdl_read *r)
-{
-    pthread_mutex_lock(&pool->orphans_lock);
-    r->next = pool->orphans;
-    pool->orphans = r;
-    atomic_fetch_add_explicit(&pool->n_orphans, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&pool->orphans_lock);
-}
-
 /* Claims the next sample and reads it on this thread. */
 static bool read_one(struct fdl_worker *w)
 {
@@ -416,9 +385,7 @@ static bool read_one(struct fdl_worker *w)
 static struct fdl_read *take(struct fdl_worker *w)
 {
     feedline_loader *l = w->loader;
-    struct fdl_read *r = take_orphan(&l->pool);
-    if (!r)
-        r = fdl_window_take(l->window);
+    struct fdl_read *r = fdl_window_take(l->window);
     if (r || !l->reader_ops->read_now)
         return r;
     while (!r && read_one(w))
@@ -482,7 +449,7 @@ static void work_until_stopped(struct fdl_worker *w)
     }
 }
 
-static void end_thread(struct fdl_worker *w, enum fdl_worker_life life)
+static void end_thread(struct fdl_worker *w)
 {
     fdl_progress_leave(&w->at);
     /* release: pairs with look.c; the id goes before the time is added. */
@@ -491,41 +458,31 @@ static void end_thread(struct fdl_worker *w, enum fdl_worker_life life)
     w->died_ns = fdl_now_ns();
     fdl_timebook_close(&w->book, w->died_ns);
     /* release: pairs with life_of; died_ns is there. */
-    atomic_store_explicit(&w->life, (uint32_t)life, memory_order_release);
+    atomic_store_explicit(&w->life, FDL_WORKER_DONE, memory_order_release);
     fdl_event_notify(&w->loader->pool.ended, UINT32_MAX);
 }
 
-/* The sample under way goes to another worker, as one that has failed. */
-static void hand_on(struct fdl_worker *w)
+static const char *operation_of(const struct fdl_worker *w)
 {
-    struct fdl_read *r = w->current;
     uint32_t step = atomic_load_explicit(&w->at.step, memory_order_relaxed);
-    const char *op = "another place";
-    if (step >= FDL_STEP_CUSTOM)
-        op = fdl_pipeline_custom_name(w->loader->pipeline,
-                                      step - FDL_STEP_CUSTOM);
-    fdl_read_release(w->loader->window, &w->spare);
-    w->current = NULL;
-    if (!r)
-        return;
-    fdl_read_fail(r, FEEDLINE_EUSER,
-                  "the thread of worker %" PRIu32 " ended in %s: an operation "
-                  "must return, and not call pthread_exit",
-                  w->id, op);
-    add_orphan(&w->loader->pool, r);
+    if (step < FDL_STEP_CUSTOM)
+        return "another place";
+    return fdl_pipeline_custom_name(w->loader->pipeline,
+                                    step - FDL_STEP_CUSTOM);
 }
 
-/* The thread ends here, though nobody told it to: a custom operation calls
- * pthread_exit, or lets itself be cancelled. The decoder is as it is between
- * two images, for that is where these operations run. */
-static void fall(void *arg)
+/* The thread ends here, though nobody told it to: a custom operation called
+ * pthread_exit, or let itself be cancelled. Its batch will never be complete,
+ * so next() ends the run with this reason. */
+static void exit_early(void *arg)
 {
     struct fdl_worker *w = arg;
     feedline_loader *l = w->loader;
-    hand_on(w);
-    end_thread(w, FDL_WORKER_FALLEN);
-    atomic_store_explicit(&l->pool.fallen, true, memory_order_relaxed);
-    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    fdl_read_release(l->window, &w->spare);
+    w->exited_in = operation_of(w);
+    end_thread(w);
+    /* release: pairs with fdl_pool_exited. */
+    atomic_store_explicit(&l->pool.exited, w, memory_order_release);
     fdl_event_notify(&l->ring->ready, UINT32_MAX);
 }
 
@@ -538,9 +495,9 @@ void *fdl_worker_main(void *arg)
     fdl_timebook_open(&w->book, FDL_SPENT_WORK, fdl_now_ns());
     /* release: pairs with look.c. */
     atomic_store_explicit(&w->tid, fdl_thread_id(), memory_order_release);
-    pthread_cleanup_push(fall, w);
+    pthread_cleanup_push(exit_early, w);
     work_until_stopped(w);
     pthread_cleanup_pop(0);
-    end_thread(w, FDL_WORKER_DONE);
+    end_thread(w);
     return NULL;
 }

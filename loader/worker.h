@@ -24,9 +24,7 @@
 enum fdl_worker_life {
     FDL_WORKER_UNBORN = 0, /* it has none */
     FDL_WORKER_LIVING,
-    FDL_WORKER_DONE,   /* it ended as it was told to */
-    FDL_WORKER_FALLEN, /* it ended by itself, inside of a custom operation */
-    FDL_WORKER_LOST    /* and no thread could be had for it since */
+    FDL_WORKER_DONE /* it ended, and is not joined yet */
 };
 
 /* A custom operation. */
@@ -57,8 +55,6 @@ struct fdl_worker {
     uint32_t id;
     struct fdl_timebook book;     /* the thread's time, without a gap */
     struct fdl_progress at;       /* the sample under way */
-    struct fdl_read *current;     /* the same, to be handed on if the thread
-                                     ends there */
     _Atomic uint32_t life;        /* enum fdl_worker_life */
     _Atomic int32_t tid;          /* of the running thread; 0: none */
     int64_t born_ns;              /* of that thread; guarded by knobs */
@@ -66,6 +62,7 @@ struct fdl_worker {
     int64_t past_ns;              /* lives of joined ones; guarded by knobs */
     clockid_t cpu_clock;          /* of the running thread */
     _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
+    const char *exited_in;        /* where the thread ended by itself */
     _Atomic uint64_t scratch_bytes;
     struct fdl_worker_pixels pixels;
     _Atomic uint64_t truncated; /* samples used though their file ends early */
@@ -76,13 +73,8 @@ struct fdl_pool {
     _Atomic uint32_t n_workers;
     _Atomic uint32_t active;
     struct fdl_event unpark;
-    struct fdl_event ended; /* a thread did */
-
-    /* Samples of threads that have ended by themselves. */
-    pthread_mutex_t orphans_lock; /* guards the list */
-    struct fdl_read *orphans;
-    _Atomic uint32_t n_orphans;
-    _Atomic bool fallen; /* some thread is to be replaced */
+    struct fdl_event ended;              /* a thread did */
+    _Atomic(struct fdl_worker *) exited; /* its thread ended by itself */
 };
 
 /* The thread of a struct fdl_worker. */
@@ -94,13 +86,9 @@ int32_t fdl_pool_init(struct fdl_pool *pool);
  * missing. On error fewer are active, and at least as many as before. */
 int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active);
 
-/* Whether a thread has ended by itself, as one does in which a custom operation
- * calls pthread_exit. Its sample has failed by then, and is in other hands. */
-bool fdl_pool_has_fallen(const struct fdl_pool *pool);
-
-/* Gives such workers new threads. ENOMEM, ESTATE: none can be had, and no
- * worker is left. `knobs` is held, a run is under way. */
-int32_t fdl_pool_mend_locked(feedline_loader *l);
+/* EUSER: a worker's thread has ended by itself, as it does when a custom
+ * operation calls pthread_exit, and which operation that was. */
+int32_t fdl_pool_check(const struct fdl_pool *pool);
 
 /* Joins every thread; the window is closed. Counters stay. */
 void fdl_pool_stop(feedline_loader *l);

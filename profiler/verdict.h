@@ -237,7 +237,7 @@ struct fdl_evidence {
     bool stuck_awaited;      /* the next batch waits for it */
     int64_t stuck_ns;        /* at one sample */
     const char *stuck_where; /* "read" "decode" "augment" or a custom
-                                operation's name; "": its thread has ended */
+                                operation's name */
     char stuck_path[96];     /* the end of it */
 
     /* The machine. */

@@ -19,14 +19,6 @@ static const char *name_of(const char *path)
 static void say_who(const struct fdl_evidence *e, struct fdl_draft *d)
 {
     bool reads = strcmp(e->stuck_where, "read") == 0;
-    if (!e->stuck_where[0]) {
-        fdl_say(d, "The thread of a worker has ended, and no other can be "
-                   "had.");
-        fdl_act(d, "Look at the custom operations, which must not end their "
-                   "thread, and at the limits on threads (ulimit -u, "
-                   "pids.max).");
-        return;
-    }
     fdl_say(d,
             e->stuck_awaited ? "The next batch waits for one sample that has "
                                "been in %s for %s"

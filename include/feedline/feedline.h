@@ -265,6 +265,8 @@ FEEDLINE_API const char *feedline_op_name(uint32_t index);
  * - calls no feedline function but feedline_rng_* and feedline_op_waited, keeps
  *   no pointer from the call, and lets neither a C++ exception nor a longjmp
  *   out;
+ * - returns: if it ends its thread (pthread_exit, cancellation), next returns
+ *   FEEDLINE_EUSER, names it, and the run is over;
  * - returns FEEDLINE_OK or a FEEDLINE_E* code, which becomes the status of this
  *   sample; the loader goes on as on_error says. Any other value counts as
  *   FEEDLINE_EUSER.

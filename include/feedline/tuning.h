@@ -106,19 +106,18 @@ FEEDLINE_API int32_t feedline_loader_tuner_text(const feedline_loader *l,
 FEEDLINE_API int32_t feedline_loader_save_profile(const feedline_loader *l,
                                                   const char *path);
 
-/* A worker that has been at one sample for longer than option stuck_after, or
- * whose thread has ended and could not be replaced; or a read that has been on
- * its way for so long. */
+/* A worker that has been at one sample for longer than option stuck_after, or a
+ * read that has been in flight for as long. */
 struct feedline_stuck_worker {
     uint32_t struct_size;
     uint32_t worker; /* its number, as in thread names; UINT32_MAX: a read that
                         no worker makes */
-    int32_t tid;     /* its thread; 0: it has ended, or is not known */
+    int32_t tid;     /* its thread; 0: not known */
     uint32_t reserved;
     uint64_t stuck_ns; /* at this sample */
     uint64_t epoch;
-    int64_t sample_index; /* -1: none */
-    char path[256];       /* of the sample, cut at the front; "" without one */
+    int64_t sample_index;
+    char path[256]; /* of the sample, cut at the front; "" without one */
     char where[32]; /* "read" "decode" "augment" or a custom operation's name
                       */
 };

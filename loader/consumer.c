@@ -189,11 +189,26 @@ static int64_t fetch_ns(const struct fdl_ledger *ledger)
     return ledger->ns[FDL_BUCKET_FETCH_QUEUE] + ledger->ns[FDL_BUCKET_FETCH];
 }
 
+/* How long its reads took; batches from memory and replayed ones have none. */
+static void add_reads(const feedline_batch *b, struct fdl_pace_call *call)
+{
+    for (uint32_t i = 0; i < b->range.count; i++) {
+        const struct fdl_sample_times *t = &b->times[i];
+        int64_t from =
+            atomic_load_explicit(&t->read_start, memory_order_relaxed);
+        int64_t to = atomic_load_explicit(&t->read_done, memory_order_relaxed);
+        if (from <= 0 || to <= from)
+            continue;
+        call->reads++;
+        call->read_ns += to - from;
+    }
+}
+
 /* What the account asks of a batch; `passed`: a later one was ready before. */
 static struct fdl_pace_call pace_of(const feedline_loader *l,
                                     const feedline_batch *b, bool passed)
 {
-    return (struct fdl_pace_call){
+    struct fdl_pace_call call = {
         .epoch = b->range.epoch,
         .starts_run = b->ticket == 0,
         .starts_epoch = b->range.sequence == 0,
@@ -202,6 +217,8 @@ static struct fdl_pace_call pace_of(const feedline_loader *l,
         .lead_ns = b->transfer.done_ns - b->issued_ns,
         .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
     };
+    add_reads(b, &call);
+    return call;
 }
 
 /* The books of one call that began at `called` and ends now. */

@@ -83,6 +83,8 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
                            &e->interference_sigma);
     e->first_epoch_fetch = fdl_pace_fetch(pace, false);
     e->later_epoch_fetch = fdl_pace_fetch(pace, true);
+    e->first_epoch_read = fdl_pace_read(pace, false);
+    e->later_epoch_read = fdl_pace_read(pace, true);
     pthread_mutex_unlock(&c->lock);
     if (read.items == 0)
         return;
@@ -186,6 +188,7 @@ static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
         e->tried_workers = found.more_workers.after;
         e->tried_gain = found.more_workers.gain;
     }
+    e->more_reads_failed = found.more_reads_failed;
     e->workers_auto = fdl_loader_asked(l, FDL_OPT_WORKERS) == 0;
     e->depth_auto = fdl_loader_asked(l, FDL_OPT_DEPTH) == 0;
     e->io_auto = fdl_loader_asked(l, FDL_OPT_IO_DEPTH) == 0;

@@ -51,6 +51,7 @@ struct fdl_ledger_scratch {
 /* One wait while it is being split: sums in fractions of a nanosecond. */
 struct sweep {
     uint64_t part[FDL_BUCKETS];
+    uint64_t lacking;
     uint32_t at[PLACES]; /* samples in each place */
     uint32_t workers;
     uint32_t bits; /* of the fraction */
@@ -189,6 +190,8 @@ static void add_piece(struct sweep *sw, uint64_t ns)
     uint32_t weight = 0;
     if (ns == 0)
         return;
+    if (rest > waiting)
+        sw->lacking += share(whole, busy, could);
     for (uint32_t i = 0; i < FDL_COUNT_OF(split); i++) {
         weight += split[i].weight;
         uint64_t until = share(whole, weight, could);
@@ -234,6 +237,7 @@ static void book(struct fdl_ledger *l, const struct sweep *sw)
         given = until;
     }
     l->wait_ns += (int64_t)given;
+    l->lacking_ns += (int64_t)((sw->lacking + half) >> sw->bits);
     l->waits++;
 }
 

@@ -19,6 +19,9 @@
  * the copy starts, TRANSFER until it is done, and WAKE from then to b. The
  * parts of an instant sum to it, so the buckets sum to b - a.
  *
+ * PREP of an instant in which reads are missing, too, is counted once more, as
+ * lacking: a faster worker would only have waited longer for bytes.
+ *
  * Workers that are taken away finish what they do: where d > n, P is d.
  *
  * The attribution is a pure function of time stamps. Stamps that lie in the
@@ -72,6 +75,7 @@ struct fdl_ledger {
     int64_t ns[FDL_BUCKETS];
     int64_t wait_ns;
     uint32_t waits;
+    int64_t lacking_ns; /* of PREP: while a worker beside it had no bytes */
 };
 
 /* Scratch for the sweep over a ticket of up to n_samples. */

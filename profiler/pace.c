@@ -11,6 +11,8 @@ static void add_epoch(struct fdl_pace *p, const struct fdl_pace_call *call)
         p->first_epoch = call->epoch;
     p->wall_ns[later] += call->wall_ns;
     p->fetch_ns[later] += call->fetch_ns;
+    p->reads[later] += call->reads;
+    p->read_ns[later] += call->read_ns;
     if (p->begun && call->starts_epoch) {
         p->edges++;
         p->edge_ns += call->wait_ns;
@@ -52,4 +54,10 @@ double fdl_pace_fetch(const struct fdl_pace *p, bool later)
 {
     int64_t wall = p->wall_ns[later];
     return wall > 0 ? (double)p->fetch_ns[later] / (double)wall : -1;
+}
+
+double fdl_pace_read(const struct fdl_pace *p, bool later)
+{
+    uint64_t n = p->reads[later];
+    return n > 0 ? (double)p->read_ns[later] / (double)n : -1;
 }

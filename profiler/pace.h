@@ -27,6 +27,8 @@ struct fdl_pace_call {
     int64_t fetch_ns; /* of the wait, for reads */
     int64_t lead_ns;  /* from its issue until it was ready */
     uint32_t workers;
+    uint32_t reads;  /* of its samples, that took time */
+    int64_t read_ns; /* of all of them, each on its own */
 };
 
 /* Zeroed memory is empty. The first batch of a run, whose wait nothing could
@@ -48,6 +50,8 @@ struct fdl_pace {
     uint64_t last_sequence,
         epoch_batches;               /* of the epoch before; 0: none yet */
     int64_t wall_ns[2], fetch_ns[2]; /* of the first epoch, of later ones */
+    uint64_t reads[2];
+    int64_t read_ns[2];
 };
 
 void fdl_pace_add(struct fdl_pace *p, const struct fdl_pace_call *call);
@@ -55,5 +59,8 @@ void fdl_pace_reset(struct fdl_pace *p);
 
 /* Fetch share of the wall time, in the first epoch and later; -1: no time. */
 double fdl_pace_fetch(const struct fdl_pace *p, bool later);
+
+/* Mean time of a read, ns, in the first epoch and later; -1: no reads. */
+double fdl_pace_read(const struct fdl_pace *p, bool later);
 
 #endif

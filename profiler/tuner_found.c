@@ -44,6 +44,7 @@ void fdl_tuner_get_found(const struct fdl_tuner *t, struct fdl_tuner_found *out)
                           t->knobs.io_depth >= l->io_depth_max,
                       [FDL_KNOB_FINISH] = t->finish_tried},
         .more_workers = t->more_workers,
+        .more_reads_failed = t->storage_limit && t->io_ceiling,
         .limited_by = status.limited_by,
         .converged = status.converged,
     };

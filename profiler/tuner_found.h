@@ -29,6 +29,8 @@ struct fdl_tuner_found {
         double gain, error; /* of throughput: 0.25 is a quarter more */
     } more_workers;
 
+    bool more_reads_failed; /* the last trial of more reads brought nothing */
+
     const char *limited_by; /* as in struct fdl_tuner_status */
     bool converged;
 };

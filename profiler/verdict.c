@@ -249,6 +249,7 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->read_p50_us = e->read_p99_us = -1;
     e->rate_by_depth = e->latency_by_depth = -1;
     e->first_epoch_fetch = e->later_epoch_fetch = -1;
+    e->first_epoch_read = e->later_epoch_read = -1;
     e->cold_fraction = -1;
     e->host_busy = e->foreign_cores = -1;
     e->consumer_cores = e->outside_cores = -1;

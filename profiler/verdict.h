@@ -48,17 +48,20 @@
  *             LARGE_IMAGES              16 times the pixels of what is made of
  *                                       them; also beside another cause of prep
  *             PREP_BOUND_CPU_SATURATED  otherwise
- *   fetch     COLD_CACHE                first epoch 3 times the later ones; or,
- *                                       before these, 5-95 % of reads slow
+ *   fetch     COLD_CACHE                first epoch 3 times the later ones, for
+ *                                       the consumer and for a read; or, before
+ *                                       these, 5-95 % of reads slow
  *             HEAD_OF_LINE to MEMORY_LIMITED as above
  *             SMALL_FILES               mean file < 32 KiB, 80 % of a read's
  *                                       time does not depend on its size, and
  *                                       reads in flight or a deeper queue gave
  *                                       nothing
  *             FETCH_BW_BOUND            several reads together get the rate at
- *                                       which one passes its bytes; or a deeper
- *                                       queue gave the same rate within 5 %,
- *                                       and 5 % more latency
+ *                                       which one passes its bytes; or with
+ *                                       half as many reads again under way the
+ *                                       rate grew by 5 % at most for each
+ *                                       doubling of them; or a trial of the
+ *                                       tuner's brought nothing
  *             FETCH_LATENCY_BOUND       otherwise
  *   transfer  XFER_BOUND                copies half of the stall and below half
  *                                       of the ceiling; or 80 % of the span,
@@ -229,6 +232,8 @@ struct fdl_evidence {
     double latency_by_depth;  /* the same of read_p50_us */
     double first_epoch_fetch; /* fetch share of wall in the first epoch */
     double later_epoch_fetch; /* and in the ones behind it */
+    double first_epoch_read;  /* mean time of a read in the first epoch, ns */
+    double later_epoch_read;  /* and in the ones behind it */
     double cold_fraction;     /* of reads that were as slow as a device while
                                  others were as fast as memory; -1 */
 
@@ -279,6 +284,7 @@ struct fdl_evidence {
     uint32_t tried_workers; /* its last judged trial of more; 0: there was none
                              */
     double tried_gain;      /* measured throughput, 0.25 is a quarter more */
+    bool more_reads_failed; /* its last trial of more brought nothing */
     bool workers_auto, depth_auto, io_auto;
     uint32_t workers_max; /* that it takes at most; 0: not known */
 

@@ -56,6 +56,18 @@ static void digest_device(struct fdl_facts *f)
     f->bus_full = fdl_facts_ratio((double)e->copy_ns, f->of_ns) > COPIES_FILL;
 }
 
+/* Work on a core while other workers lack bytes is hidden behind the reads: by
+ * itself it holds nobody up, as whatever is decoded sooner waits longer. */
+static void leave_to_reads(struct fdl_facts *f)
+{
+    double lacking = (double)FDL_MAX(f->e->ledger.lacking_ns, 0);
+    double hidden = fmin(lacking, bucket(f->e, FDL_BUCKET_PREP));
+    if (!f->e->reads_storage)
+        return;
+    f->cause_ns[CAUSE_PREP] -= hidden;
+    f->cause_ns[CAUSE_FETCH] += hidden;
+}
+
 static void digest_stall(struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
@@ -74,6 +86,7 @@ static void digest_stall(struct fdl_facts *f)
     f->cause_ns[CAUSE_SLOT] =
         bucket(e, FDL_BUCKET_SLOT) + bucket(e, FDL_BUCKET_NOT_ISSUED);
     f->cause_ns[CAUSE_WAKE] = bucket(e, FDL_BUCKET_WAKE);
+    leave_to_reads(f);
     if (f->device)
         digest_device(f);
     f->stall = fdl_facts_ratio(f->stalled_ns, f->of_ns);

@@ -145,6 +145,11 @@ void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_throttled(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_cores(const struct fdl_facts *f, struct fdl_draft *d);
 
+/* Advice that several rules give: on a quota that is spent, and on slots that
+ * the consumer holds. */
+void fdl_act_on_quota(const struct fdl_facts *f, struct fdl_draft *d);
+void fdl_act_on_held(const struct fdl_facts *f, struct fdl_draft *d);
+
 /* What else has a fifth of the workers' time beside the part that leads. */
 void fdl_say_second(const struct fdl_facts *f, struct fdl_draft *d,
                     enum fdl_part lead);

@@ -10,7 +10,8 @@
 #define SMALL_FILE_BYTES (32.0 * 1024)
 #define BY_OPERATIONS    0.80 /* of a read's time, whatever its size */
 #define FLAT             0.05 /* growth that is none */
-#define CACHED           3.0  /* fetch of the first epoch over the later ones */
+#define MORE_READS       1.50 /* under way: less of a change tells nothing */
+#define CACHED           3.0  /* the first epoch over the later ones */
 #define MIXED            0.05 /* of reads are slow, or of reads are fast */
 #define FAR_BELOW        0.50 /* of the ceiling, or of the best rate seen */
 #define OVERLAPPED       0.20 /* of copy time, beside the consumer's work */
@@ -22,11 +23,26 @@
 #define FEW_UNDER_WAY    0.50 /* of io_depth */
 #define TAIL             10.0 /* times the median: some reads are slow */
 
+/* Growth of the rate for each doubling of the reads under way, by the last time
+ * the depth was raised; -1: not known. By Little's law they grew as rate times
+ * latency did: a limit on bytes makes them late, one on latency makes them
+ * more. Their ratio is what tells one from the other, and not the rate alone: a
+ * rate known within a few percent says more about 8 times the reads than about
+ * one and a half. */
+static double growth_of_twice(const struct fdl_evidence *e)
+{
+    double rate = 1 + e->rate_by_depth;
+    double reads = rate * (1 + e->latency_by_depth);
+    if (!(rate > 0) || !(reads >= MORE_READS) || !isfinite(reads))
+        return -1;
+    return fmax(exp2(log2(rate) / log2(reads)) - 1, 0);
+}
+
 /* Deeper queues were tried, and gave no more bytes but later ones. */
 static bool is_flat(const struct fdl_evidence *e)
 {
-    return e->rate_by_depth > -1 && fabs(e->rate_by_depth) <= FLAT &&
-           e->latency_by_depth > FLAT;
+    double growth = growth_of_twice(e);
+    return e->more_reads_failed || (growth >= 0 && growth <= FLAT);
 }
 
 static double rate_of(const struct fdl_evidence *e)
@@ -42,8 +58,8 @@ static bool is_one_server(const struct fdl_evidence *e)
 {
     double share = rate_of(e) * e->read_byte_ns / 1e9;
     return e->reads_under_way >= TOGETHER && e->read_byte_ns > 0 &&
-           !(e->rate_by_depth > FLAT) && share >= ONE_SERVER &&
-           share <= SEVERAL;
+           (is_flat(e) || !(growth_of_twice(e) > FLAT)) &&
+           share >= ONE_SERVER && share <= SEVERAL;
 }
 
 /* How much of a read's time does not depend on its size; -1: not known. */
@@ -64,6 +80,22 @@ static bool is_small(const struct fdl_evidence *e)
            !is_one_server(e) && (fixed == -1 || fixed >= BY_OPERATIONS);
 }
 
+static bool waits_passed(const struct fdl_evidence *e)
+{
+    double first = e->first_epoch_fetch, later = e->later_epoch_fetch;
+    return fdl_facts_known(later) && first > 0 && first >= CACHED * later;
+}
+
+/* Whatever changed between the epochs: a cache makes the reads themselves
+ * shorter. Waits alone are shorter, too, where more reads were sent at once. */
+static bool is_cold_epoch(const struct fdl_evidence *e)
+{
+    double first = e->first_epoch_read, later = e->later_epoch_read;
+    return waits_passed(e) &&
+           (!fdl_facts_known(first) || !fdl_facts_known(later) ||
+            first >= CACHED * later);
+}
+
 static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -72,7 +104,7 @@ static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
     if (!e->reads_storage)
         return false;
     if (epochs) {
-        if (!(first > 0) || first < CACHED * later)
+        if (!is_cold_epoch(e))
             return false;
         fdl_say(d, ": %s of the first epoch, and %s of the later ones.",
                 fdl_say_percent(first).at, fdl_say_percent(later).at);
@@ -91,6 +123,8 @@ static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
                "into memory: use faster storage.");
     fdl_note(d, "first_epoch_fetch", first);
     fdl_note(d, "later_epoch_fetch", later);
+    fdl_note(d, "first_epoch_read_us", e->first_epoch_read / 1e3);
+    fdl_note(d, "later_epoch_read_us", e->later_epoch_read / 1e3);
     fdl_note(d, "cold_fraction", e->cold_fraction);
     return true;
 }
@@ -173,11 +207,12 @@ static void say_bandwidth(const struct fdl_facts *f, struct fdl_draft *d,
     if (rate_of(e) > 0)
         fdl_say_clause(d, "; the storage gives %s MB/s and no more",
                        fdl_say_number(rate_of(e) / 1e6, true).at);
-    if (flat)
+    if (flat && growth_of_twice(e) >= 0)
         fdl_say_clause(d,
-                       "; %u reads at once changed the rate by no more than 5 "
-                       "%%, and took %s longer",
-                       e->io_depth, fdl_say_percent(e->latency_by_depth).at);
+                       "; with more reads at once each took %s longer, and "
+                       "together they brought %s more",
+                       fdl_say_percent(e->latency_by_depth).at,
+                       fdl_say_percent(fmax(e->rate_by_depth, 0)).at);
     else
         fdl_say_clause(d, ", however many reads share it");
     fdl_say(d, ".");
@@ -187,16 +222,32 @@ static void say_bandwidth(const struct fdl_facts *f, struct fdl_draft *d,
                "more.");
 }
 
-/* Too few samples are ahead for as many reads as are allowed. */
+/* Too few samples are ahead for as many reads as are allowed. Where the tuner
+ * moves io_depth, that of now says nothing about the reads of before. */
 static bool lacks_samples(const struct fdl_evidence *e)
 {
-    return e->io_depth > 0 && e->reads_under_way > 0 &&
+    bool moves = e->tuning && e->io_auto;
+    return !moves && e->io_depth > 0 && e->reads_under_way > 0 &&
            e->reads_under_way < FEW_UNDER_WAY * e->io_depth;
+}
+
+/* The tuner has sent more reads at once, and later epochs hardly waited. */
+static bool is_cured(const struct fdl_evidence *e)
+{
+    return e->tuning && e->io_auto && waits_passed(e) &&
+           e->later_epoch_fetch < MINOR_STALL;
 }
 
 static void act_on_latency(const struct fdl_facts *f, struct fdl_draft *d,
                            bool queued)
 {
+    if (is_cured(f->e)) {
+        fdl_act(d,
+                "Nothing to do here: the tuner sends more reads at once, and "
+                "after the first epoch they were waited for %s of the time.",
+                fdl_say_percent(f->e->later_epoch_fetch).at);
+        return;
+    }
     if (!queued && lacks_samples(f->e)) {
         fdl_act(d,
                 "Raise %s: there are not enough samples ahead for %u reads "
@@ -341,6 +392,15 @@ void fdl_judge_transfer(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_note(d, "transfer_seconds", f->cause_ns[CAUSE_TRANSFER] / 1e9);
 }
 
+void fdl_act_on_held(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_act(d, "Release each batch before asking for the next, or raise %s.",
+            fdl_say_option(f, "depth").at);
+    d->v.moves.depth = 1;
+    d->instead = "Release each batch before asking for the next.";
+    d->aside = true;
+}
+
 void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const int64_t *ns = f->e->ledger.ns;
@@ -353,13 +413,7 @@ void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d)
     } else if (held) {
         d->v.code = "CONSUMER_HOLDS_SLOTS";
         fdl_say(d, ": the consumer held every batch there is.");
-        fdl_act(d,
-                "Release each batch before asking for the next, or raise "
-                "%s.",
-                fdl_say_option(f, "depth").at);
-        d->v.moves.depth = 1;
-        d->instead = "Release each batch before asking for the next.";
-        d->aside = true;
+        fdl_act_on_held(f, d);
     } else {
         d->v.code = "DEPTH_LIMITED";
         fdl_say(d, ": too few batches are prepared ahead.");

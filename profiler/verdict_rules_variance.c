@@ -54,13 +54,7 @@ static void say_depth(const struct fdl_facts *f, struct fdl_draft *d)
     if (is_held(f)) {
         d->v.code = "CONSUMER_HOLDS_SLOTS";
         fdl_say(d, " So they begin late: the consumer holds their slots.");
-        fdl_act(d,
-                "Release each batch before asking for the next, or raise "
-                "%s.",
-                fdl_say_option(f, "depth").at);
-        d->v.moves.depth = 1;
-        d->instead = "Release each batch before asking for the next.";
-        d->aside = true;
+        fdl_act_on_held(f, d);
         return;
     }
     if (e->memory_limited) {

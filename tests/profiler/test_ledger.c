@@ -84,7 +84,7 @@ static int place_at(const struct fdl_sample_times *s, bool copied, int64_t t,
 }
 
 static void evaluate_at(const struct fdl_ticket_times *k, int64_t t, int64_t b,
-                        double part[FDL_BUCKETS])
+                        double part[FDL_BUCKETS], double *lacking)
 {
     double in[5] = {0};
     bool copied = is_past(k->transfer_done, t, b);
@@ -105,6 +105,8 @@ static void evaluate_at(const struct fdl_ticket_times *k, int64_t t, int64_t b,
     p = FDL_MAX(p, in[3]);
     double rest = p - in[3];
     part[FDL_BUCKET_PREP] += in[3] / p;
+    if (rest > in[2])
+        *lacking += in[3] / p;
     static const enum fdl_bucket order[] = {
         FDL_BUCKET_WORKER_WAIT, FDL_BUCKET_FETCH, FDL_BUCKET_FETCH_QUEUE};
     for (int i = 0; i < 3; i++) {
@@ -154,13 +156,15 @@ static void test_random_tickets(void **state)
             draw_sample(&rng, &samples[i]);
         int64_t a = fdl_rng_below(&rng, 300);
         int64_t b = a + 1 + fdl_rng_below(&rng, 400);
-        double want[FDL_BUCKETS] = {0};
+        double want[FDL_BUCKETS] = {0}, lacking = 0;
         for (int64_t t = a; t < b; t++)
-            evaluate_at(&k, t, b, want);
+            evaluate_at(&k, t, b, want, &lacking);
         memset(&ledger, 0, sizeof(ledger));
         fdl_ledger_add(&ledger, scratch, &k, a, b);
         assert_int_equal(bucket_sum(), b - a);
         assert_int_equal(ledger.wait_ns, b - a);
+        assert_true((double)ledger.lacking_ns >= lacking - 1.01 &&
+                    (double)ledger.lacking_ns <= lacking + 1.01);
         for (int i = 0; i < FDL_BUCKETS; i++) {
             double off = (double)ledger.ns[i] - want[i];
             if (off < -1.01 || off > 1.01)
@@ -180,7 +184,7 @@ static void test_rounding_does_not_drift(void **state)
     enum { N = 1000 };
     static struct fdl_sample_times many[N];
     struct fdl_ledger_scratch *big;
-    double want[FDL_BUCKETS] = {0};
+    double want[FDL_BUCKETS] = {0}, lacking = 0;
     assert_int_equal(fdl_ledger_scratch_create(N, &big), 0);
     for (int i = 0; i < N; i++) {
         many[i].read_start = 1 + i / 3;
@@ -191,7 +195,7 @@ static void test_rounding_does_not_drift(void **state)
     struct fdl_ticket_times k = {
         .issued = 1, .workers = 7, .n_samples = N, .samples = many};
     for (int64_t t = 1; t < 3000; t++)
-        evaluate_at(&k, t, 3000, want);
+        evaluate_at(&k, t, 3000, want, &lacking);
     fdl_ledger_add(&ledger, big, &k, 1, 3000);
     assert_int_equal(bucket_sum(), 2999);
     for (int i = 0; i < FDL_BUCKETS; i++)
@@ -235,6 +239,7 @@ static void test_one_worker_of_two(void **state)
         (int64_t[FDL_BUCKETS]){
             [FDL_BUCKET_PREP] = 500, [FDL_BUCKET_WORKER_WAIT] = 500},
         1);
+    assert_int_equal(ledger.lacking_ns, 0);
 }
 
 /* Of 4 workers 1 decodes; of the 3 others 1 has bytes, 1 waits for a read and 1
@@ -252,6 +257,7 @@ static void test_order_of_the_rest(void **state)
                                   [FDL_BUCKET_FETCH] = 100,
                                   [FDL_BUCKET_FETCH_QUEUE] = 100},
            1);
+    assert_int_equal(ledger.lacking_ns, 100);
 }
 
 static void test_a_ticket_from_end_to_end(void **state)

@@ -18,8 +18,11 @@ static void calls_are_told_apart(void **state)
                                  .wall_ns = 1000 * MS,
                                  .fetch_ns = 500 * MS,
                                  .lead_ns = 900 * MS,
-                                 .workers = 2};
+                                 .workers = 2,
+                                 .reads = 4,
+                                 .read_ns = 80 * MS};
     memset(&p, 0, sizeof(p));
+    assert_true(fdl_pace_read(&p, false) < 0);
     fdl_pace_add(&p, &call);
     assert_int_equal(p.calls, 0);
     assert_int_equal(p.edges, 0); /* the first epoch has no edge */
@@ -41,12 +44,17 @@ static void calls_are_told_apart(void **state)
     assert_true(fdl_pace_fetch(&p, false) > 0.499 &&
                 fdl_pace_fetch(&p, false) < 0.501);
     assert_true(fdl_pace_fetch(&p, true) < 0);
+    assert_int_equal((int64_t)fdl_pace_read(&p, false), 20 * MS);
+    assert_true(fdl_pace_read(&p, true) < 0);
 
     call.epoch = 1;
     call.starts_epoch = true;
     call.fetch_ns = 0;
     call.wait_ns = 3 * MS;
+    call.read_ns = 8 * MS;
     fdl_pace_add(&p, &call);
+    assert_int_equal((int64_t)fdl_pace_read(&p, false), 20 * MS);
+    assert_int_equal((int64_t)fdl_pace_read(&p, true), 2 * MS);
     assert_int_equal(p.edges, 1);
     assert_int_equal(p.edge_ns, 3 * MS);
     assert_true(fdl_pace_fetch(&p, true) >= 0 && fdl_pace_fetch(&p, true) <= 0);

@@ -61,10 +61,27 @@ static void a_knob_that_was_given_is_not_its_own(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
+static void more_reads_that_brought_nothing(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 2, 10, 20);
+    m.knobs.depth = 4;
+    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    m.bandwidth = 1 / 100e6;
+    assert_false(found(&m).more_reads_failed);
+    model_steps(&m, 3000);
+    assert_true(found(&m).more_reads_failed);
+    assert_true(found(&m).exhausted[FDL_KNOB_IO_DEPTH]);
+    fdl_tuner_destroy(m.tuner);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(more_workers_that_helped),
     cmocka_unit_test(workers_that_fill_the_cores_are_exhausted),
     cmocka_unit_test(a_knob_that_was_given_is_not_its_own),
+    cmocka_unit_test(more_reads_that_brought_nothing),
 };
 
 TEST_MAIN("tuner_found", cases)

@@ -6,17 +6,6 @@
  */
 #include "verdict_rows.h"
 
-#include <math.h>
-
-struct row {
-    const char *name;
-    struct fdl_evidence e;
-    const char *code, *level;
-    double gain;
-    const char *said[5]; /* parts of the sentence */
-    const char *action;  /* part of the action */
-};
-
 /* Seconds in calls, on a core in them and waiting for their lock, which nearly
  * all of them found taken. */
 #define LOCK(name_, wall, cpu, wait)                                           \
@@ -27,7 +16,7 @@ struct row {
            .calls = 64000,                                                     \
            .waits = 60000}
 
-static const struct row rows[] = {
+static const struct verdict_row rows[] = {
     {"too few batches",
      {.batches = 7, .wall_ns = 50 * SEC, .workers = 2, .cpus_usable = 2},
      "INSUFFICIENT_DATA",
@@ -435,101 +424,6 @@ static const struct row rows[] = {
      0,
      {"7.0 % of the time", "57 % of that", "the loader is not the cause"},
      "consumer's core"},
-    {"reads wait for the I/O depth",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 100 * 1024,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 30 * SEC,
-                        [FDL_BUCKET_FETCH] = 20 * SEC}}},
-     "FETCH_LATENCY_BOUND",
-     "HIGH",
-     1,
-     {"50 % of the time", "reading", "640 files/s", "65.5 MB/s", "100 KiB"},
-     "Raise io_depth, so"},
-    {"large files on their way",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 1024 * 1024,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH] = 50 * SEC}}},
-     "FETCH_LATENCY_BOUND",
-     "HIGH",
-     1,
-     {"671.1 MB/s", "1024 KiB", "on their way"},
-     "storage is the limit"},
-    {"files of unknown size on their way",
-     {RUN, .workers = 4, .cpus_usable = 4,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH] = 50 * SEC}}},
-     "FETCH_LATENCY_BOUND",
-     "HIGH",
-     1,
-     {"640 files/s; most"},
-     "io_depth"},
-    {"small files on their way",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 10 * 1024,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH] = 20 * SEC}}},
-     "SMALL_FILES",
-     "HIGH",
-     0.25,
-     {"6.6 MB/s", "10 KiB", "operations are the limit, not bytes."},
-     "Raise io_depth, so that more are under way at once; then use storage"},
-    {"small files that wait for the I/O depth",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 10 * 1024,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 20 * SEC}}},
-     "FETCH_LATENCY_BOUND",
-     "HIGH",
-     0.25,
-     {"before the reads were sent"},
-     "Raise io_depth"},
-    {"small files, and a deeper queue gave nothing",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 10 * 1024,
-      .rate_by_depth = 0.01, .latency_by_depth = 0.9,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 20 * SEC}}},
-     "SMALL_FILES",
-     "HIGH",
-     0.25,
-     {"640 files/s", "operations are the limit"},
-     "Use storage with more operations per second (a local SSD)"},
-    {"a deeper queue gave no more bytes",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 1024 * 1024,
-      .io_depth = 32, .rate_by_depth = -0.02, .latency_by_depth = 0.9,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 20 * SEC}}},
-     "FETCH_BW_BOUND",
-     "HIGH",
-     0.25,
-     {"32 reads at once changed the rate by no more than 5 %", "90 % longer"},
-     "faster storage"},
-    {"a deeper queue gave more bytes",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 1024 * 1024,
-      .rate_by_depth = 0.5, .latency_by_depth = 0.2, .read_rate = 1e8,
-      .best_read_rate = 5e8,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH_QUEUE] = 20 * SEC}}},
-     "FETCH_LATENCY_BOUND",
-     "HIGH",
-     0.25,
-     {"most of it before the reads were sent."},
-     "Raise io_depth"},
-    {"the first epoch fills the cache",
-     {RUN, .workers = 4, .cpus_usable = 4, .mean_file_bytes = 10 * 1024,
-      .first_epoch_fetch = 0.6, .later_epoch_fetch = 0.02,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH] = 20 * SEC}}},
-     "COLD_CACHE",
-     "HIGH",
-     0,
-     {"60 % of the first epoch, and 2.0 % of the later ones"},
-     "Wait for the end"},
-    {"some reads come from memory",
-     {RUN, .workers = 4, .cpus_usable = 4, .cold_fraction = 0.4,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH] = 20 * SEC}}},
-     "COLD_CACHE",
-     "HIGH",
-     0,
-     {"40 % of the reads were as slow as a device"},
-     "read the files once"},
-    {"some reads come from memory, in all epochs",
-     {RUN, .workers = 4, .cpus_usable = 4, .cold_fraction = 0.4,
-      .first_epoch_fetch = 0.2, .later_epoch_fetch = 0.2,
-      .ledger = {.ns = {[FDL_BUCKET_FETCH] = 20 * SEC}}},
-     "FETCH_LATENCY_BOUND",
-     "HIGH",
-     0.25,
-     {"on their way"},
-     "io_depth"},
     {"one slow read holds up the rest",
      {RUN, .workers = 4, .cpus_usable = 4, .worker_blocked_ns = 80 * SEC,
       .long_waits = 10, .passed_waits = 9,
@@ -801,43 +695,10 @@ static struct fdl_verdict judge(struct fdl_evidence e)
     return v[0];
 }
 
-static void check_text(const char *text, size_t capacity)
-{
-    size_t length = strlen(text);
-    assert_in_range(length, 1, capacity - 2);
-    assert_int_equal(text[length - 1], '.');
-    assert_null(strstr(text, "  "));
-    assert_null(strstr(text, ".."));
-    assert_null(strstr(text, "nan"));
-}
-
-static bool said_all(const struct row *r, const struct fdl_verdict *v)
-{
-    for (size_t k = 0; k < FDL_COUNT_OF(r->said) && r->said[k]; k++)
-        if (!strstr(v->sentence, r->said[k]))
-            return false;
-    return strstr(v->action, r->action) != NULL;
-}
-
 static void test_every_code(void **state)
 {
-    int wrong = 0;
     (void)state;
-    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
-        const struct row *r = &rows[i];
-        struct fdl_verdict v = judge(r->e);
-        bool right = strcmp(v.code, r->code) == 0 &&
-                     strcmp(v.level, r->level) == 0 &&
-                     fabs(v.predicted_gain - r->gain) < 1e-6 && said_all(r, &v);
-        wrong += !right;
-        print_message("%s%s: %s (%s, gain %.2f)\n  %s\n  %s\n",
-                      right ? "" : "WRONG: ", r->name, v.code, v.level,
-                      v.predicted_gain, v.sentence, v.action);
-        check_text(v.sentence, sizeof(v.sentence));
-        check_text(v.action, sizeof(v.action));
-        assert_in_range(v.confidence_ppm, 0, 1000000);
-    }
-    assert_int_equal(wrong, 0);
+    check_rows(rows, FDL_COUNT_OF(rows));
 }
 
 /* The levels change at 1, 5 and 20 %, each of which belongs to the upper. */

@@ -55,7 +55,7 @@ static void fill_times(struct fdl_evidence *e)
         &e->ticket_tail_ns,  &e->slow_stall_ns,     &e->throttled_ns,
         &e->device_idle_ns,  &e->device_span_ns,    &e->copy_ns,
         &e->overlap_ns,      &e->ledger.wait_ns,    &e->lock.cpu_ns,
-        &e->lock.wait_ns};
+        &e->lock.wait_ns,    &e->ledger.lacking_ns};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = any_ns();
     for (int b = 0; b < FDL_BUCKETS; b++)
@@ -73,7 +73,7 @@ static void fill_numbers(struct fdl_evidence *e)
         &e->foreign_cores,     &e->consumer_cores,     &e->outside_cores,
         &e->gpu_utilization,   &e->gpu_sm_active,      &e->gpu_idle_seconds,
         &e->gpu_memory_used,   &e->gpu_clock,          &e->copy_gbps,
-        &e->ceiling_gbps};
+        &e->ceiling_gbps,      &e->first_epoch_read,   &e->later_epoch_read};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = any_double();
 }
@@ -110,6 +110,7 @@ static void fill_any(struct fdl_evidence *e)
     e->io_depth = any_count();
     e->memory_limited = pick(2);
     e->reads_storage = pick(2);
+    e->more_reads_failed = pick(2);
     e->has_device = pick(2);
     e->gpu_power_capped = pick(8) == 0;
     e->gpu_thermal_capped = pick(8) == 0;
@@ -117,7 +118,7 @@ static void fill_any(struct fdl_evidence *e)
         e->foreign_name[i] = (char)pick(256);
 }
 
-static void check_text(const char *text, size_t capacity)
+static void check_any_text(const char *text, size_t capacity)
 {
     size_t length = strlen(text);
     assert_in_range(length, 8, capacity - 2);
@@ -143,8 +144,8 @@ static void check_one(const struct fdl_verdict *v)
     static const char *const levels[] = {"FED", "MINOR", "MODERATE", "HIGH",
                                          "UNKNOWN"};
     json_error_t error;
-    check_text(v->sentence, sizeof(v->sentence));
-    check_text(v->action, sizeof(v->action));
+    check_any_text(v->sentence, sizeof(v->sentence));
+    check_any_text(v->action, sizeof(v->action));
     assert_true(is_one_of(v->level, levels, FDL_COUNT_OF(levels)));
     assert_in_range(v->confidence_ppm, 0, 1000000);
     assert_true(v->predicted_gain >= 0 && v->predicted_gain <= 99);

@@ -42,8 +42,15 @@ static void say_quota(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_note(d, "cpu_quota", f->e->cpu_quota);
 }
 
-static void act_on_quota(const struct fdl_facts *f, struct fdl_draft *d)
+void fdl_act_on_quota(const struct fdl_facts *f, struct fdl_draft *d)
 {
+    if (f->e->outside) {
+        fdl_act(d,
+                "Raise the CPU quota of the container, or run no more threads "
+                "and processes in it than %s can.",
+                fdl_say_cores(f).at);
+        return;
+    }
     double fit = workers_that_fit(f);
     d->instead = "Raise the CPU quota of the container, or let other threads "
                  "in it do less.";
@@ -80,7 +87,7 @@ bool fdl_judge_throttled(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_say(d, " on %s", fdl_say_cores(f).at);
     fdl_say_second(f, d, PART_THROTTLE);
     fdl_say(d, ".");
-    act_on_quota(f, d);
+    fdl_act_on_quota(f, d);
     return true;
 }
 
@@ -93,7 +100,7 @@ bool fdl_judge_quota(const struct fdl_facts *f, struct fdl_draft *d)
                "too, while ");
     say_quota(f, d);
     fdl_say(d, ".");
-    act_on_quota(f, d);
+    fdl_act_on_quota(f, d);
     if (f->throttled >= THROTTLED * f->cpus)
         d->weight = fmin(f->throttled / f->cpus, 1);
     return true;

@@ -128,10 +128,7 @@ void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d)
         d->v.code = "CPU_THROTTLED";
         fdl_say(d, "; the CPU quota was spent for %s of the time.",
                 fdl_say_percent(f->throttled).at);
-        fdl_act(d,
-                "Raise the CPU quota of the container, or let its threads "
-                "and processes be fewer than %s.",
-                fdl_say_cores(f).at);
+        fdl_act_on_quota(f, d);
         fdl_note(d, "throttled", f->throttled);
     } else if (others_take_cores(f)) {
         d->v.code = "OVERSUBSCRIBED";

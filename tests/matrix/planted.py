@@ -355,8 +355,7 @@ class Neighbours:
             child.wait()
 
 
-def consume(loader: Any, cause: Cause, until: float) -> int:
-    kept: List[Any] = []
+def consume(loader: Any, cause: Cause, until: float, kept: List[Any]) -> int:
     batches = 0
     while True:
         for batch in loader:
@@ -397,7 +396,8 @@ def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
     if cause.spin:
         ctypes.CDLL(helper).planted_spin(cause.spin)
     began = time.monotonic()
-    batches = consume(loader, cause, began + seconds)
+    kept: List[Any] = []  # until explain() has seen them
+    batches = consume(loader, cause, began + seconds, kept)
     rate = batches * 16 / (time.monotonic() - began)
     stats, words = loader.stats(), loader.explain()
     return {

@@ -11,6 +11,24 @@ function(feedline_room name)
   set_property(GLOBAL APPEND PROPERTY FEEDLINE_LIBRARIES ${arg_LIBRARIES})
 endfunction()
 
+# feedline_listed(OUT HEADER MACRO [PREFIX]): the files PREFIXname.c that exist
+# for a MACRO(name) on a line of its own in HEADER, so that such a list is
+# written once.
+function(feedline_listed out header macro)
+  set(prefix ${ARGN})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  file(READ ${header} text)
+  string(REGEX MATCHALL "\n +${macro}\\([a-z0-9_]+" uses "${text}")
+  set(sources)
+  foreach(use ${uses})
+    string(REGEX REPLACE ".*\\(" "" name "${use}")
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${prefix}${name}.c)
+      list(APPEND sources ${prefix}${name}.c)
+    endif()
+  endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 # feedline_test(NAME SOURCES file... [LIBRARIES lib...] [TIMEOUT s]
 #               [LABELS l...] [LINK_OPTIONS o...]): one test binary on the
 # static library with all its symbols. Each cmocka_unit_test(case) in its

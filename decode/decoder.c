@@ -2,10 +2,6 @@
 /* Opens images of any format, and holds what render_sample.c needs. */
 #include "base/status.h"
 #include "decode/decoder_state.h"
-#include "decode/jpeg.h"
-#include "decode/png.h"
-#include "decode/sniff.h"
-#include "decode/webp.h"
 
 #include <stdlib.h>
 
@@ -17,11 +13,12 @@ int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
     if (!d)
         return fdl_fail_memory(sizeof(*d), "a decoder");
     d->limits = *limits;
-    int32_t status = fdl_jpeg_create(limits, &d->deadline, &d->jpeg);
-    if (!status)
-        status = fdl_png_create(limits, &d->deadline, &d->png);
-    if (!status)
-        status = fdl_webp_create(limits, &d->webp);
+    int32_t status = FEEDLINE_OK;
+    for (size_t i = 0; i < FDL_FORMAT_COUNT && !status; i++) {
+        if (fdl_formats[i]->create)
+            status =
+                fdl_formats[i]->create(limits, &d->deadline, &d->sources[i]);
+    }
     if (status) {
         fdl_decoder_destroy(d);
         return status;
@@ -34,9 +31,10 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
 {
     if (!d)
         return;
-    fdl_jpeg_destroy(d->jpeg);
-    fdl_png_destroy(d->png);
-    fdl_webp_destroy(d->webp);
+    for (size_t i = 0; i < FDL_FORMAT_COUNT; i++) {
+        if (fdl_formats[i]->destroy)
+            fdl_formats[i]->destroy(d->sources[i]);
+    }
     fdl_axis_fini(&d->horizontal);
     fdl_axis_fini(&d->vertical);
     fdl_axis_fini(&d->beside);
@@ -56,32 +54,20 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
 static int32_t open_source(struct fdl_decoder *d,
                            const struct fdl_encoded *bytes)
 {
-    enum fdl_format format = bytes->format;
-    if (format == FDL_FORMAT_UNKNOWN)
-        format = fdl_sniff(bytes->data, bytes->size);
-    switch (format) {
-    case FDL_FORMAT_RAW:
-        d->source = &fdl_raw_source;
-        d->source_self = &d->raw;
-        return fdl_raw_open(&d->raw, bytes, &d->limits, &d->info);
-    case FDL_FORMAT_JPEG:
-        d->source = &fdl_jpeg_source;
-        d->source_self = d->jpeg;
-        return fdl_jpeg_open(d->jpeg, bytes, &d->info);
-    case FDL_FORMAT_PNG:
-        d->source = &fdl_png_source;
-        d->source_self = d->png;
-        return fdl_png_open(d->png, bytes, &d->info);
-    case FDL_FORMAT_WEBP:
-        d->source = &fdl_webp_source;
-        d->source_self = d->webp;
-        return fdl_webp_open(d->webp, bytes, &d->info);
-    default:
-        return fdl_fail(FEEDLINE_EDECODE,
-                        "offset 0: this is %s; what is decoded is JPEG, PNG "
-                        "and WebP",
-                        fdl_sniff_name(bytes->data, bytes->size));
+    const struct fdl_format *f = bytes->format;
+    if (!f) {
+        int32_t status = fdl_format_find(bytes->data, bytes->size, &f);
+        if (status)
+            return status;
     }
+    size_t i = 0;
+    while (fdl_formats[i] != f)
+        i++;
+    d->source = f;
+    d->source_self = d->sources[i];
+    int32_t status = f->open(d->source_self, bytes, &d->info);
+    d->info.format = f;
+    return status;
 }
 
 void fdl_decoder_info(const struct fdl_decoder *d, struct fdl_image_info *info)
@@ -122,6 +108,16 @@ void fdl_decoder_tell(struct fdl_decoder *d, _Atomic uint32_t *step)
     d->canvas.step = step;
 }
 
+static uint64_t sources_memory(const struct fdl_decoder *d)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < FDL_FORMAT_COUNT; i++) {
+        if (fdl_formats[i]->memory)
+            sum += fdl_formats[i]->memory(d->sources[i]);
+    }
+    return sum;
+}
+
 uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
 {
     return sizeof(*d) + fdl_canvas_memory(&d->canvas) + d->strip.bytes +
@@ -130,8 +126,7 @@ uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
            d->beside.capacity + d->beside.packed_capacity +
            d->horizontal.capacity + d->horizontal.packed_capacity +
            d->vertical.capacity + d->vertical.packed_capacity +
-           fdl_jpeg_memory(d->jpeg) + fdl_png_memory(d->png) +
-           fdl_webp_memory(d->webp);
+           sources_memory(d);
 }
 
 uint64_t fdl_dtype_bytes(int32_t dtype)

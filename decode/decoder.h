@@ -20,13 +20,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum fdl_format {
-    FDL_FORMAT_UNKNOWN = 0,
-    FDL_FORMAT_JPEG,
-    FDL_FORMAT_PNG,
-    FDL_FORMAT_WEBP,
-    FDL_FORMAT_RAW /* u8 rows, channels interleaved, size known outside */
-};
+struct fdl_format; /* decode/format.h: fdl_format_jpeg, ... */
+
+/* u8 rows, channels interleaved, of a size known outside. */
+extern const struct fdl_format fdl_format_raw;
 
 /* Bytes of one sample. The decoder only reads. `readable` >= size bytes may be
  * read (what lies behind size is zero padding); size where that is unknown. */
@@ -34,12 +31,12 @@ struct fdl_encoded {
     const uint8_t *data;
     uint64_t size;
     uint64_t readable;
-    enum fdl_format format;                      /* UNKNOWN: told by content */
-    int32_t raw_width, raw_height, raw_channels; /* RAW only */
+    const struct fdl_format *format;             /* NULL: told by content */
+    int32_t raw_width, raw_height, raw_channels; /* of fdl_format_raw only */
 };
 
 struct fdl_image_info {
-    enum fdl_format format;
+    const struct fdl_format *format;
     int32_t width, height; /* upright, where the orientation is applied */
     int32_t channels; /* that its rows have, without alpha: 1, 3 or 4 (CMYK) */
     int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */

@@ -8,9 +8,8 @@
 #include "decode/decoder.h"
 #include "decode/exif.h"
 #include "decode/finish.h"
-#include "decode/raw.h"
+#include "decode/format.h"
 #include "decode/resample.h"
-#include "decode/source.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,12 +21,9 @@ struct fdl_scratch {
 
 struct fdl_decoder {
     struct fdl_decode_limits limits;
-    struct fdl_deadline deadline; /* of the open image */
-    struct fdl_jpeg *jpeg;
-    struct fdl_png *png;
-    struct fdl_webp *webp;
-    struct fdl_raw raw;
-    const struct fdl_source *source; /* of the open image; NULL: none */
+    struct fdl_deadline deadline;    /* of the open image */
+    void *sources[FDL_FORMAT_COUNT]; /* one decoder of each format */
+    const struct fdl_format *source; /* of the open image; NULL: none */
     void *source_self;
     struct fdl_image_info info; /* as stored */
     struct fdl_turn turn;       /* from there to upright */

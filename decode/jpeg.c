@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * JPEG through the libjpeg API of libjpeg-turbo 2.1.5 and later. Pixels are
+ * Pillow's, bit for bit: accurate integer IDCT, fancy upsampling. Rows are
+ * gray, RGB, or the inverted CMYK that Adobe writes.
+ *
+ * What is an error follows Pillow too, whatever part of the image is wanted.
+ * Damage that libjpeg decodes around (a bad Huffman code, bytes between
+ * markers, an early end marker) is accepted silently. A file that ends before
+ * its end marker, or has a marker in its data behind which libjpeg cannot go
+ * on, is an error, unless accept_truncated says otherwise.
+ *
  * How a part of a JPEG is decoded exactly:
  *
  *   rows above      skipped once, from row 0 (a later skip is not exact in any
@@ -37,11 +47,10 @@
  *
  * Errors leave libjpeg by longjmp, and enter it in one place, guarded().
  */
-#include "decode/jpeg.h"
-
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/exif.h"
+#include "decode/format.h"
 #include "decode/jpeg_arena.h"
 #include "decode/jpeg_entropy.h"
 #include "decode/jpeg_scan.h"
@@ -341,8 +350,7 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
                         "offset %" PRIu64 ": JPEG with %d components; 1, 3 and "
                         "4 are understood",
                         position(j), channels);
-    job->info = (struct fdl_image_info){.format = FDL_FORMAT_JPEG,
-                                        .width = (int32_t)c->image_width,
+    job->info = (struct fdl_image_info){.width = (int32_t)c->image_width,
                                         .height = (int32_t)c->image_height,
                                         .channels = channels,
                                         .orientation = j->orientation};
@@ -539,9 +547,19 @@ static long memory_limit(uint64_t max_pixels)
     return (long)(max_pixels * per_pixel + base);
 }
 
-int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
-                        const struct fdl_deadline *deadline,
-                        struct fdl_jpeg **out)
+static void destroy(void *self)
+{
+    struct fdl_jpeg *j = self;
+    if (!j)
+        return;
+    jpeg_destroy_decompress(&j->cinfo); /* also a half made one */
+    fdl_arena_fini(&j->arena);
+    fdl_jpeg_entropy_destroy(j->entropy);
+    free(j);
+}
+
+static int32_t create(const struct fdl_decode_limits *limits,
+                      const struct fdl_deadline *deadline, void **out)
 {
     struct job job = {0};
     *out = NULL;
@@ -567,22 +585,12 @@ int32_t fdl_jpeg_create(const struct fdl_decode_limits *limits,
     else
         fdl_fail_memory(fdl_jpeg_entropy_memory(), "the JPEG decoder");
     if (status < 0) {
-        fdl_jpeg_destroy(j);
+        destroy(j);
         return status;
     }
     j->cinfo.mem->max_memory_to_use = memory_limit(limits->max_pixels);
     *out = j;
     return FEEDLINE_OK;
-}
-
-void fdl_jpeg_destroy(struct fdl_jpeg *j)
-{
-    if (!j)
-        return;
-    jpeg_destroy_decompress(&j->cinfo); /* also a half made one */
-    fdl_arena_fini(&j->arena);
-    fdl_jpeg_entropy_destroy(j->entropy);
-    free(j);
 }
 
 static int32_t read_header(struct fdl_jpeg *j, struct job *job)
@@ -592,9 +600,10 @@ static int32_t read_header(struct fdl_jpeg *j, struct job *job)
     return guarded(j, header_step, job);
 }
 
-int32_t fdl_jpeg_open(struct fdl_jpeg *j, const struct fdl_encoded *bytes,
-                      struct fdl_image_info *info)
+static int32_t open_image(void *self, const struct fdl_encoded *bytes,
+                          struct fdl_image_info *info)
 {
+    struct fdl_jpeg *j = self;
     struct job job = {0};
     end_image(j);
     j->bytes = *bytes;
@@ -608,8 +617,9 @@ int32_t fdl_jpeg_open(struct fdl_jpeg *j, const struct fdl_encoded *bytes,
     return FEEDLINE_OK;
 }
 
-uint64_t fdl_jpeg_memory(const struct fdl_jpeg *j)
+static uint64_t memory(const void *self)
 {
+    const struct fdl_jpeg *j = self;
     return sizeof(*j) + j->arena.size + fdl_jpeg_entropy_memory();
 }
 
@@ -723,7 +733,22 @@ static void abort_image(void *self)
     end_image(self);
 }
 
-const struct fdl_source fdl_jpeg_source = {
+static bool matches(const uint8_t *data, uint64_t size)
+{
+    return size >= 2 && memcmp(data, "\xff\xd8\xff", FDL_MIN(size, 3u)) == 0;
+}
+
+const struct fdl_format fdl_format_jpeg = {
+    .name = "JPEG",
+    .endings = {{".jpg", true},
+                {".jpeg", true},
+                {".jpe", false},
+                {".jfif", false}},
+    .matches = matches,
+    .create = create,
+    .destroy = destroy,
+    .memory = memory,
+    .open = open_image,
     .shrink = shrink,
     .begin = begin,
     .read = read_rows,

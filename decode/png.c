@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * PNG through libpng, with the pixels of Pillow's convert(): alpha and tRNS
+ * that are not asked for are dropped, not blended; 16 bits become the upper 8,
+ * but in gray they are clipped at 255; an index past the palette is a gray of
+ * that value; gamma and colour profiles are left alone.
+ *
+ * What is an error follows Pillow too: checksums count up to the pixel data,
+ * and from there on only deflate's own one does.
+ *
  * Rows come from libpng one by one: those above the needed part are decoded and
  * dropped (deflate cannot skip), those below are not touched. An interlaced
  * image has its rows only at the end, so it is decoded whole first; and so is
@@ -13,12 +21,11 @@
  * Everything that lives longer than a step is in struct fdl_png, so nothing is
  * lost on the way.
  */
-#include "decode/png.h"
-
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "decode/arena.h"
+#include "decode/format.h"
 #include "decode/png_chunks.h"
 #include "decode/truncation.h"
 
@@ -427,20 +434,21 @@ static void end_image(struct fdl_png *p)
     p->width = p->height = 0;
 }
 
-int32_t fdl_png_create(const struct fdl_decode_limits *limits,
-                       const struct fdl_deadline *deadline,
-                       struct fdl_png **out)
+static int32_t create(const struct fdl_decode_limits *limits,
+                      const struct fdl_deadline *deadline, void **out)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return fdl_fail_memory(sizeof(**out), "the PNG decoder");
-    (*out)->limits = *limits;
-    (*out)->deadline = deadline;
+    struct fdl_png *p = calloc(1, sizeof(*p));
+    if (!p)
+        return fdl_fail_memory(sizeof(*p), "the PNG decoder");
+    p->limits = *limits;
+    p->deadline = deadline;
+    *out = p;
     return FEEDLINE_OK;
 }
 
-void fdl_png_destroy(struct fdl_png *p)
+static void destroy(void *self)
 {
+    struct fdl_png *p = self;
     if (!p)
         return;
     end_image(p);
@@ -448,9 +456,10 @@ void fdl_png_destroy(struct fdl_png *p)
     free(p);
 }
 
-int32_t fdl_png_open(struct fdl_png *p, const struct fdl_encoded *bytes,
-                     struct fdl_image_info *info)
+static int32_t open_image(void *self, const struct fdl_encoded *bytes,
+                          struct fdl_image_info *info)
 {
+    struct fdl_png *p = self;
     struct job job = {0};
     end_image(p);
     p->bytes = *bytes;
@@ -465,8 +474,7 @@ int32_t fdl_png_open(struct fdl_png *p, const struct fdl_encoded *bytes,
         end_image(p);
         return status;
     }
-    *info = (struct fdl_image_info){.format = FDL_FORMAT_PNG,
-                                    .width = (int32_t)p->width,
+    *info = (struct fdl_image_info){.width = (int32_t)p->width,
                                     .height = (int32_t)p->height,
                                     .channels = p->channels,
                                     .orientation = 1};
@@ -475,8 +483,9 @@ int32_t fdl_png_open(struct fdl_png *p, const struct fdl_encoded *bytes,
     return FEEDLINE_OK;
 }
 
-uint64_t fdl_png_memory(const struct fdl_png *p)
+static uint64_t memory(const void *self)
 {
+    const struct fdl_png *p = self;
     return sizeof(*p) + p->arena.size;
 }
 
@@ -597,7 +606,19 @@ static void abort_image(void *self)
     end_image(self);
 }
 
-const struct fdl_source fdl_png_source = {
+static bool matches(const uint8_t *data, uint64_t size)
+{
+    return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+const struct fdl_format fdl_format_png = {
+    .name = "PNG",
+    .endings = {{".png", true}},
+    .matches = matches,
+    .create = create,
+    .destroy = destroy,
+    .memory = memory,
+    .open = open_image,
     .alpha = keep_alpha,
     .begin = begin,
     .read = read_rows,

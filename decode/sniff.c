@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * File names lie (ImageNet has a PNG that is called .JPEG, downloads leave HTML
- * behind, full disks leave zeros), so the content decides; and the error for
- * what is not decoded says what it is.
- */
+/* The error for a file that is not decoded says what it is instead. */
 #include "decode/sniff.h"
 
 #include "base/compiler.h"
@@ -17,11 +13,7 @@ struct magic {
     const char *name;
 };
 
-enum { MAGIC_PNG, MAGIC_WEBP };
-
 static const struct magic magics[] = {
-    [MAGIC_PNG] = {"\x89PNG\r\n\x1a\n", 8, 0, "a PNG image"},
-    [MAGIC_WEBP] = {"WEBP", 4, 8, "a WebP image"},
     {"GIF8", 4, 0, "a GIF image"},
     {"BM", 2, 0, "a BMP image"},
     {"II*\0", 4, 0, "a TIFF image"},
@@ -64,18 +56,6 @@ static bool is_text(const uint8_t *data, uint64_t n)
             return false;
     }
     return true;
-}
-
-enum fdl_format fdl_sniff(const uint8_t *data, uint64_t size)
-{
-    if (size >= 2 && memcmp(data, "\xff\xd8\xff", FDL_MIN(size, 3u)) == 0)
-        return FDL_FORMAT_JPEG;
-    if (is_magic(&magics[MAGIC_PNG], data, size))
-        return FDL_FORMAT_PNG;
-    if (is_magic(&magics[MAGIC_WEBP], data, size) &&
-        memcmp(data, "RIFF", 4) == 0)
-        return FDL_FORMAT_WEBP;
-    return FDL_FORMAT_UNKNOWN;
 }
 
 const char *fdl_sniff_name(const uint8_t *data, uint64_t size)

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole image in a buffer that is given back after it; rows are copied out of
- * it.
+ * WebP through libwebp, with the pixels of Pillow's convert(): alpha that is
+ * not asked for is dropped, not blended. The library decodes whole images only,
+ * with memory of its own, so one is decoded into a buffer, and rows are copied
+ * out of it. The time limit of an image is checked when it is done: what it can
+ * take is bounded by max_pixels. Feeding libwebp the file in pieces would not
+ * help, as one small piece may hold all the pixels. A file that ends early is
+ * always refused, and so is one whose container is damaged anywhere.
  *
  * As in Pillow every file is taken for an animation, of which the first frame
  * counts: libwebpdemux checks the container, to its end, and says where that
  * frame is; what it does not cover is transparent black.
  */
-#include "decode/webp.h"
-
 #include "base/memory.h"
 #include "base/status.h"
 #include "decode/exif.h"
+#include "decode/format.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <webp/decode.h>
-#include <webp/demux.h>
 
-#define SIZE_AT      4 /* in the header; 32 bits */
-#define HEADER_BYTES 8 /* that are not counted by it */
+#if FDL_FEATURES & FEEDLINE_FEATURE_WEBP
+
+#  include <webp/decode.h>
+#  include <webp/demux.h>
+
+#  define SIZE_AT      4 /* in the header; 32 bits */
+#  define HEADER_BYTES 8 /* that are not counted by it */
 
 struct fdl_webp {
     struct fdl_decode_limits limits;
@@ -129,27 +136,31 @@ static void end_image(struct fdl_webp *w)
     w->pixels = NULL;
 }
 
-int32_t fdl_webp_create(const struct fdl_decode_limits *limits,
-                        struct fdl_webp **out)
+static int32_t create(const struct fdl_decode_limits *limits,
+                      const struct fdl_deadline *deadline, void **out)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return fdl_fail_memory(sizeof(**out), "the WebP decoder");
-    (*out)->limits = *limits;
+    (void)deadline; /* a whole image comes out of one call */
+    struct fdl_webp *w = calloc(1, sizeof(*w));
+    if (!w)
+        return fdl_fail_memory(sizeof(*w), "the WebP decoder");
+    w->limits = *limits;
+    *out = w;
     return FEEDLINE_OK;
 }
 
-void fdl_webp_destroy(struct fdl_webp *w)
+static void destroy(void *self)
 {
+    struct fdl_webp *w = self;
     if (!w)
         return;
     end_image(w);
     free(w);
 }
 
-int32_t fdl_webp_open(struct fdl_webp *w, const struct fdl_encoded *bytes,
-                      struct fdl_image_info *info)
+static int32_t open_image(void *self, const struct fdl_encoded *bytes,
+                          struct fdl_image_info *info)
 {
+    struct fdl_webp *w = self;
     WebPBitstreamFeatures f;
     end_image(w);
     w->bytes = *bytes;
@@ -163,17 +174,15 @@ int32_t fdl_webp_open(struct fdl_webp *w, const struct fdl_encoded *bytes,
     w->height = f.height;
     w->has_alpha = f.has_alpha != 0;
     w->pixel = 3;
-    *info = (struct fdl_image_info){.format = FDL_FORMAT_WEBP,
-                                    .width = f.width,
-                                    .height = f.height,
-                                    .channels = 3,
-                                    .orientation = 1};
+    *info = (struct fdl_image_info){
+        .width = f.width, .height = f.height, .channels = 3, .orientation = 1};
     return read_container(w, info);
 }
 
-uint64_t fdl_webp_memory(const struct fdl_webp *w)
+static uint64_t memory(const void *self)
 {
-    return sizeof(*w);
+    (void)self;
+    return sizeof(struct fdl_webp);
 }
 
 static bool keep_alpha(void *self, int32_t channels)
@@ -231,9 +240,28 @@ static void abort_image(void *self)
     end_image(self);
 }
 
-const struct fdl_source fdl_webp_source = {
+#endif /* FEEDLINE_FEATURE_WEBP */
+
+static bool matches(const uint8_t *data, uint64_t size)
+{
+    return size >= 12 && memcmp(data, "RIFF", 4) == 0 &&
+           memcmp(data + 8, "WEBP", 4) == 0;
+}
+
+const struct fdl_format fdl_format_webp = {
+    .name = "WebP",
+    .endings = {{".webp", true}},
+    .matches = matches,
+#if FDL_FEATURES & FEEDLINE_FEATURE_WEBP
+    .create = create,
+    .destroy = destroy,
+    .memory = memory,
+    .open = open_image,
     .alpha = keep_alpha,
     .begin = begin,
     .read = read_rows,
     .abort = abort_image,
+#else
+    .missing = "libwebp",
+#endif
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: data sets. */
+#include "decode/format.h"
 #include "loader/api.h"
 #include "loader/dataset.h"
 
@@ -16,6 +17,18 @@ int32_t feedline_dataset_open(const char *uri, feedline_dataset **out)
     *out = NULL;
     status = fdl_api_enter(uri, "uri");
     return status < 0 ? status : fdl_dataset_open_uri(uri, out);
+}
+
+const char *feedline_image_ending(uint32_t index, uint32_t *flags)
+{
+    bool decoded;
+    const struct fdl_ending *e = fdl_format_ending(index, &decoded);
+    if (!e)
+        return NULL;
+    if (flags)
+        *flags = (e->listed ? FEEDLINE_ENDING_LISTED : 0) |
+                 (decoded ? FEEDLINE_ENDING_DECODED : 0);
+    return e->text;
 }
 
 int32_t feedline_dataset_open_paths(const char *const *paths,

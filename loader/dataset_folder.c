@@ -15,6 +15,7 @@
  * that of one class.
  */
 #include "base/memory.h"
+#include "decode/format.h"
 #include "loader/dataset.h"
 #include "loader/dataset_build.h"
 
@@ -47,32 +48,6 @@ struct walk {
     uint64_t *files; /* names in the arena, folder by folder */
     uint64_t n_files, files_capacity;
 };
-
-/* strcasecmp asks the locale, and a Turkish one finds no 'i' in "TIF". */
-static bool equal_lowered(const char *text, const char *lower)
-{
-    for (; *text && *lower; text++, lower++) {
-        int c = *text >= 'A' && *text <= 'Z' ? *text - 'A' + 'a' : *text;
-        if (c != *lower)
-            return false;
-    }
-    return *text == *lower;
-}
-
-/* The endings of torchvision.datasets.folder.IMG_EXTENSIONS. */
-static bool is_image(const char *name)
-{
-    static const char *const endings[] = {
-        ".jpg", ".jpeg", ".png",  ".ppm",  ".bmp",
-        ".pgm", ".tif",  ".tiff", ".webp",
-    };
-    const char *ending = strrchr(name, '.');
-    for (size_t i = 0; ending && i < FDL_COUNT_OF(endings); i++) {
-        if (equal_lowered(ending, endings[i]))
-            return true;
-    }
-    return false;
-}
 
 static const char *path_of(const struct walk *w, const struct folder *f)
 {
@@ -176,7 +151,7 @@ static int32_t scan_entries(struct walk *w, uint64_t index, DIR *dir,
             status = fdl_arena_add(&name, text, "/", &at);
             if (status == FEEDLINE_OK)
                 status = add_folder(w, prefix, name.text, index);
-        } else if (is_image(text)) {
+        } else if (fdl_format_lists(text)) {
             status = add_file(w, text);
         }
     }

@@ -48,7 +48,7 @@ static void encoded_of(const struct fdl_read *r, struct fdl_encoded *out)
         .data = r->data,
         .size = r->size,
         .readable = r->readable,
-        .format = s->raw_width ? FDL_FORMAT_RAW : FDL_FORMAT_UNKNOWN,
+        .format = s->raw_width ? &fdl_format_raw : NULL,
         .raw_width = s->raw_width,
         .raw_height = s->raw_height,
         .raw_channels = s->raw_channels,

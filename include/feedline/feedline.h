@@ -179,6 +179,14 @@ typedef struct feedline_dataset feedline_dataset;
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
                                            feedline_dataset **out);
 
+#define FEEDLINE_ENDING_LISTED  0x1u /* "folder:" takes it for an image    */
+#define FEEDLINE_ENDING_DECODED 0x2u /* of a format that this build decodes */
+
+/* How names of image files end, in lower case (".jpg"); NULL past the end.
+ * *flags: FEEDLINE_ENDING_*. Listed is what torchvision's ImageFolder lists.
+ * Whether a file is decoded depends on its content, not on its name. */
+FEEDLINE_API const char *feedline_image_ending(uint32_t index, uint32_t *flags);
+
 /* Paths are copied; labels NULL means all 0. */
 FEEDLINE_API int32_t feedline_dataset_open_paths(const char *const *paths,
                                                  const int64_t *labels,

@@ -44,6 +44,8 @@ VERSION_PATCH = 0
 FEATURE_URING = 0x1
 FEATURE_CUDA = 0x2
 FEATURE_WEBP = 0x4
+ENDING_LISTED = 0x1
+ENDING_DECODED = 0x2
 
 REPLACED = 4
 INTERRUPTED = 3
@@ -773,6 +775,7 @@ FUNCTIONS: Dict[str, Signature] = {
     "dataset_class_count": (c_int32, (_handle,)),
     "dataset_class_name": (c_char_p, (_handle, c_uint32)),
     "dataset_close": (None, (_handle,)),
+    "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
     # Pipeline
     "pipeline_create": (c_int32, (c_char_p, _out_handle)),
     "pipeline_destroy": (None, (_handle,)),

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import json
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 from . import _c
 from ._library import lib
@@ -70,6 +72,18 @@ def devices() -> List[Device]:
             )
         )
     return found
+
+
+def image_endings(flag: int) -> Tuple[str, ...]:
+    """The endings of image files that have a flag, _c.ENDING_*."""
+    found = []
+    flags = ctypes.c_uint32()
+    for index in itertools.count():
+        ending = lib.image_ending(index, flags)
+        if ending is None:
+            return tuple(found)
+        if flags.value & flag:
+            found.append(ending.decode())
 
 
 def features() -> List[str]:

@@ -24,7 +24,7 @@
 #include "checkdec.h"
 #include "decode/decoder.h"
 #include "decode/finish.h"
-#include "decode/jpeg.h"
+#include "decode/format.h"
 #include "decode/resample.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ struct bench {
     size_t n;
     int round;
     struct fdl_decoder *exact, *fast;
-    struct fdl_jpeg *jpeg;
+    void *jpeg;
     struct jpeg_decompress_struct libjpeg;
     struct jpeg_error_mgr err;
     struct fdl_axis horizontal, vertical;
@@ -131,10 +131,10 @@ static bool rows_ours(struct bench *b, struct file *f)
     struct fdl_image_info info;
     struct fdl_box have;
     bool good =
-        !fdl_jpeg_open(b->jpeg, &bytes, &info) &&
-        !fdl_jpeg_source.begin(b->jpeg, &f->plan.geometry.box, &have) &&
-        !fdl_jpeg_source.read(b->jpeg, b->row + ROW_SHIFT, 0, have.height);
-    fdl_jpeg_source.abort(b->jpeg);
+        !fdl_format_jpeg.open(b->jpeg, &bytes, &info) &&
+        !fdl_format_jpeg.begin(b->jpeg, &f->plan.geometry.box, &have) &&
+        !fdl_format_jpeg.read(b->jpeg, b->row + ROW_SHIFT, 0, have.height);
+    fdl_format_jpeg.abort(b->jpeg);
     return good;
 }
 
@@ -355,7 +355,7 @@ static bool load(struct bench *b, char **paths, int n, uint64_t seed)
                    fdl_pipeline_plan(p, seed, 0, (uint64_t)i, info.width,
                                      info.height, &f->plan)) {
             printf("%s is left out: %s\n", paths[i], fdl_last_error());
-        } else if (info.format != FDL_FORMAT_JPEG || info.channels == 4) {
+        } else if (info.format != &fdl_format_jpeg || info.channels == 4) {
             printf("%s is left out: neither gray nor RGB\n", paths[i]);
         } else {
             f->path = paths[i];
@@ -386,7 +386,7 @@ static bool setup(struct bench *b, struct fdl_deadline *deadline)
     memset(b->strip, 99, 1 << 20);
     memset(b->line, 99, 4096);
     if (fdl_decoder_create(&limits, &b->exact) ||
-        fdl_jpeg_create(&limits, deadline, &b->jpeg))
+        fdl_format_jpeg.create(&limits, deadline, &b->jpeg))
         return false;
     limits.fast = true;
     return !fdl_decoder_create(&limits, &b->fast);
@@ -396,7 +396,7 @@ static void fini(struct bench *b)
 {
     fdl_decoder_destroy(b->exact);
     fdl_decoder_destroy(b->fast);
-    fdl_jpeg_destroy(b->jpeg);
+    fdl_format_jpeg.destroy(b->jpeg);
     jpeg_destroy_decompress(&b->libjpeg);
     fdl_axis_fini(&b->horizontal);
     fdl_axis_fini(&b->vertical);

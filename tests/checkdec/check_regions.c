@@ -11,7 +11,7 @@
 #include "checkdec.h"
 #include "decode/deadline.h"
 #include "decode/decoder.h"
-#include "decode/jpeg.h"
+#include "decode/format.h"
 #include "make_jpeg.h"
 
 #include <inttypes.h>
@@ -134,11 +134,11 @@ static bool check_part(struct fdl_decoder *d, const struct make_jpeg *m,
 }
 
 /* Reads what the source gives for `need` and compares the needed part. */
-static bool same_part(struct fdl_jpeg *j, const struct fdl_box *need,
-                      int32_t channels, const uint8_t *whole, int32_t width)
+static bool same_part(void *j, const struct fdl_box *need, int32_t channels,
+                      const uint8_t *whole, int32_t width)
 {
     struct fdl_box have;
-    if (fdl_jpeg_source.begin(j, need, &have))
+    if (fdl_format_jpeg.begin(j, need, &have))
         return false;
     size_t pixel = (size_t)channels;
     size_t stride = (size_t)have.width * pixel + 1;
@@ -146,7 +146,7 @@ static bool same_part(struct fdl_jpeg *j, const struct fdl_box *need,
     bool same = have.x <= need->x && have.y <= need->y &&
                 have.x + have.width >= need->x + need->width &&
                 have.y + have.height >= need->y + need->height &&
-                !fdl_jpeg_source.read(j, rows, stride, have.height);
+                !fdl_format_jpeg.read(j, rows, stride, have.height);
     for (int32_t y = need->y; same && y < need->y + need->height; y++) {
         for (int32_t x = need->x; x < need->x + need->width; x++) {
             const uint8_t *got = rows + (size_t)(y - have.y) * stride +
@@ -162,9 +162,9 @@ static bool same_part(struct fdl_jpeg *j, const struct fdl_box *need,
 }
 
 /* Parts of the smaller image against the whole smaller image. */
-static bool check_shrunk(struct fdl_jpeg *j, const struct make_jpeg *m,
-                         const char *name, const struct fdl_encoded *bytes,
-                         int32_t shift, uint64_t *state)
+static bool check_shrunk(void *j, const struct make_jpeg *m, const char *name,
+                         const struct fdl_encoded *bytes, int32_t shift,
+                         uint64_t *state)
 {
     int32_t width, height;
     uint8_t *whole =
@@ -175,12 +175,12 @@ static bool check_shrunk(struct fdl_jpeg *j, const struct make_jpeg *m,
         struct fdl_image_info info;
         pick_span(state, width, &need.x, &need.width);
         pick_span(state, height, &need.y, &need.height);
-        same = !fdl_jpeg_open(j, bytes, &info);
+        same = !fdl_format_jpeg.open(j, bytes, &info);
         if (same) {
-            fdl_jpeg_source.shrink(j, shift);
+            fdl_format_jpeg.shrink(j, shift);
             same = same_part(j, &need, info.channels, whole, width);
         }
-        fdl_jpeg_source.abort(j);
+        fdl_format_jpeg.abort(j);
         if (!same) {
             printf("at 1/%d: ", 1 << shift);
             report(m, name, &need, "pixels differ");
@@ -195,8 +195,8 @@ bool check_shrinking(uint64_t seed, int rounds)
     struct fdl_decode_limits limits = {.max_pixels = 1u << 20,
                                        .max_scans = 100};
     struct fdl_deadline deadline = {0};
-    struct fdl_jpeg *j;
-    if (fdl_jpeg_create(&limits, &deadline, &j) != FEEDLINE_OK)
+    void *j;
+    if (fdl_format_jpeg.create(&limits, &deadline, &j) != FEEDLINE_OK)
         return false;
     uint64_t state = seed ^ 0x51a11;
     bool same = true;
@@ -213,7 +213,7 @@ bool check_shrinking(uint64_t seed, int rounds)
             same = check_shrunk(j, &m, name, &bytes, shift, &state);
         free(file);
     }
-    fdl_jpeg_destroy(j);
+    fdl_format_jpeg.destroy(j);
     return same;
 }
 

@@ -129,7 +129,7 @@ static void raw_pixels_come_back(void **state)
     static const uint8_t gray[6] = {0, 50, 100, 150, 200, 250};
     struct fdl_decoder *d = create(100, 1);
     struct fdl_encoded bytes = encoded(gray, 6);
-    bytes.format = FDL_FORMAT_RAW;
+    bytes.format = &fdl_format_raw;
     bytes.raw_width = 3;
     bytes.raw_height = 2;
     bytes.raw_channels = 1;
@@ -163,7 +163,7 @@ static uint8_t *resize_raw(bool columns_first, const uint8_t *data,
     assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
     struct fdl_encoded bytes =
         encoded(data, (size_t)from[0] * (size_t)from[1] * 3);
-    bytes.format = FDL_FORMAT_RAW;
+    bytes.format = &fdl_format_raw;
     bytes.raw_width = from[0];
     bytes.raw_height = from[1];
     bytes.raw_channels = 3;

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/decoder.h"
+#include "decode/format.h"
 #include "make_jpeg.h"
 #include "make_png.h"
 #include "test.h"
@@ -503,6 +503,62 @@ static void a_webp_container_is_sound_or_refused(void **state)
     assert_int_equal(decode_canvas(&c, false, out), FEEDLINE_EDECODE);
 }
 
+/* Joins the endings that have the flag. */
+static const char *endings(uint32_t flag, char *buf, size_t size)
+{
+    uint32_t flags;
+    const char *ending;
+    buf[0] = '\0';
+    for (uint32_t i = 0; (ending = feedline_image_ending(i, &flags)); i++) {
+        if (flags & flag)
+            snprintf(buf + strlen(buf), size - strlen(buf), "%s ", ending);
+    }
+    return buf;
+}
+
+static void endings_are_listed_once(void **state)
+{
+    (void)state;
+    char text[256];
+    bool has_webp = feedline_features() & FEEDLINE_FEATURE_WEBP;
+    assert_string_equal(endings(FEEDLINE_ENDING_DECODED, text, sizeof(text)),
+                        has_webp ? ".jpg .jpeg .jpe .jfif .png .webp "
+                                 : ".jpg .jpeg .jpe .jfif .png ");
+    /* torchvision.datasets.folder.IMG_EXTENSIONS, in another order */
+    assert_string_equal(endings(FEEDLINE_ENDING_LISTED, text, sizeof(text)),
+                        ".jpg .jpeg .png .webp .ppm .bmp .pgm .tif .tiff ");
+    assert_non_null(feedline_image_ending(0, NULL));
+    assert_null(feedline_image_ending(UINT32_MAX, NULL));
+}
+
+static void names_are_listed_in_any_case(void **state)
+{
+    (void)state;
+    assert_true(fdl_format_lists("a.JPeG"));
+    assert_true(fdl_format_lists("a.b.tif"));
+    assert_true(fdl_format_lists(".png"));
+    assert_false(fdl_format_lists("a.jfif"));
+    assert_false(fdl_format_lists("a.jp"));
+    assert_false(fdl_format_lists("a.jpgx"));
+    assert_false(fdl_format_lists("jpg"));
+    assert_false(fdl_format_lists("a."));
+}
+
+/* What a format needs to be one. */
+static void formats_are_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FDL_FORMAT_COUNT; i++) {
+        const struct fdl_format *f = fdl_formats[i];
+        assert_true(!f->create == !!f->missing);
+        assert_true(!f->matches == !f->name);
+        assert_null(f->endings[FDL_FORMAT_ENDINGS].text);
+        if (f->create)
+            assert_true(f->destroy && f->memory && f->open && f->begin &&
+                        f->read && f->abort);
+    }
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(truncated_png_is_an_error),
     cmocka_unit_test(damaged_png_is_survived),
@@ -516,6 +572,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(webp_is_decoded_or_refused_by_name),
     cmocka_unit_test(an_animated_webp_is_its_first_frame),
     cmocka_unit_test(a_webp_container_is_sound_or_refused),
+    cmocka_unit_test(endings_are_listed_once),
+    cmocka_unit_test(names_are_listed_in_any_case),
+    cmocka_unit_test(formats_are_whole),
 };
 
 TEST_MAIN("decode_formats", cases)

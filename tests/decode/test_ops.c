@@ -304,7 +304,7 @@ static void what_has_no_alpha_is_opaque(void **state)
     const struct fdl_encoded bytes = {.data = pixels,
                                       .size = sizeof(pixels),
                                       .readable = sizeof(pixels),
-                                      .format = FDL_FORMAT_RAW,
+                                      .format = &fdl_format_raw,
                                       .raw_width = 2,
                                       .raw_height = 1,
                                       .raw_channels = 3};

@@ -15,7 +15,7 @@
  */
 #include "base/cpu.h"
 #include "base/status.h"
-#include "decode/decoder.h"
+#include "decode/format.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -245,7 +245,7 @@ static void check_crop(struct fdl_decoder *d, const struct fuzz_input *file,
     all.whole = true;
     struct picture whole = decode(d, file, &all);
     struct picture crop = decode(d, file, &part);
-    if (crop.info.format == FDL_FORMAT_JPEG) /* the verdict is on the file */
+    if (crop.info.format == &fdl_format_jpeg) /* the verdict is on the file */
         fuzz_check(crop.status == whole.status);
     if (whole.status == FEEDLINE_OK) {
         /* Of the file, the whole image takes all that the crop takes. */

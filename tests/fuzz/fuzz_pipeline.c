@@ -108,7 +108,7 @@ static uint8_t *render(const struct subject *s, enum fdl_cpu_level level,
     struct fdl_encoded image = {.data = raw,
                                 .size = n,
                                 .readable = n,
-                                .format = FDL_FORMAT_RAW,
+                                .format = &fdl_format_raw,
                                 .raw_width = s->width,
                                 .raw_height = s->height,
                                 .raw_channels = 3};

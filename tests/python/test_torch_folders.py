@@ -23,6 +23,7 @@ from torch.utils.data import DataLoader, Subset  # noqa: E402
 from torchvision import datasets, transforms  # noqa: E402
 
 import feedline  # noqa: E402
+from feedline.torch.folders import IMAGE_ENDINGS  # noqa: E402
 from feedline.torch.folders import ImageFolder, ImageList  # noqa: E402
 
 SMALL = transforms.Compose(
@@ -289,3 +290,7 @@ def test_a_copy_has_its_own_engine(folder: Path) -> None:
     copy = pickle.loads(pickle.dumps(ours))
     assert copy.samples == ours.samples and copy.epoch == 2 and copy.seed == 5
     equal([copy[3]], [ours[3]])
+
+
+def test_the_endings_are_torchvisions() -> None:
+    assert set(IMAGE_ENDINGS) == set(datasets.folder.IMG_EXTENSIONS)

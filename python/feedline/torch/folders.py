@@ -23,6 +23,8 @@ from typing import Tuple, Union
 
 import torch.utils.data
 
+from .. import _c
+from ..machine import image_endings
 from .native import plan as plan_of
 from .not_native import NotNative
 from .sample_decoder import SampleDecoder
@@ -30,7 +32,7 @@ from .sample_decoder import SampleDecoder
 PathLike = Union[str, "os.PathLike[str]"]
 
 # The endings that torchvision takes for images.
-IMAGE_ENDINGS = ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp".split()
+IMAGE_ENDINGS = image_endings(_c.ENDING_LISTED)
 
 
 class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
@@ -234,7 +236,7 @@ class ImageFolder(ImageList):
 
 
 def _is_image(path: str) -> bool:
-    return path.lower().endswith(tuple(IMAGE_ENDINGS))
+    return path.lower().endswith(IMAGE_ENDINGS)
 
 
 def _find_classes(root: str) -> List[str]:

@@ -17,16 +17,14 @@ from os import fspath
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-import feedline
-
+from .. import _c
+from ..machine import image_endings
 from .not_native import NotNative
 from .targets import read_labels
 from .watch import Contents, Facts, Items, Memory, Watched
 
-# Endings of files in formats that the engine decodes.
-_ENDINGS: Tuple[str, ...] = (".jpg", ".jpeg", ".jpe", ".jfif", ".png")
-if "webp" in feedline.features():
-    _ENDINGS += (".webp",)
+# Of files in formats that the engine decodes.
+_ENDINGS = image_endings(_c.ENDING_DECODED)
 
 Mapping = Callable[[], Sequence[int]]
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The list of built-in operations. A new one is a file op_*.c, a line in op.h
- * and a line here.
- */
+/* The list of built-in operations, and what several of them share. */
 #include "decode/op.h"
 
 #include "base/closest.h"
@@ -13,30 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* clang-format off */
-static const struct fdl_op *const ops[] = {
-    &fdl_op_random_resized_crop,
-    &fdl_op_resize,
-    &fdl_op_resize_pad,
-    &fdl_op_center_crop,
-    &fdl_op_random_crop,
-    &fdl_op_five_crop,
-    &fdl_op_ten_crop,
-    &fdl_op_pad,
-    &fdl_op_horizontal_flip,
-    &fdl_op_vertical_flip,
-    &fdl_op_random_rotation,
-    &fdl_op_color_jitter,
-    &fdl_op_brightness,
-    &fdl_op_contrast,
-    &fdl_op_saturation,
-    &fdl_op_hue,
-    &fdl_op_grayscale,
-    &fdl_op_random_grayscale,
-    &fdl_op_normalize,
-    &fdl_op_random_erasing,
-};
-/* clang-format on */
+#define ROW(name) &fdl_op_##name,
+static const struct fdl_op *const ops[] = {FDL_OPS(ROW)};
 
 const struct fdl_op *fdl_op_at(uint32_t index)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The built-in operations, one per file op_*.c; op.c lists them. */
+/*
+ * The built-in operations. To add one, write decode/op_NAME.c, which defines
+ * fdl_op_NAME, and add its line to FDL_OPS.
+ */
 #ifndef FDL_DECODE_OP_H
 #define FDL_DECODE_OP_H
 
@@ -42,25 +45,30 @@ int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels);
 int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
                              int32_t channels);
 
-extern const struct fdl_op fdl_op_random_resized_crop;
-extern const struct fdl_op fdl_op_resize;
-extern const struct fdl_op fdl_op_center_crop;
-extern const struct fdl_op fdl_op_five_crop;
-extern const struct fdl_op fdl_op_ten_crop;
-extern const struct fdl_op fdl_op_horizontal_flip;
-extern const struct fdl_op fdl_op_vertical_flip;
-extern const struct fdl_op fdl_op_normalize;
-extern const struct fdl_op fdl_op_brightness;
-extern const struct fdl_op fdl_op_contrast;
-extern const struct fdl_op fdl_op_saturation;
-extern const struct fdl_op fdl_op_hue;
-extern const struct fdl_op fdl_op_color_jitter;
-extern const struct fdl_op fdl_op_grayscale;
-extern const struct fdl_op fdl_op_random_grayscale;
-extern const struct fdl_op fdl_op_pad;
-extern const struct fdl_op fdl_op_random_crop;
-extern const struct fdl_op fdl_op_resize_pad;
-extern const struct fdl_op fdl_op_random_rotation;
-extern const struct fdl_op fdl_op_random_erasing;
+/* In the order in which they are listed. CMakeLists.txt reads it too. */
+#define FDL_OPS(OP)                                                            \
+  OP(random_resized_crop)                                                      \
+  OP(resize)                                                                   \
+  OP(resize_pad)                                                               \
+  OP(center_crop)                                                              \
+  OP(random_crop)                                                              \
+  OP(five_crop)                                                                \
+  OP(ten_crop)                                                                 \
+  OP(pad)                                                                      \
+  OP(horizontal_flip)                                                          \
+  OP(vertical_flip)                                                            \
+  OP(random_rotation)                                                          \
+  OP(color_jitter)                                                             \
+  OP(brightness)                                                               \
+  OP(contrast)                                                                 \
+  OP(saturation)                                                               \
+  OP(hue)                                                                      \
+  OP(grayscale)                                                                \
+  OP(random_grayscale)                                                         \
+  OP(normalize)                                                                \
+  OP(random_erasing)
+
+#define FDL_OP_DECLARE(name) extern const struct fdl_op fdl_op_##name;
+FDL_OPS(FDL_OP_DECLARE)
 
 #endif

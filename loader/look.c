@@ -204,13 +204,12 @@ static uint64_t cpu_before(const struct fdl_look *k, int32_t tid)
     return 0;
 }
 
-/* Of `span`, for each of n; -1 where counters began anew. */
-static double queued_part(uint64_t before, uint64_t now, uint32_t n,
-                          int64_t span)
+/* Of `span`; -1 where the counter began anew. */
+static double queued_part(uint64_t before, uint64_t now, int64_t span)
 {
-    if (now < before || n == 0 || span <= 0)
+    if (now < before || span <= 0)
         return -1;
-    return FDL_MIN((double)(now - before) / (double)span / n, 1.0);
+    return FDL_MIN((double)(now - before) / (double)span, 1.0);
 }
 
 static void look_at_consumer(struct fdl_look *k, int64_t now, bool counts)
@@ -228,7 +227,7 @@ static void look_at_consumer(struct fdl_look *k, int64_t now, bool counts)
         k->watched.consumer_ns += (int64_t)(t.cpu_ns - k->consumer_cpu);
     if (counts && same && t.has_runq)
         k->watched.consumer_queued =
-            queued_part(k->consumer_runq, t.runq_ns, 1, now - k->last_second);
+            queued_part(k->consumer_runq, t.runq_ns, now - k->last_second);
     k->consumer_cpu = t.cpu_ns;
     k->consumer_runq = t.runq_ns;
 }
@@ -240,20 +239,21 @@ static bool is_ring_worker(const struct fdl_foreign_thread *t)
 }
 
 /* Somebody else's workers may be processes. */
-static void look_at_children(struct fdl_look *k, int64_t now, bool counts)
+static void look_at_children(struct fdl_look *k, bool counts)
 {
+    struct fdl_watched *w = &k->watched;
     struct fdl_children_signals c;
     if (!k->loader->outside)
         return;
     fdl_signals_children(k->signals, &c);
     if (counts && c.cpu_ns > k->children_cpu)
-        k->watched.children_ns += (int64_t)(c.cpu_ns - k->children_cpu);
-    if (counts)
-        k->watched.children_queued = queued_part(
-            k->children_runq, c.queued_ns, c.processes, now - k->last_second);
+        w->children_ns += (int64_t)(c.cpu_ns - k->children_cpu);
+    /* It falls when one of them ends. */
+    if (counts && c.queued_ns > k->children_runq)
+        w->children_queued_ns += (int64_t)(c.queued_ns - k->children_runq);
     k->children_cpu = c.cpu_ns;
     k->children_runq = c.queued_ns;
-    k->watched.n_children = c.processes;
+    w->n_children = FDL_MAX(w->n_children, c.processes);
 }
 
 /* counts: else this is only where counting begins. */
@@ -263,7 +263,7 @@ static void look_at_others(struct fdl_look *k, int64_t now, bool counts)
     uint64_t most = 0;
     w->n_foreign = fdl_signals_foreign(k->signals, w->foreign);
     look_at_consumer(k, now, counts);
-    look_at_children(k, now, counts);
+    look_at_children(k, counts);
     for (uint32_t i = 0; counts && i < w->n_foreign; i++) {
         const struct fdl_foreign_thread *t = &w->foreign[i];
         uint64_t before = cpu_before(k, t->tid);
@@ -358,7 +358,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     memset(w, 0, sizeof(*w));
     k->gaps.quota_ns = k->gaps.gap_ns = 0; /* gaps begin anew too */
     w->has_runq = has_runq;
-    w->children_queued = w->consumer_queued = -1;
+    w->consumer_queued = -1;
     k->last_active = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct seen *s = &k->seen[i];

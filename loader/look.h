@@ -41,10 +41,11 @@ struct fdl_watched {
     struct fdl_system_signals zero;   /* at the reset */
     struct fdl_foreign_thread foreign[FDL_FOREIGN_MAX]; /* now */
     uint32_t n_foreign;
-    int64_t children_ns; /* CPU time of child processes; of a watch only */
-    uint32_t n_children; /* now */
-    double children_queued, consumer_queued; /* of the last second, for each:
-                                                wanted a core, had none; -1 */
+    /* Of child processes, for a watch only: CPU time, time that their main
+     * threads queued for a core, and how many there were at once at most. */
+    int64_t children_ns, children_queued_ns;
+    uint32_t n_children;
+    double consumer_queued; /* part of the last second; -1 */
 
     int64_t gap_throttled_ns; /* of the consumer's gaps, the quota's */
 

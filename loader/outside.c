@@ -206,6 +206,39 @@ int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
 
 /* ---- Evidence ------------------------------------------------------------ */
 
+/* Its workers are processes. As long as the consumer waits for them they have
+ * work, and the kernel's counters divide their time as they do that of threads.
+ */
+static void add_workers(const struct fdl_watched *w, struct fdl_evidence *out)
+{
+    double scale = (double)out->wall_ns / (double)w->seconds_ns;
+    double busy = out->workers * (double)out->wall_ns;
+    double cpu = FDL_MIN((double)w->children_ns * scale, busy);
+    double queued = FDL_MIN((double)w->children_queued_ns * scale, busy - cpu);
+    out->worker_busy_ns = (int64_t)busy;
+    out->worker_cpu_ns = (int64_t)cpu;
+    out->worker_runq_ns = (int64_t)queued;
+    out->worker_sleep_ns = (int64_t)(busy - cpu - queued);
+    /* A process costs memory: twice as many is a step whose effect shows. */
+    out->workers_max = FDL_MAX(2 * out->workers, out->cpus_usable);
+    out->workers_auto = false;
+}
+
+static void add_processes(const struct fdl_watched *w, struct fdl_evidence *out)
+{
+    double seconds = (double)w->seconds_ns;
+    out->outside_process_cores = (double)w->children_ns / seconds;
+    if (w->n_children == 0)
+        return;
+    out->outside_queued = FDL_MIN(
+        (double)w->children_queued_ns / seconds / (double)w->n_children, 1.0);
+    if (out->outside_cores > 0) /* those are not somebody else's */
+        out->outside_cores =
+            FDL_MAX(out->outside_cores - out->outside_process_cores, 0.0);
+    if (out->workers > 0)
+        add_workers(w, out);
+}
+
 void fdl_outside_evidence(feedline_loader *l, const struct fdl_watched *w,
                           struct fdl_evidence *out)
 {
@@ -213,17 +246,10 @@ void fdl_outside_evidence(feedline_loader *l, const struct fdl_watched *w,
     out->outside = o->name;
     out->outside_option = o->option[0] ? o->option : NULL;
     out->outside_processes = w->n_children;
-    out->outside_queued =
-        w->n_children ? w->children_queued : w->consumer_queued;
+    out->outside_queued = w->consumer_queued;
     out->memory_limited = false;
-    if (w->seconds_ns > 0) {
-        out->outside_process_cores =
-            (double)w->children_ns / (double)w->seconds_ns;
-        /* Those are not somebody else's. */
-        if (out->outside_cores > 0)
-            out->outside_cores =
-                FDL_MAX(out->outside_cores - out->outside_process_cores, 0.0);
-    }
+    if (w->seconds_ns > 0)
+        add_processes(w, out);
     pthread_mutex_lock(&l->consumer.lock);
     out->wait_cpu_ns = o->wait_cpu_ns;
     pthread_mutex_unlock(&l->consumer.lock);

@@ -191,9 +191,9 @@ struct fdl_evidence {
      * of its inside, so the ledger has no buckets. */
     const char *outside;          /* its name; NULL: this loader makes them */
     const char *outside_option;   /* of it, for workers; NULL: none is known */
-    uint32_t outside_processes;   /* children of this process, now */
+    uint32_t outside_processes;   /* children of this process, at most */
     double outside_process_cores; /* that they used; -1 */
-    double outside_queued;        /* part of the last second in which each, or
+    double outside_queued;        /* part of the time in which each of them, or
                                      else the consumer, waited for a core; -1 */
     int64_t wait_cpu_ns;          /* the consumer's thread, while it waited */
 

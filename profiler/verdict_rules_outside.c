@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stall on batches that somebody else makes. Seen from outside are only who
- * had the cores meanwhile: the thread that waited, its child processes, other
+ * A stall on batches that somebody else makes. Seen from outside is only who
+ * had the cores meanwhile. Where the workers are processes, that splits their
+ * time as the ledger splits that of our own threads, and the same rules judge
+ * it. Otherwise there are the thread that waited, other threads, other
  * processes, nobody. From what nobody can work around to what is not known:
  *
  *   CPU_THROTTLED             the quota was spent for 5 % of the time
  *   OVERSUBSCRIBED            other processes had the cores, and it queued
- *   PREP_BOUND_TUNABLE        its workers (or the thread itself) were on a core
- *                             for most of the time, and there are more cores
- *   PREP_BOUND_CPU_SATURATED  the same, and there are none
+ *   PREP_BOUND_TUNABLE        workers, or the thread itself, were on a core for
+ *                             most of the time, and there are more cores; or it
+ *                             slept, and more workers can be had
+ *   PREP_BOUND_CPU_SATURATED  they computed, and there are no more cores
  *   ITERABLE_BOUND            otherwise: it waits itself, or nothing is known
  */
 #include "profiler/verdict_own.h"
 
 #include <math.h>
+#include <string.h>
 
 #define THROTTLED    0.05 /* of wall */
 #define ON_CORE      0.60 /* of its workers' time, or of the wait */
@@ -21,6 +25,10 @@
 #define OTHERS       0.20 /* of the usable cores, and half a core */
 #define QUEUED       0.20 /* of the time, each of them, for a core */
 #define SPARE        1.10
+
+static const char cheaper[] =
+    "The cores are used up: make batches cheaper (smaller images, fewer "
+    "operations, a faster decoder), or use more cores.";
 
 /* Cores that make batches. */
 struct makers {
@@ -91,9 +99,7 @@ static void say_busy(const struct fdl_facts *f, const struct makers *m,
     say_makers(f, m, d);
     if (m->workers >= want || f->cpus < 2) {
         d->v.code = "PREP_BOUND_CPU_SATURATED";
-        fdl_act(d, "The cores are used up: make batches cheaper (smaller "
-                   "images, fewer operations, a faster decoder), or use more "
-                   "cores.");
+        fdl_act(d, "%s", cheaper);
         return;
     }
     d->v.code = "PREP_BOUND_TUNABLE";
@@ -107,12 +113,24 @@ static void say_busy(const struct fdl_facts *f, const struct makers *m,
                    "processes: there are cores left.");
 }
 
+/* It has an option for workers, and none of them yet. */
+static bool can_have_workers(const struct fdl_facts *f)
+{
+    return f->e->outside_option && f->e->workers == 0;
+}
+
 static void say_idle(const struct fdl_facts *f, const struct makers *m,
                      struct fdl_draft *d)
 {
     d->v.code = "ITERABLE_BOUND";
     say_makers(f, m, d);
-    if (m->workers > 0 && m->cores > 0)
+    if (can_have_workers(f)) {
+        d->v.code = "PREP_BOUND_TUNABLE";
+        fdl_act(d,
+                "Set %s: while one waits, others work, and the program does "
+                "too.",
+                fdl_say_set(f, "workers", fmax(f->cpus, 2)).at);
+    } else if (m->workers > 0 && m->cores > 0)
         fdl_act(d, "Its workers are mostly not on a core: look at what they "
                    "wait for (storage, network, a lock, each other).");
     else
@@ -120,7 +138,7 @@ static void say_idle(const struct fdl_facts *f, const struct makers *m,
                    "network, other processes, a lock). Let it work ahead.");
 }
 
-void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d)
+static void judge_unseen(const struct fdl_facts *f, struct fdl_draft *d)
 {
     struct makers m;
     find_makers(f, &m);
@@ -146,4 +164,51 @@ void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d)
     } else {
         say_idle(f, &m, d);
     }
+}
+
+/* ---- Workers that are processes ------------------------------------------ */
+
+/* The thread that waits computes itself: it takes batches apart that are made.
+ */
+static bool judge_handover(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double own = fdl_facts_ratio((double)f->e->wait_cpu_ns, f->stalled_ns);
+    if (own < ON_CORE)
+        return false;
+    d->v.code = "ITERABLE_BOUND";
+    fdl_say(d, ", and was on a core of the thread that waits for %s of it.",
+            fdl_say_percent(own).at);
+    fdl_act(d, "Receiving batches takes this time, not making them: hand over "
+               "less (fewer or smaller tensors, uint8 instead of floats).");
+    fdl_note(d, "on_core", own);
+    return true;
+}
+
+/* The words of the rules for our own workers, but for what only those can do.
+ */
+static void judge_processes(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double gain = d->v.predicted_gain;
+    fdl_say(d, "; %s took that time", fdl_say_name(f->e->outside).at);
+    d->v.predicted_gain = 0; /* nobody can tell what the cores would give */
+    if (fdl_judge_throttled(f, d) || fdl_judge_cores(f, d))
+        return;
+    d->v.predicted_gain = gain;
+    if (judge_handover(f, d))
+        return;
+    fdl_judge_work(f, d);
+    if (strcmp(d->v.code, "PREP_BOUND_CPU_SATURATED") == 0) {
+        d->v.action[0] = '\0';
+        fdl_act(d, "%s", cheaper);
+    }
+}
+
+void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    if (f->e->worker_busy_ns > 0)
+        judge_processes(f, d);
+    else
+        judge_unseen(f, d);
+    d->v.moves = (struct fdl_moves){0}; /* nothing of it is ours to turn */
+    d->v.workers_to = 0;
 }

@@ -85,8 +85,13 @@ struct fdl_term fdl_say_option(const struct fdl_facts *f, const char *option)
 struct fdl_term fdl_say_set(const struct fdl_facts *f, const char *option,
                             double value)
 {
-    return fdl_term_set_number(f->terms, option,
-                               (long long)fmin(fmax(value, 0), 1e9));
+    long long number = (long long)fmin(fmax(value, 0), 1e9);
+    const char *theirs = f->e->outside_option;
+    struct fdl_term t;
+    if (!theirs || strcmp(option, "workers") != 0)
+        return fdl_term_set_number(f->terms, option, number);
+    snprintf(t.at, sizeof(t.at), "%.40s=%lld", theirs, number);
+    return t;
 }
 
 struct fdl_term fdl_say_word(const struct fdl_facts *f, const char *option,

@@ -50,16 +50,16 @@ uint64_t fdl_budget_make_room_locked(feedline_loader *l, uint64_t bytes)
     return FDL_MAX(have, budget > memory ? budget - memory : 0);
 }
 
-/* On the monitor's thread; where somebody has the knobs, at the next beat. */
+/* On the monitor's thread; where somebody has run_lock, at the next beat. */
 static void serve(void *user, bool last)
 {
     feedline_loader *l = user;
     if (last || !fdl_ring_has_surplus(l->ring) ||
-        pthread_mutex_trylock(&l->knobs) != 0)
+        pthread_mutex_trylock(&l->run_lock) != 0)
         return;
     fdl_ring_trim(l->ring);
     fdl_budget_share_locked(l);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
 }
 
 int32_t fdl_budget_create(feedline_loader *l)

@@ -28,7 +28,7 @@ int32_t fdl_budget_create(feedline_loader *l);
 
 /* Before slots grow to `bytes` in all: reads make room. Returns what slots may
  * take, which is less where files do not get decoded within a moment, and no
- * less than they have. `knobs` is held. */
+ * less than they have. `run_lock` is held. */
 uint64_t fdl_budget_make_room_locked(feedline_loader *l, uint64_t bytes);
 
 /* After that, and whenever slots became fewer: reads get what is left. */

@@ -59,10 +59,8 @@ static int32_t grow(feedline_loader *l, bool *grew)
     if (!l->ring->may_grow || !fdl_ring_is_short(l->ring, &n_held))
         return FEEDLINE_OK;
     tell_kept(l, n_held);
-    pthread_mutex_lock(&l->knobs);
     for (bool more = true; more && status >= 0; *grew |= more)
         status = fdl_ring_grow(l->ring, &more);
-    pthread_mutex_unlock(&l->knobs);
     return status;
 }
 

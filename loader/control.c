@@ -2,11 +2,11 @@
 /*
  * The thread that drives the tuner; see control.h.
  *
- * A tick holds the loader's knobs from the reading to what came of it, so the
- * program cannot change a setting between the tuner's proposal and its being
- * put in force. Whoever asks for numbers holds the second lock alone, which is
- * never held while a knob is turned: threads that are started and memory that
- * is pinned may take their time.
+ * A tick holds the loader's run_lock from the reading to what came of it, so
+ * the program cannot change a setting between the tuner's proposal and its
+ * being put in force. Whoever asks for numbers takes the control's own lock
+ * alone, which is never held while a knob is turned: threads that are started
+ * and memory that is pinned may take their time.
  */
 #include "loader/control.h"
 
@@ -45,6 +45,7 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
     pthread_mutex_lock(&c->lock);
     if (limits)
         fdl_tuner_set_limits(c->tuner, &c->limits);
+    c->batches = reading.batches;
     fdl_tuner_observe(c->tuner, &reading);
     bool wants = fdl_tuner_propose(c->tuner, want);
     /* What is only observed has its outcome when it has been said. */
@@ -70,7 +71,7 @@ static int64_t tick(struct fdl_control *c)
     feedline_loader *l = c->loader;
     struct fdl_tuner_status status;
     struct fdl_knobs want;
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     if (observe_locked(c, &want)) {
         if (c->mode == FDL_TUNER_AUTO)
             fdl_loader_apply_locked(l, &want);
@@ -79,7 +80,7 @@ static int64_t tick(struct fdl_control *c)
     pthread_mutex_lock(&c->lock);
     fdl_tuner_get(c->tuner, &status);
     pthread_mutex_unlock(&c->lock);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     return status.state == FDL_TUNER_HOLD || status.state == FDL_TUNER_FROZEN
                ? CALM_TICK_NS
                : TICK_NS;
@@ -156,19 +157,21 @@ void fdl_control_begin(feedline_loader *l)
     struct fdl_knobs now;
     if (c->thread.running)
         return;
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     c->granted_ns = 0;
     fdl_control_limits_locked(c, fdl_now_ns());
     fdl_loader_in_force(l, &now);
+    pthread_mutex_lock(&c->lock);
     if (c->began.workers == 0) {
         c->began = now;
         c->began_cores = c->cores;
     }
+    pthread_mutex_unlock(&c->lock);
     if (c->mode != FDL_TUNER_OFF && !c->tuner)
         make_tuner(c, &now);
     else if (c->tuner)
         resume_tuner(c, &now);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     if (!c->tuner)
         return;
     fdl_control_share_begin(c);
@@ -191,12 +194,12 @@ void fdl_control_end(feedline_loader *l)
     atomic_store_explicit(&c->stopping, true, memory_order_release);
     fdl_event_notify(&c->wake, UINT32_MAX);
     fdl_thread_join(&c->thread);
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     pthread_mutex_lock(&c->lock);
     fdl_tuner_pause(c->tuner);
     take_decisions_locked(c);
     pthread_mutex_unlock(&c->lock);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
 }
 
 /* ---- The program --------------------------------------------------------- */
@@ -208,12 +211,9 @@ bool fdl_control_is_on(const feedline_loader *l)
 
 bool fdl_control_tunes(const feedline_loader *l)
 {
-    feedline_loader *w = (feedline_loader *)(uintptr_t)l;
-    pthread_mutex_lock(&w->knobs);
-    bool all_given = fdl_option_int(&l->options, FDL_OPT_WORKERS) &&
-                     fdl_option_int(&l->options, FDL_OPT_DEPTH) &&
-                     fdl_option_int(&l->options, FDL_OPT_IO_DEPTH);
-    pthread_mutex_unlock(&w->knobs);
+    bool all_given = fdl_loader_asked(l, FDL_OPT_WORKERS) &&
+                     fdl_loader_asked(l, FDL_OPT_DEPTH) &&
+                     fdl_loader_asked(l, FDL_OPT_IO_DEPTH);
     return l->control->mode == FDL_TUNER_AUTO && !all_given;
 }
 
@@ -301,20 +301,20 @@ bool fdl_control_decision(const feedline_loader *l, uint32_t index,
 bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
                        double *cores)
 {
-    feedline_loader *w = (feedline_loader *)(uintptr_t)l;
-    pthread_mutex_lock(&w->knobs);
-    *out = l->control->began;
-    *cores = l->control->began_cores;
-    pthread_mutex_unlock(&w->knobs);
+    struct fdl_control *c = writable(l);
+    pthread_mutex_lock(&c->lock);
+    *out = c->began;
+    *cores = c->began_cores;
+    pthread_mutex_unlock(&c->lock);
     return out->workers != 0;
 }
 
 uint64_t fdl_control_batches(const feedline_loader *l)
 {
-    feedline_loader *w = (feedline_loader *)(uintptr_t)l;
-    pthread_mutex_lock(&w->knobs);
-    uint64_t batches = l->control->meter.batches;
-    pthread_mutex_unlock(&w->knobs);
+    struct fdl_control *c = writable(l);
+    pthread_mutex_lock(&c->lock);
+    uint64_t batches = c->batches;
+    pthread_mutex_unlock(&c->lock);
     return batches;
 }
 
@@ -376,9 +376,11 @@ void fdl_control_destroy(feedline_loader *l)
 void fdl_control_set_root(feedline_loader *l, const char *root)
 {
     struct fdl_control *c = l->control;
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
+    pthread_mutex_lock(&c->lock);
     free(c->root);
     c->root = strdup(root);
+    pthread_mutex_unlock(&c->lock);
     c->granted_ns = 0;
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
 }

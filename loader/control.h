@@ -47,10 +47,10 @@ bool fdl_control_world_is_given(const struct fdl_options *o);
 int32_t fdl_control_create(feedline_loader *l);
 void fdl_control_destroy(feedline_loader *l);
 
-/* A run has begun; without l->knobs. */
+/* A run has begun; without l->run_lock. */
 void fdl_control_begin(feedline_loader *l);
 
-/* Joins the thread; before a run ends, without l->knobs. */
+/* Joins the thread; before a run ends, without l->run_lock. */
 void fdl_control_end(feedline_loader *l);
 
 /* The I/O depth that a run begins with; 0: as the reader likes. */
@@ -62,7 +62,7 @@ bool fdl_control_is_on(const feedline_loader *l);
 /* It changes knobs, as some are auto. Any thread. */
 bool fdl_control_tunes(const feedline_loader *l);
 
-/* The program set a knob, or (given: false) handed it back. `knobs` is held,
+/* The program set a knob, or (given: false) handed it back. `run_lock` is held,
  * the option is set. */
 void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
                             int64_t before, int64_t after, bool given);

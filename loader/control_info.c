@@ -50,11 +50,10 @@ static void fill_cold(const struct fdl_control *c,
 void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
 {
     struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
-    feedline_loader *w = (feedline_loader *)(uintptr_t)l;
     struct fdl_knobs now;
     struct fdl_tuner_status status;
-    pthread_mutex_lock(&w->knobs);
     fdl_loader_in_force(l, &now);
+    pthread_mutex_lock(&c->lock);
     *out = (struct feedline_tuner_info){
         .struct_size = sizeof(*out),
         .workers = now.workers,
@@ -68,7 +67,6 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
         .memory_bytes = fdl_knobs_memory(&c->limits, &now),
         .memory_budget = l->config.memory_budget,
     };
-    pthread_mutex_lock(&c->lock);
     if (c->tuner) {
         fdl_tuner_get(c->tuner, &status);
         add_status(&status, out);
@@ -79,15 +77,14 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
     }
     out->decisions = c->log.n;
     pthread_mutex_unlock(&c->lock);
-    pthread_mutex_unlock(&w->knobs);
 }
 
 uint32_t fdl_control_workers_max(const feedline_loader *l)
 {
-    feedline_loader *w = (feedline_loader *)(uintptr_t)l;
-    pthread_mutex_lock(&w->knobs);
-    uint32_t most = l->control->limits.workers_max;
-    pthread_mutex_unlock(&w->knobs);
+    struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
+    pthread_mutex_lock(&c->lock);
+    uint32_t most = c->limits.workers_max;
+    pthread_mutex_unlock(&c->lock);
     return most;
 }
 

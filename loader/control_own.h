@@ -45,7 +45,6 @@ struct fdl_host_busy {
 struct fdl_meter {
     struct fdl_meter_sums past, last; /* until the last reset, and since */
     uint32_t resets;
-    uint64_t batches;              /* of the last reading */
     struct fdl_tuner_reading told; /* what must not fall back */
     struct fdl_delays delays;
     struct fdl_host_busy host;
@@ -66,7 +65,7 @@ struct fdl_share {
     struct fdl_neighbours neighbours;
     int64_t find_ns, look_ns; /* when to do so next */
 
-    /* Guarded by the loader's knobs. */
+    /* Guarded by the control's lock. */
     double part;     /* that is ours, 0 to 1 */
     uint32_t others; /* that want some */
 };
@@ -84,15 +83,15 @@ struct fdl_control {
     struct fdl_event wake;
     _Atomic bool stopping;
 
-    /* Guarded by the loader's knobs. */
-    struct fdl_tuner_limits limits;
+    /* Guarded by the loader's run_lock. */
     struct fdl_meter meter;
-    char *root;
     int64_t granted_ns; /* when the machine was asked last; 0: never */
-    bool by_quota;      /* it grants fewer than there are */
-    double granted;     /* divided by local_world */
-    double cores;       /* of that, our share */
-    struct fdl_share share;
+
+    /* Written under the loader's run_lock and `lock`. */
+    struct fdl_tuner_limits limits;
+    char *root;
+    bool by_quota;  /* the machine grants fewer than there are */
+    double granted; /* divided by local_world */
     struct fdl_knobs
         began; /* in force at the first begin; workers 0: none yet */
     double began_cores;
@@ -102,7 +101,10 @@ struct fdl_control {
     _Atomic int64_t cpu_ns; /* of threads that ended, and the running one */
     _Atomic uint64_t ticks;
 
-    pthread_mutex_t lock;    /* guards the rest; behind the loader's knobs */
+    pthread_mutex_t lock; /* guards the rest; numbers only */
+    double cores;         /* granted, our share of them */
+    struct fdl_share share;
+    uint64_t batches;        /* of the last reading */
     struct fdl_tuner *tuner; /* NULL: off, or not begun */
     struct fdl_decision_log log;
 };
@@ -115,20 +117,20 @@ void fdl_control_start_values(const feedline_loader *l, struct fdl_knobs *out);
 void fdl_control_start_limits(const feedline_loader *l,
                               struct fdl_tuner_limits *out);
 
-/* knobs is held. true: something changed. */
+/* run_lock is held. true: something changed. */
 bool fdl_control_limits_locked(struct fdl_control *c, int64_t now);
 
-/* control_share.c; a run begins; then on each tick, without knobs. */
+/* control_share.c; a run begins; then on each tick, without run_lock. */
 void fdl_control_share_begin(struct fdl_control *c);
 void fdl_control_share(struct fdl_control *c);
 
-/* control_reading.c; knobs is held, a run is under way. */
+/* control_reading.c; run_lock is held, a run is under way. */
 void fdl_control_read_locked(struct fdl_control *c, int64_t now,
                              struct fdl_tuner_reading *out);
 void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
                     uint64_t enough, double quantile);
 
-/* control_tell.c: a decision to trace, live page and log. knobs is held. */
+/* control_tell.c: a decision to trace, live page and log. run_lock is held. */
 void fdl_control_tell_locked(void *control, const struct fdl_decision *d,
                              bool judged);
 

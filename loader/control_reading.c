@@ -118,7 +118,6 @@ static void read_consumer(struct fdl_control *control, int64_t now,
     r->away_ns = inside ? 0 : FDL_MAX(now - returned, INT64_C(0));
     fdl_recent_add(&m->leads, &m->now, LEADS, LEAD_QUANTILE);
     r->lead_tail_ns = m->leads.tail;
-    m->batches = r->batches;
 }
 
 /* ---- Counters that begin anew -------------------------------------------- */
@@ -278,7 +277,7 @@ static int64_t waited_for_locks(const feedline_loader *l,
     return (int64_t)ns;
 }
 
-static void read_workers(const feedline_loader *l, int64_t now,
+static void read_workers(feedline_loader *l, int64_t now,
                          struct fdl_tuner_reading *r)
 {
     uint32_t n = n_workers(l);
@@ -295,7 +294,7 @@ static void read_workers(const feedline_loader *l, int64_t now,
         r->memory_bytes +=
             atomic_load_explicit(&w->scratch_bytes, memory_order_relaxed);
     }
-    r->cpu_ns = (int64_t)fdl_pool_cpu_ns(&l->pool);
+    r->cpu_ns = (int64_t)fdl_pool_cpu_ns(l);
 }
 
 static void read_reads(const feedline_loader *l, struct fdl_tuner_reading *r)

@@ -314,7 +314,8 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     memset(l, 0, sizeof(*l));
     l->fork_generation = fdl_fork_generation();
     fdl_nvtx_init();
-    pthread_mutex_init(&l->knobs, NULL);
+    pthread_mutex_init(&l->run_lock, NULL);
+    pthread_mutex_init(&l->settings, NULL);
     fdl_slow_init(&l->slow);
     fdl_dataset_ref(ds);
     l->dataset = ds;
@@ -389,7 +390,8 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_failures_fini(&l->failures);
     fdl_slow_fini(&l->slow);
     fdl_dataset_unref(l->dataset);
-    pthread_mutex_destroy(&l->knobs);
+    pthread_mutex_destroy(&l->settings);
+    pthread_mutex_destroy(&l->run_lock);
     free(l);
 }
 
@@ -404,8 +406,16 @@ void fdl_loader_set_limit_locked(feedline_loader *l)
     fdl_window_set_limit(l->window, 2 * io + n);
 }
 
+static void set_reader_locked(feedline_loader *l, struct fdl_reader *reader)
+{
+    pthread_mutex_lock(&l->settings);
+    l->reader = reader;
+    pthread_mutex_unlock(&l->settings);
+}
+
 static int32_t start_reader_locked(feedline_loader *l)
 {
+    struct fdl_reader *reader;
     uint32_t asked = option_u32(&l->options, FDL_OPT_IO_DEPTH);
     if (asked == 0)
         asked = fdl_control_io_depth(l);
@@ -418,9 +428,10 @@ static int32_t start_reader_locked(feedline_loader *l)
         .memory_budget = l->config.memory_budget,
     };
     int32_t status =
-        fdl_reader_start(l->config.reader, &cfg, &l->reader_ops, &l->reader);
+        fdl_reader_start(l->config.reader, &cfg, &l->reader_ops, &reader);
     if (status < 0)
         return status;
+    set_reader_locked(l, reader);
     /* Threads cost more than ring entries. */
     if (!asked && l->reader_ops == &fdl_reader_pread)
         cfg.depth = PREAD_IO_DEPTH;
@@ -472,9 +483,10 @@ static void stop_threads_locked(feedline_loader *l)
         fdl_monitor_look(l->monitor);
     if (l->pool.workers)
         fdl_pool_stop(l);
-    if (l->reader)
-        l->reader_ops->stop(l->reader);
-    l->reader = NULL;
+    struct fdl_reader *reader = l->reader;
+    set_reader_locked(l, NULL); /* nobody looks into it any more */
+    if (reader)
+        l->reader_ops->stop(reader);
     fdl_ring_stop(l->ring);
     l->running = false;
     fdl_nvtx_end(l->range);
@@ -484,9 +496,9 @@ static void stop_threads_locked(feedline_loader *l)
 void fdl_loader_stop(feedline_loader *l)
 {
     fdl_control_end(l);
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     stop_threads_locked(l);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
 }
 
 uint64_t fdl_loader_seed(const feedline_loader *l)
@@ -508,7 +520,7 @@ static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
     fdl_loader_measure_bus(l);
     fdl_monitor_start(l->monitor); /* the run does without it too */
     fdl_control_end(l);
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     stop_threads_locked(l);
     l->stream = *stream;
     take_seed(l, stream->sampler.seed);
@@ -524,7 +536,7 @@ static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
     } else {
         stop_threads_locked(l);
     }
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     if (status < 0)
         return status;
     fdl_account_begin(&l->consumer, asked, fdl_now_ns());

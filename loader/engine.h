@@ -100,8 +100,8 @@ struct feedline_loader {
     uint32_t fork_generation;
     feedline_dataset *dataset;
     struct fdl_pipeline *pipeline;
-    struct fdl_options options; /* as given; of the knobs as asked for now,
-                                   guarded by `knobs` */
+    struct fdl_options options; /* as given; of the knobs as asked for now:
+                                   written under run_lock and settings */
     struct fdl_config_values config;
     struct fdl_sampler sampler;
     struct fdl_stream stream;
@@ -118,10 +118,15 @@ struct feedline_loader {
     struct fdl_copy_fit fit;              /* of the device; 0: not measured */
 
     const struct fdl_reader_ops *reader_ops;
-    struct fdl_reader *reader;
+    struct fdl_reader *reader;     /* written under run_lock and settings */
     struct fdl_stage *read_stages; /* [FDL_MAX_IO_DEPTH] */
 
-    pthread_mutex_t knobs; /* guards set_int against start and stop */
+    /* Whoever starts or stops threads, or makes or frees memory of batches: one
+     * at a time, for as long as that takes. Statistics never ask for it. */
+    pthread_mutex_t run_lock;
+    pthread_mutex_t settings; /* numbers only, so it is never held for long:
+                                 options, the reader's pointer, the lives of
+                                 workers' threads */
     _Atomic uint32_t workers, depth, io_depth;
     _Atomic int32_t reader_kind; /* enum fdl_reader_kind; AUTO before a run */
     bool running;
@@ -163,12 +168,12 @@ void fdl_loader_stop(feedline_loader *l);
 int32_t fdl_loader_fail_budget(const feedline_loader *l, uint32_t depth,
                                uint64_t batch_bytes);
 
-/* Read-ahead follows from workers and I/O depth; `knobs` is held. */
+/* Read-ahead follows from workers and I/O depth; `run_lock` is held. */
 void fdl_loader_set_limit_locked(feedline_loader *l);
 
-/* knobs.c. Any thread. in_force and apply: `knobs` is held, a run is under way
- * for apply. What cannot be had is said in the log, and what is in force then
- * is as close to it as could be. */
+/* knobs.c. Any thread; apply: `run_lock` is held, a run is under way. What
+ * cannot be had is said in the log, and what is in force then is as close to it
+ * as could be. */
 void fdl_loader_in_force(const feedline_loader *l, struct fdl_knobs *out);
 void fdl_loader_apply_locked(feedline_loader *l, const struct fdl_knobs *want);
 int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);

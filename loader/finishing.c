@@ -275,8 +275,8 @@ int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device)
 
 int32_t fdl_loader_set_finish(feedline_loader *l, bool device)
 {
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     int32_t status = fdl_loader_set_finish_locked(l, device);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     return status;
 }

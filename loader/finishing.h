@@ -35,7 +35,7 @@ void fdl_loader_set_finishing(const feedline_loader *l,
 
 /* Who finishes the batches to come, changed while the loader exists: what is
  * delivered stays the same. ESTATE: there is no choice; ERANGE: the memory
- * budget; ENOMEM. Any thread; locked: `knobs` is held. */
+ * budget; ENOMEM. Any thread; locked: `run_lock` is held. */
 int32_t fdl_loader_set_finish(feedline_loader *l, bool device);
 int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device);
 

@@ -8,6 +8,16 @@
 #include "loader/engine.h"
 #include "loader/finishing.h"
 
+static void lock(const feedline_loader *l)
+{
+    pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&l->settings);
+}
+
+static void unlock(const feedline_loader *l)
+{
+    pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&l->settings);
+}
+
 /* ---- Live knobs --------------------------------------------------------- */
 
 static int32_t set_depth_locked(feedline_loader *l, uint32_t depth)
@@ -171,37 +181,36 @@ static int32_t turn_locked(feedline_loader *l, uint32_t option, int64_t was,
     return status;
 }
 
+static int32_t set_option_locked(feedline_loader *l, const char *name,
+                                 int64_t value)
+{
+    lock(l);
+    int32_t status = fdl_options_set_int(&l->options, name, value);
+    unlock(l);
+    return status;
+}
+
 int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
 {
     const char *name = l->options.table[option].name;
     if (!is_knob(option)) /* nor is it written: threads read it as they like */
         return fdl_fail(FEEDLINE_ESTATE,
                         "%s cannot change while a loader exists", name);
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     int64_t before = fdl_option_int(&l->options, option), was = before;
-    int32_t status = fdl_options_set_int(&l->options, name, value);
+    int32_t status = set_option_locked(l, name, value);
     if (status >= 0) {
         in_force(l, option, &was);
         status = value == 0 ? hand_to_tuner_locked(l, option, was)
                             : turn_locked(l, option, was, value);
         if (status < 0)
-            fdl_options_set_int(&l->options, name, before);
+            set_option_locked(l, name, before);
     }
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     return status;
 }
 
 /* ---- Values in force ---------------------------------------------------- */
-
-static void lock(const feedline_loader *l)
-{
-    pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&l->knobs);
-}
-
-static void unlock(const feedline_loader *l)
-{
-    pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&l->knobs);
-}
 
 int32_t fdl_loader_value(const feedline_loader *l, const char *key,
                          int64_t *out)

@@ -77,9 +77,9 @@ static void set_state(struct fdl_outside *o, uint32_t state)
 static void begin_run(feedline_loader *l, int64_t now)
 {
     l->outside->begun = true;
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     fdl_tracing_begin_run(l);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     fdl_account_begin(&l->consumer, now, now);
     fdl_notable_begin(l);
 }

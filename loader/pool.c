@@ -96,26 +96,33 @@ static int32_t worker_create(feedline_loader *l, uint32_t id,
     return FEEDLINE_OK;
 }
 
+static void set_life_locked(struct fdl_worker *w, enum fdl_worker_life life)
+{
+    /* Relaxed: for others than life_of the lock orders it. */
+    atomic_store_explicit(&w->life, (uint32_t)life, memory_order_relaxed);
+}
+
 static int32_t worker_start(struct fdl_worker *w)
 {
+    pthread_mutex_t *settings = &w->loader->settings;
     char name[32];
     snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
-    int64_t born = fdl_now_ns();
-    atomic_store_explicit(&w->life, FDL_WORKER_LIVING, memory_order_relaxed);
+    pthread_mutex_lock(settings);
+    w->born_ns = fdl_now_ns();
+    set_life_locked(w, FDL_WORKER_LIVING);
+    pthread_mutex_unlock(settings);
     int32_t status = fdl_thread_start(&w->thread, name, fdl_worker_main, w);
-    if (status < 0) {
-        atomic_store_explicit(&w->life, FDL_WORKER_UNBORN,
-                              memory_order_relaxed);
-        return status;
-    }
-    w->born_ns = born;
-    pthread_getcpuclockid(w->thread.handle, &w->cpu_clock);
-    return FEEDLINE_OK;
+    if (status >= 0)
+        return FEEDLINE_OK;
+    pthread_mutex_lock(settings);
+    set_life_locked(w, FDL_WORKER_UNBORN);
+    pthread_mutex_unlock(settings);
+    return status;
 }
 
 static enum fdl_worker_life life_of(const struct fdl_worker *w)
 {
-    /* acquire: pairs with end_thread. */
+    /* acquire: pairs with end_thread, where settings is not held. */
     return (enum fdl_worker_life)atomic_load_explicit(&w->life,
                                                       memory_order_acquire);
 }
@@ -123,8 +130,10 @@ static enum fdl_worker_life life_of(const struct fdl_worker *w)
 static void join(struct fdl_worker *w)
 {
     fdl_thread_join(&w->thread);
+    pthread_mutex_lock(&w->loader->settings);
     w->past_ns += w->died_ns - w->born_ns;
-    atomic_store_explicit(&w->life, FDL_WORKER_UNBORN, memory_order_relaxed);
+    set_life_locked(w, FDL_WORKER_UNBORN);
+    pthread_mutex_unlock(&w->loader->settings);
 }
 
 int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
@@ -209,35 +218,42 @@ void fdl_pool_stop(feedline_loader *l)
     atomic_store_explicit(&pool->exited, NULL, memory_order_relaxed);
 }
 
-int64_t fdl_pool_lived_ns_locked(const struct fdl_pool *pool, int64_t now,
-                                 uint32_t *threads)
+int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads)
 {
+    const struct fdl_pool *pool = &l->pool;
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
     int64_t sum = 0;
     *threads = 0;
+    pthread_mutex_lock(&l->settings);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
+        enum fdl_worker_life life = life_of(w);
         sum += w->past_ns;
-        if (w->thread.running) {
-            int64_t end = life_of(w) == FDL_WORKER_LIVING ? now : w->died_ns;
+        if (life != FDL_WORKER_UNBORN) {
+            int64_t end = life == FDL_WORKER_LIVING ? now : w->died_ns;
             sum += FDL_MAX(end - w->born_ns, INT64_C(0));
             ++*threads;
         }
     }
+    pthread_mutex_unlock(&l->settings);
     return sum;
 }
 
-uint64_t fdl_pool_cpu_ns(const struct fdl_pool *pool)
+uint64_t fdl_pool_cpu_ns(feedline_loader *l)
 {
+    const struct fdl_pool *pool = &l->pool;
     uint64_t sum = 0;
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    pthread_mutex_lock(&l->settings); /* no thread ends meanwhile */
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
         struct timespec now;
         sum += atomic_load_explicit(&w->past_cpu_ns, memory_order_relaxed);
-        if (w->thread.running && clock_gettime(w->cpu_clock, &now) == 0)
+        if (atomic_load_explicit(&w->tid, memory_order_relaxed) != 0 &&
+            clock_gettime(w->cpu_clock, &now) == 0)
             sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     }
+    pthread_mutex_unlock(&l->settings);
     return sum;
 }
 

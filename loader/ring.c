@@ -125,6 +125,7 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
         ops->destroy(backend);
         return fdl_fail_memory(sizeof(*r), "the slot ring");
     }
+    pthread_mutex_init(&r->growing, NULL);
     pthread_mutex_init(&r->lock, NULL);
     atomic_init(&r->refs, 1);
     r->fork_generation = fdl_fork_generation();
@@ -163,6 +164,7 @@ void fdl_ring_unref(struct fdl_ring *r)
     fdl_device_watch_unref(r->watch);
     fdl_trace_ring_destroy(r->notes);
     pthread_mutex_destroy(&r->lock);
+    pthread_mutex_destroy(&r->growing);
     free(r->by_ticket);
     free(r->free_slots);
     free(r->slots);
@@ -238,7 +240,7 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
     return b;
 }
 
-void fdl_ring_trim(struct fdl_ring *r)
+static void trim_growing(struct fdl_ring *r)
 {
     feedline_batch *b;
     while ((b = take_surplus(r)))
@@ -246,6 +248,13 @@ void fdl_ring_trim(struct fdl_ring *r)
     pthread_mutex_lock(&r->lock);
     r->most_held = r->n_held;
     pthread_mutex_unlock(&r->lock);
+}
+
+void fdl_ring_trim(struct fdl_ring *r)
+{
+    pthread_mutex_lock(&r->growing);
+    trim_growing(r);
+    pthread_mutex_unlock(&r->growing);
 }
 
 static bool is_short_locked(const struct fdl_ring *r)
@@ -265,6 +274,7 @@ bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
 int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
 {
     int32_t status = FEEDLINE_OK;
+    pthread_mutex_lock(&r->growing);
     pthread_mutex_lock(&r->lock);
     *grew = is_short_locked(r);
     /* The tables grow by half: a program may keep thousands. */
@@ -273,13 +283,14 @@ int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
     pthread_mutex_unlock(&r->lock);
     if (*grew && status >= 0)
         status = add_slot(r);
+    pthread_mutex_unlock(&r->growing);
     *grew = *grew && status >= 0;
     if (*grew)
         fdl_ring_more(r);
     return status;
 }
 
-int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
+static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
 {
     pthread_mutex_lock(&r->lock);
     int32_t status = reserve_slots_locked(r, *depth + FDL_SPARE_SLOTS);
@@ -299,11 +310,19 @@ int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
     r->depth = *depth;
     issue_locked(r);
     pthread_mutex_unlock(&r->lock);
-    fdl_ring_trim(r);
+    trim_growing(r);
     return FEEDLINE_OK;
 }
 
-/* Slots come and go by this caller alone, so they are walked without the lock;
+int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
+{
+    pthread_mutex_lock(&r->growing);
+    int32_t status = set_depth_growing(r, depth);
+    pthread_mutex_unlock(&r->growing);
+    return status;
+}
+
+/* Slots come and go with `growing` alone, so they are walked without the lock;
  * what is added to one nobody looks at before on_device says so. Those that got
  * theirs before memory ended keep it. */
 int32_t fdl_ring_set_device(struct fdl_ring *r, bool device)
@@ -312,15 +331,16 @@ int32_t fdl_ring_set_device(struct fdl_ring *r, bool device)
     bool first = device == r->layout.finish;
     if (!first && r->other.batch_size == 0)
         return fdl_fail(FEEDLINE_ESTATE, "batches have one way to be finished");
+    pthread_mutex_lock(&r->growing);
     for (uint32_t i = 0; i < r->n_slots && status >= 0; i++)
         if (!first && other_is_larger(r))
             status = widen(r, r->slots[i]);
-    if (status < 0)
-        return status;
     pthread_mutex_lock(&r->lock);
-    atomic_store_explicit(&r->on_device, device, memory_order_relaxed);
+    if (status >= 0)
+        atomic_store_explicit(&r->on_device, device, memory_order_relaxed);
     pthread_mutex_unlock(&r->lock);
-    return FEEDLINE_OK;
+    pthread_mutex_unlock(&r->growing);
+    return status;
 }
 
 const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r)

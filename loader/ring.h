@@ -150,6 +150,8 @@ bool fdl_layout_is_various(const struct fdl_layout *layout);
 
 struct fdl_ring {
     uint32_t fork_generation; /* constant */
+    pthread_mutex_t growing;  /* one thread at a time makes and frees slots:
+                                 held while their memory is pinned */
     pthread_mutex_t lock;     /* guards what is not marked otherwise */
     _Atomic uint32_t refs;
     struct fdl_layout layout; /* constant; of batches, as they are at first */
@@ -204,19 +206,17 @@ void fdl_ring_add_way(struct fdl_ring *r, const struct fdl_layout *other);
 void fdl_ring_unref(struct fdl_ring *r);
 
 /* Slots for `depth` batches ahead and two held ones. Fewer, down to depth 1,
- * if memory ends there (*depth says); ENOMEM below that. One caller at a time.
- */
+ * if memory ends there (*depth says); ENOMEM below that. Any thread. */
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
 
 /* Slots that a smaller depth leaves over, or batches that came back, are given
- * back as they come free: here, and in set_depth. Callers as for that.
+ * back as they come free: here, and in set_depth. Any thread.
  * has_surplus: trim may have something to do, now or next time. */
 void fdl_ring_trim(struct fdl_ring *r);
 bool fdl_ring_has_surplus(struct fdl_ring *r);
 
 /* With may_grow: a slot more while there are fewer than depth ones beside those
- * that the consumer keeps. false: there was none to add. Callers as for
- * set_depth. ENOMEM. */
+ * that the consumer keeps. false: there was none to add. Any thread. ENOMEM. */
 int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
 
 /* Whether it would; and how many batches are kept. */
@@ -226,7 +226,7 @@ bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r);
 
 /* Who finishes the tickets that are issued from now on. ESTATE: there is no
- * other way; ENOMEM: no memory for it. Callers as for set_depth. */
+ * other way; ENOMEM: no memory for it. Any thread. */
 int32_t fdl_ring_set_device(struct fdl_ring *r, bool device);
 
 /* How many there are, without those that are lent. */

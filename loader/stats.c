@@ -208,14 +208,6 @@ static uint64_t truncated_samples(const feedline_loader *l)
     return sum;
 }
 
-uint64_t fdl_stats_worker_cpu_ns(feedline_loader *l)
-{
-    pthread_mutex_lock(&l->knobs);
-    uint64_t ns = fdl_pool_cpu_ns(&l->pool);
-    pthread_mutex_unlock(&l->knobs);
-    return ns;
-}
-
 /* ---- What is asked for -------------------------------------------------- */
 
 static uint64_t memory_bytes(feedline_loader *l)
@@ -226,10 +218,10 @@ static uint64_t memory_bytes(feedline_loader *l)
     for (uint32_t i = 0; i < n; i++)
         bytes += atomic_load_explicit(&l->pool.workers[i]->scratch_bytes,
                                       memory_order_relaxed);
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->settings);
     if (l->reader && l->reader_ops->memory)
         bytes += l->reader_ops->memory(l->reader);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->settings);
     return bytes;
 }
 
@@ -423,7 +415,6 @@ void fdl_stats_reset(feedline_loader *l)
     struct fdl_consumer *c = &l->consumer;
     struct fdl_workers_time workers;
     fdl_stats_workers_time(l, &workers);
-    uint64_t cpu = fdl_stats_worker_cpu_ns(l);
     fdl_monitor_begin_reset(l->monitor);
     pthread_mutex_lock(&c->lock);
     c->zero.workers = workers;
@@ -434,7 +425,6 @@ void fdl_stats_reset(feedline_loader *l)
     c->zero.pixels = pixel_sums(l);
     c->zero.failed_samples = failed_samples(l);
     c->zero.truncated_samples = truncated_samples(l);
-    c->zero.worker_cpu_ns = cpu;
     fdl_account_reset_locked(c, fdl_now_ns());
     fdl_notable_reset_locked(l);
     if (l->outside)

@@ -42,7 +42,6 @@ struct fdl_stats_zero {
     struct fdl_custom_sums customs[FDL_CUSTOM_MAX];
     struct fdl_pixel_sums pixels;
     uint64_t failed_samples, truncated_samples;
-    uint64_t worker_cpu_ns;
     struct fdl_workers_time workers;
 };
 
@@ -59,7 +58,7 @@ void fdl_stats_stage(feedline_loader *l, uint32_t stage,
 
 void fdl_stats_pixels(feedline_loader *l, struct fdl_pixel_sums *out);
 
-/* stats_workers.c. Takes `knobs`, as who counts threads must. */
+/* stats_workers.c */
 void fdl_stats_workers_time(feedline_loader *l, struct fdl_workers_time *out);
 void fdl_stats_workers(feedline_loader *l, struct feedline_worker_stats *out);
 
@@ -73,7 +72,6 @@ uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l);
 
 void fdl_stats_shared_lock_locked(const feedline_loader *l,
                                   struct fdl_shared_lock *out);
-uint64_t fdl_stats_worker_cpu_ns(feedline_loader *l);
 
 /* All reads since the loader was made; time_ns is 0. */
 void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out);

@@ -12,18 +12,16 @@
 void fdl_stats_workers_time(feedline_loader *l, struct fdl_workers_time *out)
 {
     *out = (struct fdl_workers_time){0};
-    pthread_mutex_lock(&l->knobs);
     /* acquire: pairs with fdl_pool_set_active; the workers are there. */
     uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
     int64_t now = fdl_now_ns();
-    out->lived_ns = fdl_pool_lived_ns_locked(&l->pool, now, &out->threads);
+    out->lived_ns = fdl_pool_lived_ns(l, now, &out->threads);
     for (uint32_t i = 0; i < n; i++) {
         struct fdl_spent_times spent;
         fdl_timebook_read(&l->pool.workers[i]->book, now, &spent);
         for (uint32_t j = 0; j < FDL_SPENT_KINDS; j++)
             out->spent.ns[j] += spent.ns[j];
     }
-    pthread_mutex_unlock(&l->knobs);
 }
 
 static uint64_t positive(int64_t ns)

@@ -7,7 +7,7 @@
  *   consumer          l->consumer_ring     wait, step, phase, counters
  *   under its lock    fdl_ring.notes       issue, ready, release
  *   the backend's     fdl_device_watch     copy, finish
- *   under l->knobs    here                 decisions
+ *   under l->run_lock    here                 decisions
  *
  * The rings are always written. They are read when somebody asks for what led
  * to this moment (fdl_tracing_save), and by the recorder, a thread that exists
@@ -27,7 +27,7 @@
 struct fdl_recorder;
 
 struct fdl_tracing {
-    struct fdl_trace_ring *decisions; /* written under l->knobs */
+    struct fdl_trace_ring *decisions; /* written under l->run_lock */
     uint32_t runs;
 
     /* The consumer's thread only. */
@@ -46,7 +46,7 @@ int32_t fdl_tracing_create(feedline_loader *l);
 /* Ends the trace: its file is complete then. No thread of the loader runs. */
 void fdl_tracing_destroy(feedline_loader *l);
 
-/* `knobs` is held and no thread runs: what is noted from now on is of a new
+/* `run_lock` is held and no thread runs: what is noted from now on is of a new
  * run. */
 void fdl_tracing_begin_run(feedline_loader *l);
 
@@ -58,8 +58,8 @@ void fdl_tracing_waited(feedline_loader *l, uint64_t ticket, int64_t begin,
 void fdl_tracing_returned(feedline_loader *l, uint64_t ticket, int64_t now,
                           int64_t wait);
 
-/* `knobs` is held: a setting was changed while the loader exists, or the change
- * was judged; id: of decision_log.h. */
+/* `run_lock` is held: a setting was changed while the loader exists, or the
+ * change was judged; id: of decision_log.h. */
 void fdl_tracing_decided_locked(feedline_loader *l, uint64_t id, bool judged);
 
 /* Memory of the rings. */

@@ -53,16 +53,18 @@ struct fdl_worker {
     struct fdl_thread thread;
     struct fdl_trace_ring *notes; /* NULL: there was no memory */
     uint32_t id;
-    struct fdl_timebook book;     /* the thread's time, without a gap */
-    struct fdl_progress at;       /* the sample under way */
+    struct fdl_timebook book; /* the thread's time, without a gap */
+    struct fdl_progress at;   /* the sample under way */
+
+    /* Written under the loader's `settings`. */
     _Atomic uint32_t life;        /* enum fdl_worker_life */
     _Atomic int32_t tid;          /* of the running thread; 0: none */
-    int64_t born_ns;              /* of that thread; guarded by knobs */
-    int64_t died_ns;              /* its own, until it is joined */
-    int64_t past_ns;              /* lives of joined ones; guarded by knobs */
-    clockid_t cpu_clock;          /* of the running thread */
+    int64_t born_ns, died_ns;     /* of that thread */
+    int64_t past_ns;              /* lives of joined ones */
+    clockid_t cpu_clock;          /* where there is a tid */
     _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
-    const char *exited_in;        /* where the thread ended by itself */
+
+    const char *exited_in; /* where the thread ended by itself */
     _Atomic uint64_t scratch_bytes;
     struct fdl_worker_pixels pixels;
     _Atomic uint64_t truncated; /* samples used though their file ends early */
@@ -94,13 +96,9 @@ int32_t fdl_pool_check(const struct fdl_pool *pool);
 void fdl_pool_stop(feedline_loader *l);
 
 /* Wall time of all threads' lives, from before they were started; and how many
- * there are. `knobs` is held. */
-int64_t fdl_pool_lived_ns_locked(const struct fdl_pool *pool, int64_t now,
-                                 uint32_t *threads);
-
-/* CPU time of all workers, ever. The caller keeps threads from being started
- * and joined meanwhile. */
-uint64_t fdl_pool_cpu_ns(const struct fdl_pool *pool);
+ * there are. CPU time of all of them, ever. Any thread. */
+int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads);
+uint64_t fdl_pool_cpu_ns(feedline_loader *l);
 void fdl_pool_fini(struct fdl_pool *pool);
 
 #endif

@@ -53,16 +53,16 @@ struct watcher {
     bool broken;
 };
 
-/* Slots change under `knobs` alone, so the two numbers are of one moment. */
+/* Slots change under `run_lock` alone, so the two numbers are of one moment. */
 static void look(struct watcher *w)
 {
     feedline_loader *l = w->l;
     uint64_t budget = l->config.memory_budget;
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     uint64_t slots = fdl_ring_memory(l->ring);
     uint64_t reads = fdl_window_memory(l->window);
     uint64_t largest = fdl_window_largest(l->window);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     bool one_file = reads <= largest;
     w->broken |= slots > budget || (slots + reads > budget && !one_file);
     w->most = FDL_MAX(w->most, slots + reads);
@@ -197,9 +197,9 @@ static void the_tuner_stays_within(void **state)
 
 static uint64_t slots_memory(feedline_loader *l)
 {
-    pthread_mutex_lock(&l->knobs);
+    pthread_mutex_lock(&l->run_lock);
     uint64_t bytes = fdl_ring_memory(l->ring);
-    pthread_mutex_unlock(&l->knobs);
+    pthread_mutex_unlock(&l->run_lock);
     return bytes;
 }
 

@@ -5,7 +5,9 @@
  * wants to see, so nothing here depends on how fast anything is.
  */
 #include "fixture.h"
+#include "loader/engine.h"
 
+#include <feedline/live.h>
 #include <feedline/tuning.h>
 
 #include <pthread.h>
@@ -388,6 +390,140 @@ static void an_end_that_has_to_wait_says_so(void **state)
     feedline_dataset_close(ds);
 }
 
+/* ---- Statistics meanwhile ------------------------------------------------ */
+
+/* Everything that a program may ask of a loader on any thread. */
+static void ask_for_everything(feedline_loader *l)
+{
+    static char text[1 << 17];
+    uint64_t needed;
+    int64_t value;
+    struct feedline_stats stats = {.struct_size = sizeof(stats)};
+    struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
+    struct feedline_worker_stats workers = {.struct_size = sizeof(workers)};
+    struct feedline_stage_stats stage = {.struct_size = sizeof(stage)};
+    struct feedline_verdict verdict = {.struct_size = sizeof(verdict)};
+    struct feedline_tuner_info tuner = {.struct_size = sizeof(tuner)};
+    assert_ok(feedline_loader_get_stats(l, &stats));
+    assert_ok(feedline_loader_get_wait_stats(l, &waits));
+    assert_ok(feedline_loader_get_worker_stats(l, &workers));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_DECODE, &stage));
+    assert_ok(feedline_loader_get_verdict(l, &verdict));
+    assert_ok(feedline_loader_get_tuner(l, &tuner));
+    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    assert_ok(
+        feedline_loader_stats_table(l, NULL, 0, text, sizeof(text), &needed));
+    assert_ok(feedline_loader_tuner_text(l, text, sizeof(text), &needed));
+    assert_ok(feedline_loader_explain(l, text, sizeof(text), &needed));
+    assert_ok(feedline_loader_config_json(l, text, sizeof(text), &needed));
+    assert_ok(feedline_loader_get_int(l, "workers", &value));
+    assert_ok(feedline_loader_get_int(l, "seed", &value));
+    assert_ok(feedline_loader_reset_stats(l));
+}
+
+static void *stop_main(void *arg)
+{
+    assert_ok(feedline_loader_stop(arg));
+    return NULL;
+}
+
+static void *deepen_main(void *arg)
+{
+    assert_ok(feedline_loader_set_int(arg, "depth", 6));
+    return NULL;
+}
+
+/* The live page of this process, which has one loader. */
+static feedline_live *attach(void)
+{
+    struct feedline_live_info info = {.struct_size = sizeof(info)};
+    feedline_live *live;
+    for (uint32_t i = 0; info.pid != getpid(); i++)
+        assert_int_equal(feedline_live_list(i, &info), FEEDLINE_OK);
+    assert_ok(feedline_live_attach(info.pid, info.loader, &live));
+    return live;
+}
+
+static void wait_for_beat(feedline_live *live)
+{
+    static struct feedline_live_stats page;
+    page.struct_size = sizeof(page);
+    assert_ok(feedline_live_read(live, &page));
+    int64_t before = page.updated_ns;
+    while (page.updated_ns == before) {
+        a_moment();
+        assert_ok(feedline_live_read(live, &page));
+    }
+}
+
+/* If anything here waited for the stop, this would hang: the worker is let go
+ * only after everything was answered. */
+static void a_stop_that_hangs_holds_up_no_statistics(void **state)
+{
+    (void)state;
+    struct culprit who = {.of = 5, .modulo = N};
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *l = open_with(ds, "wait_long", wait_at_gate, &who,
+                                   "workers=2 live=true reader=memory");
+    struct feedline_stuck_worker one;
+    pthread_t thread;
+    set_gate(true);
+    assert_ok(feedline_loader_start(l, 0));
+    wait_for_stuck(l, "wait_long", 5, &one);
+    assert_int_equal(pthread_create(&thread, NULL, stop_main, l), 0);
+    wait_for_log("the loader stops, and waits for worker");
+    ask_for_everything(l);
+    feedline_live *live = attach();
+    wait_for_beat(live);
+    wait_for_beat(live); /* begun after the stop */
+    feedline_live_detach(live);
+    set_gate(false);
+    pthread_join(thread, NULL);
+    ask_for_everything(l);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+static struct fdl_backend_ops slow_ops;
+static _Atomic bool pinning;
+
+static int32_t alloc_at_gate(void *backend, uint64_t bytes,
+                             struct fdl_slab *slab)
+{
+    atomic_store(&pinning, true);
+    pass_gate();
+    return fdl_backend_host.slab_alloc(backend, bytes, slab);
+}
+
+/* Nor does a setting whose memory takes long, and next() does not wait. */
+static void pinning_memory_holds_up_nobody(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l =
+        open_with(ds, NULL, NULL, NULL, "workers=2 depth=2 held=grow");
+    feedline_batch *b;
+    pthread_t thread;
+    slow_ops = *l->ring->backend_ops;
+    slow_ops.slab_alloc = alloc_at_gate;
+    assert_ok(feedline_loader_start(l, 0));
+    l->ring->backend_ops = &slow_ops;
+    set_gate(true);
+    assert_int_equal(pthread_create(&thread, NULL, deepen_main, l), 0);
+    while (!atomic_load(&pinning))
+        a_moment();
+    ask_for_everything(l);
+    for (int i = 0; i < N / 4; i++) {
+        assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
+        feedline_batch_release(b);
+    }
+    set_gate(false);
+    pthread_join(thread, NULL);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
 /* ---- Threads that end --------------------------------------------------- */
 
 /* Every batch that is ready comes first. */
@@ -493,6 +629,10 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(nobody_is_stuck_where_it_is_off, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(an_end_that_has_to_wait_says_so, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_stop_that_hangs_holds_up_no_statistics,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(pinning_memory_holds_up_nobody, setup,
                                     teardown),
     cmocka_unit_test_setup_teardown(
         an_operation_that_ends_its_thread_ends_the_run, setup, teardown),

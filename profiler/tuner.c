@@ -60,6 +60,7 @@ static void new_era(struct fdl_tuner *t)
     t->held = t->at_arm = 0;
     t->storage_limit = t->transfer_limit = t->finish_tried = false;
     t->io_ceiling = 0;
+    t->reads_failed = 0;
     t->splits_tried = 0;
     t->fineness = 1;
     t->has_seen = false;
@@ -265,7 +266,6 @@ static void hold(struct fdl_tuner *t)
         decide(t);
         return;
     }
-    fdl_tuner_long_add(t, &e);
     ++t->held;
     ++t->steady;
     ++t->era_windows;
@@ -318,6 +318,14 @@ static bool away(struct fdl_tuner *t, const struct fdl_tuner_reading *r)
     return is;
 }
 
+static bool block_added(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
+{
+    if (!fdl_tuner_window_add(&t->window, s))
+        return false;
+    fdl_tuner_long_add(t, &t->window.last);
+    return true;
+}
+
 void fdl_tuner_observe(struct fdl_tuner *t,
                        const struct fdl_tuner_reading *reading)
 {
@@ -343,17 +351,17 @@ void fdl_tuner_observe(struct fdl_tuner *t,
         settle(t, &s);
         break;
     case FDL_TUNER_MEASURE:
-        if (fdl_tuner_window_add(&t->window, &s))
+        if (block_added(t, &s))
             measure(t);
         break;
     case FDL_TUNER_TRIAL:
         fdl_tuner_charge(t, &s);
-        if (fdl_tuner_window_add(&t->window, &s) && fdl_tuner_trial_step(t) &&
+        if (block_added(t, &s) && fdl_tuner_trial_step(t) &&
             t->state == FDL_TUNER_TRIAL)
             decide(t);
         break;
     case FDL_TUNER_HOLD:
-        if (fdl_tuner_window_add(&t->window, &s))
+        if (block_added(t, &s))
             hold(t);
         break;
     case FDL_TUNER_FROZEN:

@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stall of the long run. Every ten seconds everything stops for one: a
- * garbage collection, an object store, a network file system. A window with
- * such a hiccup looks like other conditions and the next one does not, so it is
- * left out of what is known of a setting; but it is waited for all the same.
- * Only depth helps, and depth cannot harm, so this is a rule and no trial.
+ * Waits that come in bursts. Storage takes a hundred times as long for one read
+ * in a thousand; every ten seconds a garbage collection or a network file
+ * system stops everything for one. Most blocks do not wait at all then, and a
+ * few wait for long. More workers or reads do not help against that, batches
+ * ahead do, and they cannot harm: so this is a rule and no trial.
  */
 #include "profiler/tuner_own.h"
 
-#define FADE   0.97 /* for each window: it remembers some thirty */
-#define BURSTS 2u   /* one can be anything */
+#define FADE   0.996 /* for each block: it remembers some two hundred */
+#define BURSTS 2u    /* one can be anything */
+#define LONG   8u    /* blocks in a row are no burst, but other conditions */
 #define MARGIN 1.25
 
-void fdl_tuner_long_add(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
+static void burst_ends(struct fdl_tuner_long *r)
+{
+    if (r->length > 0 && r->length <= LONG) {
+        ++r->bursts;
+        r->worst_ns = fmax(r->worst_ns, r->burst_ns);
+    }
+    r->length = 0;
+    r->burst_ns = 0;
+}
+
+void fdl_tuner_long_add(struct fdl_tuner *t, const struct fdl_tuner_sums *block)
 {
     struct fdl_tuner_long *r = &t->run;
-    double wait = e->stall * e->wall_ns;
-    r->wait_ns = FADE * r->wait_ns + wait;
-    r->step_ns = FADE * r->step_ns + e->wall_ns;
-    if (e->stall <= fmax(0.05, 3 * t->limits.target))
+    double wall = fdl_tuner_block_wall(block);
+    double stall = fdl_tuner_block_stall(block);
+    r->wait_ns = FADE * r->wait_ns + stall * wall;
+    r->step_ns = FADE * r->step_ns + wall;
+    r->blocks = FADE * r->blocks + 1;
+    r->quiet = FADE * r->quiet + (stall <= t->limits.target);
+    if (stall <= fmax(0.05, 3 * t->limits.target)) {
+        burst_ends(r);
         return;
-    ++r->bursts;
-    r->worst_ns = fmax(r->worst_ns, wait);
+    }
+    ++r->length;
+    r->burst_ns += stall * wall;
 }
 
 double fdl_tuner_long_stall(const struct fdl_tuner *t)
@@ -32,8 +48,7 @@ double fdl_tuner_long_stall(const struct fdl_tuner *t)
 uint32_t fdl_tuner_long_depth(const struct fdl_tuner *t)
 {
     const struct fdl_tuner_long *r = &t->run;
-    bool fed = t->best.stall <= t->limits.target;
-    if (!fed || r->bursts < BURSTS || !(t->best.g > 0) ||
+    if (r->bursts < BURSTS || r->quiet < 0.5 * r->blocks || !(t->best.g > 0) ||
         fdl_tuner_long_stall(t) <= t->limits.target)
         return 0;
     double more = ceil(MARGIN * r->worst_ns / t->best.g);

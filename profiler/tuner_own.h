@@ -12,7 +12,7 @@
  *   tuner_judge.c   two measurements -> better, worse, equal, not known
  *   tuner_arms.c    what earlier settings did, and when to go back to one
  *   tuner_change.c  are these still the same conditions?
- *   tuner_long.c    what short hiccups cost in the long run
+ *   tuner_long.c    waits that come in bursts
  *   tuner_apply.c   what is proposed and what comes of it
  *   tuner_log.c     decisions and words
  *   tuner_found.c   what it knows, for those who advise
@@ -205,16 +205,21 @@ struct fdl_tuner {
         double work;        /* of a batch, then */
     } flat;
     uint32_t io_ceiling;   /* more did not help in this era; 0: not known */
+    double reads_failed;   /* back-off after the last trial of more */
     unsigned splits_tried; /* of enum fdl_tuner_split, with this setting */
 
     struct fdl_tuner_arm arms[FDL_TUNER_WORKERS_MAX + 1];
     uint32_t era; /* from 1 */
 
-    /* In the long run, windows that look odd included. */
+    /* In the long run, odd blocks included, since it was last changed; old
+     * ones fade. */
     struct fdl_tuner_long {
-        double wait_ns, step_ns; /* since it was last changed; old ones fade */
-        double worst_ns;         /* the longest wait of a window */
-        unsigned bursts;         /* windows that waited far above the target */
+        double wait_ns, step_ns;
+        double blocks, quiet; /* quiet: within the target */
+        double burst_ns;      /* waits of the burst under way ... */
+        unsigned length;      /* ... and its blocks */
+        unsigned bursts;
+        double worst_ns; /* the waits of the longest */
     } run;
 
     /* References for changes. */
@@ -263,6 +268,9 @@ bool fdl_tuner_difference(struct fdl_tuner *t,
 void fdl_tuner_add(struct fdl_tuner_sums *to, const struct fdl_tuner_sums *a);
 
 /* tuner_window.c */
+/* The consumer's wall, and the share of it that it waited. */
+double fdl_tuner_block_wall(const struct fdl_tuner_sums *s);
+double fdl_tuner_block_stall(const struct fdl_tuner_sums *s);
 void fdl_tuner_window_reset(struct fdl_tuner_window *w);
 
 /* true: a block was closed. */
@@ -337,12 +345,12 @@ uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t);
 /* Tried under these conditions, and no better than what is in force. */
 bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers);
 
-/* tuner_long.c: each window of HOLD; then the stall of them all, and whether
- * short hiccups make it. */
+/* tuner_long.c: each closed block; then the stall of them all. */
 void fdl_tuner_long_add(struct fdl_tuner *t,
-                        const struct fdl_tuner_estimate *e);
+                        const struct fdl_tuner_sums *block);
 double fdl_tuner_long_stall(const struct fdl_tuner *t);
-/* Batches ahead that would have covered the worst of them; 0: no hiccups. */
+/* Batches ahead that would have covered the worst burst of waits; 0: waits do
+ * not come in bursts. */
 uint32_t fdl_tuner_long_depth(const struct fdl_tuner *t);
 
 /* tuner_change.c: references of what is in force; then whether a window still

@@ -234,8 +234,8 @@ bool fdl_tuner_bridge(struct fdl_tuner *t)
         return false;
     t->asked_from = t->n_decisions;
     fdl_tuner_note(t, FDL_KNOB_DEPTH, &to, FDL_REASON_TAIL,
-                   "now and then everything stops for up to %.1f s, %.1f %% of "
-                   "the time in all: batches ahead cover that",
+                   "now and then the consumer waits for up to %.2g s, %.1f %% "
+                   "of the time in all: batches ahead cover that",
                    t->run.worst_ns / 1e9, 100 * fdl_tuner_long_stall(t));
     fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
     return true;
@@ -254,11 +254,12 @@ static double of_reads(const struct fdl_tuner *t, uint32_t reads)
     return e->rate > 0 ? fmax(rate / e->rate - 1, 0) : NAN;
 }
 
-static bool more_reads(struct fdl_tuner *t)
+/* again: also what failed before. */
+static bool more_reads(struct fdl_tuner *t, bool again)
 {
     struct fdl_knobs to = t->knobs;
     uint32_t most = t->limits.io_depth_max;
-    if (t->io_ceiling)
+    if (t->io_ceiling && !again)
         most = FDL_MIN(most, t->io_ceiling);
     if (to.io_depth >= most) {
         t->storage_limit = true;
@@ -389,13 +390,16 @@ static bool starving(struct fdl_tuner *t)
     if (now && n > t->knobs.workers && worked && !fdl_tuner_arm_useless(t, n) &&
         try_workers(t, n, FDL_REASON_PLAN_UP))
         return true;
-    if (now && little && !t->storage_limit && more_reads(t))
+    /* What failed lets the others have a turn before it is tried again. */
+    bool turn = !t->storage_limit && t->backoff != t->reads_failed;
+    if (now && little && turn && more_reads(t, false))
         return true;
     if (deepen(t, false))
         return true;
     if (!now)
         return false;
-    if (fetching && e->reads > 0 && !t->storage_limit && more_reads(t))
+    bool reads = fetching && e->reads > 0;
+    if (reads && turn && more_reads(t, false))
         return true;
     if (n < t->knobs.workers && t->steady >= t->calm &&
         !fdl_tuner_arm_useless(t, n))
@@ -404,7 +408,8 @@ static bool starving(struct fdl_tuner *t)
         return true;
     if (!due(t) || crossing)
         return false;
-    return divide(t) || (worked && explore(t));
+    return divide(t) || (worked && explore(t)) ||
+           (reads && more_reads(t, true));
 }
 
 /* Down to the plan; where that starved before, half way. */
@@ -479,7 +484,8 @@ bool fdl_tuner_next(struct fdl_tuner *t)
     fdl_tuner_plan(t, &t->best, &t->planned);
     if (give_up_what_is_theirs(t) || send_the_queue_home(t))
         return true;
-    bool moved = t->best.stall > t->limits.target ? starving(t) : fed(t);
+    bool moved = fdl_tuner_bridge(t) ||
+                 (t->best.stall > t->limits.target ? starving(t) : fed(t));
     if (!moved)
         t->replan = false;
     return moved;
@@ -618,6 +624,8 @@ static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
         1e9 * t->trial.reference.rate, 100 * t->trial.reference.stall,
         1e9 * e->rate, 100 * e->stall);
     fdl_tuner_back_off(t);
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH && t->trial.up)
+        t->reads_failed = t->backoff;
     t->rolling_back = true;
     fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
 }

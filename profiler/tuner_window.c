@@ -18,7 +18,7 @@ void fdl_tuner_window_reset(struct fdl_tuner_window *w)
 }
 
 /* The consumer's wall. */
-static double wall_of(const struct fdl_tuner_sums *s)
+double fdl_tuner_block_wall(const struct fdl_tuner_sums *s)
 {
     bool near = s->step_ns > 0.5 * s->wall_ns && s->step_ns < 2 * s->wall_ns;
     return near ? s->step_ns : s->wall_ns;
@@ -35,10 +35,10 @@ static double part(double a, double b)
     return r < 0 ? 0 : r > 1 ? 1 : r;
 }
 
-static double stall_of(const struct fdl_tuner_sums *s)
+double fdl_tuner_block_stall(const struct fdl_tuner_sums *s)
 {
     return s->span_ns > 0 ? part(s->idle_ns, s->span_ns)
-                          : part(s->wait_ns, wall_of(s));
+                          : part(s->wait_ns, fdl_tuner_block_wall(s));
 }
 
 /* The consumer's own time for a batch: where the device is measured, the time
@@ -51,7 +51,8 @@ static double own_of(const struct fdl_tuner_sums *s)
 
 static bool complete(const struct fdl_tuner_sums *s)
 {
-    if (s->wall_ns < BLOCK_NS || s->batches < 2 || !(wall_of(s) > 0))
+    if (s->wall_ns < BLOCK_NS || s->batches < 2 ||
+        !(fdl_tuner_block_wall(s) > 0))
         return false;
     return s->batches >= BLOCK_BATCHES || s->wall_ns >= LONG_BLOCK_NS;
 }
@@ -64,9 +65,9 @@ bool fdl_tuner_window_add(struct fdl_tuner_window *w,
     if (!(s->batches > 0) || !complete(&w->open))
         return false;
     unsigned at = w->n % FDL_TUNER_BLOCKS;
-    w->ln_step[at] = log(wall_of(&w->open) / w->open.batches);
+    w->ln_step[at] = log(fdl_tuner_block_wall(&w->open) / w->open.batches);
     w->g[at] = own_of(&w->open);
-    w->stall[at] = stall_of(&w->open);
+    w->stall[at] = fdl_tuner_block_stall(&w->open);
     w->last = w->open;
     fdl_tuner_add(&w->total, &w->open);
     memset(&w->open, 0, sizeof(w->open));
@@ -127,7 +128,7 @@ static void estimate_workers(const struct fdl_tuner *t,
     double pure = s->work_ns - s->runq_ns - s->throttle_ns - s->lock_ns;
     pure = fmax(pure, s->cpu_ns);
     double batches = ratio(s->samples, t->batch_size ? t->batch_size : 1);
-    out->produced = ratio(batches, wall_of(s));
+    out->produced = ratio(batches, fdl_tuner_block_wall(s));
     out->work = ratio(pure, batches);
     /* No processor time at all is a clock that does not tell. */
     out->share = s->cpu_ns > 0 ? part(s->cpu_ns, pure) : 1;
@@ -156,10 +157,10 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
     out->valid = true;
     out->blocks = w->n;
     out->batches = s->batches;
-    out->wall_ns = wall_of(s);
+    out->wall_ns = fdl_tuner_block_wall(s);
     out->workers = (double)t->knobs.workers;
-    out->rate = ratio(s->batches, wall_of(s));
-    out->stall = stall_of(s);
+    out->rate = ratio(s->batches, fdl_tuner_block_wall(s));
+    out->stall = fdl_tuner_block_stall(s);
     bool fed = out->stall <= t->limits.target;
     out->error = error_of(w->ln_step, n, fed);
     out->g = median(w->g, n);

@@ -165,6 +165,11 @@ def case_rare_hiccups_are_covered():
         assert played(name)["stall"] < 0.02, name
 
 
+def case_bursts_of_slow_reads_are_covered():
+    """One read in 400 takes twelve steps: seven batches ahead cost 15 %."""
+    assert played("random/423426420")["regret"] < 0.02
+
+
 def case_neighbours_keep_their_cores():
     """Work on cores takes none of theirs; work that sleeps needs none."""
     assert played("crowd-computing/1")["workers"] < 9

@@ -315,7 +315,10 @@ void fdl_tuner_sane_limits(struct fdl_tuner_limits *l);
 enum fdl_tuner_split {
     FDL_TUNER_SPLIT_FEWER_READS = 0, /* for batches ahead */
     FDL_TUNER_SPLIT_MORE_READS,      /* and the other way */
-    FDL_TUNER_SPLIT_WORKER,          /* one more, for batches ahead */
+    FDL_TUNER_SPLIT_FEWER_WORKERS,   /* one, for batches ahead */
+    FDL_TUNER_SPLIT_SLIGHTLY_FEWER_READS,
+    FDL_TUNER_SPLIT_SLIGHTLY_MORE_READS,
+    FDL_TUNER_SPLIT_WORKER, /* one more, for batches ahead */
     FDL_TUNER_SPLITS
 };
 bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,

@@ -38,26 +38,53 @@ static bool fill(const struct fdl_tuner *t, struct fdl_knobs *k)
     return true;
 }
 
+static bool reads(const struct fdl_tuner *t, double part, struct fdl_knobs *to)
+{
+    const struct fdl_tuner_limits *l = &t->limits;
+    to->io_depth = fdl_tuner_clamp(part * t->knobs.io_depth, l->io_depth_min,
+                                   l->io_depth_max);
+    if (!(t->best.reads > 0) || !fill(t, to))
+        return false;
+    return part < 1 ? to->depth > t->knobs.depth
+                    : to->io_depth > t->knobs.io_depth;
+}
+
+/* If neither cores nor these workers are enough. */
+static bool one_more(const struct fdl_tuner *t, struct fdl_knobs *to)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    to->workers = FDL_MIN(t->limits.workers_max, t->knobs.workers + 1);
+    return to->workers <= fdl_tuner_saturation(t, e) &&
+           e->work > e->g * t->knobs.workers && fill(t, to) &&
+           to->workers > t->knobs.workers;
+}
+
+/* If the others are enough for the pace that there is. */
+static bool one_fewer(const struct fdl_tuner *t, struct fdl_knobs *to)
+{
+    to->workers = FDL_MAX(t->limits.workers_min, t->knobs.workers - 1);
+    return t->best.work * t->best.rate < to->workers && fill(t, to) &&
+           to->workers < t->knobs.workers && to->depth > t->knobs.depth;
+}
+
 bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
                      struct fdl_knobs *to)
 {
-    const struct fdl_tuner_limits *l = &t->limits;
-    const struct fdl_tuner_estimate *e = &t->best;
-    const struct fdl_knobs *k = &t->knobs;
-    *to = *k;
+    *to = t->knobs;
     if (!full(t))
         return false;
     switch (s) {
     case FDL_TUNER_SPLIT_FEWER_READS:
-        to->io_depth = FDL_MAX(l->io_depth_min, k->io_depth / 2);
-        return e->reads > 0 && fill(t, to) && to->depth > k->depth;
+        return reads(t, 0.5, to);
     case FDL_TUNER_SPLIT_MORE_READS:
-        to->io_depth = FDL_MIN(l->io_depth_max, k->io_depth * 2);
-        return e->reads > 0 && fill(t, to) && to->io_depth > k->io_depth;
-    default: /* if neither cores nor these workers are enough */
-        to->workers = FDL_MIN(l->workers_max, k->workers + 1);
-        return to->workers <= fdl_tuner_saturation(t, e) &&
-               e->work > e->g * k->workers && fill(t, to) &&
-               to->workers > k->workers;
+        return reads(t, 2, to);
+    case FDL_TUNER_SPLIT_FEWER_WORKERS:
+        return one_fewer(t, to);
+    case FDL_TUNER_SPLIT_SLIGHTLY_FEWER_READS:
+        return reads(t, 0.8, to);
+    case FDL_TUNER_SPLIT_SLIGHTLY_MORE_READS:
+        return reads(t, 1.25, to);
+    default:
+        return one_more(t, to);
     }
 }

@@ -304,24 +304,24 @@ static bool other_finish(struct fdl_tuner *t)
  * need of it, only a trial can tell. */
 static bool divide(struct fdl_tuner *t)
 {
-    static const enum fdl_decision_reason reasons[FDL_TUNER_SPLITS] = {
-        [FDL_TUNER_SPLIT_FEWER_READS] = FDL_REASON_EXPLORE_DOWN,
-        [FDL_TUNER_SPLIT_MORE_READS] = FDL_REASON_EXPLORE_UP,
-        [FDL_TUNER_SPLIT_WORKER] = FDL_REASON_EXPLORE_UP};
     for (unsigned i = 0; i < FDL_TUNER_SPLITS; ++i) {
         enum fdl_tuner_split s = (enum fdl_tuner_split)i;
         struct fdl_knobs to;
         if ((t->splits_tried & 1u << i) || !fdl_tuner_split(t, s, &to) ||
             already(t, &to))
             continue;
-        enum fdl_knob knob =
-            s == FDL_TUNER_SPLIT_WORKER ? FDL_KNOB_WORKERS : FDL_KNOB_IO_DEPTH;
+        bool workers = to.workers != t->knobs.workers;
+        bool up =
+            to.workers > t->knobs.workers || to.io_depth > t->knobs.io_depth;
+        enum fdl_knob knob = workers ? FDL_KNOB_WORKERS : FDL_KNOB_IO_DEPTH;
         char why[FDL_DECISION_WHY_BYTES];
         snprintf(why, sizeof(why),
                  "the memory is full and the consumer waits %.1f %%: trying %u "
                  "workers, %u batches and %u reads within it",
                  100 * t->best.stall, to.workers, to.depth, to.io_depth);
-        if (!try(t, knob, &to, true, reasons[i], NAN, why))
+        if (!try(t, knob, &to, to.workers >= t->knobs.workers,
+                 up ? FDL_REASON_EXPLORE_UP : FDL_REASON_EXPLORE_DOWN, NAN,
+                 why))
             return false;
         t->splits_tried |= 1u << i;
         return true;

@@ -47,6 +47,7 @@ static struct fdl_tuner *waits(const struct fdl_tuner_limits *l,
     t->best.reads = 16;
     t->best.work = 100e6;
     t->best.g = 10e6;
+    t->best.rate = 1 / 50e6; /* both workers are busy */
     t->best.share = 1;
     return t;
 }
@@ -67,6 +68,17 @@ static void steps_are_along_the_budget(void **state)
     assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_MORE_READS, &to));
     assert_int_equal(to.io_depth, 40);
     assert_int_equal(to.depth, 12);
+    assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_SLIGHTLY_FEWER_READS, &to));
+    assert_int_equal(to.io_depth, 16);
+    assert_int_equal(to.depth, 15);
+    assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_SLIGHTLY_MORE_READS, &to));
+    assert_int_equal(to.io_depth, 25);
+    assert_int_equal(to.depth, 14);
+    assert_false(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_WORKERS, &to));
+    t->best.rate = 1 / 200e6; /* half of one is */
+    assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_WORKERS, &to));
+    assert_int_equal(to.workers, 1);
+    assert_int_equal(to.depth, 16);
     assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_WORKER, &to));
     assert_int_equal(to.workers, 3);
     assert_int_equal(to.depth, 13);
@@ -90,6 +102,7 @@ static void there_may_be_none(void **state)
     t = waits(&l, &k);
     t->best.reads = 0;
     t->best.work = 15e6;
+    t->best.rate = 1 / 10e6;
     for (int s = 0; s < FDL_TUNER_SPLITS; ++s)
         assert_false(fdl_tuner_split(t, (enum fdl_tuner_split)s, &to));
     t->best.work = 100e6;

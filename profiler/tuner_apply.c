@@ -7,6 +7,9 @@
  */
 #include "profiler/tuner_own.h"
 
+/* Batches that were begun before, and are waited for. */
+#define SETTLE_MOST 64u
+
 void fdl_tuner_enter(struct fdl_tuner *t, enum fdl_tuner_state s)
 {
     t->state = s;
@@ -66,13 +69,10 @@ bool fdl_tuner_propose(const struct fdl_tuner *t, struct fdl_knobs *out)
 /* Something is in force now whose effect is not there yet. */
 static void moved(struct fdl_tuner *t, const struct fdl_knobs *to)
 {
-    bool fewer = to->workers < t->knobs.workers;
     double size = t->batch_size ? t->batch_size : 1;
-    t->settle_batches = SETTLE_BATCHES + ceil(2.0 * to->workers / size);
-    if (fewer)
-        t->settle_batches += (double)FDL_MIN(t->last.ready, 64u);
-    if (to->finish_device != t->knobs.finish_device)
-        t->settle_batches += (double)t->last.outstanding; /* as they were */
+    double before = (double)FDL_MIN(t->last.outstanding, SETTLE_MOST);
+    t->settle_batches =
+        SETTLE_BATCHES + fmax(ceil(2.0 * to->workers / size), before);
     t->settle_ns = FDL_TUNER_SETTLE_NS;
     if (to->workers != t->knobs.workers)
         t->at_arm = 0;

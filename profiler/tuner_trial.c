@@ -382,7 +382,9 @@ static bool starving(struct fdl_tuner *t)
             return true;
     }
     bool spare = e->blocked >= LITTLE_SPARE || reads_run_out(t);
-    if (spare && !crossing && deepen(t, true))
+    /* What the last of it brought is not yet in the smoothed stall. */
+    bool waits_still = fdl_tuner_long_stall(t) > t->limits.target;
+    if (spare && waits_still && !crossing && deepen(t, true))
         return true;
     bool now = t->replan || due(t);
     uint32_t n = t->planned.workers;
@@ -562,10 +564,15 @@ static bool could_tell(double error)
     return error < CLEAR;
 }
 
+static bool more_reads_tried(const struct fdl_tuner *t)
+{
+    return t->trial.knob == FDL_KNOB_IO_DEPTH &&
+           t->trial.after.io_depth > t->trial.before.io_depth;
+}
+
 static void learn_reads(struct fdl_tuner *t, double error)
 {
-    if (t->trial.after.io_depth <= t->trial.before.io_depth ||
-        !could_tell(error))
+    if (!more_reads_tried(t) || !could_tell(error))
         return;
     t->io_ceiling = t->trial.before.io_depth;
     t->storage_limit = true;
@@ -624,7 +631,7 @@ static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
         1e9 * t->trial.reference.rate, 100 * t->trial.reference.stall,
         1e9 * e->rate, 100 * e->stall);
     fdl_tuner_back_off(t);
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH && t->trial.up)
+    if (more_reads_tried(t))
         t->reads_failed = t->backoff;
     t->rolling_back = true;
     fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
@@ -665,7 +672,8 @@ static enum fdl_tuner_verdict at_once(const struct fdl_tuner *t,
         return FDL_VERDICT_EQUAL;
     if (v != FDL_VERDICT_OPEN || t->trial.up)
         return v;
-    if (e->stall > ref->stall + 0.15 && e->blocked < LITTLE_SPARE)
+    if (e->blocks >= 3 && e->stall > ref->stall + fmax(0.15, 2 * error) &&
+        e->blocked < LITTLE_SPARE)
         return FDL_VERDICT_WORSE;
     if (e->blocks >= 6 && e->stall <= t->limits.target &&
         e->blocked >= LITTLE_SPARE && e->rate > ref->rate * (1 - DELTA / 2))

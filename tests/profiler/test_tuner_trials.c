@@ -151,8 +151,52 @@ static void depth_covers_rare_hiccups(void **state)
         m.stock -= 35;
     }
     model_print(&m);
-    assert_in_range(m.knobs.depth, 35, 64);
-    assert_true(m.r.wait_ns - waited < INT64_C(100000000));
+    assert_in_range(m.knobs.depth, 30, 64);
+    assert_true(m.r.wait_ns - waited < INT64_C(1000000000)); /* of 100 s */
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* One read in many takes long, and the consumer waits; meanwhile the others
+ * keep storage as busy as it can be. */
+static void depth_covers_bursts_of_slow_reads(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 3, 10, 20);
+    m.knobs.depth = 4;
+    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    m.bandwidth = 1 / 10e6;
+    int64_t waited = 0;
+    for (unsigned i = 0; i < 100; ++i) {
+        if (i == 50)
+            waited = m.r.wait_ns;
+        model_steps(&m, 40);
+        m.stock -= 12;
+    }
+    model_print(&m);
+    assert_in_range(m.knobs.depth, 12, 24); /* and no more than that */
+    assert_true(m.r.wait_ns - waited < INT64_C(400000000));
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* A stop of 0.1 s in the first block of a trial proves nothing. */
+static void one_block_is_not_enough(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    l.target = 0.03;
+    model_begin(&m, &l, 8, 40, 20);
+    m.knobs.depth = 4;
+    fdl_tuner_applied(m.tuner, &m.knobs, false);
+    while (model_status(&m).state != FDL_TUNER_TRIAL)
+        model_step(&m);
+    m.stock -= 8;
+    model_steps(&m, 600);
+    model_print(&m);
+    assert_in_range(m.knobs.workers, 2, 4);
+    assert_int_equal(model_status(&m).rolled_back, 0);
     fdl_tuner_destroy(m.tuner);
 }
 
@@ -181,6 +225,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(cores_that_others_hold_are_left_to_them),
     cmocka_unit_test(work_that_sleeps_needs_none_of_them),
     cmocka_unit_test(depth_covers_rare_hiccups),
+    cmocka_unit_test(depth_covers_bursts_of_slow_reads),
+    cmocka_unit_test(one_block_is_not_enough),
     cmocka_unit_test(short_epochs_are_tuned_too),
 };
 

@@ -337,6 +337,31 @@ const char *fdl_option_text(const struct fdl_options *o, uint32_t row)
     return text ? text : "";
 }
 
+static void fill_field(const struct fdl_option *row,
+                       const struct fdl_option_value *value, void *field)
+{
+    if (row->type == FEEDLINE_T_DOUBLE) {
+        fdl_assert(row->field_bytes == sizeof(value->doubles[0]));
+        memcpy(field, value->doubles, sizeof(value->doubles[0]));
+    } else if (row->field_bytes == sizeof(bool)) {
+        *(bool *)field = value->number != 0;
+    } else if (row->field_bytes == sizeof(uint32_t)) {
+        *(uint32_t *)field = (uint32_t)value->number;
+    } else {
+        fdl_assert(row->field_bytes == sizeof(int64_t));
+        *(int64_t *)field = value->number;
+    }
+}
+
+void fdl_options_fill(const struct fdl_options *o, void *out)
+{
+    for (uint32_t i = 0; i < o->n; i++) {
+        const struct fdl_option *row = &o->table[i];
+        if (row->field_bytes)
+            fill_field(row, &o->values[i], (char *)out + row->field_at);
+    }
+}
+
 const char *fdl_option_choice(const struct fdl_option *row, int64_t value,
                               char *buf, uint64_t capacity)
 {

@@ -14,6 +14,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FDL_OPTION_DOUBLES 4 /* most numbers in a FEEDLINE_T_DOUBLES */
@@ -30,7 +31,13 @@ struct fdl_option {
     const char *help;
     const char *shorthand; /* another name that sets this row, and others that
                               have it; NULL: none */
+    uint16_t field_at, field_bytes; /* for fdl_options_fill; 0 bytes: none */
 };
+
+/* Part of a row: where fdl_options_fill puts its value. A number fits a bool,
+ * an enum, and integers of 32 and 64 bits; a DOUBLE a double. */
+#define FDL_OPTION_FIELD(type, member)                                         \
+  .field_at = offsetof(type, member), .field_bytes = sizeof(((type *)0)->member)
 
 struct fdl_option_value {
     int64_t number;                     /* INT, SIZE, TIME, BOOL, ENUM */
@@ -89,6 +96,10 @@ double fdl_option_double(const struct fdl_options *o, uint32_t row);
 const char *fdl_option_text(const struct fdl_options *o, uint32_t row);
 const struct fdl_option_value *fdl_option_value(const struct fdl_options *o,
                                                 uint32_t row);
+
+/* The values of all rows that have a field, into the struct that the table
+ * binds them to. */
+void fdl_options_fill(const struct fdl_options *o, void *out);
 
 /* The name of a value of an ENUM row, in buf. */
 const char *fdl_option_choice(const struct fdl_option *row, int64_t value,

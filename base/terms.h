@@ -13,15 +13,16 @@
 #ifndef FDL_BASE_TERMS_H
 #define FDL_BASE_TERMS_H
 
+#include "base/choice.h"
+
 #include <stddef.h>
 
-/* In the order of the choices of option `terms`. */
-enum fdl_interface {
-    FDL_INTERFACE_FEEDLINE = 0,
-    FDL_INTERFACE_PYTHON,
-    FDL_INTERFACE_TORCH,
-    FDL_INTERFACES
-};
+/* The choices of option `terms`. */
+#define FDL_INTERFACE_CHOICES(C)                                               \
+  C(FDL_INTERFACE_FEEDLINE, "feedline")                                        \
+  C(FDL_INTERFACE_PYTHON, "python")                                            \
+  C(FDL_INTERFACE_TORCH, "torch")
+enum fdl_interface { FDL_CHOICE_VALUES(FDL_INTERFACE_CHOICES) FDL_INTERFACES };
 
 struct fdl_terms;
 

@@ -15,6 +15,7 @@
 #ifndef FDL_DECODE_DECODER_H
 #define FDL_DECODE_DECODER_H
 
+#include "base/choice.h"
 #include "decode/pipeline.h"
 
 #include <stdatomic.h>
@@ -42,14 +43,14 @@ struct fdl_image_info {
     int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */
 };
 
-/* How floats are rounded, as option rounding has it (options.c): once, or
+/* How floats are rounded, the choices of option rounding: once, or
  * after each step, as torchvision's ToTensor and Normalize do, which divide by
  * 255, or its v2.ToDtype, which multiplies. */
-enum fdl_rounding {
-    FDL_ROUNDING_ONCE = 0,
-    FDL_ROUNDING_DIVIDE,
-    FDL_ROUNDING_MULTIPLY
-};
+#define FDL_ROUNDING_CHOICES(C)                                                \
+  C(FDL_ROUNDING_ONCE, "once")                                                 \
+  C(FDL_ROUNDING_DIVIDE, "divide")                                             \
+  C(FDL_ROUNDING_MULTIPLY, "multiply")
+enum fdl_rounding { FDL_CHOICE_VALUES(FDL_ROUNDING_CHOICES) };
 
 /* What is refused, and what is made of files that are not quite right. */
 struct fdl_decode_limits {

@@ -1,261 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Every option of a loader. This table is what C setters, the environment, job
- * files, loaderbench and its help all read; docs/options.md is made from it.
- */
+/* The option table, made of option_rows.h. */
 #include "loader/options.h"
 
 #include "base/philox.h"
+#include "base/terms.h"
+#include "decode/decoder.h"
+#include "loader/sampler.h"
+#include "profiler/finish_choice.h"
 
 #define AUTO FEEDLINE_OPT_AUTO
 #define LIVE FEEDLINE_OPT_LIVE
 
 #define INT(key, flag, low, high, text, units, about)                          \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_INT, .flags = (flag), .min = (low),        \
-    .max = (high), .default_text = text, .unit = units, .help = about          \
-  }
+  .name = key, .type = FEEDLINE_T_INT, .flags = (flag), .min = (low),          \
+  .max = (high), .default_text = text, .unit = units, .help = about
 #define SIZE(key, flag, low, high, text, about)                                \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_SIZE, .flags = (flag), .min = (low),       \
-    .max = (high), .default_text = text, .unit = "bytes", .help = about        \
-  }
+  .name = key, .type = FEEDLINE_T_SIZE, .flags = (flag), .min = (low),         \
+  .max = (high), .default_text = text, .unit = "bytes", .help = about
 #define BOOL(key, text, about)                                                 \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_BOOL, .max = 1, .default_text = text,      \
-    .unit = "", .help = about                                                  \
-  }
+  .name = key, .type = FEEDLINE_T_BOOL, .max = 1, .default_text = text,        \
+  .unit = "", .help = about
 #define FRACTION(key, text, about)                                             \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
-    .default_text = text, .unit = "", .help = about                            \
-  }
+  .name = key, .type = FEEDLINE_T_DOUBLE, .double_max = 1,                     \
+  .default_text = text, .unit = "", .help = about
 #define ENUM(key, list, text, about)                                           \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_ENUM, .default_text = text, .unit = "",    \
-    .choices = list, .help = about                                             \
-  }
+  .name = key, .type = FEEDLINE_T_ENUM, .default_text = text, .unit = "",      \
+  .choices = list, .help = about
 #define TIME(key, low, high, text, about)                                      \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_TIME, .min = (low), .max = (high),         \
-    .default_text = text, .unit = "ns", .help = about                          \
-  }
+  .name = key, .type = FEEDLINE_T_TIME, .min = (low), .max = (high),           \
+  .default_text = text, .unit = "ns", .help = about
 #define STRING(key, text, about)                                               \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_STRING, .default_text = text, .unit = "",  \
-    .help = about                                                              \
-  }
+  .name = key, .type = FEEDLINE_T_STRING, .default_text = text, .unit = "",    \
+  .help = about
 
+#define OPTION(name, ...) [FDL_OPT_##name] = {__VA_ARGS__},
+#define DECODE_OPTION(name, field, ...)                                        \
+  [FDL_OPT_##name] = {__VA_ARGS__,                                             \
+                      FDL_OPTION_FIELD(struct fdl_decode_limits, field)},
 const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
-    [FDL_OPT_BATCH_SIZE] =
-        INT("batch_size", 0, 1, 65536, "64", "images",
-            "images in a batch: samples, or with five_crop or ten_crop their "
-            "views, and then a multiple of these"),
-    [FDL_OPT_WORKERS] =
-        INT("workers", AUTO | LIVE, 1, FDL_MAX_WORKERS, "auto", "threads",
-            "threads that decode and augment; auto: the tuner's, from "
-            "workers_start on; with tuner=off the cores this process may use"),
-    [FDL_OPT_DEPTH] =
-        INT("depth", AUTO | LIVE, 1, FDL_MAX_DEPTH, "auto", "batches",
-            "batches prepared ahead of the consumer; auto: 4, or what "
-            "memory_budget allows, and the tuner's from there on"),
-    [FDL_OPT_IO_DEPTH] =
-        INT("io_depth", AUTO | LIVE, 1, FDL_MAX_IO_DEPTH, "auto", "reads",
-            "reads in flight; auto: 16 for io_uring, 4 for pread, and the "
-            "tuner's from there on"),
-    [FDL_OPT_READER] =
-        ENUM("reader", "auto|uring|pread|memory", "auto",
-             "how files are read; memory keeps every file after the first "
-             "read"),
-    [FDL_OPT_SEED] = INT("seed", 0, 0, INT64_MAX, "0", "",
-                         "names the order and every random draw"),
-    [FDL_OPT_SHUFFLE] =
-        BOOL("shuffle", "false",
-             "a new permutation of the whole data set in each epoch"),
-    [FDL_OPT_DROP_LAST] = BOOL(
-        "drop_last", "false", "drop the last batch of an epoch if it is short"),
-    [FDL_OPT_EPOCHS] = INT("epochs", 0, 0, INT64_MAX, "0", "epochs",
-                           "epochs to deliver after start; 0: no end"),
-    [FDL_OPT_RANK] = INT("rank", 0, 0, 1 << 20, "0", "",
-                         "which of `world` processes this is, from 0"),
-    [FDL_OPT_WORLD] = INT("world", 0, 1, 1 << 20, "1", "processes",
-                          "processes that share the data set"),
-    [FDL_OPT_SHARD_TAIL] =
-        ENUM("shard_tail", "pad|drop|wrap", "wrap",
-             "samples that do not divide by world: repeat the last, drop "
-             "them, or go on with the first, as torch does"),
-    [FDL_OPT_REPEATS] =
-        INT("repeats", 0, 1, FDL_COPIES_MAX, "1", "copies",
-            "copies of each sample that follow each other in the order over "
-            "all ranks, each with its own random draws"),
-    [FDL_OPT_EPOCH_SAMPLES] =
-        INT("epoch_samples", 0, 0, INT64_MAX, "0", "samples",
-            "samples of an epoch, over all ranks and copies included; 0: as "
-            "many as the data set has"),
-    [FDL_OPT_ORDER] =
-        ENUM("order", "own|given", "own",
-             "own: from seed, shuffle, rank and the like; given: the program "
-             "appends batch after batch (feedline/order.h), and those options "
-             "stay as they are"),
-    [FDL_OPT_DTYPE] =
-        ENUM("dtype", "u8|f32|f16|bf16", "f32", "type of the pixels"),
-    [FDL_OPT_LAYOUT] = ENUM("layout", "nchw|nhwc", "nchw", "axes of a batch"),
-    [FDL_OPT_CHANNELS] =
-        INT("channels", 0, 1, 4, "3", "",
-            "3: RGB; 1: gray, as Pillow's mode L; 4: RGB and alpha; 2: gray "
-            "and alpha; a file without alpha has 255"),
-    [FDL_OPT_DEVICE] =
-        STRING("device", "host",
-               "where batches are delivered: host, or the GPU cuda:N"),
-    [FDL_OPT_FINISH] =
-        ENUM("finish", "auto|host|device", "auto",
-             "where pixels are cast, normalised and laid out for a GPU: device "
-             "sends u8 over the bus; auto: by what the bus and the cores can "
-             "do, and the tuner may change it, same bits either way"),
-    [FDL_OPT_ON_ERROR] =
-        ENUM("on_error", "raise|skip|zero", "raise",
-             "a sample that cannot be used: end with its error, put a "
-             "drawn replacement in its place, or deliver zeros"),
-    [FDL_OPT_MAX_FAILURES] =
-        INT("max_failures", 0, 0, INT64_MAX, "0", "samples",
-            "end with an error after more failed samples; 0: no limit"),
-    [FDL_OPT_MAX_PIXELS] =
-        INT("max_pixels", 0, 1, INT64_C(1) << 40, "178956970", "pixels",
-            "refuse larger images (the default is where Pillow refuses)"),
-    [FDL_OPT_MAX_SCANS] = INT("max_scans", 0, 1, 1 << 20, "500", "scans",
-                              "refuse a progressive JPEG with more scans"),
-    [FDL_OPT_MAX_FILE_BYTES] = SIZE("max_file_bytes", 0, 1, INT64_C(1) << 40,
-                                    "256m", "refuse larger files"),
-    [FDL_OPT_MAX_SAMPLE_BYTES] =
-        SIZE("max_sample_bytes", 0, 0, INT64_C(1) << 40, "0",
-             "above 0: samples keep the size that the pipeline gives each of "
-             "them, up to so many bytes, and a batch is a table of offsets "
-             "over one piece of memory; 0: all have one size"),
-    [FDL_OPT_MAX_IMAGE_MS] =
-        INT("max_image_ms", 0, 0, 1 << 30, "0", "ms",
-            "give up on an image that takes longer to decode, which depends on "
-            "the machine; 0: no limit"),
-    [FDL_OPT_ACCEPT_TRUNCATED] =
-        FRACTION("accept_truncated", "0",
-                 "use a JPEG or PNG that ends early if at least this fraction "
-                 "of its rows is there; the others come as Pillow makes them "
-                 "(LOAD_TRUNCATED_IMAGES); 0: an error"),
-    [FDL_OPT_APPLY_EXIF] =
-        BOOL("apply_exif", "false",
-             "turn and mirror images upright, as their EXIF orientation says, "
-             "before anything else"),
-    [FDL_OPT_MEMORY_BUDGET] =
-        SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
-             "for batches prepared ahead, and what they leave for files read "
-             "and not decoded yet, of which one at a time may always be there; "
-             "the same again for what the memory reader keeps; auto: a tenth "
-             "of the memory limit, divided by local_world"),
-    [FDL_OPT_QUALITY] = ENUM(
-        "quality", "exact|fast", "exact",
-        "exact: Pillow's pixels; fast: large JPEGs are decoded at 1/2, 1/4 "
-        "or 1/8 where the output is that much smaller (docs/pixels.md)"),
-    [FDL_OPT_PILLOW] = ENUM(
-        "pillow", "12|13", "12",
-        "whose resampled pixels: those of Pillow up to 12, or of 13, which "
-        "begins with the columns where they become much shorter, and so rounds "
-        "in another order"),
-    [FDL_OPT_ROUNDING] = ENUM(
-        "rounding", "once|divide|multiply", "once",
-        "of floats: once, or after each step, and so as torchvision's ToTensor "
-        "and Normalize make them (divide) or its v2.ToDtype and Normalize "
-        "(multiply); on a device always once"),
-    [FDL_OPT_TRACE] =
-        STRING("trace", "",
-               "write a trace of the run to this file, as Chrome JSON, over "
-               "the schedule that follows"),
-    [FDL_OPT_TRACE_SKIP_FIRST] =
-        INT("trace_skip_first", 0, 0, INT64_MAX, "0", "batches",
-            "before the schedule begins; this and the next four mean what "
-            "torch.profiler.schedule means by them"),
-    [FDL_OPT_TRACE_WAIT] = INT("trace_wait", 0, 0, INT64_MAX, "0", "batches",
-                               "of each cycle, not traced"),
-    [FDL_OPT_TRACE_WARMUP] =
-        INT("trace_warmup", 0, 0, INT64_MAX, "0", "batches",
-            "of each cycle, traced and thrown away"),
-    [FDL_OPT_TRACE_ACTIVE] = INT("trace_active", 0, 1, INT64_MAX, "200",
-                                 "batches", "of each cycle, traced and kept"),
-    [FDL_OPT_TRACE_REPEAT] = INT("trace_repeat", 0, 0, INT64_MAX, "1", "cycles",
-                                 "how many there are; 0: no end"),
-    [FDL_OPT_TRACE_CATEGORIES] =
-        STRING("trace_categories", "all",
-               "what is traced: all, or some of read, decode, augment, copy, "
-               "consumer, batch, counter, tuner, joined by commas"),
-    [FDL_OPT_TRACE_LIMIT] =
-        SIZE("trace_limit", 0, 65536, INT64_C(1) << 40, "256m",
-             "the trace ends, and says so, before its file is larger"),
-    [FDL_OPT_STATS_LOG] =
-        STRING("stats_log", "",
-               "append the statistics to this file every stats_interval, one "
-               "JSON object a line"),
-    [FDL_OPT_METRICS] =
-        STRING("metrics", "",
-               "replace this file every stats_interval by the statistics in "
-               "Prometheus' text format, for its textfile collector"),
-    [FDL_OPT_STATS_INTERVAL] =
-        TIME("stats_interval", 10000000, INT64_C(86400000000000), "10s",
-             "between two lines of stats_log, and two metrics files"),
-    [FDL_OPT_LIVE] =
-        BOOL("live", "true",
-             "let loaderbench top of the same user look at this loader"),
-    [FDL_OPT_REPLAY] =
-        INT("replay", 0, 0, FDL_MAX_DEPTH, "0", "batches",
-            "above 0: after so many batches of a run the loader serves these "
-            "again and again, at no cost, to measure with, not to train with; "
-            "depth is then so many"),
-    [FDL_OPT_HELD] =
-        ENUM("held", "refuse|grow", "refuse",
-             "when the program holds every batch that there is memory for: "
-             "next fails, or one more gets memory, above memory_budget if need "
-             "be, until batches come back"),
-    [FDL_OPT_TUNER] =
-        ENUM("tuner", "off|observe|auto", "auto",
-             "auto: those of workers, depth and io_depth that are auto are "
-             "tuned while the loader runs; observe: it only says what it "
-             "would do (docs/tuner.md)"),
-    [FDL_OPT_TUNER_TARGET] =
-        FRACTION("tuner_target", "0.01",
-                 "the consumer may wait for this fraction of its time; below "
-                 "it the tuner looks for fewer workers"),
-    [FDL_OPT_TUNER_STRICT] =
-        BOOL("tuner_strict", "false",
-             "more workers stay only if throughput grew beyond all doubt, "
-             "which excludes going back and forth for ever"),
-    [FDL_OPT_TUNER_PROFILE] =
-        STRING("tuner_profile", "",
-               "start from what was found before, as loaderbench tune or "
-               "feedline_loader_save_profile wrote it, if machine, data set "
-               "and pipeline are the same"),
-    [FDL_OPT_WORKERS_MIN] = INT("workers_min", 0, 1, FDL_MAX_WORKERS, "1",
-                                "threads", "the tuner leaves so many"),
-    [FDL_OPT_WORKERS_MAX] =
-        INT("workers_max", AUTO, 1, FDL_MAX_WORKERS, "auto", "threads",
-            "the tuner takes no more; auto: 32 for each core, for work that "
-            "sleeps"),
-    [FDL_OPT_WORKERS_START] =
-        INT("workers_start", AUTO, 1, FDL_MAX_WORKERS, "auto", "threads",
-            "where the tuner begins; auto: the cores this process may use"),
-    [FDL_OPT_DEPTH_MAX] =
-        INT("depth_max", AUTO, 1, FDL_MAX_DEPTH, "auto", "batches",
-            "the tuner takes no more; auto: 64, and what memory_budget allows"),
-    [FDL_OPT_IO_DEPTH_MAX] =
-        INT("io_depth_max", AUTO, 1, FDL_MAX_IO_DEPTH, "auto", "reads",
-            "the tuner takes no more; auto: 256 for io_uring, 64 for pread"),
-    [FDL_OPT_LOCAL_WORLD] =
-        INT("local_world", AUTO, 1, 1 << 16, "auto", "processes",
-            "processes on this machine that share its cores and its memory; "
-            "auto: LOCAL_WORLD_SIZE, which torchrun sets, or 1 and cores as "
-            "other loaders are seen to use them"),
-    [FDL_OPT_STUCK_AFTER] =
-        TIME("stuck_after", 0, INT64_C(86400000000000), "60s",
-             "a worker that is at one sample for longer is reported; 0: "
-             "never"),
-    [FDL_OPT_TERMS] =
-        ENUM("terms", "feedline|python|torch", "feedline",
-             "whose names for options verdicts and advice use: depth=auto, "
-             "depth=\"auto\" or prefetch_factor=\"auto\"; bindings set it"),
+#include "loader/option_rows.h"
 };

@@ -1,91 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loader's option table: one row per option, named here for code. */
+/* The names of the loader's options for code; option_rows.h has the rows. */
 #ifndef FDL_LOADER_OPTIONS_H
 #define FDL_LOADER_OPTIONS_H
 
+#include "base/choice.h"
 #include "base/option.h"
 
+#define OPTION(name, ...)               FDL_OPT_##name,
+#define DECODE_OPTION(name, field, ...) FDL_OPT_##name,
 enum fdl_loader_option {
-    FDL_OPT_BATCH_SIZE = 0,
-    FDL_OPT_WORKERS,
-    FDL_OPT_DEPTH,
-    FDL_OPT_IO_DEPTH,
-    FDL_OPT_READER,
-    FDL_OPT_SEED,
-    FDL_OPT_SHUFFLE,
-    FDL_OPT_DROP_LAST,
-    FDL_OPT_EPOCHS,
-    FDL_OPT_RANK,
-    FDL_OPT_WORLD,
-    FDL_OPT_SHARD_TAIL,
-    FDL_OPT_REPEATS,
-    FDL_OPT_EPOCH_SAMPLES,
-    FDL_OPT_ORDER,
-    FDL_OPT_DTYPE,
-    FDL_OPT_LAYOUT,
-    FDL_OPT_CHANNELS,
-    FDL_OPT_DEVICE,
-    FDL_OPT_FINISH,
-    FDL_OPT_ON_ERROR,
-    FDL_OPT_MAX_FAILURES,
-    FDL_OPT_MAX_PIXELS,
-    FDL_OPT_MAX_SCANS,
-    FDL_OPT_MAX_FILE_BYTES,
-    FDL_OPT_MAX_SAMPLE_BYTES,
-    FDL_OPT_MAX_IMAGE_MS,
-    FDL_OPT_ACCEPT_TRUNCATED,
-    FDL_OPT_APPLY_EXIF,
-    FDL_OPT_MEMORY_BUDGET,
-    FDL_OPT_QUALITY,
-    FDL_OPT_PILLOW,
-    FDL_OPT_ROUNDING,
-    FDL_OPT_TRACE,
-    FDL_OPT_TRACE_SKIP_FIRST,
-    FDL_OPT_TRACE_WAIT,
-    FDL_OPT_TRACE_WARMUP,
-    FDL_OPT_TRACE_ACTIVE,
-    FDL_OPT_TRACE_REPEAT,
-    FDL_OPT_TRACE_CATEGORIES,
-    FDL_OPT_TRACE_LIMIT,
-    FDL_OPT_STATS_LOG,
-    FDL_OPT_METRICS,
-    FDL_OPT_STATS_INTERVAL,
-    FDL_OPT_LIVE,
-    FDL_OPT_REPLAY,
-    FDL_OPT_HELD,
-    FDL_OPT_TUNER,
-    FDL_OPT_TUNER_TARGET,
-    FDL_OPT_TUNER_STRICT,
-    FDL_OPT_TUNER_PROFILE,
-    FDL_OPT_WORKERS_MIN,
-    FDL_OPT_WORKERS_MAX,
-    FDL_OPT_WORKERS_START,
-    FDL_OPT_DEPTH_MAX,
-    FDL_OPT_IO_DEPTH_MAX,
-    FDL_OPT_LOCAL_WORLD,
-    FDL_OPT_STUCK_AFTER,
-    FDL_OPT_TERMS,
+#include "loader/option_rows.h"
     FDL_LOADER_OPTIONS
 };
+#undef OPTION
+#undef DECODE_OPTION
 
-/* Values of the ENUM rows, in the order of their choices. */
-enum fdl_dtype_choice {
-    FDL_DTYPE_U8 = 0,
-    FDL_DTYPE_F32,
-    FDL_DTYPE_F16,
-    FDL_DTYPE_BF16
-};
-enum fdl_tuner_mode { FDL_TUNER_OFF = 0, FDL_TUNER_OBSERVE, FDL_TUNER_AUTO };
-enum fdl_quality { FDL_QUALITY_EXACT = 0, FDL_QUALITY_FAST };
-enum fdl_pillow { FDL_PILLOW_12 = 0, FDL_PILLOW_13 };
-enum fdl_layout_choice { FDL_LAYOUT_NCHW = 0, FDL_LAYOUT_NHWC };
-enum fdl_order { FDL_ORDER_OWN = 0, FDL_ORDER_GIVEN };
-enum fdl_held { FDL_HELD_REFUSE = 0, FDL_HELD_GROW };
-enum fdl_on_error {
-    FDL_ON_ERROR_RAISE = 0,
-    FDL_ON_ERROR_SKIP,
-    FDL_ON_ERROR_ZERO
-};
+#define FDL_DTYPE_CHOICES(C)                                                   \
+  C(FDL_DTYPE_U8, "u8")                                                        \
+  C(FDL_DTYPE_F32, "f32")                                                      \
+  C(FDL_DTYPE_F16, "f16")                                                      \
+  C(FDL_DTYPE_BF16, "bf16")
+enum fdl_dtype_choice { FDL_CHOICE_VALUES(FDL_DTYPE_CHOICES) };
+
+#define FDL_TUNER_CHOICES(C)                                                   \
+  C(FDL_TUNER_OFF, "off")                                                      \
+  C(FDL_TUNER_OBSERVE, "observe")                                              \
+  C(FDL_TUNER_AUTO, "auto")
+enum fdl_tuner_mode { FDL_CHOICE_VALUES(FDL_TUNER_CHOICES) };
+
+#define FDL_LAYOUT_CHOICES(C)                                                  \
+  C(FDL_LAYOUT_NCHW, "nchw")                                                   \
+  C(FDL_LAYOUT_NHWC, "nhwc")
+enum fdl_layout_choice { FDL_CHOICE_VALUES(FDL_LAYOUT_CHOICES) };
+
+#define FDL_ORDER_CHOICES(C)                                                   \
+  C(FDL_ORDER_OWN, "own")                                                      \
+  C(FDL_ORDER_GIVEN, "given")
+enum fdl_order { FDL_CHOICE_VALUES(FDL_ORDER_CHOICES) };
+
+#define FDL_HELD_CHOICES(C)                                                    \
+  C(FDL_HELD_REFUSE, "refuse")                                                 \
+  C(FDL_HELD_GROW, "grow")
+enum fdl_held { FDL_CHOICE_VALUES(FDL_HELD_CHOICES) };
+
+#define FDL_ON_ERROR_CHOICES(C)                                                \
+  C(FDL_ON_ERROR_RAISE, "raise")                                               \
+  C(FDL_ON_ERROR_SKIP, "skip")                                                 \
+  C(FDL_ON_ERROR_ZERO, "zero")
+enum fdl_on_error { FDL_CHOICE_VALUES(FDL_ON_ERROR_CHOICES) };
 
 #define FDL_MAX_WORKERS  1024
 #define FDL_MAX_DEPTH    1024

@@ -69,21 +69,8 @@ static int32_t worker_create(feedline_loader *l, uint32_t id,
      * be to wait for itself. */
     w->spare.exempt = true;
     w->notes = fdl_trace_ring_create();
-    struct fdl_decode_limits limits = {
-        .max_pixels = (uint64_t)fdl_option_int(&l->options, FDL_OPT_MAX_PIXELS),
-        .max_scans = (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_SCANS),
-        .max_image_ms =
-            (uint32_t)fdl_option_int(&l->options, FDL_OPT_MAX_IMAGE_MS),
-        .accept_truncated =
-            fdl_option_double(&l->options, FDL_OPT_ACCEPT_TRUNCATED),
-        .apply_exif = fdl_option_int(&l->options, FDL_OPT_APPLY_EXIF) != 0,
-        .fast =
-            fdl_option_int(&l->options, FDL_OPT_QUALITY) == FDL_QUALITY_FAST,
-        .columns_first =
-            fdl_option_int(&l->options, FDL_OPT_PILLOW) == FDL_PILLOW_13,
-        .rounding =
-            (enum fdl_rounding)fdl_option_int(&l->options, FDL_OPT_ROUNDING),
-    };
+    struct fdl_decode_limits limits = {0};
+    fdl_options_fill(&l->options, &limits);
     int32_t status = fdl_decoder_create(&limits, &w->decoder);
     if (status >= 0)
         status = make_customs(w);

@@ -34,10 +34,16 @@
 #ifndef FDL_LOADER_SAMPLER_H
 #define FDL_LOADER_SAMPLER_H
 
+#include "base/choice.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fdl_shard_tail { FDL_TAIL_PAD = 0, FDL_TAIL_DROP, FDL_TAIL_WRAP };
+#define FDL_TAIL_CHOICES(C)                                                    \
+  C(FDL_TAIL_PAD, "pad")                                                       \
+  C(FDL_TAIL_DROP, "drop")                                                     \
+  C(FDL_TAIL_WRAP, "wrap")
+enum fdl_shard_tail { FDL_CHOICE_VALUES(FDL_TAIL_CHOICES) };
 
 struct fdl_sampler {
     uint64_t count;         /* of the data set */

@@ -36,15 +36,17 @@
 #ifndef FDL_PROFILER_FINISH_CHOICE_H
 #define FDL_PROFILER_FINISH_CHOICE_H
 
+#include "base/choice.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum fdl_finish_asked {
-    FDL_FINISH_AUTO = 0,
-    FDL_FINISH_HOST,
-    FDL_FINISH_DEVICE
-};
+#define FDL_FINISH_CHOICES(C)                                                  \
+  C(FDL_FINISH_AUTO, "auto")                                                   \
+  C(FDL_FINISH_HOST, "host")                                                   \
+  C(FDL_FINISH_DEVICE, "device")
+enum fdl_finish_asked { FDL_CHOICE_VALUES(FDL_FINISH_CHOICES) };
 
 struct fdl_finish_question {
     enum fdl_finish_asked asked;

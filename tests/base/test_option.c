@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Option values: defaults, copies, names, arguments, environment. */
+#include "base/compiler.h"
 #include "base/option.h"
 #include "option_table.h"
 #include "test.h"
@@ -320,7 +321,71 @@ static void descriptions(void **state)
 }
 
 /* clang-format off: one case per line */
+struct bound {
+    bool flag, choice;
+    uint32_t small;
+    double part;
+    uint64_t large;
+};
+
+static const struct fdl_option bound_rows[] = {
+    {.name = "flag",
+     .type = FEEDLINE_T_BOOL,
+     .max = 1,
+     .default_text = "true",
+     .unit = "",
+     FDL_OPTION_FIELD(struct bound, flag)},
+    {.name = "choice",
+     .type = FEEDLINE_T_ENUM,
+     .choices = "a|b",
+     .default_text = "b",
+     .unit = "",
+     FDL_OPTION_FIELD(struct bound, choice)},
+    {.name = "small",
+     .type = FEEDLINE_T_INT,
+     .max = UINT32_MAX,
+     .default_text = "4294967295",
+     .unit = "",
+     FDL_OPTION_FIELD(struct bound, small)},
+    {.name = "unbound",
+     .type = FEEDLINE_T_INT,
+     .max = 9,
+     .default_text = "7",
+     .unit = ""},
+    {.name = "part",
+     .type = FEEDLINE_T_DOUBLE,
+     .double_max = 1,
+     .default_text = "0.5",
+     .unit = "",
+     FDL_OPTION_FIELD(struct bound, part)},
+    {.name = "large",
+     .type = FEEDLINE_T_SIZE,
+     .max = INT64_MAX,
+     .default_text = "9223372036854775807",
+     .unit = "bytes",
+     FDL_OPTION_FIELD(struct bound, large)},
+};
+
+static void rows_fill_their_fields(void **state)
+{
+    (void)state;
+    struct fdl_options values;
+    assert_int_equal(fdl_options_init(&values, "bound", bound_rows,
+                                      FDL_COUNT_OF(bound_rows)),
+                     FEEDLINE_OK);
+    struct bound b;
+    fdl_options_fill(&values, &b);
+    assert_true(b.flag && b.choice && b.part == 0.5);
+    assert_true(b.small == UINT32_MAX && b.large == INT64_MAX);
+    assert_int_equal(fdl_options_set(&values, "flag", "no"), FEEDLINE_OK);
+    assert_int_equal(fdl_options_set(&values, "choice", "a"), FEEDLINE_OK);
+    fdl_options_fill(&values, &b);
+    assert_true(!b.flag && !b.choice);
+    fdl_options_fini(&values);
+}
+
 static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(rows_fill_their_fields),
     cmocka_unit_test_setup_teardown(defaults, set_up, tear_down),
     cmocka_unit_test(empty_table),
     cmocka_unit_test_setup_teardown(find_by_name, set_up, tear_down),

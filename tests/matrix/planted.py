@@ -3,434 +3,45 @@
 """planted.py: known causes, planted for real, and what the loader says first.
 
     tests/matrix/planted.py [--library build/libfeedline.so] [--only NAME]
-                            [--seconds S] [--images FOLDER] [--verbose]
+                            [--seconds S] [--follow] [--verbose]
 
 Each cause is a program of its own: storage that is slow (pread is interposed),
 a CPU quota of the kernel's, Python functions that sleep or hold the
 interpreter, a mutex that nobody announces, images of 12 megapixels, neighbours
 that take the cores. Printed is, for each, what was said first, whether anything
-in the whole explanation contradicts it, and the action.
+in the whole explanation contradicts it, and the action. With --follow each is
+run again with exactly what the action asks for, where that can be done, and
+both runs are compared (planted_follow.py).
 
 What other jobs on the machine do is no part of it: programs whose causes are
 not about cores run with real-time precedence, the others above every nice
 value, where that is permitted. What is not permitted is skipped, and said.
 
-Exit status: 0 where the cause was said first in 19 of 20 and nothing
-contradicts, 1 where not, 2 for a mistake in the arguments. Needs Pillow and a C
-compiler.
+Exit status: 0 where the cause was said first in 19 of 20, nothing contradicts
+and all advice that was followed helped, 1 where not, 2 for a mistake in the
+arguments or where Pillow or a C compiler is missing.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, Optional
+
+from planted_causes import CAUSES, Cause
+from planted_follow import Step, advised, compare, why_not
+from planted_program import GROUPS, child
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
 ENOUGH = 0.95
-FED = "FED FED_OVERPROVISIONED"
-
-
-class Cause(NamedTuple):
-    what: str
-    first: str  # codes, any of which is right; "": words decide
-    options: Dict[str, Any] = {}
-    step: float = 0.004  # seconds asleep with each batch
-    reads: str = ""  # see planted_reads.c
-    folder: str = ""
-    images: str = "photos"
-    function: str = ""  # of Python, on each image
-    operation: str = ""  # of planted_op.c
-    quota: float = 0
-    neighbours: int = 0
-    spin: int = 0
-    cores: int = 0
-    consumer: str = "step"
-    about_cores: bool = False
-    words: str = ""  # that explain() must have
-
-
-SLOW = "PREP_BOUND_TUNABLE"
-LATENCY = "FETCH_LATENCY_BOUND"
-AUTO: Dict[str, Any] = {}
-TWO = {"workers": 2, "depth": 4, "io_depth": 16}
-
-CAUSES: Dict[str, Cause] = {
-    "reads-40ms": Cause(
-        "reads of 40 ms, 2 workers",
-        LATENCY,
-        {**TWO, "io_depth": 8},
-        reads="40000 0 0 0",
-    ),
-    "reads-40ms-auto": Cause(
-        "reads of 40 ms, all auto",
-        LATENCY + " " + FED,
-        AUTO,
-        0.01,
-        reads="40000 0 0 0",
-    ),
-    "disk-5mb": Cause(
-        "a disk of 5 MB/s", "FETCH_BW_BOUND", TWO, reads="0 5000000 0 0"
-    ),
-    "disk-30mb-auto": Cause(
-        "a server of 30 MB/s, all auto",
-        "FETCH_BW_BOUND",
-        AUTO,
-        reads="0 30000000 0 0",
-    ),
-    "disk-10mb-large-files": Cause(
-        "a disk of 10 MB/s, files of 1 MB",
-        "FETCH_BW_BOUND",
-        {**TWO, "batch_size": 2},
-        reads="0 10000000 0 0",
-        images="padded",
-    ),
-    "reads-20ms-io2": Cause(
-        "reads of 20 ms, 2 at a time",
-        LATENCY,
-        {**TWO, "io_depth": 2},
-        reads="20000 0 0 0",
-        words="Raise io_depth",
-    ),
-    "slow-folder": Cause(
-        "one class folder of four is slow, 90 ms",
-        LATENCY + " HEAD_OF_LINE DEPTH_LIMITED",
-        {**TWO, "io_depth": 4},
-        reads="90000 0 0 0",
-        folder="/class2/",
-    ),
-    "slow-reads-2-percent": Cause(
-        "2 % of the reads take 400 ms",
-        LATENCY + " HEAD_OF_LINE DEPTH_LIMITED",
-        {**TWO, "io_depth": 4},
-        reads="1000 0 400000 50",
-    ),
-    "quota-0.5-auto": Cause(
-        "a quota of 0.5 cores, all auto",
-        "CPU_THROTTLED",
-        AUTO,
-        quota=0.5,
-        about_cores=True,
-    ),
-    "quota-0.6-fast-consumer": Cause(
-        "a quota of 0.6 cores, 4 workers, steps of 5 ms",
-        "CPU_THROTTLED",
-        {**TWO, "workers": 4},
-        0.005,
-        quota=0.6,
-        about_cores=True,
-    ),
-    "interpreter": Cause(
-        "a function that computes in Python, 4 workers",
-        "LOCK_BOUND",
-        {**TWO, "workers": 4},
-        0.001,
-        function="compute",
-        words="compute",
-    ),
-    "sleep-auto": Cause(
-        "a function that sleeps 10 ms, all auto",
-        SLOW + " " + FED,
-        AUTO,
-        0.02,
-        function="sleepy",
-    ),
-    "sleep-2": Cause(
-        "the same, 2 workers",
-        SLOW,
-        TWO,
-        0.02,
-        function="sleepy",
-        words="sleepy",
-    ),
-    "sleep-2-neighbours": Cause(
-        "the same, and 2 neighbours compute",
-        SLOW,
-        TWO,
-        0.02,
-        function="sleepy",
-        neighbours=2,
-        about_cores=True,
-        words="sleepy",
-    ),
-    "sleep-8-neighbours": Cause(
-        "the same with 8 workers, which need the cores, too",
-        SLOW + " OVERSUBSCRIBED " + FED,
-        {**TWO, "workers": 8},
-        0.002,
-        function="sleepy",
-        neighbours=2,
-        about_cores=True,
-        words="sleepy",
-    ),
-    "mutex-auto": Cause(
-        "an operation that sleeps under its own mutex, all auto",
-        "LOCK_BOUND",
-        AUTO,
-        operation="mutexed",
-    ),
-    "large-images": Cause(
-        "12 megapixels for 224 x 224, on 2 cores",
-        "LARGE_IMAGES",
-        {**TWO, "workers": 2},
-        0.001,
-        images="large",
-        about_cores=True,
-        cores=2,
-    ),
-    "large-images-neighbours": Cause(
-        "the same beside 2 neighbours, named first or second",
-        "LARGE_IMAGES OVERSUBSCRIBED+LARGE_IMAGES",
-        {**TWO, "batch_size": 4},
-        0.001,
-        images="large",
-        neighbours=2,
-        about_cores=True,
-    ),
-    "pauses": Cause(
-        "the program pauses for 0.6 s every 20 batches",
-        "CONSUMER_HOST_BOUND",
-        TWO,
-        0.01,
-        consumer="pauses",
-        words="every 20 steps",
-    ),
-    "consumer": Cause(
-        "the program itself takes 30 ms a batch", FED, TWO, 0.03
-    ),
-    "keeps-batches": Cause(
-        "the program keeps 30 batches; explain() says so",
-        "",
-        TWO,
-        0.01,
-        consumer="keeps",
-        words="The program keeps",
-    ),
-    "neighbours": Cause(
-        "3 workers beside 4 neighbours",
-        "OVERSUBSCRIBED",
-        {**TWO, "workers": 3},
-        0.001,
-        neighbours=4,
-        about_cores=True,
-        words="other processes",
-    ),
-    "one-core": Cause(
-        "4 workers on one core",
-        "OVERSUBSCRIBED",
-        {**TWO, "workers": 4},
-        0.001,
-        cores=1,
-        about_cores=True,
-        words="fewer workers",
-    ),
-    "foreign-threads": Cause(
-        "3 threads of the program compute",
-        "FOREIGN_CPU",
-        TWO,
-        0.001,
-        spin=3,
-        cores=1,
-        about_cores=True,
-        words="blas_worker",
-    ),
-    "one-worker": Cause(
-        "1 worker by hand, functions that wait 5 ms",
-        SLOW,
-        {**TWO, "workers": 1},
-        0.002,
-        function="nap5",
-    ),
-    "short-epochs": Cause(
-        "epochs of 4 batches; none is slow to start",
-        SLOW,
-        {**TWO, "workers": 2},
-        0.002,
-        function="nap5",
-        images="few",
-    ),
-}
-
-# ---- The planted program ----------------------------------------------------
-
-
-def sleepy(image: Any) -> None:
-    time.sleep(0.01)
-
-
-def nap5(image: Any) -> None:
-    time.sleep(0.005)
-
-
-def nap2(image: Any) -> None:
-    time.sleep(0.002)
-
-
-def compute(image: Any) -> None:
-    total = 0
-    for i in range(30000):
-        total += i * i
-
-
-FUNCTIONS: Dict[str, Callable[[Any], None]] = {
-    f.__name__: f for f in (sleepy, nap5, nap2, compute)
-}
-
-
-def write(path: str, text: str) -> bool:
-    try:
-        Path(path).write_text(text)
-    except OSError:
-        return False
-    return True
-
-
-def take_precedence(cause: Cause) -> None:
-    if not cause.about_cores:
-        try:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-        except OSError:
-            pass
-        return
-    try:
-        os.setsid()
-        write("/proc/self/autogroup", "-20")
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
-    except OSError:
-        pass
-
-
-GROUPS = (
-    ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "%d", "cpu.shares", "262144"),
-    (
-        "/sys/fs/cgroup/cpu,cpuacct",
-        "cpu.cfs_quota_us",
-        "%d",
-        "cpu.shares",
-        "262144",
-    ),
-    ("/sys/fs/cgroup", "cpu.max", "%d 100000", "cpu.weight", "10000"),
-)
-
-
-def join_quota(cores: float) -> Optional[Path]:
-    """The group that this process is now in, or None: not permitted."""
-    for root, file, text, weight_file, weight in GROUPS:
-        group = Path(root) / ("feedline-planted-%d" % os.getpid())
-        if not Path(root, "cgroup.procs").exists():
-            continue
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        if write(str(group / file), text % int(cores * 100000)):
-            write(str(group / weight_file), weight)
-            if write(str(group / "cgroup.procs"), str(os.getpid())):
-                return group
-        group.rmdir()
-    return None
-
-
-class Neighbours:
-    """Processes that compute, with the precedence of this one."""
-
-    def __init__(self, n: int) -> None:
-        self.children = [
-            subprocess.Popen([sys.executable, "-c", "while True: pass"])
-            for _ in range(n)
-        ]
-
-    def end(self) -> None:
-        for child in self.children:
-            child.kill()
-            child.wait()
-
-
-def consume(loader: Any, cause: Cause, until: float, kept: List[Any]) -> int:
-    batches = 0
-    while True:
-        for batch in loader:
-            time.sleep(cause.step)
-            if cause.consumer == "pauses" and batches % 20 == 19:
-                time.sleep(0.6)
-            if cause.consumer == "keeps":
-                kept.append(batch)
-                if len(kept) > 28:
-                    kept.pop(0)
-            else:
-                batch.release()
-            batches += 1
-            if time.monotonic() > until:
-                return batches
-
-
-def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
-    import feedline
-
-    pipeline = feedline.Pipeline("none").add("resize", width=224, height=224)
-    if cause.function:
-        pipeline.python(FUNCTIONS[cause.function], cause.function)
-    if cause.operation:
-        pipeline.load(helper).add(cause.operation)
-    options = {
-        "batch_size": 16,
-        "reader": "pread",
-        "dtype": "u8",
-        "live": False,
-        "seed": 1,
-        "shuffle": True,
-        **cause.options,
-    }
-    loader = feedline.Loader(
-        feedline.Dataset.open("folder:" + images), pipeline, **options
-    )
-    if cause.spin:
-        ctypes.CDLL(helper).planted_spin(cause.spin)
-    began = time.monotonic()
-    kept: List[Any] = []  # until explain() has seen them
-    batches = consume(loader, cause, began + seconds, kept)
-    rate = batches * 16 / (time.monotonic() - began)
-    stats, words = loader.stats(), loader.explain()
-    return {
-        "verdict": stats["verdict"],
-        "verdicts": stats["verdicts"],
-        "headroom": stats["headroom"],
-        "workers": stats["stats"]["workers"],
-        "explain": words,
-        "images_per_second": rate,
-    }
-
-
-def child(name: str, images: str, helper: str, seconds: float) -> int:
-    cause = CAUSES[name]
-    if cause.cores:
-        mine = sorted(os.sched_getaffinity(0))
-        if len(mine) < cause.cores:
-            print(json.dumps({"skipped": "too few cores here"}))
-            return 0
-        os.sched_setaffinity(0, mine[: cause.cores])
-    if cause.quota and join_quota(cause.quota) is None:
-        print(json.dumps({"skipped": "no control group may be made here"}))
-        return 0
-    take_precedence(cause)
-    neighbours = Neighbours(cause.neighbours)
-    try:
-        found = play(cause, images, helper, seconds)
-    finally:
-        neighbours.end()
-    print(json.dumps(found))
-    sys.stdout.flush()
-    os._exit(0)  # threads that spin go too
-
 
 # ---- What was said ----------------------------------------------------------
 
@@ -480,7 +91,7 @@ def is_right(cause: Cause, found: Any) -> bool:
 # ---- All of them ------------------------------------------------------------
 
 
-def make_images(root: Path, sources: Optional[str]) -> None:
+def make_images(root: Path) -> None:
     """photos: 256 files of about 106 KiB; the others are made of these."""
     from PIL import Image
 
@@ -564,8 +175,9 @@ def forget_groups(pid: int) -> None:
                 pass
 
 
-def run(name: str, arguments: Any, root: Path, helpers: Dict[str, str]) -> Any:
-    cause = CAUSES[name]
+def run(
+    cause: Cause, arguments: Any, root: Path, helpers: Dict[str, str]
+) -> Any:
     environment = dict(os.environ)
     environment["PYTHONPATH"] = str(TREE / "python")
     environment["FEEDLINE_LIBRARY"] = str(Path(arguments.library).resolve())
@@ -578,7 +190,7 @@ def run(name: str, arguments: Any, root: Path, helpers: Dict[str, str]) -> Any:
         sys.executable,
         str(Path(__file__).resolve()),
         "--child",
-        name,
+        json.dumps(cause._asdict()),
         "--images",
         str(root / cause.images),
         "--helper",
@@ -599,6 +211,7 @@ def run(name: str, arguments: Any, root: Path, helpers: Dict[str, str]) -> Any:
 class Score:
     def __init__(self) -> None:
         self.runs = self.right = self.contradicting = 0
+        self.followed = self.helped = 0
 
     def add(self, name: str, found: Any, verbose: bool) -> None:
         cause = CAUSES[name]
@@ -638,13 +251,38 @@ class Score:
             print("    | " + found["explain"].replace("\n", "\n    | "))
         sys.stdout.flush()
 
+    def add_followed(self, step: Step, before: Any, after: Any) -> None:
+        self.followed += 1
+        words, better = compare(step, before, after)
+        self.helped += better
+        print("%-26s       %s" % ("", words))
+        sys.stdout.flush()
+
     def end(self) -> int:
         print(
             "%d of %d said first, %d contradict"
             % (self.right, self.runs, self.contradicting)
         )
+        if self.followed:
+            print(
+                "%d of %d pieces of advice that were followed helped"
+                % (self.helped, self.followed)
+            )
         good = self.runs and self.right >= ENOUGH * self.runs
+        good = good and self.helped == self.followed
         return 0 if good and not self.contradicting else 1
+
+
+def missing() -> Optional[str]:
+    """What this needs, and does not find."""
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        return "Pillow, to make the images (Debian: python3-pil, or pip)"
+    compiler = os.environ.get("CC", "cc")
+    if not shutil.which(compiler):
+        return "a C compiler (%s; CC names another)" % compiler
+    return None
 
 
 def parse() -> Any:
@@ -656,6 +294,7 @@ def parse() -> Any:
     p.add_argument("--only", action="append", choices=sorted(CAUSES))
     p.add_argument("--seconds", type=float, default=8)
     p.add_argument("--verbose", action="store_true")
+    p.add_argument("--follow", action="store_true")
     p.add_argument("--list", action="store_true")
     p.add_argument("--child", help=argparse.SUPPRESS)
     p.add_argument("--images", help=argparse.SUPPRESS)
@@ -663,11 +302,42 @@ def parse() -> Any:
     return p.parse_args()
 
 
+def follow(
+    cause: Cause,
+    found: Any,
+    arguments: Any,
+    root: Path,
+    helpers: Dict[str, str],
+    score: Score,
+) -> None:
+    if "verdict" not in found:
+        return
+    steps = advised(cause, found)
+    if not steps:
+        print("%-26s       %s" % ("", why_not(found)))
+    for step in steps:
+        again = run(step.cause, arguments, root, helpers)
+        score.add_followed(step, found, again)
+
+
+def play_all(arguments: Any, score: Score) -> None:
+    with tempfile.TemporaryDirectory(prefix="feedline-planted-") as folder:
+        root = Path(folder)
+        make_images(root)
+        helpers = build_helpers(root, Path(arguments.library).resolve())
+        for name in arguments.only or CAUSES:
+            cause = CAUSES[name]
+            found = run(cause, arguments, root, helpers)
+            score.add(name, found, arguments.verbose)
+            if arguments.follow:
+                follow(cause, found, arguments, root, helpers, score)
+
+
 def main() -> int:
     arguments = parse()
     if arguments.child:
         return child(
-            arguments.child,
+            Cause(**json.loads(arguments.child)),
             arguments.images,
             arguments.helper,
             arguments.seconds,
@@ -676,15 +346,15 @@ def main() -> int:
         for name, cause in CAUSES.items():
             print("%-26s %s" % (name, cause.what))
         return 0
+    lacks = missing()
+    if lacks:
+        print("planted.py needs %s" % lacks, file=sys.stderr)
+        return 2
+    if not Path(arguments.library).exists():
+        print("no library at %s: build it" % arguments.library, file=sys.stderr)
+        return 2
     score = Score()
-    with tempfile.TemporaryDirectory(prefix="feedline-planted-") as folder:
-        root = Path(folder)
-        make_images(root, None)
-        helpers = build_helpers(root, Path(arguments.library).resolve())
-        for name in arguments.only or CAUSES:
-            score.add(
-                name, run(name, arguments, root, helpers), arguments.verbose
-            )
+    play_all(arguments, score)
     return score.end()
 
 

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice, taken at its word: what it asks for becomes another run.
+
+An action names one thing, or several with "or": each that can be done is a
+step. A number is taken as it is given; "raise" without one is four times as
+much, "faster", "more" and "fewer" of what is outside are twice and half of it.
+What the tuner does by itself is no request, and what only a programmer can do
+(look for something, another operation) is not carried out.
+
+A step helps if the images per second grow by more than runs of the same program
+differ here (GROWTH), or if that many less of the time is waited. One that
+spares something (fewer workers) must leave the speed as it is, within the same
+bounds, and take no more CPU time an image; one that frees memory, less memory.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from planted_causes import Cause
+
+GROWTH = 0.05
+LESS = {"sleepy": "nap5", "nap5": "nap2"}
+
+
+class Step(NamedTuple):
+    what: str
+    cause: Cause
+    aim: str = "speed"  # "spare", "memory"
+
+
+def with_options(cause: Cause, **options: Any) -> Cause:
+    return cause._replace(options={**cause.options, **options})
+
+
+def workers(cause: Cause, action: str) -> List[Step]:
+    steps = []
+    for way, aim in (("more", "speed"), ("fewer", "spare")):
+        match = re.search(way + r" workers: (\d+)", action)
+        if match:
+            n = int(match.group(1))
+            steps.append(
+                Step("workers=%d" % n, with_options(cause, workers=n), aim)
+            )
+    return steps
+
+
+def raised(name: str) -> Callable[[Cause, str], List[Step]]:
+    def step(cause: Cause, action: str) -> List[Step]:
+        now = cause.options.get(name)
+        if "Raise " + name not in action or not now:
+            return []
+        return [
+            Step(
+                "%s=%d" % (name, 4 * now),
+                with_options(cause, **{name: 4 * now}),
+            )
+        ]
+
+    return step
+
+
+def quality(cause: Cause, action: str) -> List[Step]:
+    if 'quality="fast"' not in action:
+        return []
+    return [Step('quality="fast"', with_options(cause, quality="fast"))]
+
+
+def storage(cause: Cause, action: str) -> List[Step]:
+    """Where io_depth is the first thing to try, that is tried."""
+    rate = [int(n) for n in cause.reads.split()] if cause.reads else []
+    if not action.startswith("Use faster storage") or not rate:
+        return []
+    faster = [rate[0] // 2, 2 * rate[1], rate[2] // 2, rate[3]]
+    return [
+        Step(
+            "storage twice as fast",
+            cause._replace(reads=" ".join(map(str, faster))),
+        )
+    ]
+
+
+def quota(cause: Cause, action: str) -> List[Step]:
+    if "Raise the CPU quota" not in action or not cause.quota:
+        return []
+    return [
+        Step(
+            "a quota of %.1f cores" % (2 * cause.quota),
+            cause._replace(quota=2 * cause.quota),
+        )
+    ]
+
+
+def others(cause: Cause, action: str) -> List[Step]:
+    if "Other jobs" not in action or not cause.neighbours:
+        return []
+    n = cause.neighbours // 2
+    return [Step("%d neighbours" % n, cause._replace(neighbours=n))]
+
+
+def own_threads(cause: Cause, action: str) -> List[Step]:
+    """With one thread the library that was planted starts none."""
+    if "OMP_NUM_THREADS=1" not in action or not cause.spin:
+        return []
+    return [Step("no threads of the program's", cause._replace(spin=0))]
+
+
+def operation(cause: Cause, action: str) -> List[Step]:
+    less = LESS.get(cause.function, "")
+    if "wait for less" not in action or not less:
+        return []
+    return [Step("the operation waits for less", cause._replace(function=less))]
+
+
+def pauses(cause: Cause, action: str) -> List[Step]:
+    if "less often" not in action or cause.consumer != "pauses":
+        return []
+    return [
+        Step("pauses half as often", cause._replace(every=2 * cause.every))
+    ]
+
+
+STEPS: Tuple[Callable[[Cause, str], List[Step]], ...] = (
+    workers,
+    raised("io_depth"),
+    raised("depth"),
+    quality,
+    storage,
+    quota,
+    others,
+    own_threads,
+    operation,
+    pauses,
+)
+
+
+def advised(cause: Cause, found: Dict[str, Any]) -> List[Step]:
+    """What the first verdict asks for, and what can be done of it."""
+    action = found["verdict"]["action"]
+    steps = []
+    if "The program keeps" in found["explain"]:
+        released = cause._replace(consumer="step", words="")
+        steps.append(Step("batches are released", released, "memory"))
+    if "The tuner does that" in action:
+        return steps
+    for find in STEPS:
+        steps.extend(find(cause, action))
+    return steps
+
+
+def why_not(found: Dict[str, Any]) -> str:
+    action = found["verdict"]["action"]
+    if "Nothing to do here" in action:
+        return "asks for nothing"
+    if "The tuner does that" in action:
+        return "is the tuner's to do"
+    return "not carried out: only the program's author can do it"
+
+
+def stall(found: Dict[str, Any]) -> float:
+    return float(found["verdict"]["evidence"].get("stall", 0))
+
+
+def is_better(aim: str, before: Dict[str, Any], after: Dict[str, Any]) -> bool:
+    growth = after["images_per_second"] / before["images_per_second"] - 1
+    if aim == "memory":
+        return growth > -GROWTH and after["memory_mb"] < before["memory_mb"]
+    if aim == "spare":
+        cpu = after["cpu_per_image"] / before["cpu_per_image"] - 1
+        return growth > -GROWTH and cpu < GROWTH
+    return growth > GROWTH or stall(after) < stall(before) - GROWTH
+
+
+def compare(
+    step: Step, before: Dict[str, Any], after: Dict[str, Any]
+) -> Tuple[str, bool]:
+    """In words, and whether it helped."""
+    why: Optional[str] = after.get("skipped") or after.get("failed")
+    if why:
+        return "followed: %s: %s" % (step.what, why), False
+    better = is_better(step.aim, before, after)
+    pairs = (
+        ("%.0f -> %.0f images/s", "images_per_second", 1),
+        ("%.2f -> %.2f ms of CPU an image", "cpu_per_image", 1e3),
+        ("%.0f -> %.0f MB", "memory_mb", 1),
+    )
+    words = [
+        text % (before[key] * scale, after[key] * scale)
+        for text, key, scale in pairs
+    ]
+    waits = "waiting %.0f -> %.0f %%" % (
+        100 * stall(before),
+        100 * stall(after),
+    )
+    return (
+        "followed: %s: %s, %s, %s; %s: %s"
+        % (
+            step.what,
+            words[0],
+            waits,
+            words[1],
+            words[2],
+            "helped" if better else "NO BETTER",
+        ),
+        better,
+    )

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program in which planted.py plants a cause: a process of its own, which
+prints what its loader said, as JSON, and what it took."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
+
+from planted_causes import Cause
+
+
+def sleepy(image: Any) -> None:
+    time.sleep(0.01)
+
+
+def nap5(image: Any) -> None:
+    time.sleep(0.005)
+
+
+def nap2(image: Any) -> None:
+    time.sleep(0.002)
+
+
+def compute(image: Any) -> None:
+    total = 0
+    for i in range(30000):
+        total += i * i
+
+
+FUNCTIONS: Dict[str, Callable[[Any], None]] = {
+    f.__name__: f for f in (sleepy, nap5, nap2, compute)
+}
+
+
+def write(path: str, text: str) -> bool:
+    try:
+        Path(path).write_text(text)
+    except OSError:
+        return False
+    return True
+
+
+def take_precedence(cause: Cause) -> None:
+    if not cause.about_cores:
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        except OSError:
+            pass
+        return
+    try:
+        os.setsid()
+        write("/proc/self/autogroup", "-20")
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+    except OSError:
+        pass
+
+
+GROUPS = (
+    ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "%d", "cpu.shares", "262144"),
+    (
+        "/sys/fs/cgroup/cpu,cpuacct",
+        "cpu.cfs_quota_us",
+        "%d",
+        "cpu.shares",
+        "262144",
+    ),
+    ("/sys/fs/cgroup", "cpu.max", "%d 100000", "cpu.weight", "10000"),
+)
+
+
+def join_quota(cores: float) -> Optional[Path]:
+    """The group that this process is now in, or None: not permitted."""
+    for root, file, text, weight_file, weight in GROUPS:
+        group = Path(root) / ("feedline-planted-%d" % os.getpid())
+        if not Path(root, "cgroup.procs").exists():
+            continue
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if write(str(group / file), text % int(cores * 100000)):
+            write(str(group / weight_file), weight)
+            if write(str(group / "cgroup.procs"), str(os.getpid())):
+                return group
+        group.rmdir()
+    return None
+
+
+class Neighbours:
+    """Processes that compute, with the precedence of this one."""
+
+    def __init__(self, n: int) -> None:
+        self.children = [
+            subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            for _ in range(n)
+        ]
+
+    def end(self) -> None:
+        for child in self.children:
+            child.kill()
+            child.wait()
+
+
+def consume(loader: Any, cause: Cause, until: float, kept: List[Any]) -> int:
+    batches = 0
+    while True:
+        for batch in loader:
+            time.sleep(cause.step)
+            if cause.consumer == "pauses" and (batches + 1) % cause.every == 0:
+                time.sleep(0.6)
+            if cause.consumer == "keeps":
+                kept.append(batch)
+                if len(kept) > 28:
+                    kept.pop(0)
+            else:
+                batch.release()
+            batches += 1
+            if time.monotonic() > until:
+                return batches
+
+
+def most_memory_mb() -> float:
+    """Of this program alone; ru_maxrss begins with that of its parent."""
+    status = Path("/proc/self/status").read_text()
+    match = re.search(r"VmHWM:\s*(\d+) kB", status)
+    return int(match.group(1)) / 1024 if match else 0
+
+
+def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
+    import feedline
+
+    pipeline = feedline.Pipeline("none").add("resize", width=224, height=224)
+    if cause.function:
+        pipeline.python(FUNCTIONS[cause.function], cause.function)
+    if cause.operation:
+        pipeline.load(helper).add(cause.operation)
+    options = {
+        "batch_size": 16,
+        "reader": "pread",
+        "dtype": "u8",
+        "live": False,
+        "seed": 1,
+        "shuffle": True,
+        **cause.options,
+    }
+    loader = feedline.Loader(
+        feedline.Dataset.open("folder:" + images), pipeline, **options
+    )
+    if cause.spin:
+        ctypes.CDLL(helper).planted_spin(cause.spin)
+    began = time.monotonic()
+    kept: List[Any] = []  # until explain() has seen them
+    batches = consume(loader, cause, began + seconds, kept)
+    rate = batches * 16 / (time.monotonic() - began)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    stats, words = loader.stats(), loader.explain()
+    return {
+        "verdict": stats["verdict"],
+        "verdicts": stats["verdicts"],
+        "headroom": stats["headroom"],
+        "workers": stats["stats"]["workers"],
+        "explain": words,
+        "images_per_second": rate,
+        "cpu_per_image": (used.ru_utime + used.ru_stime) / (batches * 16),
+        "memory_mb": most_memory_mb(),
+    }
+
+
+def child(cause: Cause, images: str, helper: str, seconds: float) -> int:
+    if cause.cores:
+        mine = sorted(os.sched_getaffinity(0))
+        if len(mine) < cause.cores:
+            print(json.dumps({"skipped": "too few cores here"}))
+            return 0
+        os.sched_setaffinity(0, mine[: cause.cores])
+    if cause.quota and join_quota(cause.quota) is None:
+        print(json.dumps({"skipped": "no control group may be made here"}))
+        return 0
+    take_precedence(cause)
+    neighbours = Neighbours(cause.neighbours)
+    try:
+        found = play(cause, images, helper, seconds)
+    finally:
+        neighbours.end()
+    print(json.dumps(found))
+    sys.stdout.flush()
+    os._exit(0)  # threads that spin go too

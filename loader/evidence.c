@@ -99,8 +99,12 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     e->read_rate = (double)read.bytes * 1e9 / (double)under_way;
     e->read_ops = (double)read.items * 1e9 / (double)under_way;
     e->reads_under_way = (double)read.own_ns / (double)under_way;
-    if (!fdl_total_read_fit(&read, &e->read_fixed_ns, &e->read_byte_ns))
-        e->read_fixed_ns = e->read_byte_ns = -1;
+    struct fdl_read_fit fit;
+    if (!fdl_total_read_fit(&read, &fit))
+        return;
+    e->read_fixed_ns = fit.fixed_ns;
+    e->read_byte_ns = fit.byte_ns;
+    e->read_byte_error_ns = fit.byte_error_ns;
 }
 
 static void add_workers(feedline_loader *l, struct fdl_evidence *e)

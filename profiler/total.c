@@ -67,8 +67,7 @@ void fdl_total_report(const struct fdl_total *t,
 }
 
 /* Least squares of time on size. */
-bool fdl_total_read_fit(const struct fdl_total *t, double *fixed_ns,
-                        double *byte_ns)
+bool fdl_total_read_fit(const struct fdl_total *t, struct fdl_read_fit *out)
 {
     double n = (double)t->items;
     if (t->items < FDL_FIT_READS)
@@ -83,7 +82,8 @@ bool fdl_total_read_fit(const struct fdl_total *t, double *fixed_ns,
     double error = sqrt(fmax(tt - slope * bt, 0) / bb / (n - 2));
     if (error * bytes > FDL_FIT_ERROR * ns) /* of the part that it explains */
         return false;
-    *byte_ns = fmin(fmax(slope, 0), ns / bytes);
-    *fixed_ns = ns - *byte_ns * bytes;
+    out->byte_ns = fmin(fmax(slope, 0), ns / bytes);
+    out->fixed_ns = ns - out->byte_ns * bytes;
+    out->byte_error_ns = error;
     return true;
 }

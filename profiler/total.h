@@ -38,8 +38,11 @@ void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before);
 #define FDL_FIT_READS  64u
 #define FDL_FIT_SPREAD 0.05 /* standard deviation of sizes, of their mean */
 #define FDL_FIT_ERROR  0.20 /* of the mean time */
-bool fdl_total_read_fit(const struct fdl_total *t, double *fixed_ns,
-                        double *byte_ns);
+struct fdl_read_fit {
+    double fixed_ns, byte_ns;
+    double byte_error_ns; /* standard error of byte_ns */
+};
+bool fdl_total_read_fit(const struct fdl_total *t, struct fdl_read_fit *out);
 
 /* Fills *out, which is wholly known to the caller. */
 void fdl_total_report(const struct fdl_total *t,

@@ -296,6 +296,7 @@ struct fdl_evidence {
     double read_ops;        /* per second, while reads were on their way */
     double reads_under_way; /* mean, while there were any */
     double read_fixed_ns, read_byte_ns; /* -1: sizes or times tell nothing */
+    double read_byte_error_ns;          /* standard error of read_byte_ns */
     double read_rate_now; /* bytes/s in the last seconds; best_read_rate is
                                the best that was kept up for as long; -1 */
 

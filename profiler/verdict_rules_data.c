@@ -18,9 +18,9 @@
 #define WORKS            0.20 /* of the span: there is something to overlap */
 #define ONE_SERVER       0.70 /* of the rate at which a read's own bytes pass */
 #define SEVERAL          1.40
-#define FREE_BYTES       0.30
 #define TOGETHER         1.50 /* reads under way */
 #define FEW_UNDER_WAY    0.50 /* of io_depth */
+#define PASSED           0.50 /* of long waits: a later batch was ready */
 #define TAIL             10.0 /* times the median: some reads are slow */
 
 /* Growth of the rate for each doubling of the reads under way, by the last time
@@ -231,6 +231,16 @@ static bool lacks_samples(const struct fdl_evidence *e)
            e->reads_under_way < FEW_UNDER_WAY * e->io_depth;
 }
 
+/* Some reads take far longer than others, and what comes behind them is ready.
+ * A deeper queue by itself runs out of samples while one of them lasts, and
+ * more samples by themselves run out of room in the queue. */
+static bool waits_for_few(const struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    return e->read_p50_us > 0 && e->read_p99_us >= TAIL * e->read_p50_us &&
+           f->passed >= PASSED;
+}
+
 /* The tuner has sent more reads at once, and later epochs hardly waited. */
 static bool is_cured(const struct fdl_evidence *e)
 {
@@ -246,6 +256,16 @@ static void act_on_latency(const struct fdl_facts *f, struct fdl_draft *d,
                 "Nothing to do here: the tuner sends more reads at once, and "
                 "after the first epoch they were waited for %s of the time.",
                 fdl_say_percent(f->e->later_epoch_fetch).at);
+        return;
+    }
+    if (!queued && waits_for_few(f)) {
+        fdl_act(d,
+                "Raise %s and %s: single reads are slow, and with more batches "
+                "ahead the others are read meanwhile.",
+                fdl_say_option(f, "depth").at,
+                fdl_say_option(f, "io_depth").at);
+        d->v.moves.depth = d->v.moves.io_depth = 1;
+        d->instead = "Use faster storage, or keep the files in memory.";
         return;
     }
     if (!queued && lacks_samples(f->e)) {
@@ -271,6 +291,8 @@ static void say_latency(const struct fdl_facts *f, struct fdl_draft *d,
                         bool queued, bool flat)
 {
     d->v.code = "FETCH_LATENCY_BOUND";
+    fdl_note(d, "passed", f->passed);
+    fdl_note(d, "read_p99_us", f->e->read_p99_us);
     fdl_say(d, queued ? "; most of it before the reads were sent"
                       : "; most of it with the reads on their way");
     say_reads(f, d);
@@ -295,12 +317,15 @@ static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
     d->instead = "Read the files from storage instead.";
 }
 
-/* A limit on bytes, unless it is known that a read's bytes pass far faster than
- * all of them together: then each takes as long whatever its size. */
+/* A limit on bytes, unless it is known beyond doubt (by two standard errors)
+ * that a read's bytes pass faster than one server would let them: then each
+ * takes as long whatever its size. In a queue of n reads an own byte has an nth
+ * of the time, so fits of few reads in long queues say nothing. */
 static bool is_bandwidth(const struct fdl_evidence *e, bool flat)
 {
+    double most = e->read_byte_ns + 2 * fmax(e->read_byte_error_ns, 0);
     bool free = fdl_facts_known(e->read_byte_ns) &&
-                rate_of(e) * e->read_byte_ns / 1e9 < FREE_BYTES;
+                rate_of(e) * most / 1e9 < ONE_SERVER;
     return is_one_server(e) || (flat && !free);
 }
 

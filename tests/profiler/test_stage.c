@@ -152,7 +152,7 @@ static void test_concurrent_reader(void **state)
 static void a_read_has_a_fixed_part(void **state)
 {
     (void)state;
-    double fixed = 0, byte = 0;
+    struct fdl_read_fit fit;
     for (int64_t k = 0; k < 1000; k++) {
         int64_t bytes = 20000 + k * 100;
         int64_t ns = 100000 + 2 * bytes + (k % 2 ? 1000 : -1000);
@@ -161,19 +161,21 @@ static void a_read_has_a_fixed_part(void **state)
     }
     sum(&total);
     assert_int_equal(total.own_ns, total.busy_ns);
-    assert_true(fdl_total_read_fit(&total, &fixed, &byte));
-    assert_true(fixed > 99000 && fixed < 101000);
-    assert_true(byte > 1.99 && byte < 2.01);
+    assert_true(fdl_total_read_fit(&total, &fit));
+    assert_true(fit.fixed_ns > 99000 && fit.fixed_ns < 101000);
+    assert_true(fit.byte_ns > 1.99 && fit.byte_ns < 2.01);
+    /* 1 us around a line, over sizes 28.9 KB around their mean, 1000 of them */
+    assert_true(fit.byte_error_ns > 0.0010 && fit.byte_error_ns < 0.0012);
     struct fdl_total same = total;
     fdl_total_subtract(&total, &same);
-    assert_false(fdl_total_read_fit(&total, &fixed, &byte));
+    assert_false(fdl_total_read_fit(&total, &fit));
 }
 
 /* Files of one size tell nothing, nor do times that follow no size. */
 static void a_fit_needs_sizes_and_times(void **state)
 {
     (void)state;
-    double fixed, byte;
+    struct fdl_read_fit fit;
     for (int64_t k = 0; k < 1000; k++) {
         fdl_stage_item(&stages[0], 100000 + k % 7, 30000);
         fdl_stage_read(&stages[0], 100000 + k % 7, 30000);
@@ -184,7 +186,7 @@ static void a_fit_needs_sizes_and_times(void **state)
     for (int i = 0; i < 2; i++) {
         memset(&total, 0, sizeof(total));
         fdl_total_add(&total, &stages[i]);
-        assert_false(fdl_total_read_fit(&total, &fixed, &byte));
+        assert_false(fdl_total_read_fit(&total, &fit));
     }
 }
 

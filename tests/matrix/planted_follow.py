@@ -21,6 +21,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from planted_causes import Cause
 
 GROWTH = 0.05
+FASTER = re.compile(r"^(Use|More reads at once gave no more: use) faster")
 LESS = {"sleepy": "nap5", "nap5": "nap2"}
 
 
@@ -46,19 +47,18 @@ def workers(cause: Cause, action: str) -> List[Step]:
     return steps
 
 
-def raised(name: str) -> Callable[[Cause, str], List[Step]]:
-    def step(cause: Cause, action: str) -> List[Step]:
-        now = cause.options.get(name)
-        if "Raise " + name not in action or not now:
-            return []
-        return [
-            Step(
-                "%s=%d" % (name, 4 * now),
-                with_options(cause, **{name: 4 * now}),
-            )
-        ]
-
-    return step
+def raised(cause: Cause, action: str) -> List[Step]:
+    """Of "Raise depth and io_depth" both at once."""
+    more = {
+        name: 4 * cause.options[name]
+        for name in ("depth", "io_depth")
+        if name in cause.options
+        and re.search(r"Raise (\w+ and )?%s\b" % name, action)
+    }
+    if not more:
+        return []
+    what = ", ".join("%s=%d" % pair for pair in more.items())
+    return [Step(what, with_options(cause, **more))]
 
 
 def quality(cause: Cause, action: str) -> List[Step]:
@@ -70,7 +70,7 @@ def quality(cause: Cause, action: str) -> List[Step]:
 def storage(cause: Cause, action: str) -> List[Step]:
     """Where io_depth is the first thing to try, that is tried."""
     rate = [int(n) for n in cause.reads.split()] if cause.reads else []
-    if not action.startswith("Use faster storage") or not rate:
+    if not FASTER.search(action) or not rate:
         return []
     faster = [rate[0] // 2, 2 * rate[1], rate[2] // 2, rate[3]]
     return [
@@ -123,8 +123,7 @@ def pauses(cause: Cause, action: str) -> List[Step]:
 
 STEPS: Tuple[Callable[[Cause, str], List[Step]], ...] = (
     workers,
-    raised("io_depth"),
-    raised("depth"),
+    raised,
     quality,
     storage,
     quota,
@@ -165,11 +164,12 @@ def stall(found: Dict[str, Any]) -> float:
 def is_better(aim: str, before: Dict[str, Any], after: Dict[str, Any]) -> bool:
     growth = after["images_per_second"] / before["images_per_second"] - 1
     if aim == "memory":
-        return growth > -GROWTH and after["memory_mb"] < before["memory_mb"]
+        less = after["memory_mb"] < before["memory_mb"]
+        return bool(growth > -GROWTH and less)
     if aim == "spare":
         cpu = after["cpu_per_image"] / before["cpu_per_image"] - 1
-        return growth > -GROWTH and cpu < GROWTH
-    return growth > GROWTH or stall(after) < stall(before) - GROWTH
+        return bool(growth > -GROWTH and cpu < GROWTH)
+    return bool(growth > GROWTH) or stall(after) < stall(before) - GROWTH
 
 
 def compare(

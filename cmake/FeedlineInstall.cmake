@@ -7,7 +7,8 @@ include(CMakePackageConfigHelpers)
 
 install(FILES include/feedline/exchange.h include/feedline/feedline.h
               include/feedline/live.h include/feedline/order.h
-              include/feedline/tuning.h include/feedline/watch.h
+              include/feedline/statistics.h include/feedline/tuning.h
+              include/feedline/watch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
 install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES examples/minimal.c examples/train_cuda.c examples/train_cpu.c

@@ -4,6 +4,7 @@
 #include "loader/api.h"
 #include "loader/engine.h"
 #include "loader/evidence.h"
+#include "loader/stat_rows.h"
 #include "loader/stats_table.h"
 #include "profiler/machine.h"
 
@@ -180,6 +181,23 @@ int32_t feedline_loader_stats_table(feedline_loader *l, const char *sort_by,
         status = fdl_text_copy_out(&text, buf, capacity, needed);
     fdl_text_free(&text);
     return status;
+}
+
+int32_t feedline_stat_get_info(const char *part, uint32_t index,
+                               struct feedline_stat_info *out)
+{
+    enum fdl_stat_part found;
+    uint32_t n;
+    int32_t status = fdl_api_enter(part, "part");
+    if (status >= 0)
+        status = fdl_stat_find_part(part, &found);
+    if (status < 0)
+        return status;
+    const struct feedline_stat_info *rows = fdl_stat_rows(found, &n);
+    if (index >= n)
+        return fdl_fail(FEEDLINE_ERANGE, "%s: row %u: there are %u", part,
+                        index, n);
+    return fdl_copy_out(out, &rows[index], sizeof(rows[index]));
 }
 
 /* ---- Machine and log ---------------------------------------------------- */

@@ -11,10 +11,12 @@
 
 #include "base/status.h"
 #include "loader/engine.h"
+#include "loader/stat_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 struct metrics {
     struct fdl_text *text;
     char common[96];
+    char name[48], last[48]; /* of this row, and of the row before it */
 };
 
 /* Once before the values of a name. */
@@ -91,140 +94,71 @@ static void gauge(struct metrics *m, const char *name, const char *help,
     single(m, name, "gauge", help, x);
 }
 
-/* Times that are parts of one whole. */
-struct part {
-    const char *name;
-    uint64_t ns;
-};
-
-static void parts(struct metrics *m, const char *name, const char *help,
-                  const char *label, const struct part *part, uint32_t n)
-{
-    family(m, name, "counter", help);
-    for (uint32_t i = 0; i < n; i++)
-        value(m, name, (double)part[i].ns / 1e9, label, part[i].name, NULL,
-              NULL);
-}
-
 /* ---- What there is ------------------------------------------------------ */
 
-static void write_consumer(struct metrics *m,
-                           const struct feedline_live_stats *s)
+/* "..._total"; gpu_memory_total_bytes is none. */
+static bool is_counter(const char *name)
 {
-    counter(m, "batches_total", "Batches delivered.", s->stats.batches);
-    counter(m, "samples_total", "Samples delivered.", s->stats.samples);
-    counter(m, "failed_samples_total", "Samples that could not be used.",
-            s->stats.failed_samples);
-    counter(m, "truncated_samples_total",
-            "Samples used though their file ends early.",
-            s->stats.truncated_samples);
-    counter(m, "read_bytes_total", "Bytes of files read.", s->stats.bytes_read);
-    seconds_total(m, "wall_seconds_total",
-                  "Time of the consumer: user, wait and api.",
-                  s->stats.wall_ns);
-    seconds_total(m, "user_seconds_total",
-                  "Time of the consumer between two calls for a batch.",
-                  s->stats.user_ns);
-    seconds_total(m, "api_seconds_total",
-                  "Time in calls for a batch, waits excluded.",
-                  s->stats.api_ns);
-    seconds_total(m, "profiler_seconds_total", "What measuring has cost.",
-                  s->stats.profiler_ns);
-    gauge(m, "first_batch_seconds", "From start to the first batch.",
-          (double)s->stats.first_batch_ns / 1e9);
+    const char *end = strstr(name, "_total");
+    return end && end[6] == '\0';
 }
 
-/* The split buckets come as their parts, so that the sum over causes is the
- * wait, as in the ledger. */
-static void write_waits(struct metrics *m, const struct feedline_live_stats *s)
+/* HELP and TYPE; false where the row has no metric. `metric` may end in a
+ * label, and then its help is that of all values of the name. */
+static bool begin_row(struct metrics *m, const struct feedline_stat_info *row,
+                      const char **label)
 {
-    const struct feedline_wait_stats *w = &s->waits;
-    uint64_t prep = w->prep_runq_ns + w->prep_throttle_ns + w->prep_sleep_ns;
-    uint64_t worker = w->worker_wait_runq_ns + w->worker_wait_throttle_ns +
-                      w->worker_wait_sleep_ns;
-    const struct part causes[] = {
-        {"not_issued", w->not_issued_ns},
-        {"slot", w->slot_ns},
-        {"fetch_queue", w->fetch_queue_ns},
-        {"fetch", w->fetch_ns},
-        {"worker_wait_cpu",
-         w->worker_wait_ns > worker ? w->worker_wait_ns - worker : 0},
-        {"worker_wait_runq", w->worker_wait_runq_ns},
-        {"worker_wait_throttle", w->worker_wait_throttle_ns},
-        {"worker_wait_sleep", w->worker_wait_sleep_ns},
-        {"prep_cpu", w->prep_ns > prep ? w->prep_ns - prep : 0},
-        {"prep_runq", w->prep_runq_ns},
-        {"prep_throttle", w->prep_throttle_ns},
-        {"prep_sleep", w->prep_sleep_ns},
-        {"transfer_queue", w->transfer_queue_ns},
-        {"transfer", w->transfer_ns},
-        {"wake", w->wake_ns},
-        {"residual", w->residual_ns},
+    static const char *const sums[][2] = {
+        {"wait_seconds_total",
+         "Time the consumer waited, by what the batch was doing."},
+        {"worker_seconds_total", "Time of all workers, by what they did."},
     };
-    counter(m, "waits_total", "Batches that had to be waited for.", w->waits);
-    parts(m, "wait_seconds_total",
-          "Time the consumer waited, by what the batch was doing.", "cause",
-          causes, FDL_COUNT_OF(causes));
+    const char *help = row->help;
+    *label = strchr(row->metric, '{');
+    size_t n = *label ? (size_t)(*label - row->metric) : strlen(row->metric);
+    if (n == 0)
+        return false;
+    snprintf(m->name, sizeof(m->name), "%.*s", (int)n, row->metric);
+    for (uint32_t i = 0; *label && i < FDL_COUNT_OF(sums); i++)
+        if (strcmp(m->name, sums[i][0]) == 0)
+            help = sums[i][1];
+    if (strcmp(m->name, m->last) != 0)
+        family(m, m->name, is_counter(m->name) ? "counter" : "gauge", help);
+    memcpy(m->last, m->name, sizeof(m->last));
+    return true;
 }
 
-static void write_workers(struct metrics *m,
-                          const struct feedline_live_stats *s)
+/* What of a part has a metric and is known. in: the struct of its rows. */
+static void write_part(struct metrics *m, enum fdl_stat_part part,
+                       const void *in)
 {
-    const struct feedline_worker_stats *t = &s->threads;
-    const struct part states[] = {
-        {"cpu", t->cpu_ns},           {"runq", t->runq_ns},
-        {"throttle", t->throttle_ns}, {"sleep", t->sleep_ns},
-        {"read", t->read_ns},         {"blocked", t->blocked_ns},
-        {"starved", t->starved_ns},   {"parked", t->parked_ns},
-        {"residual", t->residual_ns},
-    };
-    parts(m, "worker_seconds_total", "Time of all workers, by what they did.",
-          "state", states, FDL_COUNT_OF(states));
-    gauge(m, "workers", "Workers that are active.", s->workers);
-    gauge(m, "stuck_workers",
-          "Workers and reads at one sample for longer than stuck_after.",
-          s->stuck_workers);
-    gauge(m, "depth_batches", "Batches that may be prepared ahead.", s->depth);
-    gauge(m, "io_depth_reads", "Reads that may be on their way.", s->io_depth);
-    gauge(m, "ready_batches", "Batches that wait for the consumer.", s->ready);
-    gauge(m, "outstanding_batches", "Batches issued and not delivered.",
-          s->outstanding);
-    gauge(m, "reads_in_flight", "Reads on their way.", s->reads);
-    gauge(m, "memory_bytes", "Batch slots, read buffers, worker scratch.",
-          (double)s->stats.memory_bytes);
+    uint32_t n;
+    const struct feedline_stat_info *rows = fdl_stat_rows(part, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *label;
+        double x = fdl_stat_value(&rows[i], in);
+        if (isnan(x) || !begin_row(m, &rows[i], &label))
+            continue;
+        fdl_text_add(m->text, "feedline_%s{%s%s%s ", m->name, m->common,
+                     label ? "," : "}", label ? label + 1 : "");
+        fdl_text_add_double(m->text, x);
+        fdl_text_add(m->text, "\n");
+    }
 }
 
 static void stage_counters(struct metrics *m,
                            const struct feedline_stage_stats *stats,
-                           const char *const *names, uint32_t n)
+                           const char *const *names, uint32_t n_stages)
 {
-    static const struct {
-        const char *name, *help;
-        size_t at;
-        double unit;
-    } rows[] = {
-        {"stage_bytes_total", "Bytes that left a stage.",
-         offsetof(struct feedline_stage_stats, bytes), 1},
-        {"stage_errors_total", "Items that failed in a stage.",
-         offsetof(struct feedline_stage_stats, errors), 1},
-        {"stage_starved_seconds_total",
-         "Time that threads of a stage had nothing to take.",
-         offsetof(struct feedline_stage_stats, starved_ns), 1e9},
-        {"stage_blocked_seconds_total",
-         "Time that threads of a stage had no room for output.",
-         offsetof(struct feedline_stage_stats, blocked_ns), 1e9},
-        {"stage_lock_seconds_total",
-         "Time that calls of a custom operation waited for a lock they share.",
-         offsetof(struct feedline_stage_stats, lock_ns), 1e9},
-    };
-    for (uint32_t r = 0; r < FDL_COUNT_OF(rows); r++) {
-        family(m, rows[r].name, "counter", rows[r].help);
-        for (uint32_t i = 0; i < n; i++) {
-            uint64_t x;
-            memcpy(&x, (const char *)&stats[i] + rows[r].at, sizeof(x));
-            value(m, rows[r].name, (double)x / rows[r].unit, "stage", names[i],
-                  NULL, NULL);
-        }
+    uint32_t n;
+    const struct feedline_stat_info *rows = fdl_stat_rows(FDL_STAT_STAGES, &n);
+    for (uint32_t r = 0; r < n; r++) {
+        const char *label;
+        if (!begin_row(m, &rows[r], &label))
+            continue;
+        for (uint32_t i = 0; i < n_stages; i++)
+            value(m, m->name, fdl_stat_value(&rows[r], &stats[i]), "stage",
+                  names[i], NULL, NULL);
     }
 }
 
@@ -290,57 +224,6 @@ static void write_stages(struct metrics *m, feedline_loader *l)
     stage_counters(m, stats, names, n);
 }
 
-static void write_device(struct metrics *m, const struct feedline_live_stats *s)
-{
-    if (!s->has_device)
-        return;
-    counter(m, "copied_bytes_total", "Bytes copied to the device.",
-            s->copied_bytes);
-    seconds_total(m, "copy_seconds_total", "Time of copies to the device.",
-                  s->copy_ns);
-    seconds_total(m, "copy_overlap_seconds_total",
-                  "Part of it beside the consumer's work.", s->overlap_ns);
-    seconds_total(m, "device_span_seconds_total",
-                  "Time over which the device's idle time counts.", s->span_ns);
-    seconds_total(m, "device_idle_seconds_total",
-                  "Time the stream had nothing to do for want of a batch.",
-                  s->idle_ns);
-    gauge(m, "pinned_bytes", "Host memory that the device reads from.",
-          (double)s->pinned_bytes);
-}
-
-static void write_machine(struct metrics *m,
-                          const struct feedline_live_stats *s)
-{
-    seconds_total(m, "process_cpu_seconds_total",
-                  "CPU time of all threads of the process.", s->process_cpu_ns);
-    seconds_total(m, "throttled_seconds_total",
-                  "Time the control group's CPU quota was spent.",
-                  s->throttled_ns);
-    if (s->cpu_quota > 0)
-        gauge(m, "cpu_quota_cores", "CPU quota of the control group.",
-              s->cpu_quota);
-    gauge(m, "cpus_usable", "Cores that the process may use.", s->cpus_usable);
-    if (!s->has_gpu)
-        return;
-    gauge(m, "gpu_utilization_ratio",
-          "Part of the time in which any kernel ran; not efficiency.",
-          s->gpu_utilization);
-    gauge(m, "gpu_memory_utilization_ratio",
-          "Part of the time in which memory was read or written.",
-          s->gpu_memory_utilization);
-    gauge(m, "gpu_power_watts", "Power drawn.", s->gpu_power_watts);
-    gauge(m, "gpu_power_limit_watts", "Power allowed.",
-          s->gpu_power_limit_watts);
-    gauge(m, "gpu_temperature_celsius", "Temperature.", s->gpu_temperature);
-    gauge(m, "gpu_sm_clock_hertz", "Clock of the multiprocessors.",
-          s->gpu_sm_clock_mhz * 1e6);
-    gauge(m, "gpu_memory_used_bytes", "Memory of the GPU in use.",
-          s->gpu_memory_used_bytes);
-    gauge(m, "gpu_memory_total_bytes", "Memory of the GPU.",
-          s->gpu_memory_total_bytes);
-}
-
 static void write_verdict(struct metrics *m,
                           const struct feedline_live_stats *s)
 {
@@ -359,6 +242,7 @@ void fdl_metrics_write(feedline_loader *l,
                        struct fdl_text *text)
 {
     const struct fdl_exports *e = &l->exports;
+    struct feedline_device_stats device;
     struct metrics m = {.text = text};
     snprintf(m.common, sizeof(m.common),
              "pid=\"%ld\",loader=\"%" PRIu32 "\",rank=\"%" PRIu32 "\"",
@@ -367,13 +251,20 @@ void fdl_metrics_write(feedline_loader *l,
     fdl_text_clear(text);
     family(&m, "build_info", "gauge", "The library, as labels of a 1.");
     value(&m, "build_info", 1, "version", feedline_version(), NULL, NULL);
-    write_consumer(&m, stats);
-    write_waits(&m, stats);
-    write_workers(&m, stats);
+    write_part(&m, FDL_STAT_STATS, &stats->stats);
+    write_part(&m, FDL_STAT_STALL, &stats->waits);
+    write_part(&m, FDL_STAT_WORKERS, &stats->threads);
+    write_part(&m, FDL_STAT_QUEUE, stats);
     write_tuner(&m, l);
     write_stages(&m, l);
-    write_device(&m, stats);
-    write_machine(&m, stats);
+    if (stats->has_device && fdl_stats_device(l, &device) >= 0)
+        write_part(&m, FDL_STAT_TRANSFER, &device);
+    write_part(&m, FDL_STAT_MACHINE, stats);
+    if (stats->has_gpu) {
+        write_part(&m, FDL_STAT_GPU, stats);
+        gauge(&m, "gpu_sm_clock_hertz", "Clock of the multiprocessors.",
+              stats->gpu_sm_clock_mhz * 1e6);
+    }
     write_verdict(&m, stats);
 }
 

@@ -2,6 +2,7 @@
 /* What sticks out, as JSON; the keys are in docs/profiling.md. */
 #include "loader/engine.h"
 #include "loader/notable.h"
+#include "loader/stat_rows.h"
 #include "loader/stats.h"
 
 #include <stdlib.h>
@@ -14,14 +15,6 @@ static double seconds(int64_t ns)
 static void json_us(struct fdl_json *j, const char *key, uint64_t ns)
 {
     fdl_json_double(j, key, (double)ns / 1e3);
-}
-
-static void json_text(struct fdl_json *j, const char *key, const char *text)
-{
-    if (text)
-        fdl_json_string(j, key, text);
-    else
-        fdl_json_null(j, key);
 }
 
 static void json_phase(struct fdl_json *j, const struct fdl_phase *p,
@@ -59,26 +52,12 @@ static void json_phases(feedline_loader *l, struct fdl_json *j)
     fdl_json_end_array(j);
 }
 
-static void json_period(struct fdl_json *j, const char *key, uint32_t period)
-{
-    if (period)
-        fdl_json_int(j, key, period);
-    else
-        fdl_json_null(j, key);
-}
-
 static void json_gaps(feedline_loader *l, struct fdl_json *j)
 {
     struct feedline_gap_stats g;
     fdl_notable_gaps(l, &g);
     fdl_json_begin_object(j, "gaps");
-    fdl_json_int(j, "count", (int64_t)g.count);
-    fdl_json_double(j, "total_seconds", seconds((int64_t)g.total_ns));
-    fdl_json_double(j, "longest_seconds", seconds((int64_t)g.longest_ns));
-    fdl_json_double(j, "median_seconds", seconds((int64_t)g.median_ns));
-    json_period(j, "period", g.period);
-    json_period(j, "stall_period", g.stall_period);
-    fdl_json_double(j, "stall_strength", g.stall_strength / 1e6);
+    fdl_stat_json(j, FDL_STAT_GAPS, &g, 0);
     fdl_json_end_object(j);
 }
 
@@ -90,20 +69,9 @@ static void json_slow(feedline_loader *l, int64_t wait_ns, struct fdl_json *j)
     for (uint32_t i = 0; i < n; i++) {
         const struct feedline_slow_sample *s = &slow[i];
         fdl_json_begin_object(j, NULL);
-        json_text(j, "path", s->path);
+        fdl_json_string(j, "path", s->path);
         fdl_json_string(j, "stage", fdl_stats_stage_name(l, s->stage));
-        fdl_json_int(j, "epoch", (int64_t)s->epoch);
-        fdl_json_int(j, "sequence", (int64_t)s->sequence);
-        fdl_json_int(j, "sample_index", s->sample_index);
-        json_us(j, "total_us", s->total_ns);
-        json_us(j, "read_us", s->read_ns);
-        json_us(j, "decode_us", s->decode_ns);
-        json_us(j, "augment_us", s->augment_ns);
-        json_us(j, "custom_us", s->custom_ns);
-        fdl_json_int(j, "bytes", (int64_t)s->bytes);
-        fdl_json_int(j, "width", s->width);
-        fdl_json_int(j, "height", s->height);
-        json_us(j, "stall_us", s->stall_ns);
+        fdl_stat_json(j, FDL_STAT_SLOW, s, 0);
         fdl_json_double(j, "stall_fraction",
                         wait_ns ? (double)s->stall_ns / (double)wait_ns : 0);
         fdl_json_end_object(j);
@@ -122,7 +90,7 @@ static void json_outlier(struct fdl_json *j, const struct fdl_outlier *o)
                                             : "iterable");
     json_us(j, "cause_us", (uint64_t)o->bucket_ns);
     json_us(j, "alone_us", (uint64_t)o->alone_ns);
-    json_text(j, "path", o->path);
+    fdl_json_string(j, "path", o->path);
     if (o->path)
         fdl_json_int(j, "sample_index", (int64_t)o->index);
     else
@@ -149,11 +117,7 @@ static void json_headroom(feedline_loader *l, struct fdl_json *j)
     struct feedline_headroom h;
     fdl_notable_headroom(l, &h);
     fdl_json_begin_object(j, "headroom");
-    fdl_json_double(j, "batches_per_second", h.batches_per_second);
-    fdl_json_double(j, "fed", h.fed);
-    fdl_json_double(j, "two_workers", h.two_workers);
-    fdl_json_double(j, "storage", h.storage);
-    fdl_json_double(j, "transfer", h.transfer);
+    fdl_stat_json(j, FDL_STAT_HEADROOM, &h, 0);
     fdl_json_begin_object(j, "stages");
     for (uint32_t i = 0; i < FEEDLINE_STAGE_COUNT; i++)
         if (h.stages[i] > 0)

@@ -1,35 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "workers" and "signals" of the statistics; the keys are in docs/profiling.md.
- */
+/* "signals" of the statistics; the keys are in docs/profiling.md. */
 #include "loader/engine.h"
 #include "loader/stats.h"
 #include "profiler/machine.h"
-
-static void json_seconds(struct fdl_json *j, const char *key, uint64_t ns)
-{
-    fdl_json_double(j, key, (double)ns / 1e9);
-}
-
-void fdl_stats_workers_json(feedline_loader *l, struct fdl_json *j)
-{
-    struct feedline_worker_stats w;
-    fdl_stats_workers(l, &w);
-    fdl_json_begin_object(j, "workers");
-    fdl_json_int(j, "threads", w.threads);
-    json_seconds(j, "wall_seconds", w.wall_ns);
-    json_seconds(j, "cpu_seconds", w.cpu_ns);
-    json_seconds(j, "runq_seconds", w.runq_ns);
-    json_seconds(j, "throttle_seconds", w.throttle_ns);
-    json_seconds(j, "sleep_seconds", w.sleep_ns);
-    json_seconds(j, "read_seconds", w.read_ns);
-    json_seconds(j, "blocked_seconds", w.blocked_ns);
-    json_seconds(j, "starved_seconds", w.starved_ns);
-    json_seconds(j, "parked_seconds", w.parked_ns);
-    json_seconds(j, "residual_seconds", w.residual_ns);
-    fdl_json_int(j, "voluntary_switches", (int64_t)w.voluntary_switches);
-    fdl_json_int(j, "involuntary_switches", (int64_t)w.involuntary_switches);
-    fdl_json_end_object(j);
-}
 
 /* null: not known. */
 static void json_known(struct fdl_json *j, const char *key, bool known,

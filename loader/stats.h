@@ -78,8 +78,7 @@ void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out);
 void fdl_stats_reset(feedline_loader *l);
 void fdl_stats_json(feedline_loader *l, struct fdl_json *j);
 
-/* signals_json.c: members of that object. */
-void fdl_stats_workers_json(feedline_loader *l, struct fdl_json *j);
+/* signals_json.c: a member of that object. */
 void fdl_stats_signals_json(feedline_loader *l, struct fdl_json *j);
 
 #endif

@@ -3,29 +3,13 @@
 #include "loader/costs.h"
 #include "loader/engine.h"
 #include "loader/evidence.h"
+#include "loader/stat_rows.h"
 #include "loader/stats.h"
 #include "loader/stuck.h"
-
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
 
 static double fraction(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
-}
-
-/* A bucket, by what the workers did. */
-static void json_split(struct fdl_json *j, const char *key, uint64_t cpu,
-                       uint64_t runq, uint64_t throttle, uint64_t sleep)
-{
-    fdl_json_begin_object(j, key);
-    fdl_json_double(j, "cpu_seconds", seconds(cpu));
-    fdl_json_double(j, "runq_seconds", seconds(runq));
-    fdl_json_double(j, "throttle_seconds", seconds(throttle));
-    fdl_json_double(j, "sleep_seconds", seconds(sleep));
-    fdl_json_end_object(j);
 }
 
 /* d: NULL without a device. */
@@ -33,11 +17,7 @@ static void json_stall(feedline_loader *l, const struct feedline_stats *s,
                        const struct feedline_device_stats *d,
                        struct fdl_json *j)
 {
-    struct fdl_consumer *c = &l->consumer;
     struct feedline_wait_stats w;
-    pthread_mutex_lock(&c->lock);
-    struct fdl_ledger ledger = c->ledger;
-    pthread_mutex_unlock(&c->lock);
     fdl_stats_waits(l, &w);
     fdl_json_begin_object(j, "stall");
     fdl_json_double(j, "host_fraction", fraction(s->wait_ns, s->wall_ns));
@@ -45,15 +25,8 @@ static void json_stall(feedline_loader *l, const struct feedline_stats *s,
         fdl_json_double(j, "device_fraction", fraction(d->idle_ns, d->span_ns));
     else
         fdl_json_null(j, "device_fraction");
-    fdl_json_double(j, "wait_seconds", seconds(s->wait_ns));
-    fdl_json_begin_object(j, "buckets");
-    for (uint32_t i = 0; i < FDL_BUCKETS; i++)
-        fdl_json_double(j, fdl_bucket_name(i), seconds((uint64_t)ledger.ns[i]));
-    fdl_json_end_object(j);
-    json_split(j, "prep", w.prep_cpu_ns, w.prep_runq_ns, w.prep_throttle_ns,
-               w.prep_sleep_ns);
-    json_split(j, "worker_wait", w.worker_wait_cpu_ns, w.worker_wait_runq_ns,
-               w.worker_wait_throttle_ns, w.worker_wait_sleep_ns);
+    fdl_json_double(j, "wait_seconds", (double)s->wait_ns / 1e9);
+    fdl_stat_json(j, FDL_STAT_STALL, &w, 0);
     fdl_json_double(j, "residual_fraction",
                     fraction(w.residual_ns, s->wait_ns));
     fdl_json_end_object(j);
@@ -68,24 +41,7 @@ static void json_transfer(const struct feedline_device_stats *d,
     }
     fdl_json_begin_object(j, "transfer");
     fdl_json_string(j, "finish", d->finish ? "device" : "host");
-    fdl_json_string(j, "finish_reason", d->finish_reason);
-    fdl_json_int(j, "batches", (int64_t)d->batches);
-    fdl_json_int(j, "finished", (int64_t)d->finished);
-    fdl_json_int(j, "copies", (int64_t)d->copies);
-    fdl_json_int(j, "copied_bytes", (int64_t)d->copied_bytes);
-    fdl_json_double(j, "queue_seconds", seconds(d->queue_ns));
-    fdl_json_double(j, "copy_seconds", seconds(d->copy_ns));
-    fdl_json_double(j, "overlap_fraction", fraction(d->overlap_ns, d->copy_ns));
-    fdl_json_double(j, "finish_seconds", seconds(d->finish_ns));
-    fdl_json_double(j, "gigabytes_per_second", fdl_achieved_gbps(d));
-    fdl_json_double(j, "ceiling_gigabytes_per_second", d->gigabytes_per_second);
-    fdl_json_double(j, "latency_us", d->latency_us);
-    fdl_json_string(j, "regime", d->regime);
-    fdl_json_int(j, "pinned_bytes", (int64_t)d->pinned_bytes);
-    fdl_json_int(j, "device_bytes", (int64_t)d->device_bytes);
-    fdl_json_int(j, "steps", (int64_t)d->steps);
-    fdl_json_double(j, "span_seconds", seconds(d->span_ns));
-    fdl_json_double(j, "idle_seconds", seconds(d->idle_ns));
+    fdl_stat_json(j, FDL_STAT_TRANSFER, d, 0);
     fdl_json_end_object(j);
 }
 
@@ -96,21 +52,17 @@ static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
     fdl_json_begin_object(j, NULL);
     fdl_json_string(j, "name", fdl_stats_stage_name(l, stage));
     fdl_json_string(j, "label", fdl_stats_stage_label(l, stage));
-    fdl_json_int(j, "threads", s.threads);
-    fdl_json_int(j, "items", (int64_t)s.items);
-    fdl_json_int(j, "bytes", (int64_t)s.bytes);
-    fdl_json_int(j, "errors", (int64_t)s.errors);
-    fdl_json_double(j, "busy_seconds", seconds(s.busy_ns));
-    if (stage >= FEEDLINE_STAGE_COUNT) {
-        fdl_json_double(j, "cpu_seconds", seconds(s.cpu_ns));
-        fdl_json_double(j, "lock_seconds", seconds(s.lock_ns));
-    }
-    fdl_json_double(j, "starved_seconds", seconds(s.starved_ns));
-    fdl_json_double(j, "blocked_seconds", seconds(s.blocked_ns));
-    fdl_json_double(j, "p50_us", (double)s.p50_ns / 1e3);
-    fdl_json_double(j, "p90_us", (double)s.p90_ns / 1e3);
-    fdl_json_double(j, "p99_us", (double)s.p99_ns / 1e3);
-    fdl_json_double(j, "max_us", (double)s.max_ns / 1e3);
+    fdl_stat_json(j, FDL_STAT_STAGES, &s,
+                  stage < FEEDLINE_STAGE_COUNT ? FEEDLINE_STAT_CUSTOM : 0);
+    fdl_json_end_object(j);
+}
+
+static void json_workers(feedline_loader *l, struct fdl_json *j)
+{
+    struct feedline_worker_stats w;
+    fdl_stats_workers(l, &w);
+    fdl_json_begin_object(j, "workers");
+    fdl_stat_json(j, FDL_STAT_WORKERS, &w, 0);
     fdl_json_end_object(j);
 }
 
@@ -153,19 +105,7 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
         d = &device;
     fdl_json_begin_object(j, NULL);
     fdl_json_begin_object(j, "stats");
-    fdl_json_int(j, "workers", s.workers);
-    fdl_json_double(j, "wall_seconds", seconds(s.wall_ns));
-    fdl_json_double(j, "wait_seconds", seconds(s.wait_ns));
-    fdl_json_double(j, "user_seconds", seconds(s.user_ns));
-    fdl_json_double(j, "api_seconds", seconds(s.api_ns));
-    fdl_json_int(j, "batches", (int64_t)s.batches);
-    fdl_json_int(j, "samples", (int64_t)s.samples);
-    fdl_json_int(j, "failed_samples", (int64_t)s.failed_samples);
-    fdl_json_int(j, "truncated_samples", (int64_t)s.truncated_samples);
-    fdl_json_int(j, "bytes_read", (int64_t)s.bytes_read);
-    fdl_json_double(j, "profiler_seconds", seconds(s.profiler_ns));
-    fdl_json_int(j, "memory_bytes", (int64_t)s.memory_bytes);
-    fdl_json_double(j, "first_batch_seconds", seconds(s.first_batch_ns));
+    fdl_stat_json(j, FDL_STAT_STATS, &s, 0);
     fdl_json_end_object(j);
     fdl_outside_json(l, j);
     json_stall(l, &s, d, j);
@@ -176,7 +116,7 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     fdl_json_end_array(j);
     fdl_costs_get(l, &costs);
     fdl_costs_json(&costs, j);
-    fdl_stats_workers_json(l, j);
+    json_workers(l, j);
     fdl_stuck_json(l, j);
     fdl_notable_json(l, j);
     fdl_stats_signals_json(l, j);

@@ -101,6 +101,11 @@ STAGE_TRANSFER = 3
 STAGE_CONSUME = 4
 STAGE_COUNT = 5
 
+STAT_U32, STAT_U64, STAT_I64, STAT_DOUBLE, STAT_TEXT = range(5)
+MERGE_NONE, MERGE_SUM, MERGE_MAX = range(3)
+STAT_ZERO_UNKNOWN = 0x1
+STAT_NEGATIVE_UNKNOWN = 0x2
+STAT_CUSTOM = 0x4
 COPY_PAGEABLE = 0x1
 COPY_BUSY = 0x2
 
@@ -445,6 +450,23 @@ class device_stats(SizedStructure):
     ]
 
 
+class stat_info(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("type", c_uint32),
+        ("flags", c_uint32),
+        ("merge", c_uint32),
+        ("offset", c_uint32),
+        ("over", c_uint32),
+        ("scale", c_double),
+        ("name", c_char_p),
+        ("title", c_char_p),
+        ("unit", c_char_p),
+        ("metric", c_char_p),
+        ("help", c_char_p),
+    ]
+
+
 class device_info(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -700,6 +722,7 @@ STRUCTS: Dict[str, Type[Structure]] = {
         headroom,
         verdict,
         device_stats,
+        stat_info,
         device_info,
         copy_test,
         copy_time,
@@ -878,6 +901,7 @@ FUNCTIONS: Dict[str, Signature] = {
     "loader_get_headroom": (c_int32, (_handle, POINTER(headroom))),
     "loader_get_verdict": (c_int32, (_handle, POINTER(verdict))),
     "loader_stats_json": (c_int32, (_handle, *_text)),
+    "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
     "loader_stats_table": (c_int32, (_handle, c_char_p, c_uint32, *_text)),
     "loader_trace_save": (c_int32, (_handle, c_char_p)),
     # Devices

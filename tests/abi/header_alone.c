@@ -3,5 +3,6 @@
 #include <feedline/exchange.h>
 #include <feedline/live.h>
 #include <feedline/order.h>
+#include <feedline/statistics.h>
 #include <feedline/tuning.h>
 #include <feedline/watch.h>

@@ -8,6 +8,7 @@
 #include <feedline/exchange.h>
 #include <feedline/live.h>
 #include <feedline/order.h>
+#include <feedline/statistics.h>
 #include <feedline/tuning.h>
 #include <feedline/watch.h>
 
@@ -436,6 +437,20 @@ NEXT(feedline_machine_info, cpus_allowed, cpus_usable);
 NEXT(feedline_machine_info, cpus_usable, cpu_quota);
 NEXT(feedline_machine_info, cpu_quota, memory_limit_bytes);
 END(feedline_machine_info, memory_limit_bytes, 32);
+
+BEGIN(feedline_stat_info, struct_size);
+NEXT(feedline_stat_info, struct_size, type);
+NEXT(feedline_stat_info, type, flags);
+NEXT(feedline_stat_info, flags, merge);
+NEXT(feedline_stat_info, merge, offset);
+NEXT(feedline_stat_info, offset, over);
+NEXT(feedline_stat_info, over, scale);
+NEXT(feedline_stat_info, scale, name);
+NEXT(feedline_stat_info, name, title);
+NEXT(feedline_stat_info, title, unit);
+NEXT(feedline_stat_info, unit, metric);
+NEXT(feedline_stat_info, metric, help);
+END(feedline_stat_info, help, 72);
 
 BEGIN(feedline_device_info, struct_size);
 NEXT(feedline_device_info, struct_size, id);

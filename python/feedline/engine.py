@@ -399,6 +399,14 @@ class Loader(Observable):
             )
         return int(value.value)
 
+    def _depth(self) -> int:
+        """The depth in force. The consumer's, as _has_failures."""
+        value = ctypes.c_int64()
+        with self._consumer:
+            handle = self._handle or self._refuse()
+            check(lib.quick.loader_get_int(handle, b"depth", value))
+        return int(value.value)
+
     def set(self, key: str, value: int) -> None:
         """workers, depth or io_depth of a running loader; 0: the tuner's."""
         with self._others:

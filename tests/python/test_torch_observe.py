@@ -18,7 +18,7 @@ torchvision = pytest.importorskip("torchvision")
 feedline = pytest.importorskip("feedline")
 feedline_torch = pytest.importorskip("feedline.torch")
 
-from feedline import torch_ranges  # noqa: E402
+from feedline import observable, torch_ranges  # noqa: E402
 
 
 def make(folder: Path, **arguments: Any) -> Any:
@@ -53,6 +53,32 @@ def test_statistics_count_over_epochs(loader: Any) -> None:
     assert "feedline/phase/forward/fraction" in flat
     loader.reset_stats()
     assert loader.stats()["stats"]["batches"] == 0
+
+
+def test_whoever_reads_statistics_holds_up_no_batch(
+    image_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader is let go only after the last batch: waiting would hang."""
+    loader = make(image_folder, num_workers="auto", prefetch_factor="auto")
+    batches = iter(loader)
+    next(batches)
+    inside, leave = threading.Event(), threading.Event()
+    read_text = observable.read_text
+
+    def slowly(function: Any, *arguments: Any) -> str:
+        inside.set()
+        leave.wait()
+        return str(read_text(function, *arguments))
+
+    monkeypatch.setattr(observable, "read_text", slowly)
+    reader = threading.Thread(target=loader.stats)
+    reader.start()
+    inside.wait()
+    for _ in range(len(loader) - 1):
+        next(batches)
+    leave.set()
+    reader.join()
+    assert loader.native
 
 
 def test_words_and_views(loader: Any) -> None:

@@ -377,7 +377,7 @@ class NativeIterator(CountedIterator):
         if self._num_workers > 0:
             self._pull()
         if self._tuned_depth and self._leases:
-            depth = self._leases[-1].engine.get("depth")
+            depth = self._leases[-1].engine._depth()
             while len(self._pending) < min(depth, DEPTH_MAX):
                 if self._pulls() >= self._known_ahead or not self._pull():
                     break

@@ -191,6 +191,7 @@ static int32_t choose_depth(feedline_loader *l, uint64_t batch_bytes)
 static int32_t consumer_init(struct fdl_consumer *c, uint32_t batch_size)
 {
     pthread_mutex_init(&c->lock, NULL);
+    c->zero = &c->zeros[0];
     return fdl_ledger_scratch_create(batch_size, &c->scratch);
 }
 

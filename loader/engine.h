@@ -87,7 +87,9 @@ struct fdl_consumer {
     uint64_t ledger_ns; /* cost of attribution */
     uint64_t clock_reads;
     struct fdl_stage consume, transfer;
-    struct fdl_stats_zero zero;
+    struct fdl_stats_zero *zero; /* the valid one of zeros, which a reset
+                                    exchanges for the other */
+    struct fdl_stats_zero zeros[2];
     uint32_t resets; /* of the statistics, ever */
     struct {         /* until the last of them */
         uint64_t batches;

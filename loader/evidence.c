@@ -52,12 +52,14 @@ static void add_device(feedline_loader *l, struct fdl_evidence *e)
 static void add_counters(feedline_loader *l, struct fdl_evidence *e)
 {
     struct fdl_consumer *c = &l->consumer;
+    struct fdl_pace copy;
+    const struct fdl_pace *pace = &copy;
     struct fdl_total read;
+    fdl_stats_since_reset(l, FEEDLINE_STAGE_READ, &read);
+    e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(l);
+    fdl_stats_shared_lock(l, &e->lock);
     pthread_mutex_lock(&c->lock);
-    const struct fdl_pace *pace = &c->pace;
-    fdl_stats_since_reset_locked(l, FEEDLINE_STAGE_READ, &read);
-    e->custom_ns = (int64_t)fdl_stats_customs_busy_ns_locked(l);
-    fdl_stats_shared_lock_locked(l, &e->lock);
+    copy = c->pace;
     e->ledger = c->ledger;
     e->batches = c->batches;
     e->samples = c->samples;
@@ -65,6 +67,7 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     e->user_ns = c->user_ns;
     e->api_ns = c->api_ns;
     e->first_batch_ns = c->first_batch_ns;
+    pthread_mutex_unlock(&c->lock);
     e->calls = pace->calls;
     e->ready_calls = pace->ready_calls;
     e->long_waits = pace->long_waits;
@@ -85,7 +88,6 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     e->later_epoch_fetch = fdl_pace_fetch(pace, true);
     e->first_epoch_read = fdl_pace_read(pace, false);
     e->later_epoch_read = fdl_pace_read(pace, true);
-    pthread_mutex_unlock(&c->lock);
     if (read.items == 0)
         return;
     e->mean_file_bytes = (double)read.bytes / (double)read.items;

@@ -103,9 +103,8 @@ void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out)
     *out = sums;
 }
 
-/* Since the loader was made. The consumer's lock is held. */
-static void total_locked(const feedline_loader *l, uint32_t stage,
-                         struct fdl_total *t)
+/* Since the loader was made. */
+static void total(const feedline_loader *l, uint32_t stage, struct fdl_total *t)
 {
     memset(t, 0, sizeof(*t));
     switch (stage) {
@@ -128,12 +127,18 @@ static void total_locked(const feedline_loader *l, uint32_t stage,
     }
 }
 
-/* Since the last reset. */
-void fdl_stats_since_reset_locked(const feedline_loader *l, uint32_t stage,
-                                  struct fdl_total *t)
+/* The zero is copied first: sums only grow. Histograms are added up with no lock
+ * held, as next() takes the consumer's for each batch. */
+void fdl_stats_since_reset(feedline_loader *l, uint32_t stage,
+                           struct fdl_total *t)
 {
-    total_locked(l, stage, t);
-    fdl_total_subtract(t, &l->consumer.zero.stages[stage]);
+    struct fdl_consumer *c = &l->consumer;
+    struct fdl_total zero;
+    pthread_mutex_lock(&c->lock);
+    zero = c->zero->stages[stage];
+    pthread_mutex_unlock(&c->lock);
+    total(l, stage, t);
+    fdl_total_subtract(t, &zero);
 }
 
 /* Of a custom operation, since the loader was made. */
@@ -153,16 +158,34 @@ static struct fdl_custom_sums custom_sums(const feedline_loader *l,
     return sums;
 }
 
-/* The same since the last reset. */
-static struct fdl_custom_sums customs_since_locked(const feedline_loader *l,
-                                                   uint32_t custom)
+/* Counters of a custom operation since the last reset, without histograms. */
+struct custom_counts {
+    struct fdl_custom_sums sums;
+    uint64_t items, busy_ns;
+};
+
+static void custom_since(feedline_loader *l, uint32_t custom,
+                         struct custom_counts *out)
 {
-    const struct fdl_custom_sums *zero = &l->consumer.zero.customs[custom];
-    struct fdl_custom_sums sums = custom_sums(l, custom);
-    sums.cpu_ns -= zero->cpu_ns;
-    sums.lock_ns -= zero->lock_ns;
-    sums.lock_waits -= zero->lock_waits;
-    return sums;
+    struct fdl_consumer *c = &l->consumer;
+    pthread_mutex_lock(&c->lock);
+    struct fdl_custom_sums zero = c->zero->customs[custom];
+    const struct fdl_total *stage =
+        &c->zero->stages[FEEDLINE_STAGE_COUNT + custom];
+    *out = (struct custom_counts){.items = -stage->items,
+                                  .busy_ns = -stage->busy_ns};
+    pthread_mutex_unlock(&c->lock);
+    out->sums = custom_sums(l, custom);
+    out->sums.cpu_ns -= zero.cpu_ns;
+    out->sums.lock_ns -= zero.lock_ns;
+    out->sums.lock_waits -= zero.lock_waits;
+    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
+    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_stage *s = &l->pool.workers[i]->customs[custom].stage;
+        out->items += atomic_load_explicit(&s->items, memory_order_relaxed);
+        out->busy_ns += atomic_load_explicit(&s->busy_ns, memory_order_relaxed);
+    }
 }
 
 /* Since the loader was made. */
@@ -184,7 +207,7 @@ void fdl_stats_pixels(feedline_loader *l, struct fdl_pixel_sums *out)
 {
     struct fdl_pixel_sums sums = pixel_sums(l);
     pthread_mutex_lock(&l->consumer.lock);
-    const struct fdl_pixel_sums *zero = &l->consumer.zero.pixels;
+    const struct fdl_pixel_sums *zero = &l->consumer.zero->pixels;
     sums.samples -= FDL_MIN(zero->samples, sums.samples);
     sums.source -= FDL_MIN(zero->source, sums.source);
     sums.output -= FDL_MIN(zero->output, sums.output);
@@ -225,26 +248,45 @@ static uint64_t memory_bytes(feedline_loader *l)
     return bytes;
 }
 
-/* Clock reads times their cost, and the time spent on attribution. */
-static uint64_t profiler_ns_locked(const feedline_loader *l)
+static uint64_t reads_of(const struct fdl_stage *s)
 {
-    const struct fdl_consumer *c = &l->consumer;
-    uint64_t reads = c->clock_reads;
-    struct fdl_total t;
-    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++) {
-        fdl_stats_since_reset_locked(l, i, &t);
-        reads += t.clock_reads;
-    }
-    return reads * (uint64_t)fdl_clock_cost_ns() + c->ledger_ns;
+    return atomic_load_explicit(&s->clock_reads, memory_order_relaxed);
 }
 
+/* Of the clock, since the loader was made. */
+static uint64_t stage_clock_reads(const feedline_loader *l)
+{
+    const struct fdl_consumer *c = &l->consumer;
+    uint64_t sum = reads_of(&c->transfer) + reads_of(&c->consume);
+    for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
+        sum += reads_of(&l->read_stages[i]);
+    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
+    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = l->pool.workers[i];
+        sum +=
+            reads_of(&w->read) + reads_of(&w->decode) + reads_of(&w->augment);
+        for (uint32_t j = 0; j < fdl_pipeline_custom_count(l->pipeline); j++)
+            sum += reads_of(&w->customs[j].stage);
+    }
+    return sum;
+}
+
+static uint64_t zero_clock_reads_locked(const feedline_loader *l)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
+        sum += l->consumer.zero->stages[i].clock_reads;
+    return sum;
+}
+
+/* The zeros under the lock, and the sums that they are taken from behind it. */
 void fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
 {
     struct fdl_consumer *c = &l->consumer;
-    uint64_t memory = memory_bytes(l);
-    struct fdl_total read;
+    struct fdl_read_sums read;
     pthread_mutex_lock(&c->lock);
-    fdl_stats_since_reset_locked(l, FEEDLINE_STAGE_READ, &read);
+    const struct fdl_stats_zero *zero = c->zero;
     *out = (struct feedline_stats){
         .struct_size = sizeof(*out),
         .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
@@ -254,14 +296,21 @@ void fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
         .api_ns = (uint64_t)c->api_ns,
         .batches = c->batches,
         .samples = c->samples,
-        .failed_samples = failed_samples(l) - c->zero.failed_samples,
-        .bytes_read = read.bytes,
-        .profiler_ns = profiler_ns_locked(l),
-        .memory_bytes = memory,
+        .failed_samples = -zero->failed_samples,
+        .bytes_read = -zero->stages[FEEDLINE_STAGE_READ].bytes,
         .first_batch_ns = (uint64_t)c->first_batch_ns,
-        .truncated_samples = truncated_samples(l) - c->zero.truncated_samples,
+        .truncated_samples = -zero->truncated_samples,
     };
+    uint64_t clock_reads = c->clock_reads - zero_clock_reads_locked(l);
+    uint64_t ledger_ns = c->ledger_ns;
     pthread_mutex_unlock(&c->lock);
+    fdl_stats_read_sums(l, &read);
+    clock_reads += stage_clock_reads(l);
+    out->failed_samples += failed_samples(l);
+    out->bytes_read += read.bytes;
+    out->truncated_samples += truncated_samples(l);
+    out->profiler_ns = clock_reads * (uint64_t)fdl_clock_cost_ns() + ledger_ns;
+    out->memory_bytes = memory_bytes(l);
 }
 
 /* What was not looked at yet is on a core. Where a reset came in between, the
@@ -320,50 +369,46 @@ void fdl_stats_stage(feedline_loader *l, uint32_t stage,
                      struct feedline_stage_stats *out)
 {
     struct fdl_total t;
-    struct fdl_custom_sums sums = {0};
-    pthread_mutex_lock(&l->consumer.lock);
-    fdl_stats_since_reset_locked(l, stage, &t);
+    struct custom_counts counts = {0};
+    fdl_stats_since_reset(l, stage, &t);
     if (stage >= FEEDLINE_STAGE_COUNT)
-        sums = customs_since_locked(l, stage - FEEDLINE_STAGE_COUNT);
-    pthread_mutex_unlock(&l->consumer.lock);
+        custom_since(l, stage - FEEDLINE_STAGE_COUNT, &counts);
     fdl_total_report(&t, out);
-    out->cpu_ns = sums.cpu_ns;
-    out->lock_ns = sums.lock_ns;
+    out->cpu_ns = counts.sums.cpu_ns;
+    out->lock_ns = counts.sums.lock_ns;
 }
 
-uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l)
+uint64_t fdl_stats_customs_busy_ns(feedline_loader *l)
 {
     uint64_t sum = 0;
-    struct fdl_total t;
-    for (uint32_t i = FEEDLINE_STAGE_COUNT; i < fdl_stats_stage_count(l); i++) {
-        fdl_stats_since_reset_locked(l, i, &t);
-        sum += t.busy_ns;
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++) {
+        struct custom_counts counts;
+        custom_since(l, i, &counts);
+        sum += counts.busy_ns;
     }
     return sum;
 }
 
 /* Waits are alike for all of them; the one that causes most has it most. */
-void fdl_stats_shared_lock_locked(const feedline_loader *l,
-                                  struct fdl_shared_lock *out)
+void fdl_stats_shared_lock(feedline_loader *l, struct fdl_shared_lock *out)
 {
     uint64_t most = 0;
     *out = (struct fdl_shared_lock){0};
     for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++) {
-        struct fdl_custom_sums sums = customs_since_locked(l, i);
-        struct fdl_total t;
-        fdl_stats_since_reset_locked(l, FEEDLINE_STAGE_COUNT + i, &t);
-        if (sums.lock_ns == 0)
+        struct custom_counts c;
+        custom_since(l, i, &c);
+        if (c.sums.lock_ns == 0)
             continue;
-        uint64_t has = t.busy_ns - FDL_MIN(sums.lock_ns, t.busy_ns);
+        uint64_t has = c.busy_ns - FDL_MIN(c.sums.lock_ns, c.busy_ns);
         if (!out->name || has > most) {
             out->name = fdl_pipeline_custom_label(l->pipeline, i);
             most = has;
         }
-        out->wall_ns += (int64_t)t.busy_ns;
-        out->cpu_ns += (int64_t)sums.cpu_ns;
-        out->wait_ns += (int64_t)sums.lock_ns;
-        out->calls += t.items;
-        out->waits += sums.lock_waits;
+        out->wall_ns += (int64_t)c.busy_ns;
+        out->cpu_ns += (int64_t)c.sums.cpu_ns;
+        out->wait_ns += (int64_t)c.sums.lock_ns;
+        out->calls += c.items;
+        out->waits += c.sums.lock_waits;
     }
 }
 
@@ -410,21 +455,31 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
 
 /* ---- Reset -------------------------------------------------------------- */
 
+/* The sums of now; what the consumer counts itself comes under its lock. */
+static void take_zero(feedline_loader *l, struct fdl_stats_zero *zero)
+{
+    fdl_stats_workers_time(l, &zero->workers);
+    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
+        total(l, i, &zero->stages[i]);
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
+        zero->customs[i] = custom_sums(l, i);
+    zero->pixels = pixel_sums(l);
+    zero->failed_samples = failed_samples(l);
+    zero->truncated_samples = truncated_samples(l);
+}
+
 void fdl_stats_reset(feedline_loader *l)
 {
     struct fdl_consumer *c = &l->consumer;
-    struct fdl_workers_time workers;
-    fdl_stats_workers_time(l, &workers);
+    /* One reset at a time, so the other zero is nobody's. */
     fdl_monitor_begin_reset(l->monitor);
+    struct fdl_stats_zero *zero =
+        c->zero == &c->zeros[0] ? &c->zeros[1] : &c->zeros[0];
+    take_zero(l, zero);
     pthread_mutex_lock(&c->lock);
-    c->zero.workers = workers;
-    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
-        total_locked(l, i, &c->zero.stages[i]);
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
-        c->zero.customs[i] = custom_sums(l, i);
-    c->zero.pixels = pixel_sums(l);
-    c->zero.failed_samples = failed_samples(l);
-    c->zero.truncated_samples = truncated_samples(l);
+    total(l, FEEDLINE_STAGE_TRANSFER, &zero->stages[FEEDLINE_STAGE_TRANSFER]);
+    total(l, FEEDLINE_STAGE_CONSUME, &zero->stages[FEEDLINE_STAGE_CONSUME]);
+    c->zero = zero;
     fdl_account_reset_locked(c, fdl_now_ns());
     fdl_notable_reset_locked(l);
     if (l->outside)

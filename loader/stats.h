@@ -65,13 +65,12 @@ void fdl_stats_workers(feedline_loader *l, struct feedline_worker_stats *out);
 /* ESTATE for a loader whose batches stay on the host. */
 int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out);
 
-/* For who gathers evidence. `_locked`: the consumer's lock is held. */
-void fdl_stats_since_reset_locked(const feedline_loader *l, uint32_t stage,
-                                  struct fdl_total *t);
-uint64_t fdl_stats_customs_busy_ns_locked(const feedline_loader *l);
-
-void fdl_stats_shared_lock_locked(const feedline_loader *l,
-                                  struct fdl_shared_lock *out);
+/* For who gathers evidence. Each takes the consumer's lock for the length of a
+ * copy, and adds up without it. */
+void fdl_stats_since_reset(feedline_loader *l, uint32_t stage,
+                           struct fdl_total *t);
+uint64_t fdl_stats_customs_busy_ns(feedline_loader *l);
+void fdl_stats_shared_lock(feedline_loader *l, struct fdl_shared_lock *out);
 
 /* All reads since the loader was made; time_ns is 0. */
 void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out);

@@ -38,7 +38,7 @@ void fdl_stats_workers(feedline_loader *l, struct feedline_worker_stats *out)
     fdl_monitor_get(l->monitor, &watched, NULL);
     fdl_stats_workers_time(l, &now);
     pthread_mutex_lock(&l->consumer.lock);
-    zero = l->consumer.zero.workers;
+    zero = l->consumer.zero->workers;
     pthread_mutex_unlock(&l->consumer.lock);
 
     uint64_t spent[FDL_SPENT_KINDS];

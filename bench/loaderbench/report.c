@@ -33,8 +33,9 @@ const struct cli_command command_report = {
     .about =
         "Makes one HTML page of documents that were written with --json.\n\n"
         "The verdict, the stall over time by cause, the stages, the tuner, "
-        "slow samples, the machine. The page is one file without scripts, for "
-        "screens of any size, light or dark, and for paper.\n\n"
+        "slow samples, the machine. The page is one file that needs no "
+        "network, for screens of any size, light or dark, and for paper. "
+        "Without scripts it shows its main tables.\n\n"
         "'loaderbench run URI --report PAGE.html' does it at once.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),

@@ -14,10 +14,6 @@ double doc_number(const json_t *doc, const char *path); /* NAN: none */
 double doc_or_0(const json_t *doc, const char *path);
 const char *doc_text(const json_t *doc, const char *path); /* "": none */
 
-/* In seconds, whatever the unit: of "total", the member total_seconds,
- * total_ms, total_us or total_ns. NAN: none of them. */
-double doc_time(const json_t *doc, const char *name);
-
 /* jansson's iterators want an object that they could change; they do not. */
 json_t *doc_mutable(const json_t *object);
 

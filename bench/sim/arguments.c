@@ -36,7 +36,6 @@ static const char help[] =
     "  --markdown         tables for a document instead\n"
     "  --json FILE        everything as JSON; - is standard output\n"
     "  --html FILE        a page with tables and charts, in one file\n"
-    "  --svg FILE         the charts alone\n"
     "  --gates            holds the tuner against what the project asks of "
     "it;\n"
     "                     exit status 1 if it misses something\n"
@@ -69,7 +68,6 @@ enum {
     OPT_MARKDOWN,
     OPT_JSON,
     OPT_HTML,
-    OPT_SVG,
     OPT_GATES,
     OPT_SOUND,
     OPT_TRACE,
@@ -90,7 +88,6 @@ static const struct option options[] = {
     {"markdown", no_argument, NULL, OPT_MARKDOWN},
     {"json", required_argument, NULL, OPT_JSON},
     {"html", required_argument, NULL, OPT_HTML},
-    {"svg", required_argument, NULL, OPT_SVG},
     {"gates", no_argument, NULL, OPT_GATES},
     {"sound", no_argument, NULL, OPT_SOUND},
     {"trace", required_argument, NULL, OPT_TRACE},
@@ -222,9 +219,6 @@ static int take(struct arguments *a, struct given *given, int option,
         return -1;
     case OPT_HTML:
         a->html = optarg;
-        return -1;
-    case OPT_SVG:
-        a->svg = optarg;
         return -1;
     case OPT_TRACE:
         a->trace = optarg;

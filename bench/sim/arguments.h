@@ -10,8 +10,8 @@ enum { SIM_DONE = 0, SIM_MISSED = 1, SIM_USAGE = 2, SIM_ENVIRONMENT = 4 };
 
 struct arguments {
     struct tournament_plan plan;
-    const char *json, *html, *svg; /* files, "-": standard output; or NULL */
-    const char *trace;             /* one scenario */
+    const char *json, *html; /* files, "-": standard output; or NULL */
+    const char *trace;       /* one scenario */
     bool markdown, list, gates, sound, verbose, quiet;
 };
 

@@ -129,10 +129,9 @@ static json_t *match_json(const struct tournament *t,
     return o;
 }
 
-bool outcome_json(const struct tournament *t, FILE *f)
+json_t *outcome_document(const struct tournament *t)
 {
-    json_t *o = json_object(), *controllers = json_array(),
-           *runs = json_array();
+    json_t *o = json_object(), *controllers = json_array();
     set(o, "tool", json_string("tuner_sim"));
     set_count(o, "schema_version", 1);
     set_count(o, "seed", t->plan->seed);
@@ -140,9 +139,15 @@ bool outcome_json(const struct tournament *t, FILE *f)
     set_count(o, "random_scenarios", t->plan->scenarios);
     for (size_t i = 0; i < t->plan->n_controllers; i++)
         json_array_append_new(controllers, controller_json(t, i));
+    set(o, "controllers", controllers);
+    return o;
+}
+
+bool outcome_json(const struct tournament *t, FILE *f)
+{
+    json_t *o = outcome_document(t), *runs = json_array();
     for (size_t i = 0; i < t->n_matches; i++)
         json_array_append_new(runs, match_json(t, &t->matches[i]));
-    set(o, "controllers", controllers);
     set(o, "runs", runs);
     bool ok = o && json_dumpf(o, f, JSON_INDENT(2)) == 0;
     fputc('\n', f);

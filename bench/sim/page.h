@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A tournament as a picture, and as a page around it. Both are one file that
- * asks nothing of anybody: no script, no font, no address. Light or dark as the
- * reader has it.
- */
+/* A tournament as a page: tables, and what the page's script draws from. */
 #ifndef SIM_PAGE_H
 #define SIM_PAGE_H
 
@@ -13,6 +9,5 @@
 
 /* false: it could not be written. */
 bool page_html(const struct tournament *t, FILE *f);
-bool page_svg(const struct tournament *t, FILE *f);
 
 #endif

@@ -142,8 +142,7 @@ static bool write_markdown(const struct tournament *t, FILE *f)
 static int put_out(const struct arguments *a, const struct tournament *t)
 {
     bool to_stdout = (a->json && strcmp(a->json, "-") == 0) ||
-                     (a->html && strcmp(a->html, "-") == 0) ||
-                     (a->svg && strcmp(a->svg, "-") == 0);
+                     (a->html && strcmp(a->html, "-") == 0);
     int rc = SIM_DONE;
     if (a->markdown)
         write_markdown(t, stdout);
@@ -153,8 +152,6 @@ static int put_out(const struct arguments *a, const struct tournament *t)
         rc = write_file(t, a->json, outcome_json);
     if (a->html && rc == SIM_DONE)
         rc = write_file(t, a->html, page_html);
-    if (a->svg && rc == SIM_DONE)
-        rc = write_file(t, a->svg, page_svg);
     FILE *f = to_stdout ? stderr : stdout;
     if (a->sound && rc == SIM_DONE)
         rc = verdict_sound(t, f);

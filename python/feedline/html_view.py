@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loader as a small piece of HTML, for notebooks.
 
-It is complete in itself: no script, no style sheet, nothing fetched. Text
-takes the colour of the page and tints are translucent, so it is readable on a
-light and on a dark page. Every word that comes from outside is escaped.
+It is complete in itself: no script, no style sheet, nothing fetched. Notebooks
+remove style sheets and scripts from what they display, and have dark themes of
+their own that no media query sees; hence inline styles, and not the style sheet
+of the pages of loaderbench (bench/report/). Text takes the colour of the
+notebook and tints are translucent, so it is readable on light and on dark.
+Every word that comes from outside is escaped.
 """
 
 from __future__ import annotations

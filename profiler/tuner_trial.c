@@ -600,7 +600,8 @@ static void learn(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
         break;
     case FDL_KNOB_WORKERS:
         learn_scaling(t, e, error);
-        if (!t->trial.up)
+        /* Slower and yet fed are the steps of the consumer, or chance. */
+        if (!t->trial.up && e->stall > t->limits.target)
             t->arms[t->trial.after.workers].starves = true;
         break;
     default:

@@ -200,6 +200,27 @@ static void one_block_is_not_enough(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* Steps that happen to be longer during a trial: nobody waited for workers, so
+ * that fewer are tried again. */
+static void slow_steps_are_no_lack_of_workers(void **state)
+{
+    (void)state;
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 8, 10, 20);
+    while (model_status(&m).state != FDL_TUNER_TRIAL)
+        model_step(&m);
+    m.g *= 1.1;
+    while (model_status(&m).state == FDL_TUNER_TRIAL)
+        model_step(&m);
+    m.g /= 1.1;
+    assert_int_equal(model_status(&m).rolled_back, 1);
+    model_steps(&m, 900);
+    model_print(&m);
+    assert_int_equal(m.knobs.workers, 1);
+    fdl_tuner_destroy(m.tuner);
+}
+
 /* Each epoch is a run of its own, shorter than any trial. */
 static void short_epochs_are_tuned_too(void **state)
 {
@@ -227,6 +248,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(depth_covers_rare_hiccups),
     cmocka_unit_test(depth_covers_bursts_of_slow_reads),
     cmocka_unit_test(one_block_is_not_enough),
+    cmocka_unit_test(slow_steps_are_no_lack_of_workers),
     cmocka_unit_test(short_epochs_are_tuned_too),
 };
 

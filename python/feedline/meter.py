@@ -30,6 +30,7 @@ T = TypeVar("T")
 # Both wait for nothing, so the interpreter's lock stays here.
 _begin = lib.quick.watch_begin
 _end = lib.quick.watch_end
+_OK, _END, _TIMEOUT = _c.OK, _c.END, _c.TIMEOUT
 
 
 class Meter(Observable):
@@ -103,37 +104,41 @@ class Meter(Observable):
 
     def call(self, function: Callable[[], T], size: Callable[[T], int]) -> T:
         """What function() returns, as one call of next(). size: samples of a
-        batch. StopIteration is the end of an epoch."""
-        counted = self._called()
-        status, samples = _c.TIMEOUT, 0
+        batch. StopIteration is the end of an epoch.
+
+        Written out, as what Python does between the library's clocks and
+        function() is counted as waiting for it.
+        """
+        with self._consumer:
+            handle = self._handle or self._made()
+            counted = handle is not None and _begin(handle) == _OK
         try:
             batch = function()
+        except BaseException as error:
             if counted:
-                status, samples = _c.OK, size(batch)
-            return batch
-        except StopIteration:
-            status = _c.END
+                ended = isinstance(error, StopIteration)
+                self._returned(_END if ended else _TIMEOUT)
             raise
-        finally:
-            if counted:
-                self._returned(status, samples)
+        if counted:
+            self._returned(_OK, size(batch))
+        return batch
 
     def nothing(self, function: Callable[[], T]) -> T:
         """What function() returns, as waiting for the batch that comes next."""
-        counted = self._called()
+        with self._consumer:
+            handle = self._handle or self._made()
+            counted = handle is not None and _begin(handle) == _OK
         try:
             return function()
         finally:
             if counted:
-                self._returned(_c.TIMEOUT, 0)
+                self._returned(_TIMEOUT)
 
-    def _called(self) -> bool:
-        with self._consumer:
-            if self._closed:
-                return False
-            return bool(_begin(self._handle or self._make()) == _c.OK)
+    def _made(self) -> Optional[int]:
+        """The handle, made now; None after close()."""
+        return None if self._closed else self._make()
 
-    def _returned(self, status: int, samples: int) -> None:
+    def _returned(self, status: int, samples: int = 0) -> None:
         with self._consumer:
             if self._handle is not None:
                 _end(self._handle, status, samples, 0)

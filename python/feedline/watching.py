@@ -106,16 +106,16 @@ class _Iterator:
     send() and throw() of a generator, too."""
 
     def __init__(self, watch: Watch, inner: Iterator[Any]) -> None:
-        self._watch = watch
         self._inner = inner
         self._next = inner.__next__
+        self._call = watch.call
+        self._size = watch._size
 
     def __iter__(self) -> "_Iterator":
         return self
 
     def __next__(self) -> Any:
-        watch = self._watch
-        return watch.call(self._next, watch._size)
+        return self._call(self._next, self._size)
 
     def __length_hint__(self) -> int:
         hint = getattr(self._inner, "__length_hint__", None)

@@ -4,10 +4,11 @@
     python bench/watch_cost.py [ROUNDS]
 
 Exactness is measured around torch's DataLoader. The truth is a pair of clocks
-(time.perf_counter, the clock that the watch reads) directly around the call of
-the DataLoader iterator's own __next__, and around iter(), inside the watch. Time
-between those clocks and the watch's is the watch's error. Waits are made by
-samples that sleep, in the calling thread (num_workers=0) or in two processes.
+(time.perf_counter, the clock that the watch reads) inside the watch, directly
+around the call of the DataLoader iterator's own __next__, and around iter().
+What lies between those clocks and the watch's is the watch's error. Samples
+that sleep make the waits, in the calling thread (num_workers=0) or in two
+processes.
 
 Cost is CPU time of this thread a batch, the best of five rounds, so that a busy
 machine does not count. Medians and ranges are of ROUNDS runs, 5 unless given.

@@ -196,8 +196,8 @@ static int32_t check(const struct feedline_op_def *def)
                         def->name ? "run" : "name");
     if (!is_lower_snake(def->name))
         return fdl_fail(FEEDLINE_EINVAL,
-                        "'%s' is no name for an operation: lower-case letters, "
-                        "digits and underscores, a letter first",
+                        "'%s' is not a valid operation name: lower-case "
+                        "letters, digits and underscores, a letter first",
                         def->name);
     if (def->scratch_bytes > SIZE_MAX)
         return fdl_fail_memory(def->scratch_bytes, "scratch of an operation");

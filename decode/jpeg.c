@@ -348,7 +348,7 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
     if (channels != 1 && channels != 3 && channels != 4)
         return fdl_fail(FEEDLINE_EDECODE,
                         "offset %" PRIu64 ": JPEG with %d components; 1, 3 and "
-                        "4 are understood",
+                        "4 are supported",
                         position(j), channels);
     job->info = (struct fdl_image_info){.width = (int32_t)c->image_width,
                                         .height = (int32_t)c->image_height,

@@ -299,8 +299,8 @@ static int32_t check_sample_order(const struct fdl_op *op,
     if (!op->resamples || plan->n_steps == 0)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_EINVAL,
-                    "%s: an operation before it adds a border to this small "
-                    "image, and nothing resamples behind that; put %s first",
+                    "%s: an earlier operation pads this small image, and a "
+                    "padded image cannot be resampled; put %s first",
                     op->name, op->name);
 }
 
@@ -394,7 +394,7 @@ int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
     }
     if (w <= 0 || h <= 0)
         return fdl_fail(FEEDLINE_EINVAL,
-                        "images of different sizes do not make a batch: add "
+                        "images of different sizes cannot form a batch: add "
                         "random_resized_crop, center_crop, or resize with "
                         "width and height");
     *width = w;

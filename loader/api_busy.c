@@ -25,7 +25,7 @@ static int32_t number_of(const char *device, uint32_t *out)
         status = fdl_backend_find(device, &ops, out);
     if (status >= 0 && ops->device != FEEDLINE_CUDA)
         status = fdl_fail(FEEDLINE_EINVAL,
-                          "device '%s' is no GPU; use 'cuda:N'", device);
+                          "device '%s' is not a GPU; use 'cuda:N'", device);
     return status;
 }
 

@@ -28,8 +28,8 @@ static int32_t need_own_order(const feedline_loader *l, const char *call)
     if (!l->given)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_ESTATE,
-                    "%s is not for order=given: feedline_loader_begin says "
-                    "where an epoch begins",
+                    "%s is not for order=given: feedline_loader_begin "
+                    "begins an epoch",
                     call);
 }
 
@@ -246,9 +246,8 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
         status = fdl_api_enter(needed, "needed");
     if (status >= 0 && l->given)
         status = fdl_fail(FEEDLINE_ESTATE,
-                          "the order is the program's (order=given), and so "
-                          "is its state: save that, and what get_position "
-                          "says");
+                          "with order=given the program owns the order: save "
+                          "its state and the result of get_position");
     if (status < 0)
         return status;
     state_of(l, &state);

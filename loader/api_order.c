@@ -14,8 +14,8 @@ static int32_t enter(const feedline_loader *l)
     if (l->outside)
         return fdl_outside_refuse();
     return fdl_fail(FEEDLINE_ESTATE,
-                    "the order is the loader's: make it with order=given to "
-                    "give one");
+                    "the loader makes its own order; create it with "
+                    "order=given to supply one");
 }
 
 int32_t feedline_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t seed,

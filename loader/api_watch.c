@@ -13,8 +13,8 @@ static int32_t enter(const feedline_loader *l)
         fdl_api_enter_handle(l, l ? l->fork_generation : 0, "watch");
     if (status < 0 || l->outside)
         return status;
-    return fdl_fail(FEEDLINE_ESTATE, "this loader makes its own batches: only "
-                                     "a watch is told of somebody else's");
+    return fdl_fail(FEEDLINE_ESTATE, "this loader makes its own batches; only "
+                                     "a watch records another loader's");
 }
 
 /* As much of the caller's struct as both know. */

@@ -41,10 +41,9 @@ static void tell_kept(feedline_loader *l, uint32_t n_held)
     l->consumer.told_kept = true;
     fdl_log(
         FDL_LOG_WARNING,
-        "the program keeps %u batches of %.3g MB; %s leaves room for %u, so "
-        "more memory is taken until they are released. If this is not "
-        "intended, release each batch after its step, and copy what is to "
-        "be kept",
+        "the program keeps %u batches of %.3g MB, but %s has memory for %u; "
+        "more is allocated until they are released. If this is not "
+        "intended, release each batch after its step and copy what you keep",
         n_held, (double)bytes / 1e6, fdl_term(fdl_loader_terms(l), "depth").at,
         usual);
 }
@@ -324,14 +323,14 @@ int32_t fdl_consumer_check_run(const feedline_loader *l)
     const char *anew = l->given ? "begin" : "start";
     if (l->consumer.failed)
         return fdl_fail(FEEDLINE_ESTATE,
-                        "the run ended with an error; %s begins anew", anew);
+                        "the run ended with an error; %s starts over", anew);
     if (l->running)
         return FEEDLINE_OK;
     if (l->given && !l->stopped)
         return fdl_fail(FEEDLINE_ESTATE,
                         "no epoch was begun: with order=given call "
                         "feedline_loader_begin first");
-    return fdl_fail(FEEDLINE_ESTATE, "the loader was stopped; %s begins anew",
+    return fdl_fail(FEEDLINE_ESTATE, "the loader was stopped; %s starts over",
                     anew);
 }
 

@@ -128,8 +128,8 @@ static void make_tuner(struct fdl_control *c, const struct fdl_knobs *start)
 {
     struct fdl_tuner *tuner = fdl_tuner_create(&c->limits, start, c->warm);
     if (!tuner)
-        fdl_log(FDL_LOG_WARNING, "out of memory for the tuner; going on as "
-                                 "the loader is set");
+        fdl_log(FDL_LOG_WARNING, "out of memory for the tuner; the settings "
+                                 "stay as they are");
     pthread_mutex_lock(&c->lock);
     c->tuner = tuner;
     pthread_mutex_unlock(&c->lock);
@@ -178,9 +178,7 @@ void fdl_control_begin(feedline_loader *l)
     atomic_store_explicit(&c->stopping, false, memory_order_relaxed);
     if (fdl_thread_start(&c->thread, "feedline-tune", tune_main, c) >= 0)
         return;
-    fdl_log(FDL_LOG_WARNING,
-            "%s; going on as the loader is set, without the "
-            "tuner",
+    fdl_log(FDL_LOG_WARNING, "%s; continuing without the tuner",
             fdl_last_error());
     fdl_clear_error();
 }

@@ -55,12 +55,11 @@ static void say(double granted, double part, uint32_t others)
     if (others)
         fdl_log(FDL_LOG_INFO,
                 "%.3g cores are granted, shared with %u other %s: %.2g for "
-                "this one and its consumer",
+                "this loader and its consumer",
                 granted, others, others == 1 ? "loader" : "loaders",
                 granted * part);
     else
-        fdl_log(FDL_LOG_INFO, "%.3g cores are granted, shared with nobody",
-                granted);
+        fdl_log(FDL_LOG_INFO, "%.3g cores are granted, not shared", granted);
 }
 
 static void take_part(struct fdl_control *c)

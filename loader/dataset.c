@@ -210,7 +210,7 @@ int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
                                uint64_t count, feedline_dataset **out)
 {
     if (!paths || count == 0)
-        return fdl_fail(FEEDLINE_EINVAL, "a data set of no paths");
+        return fdl_fail(FEEDLINE_EINVAL, "the data set has no paths");
 
     feedline_dataset *ds = NULL;
     int32_t status = fdl_dataset_create(&ds);
@@ -273,7 +273,8 @@ int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
                                 feedline_dataset **out)
 {
     if (!data || !sizes || count == 0)
-        return fdl_fail(FEEDLINE_EINVAL, "a data set of no images in memory");
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the data set has no images in memory");
 
     feedline_dataset *ds = NULL;
     int32_t status = fdl_dataset_create(&ds);

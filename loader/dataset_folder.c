@@ -121,8 +121,8 @@ static int32_t check_cycle(struct walk *w, uint64_t index, int fd)
         const struct folder *above = &w->folders[index];
         if (above->device == f->device && above->inode == f->inode)
             return fdl_fail(FEEDLINE_EINVAL,
-                            "%s%s: leads back to %s%s, which contains it; "
-                            "remove that link",
+                            "%s%s: links back to %s%s, which contains it; "
+                            "remove the link",
                             w->root, path_of(w, f), w->root, path_of(w, above));
     }
     return FEEDLINE_OK;

@@ -138,7 +138,7 @@ static int32_t resolve(const char *spec, char **images, char **labels)
     const char *comma = strchr(spec, ',');
     bool exists = stat(spec, &st) == 0;
     if (exists && S_ISDIR(st.st_mode))
-        return fdl_fail(FEEDLINE_ENOENT, "%s: there is no %s in it", spec,
+        return fdl_fail(FEEDLINE_ENOENT, "%s: contains no %s", spec,
                         folder_names[0]);
     if (!exists && !comma)
         return fdl_fail_path(spec, errno);
@@ -168,7 +168,7 @@ static int32_t parse_header(const char *path, const char *what, uint32_t min,
     if (f->bytes[2] != TYPE_U8)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: at 2: values of type 0x%02x; only unsigned bytes "
-                        "(0x08) are read",
+                        "(0x08) are supported",
                         path, (unsigned char)f->bytes[2]);
 
     f->n_dimensions = (unsigned char)f->bytes[3];
@@ -208,8 +208,8 @@ static int32_t take_shape(const char *path, const struct idx_file *f,
     uint32_t channels = f->n_dimensions == 4 ? f->dimension[3] : 1;
     if (channels != 1 && channels != 3)
         return fdl_fail(FEEDLINE_EINVAL,
-                        "%s: at 16: %" PRIu32 " channels; 1 and 3 are read",
-                        path, channels);
+                        "%s: at 16: %" PRIu32 " channels; only 1 and 3", path,
+                        channels);
     if (f->dimension[1] > MAX_SIDE || f->dimension[2] > MAX_SIDE)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: at 8: images of %" PRIu32 " x %" PRIu32

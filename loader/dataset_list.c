@@ -104,7 +104,7 @@ static int32_t add_lines(feedline_dataset *ds, const char *list,
         text = stop + 1;
     }
     if (ds->count == 0)
-        return fdl_fail(FEEDLINE_EINVAL, "%s: the list names no file", list);
+        return fdl_fail(FEEDLINE_EINVAL, "%s: the list is empty", list);
     return FEEDLINE_OK;
 }
 

@@ -21,23 +21,23 @@ static int32_t check(uint64_t count, int32_t height, int32_t width,
 {
     size_t all;
     if (count == 0)
-        return fdl_fail(FEEDLINE_EINVAL, "a data set of no images");
+        return fdl_fail(FEEDLINE_EINVAL, "the data set has no images");
     if (channels != 1 && channels != 3)
         return fdl_fail(FEEDLINE_EINVAL,
-                        "pixels of %" PRId32 " channels: 1 (gray) and 3 (RGB) "
-                        "are read",
+                        "pixels with %" PRId32 " channels: 1 (gray) and 3 "
+                        "(RGB) are supported",
                         channels);
     if (height < 1 || width < 1 || height > MAX_SIDE || width > MAX_SIDE)
         return fdl_fail(FEEDLINE_EINVAL,
                         "pixels of %" PRId32 " x %" PRId32
-                        " images: a side has 1 to %d",
+                        " images: sides are 1 to %d",
                         width, height, MAX_SIDE);
     /* A gigabyte or twelve: no overflow before the count. */
     *each = (size_t)height * (size_t)width * (size_t)channels;
     if (!fdl_mul_size(count, *each, &all))
         return fdl_fail(FEEDLINE_EINVAL,
-                        "%" PRIu64 " images of %zu bytes are more than memory "
-                        "has addresses",
+                        "%" PRIu64 " images of %zu bytes exceed the address "
+                        "space",
                         count, *each);
     return FEEDLINE_OK;
 }

@@ -92,8 +92,8 @@ int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
                         uri);
     if (n > 0)
         return fdl_fail(FEEDLINE_EINVAL,
-                        "%s: '%.*s' is no kind of data set; known are folder:, "
-                        "list: and idx:",
+                        "%s: unknown kind of data set '%.*s'; use folder:, "
+                        "list: or idx:",
                         uri, (int)n, uri);
     return fdl_fail_path(uri, error);
 }

@@ -116,9 +116,9 @@ int32_t fdl_dlpack_export(feedline_batch *b, uint32_t part, bool versioned,
     struct feedline_tensor from;
     if (part == FEEDLINE_IMAGES && fdl_layout_is_various(b->layout))
         return fdl_fail(FEEDLINE_EINVAL,
-                        "images of different sizes (max_sample_bytes) are no "
-                        "one tensor; image_offset and image_size say where "
-                        "each is");
+                        "a ragged batch (max_sample_bytes) is not one "
+                        "tensor; image_offset and image_size locate each "
+                        "image");
     struct exported *e = malloc(sizeof(*e));
     if (!e)
         return fdl_fail_memory(sizeof(*e), "an exported tensor");

@@ -94,8 +94,8 @@ static int32_t check_given(const struct fdl_options *o)
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++)
         if (fdl_option_int(o, rows[i].row) != rows[i].none)
             return fdl_fail(FEEDLINE_EINVAL,
-                            "%s has no meaning with order=given: the program "
-                            "that appends the batches decides on it",
+                            "%s does not apply to order=given: the program "
+                            "that appends the batches decides it",
                             o->table[rows[i].row].name);
     return FEEDLINE_OK;
 }
@@ -467,7 +467,7 @@ static int32_t start_threads_locked(feedline_loader *l)
         return status;
     if (got < depth) {
         fdl_log(FDL_LOG_WARNING,
-                "memory for %u batches ahead instead of %u; going on", got,
+                "memory suffices for depth %u instead of %u; continuing", got,
                 depth);
         atomic_store_explicit(&l->depth, got, memory_order_relaxed);
     }

@@ -32,11 +32,11 @@ static void note(const char *what, const char *path, int32_t status,
 {
     if (status < 0 && !*failed)
         fdl_log(FDL_LOG_WARNING,
-                "%s; %s is tried again, and lacks what was "
-                "said meanwhile",
+                "%s; %s is retried, without what was reported "
+                "meanwhile",
                 fdl_last_error(), what);
     else if (status >= 0 && *failed)
-        fdl_log(FDL_LOG_WARNING, "%s: %s goes on", path, what);
+        fdl_log(FDL_LOG_WARNING, "%s: %s works again", path, what);
     *failed = status < 0;
     fdl_clear_error();
 }

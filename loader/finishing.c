@@ -255,14 +255,14 @@ int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device)
     if (device == fdl_loader_finishes_on_device(l))
         return FEEDLINE_OK;
     if (!l->finish.free)
-        return fdl_fail(FEEDLINE_ESTATE, "who finishes batches is settled: %s",
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "where batches are finished is fixed: %s",
                         l->finish.reason);
     if (!fits_budget(l, device))
         return fdl_fail(
             FEEDLINE_ERANGE,
-            "to finish batches on the %s as well takes %" PRIu64
-            " bytes for each of them, more than memory_budget=%" PRIu64
-            " allows",
+            "finishing batches on the %s as well needs %" PRIu64
+            " bytes for each, more than memory_budget=%" PRIu64 " allows",
             device ? "device" : "host",
             fdl_ring_slot_bytes_for(l->ring, device), l->config.memory_budget);
     uint64_t bytes =

@@ -140,8 +140,8 @@ static int32_t check(const struct fdl_given *g, uint64_t awaited,
                         count, g->batch_size);
     if (fdl_given_waiting(g, awaited) >= FEEDLINE_GIVEN_MAX)
         return fdl_fail(FEEDLINE_ERANGE,
-                        "%d batches wait already: take one with next before "
-                        "another is appended",
+                        "%d batches are queued already: call next before "
+                        "appending another",
                         FEEDLINE_GIVEN_MAX);
     for (uint32_t i = 0; i < count; i++) {
         if (indices[i] >= g->count)

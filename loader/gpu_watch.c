@@ -71,7 +71,7 @@ static void open_nvml(struct fdl_gpu_watch *w)
         return;
     w->nvml = fdl_nvml_open(info.pci, why, sizeof(why));
     if (!w->nvml)
-        fdl_log(FDL_LOG_INFO, "no numbers of the GPU: %s", why);
+        fdl_log(FDL_LOG_INFO, "no GPU statistics: %s", why);
 }
 
 void fdl_gpu_watch_look(struct fdl_gpu_watch *w, int64_t now,
@@ -84,7 +84,7 @@ void fdl_gpu_watch_look(struct fdl_gpu_watch *w, int64_t now,
         return;
     out->has_gpu = fdl_nvml_read(w->nvml, &out->now);
     if (!out->has_gpu) {
-        fdl_log(FDL_LOG_WARNING, "NVML gives no numbers of the GPU any more");
+        fdl_log(FDL_LOG_WARNING, "NVML stopped providing GPU statistics");
         fdl_nvml_close(w->nvml);
         w->nvml = NULL;
         return;

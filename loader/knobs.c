@@ -83,7 +83,7 @@ static void say_missed(int32_t status, const char *knob, uint32_t wanted)
 {
     if (status >= 0)
         return;
-    fdl_log(FDL_LOG_WARNING, "tuner: %s=%u: %s; going on with less", knob,
+    fdl_log(FDL_LOG_WARNING, "tuner: %s=%u: %s; continuing with less", knob,
             wanted, fdl_last_error());
     fdl_clear_error();
 }
@@ -155,8 +155,8 @@ static int32_t hand_to_tuner_locked(feedline_loader *l, uint32_t option,
 {
     if (!fdl_control_is_on(l))
         return fdl_fail(FEEDLINE_ERANGE,
-                        "%s=auto: with tuner=off nobody would choose it; on "
-                        "a running loader give a number",
+                        "%s=auto: tuner=off, so nothing would choose it; give "
+                        "a running loader a number",
                         l->options.table[option].name);
     fdl_control_set_locked(l, knob_of(option), was, was, false);
     return FEEDLINE_OK;

@@ -149,9 +149,8 @@ static int32_t fail_closed(int process, int32_t pid, int error)
                             "user and root can watch it",
                             pid, (unsigned)st.st_uid);
         return fdl_fail(FEEDLINE_EIO,
-                        "process %" PRId32 " lets nobody look into it "
-                        "(prctl PR_SET_DUMPABLE, or privileges this process "
-                        "lacks)",
+                        "process %" PRId32 " cannot be inspected (prctl "
+                        "PR_SET_DUMPABLE, or privileges this process lacks)",
                         pid);
     }
     return fdl_fail(FEEDLINE_EIO, "/proc/%" PRId32 "/fd: %s", pid,

@@ -106,8 +106,8 @@ static int64_t unix_ns(void)
 static int32_t fail_with(struct fdl_live_page *p, const char *what)
 {
     int32_t status = fdl_fail(FEEDLINE_ENOSYS,
-                              "memory for loaderbench top: %s: %s; going on "
-                              "without (live=false says so)",
+                              "memory for loaderbench top: %s: %s; continuing "
+                              "without (as with live=false)",
                               what, strerror(errno));
     fdl_live_page_destroy(p);
     return status;

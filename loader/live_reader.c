@@ -202,7 +202,8 @@ int32_t feedline_live_attach(int32_t pid, uint32_t loader, feedline_live **out)
         return status;
     *out = NULL;
     if (pid <= 0)
-        return fdl_fail(FEEDLINE_EINVAL, "%" PRId32 " is no process", pid);
+        return fdl_fail(FEEDLINE_EINVAL, "%" PRId32 " is not a process ID",
+                        pid);
     feedline_live *live = calloc(1, sizeof(*live));
     if (!live)
         return fdl_fail_memory(sizeof(*live), "a live view");

@@ -380,13 +380,13 @@ int32_t fdl_look_create(feedline_loader *l, struct fdl_look **out)
 {
     struct fdl_look *k = calloc(1, sizeof(*k));
     if (!k)
-        return fdl_fail_memory(sizeof(*k), "the look at a loader");
+        return fdl_fail_memory(sizeof(*k), "a probe of a loader");
     k->loader = l;
     k->seen = calloc(FDL_MAX_WORKERS, sizeof(*k->seen));
     int32_t status = k->seen
                          ? fdl_signals_open("", &k->signals)
                          : fdl_fail_memory(FDL_MAX_WORKERS * sizeof(*k->seen),
-                                           "the look at workers");
+                                           "a probe of workers");
     if (status < 0) {
         fdl_look_destroy(k);
         return status;

@@ -198,8 +198,8 @@ int32_t fdl_monitor_start(struct fdl_monitor *m)
         fdl_thread_start(&m->thread, "feedline-watch", watch_main, m);
     if (status < 0)
         fdl_log(FDL_LOG_WARNING,
-                "%s; going on without: the live page, the log of statistics "
-                "and the metrics are written once, at the end",
+                "%s; the live page, the statistics log and the metrics "
+                "are written only once, at the end",
                 fdl_last_error());
     return status;
 }

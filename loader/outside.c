@@ -42,8 +42,8 @@ int32_t fdl_outside_create(feedline_loader *l,
 int32_t fdl_outside_refuse(void)
 {
     return fdl_fail(FEEDLINE_ESTATE,
-                    "a watch has no engine: its batches are made by somebody "
-                    "else");
+                    "a watch has no engine: another loader makes its "
+                    "batches");
 }
 
 bool fdl_outside_between_locked(const feedline_loader *l)

@@ -32,8 +32,7 @@ static int32_t check_thread(feedline_loader *l)
         none == self)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_ESTATE,
-                    "phases are marked by the thread that calls next, and "
-                    "this is another one");
+                    "only the thread that calls next may mark phases");
 }
 
 /* ---- Marks -------------------------------------------------------------- */

@@ -231,10 +231,10 @@ bool fdl_profile_start(feedline_loader *l, struct fdl_knobs *start)
     if (status >= 0)
         begin_with(l, path, &found, start);
     else if (status == FEEDLINE_ENOENT && access(path, F_OK) != 0)
-        note(l, FDL_LOG_INFO, "%s: there is none yet; the tuner begins anew",
+        note(l, FDL_LOG_INFO, "%s: does not exist yet; the tuner starts over",
              path);
     else
-        note(l, FDL_LOG_WARNING, "%s: %s; the tuner begins anew", path,
+        note(l, FDL_LOG_WARNING, "%s: %s; the tuner starts over", path,
              fdl_last_error());
     fdl_clear_error();
     free(here);

@@ -203,14 +203,14 @@ static void tell(feedline_loader *l, const struct hanging *h, int64_t now)
     say_sample(l, h, sample, sizeof(sample));
     if (h->worker == A_READ)
         fdl_log(FDL_LOG_WARNING,
-                "a read has been on its way for %.1f s: %s; look at the "
-                "storage it comes from",
+                "a read has been in flight for %.1f s: %s; check the "
+                "storage",
                 s, sample);
     else
         fdl_log(FDL_LOG_WARNING,
                 "worker %" PRIu32 " (thread %" PRId32 ") has been at one "
-                "sample for %.1f s, in %s: %s; where it stands a debugger "
-                "says (gdb -p); stuck_after says when to tell",
+                "sample for %.1f s, in %s: %s; gdb -p shows where "
+                "(threshold: stuck_after)",
                 h->worker, h->tid, s, where(l, h->step), sample);
 }
 
@@ -220,12 +220,12 @@ static void tell_end(feedline_loader *l, const struct hanging *h, int64_t now)
     double s = seconds(now - h->since_ns);
     say_sample(l, h, sample, sizeof(sample));
     if (h->worker == A_READ)
-        fdl_log(FDL_LOG_WARNING,
-                "the read that was stuck is over, after %.1f s: %s", s, sample);
+        fdl_log(FDL_LOG_WARNING, "the stuck read completed after %.1f s: %s", s,
+                sample);
     else
         fdl_log(FDL_LOG_WARNING,
-                "worker %" PRIu32 " goes on, after %.1f s in %s: %s", h->worker,
-                s, where(l, h->step), sample);
+                "worker %" PRIu32 " continues after %.1f s in %s: %s",
+                h->worker, s, where(l, h->step), sample);
 }
 
 void fdl_stuck_tell_stop(struct fdl_worker *w)
@@ -237,8 +237,8 @@ void fdl_stuck_tell_stop(struct fdl_worker *w)
         return;
     say_sample(l, &h, sample, sizeof(sample));
     fdl_log(FDL_LOG_WARNING,
-            "the loader stops, and waits for worker %" PRIu32
-            " (thread %" PRId32 "), which is in %s for %.1f s: %s",
+            "stopping; waiting for worker %" PRIu32 " (thread %" PRId32
+            "), which is in %s for %.1f s: %s",
             w->id, h.tid, where(l, h.step), seconds(fdl_now_ns() - h.since_ns),
             sample);
 }

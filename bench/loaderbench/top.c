@@ -165,7 +165,7 @@ static bool parse_pid(const char *text, int32_t *pid)
     errno = 0;
     long n = strtol(text, &end, 10);
     if (errno || *end || end == text || n <= 0 || n > INT32_MAX) {
-        tool_say("top: '%s' is no process; a number is asked for", text);
+        tool_say("top: '%s' is not a process ID", text);
         return false;
     }
     *pid = (int32_t)n;

@@ -386,7 +386,7 @@ static void the_tuner_gets_no_more_threads(void **state)
                    "depth=4 io_depth=1");
     rig_take(l, 1);
     inject_arm(INJECT_THREAD, 1, true);
-    while (!log_has("going on with less"))
+    while (!log_has("continuing with less"))
         rig_take(l, 1);
     assert_true(rig_info(l).workers >= 1);
     inject_disarm();

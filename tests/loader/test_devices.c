@@ -226,7 +226,7 @@ static void goes_on_with_fewer_slots(void **state)
         feedline_loader *l = fixture_open(
             ds, "device=cuda:0 batch_size=8 depth=8 epochs=1 workers=2");
         assert_int_equal(read_all(l), 8);
-        log_has("memory for 3 batches ahead instead of 8");
+        log_has("depth 3 instead of 8");
         assert_ok(feedline_loader_get_int(l, "depth", &depth));
         assert_int_equal(depth, 3);
         assert_ok(feedline_loader_get_device_stats(l, &stats));

@@ -300,7 +300,7 @@ static void a_failed_batch_is_booked_before_its_slot_goes(void **state)
     monitor_is_next = true;
     assert_ok(feedline_loader_append(l, &bad, NULL, 1));
     assert_error(feedline_loader_next(l, -1, &none), FEEDLINE_EDECODE,
-                 "what is decoded is JPEG");
+                 "JPEG, PNG");
     monitor_is_next = false;
     assert_true(fdl_ring_memory(l->ring) < before);
     feedline_loader_destroy(l);

@@ -140,7 +140,7 @@ static void nobody_there(void **state)
     struct feedline_live_stats out;
     feedline_live *live = (feedline_live *)&out;
     assert_error(feedline_live_attach(0, 0, &live), FEEDLINE_EINVAL,
-                 "0 is no process");
+                 "0 is not a process ID");
     assert_null(live);
     assert_error(read_once(-3, 0, &out), FEEDLINE_EINVAL, "-3");
     assert_error(read_once(0x7ffffffe, 0, &out), FEEDLINE_ENOENT,

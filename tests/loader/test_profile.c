@@ -108,7 +108,7 @@ static void says(const char *words)
     if (!strstr(info.profile, words))
         fail_msg("\"%s\" lacks \"%s\"", info.profile, words);
     if (!strstr(info.profile, "begins with")) {
-        assert_non_null(strstr(info.profile, "begins anew"));
+        assert_non_null(strstr(info.profile, "starts over"));
         assert_int_equal(info.workers, 2);
     }
     feedline_loader_destroy(l);
@@ -179,7 +179,7 @@ static void it_is_held_to_the_bounds_of_now(void **state)
 static void there_may_be_none_yet(void **state)
 {
     (void)state;
-    says("there is none yet");
+    says("does not exist");
     feedline_loader *l = rig_sleepy(ds, MS, OPTIONS);
     assert_string_equal(rig_info(l).profile, "");
     assert_error(feedline_loader_save_profile(l, path), FEEDLINE_ESTATE,
@@ -315,7 +315,7 @@ static void what_it_cannot_be_is_said(void **state)
     says("larger than any profile");
     unlink(path);
     assert_int_equal(mkdir(path, 0700), 0);
-    says("begins anew");
+    says("starts over");
     assert_int_equal(rmdir(path), 0);
 }
 
@@ -354,7 +354,7 @@ static void no_file_stops_a_loader(void **state)
         feedline_loader *l = open_with("");
         struct feedline_tuner_info info = rig_info(l);
         bool begins = strstr(info.profile, "begins with") != NULL;
-        assert_true(begins || strstr(info.profile, "begins anew"));
+        assert_true(begins || strstr(info.profile, "starts over"));
         assert_true(info.workers >= 1 && info.workers <= 6);
         assert_true(info.depth >= 1 && info.depth <= 64);
         used += begins;

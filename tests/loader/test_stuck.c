@@ -284,7 +284,7 @@ static void a_worker_that_hangs_is_told_of(void **state)
              info.path);
     wait_for_log(name);
     assert_true(json_has(l, "\"where\":\"wait_long\""));
-    snprintf(name, sizeof(name), "worker %u goes on", one.worker);
+    snprintf(name, sizeof(name), "worker %u continues", one.worker);
     assert_false(log_has(name));
     set_gate(false);
     wait_for_log(name);
@@ -336,10 +336,10 @@ static void reads_that_hang_are_told_of(void **state)
         assert_int_equal(one.worker, i ? 0 : UINT32_MAX);
         assert_true(one.path[0]);
         wait_for_verdict(l, "in \"read\"");
-        wait_for_log(i ? "in read: sample 0" : "a read has been on its way");
+        wait_for_log(i ? "in read: sample 0" : "a read has been in flight");
         atomic_store(&reads_hang, false);
         set_gate(false);
-        wait_for_log(i ? "goes on" : "the read that was stuck is over");
+        wait_for_log(i ? "continues" : "the stuck read completed");
         assert_true(fixture_run(l, 1) == hash);
         feedline_loader_destroy(l);
     }
@@ -384,7 +384,7 @@ static void an_end_that_has_to_wait_says_so(void **state)
     assert_ok(feedline_loader_start(l, 0));
     wait_for_stuck(l, "wait_long", 1, &one);
     assert_int_equal(pthread_create(&thread, NULL, destroy_main, l), 0);
-    wait_for_log("the loader stops, and waits for worker");
+    wait_for_log("stopping; waiting for worker");
     set_gate(false);
     pthread_join(thread, NULL);
     feedline_dataset_close(ds);

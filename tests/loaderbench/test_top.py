@@ -454,9 +454,9 @@ def case_hidden(tmp):
 
 
 def case_mistakes(tmp):
-    expect(tool("top", "abc"), 2, "'abc' is no process")
-    expect(tool("top", "0"), 2, "'0' is no process")
-    expect(tool("top", "99999999999"), 2, "is no process")
+    expect(tool("top", "abc"), 2, "'abc' is not a process ID")
+    expect(tool("top", "0"), 2, "'0' is not a process ID")
+    expect(tool("top", "99999999999"), 2, "is not a process ID")
     expect(tool("top", 2 ** 31 - 2), 2, "there is no process 2147483646")
     expect(tool("top", os.getpid()), 2, "no feedline loader")
     with Run(tmp) as run:

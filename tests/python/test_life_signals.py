@@ -154,7 +154,7 @@ def test_ctrl_c_ends_the_wait_for_a_stop(image_folder: Path, call: str) -> None:
         gate.shut.wait(60)
 
         def show(message, category, filename, line, file=None, text=None):
-            if str(message).startswith("the loader stops, and waits for"):
+            if str(message).startswith("stopping; waiting for worker"):
                 print(message, flush=True)
 
         warnings.showwarning = show

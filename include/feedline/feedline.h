@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feedline - image loading for GPU training that says what it waits for.
+ * feedline - image loading for GPU training that explains where time goes.
  *
  *   config + dataset + pipeline --create--> loader --next--> batch --release-->
  *
@@ -12,8 +12,8 @@
  *    _count return the count, or an error.
  * 2. Receiver first, inputs next, outputs last. On error a handle output is
  *    set to NULL and a struct output is left as it was.
- * 3. A typedef'd name is an opaque handle: whoever called _create, _open or
- *    _next owns it and gives it to exactly one _destroy, _close or _release
+ * 3. A typedef'd name is an opaque handle: the caller of _create, _open or
+ *    _next owns it and passes it to exactly one _destroy, _close or _release
  *    (which return void and accept NULL). A name spelled with `struct` is
  *    plain data; a struct that is an output starts with its own size: set
  *    struct_size = sizeof before the call, and the library fills no more than
@@ -50,7 +50,7 @@ extern "C" {
 
 /* ---- Version and features (any thread) ---------------------------------- */
 
-/* "0.1.0" of the library that is loaded, and the same as 0x00MMmmpp. */
+/* Of the loaded library: "0.1.0", and the same as 0x00MMmmpp. */
 FEEDLINE_API const char *feedline_version(void);
 FEEDLINE_API uint32_t feedline_version_number(void);
 
@@ -89,12 +89,12 @@ enum feedline_status {
 };
 /* clang-format on */
 
-/* "EINVAL" and "invalid argument"; "UNKNOWN" for a number that is none. */
+/* "EINVAL" and "invalid argument"; "UNKNOWN" for any other number. */
 FEEDLINE_API const char *feedline_status_name(int32_t status);
 FEEDLINE_API const char *feedline_status_text(int32_t status);
 
 /* Detail of the last error on this thread, "" if none; valid until the next
- * feedline call on this thread. Not the way to learn whether a call failed. */
+ * feedline call on this thread. Check the status to learn whether it failed. */
 FEEDLINE_API const char *feedline_last_error(void);
 
 /* ---- Options: one table behind C, job files, environment and --help ----- */
@@ -105,7 +105,7 @@ enum feedline_option_type {
     FEEDLINE_T_TIME,    /* nanoseconds: "250us", "10ms", "1.5s"             */
     FEEDLINE_T_DOUBLE,
     FEEDLINE_T_BOOL, /* true false yes no on off 1 0                        */
-    FEEDLINE_T_ENUM, /* one of `choices`; as a number its place, from 0     */
+    FEEDLINE_T_ENUM, /* one of `choices`; as a number its index, from 0     */
     FEEDLINE_T_STRING,
     FEEDLINE_T_DOUBLES /* one to four numbers: "0.08:1" or "0.1,0.2,0.3"    */
 };
@@ -121,7 +121,7 @@ struct feedline_option_info {
     int64_t min, max; /* of INT, SIZE and TIME, inclusive, in base units */
     double double_min, double_max; /* of DOUBLE and each of DOUBLES */
     const char *name;
-    const char *default_text; /* as one would type it */
+    const char *default_text; /* as typed */
     const char *unit;         /* "bytes", "pixels"; "" if none */
     const char *choices;      /* "a|b|c" for FEEDLINE_T_ENUM, else NULL */
     const char *help;         /* one line */
@@ -137,8 +137,9 @@ FEEDLINE_API int32_t feedline_option_get_info(const char *scope, uint32_t index,
 
 typedef struct feedline_config feedline_config;
 
-/* Starts from the defaults and then the environment: FEEDLINE_BATCH_SIZE=128
- * sets batch_size. A variable with a bad value is an error that names it. */
+/* Starts from the defaults, then applies the environment:
+ * FEEDLINE_BATCH_SIZE=128 sets batch_size. A variable with an invalid value is
+ * an error that names it. */
 FEEDLINE_API int32_t feedline_config_create(feedline_config **out);
 FEEDLINE_API void feedline_config_destroy(feedline_config *cfg);
 
@@ -154,15 +155,15 @@ FEEDLINE_API int32_t feedline_config_get_int(const feedline_config *cfg,
                                              const char *key, int64_t *out);
 
 /* Read [global] and then [section] (NULL: only [global]) of an ini-style job
- * file. Errors name file, line and key; nothing is set if any line is bad. */
+ * file. Errors name file, line and key; then nothing is set. */
 FEEDLINE_API int32_t feedline_config_load(feedline_config *cfg,
                                           const char *path,
                                           const char *section);
 
-/* All *_json() write at most `capacity` bytes, terminating NUL included, and
- * always set `*needed` to what the whole text takes with its NUL. A caller may
- * pass (NULL, 0) first to learn the size. ERANGE if it did not fit and
- * capacity was not 0. */
+/* All *_json() write at most `capacity` bytes, including the terminating NUL,
+ * and always set `*needed` to the size of the whole text with its NUL. Pass
+ * (NULL, 0) first to learn it. ERANGE if the text did not fit and capacity was
+ * not 0. */
 FEEDLINE_API int32_t feedline_config_json(const feedline_config *cfg, char *buf,
                                           uint64_t capacity, uint64_t *needed);
 
@@ -173,9 +174,9 @@ typedef struct feedline_dataset feedline_dataset;
 /* uri: "folder:/data/train" (one folder per class, ordered and labelled as
  * torchvision's ImageFolder), "list:/data/train.tsv" (path, blank, label on
  * each line; paths relative to the list), "idx:/data/mnist" (the train images
- * and labels of that folder, or "idx:IMAGES,LABELS"), or a bare path, which
- * is looked at. Errors name the file or folder: ENOENT missing or a class
- * without images, EIO not readable, EINVAL not understood. */
+ * and labels of that folder, or "idx:IMAGES,LABELS"), or a bare path, whose
+ * kind is detected. Errors name the file or folder: ENOENT: missing, or a class
+ * without images; EIO: not readable; EINVAL: not understood. */
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
                                            feedline_dataset **out);
 
@@ -243,9 +244,9 @@ FEEDLINE_API void feedline_pipeline_destroy(feedline_pipeline *p);
 
 /* Adds an operation at the end, e.g. (p, "random_resized_crop", "size=224
  * scale=0.08:1"). An operation on pixels (color_jitter, pad, a custom one) goes
- * before the normalize of a recipe, since normalized pixels cannot be worked
- * on; behind a normalize that was added by itself it is an error. Arguments are
- * checked here, not when the first image arrives; NULL is "". */
+ * before the normalize of a recipe, as it needs uint8 pixels; after a normalize
+ * that was added explicitly it is an error. Arguments are checked here, not
+ * when the first image arrives; NULL is "". */
 FEEDLINE_API int32_t feedline_pipeline_add(feedline_pipeline *p, const char *op,
                                            const char *args);
 FEEDLINE_API int32_t feedline_pipeline_json(const feedline_pipeline *p,
@@ -258,29 +259,27 @@ FEEDLINE_API const char *feedline_op_name(uint32_t index);
 
 /* ---- Custom operations: the only callback in this header ---------------- */
 
-/* An operation is work on every sample and has to happen where the image is,
- * between two other operations, on the worker that runs those. Handing each
- * image to the caller and back would cost two thread switches per sample and
- * hide the work from the statistics.
+/* An operation runs for every sample, between two other operations, on the
+ * worker that runs those. Handing each image to the caller and back would cost
+ * two thread switches per sample and hide the work from the statistics.
  *
  * A run function
- * - is called on worker threads, on several at once: it must be thread-safe,
- *   and `user` is the same pointer in all of them;
- * - may sleep or wait: it holds one worker up and nobody else, and wall and CPU
- *   time are measured apart (stop waits until it returns);
- * - changes the pixels in place; width, height and channels stay as they are;
- * - takes its random numbers from call->rng and from nowhere else;
+ * - is called on several worker threads at once: it must be thread-safe, and
+ *   `user` is the same pointer in all of them;
+ * - may sleep or wait: this delays one worker only, and wall and CPU time are
+ *   measured separately (stop waits until it returns);
+ * - changes the pixels in place; width, height and channels stay the same;
+ * - takes its random numbers only from call->rng;
  * - calls no feedline function but feedline_rng_* and feedline_op_waited, keeps
- *   no pointer from the call, and lets neither a C++ exception nor a longjmp
- *   out;
+ *   no pointer from the call, and lets no C++ exception or longjmp escape;
  * - returns: if it ends its thread (pthread_exit, cancellation), next returns
  *   FEEDLINE_EUSER, names it, and the run is over;
  * - returns FEEDLINE_OK or a FEEDLINE_E* code, which becomes the status of this
- *   sample; the loader goes on as on_error says. Any other value counts as
+ *   sample, handled according to on_error. Any other value counts as
  *   FEEDLINE_EUSER.
  *
- * In the statistics it is a stage of its own, under its name. A function made
- * by an FFI works, but if it needs an interpreter lock its calls run one at a
+ * In the statistics it is a separate stage, under its name. A function made by
+ * an FFI works, but if it needs an interpreter lock its calls run one at a
  * time; stop the loader before that interpreter ends. */
 
 /* uint8 pixels, rows top to bottom, channels interleaved (HWC): channel c of
@@ -293,9 +292,9 @@ struct feedline_image {
     int32_t reserved;
 };
 
-/* Random state of one sample at one place in the pipeline. What it gives
- * depends on seed, epoch, sample and place only, so a run repeats exactly with
- * any number of workers. */
+/* Random state of one sample at one place in the pipeline. Its numbers depend
+ * on seed, epoch, sample and place only, so a run repeats exactly with any
+ * number of workers. */
 typedef struct feedline_rng feedline_rng;
 
 FEEDLINE_API uint32_t feedline_rng_u32(feedline_rng *rng);
@@ -312,7 +311,7 @@ struct feedline_op_call {
     uint64_t epoch;
     int64_t sample_index; /* position in the data set */
     uint32_t copy;        /* with option repeats: which, from 0 */
-    uint32_t view;        /* behind five_crop or ten_crop: which, from 0 */
+    uint32_t view;        /* after five_crop or ten_crop: which, from 0 */
     struct feedline_image image;
     feedline_rng *rng;
     void *scratch; /* this call's own scratch_bytes; NULL if 0 */
@@ -320,9 +319,9 @@ struct feedline_op_call {
     int64_t begin_ns; /* CLOCK_MONOTONIC, right before run was called */
 };
 
-/* Inside run: of the call's time so far, ns went into waiting for a lock that
- * all calls share, as an interpreter has one. Shown as lock_ns of the stage,
- * and the verdict names it (LOCK_BOUND). */
+/* Inside run: reports that ns of the call's time so far were spent waiting for
+ * a lock that all calls share, such as an interpreter's. Becomes lock_ns of the
+ * stage and evidence for LOCK_BOUND. */
 FEEDLINE_API void feedline_op_waited(const struct feedline_op_call *call,
                                      int64_t ns);
 
@@ -339,7 +338,7 @@ struct feedline_op_def {
 
 /* Makes def->name known to feedline_pipeline_add(p, name, NULL). def, name and
  * label are copied; run and user must outlive every loader created from p. At
- * most 8 in a pipeline (ERANGE). EINVAL: a name that is taken or is none. */
+ * most 8 in a pipeline (ERANGE). EINVAL: a name that is taken or invalid. */
 FEEDLINE_API int32_t feedline_pipeline_register(
     feedline_pipeline *p, const struct feedline_op_def *def);
 
@@ -347,8 +346,8 @@ FEEDLINE_API int32_t feedline_pipeline_register(
  *     int32_t feedline_op_register(feedline_pipeline *p);
  * which calls feedline_pipeline_register for each and returns FEEDLINE_OK or an
  * error, which is passed on. The object stays loaded until the process ends.
- * ENOENT: no such file, or no such function in it; EINVAL: the loader of the
- * system refuses it; the detail has its words. */
+ * ENOENT: no such file, or no such function in it; EINVAL: dlopen refuses it,
+ * for the reason in the detail. */
 FEEDLINE_API int32_t feedline_pipeline_load(feedline_pipeline *p,
                                             const char *path);
 
@@ -359,48 +358,47 @@ FEEDLINE_API int32_t feedline_pipeline_load(feedline_pipeline *p,
 typedef struct feedline_loader feedline_loader;
 typedef struct feedline_batch feedline_batch;
 
-/* Copies cfg and p and keeps ds alive; all three may go away. cfg NULL means
- * the defaults. */
+/* Copies cfg and p and keeps ds alive; the caller may destroy all three. cfg
+ * NULL means the defaults. */
 FEEDLINE_API int32_t feedline_loader_create(const feedline_config *cfg,
                                             feedline_dataset *ds,
                                             const feedline_pipeline *p,
                                             feedline_loader **out);
 
-/* The next batch will be the first of `epoch`. If that is where the stream
- * stands already (after FEEDLINE_END of epoch - 1), nothing is restarted and
- * the batches that were prepared ahead are used. Otherwise what was prepared is
- * thrown away. Batches still held stay valid. After an error, start begins
- * anew. */
+/* Makes the next batch the first of `epoch`. If the stream is already there
+ * (after FEEDLINE_END of epoch - 1), nothing restarts and prefetched batches
+ * are used; otherwise they are discarded. Batches still held stay valid. After
+ * an error, start restarts the loader. */
 FEEDLINE_API int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch);
 
 /* The next batch in order. timeout_ns: 0 polls, < 0 waits. Returns OK; END,
- * once after the last batch of each epoch (the next call goes on with the next
- * epoch, until option "epochs" many have been delivered, then END for ever);
- * TIMEOUT; INTERRUPTED; or an error. With on_error=raise the error of a bad
- * sample comes in place of its batch and names the file; after an error only
- * statistics, start, stop and destroy work. ESTATE if the caller holds every
- * batch that memory allows: release one first, or set held=grow; then ENOMEM
- * where memory ends, until one is released. A loader that was not started
- * starts with epoch 0; one whose restart failed, where it stood before. With
- * device=cuda:N a batch comes as soon as its copy is queued; EDEVICE when the
- * GPU fails. */
+ * once after the last batch of each epoch (the next call continues with the
+ * next epoch, until option "epochs" of them have been delivered, then END
+ * forever); TIMEOUT; INTERRUPTED; or an error. With on_error=raise the error of
+ * a failed sample is returned in place of its batch and names the file; after
+ * an error only statistics, start, stop and destroy work. ESTATE if the caller
+ * holds every batch that memory allows: release one first, or set held=grow,
+ * which gives ENOMEM only when memory runs out, until one is released. A loader
+ * that was not started starts with epoch 0; one whose restart failed, at its
+ * last position. With device=cuda:N a batch is returned once its copy is
+ * queued; EDEVICE if the GPU fails. */
 FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
                                           int64_t timeout_ns,
                                           feedline_batch **out);
 
-/* Any thread, also from a signal handler: a next() that waits now, or else
- * the coming one, returns INTERRUPTED. */
+/* Any thread, also from a signal handler: the next() now waiting, or else the
+ * following one, returns INTERRUPTED. */
 FEEDLINE_API int32_t feedline_loader_interrupt(feedline_loader *l);
 
-/* stop joins every worker; start may follow. Batches the caller still holds
- * stay valid, after stop and after destroy, until they are released. */
+/* stop joins every worker; start may follow. Batches the caller holds stay
+ * valid after stop and destroy, until released. */
 FEEDLINE_API int32_t feedline_loader_stop(feedline_loader *l);
 FEEDLINE_API void feedline_loader_destroy(feedline_loader *l);
 
 /* Options with the flag LIVE, on a running loader: workers, depth, io_depth
  * (ESTATE for others). They never change what is delivered, only when. The
- * number is the program's from then on; 0 hands the option to the tuner (ERANGE
- * with tuner=off). */
+ * number is kept from then on; 0 hands the option to the tuner (ERANGE with
+ * tuner=off). */
 FEEDLINE_API int32_t feedline_loader_set_int(feedline_loader *l,
                                              const char *key, int64_t value);
 
@@ -411,7 +409,7 @@ FEEDLINE_API int32_t feedline_loader_config_json(const feedline_loader *l,
                                                  char *buf, uint64_t capacity,
                                                  uint64_t *needed);
 
-/* What one epoch is for this rank. */
+/* One epoch, for this rank. */
 struct feedline_epoch_info {
     uint32_t struct_size;
     uint32_t views;   /* images of each sample: 5 or 10 with five_crop or
@@ -420,17 +418,17 @@ struct feedline_epoch_info {
     uint64_t batches; /* after drop_last */
     int64_t shape[4]; /* of a full batch of images, as in the tensor: H and W
                          are 0 with max_sample_bytes */
-    uint64_t batch_bytes; /* of its slot, labels too; with max_sample_bytes if
-                             all images were as large as that; of what crosses
-                             the bus at first if the device finishes batches */
+    uint64_t batch_bytes; /* of its slot, with labels; with max_sample_bytes,
+                             if all images had that size; if the device finishes
+                             batches, of what crosses the bus */
 };
 FEEDLINE_API int32_t feedline_loader_get_epoch_info(
     const feedline_loader *l, struct feedline_epoch_info *out);
 
-/* Where the stream stands: `position` samples of `epoch` were delivered, over
- * all ranks together; copies count, views do not. save writes it as a line of
- * JSON of less than 256 bytes that is valid for another number of workers,
- * depth, batch size or ranks; restore makes next() go on from there. A state of
+/* The stream's position: `position` samples of `epoch` were delivered, over all
+ * ranks together; copies count, views do not. save writes it as a line of JSON
+ * of less than 256 bytes that is valid for another number of workers, depth,
+ * batch size or ranks; restore makes next() continue from there. A state of
  * another data set, seed, shuffle, repeats or epoch_samples is refused
  * (EINVAL). */
 FEEDLINE_API int32_t feedline_loader_get_position(const feedline_loader *l,
@@ -444,7 +442,7 @@ FEEDLINE_API int32_t feedline_loader_save(const feedline_loader *l, char *buf,
 FEEDLINE_API int32_t feedline_loader_restore(feedline_loader *l,
                                              const char *state);
 
-/* ---- Drawn parameters: what the pipeline does to one sample ------------- */
+/* ---- Drawn parameters of one sample -------------------------------------- */
 
 enum feedline_interpolation {
     FEEDLINE_BILINEAR = 0,
@@ -455,15 +453,15 @@ enum feedline_interpolation {
     FEEDLINE_LANCZOS = 5
 };
 
-/* Enough to recompute the pixels elsewhere. In Pillow's words, for `image` as
- * it comes, or with option apply_exif for ImageOps.exif_transpose(image):
+/* Enough to recompute the pixels elsewhere. In terms of Pillow, for the decoded
+ * `image`, or with option apply_exif for ImageOps.exif_transpose(image):
  *   image.crop((x, y, x + width, y + height))
  *        .resize((resize_width, resize_height), interpolation)
  *        .crop((window_x, window_y, window_x + window_width, ...))
  *   and, if flip, .transpose(FLIP_LEFT_RIGHT), and, if vertical_flip,
  *   .transpose(FLIP_TOP_BOTTOM).
- * A flip before the resize is among these. It still shows where a filter
- * chooses between two pixels that are equally near: if resize_mirrored, put
+ * These include flips before the resize, which matter where a filter chooses
+ * between two equally near pixels: if resize_mirrored, put
  * .transpose(FLIP_LEFT_RIGHT) on both sides of .resize(), and if
  * resize_mirrored_vertical .transpose(FLIP_TOP_BOTTOM). */
 struct feedline_draw {
@@ -489,9 +487,9 @@ FEEDLINE_API int32_t feedline_loader_get_draw(const feedline_loader *l,
                                               int32_t width, int32_t height,
                                               struct feedline_draw *out);
 
-/* The same for all of the pipeline: {"operations": [...]}, each with its name
- * ("op") and what was drawn for it, in the order of the pipeline. What is not
- * drawn is in feedline_pipeline_json. */
+/* The same for the whole pipeline: {"operations": [...]}, each with its name
+ * ("op") and drawn parameters, in pipeline order. Constant parameters are in
+ * feedline_pipeline_json. */
 FEEDLINE_API int32_t feedline_loader_draw_json(
     const feedline_loader *l, uint64_t epoch, uint64_t sample_index,
     uint32_t copy, uint32_t view, int32_t width, int32_t height, char *buf,
@@ -522,10 +520,9 @@ struct feedline_tensor {
 };
 
 /* Image i is view i % views of this rank's sample n = position + i / views of
- * the epoch. That has place n * world + rank of the epoch over all ranks
- * (shard_tail says which one it is at the end instead), and is copy place %
- * repeats of its sample. Views of a sample have the same label, sample_index
- * and status. */
+ * the epoch. That has place n * world + rank of the epoch over all ranks (past
+ * the end, as shard_tail says), and is copy place % repeats of its sample.
+ * Views of a sample have the same label, sample_index and status. */
 struct feedline_batch_info {
     uint32_t struct_size;
     uint32_t count; /* images; the last batch of an epoch may be short */
@@ -535,24 +532,24 @@ struct feedline_batch_info {
     const int64_t *sample_index;   /* [count] position in the data set     */
     const int32_t *sample_status;  /* [count] OK, REPLACED, or the error of
                                       a sample that is zero (on_error) */
-    int64_t wait_ns;               /* how long next() kept the caller idle */
+    int64_t wait_ns;               /* time this call of next() waited */
     uint64_t position;             /* of the first sample in the epoch, counted
                                       on this rank, copies included */
     uint32_t views;                /* images of each sample, in a row */
     uint32_t reserved;             /* 0 */
 
-    /* With option max_sample_bytes images have sizes of their own: H and W of
-     * images.shape and all its strides are 0, and image i is dense, as C, H, W
-     * or H, W, C, at images.data + image_offset[i], a multiple of 64. In host
-     * memory, also where images.data is not. NULL where all have one size.
+    /* Of a ragged batch (option max_sample_bytes): H and W of images.shape and
+     * all strides are 0, and image i is dense, as C, H, W or H, W, C, at
+     * images.data + image_offset[i], a multiple of 64. These arrays are in host
+     * memory even if images.data is not; NULL if all images have one size.
      *
      *     const uint8_t *pixels = info.images.data;
      *     for (uint32_t i = 0; i < info.count; i++)
      *         show(pixels + info.image_offset[i], info.image_size[i][0],
      *              info.image_size[i][1]);
      *
-     * The image_bytes from images.data on are all there is to copy. Which of
-     * them are image i's may differ between runs; what it looks like does not.
+     * To copy all images, copy image_bytes from images.data. Offsets may differ
+     * between runs; pixels do not.
      */
     const int64_t *image_offset;    /* [count] bytes */
     const int32_t (*image_size)[2]; /* [count] height, width; 0, 0 of a sample
@@ -560,30 +557,30 @@ struct feedline_batch_info {
     uint64_t image_bytes;           /* in use from images.data on */
 };
 
-/* Any thread that holds the batch. Pointers in *out are valid until it is
- * released. With device=cuda:N, images.data and labels.data are memory of that
- * GPU, into which the copy may still be under way: see feedline_batch_wait.
- * Everything else is host memory. */
+/* Any thread that holds the batch. Pointers in *out are valid until its
+ * release. With device=cuda:N, images.data and labels.data are memory of that
+ * GPU, and the copy may still be in flight: see feedline_batch_wait. Everything
+ * else is host memory. */
 FEEDLINE_API int32_t feedline_batch_get_info(const feedline_batch *b,
                                              struct feedline_batch_info *out);
 
-/* Lets the work that is queued on `stream` after this call see the batch: the
- * stream waits for its copy, the host does not. stream: a cudaStream_t of the
- * batch's GPU, as a pointer; NULL is the legacy default stream. One batch may
- * be waited for on up to 4 streams (ERANGE). Does nothing for host batches.
- * EDEVICE: the driver's words. */
+/* Makes `stream` wait for the copy of the batch before any work queued on it
+ * after this call; the host does not wait. stream: a cudaStream_t of the
+ * batch's GPU, as a pointer; NULL is the legacy default stream. At most 4
+ * streams may wait for a batch (ERANGE). Does nothing for host batches.
+ * EDEVICE: an error of the driver. */
 FEEDLINE_API int32_t feedline_batch_wait(feedline_batch *b, void *stream);
 
-/* Gives the slot back; any thread. Of a device batch, once the work that is
- * queued until now on each stream that waited for it is done: nothing has to be
- * synchronised before. */
+/* Returns the slot; any thread. The slot of a device batch is reused only after
+ * the work queued so far on each stream that waited for it; no synchronisation
+ * is needed before the call. */
 FEEDLINE_API void feedline_batch_release(feedline_batch *b);
 
-/* The same, and also once the work that is queued until now on `stream` is
- * done, which did not wait for the batch itself but for a stream that did. */
+/* The same, and also after the work queued so far on `stream`, which waited not
+ * for the batch itself but for a stream that did. */
 FEEDLINE_API void feedline_batch_release_on(feedline_batch *b, void *stream);
 
-/* ---- Failures: which samples could not be used, and why ----------------- */
+/* ---- Failed samples ------------------------------------------------------ */
 
 struct feedline_failure {
     uint32_t struct_size;
@@ -591,7 +588,7 @@ struct feedline_failure {
     uint64_t epoch;
     int64_t sample_index;
     const char *path;   /* lives as long as the loader, as does reason: */
-    const char *reason; /* offset and the decoder's words, one line */
+    const char *reason; /* offset and the decoder's message, one line */
 };
 
 /* Any thread. The first 1000 are kept; the statistics count all. */
@@ -610,43 +607,43 @@ struct feedline_stats {
     uint64_t user_ns; /* time the consumer spent between calls of next() */
     uint64_t api_ns;  /* rest of next(): wall = wait + user + api */
     uint64_t batches, samples; /* delivered */
-    uint64_t failed_samples;   /* also of batches still to be delivered */
+    uint64_t failed_samples;   /* including batches not yet delivered */
     uint64_t bytes_read;
-    uint64_t profiler_ns;    /* what measuring has cost so far, all threads */
-    uint64_t memory_bytes;   /* batch slots, read buffers, worker scratch */
-    uint64_t first_batch_ns; /* from start to the first delivery */
-    uint64_t truncated_samples; /* used though their file ends early; also of
-                                   batches still to be delivered */
+    uint64_t profiler_ns;       /* cost of measuring so far, all threads */
+    uint64_t memory_bytes;      /* batch slots, read buffers, worker scratch */
+    uint64_t first_batch_ns;    /* from start to the first delivery */
+    uint64_t truncated_samples; /* used although their file ends early;
+                                   including batches not yet delivered */
 };
 FEEDLINE_API int32_t feedline_loader_get_stats(const feedline_loader *l,
                                                struct feedline_stats *out);
 FEEDLINE_API int32_t feedline_loader_reset_stats(feedline_loader *l);
 
-/* The waits of the consumer, split by what the awaited batch was doing. The
- * parts add up to wait_ns. Docs: docs/profiling.md. */
+/* The consumer's waits, attributed to the state of the awaited batch. The parts
+ * sum to wait_ns. See docs/profiling.md. */
 struct feedline_wait_stats {
     uint32_t struct_size;
     uint32_t waits;          /* how many batches next() had to wait for */
     uint64_t not_issued_ns;  /* before the batch was scheduled           */
     uint64_t slot_ns;        /* no free slot: the consumer held them all */
-    uint64_t fetch_queue_ns; /* reads not sent yet: I/O depth reached    */
-    uint64_t fetch_ns;       /* reads on their way                       */
-    uint64_t worker_wait_ns; /* bytes there, workers busy elsewhere      */
+    uint64_t fetch_queue_ns; /* reads not submitted: I/O depth reached   */
+    uint64_t fetch_ns;       /* reads in flight                          */
+    uint64_t worker_wait_ns; /* bytes ready, workers busy elsewhere      */
     uint64_t prep_ns;        /* decode and augment                       */
     uint64_t transfer_queue_ns;
     uint64_t transfer_ns;
     uint64_t wake_ns; /* ready, until the consumer ran again */
     uint64_t residual_ns;
 
-    /* prep_ns, by what the workers that held the batch were doing. They sum to
-     * it; a wait is split as the workers' time is in that fraction of a second,
-     * so the last fraction is still in prep_cpu_ns. */
+    /* prep_ns, by what its workers were doing; these sum to it. Each fraction
+     * of a second is divided as the workers' time was; the last fraction is
+     * still in prep_cpu_ns. */
     uint64_t prep_cpu_ns;      /* on a core */
-    uint64_t prep_runq_ns;     /* could have run, and no core was free */
-    uint64_t prep_throttle_ns; /* could have run, and the CPU quota was spent */
+    uint64_t prep_runq_ns;     /* runnable, but no core was free */
+    uint64_t prep_throttle_ns; /* runnable, but the CPU quota was used up */
     uint64_t prep_sleep_ns;    /* slept: in custom operations, page faults */
 
-    /* worker_wait_ns the same way: what the workers did meanwhile. */
+    /* The same for worker_wait_ns. */
     uint64_t worker_wait_cpu_ns, worker_wait_runq_ns;
     uint64_t worker_wait_throttle_ns, worker_wait_sleep_ns;
 };
@@ -676,7 +673,7 @@ struct feedline_stage_stats {
     uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* of one item; error <= 3 % */
     uint64_t cpu_ns;  /* of busy_ns, on a core, in a custom operation: the rest
                         it slept; 0 in the other stages */
-    uint64_t lock_ns; /* of busy_ns, as feedline_op_waited was told */
+    uint64_t lock_ns; /* of busy_ns, as reported by feedline_op_waited */
 };
 FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
 
@@ -688,16 +685,16 @@ FEEDLINE_API const char *feedline_loader_stage_name(const feedline_loader *l,
 FEEDLINE_API int32_t feedline_loader_get_stage_stats(
     const feedline_loader *l, uint32_t stage, struct feedline_stage_stats *out);
 
-/* The time of all workers, wall_ns, without a gap: cpu + runq + throttle +
- * sleep + read + blocked + starved + parked + residual. */
+/* The time of all workers: wall = cpu + runq + throttle + sleep + read +
+ * blocked + starved + parked + residual. */
 struct feedline_worker_stats {
     uint32_t struct_size;
     uint32_t threads;     /* started, parked ones included */
-    uint64_t wall_ns;     /* of their lives, since the last reset */
+    uint64_t wall_ns;     /* of all threads, since the last reset */
     uint64_t cpu_ns;      /* decoding and augmenting, on a core */
     uint64_t runq_ns;     /* the same, waiting for a core (schedstat) */
-    uint64_t throttle_ns; /* the same, while the CPU quota was spent */
-    uint64_t sleep_ns;    /* the same, off the core by themselves */
+    uint64_t throttle_ns; /* the same, while the CPU quota was used up */
+    uint64_t sleep_ns;    /* the same, asleep */
     uint64_t read_ns;     /* reading, where workers read (reader=memory) */
     uint64_t blocked_ns;  /* no room for output: depth batches are ready */
     uint64_t starved_ns;  /* no bytes to work on */
@@ -711,10 +708,10 @@ FEEDLINE_API int32_t feedline_loader_get_worker_stats(
 /* ---- Phases: the consumer's own time, by name (consumer's thread) ------- */
 
 /* Marks what the consumer does between two batches: "forward", "backward",
- * "optimizer". Phases nest, up to 8 deep, and are shown in the statistics and
- * in the trace. Waits and calls of next() inside a phase do not count for it.
+ * "optimizer". Phases nest, up to 8 deep, and appear in the statistics and in
+ * the trace. Waits and calls of next() inside a phase do not count.
  * name: up to 31 bytes, copied; 32 different ones (ERANGE). end without begin
- * is ESTATE. A host clock is read, no device is asked. */
+ * is ESTATE. Only the host's clock is read. */
 FEEDLINE_API int32_t feedline_loader_phase_begin(feedline_loader *l,
                                                  const char *name);
 FEEDLINE_API int32_t feedline_loader_phase_end(feedline_loader *l);
@@ -729,26 +726,26 @@ struct feedline_phase_stats {
     uint64_t max_ns;   /* the longest, inner phases included */
 };
 
-/* In the order of their first begin; any thread. What user_ns has beyond the
- * sum of self_ns was in no phase. */
+/* In the order of their first begin; any thread. user_ns less the sum of
+ * self_ns was in no phase. */
 FEEDLINE_API int32_t feedline_loader_phase_count(const feedline_loader *l);
 FEEDLINE_API int32_t feedline_loader_get_phase(
     const feedline_loader *l, uint32_t index, struct feedline_phase_stats *out);
 
-/* ---- What sticks out: gaps, rhythms, slow samples (any thread) ---------- */
+/* ---- Outliers: gaps, periods, slow samples (any thread) ----------------- */
 
-/* Steps in which the consumer itself took far longer than it mostly does: more
- * than 5 times its median and 10 ms longer. Checkpoints, logging, evaluation;
- * no loader can help. */
+/* Steps in which the consumer itself took far longer than usual: more than 5
+ * times its median and 10 ms longer. Checkpoints, logging, evaluation; no
+ * loader can help. */
 struct feedline_gap_stats {
     uint32_t struct_size;
-    uint32_t period;         /* steps between two gaps, 0: no rhythm */
+    uint32_t period;         /* steps between two gaps; 0: irregular */
     uint64_t count;          /* gaps */
-    uint64_t total_ns;       /* beyond what such steps mostly take */
+    uint64_t total_ns;       /* in excess of the usual step */
     uint64_t longest_ns;     /* of one step */
     uint64_t median_ns;      /* of a step, of the last 256 */
-    uint32_t stall_period;   /* batches between two long waits; 0: no rhythm */
-    uint32_t stall_strength; /* of that rhythm, 1e6 is perfect: peak of the
+    uint32_t stall_period;   /* batches between two long waits; 0: irregular */
+    uint32_t stall_strength; /* of that period, 1e6 is perfect: peak of the
                                 autocorrelation of the last 512 waits */
 };
 FEEDLINE_API int32_t feedline_loader_get_gaps(const feedline_loader *l,
@@ -760,12 +757,12 @@ struct feedline_slow_sample {
     uint32_t stage; /* that took longest; see feedline_loader_stage_name */
     uint64_t epoch, sequence; /* of the batch it was in */
     int64_t sample_index;
-    uint64_t total_ns; /* read and prepared, without queues */
+    uint64_t total_ns; /* read and prepared, queueing excluded */
     uint64_t read_ns, decode_ns, augment_ns, custom_ns;
     uint64_t bytes;         /* of the file */
     uint32_t width, height; /* of the image in it, in pixels; 0: not opened */
-    uint64_t stall_ns; /* the consumer waited so long for this sample alone:
-                           the rest of its batch was done */
+    uint64_t stall_ns; /* the consumer waited for this sample alone: the rest
+                           of its batch was done */
     const char *path;  /* lives as long as the loader */
 };
 FEEDLINE_API int32_t feedline_loader_slow_count(const feedline_loader *l);
@@ -773,10 +770,9 @@ FEEDLINE_API int32_t feedline_loader_get_slow(const feedline_loader *l,
                                               uint32_t index,
                                               struct feedline_slow_sample *out);
 
-/* What would be gained, as fractions of today's throughput: 0.25 is a quarter
- * more. Upper bounds from the ledger; docs/profiling.md has the formulas. With
- * option replay the loader serves the same batches again and again, which shows
- * the first of them for real. */
+/* Predicted gains, as fractions of today's throughput: 0.25 is a quarter more.
+ * Upper bounds; the formulas are in docs/profiling.md. Option replay, which
+ * serves the same batches repeatedly, measures the first of them. */
 struct feedline_headroom {
     uint32_t struct_size;
     uint32_t reserved;
@@ -786,25 +782,25 @@ struct feedline_headroom {
     double storage;                      /* storage of twice the speed */
     double transfer;                     /* a bus of twice the speed */
     double stages[FEEDLINE_STAGE_COUNT]; /* batches per second that each stage
-                                            could do alone; 0: not known */
+                                            could deliver alone; 0: unknown */
 };
 FEEDLINE_API int32_t feedline_loader_get_headroom(
     const feedline_loader *l, struct feedline_headroom *out);
 
 /* ---- Verdict ------------------------------------------------------------ */
 
-/* What the numbers mean, in words. The text is valid until the next call of
- * this function on the same loader. */
+/* What the numbers mean. Texts are valid until the next call of this function
+ * on the same loader. */
 struct feedline_verdict {
     uint32_t struct_size;
     uint32_t confidence_ppm;
     double predicted_gain; /* fraction of throughput, 0 if none */
     const char *code;      /* "FED", "PREP_BOUND_CPU_SATURATED", ... */
     const char *level;     /* "FED" "MINOR" "MODERATE" "HIGH" "UNKNOWN" */
-    const char *sentence;  /* what is the case, with numbers */
+    const char *sentence;  /* the finding, with numbers */
     const char *action;    /* what to do about it */
-    const char *evidence;  /* the numbers that decided, as one JSON object */
-    uint32_t tuner;        /* 1: the action is on workers, depth or io_depth,
+    const char *evidence;  /* the deciding numbers, as one JSON object */
+    uint32_t tuner;        /* 1: the action concerns workers, depth or io_depth,
                               which can change while the loader runs */
     uint32_t reserved;
 };
@@ -813,14 +809,14 @@ FEEDLINE_API int32_t feedline_loader_get_verdict(feedline_loader *l,
 
 /* Everything above as one object: stats, stall, transfer, stages, workers,
  * phases, gaps, slow_samples, outliers, headroom, signals (of machine and GPU),
- * verdict, verdicts (the others that hold too, largest first). */
+ * verdict, verdicts (the others that apply, largest first). */
 FEEDLINE_API int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
                                                 uint64_t capacity,
                                                 uint64_t *needed);
 
-/* The stages and phases as a table for people, as lines of text. sort_by:
+/* Stages and phases as a human-readable table. sort_by:
  * "busy", "items", "bytes", "mean", "p50", "p90", "p99", "max", "name", or NULL
- * for the order of the path; EINVAL names the columns. row_limit 0: all rows.
+ * for processing order; EINVAL names the columns. row_limit 0: all rows.
  * Buffers as in feedline_config_json. */
 FEEDLINE_API int32_t feedline_loader_stats_table(feedline_loader *l,
                                                  const char *sort_by,
@@ -830,16 +826,16 @@ FEEDLINE_API int32_t feedline_loader_stats_table(feedline_loader *l,
 
 /* ---- Trace -------------------------------------------------------------- */
 
-/* Every thread of a loader notes what it does in a ring of its own, always; a
- * ring holds the last 4096 notes. This writes them to `path`, whole or not at
- * all, as Chrome JSON for ui.perfetto.dev: what led to this moment. Options
- * trace* record over a schedule instead. Any thread. EIO names the file. */
+/* Every thread of a loader always records events in its own ring, which holds
+ * the last 4096. This writes them to `path`, completely or not at all, as
+ * Chrome JSON for ui.perfetto.dev. Options trace* record over a schedule
+ * instead. Any thread. EIO names the file. */
 FEEDLINE_API int32_t feedline_loader_trace_save(feedline_loader *l,
                                                 const char *path);
 
-/* ---- Transfer to a device: what the copies did (any thread) ------------- */
+/* ---- Transfer to a device (any thread) ---------------------------------- */
 
-/* Times are of the device's own clock. ESTATE for a loader with device=host. */
+/* Times are by the device's clock. ESTATE for a loader with device=host. */
 struct feedline_device_stats {
     uint32_t struct_size;
     int32_t finish;        /* 0: batches are finished on the host now, 1: on
@@ -848,34 +844,34 @@ struct feedline_device_stats {
     uint64_t finished;     /* of them, by the device */
     uint64_t copies;       /* from host to device: one a batch, or a few */
     uint64_t copied_bytes; /* by them */
-    uint64_t queue_ns;     /* from being submitted to their start, of the first
-                              copy of each batch */
-    uint64_t copy_ns;      /* from their start to their end */
+    uint64_t queue_ns;     /* from submission to start, of the first copy of
+                              each batch */
+    uint64_t copy_ns;      /* from start to end */
     uint64_t overlap_ns;   /* of copy_ns, while the consumer's stream worked */
     uint64_t finish_ns;    /* of the kernel that finishes batches */
     uint64_t steps;        /* batches that a stream waited for */
     uint64_t span_ns;      /* from the end of the first of these waits to the
                               end of the last */
-    uint64_t idle_ns;      /* of span_ns, the stream had nothing to do because
-                              its batch was not there yet */
+    uint64_t idle_ns;      /* of span_ns, the stream was idle because its batch
+                              had not arrived */
     uint64_t pinned_bytes; /* host memory that the GPU reads from, now */
     uint64_t device_bytes; /* device memory that the loader owns now */
 
     /* A copy of n bytes takes latency_us + n / gigabytes_per_second on this
-     * machine, as measured when the loader began; 0: not measured. */
+     * machine, as measured when the loader was created; 0: not measured. */
     double latency_us, gigabytes_per_second;
     const char *regime; /* of this loader's batches: "bandwidth", "latency",
-                           or "" where it is not known; static */
+                           or "" if unknown; static */
     const char *finish_reason; /* why `finish` is what it is; lives as long as
                                   the loader */
 };
 FEEDLINE_API int32_t feedline_loader_get_device_stats(
     const feedline_loader *l, struct feedline_device_stats *out);
 
-/* ---- Devices: what there is, and how fast it is reached ----------------- */
+/* ---- Devices, and how fast they are reached ------------------------------ */
 
-/* GPUs that can be used, or ENOSYS with what is missing in the detail: the CUDA
- * runtime, the driver, a device. Makes no CUDA context. Any thread. */
+/* Number of usable GPUs, or ENOSYS; the detail names what is missing: the CUDA
+ * runtime, the driver, a device. Creates no CUDA context. Any thread. */
 FEEDLINE_API int32_t feedline_device_count(void);
 
 struct feedline_device_info {
@@ -889,7 +885,7 @@ struct feedline_device_info {
 };
 
 /* device: "cuda" or "cuda:N". ENOSYS as feedline_device_count; EINVAL; EDEVICE.
- * Makes no CUDA context. Any thread. */
+ * Creates no CUDA context. Any thread. */
 FEEDLINE_API int32_t feedline_device_get_info(const char *device,
                                               struct feedline_device_info *out);
 
@@ -907,13 +903,13 @@ struct feedline_copy_test {
 struct feedline_copy_time {
     uint32_t struct_size;
     uint32_t repeats;
-    double host_us;   /* from the first call until the host knows it is done */
+    double host_us;   /* from the first call until the host knows of the end */
     double device_us; /* from start to end on the device's clock */
     double min_us, max_us; /* of host_us */
 };
 
-/* Copies host memory to the device and takes the time. Blocks; allocates and
- * frees what it needs. ENOMEM, EDEVICE, EINVAL. Any thread. */
+/* Times copies from host memory to the device. Blocks; allocates and frees what
+ * it needs. ENOMEM, EDEVICE, EINVAL. Any thread. */
 FEEDLINE_API int32_t feedline_device_time_copy(
     const char *device, const struct feedline_copy_test *test,
     struct feedline_copy_time *out);
@@ -952,14 +948,14 @@ FEEDLINE_API int32_t feedline_busy_work(feedline_busy *busy, int64_t ns);
 FEEDLINE_API int32_t feedline_busy_wait(feedline_busy *busy);
 FEEDLINE_API void feedline_busy_destroy(feedline_busy *busy);
 
-/* ---- Machine: what this process was really given (any thread) ----------- */
+/* ---- Machine: what this process may use (any thread) -------------------- */
 
 struct feedline_machine_info {
     uint32_t struct_size;
     uint32_t cpus_online;
-    uint32_t cpus_allowed; /* affinity and cpuset */
-    uint32_t cpus_usable;  /* what workers may use: allowed and quota, >= 1 */
-    double cpu_quota;      /* cores per cgroup quota; 0: no limit */
+    uint32_t cpus_allowed;       /* affinity and cpuset */
+    uint32_t cpus_usable;        /* for workers: cpus_allowed and quota, >= 1 */
+    double cpu_quota;            /* cores per cgroup quota; 0: no limit */
     uint64_t memory_limit_bytes; /* the smaller of RAM and cgroup limit */
 };
 FEEDLINE_API int32_t
@@ -967,20 +963,20 @@ feedline_machine_get_info(struct feedline_machine_info *out);
 FEEDLINE_API int32_t feedline_machine_json(char *buf, uint64_t capacity,
                                            uint64_t *needed);
 
-/* What in this environment will hurt a training run, each finding with its
- * remedy: {"findings": [{"id", "level", "text", "remedy"}], "facts": {...}}.
- * level: "ok", "note", "warning", "error". device: "host", or "cuda:N" to look
- * at a GPU too. Takes up to about a second. */
+/* Anything in this environment that will hurt a training run, each finding with
+ * its remedy: {"findings": [{"id", "level", "text", "remedy"}], "facts":
+ * {...}}. level: "ok", "note", "warning", "error". device: "host", or "cuda:N"
+ * to check a GPU too. Takes up to about a second. */
 FEEDLINE_API int32_t feedline_doctor_json(const char *device, char *buf,
                                           uint64_t capacity, uint64_t *needed);
 
-/* ---- Log: polled, never called back (any thread) ------------------------ */
+/* ---- Log: polled, no callback (any thread) ------------------------------- */
 
 /* 0 off, 1 error, 2 warning (default), 3 info, 4 debug. */
 FEEDLINE_API int32_t feedline_log_set_level(int32_t level);
 
-/* The oldest line that was not read yet, without its newline; END when there
- * is none. The ring holds 256 lines; a line says how many were lost. */
+/* The oldest unread line, without its newline; END if there is none. The ring
+ * holds 256 lines; a line reports how many were lost. */
 FEEDLINE_API int32_t feedline_log_read(char *buf, uint64_t capacity,
                                        uint64_t *needed);
 

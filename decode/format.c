@@ -96,8 +96,7 @@ static int32_t fail_foreign(const uint8_t *data, uint64_t size)
 {
     char decoded[128];
     write_decoded(decoded, sizeof(decoded));
-    return fdl_fail(FEEDLINE_EDECODE,
-                    "offset 0: this is %s; what is decoded is %s",
+    return fdl_fail(FEEDLINE_EDECODE, "offset 0: this is %s; supported are %s",
                     fdl_sniff_name(data, size), decoded);
 }
 

@@ -472,7 +472,7 @@ static void a_stop_that_hangs_holds_up_no_statistics(void **state)
     assert_ok(feedline_loader_start(l, 0));
     wait_for_stuck(l, "wait_long", 5, &one);
     assert_int_equal(pthread_create(&thread, NULL, stop_main, l), 0);
-    wait_for_log("the loader stops, and waits for worker");
+    wait_for_log("stopping; waiting for worker");
     ask_for_everything(l);
     feedline_live *live = attach();
     wait_for_beat(live);

@@ -2,6 +2,7 @@
 /* The document of `run`: docs/man/loaderbench.1 lists its keys. */
 #include "bench/loaderbench/document.h"
 #include "bench/loaderbench/run.h"
+#include "bench/loaderbench/stat.h"
 
 #include <feedline/tuning.h>
 
@@ -108,22 +109,10 @@ static json_t *transfer_json(const feedline_loader *l)
     struct feedline_device_stats d;
     if (!get_device(l, &d))
         return json_null();
-    return json_pack(
-        "{s:s, s:s?, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s?, "
-        "s:I, s:I, s:I, s:f, s:f}",
-        "finish", d.finish ? "device" : "host", "finish_reason",
-        d.finish_reason, "batches", (json_int_t)d.batches, "copies",
-        (json_int_t)d.copies, "copied_bytes", (json_int_t)d.copied_bytes,
-        "queue_seconds", (double)d.queue_ns * NS, "copy_seconds",
-        (double)d.copy_ns * NS, "overlap_fraction",
-        fraction(d.overlap_ns, d.copy_ns), "finish_seconds",
-        (double)d.finish_ns * NS, "gigabytes_per_second",
-        fraction(d.copied_bytes, d.copy_ns), "ceiling_gigabytes_per_second",
-        d.gigabytes_per_second, "latency_us", d.latency_us, "regime", d.regime,
-        "pinned_bytes", (json_int_t)d.pinned_bytes, "device_bytes",
-        (json_int_t)d.device_bytes, "steps", (json_int_t)d.steps,
-        "span_seconds", (double)d.span_ns * NS, "idle_seconds",
-        (double)d.idle_ns * NS);
+    json_t *transfer =
+        json_pack("{s:s}", "finish", d.finish ? "device" : "host");
+    stat_json(transfer, "transfer", &d, 0);
+    return transfer;
 }
 
 static json_t *stall_json(const feedline_loader *l)
@@ -132,22 +121,14 @@ static json_t *stall_json(const feedline_loader *l)
     struct feedline_wait_stats w = {.struct_size = sizeof(w)};
     feedline_loader_get_stats(l, &s);
     feedline_loader_get_wait_stats(l, &w);
-    double wait = (double)s.wait_ns, wall = (double)s.wall_ns;
-    json_t *buckets = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "not_issued",
-        (double)w.not_issued_ns * NS, "slot", (double)w.slot_ns * NS,
-        "fetch_queue", (double)w.fetch_queue_ns * NS, "fetch",
-        (double)w.fetch_ns * NS, "worker_wait", (double)w.worker_wait_ns * NS,
-        "prep", (double)w.prep_ns * NS, "transfer_queue",
-        (double)w.transfer_queue_ns * NS, "transfer",
-        (double)w.transfer_ns * NS, "wake", (double)w.wake_ns * NS, "residual",
-        (double)w.residual_ns * NS);
-    return json_pack("{s:f, s:o, s:f, s:I, s:o, s:f}", "host_fraction",
-                     wall > 0 ? wait / wall : 0.0, "device_fraction",
-                     device_fraction_json(l), "wait_seconds", wait * NS,
-                     "waits", (json_int_t)w.waits, "buckets", buckets,
-                     "residual_fraction",
-                     wait > 0 ? (double)w.residual_ns / wait : 0.0);
+    json_t *stall = json_pack("{s:f, s:o, s:f}", "host_fraction",
+                              fraction(s.wait_ns, s.wall_ns), "device_fraction",
+                              device_fraction_json(l), "wait_seconds",
+                              (double)s.wait_ns * NS);
+    stat_json(stall, "stall", &w, 0);
+    json_object_set_new(stall, "residual_fraction",
+                        json_real(fraction(w.residual_ns, s.wait_ns)));
+    return stall;
 }
 
 static json_t *stages_json(const feedline_loader *l)
@@ -157,19 +138,9 @@ static json_t *stages_json(const feedline_loader *l)
         struct feedline_stage_stats s = {.struct_size = sizeof(s)};
         if (feedline_loader_get_stage_stats(l, i, &s) != FEEDLINE_OK)
             continue;
-        json_array_append_new(
-            stages,
-            json_pack(
-                "{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, "
-                "s:f}",
-                "name", feedline_stage_name(i), "threads",
-                (json_int_t)s.threads, "items", (json_int_t)s.items, "bytes",
-                (json_int_t)s.bytes, "errors", (json_int_t)s.errors,
-                "busy_seconds", (double)s.busy_ns * NS, "starved_seconds",
-                (double)s.starved_ns * NS, "blocked_seconds",
-                (double)s.blocked_ns * NS, "p50_us", (double)s.p50_ns * 1e-3,
-                "p90_us", (double)s.p90_ns * 1e-3, "p99_us",
-                (double)s.p99_ns * 1e-3, "max_us", (double)s.max_ns * 1e-3));
+        json_t *stage = json_pack("{s:s}", "name", feedline_stage_name(i));
+        stat_json(stage, "stages", &s, FEEDLINE_STAT_CUSTOM);
+        json_array_append_new(stages, stage);
     }
     return stages;
 }

@@ -4,6 +4,7 @@
  * that the two cannot disagree. Short, in plain words, the largest cause first.
  */
 #include "bench/loaderbench/run.h"
+#include "bench/loaderbench/stat.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,21 +14,7 @@
 #define FAILURES_SHOWN 5
 #define TINY           0.01 /* causes below this part of the waits are folded */
 
-static const struct {
-    const char *key, *words;
-} causes[] = {
-    {"prep", "decoding and augmenting"},
-    {"worker_wait", "files read, but all workers busy"},
-    {"fetch", "reading files"},
-    {"fetch_queue", "reads queued (I/O depth reached)"},
-    {"slot", "no free slot (the consumer holds them all)"},
-    {"not_issued", "batch not started"},
-    {"transfer_queue", "queued for the copy to the device"},
-    {"transfer", "copying to the device"},
-    {"wake", "batch ready, consumer not yet running"},
-    {"residual", "unattributed"},
-};
-#define N_CAUSES (sizeof(causes) / sizeof(*causes))
+#define CAUSES_MAX 32
 
 static const json_t *at(const json_t *doc, const char *section, const char *key)
 {
@@ -130,38 +117,54 @@ static void print_result(const json_t *doc)
         printf("stream %s\n", text(doc, "result", "stream_hash"));
 }
 
+struct cause {
+    double seconds;
+    const char *words;
+};
+
 static int compare_causes(const void *a, const void *b)
 {
-    const double *x = a, *y = b;
-    return (x[0] < y[0]) - (x[0] > y[0]);
+    const struct cause *x = a, *y = b;
+    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+/* The buckets of the wait, the largest first. */
+static size_t sorted_causes(const json_t *doc, struct cause *out)
+{
+    static const char buckets[] = "buckets.";
+    struct feedline_stat_info row;
+    size_t n = 0;
+    for (uint32_t i = 0; n < CAUSES_MAX && stat_row("stall", i, &row); i++) {
+        if (strncmp(row.name, buckets, strlen(buckets)) != 0)
+            continue;
+        const json_t *seconds = json_object_get(at(doc, "stall", "buckets"),
+                                                row.name + strlen(buckets));
+        out[n++] = (struct cause){json_number_value(seconds), row.help};
+    }
+    qsort(out, n, sizeof(*out), compare_causes);
+    return n;
 }
 
 static void print_waits(const json_t *doc)
 {
-    const json_t *buckets = at(doc, "stall", "buckets");
+    struct cause causes[CAUSES_MAX];
+    size_t n = sorted_causes(doc, causes);
     double fraction = number(doc, "stall", "host_fraction"), total = 0;
-    double sorted[N_CAUSES][2]; /* seconds, cause */
-    for (size_t i = 0; i < N_CAUSES; i++) {
-        sorted[i][0] =
-            json_number_value(json_object_get(buckets, causes[i].key));
-        sorted[i][1] = (double)i;
-        total += sorted[i][0];
-    }
+    for (size_t i = 0; i < n; i++)
+        total += causes[i].seconds;
     printf("\nThe consumer waited %.1f %% of the time", 100 * fraction);
     if (fraction < 0.001 || total <= 0) {
         printf(".\n");
         return;
     }
     printf(", of which\n");
-    qsort(sorted, N_CAUSES, sizeof(*sorted), compare_causes);
     double other = 0;
-    for (size_t i = 0; i < N_CAUSES; i++) {
-        double part = sorted[i][0] / total;
+    for (size_t i = 0; i < n; i++) {
+        double part = causes[i].seconds / total;
         if (part < TINY)
             other += part;
         else
-            printf("  %5.1f %%  %s\n", 100 * part,
-                   causes[(size_t)sorted[i][1]].words);
+            printf("  %5.1f %%  %s\n", 100 * part, causes[i].words);
     }
     if (other >= 0.0005)
         printf("  %5.1f %%  other\n", 100 * other);

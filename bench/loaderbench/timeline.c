@@ -5,7 +5,10 @@
  */
 #include "bench/loaderbench/timeline.h"
 
+#include "bench/loaderbench/stat.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #define PERIOD_SECONDS 0.25
 #define NS             1e-9
@@ -92,18 +95,15 @@ static double seconds_between(uint64_t before, uint64_t after)
 static json_t *buckets_json(const struct feedline_wait_stats *a,
                             const struct feedline_wait_stats *b)
 {
-    return json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "not_issued",
-        seconds_between(a->not_issued_ns, b->not_issued_ns), "slot",
-        seconds_between(a->slot_ns, b->slot_ns), "fetch_queue",
-        seconds_between(a->fetch_queue_ns, b->fetch_queue_ns), "fetch",
-        seconds_between(a->fetch_ns, b->fetch_ns), "worker_wait",
-        seconds_between(a->worker_wait_ns, b->worker_wait_ns), "prep",
-        seconds_between(a->prep_ns, b->prep_ns), "transfer_queue",
-        seconds_between(a->transfer_queue_ns, b->transfer_queue_ns), "transfer",
-        seconds_between(a->transfer_ns, b->transfer_ns), "wake",
-        seconds_between(a->wake_ns, b->wake_ns), "residual",
-        seconds_between(a->residual_ns, b->residual_ns));
+    static const char buckets[] = "buckets.";
+    struct feedline_stat_info row;
+    json_t *grown = json_object();
+    for (uint32_t i = 0; stat_row("stall", i, &row); i++)
+        if (strncmp(row.name, buckets, strlen(buckets)) == 0)
+            json_object_set_new(
+                grown, row.name + strlen(buckets),
+                json_real(stat_value(&row, b) - stat_value(&row, a)));
+    return grown;
 }
 
 static json_t *point_json(const struct timeline_point *a,

@@ -17,11 +17,11 @@
 
 /* ---- top_rates.c: what happened between two readings -------------------- */
 
-#define TOP_CAUSES 16
-#define TOP_STATES 9
+#define TOP_PARTS 32
 
 struct top_part {
-    const char *name, *key; /* for people; as in the statistics */
+    const char *name; /* for people */
+    char key[32];     /* as in the metrics */
     double fraction;
 };
 
@@ -30,8 +30,9 @@ struct top_rates {
     double seconds;                                   /* between the two */
     double images, batches, read_bytes, copied_bytes; /* per second */
     double stall, device_idle;                        /* fractions */
-    struct top_part causes[TOP_CAUSES]; /* of the wall, the largest first */
-    struct top_part states[TOP_STATES]; /* of the workers' time, in order */
+    size_t n_causes, n_states;
+    struct top_part causes[TOP_PARTS]; /* of the wall, the largest first */
+    struct top_part states[TOP_PARTS]; /* of the workers' time, in order */
     double cpu_cores, machine, throttled;
 };
 

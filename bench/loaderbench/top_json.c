@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A moment of the live view as JSON; what is not known is null. */
 #include "bench/loaderbench/document.h"
+#include "bench/loaderbench/stat.h"
 #include "bench/loaderbench/tool.h"
 #include "bench/loaderbench/top.h"
 
@@ -21,16 +22,10 @@ static json_t *gpu_json(const struct feedline_live_stats *s)
 {
     if (!s->has_gpu)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}",
-                     "utilization", known(s->gpu_utilization),
-                     "memory_utilization", known(s->gpu_memory_utilization),
-                     "memory_used_bytes", known(s->gpu_memory_used_bytes),
-                     "memory_total_bytes", known(s->gpu_memory_total_bytes),
-                     "power_watts", known(s->gpu_power_watts),
-                     "power_limit_watts", known(s->gpu_power_limit_watts),
-                     "temperature", known(s->gpu_temperature), "sm_clock_mhz",
-                     known(s->gpu_sm_clock_mhz), "pcie_rx_gbps",
-                     known(s->gpu_pcie_rx_gbps), "throttle", s->gpu_throttle);
+    json_t *gpu = json_object();
+    stat_json(gpu, "gpu", s, 0);
+    json_object_set_new(gpu, "throttle", json_string(s->gpu_throttle));
+    return gpu;
 }
 
 static json_t *machine_json(const struct feedline_live_stats *s,
@@ -71,12 +66,13 @@ json_t *top_json(const struct feedline_live_info *info,
                  const struct top_rates *r)
 {
     json_t *doc = document_new("top");
-    json_t *decisions = json_array();
+    json_t *decisions = json_array(), *queue = json_object();
+    stat_json(queue, "queue", now, 0);
     for (uint32_t i = 0; i < now->n_decisions; i++)
         json_array_append_new(decisions, json_string(now->decisions[i]));
     json_t *rest = json_pack(
         "{s:{s:i, s:i, s:s}, s:f, s:{s:I, s:I, s:I}, s:{s:f, s:f, s:f, s:f},"
-        " s:{s:o, s:o, s:o}, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i},"
+        " s:{s:o, s:o, s:o}, s:o,"
         " s:o, s:o, s:o, s:{s:s, s:s, s:f, s:s, s:s, s:f}, s:o}",
         "process", "pid", (int)info->pid, "loader", (int)info->loader,
         "command", info->command, "seconds", r->seconds, "total", "batches",
@@ -86,13 +82,10 @@ json_t *top_json(const struct feedline_live_info *info,
         r->images, "batches_per_second", r->batches, "read_bytes_per_second",
         r->read_bytes, "copied_bytes_per_second", r->copied_bytes, "stall",
         "host_fraction", known(r->stall), "device_fraction",
-        known(r->device_idle), "causes", parts(r->causes, TOP_CAUSES), "queue",
-        "ready", (int)now->ready, "depth", (int)now->depth, "outstanding",
-        (int)now->outstanding, "reads", (int)now->reads, "io_depth",
-        (int)now->io_depth, "workers", (int)now->workers, "batch_size",
-        (int)now->batch_size, "workers", parts(r->states, TOP_STATES),
-        "machine", machine_json(now, r), "gpu", gpu_json(now), "verdict",
-        "code", now->verdict.code, "level", now->verdict.level, "confidence",
+        known(r->device_idle), "causes", parts(r->causes, r->n_causes), "queue",
+        queue, "workers", parts(r->states, r->n_states), "machine",
+        machine_json(now, r), "gpu", gpu_json(now), "verdict", "code",
+        now->verdict.code, "level", now->verdict.level, "confidence",
         now->verdict.confidence, "sentence", now->verdict.sentence, "action",
         now->verdict.action, "predicted_gain", now->verdict.predicted_gain,
         "decisions", decisions);

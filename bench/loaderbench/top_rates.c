@@ -1,73 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happened between two readings; see top.h. */
+#include "bench/loaderbench/stat.h"
 #include "bench/loaderbench/top.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static uint64_t less(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
-}
-
-/* Of the causes of waits, and of what workers do. */
-#define AT(part, field) offsetof(struct feedline_live_stats, part.field)
-
-static const struct {
-    const char *name, *key;
-    size_t at;
-} causes[TOP_CAUSES] = {
-    {"not issued yet", "not_issued", AT(waits, not_issued_ns)},
-    {"consumer holds slots", "slot", AT(waits, slot_ns)},
-    {"read queue", "fetch_queue", AT(waits, fetch_queue_ns)},
-    {"reading", "fetch", AT(waits, fetch_ns)},
-    {"other batches: cpu", "worker_wait_cpu",
-     AT(waits, worker_wait_ns)}, /* less the next three */
-    {"other batches: no core", "worker_wait_runq",
-     AT(waits, worker_wait_runq_ns)},
-    {"other batches: quota", "worker_wait_throttle",
-     AT(waits, worker_wait_throttle_ns)},
-    {"other batches: asleep", "worker_wait_sleep",
-     AT(waits, worker_wait_sleep_ns)},
-    {"preparing: cpu", "prep_cpu",
-     AT(waits, prep_ns)}, /* less the next three */
-    {"preparing: no core", "prep_runq", AT(waits, prep_runq_ns)},
-    {"preparing: quota", "prep_throttle", AT(waits, prep_throttle_ns)},
-    {"preparing: asleep", "prep_sleep", AT(waits, prep_sleep_ns)},
-    {"copy queue", "transfer_queue", AT(waits, transfer_queue_ns)},
-    {"copying", "transfer", AT(waits, transfer_ns)},
-    {"waking up", "wake", AT(waits, wake_ns)},
-    {"not attributed", "residual", AT(waits, residual_ns)},
-};
-#define WORKER_WAIT 4
-#define PREP        8
-
-static const struct {
-    const char *name, *key;
-    size_t at;
-} states[TOP_STATES] = {
-    {"cpu", "cpu", AT(threads, cpu_ns)},
-    {"no core", "runq", AT(threads, runq_ns)},
-    {"quota", "throttle", AT(threads, throttle_ns)},
-    {"asleep", "sleep", AT(threads, sleep_ns)},
-    {"reading", "read", AT(threads, read_ns)},
-    {"blocked", "blocked", AT(threads, blocked_ns)},
-    {"starved", "starved", AT(threads, starved_ns)},
-    {"parked", "parked", AT(threads, parked_ns)},
-    {"other", "residual", AT(threads, residual_ns)},
-};
-
-static uint64_t field(const struct feedline_live_stats *s, size_t at)
-{
-    uint64_t x;
-    memcpy(&x, (const char *)s + at, sizeof(x));
-    return x;
-}
-
-static uint64_t grown(const struct feedline_live_stats *a,
-                      const struct feedline_live_stats *b, size_t at)
-{
-    return less(field(b, at), field(a, at));
 }
 
 static double ratio(uint64_t part, uint64_t whole)
@@ -81,22 +23,49 @@ static int compare(const void *a, const void *b)
     return (x->fraction < y->fraction) - (x->fraction > y->fraction);
 }
 
+/* What grew of the rows whose metric is `sum`, by its label. from, to: structs
+ * of the part. In out->fraction seconds still; returns how many. */
+static size_t grown_parts(const char *part, const char *sum, const void *from,
+                          const void *to, struct top_part *out)
+{
+    struct feedline_stat_info row;
+    size_t n = 0;
+    for (uint32_t i = 0; n < TOP_PARTS && stat_row(part, i, &row); i++) {
+        const char *label = strchr(row.metric, '"');
+        double grown = stat_value(&row, to) - stat_value(&row, from);
+        if (!label || strncmp(row.metric, sum, strlen(sum)) != 0)
+            continue;
+        struct top_part *p = &out[n++];
+        p->name = row.title;
+        p->fraction = grown > 0 ? grown : 0;
+        snprintf(p->key, sizeof(p->key), "%.*s", (int)strcspn(label + 1, "\""),
+                 label + 1);
+    }
+    return n;
+}
+
 static void rate_causes(const struct feedline_live_stats *a,
                         const struct feedline_live_stats *b, uint64_t wall,
                         struct top_rates *out)
 {
-    uint64_t ns[TOP_CAUSES];
-    for (size_t i = 0; i < TOP_CAUSES; i++)
-        ns[i] = grown(a, b, causes[i].at);
-    for (size_t i = 1; i <= 3; i++) {
-        ns[WORKER_WAIT] = less(ns[WORKER_WAIT], ns[WORKER_WAIT + i]);
-        ns[PREP] = less(ns[PREP], ns[PREP + i]);
-    }
-    for (size_t i = 0; i < TOP_CAUSES; i++)
-        out->causes[i] =
-            (struct top_part){causes[i].name, causes[i].key,
-                              wall ? (double)ns[i] / (double)wall : 0};
-    qsort(out->causes, TOP_CAUSES, sizeof(*out->causes), compare);
+    out->n_causes = grown_parts("stall", "wait_seconds_total", &a->waits,
+                                &b->waits, out->causes);
+    for (size_t i = 0; i < out->n_causes; i++)
+        out->causes[i].fraction *= wall ? 1e9 / (double)wall : 0;
+    qsort(out->causes, out->n_causes, sizeof(*out->causes), compare);
+}
+
+static void rate_states(const struct feedline_live_stats *a,
+                        const struct feedline_live_stats *b,
+                        struct top_rates *out)
+{
+    double sum = 0;
+    out->n_states = grown_parts("workers", "worker_seconds_total", &a->threads,
+                                &b->threads, out->states);
+    for (size_t i = 0; i < out->n_states; i++)
+        sum += out->states[i].fraction;
+    for (size_t i = 0; i < out->n_states; i++)
+        out->states[i].fraction = sum > 0 ? out->states[i].fraction / sum : -1;
 }
 
 void top_rates(const struct feedline_live_stats *before,
@@ -140,11 +109,5 @@ void top_rates(const struct feedline_live_stats *before,
         .throttled = (double)less(b->throttled_ns, a->throttled_ns) / 1e9 * per,
     };
     rate_causes(a, b, wall, out);
-    uint64_t sum = 0;
-    for (size_t i = 0; i < TOP_STATES; i++)
-        sum += grown(a, b, states[i].at);
-    for (size_t i = 0; i < TOP_STATES; i++)
-        out->states[i] =
-            (struct top_part){states[i].name, states[i].key,
-                              ratio(grown(a, b, states[i].at), sum)};
+    rate_states(a, b, out);
 }

@@ -167,7 +167,9 @@ static void add_stall(struct top_view *v, const struct feedline_live_stats *now,
     if (now->has_device)
         add_fraction(v, MUST, "device idle", r->device_idle);
     add_fraction(v, MUST, "host stall", r->stall);
-    for (int i = 0; i < CAUSES_SHOWN && r->causes[i].fraction >= 0.0005; i++) {
+    for (size_t i = 0;
+         i < CAUSES_SHOWN && i < r->n_causes && r->causes[i].fraction >= 0.0005;
+         i++) {
         char label[LABEL + 1];
         snprintf(label, sizeof(label), "  %s", r->causes[i].name);
         add_fraction(v, CAUSE, label, r->causes[i].fraction);
@@ -208,7 +210,7 @@ static void add_workers(struct top_view *v, const struct top_rates *r)
 {
     struct top_line *line = add(v, LIMITS, "workers' time:");
     size_t n = 0;
-    for (size_t i = 0; i < TOP_STATES; i++)
+    for (size_t i = 0; i < r->n_states; i++)
         if (r->states[i].fraction >= 0.005)
             more(line, "%s %s %.0f %%", n++ ? "," : "", r->states[i].name,
                  100 * r->states[i].fraction);

@@ -17,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASK_AGAIN_NS       INT64_C(1000000000)
-#define WORKERS_PER_CORE   32u /* for work that sleeps */
-#define DEPTH_MAX          64u
-#define PREAD_IO_DEPTH_MAX 64u /* threads cost more than ring entries */
+#define ASK_AGAIN_NS     INT64_C(1000000000)
+#define WORKERS_PER_CORE 32u /* for work that sleeps */
+#define DEPTH_MAX        64u
 
 static uint32_t option(const struct fdl_options *o, uint32_t row)
 {
@@ -171,8 +170,7 @@ static void limit_reads(const struct fdl_control *c,
     if (fixed != 0)
         return;
     if (most == 0)
-        most = l->reader_ops == &fdl_reader_pread ? PREAD_IO_DEPTH_MAX
-                                                  : FDL_MAX_IO_DEPTH;
+        most = l->reader_ops ? l->reader_ops->max_depth : FDL_MAX_IO_DEPTH;
     out->io_depth_min = 1;
     out->io_depth_max = most;
 }

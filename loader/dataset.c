@@ -321,7 +321,7 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
     *out = (struct fdl_source){
         .path = ds->names + ds->name_at[index],
         .data = ds->data ? ds->data[index] : NULL,
-        .size = ds->data ? ds->sizes[index] : 0,
+        .length = ds->data ? (int64_t)ds->sizes[index] : -1,
         .raw_width = ds->raw_width,
         .raw_height = ds->raw_height,
         .raw_channels = ds->raw_channels,

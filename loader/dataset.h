@@ -19,7 +19,8 @@
 struct fdl_source {
     const char *path;    /* file, or "memory:12": for messages */
     const uint8_t *data; /* in memory already; NULL: read `path` */
-    uint64_t size;       /* of data */
+    uint64_t offset;     /* in the file: where the sample begins */
+    int64_t length;      /* of it, or of data; -1: to the end of the file */
     int32_t raw_width, raw_height, raw_channels; /* 0: an encoded image */
 };
 

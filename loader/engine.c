@@ -22,8 +22,6 @@
 #include <string.h>
 
 #define DEFAULT_DEPTH      4u
-#define URING_IO_DEPTH     16u
-#define PREAD_IO_DEPTH     4u
 #define MEMORY_BUDGET_PART 10u /* of the memory limit, see docs/options.md */
 
 /* ---- From options to a configuration ------------------------------------ */
@@ -423,7 +421,7 @@ static int32_t start_reader_locked(feedline_loader *l)
     struct fdl_reader_config cfg = {
         .window = l->window,
         .dataset = l->dataset,
-        .depth = asked ? asked : URING_IO_DEPTH,
+        .depth = FDL_MAX(asked, 1u),
         .max_depth = FDL_MAX_IO_DEPTH,
         .stages = l->read_stages,
         .memory_budget = l->config.memory_budget,
@@ -433,9 +431,8 @@ static int32_t start_reader_locked(feedline_loader *l)
     if (status < 0)
         return status;
     set_reader_locked(l, reader);
-    /* Threads cost more than ring entries. */
-    if (!asked && l->reader_ops == &fdl_reader_pread)
-        cfg.depth = PREAD_IO_DEPTH;
+    if (!asked)
+        cfg.depth = l->reader_ops->default_depth;
     if (l->reader_ops->set_depth)
         l->reader_ops->set_depth(l->reader, cfg.depth);
     atomic_store_explicit(&l->io_depth, cfg.depth, memory_order_relaxed);

@@ -221,9 +221,8 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
         out->cpu_quota = fdl_machine_get()->cpu_quota;
     out->world = l->sampler.world;
     out->io_depth = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
-    out->reads_storage =
-        atomic_load_explicit(&l->reader_kind, memory_order_relaxed) !=
-        FDL_READER_MEMORY;
+    out->reads_storage = fdl_reader_reads_files(
+        atomic_load_explicit(&l->reader_kind, memory_order_relaxed));
     out->depth = depth;
     out->memory_limited = (depth + 3) * batch > l->config.memory_budget;
     add_tuner(l, out);

@@ -25,7 +25,7 @@ OPTION(IO_DEPTH,
            "reads in flight; auto: 16 for io_uring, 4 for pread, and the "
            "tuner's from there on"))
 OPTION(READER,
-       ENUM("reader", "auto|uring|pread|memory", "auto",
+       ENUM("reader", FDL_READER_CHOICE_TEXT, "auto",
             "how files are read; memory keeps every file after the first "
             "read"))
 OPTION(SEED, INT("seed", 0, 0, INT64_MAX, "0", "",

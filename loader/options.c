@@ -5,6 +5,7 @@
 #include "base/philox.h"
 #include "base/terms.h"
 #include "decode/decoder.h"
+#include "loader/reader.h"
 #include "loader/sampler.h"
 #include "profiler/finish_choice.h"
 

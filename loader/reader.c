@@ -72,16 +72,23 @@ void fdl_file_fail(struct fdl_read *r, const char *step, int err)
 
 void fdl_file_fail_read(struct fdl_read *r, uint64_t done, int err)
 {
-    fdl_read_fail(r, status_of(err), "read at %" PRIu64 ": %s", done,
-                  strerror(err));
+    fdl_read_fail(r, status_of(err), "read at %" PRIu64 ": %s",
+                  r->source.offset + done, strerror(err));
 }
 
 void fdl_file_fail_shrank(struct fdl_read *r, uint64_t done)
 {
-    fdl_read_fail(r, FEEDLINE_EIO,
-                  "file shrank while it was read: expected %" PRIu64
-                  " bytes, got %" PRIu64,
-                  r->size, done);
+    uint64_t offset = r->source.offset;
+    if (offset)
+        fdl_read_fail(r, FEEDLINE_EIO,
+                      "file shrank while it was read: expected %" PRIu64
+                      " bytes at offset %" PRIu64 ", got %" PRIu64,
+                      r->size, offset, done);
+    else
+        fdl_read_fail(r, FEEDLINE_EIO,
+                      "file shrank while it was read: expected %" PRIu64
+                      " bytes, got %" PRIu64,
+                      r->size, done);
 }
 
 static const char *kind_of(mode_t mode)
@@ -100,6 +107,25 @@ static const char *kind_of(mode_t mode)
     }
 }
 
+/* How many bytes the sample has in a file of `all` bytes. */
+static int32_t measure(struct fdl_read *r, uint64_t all, uint64_t *size)
+{
+    const struct fdl_source *s = &r->source;
+    if (s->offset > all)
+        return fdl_read_fail(r, FEEDLINE_EIO,
+                             "offset %" PRIu64 " is past the end of the file, "
+                             "which has %" PRIu64 " bytes",
+                             s->offset, all);
+    uint64_t rest = all - s->offset;
+    if (s->length >= 0 && (uint64_t)s->length > rest)
+        return fdl_read_fail(r, FEEDLINE_EIO,
+                             "expected %" PRId64 " bytes at offset %" PRIu64
+                             ", got %" PRIu64 ", which is all there is",
+                             s->length, s->offset, rest);
+    *size = s->length >= 0 ? (uint64_t)s->length : rest;
+    return FEEDLINE_OK;
+}
+
 int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     struct stat st;
@@ -114,8 +140,10 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
      * non-blocking file whose file system cannot read without blocking. */
     fcntl(fd, F_SETFL, 0);
 
-    uint64_t size = (uint64_t)st.st_size;
-    int32_t status = fdl_read_reserve(w, r, size);
+    uint64_t size = 0;
+    int32_t status = measure(r, (uint64_t)st.st_size, &size);
+    if (status == FEEDLINE_OK)
+        status = fdl_read_reserve(w, r, size);
     if (status == FEEDLINE_OK)
         r->size = size;
     return status;
@@ -127,8 +155,8 @@ static bool read_bytes(struct fdl_read *r, int fd)
     uint64_t done = 0;
     uint32_t tries = 0;
     while (done < r->size) {
-        ssize_t n =
-            pread(fd, r->buffer + done, (size_t)(r->size - done), (off_t)done);
+        ssize_t n = pread(fd, r->buffer + done, (size_t)(r->size - done),
+                          (off_t)(r->source.offset + done));
         if (n > 0) {
             done += (uint64_t)n;
             tries = 0;
@@ -190,6 +218,10 @@ void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
         fdl_file_read(w, r, fd);
 }
 
+#define ROW(name) [FDL_READER_##name] = &fdl_reader_##name,
+const struct fdl_reader_ops *const fdl_readers[FDL_READER_KINDS] = {
+    FDL_READERS(ROW)};
+
 static int32_t start_auto(const struct fdl_reader_config *cfg,
                           const struct fdl_reader_ops **ops,
                           struct fdl_reader **out)
@@ -212,17 +244,13 @@ int32_t fdl_reader_start(enum fdl_reader_kind kind,
                          const struct fdl_reader_ops **ops,
                          struct fdl_reader **out)
 {
-    const struct fdl_reader_ops *chosen = NULL;
+    const struct fdl_reader_ops *chosen;
     struct fdl_reader *reader = NULL;
     int32_t status;
 
-    if (kind == FDL_READER_MEMORY || cfg->dataset->data)
+    chosen = fdl_readers[kind];
+    if (cfg->dataset->data)
         chosen = &fdl_reader_memory; /* there is nothing to read from disk */
-    else if (kind == FDL_READER_URING)
-        chosen = &fdl_reader_uring;
-    else if (kind == FDL_READER_PREAD)
-        chosen = &fdl_reader_pread;
-
     if (chosen)
         status = chosen->start(cfg, &reader);
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers: whoever fills the read window. One contract, three backends:
+ * Readers: whoever fills the read window. One contract, three backends so far:
  *
  *   pread   a pool of threads: open, fstat, pread, close. Works everywhere;
  *           many containers forbid io_uring, so it is no second choice.
@@ -11,6 +11,9 @@
  * A reader repeats: claim, read, complete. It learns of new room through the
  * window's waker. Errors belong to the sample (fdl_read_fail), never to the
  * reader; EMFILE and ENFILE are tried again as other reads finish.
+ *
+ * To add one, write loader/reader_NAME.c, which defines fdl_reader_NAME, and
+ * add its line to FDL_READERS.
  */
 #ifndef FDL_LOADER_READER_H
 #define FDL_LOADER_READER_H
@@ -18,14 +21,23 @@
 #include "loader/window.h"
 #include "profiler/stage.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
+/* CMakeLists.txt reads it too. */
+#define FDL_READERS(READER)                                                    \
+  READER(uring)                                                                \
+  READER(pread)                                                                \
+  READER(memory)
+
+/* The choices of option `reader`. */
+#define FDL_READER_KIND(name) FDL_READER_##name,
+#define FDL_READER_TEXT(name) "|" #name
 enum fdl_reader_kind {
     FDL_READER_AUTO = 0,
-    FDL_READER_URING,
-    FDL_READER_PREAD,
-    FDL_READER_MEMORY
+    FDL_READERS(FDL_READER_KIND) FDL_READER_KINDS
 };
+#define FDL_READER_CHOICE_TEXT "auto" FDL_READERS(FDL_READER_TEXT)
 
 struct fdl_reader_config {
     struct fdl_window *window;
@@ -41,6 +53,8 @@ struct fdl_reader;
 struct fdl_reader_ops {
     const char *name;
     enum fdl_reader_kind kind;
+    bool reads_files; /* on threads of its own, each time; else workers read */
+    uint32_t default_depth, max_depth; /* where io_depth is auto */
 
     /* ENOSYS if the backend cannot work here, with the reason. */
     int32_t (*start)(const struct fdl_reader_config *cfg,
@@ -60,14 +74,22 @@ struct fdl_reader_ops {
     void (*stop)(struct fdl_reader *r);
 };
 
-extern const struct fdl_reader_ops fdl_reader_pread;
-extern const struct fdl_reader_ops fdl_reader_uring; /* if built in */
+#define FDL_READER_DECLARE(name)                                               \
+  extern const struct fdl_reader_ops fdl_reader_##name;
+FDL_READERS(FDL_READER_DECLARE)
+
+/* By kind; NULL for AUTO. */
+extern const struct fdl_reader_ops *const fdl_readers[FDL_READER_KINDS];
+
+/* AUTO, before a run: yes. */
+static inline bool fdl_reader_reads_files(int32_t kind)
+{
+    return kind == FDL_READER_AUTO || fdl_readers[kind]->reads_files;
+}
 
 /* Does io_uring work here? ENOSYS with the reason; a ring is made, tried and
  * taken down. */
 int32_t fdl_reader_uring_try(void);
-
-extern const struct fdl_reader_ops fdl_reader_memory;
 
 /* Starts what `kind` asks for. AUTO takes io_uring where it works, else pread,
  * and says why in the log, once per process. *ops is what was started. */
@@ -76,8 +98,8 @@ int32_t fdl_reader_start(enum fdl_reader_kind kind,
                          const struct fdl_reader_ops **ops,
                          struct fdl_reader **out);
 
-/* Whole file, synchronously, into r (the pread way). Also used by workers for
- * replacement samples. Sets r->status. */
+/* What r->source names, synchronously, into r (the pread way). Also used by
+ * workers for replacement samples. Sets r->status. */
 void fdl_read_file(struct fdl_window *w, struct fdl_read *r);
 
 #endif

@@ -15,6 +15,7 @@
  */
 #include "base/memory.h"
 #include "decode/decoder.h"
+#include "loader/options.h"
 #include "loader/reader.h"
 
 #include <stdlib.h>
@@ -86,7 +87,8 @@ static void keep(struct fdl_reader *r, const struct fdl_read *read)
 static void read_now(struct fdl_reader *r, struct fdl_read *read)
 {
     if (read->source.data) {
-        give(read, read->source.data, read->source.size, read->source.size);
+        uint64_t size = (uint64_t)read->source.length;
+        give(read, read->source.data, size, size);
         return;
     }
     fdl_assert(read->index < r->count);
@@ -140,7 +142,9 @@ static int32_t start(const struct fdl_reader_config *cfg,
 
 const struct fdl_reader_ops fdl_reader_memory = {
     .name = "memory",
-    .kind = FDL_READER_MEMORY,
+    .kind = FDL_READER_memory,
+    .default_depth = 16,
+    .max_depth = FDL_MAX_IO_DEPTH,
     .start = start,
     .read_now = read_now,
     .memory = memory,

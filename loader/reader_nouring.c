@@ -23,7 +23,8 @@ static void stop(struct fdl_reader *r)
 
 const struct fdl_reader_ops fdl_reader_uring = {
     .name = "uring",
-    .kind = FDL_READER_URING,
+    .kind = FDL_READER_uring,
+    .reads_files = true,
     .start = start,
     .stop = stop,
 };

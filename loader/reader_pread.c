@@ -282,7 +282,10 @@ static int32_t start(const struct fdl_reader_config *cfg,
 
 const struct fdl_reader_ops fdl_reader_pread = {
     .name = "pread",
-    .kind = FDL_READER_PREAD,
+    .kind = FDL_READER_pread,
+    .reads_files = true,
+    .default_depth = 4,
+    .max_depth = 64, /* threads cost more than ring entries */
     .start = start,
     .set_depth = set_depth,
     .stop = stop,

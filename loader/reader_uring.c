@@ -34,6 +34,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "loader/options.h"
 #include "loader/reader.h"
 #include "loader/reader_file.h"
 
@@ -146,7 +147,7 @@ static void queue_read(struct fdl_reader *r, const struct flight *f,
     struct io_uring_sqe *sqe = get_request(r);
     uint64_t left = FDL_MIN(f->read->size - f->done, (uint64_t)MAX_READ_BYTES);
     io_uring_prep_read(sqe, f->fd, f->read->buffer + f->done, (unsigned)left,
-                       f->done);
+                       f->read->source.offset + f->done);
     io_uring_sqe_set_flags(sqe, flags);
     name_request(sqe, REQUEST_READ, index_of(r, f));
 }
@@ -692,7 +693,10 @@ static int32_t start(const struct fdl_reader_config *cfg,
 
 const struct fdl_reader_ops fdl_reader_uring = {
     .name = "uring",
-    .kind = FDL_READER_URING,
+    .kind = FDL_READER_uring,
+    .reads_files = true,
+    .default_depth = 16,
+    .max_depth = FDL_MAX_IO_DEPTH,
     .start = start,
     .set_depth = set_depth,
     .stop = destroy,

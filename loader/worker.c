@@ -147,7 +147,7 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     fdl_dataset_get(w->loader->dataset, index, &spare->source);
     if (spare->source.data) {
         spare->data = spare->source.data;
-        spare->size = spare->readable = spare->source.size;
+        spare->size = spare->readable = (uint64_t)spare->source.length;
         return;
     }
     fdl_read_file(w->loader->window, spare);

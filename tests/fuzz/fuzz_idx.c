@@ -26,10 +26,10 @@ static void check_samples(const feedline_dataset *ds)
         fuzz_check(source.data && source.path);
         fuzz_check(source.raw_width > 0 && source.raw_height > 0);
         fuzz_check(source.raw_channels == 1 || source.raw_channels == 3);
-        fuzz_check(source.size == (uint64_t)source.raw_width *
-                                      (uint64_t)source.raw_height *
-                                      (uint64_t)source.raw_channels);
-        for (uint64_t k = 0; k < source.size; k++)
+        fuzz_check((uint64_t)source.length ==
+                   (uint64_t)source.raw_width * (uint64_t)source.raw_height *
+                       (uint64_t)source.raw_channels);
+        for (int64_t k = 0; k < source.length; k++)
             touched = source.data[k];
         fuzz_check(fdl_dataset_label(ds, i) >= 0 &&
                    fdl_dataset_label(ds, i) <= UINT8_MAX);

@@ -21,10 +21,12 @@ static void resolve(void *user, struct fdl_read *r)
     struct rig *rig = user;
     r->index = r->sample % rig->n_files;
     r->times = &rig->times[r->sample % RIG_TIMES];
-    r->source = (struct fdl_source){.path = rig->paths[r->index]};
+    const struct rig_extent *e = &rig->extents[r->index];
+    r->source = (struct fdl_source){
+        .path = rig->paths[r->index], .offset = e->offset, .length = e->length};
     if (rig->dataset.data) {
         r->source.data = rig->dataset.data[r->index];
-        r->source.size = rig->dataset.sizes[r->index];
+        r->source.length = (int64_t)rig->dataset.sizes[r->index];
     }
 }
 
@@ -71,8 +73,18 @@ uint32_t rig_add_path(struct rig *rig, const char *name)
     assert_true(rig->n_files < RIG_FILES);
     rig->paths[rig->n_files] = fdl_strdup(path);
     assert_non_null(rig->paths[rig->n_files]);
+    rig->extents[rig->n_files] = (struct rig_extent){rig->n_files, 0, -1};
     rig->dataset.count = rig->n_files + 1;
     return rig->n_files++;
+}
+
+uint32_t rig_add_extent(struct rig *rig, uint32_t file, uint64_t offset,
+                        int64_t length)
+{
+    uint32_t i = rig_add_path(rig, rig->paths[file]);
+    rig->extents[i] = (struct rig_extent){file, offset, length};
+    rig->sizes[i] = length < 0 ? rig->sizes[file] - offset : (uint64_t)length;
+    return i;
 }
 
 uint32_t rig_add_file(struct rig *rig, uint64_t size)
@@ -183,8 +195,9 @@ void rig_check(const struct rig *rig, const struct fdl_read *r)
     assert_string_equal(r->reason, "");
     assert_int_equal(r->index, r->sample % rig->n_files);
     assert_int_equal(r->size, rig->sizes[r->index]);
+    const struct rig_extent *e = &rig->extents[r->index];
     for (uint64_t i = 0; i < r->size; i++)
-        if (r->data[i] != byte_at(r->index, i))
+        if (r->data[i] != byte_at(e->file, e->offset + i))
             fail_msg("file %d differs at %d", (int)r->index, (int)i);
     if (!r->source.data)
         assert_int_equal(r->readable, r->size + FDL_ENCODED_PADDING);

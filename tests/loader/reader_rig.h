@@ -23,6 +23,11 @@ struct rig {
     uint32_t n_files;
     char *paths[RIG_FILES];
     uint64_t sizes[RIG_FILES]; /* as written */
+    struct rig_extent {
+        uint32_t file; /* whose bytes these are */
+        uint64_t offset;
+        int64_t length;
+    } extents[RIG_FILES];
 
     feedline_dataset dataset;
     struct fdl_window *window;
@@ -43,6 +48,10 @@ void rig_destroy(struct rig *rig);
 /* Adds a file and makes it; rig_add_path: only the name. Returns its number. */
 uint32_t rig_add_file(struct rig *rig, uint64_t size);
 uint32_t rig_add_path(struct rig *rig, const char *name);
+
+/* Adds a part of a file that was added; as if a file of its own. */
+uint32_t rig_add_extent(struct rig *rig, uint32_t file, uint64_t offset,
+                        int64_t length);
 
 /* Start does it too. */
 void rig_open_window(struct rig *rig);

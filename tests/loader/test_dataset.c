@@ -449,7 +449,7 @@ static void assert_idx(feedline_dataset *ds, const char *images, uint8_t n,
         struct fdl_source source;
         fdl_dataset_get(ds, i, &source);
         assert_string_equal(source.path, name);
-        assert_int_equal(source.size, each);
+        assert_int_equal(source.length, each);
         assert_int_equal(source.raw_width, 3);
         assert_int_equal(source.raw_height, 2);
         assert_int_equal(source.raw_channels, channels);
@@ -620,7 +620,7 @@ static void memory_is_borrowed(void **state)
     struct fdl_source source;
     fdl_dataset_get(ds, 1, &source);
     assert_ptr_equal(source.data, bytes + 2);
-    assert_int_equal(source.size, 3);
+    assert_int_equal(source.length, 3);
     assert_string_equal(source.path, "memory:1");
     assert_int_equal(fdl_dataset_label(ds, 1), 5);
     fdl_dataset_unref(ds);

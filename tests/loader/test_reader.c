@@ -64,6 +64,59 @@ static void delivers_files_of_every_size(const struct fdl_reader_ops *ops)
 }
 FOR_EACH_READER(delivers_files_of_every_size)
 
+static void reads_parts_of_files(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    static const struct {
+        uint64_t offset;
+        int64_t length;
+    } parts[] = {{0, 10000},  {0, 0},       {1, 1},       {4095, 4097},
+                 {9999, 1},   {10000, 0},   {0, -1},      {5000, -1},
+                 {10000, -1}, {4096, 4096}, {1 << 20, 9}, {77, 1 << 20}};
+    uint32_t small = rig_add_file(rig, 10000);
+    uint32_t large = rig_add_file(rig, 5 << 20);
+    for (uint32_t i = 0; i < FDL_COUNT_OF(parts); i++)
+        rig_add_extent(rig, i < 10 ? small : large, parts[i].offset,
+                       parts[i].length);
+    rig_start(rig, ops);
+    uint64_t n = 2 * rig->n_files; /* again: from the memory reader's cache */
+    fdl_window_issue(rig->window, n);
+    assert_int_equal(rig_drain(rig, n), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(reads_parts_of_files)
+
+static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 1000);
+    rig_add_extent(rig, 0, 0, 1001);
+    rig_add_extent(rig, 0, 999, 2);
+    rig_add_extent(rig, 0, 5, INT64_MAX);
+    rig_add_extent(rig, 0, 1001, 0);
+    rig_add_extent(rig, 0, UINT64_MAX, -1);
+    rig_add_extent(rig, 0, 990, 10);
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 1);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect_failure(rig, 1, FEEDLINE_EIO,
+                       "expected 1001 bytes at offset 0, got 1000");
+    rig_expect_failure(rig, 2, FEEDLINE_EIO,
+                       "expected 2 bytes at offset 999, got 1");
+    rig_expect_failure(rig, 3, FEEDLINE_EIO,
+                       "expected 9223372036854775807 bytes at offset 5, got "
+                       "995");
+    rig_expect_failure(rig, 4, FEEDLINE_EIO,
+                       "offset 1001 is past the end of the file, which has "
+                       "1000 bytes");
+    rig_expect_failure(rig, 5, FEEDLINE_EIO,
+                       "offset 18446744073709551615 is past the end");
+    fdl_window_issue(rig->window, 7); /* errors are the sample's alone */
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(says_what_is_past_the_end)
+
 static void says_what_is_no_file(const struct fdl_reader_ops *ops)
 {
     struct rig *rig = rig_create();
@@ -394,11 +447,11 @@ static void starts_what_was_asked_for(void **state)
     (void)state;
     struct rig *rig = rig_create();
     rig_add_file(rig, 10);
-    assert_ptr_equal(choose(rig, FDL_READER_PREAD), &fdl_reader_pread);
+    assert_ptr_equal(choose(rig, FDL_READER_pread), &fdl_reader_pread);
     fdl_window_issue(rig->window, 1);
     assert_int_equal(rig_drain(rig, 1), 0);
     rig_stop(rig);
-    assert_ptr_equal(choose(rig, FDL_READER_MEMORY), &fdl_reader_memory);
+    assert_ptr_equal(choose(rig, FDL_READER_memory), &fdl_reader_memory);
     rig_destroy(rig);
 }
 
@@ -439,6 +492,12 @@ static void auto_takes_memory_for_what_is_in_memory(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(pread_reads_parts_of_files),
+    cmocka_unit_test(uring_reads_parts_of_files),
+    cmocka_unit_test(memory_reads_parts_of_files),
+    cmocka_unit_test(pread_says_what_is_past_the_end),
+    cmocka_unit_test(uring_says_what_is_past_the_end),
+    cmocka_unit_test(memory_says_what_is_past_the_end),
     cmocka_unit_test(pread_delivers_files_of_every_size),
     cmocka_unit_test(uring_delivers_files_of_every_size),
     cmocka_unit_test(memory_delivers_files_of_every_size),

@@ -406,7 +406,7 @@ static void auto_says_once_why_threads_read(void **state)
         rig_open_window(rig);
         cfg.window = rig->window;
         assert_int_equal(
-            fdl_reader_start(FDL_READER_URING, &cfg, &untouched, &rig->reader),
+            fdl_reader_start(FDL_READER_uring, &cfg, &untouched, &rig->reader),
             FEEDLINE_ENOSYS);
         assert_null(untouched);
         assert_null(rig->reader);

@@ -40,7 +40,7 @@ class Observable:
     def stats(self, flat: bool = False) -> Dict[str, Any]:
         """All statistics since the start or reset_stats(), with the verdict.
 
-        docs/profiling.md has the words. flat=True: the most useful of them in
+        docs/statistics.md lists them. flat=True: the most useful of them in
         one level of floats, {"feedline/wait_fraction": 0.03, ...}, for
         writer.add_scalar and wandb.log.
         """

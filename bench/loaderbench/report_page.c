@@ -73,6 +73,17 @@ static bool ends_in(const char *key, const char *end)
     return n >= k && strcmp(key + n - k, end) == 0;
 }
 
+/* Of a whole, or of the speed as it is: shown in per cent. */
+static bool is_share(const char *key)
+{
+    static const char *const ends[] = {"_fraction", "confidence", "_gain",
+                                       ".fed", ".two_workers"};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (ends_in(key, ends[i]))
+            return true;
+    return false;
+}
+
 /* keyed: key is the way to it from the document, which is told. */
 static void put_number(FILE *f, const char *key, double x, bool keyed)
 {
@@ -80,13 +91,13 @@ static void put_number(FILE *f, const char *key, double x, bool keyed)
     if (keyed)
         fprintf(f, " data-key=\"%s\"", key);
     fputs(">", f);
-    if (ends_in(key, "_fraction"))
+    if (is_share(key))
         fprintf(f, "%.1f %%", 100 * x);
     else if (ends_in(key, "_bytes"))
         fprintf(f, "%.1f MiB", x / (1 << 20));
     else
         fprintf(f, fabs(x) >= 100 && fabs(x) < 1e15 ? "%.0f" : "%.3g", x);
-    fputs(ends_in(key, "_seconds") ? " s</data>" : "</data>", f);
+    fputs(ends_in(key, "seconds") ? " s</data>" : "</data>", f);
 }
 
 static void put_value(FILE *f, const json_t *doc, const char *path, bool keyed)
@@ -112,8 +123,8 @@ static const struct figure {
     {"verdict.confidence", "confidence"},
     {"verdict.predicted_gain", "predicted gain"},
     {"result.images_per_second", "images per second"},
-    {"stall.host_fraction", "of the time the host waited for a batch"},
-    {"stall.device_fraction", "of the time the GPU was idle for want of data"},
+    {"stall.host_fraction", "the host waited for a batch"},
+    {"stall.device_fraction", "the GPU was idle for want of data"},
     {"result.images_per_cpu_second", "images per CPU second"},
     {"result.images", "images"},
     {"result.batches", "batches"},
@@ -146,7 +157,7 @@ static const struct figure {
 
 static void put_figures(FILE *f, const json_t *doc)
 {
-    fputs("<section><div class=\"scroll\"><table>\n", f);
+    fputs("<section><div class=\"scroll\"><table class=\"plain\">\n", f);
     for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
         const char *path = figures[i].path;
         if (isnan(doc_number(doc, path)) && !*doc_text(doc, path))

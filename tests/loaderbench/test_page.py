@@ -71,7 +71,7 @@ def case_sections(tmp):
     page = Shown(tmp, report_document.document(), report_document.sweep())
     equal(page.each("h2"),
           ["Verdict", "Where the time went", "Over time", "Stages", "Workers",
-           "Tuner", "Head-room", "The consumer's own time",
+           "Tuner", "Headroom", "The consumer's own time",
            "Slow samples and long waits", "Samples that could not be used",
            "Machine and settings", "Workers by depth"])
 

@@ -42,7 +42,7 @@ def case_main_tables_of_other_commands(tmp):
          "remedy": "ulimit -l unlimited"}])
     page = Page(made(tmp, *short.values(), doctor, report_document.sweep(),
                      report_document.tune())[1])
-    for part in ("fail", "max_rss_bytes", "r1<.json", "0.25", "It <was>.",
+    for part in ("fail", "max_rss_bytes", "r1<.json", "25.0 %", "It <was>.",
                  "28.5", "8 MiB <only>", "ulimit -l unlimited"):
         contains(page.text, part)
     for point in report_document.sweep()["grid"]:

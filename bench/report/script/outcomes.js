@@ -75,7 +75,7 @@ const merge = (doc) => section("Ranks", h("p.sentence", straggler(doc)),
 function headroomFound(doc) {
   const known = Object.keys(GAINS).filter((key) =>
     key !== "transfer" || text(doc, "config.device") !== "host");
-  return section("Head-room",
+  return section("Headroom",
     table("Gains", ["!what", "#predicted", "#measured"], known.map((key) =>
       [GAINS[key], plain(doc, `predicted.${key}`, gain),
         plain(doc, `measured.${key}`, gain)])),

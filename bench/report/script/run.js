@@ -182,7 +182,7 @@ function stages(doc) {
     tensorflowClasses(doc));
 }
 
-// ---- Workers, head-room -----------------------------------------------------
+// ---- Workers, headroom -----------------------------------------------------
 
 const WORKERS = {
   cpu: "decoding and augmenting, on a core",
@@ -235,7 +235,7 @@ function headroom(doc) {
   };
   const alone = at(doc, "headroom.stages");
   const some = alone && typeof alone === "object" && Object.keys(alone).length;
-  return section("Head-room",
+  return section("Headroom",
     h("p", "What would be gained at most, of ",
       value(doc, "headroom.batches_per_second"), " batches per second now:"),
     h("ul.gains", known.map(bar)),

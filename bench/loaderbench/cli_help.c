@@ -69,11 +69,11 @@ static const char *const common[][2] = {
     {"batch_size", "images in a batch"},
     {"workers", "threads that decode and augment"},
     {"depth", "batches prepared ahead"},
-    {"dtype", "what pixels are delivered as"},
+    {"dtype", "type of the pixels"},
     {"device", "where batches are delivered: host, cuda:0"},
-    {"shuffle", "a new order in each epoch"},
-    {"seed", "of the order and of everything random"},
-    {"on_error", "what becomes of images that cannot be used"},
+    {"shuffle", "shuffle in each epoch"},
+    {"seed", "seed for the order and all random augmentation"},
+    {"on_error", "what to do with failed samples"},
 };
 #define N_COMMON (sizeof(common) / sizeof(*common))
 

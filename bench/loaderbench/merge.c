@@ -13,6 +13,7 @@
 #include "bench/loaderbench/document.h"
 #include "bench/loaderbench/report.h"
 #include "bench/loaderbench/report_doc.h"
+#include "bench/loaderbench/stat.h"
 #include "bench/loaderbench/tool.h"
 
 #include <math.h>
@@ -158,6 +159,38 @@ static json_t *merge(struct rank *ranks, size_t n)
     return doc;
 }
 
+/* What all ranks together did, by how the table merges each row; what no
+ * document has is left out. */
+static json_t *total_of(json_t *const *docs, size_t n, const char *part)
+{
+    struct feedline_stat_info row;
+    json_t *total = json_object();
+    for (uint32_t k = 0; stat_row(part, k, &row); k++) {
+        json_t *sum = NULL;
+        for (size_t i = 0; i < n && row.merge != FEEDLINE_MERGE_NONE; i++) {
+            const json_t *x =
+                json_object_get(json_object_get(docs[i], part), row.name);
+            double a = json_number_value(sum), b = json_number_value(x);
+            double both = row.merge == FEEDLINE_MERGE_SUM ? a + b : fmax(a, b);
+            if (!json_is_number(x))
+                continue;
+            json_decref(sum);
+            sum = row.scale > 1 ? json_real(both)
+                                : json_integer((json_int_t)both);
+        }
+        if (sum)
+            json_object_set_new(total, row.name, sum);
+    }
+    return total;
+}
+
+static json_t *totals(json_t *const *docs, size_t n)
+{
+    return json_pack("{s:o, s:o, s:o}", "stats", total_of(docs, n, "stats"),
+                     "workers", total_of(docs, n, "workers"), "transfer",
+                     total_of(docs, n, "transfer"));
+}
+
 static void print(const json_t *doc, const struct rank *ranks, size_t n)
 {
     const json_t *slow = json_object_get(doc, "straggler");
@@ -204,6 +237,7 @@ static int merge_files(const char *const *paths, size_t n,
     if (rc != TOOL_DONE)
         goto out;
     result = merge(ranks, n);
+    json_object_set_new(result, "total", totals(docs, n));
     if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
         print(result, ranks, n);
     if (o->json)

@@ -153,6 +153,21 @@ def case_merge(tmp):
           {"rank": 2, "cause": "CODE_OF_2", "loader_at_fault": True})
 
 
+def case_merge_adds_up(tmp):
+    documents = ranks_of(*[(200, 0.0, None)] * 3)
+    for i, d in enumerate(documents):
+        d["stats"] = dict(workers=2, batches=10 + i, wall_seconds=1.5,
+                          first_batch_seconds=0.25 * (i % 2))
+        d["workers"] = dict(threads=2, cpu_seconds=0.5)
+        d["transfer"] = None
+    documents[2]["transfer"] = dict(copies=7, overlap_fraction=0.5)
+    equal(merged(tmp, documents)["total"], {
+        "stats": {"batches": 33, "wall_seconds": 4.5,
+                  "first_batch_seconds": 0.25},
+        "workers": {"threads": 6, "cpu_seconds": 1.5},
+        "transfer": {"copies": 7}})
+
+
 def case_merge_numbers_ranks(tmp):
     documents = ranks_of((200, 0.0, None), (200, 0.4, None), (200, 0.0, None))
     documents.reverse()

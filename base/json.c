@@ -11,6 +11,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,29 +29,6 @@ static void put_text(struct fdl_json *j, const char *text)
 {
     for (; *text; text++)
         put(j, *text);
-}
-
-/* Bytes of the UTF-8 character at `s`, 0 if there is none: RFC 3629, table in
- * section 4. A text cut short ends in a NUL, which continues no character. */
-static size_t character_bytes(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    size_t bytes = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-    /* The second byte has a narrower range after some leads: overlong forms,
-     * surrogates, beyond U+10FFFF. */
-    unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-    if (s[1] < low || s[1] > high)
-        return 0;
-    for (size_t i = 2; i < bytes; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return bytes;
 }
 
 static void put_escaped(struct fdl_json *j, unsigned char c)
@@ -71,7 +49,7 @@ static void put_string(struct fdl_json *j, const char *text)
     const unsigned char *s = (const unsigned char *)text;
     put(j, '"');
     while (*s) {
-        size_t bytes = character_bytes(s);
+        uint32_t bytes = fdl_utf8_next(s, NULL);
         if (bytes == 0) {
             put_text(j, "\\ufffd");
             s++;

@@ -50,8 +50,8 @@ int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
     return FEEDLINE_OK;
 }
 
-int32_t fdl_arena_add(struct fdl_arena *a, const char *prefix, const char *name,
-                      uint64_t *at)
+int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
+                        const char *name, uint64_t *at)
 {
     size_t prefix_bytes = strlen(prefix);
     size_t name_bytes = strlen(name) + 1;
@@ -111,9 +111,9 @@ int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
     if (status)
         return status;
 
-    struct fdl_arena names = {ds->names, ds->names_bytes, ds->names_capacity};
+    struct fdl_strings names = {ds->names, ds->names_bytes, ds->names_capacity};
     uint64_t at = 0;
-    status = fdl_arena_add(&names, prefix, name, &at);
+    status = fdl_strings_add(&names, prefix, name, &at);
     ds->names = names.text;
     ds->names_bytes = names.bytes;
     ds->names_capacity = names.capacity;
@@ -142,10 +142,10 @@ int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name)
         return status;
     ds->class_capacity = (uint32_t)capacity;
 
-    struct fdl_arena classes = {ds->classes, ds->classes_bytes,
-                                ds->classes_capacity};
+    struct fdl_strings classes = {ds->classes, ds->classes_bytes,
+                                  ds->classes_capacity};
     uint64_t at = 0;
-    status = fdl_arena_add(&classes, "", name, &at);
+    status = fdl_strings_add(&classes, "", name, &at);
     ds->classes = classes.text;
     ds->classes_bytes = classes.bytes;
     ds->classes_capacity = classes.capacity;

@@ -18,14 +18,14 @@
 
 /* NUL-terminated strings, one behind the other, named by their offsets: the
  * text may move while it grows. Starts zeroed; text is freed with free(). */
-struct fdl_arena {
+struct fdl_strings {
     char *text;
     uint64_t bytes, capacity;
 };
 
 /* Adds prefix and name as one string. ENOMEM. */
-int32_t fdl_arena_add(struct fdl_arena *a, const char *prefix, const char *name,
-                      uint64_t *at);
+int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
+                        const char *name, uint64_t *at);
 
 /* Room for n + 1 elements of `each` bytes in *array, which has *capacity of
  * them; what: for the message. ENOMEM, with everything as it was. */

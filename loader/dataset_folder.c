@@ -42,7 +42,7 @@ struct folder {
 struct walk {
     const char *root; /* as given, with a '/' at its end */
     int root_fd;
-    struct fdl_arena text;
+    struct fdl_strings text;
     struct folder *folders; /* [0] is the root */
     uint64_t n_folders, folders_capacity;
     uint64_t *files; /* names in the arena, folder by folder */
@@ -76,7 +76,7 @@ static int32_t add_folder(struct walk *w, const char *prefix, const char *name,
     if (status)
         return status;
     struct folder f = {.parent = parent};
-    status = fdl_arena_add(&w->text, prefix, name, &f.path_at);
+    status = fdl_strings_add(&w->text, prefix, name, &f.path_at);
     if (status)
         return status;
     w->folders[w->n_folders++] = f;
@@ -91,7 +91,7 @@ static int32_t add_file(struct walk *w, const char *name)
     w->files = array;
     if (status)
         return status;
-    status = fdl_arena_add(&w->text, "", name, &w->files[w->n_files]);
+    status = fdl_strings_add(&w->text, "", name, &w->files[w->n_files]);
     if (status == FEEDLINE_OK)
         w->n_files++;
     return status;
@@ -132,7 +132,7 @@ static int32_t check_cycle(struct walk *w, uint64_t index, int fd)
 static int32_t scan_entries(struct walk *w, uint64_t index, DIR *dir,
                             const char *prefix)
 {
-    struct fdl_arena name = {0}; /* of one folder, with its '/' */
+    struct fdl_strings name = {0}; /* of one folder, with its '/' */
     int32_t status = FEEDLINE_OK;
     while (status == FEEDLINE_OK) {
         errno = 0;
@@ -148,7 +148,7 @@ static int32_t scan_entries(struct walk *w, uint64_t index, DIR *dir,
         if (is_folder(dirfd(dir), entry)) {
             uint64_t at;
             name.bytes = 0;
-            status = fdl_arena_add(&name, text, "/", &at);
+            status = fdl_strings_add(&name, text, "/", &at);
             if (status == FEEDLINE_OK)
                 status = add_folder(w, prefix, name.text, index);
         } else if (fdl_format_lists(text)) {
@@ -217,7 +217,7 @@ static int compare_folders(const void *a, const void *b, void *user)
 /* Moves what was collected of one class, in order, into ds. */
 static int32_t add_samples(struct walk *w, int64_t label, feedline_dataset *ds)
 {
-    struct fdl_arena prefix = {0};
+    struct fdl_strings prefix = {0};
     int32_t status = FEEDLINE_OK;
 
     qsort_r(w->folders + 1, w->n_folders - 1, sizeof(*w->folders),
@@ -230,7 +230,7 @@ static int32_t add_samples(struct walk *w, int64_t label, feedline_dataset *ds)
             continue;
         qsort_r(files, f->n_files, sizeof(*files), compare_names, w->text.text);
         prefix.bytes = 0;
-        status = fdl_arena_add(&prefix, w->root, path_of(w, f), &at);
+        status = fdl_strings_add(&prefix, w->root, path_of(w, f), &at);
         for (uint64_t k = 0; status == FEEDLINE_OK && k < f->n_files; k++)
             status = fdl_dataset_add_joined(ds, prefix.text,
                                             w->text.text + files[k], label);
@@ -329,14 +329,14 @@ static int32_t walk_classes(struct walk *w, feedline_dataset *ds)
 int32_t fdl_dataset_open_folder(const char *path, feedline_dataset **out)
 {
     feedline_dataset *ds = NULL;
-    struct fdl_arena root = {0};
+    struct fdl_strings root = {0};
     struct walk w = {.root_fd = -1};
     uint64_t at;
 
     /* As os.path.join: a '/' only where there is none. */
     size_t bytes = strlen(path);
     const char *slash = bytes > 0 && path[bytes - 1] == '/' ? "" : "/";
-    int32_t status = fdl_arena_add(&root, path, slash, &at);
+    int32_t status = fdl_strings_add(&root, path, slash, &at);
     if (status)
         goto out;
     w.root = root.text;

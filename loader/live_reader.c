@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/utf8.h"
 #include "loader/api.h"
 #include "loader/live_page.h"
 
@@ -37,25 +38,14 @@ struct feedline_live {
 /* ---- Texts -------------------------------------------------------------- */
 
 /* Bytes of the character at s that a terminal may be given, 0 if it may not. */
-static uint32_t printable(const unsigned char *s, uint32_t left)
+static uint32_t printable(const unsigned char *s)
 {
-    if (s[0] >= 0x20 && s[0] < 0x7f)
-        return 1;
-    uint32_t bytes = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || bytes > left)
-        return 0;
-    for (uint32_t i = 1; i < bytes; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    uint32_t c = s[0] & (0x7fu >> bytes);
-    for (uint32_t i = 1; i < bytes; i++)
-        c = c << 6 | (s[i] & 0x3fu);
-    static const uint32_t least[] = {0xa0, 0x800, 0x10000};
+    uint32_t c = 0;
+    uint32_t bytes = fdl_utf8_next(s, &c);
+    bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
     bool bidi = (c >= 0x200e && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
                 (c >= 0x2066 && c <= 0x2069);
-    bool surrogate = c >= 0xd800 && c <= 0xdfff;
-    return c < least[bytes - 2] || c > 0x10ffff || surrogate || bidi ? 0
-                                                                     : bytes;
+    return control || bidi ? 0 : bytes;
 }
 
 void fdl_live_clean_text(char *text, uint32_t capacity)
@@ -63,7 +53,7 @@ void fdl_live_clean_text(char *text, uint32_t capacity)
     uint32_t end = (uint32_t)strnlen(text, capacity - 1);
     text[end] = '\0';
     for (uint32_t i = 0; i < end;) {
-        uint32_t bytes = printable((const unsigned char *)text + i, end - i);
+        uint32_t bytes = printable((const unsigned char *)text + i);
         if (bytes == 0)
             text[i++] = '?';
         i += bytes;

@@ -5,37 +5,15 @@
  * and Python reads a stray byte 0xNN as the code point U+DCNN: after most
  * letters, before emoji. Labels and sample numbers depend on it.
  */
+#include "base/utf8.h"
 #include "loader/dataset_build.h"
 
-/* The code point at *s, which moves behind it. RFC 3629, section 4. */
+/* The code point at *s, which moves behind it. */
 static uint32_t next_code_point(const unsigned char **s)
 {
-    const unsigned char *p = *s;
-    uint32_t lead = p[0];
-    uint32_t n = lead < 0xc2   ? 0
-                 : lead < 0xe0 ? 1
-                 : lead < 0xf0 ? 2
-                 : lead < 0xf5 ? 3
-                               : 0;
-    /* The second byte has a narrower range after some leads: overlong forms,
-     * surrogates, beyond U+10FFFF. */
-    uint32_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    uint32_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    uint32_t code = lead & (0x3fu >> n);
-
-    *s = p + 1;
-    if (lead < 0x80)
-        return lead;
-    for (uint32_t i = 1; i <= n; i++) {
-        if (p[i] < low || p[i] > high)
-            return 0xdc00 + lead;
-        code = code << 6 | (p[i] & 0x3fu);
-        low = 0x80;
-        high = 0xbf;
-    }
-    if (n == 0)
-        return 0xdc00 + lead;
-    *s = p + n + 1;
+    uint32_t code = 0xdc00u + **s; /* of a stray byte */
+    uint32_t bytes = fdl_utf8_next(*s, &code);
+    *s += bytes ? bytes : 1;
     return code;
 }
 

@@ -127,8 +127,8 @@ static void total(const feedline_loader *l, uint32_t stage, struct fdl_total *t)
     }
 }
 
-/* The zero is copied first: sums only grow. Histograms are added up with no lock
- * held, as next() takes the consumer's for each batch. */
+/* The zero is copied first: sums only grow. Histograms are added up with no
+ * lock held, as next() takes the consumer's for each batch. */
 void fdl_stats_since_reset(feedline_loader *l, uint32_t stage,
                            struct fdl_total *t)
 {

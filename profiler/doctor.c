@@ -15,7 +15,7 @@ static const struct {
     const char *id;
     bool (*judge)(const struct fdl_doctor_facts *f, struct fdl_finding *out);
 } judges[] = {
-#define ROW(id) {#id, fdl_judge_##id},
+#define ROW(id) {#id, fdl_diagnose_##id},
     FDL_FINDINGS(ROW)
 #undef ROW
 };

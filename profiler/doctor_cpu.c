@@ -13,8 +13,8 @@
  * a sample takes about ten. */
 #define CLOCK_SLOW_NS 250
 
-bool fdl_judge_cpu_quota(const struct fdl_doctor_facts *f,
-                         struct fdl_finding *out)
+bool fdl_diagnose_cpu_quota(const struct fdl_doctor_facts *f,
+                            struct fdl_finding *out)
 {
     const struct fdl_machine *m = &f->machine;
     if (m->cpu_quota <= 0)
@@ -41,8 +41,8 @@ bool fdl_judge_cpu_quota(const struct fdl_doctor_facts *f,
         m->cpu_quota, m->cpus_allowed);
 }
 
-bool fdl_judge_cpu_throttling(const struct fdl_doctor_facts *f,
-                              struct fdl_finding *out)
+bool fdl_diagnose_cpu_throttling(const struct fdl_doctor_facts *f,
+                                 struct fdl_finding *out)
 {
     if (f->seconds <= 0 || f->machine.cpu_quota <= 0)
         return false;
@@ -57,8 +57,8 @@ bool fdl_judge_cpu_throttling(const struct fdl_doctor_facts *f,
         100 * f->throttled_share, f->seconds);
 }
 
-bool fdl_judge_affinity(const struct fdl_doctor_facts *f,
-                        struct fdl_finding *out)
+bool fdl_diagnose_affinity(const struct fdl_doctor_facts *f,
+                           struct fdl_finding *out)
 {
     const struct fdl_machine *m = &f->machine;
     if (m->cpus_allowed >= m->cpus_online)
@@ -93,8 +93,8 @@ static void name_busiest(const struct fdl_doctor_facts *f, char *buf,
     }
 }
 
-bool fdl_judge_other_load(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_other_load(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     double online = f->machine.cpus_online;
     static const char remedy[] =
@@ -120,8 +120,8 @@ bool fdl_judge_other_load(const struct fdl_doctor_facts *f,
 
 /* A library that is not told takes as many threads as the affinity mask has
  * cores, whatever the quota and the other ranks. */
-bool fdl_judge_math_threads(const struct fdl_doctor_facts *f,
-                            struct fdl_finding *out)
+bool fdl_diagnose_math_threads(const struct fdl_doctor_facts *f,
+                               struct fdl_finding *out)
 {
     uint32_t given =
         FDL_MAX(FDL_MAX(f->omp_threads, f->mkl_threads), f->blas_threads);
@@ -154,7 +154,8 @@ bool fdl_judge_math_threads(const struct fdl_doctor_facts *f,
                        cores);
 }
 
-bool fdl_judge_ranks(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_ranks(const struct fdl_doctor_facts *f,
+                        struct fdl_finding *out)
 {
     double share = fdl_doctor_cores(f) / FDL_MAX(f->ranks, 1u);
     if (f->ranks <= 1)
@@ -174,8 +175,8 @@ bool fdl_judge_ranks(const struct fdl_doctor_facts *f, struct fdl_finding *out)
 
 /* With intel_pstate and amd-pstate "powersave" is the name of the ordinary,
  * dynamic governor; elsewhere it means the lowest frequency. */
-bool fdl_judge_governor(const struct fdl_doctor_facts *f,
-                        struct fdl_finding *out)
+bool fdl_diagnose_governor(const struct fdl_doctor_facts *f,
+                           struct fdl_finding *out)
 {
     if (f->governor[0] == '\0')
         return false;
@@ -197,8 +198,8 @@ bool fdl_judge_governor(const struct fdl_doctor_facts *f,
         f->governor);
 }
 
-bool fdl_judge_clocksource(const struct fdl_doctor_facts *f,
-                           struct fdl_finding *out)
+bool fdl_diagnose_clocksource(const struct fdl_doctor_facts *f,
+                              struct fdl_finding *out)
 {
     static const char *const slow[] = {"hpet", "acpi_pm", "xen",
                                        "pit",  "jiffies", "refined-jiffies"};
@@ -221,7 +222,8 @@ bool fdl_judge_clocksource(const struct fdl_doctor_facts *f,
                        f->clock_ns);
 }
 
-bool fdl_judge_simd(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_simd(const struct fdl_doctor_facts *f,
+                       struct fdl_finding *out)
 {
     if (f->simd_is_masked)
         return fdl_find(out, FDL_FINDING_WARNING,

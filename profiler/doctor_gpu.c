@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-bool fdl_judge_gpu(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_gpu(const struct fdl_doctor_facts *f, struct fdl_finding *out)
 {
     if (!f->wants_gpu)
         return false;
@@ -19,8 +19,8 @@ bool fdl_judge_gpu(const struct fdl_doctor_facts *f, struct fdl_finding *out)
 
 /* Minor versions are compatible within a major one, except for code that is
  * compiled while it runs. */
-bool fdl_judge_cuda_versions(const struct fdl_doctor_facts *f,
-                             struct fdl_finding *out)
+bool fdl_diagnose_cuda_versions(const struct fdl_doctor_facts *f,
+                                struct fdl_finding *out)
 {
     int32_t runtime = f->runtime_version;
     int32_t driver = f->driver_version;
@@ -47,8 +47,8 @@ bool fdl_judge_cuda_versions(const struct fdl_doctor_facts *f,
 #undef VERSION
 }
 
-bool fdl_judge_gpu_numa(const struct fdl_doctor_facts *f,
-                        struct fdl_finding *out)
+bool fdl_diagnose_gpu_numa(const struct fdl_doctor_facts *f,
+                           struct fdl_finding *out)
 {
     static const char remedy[] =
         "numactl --cpunodebind=N --preferred=N, with the node of the GPU, or "
@@ -80,7 +80,8 @@ bool fdl_judge_gpu_numa(const struct fdl_doctor_facts *f,
                        f->gpu_node);
 }
 
-bool fdl_judge_nvml(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_nvml(const struct fdl_doctor_facts *f,
+                       struct fdl_finding *out)
 {
     if (!f->has_gpu)
         return false;
@@ -95,8 +96,8 @@ bool fdl_judge_nvml(const struct fdl_doctor_facts *f, struct fdl_finding *out)
                     f->nvml_reason);
 }
 
-bool fdl_judge_gpu_clocks(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_gpu_clocks(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     if (!f->has_nvml)
         return false;
@@ -119,8 +120,8 @@ bool fdl_judge_gpu_clocks(const struct fdl_doctor_facts *f,
 }
 
 /* The doctor itself uses none of it. */
-bool fdl_judge_gpu_busy(const struct fdl_doctor_facts *f,
-                        struct fdl_finding *out)
+bool fdl_diagnose_gpu_busy(const struct fdl_doctor_facts *f,
+                           struct fdl_finding *out)
 {
     if (!f->has_nvml || f->gpu.utilization < 0)
         return false;
@@ -133,8 +134,8 @@ bool fdl_judge_gpu_busy(const struct fdl_doctor_facts *f,
                     100 * f->gpu.utilization);
 }
 
-bool fdl_judge_gpu_memory(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_gpu_memory(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     double used = f->gpu.memory_used_bytes;
     double all = f->gpu.memory_total_bytes;

@@ -13,7 +13,8 @@
 #define FREE_WARNING (1 * GIB)
 #define FREE_NOTE    (4 * GIB)
 
-bool fdl_judge_memory(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_memory(const struct fdl_doctor_facts *f,
+                         struct fdl_finding *out)
 {
     static const char remedy[] =
         "raise the memory limit of the container or job, or lower batch_size, "
@@ -35,8 +36,8 @@ bool fdl_judge_memory(const struct fdl_doctor_facts *f, struct fdl_finding *out)
     return fdl_find_ok(out, "%.1f of %.1f GiB %s are left", left, all, where);
 }
 
-bool fdl_judge_memory_pressure(const struct fdl_doctor_facts *f,
-                               struct fdl_finding *out)
+bool fdl_diagnose_memory_pressure(const struct fdl_doctor_facts *f,
+                                  struct fdl_finding *out)
 {
     if (!f->has_memory_pressure)
         return false;
@@ -50,7 +51,8 @@ bool fdl_judge_memory_pressure(const struct fdl_doctor_facts *f,
         100 * f->memory_pressure);
 }
 
-bool fdl_judge_swap(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_swap(const struct fdl_doctor_facts *f,
+                       struct fdl_finding *out)
 {
     static const char remedy[] =
         "free memory, then swapoff -a && swapon -a (as root); for training "
@@ -70,8 +72,8 @@ bool fdl_judge_swap(const struct fdl_doctor_facts *f, struct fdl_finding *out)
 }
 
 /* What is free holds the files that were read. */
-bool fdl_judge_page_cache(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_page_cache(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     if (!f->has_memory)
         return false;
@@ -87,8 +89,8 @@ bool fdl_judge_page_cache(const struct fdl_doctor_facts *f,
                        FDL_GIB(f->memory_free_bytes));
 }
 
-bool fdl_judge_huge_pages(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_huge_pages(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     if (f->huge_pages[0] == '\0')
         return false;
@@ -101,8 +103,8 @@ bool fdl_judge_huge_pages(const struct fdl_doctor_facts *f,
     return fdl_find_ok(out, "transparent huge pages: %s", f->huge_pages);
 }
 
-bool fdl_judge_overcommit(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_overcommit(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     if (f->overcommit < 0)
         return false;
@@ -117,8 +119,8 @@ bool fdl_judge_overcommit(const struct fdl_doctor_facts *f,
 }
 
 /* Since 5.12 rings of io_uring are charged to the group instead. */
-bool fdl_judge_memlock(const struct fdl_doctor_facts *f,
-                       struct fdl_finding *out)
+bool fdl_diagnose_memlock(const struct fdl_doctor_facts *f,
+                          struct fdl_finding *out)
 {
     uint32_t kernel = fdl_doctor_kernel(f);
     if (f->memlock_bytes == UINT64_MAX)
@@ -143,7 +145,7 @@ bool fdl_judge_memlock(const struct fdl_doctor_facts *f,
 }
 
 /* feedline needs none of it; other loaders and NCCL do. */
-bool fdl_judge_shm(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_shm(const struct fdl_doctor_facts *f, struct fdl_finding *out)
 {
     static const char remedy[] =
         "docker --shm-size=8g or --ipc=host; in Kubernetes an emptyDir with "

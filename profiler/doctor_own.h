@@ -41,8 +41,8 @@
 /* false: nothing is known of it, or it does not matter here, so there is no
  * finding. */
 #define FDL_DECLARE_JUDGE(id)                                                  \
-  bool fdl_judge_##id(const struct fdl_doctor_facts *f,                        \
-                      struct fdl_finding *out);
+  bool fdl_diagnose_##id(const struct fdl_doctor_facts *f,                     \
+                         struct fdl_finding *out);
 FDL_FINDINGS(FDL_DECLARE_JUDGE)
 #undef FDL_DECLARE_JUDGE
 

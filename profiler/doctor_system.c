@@ -6,7 +6,8 @@
 #define TOO_FEW     256u
 #define ROOM_NEEDED 64u /* threads that a loader may start */
 
-bool fdl_judge_kernel(const struct fdl_doctor_facts *f, struct fdl_finding *out)
+bool fdl_diagnose_kernel(const struct fdl_doctor_facts *f,
+                         struct fdl_finding *out)
 {
     uint32_t kernel = fdl_doctor_kernel(f);
     if (kernel == 0)
@@ -25,8 +26,8 @@ bool fdl_judge_kernel(const struct fdl_doctor_facts *f, struct fdl_finding *out)
     return fdl_find_ok(out, "Linux %s", f->machine.kernel);
 }
 
-bool fdl_judge_io_uring(const struct fdl_doctor_facts *f,
-                        struct fdl_finding *out)
+bool fdl_diagnose_io_uring(const struct fdl_doctor_facts *f,
+                           struct fdl_finding *out)
 {
     if (f->io_uring == 0)
         return false;
@@ -41,8 +42,8 @@ bool fdl_judge_io_uring(const struct fdl_doctor_facts *f,
         "%s", f->io_uring_reason);
 }
 
-bool fdl_judge_open_files(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_open_files(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     static const char remedy[] =
         "ulimit -n 65536 (docker --ulimit nofile=65536:65536, LimitNOFILE= in "
@@ -64,8 +65,8 @@ bool fdl_judge_open_files(const struct fdl_doctor_facts *f,
                        (unsigned long long)f->open_files);
 }
 
-bool fdl_judge_threads_limit(const struct fdl_doctor_facts *f,
-                             struct fdl_finding *out)
+bool fdl_diagnose_threads_limit(const struct fdl_doctor_facts *f,
+                                struct fdl_finding *out)
 {
     if (f->threads_limit == 0)
         return false;
@@ -85,8 +86,8 @@ bool fdl_judge_threads_limit(const struct fdl_doctor_facts *f,
                        (unsigned long long)f->threads_limit);
 }
 
-bool fdl_judge_read_ahead(const struct fdl_doctor_facts *f,
-                          struct fdl_finding *out)
+bool fdl_diagnose_read_ahead(const struct fdl_doctor_facts *f,
+                             struct fdl_finding *out)
 {
     if (!f->has_read_ahead)
         return false;

@@ -9,8 +9,12 @@ after that window is over.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 from typing import Tuple
+
+from . import _c
+from ._library import lib
 
 Stats = Mapping[str, Any]
 
@@ -243,23 +247,21 @@ def bar(share: float, width: int = 30) -> str:
     return "[" + "#" * full + "." * (width - full) + "]"
 
 
-# What the consumer waited for, in words (docs/profiling.md has the names).
-BUCKET_WORDS = {
-    "not_issued": "batch not begun",
-    "slot": "no free batch",
-    "fetch_queue": "reads queued",
-    "fetch": "reading",
-    "worker_wait": "waiting for a worker",
-    "prep": "decoding and augmenting",
-    "transfer_queue": "copy queued",
-    "transfer": "copying to the device",
-    "wake": "waking up",
-}
+@lru_cache(maxsize=None)
+def bucket_titles() -> Mapping[str, str]:
+    """The buckets of the wait, in the words of the library's table."""
+    row, titles, index = _c.stat_info(), {}, 0
+    while lib.stat_get_info(b"stall", index, row) == _c.OK:
+        group, _, name = row.name.decode().partition(".")
+        if group == "buckets":
+            titles[name] = row.title.decode()
+        index += 1
+    return titles
 
 
 def bucket_words(name: str) -> str:
     """A bucket of the wait, for people."""
-    return BUCKET_WORDS.get(name, name.replace("_", " "))
+    return bucket_titles().get(name, name.replace("_", " "))
 
 
 def largest_buckets(stats: Stats, n: int = 3) -> List[Tuple[str, float]]:

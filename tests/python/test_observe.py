@@ -244,6 +244,13 @@ def test_html_is_whole_and_fetches_nothing(loader: Any) -> None:
     assert "http" not in text and "url(" not in text
 
 
+def test_every_bucket_has_words_from_the_table(loader: Any) -> None:
+    buckets = loader.stats()["stall"]["buckets"]
+    assert list(table_view.bucket_titles()) == list(buckets)
+    assert table_view.bucket_words("prep") == "decoding and augmenting"
+    assert table_view.bucket_words("of_tomorrow") == "of tomorrow"
+
+
 def test_html_escapes_words_from_outside(loader: Any) -> None:
     stats = loader.stats()
     evil = "<script>alert('&\"')</script>"

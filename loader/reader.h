@@ -53,7 +53,7 @@ struct fdl_reader;
 struct fdl_reader_ops {
     const char *name;
     enum fdl_reader_kind kind;
-    bool reads_files; /* on threads of its own, each time; else workers read */
+    bool reads_files;                  /* each time; false: keeps them */
     uint32_t default_depth, max_depth; /* where io_depth is auto */
 
     /* ENOSYS if the backend cannot work here, with the reason. */
@@ -82,6 +82,10 @@ FDL_READERS(FDL_READER_DECLARE)
 extern const struct fdl_reader_ops *const fdl_readers[FDL_READER_KINDS];
 
 /* AUTO, before a run: yes. */
+static inline bool fdl_reader_has_threads(int32_t kind)
+{
+    return kind == FDL_READER_AUTO || !fdl_readers[kind]->read_now;
+}
 static inline bool fdl_reader_reads_files(int32_t kind)
 {
     return kind == FDL_READER_AUTO || fdl_readers[kind]->reads_files;

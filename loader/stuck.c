@@ -115,7 +115,7 @@ static void visit_reads(feedline_loader *l, int64_t now, int64_t limit,
     uint64_t samples[READS_MOST];
     struct hanging found[READS_MOST];
     uint32_t n_found = 0;
-    if (limit <= 0 || !fdl_reader_reads_files(atomic_load_explicit(
+    if (limit <= 0 || !fdl_reader_has_threads(atomic_load_explicit(
                           &l->reader_kind, memory_order_relaxed)))
         return; /* then workers read */
     pthread_mutex_lock(&ring->lock);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batches for other libraries: as DLPack tensors, which share a batch's memory
- * with it and keep it alive, or copied into memory of the caller's.
+ * and keep it alive, or copied into the caller's memory.
  *
- * A batch is counted. feedline_loader_next gives one reference, which
- * feedline_batch_release takes; each tensor that is exported holds another. Its
- * slot is used again when the last one is gone, on whatever thread, and not
- * before, so no tensor ever shows the pixels of another batch. A deleter is
- * plain C: it needs no interpreter and no lock of one. After fork() it does
- * nothing in the child.
+ * A batch is reference-counted. feedline_loader_next returns one reference,
+ * which feedline_batch_release drops; each exported tensor holds another. The
+ * slot is reused only when the last one is dropped, on any thread, so no tensor
+ * ever shows the pixels of another batch. A deleter is plain C and needs no
+ * interpreter lock. After fork() it does nothing in the child.
  *
- * Streams that waited for a batch, or that it was copied on, have to live until
- * its last reference is gone: the slot waits for what is queued on them then.
+ * Streams that waited for a batch, or on which it was copied, must live until
+ * its last reference is dropped: the slot waits for the work queued on them by
+ * then.
  *
  * Statuses and strings as in feedline.h. DLPack: github.com/dmlc/dlpack.
  */
@@ -32,11 +32,11 @@ enum feedline_part {
 #define FEEDLINE_DLPACK_VERSIONED 0x1u /* a DLManagedTensorVersioned, 1.0 */
 
 /* *out: a DLManagedTensor, or with FEEDLINE_DLPACK_VERSIONED a
- * DLManagedTensorVersioned, which the caller gives back by calling its deleter,
- * once, on any thread. Pinned host memory is exported as plain host memory. A
+ * DLManagedTensorVersioned, which the caller frees by calling its deleter once,
+ * on any thread. Pinned host memory is exported as plain host memory. A
  * CUDA batch: call feedline_batch_wait for the stream that will use it first.
- * EINVAL: a part or flag that is none, or images of different sizes
- * (max_sample_bytes), which are no one tensor; ENOMEM. Any thread that holds
+ * EINVAL: an invalid part or flag, or images of a ragged batch
+ * (max_sample_bytes), which are not one tensor; ENOMEM. Any thread that holds
  * the batch. */
 FEEDLINE_API int32_t feedline_batch_export(feedline_batch *b, uint32_t part,
                                            uint32_t flags, void **out);
@@ -51,16 +51,16 @@ feedline_capsule_init(int (*is_valid)(void *, const char *),
                       void *(*get_pointer)(void *, const char *));
 
 /* A PyCapsule_Destructor: deletes the tensor of a capsule "dltensor" or
- * "dltensor_versioned" that nobody has taken. A capsule with another name is
+ * "dltensor_versioned" that was not consumed. Capsules with other names are
  * left alone. */
 FEEDLINE_API void feedline_capsule_destructor(void *capsule);
 
-/* Copies images (batch_info.image_bytes of them) and labels into memory of the
- * caller's on the batch's device; NULL: leaves that part out. On the host it is
- * done on return. On a GPU both copies are queued on `stream` behind the
- * batch's own copy, as after feedline_batch_wait; the batch may be released at
- * once, and `images` and `labels` belong to whoever uses them on `stream`.
- * ERANGE as feedline_batch_wait; EDEVICE. Any thread that holds the batch. */
+/* Copies images (batch_info.image_bytes of them) and labels into the caller's
+ * memory on the batch's device; NULL skips a part. On the host, complete on
+ * return. On a GPU both copies are queued on `stream` after the batch's own
+ * copy, as after feedline_batch_wait; the batch may be released at once, and
+ * `images` and `labels` used by later work on `stream`. ERANGE as
+ * feedline_batch_wait; EDEVICE. Any thread that holds the batch. */
 FEEDLINE_API int32_t feedline_batch_copy(feedline_batch *b, void *images,
                                          void *labels, void *stream);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Live view: the loaders of other processes. For programs that watch a training
- * run from outside, as loaderbench top does; who loads data does not need it.
+ * run from outside, as loaderbench top does; loading data does not need it.
  * All functions: any thread; statuses and strings as in feedline.h.
  */
 #ifndef FEEDLINE_LIVE_H
@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /* A loader keeps a page of statistics in memory that other processes of the
- * same user can map (option live). The page is nobody's file: it is gone with
- * its process, however that ends. */
+ * same user can map (option live). It has no file name and disappears with its
+ * process, however that ends. */
 typedef struct feedline_live feedline_live;
 
 struct feedline_live_info {
@@ -28,12 +28,13 @@ struct feedline_live_info {
 };
 
 /* The loaders that can be watched, ordered by pid and loader; index past the
- * end is FEEDLINE_END. Each call with index 0 looks anew, on this thread. */
+ * end is FEEDLINE_END. A call with index 0 lists them again, for this thread.
+ */
 FEEDLINE_API int32_t feedline_live_list(uint32_t index,
                                         struct feedline_live_info *out);
 
 /* ENOENT: no such process, or none of its loaders has a page; EIO: a process of
- * another user; EINVAL: its page is of another version, which is named. */
+ * another user; EINVAL: its page has another version, named in the detail. */
 FEEDLINE_API int32_t feedline_live_attach(int32_t pid, uint32_t loader,
                                           feedline_live **out);
 
@@ -46,10 +47,10 @@ struct feedline_live_stats {
     int64_t updated_ns; /* CLOCK_MONOTONIC; written about 4 times a second */
     int64_t started_ns; /* CLOCK_MONOTONIC, of the loader */
     uint32_t batch_size, workers, depth, io_depth;
-    uint32_t ready;       /* batches that wait for the consumer */
+    uint32_t ready;       /* batches ready for the consumer */
     uint32_t outstanding; /* issued and not delivered */
-    uint32_t reads;       /* on their way */
-    uint32_t has_device;  /* 1: the fields of a device count */
+    uint32_t reads;       /* in flight */
+    uint32_t has_device;  /* 1: the device fields are valid */
     struct feedline_stats stats;
     struct feedline_wait_stats waits;
     struct feedline_worker_stats threads;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tuner: what it does, and why. A loader tunes those of its options
- * workers, depth and io_depth that are auto, while it runs (option tuner); it
- * never changes what is delivered. For programs that want to know what was
- * chosen, or to start from it the next time; who loads data does not need it.
- * All functions: any thread; statuses and strings as in feedline.h.
+ * The tuner: what it does, and why. While a loader runs it tunes those of the
+ * options workers, depth and io_depth that are auto (option tuner); it never
+ * changes what is delivered. For programs that inspect its choice, or start
+ * from it the next time; loading data does not need it. All functions: any
+ * thread; statuses and strings as in feedline.h.
  */
 #ifndef FEEDLINE_TUNING_H
 #define FEEDLINE_TUNING_H
@@ -19,7 +19,7 @@ struct feedline_tuner_info {
     uint32_t struct_size;
     uint32_t workers, depth, io_depth; /* in force */
     uint32_t finish;                   /* in force: 0 host, 1 device */
-    uint32_t converged;                /* 1: nothing is left to be improved */
+    uint32_t converged;                /* 1: nothing is left to improve */
     uint32_t planned_workers, planned_depth, planned_io_depth; /* by the model;
                                                                   0: no plan */
     uint32_t on_device;     /* 1: stall is that of the device, 0: of the host */
@@ -29,23 +29,23 @@ struct feedline_tuner_info {
     const char *limited_by; /* why it is not fed: "cores" "lock" "memory"
                                "bound" "storage" "transfer"; "": it is fed, or
                                not known; static */
-    const char *profile;    /* what became of option tuner_profile, in words; ""
+    const char *profile;    /* how option tuner_profile was used, in words; ""
                             without one; lives as long as the loader */
     uint64_t converged_batch, converged_ns; /* since when, from the start */
     uint64_t decisions;                     /* ever made */
     uint64_t trials, kept, rolled_back;
-    uint64_t credit_ns, spent_ns; /* of trials: what they may still cost, and
-                                     what they have cost */
+    uint64_t credit_ns, spent_ns; /* of trials: remaining budget, and cost so
+                                     far */
     double target; /* stall that counts as fed, fraction of wall */
     double stall;  /* of the last window */
     double batches_per_second;
     double step_ns;   /* the consumer's own time for a batch */
-    double sample_ns; /* a worker's time for a sample, waits for a core left
-                         out */
+    double sample_ns; /* a worker's time for a sample, without waits for a core
+                       */
     double cpu_share; /* of sample_ns, on a core */
-    double cores;     /* that workers can have */
-    uint64_t memory_bytes, memory_budget; /* that the setting may take at most,
-                                             and what it may not exceed */
+    double cores;     /* available to workers */
+    uint64_t memory_bytes, memory_budget; /* the setting's maximum use, and its
+                                             limit */
 };
 FEEDLINE_API int32_t feedline_loader_get_tuner(const feedline_loader *l,
                                                struct feedline_tuner_info *out);
@@ -74,8 +74,8 @@ struct feedline_decision {
     char why[160];       /* in words */
 };
 
-/* index: from 0, the oldest that is kept, of 256; END behind the last. What is
- * pending now may be judged at the next call. */
+/* index: from 0, the oldest of the last 256; END past the last. A pending
+ * decision may be judged at the next call. */
 FEEDLINE_API int32_t feedline_loader_get_decision(
     const feedline_loader *l, uint32_t index, struct feedline_decision *out);
 
@@ -93,16 +93,16 @@ FEEDLINE_API int32_t feedline_loader_explain(const feedline_loader *l,
                                              char *buf, uint64_t capacity,
                                              uint64_t *needed);
 
-/* The last part of that alone: the settings the tuner started from, what it
- * changed, why, with what effect, and what is in force now. */
+/* Only the tuner's part of that: the settings it started from, what it changed,
+ * why, with what effect, and the settings now. */
 FEEDLINE_API int32_t feedline_loader_tuner_text(const feedline_loader *l,
                                                 char *buf, uint64_t capacity,
                                                 uint64_t *needed);
 
-/* Writes what was found to `path`, whole or not at all, as JSON that option
- * tuner_profile can start from. With it goes a fingerprint of machine, data set
- * and pipeline; where they differ later, the profile is not used. ESTATE:
- * nothing was found yet. EIO names the file. */
+/* Writes the result to `path`, completely or not at all, as JSON that option
+ * tuner_profile can start from, with a fingerprint of machine, data set and
+ * pipeline; if they differ later, the profile is not used. ESTATE: no result
+ * yet. EIO names the file. */
 FEEDLINE_API int32_t feedline_loader_save_profile(const feedline_loader *l,
                                                   const char *path);
 
@@ -122,7 +122,7 @@ struct feedline_stuck_worker {
                       */
 };
 
-/* END behind the last one that is stuck now. */
+/* END past the last one that is stuck now. */
 FEEDLINE_API int32_t
 feedline_loader_get_stuck(const feedline_loader *l, uint32_t index,
                           struct feedline_stuck_worker *out);

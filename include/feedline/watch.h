@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A watch: feedline's statistics for batches that somebody else makes. Put two
- * calls around any `next`, of another library or of a loop of your own:
+ * A watch: feedline's statistics for another loader's batches. Put two calls
+ * around any `next`, of another library or of your own loop:
  *
  *     feedline_loader *w;
  *     feedline_watch_create(NULL, NULL, &w);
@@ -14,9 +14,9 @@
  *         train(batch);
  *     }
  *
- * What comes out is a feedline_loader without an engine: every function for
- * statistics, verdicts, phases and traces in feedline.h takes it, its live page
- * is shown by loaderbench top, and feedline_loader_destroy ends it. It knows
+ * A watch is a feedline_loader without an engine: every function for
+ * statistics, verdicts, phases and traces in feedline.h accepts it, loaderbench
+ * top shows it, and feedline_loader_destroy destroys it. It knows
  * nothing of the inside: the parts of feedline_wait_stats are 0 and all of the
  * wait is residual_ns, there are no workers and no slow samples. Functions that
  * need an engine (start, next, begin, set_position, restore ...) are ESTATE.
@@ -33,8 +33,8 @@
 extern "C" {
 #endif
 
-/* What is watched, as far as it is known; zeroed but for struct_size is
- * allowed. Texts are copied, and cut at 63 bytes. */
+/* What is watched, as far as known; all but struct_size may be zero. Texts are
+ * copied, and truncated to 63 bytes. */
 struct feedline_watch_def {
     uint32_t struct_size;
     uint32_t workers;    /* threads or processes that make its batches; 0: the
@@ -45,24 +45,24 @@ struct feedline_watch_def {
     const char *name;   /* for people, "DataLoader"; NULL: "the iterable" */
     const char *option; /* how its users set `workers`, "num_workers", for
                            advice; NULL: they cannot */
-    const char *device; /* whose numbers NVML is asked for, "cuda:0"; NULL:
-                           none */
+    const char *device; /* the GPU to query through NVML, "cuda:0"; NULL: none
+                         */
 };
 
-/* cfg: the options stats_log, metrics, stats_interval, live, rank, world and
- * those of the trace count; NULL: the defaults. def NULL: nothing is known.
- * EINVAL: a device that is none, a struct_size that was not set; ENOMEM. */
+/* cfg: only stats_log, metrics, stats_interval, live, rank, world and the trace
+ * options are used; NULL: the defaults. def NULL: nothing is known. EINVAL: an
+ * invalid device, or struct_size not set; ENOMEM. */
 FEEDLINE_API int32_t feedline_watch_create(const feedline_config *cfg,
                                            const struct feedline_watch_def *def,
                                            feedline_loader **out);
 
-/* Their next is about to be called. From here on the consumer waits. ESTATE:
- * it is being called already (an end is missing), or `w` is no watch. */
+/* Call right before their next: from here on the consumer waits. ESTATE: a call
+ * is in progress (an end is missing), or `w` is not a watch. */
 FEEDLINE_API int32_t feedline_watch_begin(feedline_loader *w);
 
-/* Their next returned. status: FEEDLINE_OK with a batch of so many samples and
- * bytes (0: not known), FEEDLINE_END at the end of an epoch, anything else for
- * a call that brought nothing; its wait then belongs to the next batch. ESTATE:
+/* Call right after their next. status: FEEDLINE_OK with a batch of this many
+ * samples and bytes (0: unknown), FEEDLINE_END at the end of an epoch, else a
+ * call without a batch, whose wait is then counted with the next batch. ESTATE:
  * no begin. Costs one to three microseconds with begin. */
 FEEDLINE_API int32_t feedline_watch_end(feedline_loader *w, int32_t status,
                                         uint64_t samples, uint64_t bytes);

@@ -34,7 +34,7 @@ _LEGACY_STREAM = 1
 class Batch:
     """Images and labels of some samples. One thread at a time.
 
-    Released by release(), at the end of `with batch:`, or when it is forgotten.
+    Released by release(), at the end of `with batch:`, or when deleted.
     """
 
     # The library writes the handle into the cell, so a batch that was taken
@@ -57,7 +57,7 @@ class Batch:
 
     @property
     def info(self) -> _c.batch_info:
-        """All that the library says of it; pointers die with the batch."""
+        """The library's batch info; its pointers die with the batch."""
         handle = self.handle
         if self._info is None:
             info = _c.batch_info()
@@ -108,12 +108,12 @@ class Batch:
 
     @property
     def wait_ns(self) -> int:
-        """How long next() had to wait for it."""
+        """How long next() waited for it, in nanoseconds."""
         return int(self.info.wait_ns)
 
     @property
     def sample_index(self) -> List[int]:
-        """The position in the data set of each image."""
+        """Each image's position in the data set."""
         info = self.info
         return list(info.sample_index[: info.count])
 
@@ -145,7 +145,7 @@ class Batch:
     # ---- Handing it over --------------------------------------------------
 
     def export(self, part: int = _c.IMAGES, versioned: bool = False) -> Any:
-        """A DLPack capsule that shares this memory and holds it.
+        """A DLPack capsule that shares this memory and keeps it alive.
 
         part: 0 images, 1 labels. versioned: of DLPack 1.0 or later. Without a
         stream: for a batch on a GPU, call wait() for the stream first.
@@ -180,7 +180,7 @@ class Batch:
         return int(self.info.image_bytes)
 
     def release(self, stream: Optional[int] = None) -> None:
-        """Gives the memory back; what was exported keeps it until it is gone.
+        """Returns the memory, once exported tensors over it are gone too.
 
         stream: a cudaStream_t whose queued work still reads the batch, without
         having waited for it itself. A second call does nothing.
@@ -252,8 +252,7 @@ class Tensor:
     """Images or labels of a batch, for any library of arrays.
 
     numpy.asarray(tensor), torch.from_dlpack(tensor), cupy.asarray(tensor) and
-    the like share its memory. The batch may be released then: what they made
-    holds it.
+    the like share its memory and keep it alive, so the batch may be released.
     """
 
     __slots__ = ("_batch", "_part", "_hold", "_raw", "__weakref__")
@@ -313,11 +312,11 @@ class Tensor:
 
     @property
     def is_pinned(self) -> bool:
-        """Whether it is host memory that a GPU reads by itself."""
+        """Whether it is pinned (page-locked) host memory."""
         return bool(self._alive().device == _c.CPU_PINNED)
 
     def data_ptr(self) -> int:
-        """Where it begins, as an address on its device."""
+        """Its address, on its device."""
         return int(self._alive().data or 0)
 
     def __len__(self) -> int:
@@ -428,7 +427,7 @@ class Tensor:
         return found
 
     def numpy(self) -> Any:
-        """A numpy array that shares the memory and holds it.
+        """A numpy array that shares the memory and keeps it alive.
 
         TypeError: on a GPU, or a type that numpy does not have.
         """
@@ -442,7 +441,7 @@ class Tensor:
         return numpy.asarray(self)
 
     def tolist(self) -> List[Any]:
-        """The numbers of a tensor of one axis (labels) in host memory."""
+        """The values of a 1-D tensor (labels) in host memory."""
         raw = self._alive()
         if raw.device == _c.CUDA or raw.ndim != 1:
             raise TypeError("tolist() is for one axis in host memory")

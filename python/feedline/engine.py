@@ -63,9 +63,9 @@ _PIECE_NS = 100_000_000
 
 
 class Failure(NamedTuple):
-    """A sample that could not be used.
+    """A failed sample.
 
-    status, name: -5, "EDECODE". reason: offset and the decoder's words, one
+    status, name: -5, "EDECODE". reason: offset and the decoder's message, one
     line. cause: what a Python operation raised, else None.
     """
 
@@ -79,7 +79,7 @@ class Failure(NamedTuple):
 
 
 class EpochInfo(NamedTuple):
-    """What one epoch is for this rank.
+    """One epoch, for this rank.
 
     samples: after shard_tail. batches: after drop_last. shape: of a full batch
     of images; H and W are 0 with max_sample_bytes. batch_bytes: of its memory.
@@ -97,7 +97,7 @@ class Loader(Observable):
     """Batches of a data set. One consumer thread at a time; see each method.
 
     Attributes:
-        dataset, pipeline: what it was made of.
+        dataset, pipeline: what it was made from.
         options: the keyword arguments.
     """
 
@@ -163,10 +163,10 @@ class Loader(Observable):
     def next(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """The next batch, or None at the end of an epoch.
 
-        timeout: seconds; 0 looks and does not wait, None waits for ever.
+        timeout: seconds; 0 polls, None waits forever.
 
-        Raises Timeout when the time is over; the error of a bad sample with
-        on_error="raise"; StateError where there is nothing to wait for.
+        Raises Timeout when it expires; the error of a failed sample with
+        on_error="raise"; StateError if there is nothing to wait for.
         KeyboardInterrupt ends a wait and loses no batch.
         """
         if torch_ranges.active():
@@ -250,9 +250,9 @@ class Loader(Observable):
         return self.epoch_info.batches
 
     def start(self, epoch: int = 0) -> "Loader":
-        """The next batch will be the first of `epoch`; also after an error.
+        """Makes the next batch the first of `epoch`; also after an error.
 
-        Goes on without a pause if that is where the stream stands already.
+        Continues without a pause if the stream is already there.
         """
         self._restart(lib.loader_start, _unsigned("epoch", epoch))
         return self
@@ -260,10 +260,10 @@ class Loader(Observable):
     # ---- The given order (the consumer's thread) --------------------------
 
     def begin(self, epoch: int, seed: int = 0, position: int = 0) -> None:
-        """A new epoch, for order="given"; what was prepared is thrown away.
+        """Begins an epoch, for order="given"; prepared batches are discarded.
 
-        Draws follow from seed, epoch, sample and copy. position: samples of
-        this epoch that were delivered in an earlier run.
+        Draws depend on seed, epoch, sample and copy. position: samples of
+        this epoch delivered in an earlier run.
         """
         self._restart(
             lib.loader_begin,
@@ -277,7 +277,7 @@ class Loader(Observable):
         indices: Sequence[int],
         copies: Optional[Sequence[int]] = None,
     ) -> None:
-        """The next batch: the samples at these positions, in this order.
+        """Appends a batch: the samples at these positions, in this order.
 
         indices: 1 to batch_size of them, a sequence of int or an array of
         int64. copies: for each a number that tells the draws of equal samples
@@ -318,7 +318,7 @@ class Loader(Observable):
             check(status)
 
     def end(self) -> None:
-        """No batch follows in this epoch."""
+        """Ends the epoch: no batch follows in it."""
         self._consume(lib.loader_end)
 
     def _consume(self, function: Any, *arguments: Any) -> None:
@@ -343,7 +343,7 @@ class Loader(Observable):
 
     @property
     def position(self) -> Tuple[int, int]:
-        """Epoch, and the samples of it that were delivered, over all ranks."""
+        """The epoch, and its samples delivered so far, over all ranks."""
         epoch, position = ctypes.c_uint64(), ctypes.c_uint64()
         with self._consumer:
             check(lib.loader_get_position(self.handle, epoch, position))
@@ -360,7 +360,7 @@ class Loader(Observable):
         return spare
 
     def seek(self, epoch: int, position: int) -> None:
-        """Goes on behind `position` samples of `epoch`, over all ranks."""
+        """Continues after `position` samples of `epoch`, over all ranks."""
         self._restart(
             lib.loader_set_position,
             _unsigned("epoch", epoch),
@@ -368,7 +368,7 @@ class Loader(Observable):
         )
 
     def save(self) -> str:
-        """Where the stream stands, as a line of JSON for restore().
+        """The stream's position, as a line of JSON for restore().
 
         Valid for another number of workers, depth, batch size or ranks.
         """
@@ -381,15 +381,17 @@ class Loader(Observable):
         return json.dumps(state, separators=(",", ":"))
 
     def restore(self, state: str) -> None:
-        """Goes on from there. InvalidArgument: of another data set or seed."""
+        """Continues from a saved state.
+
+        Raises InvalidArgument for a state of another data set or seed."""
         self._restart(lib.loader_restore, state.encode())
 
     # ---- Options (any thread); statistics: Observable ----------------------
 
     def get(self, key: str) -> int:
-        """An option's value in force; what was chosen, where it is auto.
+        """An option's current value; for auto, the one chosen.
 
-        In base units: bytes, nanoseconds, the place of a word among choices.
+        In base units: bytes, nanoseconds, the index among the choices.
         """
         value = ctypes.c_int64()
         with self._others:
@@ -408,7 +410,7 @@ class Loader(Observable):
         return int(value.value)
 
     def set(self, key: str, value: int) -> None:
-        """workers, depth or io_depth of a running loader; 0: the tuner's."""
+        """Sets workers, depth or io_depth while running; 0: tuned."""
         with self._others:
             check(
                 lib.loader_set_int(self.handle, key.encode(), value),
@@ -421,7 +423,7 @@ class Loader(Observable):
 
     @property
     def config(self) -> Dict[str, Any]:
-        """All options with the values in force."""
+        """All options with their current values."""
         found: Dict[str, Any] = json.loads(self.text(lib.loader_config_json))
         return found
 
@@ -448,7 +450,7 @@ class Loader(Observable):
         copy: int = 0,
         view: int = 0,
     ) -> Dict[str, Any]:
-        """What the pipeline draws for a sample: {"operations": [...]}.
+        """The random draws for a sample: {"operations": [...]}.
 
         width, height: of the source image, in pixels. Depends on the seed, too.
         """
@@ -462,7 +464,7 @@ class Loader(Observable):
     # ---- Failures (any thread) --------------------------------------------
 
     def failures(self) -> List[Failure]:
-        """The samples that could not be used, the first 1000 of them."""
+        """The failed samples, at most the first 1000."""
         with self._others:
             count = check(lib.loader_failure_count(self.handle))
             return [self._failure(index) for index in range(count)]
@@ -500,7 +502,7 @@ class Loader(Observable):
         return None
 
     def failure_of(self, epoch: int, index: int) -> Optional[Failure]:
-        """What became of a sample, or None if nothing is known against it."""
+        """The failure of a sample, or None."""
         for failure in reversed(self.failures()):
             if (failure.epoch, failure.sample_index) == (epoch, index):
                 return failure
@@ -561,7 +563,7 @@ class Loader(Observable):
         return self._closing or self._handle is None
 
     def stop(self) -> None:
-        """Ends all its threads; start() begins again. Batches stay valid.
+        """Ends all threads; start() restarts them. Batches stay valid.
 
         Ctrl-C ends the wait for a Python operation; the loader stops all the
         same.
@@ -569,11 +571,11 @@ class Loader(Observable):
         self._patiently(lib.loader_stop)
 
     def close(self) -> None:
-        """Ends it. Batches, and tensors made of them, stay valid.
+        """Destroys the loader. Batches and tensors over them stay valid.
 
-        Waits for its threads, and for a next() on another thread, which gets
-        a StateError. Ctrl-C ends the wait for a Python operation; the loader is
-        closed all the same.
+        Waits for its threads, and for a next() on another thread, which
+        raises StateError. Ctrl-C ends the wait for a Python operation; the
+        loader is closed all the same.
         """
         self._refuse_in_callback()
         done = self._end()

@@ -19,7 +19,7 @@ from .phase_span import Phase
 
 
 class Observable:
-    """Statistics, words and views of one loader."""
+    """Statistics, explanations and views of one loader."""
 
     # Locks of the library's object: the consumer's calls, and all others.
     _consumer: Any
@@ -48,7 +48,7 @@ class Observable:
         return dict(observe.flat(found)) if flat else found
 
     def reset_stats(self) -> None:
-        """Statistics begin anew; what is delivered does not change."""
+        """Resets the statistics; deliveries are not affected."""
         with self._others:
             check(lib.loader_reset_stats(self.handle))
 
@@ -56,8 +56,8 @@ class Observable:
         """Stages and phases as lines of text.
 
         sort_by: "busy", "items", "bytes", "mean", "p50", "p90", "p99", "max",
-        "name"; None: the order of the path. row_limit: 0 is all rows. Raises
-        InvalidArgument with the columns there are, RangeError.
+        "name"; None: processing order. row_limit: 0 is all rows. Raises
+        InvalidArgument, which lists the columns, and RangeError.
         """
         column = None if sort_by is None else sort_by.encode()
         if not 0 <= row_limit < 1 << 32:
@@ -90,7 +90,7 @@ class Observable:
     ) -> str:
         """Shows this loader while another thread iterates; see observe.top.
 
-        seconds=0: only returns one screen; None: until Ctrl-C.
+        seconds=0: returns a single screen; None: until Ctrl-C.
         """
         return observe.top(self, seconds, interval, out)
 
@@ -100,10 +100,10 @@ class Observable:
     # ---- Phases and traces ------------------------------------------------
 
     def phase(self, name: str) -> Phase:
-        """A context: what the consumer does in it is called `name`.
+        """A context that attributes the consumer's time in it to `name`.
 
-        On the consumer's thread; they nest, up to 8 deep. RangeError: a name
-        above 31 bytes, or more than 32 different ones.
+        Use it on the consumer's thread. Phases nest, up to 8 deep. Raises
+        RangeError for a name above 31 bytes or a 33rd name.
         """
         encoded = name.encode()
 
@@ -118,7 +118,7 @@ class Observable:
         return Phase(begin, end)
 
     def trace_save(self, path: "str | os.PathLike[str]") -> None:
-        """Writes what led to this moment, for ui.perfetto.dev: the last 4096
-        notes of each thread, whole or not at all. ReadError names the file."""
+        """Writes a trace for ui.perfetto.dev: the last 4096 events of each
+        thread, completely or not at all. ReadError names the file."""
         with self._others:
             check(lib.loader_trace_save(self.handle, os.fsencode(path)))

@@ -75,9 +75,9 @@ class Pipeline:
         """Appends an operation and returns the pipeline.
 
         Values are Python's: scale=(0.08, 1.0), padding=4, pad_if_needed=True;
-        None is the default. Raises UnknownName for an operation or argument
-        that is none, InvalidArgument or RangeError for a value, or an order of
-        operations that the library does not have.
+        None is the default. Raises UnknownName for an unknown operation or
+        argument, InvalidArgument or RangeError for a value or an unsupported
+        order of operations.
         """
         self._add_text(op, arguments_text(arguments))
         return self
@@ -125,7 +125,7 @@ class Pipeline:
     def load(self, path: "str | os.PathLike[str]") -> "Pipeline":
         """Makes the operations of a shared object known to `add`.
 
-        Raises NotFound or InvalidArgument with the words of the system.
+        Raises NotFound or InvalidArgument, with the system's message.
         """
         check(lib.pipeline_load(self.handle, os.fsencode(path)))
         self._steps.append(("load", (os.fspath(path),)))
@@ -147,7 +147,7 @@ class Pipeline:
         return _rebuilt, (self._recipe, tuple(self._steps))
 
     def close(self) -> None:
-        """Gives it back; loaders made from it have their own copy."""
+        """Frees it; loaders made from it have their own copy."""
         self._handle = None
         self._finalizer()
 

@@ -38,7 +38,7 @@ from .trace_window import TraceWindow
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step; the names are torch.profiler's."""
+    """What a profile does in a step; names as in torch.profiler."""
 
     NONE = 0
     WARMUP = 1
@@ -59,8 +59,8 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """Cycles of `wait` idle, `warmup` and `active` recorded steps.
 
-    The first `skip_first` steps are in no cycle; repeat: number of cycles, 0:
-    until the end. Equal to torch.profiler.schedule, which may be given too.
+    The first `skip_first` steps precede the cycles; repeat: number of cycles,
+    0: unlimited. Same as torch.profiler.schedule, which may be passed instead.
     """
     for name, value, least in (
         ("wait", wait, 0),
@@ -96,7 +96,7 @@ def always(step: int) -> ProfilerAction:
 
 
 class KeyAverages(Sequence[table_view.Row]):
-    """Stages and phases of a recording, in the order of the path."""
+    """Stages and phases of a recording, in processing order."""
 
     def __init__(self, stats: Dict[str, Any]) -> None:
         self.stats = stats
@@ -175,17 +175,17 @@ class profile:  # named as torch.profiler.profile is
     # ---- Life ----
 
     def start(self) -> None:
-        """Begins with step 0."""
+        """Starts with step 0."""
         self.step_num = 0
         self._enter(self._ask())
 
     def stop(self) -> None:
-        """Ends; a recording that is under way becomes complete."""
+        """Stops, and completes a recording in progress."""
         self._finish(behind_step=False)
         self._action = "NONE"
 
     def step(self) -> None:
-        """The step is over: behind the work on a batch."""
+        """Marks the end of a step; call it after the work on a batch."""
         if self._window is not None:
             self._window.step(engine_of(self.loader), self.step_num)
         if self._action == "RECORD_AND_SAVE":

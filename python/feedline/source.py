@@ -89,11 +89,12 @@ class Dataset:
 
     @classmethod
     def open(cls, uri: "str | os.PathLike[str]") -> "Dataset":
-        """Files that a folder, a list or a pair of idx files names.
+        """Files named by a folder, a list or a pair of IDX files.
 
         uri: "folder:DIR" (a folder per class, ordered and labelled as
         torchvision's ImageFolder), "list:FILE" (path, blank, label on each
-        line), "idx:DIR" (MNIST's files), or a path, which is looked at.
+        line), "idx:DIR" (MNIST's files), or a bare path, whose kind is
+        detected.
 
         Raises NotFound, ReadError or InvalidArgument, which name the file.
         """
@@ -190,7 +191,7 @@ class Dataset:
         return info
 
     def path(self, index: int) -> str:
-        """The file of a sample, or what it is called in messages."""
+        """A sample's file, or its name in messages."""
         return os.fsdecode(self._sample(index).path)
 
     def label(self, index: int) -> int:
@@ -199,7 +200,7 @@ class Dataset:
 
     @property
     def classes(self) -> List[str]:
-        """The names of the classes by label; empty where they have none."""
+        """Class names by label; empty if there are none."""
         count = check(lib.dataset_class_count(self.handle))
         return [
             os.fsdecode(lib.dataset_class_name(self.handle, label))
@@ -245,7 +246,7 @@ class Dataset:
         return self
 
     def close(self) -> None:
-        """Gives it back. Loaders made from it go on; the bytes are theirs."""
+        """Closes it. Loaders made from it continue and keep the bytes."""
         self._handle = None
         self._buffers = ()
         self._finalizer()

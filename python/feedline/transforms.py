@@ -55,7 +55,7 @@ class GlobalRng:
 
 
 class Python:
-    """fn on the pixels of an image, in torch's loaders and in the engine.
+    """Runs fn on the pixels of an image, in torch's loaders and the engine.
 
     fn(pixels): uint8, [H, W, C] with C = 1 (gray) or 3 (RGB), a numpy array of
     its own. It changes it in place and returns None, or returns uint8 of the
@@ -64,7 +64,7 @@ class Python:
     rng.below(n), rng.u32()): in the engine those of the sample, else from
     torch's global generator; then it should draw from nothing else.
 
-    The engine calls it on threads of its own, several at once. name: in
+    The engine calls it on its own threads, several at once. name: in
     statistics and messages, lower_snake. thread_safe=False: one call at a time.
     """
 
@@ -136,7 +136,7 @@ class Python:
 class PIL:
     """A transform of Pillow images, in torch's loaders and in the engine.
 
-    transform(image): gets a Pillow image of mode RGB, or L for gray ones, and
+    transform(image): takes a Pillow image of mode RGB, or L if gray, and
     returns one of the same mode and size: RandAugment, GaussianBlur, any
     callable; a Compose of several is one call.
 

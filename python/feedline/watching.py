@@ -35,7 +35,7 @@ def _facts_of(inner: Any) -> _Facts:
 
 
 class Watch(Meter):
-    """An iterable that iterates as the one in it does, and counts.
+    """Wraps an iterable and measures its iteration.
 
     What is not its own (stats, explain, phase ...: see Observable) is the inner
     one's: attributes, len(), bool(). A `with` closes the account at its end.
@@ -137,14 +137,13 @@ def watch(
     """Statistics, a verdict, `loaderbench top` and traces for any loader.
 
     iterable: torch's DataLoader, DALI's, WebDataset's, a generator, any
-    iterable or iterator. It is iterated as ever: the same objects come out, the
-    same exceptions, as often as it can be iterated. name: for people; None: of
-    its type. batch_size: samples of a batch in which no tensor says it.
-    options: those of docs/options.md for stats_log, metrics, stats_interval,
-    live, rank, world and traces.
+    iterable or iterator. Objects, exceptions and repeated iteration are
+    unchanged. name: for display; None: the type's. batch_size: samples of a
+    batch without tensors. options, see docs/options.md: stats_log, metrics,
+    stats_interval, live, rank, world and traces.
 
-    Costs some microseconds a batch. Raises TypeError for what cannot be
-    iterated, UnknownName, InvalidArgument or RangeError for options.
+    Costs a few microseconds per batch. Raises TypeError for a non-iterable,
+    UnknownName, InvalidArgument or RangeError for options.
     """
     if not hasattr(type(iterable), "__iter__") and not hasattr(
         type(iterable), "__getitem__"

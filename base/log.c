@@ -13,6 +13,7 @@
  */
 #include "base/log.h"
 
+#include "base/lock.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -30,24 +31,24 @@ static const char *const prefixes[] = {
 };
 
 static struct {
-    pthread_mutex_t lock; /* guards all that follows */
+    struct fdl_lock lock; /* guards all that follows */
     char lines[FDL_LOG_LINES][FDL_LOG_LINE_BYTES];
     uint32_t oldest;
     uint32_t n_lines;
     uint64_t lost;
-} ring = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} ring = {.lock = FDL_LOCK_INIT(FDL_RANK_LOG)};
 
 static _Atomic int32_t max_level = FDL_LOG_WARNING; /* relaxed: a filter */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void lock_ring(void)
 {
-    pthread_mutex_lock(&ring.lock);
+    fdl_lock(&ring.lock);
 }
 
 static void unlock_ring(void)
 {
-    pthread_mutex_unlock(&ring.lock);
+    fdl_unlock(&ring.lock);
 }
 
 static void watch_forks(void)

@@ -42,6 +42,13 @@ endif()
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO
        "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
 
+# The order of locks is checked where tests look for such faults (base/lock.h).
+option(FEEDLINE_LOCK_ORDER "Check it, as sanitizers and Debug do" OFF)
+if(FEEDLINE_LOCK_ORDER OR FEEDLINE_SANITIZE OR
+   CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_definitions(FDL_LOCK_ORDER)
+endif()
+
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)

@@ -25,12 +25,12 @@ static void add_restart(struct fdl_consumer *c, int64_t asked, int64_t now)
 
 void fdl_account_begin(struct fdl_consumer *c, int64_t asked, int64_t now)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     if (c->returned_ns != 0)
         add_restart(c, asked, now);
     c->started_ns = c->returned_ns = c->booked_ns = now;
     memset(&c->turn, 0, sizeof(c->turn));
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
 }
 
 void fdl_account_book_user_locked(struct fdl_consumer *c, int64_t now)

@@ -5,6 +5,7 @@
  * wait once more and find numbers of other lengths.
  */
 #include "base/clock.h"
+#include "base/lock.h"
 #include "loader/api.h"
 #include "loader/doctor_gather.h"
 
@@ -14,7 +15,7 @@
 
 #define KEPT_NS INT64_C(5000000000)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `kept` */
+static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_DOCTOR); /* of `kept` */
 static struct {
     bool is_full;
     char device[32];
@@ -24,24 +25,24 @@ static struct {
 
 static void keep(const char *device, const struct fdl_doctor_facts *f)
 {
-    pthread_mutex_lock(&lock);
+    fdl_lock(&lock);
     snprintf(kept.device, sizeof(kept.device), "%s", device);
     kept.is_full = strcmp(kept.device, device) == 0;
     kept.time_ns = fdl_now_ns();
     kept.facts = *f;
-    pthread_mutex_unlock(&lock);
+    fdl_unlock(&lock);
 }
 
 /* Once. */
 static bool take(const char *device, struct fdl_doctor_facts *f)
 {
-    pthread_mutex_lock(&lock);
+    fdl_lock(&lock);
     bool taken = kept.is_full && strcmp(kept.device, device) == 0 &&
                  fdl_now_ns() - kept.time_ns < KEPT_NS;
     if (taken)
         *f = kept.facts;
     kept.is_full = false;
-    pthread_mutex_unlock(&lock);
+    fdl_unlock(&lock);
     return taken;
 }
 

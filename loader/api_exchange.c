@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: batches for other libraries. */
+#include "base/lock.h"
 #include "loader/api.h"
 #include "loader/dlpack.h"
 #include "loader/ring.h"
@@ -43,7 +44,7 @@ typedef int is_valid_fn(void *, const char *);
 typedef void *get_pointer_fn(void *, const char *);
 
 /* The interpreter's, for as long as the process lives. */
-static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fdl_lock init_lock = FDL_LOCK_INIT(FDL_RANK_EXCHANGE);
 static is_valid_fn *_Atomic is_valid; /* written under the lock, once, last */
 static get_pointer_fn *get_pointer;   /* the same */
 
@@ -53,7 +54,7 @@ int32_t feedline_capsule_init(int (*valid)(void *, const char *),
     fdl_clear_error();
     if (!valid || !pointer)
         return fdl_fail(FEEDLINE_EINVAL, "a function of capsules is NULL");
-    pthread_mutex_lock(&init_lock);
+    fdl_lock(&init_lock);
     is_valid_fn *had = atomic_load_explicit(&is_valid, memory_order_relaxed);
     if (!had)
         get_pointer = pointer;
@@ -61,7 +62,7 @@ int32_t feedline_capsule_init(int (*valid)(void *, const char *),
     /* release: pairs with the destructor's acquire. */
     if (!had)
         atomic_store_explicit(&is_valid, valid, memory_order_release);
-    pthread_mutex_unlock(&init_lock);
+    fdl_unlock(&init_lock);
     if (!same)
         return fdl_fail(FEEDLINE_ESTATE,
                         "the functions of another interpreter are in use");

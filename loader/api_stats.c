@@ -136,7 +136,7 @@ int32_t feedline_loader_get_verdict(feedline_loader *l,
     fdl_verdict_judge(&evidence, all);
     struct fdl_verdict found = all[0];
     struct fdl_consumer *c = &l->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     c->verdict = found;
     struct feedline_verdict verdict = {
         .confidence_ppm = found.confidence_ppm,
@@ -148,7 +148,7 @@ int32_t feedline_loader_get_verdict(feedline_loader *l,
         .evidence = c->verdict.evidence,
         .tuner = found.tuner,
     };
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     return fdl_copy_out(out, &verdict, sizeof(verdict));
 }
 

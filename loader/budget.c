@@ -54,12 +54,11 @@ uint64_t fdl_budget_make_room_locked(feedline_loader *l, uint64_t bytes)
 static void serve(void *user, bool last)
 {
     feedline_loader *l = user;
-    if (last || !fdl_ring_has_surplus(l->ring) ||
-        pthread_mutex_trylock(&l->run_lock) != 0)
+    if (last || !fdl_ring_has_surplus(l->ring) || !fdl_trylock(&l->run_lock))
         return;
     fdl_ring_trim(l->ring);
     fdl_budget_share_locked(l);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
 }
 
 int32_t fdl_budget_create(feedline_loader *l)

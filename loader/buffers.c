@@ -24,7 +24,7 @@ int32_t fdl_buffers_init(struct fdl_buffers *b, uint32_t n)
     atomic_init(&b->top, 1);
     atomic_init(&b->allowance, UINT64_MAX);
     fdl_event_init(&b->room);
-    pthread_mutex_init(&b->trimming, NULL);
+    fdl_lock_init(&b->trimming, FDL_RANK_TRIMMING);
     return FEEDLINE_OK;
 }
 
@@ -33,7 +33,7 @@ void fdl_buffers_fini(struct fdl_buffers *b)
     for (uint32_t i = 0; b->all && i < b->n; i++)
         fdl_pages_free(b->all[i].bytes, (size_t)b->all[i].capacity);
     free(b->all);
-    pthread_mutex_destroy(&b->trimming);
+    fdl_lock_destroy(&b->trimming);
 }
 
 /* ---- The stack ---------------------------------------------------------- */
@@ -74,9 +74,9 @@ struct fdl_buffer *fdl_buffers_take(struct fdl_buffers *b)
 {
     struct fdl_buffer *buffer = pop(b);
     if (!buffer) { /* perhaps somebody searches the stack */
-        pthread_mutex_lock(&b->trimming);
+        fdl_lock(&b->trimming);
         buffer = pop(b);
-        pthread_mutex_unlock(&b->trimming);
+        fdl_unlock(&b->trimming);
     }
     if (buffer)
         atomic_fetch_sub_explicit(&b->idle, buffer->capacity,
@@ -110,7 +110,7 @@ static bool trim(struct fdl_buffers *b, uint64_t bytes)
 {
     struct fdl_buffer *popped, *list = NULL;
     bool freed = false;
-    pthread_mutex_lock(&b->trimming);
+    fdl_lock(&b->trimming);
     while (load(&b->idle) > 0 && !has_room(b, load(&b->memory), bytes) &&
            (popped = pop(b))) {
         uint64_t capacity = popped->capacity;
@@ -130,7 +130,7 @@ static bool trim(struct fdl_buffers *b, uint64_t bytes)
         push(b, list);
         list = next ? &b->all[next - 1] : NULL;
     }
-    pthread_mutex_unlock(&b->trimming);
+    fdl_unlock(&b->trimming);
     return freed;
 }
 

@@ -13,6 +13,7 @@
 #define FDL_LOADER_BUFFERS_H
 
 #include "base/event.h"
+#include "base/lock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,7 +38,7 @@ struct fdl_buffers {
     _Atomic uint64_t idle;   /* of it, in the stack */
     _Atomic uint64_t allowance;
     struct fdl_event room;    /* some memory was given back */
-    pthread_mutex_t trimming; /* held while the stack is searched */
+    struct fdl_lock trimming; /* held while the stack is searched */
 };
 
 int32_t fdl_buffers_init(struct fdl_buffers *b, uint32_t n);

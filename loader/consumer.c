@@ -237,7 +237,7 @@ static void account(feedline_loader *l, struct wait *wt, int64_t called,
                                                delivered->transfer.done_ns));
         call.bytes = fdl_slot_image_bytes(delivered);
     }
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     int64_t fetched = fetch_ns(&c->ledger);
     wt->begin = FDL_MIN(fdl_account_since_locked(c, wt->begin), wt->end);
     call.wait_ns = wt->end - wt->begin;
@@ -246,7 +246,7 @@ static void account(feedline_loader *l, struct wait *wt, int64_t called,
     call.fetch_ns = fetch_ns(&c->ledger) - fetched;
     fdl_notable_call_locked(l, called - c->returned_ns, delivered);
     int64_t now = fdl_account_add_locked(c, &call);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     if (delivered)
         fdl_tracing_returned(l, delivered->ticket, now, call.wait_ns);
 }
@@ -255,14 +255,14 @@ static void count_delivery(feedline_loader *l, const feedline_batch *b)
 {
     struct fdl_consumer *c = &l->consumer;
     const struct fdl_transfer *t = &b->transfer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     if (c->first_batch_ns == 0)
         c->first_batch_ns = fdl_now_ns() - c->started_ns;
     c->batches++;
     c->samples += b->range.count;
     fdl_stage_item(&c->transfer, t->done_ns - t->start_ns,
                    fdl_slot_image_bytes(b));
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
 }
 
 /* ---- next --------------------------------------------------------------- */
@@ -275,11 +275,11 @@ static void end_run(feedline_loader *l)
     char reason[FDL_ERROR_BYTES];
     snprintf(reason, sizeof(reason), "%s", fdl_last_error());
     fdl_loader_stop(l);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     int64_t now = fdl_now_ns();
     c->api_ns += now - fdl_account_since_locked(c, c->returned_ns);
     c->returned_ns = c->booked_ns = now;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     fdl_fail(c->failed, "%s", reason);
 }
 

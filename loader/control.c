@@ -42,7 +42,7 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
     int64_t now = fdl_now_ns();
     bool limits = fdl_control_limits_locked(c, now);
     fdl_control_read_locked(c, now, &reading);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     if (limits)
         fdl_tuner_set_limits(c->tuner, &c->limits);
     c->batches = reading.batches;
@@ -51,7 +51,7 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
     /* What is only observed has its outcome when it has been said. */
     if (!wants || c->mode != FDL_TUNER_OBSERVE)
         take_decisions_locked(c);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return wants;
 }
 
@@ -59,10 +59,10 @@ static void say_in_force_locked(struct fdl_control *c)
 {
     struct fdl_knobs knobs;
     fdl_loader_in_force(c->loader, &knobs);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     fdl_tuner_applied(c->tuner, &knobs, c->mode == FDL_TUNER_OBSERVE);
     take_decisions_locked(c);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 /* The time until the next tick. */
@@ -71,16 +71,16 @@ static int64_t tick(struct fdl_control *c)
     feedline_loader *l = c->loader;
     struct fdl_tuner_status status;
     struct fdl_knobs want;
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     if (observe_locked(c, &want)) {
         if (c->mode == FDL_TUNER_AUTO)
             fdl_loader_apply_locked(l, &want);
         say_in_force_locked(c);
     }
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     fdl_tuner_get(c->tuner, &status);
-    pthread_mutex_unlock(&c->lock);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&c->lock);
+    fdl_unlock(&l->run_lock);
     return status.state == FDL_TUNER_HOLD || status.state == FDL_TUNER_FROZEN
                ? CALM_TICK_NS
                : TICK_NS;
@@ -130,16 +130,16 @@ static void make_tuner(struct fdl_control *c, const struct fdl_knobs *start)
     if (!tuner)
         fdl_log(FDL_LOG_WARNING, "out of memory for the tuner; the settings "
                                  "stay as they are");
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     c->tuner = tuner;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 /* What is in force now may be less than what was when the last run ended. */
 static void resume_tuner(struct fdl_control *c, const struct fdl_knobs *now)
 {
     struct fdl_tuner_status status;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     fdl_tuner_set_limits(c->tuner, &c->limits);
     fdl_tuner_get(c->tuner, &status);
     if (status.knobs.workers != now->workers ||
@@ -148,7 +148,7 @@ static void resume_tuner(struct fdl_control *c, const struct fdl_knobs *now)
         status.knobs.finish_device != now->finish_device)
         fdl_tuner_applied(c->tuner, now, false);
     take_decisions_locked(c);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 void fdl_control_begin(feedline_loader *l)
@@ -157,21 +157,21 @@ void fdl_control_begin(feedline_loader *l)
     struct fdl_knobs now;
     if (c->thread.running)
         return;
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     c->granted_ns = 0;
     fdl_control_limits_locked(c, fdl_now_ns());
     fdl_loader_in_force(l, &now);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     if (c->began.workers == 0) {
         c->began = now;
         c->began_cores = c->cores;
     }
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (c->mode != FDL_TUNER_OFF && !c->tuner)
         make_tuner(c, &now);
     else if (c->tuner)
         resume_tuner(c, &now);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     if (!c->tuner)
         return;
     fdl_control_share_begin(c);
@@ -192,12 +192,12 @@ void fdl_control_end(feedline_loader *l)
     atomic_store_explicit(&c->stopping, true, memory_order_release);
     fdl_event_notify(&c->wake, UINT32_MAX);
     fdl_thread_join(&c->thread);
-    pthread_mutex_lock(&l->run_lock);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&l->run_lock);
+    fdl_lock(&c->lock);
     fdl_tuner_pause(c->tuner);
     take_decisions_locked(c);
-    pthread_mutex_unlock(&c->lock);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&c->lock);
+    fdl_unlock(&l->run_lock);
 }
 
 /* ---- The program --------------------------------------------------------- */
@@ -236,13 +236,13 @@ void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
     strcpy(d.why, given ? "set by the program"
                         : "handed to the tuner by the "
                           "program");
-    pthread_mutex_lock(&l->consumer.lock);
+    fdl_lock(&l->consumer.books);
     d.batch = l->consumer.past.batches + l->consumer.batches;
-    pthread_mutex_unlock(&l->consumer.lock);
+    fdl_unlock(&l->consumer.books);
     if (l->running)
         fdl_control_limits_locked(c, d.time_ns);
     fdl_loader_in_force(l, &now);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     if (c->tuner) {
         take_decisions_locked(c);
         fdl_tuner_set_limits(c->tuner, &c->limits);
@@ -251,7 +251,7 @@ void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
     }
     fdl_decision_log_add(&c->log, &d);
     fdl_control_tell_locked(c, &d, false);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 uint32_t fdl_control_io_depth(const feedline_loader *l)
@@ -274,11 +274,11 @@ bool fdl_control_find(const feedline_loader *l, uint64_t id,
                       struct fdl_decision *out)
 {
     struct fdl_control *c = writable(l);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     const struct fdl_decision *d = fdl_decision_log_find(&c->log, id);
     if (d)
         *out = *d;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return d != NULL;
 }
 
@@ -286,12 +286,12 @@ bool fdl_control_decision(const feedline_loader *l, uint32_t index,
                           struct fdl_decision *out, int64_t *created_ns)
 {
     struct fdl_control *c = writable(l);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     const struct fdl_decision *d =
         fdl_decision_log_find(&c->log, fdl_decision_log_first(&c->log) + index);
     if (d)
         *out = *d;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     *created_ns = c->created_ns;
     return d != NULL;
 }
@@ -300,19 +300,19 @@ bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
                        double *cores)
 {
     struct fdl_control *c = writable(l);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     *out = c->began;
     *cores = c->began_cores;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return out->workers != 0;
 }
 
 uint64_t fdl_control_batches(const feedline_loader *l)
 {
     struct fdl_control *c = writable(l);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     uint64_t batches = c->batches;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return batches;
 }
 
@@ -345,7 +345,7 @@ int32_t fdl_control_create(feedline_loader *l)
     if (fdl_option_int(o, FDL_OPT_REPLAY)) /* nothing is prepared */
         c->mode = FDL_TUNER_OFF;
     fdl_event_init(&c->wake);
-    pthread_mutex_init(&c->lock, NULL);
+    fdl_lock_init(&c->lock, FDL_RANK_CONTROL);
     if (c->mode == FDL_TUNER_OFF)
         return FEEDLINE_OK;
     fdl_control_start_values(l, &c->start);
@@ -365,7 +365,7 @@ void fdl_control_destroy(feedline_loader *l)
         return;
     fdl_tuner_destroy(c->tuner);
     fdl_neighbours_forget(&c->share.neighbours);
-    pthread_mutex_destroy(&c->lock);
+    fdl_lock_destroy(&c->lock);
     free(c->root);
     free(c);
     l->control = NULL;
@@ -374,11 +374,11 @@ void fdl_control_destroy(feedline_loader *l)
 void fdl_control_set_root(feedline_loader *l, const char *root)
 {
     struct fdl_control *c = l->control;
-    pthread_mutex_lock(&l->run_lock);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&l->run_lock);
+    fdl_lock(&c->lock);
     free(c->root);
     c->root = strdup(root);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     c->granted_ns = 0;
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
 }

@@ -53,7 +53,7 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
     struct fdl_knobs now;
     struct fdl_tuner_status status;
     fdl_loader_in_force(l, &now);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     *out = (struct feedline_tuner_info){
         .struct_size = sizeof(*out),
         .workers = now.workers,
@@ -76,15 +76,15 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
         fill_cold(c, out);
     }
     out->decisions = c->log.n;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 uint32_t fdl_control_workers_max(const feedline_loader *l)
 {
     struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     uint32_t most = c->limits.workers_max;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return most;
 }
 
@@ -92,10 +92,10 @@ void fdl_control_found(const feedline_loader *l, struct fdl_tuner_found *out)
 {
     struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
     *out = (struct fdl_tuner_found){.limited_by = ""};
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     if (c->tuner)
         fdl_tuner_get_found(c->tuner, out);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (c->mode != FDL_TUNER_AUTO)
         memset(out->owns, 0, sizeof(out->owns));
 }

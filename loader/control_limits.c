@@ -115,11 +115,11 @@ static void ask_machine(struct fdl_control *c, int64_t now)
     double cores = grant.cpus_allowed;
     if (grant.cpu_quota > 0)
         cores = FDL_MIN(cores, grant.cpu_quota);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     c->by_quota = grant.cpu_quota > 0 && grant.cpu_quota < grant.cpus_allowed;
     c->granted = cores / c->local_world;
     c->cores = c->granted * c->share.part;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 /* Whose use tells how much others leave us; 0: we are confined to some of them,
@@ -204,10 +204,10 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     struct fdl_tuner_limits limits;
     memset(&limits, 0, sizeof(limits)); /* compared byte by byte */
     ask_machine(c, now);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     limits.cores = c->cores;
     limits.shared = c->share.part < 1;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     limits.host_cores = host_cores();
     limits.target = fdl_option_double(&l->options, FDL_OPT_TUNER_TARGET);
     limits.strict = option(&l->options, FDL_OPT_TUNER_STRICT) != 0;
@@ -219,8 +219,8 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     weigh(c, &limits);
     if (memcmp(&limits, &c->limits, sizeof(limits)) == 0)
         return false;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     c->limits = limits;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return true;
 }

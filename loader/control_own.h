@@ -4,6 +4,7 @@
 #define FDL_LOADER_CONTROL_OWN_H
 
 #include "base/event.h"
+#include "base/lock.h"
 #include "base/thread.h"
 #include "loader/control.h"
 #include "loader/decision_log.h"
@@ -101,7 +102,7 @@ struct fdl_control {
     _Atomic int64_t cpu_ns; /* of threads that ended, and the running one */
     _Atomic uint64_t ticks;
 
-    pthread_mutex_t lock; /* guards the rest; numbers only */
+    struct fdl_lock lock; /* guards the rest; numbers only */
     double cores;         /* granted, our share of them */
     struct fdl_share share;
     uint64_t batches;        /* of the last reading */

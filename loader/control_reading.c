@@ -105,7 +105,7 @@ static void read_consumer(struct fdl_control *control, int64_t now,
     struct fdl_consumer *c = &control->loader->consumer;
     struct fdl_meter *m = &control->meter;
     memset(&m->now, 0, sizeof(m->now));
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     *resets = c->resets;
     r->batches = c->past.batches + c->batches;
     r->user_ns = c->past.user_ns + c->user_ns;
@@ -113,7 +113,7 @@ static void read_consumer(struct fdl_control *control, int64_t now,
     read_ledger_locked(c, r);
     int64_t returned = c->returned_ns;
     fdl_histogram_merge(&m->now, &c->pace.leads);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     bool inside = atomic_load_explicit(&c->inside, memory_order_relaxed) != 0;
     r->away_ns = inside ? 0 : FDL_MAX(now - returned, INT64_C(0));
     fdl_recent_add(&m->leads, &m->now, LEADS, LEAD_QUANTILE);

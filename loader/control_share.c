@@ -40,10 +40,10 @@ static bool find(struct fdl_control *c)
     struct fdl_neighbour_self self = {.loader = UINT32_MAX};
     if (l->exports.page)
         self.loader = fdl_live_page_number(l->exports.page);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     char *root = c->root ? strdup(c->root) : NULL;
     self.by_quota = c->by_quota;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     self.root = root ? root : "";
     bool new = fdl_neighbours_find(&c->share.neighbours, &self);
     free(root);
@@ -66,14 +66,14 @@ static void take_part(struct fdl_control *c)
 {
     double wants[FDL_NEIGHBOURS_MAX];
     uint32_t n = fdl_neighbours_wants(&c->share.neighbours, wants);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     double before = c->share.part, granted = c->granted;
     c->share.part = fdl_neighbours_part(before, granted, wants, &n);
     c->share.others = n;
     c->cores = granted * c->share.part;
     bool changed = c->share.part < before || c->share.part > before;
     double part = c->share.part;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (changed)
         say(granted, part, n);
 }
@@ -100,9 +100,9 @@ void fdl_control_shared(const feedline_loader *l, double *granted,
                         double *cores, uint32_t *others)
 {
     struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     *granted = c->granted;
     *cores = c->cores;
     *others = c->share.part < 1 ? c->share.others : 0;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }

@@ -13,7 +13,7 @@ int32_t fdl_device_watch_create(struct fdl_device_watch **out)
     if (!w)
         return fdl_fail_memory(sizeof(*w), "the ledger of a device");
     atomic_init(&w->refs, 1);
-    pthread_mutex_init(&w->lock, NULL);
+    fdl_lock_init(&w->lock, FDL_RANK_DEVICE_WATCH);
     w->notes = fdl_trace_ring_create();
     *out = w;
     return FEEDLINE_OK;
@@ -31,7 +31,7 @@ void fdl_device_watch_unref(struct fdl_device_watch *w)
     if (!w || atomic_fetch_sub_explicit(&w->refs, 1, memory_order_acq_rel) > 1)
         return;
     fdl_trace_ring_destroy(w->notes);
-    pthread_mutex_destroy(&w->lock);
+    fdl_lock_destroy(&w->lock);
     free(w);
 }
 
@@ -49,7 +49,7 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t)
         .copies = t->copies,
         .finished = t->finished,
     };
-    pthread_mutex_lock(&w->lock);
+    fdl_lock(&w->lock);
     if (t->ticket >= w->since)
         fdl_device_ledger_add(&w->ledger, &event);
     fdl_trace_note(w->notes, FDL_TRACE_COPY, t->start, t->end - t->start,
@@ -57,28 +57,28 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t)
     if (t->ready > t->end)
         fdl_trace_note(w->notes, FDL_TRACE_FINISH, t->end, t->ready - t->end,
                        t->ticket, FDL_TRACE_NO_SAMPLE, 0);
-    pthread_mutex_unlock(&w->lock);
+    fdl_unlock(&w->lock);
 }
 
 void fdl_device_watch_get(struct fdl_device_watch *w,
                           struct fdl_device_ledger *out)
 {
-    pthread_mutex_lock(&w->lock);
+    fdl_lock(&w->lock);
     *out = w->ledger;
-    pthread_mutex_unlock(&w->lock);
+    fdl_unlock(&w->lock);
 }
 
 void fdl_device_watch_reset(struct fdl_device_watch *w, uint64_t ticket)
 {
-    pthread_mutex_lock(&w->lock);
+    fdl_lock(&w->lock);
     memset(&w->ledger, 0, sizeof(w->ledger));
     w->since = ticket;
-    pthread_mutex_unlock(&w->lock);
+    fdl_unlock(&w->lock);
 }
 
 void fdl_device_watch_rewind(struct fdl_device_watch *w)
 {
-    pthread_mutex_lock(&w->lock);
+    fdl_lock(&w->lock);
     w->since = 0;
-    pthread_mutex_unlock(&w->lock);
+    fdl_unlock(&w->lock);
 }

@@ -7,6 +7,7 @@
 #ifndef FDL_LOADER_DEVICE_WATCH_H
 #define FDL_LOADER_DEVICE_WATCH_H
 
+#include "base/lock.h"
 #include "profiler/device.h"
 #include "profiler/trace.h"
 #include "transfer/backend.h"
@@ -16,7 +17,7 @@
 
 struct fdl_device_watch {
     _Atomic uint32_t refs;
-    pthread_mutex_t lock; /* guards the rest */
+    struct fdl_lock lock; /* guards the rest */
     struct fdl_device_ledger ledger;
     uint64_t since;               /* tickets before this one do not count */
     struct fdl_trace_ring *notes; /* NULL: none */

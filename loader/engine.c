@@ -188,7 +188,7 @@ static int32_t choose_depth(feedline_loader *l, uint64_t batch_bytes)
 
 static int32_t consumer_init(struct fdl_consumer *c, uint32_t batch_size)
 {
-    pthread_mutex_init(&c->lock, NULL);
+    fdl_lock_init(&c->books, FDL_RANK_BOOKS);
     c->zero = &c->zeros[0];
     return fdl_ledger_scratch_create(batch_size, &c->scratch);
 }
@@ -313,8 +313,8 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     memset(l, 0, sizeof(*l));
     l->fork_generation = fdl_fork_generation();
     fdl_nvtx_init();
-    pthread_mutex_init(&l->run_lock, NULL);
-    pthread_mutex_init(&l->settings, NULL);
+    fdl_lock_init(&l->run_lock, FDL_RANK_RUN);
+    fdl_lock_init(&l->settings, FDL_RANK_SETTINGS);
     fdl_slow_init(&l->slow);
     fdl_dataset_ref(ds);
     l->dataset = ds;
@@ -383,14 +383,14 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_device_watch_unref(l->watch);
     fdl_pages_free(l->read_stages, FDL_MAX_IO_DEPTH * sizeof(*l->read_stages));
     fdl_ledger_scratch_destroy(l->consumer.scratch);
-    pthread_mutex_destroy(&l->consumer.lock);
+    fdl_lock_destroy(&l->consumer.books);
     fdl_pipeline_destroy(l->pipeline);
     fdl_options_fini(&l->options);
     fdl_failures_fini(&l->failures);
     fdl_slow_fini(&l->slow);
     fdl_dataset_unref(l->dataset);
-    pthread_mutex_destroy(&l->settings);
-    pthread_mutex_destroy(&l->run_lock);
+    fdl_lock_destroy(&l->settings);
+    fdl_lock_destroy(&l->run_lock);
     free(l);
 }
 
@@ -407,9 +407,9 @@ void fdl_loader_set_limit_locked(feedline_loader *l)
 
 static void set_reader_locked(feedline_loader *l, struct fdl_reader *reader)
 {
-    pthread_mutex_lock(&l->settings);
+    fdl_lock(&l->settings);
     l->reader = reader;
-    pthread_mutex_unlock(&l->settings);
+    fdl_unlock(&l->settings);
 }
 
 static int32_t start_reader_locked(feedline_loader *l)
@@ -494,9 +494,9 @@ static void stop_threads_locked(feedline_loader *l)
 void fdl_loader_stop(feedline_loader *l)
 {
     fdl_control_end(l);
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     stop_threads_locked(l);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
 }
 
 uint64_t fdl_loader_seed(const feedline_loader *l)
@@ -518,7 +518,7 @@ static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
     fdl_loader_measure_bus(l);
     fdl_monitor_start(l->monitor); /* the run does without it too */
     fdl_control_end(l);
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     stop_threads_locked(l);
     l->stream = *stream;
     take_seed(l, stream->sampler.seed);
@@ -534,7 +534,7 @@ static int32_t run(feedline_loader *l, const struct fdl_stream *stream)
     } else {
         stop_threads_locked(l);
     }
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     if (status < 0)
         return status;
     fdl_account_begin(&l->consumer, asked, fdl_now_ns());

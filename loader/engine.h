@@ -17,6 +17,7 @@
 #define FDL_LOADER_ENGINE_H
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/status.h"
 #include "base/terms.h"
 #include "loader/control.h"
@@ -74,7 +75,7 @@ struct fdl_consumer {
     _Atomic uint32_t inside;  /* 1: it is in next() now */
 
     /* Statistics, read by any thread. */
-    pthread_mutex_t lock; /* guards the rest */
+    struct fdl_lock books; /* guards the rest */
     struct fdl_ledger ledger;
     struct fdl_ledger_scratch *scratch;
     int64_t user_ns, api_ns;
@@ -125,8 +126,8 @@ struct feedline_loader {
 
     /* Whoever starts or stops threads, or makes or frees memory of batches: one
      * at a time, for as long as that takes. Statistics never ask for it. */
-    pthread_mutex_t run_lock;
-    pthread_mutex_t settings; /* numbers only, so it is never held for long:
+    struct fdl_lock run_lock;
+    struct fdl_lock settings; /* numbers only, so it is never held for long:
                                  options, the reader's pointer, the lives of
                                  workers' threads */
     _Atomic uint32_t workers, depth, io_depth;

@@ -58,7 +58,7 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     fdl_stats_since_reset(l, FEEDLINE_STAGE_READ, &read);
     e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(l);
     fdl_stats_shared_lock(l, &e->lock);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     copy = c->pace;
     e->ledger = c->ledger;
     e->batches = c->batches;
@@ -67,7 +67,7 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     e->user_ns = c->user_ns;
     e->api_ns = c->api_ns;
     e->first_batch_ns = c->first_batch_ns;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     e->calls = pace->calls;
     e->ready_calls = pace->ready_calls;
     e->long_waits = pace->long_waits;

@@ -14,7 +14,7 @@ static const char no_words[] = "no memory was left for the reason";
 int32_t fdl_failures_init(struct fdl_failures *f)
 {
     *f = (struct fdl_failures){0};
-    pthread_mutex_init(&f->lock, NULL);
+    fdl_lock_init(&f->lock, FDL_RANK_FAILURES);
     f->kept = calloc(FDL_FAILURES_KEPT, sizeof(*f->kept));
     if (!f->kept)
         return fdl_fail_memory(FDL_FAILURES_KEPT * sizeof(*f->kept),
@@ -28,13 +28,13 @@ void fdl_failures_fini(struct fdl_failures *f)
         if (f->kept[i].reason != no_words)
             free((void *)(uintptr_t)f->kept[i].reason);
     free(f->kept);
-    pthread_mutex_destroy(&f->lock);
+    fdl_lock_destroy(&f->lock);
 }
 
 uint64_t fdl_failures_add(struct fdl_failures *f,
                           const struct feedline_failure *failure)
 {
-    pthread_mutex_lock(&f->lock);
+    fdl_lock(&f->lock);
     if (f->n_kept < FDL_FAILURES_KEPT) {
         /* Never fewer than there were: who counts none looks no further. */
         char *reason = fdl_strdup(failure->reason);
@@ -42,15 +42,15 @@ uint64_t fdl_failures_add(struct fdl_failures *f,
         f->kept[f->n_kept].reason = reason ? reason : no_words;
         f->n_kept++;
     }
-    pthread_mutex_unlock(&f->lock);
+    fdl_unlock(&f->lock);
     return atomic_fetch_add_explicit(&f->total, 1, memory_order_relaxed) + 1;
 }
 
 uint32_t fdl_failures_count(struct fdl_failures *f)
 {
-    pthread_mutex_lock(&f->lock);
+    fdl_lock(&f->lock);
     uint32_t n = f->n_kept;
-    pthread_mutex_unlock(&f->lock);
+    fdl_unlock(&f->lock);
     return n;
 }
 
@@ -61,8 +61,8 @@ int32_t fdl_failures_get(struct fdl_failures *f, uint32_t index,
     uint32_t n = fdl_failures_count(f);
     if (index >= n)
         return fdl_fail(FEEDLINE_ERANGE, "failure %u: there are %u", index, n);
-    pthread_mutex_lock(&f->lock);
+    fdl_lock(&f->lock);
     found = f->kept[index];
-    pthread_mutex_unlock(&f->lock);
+    fdl_unlock(&f->lock);
     return fdl_copy_out(out, &found, sizeof(found));
 }

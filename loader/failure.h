@@ -6,6 +6,8 @@
 #ifndef FDL_LOADER_FAILURE_H
 #define FDL_LOADER_FAILURE_H
 
+#include "base/lock.h"
+
 #include <feedline/feedline.h>
 
 #include <pthread.h>
@@ -13,7 +15,7 @@
 #define FDL_FAILURES_KEPT 1000
 
 struct fdl_failures {
-    pthread_mutex_t lock;          /* guards the two below */
+    struct fdl_lock lock;          /* guards the two below */
     struct feedline_failure *kept; /* [FDL_FAILURES_KEPT], owns reasons */
     uint32_t n_kept;
     _Atomic uint64_t total;

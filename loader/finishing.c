@@ -7,6 +7,7 @@
  */
 #include "loader/finishing.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "loader/budget.h"
 #include "loader/engine.h"
@@ -24,7 +25,7 @@
 
 /* ---- The bus ------------------------------------------------------------ */
 
-static pthread_mutex_t fit_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fdl_lock fit_lock = FDL_LOCK_INIT(FDL_RANK_FIT);
 static struct fdl_copy_fit fits[FIT_DEVICES]; /* 0: not measured */
 
 static int32_t measure(uint32_t number, struct fdl_copy_fit *out)
@@ -48,12 +49,12 @@ int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out)
     int32_t status = FEEDLINE_OK;
     if (number >= FIT_DEVICES) /* the user's number, not checked yet */
         return measure(number, out);
-    pthread_mutex_lock(&fit_lock);
+    fdl_lock(&fit_lock);
     if (fits[number].gigabytes_per_second == 0)
         status = measure(number, &fits[number]);
     if (status >= 0)
         *out = fits[number];
-    pthread_mutex_unlock(&fit_lock);
+    fdl_unlock(&fit_lock);
     return status;
 }
 
@@ -275,8 +276,8 @@ int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device)
 
 int32_t fdl_loader_set_finish(feedline_loader *l, bool device)
 {
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     int32_t status = fdl_loader_set_finish_locked(l, device);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     return status;
 }

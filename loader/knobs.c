@@ -10,12 +10,12 @@
 
 static void lock(const feedline_loader *l)
 {
-    pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&l->settings);
+    fdl_lock((struct fdl_lock *)(uintptr_t)&l->settings);
 }
 
 static void unlock(const feedline_loader *l)
 {
-    pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&l->settings);
+    fdl_unlock((struct fdl_lock *)(uintptr_t)&l->settings);
 }
 
 /* ---- Live knobs --------------------------------------------------------- */
@@ -196,7 +196,7 @@ int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
     if (!is_knob(option)) /* nor is it written: threads read it as they like */
         return fdl_fail(FEEDLINE_ESTATE,
                         "%s cannot change while a loader exists", name);
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     int64_t before = fdl_option_int(&l->options, option), was = before;
     int32_t status = set_option_locked(l, name, value);
     if (status >= 0) {
@@ -206,7 +206,7 @@ int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
         if (status < 0)
             set_option_locked(l, name, before);
     }
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     return status;
 }
 

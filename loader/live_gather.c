@@ -20,22 +20,22 @@
 
 void fdl_decisions_say(struct fdl_decisions *d, const char *line)
 {
-    pthread_mutex_lock(&d->lock);
+    fdl_lock(&d->lock);
     snprintf(d->lines[d->n++ % FEEDLINE_LIVE_DECISIONS], sizeof(d->lines[0]),
              "%s", line);
-    pthread_mutex_unlock(&d->lock);
+    fdl_unlock(&d->lock);
 }
 
 static void add_decisions(struct fdl_decisions *d,
                           struct feedline_live_stats *out)
 {
-    pthread_mutex_lock(&d->lock);
+    fdl_lock(&d->lock);
     uint64_t n = FDL_MIN(d->n, FEEDLINE_LIVE_DECISIONS);
     for (uint64_t i = 0; i < n; i++)
         memcpy(out->decisions[i],
                d->lines[(d->n - n + i) % FEEDLINE_LIVE_DECISIONS],
                sizeof(out->decisions[i]));
-    pthread_mutex_unlock(&d->lock);
+    fdl_unlock(&d->lock);
     out->n_decisions = (uint32_t)n;
 }
 

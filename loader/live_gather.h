@@ -6,6 +6,8 @@
 #ifndef FDL_LOADER_LIVE_GATHER_H
 #define FDL_LOADER_LIVE_GATHER_H
 
+#include "base/lock.h"
+
 #include <feedline/live.h>
 
 #include <pthread.h>
@@ -13,7 +15,7 @@
 /* The last changes of the live knobs, in words. Zeroed memory with an
  * initialised lock is empty. */
 struct fdl_decisions {
-    pthread_mutex_t lock; /* guards the rest */
+    struct fdl_lock lock; /* guards the rest */
     uint64_t n;           /* ever; the last FEEDLINE_LIVE_DECISIONS are kept */
     char lines[FEEDLINE_LIVE_DECISIONS][128];
 };

@@ -300,9 +300,9 @@ static void look_at_reads(struct fdl_look *k, int64_t now)
 static void look_at_gaps(struct fdl_look *k, int64_t now)
 {
     struct fdl_consumer *c = &k->loader->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     int64_t gap_ns = c->notable.gaps.total_ns;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     fdl_gap_throttle_look(&k->gaps, now, k->watched.system.throttled_ns,
                           gap_ns);
     k->watched.gap_throttled_ns = k->gaps.quota_ns;
@@ -311,10 +311,10 @@ static void look_at_gaps(struct fdl_look *k, int64_t now)
 static void read_ledger(struct fdl_look *k, int64_t *prep, int64_t *worker_wait)
 {
     struct fdl_consumer *c = &k->loader->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     *prep = c->ledger.ns[FDL_BUCKET_PREP];
     *worker_wait = c->ledger.ns[FDL_BUCKET_WORKER_WAIT];
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
 }
 
 void fdl_look_now(struct fdl_look *k, int64_t now)

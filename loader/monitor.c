@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/event.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -37,11 +38,11 @@ struct fdl_monitor {
     struct seat seats[FDL_SUBSCRIBERS_MAX]; /* constant once begun, but due */
     uint32_t n_seats;
 
-    pthread_mutex_t looking; /* guards look */
+    struct fdl_lock looking; /* guards look */
     struct fdl_look *look;
     struct fdl_gpu_watch *gpu; /* the thread's own */
 
-    pthread_mutex_t lock; /* guards the two below */
+    struct fdl_lock lock; /* guards the two below */
     struct fdl_watched watched;
     struct fdl_gpu_watched gpu_watched;
 };
@@ -50,48 +51,48 @@ struct fdl_monitor {
 
 static void publish_locked(struct fdl_monitor *m)
 {
-    pthread_mutex_lock(&m->lock);
+    fdl_lock(&m->lock);
     m->watched = *fdl_look_watched(m->look);
-    pthread_mutex_unlock(&m->lock);
+    fdl_unlock(&m->lock);
 }
 
 void fdl_monitor_look(struct fdl_monitor *m)
 {
-    pthread_mutex_lock(&m->looking);
+    fdl_lock(&m->looking);
     fdl_look_now(m->look, fdl_now_ns());
     publish_locked(m);
-    pthread_mutex_unlock(&m->looking);
+    fdl_unlock(&m->looking);
 }
 
 static void look_at_gpu(struct fdl_monitor *m)
 {
     struct fdl_gpu_watched gpu;
     fdl_gpu_watch_look(m->gpu, fdl_now_ns(), &gpu);
-    pthread_mutex_lock(&m->lock);
+    fdl_lock(&m->lock);
     m->gpu_watched = gpu;
-    pthread_mutex_unlock(&m->lock);
+    fdl_unlock(&m->lock);
 }
 
 void fdl_monitor_get(struct fdl_monitor *m, struct fdl_watched *out,
                      struct fdl_gpu_watched *gpu)
 {
-    pthread_mutex_lock(&m->lock);
+    fdl_lock(&m->lock);
     *out = m->watched;
     if (gpu)
         *gpu = m->gpu_watched;
-    pthread_mutex_unlock(&m->lock);
+    fdl_unlock(&m->lock);
 }
 
 void fdl_monitor_begin_reset(struct fdl_monitor *m)
 {
-    pthread_mutex_lock(&m->looking);
+    fdl_lock(&m->looking);
 }
 
 void fdl_monitor_end_reset(struct fdl_monitor *m)
 {
     fdl_look_reset(m->look, fdl_now_ns());
     publish_locked(m);
-    pthread_mutex_unlock(&m->looking);
+    fdl_unlock(&m->looking);
 }
 
 /* ---- The thread --------------------------------------------------------- */
@@ -156,8 +157,8 @@ int32_t fdl_monitor_create(feedline_loader *l, struct fdl_monitor **out)
         return fdl_fail_memory(sizeof(*m), "the monitor");
     m->loader = l;
     fdl_event_init(&m->wake);
-    pthread_mutex_init(&m->looking, NULL);
-    pthread_mutex_init(&m->lock, NULL);
+    fdl_lock_init(&m->looking, FDL_RANK_LOOKING);
+    fdl_lock_init(&m->lock, FDL_RANK_MONITOR);
     int32_t status = fdl_look_create(l, &m->look);
     if (status >= 0)
         status = fdl_gpu_watch_create(l, &m->gpu);
@@ -228,7 +229,7 @@ void fdl_monitor_destroy(struct fdl_monitor *m)
     end_service(m);
     fdl_gpu_watch_destroy(m->gpu);
     fdl_look_destroy(m->look);
-    pthread_mutex_destroy(&m->lock);
-    pthread_mutex_destroy(&m->looking);
+    fdl_lock_destroy(&m->lock);
+    fdl_lock_destroy(&m->looking);
     free(m);
 }

@@ -18,10 +18,10 @@ static void forget_wait(struct fdl_consumer *c)
 void fdl_notable_begin(feedline_loader *l)
 {
     struct fdl_consumer *c = &l->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     forget_wait(c);
     c->notable.begun = true;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
 }
 
 void fdl_notable_wait_locked(feedline_loader *l,
@@ -112,10 +112,10 @@ void fdl_notable_gaps(feedline_loader *l, struct feedline_gap_stats *out)
 {
     struct fdl_consumer *c = &l->consumer;
     double strength = 0;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     struct fdl_gaps gaps = c->notable.gaps;
     struct fdl_series waits = c->notable.outliers.waits;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     uint32_t stall_period = fdl_series_period(&waits, &strength);
     strength = FDL_MAX(0.0, FDL_MIN(strength, 1.0));
     *out = (struct feedline_gap_stats){
@@ -143,11 +143,11 @@ void fdl_notable_evidence(feedline_loader *l, struct fdl_evidence *out)
     out->stall_strength = gaps.stall_strength / 1e6;
     out->slow_stall_ns =
         atomic_load_explicit(&l->slow.stalled_ns, memory_order_relaxed);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     const struct fdl_phase *most = fdl_phase_largest(&c->notable.phases);
     out->phase = most ? most->name : NULL; /* names stay where they are */
     out->phase_ns = most ? most->self_ns : 0;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
 }
 
 uint32_t fdl_notable_slow(feedline_loader *l,

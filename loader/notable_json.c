@@ -36,10 +36,10 @@ static void json_phases(feedline_loader *l, struct fdl_json *j)
 {
     struct fdl_consumer *c = &l->consumer;
     struct fdl_phase other = {.name = "(other)"};
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     struct fdl_phases p = c->notable.phases;
     int64_t user = c->user_ns;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     other.self_ns = user;
     fdl_json_begin_array(j, "phases");
     for (uint32_t i = 0; i < p.n; i++) {
@@ -129,10 +129,10 @@ static void json_headroom(feedline_loader *l, struct fdl_json *j)
 void fdl_notable_json(feedline_loader *l, struct fdl_json *j)
 {
     struct fdl_consumer *c = &l->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     struct fdl_outliers outliers = c->notable.outliers;
     int64_t wait_ns = c->ledger.wait_ns;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     json_phases(l, j);
     json_gaps(l, j);
     json_slow(l, wait_ns, j);

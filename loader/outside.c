@@ -77,9 +77,9 @@ static void set_state(struct fdl_outside *o, uint32_t state)
 static void begin_run(feedline_loader *l, int64_t now)
 {
     l->outside->begun = true;
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     fdl_tracing_begin_run(l);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     fdl_account_begin(&l->consumer, now, now);
     fdl_notable_begin(l);
 }
@@ -98,9 +98,9 @@ int32_t fdl_outside_begin(feedline_loader *l)
     atomic_store_explicit(&c->tid, o->tid, memory_order_relaxed);
     fdl_phases_claim(l);
     fdl_tracing_called(l, o->called);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     fdl_account_book_user_locked(c, o->called);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     atomic_store_explicit(&c->inside, 1, memory_order_relaxed);
     o->cpu_ns = fdl_thread_cpu_ns();
     o->waiting = fdl_now_ns();
@@ -183,7 +183,7 @@ int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
                  .workers =
                      atomic_load_explicit(&l->workers, memory_order_relaxed)},
     };
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     o->waiting = FDL_MIN(fdl_account_since_locked(c, o->waiting), end);
     call.wait_ns = end - o->waiting;
     add_wait_locked(l, end);
@@ -191,7 +191,7 @@ int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
     if (delivered)
         count_locked(c, samples, end);
     int64_t now = fdl_account_add_locked(c, &call);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     if (delivered)
         fdl_tracing_returned(l, o->tickets, now, call.wait_ns);
     /* Not before: a first call that forks finds no thread of ours. */
@@ -250,7 +250,7 @@ void fdl_outside_evidence(feedline_loader *l, const struct fdl_watched *w,
     out->memory_limited = false;
     if (w->seconds_ns > 0)
         add_processes(w, out);
-    pthread_mutex_lock(&l->consumer.lock);
+    fdl_lock(&l->consumer.books);
     out->wait_cpu_ns = o->wait_cpu_ns;
-    pthread_mutex_unlock(&l->consumer.lock);
+    fdl_unlock(&l->consumer.books);
 }

@@ -58,11 +58,11 @@ int32_t feedline_loader_phase_begin(feedline_loader *l, const char *name)
     if (status < 0)
         return status;
     struct fdl_consumer *c = &l->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     int64_t now = fdl_now_ns();
     status = fdl_phase_begin(&c->notable.phases, name, book_user_locked(l, now),
                              now);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     return status;
 }
 
@@ -75,7 +75,7 @@ int32_t feedline_loader_phase_end(feedline_loader *l)
     if (status < 0)
         return status;
     struct fdl_consumer *c = &l->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     int64_t now = fdl_now_ns();
     status =
         fdl_phase_end(&c->notable.phases, book_user_locked(l, now), &closed);
@@ -83,7 +83,7 @@ int32_t feedline_loader_phase_end(feedline_loader *l)
         fdl_trace_note(l->consumer_ring, FDL_TRACE_PHASE, closed.wall_ns,
                        now - closed.wall_ns, 0, FDL_TRACE_NO_SAMPLE,
                        closed.index);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     return status;
 }
 
@@ -95,9 +95,9 @@ int32_t feedline_loader_phase_count(const feedline_loader *l)
     if (status < 0)
         return status;
     struct fdl_consumer *c = &((feedline_loader *)(uintptr_t)l)->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     uint32_t n = c->notable.phases.n;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     return (int32_t)n;
 }
 
@@ -108,7 +108,7 @@ int32_t feedline_loader_get_phase(const feedline_loader *l, uint32_t index,
     if (status < 0)
         return status;
     struct fdl_consumer *c = &((feedline_loader *)(uintptr_t)l)->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     uint32_t n = c->notable.phases.n;
     const struct fdl_phase *p =
         &c->notable.phases.phases[index < n ? index : 0];
@@ -119,7 +119,7 @@ int32_t feedline_loader_get_phase(const feedline_loader *l, uint32_t index,
         .self_ns = (uint64_t)p->self_ns,
         .max_ns = (uint64_t)p->max_ns,
     };
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     if (index >= n)
         return fdl_fail(FEEDLINE_ERANGE, "phase %u: there are %u", index, n);
     return fdl_copy_out(out, &stats, sizeof(stats));

@@ -91,19 +91,19 @@ static void set_life_locked(struct fdl_worker *w, enum fdl_worker_life life)
 
 static int32_t worker_start(struct fdl_worker *w)
 {
-    pthread_mutex_t *settings = &w->loader->settings;
+    struct fdl_lock *settings = &w->loader->settings;
     char name[32];
     snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
-    pthread_mutex_lock(settings);
+    fdl_lock(settings);
     w->born_ns = fdl_now_ns();
     set_life_locked(w, FDL_WORKER_LIVING);
-    pthread_mutex_unlock(settings);
+    fdl_unlock(settings);
     int32_t status = fdl_thread_start(&w->thread, name, fdl_worker_main, w);
     if (status >= 0)
         return FEEDLINE_OK;
-    pthread_mutex_lock(settings);
+    fdl_lock(settings);
     set_life_locked(w, FDL_WORKER_UNBORN);
-    pthread_mutex_unlock(settings);
+    fdl_unlock(settings);
     return status;
 }
 
@@ -117,10 +117,10 @@ static enum fdl_worker_life life_of(const struct fdl_worker *w)
 static void join(struct fdl_worker *w)
 {
     fdl_thread_join(&w->thread);
-    pthread_mutex_lock(&w->loader->settings);
+    fdl_lock(&w->loader->settings);
     w->past_ns += w->died_ns - w->born_ns;
     set_life_locked(w, FDL_WORKER_UNBORN);
-    pthread_mutex_unlock(&w->loader->settings);
+    fdl_unlock(&w->loader->settings);
 }
 
 int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
@@ -211,7 +211,7 @@ int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads)
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
     int64_t sum = 0;
     *threads = 0;
-    pthread_mutex_lock(&l->settings);
+    fdl_lock(&l->settings);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
         enum fdl_worker_life life = life_of(w);
@@ -222,7 +222,7 @@ int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads)
             ++*threads;
         }
     }
-    pthread_mutex_unlock(&l->settings);
+    fdl_unlock(&l->settings);
     return sum;
 }
 
@@ -231,7 +231,7 @@ uint64_t fdl_pool_cpu_ns(feedline_loader *l)
     const struct fdl_pool *pool = &l->pool;
     uint64_t sum = 0;
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
-    pthread_mutex_lock(&l->settings); /* no thread ends meanwhile */
+    fdl_lock(&l->settings); /* no thread ends meanwhile */
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
         struct timespec now;
@@ -240,7 +240,7 @@ uint64_t fdl_pool_cpu_ns(feedline_loader *l)
             clock_gettime(w->cpu_clock, &now) == 0)
             sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     }
-    pthread_mutex_unlock(&l->settings);
+    fdl_unlock(&l->settings);
     return sum;
 }
 

@@ -20,6 +20,7 @@
  * 31 to 34 us of CPU time each; sixteen threads gain nothing and cost 40 us.
  */
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
@@ -46,7 +47,7 @@ struct fdl_reader {
     uint32_t max_depth;
     struct io_thread *threads; /* [max_depth] */
 
-    pthread_mutex_t lock; /* guards n_threads, and changes of depth */
+    struct fdl_lock lock; /* guards n_threads, and changes of depth */
     uint32_t n_threads;
 
     _Atomic uint32_t depth; /* threads with a smaller index are active */
@@ -206,16 +207,16 @@ static uint32_t clamp_depth(const struct fdl_reader *r, uint32_t depth)
 
 static void set_depth(struct fdl_reader *r, uint32_t depth)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     if (apply_depth_locked(r, clamp_depth(r, depth)) != FEEDLINE_OK)
         fdl_log(FDL_LOG_WARNING, "%s; reading with %" PRIu32 " threads",
                 fdl_last_error(), r->n_threads);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 static void destroy(struct fdl_reader *r)
 {
-    pthread_mutex_destroy(&r->lock);
+    fdl_lock_destroy(&r->lock);
     free(r->threads);
     free(r);
 }
@@ -237,7 +238,7 @@ static int32_t create(const struct fdl_reader_config *cfg,
     memset(r, 0, sizeof(*r));
     r->window = cfg->window;
     r->max_depth = FDL_MAX(1, cfg->max_depth);
-    pthread_mutex_init(&r->lock, NULL);
+    fdl_lock_init(&r->lock, FDL_RANK_READERS);
     fdl_event_init(&r->work);
     fdl_event_init(&r->parked);
     fdl_event_init(&r->descriptor);
@@ -265,9 +266,9 @@ static int32_t start(const struct fdl_reader_config *cfg,
         return status;
 
     fdl_window_set_waker(r->window, wake, r); /* before the threads look */
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     status = apply_depth_locked(r, clamp_depth(r, cfg->depth));
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     if (r->n_threads == 0) {
         fdl_window_set_waker(r->window, NULL, NULL);
         destroy(r);

@@ -3,6 +3,7 @@
 #include "loader/recorder.h"
 
 #include "base/event.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "loader/engine.h"
@@ -43,7 +44,7 @@ struct fdl_recorder {
     uint64_t step;
     enum fdl_trace_action action;
 
-    pthread_mutex_t lock; /* guards the next five */
+    struct fdl_lock lock; /* guards the next five */
     struct span spans[SPANS];
     uint32_t n_spans;
     bool warming, over, stopping;
@@ -95,7 +96,7 @@ void fdl_recorder_step(struct fdl_recorder *r, uint64_t step, int64_t now)
     bool was = is_recorded(before), is = is_recorded(r->action);
     if (was == is && (is || before == r->action) && !over)
         return;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     bool changed = !r->over;
     if (was && !is)
         close_span_locked(r, now);
@@ -103,7 +104,7 @@ void fdl_recorder_step(struct fdl_recorder *r, uint64_t step, int64_t now)
         open_span_locked(r, now);
     r->warming = r->action == FDL_TRACE_WARMUP;
     r->over = over;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     if (changed)
         fdl_event_notify(&r->changed, 1);
 }
@@ -235,13 +236,13 @@ struct view {
 
 static void look(struct fdl_recorder *r, struct view *v)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     memcpy(v->spans, r->spans, sizeof(v->spans));
     v->n_spans = r->n_spans;
     v->warming = r->warming;
     v->over = r->over;
     v->stopping = r->stopping;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 /* When the last span ended, INT64_MAX while it goes on, 0 if there is none. */
@@ -361,7 +362,7 @@ int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out)
         return fdl_fail_memory(sizeof(*r), "the recorder of a trace");
     r->loader = l;
     r->file.fd = -1;
-    pthread_mutex_init(&r->lock, NULL);
+    fdl_lock_init(&r->lock, FDL_RANK_RECORDER);
     fdl_event_init(&r->changed);
     read_schedule(o, &r->schedule);
     fdl_tracing_describe(l, categories, &config);
@@ -393,14 +394,14 @@ void fdl_recorder_destroy(struct fdl_recorder *r)
 {
     if (!r)
         return;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     close_span_locked(r, fdl_now_ns());
     r->stopping = true;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     fdl_event_notify(&r->changed, 1);
     fdl_thread_join(&r->thread);
     finish(r); /* if there was no thread */
-    pthread_mutex_destroy(&r->lock);
+    fdl_lock_destroy(&r->lock);
     fdl_trace_json_destroy(r->json);
     free(r->notes);
     free(r);

@@ -20,7 +20,7 @@ static void slot_destroy(feedline_batch *b)
         return;
     if (b->slab.host)
         b->ring->backend_ops->slab_free(b->ring->backend, &b->slab);
-    pthread_mutex_destroy(&b->error_lock);
+    fdl_lock_destroy(&b->error_lock);
     free(b->times);
     free(b->rooms);
     free(b);
@@ -57,7 +57,7 @@ static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
     if (!b)
         return fdl_fail_memory(sizeof(*b), "a batch slot");
     b->ring = r;
-    pthread_mutex_init(&b->error_lock, NULL);
+    fdl_lock_init(&b->error_lock, FDL_RANK_BATCH_ERROR);
     int32_t status;
     size_t bytes = r->layout.batch_size * sizeof(*b->times);
     b->times = calloc(1, bytes);
@@ -125,8 +125,8 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
         ops->destroy(backend);
         return fdl_fail_memory(sizeof(*r), "the slot ring");
     }
-    pthread_mutex_init(&r->growing, NULL);
-    pthread_mutex_init(&r->lock, NULL);
+    fdl_lock_init(&r->growing, FDL_RANK_GROWING);
+    fdl_lock_init(&r->lock, FDL_RANK_RING);
     atomic_init(&r->refs, 1);
     r->fork_generation = fdl_fork_generation();
     r->layout = *layout;
@@ -163,8 +163,8 @@ void fdl_ring_unref(struct fdl_ring *r)
     r->backend_ops->destroy(r->backend);
     fdl_device_watch_unref(r->watch);
     fdl_trace_ring_destroy(r->notes);
-    pthread_mutex_destroy(&r->lock);
-    pthread_mutex_destroy(&r->growing);
+    fdl_lock_destroy(&r->lock);
+    fdl_lock_destroy(&r->growing);
     free(r->by_ticket);
     free(r->free_slots);
     free(r->slots);
@@ -181,10 +181,10 @@ static int32_t add_slot(struct fdl_ring *r)
     int32_t status = slot_create(r, &b);
     if (status < 0)
         return status;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     r->slots[r->n_slots++] = b;
     r->free_slots[r->n_free++] = b;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return FEEDLINE_OK;
 }
 
@@ -216,9 +216,9 @@ static uint32_t surplus_locked(const struct fdl_ring *r)
 
 bool fdl_ring_has_surplus(struct fdl_ring *r)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     bool has = extra_locked(r) > 0;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return has;
 }
 
@@ -226,7 +226,7 @@ bool fdl_ring_has_surplus(struct fdl_ring *r)
 static feedline_batch *take_surplus(struct fdl_ring *r)
 {
     feedline_batch *b = NULL;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     if (surplus_locked(r) > 0 && r->n_free > 0) {
         b = r->free_slots[--r->n_free];
         uint32_t i = 0;
@@ -236,7 +236,7 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
         if (b->slab.wide)
             atomic_fetch_sub_explicit(&r->n_wide, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return b;
 }
 
@@ -245,16 +245,16 @@ static void trim_growing(struct fdl_ring *r)
     feedline_batch *b;
     while ((b = take_surplus(r)))
         slot_destroy(b); /* outside the lock, as pinned memory takes long */
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     r->most_held = r->n_held;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 void fdl_ring_trim(struct fdl_ring *r)
 {
-    pthread_mutex_lock(&r->growing);
+    fdl_lock(&r->growing);
     trim_growing(r);
-    pthread_mutex_unlock(&r->growing);
+    fdl_unlock(&r->growing);
 }
 
 static bool is_short_locked(const struct fdl_ring *r)
@@ -264,26 +264,26 @@ static bool is_short_locked(const struct fdl_ring *r)
 
 bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     bool is_short = is_short_locked(r);
     *n_held = r->n_held;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return is_short;
 }
 
 int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
 {
     int32_t status = FEEDLINE_OK;
-    pthread_mutex_lock(&r->growing);
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->growing);
+    fdl_lock(&r->lock);
     *grew = is_short_locked(r);
     /* The tables grow by half: a program may keep thousands. */
     if (*grew && r->n_slots == r->slots_capacity)
         status = reserve_slots_locked(r, r->n_slots + 1 + r->n_slots / 2);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     if (*grew && status >= 0)
         status = add_slot(r);
-    pthread_mutex_unlock(&r->growing);
+    fdl_unlock(&r->growing);
     *grew = *grew && status >= 0;
     if (*grew)
         fdl_ring_more(r);
@@ -292,10 +292,10 @@ int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
 
 static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     int32_t status = reserve_slots_locked(r, *depth + FDL_SPARE_SLOTS);
     uint32_t n = r->n_slots; /* nobody else changes it */
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     while (status >= 0 && n < *depth + FDL_SPARE_SLOTS) {
         status = add_slot(r);
         n += status >= 0;
@@ -306,19 +306,19 @@ static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
     }
     if (status < 0)
         return status;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     r->depth = *depth;
     issue_locked(r);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     trim_growing(r);
     return FEEDLINE_OK;
 }
 
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
 {
-    pthread_mutex_lock(&r->growing);
+    fdl_lock(&r->growing);
     int32_t status = set_depth_growing(r, depth);
-    pthread_mutex_unlock(&r->growing);
+    fdl_unlock(&r->growing);
     return status;
 }
 
@@ -331,15 +331,15 @@ int32_t fdl_ring_set_device(struct fdl_ring *r, bool device)
     bool first = device == r->layout.finish;
     if (!first && r->other.batch_size == 0)
         return fdl_fail(FEEDLINE_ESTATE, "batches have one way to be finished");
-    pthread_mutex_lock(&r->growing);
+    fdl_lock(&r->growing);
     for (uint32_t i = 0; i < r->n_slots && status >= 0; i++)
         if (!first && other_is_larger(r))
             status = widen(r, r->slots[i]);
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     if (status >= 0)
         atomic_store_explicit(&r->on_device, device, memory_order_relaxed);
-    pthread_mutex_unlock(&r->lock);
-    pthread_mutex_unlock(&r->growing);
+    fdl_unlock(&r->lock);
+    fdl_unlock(&r->growing);
     return status;
 }
 
@@ -351,9 +351,9 @@ const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r)
 
 uint32_t fdl_ring_slots(struct fdl_ring *r)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     uint32_t n = r->n_slots - lent_locked(r);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return n;
 }
 
@@ -372,7 +372,7 @@ uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
 {
     bool passed = false;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     for (uint64_t t = ticket + 1; t < r->next_issue && !passed; t++) {
         const feedline_batch *b = fdl_ring_slot(r, t);
         /* acquire: pairs with make_ready; the time is there. */
@@ -381,38 +381,38 @@ bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
                      FDL_SLOT_READY &&
                  b->transfer.done_ns < done_ns;
     }
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return passed;
 }
 
 uint64_t fdl_ring_memory(struct fdl_ring *r)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     uint64_t bytes = r->n_slots * r->layout.bytes;
     uint32_t wide = atomic_load_explicit(&r->n_wide, memory_order_relaxed);
     bytes += wide * r->other.bytes;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return bytes;
 }
 
 uint64_t fdl_ring_own_memory(struct fdl_ring *r)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     uint64_t lent = lent_locked(r) * fdl_ring_slot_bytes(r);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     uint64_t all = fdl_ring_memory(r); /* not all may have grown wide */
     return all - FDL_MIN(all, lent);
 }
 
 void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     *ready = 0;
     *outstanding = (uint32_t)(r->next_issue - r->next_deliver);
     for (uint32_t i = 0; i < r->n_slots; i++)
         *ready += atomic_load_explicit(&r->slots[i]->state,
                                        memory_order_relaxed) == FDL_SLOT_READY;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 /* ---- Issue -------------------------------------------------------------- */
@@ -569,7 +569,7 @@ static void issue_locked(struct fdl_ring *r)
 void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
                     struct fdl_window *window)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     r->next_issue = r->next_deliver = r->issued_samples = 0;
     atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);
     r->starved_of_slots = r->replayed = false;
@@ -579,14 +579,14 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     r->stream = stream;
     r->window = window;
     issue_locked(r);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 void fdl_ring_more(struct fdl_ring *r)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     issue_locked(r);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 /* Waits until no transfer is under way. */
@@ -621,7 +621,7 @@ void fdl_ring_stop(struct fdl_ring *r)
 {
     end_parts(r);
     wait_for_transfers(r);
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     r->stream = NULL;
     r->window = NULL;
     for (uint32_t i = 0; i < r->n_slots; i++) {
@@ -633,7 +633,7 @@ void fdl_ring_stop(struct fdl_ring *r)
         r->free_slots[r->n_free++] = b;
     }
     r->next_issue = r->next_deliver;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 /* ---- Filling ------------------------------------------------------------ */
@@ -646,14 +646,14 @@ feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket)
 static void set_error(feedline_batch *b, uint32_t place, int32_t status,
                       const char *reason)
 {
-    pthread_mutex_lock(&b->error_lock);
+    fdl_lock(&b->error_lock);
     if (b->error == FEEDLINE_OK || place < b->error_place) {
         b->error = status;
         b->error_place = place;
         strncpy(b->reason, reason, sizeof(b->reason) - 1);
         b->reason[sizeof(b->reason) - 1] = '\0';
     }
-    pthread_mutex_unlock(&b->error_lock);
+    fdl_unlock(&b->error_lock);
 }
 
 void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
@@ -690,12 +690,12 @@ static void transfer_landed(struct fdl_transfer *t)
 {
     feedline_batch *b = t->user;
     struct fdl_ring *r = b->ring;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     b->landed = true;
     if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
         FDL_SLOT_LEAVING)
         free_slot_locked(b);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     /* After this fdl_ring_stop may take the slot. release: pairs with
      * wait_for_transfers. The ring is still there for the notify: before it is
      * freed, workers are joined and the backend, which joins its own threads,
@@ -785,7 +785,7 @@ static bool await_kept_locked(struct fdl_ring *r,
 bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
                       feedline_batch **slot, bool *all_held)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     bool more =
         r->stream && fdl_stream_ticket(r->stream, r->next_deliver, range);
     if (more) {
@@ -797,13 +797,13 @@ bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
         issued = r->next_deliver < r->next_issue;
         *slot = issued ? fdl_ring_slot(r, r->next_deliver) : NULL;
     }
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return more;
 }
 
 void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
 {
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     fdl_assert(b->ticket == r->next_deliver);
     atomic_store_explicit(&b->state, FDL_SLOT_HELD, memory_order_relaxed);
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
@@ -817,7 +817,7 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
                        b->ticket, FDL_TRACE_NO_SAMPLE, 0);
     atomic_store_explicit(&r->awaited, r->next_deliver, memory_order_relaxed);
     issue_locked(r);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
 }
 
 void fdl_ring_hold(feedline_batch *b)
@@ -831,7 +831,7 @@ static void give_back(feedline_batch *b)
     struct fdl_ring *r = b->ring;
     if (r->backend_ops->release)
         r->backend_ops->release(r->backend, &b->transfer);
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     fdl_assert(atomic_load_explicit(&b->state, memory_order_relaxed) ==
                FDL_SLOT_HELD);
     fdl_trace_note(r->notes, FDL_TRACE_RELEASE, fdl_now_ns(), 0, b->ticket,
@@ -842,7 +842,7 @@ static void give_back(feedline_batch *b)
     else
         atomic_store_explicit(&b->state, FDL_SLOT_LEAVING,
                               memory_order_relaxed);
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     fdl_ring_unref(r);
 }
 

@@ -39,6 +39,7 @@
 #define FDL_LOADER_RING_H
 
 #include "base/event.h"
+#include "base/lock.h"
 #include "decode/decoder.h"
 #include "loader/device_watch.h"
 #include "loader/sampler.h"
@@ -97,7 +98,7 @@ struct feedline_batch {
 
     /* The worst that happened; read after READY. The lowest failed place wins,
      * so the error does not depend on which worker was first. */
-    pthread_mutex_t error_lock; /* guards the three below */
+    struct fdl_lock error_lock; /* guards the three below */
     int32_t error;
     uint32_t error_place;
     char reason[FDL_SLOT_REASON_BYTES];
@@ -150,9 +151,9 @@ bool fdl_layout_is_various(const struct fdl_layout *layout);
 
 struct fdl_ring {
     uint32_t fork_generation; /* constant */
-    pthread_mutex_t growing;  /* one thread at a time makes and frees slots:
+    struct fdl_lock growing;  /* one thread at a time makes and frees slots:
                                  held while their memory is pinned */
-    pthread_mutex_t lock;     /* guards what is not marked otherwise */
+    struct fdl_lock lock;     /* guards what is not marked otherwise */
     _Atomic uint32_t refs;
     struct fdl_layout layout; /* constant; of batches, as they are at first */
     struct fdl_layout other;  /* constant; of those finished the other way;

@@ -134,9 +134,9 @@ void fdl_stats_since_reset(feedline_loader *l, uint32_t stage,
 {
     struct fdl_consumer *c = &l->consumer;
     struct fdl_total zero;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     zero = c->zero->stages[stage];
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     total(l, stage, t);
     fdl_total_subtract(t, &zero);
 }
@@ -168,13 +168,13 @@ static void custom_since(feedline_loader *l, uint32_t custom,
                          struct custom_counts *out)
 {
     struct fdl_consumer *c = &l->consumer;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     struct fdl_custom_sums zero = c->zero->customs[custom];
     const struct fdl_total *stage =
         &c->zero->stages[FEEDLINE_STAGE_COUNT + custom];
     *out = (struct custom_counts){.items = -stage->items,
                                   .busy_ns = -stage->busy_ns};
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     out->sums = custom_sums(l, custom);
     out->sums.cpu_ns -= zero.cpu_ns;
     out->sums.lock_ns -= zero.lock_ns;
@@ -206,12 +206,12 @@ static struct fdl_pixel_sums pixel_sums(const feedline_loader *l)
 void fdl_stats_pixels(feedline_loader *l, struct fdl_pixel_sums *out)
 {
     struct fdl_pixel_sums sums = pixel_sums(l);
-    pthread_mutex_lock(&l->consumer.lock);
+    fdl_lock(&l->consumer.books);
     const struct fdl_pixel_sums *zero = &l->consumer.zero->pixels;
     sums.samples -= FDL_MIN(zero->samples, sums.samples);
     sums.source -= FDL_MIN(zero->source, sums.source);
     sums.output -= FDL_MIN(zero->output, sums.output);
-    pthread_mutex_unlock(&l->consumer.lock);
+    fdl_unlock(&l->consumer.books);
     *out = sums;
 }
 
@@ -241,10 +241,10 @@ static uint64_t memory_bytes(feedline_loader *l)
     for (uint32_t i = 0; i < n; i++)
         bytes += atomic_load_explicit(&l->pool.workers[i]->scratch_bytes,
                                       memory_order_relaxed);
-    pthread_mutex_lock(&l->settings);
+    fdl_lock(&l->settings);
     if (l->reader && l->reader_ops->memory)
         bytes += l->reader_ops->memory(l->reader);
-    pthread_mutex_unlock(&l->settings);
+    fdl_unlock(&l->settings);
     return bytes;
 }
 
@@ -285,7 +285,7 @@ void fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
 {
     struct fdl_consumer *c = &l->consumer;
     struct fdl_read_sums read;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     const struct fdl_stats_zero *zero = c->zero;
     *out = (struct feedline_stats){
         .struct_size = sizeof(*out),
@@ -303,7 +303,7 @@ void fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
     };
     uint64_t clock_reads = c->clock_reads - zero_clock_reads_locked(l);
     uint64_t ledger_ns = c->ledger_ns;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     fdl_stats_read_sums(l, &read);
     clock_reads += stage_clock_reads(l);
     out->failed_samples += failed_samples(l);
@@ -330,9 +330,9 @@ void fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out)
     struct fdl_watched watched;
     /* Before the ledger: what is split is part of what is booked. */
     fdl_monitor_get(l->monitor, &watched, NULL);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     struct fdl_ledger ledger = c->ledger;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     uint64_t ns[FDL_BUCKETS];
     int64_t prep[FDL_BUSY_KINDS], held[FDL_BUSY_KINDS];
     split_bucket(ledger.ns[FDL_BUCKET_PREP], watched.prep, prep);
@@ -476,7 +476,7 @@ void fdl_stats_reset(feedline_loader *l)
     struct fdl_stats_zero *zero =
         c->zero == &c->zeros[0] ? &c->zeros[1] : &c->zeros[0];
     take_zero(l, zero);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->books);
     total(l, FEEDLINE_STAGE_TRANSFER, &zero->stages[FEEDLINE_STAGE_TRANSFER]);
     total(l, FEEDLINE_STAGE_CONSUME, &zero->stages[FEEDLINE_STAGE_CONSUME]);
     c->zero = zero;
@@ -485,7 +485,7 @@ void fdl_stats_reset(feedline_loader *l)
     if (l->outside)
         fdl_outside_reset_locked(l->outside);
     fdl_pace_reset(&c->pace);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->books);
     fdl_monitor_end_reset(l->monitor);
     fdl_device_watch_reset(
         l->watch,

@@ -37,9 +37,9 @@ void fdl_stats_workers(feedline_loader *l, struct feedline_worker_stats *out)
     fdl_monitor_look(l->monitor);
     fdl_monitor_get(l->monitor, &watched, NULL);
     fdl_stats_workers_time(l, &now);
-    pthread_mutex_lock(&l->consumer.lock);
+    fdl_lock(&l->consumer.books);
     zero = l->consumer.zero->workers;
-    pthread_mutex_unlock(&l->consumer.lock);
+    fdl_unlock(&l->consumer.books);
 
     uint64_t spent[FDL_SPENT_KINDS];
     uint64_t sum = 0;

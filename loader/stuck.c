@@ -118,7 +118,7 @@ static void visit_reads(feedline_loader *l, int64_t now, int64_t limit,
     if (limit <= 0 || !fdl_reader_has_threads(atomic_load_explicit(
                           &l->reader_kind, memory_order_relaxed)))
         return; /* then workers read */
-    pthread_mutex_lock(&ring->lock);
+    fdl_lock(&ring->lock);
     uint32_t n = ring->stream
                      ? fdl_window_list_reads(l->window, samples, READS_MOST)
                      : 0;
@@ -128,7 +128,7 @@ static void visit_reads(feedline_loader *l, int64_t now, int64_t limit,
             now - h.since_ns > limit)
             found[n_found++] = h;
     }
-    pthread_mutex_unlock(&ring->lock);
+    fdl_unlock(&ring->lock);
     for (uint32_t i = 0; i < n_found; i++)
         visit(user, &found[i]);
 }

@@ -452,17 +452,17 @@ static void work_until_stopped(struct fdl_worker *w)
 static void begin_thread(struct fdl_worker *w)
 {
     fdl_timebook_open(&w->book, FDL_SPENT_WORK, fdl_now_ns());
-    pthread_mutex_lock(&w->loader->settings);
+    fdl_lock(&w->loader->settings);
     pthread_getcpuclockid(pthread_self(), &w->cpu_clock);
     /* release: pairs with look.c. */
     atomic_store_explicit(&w->tid, fdl_thread_id(), memory_order_release);
-    pthread_mutex_unlock(&w->loader->settings);
+    fdl_unlock(&w->loader->settings);
 }
 
 static void end_thread(struct fdl_worker *w)
 {
     fdl_progress_leave(&w->at);
-    pthread_mutex_lock(&w->loader->settings);
+    fdl_lock(&w->loader->settings);
     /* release: pairs with look.c; the id goes before the time is added. */
     atomic_store_explicit(&w->tid, 0, memory_order_release);
     fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
@@ -470,7 +470,7 @@ static void end_thread(struct fdl_worker *w)
     fdl_timebook_close(&w->book, w->died_ns);
     /* release: pairs with life_of; died_ns is there. */
     atomic_store_explicit(&w->life, FDL_WORKER_DONE, memory_order_release);
-    pthread_mutex_unlock(&w->loader->settings);
+    fdl_unlock(&w->loader->settings);
     fdl_event_notify(&w->loader->pool.ended, UINT32_MAX);
 }
 

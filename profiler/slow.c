@@ -15,22 +15,22 @@
 void fdl_slow_init(struct fdl_slow *s)
 {
     memset(s, 0, sizeof(*s));
-    pthread_mutex_init(&s->lock, NULL);
+    fdl_lock_init(&s->lock, FDL_RANK_SLOW);
     atomic_init(&s->beat, ROOM);
 }
 
 void fdl_slow_fini(struct fdl_slow *s)
 {
-    pthread_mutex_destroy(&s->lock);
+    fdl_lock_destroy(&s->lock);
 }
 
 void fdl_slow_reset(struct fdl_slow *s)
 {
-    pthread_mutex_lock(&s->lock);
+    fdl_lock(&s->lock);
     s->n = 0;
     atomic_store_explicit(&s->beat, ROOM, memory_order_relaxed);
     atomic_store_explicit(&s->stalled_ns, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&s->lock);
+    fdl_unlock(&s->lock);
 }
 
 int64_t fdl_slow_total(const struct fdl_slow_sample *sample)
@@ -73,7 +73,7 @@ void fdl_slow_offer(struct fdl_slow *s, const struct fdl_slow_sample *sample)
      * only rises but for a reset, and what passes that by belongs to before. */
     if (total <= atomic_load_explicit(&s->beat, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&s->lock);
+    fdl_lock(&s->lock);
     if (s->n < FDL_SLOW_KEPT) {
         s->kept[s->n++] = *sample;
     } else {
@@ -84,18 +84,18 @@ void fdl_slow_offer(struct fdl_slow *s, const struct fdl_slow_sample *sample)
     if (s->n == FDL_SLOW_KEPT)
         atomic_store_explicit(&s->beat, fdl_slow_total(smallest_locked(s)),
                               memory_order_relaxed);
-    pthread_mutex_unlock(&s->lock);
+    fdl_unlock(&s->lock);
 }
 
 void fdl_slow_stall(struct fdl_slow *s, uint32_t place, int64_t done_ns,
                     int64_t ns)
 {
     atomic_fetch_add_explicit(&s->stalled_ns, ns, memory_order_relaxed);
-    pthread_mutex_lock(&s->lock);
+    fdl_lock(&s->lock);
     for (uint32_t i = 0; i < s->n; i++)
         if (s->kept[i].place == place && s->kept[i].done_ns == done_ns)
             s->kept[i].stall_ns += ns;
-    pthread_mutex_unlock(&s->lock);
+    fdl_unlock(&s->lock);
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -107,10 +107,10 @@ static int slowest_first(const void *a, const void *b)
 uint32_t fdl_slow_get(struct fdl_slow *s,
                       struct fdl_slow_sample out[FDL_SLOW_KEPT])
 {
-    pthread_mutex_lock(&s->lock);
+    fdl_lock(&s->lock);
     uint32_t n = s->n;
     memcpy(out, s->kept, n * sizeof(*out));
-    pthread_mutex_unlock(&s->lock);
+    fdl_unlock(&s->lock);
     qsort(out, n, sizeof(*out), slowest_first);
     return n;
 }

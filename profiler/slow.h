@@ -16,6 +16,7 @@
 #ifndef FDL_PROFILER_SLOW_H
 #define FDL_PROFILER_SLOW_H
 
+#include "base/lock.h"
 #include "profiler/ledger.h"
 
 #include <pthread.h>
@@ -39,7 +40,7 @@ struct fdl_slow_sample {
 };
 
 struct fdl_slow {
-    pthread_mutex_t lock;       /* guards what follows, but for: */
+    struct fdl_lock lock;       /* guards what follows, but for: */
     _Atomic int64_t beat;       /* the smallest total kept; -1: there is room */
     _Atomic int64_t stalled_ns; /* for single samples, kept or not */
     struct fdl_slow_sample kept[FDL_SLOW_KEPT];

@@ -23,9 +23,9 @@ static int32_t create(const struct fdl_backend_config *config, void **backend)
     if (!c)
         return fdl_fail_memory(sizeof(*c), "the CUDA backend");
     c->config = *config;
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_mutex_init(&c->report_lock, NULL);
-    pthread_mutex_init(&c->ask_lock, NULL);
+    fdl_lock_init(&c->lock, FDL_RANK_CUDA_JOBS);
+    fdl_lock_init(&c->report_lock, FDL_RANK_CUDA_REPORT);
+    fdl_lock_init(&c->ask_lock, FDL_RANK_CUDA_ASK);
     fdl_event_init(&c->jobs_changed);
     fdl_event_init(&c->landing_changed);
     *backend = c;
@@ -34,9 +34,9 @@ static int32_t create(const struct fdl_backend_config *config, void **backend)
 
 static void stop_threads(struct fdl_cuda *c)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     c->stopping = true;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     fdl_event_notify(&c->jobs_changed, UINT32_MAX);
     fdl_event_notify(&c->landing_changed, UINT32_MAX);
     fdl_thread_join(&c->copy_thread);
@@ -91,9 +91,9 @@ static void destroy(void *backend)
         return;
     if (c->device)
         close_device(c);
-    pthread_mutex_destroy(&c->ask_lock);
-    pthread_mutex_destroy(&c->report_lock);
-    pthread_mutex_destroy(&c->lock);
+    fdl_lock_destroy(&c->ask_lock);
+    fdl_lock_destroy(&c->report_lock);
+    fdl_lock_destroy(&c->lock);
     free(c);
 }
 
@@ -175,10 +175,10 @@ static void count_bytes(struct fdl_cuda *c, const struct fdl_slab *slab,
 {
     uint64_t host = slab->bytes + slab->wide_bytes;
     uint64_t device = arrival_bytes(c, slab) + c->config.finish.bytes;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     c->pinned_bytes += sign > 0 ? host : 0 - host;
     c->device_bytes += sign > 0 ? device : 0 - device;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 /* What the consumer's streams still do with it comes first. */
@@ -201,7 +201,7 @@ static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
         fdl_cuda_unpin(c->device, slab->wide, slab->wide_bytes);
     fdl_cuda_unpin(c->device, slab->host, slab->bytes);
     if (own)
-        pthread_mutex_destroy(&own->lock);
+        fdl_lock_destroy(&own->lock);
     free(own);
 }
 
@@ -211,7 +211,7 @@ static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     struct fdl_cuda_slab *own = calloc(1, sizeof(*own));
     if (!own)
         return fdl_fail_memory(sizeof(*own), "a batch on a device");
-    pthread_mutex_init(&own->lock, NULL);
+    fdl_lock_init(&own->lock, FDL_RANK_CUDA_SLAB);
     slab->own = own;
     int32_t status = fdl_cuda_pin(c->device, slab->bytes, &slab->host);
     if (status < 0)
@@ -258,9 +258,9 @@ static int32_t slab_widen(void *backend, uint64_t bytes, struct fdl_slab *slab)
         return status;
     slab->wide = wide;
     slab->wide_bytes = bytes;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     c->pinned_bytes += bytes;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return FEEDLINE_OK;
 }
 
@@ -283,7 +283,7 @@ static int32_t push_job(struct fdl_cuda *c, struct fdl_transfer *t,
                         struct fdl_cuda_part part)
 {
     struct fdl_cuda_slab *own = t->slab->own;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     int32_t status = c->failed;
     if (status < 0) {
         fdl_fail(status, "%s", c->reason);
@@ -296,7 +296,7 @@ static int32_t push_job(struct fdl_cuda *c, struct fdl_transfer *t,
             c->first_job = job;
         c->last_job = job;
     }
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (status >= 0)
         fdl_event_notify(&c->jobs_changed, 1);
     return status;
@@ -313,9 +313,9 @@ static void part(void *backend, struct fdl_transfer *t, uint64_t at,
 {
     struct fdl_cuda *c = backend;
     struct fdl_cuda_slab *own = t->slab->own;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     bool room = own->n_jobs < FDL_CUDA_PARTS;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (room && bytes > 0)
         push_job(c, t, (struct fdl_cuda_part){.at = at, .bytes = bytes});
 }
@@ -326,10 +326,10 @@ static void part(void *backend, struct fdl_transfer *t, uint64_t at,
 static void stats(void *backend, struct fdl_backend_stats *out)
 {
     struct fdl_cuda *c = backend;
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     *out = (struct fdl_backend_stats){.pinned_bytes = c->pinned_bytes,
                                       .device_bytes = c->device_bytes};
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (out->pinned_bytes == 0 || fdl_cuda_enter(c->device) < 0)
         return;
     fdl_cuda_report(c);

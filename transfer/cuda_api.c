@@ -3,6 +3,7 @@
 #include "transfer/cuda_api.h"
 
 #include "base/compiler.h"
+#include "base/lock.h"
 #include "base/status.h"
 
 #include <dlfcn.h>
@@ -25,7 +26,7 @@ typedef int (*entry_point)(const char *symbol, void **function,
 
 /* A loaded runtime stays loaded: its threads and the driver's may outlive any
  * loader. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_CUDA_LIBRARY);
 static struct fdl_cuda_api loaded; /* constant once is_loaded */
 static bool is_loaded;
 
@@ -204,7 +205,7 @@ static int32_t load_locked(struct fdl_cuda_api *api)
 int32_t fdl_cuda_load(const struct fdl_cuda_api **out)
 {
     int32_t status = FEEDLINE_OK;
-    pthread_mutex_lock(&lock);
+    fdl_lock(&lock);
     if (!is_loaded) {
         struct fdl_cuda_api api;
         memset(&api, 0, sizeof(api));
@@ -214,7 +215,7 @@ int32_t fdl_cuda_load(const struct fdl_cuda_api **out)
             is_loaded = true;
         }
     }
-    pthread_mutex_unlock(&lock);
+    fdl_unlock(&lock);
     if (status >= 0)
         *out = &loaded;
     return status;

@@ -29,6 +29,7 @@
 #define FDL_TRANSFER_CUDA_BACKEND_H
 
 #include "base/event.h"
+#include "base/lock.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "transfer/backend.h"
@@ -81,7 +82,7 @@ struct fdl_cuda_slab {
     uint32_t n_moved;
     bool begun; /* parts of the coming batch were moved */
 
-    pthread_mutex_t lock; /* guards the consumer's side: */
+    struct fdl_lock lock; /* guards the consumer's side: */
     void *streams[FDL_CUDA_STREAMS];
     uint32_t n_streams;
     fdl_cuda_event used[FDL_CUDA_STREAMS + 1]; /* created when first needed */
@@ -98,7 +99,7 @@ struct fdl_cuda {
     _Atomic uint32_t clock_epoch;
     struct fdl_thread copy_thread, land_thread;
 
-    pthread_mutex_t lock; /* guards what follows */
+    struct fdl_lock lock; /* guards what follows */
     struct fdl_cuda_job *first_job, *last_job;
     struct fdl_cuda_step *first_landing, *last_landing;
     struct fdl_cuda_step *first_report, *last_report;
@@ -110,13 +111,13 @@ struct fdl_cuda {
     char reason[FDL_ERROR_BYTES + 32];
 
     /* When the consumer's stream ran out of work, see cuda_consumer.c. */
-    pthread_mutex_t ask_lock;      /* behind a slab's; guards: */
+    struct fdl_lock ask_lock;      /* behind a slab's; guards: */
     struct fdl_cuda_slab *current; /* waited for and not given back yet */
     fdl_cuda_event asked;          /* in turn with those of steps */
     bool has_asked;                /* recorded for the batch to come */
 
     struct fdl_event jobs_changed, landing_changed;
-    pthread_mutex_t report_lock; /* reports go out one at a time */
+    struct fdl_lock report_lock; /* reports go out one at a time */
 };
 
 /* cuda_consumer.c: as in fdl_backend_ops. */

@@ -35,21 +35,21 @@ void fdl_cuda_ask(void *backend)
     struct fdl_cuda *c = backend;
     if (!c->device || fdl_cuda_enter(c->device) < 0)
         return;
-    pthread_mutex_lock(&c->ask_lock);
+    fdl_lock(&c->ask_lock);
     if (c->current)
         mark_asked_locked(c, c->current->streams[0]);
-    pthread_mutex_unlock(&c->ask_lock);
+    fdl_unlock(&c->ask_lock);
     fdl_cuda_leave(c->device);
 }
 
 static void leave_current(struct fdl_cuda *c, struct fdl_cuda_slab *own)
 {
-    pthread_mutex_lock(&c->ask_lock);
+    fdl_lock(&c->ask_lock);
     if (c->current == own) {
         mark_asked_locked(c, own->streams[0]);
         c->current = NULL;
     }
-    pthread_mutex_unlock(&c->ask_lock);
+    fdl_unlock(&c->ask_lock);
 }
 
 /* The first stream that waits for a batch is the consumer's. */
@@ -61,18 +61,18 @@ static int enter_step(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     if (error != FDL_CUDA_SUCCESS)
         return error;
     own->streams[0] = stream;
-    pthread_mutex_lock(&c->ask_lock);
+    fdl_lock(&c->ask_lock);
     bool has_asked = c->has_asked;
     fdl_cuda_event swap = c->asked;
     c->asked = s->asked;
     s->asked = swap;
     c->has_asked = false;
     c->current = own;
-    pthread_mutex_unlock(&c->ask_lock);
-    pthread_mutex_lock(&c->lock);
+    fdl_unlock(&c->ask_lock);
+    fdl_lock(&c->lock);
     s->has_asked = has_asked;
     s->has_entered = true;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return FDL_CUDA_SUCCESS;
 }
 
@@ -113,9 +113,9 @@ int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream)
     int32_t status = fdl_cuda_enter(c->device);
     if (status < 0)
         return status;
-    pthread_mutex_lock(&own->lock);
+    fdl_lock(&own->lock);
     status = wait_locked(c, own, stream);
-    pthread_mutex_unlock(&own->lock);
+    fdl_unlock(&own->lock);
     fdl_cuda_leave(c->device);
     return status;
 }
@@ -178,10 +178,10 @@ void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream)
     struct fdl_cuda_slab *own = t->slab->own;
     if (fdl_cuda_enter(c->device) < 0)
         return; /* as release will find */
-    pthread_mutex_lock(&own->lock);
+    fdl_lock(&own->lock);
     if (!has_waited(own, stream))
         mark_used_locked(c, own, stream);
-    pthread_mutex_unlock(&own->lock);
+    fdl_unlock(&own->lock);
     fdl_cuda_leave(c->device);
 }
 
@@ -193,14 +193,14 @@ void fdl_cuda_release(void *backend, struct fdl_transfer *t)
         fdl_cuda_lose(c, FEEDLINE_EDEVICE); /* nothing overwrites it any more */
         return;
     }
-    pthread_mutex_lock(&own->lock);
+    fdl_lock(&own->lock);
     leave_current(c, own);
     for (uint32_t i = 0; i < own->n_streams; i++)
         mark_used_locked(c, own, own->streams[i]);
     own->n_streams = 0;
     struct fdl_cuda_step *step = own->step;
     own->step = NULL;
-    pthread_mutex_unlock(&own->lock);
+    fdl_unlock(&own->lock);
     fdl_cuda_leave(c->device);
     if (step)
         fdl_cuda_step_let_go(c, step);

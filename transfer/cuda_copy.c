@@ -165,23 +165,23 @@ static int32_t move_rest(struct fdl_cuda *c, struct fdl_transfer *t)
 
 static void push_landing(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     s->next = NULL;
     if (c->last_landing)
         c->last_landing->next = s;
     else
         c->first_landing = s;
     c->last_landing = s;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     fdl_event_notify(&c->landing_changed, 1);
 }
 
 /* A step that nobody will hear of. */
 static void abandon(struct fdl_cuda *c, struct fdl_cuda_step *step)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     step->reported = true;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     fdl_cuda_step_let_go(c, step);
 }
 
@@ -222,10 +222,10 @@ static void run_job(struct fdl_cuda *c, struct fdl_cuda_job job)
             fdl_cuda_lose(c, status);
         return;
     }
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     own->n_jobs = 0;
     status = c->failed;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (status >= 0) {
         status = move_rest(c, job.transfer);
         if (status < 0)
@@ -236,7 +236,7 @@ static void run_job(struct fdl_cuda *c, struct fdl_cuda_job job)
 
 static bool take_job(struct fdl_cuda *c, struct fdl_cuda_job *out, bool *over)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     struct fdl_cuda_job *job = c->first_job;
     *over = !job && c->stopping;
     if (job) {
@@ -245,7 +245,7 @@ static bool take_job(struct fdl_cuda *c, struct fdl_cuda_job *out, bool *over)
         if (!c->first_job)
             c->last_job = NULL;
     }
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return job != NULL;
 }
 

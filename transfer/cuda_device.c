@@ -3,6 +3,7 @@
 #include "transfer/cuda_device.h"
 
 #include "base/compiler.h"
+#include "base/lock.h"
 #include "base/status.h"
 
 #include <ctype.h>
@@ -13,7 +14,7 @@
 #define MAX_DEVICES 64
 #define PCI_BYTES   16
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_CUDA_DEVICES);
 static struct fdl_cuda_device devices[MAX_DEVICES]; /* constant once made */
 
 int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out)
@@ -164,10 +165,10 @@ int32_t fdl_cuda_device(uint32_t number, const struct fdl_cuda_device **out)
     if (status < 0)
         return status;
     struct fdl_cuda_device *d = &devices[number];
-    pthread_mutex_lock(&lock);
+    fdl_lock(&lock);
     if (!d->context)
         status = make_locked(cuda, number, d);
-    pthread_mutex_unlock(&lock);
+    fdl_unlock(&lock);
     if (status >= 0)
         *out = d;
     return status;

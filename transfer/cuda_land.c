@@ -66,11 +66,11 @@ void fdl_cuda_step_destroy(struct fdl_cuda *c, struct fdl_cuda_step *s)
 
 int32_t fdl_cuda_step_take(struct fdl_cuda *c, struct fdl_cuda_step **out)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     struct fdl_cuda_step *s = c->free_steps;
     if (s)
         c->free_steps = s->next;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     int32_t status = s ? FEEDLINE_OK : create_step(c, &s);
     if (status < 0)
         return status;
@@ -96,21 +96,21 @@ static void recycle_locked(struct fdl_cuda *c, struct fdl_cuda_step *s)
 
 void fdl_cuda_step_let_go(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     s->let_go = true;
     recycle_locked(c, s);
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 void fdl_cuda_lose(struct fdl_cuda *c, int32_t status)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     if (c->failed == FEEDLINE_OK) {
         c->failed = status;
         snprintf(c->reason, sizeof(c->reason), "cuda:%u: %s", c->config.device,
                  fdl_last_error());
     }
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 /* ---- Reports ------------------------------------------------------------ */
@@ -118,7 +118,7 @@ void fdl_cuda_lose(struct fdl_cuda *c, int32_t status)
 /* Whether all that will ever be known of the oldest step is known. */
 static struct fdl_cuda_step *take_report(struct fdl_cuda *c, bool *entered)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     struct fdl_cuda_step *s = c->first_report;
     bool full = c->n_reports > FDL_CUDA_REPORTS;
     bool known = s && (full || s->let_go || s->has_entered);
@@ -137,7 +137,7 @@ static struct fdl_cuda_step *take_report(struct fdl_cuda *c, bool *entered)
             c->last_report = NULL;
         c->n_reports--;
     }
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return known ? s : NULL;
 }
 
@@ -183,25 +183,25 @@ void fdl_cuda_report(struct fdl_cuda *c)
 {
     struct fdl_cuda_step *s;
     bool entered;
-    pthread_mutex_lock(&c->report_lock);
+    fdl_lock(&c->report_lock);
     while ((s = take_report(c, &entered)) != NULL) {
         struct fdl_device_times times;
         read_times(c, s, entered, &times);
         if (c->config.observe && times.start > 0)
             c->config.observe(c->config.observer, &times);
-        pthread_mutex_lock(&c->lock);
+        fdl_lock(&c->lock);
         s->reported = true;
         recycle_locked(c, s);
-        pthread_mutex_unlock(&c->lock);
+        fdl_unlock(&c->lock);
     }
-    pthread_mutex_unlock(&c->report_lock);
+    fdl_unlock(&c->report_lock);
 }
 
 /* ---- Landing ------------------------------------------------------------ */
 
 static struct fdl_cuda_step *take_landing(struct fdl_cuda *c, bool *over)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     struct fdl_cuda_step *s = c->first_landing;
     *over = !s && c->stopping;
     if (s) {
@@ -209,13 +209,13 @@ static struct fdl_cuda_step *take_landing(struct fdl_cuda *c, bool *over)
         if (!c->first_landing)
             c->last_landing = NULL;
     }
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     return s;
 }
 
 static void push_report(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     s->next = NULL;
     if (c->last_report)
         c->last_report->next = s;
@@ -223,16 +223,16 @@ static void push_report(struct fdl_cuda *c, struct fdl_cuda_step *s)
         c->first_report = s;
     c->last_report = s;
     c->n_reports++;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
 }
 
 /* A new base for time only while nothing is measured from the old one. */
 static void renew_clock(struct fdl_cuda *c)
 {
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&c->lock);
     bool idle = c->clock.epoch == 0 || !c->first_report ||
                 c->first_report->clock_epoch == c->clock.epoch;
-    pthread_mutex_unlock(&c->lock);
+    fdl_unlock(&c->lock);
     if (idle && fdl_cuda_clock_renew(&c->clock) >= 0)
         atomic_store_explicit(&c->clock_epoch, c->clock.epoch,
                               memory_order_relaxed);

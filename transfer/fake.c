@@ -12,6 +12,7 @@
  */
 #include "base/clock.h"
 #include "base/event.h"
+#include "base/lock.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -40,7 +41,7 @@ struct fake {
     const struct fdl_fake_step *steps;
     uint32_t n_steps;
 
-    pthread_mutex_t lock; /* guards what follows */
+    struct fdl_lock lock; /* guards what follows */
     struct pending *first;
     uint64_t submitted;
     bool stopping;
@@ -52,13 +53,13 @@ struct fake {
  * is not. */
 static struct pending *take_due(struct fake *f, int64_t *sleep_ns, bool *over)
 {
-    pthread_mutex_lock(&f->lock);
+    fdl_lock(&f->lock);
     struct pending *p = f->first;
     int64_t left = p ? p->due_ns - fdl_now_ns() : INT64_MAX;
     if (left <= 0)
         f->first = p->next;
     *over = !p && f->stopping;
-    pthread_mutex_unlock(&f->lock);
+    fdl_unlock(&f->lock);
     *sleep_ns = !p ? -1 : FDL_MIN(left, (int64_t)MAX_SLEEP_NS);
     return left <= 0 ? p : NULL;
 }
@@ -110,12 +111,12 @@ static int32_t create(const struct fdl_backend_config *config, void **backend)
         f->steps = cfg->steps;
         f->n_steps = cfg->n_steps;
     }
-    pthread_mutex_init(&f->lock, NULL);
+    fdl_lock_init(&f->lock, FDL_RANK_FAKE);
     fdl_event_init(&f->changed);
     int32_t status =
         fdl_thread_start(&f->thread, "feedline-fake", fake_main, f);
     if (status != FEEDLINE_OK) {
-        pthread_mutex_destroy(&f->lock);
+        fdl_lock_destroy(&f->lock);
         free(f);
         return status;
     }
@@ -129,12 +130,12 @@ static void destroy(void *backend)
     struct fake *f = backend;
     if (!f)
         return;
-    pthread_mutex_lock(&f->lock);
+    fdl_lock(&f->lock);
     f->stopping = true;
-    pthread_mutex_unlock(&f->lock);
+    fdl_unlock(&f->lock);
     fdl_event_notify(&f->changed, 1);
     fdl_thread_join(&f->thread);
-    pthread_mutex_destroy(&f->lock);
+    fdl_lock_destroy(&f->lock);
     free(f);
 }
 
@@ -176,7 +177,7 @@ static int32_t submit(void *backend, struct fdl_transfer *t)
         return fdl_fail_memory(sizeof(*p), "a transfer");
     p->transfer = t;
 
-    pthread_mutex_lock(&f->lock);
+    fdl_lock(&f->lock);
     p->number = f->submitted++;
     const struct fdl_fake_step *step =
         &f->steps[FDL_MIN(p->number, f->n_steps - 1)];
@@ -188,7 +189,7 @@ static int32_t submit(void *backend, struct fdl_transfer *t)
         p->status = step->status;
         insert_locked(f, p);
     }
-    pthread_mutex_unlock(&f->lock);
+    fdl_unlock(&f->lock);
 
     if (refused >= 0) {
         fdl_event_notify(&f->changed, 1);

@@ -58,11 +58,11 @@ static void look(struct watcher *w)
 {
     feedline_loader *l = w->l;
     uint64_t budget = l->config.memory_budget;
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     uint64_t slots = fdl_ring_memory(l->ring);
     uint64_t reads = fdl_window_memory(l->window);
     uint64_t largest = fdl_window_largest(l->window);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     bool one_file = reads <= largest;
     w->broken |= slots > budget || (slots + reads > budget && !one_file);
     w->most = FDL_MAX(w->most, slots + reads);
@@ -197,9 +197,9 @@ static void the_tuner_stays_within(void **state)
 
 static uint64_t slots_memory(feedline_loader *l)
 {
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     uint64_t bytes = fdl_ring_memory(l->ring);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     return bytes;
 }
 

@@ -41,9 +41,9 @@ static int teardown(void **state)
 
 static struct fdl_tuner_limits limits_of(feedline_loader *l)
 {
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     struct fdl_tuner_limits limits = l->control->limits;
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     return limits;
 }
 
@@ -141,13 +141,13 @@ static void a_lock_that_all_share_needs_few_workers(void **state)
 static void share_cores(feedline_loader *l, double cores)
 {
     struct fdl_control *c = l->control;
-    pthread_mutex_lock(&l->run_lock);
-    pthread_mutex_lock(&c->lock);
+    fdl_lock(&l->run_lock);
+    fdl_lock(&c->lock);
     struct fdl_tuner_limits limits = c->limits;
     limits.cores = cores;
     fdl_tuner_set_limits(c->tuner, &limits);
-    pthread_mutex_unlock(&c->lock);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&c->lock);
+    fdl_unlock(&l->run_lock);
 }
 
 /* The next decision about workers after each that was not kept is the way
@@ -512,9 +512,9 @@ static void the_machine_is_shared_by_a_world(void **state)
 static struct fdl_tuner_reading reading_of(feedline_loader *l)
 {
     struct fdl_tuner_reading r;
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     fdl_control_read_locked(l->control, fdl_now_ns(), &r);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     return r;
 }
 

@@ -86,9 +86,9 @@ static struct fdl_dl_versioned *export_versioned(feedline_batch *b,
 static uint32_t held_slots(feedline_loader *l)
 {
     struct fdl_ring *r = l->ring;
-    pthread_mutex_lock(&r->lock);
+    fdl_lock(&r->lock);
     uint32_t n = r->n_held;
-    pthread_mutex_unlock(&r->lock);
+    fdl_unlock(&r->lock);
     return n;
 }
 

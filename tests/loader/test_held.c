@@ -231,7 +231,7 @@ static void memory_stays_for_a_while(void **state)
         assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
     }
     assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 6));
-    pthread_mutex_lock(&l->run_lock); /* the monitor passes by */
+    fdl_lock(&l->run_lock); /* the monitor passes by */
     for (uint32_t i = 0; i < 6; i++)
         feedline_batch_release(kept[i]);
     fdl_ring_trim(l->ring);
@@ -240,7 +240,7 @@ static void memory_stays_for_a_while(void **state)
     fdl_ring_trim(l->ring);
     assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 2));
     assert_false(fdl_ring_has_surplus(l->ring));
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     feedline_loader_destroy(l);
 }
 
@@ -258,10 +258,10 @@ void __wrap_fdl_loader_stop(feedline_loader *l)
     __real_fdl_loader_stop(l);
     if (!monitor_is_next)
         return;
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     fdl_ring_trim(l->ring);
     fdl_ring_trim(l->ring);
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
 }
 
 /* Images of which the second is none. */

@@ -322,9 +322,9 @@ static void loaders_of_one_process(void **state)
 
 static struct fdl_tuner_limits limits_of(feedline_loader *l)
 {
-    pthread_mutex_lock(&l->run_lock);
+    fdl_lock(&l->run_lock);
     struct fdl_tuner_limits limits = l->control->limits;
-    pthread_mutex_unlock(&l->run_lock);
+    fdl_unlock(&l->run_lock);
     return limits;
 }
 

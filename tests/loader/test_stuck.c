@@ -507,8 +507,9 @@ static void pinning_memory_holds_up_nobody(void **state)
     pthread_t thread;
     slow_ops = *l->ring->backend_ops;
     slow_ops.slab_alloc = alloc_at_gate;
+    l->ring->backend_ops = &slow_ops; /* before there are threads */
     assert_ok(feedline_loader_start(l, 0));
-    l->ring->backend_ops = &slow_ops;
+    atomic_store(&pinning, false);
     set_gate(true);
     assert_int_equal(pthread_create(&thread, NULL, deepen_main, l), 0);
     while (!atomic_load(&pinning))

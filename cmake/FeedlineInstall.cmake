@@ -5,8 +5,9 @@
 # it lies. loaderbench installs itself.
 include(CMakePackageConfigHelpers)
 
-install(FILES include/feedline/exchange.h include/feedline/feedline.h
-              include/feedline/live.h include/feedline/order.h
+install(FILES include/feedline/bench.h include/feedline/exchange.h
+              include/feedline/feedline.h include/feedline/live.h
+              include/feedline/order.h
               include/feedline/statistics.h include/feedline/tuning.h
               include/feedline/watch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)

@@ -3,6 +3,8 @@
 #include "loader/api.h"
 #include "profiler/copy_fit.h"
 
+#include <feedline/bench.h>
+
 int32_t feedline_copy_fit(const uint64_t *bytes, const double *us, uint32_t n,
                           struct feedline_copy_fit *out)
 {

@@ -8,6 +8,7 @@
 
 #include "transfer/cuda_device.h"
 
+#include <feedline/bench.h>
 #include <feedline/feedline.h>
 
 /* As the public functions of these names, but for a number. */

@@ -11,6 +11,8 @@
 
 #include "bench/loaderbench/h2d.h"
 
+#include <feedline/bench.h>
+
 #define CASE_TEXT_BYTES 512
 #define CASE_BARS_MAX   48
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/loaderbench/gpu.h"
 
+#include <feedline/bench.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,8 @@
 
 #include "bench/loaderbench/gpu.h"
 
+#include <feedline/bench.h>
+
 #define H2D_BATCHES_MAX 2
 #define H2D_TEXT_BYTES  1024
 

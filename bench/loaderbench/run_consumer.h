@@ -6,6 +6,7 @@
 #ifndef LOADERBENCH_RUN_CONSUMER_H
 #define LOADERBENCH_RUN_CONSUMER_H
 
+#include <feedline/bench.h>
 #include <feedline/feedline.h>
 
 #include <stdint.h>

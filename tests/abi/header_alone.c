@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public headers by themselves; each of these begins with feedline.h. */
+#include <feedline/bench.h>
 #include <feedline/exchange.h>
 #include <feedline/live.h>
 #include <feedline/order.h>

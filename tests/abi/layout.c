@@ -5,6 +5,7 @@
  * members go to the end, and then END moves. Numbers that programs have
  * compiled in stay what they are. This file only has to compile.
  */
+#include <feedline/bench.h>
 #include <feedline/exchange.h>
 #include <feedline/live.h>
 #include <feedline/order.h>

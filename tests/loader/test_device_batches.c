@@ -12,6 +12,8 @@
  */
 #include "device_rig.h"
 
+#include <feedline/bench.h>
+
 /* ---- The same bytes ----------------------------------------------------- */
 
 static void check_equal(struct rig *r, const char *options, const char *finish,

@@ -12,6 +12,7 @@
 #include "device_rig.h"
 #include "loader/dlpack.h"
 
+#include <feedline/bench.h>
 #include <feedline/exchange.h>
 
 #include <pthread.h>

@@ -8,6 +8,7 @@
 #include "loader/engine.h"
 #include "loader/finishing.h"
 
+#include <feedline/bench.h>
 #include <feedline/tuning.h>
 
 #include <stdio.h>

@@ -10,6 +10,8 @@
 #include "loader/engine.h"
 #include "loader/finishing.h"
 
+#include <feedline/bench.h>
+
 #include <stdlib.h>
 
 /* What the choice is made from is the same everywhere: a bus of 8 us and 25

@@ -7,6 +7,8 @@
 #include "fixture.h"
 #include "loader/evidence.h"
 
+#include <feedline/bench.h>
+
 #include <unistd.h>
 
 #define MAX_HELD 64u

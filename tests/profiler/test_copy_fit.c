@@ -5,6 +5,7 @@
 #include "profiler/copy_fit.h"
 #include "test.h"
 
+#include <feedline/bench.h>
 #include <feedline/feedline.h>
 
 #include <math.h>

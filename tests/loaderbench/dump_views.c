@@ -2,7 +2,9 @@
 /*
  * Prints one made-up snapshot through every view of the statistics: JSON,
  * Prometheus, the table, and the documents of `run` and `top`. views.txt is
- * what it must print; a change of a view shows as a difference.
+ * what it must print; a change of a view shows as a difference. To renew it:
+ *
+ *     build/tests/loaderbench/dump_views > tests/loaderbench/views.txt
  */
 #include "bench/loaderbench/document.h"
 #include "bench/loaderbench/run.h"

@@ -8,12 +8,6 @@ static int32_t enter(const feedline_loader *l)
     return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
 }
 
-/* Lists are locked while they are read; the loader is const to the caller. */
-static feedline_loader *writable(const feedline_loader *l)
-{
-    return (feedline_loader *)(uintptr_t)l;
-}
-
 int32_t feedline_loader_get_gaps(const feedline_loader *l,
                                  struct feedline_gap_stats *out)
 {
@@ -21,7 +15,7 @@ int32_t feedline_loader_get_gaps(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_notable_gaps(writable(l), &gaps);
+    fdl_notable_gaps(fdl_loader_writable(l), &gaps);
     return fdl_copy_out(out, &gaps, sizeof(gaps));
 }
 
@@ -29,7 +23,8 @@ int32_t feedline_loader_slow_count(const feedline_loader *l)
 {
     struct feedline_slow_sample slow[FDL_SLOW_KEPT];
     int32_t status = enter(l);
-    return status < 0 ? status : (int32_t)fdl_notable_slow(writable(l), slow);
+    return status < 0 ? status
+                      : (int32_t)fdl_notable_slow(fdl_loader_writable(l), slow);
 }
 
 int32_t feedline_loader_get_slow(const feedline_loader *l, uint32_t index,
@@ -39,7 +34,7 @@ int32_t feedline_loader_get_slow(const feedline_loader *l, uint32_t index,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    uint32_t n = fdl_notable_slow(writable(l), slow);
+    uint32_t n = fdl_notable_slow(fdl_loader_writable(l), slow);
     if (index >= n)
         return fdl_fail(FEEDLINE_ERANGE, "slow sample %u: there are %u", index,
                         n);

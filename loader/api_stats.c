@@ -13,12 +13,6 @@ static int32_t enter(const feedline_loader *l)
     return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
 }
 
-/* Statistics lock what they read; the loader is const to the caller. */
-static feedline_loader *writable(const feedline_loader *l)
-{
-    return (feedline_loader *)(uintptr_t)l;
-}
-
 /* ---- Failures ----------------------------------------------------------- */
 
 int32_t feedline_loader_failure_count(const feedline_loader *l)
@@ -26,7 +20,7 @@ int32_t feedline_loader_failure_count(const feedline_loader *l)
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    return (int32_t)fdl_failures_count(&writable(l)->failures);
+    return (int32_t)fdl_failures_count(&fdl_loader_writable(l)->failures);
 }
 
 int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
@@ -35,7 +29,7 @@ int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    return fdl_failures_get(&writable(l)->failures, index, out);
+    return fdl_failures_get(&fdl_loader_writable(l)->failures, index, out);
 }
 
 /* ---- Statistics --------------------------------------------------------- */
@@ -47,7 +41,7 @@ int32_t feedline_loader_get_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_get(writable(l), &stats);
+    fdl_stats_get(fdl_loader_writable(l), &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -66,7 +60,7 @@ int32_t feedline_loader_get_wait_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_waits(writable(l), &waits);
+    fdl_stats_waits(fdl_loader_writable(l), &waits);
     return fdl_copy_out(out, &waits, sizeof(waits));
 }
 
@@ -77,7 +71,7 @@ int32_t feedline_loader_get_worker_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_workers(writable(l), &stats);
+    fdl_stats_workers(fdl_loader_writable(l), &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -108,7 +102,7 @@ int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
     if (stage >= fdl_stats_stage_count(l))
         return fdl_fail(FEEDLINE_ERANGE, "stage %u: there are %u", stage,
                         fdl_stats_stage_count(l));
-    fdl_stats_stage(writable(l), stage, &stats);
+    fdl_stats_stage(fdl_loader_writable(l), stage, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -118,7 +112,7 @@ int32_t feedline_loader_get_device_stats(const feedline_loader *l,
     struct feedline_device_stats stats;
     int32_t status = enter(l);
     if (status >= 0)
-        status = fdl_stats_device(writable(l), &stats);
+        status = fdl_stats_device(fdl_loader_writable(l), &stats);
     return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
 }
 

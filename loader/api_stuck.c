@@ -13,7 +13,7 @@ int32_t feedline_loader_get_stuck(const feedline_loader *l, uint32_t index,
     if (status < 0)
         return status;
     /* A look locks what it reads; the loader is const to the caller. */
-    status = fdl_stuck_get((feedline_loader *)(uintptr_t)l, index, &found);
+    status = fdl_stuck_get(fdl_loader_writable(l), index, &found);
     if (status != FEEDLINE_OK)
         return status;
     return fdl_copy_out(out, &found, sizeof(found));

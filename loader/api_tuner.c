@@ -85,7 +85,7 @@ static int32_t text_of(const feedline_loader *l,
         status = fdl_api_enter(needed, "needed");
     if (status < 0)
         return status;
-    write((feedline_loader *)(uintptr_t)l, &text);
+    write(fdl_loader_writable(l), &text);
     status = fdl_text_copy_out(&text, buf, capacity, needed);
     fdl_text_free(&text);
     return status;

@@ -56,8 +56,7 @@ void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
 
 static uint32_t n_workers(const feedline_loader *l)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    return atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    return fdl_pool_born(&l->pool);
 }
 
 static void read_tails(struct fdl_control *c)

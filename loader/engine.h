@@ -200,4 +200,17 @@ bool fdl_consumer_stands_at(feedline_loader *l, uint64_t epoch);
 void fdl_consumer_position(const feedline_loader *l, uint64_t *epoch,
                            uint64_t *position);
 
+/* To look at a loader takes locks in it; it is const to the caller alone. */
+static inline feedline_loader *fdl_loader_writable(const feedline_loader *l)
+{
+    return (feedline_loader *)(uintptr_t)l;
+}
+
+/* Workers that were ever made, which all are there for any thread. */
+static inline uint32_t fdl_pool_born(const struct fdl_pool *pool)
+{
+    /* acquire: pairs with fdl_pool_set_active. */
+    return atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+}
+
 #endif

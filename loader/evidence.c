@@ -239,7 +239,7 @@ bool fdl_evidence_agrees(const feedline_loader *l, const char *limit)
     struct fdl_evidence e;
     struct fdl_verdict all[FDL_VERDICTS_MAX];
     struct fdl_advice advice;
-    fdl_evidence_gather((feedline_loader *)(uintptr_t)l, &e);
+    fdl_evidence_gather(fdl_loader_writable(l), &e);
     fdl_advice_of(all, fdl_verdict_judge(&e, all), &advice);
     return fdl_advice_agrees(&advice, limit);
 }

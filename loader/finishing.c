@@ -237,8 +237,7 @@ static bool fits_budget(const feedline_loader *l, bool device)
     if (bytes <= fdl_ring_slot_bytes(l->ring))
         return true;
     uint64_t rest = fdl_window_memory(l->window);
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     for (uint32_t i = 0; i < n; i++)
         rest += atomic_load_explicit(&l->pool.workers[i]->scratch_bytes,
                                      memory_order_relaxed);

@@ -151,8 +151,7 @@ static void guess_worker(const struct fdl_look *k, const struct seen *s,
 
 static uint32_t n_workers(const feedline_loader *l)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    return atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    return fdl_pool_born(&l->pool);
 }
 
 /* Sums over all workers. */

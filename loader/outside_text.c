@@ -39,7 +39,7 @@ void fdl_outside_explain(const feedline_loader *l, struct fdl_text *t)
 {
     const struct fdl_outside *o = l->outside;
     struct feedline_stats s;
-    fdl_stats_get((feedline_loader *)(uintptr_t)l, &s);
+    fdl_stats_get(fdl_loader_writable(l), &s);
     fdl_text_add(t, "Watching %s", o->name);
     if (s.workers && o->option[0])
         fdl_text_add(t, " (%s=%" PRIu32 ")", o->option, s.workers);

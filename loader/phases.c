@@ -94,7 +94,7 @@ int32_t feedline_loader_phase_count(const feedline_loader *l)
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    struct fdl_consumer *c = &((feedline_loader *)(uintptr_t)l)->consumer;
+    struct fdl_consumer *c = &fdl_loader_writable(l)->consumer;
     fdl_lock(&c->books);
     uint32_t n = c->notable.phases.n;
     fdl_unlock(&c->books);
@@ -107,7 +107,7 @@ int32_t feedline_loader_get_phase(const feedline_loader *l, uint32_t index,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    struct fdl_consumer *c = &((feedline_loader *)(uintptr_t)l)->consumer;
+    struct fdl_consumer *c = &fdl_loader_writable(l)->consumer;
     fdl_lock(&c->books);
     uint32_t n = c->notable.phases.n;
     const struct fdl_phase *p =

@@ -58,8 +58,7 @@ static const struct fdl_stage *worker_stage(const struct fdl_worker *w,
 static void total_workers(const feedline_loader *l, uint32_t stage,
                           struct fdl_total *t)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     for (uint32_t i = 0; i < n; i++)
         fdl_total_add(t, worker_stage(l->pool.workers[i], stage));
 }
@@ -92,8 +91,7 @@ static void add_sums(const struct fdl_stage *s, struct fdl_read_sums *sums)
 
 void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     struct fdl_read_sums sums = {
         .depth = atomic_load_explicit(&l->io_depth, memory_order_relaxed)};
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
@@ -145,8 +143,7 @@ void fdl_stats_since_reset(feedline_loader *l, uint32_t stage,
 static struct fdl_custom_sums custom_sums(const feedline_loader *l,
                                           uint32_t custom)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     struct fdl_custom_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_custom_stage *s = &l->pool.workers[i]->customs[custom];
@@ -179,8 +176,7 @@ static void custom_since(feedline_loader *l, uint32_t custom,
     out->sums.cpu_ns -= zero.cpu_ns;
     out->sums.lock_ns -= zero.lock_ns;
     out->sums.lock_waits -= zero.lock_waits;
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_stage *s = &l->pool.workers[i]->customs[custom].stage;
         out->items += atomic_load_explicit(&s->items, memory_order_relaxed);
@@ -191,8 +187,7 @@ static void custom_since(feedline_loader *l, uint32_t custom,
 /* Since the loader was made. */
 static struct fdl_pixel_sums pixel_sums(const feedline_loader *l)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     struct fdl_pixel_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker_pixels *p = &l->pool.workers[i]->pixels;
@@ -222,8 +217,7 @@ static uint64_t failed_samples(const feedline_loader *l)
 
 static uint64_t truncated_samples(const feedline_loader *l)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++)
         sum += atomic_load_explicit(&l->pool.workers[i]->truncated,
@@ -260,8 +254,7 @@ static uint64_t stage_clock_reads(const feedline_loader *l)
     uint64_t sum = reads_of(&c->transfer) + reads_of(&c->consume);
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
         sum += reads_of(&l->read_stages[i]);
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker *w = l->pool.workers[i];
         sum +=

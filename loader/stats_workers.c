@@ -12,8 +12,7 @@
 void fdl_stats_workers_time(feedline_loader *l, struct fdl_workers_time *out)
 {
     *out = (struct fdl_workers_time){0};
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(&l->pool);
     int64_t now = fdl_now_ns();
     out->lived_ns = fdl_pool_lived_ns(l, now, &out->threads);
     for (uint32_t i = 0; i < n; i++) {

@@ -74,8 +74,7 @@ static void visit_workers(feedline_loader *l, int64_t now, int64_t limit,
                           visitor *visit, void *user)
 {
     struct fdl_pool *pool = &l->pool;
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    uint32_t n = fdl_pool_born(pool);
     for (uint32_t i = 0; limit > 0 && i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
         struct hanging h;

@@ -95,9 +95,7 @@ void fdl_tracing_decided_locked(feedline_loader *l, uint64_t id, bool judged)
 
 uint32_t fdl_tracing_ring_count(const feedline_loader *l)
 {
-    /* acquire: pairs with fdl_pool_set_active; the workers are there. */
-    return FDL_RING_WORKERS +
-           atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    return FDL_RING_WORKERS + fdl_pool_born(&l->pool);
 }
 
 static struct fdl_trace_ring *ring_at(const feedline_loader *l, uint32_t i)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
 import json
 from typing import Any, Dict, List, NamedTuple, Tuple
 
@@ -76,14 +75,14 @@ def devices() -> List[Device]:
 
 def image_endings(flag: int) -> Tuple[str, ...]:
     """The endings of image files that have a flag, _c.ENDING_*."""
-    found = []
+    found: List[str] = []
     flags = ctypes.c_uint32()
-    for index in itertools.count():
-        ending = lib.image_ending(index, flags)
-        if ending is None:
-            return tuple(found)
+    index = 0
+    while (ending := lib.image_ending(index, flags)) is not None:
         if flags.value & flag:
             found.append(ending.decode())
+        index += 1
+    return tuple(found)
 
 
 def features() -> List[str]:

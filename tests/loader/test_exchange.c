@@ -170,7 +170,7 @@ static void labels_of_images_that_are_no_tensor(void **state)
     feedline_batch *b = next(l);
     struct feedline_batch_info info = look(b);
     assert_error(feedline_batch_export(b, FEEDLINE_IMAGES, 0, &out),
-                 FEEDLINE_EINVAL, "different sizes");
+                 FEEDLINE_EINVAL, "max_sample_bytes");
     assert_null(out);
     struct fdl_dl_managed *labels = export_plain(b, FEEDLINE_LABELS);
     assert_tensor(&labels->tensor, &info.labels);

@@ -7,6 +7,10 @@ function(feedline_room name)
   add_library(feedline_${name} OBJECT ${arg_SOURCES})
   target_link_libraries(feedline_${name} PRIVATE feedline_flags
                         ${arg_LIBRARIES})
+  if(FEEDLINE_COVERAGE) # threads count too
+    target_compile_options(feedline_${name} PRIVATE --coverage
+                           -fprofile-update=atomic)
+  endif()
   set_property(GLOBAL APPEND PROPERTY FEEDLINE_ROOMS feedline_${name})
   set_property(GLOBAL APPEND PROPERTY FEEDLINE_LIBRARIES ${arg_LIBRARIES})
 endfunction()
@@ -65,6 +69,16 @@ function(feedline_test name)
         TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}")
     endforeach()
   endforeach()
+endfunction()
+
+# feedline_once(PATTERN): the tests of this folder whose names match are about
+# results, or about the tree itself, and not about what another compiler or a
+# sanitizer makes of the code: labelled `once`, and left out of such builds in
+# CI.
+function(feedline_once pattern)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  list(FILTER tests INCLUDE REGEX "${pattern}")
+  set_property(TEST ${tests} APPEND PROPERTY LABELS once)
 endfunction()
 
 # feedline_cases(NAME SCRIPT [TIMEOUT S] [LABELS ...] [ARGUMENTS ...]

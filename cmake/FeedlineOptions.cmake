@@ -32,6 +32,7 @@ option(FEEDLINE_RINGS "Rings of notes; OFF only to measure what they cost" ON)
 option(FEEDLINE_WERROR "Warnings are errors" OFF)
 set(FEEDLINE_SANITIZE "" CACHE STRING
     "Sanitizers: empty, 'address,undefined' or 'thread'")
+option(FEEDLINE_COVERAGE "Count which lines of the library run, for gcov" OFF)
 option(FEEDLINE_FUZZ "Build the fuzzers too: clang, with sanitizers" OFF)
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND
@@ -163,4 +164,7 @@ if(FEEDLINE_SANITIZE)
   add_compile_options(-fsanitize=${FEEDLINE_SANITIZE}
                       -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${FEEDLINE_SANITIZE})
+endif()
+if(FEEDLINE_COVERAGE)
+  add_link_options(--coverage)
 endif()

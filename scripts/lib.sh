@@ -16,7 +16,7 @@ packages_test=("${packages_build[@]}" libcmocka-dev python3 python3-pil
 # Only .ci/run uses this one; here because there is one list.
 # shellcheck disable=SC2034
 packages_ci=("${packages_test[@]}" g++ clang-14 clang-format-14 valgrind
-    mmdebstrap shellcheck codespell git chromium tmux black pyflakes3 python3-venv
+    gcovr mmdebstrap shellcheck codespell git chromium tmux black pyflakes3 python3-venv
     python3-torch python3-torchvision)
 
 say() {
@@ -61,7 +61,8 @@ need_packages() {
     fi
 }
 
-# build DIR [cmake argument...]: configure and build everything.
+# build DIR [cmake argument...]: configure and build everything. FEEDLINE_CMAKE
+# names further arguments for cmake.
 build() {
     local dir=$1
     shift
@@ -70,10 +71,11 @@ build() {
 }
 
 configure() {
-    local dir=$1
+    local dir=$1 more=()
     shift
+    read -r -a more <<< "${FEEDLINE_CMAKE-}"
     cmake -S "$root" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-        "$@" > "$dir.log" 2>&1 || {
+        "$@" "${more[@]}" > "$dir.log" 2>&1 || {
         cat "$dir.log" >&2
         fail "cmake could not configure $dir"
     }

@@ -70,7 +70,8 @@ find_package(JPEG REQUIRED) # libjpeg-turbo: the API of 2.1.5 and later
 find_package(PNG REQUIRED)
 
 # libjpeg's interface between its own modules, which our Huffman decoder plugs
-# into (decode/jpeg_entropy.h). Debian installs it; without it libjpeg's stays.
+# into (decode/formats/jpeg_entropy.h). Debian installs it; without it libjpeg's
+# stays.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES JPEG::JPEG)
 check_c_source_compiles("

@@ -15,6 +15,13 @@ function(feedline_room name)
   set_property(GLOBAL APPEND PROPERTY FEEDLINE_LIBRARIES ${arg_LIBRARIES})
 endfunction()
 
+# feedline_in(OUT FOLDER name...): the files FOLDER/name.c, appended to OUT.
+function(feedline_in out folder)
+  list(TRANSFORM ARGN PREPEND ${folder}/)
+  list(TRANSFORM ARGN APPEND .c)
+  set(${out} ${${out}} ${ARGN} PARENT_SCOPE)
+endfunction()
+
 # feedline_listed(OUT HEADER MACRO [PREFIX]): the files PREFIXname.c that exist
 # for a MACRO(name) on a line of its own in HEADER, so that such a list is
 # written once.

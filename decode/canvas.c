@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "decode/resample.h"
+#include "decode/kernels/resample.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

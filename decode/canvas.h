@@ -10,8 +10,8 @@
 #ifndef FDL_DECODE_CANVAS_H
 #define FDL_DECODE_CANVAS_H
 
-#include "decode/blend.h"
 #include "decode/decoder.h"
+#include "decode/kernels/blend.h"
 #include "decode/plan.h"
 
 #include <stddef.h>

@@ -21,7 +21,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct fdl_format; /* decode/format.h: fdl_format_jpeg, ... */
+struct fdl_format; /* decode/formats/format.h: fdl_format_jpeg, ... */
 
 /* u8 rows, channels interleaved, of a size known outside. */
 extern const struct fdl_format fdl_format_raw;
@@ -77,8 +77,8 @@ struct fdl_decode_limits {
      * (docs/pixels.md). */
     bool columns_first;
 
-    /* Huffman decoding is left to libjpeg, to compare (decode/jpeg_entropy.h).
-     * Pixels and errors are the same. */
+    /* Huffman decoding is left to libjpeg, to compare
+     * (decode/formats/jpeg_entropy.h). Pixels and errors are the same. */
     bool libjpeg_huffman;
     enum fdl_rounding rounding;
     bool apply_exif; /* images come upright, as by Pillow's exif_transpose */

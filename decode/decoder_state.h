@@ -4,12 +4,12 @@
 #define FDL_DECODE_DECODER_STATE_H
 
 #include "decode/canvas.h"
-#include "decode/deadline.h"
 #include "decode/decoder.h"
-#include "decode/exif.h"
-#include "decode/finish.h"
-#include "decode/format.h"
-#include "decode/resample.h"
+#include "decode/formats/deadline.h"
+#include "decode/formats/exif.h"
+#include "decode/formats/format.h"
+#include "decode/kernels/finish.h"
+#include "decode/kernels/resample.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/custom.h"
-#include "decode/finish.h"
+#include "decode/kernels/finish.h"
 
 #include <stdlib.h>
 #include <string.h>

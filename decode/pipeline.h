@@ -6,7 +6,7 @@
  * is drawn is the same for all of them.
  *
  * An operation is one file, decode/op_*.c, that exports one struct fdl_op, and
- * one line of the list in decode/op.c.
+ * one line of the list in decode/ops/op.c.
  */
 #ifndef FDL_DECODE_PIPELINE_H
 #define FDL_DECODE_PIPELINE_H

@@ -38,9 +38,9 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "decode/alpha.h"
-#include "decode/colour.h"
 #include "decode/decoder_state.h"
+#include "decode/kernels/alpha.h"
+#include "decode/kernels/colour.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* A value to a place of the output, whatever its layout and type. */
 #include "decode/store.h"
 
-#include "decode/half.h"
+#include "decode/kernels/half.h"
 
 static uint8_t byte_of(float value)
 {
@@ -11,7 +11,7 @@ static uint8_t byte_of(float value)
     return value >= 255 ? 255 : (uint8_t)value;
 }
 
-#include "decode/half.h"
+#include "decode/kernels/half.h"
 
 void fdl_output_store(const struct fdl_output_format *f, void *dst, int32_t c,
                       int32_t y, int32_t x, float value)

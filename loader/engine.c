@@ -10,11 +10,11 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "loader/account.h"
-#include "loader/budget.h"
-#include "loader/finishing.h"
-#include "loader/stuck.h"
-#include "profiler/machine.h"
+#include "loader/stream/account.h"
+#include "loader/stream/budget.h"
+#include "loader/stream/finishing.h"
+#include "loader/watch/stuck.h"
+#include "profiler/system/machine.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>

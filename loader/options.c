@@ -5,9 +5,9 @@
 #include "base/philox.h"
 #include "base/terms.h"
 #include "decode/decoder.h"
-#include "loader/reader.h"
-#include "loader/sampler.h"
-#include "profiler/finish_choice.h"
+#include "loader/order/sampler.h"
+#include "loader/read/reader.h"
+#include "profiler/tuner/finish_choice.h"
 
 #define AUTO FEEDLINE_OPT_AUTO
 #define LIVE FEEDLINE_OPT_LIVE

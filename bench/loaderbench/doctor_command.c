@@ -3,8 +3,8 @@
  * loaderbench doctor: what in this environment will hurt. The library looks and
  * judges; here it is told, the worst first, with what to do about each.
  */
-#include "bench/loaderbench/commands.h"
-#include "bench/loaderbench/document.h"
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
 
 #include <stdio.h>

@@ -5,10 +5,10 @@
  * once with two workers more. Faster storage cannot be had by trying, so that
  * is predicted only.
  */
-#include "bench/loaderbench/commands.h"
-#include "bench/loaderbench/document.h"
-#include "bench/loaderbench/recipe.h"
-#include "bench/loaderbench/run.h"
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/run/recipe.h"
+#include "bench/loaderbench/run/run.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,11 +3,11 @@
  * loaderbench: how fast are images loaded, and what is waited for. A program
  * like any other on top of the library's public header.
  */
-#include "bench/loaderbench/cli.h"
-#include "bench/loaderbench/commands.h"
-#include "bench/loaderbench/completion.h"
-#include "bench/loaderbench/document.h"
+#include "bench/loaderbench/cli/cli.h"
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/cli/completion.h"
 #include "bench/loaderbench/output.h"
+#include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef SIM_CONTROLLER_H
 #define SIM_CONTROLLER_H
 
-#include "profiler/tuner.h"
+#include "profiler/tuner/tuner.h"
 
 /* What a controller may know beforehand, or be told when it changes. */
 struct sim_facts {

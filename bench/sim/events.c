@@ -88,7 +88,8 @@ static struct event next_event(struct sim_world *w)
 
 /* ---- Time goes on ------------------------------------------------------- */
 
-/* A wait is split by what the awaited batch is doing: profiler/ledger.h. */
+/* A wait is split by what the awaited batch is doing:
+ * profiler/measure/ledger.h. */
 static void split_wait(struct sim_loader *l, double dt)
 {
     const struct sim_ticket *t = &l->ticket[l->delivered & l->ticket_mask];

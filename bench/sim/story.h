@@ -4,7 +4,7 @@
 #ifndef SIM_STORY_H
 #define SIM_STORY_H
 
-#include "profiler/tuner.h"
+#include "profiler/tuner/tuner.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Upper quantiles of recent durations: a log-linear histogram of 32 buckets to
- * the power of two, like profiler/histogram.h, in two generations. When the
- * younger is full it becomes the elder, and a new one begins.
+ * the power of two, like profiler/measure/histogram.h, in two generations. When
+ * the younger is full it becomes the elder, and a new one begins.
  */
 #ifndef SIM_TAIL_H
 #define SIM_TAIL_H

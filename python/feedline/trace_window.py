@@ -22,7 +22,7 @@ from typing import Any, Dict, List, Optional, Tuple
 RING_NOTES = 4096
 NOTES_PER_SAMPLE = 4  # of a worker: read, decode, augment, a custom operation
 NOTES_PER_BATCH = 16  # of the consumer
-STEP_TRACK = 9000  # above those of the library (profiler/trace_json.c)
+STEP_TRACK = 9000  # above those of the library (profiler/trace/trace_json.c)
 
 Key = Tuple[Any, ...]
 

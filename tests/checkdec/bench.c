@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "checkdec.h"
-#include "decode/blend.h"
-#include "decode/finish.h"
-#include "decode/resample.h"
-#include "decode/rotate.h"
+#include "decode/kernels/blend.h"
+#include "decode/kernels/finish.h"
+#include "decode/kernels/resample.h"
+#include "decode/kernels/rotate.h"
 #include "make_jpeg.h"
 
 #include <inttypes.h>

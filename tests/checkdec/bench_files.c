@@ -23,9 +23,9 @@
 #include "base/status.h"
 #include "checkdec.h"
 #include "decode/decoder.h"
-#include "decode/finish.h"
-#include "decode/format.h"
-#include "decode/resample.h"
+#include "decode/formats/format.h"
+#include "decode/kernels/finish.h"
+#include "decode/kernels/resample.h"
 
 #include <errno.h>
 #include <fcntl.h>

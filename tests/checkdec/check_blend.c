@@ -3,7 +3,7 @@
  * both sides of 0 and 1, extremes that clip. */
 #include "base/compiler.h"
 #include "checkdec.h"
-#include "decode/blend.h"
+#include "decode/kernels/blend.h"
 #include "make_jpeg.h"
 
 #include <stdio.h>

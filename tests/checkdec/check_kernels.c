@@ -7,8 +7,8 @@
  */
 #include "base/compiler.h"
 #include "checkdec.h"
-#include "decode/finish.h"
-#include "decode/resample.h"
+#include "decode/kernels/finish.h"
+#include "decode/kernels/resample.h"
 #include "make_jpeg.h"
 
 #include <feedline/feedline.h>

@@ -9,9 +9,9 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "checkdec.h"
-#include "decode/deadline.h"
 #include "decode/decoder.h"
-#include "decode/format.h"
+#include "decode/formats/deadline.h"
+#include "decode/formats/format.h"
 #include "make_jpeg.h"
 
 #include <inttypes.h>

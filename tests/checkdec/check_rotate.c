@@ -3,7 +3,7 @@
  * turns, shifts by less than a pixel and far outside. */
 #include "base/compiler.h"
 #include "checkdec.h"
-#include "decode/rotate.h"
+#include "decode/kernels/rotate.h"
 #include "make_jpeg.h"
 
 #include <inttypes.h>

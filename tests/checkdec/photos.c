@@ -4,7 +4,7 @@
  * generated photos of 12 megapixels as a camera writes them: 4000x3000, 4:2:0,
  * quality 90 and 95 in turn, of the pictures that loaderbench gen draws.
  */
-#include "bench/loaderbench/gen_photo.h"
+#include "bench/loaderbench/gen/gen_photo.h"
 #include "checkdec.h"
 
 #include <fts.h>

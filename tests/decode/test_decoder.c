@@ -4,7 +4,7 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "decode/decoder.h"
-#include "decode/half.h"
+#include "decode/kernels/half.h"
 #include "make_jpeg.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
 /* Operations and their composition: arguments, bounds, distributions, and that
  * a plan is a function of (seed, epoch, sample, size) alone. */
 #include "base/status.h"
-#include "decode/finish.h"
+#include "decode/kernels/finish.h"
 #include "decode/pipeline.h"
 #include "make_jpeg.h"
 #include "test.h"

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "inject.h"
 #include "loader/engine.h"
-#include "loader/fixture.h"
+#include "tests/loader/fixture.h"
 
 #define N         18
 #define MAX_CALLS 4000 /* far more than a run makes */
@@ -31,7 +31,7 @@ static int teardown(void **state)
 
 /* From nothing to the end of an epoch and back; the first error ends it.
  * Without the tuner, which reads a little of /proc now and then; what fails in
- * there is in tests/loader/test_control_fault.c. */
+ * there is in tests/loader/tune/test_control_fault.c. */
 static int32_t whole_life(const char *reader, const char *on_error,
                           const char *max_sample_bytes, uint64_t *hash)
 {

@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "inject.h"
-#include "loader/order_rig.h"
+#include "tests/loader/order/order_rig.h"
 
 #include <feedline/order.h>
 

@@ -7,8 +7,8 @@
  *     the rest   the data
  */
 #include "base/compiler.h"
-#include "decode/exif.h"
-#include "decode/png_chunks.h"
+#include "decode/formats/exif.h"
+#include "decode/formats/png_chunks.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

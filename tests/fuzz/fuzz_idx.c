@@ -10,7 +10,7 @@
  * header says, and lies in memory.
  */
 #include "fuzz.h"
-#include "loader/dataset.h"
+#include "loader/dataset/dataset.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@
  */
 #include "base/cpu.h"
 #include "base/status.h"
-#include "decode/format.h"
+#include "decode/formats/format.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

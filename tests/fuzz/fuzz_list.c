@@ -4,7 +4,7 @@
  * sample of one that is accepted has too, of one line without blanks around it.
  */
 #include "fuzz.h"
-#include "loader/dataset.h"
+#include "loader/dataset/dataset.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
  */
 #include "base/status.h"
 #include "fuzz.h"
-#include "loader/state.h"
+#include "loader/order/state.h"
 
 #include <stdlib.h>
 

@@ -6,14 +6,14 @@
  *
  *     build/tests/loaderbench/dump_views > tests/loaderbench/views.txt
  */
-#include "bench/loaderbench/document.h"
-#include "bench/loaderbench/run.h"
-#include "bench/loaderbench/top.h"
-#include "loader/control.h"
+#include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/run/run.h"
+#include "bench/loaderbench/top/top.h"
 #include "loader/engine.h"
-#include "loader/metrics.h"
-#include "loader/notable.h"
-#include "loader/stats.h"
+#include "loader/report/metrics.h"
+#include "loader/tune/control.h"
+#include "loader/watch/notable.h"
+#include "loader/watch/stats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule of the knee, on grids that are made up. */
-#include "bench/loaderbench/knee.h"
+#include "bench/loaderbench/sweep/knee.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interval of a difference: means, variances and degrees of freedom by
  * hand, quantiles from a table of Student's t. */
-#include "bench/loaderbench/spread.h"
+#include "bench/loaderbench/sweep/spread.h"
 #include "test.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* The second set of books; see ledger_log.h. */
 #include "ledger_log.h"
 
-#include "loader/ring.h"
+#include "loader/stream/ring.h"
 #include "nap.h"
 #include "slow_reads.h"
 

@@ -4,7 +4,7 @@
  * and consumer of the test write down when they did what, by clock reads of
  * their own; from that log alone the waits are split again, by brute force: at
  * every 10 us of each wait it is counted which samples of the awaited batch are
- * where, and the instant is split by the words of profiler/ledger.h.
+ * where, and the instant is split by the words of profiler/measure/ledger.h.
  *
  *   fdl_window_claim, open   a sample's read begins; which one it is
  *   pread                    sleeps, slow_reads.h
@@ -26,7 +26,7 @@
 #ifndef FDL_TESTS_LEDGER_LOG_H
 #define FDL_TESTS_LEDGER_LOG_H
 
-#include "profiler/ledger.h"
+#include "profiler/measure/ledger.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,10 +6,10 @@
  * address sanitizer sees).
  */
 #include "base/status.h"
-#include "profiler/ledger.h"
-#include "profiler/machine.h"
-#include "profiler/nvml.h"
-#include "profiler/signals.h"
+#include "profiler/measure/ledger.h"
+#include "profiler/system/machine.h"
+#include "profiler/system/nvml.h"
+#include "profiler/system/signals.h"
 #include "test.h"
 
 static int fail_at; /* 0: never; counts down */

@@ -3,7 +3,8 @@
 ledger reaches on the same data set.
 
 Causes are planted in proportion to what the machine takes, not in seconds.
-tests/profiler/test_verdict_watch.c compares the rules on the same numbers.
+tests/profiler/verdict/test_verdict_watch.c compares the rules on the same
+numbers.
 """
 
 from __future__ import annotations

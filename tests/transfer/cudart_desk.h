@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "cudart_double.h"
 #include "test.h"
-#include "transfer/cuda_kernels.h"
+#include "transfer/cuda/cuda_kernels.h"
 
 #define BYTES 65536u
 #define H2D   FDL_CUDA_HOST_TO_DEVICE

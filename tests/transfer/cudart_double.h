@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A CUDA runtime without a GPU, for tests: libcudart_double.so has the
- * functions of transfer/cuda_api.h with the meaning that NVIDIA's manual gives
- * them, real threads where a GPU has streams, and a strict eye on who touches
- * what when. What is declared here is how a test steers it and what it has
- * seen.
+ * functions of transfer/cuda/cuda_api.h with the meaning that NVIDIA's manual
+ * gives them, real threads where a GPU has streams, and a strict eye on who
+ * touches what when. What is declared here is how a test steers it and what it
+ * has seen.
  *
  *   FEEDLINE_CUDART=libcudart_double.so --> fdl_cuda_load --> dlopen --.
  *                                                                     same
@@ -64,7 +64,7 @@
 #ifndef FDL_TESTS_CUDART_DOUBLE_H
 #define FDL_TESTS_CUDART_DOUBLE_H
 
-#include "transfer/cuda_api.h"
+#include "transfer/cuda/cuda_api.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Modules and kernels of the double. It cannot run PTX, so it knows by name
- * what the kernels of transfer/cuda_kernels.h are meant to do, and does that in
- * C of its own: a second opinion on the arithmetic, and on the arguments that
- * the host passes. It computes what the launched grid covers and no more.
+ * what the kernels of transfer/cuda/cuda_kernels.h are meant to do, and does
+ * that in C of its own: a second opinion on the arithmetic, and on the
+ * arguments that the host passes. It computes what the launched grid covers and
+ * no more.
  */
 #include "cudart_double_own.h"
 

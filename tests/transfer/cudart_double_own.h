@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 #include "cudart_double.h"
-#include "transfer/cuda_kernels.h"
+#include "transfer/cuda/cuda_kernels.h"
 
 #include <pthread.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words that transfer/cuda_kernels.cu takes from CUDA, in C: including this
- * and then that file gives its kernels as functions, which do what one thread
- * of a grid does.
+ * The words that transfer/cuda/cuda_kernels.cu takes from CUDA, in C: including
+ * this and then that file gives its kernels as functions, which do what one
+ * thread of a grid does.
  */
 #ifndef FDL_TESTS_TRANSFER_KERNELS_AS_C_H
 #define FDL_TESTS_TRANSFER_KERNELS_AS_C_H
 
 #include "base/compiler.h"
-#include "decode/half.h"
+#include "decode/kernels/half.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels without a GPU: transfer/cuda_kernels.cu compiled as C, thread
- * after thread, gives the bits of the CPU's last pass, and the PTX that the
- * library carries has the kernels that the host starts.
+ * The kernels without a GPU: transfer/cuda/cuda_kernels.cu compiled as C,
+ * thread after thread, gives the bits of the CPU's last pass, and the PTX that
+ * the library carries has the kernels that the host starts.
  */
-#include "decode/finish.h"
-#include "decode/resample.h"
+#include "decode/kernels/finish.h"
+#include "decode/kernels/resample.h"
 #include "kernels_as_c.h"
 #include "test.h"
-#include "transfer/cuda_kernels.cu"
+#include "transfer/cuda/cuda_kernels.cu"
 
 #define GUARD       0xa5u
 #define GUARD_BYTES 64

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver's functions in transfer/cuda_api.h, parameter by parameter, as
- * toolkit_header.c has those of the runtime: ours on the left, CUDA's on the
+ * The driver's functions in transfer/cuda/cuda_api.h, parameter by parameter,
+ * as toolkit_header.c has those of the runtime: ours on the left, CUDA's on the
  * right, and the compiler says whether each is what it is said to be. What
  * differs between the two columns is a handle, which is a pointer, or an int by
  * another name.
  */
-#include "transfer/cuda_api.h"
+#include "transfer/cuda/cuda_api.h"
 
 #define SAME_SIZE(ours, theirs)                                                \
   _Static_assert(sizeof(ours) == sizeof(theirs), #theirs)

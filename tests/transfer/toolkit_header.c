@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfer/cuda_api.h declares functions of CUDA by itself. Where the toolkit's
- * own header is found, CMake compiles this file with it in front, and the
- * compiler holds the two against each other: a parameter or a value that is not
- * the same stops the build. Handles count as the same, and so do an int and an
- * enum of its size.
+ * transfer/cuda/cuda_api.h declares functions of CUDA by itself. Where the
+ * toolkit's own header is found, CMake compiles this file with it in front, and
+ * the compiler holds the two against each other: a parameter or a value that is
+ * not the same stops the build. Handles count as the same, and so do an int and
+ * an enum of its size.
  */
-#include "transfer/cuda_api.h"
+#include "transfer/cuda/cuda_api.h"
 
 #define SAME(ours, theirs) _Static_assert((ours) == (int)(theirs), #ours)
 SAME(FDL_CUDA_SUCCESS, cudaSuccess);

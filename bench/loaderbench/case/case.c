@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/loaderbench/case/case.h"
+
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/report/document.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct case_row cases[] = {
+    {"v100", "a GPU fed by 82.3 ms of loading for each 28.5 ms of computing",
+     false, true, case_v100},
+    {"slow-transform", "a transform that sleeps, and how many workers it needs",
+     false, false, case_slow},
+    {"oversubscribed", "several loaders that share the same cores", false,
+     false, case_oversubscribed},
+    {"bandwidth", "numbers of four bytes over the bus, or of one", true, true,
+     case_bandwidth},
+    {"latency", "many small copies, or one slab", true, true, case_latency},
+};
+#define N_CASES      (sizeof(cases) / sizeof(*cases))
+#define CASE_CHOICES "v100|slow-transform|oversubscribed|bandwidth|latency"
+
+#define OPTION(field) offsetof(struct case_options, field)
+static const struct cli_option options[] = {
+    {"device", "host|cuda[:N]",
+     "which GPU; v100 can do without [cuda:0; v100: host]", CLI_TEXT,
+     OPTION(device), 0, 0, NULL},
+    {"batch-size", "N",
+     "images in a batch [64; slow-transform 128, oversubscribed 32]", CLI_COUNT,
+     OPTION(batch_size), 1, 0, NULL},
+    {"seconds", "T", "how long each side or point is measured [5]", CLI_NUMBER,
+     OPTION(seconds), 0.001, 3600, NULL},
+    {"patience", "T", "how long the tuner may take to settle [60]", CLI_NUMBER,
+     OPTION(patience), 0.001, 3600, NULL},
+    {"samples", "N", "slow-transform: images in the data set [30000]",
+     CLI_COUNT, OPTION(samples), 1, 0, NULL},
+    {"loaders", "N", "oversubscribed: processes that load images [3]",
+     CLI_COUNT, OPTION(loaders), 1, 0, NULL},
+    {"spin", NULL,
+     "v100, slow-transform: the work keeps a core busy instead of sleeping",
+     CLI_SWITCH, OPTION(spin), 0, 0, NULL},
+    {"json", "FILE", "write the results as JSON, '-' for standard output",
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
+    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+};
+
+static void offer_names(void (*offer)(const void *self, const char *value),
+                        const void *self)
+{
+    for (size_t i = 0; i < N_CASES; i++)
+        offer(self, cases[i].name);
+}
+
+const struct cli_command command_case = {
+    .name = "case",
+    .positional = "NAME",
+    .offer_values = offer_names,
+    .summary = "a well-known story, before and after",
+    .about =
+        "Plays a well-known slow situation, applies the usual advice and "
+        "measures again. NAME is v100, slow-transform, oversubscribed, "
+        "bandwidth or latency.\n\n"
+        "v100: loading takes 82.3 ms a batch, the copy 12.1 ms, the GPU 28.5 "
+        "ms. Before: one after the other. After: overlapped, with as many "
+        "workers as the tuner finds, starting from one.\n"
+        "slow-transform: small images and a transform that sleeps 1 ms, with 0 "
+        "to 64 workers, and with as many as the tuner finds.\n"
+        "oversubscribed: several processes that each use all cores, against "
+        "every way to divide the cores among them, and a tuner in each.\n"
+        "bandwidth: batches of f32 are copied to the GPU, against u8 that the "
+        "GPU converts. The images are in memory, so that only the bus "
+        "matters.\n"
+        "latency: each image of a batch is copied by itself, against all of "
+        "them as one block.\n\n"
+        "Ctrl-C prints what has been measured.",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .run = case_main,
+};
+
+static json_t *document(const struct case_row *row, const struct case_result *r)
+{
+    json_t *doc = document_new("case");
+    json_object_set_new(doc, "name", json_string(row->name));
+    json_object_set_new(doc, "device",
+                        r->on_gpu ? gpu_json(&r->gpu) : json_null());
+    json_object_set_new(doc, "bound",
+                        json_pack("{s:f}", "step_ms", r->bound_ms));
+    json_object_set(doc, "points", r->points);
+    if (row->needs_gpu)
+        case_bus_document(r, doc);
+    else
+        case_story_document(r, doc);
+    json_object_set_new(doc, "sentence", json_string(r->sentence));
+    json_object_set_new(doc, "interrupted", json_boolean(r->interrupted));
+    return doc;
+}
+
+static void report(const struct case_row *row, const struct case_result *r)
+{
+    if (r->on_gpu)
+        gpu_print(&r->gpu);
+    printf("%s: %s\n\n", row->name, row->title);
+    if (r->interrupted)
+        printf("Interrupted; results so far:\n\n");
+    if (row->needs_gpu)
+        case_bus_report(r);
+    else
+        case_story_report(r);
+    if (r->sentence[0])
+        cli_print_wrapped(r->sentence, 0, 0);
+}
+
+static const struct case_row *find(const char *name)
+{
+    struct cli_closest closest = {.name = name};
+    for (size_t i = 0; i < N_CASES; i++) {
+        if (strcmp(cases[i].name, name) == 0)
+            return &cases[i];
+        cli_consider(&closest, cases[i].name);
+    }
+    const char *best = cli_closest_name(&closest);
+    if (best)
+        tool_say("there is no case '%s'; the closest is '%s'", name, best);
+    else
+        tool_say("there is no case '%s', but " CASE_CHOICES, name);
+    return NULL;
+}
+
+static int find_device(const struct case_row *row, struct case_options *o,
+                       struct case_result *r)
+{
+    if (!o->device)
+        o->device = row->needs_gpu ? "cuda:0" : "host";
+    if (!row->needs_gpu && strcmp(o->device, "host") == 0)
+        return TOOL_DONE;
+    if (!row->needs_gpu && !row->takes_gpu) {
+        tool_say("case %s takes no GPU", row->name);
+        return TOOL_USAGE;
+    }
+    int rc = gpu_find(o->device, &r->gpu);
+    r->on_gpu = rc == TOOL_DONE;
+    return rc;
+}
+
+static int run_case(const struct case_row *row, struct case_options *o)
+{
+    struct case_result r = {.regime = "",
+                            .unit = "step",
+                            .before.converged_batch = -1,
+                            .after.converged_batch = -1,
+                            .points = json_array(),
+                            .more = json_object()};
+    if (row->needs_gpu && !o->batch_size)
+        o->batch_size = 64;
+    int rc = find_device(row, o, &r);
+    if (rc == TOOL_DONE)
+        rc = row->measure(o, &r);
+    r.interrupted = rc == TOOL_INTERRUPTED;
+    if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
+        if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+            report(row, &r);
+        if (o->json) {
+            json_t *doc = document(row, &r);
+            int written = document_write(doc, o->json);
+            rc = written == TOOL_DONE ? rc : written;
+            json_decref(doc);
+        }
+    }
+    json_decref(r.points);
+    json_decref(r.more);
+    free(r.explained);
+    return rc;
+}
+
+int case_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct case_options o = {
+        .samples = 30000, .loaders = 3, .seconds = 5, .patience = 60};
+    struct cli_parsed parsed;
+    int rc = cli_parse(command, argc, argv, &o, &parsed);
+    if (rc >= 0)
+        goto out;
+    const struct case_row *row = find(parsed.positional);
+    rc = row ? run_case(row, &o) : TOOL_USAGE;
+    tool_drain_log();
+out:
+    cli_fini(command, &o, &parsed);
+    return rc;
+}

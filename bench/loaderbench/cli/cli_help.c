@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What --help prints, from the tables, in 80 columns: what fits a screen, the
+ * first line of each text and the options that most people need. --help-all
+ * prints everything, the loader's options in groups.
+ */
+#include "bench/loaderbench/cli/cli.h"
+#include "bench/loaderbench/tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COLUMNS 80
+#define INDENT  26 /* where the words about an option or a command begin */
+
+void cli_print_wrapped(const char *text, size_t indent, size_t at)
+{
+    while (*text) {
+        if (*text == '\n') {
+            putchar('\n');
+            at = 0;
+            text++;
+            continue;
+        }
+        size_t spaces = strspn(text, " ");
+        size_t word = strcspn(text + spaces, " \n");
+        if (at > indent && at + spaces + word > COLUMNS - 1) {
+            putchar('\n');
+            at = 0;
+            text += spaces;
+            continue;
+        }
+        if (at < indent) {
+            printf("%*s", (int)(indent - at), "");
+            at = indent;
+        }
+        printf("%.*s", (int)(spaces + word), text);
+        at += spaces + word;
+        text += spaces + word;
+    }
+    putchar('\n');
+}
+
+/* Its first line only, unless `all`. */
+static void print_text(const char *text, bool all, size_t indent, size_t at)
+{
+    char first[1024];
+    snprintf(first, sizeof(first), "%.*s", (int)strcspn(text, "\n"), text);
+    cli_print_wrapped(all ? text : first, indent, at);
+}
+
+static void print_option(const char *name, const char *metavar,
+                         const char *help, bool all)
+{
+    char dashed[CLI_NAME_BYTES];
+    int n = printf("  --%s%s%s", cli_dashed(name, dashed), metavar ? " " : "",
+                   metavar ? metavar : "");
+    if (n >= INDENT - 1) {
+        putchar('\n');
+        n = 0;
+    }
+    print_text(help, all, INDENT, (size_t)n);
+}
+
+/* ---- Options of the loader ---------------------------------------------- */
+
+/* Those of --help, in words that fit. */
+static const char *const common[][2] = {
+    {"batch_size", "images in a batch"},
+    {"workers", "threads that decode and augment"},
+    {"depth", "batches prepared ahead"},
+    {"dtype", "type of the pixels"},
+    {"device", "where batches are delivered: host, cuda:0"},
+    {"shuffle", "shuffle in each epoch"},
+    {"seed", "seed for the order and all random augmentation"},
+    {"on_error", "what to do with failed samples"},
+};
+#define N_COMMON (sizeof(common) / sizeof(*common))
+
+/* The rest is under "Other", so that none is missing. */
+#define GROUP_OPTIONS_MAX 16
+static const struct group {
+    const char *title;
+    const char *options[GROUP_OPTIONS_MAX];
+} groups[] = {
+    {"Batches",
+     {"batch_size", "dtype", "layout", "channels", "device", "drop_last",
+      "max_sample_bytes", "finish", "rounding"}},
+    {"Order",
+     {"shuffle", "seed", "epochs", "order", "repeats", "epoch_samples"}},
+    {"Speed",
+     {"workers", "depth", "io_depth", "reader", "memory_budget", "quality",
+      "held", "local_world"}},
+    {"Tuner",
+     {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",
+      "workers_max", "depth_max", "io_depth_max", "tuner_strict"}},
+    {"Distributed training", {"rank", "world", "shard_tail"}},
+    {"Images",
+     {"on_error", "max_failures", "accept_truncated", "apply_exif", "pillow",
+      "max_pixels", "max_file_bytes", "max_scans", "max_image_ms"}},
+    {"Watching",
+     {"live", "stats_log", "metrics", "stats_interval", "stuck_after", "replay",
+      "terms"}},
+    {"Trace",
+     {"trace", "trace_skip_first", "trace_wait", "trace_warmup", "trace_active",
+      "trace_repeat", "trace_categories", "trace_limit"}},
+};
+#define N_GROUPS (sizeof(groups) / sizeof(*groups))
+
+/* "N|auto", "SIZE", "u8|f32": how a value of a loader option is written. */
+static void loader_metavar(const struct feedline_option_info *info, char *buf,
+                           size_t capacity)
+{
+    static const char *const words[] = {
+        [FEEDLINE_T_INT] = "N",       [FEEDLINE_T_SIZE] = "SIZE",
+        [FEEDLINE_T_TIME] = "TIME",   [FEEDLINE_T_DOUBLE] = "X",
+        [FEEDLINE_T_BOOL] = NULL,     [FEEDLINE_T_ENUM] = NULL,
+        [FEEDLINE_T_STRING] = "TEXT", [FEEDLINE_T_DOUBLES] = "X:Y",
+    };
+    const char *word = info->choices ? info->choices : words[info->type];
+    snprintf(buf, capacity, "%s%s", word ? word : "",
+             info->flags & FEEDLINE_OPT_AUTO ? "|auto" : "");
+}
+
+static bool find_loader_option(const char *name,
+                               struct feedline_option_info *out)
+{
+    for (uint32_t i = 0; cli_loader_option(i, out); i++)
+        if (strcmp(out->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* help: NULL: the library's. */
+static void print_loader_option(const char *name, const char *help)
+{
+    struct feedline_option_info info;
+    char metavar[96], text[512];
+    if (!find_loader_option(name, &info))
+        return;
+    loader_metavar(&info, metavar, sizeof(metavar));
+    snprintf(text, sizeof(text), "%s [%s]", help ? help : info.help,
+             info.default_text);
+    print_option(info.name, *metavar ? metavar : NULL, text, true);
+}
+
+static void print_common(const struct cli_command *command)
+{
+    printf("\nOptions of the loader, most of them:\n");
+    for (size_t i = 0; i < N_COMMON; i++)
+        if (!cli_has_own(command, common[i][0]))
+            print_loader_option(common[i][0], common[i][1]);
+}
+
+static bool is_grouped(const char *name)
+{
+    for (size_t g = 0; g < N_GROUPS; g++)
+        for (size_t i = 0; i < GROUP_OPTIONS_MAX && groups[g].options[i]; i++)
+            if (strcmp(groups[g].options[i], name) == 0)
+                return true;
+    return false;
+}
+
+static void print_groups(const struct cli_command *command)
+{
+    printf(
+        "\nOptions of the loader. FEEDLINE_BATCH_SIZE=128 in the environment "
+        "is\n--batch-size 128; the command line wins. --no-shuffle is "
+        "--shuffle=false.\n");
+    for (size_t g = 0; g < N_GROUPS; g++) {
+        printf("\n%s:\n", groups[g].title);
+        for (size_t i = 0; i < GROUP_OPTIONS_MAX && groups[g].options[i]; i++)
+            if (!cli_has_own(command, groups[g].options[i]))
+                print_loader_option(groups[g].options[i], NULL);
+    }
+    struct feedline_option_info info;
+    bool any = false;
+    for (uint32_t i = 0; cli_loader_option(i, &info); i++) {
+        if (is_grouped(info.name) || cli_has_own(command, info.name))
+            continue;
+        printf("%s", any ? "" : "\nOther:\n");
+        any = true;
+        print_loader_option(info.name, NULL);
+    }
+}
+
+/* ---- Commands ----------------------------------------------------------- */
+
+void cli_help(const struct cli_command *command, bool all)
+{
+    size_t n = all || !command->n_first ? command->n_options : command->n_first;
+    bool more = n < command->n_options || command->loader_options;
+    printf("Usage: loaderbench %s", command->name);
+    if (command->positional)
+        printf(command->positional_optional ? " [%s]" : " %s",
+               command->positional);
+    printf(" [options]\n\n");
+    print_text(command->about, all, 0, 0);
+    printf("\nOptions:\n");
+    for (size_t i = 0; i < n; i++)
+        print_option(command->options[i].name, command->options[i].metavar,
+                     command->options[i].help, all);
+    if (command->loader_options && !all)
+        print_common(command);
+    if (!all)
+        printf("\n--help-all prints %s. Manual: man loaderbench\n",
+               more ? "all options and explains them" : "more about these");
+    if (command->loader_options && all)
+        print_groups(command);
+}
+
+void cli_overview(void)
+{
+    printf("Usage: loaderbench COMMAND ...\n\n"
+           "Measures how fast images are loaded for training and what the "
+           "training\nloop waits for.\n"
+           "\nCommands:\n");
+    for (size_t i = 0; i < n_cli_commands; i++) {
+        const struct cli_command *c = cli_commands[i];
+        int n = printf("  %s", c->name);
+        if (c->positional)
+            n +=
+                printf(c->positional_optional ? " [%s]" : " %s", c->positional);
+        cli_print_wrapped(c->summary, INDENT, (size_t)n);
+    }
+    printf("\n'loaderbench COMMAND --help' lists the options of a command, and "
+           "so does\n'loaderbench help COMMAND'.\n\n"
+           "  --help              print this and exit\n"
+           "  --version           print the version and exit\n"
+           "  --completion SHELL  print a completion script for bash, zsh or "
+           "fish, e.g.\n"
+           "                      . <(loaderbench --completion bash)\n"
+           "\n"
+           "Exit status: 0 success; 1 a threshold was missed; 2 usage error; "
+           "3 too many\ndamaged samples; 4 this machine cannot do it, or the "
+           "output could not be\nwritten; 130 after Ctrl-C, with partial "
+           "results printed.\n");
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loaderbench gen: a photo set in class folders. Every image is a function of
+ * (seed, index), so threads take the next index from a counter and the set is
+ * the same for any number of them.
+ */
+#include "bench/loaderbench/cli/cli.h"
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/gen/gen_jpeg.h"
+#include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/tool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define THREADS_MAX 64
+#define PATH_BYTES  4096
+
+struct gen_options {
+    uint64_t images, classes, seed;
+    bool force, quiet;
+    const char *json;
+};
+
+#define OPTION(field) offsetof(struct gen_options, field)
+static const struct cli_option options[] = {
+    {"images", "N", "number of images [512]", CLI_COUNT, OPTION(images), 1, 0,
+     NULL},
+    {"classes", "C", "number of classes, each a folder [10]", CLI_COUNT,
+     OPTION(classes), 1, 0, NULL},
+    {"seed", "S", "seed of the images; the same seed gives the same files [0]",
+     CLI_COUNT, OPTION(seed), 0, 0, NULL},
+    {"force", NULL,
+     "write into a folder that is not empty\n"
+     "Files of the same name are replaced, others stay.",
+     CLI_SWITCH, OPTION(force), 0, 0, NULL},
+    {"json", "FILE", "write a summary as JSON, '-' for standard output",
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
+    {"quiet", NULL, "print no summary", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+};
+
+const struct cli_command command_gen = {
+    .name = "gen",
+    .positional = "DST",
+    .positional_folder = true,
+    .summary = "make a photo set to measure with",
+    .about =
+        "Writes synthetic photographs as JPEG files to DST/class_000/, "
+        "DST/class_001/, ...\n\n"
+        "Sizes, chroma sampling, bytes per image and decoding work are "
+        "distributed as in ImageNet: about 110 KB and 470 x 400 pixels on "
+        "average, three quarters without chroma subsampling, a few gray, none "
+        "progressive.",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .run = gen_main,
+};
+
+struct gen {
+    const char *destination;
+    const struct gen_options *options;
+    _Atomic uint64_t next; /* image to make */
+    _Atomic uint64_t files, bytes, pixels;
+    _Atomic bool failed;
+};
+
+static int write_file(const char *path, const void *data, uint64_t size)
+{
+    FILE *f = fopen(path, "wb");
+    if (f && fwrite(data, 1, size, f) == size && fclose(f) == 0)
+        return 0;
+    tool_say("%s: %s", path, strerror(errno));
+    return -1;
+}
+
+static int make_image(struct gen *g, struct photo *photo, uint64_t index)
+{
+    struct photo_plan plan;
+    unsigned char *data = NULL;
+    uint64_t size;
+    char path[PATH_BYTES];
+    gen_plan(g->options->seed, index, &plan);
+    if (photo_draw(photo, &plan) || photo_encode(photo, &plan, &data, &size)) {
+        tool_say("image %" PRIu64 ": out of memory", index);
+        return -1;
+    }
+    snprintf(path, sizeof(path),
+             "%s/class_%03" PRIu64 "/image_%06" PRIu64 ".jpg", g->destination,
+             index % g->options->classes, index);
+    int rc = write_file(path, data, size);
+    free(data);
+    atomic_fetch_add(&g->files, 1);
+    atomic_fetch_add(&g->bytes, size);
+    atomic_fetch_add(&g->pixels, (uint64_t)plan.width * plan.height);
+    return rc;
+}
+
+static void *make_images(void *arg)
+{
+    struct gen *g = arg;
+    struct photo photo = {0};
+    while (!atomic_load(&g->failed) && !tool_interrupted()) {
+        uint64_t index = atomic_fetch_add(&g->next, 1);
+        if (index >= g->options->images)
+            break;
+        if (make_image(g, &photo, index))
+            atomic_store(&g->failed, true);
+    }
+    photo_fini(&photo);
+    return NULL;
+}
+
+static int make_folder(const char *path)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return TOOL_DONE;
+    tool_say("%s: %s", path, strerror(errno));
+    return errno == ENOENT ? TOOL_USAGE : TOOL_ENVIRONMENT;
+}
+
+static int make_folders(const char *destination, const struct gen_options *o)
+{
+    char path[PATH_BYTES];
+    int rc = make_folder(destination);
+    DIR *dir = rc == TOOL_DONE ? opendir(destination) : NULL;
+    if (rc == TOOL_DONE && !dir) {
+        tool_say("%s: %s", destination, strerror(errno));
+        return TOOL_USAGE;
+    }
+    for (struct dirent *e; !rc && !o->force && (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) {
+            tool_say("%s: not empty; --force writes into it all the same",
+                     destination);
+            rc = TOOL_USAGE;
+        }
+    }
+    if (dir)
+        closedir(dir);
+    for (uint64_t i = 0; i < o->classes && rc == TOOL_DONE; i++) {
+        snprintf(path, sizeof(path), "%s/class_%03" PRIu64, destination, i);
+        rc = make_folder(path);
+    }
+    return rc;
+}
+
+static uint32_t n_threads(const struct gen_options *o)
+{
+    struct feedline_machine_info m = {.struct_size = sizeof(m)};
+    uint32_t n = feedline_machine_get_info(&m) == 0 ? m.cpus_usable : 1;
+    if (n > THREADS_MAX)
+        n = THREADS_MAX;
+    return n > o->images ? (uint32_t)o->images : n;
+}
+
+/* One thread is the caller's own, so the set is made even if no other can be
+ * started. */
+static void make_all(struct gen *g)
+{
+    pthread_t threads[THREADS_MAX];
+    uint32_t n = 0;
+    while (n + 1 < n_threads(g->options) &&
+           pthread_create(&threads[n], NULL, make_images, g) == 0)
+        n++;
+    make_images(g);
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+}
+
+static int summarise(const struct gen *g, double seconds)
+{
+    uint64_t files = g->files, bytes = g->bytes, n = files ? files : 1;
+    const struct gen_options *o = g->options;
+    if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+        printf("%s: %" PRIu64 " images in %" PRIu64 " classes, %.1f MB, "
+               "%.0f KB and %.0f pixels on average, in %.1f s\n",
+               g->destination, files, o->classes, (double)bytes * 1e-6,
+               (double)bytes / (double)n * 1e-3, (double)g->pixels / (double)n,
+               seconds);
+    if (!o->json)
+        return TOOL_DONE;
+    json_t *doc = document_new("gen");
+    json_t *result = json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "destination",
+        g->destination, "seed", (json_int_t)o->seed, "classes",
+        (json_int_t)o->classes, "files", (json_int_t)files, "bytes",
+        (json_int_t)bytes, "mean_bytes", (double)bytes / (double)n,
+        "mean_pixels", (double)g->pixels / (double)n, "seconds", seconds);
+    json_object_update_new(doc, result);
+    int rc = document_write(doc, o->json);
+    json_decref(doc);
+    return rc;
+}
+
+int gen_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct gen_options o = {.images = 512, .classes = 10};
+    struct cli_parsed parsed;
+    int rc = cli_parse(command, argc, argv, &o, &parsed);
+    if (rc >= 0)
+        goto out;
+    /* "/class_000/image_000000.jpg" and numbers of 20 digits fit as well. */
+    if (strlen(parsed.positional) > PATH_BYTES - 64) {
+        tool_say("the path of the destination is too long");
+        rc = TOOL_USAGE;
+        goto out;
+    }
+    if (o.classes > o.images) {
+        tool_say("--classes %" PRIu64 " needs as many --images at least, so "
+                 "that no class is empty",
+                 o.classes);
+        rc = TOOL_USAGE;
+        goto out;
+    }
+    rc = make_folders(parsed.positional, &o);
+    if (rc != TOOL_DONE)
+        goto out;
+    struct gen g = {.destination = parsed.positional, .options = &o};
+    double start = tool_seconds();
+    make_all(&g);
+    rc = summarise(&g, tool_seconds() - start);
+    if (g.failed)
+        rc = TOOL_ENVIRONMENT;
+    else if (tool_interrupted())
+        rc = TOOL_INTERRUPTED;
+out:
+    cli_fini(command, &o, &parsed);
+    return rc;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loaderbench report: documents in, one page out. The page is made in memory
+ * first; it replaces a file only once all of it is on the disk.
+ */
+#include "bench/loaderbench/report/report.h"
+
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
+#include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/tool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct report_options {
+    const char *out;
+};
+
+static const struct cli_option options[] = {
+    {"out", "PAGE.html",
+     "where the page goes, '-' for standard output [FILE.html beside "
+     "FILE.json]",
+     CLI_OUTPUT, offsetof(struct report_options, out), 0, 0, NULL},
+};
+
+const struct cli_command command_report = {
+    .name = "report",
+    .positional = "FILE.json...",
+    .positional_many = true,
+    .summary = "one page of HTML about runs, sweeps and tunings",
+    .about =
+        "Makes one HTML page of documents that were written with --json.\n\n"
+        "The verdict, the stall over time by cause, the stages, the tuner, "
+        "slow samples, the machine. The page is one file that needs no "
+        "network, for screens of any size, light or dark, and for paper. "
+        "Without scripts it shows its main tables.\n\n"
+        "'loaderbench run URI --report PAGE.html' does it at once.",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .run = report_main,
+};
+
+int report_write(json_t *const *docs, const char *const *names, size_t n,
+                 const char *path)
+{
+    char *page = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&page, &bytes);
+    int rc = TOOL_DONE;
+    if (f) {
+        report_page(f, docs, names, n);
+        bool bad = ferror(f) != 0;
+        bad = fclose(f) != 0 || bad;
+        if (!bad)
+            rc = output_write(path, page, bytes);
+        else
+            f = NULL;
+    }
+    if (!f) {
+        tool_say("out of memory for the page");
+        rc = TOOL_ENVIRONMENT;
+    }
+    free(page);
+    return rc;
+}
+
+/* "sweep.json" -> "sweep.html"; standard input goes to standard output. The
+ * caller frees; NULL: no memory. */
+static char *default_out(const char *path)
+{
+    static const char from[] = ".json", to[] = ".html";
+    size_t n = strlen(path), cut = sizeof(from) - 1;
+    char *out = malloc(n + sizeof(to));
+    if (!out)
+        return NULL;
+    if (n > cut && strcmp(path + n - cut, from) == 0)
+        n -= cut;
+    memcpy(out, path, n);
+    memcpy(out + n, to, sizeof(to));
+    if (strcmp(path, "-") == 0)
+        out[1] = '\0';
+    return out;
+}
+
+static int report_files(const char *const *paths, size_t n, const char *out)
+{
+    json_t **docs = calloc(n, sizeof(json_t *));
+    int rc = docs ? TOOL_DONE : TOOL_ENVIRONMENT;
+    for (size_t i = 0; rc == TOOL_DONE && i < n; i++) {
+        rc = document_read(paths[i], &docs[i]);
+        if (rc == TOOL_DONE)
+            rc = report_check(docs[i], paths[i]);
+    }
+    if (rc == TOOL_DONE)
+        rc = report_write(docs, paths, n, out);
+    for (size_t i = 0; docs && i < n; i++)
+        json_decref(docs[i]);
+    free(docs);
+    return rc;
+}
+
+int report_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct report_options o = {0};
+    struct cli_parsed parsed;
+    char *beside = NULL; /* the default */
+    int rc = cli_parse(command, argc, argv, &o, &parsed);
+    if (rc >= 0)
+        goto out;
+    if (!o.out)
+        o.out = beside = default_out(parsed.positional);
+    if (!o.out) {
+        tool_say("out of memory");
+        rc = TOOL_ENVIRONMENT;
+        goto out;
+    }
+    rc = report_files(parsed.positionals.items, parsed.positionals.n, o.out);
+    if (rc == TOOL_DONE && beside && strcmp(beside, "-") != 0)
+        printf("%s\n", beside);
+out:
+    free(beside);
+    cli_fini(command, &o, &parsed);
+    return rc;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a document must have to become a page. Only what every version of the
+ * tool wrote is asked for; the rest may be absent, but nothing may be of
+ * another type than it is documented to be, as the page would show a 0 for it.
+ */
+#include "bench/loaderbench/report/report.h"
+#include "bench/loaderbench/report/report_doc.h"
+#include "bench/loaderbench/tool.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum kind { OBJECT, ARRAY, NUMBER, TEXT };
+
+struct expected {
+    const char *command; /* NULL: any */
+    const char *path;
+    enum kind kind;
+    bool required, nullable;
+};
+
+static const struct expected all[] = {
+    {"run", "result", OBJECT, true, false},
+    {"run", "result.images", NUMBER, true, false},
+    {"run", "result.batches", NUMBER, true, false},
+    {"run", "result.seconds", NUMBER, true, false},
+    {"run", "result.images_per_second", NUMBER, true, false},
+    {"run", "stall", OBJECT, true, false},
+    {"run", "stall.host_fraction", NUMBER, true, false},
+    {"run", "stall.device_fraction", NUMBER, false, true},
+    {"run", "stall.buckets", OBJECT, true, false},
+    {"run", "stages", ARRAY, true, false},
+    {"run", "verdict", OBJECT, true, true},
+    {"sweep", "grid", ARRAY, true, false},
+    {"tune", "tuner", OBJECT, true, false},
+    {"doctor", "findings", ARRAY, true, false},
+    {"compare", "metric", TEXT, true, false},
+    {"compare", "before", NUMBER, true, false},
+    {"compare", "after", NUMBER, true, false},
+    {"compare", "change_fraction", NUMBER, true, false},
+    {"compare", "noise_fraction", NUMBER, false, true},
+    {"compare", "fail_below", NUMBER, false, false},
+    {"compare", "differences", ARRAY, false, true},
+    {"compare", "verdict", TEXT, true, false},
+    {"merge", "ranks", ARRAY, true, false},
+    {"merge", "straggler", OBJECT, false, true},
+    {"headroom", "now", OBJECT, true, true},
+    {"headroom", "predicted", OBJECT, true, true},
+    {"headroom", "measured", OBJECT, true, true},
+    {"headroom", "fed", OBJECT, false, true},
+    {"headroom", "two_workers", OBJECT, false, true},
+    {"case", "name", TEXT, true, false},
+    {"case", "sentence", TEXT, true, true},
+    {"case", "before", OBJECT, true, true},
+    {"case", "after", OBJECT, true, true},
+    {"case", "points", ARRAY, false, true},
+    {NULL, "version", TEXT, false, false},
+    {NULL, "date", TEXT, false, true},
+    {NULL, "host", TEXT, false, true},
+    {NULL, "command_line", TEXT, false, true},
+    {NULL, "options", OBJECT, false, true},
+    {NULL, "dataset", OBJECT, false, true},
+    {NULL, "machine", OBJECT, false, true},
+    {NULL, "config", OBJECT, false, true},
+    {NULL, "tuner", OBJECT, false, true},
+    {NULL, "tuner.decisions", ARRAY, false, true},
+    {NULL, "transfer", OBJECT, false, true},
+    {NULL, "stats", OBJECT, false, true},
+    {NULL, "timeline", ARRAY, false, true},
+    {NULL, "workers", OBJECT, false, true},
+    {NULL, "phases", ARRAY, false, true},
+    {NULL, "gaps", OBJECT, false, true},
+    {NULL, "slow_samples", ARRAY, false, true},
+    {NULL, "outliers", OBJECT, false, true},
+    {NULL, "outliers.last", ARRAY, false, true},
+    {NULL, "headroom", OBJECT, false, true},
+    {NULL, "signals", OBJECT, false, true},
+    {NULL, "verdicts", ARRAY, false, true},
+    {NULL, "failures", ARRAY, false, true},
+    {NULL, "knee", OBJECT, false, true},
+    {NULL, "grid", ARRAY, false, true},
+    {NULL, "rule", OBJECT, false, true},
+    {NULL, "settings", OBJECT, false, true},
+    {NULL, "tune", OBJECT, false, true},
+    {NULL, "tune.story", ARRAY, false, true},
+    {NULL, "tune.steady", OBJECT, false, true},
+    {NULL, "sweep_best", OBJECT, false, true},
+    {NULL, "comparison", OBJECT, false, true},
+};
+
+static const char *const commands[] = {"run",     "sweep", "tune",     "doctor",
+                                       "compare", "merge", "headroom", "case"};
+
+static const char *const kind_words[] = {"an object", "a list", "a number",
+                                         "a text"};
+
+static bool is_kind(const json_t *value, enum kind kind)
+{
+    switch (kind) {
+    case OBJECT:
+        return json_is_object(value);
+    case ARRAY:
+        return json_is_array(value);
+    case NUMBER:
+        return json_is_number(value);
+    case TEXT:
+        return json_is_string(value);
+    }
+    return false;
+}
+
+static int refuse(const json_t *doc, const char *name, const struct expected *e)
+{
+    const json_t *value = doc_at(doc, e->path);
+    if (!value) {
+        if (!e->required)
+            return TOOL_DONE;
+        tool_say("%s: %s is missing", name, e->path);
+        return TOOL_DATA;
+    }
+    if (is_kind(value, e->kind) || (e->nullable && json_is_null(value)))
+        return TOOL_DONE;
+    tool_say("%s: %s is not %s", name, e->path, kind_words[e->kind]);
+    return TOOL_DATA;
+}
+
+/* The objects of the lists that have a name on the page. */
+static int check_items(const json_t *doc, const char *name, const char *key)
+{
+    const json_t *list = json_object_get(doc, key);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!json_is_object(json_array_get(list, i))) {
+            tool_say("%s: %s[%zu] is not an object", name, key, i);
+            return TOOL_DATA;
+        }
+    return TOOL_DONE;
+}
+
+static int check_command(const char *name, const char *command)
+{
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+        if (strcmp(commands[i], command) == 0)
+            return TOOL_DONE;
+    tool_say(
+        "%s is of '%s'; a report is made of what run, sweep, tune, doctor, "
+        "compare, merge, headroom and case write",
+        name, command);
+    return TOOL_DATA;
+}
+
+static int check_version(const json_t *doc, const char *name)
+{
+    const json_t *version = json_object_get(doc, "schema_version");
+    if (!json_is_object(doc) || !json_is_integer(version)) {
+        tool_say("%s is no document of loaderbench: it has no schema_version",
+                 name);
+        return TOOL_DATA;
+    }
+    if (json_integer_value(version) == TOOL_SCHEMA_VERSION)
+        return TOOL_DONE;
+    tool_say("%s has schema_version %lld, this loaderbench reads %d: take the "
+             "one that wrote it",
+             name, (long long)json_integer_value(version), TOOL_SCHEMA_VERSION);
+    return TOOL_DATA;
+}
+
+int report_check(const json_t *doc, const char *name)
+{
+    static const char *const lists[] = {
+        "stages",   "timeline", "phases",   "slow_samples", "verdicts",
+        "failures", "grid",     "findings", "ranks",        "points"};
+    int rc = check_version(doc, name);
+    const char *command = doc_text(doc, "command");
+    if (rc == TOOL_DONE)
+        rc = check_command(name, command);
+    for (size_t i = 0; rc == TOOL_DONE && i < sizeof(all) / sizeof(*all); i++)
+        if (!all[i].command || strcmp(all[i].command, command) == 0)
+            rc = refuse(doc, name, &all[i]);
+    for (size_t i = 0; rc == TOOL_DONE && i < sizeof(lists) / sizeof(*lists);
+         i++)
+        rc = check_items(doc, name, lists[i]);
+    return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/loaderbench/report/report_doc.h"
+
+#include <math.h>
+#include <string.h>
+
+const json_t *doc_at(const json_t *doc, const char *path)
+{
+    while (doc && *path) {
+        char key[64];
+        size_t n = strcspn(path, ".");
+        if (n >= sizeof(key))
+            return NULL;
+        memcpy(key, path, n);
+        key[n] = '\0';
+        doc = json_object_get(doc, key);
+        path += n + (path[n] == '.');
+    }
+    return doc;
+}
+
+/* NAN for what is no number, and for one that no measuring gives, which
+ * would overflow. */
+static double number_of(const json_t *value)
+{
+    double x = json_number_value(value);
+    return json_is_number(value) && fabs(x) < 1e100 ? x : (double)NAN;
+}
+
+double doc_number(const json_t *doc, const char *path)
+{
+    return number_of(doc_at(doc, path));
+}
+
+double doc_or_0(const json_t *doc, const char *path)
+{
+    double x = doc_number(doc, path);
+    return isnan(x) ? 0 : x;
+}
+
+const char *doc_text(const json_t *doc, const char *path)
+{
+    const char *text = json_string_value(doc_at(doc, path));
+    return text ? text : "";
+}
+
+json_t *doc_mutable(const json_t *object)
+{
+    json_t *same;
+    memcpy(&same, &object, sizeof(same));
+    return same;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options --pipeline and --op of a command, made into a pipeline. */
+#ifndef LOADERBENCH_RECIPE_H
+#define LOADERBENCH_RECIPE_H
+
+#include "bench/loaderbench/cli/cli.h"
+
+#define RECIPE_CHOICES "train|eval|none"
+
+/* What --pipeline is where it was not given: "train", or "none" with --op. */
+const char *recipe_default(const struct cli_list *ops);
+
+/* The recipe of that name, without normalize for dtype=u8, and the operations.
+ * An exit status. */
+int recipe_make(const char *name, const struct cli_list *ops,
+                const feedline_config *config, feedline_pipeline **out);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loaderbench run: set up once, measure a fresh loader R times, report. */
+#include "bench/loaderbench/run/run.h"
+
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/gpu.h"
+#include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/report/report.h"
+#include "bench/loaderbench/run/recipe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SECONDS 10.0
+#define DEFAULT_WARMUP  3
+
+#define OPTION(field) offsetof(struct run_options, field)
+static const struct cli_option options[] = {
+    {"pipeline", "train|eval|none",
+     "what is done to each image [train; none with --op]\n"
+     "train: random resized crop 224, flip, normalize, and --shuffle unless "
+     "--no-shuffle. eval: resize 256, center crop 224, normalize. With --dtype "
+     "u8 neither normalizes.",
+     CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
+    {"op", "\"NAME ARGS\"",
+     "add an operation, e.g. \"random_resized_crop size=192\"\n"
+     "May be repeated. With --pipeline it is added to that one; operations on "
+     "pixels go before its normalize.",
+     CLI_LIST, OPTION(ops), 0, 0, NULL},
+    {"seconds", "T",
+     "stop after T seconds, not counting the warm-up [10]\n"
+     "However many epochs that is. Of several limits the first one counts; 10 "
+     "seconds if there is no other.",
+     CLI_NUMBER, OPTION(seconds), 0.001, 1e9, NULL},
+    {"batches", "B", "stop after B batches, not counting the warm-up",
+     CLI_COUNT, OPTION(batches), 1, 0, NULL},
+    {"epochs", "E", "stop after E epochs, warm-up included", CLI_COUNT,
+     OPTION(epochs), 1, 0, NULL},
+    {"consumer-ms", "X",
+     "simulate a training step of X ms per batch [0]\n"
+     "The loader has that time to itself, as with a GPU. With --device cuda:0 "
+     "it is a kernel on that GPU, which the loop does not wait for.",
+     CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
+    {"repeat", "R",
+     "measure R fresh loaders and report medians [1]\n"
+     "--json has the results of each.",
+     CLI_COUNT, OPTION(repeat), 1, 0, NULL},
+    {"json", "FILE", "write the results as JSON, '-' for standard output",
+     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
+    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
+     OPTION(report), 0, 0, NULL},
+    {"warmup", "B",
+     "batches before measuring begins [3]\n"
+     "A run of --epochs that is no longer than that is measured from its "
+     "beginning.",
+     CLI_COUNT, OPTION(warmup), 0, 0, NULL},
+    {"table", "COLUMN",
+     "print all stages and phases as a table\n"
+     "In the order of a sample's path, or sorted by a column.",
+     CLI_CHOICE, OPTION(table), 0, 0,
+     "path|busy|items|bytes|mean|p50|p90|p99|max|name"},
+    {"max-failed-fraction", "F",
+     "exit with 3 if more of the samples could not be used [1]\n"
+     "Matters with --on-error skip or zero, which allow failures. The default "
+     "still refuses a data set of which nothing can be used.",
+     CLI_NUMBER, OPTION(max_failed_fraction), 0, 1, NULL},
+    {"sink", "none|hash",
+     "hash: print a fingerprint of the stream [none]\n"
+     "It is the same for any number of workers, depth, reader or CPU.",
+     CLI_CHOICE, OPTION(sink), 0, 0, "none|hash"},
+    {"resume-at", "B",
+     "after B batches continue with a new loader from the saved state\n"
+     "The fingerprint must not change.",
+     CLI_COUNT, OPTION(resume_at), 1, 0, NULL},
+    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+};
+
+const struct cli_command command_run = {
+    .name = "run",
+    .positional = "URI",
+    .positional_folder = true,
+    .summary = "how fast are images loaded, and what does the loop wait for",
+    .about =
+        "Loads the images of URI as a training loop would, and reports the "
+        "speed, how long the loop waited, and for what.\n\n"
+        "URI is a folder with one folder per class (folder:/data/train), a "
+        "list of files (list:/data/train.tsv) or MNIST-like files "
+        "(idx:/data/mnist). For a bare path the kind is detected.",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .n_first = 9,
+    .loader_options = true,
+    .run = run_main,
+};
+
+static int make_config(struct run_setup *s, const struct cli_parsed *parsed)
+{
+    struct run_options *o = &s->options;
+    int32_t status = feedline_config_create(&s->config);
+    if (status < 0)
+        return tool_setup_failed(status);
+    if (strcmp(o->pipeline, "train") == 0 && !cli_given(parsed, "shuffle"))
+        status = feedline_config_set(s->config, "shuffle", "true");
+    if (status < 0)
+        return tool_setup_failed(status);
+    int rc = cli_apply(parsed, s->config);
+    if (rc != TOOL_DONE)
+        return rc;
+    /* Epochs are counted here, where the warm-up is; FEEDLINE_EPOCHS counts
+     * like --epochs. */
+    int64_t epochs = 0;
+    feedline_config_get_int(s->config, "epochs", &epochs);
+    if (!o->epochs)
+        o->epochs = (uint64_t)epochs;
+    feedline_config_set_int(s->config, "epochs", 0);
+    return TOOL_DONE;
+}
+
+/* Asked before anything is read, so that the answer comes at once. */
+static int check_device(struct run_setup *s)
+{
+    struct feedline_device_info gpu;
+    gpu_of_config(s->config, s->device, sizeof(s->device));
+    if (strcmp(s->device, "host") == 0)
+        return TOOL_DONE;
+    if (s->options.sink && strcmp(s->options.sink, "hash") == 0) {
+        tool_say("--sink hash reads the pixels, which --device %s leaves on "
+                 "the GPU; it takes --device host",
+                 s->device);
+        return TOOL_USAGE;
+    }
+    return gpu_find(s->device, &gpu);
+}
+
+int run_set_up(struct run_setup *s, const struct cli_parsed *parsed)
+{
+    struct run_options *o = &s->options;
+    if (!o->pipeline)
+        o->pipeline = recipe_default(&o->ops);
+    int rc = make_config(s, parsed);
+    if (rc == TOOL_DONE)
+        rc = recipe_make(o->pipeline, &o->ops, s->config, &s->pipeline);
+    if (rc == TOOL_DONE)
+        rc = check_device(s);
+    if (rc != TOOL_DONE)
+        return rc;
+    if (!o->epochs && !o->batches && o->seconds <= 0)
+        o->seconds = DEFAULT_SECONDS;
+    s->failures = json_array();
+    int32_t status = feedline_dataset_open(parsed->positional, &s->dataset);
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
+void run_tear_down(struct run_setup *s)
+{
+    feedline_dataset_close(s->dataset);
+    feedline_config_destroy(s->config);
+    feedline_pipeline_destroy(s->pipeline);
+    json_decref(s->failures);
+    free(s->table);
+}
+
+/* Data errors above the allowed rate? */
+static int judge_failures(const struct run_setup *s, uint64_t failed,
+                          uint64_t samples)
+{
+    double fraction = samples ? (double)failed / (double)samples : 0;
+    if (!failed ||
+        (fraction <= s->options.max_failed_fraction && failed < samples))
+        return TOOL_DONE;
+    tool_say("%.3g %% of the samples could not be used (%llu of %llu)",
+             100 * fraction, (unsigned long long)failed,
+             (unsigned long long)samples);
+    return TOOL_DATA;
+}
+
+static bool to_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static int report(const struct run_setup *s, const char *uri,
+                  const json_t *runs, bool interrupted)
+{
+    const struct run_options *o = &s->options;
+    int rc = TOOL_DONE;
+    json_t *doc = run_json_document(s, uri, runs, interrupted);
+    if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
+        run_text(doc, s->table);
+    if (o->json)
+        rc = document_write(doc, o->json);
+    if (rc == TOOL_DONE && o->report)
+        rc = report_write(&doc, &uri, 1, o->report);
+    json_decref(doc);
+    return rc;
+}
+
+static int run_all(struct run_setup *s, const char *uri)
+{
+    struct run_counts counts = {0};
+    uint64_t failed = 0, samples = 0;
+    json_t *runs = json_array();
+    int rc = TOOL_DONE;
+    for (uint64_t i = 0; i < s->options.repeat && !counts.interrupted; i++) {
+        json_t *run;
+        rc = run_measure(s, &run, &counts);
+        if (rc != TOOL_DONE)
+            goto out;
+        json_array_append_new(runs, run);
+        failed += counts.failed_samples;
+        samples += counts.samples;
+    }
+    rc = report(s, uri, runs, counts.interrupted);
+    if (rc == TOOL_DONE && counts.interrupted)
+        rc = TOOL_INTERRUPTED;
+    else if (rc == TOOL_DONE)
+        rc = judge_failures(s, failed, samples);
+out:
+    json_decref(runs);
+    return rc;
+}
+
+int run_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct run_setup s = {.options = {.warmup = DEFAULT_WARMUP,
+                                      .repeat = 1,
+                                      .max_failed_fraction = 1}};
+    struct cli_parsed parsed;
+    int rc = cli_parse(command, argc, argv, &s.options, &parsed);
+    if (rc >= 0)
+        goto out;
+    rc = run_set_up(&s, &parsed);
+    if (rc == TOOL_DONE)
+        rc = run_all(&s, parsed.positional);
+    tool_drain_log();
+out:
+    run_tear_down(&s);
+    cli_fini(command, &s.options, &parsed);
+    return rc;
+}

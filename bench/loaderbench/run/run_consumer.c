@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * On the host a step sleeps to a point X ms after the delivery. Like a training
+ * loop that waits for its GPU it needs no CPU, and what the tool itself does
+ * with the batch (hashing) is part of the X.
+ *
+ * On a GPU it does what a training loop does: the stream waits for the copy,
+ * kernels of X ms are queued behind that, and the batch is given back at once.
+ */
+#include "bench/loaderbench/run/run_consumer.h"
+
+#include "bench/loaderbench/tool.h"
+
+#include <string.h>
+
+#define BUSY_MS_MAX 10000 /* of one kernel of feedline_busy_work */
+
+int run_consumer_init(struct run_consumer *c, const char *device, double ms)
+{
+    *c = (struct run_consumer){.ms = ms};
+    if (strcmp(device, "host") == 0)
+        return TOOL_DONE;
+    if (ms > BUSY_MS_MAX) {
+        tool_say("--consumer-ms is %d at most with --device %s", BUSY_MS_MAX,
+                 device);
+        return TOOL_USAGE;
+    }
+    int32_t status = feedline_busy_create(device, &c->busy);
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
+void run_consumer_fini(struct run_consumer *c)
+{
+    feedline_busy_destroy(c->busy);
+    c->busy = NULL;
+}
+
+static int take_on_host(const struct run_consumer *c, feedline_batch *batch,
+                        double delivered)
+{
+    if (c->ms > 0)
+        tool_sleep_until(delivered + c->ms * 1e-3);
+    feedline_batch_release(batch);
+    return TOOL_DONE;
+}
+
+int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
+                      double delivered)
+{
+    if (!c->busy)
+        return take_on_host(c, batch, delivered);
+    int32_t status = feedline_batch_wait(batch, feedline_busy_stream(c->busy));
+    if (status >= 0 && c->ms > 0)
+        status = feedline_busy_work(c->busy, (int64_t)(c->ms * 1e6));
+    int rc = status < 0 ? tool_run_failed(status) : TOOL_DONE;
+    feedline_batch_release(batch);
+    return rc;
+}
+
+int run_consumer_drain(struct run_consumer *c)
+{
+    int32_t status = c->busy ? feedline_busy_wait(c->busy) : FEEDLINE_OK;
+    return status < 0 ? tool_run_failed(status) : TOOL_DONE;
+}

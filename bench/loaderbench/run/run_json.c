@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The document of `run`: docs/man/loaderbench.1 lists its keys. */
+#include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/run/run.h"
+#include "bench/loaderbench/stat.h"
+
+#include <feedline/tuning.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define NS 1e-9
+
+json_t *run_json_text(run_json_function *text, const void *handle)
+{
+    uint64_t needed = 0;
+    json_t *parsed = NULL;
+    if (text(handle, NULL, 0, &needed) < 0 || !needed)
+        return json_object();
+    /* Statistics go on meanwhile, and their text may have grown. */
+    for (int32_t status = FEEDLINE_ERANGE; status == FEEDLINE_ERANGE;) {
+        uint64_t capacity = needed + needed / 4 + 1024;
+        char *buf = malloc(capacity);
+        if (!buf)
+            break;
+        status = text(handle, buf, capacity, &needed);
+        if (status == FEEDLINE_OK)
+            parsed = json_loads(buf, 0, NULL);
+        free(buf);
+    }
+    return parsed ? parsed : json_object();
+}
+
+static int32_t config_text(const void *handle, char *buf, uint64_t capacity,
+                           uint64_t *needed)
+{
+    return feedline_loader_config_json(handle, buf, capacity, needed);
+}
+
+static int32_t pipeline_text(const void *handle, char *buf, uint64_t capacity,
+                             uint64_t *needed)
+{
+    return feedline_pipeline_json(handle, buf, capacity, needed);
+}
+
+static int32_t machine_text(const void *unused, char *buf, uint64_t capacity,
+                            uint64_t *needed)
+{
+    (void)unused;
+    return feedline_machine_json(buf, capacity, needed);
+}
+
+static int32_t stats_text(const void *handle, char *buf, uint64_t capacity,
+                          uint64_t *needed)
+{
+    feedline_loader *l;
+    memcpy(&l, &handle, sizeof(l)); /* it is no const loader that was given */
+    return feedline_loader_stats_json(l, buf, capacity, needed);
+}
+
+json_t *run_json_pipeline(const feedline_pipeline *pipeline)
+{
+    return run_json_text(pipeline_text, pipeline);
+}
+
+static json_t *result_json(const struct run_counts *c)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    double images = (double)c->images;
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:s?}",
+                     "images", (json_int_t)c->images, "batches",
+                     (json_int_t)c->batches, "seconds", c->seconds,
+                     "images_per_second",
+                     c->seconds > 0 ? images / c->seconds : 0.0, "cpu_seconds",
+                     c->cpu_seconds, "images_per_cpu_second",
+                     c->cpu_seconds > 0 ? images / c->cpu_seconds : 0.0,
+                     "first_batch_seconds", c->first_batch_seconds,
+                     "max_rss_bytes", (json_int_t)usage.ru_maxrss * 1024,
+                     "failed_samples", (json_int_t)c->failed_samples,
+                     "stream_hash", c->hash[0] ? c->hash : NULL);
+}
+
+static double fraction(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* false: batches stay on the host. */
+static bool get_device(const feedline_loader *l,
+                       struct feedline_device_stats *d)
+{
+    *d = (struct feedline_device_stats){.struct_size = sizeof(*d)};
+    return feedline_loader_get_device_stats(l, d) == FEEDLINE_OK;
+}
+
+static json_t *device_fraction_json(const feedline_loader *l)
+{
+    struct feedline_device_stats d;
+    if (!get_device(l, &d) || d.span_ns == 0)
+        return json_null();
+    return json_real(fraction(d.idle_ns, d.span_ns));
+}
+
+static json_t *transfer_json(const feedline_loader *l)
+{
+    struct feedline_device_stats d;
+    if (!get_device(l, &d))
+        return json_null();
+    json_t *transfer =
+        json_pack("{s:s}", "finish", d.finish ? "device" : "host");
+    stat_json(transfer, "transfer", &d, 0);
+    return transfer;
+}
+
+static json_t *stall_json(const feedline_loader *l)
+{
+    struct feedline_stats s = {.struct_size = sizeof(s)};
+    struct feedline_wait_stats w = {.struct_size = sizeof(w)};
+    feedline_loader_get_stats(l, &s);
+    feedline_loader_get_wait_stats(l, &w);
+    json_t *stall = json_pack("{s:f, s:o, s:f}", "host_fraction",
+                              fraction(s.wait_ns, s.wall_ns), "device_fraction",
+                              device_fraction_json(l), "wait_seconds",
+                              (double)s.wait_ns * NS);
+    stat_json(stall, "stall", &w, 0);
+    json_object_set_new(stall, "residual_fraction",
+                        json_real(fraction(w.residual_ns, s.wait_ns)));
+    return stall;
+}
+
+static json_t *stages_json(const feedline_loader *l)
+{
+    json_t *stages = json_array();
+    for (uint32_t i = 0; i < FEEDLINE_STAGE_COUNT; i++) {
+        struct feedline_stage_stats s = {.struct_size = sizeof(s)};
+        if (feedline_loader_get_stage_stats(l, i, &s) != FEEDLINE_OK)
+            continue;
+        json_t *stage = json_pack("{s:s}", "name", feedline_stage_name(i));
+        stat_json(stage, "stages", &s, FEEDLINE_STAT_CUSTOM);
+        json_array_append_new(stages, stage);
+    }
+    return stages;
+}
+
+static int32_t tuner_text(const void *handle, char *buf, uint64_t capacity,
+                          uint64_t *needed)
+{
+    return feedline_loader_tuner_json(handle, buf, capacity, needed);
+}
+
+static json_t *verdict_json(feedline_loader *l)
+{
+    struct feedline_verdict v = {.struct_size = sizeof(v)};
+    if (feedline_loader_get_verdict(l, &v) != FEEDLINE_OK)
+        return json_null();
+    return json_pack("{s:s?, s:s?, s:f, s:s?, s:s?, s:f}", "code", v.code,
+                     "level", v.level, "confidence",
+                     (double)v.confidence_ppm * 1e-6, "sentence", v.sentence,
+                     "action", v.action, "predicted_gain", v.predicted_gain);
+}
+
+/* What the library has and `to` lacks goes into it, also inside of objects; of
+ * arrays (the stages) what lies beyond the end. What is documented here keeps
+ * its form, and whatever the library learns to tell comes along. */
+static void fill_in(json_t *to, json_t *from)
+{
+    const char *key;
+    json_t *value;
+    if (json_is_array(to) && json_is_array(from))
+        for (size_t i = json_array_size(to); i < json_array_size(from); i++)
+            json_array_append(to, json_array_get(from, i));
+    if (!json_is_object(to) || !json_is_object(from))
+        return;
+    json_object_foreach(from, key, value)
+    {
+        json_t *mine = json_object_get(to, key);
+        if (mine)
+            fill_in(mine, value);
+        else
+            json_object_set(to, key, value);
+    }
+}
+
+/* The tool counts epochs itself, so its --epochs is what is in force. */
+static json_t *config_json(const feedline_loader *l,
+                           const struct run_setup *setup)
+{
+    const struct run_options *o = &setup->options;
+    json_t *config = run_json_text(config_text, l);
+    json_object_set_new(config, "epochs", json_integer((json_int_t)o->epochs));
+    json_object_set_new(config, "pipeline", run_json_pipeline(setup->pipeline));
+    return config;
+}
+
+json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
+                     const struct run_counts *counts,
+                     const struct timeline *timeline)
+{
+    struct feedline_epoch_info e = {.struct_size = sizeof(e)};
+    feedline_loader_get_epoch_info(l, &e);
+    const struct run_options *o = &setup->options;
+    /* Numbers first, before the document itself takes time. */
+    json_t *stall = stall_json(l), *stages = stages_json(l);
+    json_t *transfer = transfer_json(l), *tuner = run_json_text(tuner_text, l);
+    json_t *library = run_json_text(stats_text, l);
+    json_t *run = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I, "
+        "s:f}}",
+        "result", result_json(counts), "stall", stall, "stages", stages,
+        "transfer", transfer, "tuner", tuner, "verdict", verdict_json(l),
+        "config", config_json(l, setup), "timeline", timeline_json(timeline),
+        "run", "warmup_batches", (json_int_t)counts->warmup_batches,
+        "consumer_ms", o->consumer_ms, "batch_shape", (json_int_t)e.shape[0],
+        (json_int_t)e.shape[1], (json_int_t)e.shape[2], (json_int_t)e.shape[3],
+        "batches_per_epoch", (json_int_t)e.batches, "begin_seconds",
+        counts->begin_seconds);
+    fill_in(run, library);
+    json_decref(library);
+    return run;
+}
+
+void run_json_failures(const feedline_loader *l, uint64_t last_epoch,
+                       json_t *failures)
+{
+    int32_t n = feedline_loader_failure_count(l);
+    for (int32_t i = 0; i < n; i++) {
+        struct feedline_failure f = {.struct_size = sizeof(f)};
+        if (feedline_loader_get_failure(l, (uint32_t)i, &f) != FEEDLINE_OK ||
+            f.epoch > last_epoch)
+            continue;
+        json_array_append_new(failures,
+                              json_pack("{s:s?, s:s?, s:s, s:I, s:I}", "path",
+                                        f.path, "reason", f.reason, "status",
+                                        feedline_status_name(f.status), "epoch",
+                                        (json_int_t)f.epoch, "sample_index",
+                                        (json_int_t)f.sample_index));
+    }
+}
+
+/* ---- Medians ------------------------------------------------------------ */
+
+/* Of n numbers; an integer stays one. */
+static json_t *median_number(json_t *const *values, size_t n)
+{
+    double *x = malloc(n * sizeof(*x));
+    if (!x)
+        return json_null();
+    bool integers = true;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = json_number_value(values[i]);
+        integers = integers && json_is_integer(values[i]);
+    }
+    double median = tool_median(x, n);
+    free(x);
+    return integers ? json_integer((json_int_t)median) : json_real(median);
+}
+
+/* n values of the same form; what is not a number is that of `typical`. */
+static json_t *median_value(json_t *const *values, size_t n, size_t typical)
+{
+    json_t *one = values[typical], *merged;
+    if (json_is_number(one))
+        return median_number(values, n);
+    if (!json_is_object(one) && !json_is_array(one))
+        return json_incref(one);
+    json_t **parts = malloc(n * sizeof(json_t *));
+    if (!parts)
+        return json_null();
+    if (json_is_object(one)) {
+        const char *key;
+        json_t *member;
+        merged = json_object();
+        json_object_foreach(one, key, member)
+        {
+            for (size_t i = 0; i < n; i++)
+                parts[i] = json_object_get(values[i], key);
+            json_object_set_new(merged, key, median_value(parts, n, typical));
+        }
+    } else {
+        merged = json_array();
+        for (size_t k = 0; k < json_array_size(one); k++) {
+            for (size_t i = 0; i < n; i++)
+                parts[i] = json_array_get(values[i], k);
+            json_array_append_new(merged, median_value(parts, n, typical));
+        }
+    }
+    free(parts);
+    return merged;
+}
+
+static double speed_of(const json_t *run)
+{
+    return json_number_value(
+        json_object_get(json_object_get(run, "result"), "images_per_second"));
+}
+
+/* The run that has as many slower ones as faster ones. */
+static size_t typical_run(const json_t *runs)
+{
+    size_t n = json_array_size(runs), best = 0, best_off = n;
+    for (size_t i = 0; i < n; i++) {
+        size_t slower = 0;
+        for (size_t k = 0; k < n; k++)
+            slower += speed_of(json_array_get(runs, k)) <
+                      speed_of(json_array_get(runs, i));
+        size_t off = slower > n / 2 ? slower - n / 2 : n / 2 - slower;
+        if (off < best_off) {
+            best = i;
+            best_off = off;
+        }
+    }
+    return best;
+}
+
+static void add_medians(json_t *doc, const json_t *runs)
+{
+    static const char *const medians[] = {"result", "stall", "stages",
+                                          "transfer"};
+    size_t n = json_array_size(runs), typical = typical_run(runs);
+    json_t **parts = malloc((n ? n : 1) * sizeof(json_t *));
+    for (size_t k = 0; parts && k < sizeof(medians) / sizeof(*medians); k++) {
+        for (size_t i = 0; i < n; i++)
+            parts[i] = json_object_get(json_array_get(runs, i), medians[k]);
+        json_object_set_new(doc, medians[k], median_value(parts, n, typical));
+    }
+    free(parts);
+    fill_in(doc, json_array_get(runs, typical));
+}
+
+/* The raw values of a run; what is the same in all is not repeated. */
+static json_t *raw_runs(const json_t *runs)
+{
+    json_t *raw = json_array();
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        json_t *run = json_copy(json_array_get(runs, i));
+        json_object_del(run, "config");
+        json_object_del(run, "run");
+        json_object_del(run, "timeline");
+        json_array_append_new(raw, run);
+    }
+    return raw;
+}
+
+void run_json_subject(json_t *doc, const struct run_setup *setup,
+                      const char *uri)
+{
+    uint64_t samples = 0;
+    feedline_dataset_get_count(setup->dataset, &samples);
+    json_object_set_new(
+        doc, "dataset",
+        json_pack("{s:s, s:I, s:i}", "uri", uri, "samples", (json_int_t)samples,
+                  "classes",
+                  (int)feedline_dataset_class_count(setup->dataset)));
+    json_object_set_new(doc, "machine", run_json_text(machine_text, NULL));
+}
+
+json_t *run_json_document(const struct run_setup *setup, const char *uri,
+                          const json_t *runs, bool interrupted)
+{
+    json_t *doc = document_new("run");
+    run_json_subject(doc, setup, uri);
+    add_medians(doc, runs);
+    json_object_set_new(doc, "interrupted", json_boolean(interrupted));
+    json_object_set(doc, "failures", setup->failures);
+    if (setup->options.repeat > 1)
+        json_object_set_new(doc, "runs", raw_runs(runs));
+    return doc;
+}

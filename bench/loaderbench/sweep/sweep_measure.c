@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Points and their measurements. */
+#include "bench/loaderbench/gen/random.h"
+#include "bench/loaderbench/sweep/sweep.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Points ------------------------------------------------------------- */
+
+int sweep_add(struct sweep *s, int64_t workers, int64_t depth, int64_t io_depth,
+              struct sweep_point **out)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->points[i].workers == workers && s->points[i].depth == depth &&
+            s->points[i].io_depth == io_depth) {
+            *out = &s->points[i];
+            return TOOL_DONE;
+        }
+    struct sweep_point *more =
+        realloc(s->points, (s->n + 1) * sizeof(*s->points));
+    if (!more) {
+        tool_say("out of memory");
+        return TOOL_ENVIRONMENT;
+    }
+    s->points = more;
+    more[s->n] = (struct sweep_point){workers, depth, io_depth, json_array()};
+    *out = &more[s->n++];
+    return TOOL_DONE;
+}
+
+int sweep_init(struct sweep *s, struct run_setup *setup, const char *uri,
+               const struct sweep_axis *workers, const struct sweep_axis *depth,
+               const struct sweep_axis *io)
+{
+    static const struct sweep_axis chosen = {.at = {0}, .n = 1};
+    struct sweep_point *unused;
+    *s = (struct sweep){.setup = setup, .uri = uri, .rounds = 1};
+    int rc = TOOL_DONE;
+    if (io->n == 0)
+        io = &chosen;
+    for (size_t w = 0; w < workers->n; w++)
+        for (size_t d = 0; d < depth->n; d++)
+            for (size_t i = 0; rc == TOOL_DONE && i < io->n; i++)
+                rc = sweep_add(s, workers->at[w], depth->at[d], io->at[i],
+                               &unused);
+    int32_t status = feedline_config_set(setup->config, "tuner", "off");
+    if (rc == TOOL_DONE && status < 0)
+        rc = tool_setup_failed(status);
+    return rc;
+}
+
+void sweep_fini(struct sweep *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        json_decref(s->points[i].runs);
+    free(s->points);
+    json_decref(s->settings);
+    json_decref(s->config);
+}
+
+static int by_setting(const void *a, const void *b)
+{
+    struct sweep_point x, y;
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    if (x.workers != y.workers)
+        return x.workers < y.workers ? -1 : 1;
+    if (x.depth != y.depth)
+        return x.depth < y.depth ? -1 : 1;
+    return (x.io_depth > y.io_depth) - (x.io_depth < y.io_depth);
+}
+
+/* ---- Numbers of a point ------------------------------------------------- */
+
+/* The caller frees. */
+static double *values_of(const struct sweep_point *p, const char *key,
+                         size_t *n)
+{
+    size_t runs = json_array_size(p->runs);
+    double *x = malloc((runs + 1) * sizeof(*x));
+    *n = 0;
+    for (size_t i = 0; x && i < runs; i++) {
+        const json_t *value = json_object_get(json_array_get(p->runs, i), key);
+        if (json_is_number(value))
+            x[(*n)++] = json_number_value(value);
+    }
+    return x;
+}
+
+double sweep_median(const struct sweep_point *p, const char *key)
+{
+    size_t n;
+    double *x = values_of(p, key, &n);
+    double median = x && n ? tool_median(x, n) : (double)NAN;
+    free(x);
+    return median;
+}
+
+double sweep_noise(const struct sweep_point *p, const char *key)
+{
+    size_t n;
+    double *x = values_of(p, key, &n), noise = NAN;
+    if (x && n > 1) {
+        double median = tool_median(x, n); /* sorts */
+        noise = median > 0 ? (x[n - 1] - x[0]) / 2 / median : 0;
+    }
+    free(x);
+    return noise;
+}
+
+struct knee_point *sweep_knee_points(const struct sweep *s)
+{
+    struct knee_point *points = calloc(s->n + 1, sizeof(*points));
+    for (size_t i = 0; points && i < s->n; i++) {
+        const struct sweep_point *p = &s->points[i];
+        double rate = sweep_median(p, "images_per_second");
+        double device = sweep_median(p, "device_fraction");
+        points[i] = (struct knee_point){
+            .workers = p->workers,
+            .depth = p->depth,
+            .io_depth = p->io_depth,
+            .rate = isnan(rate) ? 0 : rate,
+            .stall = isnan(device) ? sweep_median(p, "host_fraction") : device};
+    }
+    return points;
+}
+
+/* ---- Measuring ---------------------------------------------------------- */
+
+static int set_int(const struct sweep *s, const char *key, int64_t value)
+{
+    int32_t status = feedline_config_set_int(s->setup->config, key, value);
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
+static json_t *part(const json_t *run, const char *section, const char *key)
+{
+    return json_object_get(json_object_get(run, section), key);
+}
+
+/* Cores that other processes used meanwhile; null: not known. */
+static json_t *others_cores(const json_t *run)
+{
+    const json_t *busy = part(run, "signals", "host_busy");
+    const json_t *mine = part(run, "signals", "process_cores");
+    struct feedline_machine_info m = {.struct_size = sizeof(m)};
+    if (!json_is_number(busy) || !json_is_number(mine) ||
+        feedline_machine_get_info(&m) < 0)
+        return json_null();
+    double others =
+        json_number_value(busy) * m.cpus_online - json_number_value(mine);
+    return json_real(others > 0 ? others : 0);
+}
+
+/* What is kept of a measurement. */
+static json_t *summary(const json_t *run)
+{
+    static const char *const kept[][2] = {{"result", "images_per_second"},
+                                          {"result", "images_per_cpu_second"},
+                                          {"stall", "host_fraction"},
+                                          {"stall", "device_fraction"},
+                                          {"config", "io_depth"}};
+    json_t *out = json_object();
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+        json_object_set(out, kept[i][1], part(run, kept[i][0], kept[i][1]));
+    json_object_set_new(out, "others_cores", others_cores(run));
+    return out;
+}
+
+/* *counted: it was measured to its end. */
+static int measure_point(struct sweep *s, const struct sweep_point *p,
+                         json_t **out)
+{
+    struct run_counts counts = {0};
+    int rc = set_int(s, "workers", p->workers);
+    *out = NULL;
+    if (rc == TOOL_DONE)
+        rc = set_int(s, "depth", p->depth);
+    if (rc == TOOL_DONE && p->io_depth)
+        rc = set_int(s, "io_depth", p->io_depth);
+    if (rc == TOOL_DONE)
+        rc = run_measure(s->setup, out, &counts);
+    if (rc == TOOL_DONE && counts.interrupted) {
+        s->interrupted = true;
+        json_decref(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+static void set_label(struct sweep *s, const struct sweep_point *p, size_t done,
+                      size_t all)
+{
+    snprintf(s->setup->label, sizeof(s->setup->label),
+             "%zu/%zu, " TOOL_COUNT ", depth %" PRId64 ": ", done + 1, all,
+             TOOL_COUNT_OF(p->workers, "worker"), p->depth);
+}
+
+/* The order of a round: the same for the same round and number of points. */
+static void shuffle(size_t *order, size_t n, uint64_t round)
+{
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    for (size_t i = n; i > 1; i--) {
+        int32_t k = random_between(random_at(round, i), 0, (int32_t)i - 1);
+        size_t swap = order[i - 1];
+        order[i - 1] = order[k];
+        order[k] = swap;
+    }
+}
+
+static size_t measured(const struct sweep *s)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t runs = json_array_size(s->points[i].runs);
+        done += runs < s->rounds ? runs : (size_t)s->rounds;
+    }
+    return done;
+}
+
+/* Those that have not been measured in this round. */
+static int measure_round(struct sweep *s, const size_t *order, uint64_t round)
+{
+    int rc = TOOL_DONE;
+    for (size_t i = 0; rc == TOOL_DONE && i < s->n && !s->interrupted; i++) {
+        struct sweep_point *p = &s->points[order[i]];
+        json_t *run;
+        if (json_array_size(p->runs) > round)
+            continue;
+        set_label(s, p, measured(s), s->n * (size_t)s->rounds);
+        rc = measure_point(s, p, &run);
+        if (rc != TOOL_DONE || !run)
+            break;
+        json_array_append_new(p->runs, summary(run));
+        if (!s->config)
+            s->config = json_incref(json_object_get(run, "config"));
+        json_decref(run);
+        if (s->save)
+            rc = sweep_save(s, s->save);
+    }
+    return rc;
+}
+
+/* Thrown away: it reads from a disk what the others find in memory. */
+static int measure_first(struct sweep *s)
+{
+    json_t *run;
+    if (s->n == 0 || measured(s) == s->n * s->rounds)
+        return TOOL_DONE;
+    snprintf(s->setup->label, sizeof(s->setup->label), "not counted: ");
+    int rc = measure_point(s, &s->points[s->n - 1], &run);
+    json_decref(run);
+    return rc;
+}
+
+int sweep_measure(struct sweep *s)
+{
+    size_t *order = calloc(s->n + 1, sizeof(*order));
+    int rc = TOOL_ENVIRONMENT;
+    if (!order) {
+        tool_say("out of memory");
+        goto out;
+    }
+    qsort(s->points, s->n, sizeof(*s->points), by_setting);
+    rc = measure_first(s);
+    for (uint64_t round = 0;
+         rc == TOOL_DONE && round < s->rounds && !s->interrupted; round++) {
+        shuffle(order, s->n, round);
+        rc = measure_round(s, order, round);
+    }
+out:
+    s->setup->label[0] = '\0';
+    free(order);
+    return rc;
+}

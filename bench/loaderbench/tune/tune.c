@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loaderbench tune: the command. */
+#include "bench/loaderbench/tune/tune.h"
+
+#include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/report/document.h"
+#include "bench/loaderbench/report/report.h"
+#include "bench/loaderbench/run/recipe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_HOLD          5.0
+#define DEFAULT_SECONDS       120.0
+#define DEFAULT_SWEEP_SECONDS 2.0
+#define DEFAULT_REPEAT        3
+
+#define OPTION(field) offsetof(struct tune_options, field)
+static const struct cli_option options[] = {
+    {"pipeline", "train|eval|none", "as for run [train; none with --op]",
+     CLI_CHOICE, OPTION(run.pipeline), 0, 0, RECIPE_CHOICES},
+    {"op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",
+     CLI_LIST, OPTION(run.ops), 0, 0, NULL},
+    {"consumer-ms", "X",
+     "simulate a training step of X ms per batch, as for run [0]\n"
+     "It is what the tuner keeps fed.",
+     CLI_NUMBER, OPTION(run.consumer_ms), 0, 1e7, NULL},
+    {"seconds", "T",
+     "stop after T seconds [5 after it has settled, or 120]\n"
+     "The 5 are those of --hold.",
+     CLI_NUMBER, OPTION(run.seconds), 0.001, 1e9, NULL},
+    {"profile", "FILE",
+     "save what was found, for the loader option tuner_profile", CLI_OUTPUT,
+     OPTION(profile), 0, 0, NULL},
+    {"compare-sweep", NULL,
+     "measure a grid too, and compare the tuner's choice with it\n"
+     "The choice is measured among the points of the grid.",
+     CLI_SWITCH, OPTION(compare), 0, 0, NULL},
+    {"fail-below", "P%",
+     "with --compare-sweep: exit with 1 if the choice is worse\n"
+     "by more than P % of the best speed, and by more than the measuring "
+     "error.",
+     CLI_TEXT, OPTION(fail_below), 0, 0, NULL},
+    {"observe", NULL, "only report what the tuner would do", CLI_SWITCH,
+     OPTION(observe), 0, 0, NULL},
+    {"json", "FILE", "write the results as JSON, '-' for standard output",
+     CLI_OUTPUT, OPTION(run.json), 0, 0, NULL},
+    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
+     OPTION(run.report), 0, 0, NULL},
+    {"batches", "B", "stop after B batches", CLI_COUNT, OPTION(run.batches), 1,
+     0, NULL},
+    {"hold", "T",
+     "without another limit, stop T seconds after it has settled [5]",
+     CLI_NUMBER, OPTION(hold), 0, 1e6, NULL},
+    {"sweep-workers", "LIST", "workers of the grid, as for sweep [auto]",
+     CLI_TEXT, OPTION(sweep_workers), 0, 0, NULL},
+    {"sweep-depths", "LIST", "depths of the grid, as for sweep [auto]",
+     CLI_TEXT, OPTION(sweep_depths), 0, 0, NULL},
+    {"sweep-seconds", "T", "length of each measurement of the grid [2]",
+     CLI_NUMBER, OPTION(sweep_seconds), 0.001, 1e6, NULL},
+    {"repeat", "R", "how often each point of the grid is measured [3]",
+     CLI_COUNT, OPTION(run.repeat), 1, 0, NULL},
+    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(run.quiet), 0, 0,
+     NULL},
+};
+
+const struct cli_command command_tune = {
+    .name = "tune",
+    .positional = "URI",
+    .positional_folder = true,
+    .summary = "what the tuner chooses, why, and how good that is",
+    .about =
+        "Loads the images of URI with the tuner on and reports what it did.\n\n"
+        "Where it began (--workers-start), what it changed and why, what that "
+        "gained, and where it settled. Of --workers, --depth and --io-depth it "
+        "tunes those that are auto.\n\n"
+        "With --profile FILE the next training starts from what was found "
+        "(option tuner_profile).",
+    .options = options,
+    .n_options = sizeof(options) / sizeof(*options),
+    .n_first = 10,
+    .loader_options = true,
+    .run = tune_main,
+};
+
+static bool to_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* --tuner off is what this command is not for. */
+static int set_mode(struct run_setup *s, const struct tune_options *o,
+                    const struct cli_parsed *parsed)
+{
+    if (cli_given(parsed, "tuner")) {
+        tool_say("tune sets the option tuner itself: auto, or observe with "
+                 "--observe");
+        return TOOL_USAGE;
+    }
+    int32_t status = feedline_config_set(s->config, "tuner",
+                                         o->observe ? "observe" : "auto");
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
+/* The run itself; *out is its document. */
+static int follow(struct run_setup *s, struct tune_follow *f, const char *uri,
+                  json_t **out)
+{
+    struct run_watch watch = {tune_follow_batch, tune_follow_end, f};
+    struct run_counts counts;
+    json_t *run, *runs = json_array();
+    s->watch = &watch;
+    int rc = run_measure(s, &run, &counts);
+    s->watch = NULL;
+    if (rc == TOOL_DONE) {
+        json_array_append(runs, run);
+        uint64_t repeat = s->options.repeat;
+        s->options.repeat = 1;
+        *out = run_json_document(s, uri, runs, counts.interrupted);
+        s->options.repeat = repeat;
+        json_object_set_new(*out, "command", json_string("tune"));
+        tune_follow_json(f, *out);
+    }
+    json_decref(run);
+    json_decref(runs);
+    return rc;
+}
+
+static int report(const struct run_options *o, json_t *doc, const char *uri)
+{
+    int rc = TOOL_DONE;
+    if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
+        tune_text(doc);
+    if (o->json)
+        rc = document_write(doc, o->json);
+    if (rc == TOOL_DONE && o->report)
+        rc = report_write(&doc, &uri, 1, o->report);
+    return rc;
+}
+
+static int run_tune(struct run_setup *s, const struct tune_options *o,
+                    const char *uri, double tolerated)
+{
+    struct tune_follow f = {.open_ended =
+                                !o->run.batches && !(o->run.seconds > 0),
+                            .hold = o->hold,
+                            .profile = o->profile};
+    json_t *doc = NULL;
+    if (f.open_ended)
+        s->options.seconds = DEFAULT_SECONDS;
+    int rc = follow(s, &f, uri, &doc);
+    if (rc == TOOL_DONE && o->compare && !tool_interrupted())
+        rc = tune_compare(s, o, uri, doc);
+    if (rc == TOOL_DONE)
+        rc = report(&o->run, doc, uri);
+    if (rc == TOOL_DONE && tool_interrupted())
+        rc = TOOL_INTERRUPTED;
+    else if (rc == TOOL_DONE && o->fail_below && tune_is_worse(doc, tolerated))
+        rc = TOOL_MISSED;
+    json_decref(doc);
+    free(f.story);
+    return rc;
+}
+
+/* Before anything is measured. */
+static int check(const struct tune_options *o, double *tolerated)
+{
+    struct sweep_axis unused;
+    if (o->fail_below && !tool_parse_fraction(o->fail_below, tolerated)) {
+        tool_say("--fail-below: '%s' is not a part of the whole, as 3%%",
+                 o->fail_below);
+        return TOOL_USAGE;
+    }
+    if (o->fail_below && !o->compare) {
+        tool_say("--fail-below is about --compare-sweep, which is not there");
+        return TOOL_USAGE;
+    }
+    int rc = TOOL_DONE;
+    if (o->sweep_workers)
+        rc = sweep_axis_parse("workers", o->sweep_workers, &unused);
+    if (rc == TOOL_DONE && o->sweep_depths)
+        rc = sweep_axis_parse("depth", o->sweep_depths, &unused);
+    return rc;
+}
+
+int tune_main(const struct cli_command *command, int argc, char **argv)
+{
+    struct tune_options o = {
+        .run = {.repeat = DEFAULT_REPEAT, .max_failed_fraction = 1},
+        .hold = DEFAULT_HOLD,
+        .sweep_seconds = DEFAULT_SWEEP_SECONDS};
+    struct run_setup setup = {.failures = NULL};
+    struct cli_parsed parsed;
+    double tolerated = 0;
+    int rc = cli_parse(command, argc, argv, &o, &parsed);
+    if (rc >= 0)
+        goto out;
+    setup.options = o.run;
+    rc = check(&o, &tolerated);
+    if (rc == TOOL_DONE)
+        rc = run_set_up(&setup, &parsed);
+    if (rc == TOOL_DONE)
+        rc = set_mode(&setup, &o, &parsed);
+    if (rc == TOOL_DONE)
+        rc = run_tune(&setup, &o, parsed.positional, tolerated);
+    tool_drain_log();
+out:
+    run_tear_down(&setup);
+    cli_fini(command, &o, &parsed);
+    return rc;
+}

@@ -1,0 +1,757 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JPEG through the libjpeg API of libjpeg-turbo 2.1.5 and later. Pixels are
+ * Pillow's, bit for bit: accurate integer IDCT, fancy upsampling. Rows are
+ * gray, RGB, or the inverted CMYK that Adobe writes.
+ *
+ * What is an error follows Pillow too, whatever part of the image is wanted.
+ * Damage that libjpeg decodes around (a bad Huffman code, bytes between
+ * markers, an early end marker) is accepted silently. A file that ends before
+ * its end marker, or has a marker in its data behind which libjpeg cannot go
+ * on, is an error, unless accept_truncated says otherwise.
+ *
+ * How a part of a JPEG is decoded exactly:
+ *
+ *   rows above      skipped once, from row 0 (a later skip is not exact in any
+ *                   release of libjpeg-turbo where rows come in groups)
+ *   columns         cropped with one pixel more on either side, because fancy
+ *                   upsampling takes the edge of the crop for the edge of the
+ *                   image; and never narrower than MIN_COLUMNS, because very
+ *                   narrow images are upsampled in another way
+ *   rows below      not decoded: the decoder is aborted after the last row, and
+ *                   what is left is searched for markers (jpeg_scan.h)
+ *   missing scans   of a progressive file are smoothed over, in a way that
+ *                   depends on the crop: such a file is decoded whole
+ *
+ * At 1/2, 1/4 and 1/8 (the sizes for which libjpeg-turbo has fast transforms)
+ * the same holds. Only where the chroma of an odd sampling is upsampled from
+ * another scale than that of luma, cropping takes its width for another, so the
+ * columns are read whole.
+ *
+ * Sound sequential files go through our own Huffman decoder (jpeg_entropy.h).
+ * Where that gives up, or something is wrong with the markers of a file of one
+ * scan, libjpeg decodes the whole file first, to its end and at 1/8, as Pillow
+ * would; what it cannot get through is refused, whatever part is wanted. Then
+ * the image is begun again with libjpeg's decoder, and the rows that are out
+ * already are decoded twice. Files of several scans are read to their end
+ * anyway.
+ *
+ * One libjpeg object serves all images of a decoder. What it remembers from one
+ * to the next is forgotten with its memory (jpeg_arena.h).
+ *
+ * libjpeg's entropy decoder has a faster path as long as the input buffer holds
+ * 512 bytes per block of an MCU, so zero padding behind a file is counted as
+ * data; but only behind an end marker, which no reader of bits or markers goes
+ * past. How far the two paths look ahead differs, so where a file just stops,
+ * padding would decide whether that is noticed.
+ *
+ * Errors leave libjpeg by longjmp, and enter it in one place, guarded().
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/formats/exif.h"
+#include "decode/formats/format.h"
+#include "decode/formats/jpeg_arena.h"
+#include "decode/formats/jpeg_entropy.h"
+#include "decode/formats/jpeg_scan.h"
+#include "decode/formats/truncation.h"
+
+#include <inttypes.h>
+#include <jerror.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_COLUMNS   16
+#define ROWS_PER_CALL 16
+
+/* The status with which a step ends where jpeg_entropy.h gave up, or where the
+ * file is not sound. */
+#define AGAIN 1
+
+struct fdl_jpeg {
+    struct fdl_arena arena; /* first: client_data points to it */
+    struct jpeg_decompress_struct cinfo;
+    struct jpeg_error_mgr err;
+    struct jpeg_source_mgr source;
+    struct jpeg_progress_mgr progress;
+    jmp_buf escape;
+    int32_t status; /* of the error that escaped */
+    struct fdl_decode_limits limits;
+    const struct fdl_deadline *deadline;
+    struct fdl_encoded bytes;
+    uint32_t scan;  /* that the clock was last read in */
+    bool in_pixels; /* the end of the file may be accepted here */
+    bool cut;       /* the file ended, and libjpeg was given an end */
+    bool damaged;   /* it ends early or worse, and that was accepted */
+    bool exif_seen, exif_oriented;
+    int32_t orientation; /* 1 to 8; of EXIF if exif_oriented, else of XMP */
+    int32_t shift;       /* the image comes at 1/2^shift of its size */
+
+    struct fdl_jpeg_entropy *entropy;
+    bool attached; /* this image goes through entropy */
+    bool plain;    /* it is left to libjpeg's own Huffman decoder */
+    struct fdl_box need;
+    int32_t delivered; /* rows, since begin */
+    int32_t rows;      /* that will be */
+};
+
+/* ---- What libjpeg calls ------------------------------------------------- */
+
+static uint64_t position(const struct fdl_jpeg *j)
+{
+    if (j->cut)
+        return j->bytes.size;
+    return (uint64_t)(j->source.next_input_byte - j->bytes.data);
+}
+
+static void escape(struct fdl_jpeg *j, int32_t status) FDL_NORETURN;
+
+static void escape(struct fdl_jpeg *j, int32_t status)
+{
+    j->status = status;
+    longjmp(j->escape, 1);
+}
+
+/* See accept_truncated in decoder.h. Scans that only refine leave no row
+ * without pixels. */
+static uint32_t rows_there(const struct fdl_jpeg *j)
+{
+    const struct jpeg_decompress_struct *c = &j->cinfo;
+    for (int i = 0; i < c->num_components; i++) {
+        if (!c->comp_info[i].quant_table) /* no scan of it has begun */
+            return 0;
+    }
+    if (c->progressive_mode && (c->Ss > 0 || c->Ah > 0))
+        return c->image_height;
+    uint64_t rows =
+        (uint64_t)c->input_iMCU_row * (uint64_t)c->max_v_samp_factor * DCTSIZE;
+    return (uint32_t)FDL_MIN(rows, c->image_height);
+}
+
+/* A table or a header that is cut cannot be made up: libjpeg would take the end
+ * marker for a part of it. */
+static int32_t judge_end(const struct fdl_jpeg *j)
+{
+    uint32_t rows = j->in_pixels ? rows_there(j) : 0;
+    int32_t status = fdl_truncation_judge(&j->limits, j->bytes.size, rows,
+                                          j->cinfo.image_height);
+    if (!status && (!j->in_pixels || j->cinfo.unread_marker != 0))
+        status = fdl_fail(FEEDLINE_EDECODE,
+                          "offset %" PRIu64 ": image file is truncated in a "
+                          "header or table",
+                          j->bytes.size);
+    return status;
+}
+
+/* Nothing comes behind the file. Returns if that is accepted: from now on there
+ * is an end marker, as often as it is asked for. */
+static void end_of_file(struct fdl_jpeg *j)
+{
+    static const JOCTET marker[] = {0xff, JPEG_EOI};
+    if (!j->cut && !j->damaged) {
+        int32_t status = judge_end(j);
+        if (status)
+            escape(j, status);
+    }
+    j->cut = true;
+    j->source.next_input_byte = marker;
+    j->source.bytes_in_buffer = sizeof(marker);
+}
+
+/* What a file is that libjpeg does not decode, in words. */
+static const char *process_name(int marker)
+{
+    static const char *const names[] = {
+        [0x3] = "lossless",
+        [0x5] = "hierarchical",
+        [0x6] = "hierarchical progressive",
+        [0x7] = "hierarchical lossless",
+        [0x8] = "reserved",
+        [0x9] = "arithmetic-coded",
+        [0xa] = "arithmetic-coded progressive",
+        [0xb] = "arithmetic-coded lossless",
+        [0xd] = "arithmetic-coded hierarchical",
+        [0xe] = "arithmetic-coded hierarchical progressive",
+        [0xf] = "arithmetic-coded hierarchical lossless",
+    };
+    return names[marker & 0xf] ? names[marker & 0xf] : "unknown";
+}
+
+static void on_error(j_common_ptr c)
+{
+    struct fdl_jpeg *j = c->client_data;
+    char text[JMSG_LENGTH_MAX];
+    c->err->format_message(c, text);
+    if (c->err->msg_code == JERR_OUT_OF_MEMORY ||
+        c->err->msg_code == JERR_NO_BACKING_STORE)
+        escape(j, fdl_fail(FEEDLINE_ENOMEM, "JPEG: %s", text));
+    uint64_t at = j->bytes.data ? position(j) : 0;
+    const int *number = c->err->msg_parm.i;
+    switch (c->err->msg_code) {
+    case JERR_SOF_UNSUPPORTED:
+        escape(j, fdl_fail(FEEDLINE_EDECODE,
+                           "offset %" PRIu64 ": %s JPEG (SOF%d) is not decoded "
+                           "by libjpeg",
+                           at, process_name(number[0]), number[0] & 0xf));
+    case JERR_ARITH_NOTIMPL:
+        escape(j, fdl_fail(FEEDLINE_EDECODE,
+                           "offset %" PRIu64 ": arithmetic-coded JPEG is not "
+                           "decoded by this libjpeg",
+                           at));
+    case JERR_BAD_PRECISION:
+        escape(j,
+               fdl_fail(FEEDLINE_EDECODE,
+                        "offset %" PRIu64 ": JPEG of %d bits is not decoded; "
+                        "8 bits are",
+                        at, number[0]));
+    default:
+        escape(j,
+               fdl_fail(FEEDLINE_EDECODE, "offset %" PRIu64 ": %s", at, text));
+    }
+}
+
+static void on_message(j_common_ptr c, int level)
+{
+    (void)c;
+    (void)level;
+}
+
+/* A file of thousands of tiny scans costs a whole image of work for each. */
+static void on_progress(j_common_ptr c)
+{
+    struct fdl_jpeg *j = c->client_data;
+    uint32_t scans = (uint32_t)j->cinfo.input_scan_number;
+    if (scans > j->limits.max_scans)
+        escape(j, fdl_fail(FEEDLINE_ERANGE,
+                           "offset %" PRIu64 ": more than %" PRIu32 " scans",
+                           position(j), j->limits.max_scans));
+    if (scans == j->scan)
+        return;
+    j->scan = scans;
+    int32_t status = fdl_deadline_check(j->deadline, 0);
+    if (status)
+        escape(j, status);
+}
+
+static void on_give_up(struct jpeg_decompress_struct *c)
+{
+    escape(c->client_data, AGAIN);
+}
+
+static void no_source_work(j_decompress_ptr c)
+{
+    (void)c;
+}
+
+static boolean on_empty_buffer(j_decompress_ptr c)
+{
+    end_of_file(c->client_data);
+    return TRUE;
+}
+
+static void on_skip(j_decompress_ptr c, long n)
+{
+    if (n <= 0)
+        return;
+    if ((uint64_t)n > c->src->bytes_in_buffer) {
+        end_of_file(c->client_data);
+        return;
+    }
+    c->src->next_input_byte += n;
+    c->src->bytes_in_buffer -= (size_t)n;
+}
+
+static bool begins(const JOCTET *data, size_t size, const char *name, size_t n)
+{
+    return size >= n && memcmp(data, name, n) == 0;
+}
+
+/* Content of an APP1. As in Pillow, the first one with EXIF data counts and the
+ * last one with XMP, which is only asked where EXIF has no orientation. */
+static void read_app1(struct fdl_jpeg *j, const JOCTET *data, size_t size)
+{
+    static const char exif[] = "Exif", xmp[] = "http://ns.adobe.com/xap/1.0/";
+    if (!j->exif_seen && begins(data, size, exif, sizeof(exif))) {
+        j->exif_seen = true;
+        j->exif_oriented = fdl_exif_find(data, size, &j->orientation);
+    } else if (!j->exif_oriented && begins(data, size, xmp, sizeof(xmp))) {
+        j->orientation =
+            fdl_xmp_orientation(data + sizeof(xmp), size - sizeof(xmp));
+    }
+}
+
+/* APP1 is read where it lies: the whole file is in the buffer. */
+static boolean on_app1(j_decompress_ptr c)
+{
+    struct fdl_jpeg *j = c->client_data;
+    struct jpeg_source_mgr *source = c->src;
+    if (source->bytes_in_buffer < 2) {
+        end_of_file(j);
+        return TRUE;
+    }
+    const JOCTET *data = source->next_input_byte;
+    long length = (long)data[0] << 8 | data[1]; /* with these two */
+    if (length >= 2 && (size_t)length <= source->bytes_in_buffer)
+        read_app1(j, data + 2, (size_t)length - 2);
+    on_skip(c, FDL_MAX(length, 2));
+    return TRUE;
+}
+
+/* ---- Steps inside libjpeg ----------------------------------------------- */
+
+struct job {
+    const struct fdl_box *need;
+    struct fdl_box *have;
+    uint8_t *rows;
+    size_t stride;
+    int32_t n;
+    struct fdl_image_info info;
+    uint32_t rows_there; /* before damage */
+};
+
+/* Runs one step; an error inside libjpeg comes back as its status. */
+static int32_t guarded(struct fdl_jpeg *j,
+                       int32_t (*step)(struct fdl_jpeg *j, struct job *job),
+                       struct job *job)
+{
+    if (setjmp(j->escape))
+        return j->status;
+    return step(j, job);
+}
+
+static int32_t create_step(struct fdl_jpeg *j, struct job *job)
+{
+    (void)job;
+    jpeg_create_decompress(&j->cinfo);
+    fdl_jpeg_arena_install(&j->cinfo);
+    j->cinfo.src = &j->source;
+    j->cinfo.progress = &j->progress;
+    if (j->limits.apply_exif)
+        jpeg_set_marker_processor(&j->cinfo, JPEG_APP0 + 1, on_app1);
+    return FEEDLINE_OK;
+}
+
+static int32_t header_step(struct fdl_jpeg *j, struct job *job)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    jpeg_read_header(c, TRUE);
+    uint64_t pixels = (uint64_t)c->image_width * c->image_height;
+    if (pixels > j->limits.max_pixels)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "offset %" PRIu64 ": JPEG of %ux%u is above the limit "
+                        "of %" PRIu64 " pixels",
+                        position(j), c->image_width, c->image_height,
+                        j->limits.max_pixels);
+    int channels = c->num_components;
+    if (channels != 1 && channels != 3 && channels != 4)
+        return fdl_fail(FEEDLINE_EDECODE,
+                        "offset %" PRIu64 ": JPEG with %d components; 1, 3 and "
+                        "4 are supported",
+                        position(j), channels);
+    job->info = (struct fdl_image_info){.width = (int32_t)c->image_width,
+                                        .height = (int32_t)c->image_height,
+                                        .channels = channels,
+                                        .orientation = j->orientation};
+    return FEEDLINE_OK;
+}
+
+/* Whether scans are missing, so that libjpeg guesses coefficients from
+ * neighbouring blocks. */
+static bool is_smoothed(const struct jpeg_decompress_struct *c)
+{
+    if (!c->progressive_mode || !c->coef_bits)
+        return false;
+    for (int i = 0; i < c->num_components; i++) {
+        for (int k = 0; k < DCTSIZE2; k++) {
+            if (c->coef_bits[i][k] != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static J_COLOR_SPACE output_space(int channels)
+{
+    if (channels == 1)
+        return JCS_GRAYSCALE;
+    return channels == 3 ? JCS_RGB : JCS_CMYK;
+}
+
+/* Columns to ask for; see the top of the file. */
+static void crop_columns(const struct fdl_box *need, int32_t image_width,
+                         JDIMENSION *x, JDIMENSION *width)
+{
+    int32_t left = FDL_MAX(need->x - 1, 0);
+    int32_t right = FDL_MIN(need->x + need->width + 1, image_width);
+    if (right - left < MIN_COLUMNS) {
+        right = FDL_MIN(left + MIN_COLUMNS, image_width);
+        left = FDL_MAX(FDL_MIN(left, right - MIN_COLUMNS), 0);
+    }
+    *x = (JDIMENSION)left;
+    *width = (JDIMENSION)(right - left);
+}
+
+/* Fill bytes before a zero, near enough to the end for padding to matter. No
+ * encoder writes them, damage does, and then the two paths of the entropy
+ * decoder disagree: the faster one takes a marker there, starts the MCU over,
+ * and leaves what it had found in its blocks. */
+static bool has_filled_end(const struct fdl_encoded *bytes)
+{
+    uint64_t n = FDL_MIN(bytes->size, (uint64_t)FDL_ENCODED_PADDING);
+    const uint8_t *end = bytes->data + bytes->size, *at = end - n;
+    while ((at = memchr(at, 0xff, (size_t)(end - at))) && end - at > 2) {
+        if (at[1] == 0xff && at[2] == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* Whether the bytes behind the file may be counted as its own; see the top of
+ * the file. */
+static bool may_pad(struct fdl_jpeg *j)
+{
+    const struct fdl_encoded *b = &j->bytes;
+    bool ends =
+        b->data[b->size - 2] == 0xff && b->data[b->size - 1] == JPEG_EOI;
+    return ends && !jpeg_has_multiple_scans(&j->cinfo) && !has_filled_end(b);
+}
+
+/* See the top of the file. Up to 2x2, chroma is at the size of luma or keeps
+ * its own scale. */
+static bool can_crop(const struct fdl_jpeg *j)
+{
+    const struct jpeg_decompress_struct *c = &j->cinfo;
+    return j->shift == 0 ||
+           (c->max_h_samp_factor <= 2 && c->max_v_samp_factor <= 2);
+}
+
+/* False: what libjpeg makes of the file is not known yet, and may be an error.
+ * What lies behind rows that jpeg_entropy.h decodes is looked at later. */
+static bool attach_or_check(struct fdl_jpeg *j)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    const uint8_t *end = j->bytes.data + j->bytes.size;
+    uint64_t restarts = fdl_jpeg_scan_restarts(
+        (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
+    if (j->plain || jpeg_has_multiple_scans(c))
+        return true;
+    j->attached = !j->limits.libjpeg_huffman &&
+                  fdl_jpeg_entropy_attach(j->entropy, c, end, on_give_up);
+    return j->attached ||
+           fdl_jpeg_scan_is_sound(c->src->next_input_byte, end, restarts, 0);
+}
+
+static int32_t start_step(struct fdl_jpeg *j, struct job *job)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    const struct fdl_box *need = job->need;
+    int32_t bottom = need->y + need->height;
+
+    c->out_color_space = output_space(c->num_components);
+    c->dct_method = JDCT_ISLOW;
+    c->do_fancy_upsampling = TRUE;
+    c->scale_num = 1;
+    c->scale_denom = 1u << j->shift;
+    if (may_pad(j))
+        j->source.bytes_in_buffer += j->bytes.readable - j->bytes.size;
+    j->in_pixels = true;
+    jpeg_start_decompress(c);
+    if (!attach_or_check(j))
+        return AGAIN;
+
+    if (is_smoothed(c)) {
+        *job->have = (struct fdl_box){0, 0, (int32_t)c->output_width, bottom};
+        return FEEDLINE_OK;
+    }
+    JDIMENSION x = 0, width = c->output_width;
+    if (can_crop(j)) {
+        crop_columns(need, (int32_t)c->output_width, &x, &width);
+        jpeg_crop_scanline(c, &x, &width);
+    }
+    if (need->y > 0)
+        jpeg_skip_scanlines(c, (JDIMENSION)need->y);
+    *job->have =
+        (struct fdl_box){(int32_t)x, need->y, (int32_t)width, need->height};
+    return FEEDLINE_OK;
+}
+
+static int32_t read_step(struct fdl_jpeg *j, struct job *job)
+{
+    JSAMPROW rows[ROWS_PER_CALL];
+    for (int32_t done = 0; done < job->n;) {
+        int32_t n = FDL_MIN(job->n - done, ROWS_PER_CALL);
+        for (int32_t i = 0; i < n; i++)
+            rows[i] = job->rows + (size_t)(done + i) * job->stride;
+        for (int32_t i = 0; i < n;) {
+            JDIMENSION got =
+                jpeg_read_scanlines(&j->cinfo, rows + i, (JDIMENSION)(n - i));
+            fdl_assert(got > 0); /* the source never suspends */
+            i += (int32_t)got;
+        }
+        done += n;
+    }
+    return FEEDLINE_OK;
+}
+
+/* All rows and what lies behind them, as cheaply as the format allows. */
+static int32_t whole_step(struct fdl_jpeg *j, struct job *job)
+{
+    struct jpeg_decompress_struct *c = &j->cinfo;
+    c->out_color_space = output_space(c->num_components);
+    c->scale_num = 1;
+    c->scale_denom = 1u << FDL_SHRINK_MAX;
+    c->do_fancy_upsampling = FALSE;
+    j->in_pixels = true;
+    jpeg_start_decompress(c);
+    JSAMPARRAY row = c->mem->alloc_sarray(
+        (j_common_ptr)c, JPOOL_IMAGE,
+        c->output_width * (JDIMENSION)c->output_components, 1);
+    while (c->output_scanline < c->output_height) {
+        if (c->unread_marker == 0)
+            job->rows_there = rows_there(j);
+        jpeg_read_scanlines(c, row, 1);
+        int32_t status = fdl_deadline_check(j->deadline, 0);
+        if (status)
+            return status;
+    }
+    jpeg_finish_decompress(c);
+    return FEEDLINE_OK;
+}
+
+static void end_image(struct fdl_jpeg *j)
+{
+    jpeg_abort_decompress(&j->cinfo);
+    fdl_jpeg_arena_reset(&j->cinfo);
+    j->in_pixels = j->cut = j->damaged = false;
+    j->exif_seen = j->exif_oriented = j->attached = false;
+    j->orientation = 1;
+    j->scan = 0;
+    j->shift = 0;
+    j->plain = false;
+}
+
+/* ---- The row source ----------------------------------------------------- */
+
+/* Most that libjpeg may take: whole-image coefficients of a progressive file
+ * with four components of 2 bytes, twice that for sampling, and its small
+ * change. */
+static long memory_limit(uint64_t max_pixels)
+{
+    const uint64_t per_pixel = 16, base = 64u << 20;
+    uint64_t most = (uint64_t)LONG_MAX;
+    if (max_pixels > (most - base) / per_pixel)
+        return LONG_MAX;
+    return (long)(max_pixels * per_pixel + base);
+}
+
+static void destroy(void *self)
+{
+    struct fdl_jpeg *j = self;
+    if (!j)
+        return;
+    jpeg_destroy_decompress(&j->cinfo); /* also a half made one */
+    fdl_arena_fini(&j->arena);
+    fdl_jpeg_entropy_destroy(j->entropy);
+    free(j);
+}
+
+static int32_t create(const struct fdl_decode_limits *limits,
+                      const struct fdl_deadline *deadline, void **out)
+{
+    struct job job = {0};
+    *out = NULL;
+    struct fdl_jpeg *j = calloc(1, sizeof(*j));
+    if (!j)
+        return fdl_fail_memory(sizeof(*j), "the JPEG decoder");
+    j->limits = *limits;
+    j->deadline = deadline;
+    j->cinfo.err = jpeg_std_error(&j->err);
+    j->cinfo.client_data = j;
+    j->err.error_exit = on_error;
+    j->err.emit_message = on_message;
+    j->source.init_source = no_source_work;
+    j->source.fill_input_buffer = on_empty_buffer;
+    j->source.skip_input_data = on_skip;
+    j->source.resync_to_restart = jpeg_resync_to_restart;
+    j->source.term_source = no_source_work;
+    j->progress.progress_monitor = on_progress;
+    j->entropy = fdl_jpeg_entropy_create();
+    int32_t status = FEEDLINE_ENOMEM;
+    if (j->entropy)
+        status = guarded(j, create_step, &job);
+    else
+        fdl_fail_memory(fdl_jpeg_entropy_memory(), "the JPEG decoder");
+    if (status < 0) {
+        destroy(j);
+        return status;
+    }
+    j->cinfo.mem->max_memory_to_use = memory_limit(limits->max_pixels);
+    *out = j;
+    return FEEDLINE_OK;
+}
+
+static int32_t read_header(struct fdl_jpeg *j, struct job *job)
+{
+    j->source.next_input_byte = j->bytes.data;
+    j->source.bytes_in_buffer = j->bytes.size;
+    return guarded(j, header_step, job);
+}
+
+static int32_t open_image(void *self, const struct fdl_encoded *bytes,
+                          struct fdl_image_info *info)
+{
+    struct fdl_jpeg *j = self;
+    struct job job = {0};
+    end_image(j);
+    j->bytes = *bytes;
+    j->bytes.readable = FDL_MAX(bytes->readable, bytes->size);
+    int32_t status = read_header(j, &job);
+    if (status) {
+        end_image(j);
+        return status;
+    }
+    *info = job.info;
+    return FEEDLINE_OK;
+}
+
+static uint64_t memory(const void *self)
+{
+    const struct fdl_jpeg *j = self;
+    return sizeof(*j) + j->arena.size + fdl_jpeg_entropy_memory();
+}
+
+static void shrink(void *self, int32_t shift)
+{
+    struct fdl_jpeg *j = self;
+    fdl_assert(shift >= 0 && shift <= FDL_SHRINK_MAX);
+    j->shift = shift;
+}
+
+/* What libjpeg makes of the whole file. Damage that its rows do not show, but
+ * only what it reads behind them, is like an early end: it may be accepted. */
+static int32_t judge_file(struct fdl_jpeg *j, bool *damaged)
+{
+    const struct jpeg_decompress_struct *c = &j->cinfo;
+    struct job job = {0};
+    end_image(j);
+    int32_t status = read_header(j, &job);
+    if (!status)
+        status = guarded(j, whole_step, &job);
+    *damaged = j->cut;
+    if (status == FEEDLINE_EDECODE && j->limits.accept_truncated > 0 &&
+        j->in_pixels && c->output_scanline >= c->output_height) {
+        status = fdl_truncation_judge(&j->limits, j->bytes.size, job.rows_there,
+                                      (uint32_t)job.info.height);
+        *damaged = true;
+    }
+    return status;
+}
+
+/* From the start of the file once more, without jpeg_entropy.h. */
+static int32_t start_plain(struct fdl_jpeg *j, struct fdl_box *have)
+{
+    int32_t shift = j->shift;
+    bool damaged;
+    int32_t status = judge_file(j, &damaged);
+    end_image(j);
+    if (status)
+        return status;
+    j->shift = shift;
+    j->plain = true;
+    j->damaged = damaged;
+    struct job header = {0}, start = {.need = &j->need, .have = have};
+    status = read_header(j, &header);
+    return status ? status : guarded(j, start_step, &start);
+}
+
+static int32_t begin(void *self, const struct fdl_box *need,
+                     struct fdl_box *have)
+{
+    struct fdl_jpeg *j = self;
+    j->need = *need;
+    j->delivered = 0;
+    struct job job = {.need = &j->need, .have = have};
+    int32_t status = guarded(j, start_step, &job);
+    if (status == AGAIN)
+        status = start_plain(j, have);
+    if (!status)
+        j->rows = have->height;
+    return status;
+}
+
+/* The rows that were delivered come once more, and are the same; then `job`. */
+static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
+{
+    struct fdl_box have;
+    int32_t status = start_plain(j, &have);
+    for (int32_t left = j->delivered; left > 0 && !status;) {
+        struct job again = *job;
+        again.n = FDL_MIN(left, job->n);
+        left -= again.n;
+        status = guarded(j, read_step, &again);
+    }
+    struct job rest = *job;
+    return status ? status : guarded(j, read_step, &rest);
+}
+
+/* The rows are out. Whether the file is one that libjpeg gets through is asked
+ * only where its markers leave a doubt. */
+static int32_t check_rest(struct fdl_jpeg *j)
+{
+    if (!j->attached || fdl_jpeg_entropy_rest_is_sound(j->entropy))
+        return FEEDLINE_OK;
+    bool damaged;
+    int32_t status = judge_file(j, &damaged);
+    j->damaged = damaged;
+    return status;
+}
+
+static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
+{
+    struct fdl_jpeg *j = self;
+    struct job job = {.rows = rows, .stride = stride, .n = n};
+    int32_t status = guarded(j, read_step, &job);
+    if (status == AGAIN)
+        status = read_plain(j, &job);
+    j->delivered += n;
+    if (!status && j->delivered == j->rows)
+        status = check_rest(j);
+    return status;
+}
+
+static bool is_truncated(const void *self)
+{
+    const struct fdl_jpeg *j = self;
+    return j->cut || j->damaged;
+}
+
+static void abort_image(void *self)
+{
+    end_image(self);
+}
+
+static bool matches(const uint8_t *data, uint64_t size)
+{
+    return size >= 2 && memcmp(data, "\xff\xd8\xff", FDL_MIN(size, 3u)) == 0;
+}
+
+const struct fdl_format fdl_format_jpeg = {
+    .name = "JPEG",
+    .endings = {{".jpg", true},
+                {".jpeg", true},
+                {".jpe", false},
+                {".jfif", false}},
+    .matches = matches,
+    .create = create,
+    .destroy = destroy,
+    .memory = memory,
+    .open = open_image,
+    .shrink = shrink,
+    .begin = begin,
+    .read = read_rows,
+    .truncated = is_truncated,
+    .abort = abort_image,
+};

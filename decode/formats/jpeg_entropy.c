@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of a Huffman decoder goes is one chain, symbol after symbol:
+ *
+ *     window --top bits--> table entry --length--> shift the window
+ *
+ * so everything else is taken off it, and the chain is kept at a shift, a load
+ * from the first-level cache and a shift:
+ *
+ *   - An entry holds the length of code and value together, so the next symbol
+ *     does not wait for this one's value. That is computed on the side, without
+ *     a branch, from the length of the value.
+ *   - The input is unstuffed a few kilobytes ahead (FF 00 -> FF) into a buffer
+ *     that has room for a whole MCU behind any read position. So filling the
+ *     window is one unaligned load, inside an MCU nothing is checked, and the
+ *     end of the data is looked for once per MCU.
+ *   - Blocks outside the crop are gone through for their length alone; in large
+ *     files several symbols at a time.
+ *
+ * Tables of values with their codes, the usual next step, were slower on files
+ * of high quality: their codes and values are too long together for a table
+ * that stays in the first-level cache, and the branch between the two cases
+ * costs more than the arithmetic.
+ *
+ * The format: ITU-T T.81, annexes B and F.
+ */
+#include "decode/formats/jpeg_entropy.h"
+
+#include "base/compiler.h"
+#include "base/cpu.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "decode/formats/huffman.h"
+#include "decode/formats/jpeg_scan.h"
+
+#include <jpegint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Most that a block takes, and what the window reads ahead. */
+#define BLOCK_BYTES                                                            \
+  (DCTSIZE2 * (FDL_HUFFMAN_CODE_BITS + FDL_HUFFMAN_VALUE_BITS) / 8)
+#define WINDOW_BYTES 8
+
+/* Read position to end: room for one MCU and the window. */
+#define MCU_BYTES (D_MAX_BLOCKS_IN_MCU * BLOCK_BYTES + 2 * WINDOW_BYTES)
+
+/* Half of the smallest first-level cache. */
+#define BUFFER_BYTES 16384
+
+/* Tables to go over several symbols at once pay from this many bytes. */
+#define SKIP_FROM_BYTES 262144
+
+struct block {
+    const struct fdl_huffman *dc, *ac;
+    int component;   /* in the scan */
+    bool first_only; /* of its values; so it is at 1/8 */
+};
+
+struct window {
+    uint64_t bits; /* next bit on top */
+    int count;     /* that are of use; at least */
+    const uint8_t *next;
+};
+
+struct fdl_jpeg_entropy {
+    struct jpeg_entropy_decoder pub; /* first: what libjpeg sees */
+    void (*give_up)(j_decompress_ptr c);
+    bool (*take)(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu);
+
+    const uint8_t *raw, *raw_end; /* not unstuffed yet */
+    struct window window;
+    const uint8_t *end; /* of what is in the buffer */
+    bool at_marker;     /* raw is at a marker or at the end of the data */
+
+    uint32_t restart_interval, mcus_to_restart;
+    unsigned next_restart; /* 0 to 7 */
+    uint64_t restarts;     /* that are still to come */
+    JDIMENSION column;     /* of the next MCU */
+    bool skip;             /* tables to skip by are made */
+    uint32_t n_blocks;
+    struct block blocks[D_MAX_BLOCKS_IN_MCU];
+    int32_t last_dc[MAX_COMPS_IN_SCAN];
+
+    struct fdl_huffman dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    uint8_t buffer[BUFFER_BYTES + MCU_BYTES];
+};
+
+/* Zigzag to natural order. What ends a block writes a zero, past its end, which
+ * goes to the last place: that is zero then. */
+static const uint8_t natural[2 * DCTSIZE2] = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26,
+    33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50,
+    43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53,
+    60, 61, 54, 47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+};
+
+/* ---- Input -------------------------------------------------------------- */
+
+static uint64_t load(const uint8_t *p)
+{
+    uint64_t x;
+    memcpy(&x, p, sizeof(x));
+    return x;
+}
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#  define LITTLE_ENDIAN_OF(x) (x)
+#  define BIG_ENDIAN_OF(x)    __builtin_bswap64(x)
+#else
+#  define LITTLE_ENDIAN_OF(x) __builtin_bswap64(x)
+#  define BIG_ENDIAN_OF(x)    (x)
+#endif
+
+/* Bytes before the first FF of eight; Mycroft's test for a zero byte, on the
+ * complement, the first hit of which is never a false one. */
+static unsigned bytes_before_ff(const uint8_t *p)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t x = LITTLE_ENDIAN_OF(load(p));
+    uint64_t hits = (~x - ones) & x & ones << 7;
+    return hits ? (unsigned)__builtin_ctzll(hits) / 8 : 8;
+}
+
+/* Takes bytes to the buffer until that is full or a marker comes. */
+static uint8_t *unstuff(struct fdl_jpeg_entropy *e, uint8_t *to,
+                        const uint8_t *to_end)
+{
+    const uint8_t *from = e->raw, *end = e->raw_end;
+    while (to < to_end) {
+        if (end - from >= 8 && to_end - to >= 8) {
+            unsigned n = bytes_before_ff(from);
+            memcpy(to, from, 8);
+            from += n;
+            to += n;
+            if (n == 8)
+                continue;
+        }
+        uint8_t byte = from < end ? *from : 0xff;
+        if (byte == 0xff && (end - from < 2 || from[1] != 0)) {
+            e->at_marker = true;
+            break;
+        }
+        from += byte == 0xff ? 2 : 1;
+        *to++ = byte;
+    }
+    e->raw = from;
+    return to;
+}
+
+/* Moves what is left to the front and fills up behind it; zeros behind the end
+ * of the data. */
+static void refill_buffer(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
+{
+    fdl_assert(e->window.next <= e->end);
+    size_t left = (size_t)(e->end - e->window.next);
+    memmove(e->buffer, e->window.next, left);
+    e->window.next = e->buffer;
+    uint8_t *end = unstuff(e, e->buffer + left, e->buffer + BUFFER_BYTES);
+    e->end = end;
+    if (e->at_marker)
+        memset(end, 0, MCU_BYTES);
+    c->src->next_input_byte = e->raw;
+    c->src->bytes_in_buffer = (size_t)(e->raw_end - e->raw);
+}
+
+static void begin_segment(struct fdl_jpeg_entropy *e)
+{
+    memset(e->last_dc, 0, sizeof(e->last_dc));
+    e->mcus_to_restart = e->restart_interval;
+    e->at_marker = false;
+    e->window = (struct window){.next = e->buffer};
+    e->end = e->buffer;
+}
+
+/* Bits that were used beyond the end of the data; what is left, if negative. */
+static int64_t overrun(const struct fdl_jpeg_entropy *e)
+{
+    return (int64_t)(e->window.next - e->end) * 8 - e->window.count;
+}
+
+/* False unless the data ends here, but for the bits that fill up its last byte,
+ * with the marker that is due; goes on behind that. */
+static bool restart(struct fdl_jpeg_entropy *e)
+{
+    if (!e->at_marker || overrun(e) <= -8 || e->raw_end - e->raw < 2 ||
+        e->raw[1] != 0xd0 + e->next_restart)
+        return false;
+    e->raw += 2;
+    e->restarts--;
+    e->next_restart = (e->next_restart + 1) & 7;
+    begin_segment(e);
+    return true;
+}
+
+/* Room for one MCU. False where the data ends without a marker, or with bytes
+ * that may fill up the space before one: how far such a file can be used is not
+ * for e to say. */
+static bool prepare_input(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
+{
+    if (e->end - e->window.next >= MCU_BYTES)
+        return true;
+    if (!e->at_marker)
+        refill_buffer(e, c);
+    return !e->at_marker || (e->raw_end - e->raw >= 2 && e->raw[1] != 0xff);
+}
+
+/* ---- Blocks ------------------------------------------------------------- */
+
+/* At least 56 bits, if the buffer has them. */
+FDL_INLINE void fill_window(struct window *w)
+{
+    w->bits |= BIG_ENDIAN_OF(load(w->next)) >> w->count;
+    w->next += (63 - w->count) >> 3;
+    w->count |= 56;
+}
+
+/* Steps over a symbol. A look takes at most 21 bits, so two
+ * of them, or one and then any other, need the window filled once. */
+FDL_INLINE uint16_t take_symbol(const struct fdl_huffman *t, struct window *w)
+{
+    uint16_t entry = t->look[w->bits >> (64 - FDL_LOOK_BITS)];
+    if (FDL_UNLIKELY(entry == 0)) {
+        fill_window(w);
+        entry = fdl_huffman_long(t, w->bits);
+    }
+    return entry;
+}
+
+FDL_INLINE void drop(struct window *w, uint16_t entry)
+{
+    w->bits <<= FDL_LOOK_TOTAL(entry);
+    w->count -= (int)FDL_LOOK_TOTAL(entry);
+}
+
+/* The value behind a code (T.81 F.2.2.1, EXTEND): if its top bit is 0 it stands
+ * for itself less 2^n - 1. */
+FDL_INLINE int32_t value_of(uint64_t bits, uint16_t entry)
+{
+    unsigned n = FDL_LOOK_VALUE(entry);
+    uint64_t aligned = bits << (FDL_LOOK_TOTAL(entry) - n);
+    int32_t value = (int32_t)(aligned >> 1 >> (63 - n));
+    int32_t is_low = (int32_t) ~((int64_t)aligned >> 63);
+    return value + (is_low & (1 - (1 << n)));
+}
+
+/* One symbol of the 63 that follow the first; 0: no such code. */
+FDL_INLINE uint16_t take_ac(const struct fdl_huffman *t, struct window *w,
+                            unsigned *k, JCOEF *block, bool store)
+{
+    uint16_t entry = take_symbol(t, w);
+    *k += FDL_LOOK_ADVANCE(entry);
+    if (store)
+        block[natural[*k - 1]] = (JCOEF)value_of(w->bits, entry);
+    drop(w, entry);
+    return entry;
+}
+
+FDL_INLINE unsigned take_skip(const struct fdl_huffman *t, struct window *w)
+{
+    uint16_t skip = t->skip[w->bits >> (64 - FDL_SKIP_BITS)];
+    w->bits <<= FDL_SKIP_TOTAL(skip);
+    w->count -= (int)FDL_SKIP_TOTAL(skip);
+    return FDL_SKIP_ADVANCE(skip);
+}
+
+/* Goes over the 63 values that follow the first. False, and w is as before, if
+ * a code is long, or a look went on into the next block: that happens where the
+ * last value is there and no code ends the block. */
+FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct window *w)
+{
+    struct window at = *w;
+    unsigned k = 1, goes;
+    do {
+        fill_window(&at);
+        k += goes = take_skip(t, &at);
+        if (k >= DCTSIZE2 || FDL_UNLIKELY(goes == 0))
+            break;
+        k += goes = take_skip(t, &at);
+    } while (k < DCTSIZE2 && FDL_LIKELY(goes != 0));
+    if (k != DCTSIZE2 && (k < FDL_SKIP_END || k >= FDL_SKIP_END + DCTSIZE2))
+        return false;
+    *w = at;
+    return true;
+}
+
+/* block: NULL to go over it. skip: there are tables for that. False: it is not
+ * sound. */
+FDL_INLINE bool take_block(const struct block *b, int32_t *last_dc,
+                           struct window *w, JCOEF *block, bool store,
+                           bool skip)
+{
+    fill_window(w);
+    uint16_t entry = take_symbol(b->dc, w);
+    int32_t dc = *last_dc + value_of(w->bits, entry);
+    if (FDL_UNLIKELY(entry == 0 || dc != (JCOEF)dc))
+        return false;
+    drop(w, entry);
+    *last_dc = dc;
+    if (store)
+        block[0] = (JCOEF)dc;
+    if (skip && (!store || b->first_only) && skip_ac(b->ac, w))
+        return true;
+
+    unsigned k = 1;
+    do {
+        fill_window(w);
+        entry = take_ac(b->ac, w, &k, block, store);
+        if (k >= DCTSIZE2 || FDL_UNLIKELY(entry == 0))
+            break;
+        entry = take_ac(b->ac, w, &k, block, store);
+    } while (k < DCTSIZE2 && FDL_LIKELY(entry != 0));
+    return entry != 0 &&
+           (k == DCTSIZE2 || FDL_LOOK_ADVANCE(entry) == FDL_LOOK_END);
+}
+
+FDL_INLINE bool take_blocks(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu,
+                            bool store, bool skip)
+{
+    struct window w = e->window; /* in registers */
+    for (uint32_t i = 0; i < e->n_blocks; i++) {
+        const struct block *b = &e->blocks[i];
+        if (!take_block(b, &e->last_dc[b->component], &w,
+                        store ? mcu[i][0] : NULL, store, skip))
+            return false;
+    }
+    e->window = w;
+    return overrun(e) <= 0;
+}
+
+/* mcu: NULL to go over it. False: it is not sound. */
+FDL_INLINE bool take_mcu(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
+{
+    if (e->skip)
+        return mcu ? take_blocks(e, mcu, true, true)
+                   : take_blocks(e, NULL, false, true);
+    return mcu ? take_blocks(e, mcu, true, false)
+               : take_blocks(e, NULL, false, false);
+}
+
+static bool take_any(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
+{
+    return take_mcu(e, mcu);
+}
+
+#if defined(__x86_64__)
+/* Shifts by a variable without the detour through the flags. */
+FDL_TARGET("bmi,bmi2")
+static bool take_bmi2(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
+{
+    return take_mcu(e, mcu);
+}
+#endif
+
+/* ---- For libjpeg -------------------------------------------------------- */
+
+static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *mcu)
+{
+    struct fdl_jpeg_entropy *e = (struct fdl_jpeg_entropy *)c->entropy;
+    bool wanted = mcu && e->column >= c->master->first_iMCU_col &&
+                  e->column <= c->master->last_iMCU_col;
+    if (++e->column == c->MCUs_per_row)
+        e->column = 0;
+    if (e->restart_interval > 0 && e->mcus_to_restart-- == 0) {
+        if (!restart(e))
+            e->give_up(c);
+        e->mcus_to_restart--;
+    }
+    if (!prepare_input(e, c) || !e->take(e, wanted ? mcu : NULL))
+        e->give_up(c);
+    return TRUE;
+}
+
+/* Only libjpeg's own is started by it, before this one takes its place. */
+static void start_pass(j_decompress_ptr c)
+{
+    (void)c;
+}
+
+static bool is_sequential(const struct jpeg_decompress_struct *c)
+{
+    return !c->progressive_mode && !c->arith_code && c->data_precision == 8 &&
+           c->comps_in_scan == c->num_components && c->Ss == 0 &&
+           c->Se == DCTSIZE2 - 1 && c->Ah == 0 && c->Al == 0;
+}
+
+/* libjpeg 7 and later have one for each direction. */
+#if JPEG_LIB_VERSION >= 70
+#  define SIDE_OF(info) ((info)->DCT_h_scaled_size)
+#else
+#  define SIDE_OF(info) ((info)->DCT_scaled_size)
+#endif
+
+/* The tables of each block of an MCU. */
+static bool prepare_blocks(struct fdl_jpeg_entropy *e,
+                           const struct jpeg_decompress_struct *c)
+{
+    e->n_blocks = (uint32_t)c->blocks_in_MCU;
+    for (uint32_t i = 0; i < e->n_blocks; i++) {
+        int component = c->MCU_membership[i];
+        const jpeg_component_info *info = c->cur_comp_info[component];
+        int dc = info->dc_tbl_no, ac = info->ac_tbl_no;
+        const JHUFF_TBL *dc_from = c->dc_huff_tbl_ptrs[dc];
+        const JHUFF_TBL *ac_from = c->ac_huff_tbl_ptrs[ac];
+        struct block *b = &e->blocks[i];
+        *b = (struct block){&e->dc[dc], &e->ac[ac], component,
+                            SIDE_OF(info) == 1};
+        if (!dc_from || !ac_from ||
+            !fdl_huffman_make(&e->dc[dc], dc_from->bits, dc_from->huffval,
+                              false) ||
+            !fdl_huffman_make(&e->ac[ac], ac_from->bits, ac_from->huffval,
+                              true))
+            return false;
+        if (e->skip)
+            fdl_huffman_make_skips(&e->ac[ac]);
+    }
+    return true;
+}
+
+bool fdl_jpeg_entropy_attach(struct fdl_jpeg_entropy *e,
+                             struct jpeg_decompress_struct *c,
+                             const uint8_t *end,
+                             void (*give_up)(struct jpeg_decompress_struct *c))
+{
+    if (!is_sequential(c) || c->src->next_input_byte > end ||
+        c->unread_marker != 0)
+        return false;
+    e->raw = c->src->next_input_byte;
+    e->raw_end = end;
+    e->skip = e->raw_end - e->raw >= SKIP_FROM_BYTES;
+    if (!prepare_blocks(e, c))
+        return false;
+    e->pub = (struct jpeg_entropy_decoder){
+        .start_pass = start_pass,
+        .decode_mcu = decode_mcu,
+        .insufficient_data = FALSE,
+    };
+    e->take = take_any;
+#if defined(__x86_64__)
+    if (fdl_cpu_level() >= FDL_CPU_AVX2)
+        e->take = take_bmi2;
+#endif
+    e->give_up = give_up;
+    e->restart_interval = c->restart_interval;
+    e->next_restart = 0;
+    e->restarts = fdl_jpeg_scan_restarts(
+        (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan, c->restart_interval);
+    e->column = 0;
+    begin_segment(e);
+    c->entropy = &e->pub;
+    return true;
+}
+
+bool fdl_jpeg_entropy_rest_is_sound(const struct fdl_jpeg_entropy *e)
+{
+    return fdl_jpeg_scan_is_sound(e->raw, e->raw_end, e->restarts,
+                                  e->next_restart);
+}
+
+struct fdl_jpeg_entropy *fdl_jpeg_entropy_create(void)
+{
+    struct fdl_jpeg_entropy *e = fdl_alloc_aligned(sizeof(*e));
+    if (e)
+        memset(e, 0, sizeof(*e));
+    return e;
+}
+
+void fdl_jpeg_entropy_destroy(struct fdl_jpeg_entropy *e)
+{
+    free(e);
+}
+
+size_t fdl_jpeg_entropy_memory(void)
+{
+    return sizeof(struct fdl_jpeg_entropy);
+}

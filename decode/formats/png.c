@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PNG through libpng, with the pixels of Pillow's convert(): alpha and tRNS
+ * that are not asked for are dropped, not blended; 16 bits become the upper 8,
+ * but in gray they are clipped at 255; an index past the palette is a gray of
+ * that value; gamma and colour profiles are left alone.
+ *
+ * What is an error follows Pillow too: checksums count up to the pixel data,
+ * and from there on only deflate's own one does.
+ *
+ * Rows come from libpng one by one: those above the needed part are decoded and
+ * dropped (deflate cannot skip), those below are not touched. An interlaced
+ * image has its rows only at the end, so it is decoded whole first; and so is
+ * one that ends early, since whether it will do must not depend on what is
+ * wanted of it.
+ *
+ * libpng has no way to use its state for another image; it is made anew for
+ * each, in memory that is kept (arena.h).
+ *
+ * Errors leave libpng by longjmp, and enter it in one place, guarded().
+ * Everything that lives longer than a step is in struct fdl_png, so nothing is
+ * lost on the way.
+ */
+#include "base/compiler.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "decode/formats/arena.h"
+#include "decode/formats/format.h"
+#include "decode/formats/png_chunks.h"
+#include "decode/formats/truncation.h"
+
+#include <inttypes.h>
+#include <png.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PALETTE_SIZE 256
+#define PASSES       7
+
+/* Of a file that ends early; see choose_pieces. */
+#define PIECE_BYTES 512
+
+/* Rows between two looks at the clock. */
+#define ROWS_PER_CHECK 256
+
+/* What libpng gives for a pixel. */
+enum raw_form {
+    RAW_READY, /* gray or RGB, with alpha or not, as it is wanted */
+    RAW_KEYED, /* gray or RGB, in which one colour means alpha 0 */
+    RAW_INDEX, /* into the palette */
+    RAW_GRAY16 /* most significant byte first */
+};
+
+struct fdl_png {
+    struct fdl_decode_limits limits;
+    const struct fdl_deadline *deadline;
+    struct fdl_arena arena; /* all that an image takes */
+
+    /* Of one image. */
+    uint8_t *row; /* one from libpng that is not READY */
+    png_structp png;
+    png_infop info;
+    jmp_buf escape;
+    int32_t status; /* of the error that escaped */
+    bool no_memory;
+    bool in_pixels;  /* the end of the file may be accepted here */
+    bool cut;        /* the file ended */
+    bool ends_early; /* a chunk is cut, though maybe none of its rows */
+    bool damaged;    /* rows are missing, wanted or not, and that is accepted */
+    struct fdl_encoded bytes;
+    uint64_t position;
+    uint32_t width, height;
+    int32_t channels;
+    enum raw_form form;
+    size_t raw_bytes;                 /* of a row as libpng gives it */
+    bool alpha;                       /* is wanted, and there is some */
+    uint8_t palette[PALETTE_SIZE][4]; /* the fourth is alpha */
+    bool has_key;                     /* there is a tRNS */
+    uint8_t key[3];                   /* its colour, which has alpha 0 */
+    uint8_t *image;        /* interlaced: all rows as libpng gives them */
+    uint32_t pass, passes; /* of an interlaced image; passes is 1 otherwise */
+    uint32_t next;         /* row, of the pass or the image */
+    uint32_t given;        /* next row that goes out, if interlaced */
+};
+
+/* ---- What libpng calls -------------------------------------------------- */
+
+static void escape(struct fdl_png *p, int32_t status) FDL_NORETURN;
+
+static void escape(struct fdl_png *p, int32_t status)
+{
+    p->status = status;
+    longjmp(p->escape, 1);
+}
+
+static void on_error(png_structp png, png_const_charp text) FDL_NORETURN;
+
+static void on_error(png_structp png, png_const_charp text)
+{
+    struct fdl_png *p = png_get_error_ptr(png);
+    if (p->no_memory)
+        escape(p, fdl_fail(FEEDLINE_ENOMEM, "PNG: out of memory: %s", text));
+    escape(p, fdl_fail(FEEDLINE_EDECODE, "offset %" PRIu64 ": PNG: %s",
+                       p->position, text));
+}
+
+static void on_warning(png_structp png, png_const_charp text)
+{
+    (void)png;
+    (void)text;
+}
+
+static png_voidp on_malloc(png_structp png, png_alloc_size_t n)
+{
+    struct fdl_png *p = png_get_mem_ptr(png);
+    void *memory = fdl_arena_take(&p->arena, n);
+    if (!memory)
+        p->no_memory = true;
+    return memory;
+}
+
+static void on_free(png_structp png, png_voidp memory)
+{
+    (void)png;
+    (void)memory; /* goes with the image */
+}
+
+/* Of a row in an interlaced image that the next passes change no more. */
+static uint32_t complete_rows(const struct fdl_png *p)
+{
+    if (p->passes == 1)
+        return p->next;
+    if (p->pass == PASSES - 1) /* even rows are done, odd ones come */
+        return (p->height + 1) / 2 + p->next / 2;
+    return 0;
+}
+
+/* libpng takes pixel data in pieces, whole or not at all. Of a file that ends
+ * early the last bytes count too, as there may be a row in them: where a piece
+ * could be cut they become single bytes. */
+static void choose_pieces(const struct fdl_png *p)
+{
+    if (!p->ends_early)
+        return;
+    bool may_be_cut = p->bytes.size - p->position < PIECE_BYTES;
+    png_set_compression_buffer_size(p->png, may_be_cut ? 1 : PIECE_BYTES);
+}
+
+static void on_read(png_structp png, png_bytep out, size_t n)
+{
+    struct fdl_png *p = png_get_io_ptr(png);
+    if (n > p->bytes.size - p->position) {
+        uint32_t rows = p->in_pixels ? complete_rows(p) : 0;
+        p->position = p->bytes.size;
+        p->cut = true;
+        escape(p, fdl_truncation_judge(&p->limits, p->bytes.size, rows,
+                                       p->height));
+    }
+    memcpy(out, p->bytes.data + p->position, n);
+    p->position += n;
+    choose_pieces(p);
+}
+
+/* ---- Steps inside libpng ------------------------------------------------ */
+
+struct job {
+    uint8_t *rows;
+    size_t stride;
+    uint32_t n, done;
+    uint32_t top; /* first row that is needed */
+};
+
+/* Runs one step; an error inside libpng comes back as its status. The end of
+ * the file, where it is accepted, comes back as OK with `cut` set. */
+static int32_t guarded(struct fdl_png *p,
+                       int32_t (*step)(struct fdl_png *p, struct job *job),
+                       struct job *job)
+{
+    if (setjmp(p->escape))
+        return p->status;
+    return step(p, job);
+}
+
+static int32_t check_header(struct fdl_png *p)
+{
+    uint64_t pixels = (uint64_t)p->width * p->height;
+    if (pixels <= p->limits.max_pixels)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "offset %" PRIu64 ": PNG of %" PRIu32 "x%" PRIu32
+                    " is above the limit of %" PRIu64 " pixels",
+                    p->position, p->width, p->height, p->limits.max_pixels);
+}
+
+/* Without entries for all indices, those left out are black. */
+static void read_palette(struct fdl_png *p)
+{
+    png_colorp colours = NULL;
+    int n = 0;
+    for (int i = 0; i < PALETTE_SIZE; i++)
+        memcpy(p->palette[i], (uint8_t[]){0, 0, 0, 255}, 4);
+    png_get_PLTE(p->png, p->info, &colours, &n);
+    for (int i = 0; i < n && i < PALETTE_SIZE; i++) {
+        p->palette[i][0] = colours[i].red;
+        p->palette[i][1] = colours[i].green;
+        p->palette[i][2] = colours[i].blue;
+    }
+}
+
+/* Of a colour Pillow compares the lower eight bits, as they are in the chunk,
+ * with pixels of eight bits, whatever the depth of the file; but of one bit,
+ * where white is 255. */
+static void read_transparency(struct fdl_png *p)
+{
+    png_bytep alpha = NULL;
+    png_color_16p colour = NULL;
+    int n = 0;
+    p->has_key = png_get_tRNS(p->png, p->info, &alpha, &n, &colour) != 0;
+    if (!p->has_key)
+        return;
+    if (p->form == RAW_INDEX) {
+        for (int i = 0; alpha && i < n && i < PALETTE_SIZE; i++)
+            p->palette[i][3] = alpha[i];
+    } else if (colour && png_get_bit_depth(p->png, p->info) == 1) {
+        p->key[0] = colour->gray ? 255 : 0;
+    } else if (colour) {
+        p->key[0] = (uint8_t)(p->channels == 1 ? colour->gray : colour->red);
+        p->key[1] = (uint8_t)colour->green;
+        p->key[2] = (uint8_t)colour->blue;
+    }
+}
+
+static void choose_transforms(struct fdl_png *p, int colour, int depth)
+{
+    p->channels = colour & PNG_COLOR_MASK_COLOR ? 3 : 1;
+    p->form = RAW_READY;
+    if (colour == PNG_COLOR_TYPE_PALETTE) {
+        p->form = RAW_INDEX;
+        png_set_packing(p->png);
+        read_palette(p);
+    } else if (colour == PNG_COLOR_TYPE_GRAY && depth == 16) {
+        p->form = RAW_GRAY16;
+    } else if (colour == PNG_COLOR_TYPE_GRAY) {
+        png_set_expand_gray_1_2_4_to_8(p->png);
+    }
+    if (depth == 16 && p->form == RAW_READY)
+        png_set_strip_16(p->png);
+    read_transparency(p);
+}
+
+static int32_t header_step(struct fdl_png *p, struct job *job)
+{
+    (void)job;
+    p->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, p, on_error,
+                                      on_warning, p, on_malloc, on_free);
+    if (p->png)
+        p->info = png_create_info_struct(p->png);
+    if (!p->info)
+        return fdl_fail(FEEDLINE_ENOMEM, "out of memory: the PNG decoder");
+    png_set_read_fn(p->png, p, on_read);
+    png_set_user_limits(p->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_benign_errors(p->png, 1);
+    png_set_crc_action(p->png, PNG_CRC_DEFAULT, PNG_CRC_ERROR_QUIT);
+    /* What is not for pixels is not looked at, but for its checksum. */
+    png_set_keep_unknown_chunks(p->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_read_info(p->png, p->info);
+    png_set_crc_action(p->png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);
+
+    int depth, colour, interlace;
+    png_get_IHDR(p->png, p->info, &p->width, &p->height, &depth, &colour,
+                 &interlace, NULL, NULL);
+    p->passes = interlace == PNG_INTERLACE_ADAM7 ? PASSES : 1;
+    choose_transforms(p, colour, depth);
+    p->ends_early = fdl_png_is_cut(p->bytes.data, p->bytes.size);
+    choose_pieces(p);
+    return check_header(p);
+}
+
+static bool has_channel(const struct fdl_png *p)
+{
+    return (png_get_color_type(p->png, p->info) & PNG_COLOR_MASK_ALPHA) != 0;
+}
+
+/* Bytes of one pixel as libpng gives it. */
+static size_t raw_pixel(const struct fdl_png *p)
+{
+    switch (p->form) {
+    case RAW_READY:
+        return (size_t)p->channels + p->alpha;
+    case RAW_KEYED:
+        return (size_t)p->channels;
+    case RAW_GRAY16:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+static int32_t start_step(struct fdl_png *p, struct job *job)
+{
+    (void)job;
+    if (p->passes > 1)
+        png_set_interlace_handling(p->png);
+    if (has_channel(p) && !p->alpha)
+        png_set_strip_alpha(p->png);
+    png_read_update_info(p->png, p->info);
+    p->raw_bytes = png_get_rowbytes(p->png, p->info);
+    fdl_assert(p->raw_bytes == p->width * raw_pixel(p));
+    p->in_pixels = true;
+    return FEEDLINE_OK;
+}
+
+static int32_t check_time(const struct fdl_png *p, uint32_t row)
+{
+    if (row % ROWS_PER_CHECK != 0)
+        return FEEDLINE_OK;
+    return fdl_deadline_check(p->deadline, 0);
+}
+
+static int32_t skip_step(struct fdl_png *p, struct job *job)
+{
+    for (; p->next < job->top; p->next++) {
+        int32_t status = check_time(p, p->next);
+        if (status)
+            return status;
+        png_read_row(p->png, NULL, NULL);
+    }
+    return FEEDLINE_OK;
+}
+
+/* All passes of an interlaced image. */
+static int32_t passes_step(struct fdl_png *p, struct job *job)
+{
+    (void)job;
+    for (; p->pass < PASSES; p->pass++, p->next = 0) {
+        for (; p->next < p->height; p->next++) {
+            int32_t status = check_time(p, p->next);
+            if (status)
+                return status;
+            png_read_row(p->png, p->image + p->next * p->raw_bytes, NULL);
+        }
+    }
+    return FEEDLINE_OK;
+}
+
+static void convert_keyed(const struct fdl_png *p, const uint8_t *raw,
+                          uint8_t *to)
+{
+    size_t n = (size_t)p->channels;
+    for (size_t x = 0; x < p->width; x++, raw += n, to += n + 1) {
+        memcpy(to, raw, n);
+        to[n] = memcmp(raw, p->key, n) == 0 ? 0 : 255;
+    }
+}
+
+static void convert_gray16(const struct fdl_png *p, const uint8_t *raw,
+                           uint8_t *to)
+{
+    for (size_t x = 0; x < p->width; x++) {
+        uint8_t gray = raw[2 * x] ? 255 : raw[2 * x + 1];
+        *to++ = gray;
+        if (p->alpha)
+            *to++ = gray == p->key[0] ? 0 : 255;
+    }
+}
+
+/* From one row as libpng gives it to pixels; the two may be the same. */
+static void convert(const struct fdl_png *p, const uint8_t *raw, uint8_t *to)
+{
+    size_t width = p->width, pixel = p->alpha ? 4 : 3;
+    switch (p->form) {
+    case RAW_READY:
+        if (raw != to)
+            memcpy(to, raw, p->raw_bytes);
+        break;
+    case RAW_INDEX:
+        for (size_t x = 0; x < width; x++)
+            memcpy(to + pixel * x, p->palette[raw[x]], pixel);
+        break;
+    case RAW_KEYED:
+        convert_keyed(p, raw, to);
+        break;
+    case RAW_GRAY16:
+        convert_gray16(p, raw, to);
+        break;
+    }
+}
+
+static uint8_t *raw_row(const struct fdl_png *p, const struct job *job)
+{
+    if (p->form != RAW_READY)
+        return p->row;
+    return job->rows + job->done * job->stride;
+}
+
+static void take_raw_row(struct fdl_png *p, struct job *job)
+{
+    convert(p, raw_row(p, job), job->rows + job->done * job->stride);
+    job->done++;
+    p->next++;
+}
+
+static int32_t rows_step(struct fdl_png *p, struct job *job)
+{
+    while (job->done < job->n) {
+        png_read_row(p->png, raw_row(p, job), NULL);
+        take_raw_row(p, job);
+    }
+    return FEEDLINE_OK;
+}
+
+/* Behind the last row libpng reads on to the end of the pixel data; what is
+ * wrong there is no concern of the rows, which are all there. */
+static bool is_behind_rows(const struct fdl_png *p)
+{
+    if (!p->in_pixels || p->status == FEEDLINE_ENOMEM)
+        return false;
+    if (p->passes > 1)
+        return png_get_current_pass_number(p->png) >= PASSES;
+    return png_get_current_row_number(p->png) >= p->height;
+}
+
+/* ---- The row source ----------------------------------------------------- */
+
+static void end_image(struct fdl_png *p)
+{
+    png_destroy_read_struct(&p->png, &p->info, NULL);
+    fdl_arena_reset(&p->arena);
+    p->image = p->row = NULL;
+    p->in_pixels = p->no_memory = p->cut = p->ends_early = false;
+    p->alpha = p->damaged = false;
+    p->pass = p->next = p->given = 0;
+    p->width = p->height = 0;
+}
+
+static int32_t create(const struct fdl_decode_limits *limits,
+                      const struct fdl_deadline *deadline, void **out)
+{
+    struct fdl_png *p = calloc(1, sizeof(*p));
+    if (!p)
+        return fdl_fail_memory(sizeof(*p), "the PNG decoder");
+    p->limits = *limits;
+    p->deadline = deadline;
+    *out = p;
+    return FEEDLINE_OK;
+}
+
+static void destroy(void *self)
+{
+    struct fdl_png *p = self;
+    if (!p)
+        return;
+    end_image(p);
+    fdl_arena_fini(&p->arena);
+    free(p);
+}
+
+static int32_t open_image(void *self, const struct fdl_encoded *bytes,
+                          struct fdl_image_info *info)
+{
+    struct fdl_png *p = self;
+    struct job job = {0};
+    end_image(p);
+    p->bytes = *bytes;
+    p->position = 0;
+    int32_t status = guarded(p, header_step, &job);
+    if (!status && p->cut)
+        status = fdl_fail(FEEDLINE_EDECODE,
+                          "offset %" PRIu64 ": image file is truncated in its "
+                          "header",
+                          p->bytes.size);
+    if (status) {
+        end_image(p);
+        return status;
+    }
+    *info = (struct fdl_image_info){.width = (int32_t)p->width,
+                                    .height = (int32_t)p->height,
+                                    .channels = p->channels,
+                                    .orientation = 1};
+    if (p->limits.apply_exif)
+        info->orientation = fdl_png_orientation(bytes->data, bytes->size);
+    return FEEDLINE_OK;
+}
+
+static uint64_t memory(const void *self)
+{
+    const struct fdl_png *p = self;
+    return sizeof(*p) + p->arena.size;
+}
+
+static int32_t take_row_buffer(struct fdl_png *p)
+{
+    if (p->form == RAW_READY)
+        return FEEDLINE_OK;
+    p->row = fdl_arena_take(&p->arena, p->raw_bytes);
+    return p->row ? FEEDLINE_OK : fdl_fail_memory(p->raw_bytes, "a PNG row");
+}
+
+/* Zeros are what a file that is cut leaves. */
+static int32_t decode_interlaced(struct fdl_png *p, struct job *job)
+{
+    size_t bytes;
+    if (!fdl_mul_size(p->raw_bytes, p->height, &bytes))
+        return fdl_fail_memory(UINT64_MAX, "an interlaced PNG");
+    p->image = fdl_arena_take(&p->arena, bytes);
+    if (!p->image)
+        return fdl_fail_memory(bytes, "an interlaced PNG");
+    memset(p->image, 0, bytes);
+    int32_t status = guarded(p, passes_step, job);
+    if (is_behind_rows(p)) {
+        p->cut = false;
+        return FEEDLINE_OK;
+    }
+    return status;
+}
+
+static bool keep_alpha(void *self, int32_t channels)
+{
+    struct fdl_png *p = self;
+    (void)channels;
+    p->alpha = has_channel(p) || p->has_key;
+    if (p->alpha && !has_channel(p) && p->form == RAW_READY)
+        p->form = RAW_KEYED;
+    return p->alpha;
+}
+
+/* Goes through all rows of a file that ends early, and begins it again. */
+static int32_t judge_cut(struct fdl_png *p)
+{
+    struct job all = {.top = p->height}, none = {0};
+    bool alpha = p->alpha;
+    enum raw_form form = p->form;
+    int32_t status = guarded(p, start_step, &none);
+    if (!status)
+        status = guarded(p, skip_step, &all);
+    bool whole = is_behind_rows(p), cut = p->cut && !whole;
+    if (status && !whole)
+        return status;
+    end_image(p);
+    p->position = 0;
+    status = guarded(p, header_step, &none);
+    p->alpha = alpha;
+    p->form = form;
+    p->damaged = cut;
+    return status;
+}
+
+static int32_t begin(void *self, const struct fdl_box *need,
+                     struct fdl_box *have)
+{
+    struct fdl_png *p = self;
+    struct job job = {.top = (uint32_t)need->y};
+    int32_t status = FEEDLINE_OK;
+    if (p->ends_early && p->passes == 1)
+        status = judge_cut(p);
+    if (!status)
+        status = guarded(p, start_step, &job);
+    if (!status)
+        status = take_row_buffer(p);
+    if (!status && p->passes > 1)
+        status = decode_interlaced(p, &job);
+    else if (!status)
+        status = guarded(p, skip_step, &job);
+    if (status)
+        return status;
+    p->given = (uint32_t)need->y;
+    *have = (struct fdl_box){0, need->y, (int32_t)p->width, need->height};
+    return FEEDLINE_OK;
+}
+
+static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
+{
+    struct fdl_png *p = self;
+    struct job job = {.rows = rows, .stride = stride, .n = (uint32_t)n};
+    if (p->image) {
+        for (; job.done < job.n; job.done++, p->given++)
+            convert(p, p->image + p->given * p->raw_bytes,
+                    rows + job.done * stride);
+        return FEEDLINE_OK;
+    }
+    if (!p->cut) {
+        int32_t status = guarded(p, rows_step, &job);
+        if (job.done < job.n && is_behind_rows(p)) {
+            take_raw_row(p, &job);
+            p->cut = false;
+        } else if (status) {
+            return status;
+        }
+    }
+    while (job.done < job.n) {
+        memset(raw_row(p, &job), 0, p->raw_bytes);
+        take_raw_row(p, &job);
+    }
+    return FEEDLINE_OK;
+}
+
+static bool is_truncated(const void *self)
+{
+    const struct fdl_png *p = self;
+    return p->cut || p->damaged;
+}
+
+static void abort_image(void *self)
+{
+    end_image(self);
+}
+
+static bool matches(const uint8_t *data, uint64_t size)
+{
+    return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+const struct fdl_format fdl_format_png = {
+    .name = "PNG",
+    .endings = {{".png", true}},
+    .matches = matches,
+    .create = create,
+    .destroy = destroy,
+    .memory = memory,
+    .open = open_image,
+    .alpha = keep_alpha,
+    .begin = begin,
+    .read = read_rows,
+    .truncated = is_truncated,
+    .abort = abort_image,
+};

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * WebP through libwebp, with the pixels of Pillow's convert(): alpha that is
+ * not asked for is dropped, not blended. The library decodes whole images only,
+ * with memory of its own, so one is decoded into a buffer, and rows are copied
+ * out of it. The time limit of an image is checked when it is done: what it can
+ * take is bounded by max_pixels. Feeding libwebp the file in pieces would not
+ * help, as one small piece may hold all the pixels. A file that ends early is
+ * always refused, and so is one whose container is damaged anywhere.
+ *
+ * As in Pillow every file is taken for an animation, of which the first frame
+ * counts: libwebpdemux checks the container, to its end, and says where that
+ * frame is; what it does not cover is transparent black.
+ */
+#include "base/memory.h"
+#include "base/status.h"
+#include "decode/formats/exif.h"
+#include "decode/formats/format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if FDL_FEATURES & FEEDLINE_FEATURE_WEBP
+
+#  include <webp/decode.h>
+#  include <webp/demux.h>
+
+#  define SIZE_AT      4 /* in the header; 32 bits */
+#  define HEADER_BYTES 8 /* that are not counted by it */
+
+struct fdl_webp {
+    struct fdl_decode_limits limits;
+    struct fdl_encoded bytes;
+    int32_t width, height;
+    bool has_alpha;
+    WebPData frame; /* in bytes */
+    struct fdl_box frame_box;
+    size_t pixel;    /* bytes of one */
+    uint8_t *pixels; /* of the open image */
+    struct fdl_box have;
+    int32_t next; /* row of have */
+};
+
+/* ---- Header ------------------------------------------------------------- */
+
+static uint64_t little_endian_32(const uint8_t *p)
+{
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
+           (uint64_t)p[3] << 24;
+}
+
+/* As in Pillow, XMP is only asked where EXIF has no orientation. */
+static int32_t orientation_of(const WebPDemuxer *demux)
+{
+    WebPChunkIterator chunk;
+    int32_t found = 1;
+    bool told = false;
+    if (WebPDemuxGetChunk(demux, "EXIF", 1, &chunk))
+        told = fdl_exif_find(chunk.chunk.bytes, chunk.chunk.size, &found);
+    WebPDemuxReleaseChunkIterator(&chunk);
+    if (!told && WebPDemuxGetChunk(demux, "XMP ", 1, &chunk))
+        found = fdl_xmp_orientation(chunk.chunk.bytes, chunk.chunk.size);
+    WebPDemuxReleaseChunkIterator(&chunk);
+    return found;
+}
+
+static int32_t fail_status(const struct fdl_webp *w, VP8StatusCode code)
+{
+    static const char *const words[] = {
+        [VP8_STATUS_INVALID_PARAM] = "invalid parameter",
+        [VP8_STATUS_BITSTREAM_ERROR] = "damaged",
+        [VP8_STATUS_UNSUPPORTED_FEATURE] = "uses an unsupported feature",
+        [VP8_STATUS_SUSPENDED] = "truncated",
+        [VP8_STATUS_USER_ABORT] = "interrupted",
+        [VP8_STATUS_NOT_ENOUGH_DATA] = "truncated",
+    };
+    if (code == VP8_STATUS_OUT_OF_MEMORY)
+        return fdl_fail(FEEDLINE_ENOMEM, "WebP: out of memory");
+    const char *text = NULL;
+    if ((size_t)code < FDL_COUNT_OF(words))
+        text = words[code];
+    return fdl_fail(FEEDLINE_EDECODE,
+                    "offset 0 to %" PRIu64 ": WebP image file is %s",
+                    w->bytes.size, text ? text : "not understood");
+}
+
+static int32_t check_features(const struct fdl_webp *w,
+                              const WebPBitstreamFeatures *f)
+{
+    uint64_t pixels = (uint64_t)f->width * (uint64_t)f->height;
+    if (pixels > w->limits.max_pixels)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "offset 0: WebP of %dx%d is above the limit of "
+                        "%" PRIu64 " pixels",
+                        f->width, f->height, w->limits.max_pixels);
+    return FEEDLINE_OK;
+}
+
+static bool find_frame(struct fdl_webp *w, const WebPDemuxer *demux)
+{
+    WebPIterator i;
+    bool found = WebPDemuxGetFrame(demux, 1, &i) != 0;
+    if (found) {
+        w->frame = i.fragment;
+        w->frame_box =
+            (struct fdl_box){i.x_offset, i.y_offset, i.width, i.height};
+    }
+    WebPDemuxReleaseIterator(&i);
+    return found && w->frame_box.width > 0 && w->frame_box.height > 0 &&
+           w->frame_box.x + w->frame_box.width <= w->width &&
+           w->frame_box.y + w->frame_box.height <= w->height;
+}
+
+/* The first frame, and which way up it is. */
+static int32_t read_container(struct fdl_webp *w, struct fdl_image_info *info)
+{
+    WebPData file = {w->bytes.data, w->bytes.size};
+    WebPDemuxer *demux = WebPDemux(&file);
+    bool good = demux && find_frame(w, demux);
+    if (good && w->limits.apply_exif)
+        info->orientation = orientation_of(demux);
+    WebPDemuxDelete(demux);
+    if (good)
+        return FEEDLINE_OK;
+    uint64_t size = HEADER_BYTES + little_endian_32(w->bytes.data + SIZE_AT);
+    return fail_status(w, size > w->bytes.size ? VP8_STATUS_NOT_ENOUGH_DATA
+                                               : VP8_STATUS_BITSTREAM_ERROR);
+}
+
+/* ---- The row source ----------------------------------------------------- */
+
+static void end_image(struct fdl_webp *w)
+{
+    free(w->pixels);
+    w->pixels = NULL;
+}
+
+static int32_t create(const struct fdl_decode_limits *limits,
+                      const struct fdl_deadline *deadline, void **out)
+{
+    (void)deadline; /* a whole image comes out of one call */
+    struct fdl_webp *w = calloc(1, sizeof(*w));
+    if (!w)
+        return fdl_fail_memory(sizeof(*w), "the WebP decoder");
+    w->limits = *limits;
+    *out = w;
+    return FEEDLINE_OK;
+}
+
+static void destroy(void *self)
+{
+    struct fdl_webp *w = self;
+    if (!w)
+        return;
+    end_image(w);
+    free(w);
+}
+
+static int32_t open_image(void *self, const struct fdl_encoded *bytes,
+                          struct fdl_image_info *info)
+{
+    struct fdl_webp *w = self;
+    WebPBitstreamFeatures f;
+    end_image(w);
+    w->bytes = *bytes;
+    VP8StatusCode code = WebPGetFeatures(bytes->data, bytes->size, &f);
+    if (code != VP8_STATUS_OK)
+        return fail_status(w, code);
+    int32_t status = check_features(w, &f);
+    if (status)
+        return status;
+    w->width = f.width;
+    w->height = f.height;
+    w->has_alpha = f.has_alpha != 0;
+    w->pixel = 3;
+    *info = (struct fdl_image_info){
+        .width = f.width, .height = f.height, .channels = 3, .orientation = 1};
+    return read_container(w, info);
+}
+
+static uint64_t memory(const void *self)
+{
+    (void)self;
+    return sizeof(struct fdl_webp);
+}
+
+static bool keep_alpha(void *self, int32_t channels)
+{
+    struct fdl_webp *w = self;
+    (void)channels;
+    if (w->has_alpha)
+        w->pixel = 4;
+    return w->has_alpha;
+}
+
+static int32_t begin(void *self, const struct fdl_box *need,
+                     struct fdl_box *have)
+{
+    struct fdl_webp *w = self;
+    size_t stride = (size_t)w->width * w->pixel, bytes;
+    if (!fdl_mul_size(stride, (size_t)w->height, &bytes))
+        return fdl_fail_memory(UINT64_MAX, "a WebP image");
+    const struct fdl_box *frame = &w->frame_box;
+    size_t at = (size_t)frame->y * stride + (size_t)frame->x * w->pixel;
+    w->pixels = calloc(1, bytes);
+    if (!w->pixels)
+        return fdl_fail_memory(bytes, "a WebP image");
+    WebPDecoderConfig config;
+    if (!WebPInitDecoderConfig(&config))
+        return fdl_fail(FEEDLINE_EABI, "libwebp is of another version than "
+                                       "its header");
+    config.output.colorspace = w->pixel == 4 ? MODE_RGBA : MODE_RGB;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA.rgba = w->pixels + at;
+    config.output.u.RGBA.stride = (int)stride;
+    config.output.u.RGBA.size = bytes - at;
+    VP8StatusCode code = WebPDecode(w->frame.bytes, w->frame.size, &config);
+    if (code != VP8_STATUS_OK)
+        return fail_status(w, code);
+    w->next = 0;
+    w->have = *have = *need;
+    return FEEDLINE_OK;
+}
+
+static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
+{
+    struct fdl_webp *w = self;
+    for (int32_t i = 0; i < n; i++, w->next++) {
+        size_t y = (size_t)w->have.y + (size_t)w->next;
+        size_t at = y * (size_t)w->width + (size_t)w->have.x;
+        memcpy(rows + (size_t)i * stride, w->pixels + at * w->pixel,
+               (size_t)w->have.width * w->pixel);
+    }
+    return FEEDLINE_OK;
+}
+
+static void abort_image(void *self)
+{
+    end_image(self);
+}
+
+#endif /* FEEDLINE_FEATURE_WEBP */
+
+static bool matches(const uint8_t *data, uint64_t size)
+{
+    return size >= 12 && memcmp(data, "RIFF", 4) == 0 &&
+           memcmp(data + 8, "WEBP", 4) == 0;
+}
+
+const struct fdl_format fdl_format_webp = {
+    .name = "WebP",
+    .endings = {{".webp", true}},
+    .matches = matches,
+#if FDL_FEATURES & FEEDLINE_FEATURE_WEBP
+    .create = create,
+    .destroy = destroy,
+    .memory = memory,
+    .open = open_image,
+    .alpha = keep_alpha,
+    .begin = begin,
+    .read = read_rows,
+    .abort = abort_image,
+#else
+    .missing = "libwebp",
+#endif
+};

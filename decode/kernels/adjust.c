@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pillow blends an image with a degenerate one: black, its mean gray, or its
+ * own gray. The degenerate image is never made; a constant or one plane of luma
+ * stands for it.
+ */
+#include "decode/kernels/adjust.h"
+
+#include "base/compiler.h"
+#include "decode/canvas.h"
+#include "decode/kernels/alpha.h"
+
+const char *const fdl_adjust_names[FDL_ADJUSTS] = {
+    [FDL_ADJUST_BRIGHTNESS] = "brightness",
+    [FDL_ADJUST_CONTRAST] = "contrast",
+    [FDL_ADJUST_SATURATION] = "saturation",
+    [FDL_ADJUST_HUE] = "hue",
+};
+
+/* Planes that are colours: alpha stays as it is. */
+static size_t colours_of(const struct fdl_image *image)
+{
+    return FDL_COLOURS(image->channels);
+}
+
+/* The luma of the image; of a gray one, itself. */
+static int32_t luma_of(struct fdl_canvas *c, const uint8_t **out)
+{
+    const struct fdl_image *image = &c->image;
+    uint8_t *luma;
+    *out = image->data;
+    if (colours_of(image) == 1)
+        return FEEDLINE_OK;
+    int32_t status =
+        fdl_canvas_scratch(c, FDL_SCRATCH_STEP, image->plane, &luma);
+    if (status)
+        return status;
+    c->kernels->luma(image->data, image->data + image->plane,
+                     image->data + 2 * image->plane, image->plane, luma);
+    *out = luma;
+    return FEEDLINE_OK;
+}
+
+static void blend_constant(struct fdl_canvas *c, uint8_t base, float factor)
+{
+    struct fdl_image *image = &c->image;
+    c->kernels->constant(image->data, colours_of(image) * image->plane, base,
+                         factor);
+}
+
+static int32_t contrast(struct fdl_canvas *c, float factor)
+{
+    const uint8_t *luma;
+    int32_t status = luma_of(c, &luma);
+    if (status)
+        return status;
+    size_t n = c->image.plane;
+    double mean = (double)c->kernels->sum(luma, n) / (double)n;
+    blend_constant(c, (uint8_t)(mean + 0.5), factor);
+    return FEEDLINE_OK;
+}
+
+static int32_t saturation(struct fdl_canvas *c, float factor)
+{
+    const uint8_t *luma;
+    if (colours_of(&c->image) == 1)
+        return FEEDLINE_OK; /* gray is its own gray */
+    int32_t status = luma_of(c, &luma);
+    if (status)
+        return status;
+    size_t plane = c->image.plane;
+    for (size_t i = 0; i < colours_of(&c->image); i++)
+        c->kernels->line(c->image.data + i * plane, luma, plane, factor);
+    return FEEDLINE_OK;
+}
+
+static void hue(struct fdl_canvas *c, double factor)
+{
+    const struct fdl_image *image = &c->image;
+    if (image->channels == 1)
+        return;
+    uint8_t shift = (uint8_t)(int32_t)(factor * 255);
+    c->kernels->hue(image->data, image->data + image->plane,
+                    image->data + 2 * image->plane, image->plane, shift);
+}
+
+static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
+{
+    struct fdl_adjust_step a;
+    int32_t status = FEEDLINE_OK;
+    fdl_step_values(step, &a, sizeof(a));
+    for (uint32_t i = 0; i < a.n && !status; i++) {
+        double factor = a.factor[a.order[i]];
+        switch (a.order[i]) {
+        case FDL_ADJUST_BRIGHTNESS:
+            blend_constant(c, 0, (float)factor);
+            break;
+        case FDL_ADJUST_CONTRAST:
+            status = contrast(c, (float)factor);
+            break;
+        case FDL_ADJUST_SATURATION:
+            status = saturation(c, (float)factor);
+            break;
+        default:
+            hue(c, factor);
+            break;
+        }
+    }
+    return status;
+}
+
+static const struct fdl_step_kind pointwise = {
+    .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
+    .run = run,
+};
+
+/* The mean is of the whole image, whichever way round. */
+static const struct fdl_step_kind with_contrast = {
+    .commutes = FDL_WITH_FLIP,
+    .run = run,
+};
+
+void fdl_plan_adjust(struct fdl_plan *plan, const struct fdl_adjust_step *a)
+{
+    const struct fdl_step_kind *kind = &pointwise;
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (a->order[i] == FDL_ADJUST_CONTRAST)
+            kind = &with_contrast;
+    }
+    if (a->n > 0)
+        fdl_plan_add(plan, kind, a, sizeof(*a));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colour enhancement in plain C, and the choice between families. */
+#include "decode/kernels/blend.h"
+
+#include "decode/kernels/hue.h"
+#include "decode/kernels/levels.h"
+
+static uint8_t blend(float base, float x, float factor)
+{
+    float product = factor * (x - base);
+    float y = base + product;
+    if (y <= 0.0F)
+        return 0;
+    return y >= 255.0F ? 255 : (uint8_t)y;
+}
+
+static void constant(uint8_t *x, size_t n, uint8_t base, float factor)
+{
+    uint8_t table[256];
+    for (uint32_t i = 0; i < 256; i++)
+        table[i] = blend(base, (float)i, factor);
+    for (size_t i = 0; i < n; i++)
+        x[i] = table[x[i]];
+}
+
+static void line(uint8_t *x, const uint8_t *base, size_t n, float factor)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = blend(base[i], x[i], factor);
+}
+
+static void luma(const uint8_t *r, const uint8_t *g, const uint8_t *b, size_t n,
+                 uint8_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint8_t)((r[i] * 19595u + g[i] * 38470u + b[i] * 7471u +
+                            0x8000u) >>
+                           16);
+}
+
+static uint64_t sum(const uint8_t *x, size_t n)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += x[i];
+    return total;
+}
+
+static const struct fdl_blend_kernels kernels_c = {
+    .constant = constant,
+    .line = line,
+    .luma = luma,
+    .sum = sum,
+    .hue = fdl_hue_shift,
+};
+
+const struct fdl_blend_kernels *fdl_blend_kernels(enum fdl_cpu_level level)
+{
+    for (int i = (int)level; i > FDL_CPU_C; i--) {
+        if (fdl_blend_levels[i])
+            return fdl_blend_levels[i];
+    }
+    return &kernels_c;
+}

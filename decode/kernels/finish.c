@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last pass in plain C, and the choice between families. */
+#include "decode/kernels/finish.h"
+
+#include "base/status.h"
+#include "decode/kernels/half.h"
+#include "decode/kernels/levels.h"
+
+#include <math.h>
+#include <string.h>
+
+void fdl_affine_numbers(const struct fdl_plan *plan,
+                        float scale[FDL_CHANNELS_MAX],
+                        float bias[FDL_CHANNELS_MAX])
+{
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        double mean = plan->normalize ? (double)plan->mean[c] : 0.0;
+        double std = plan->normalize ? (double)plan->std[c] : 1.0;
+        scale[c] = (float)(1.0 / (255.0 * std));
+        bias[c] = (float)(-mean / std);
+    }
+}
+
+/* What torchvision's operations make of x, one after the other. */
+static float in_steps(const struct fdl_plan *plan, enum fdl_rounding rounding,
+                      size_t c, float x)
+{
+    const float scale = (float)(1.0 / 255.0);
+    float unit = rounding == FDL_ROUNDING_DIVIDE ? x / 255.0f : x * scale;
+    if (!plan->normalize)
+        return unit;
+    float centred = unit - plan->mean[c];
+    return centred / plan->std[c];
+}
+
+/* The same as vectors compute it: a quotient is a product, corrected by its
+ * exact remainder. */
+static float by_remainder(const struct fdl_affine *a, size_t c, float x)
+{
+    float low = x * a->rest;
+    float centred = fmaf(x, a->scale[c], low) - a->mean[c];
+    float near = centred * a->inverse[c];
+    return fmaf(fmaf(-near, a->std[c], centred), a->inverse[c], near);
+}
+
+static void init_steps(struct fdl_affine *affine, const struct fdl_plan *plan,
+                       enum fdl_rounding rounding)
+{
+    const float scale = (float)(1.0 / 255.0);
+    affine->way = FDL_AFFINE_STEPS;
+    affine->rest = rounding == FDL_ROUNDING_DIVIDE
+                       ? (float)(1.0 / 255.0 - (double)scale)
+                       : 0.0f;
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        affine->scale[c] = scale;
+        affine->bias[c] = 0.0f;
+        affine->mean[c] = plan->normalize ? plan->mean[c] : 0.0f;
+        affine->std[c] = plan->normalize ? plan->std[c] : 1.0f;
+        affine->inverse[c] = 1.0f / affine->std[c];
+        for (int x = 0; x < 256; x++) {
+            float want = in_steps(plan, rounding, c, (float)x);
+            float got = by_remainder(affine, c, (float)x);
+            if (memcmp(&want, &got, sizeof(want)) != 0)
+                affine->way = FDL_AFFINE_TABLE;
+            affine->table[c][x] = want;
+        }
+    }
+}
+
+static void init_once(struct fdl_affine *affine, const struct fdl_plan *plan)
+{
+    affine->way = FDL_AFFINE_ONCE;
+    fdl_affine_numbers(plan, affine->scale, affine->bias);
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        float scale = affine->scale[c], bias = affine->bias[c];
+        for (int x = 0; x < 256; x++)
+            affine->table[c][x] = fmaf((float)x, scale, bias);
+    }
+}
+
+void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan,
+                     enum fdl_rounding rounding)
+{
+    memset(affine, 0, sizeof(*affine));
+    bool product = rounding == FDL_ROUNDING_MULTIPLY && !plan->normalize;
+    if (rounding == FDL_ROUNDING_ONCE || product) /* of one step */
+        init_once(affine, plan);
+    else
+        init_steps(affine, plan, rounding);
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        for (int x = 0; x < 256; x++) {
+            affine->f16[c][x] = fdl_f16_of(affine->table[c][x]);
+            affine->bf16[c][x] = fdl_bf16_of(affine->table[c][x]);
+        }
+    }
+}
+
+/* First element of plane c of a row in NCHW. */
+static size_t planar_place(const struct fdl_output_format *f, int32_t c,
+                           int32_t row)
+{
+    return ((size_t)c * (size_t)f->height + (size_t)row) * (size_t)f->width;
+}
+
+static size_t packed_place(const struct fdl_output_format *f, int32_t row)
+{
+    return (size_t)row * (size_t)f->width * (size_t)f->channels;
+}
+
+static void u8_nchw(const uint8_t *const planes[],
+                    const struct fdl_affine *affine,
+                    const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    (void)affine;
+    for (int32_t c = 0; c < f->channels; c++)
+        memcpy((uint8_t *)dst + planar_place(f, c, row), planes[c],
+               (size_t)f->width);
+}
+
+static void u8_nhwc(const uint8_t *const planes[],
+                    const struct fdl_affine *affine,
+                    const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    (void)affine;
+    uint8_t *to = (uint8_t *)dst + packed_place(f, row);
+    for (int32_t x = 0; x < f->width; x++) {
+        for (int32_t c = 0; c < f->channels; c++)
+            *to++ = planes[c][x];
+    }
+}
+
+static void f32_nchw(const uint8_t *const planes[],
+                     const struct fdl_affine *affine,
+                     const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    for (int32_t c = 0; c < f->channels; c++) {
+        float *to = (float *)dst + planar_place(f, c, row);
+        for (int32_t x = 0; x < f->width; x++)
+            to[x] = affine->table[c][planes[c][x]];
+    }
+}
+
+static void f32_nhwc(const uint8_t *const planes[],
+                     const struct fdl_affine *affine,
+                     const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    float *to = (float *)dst + packed_place(f, row);
+    for (int32_t x = 0; x < f->width; x++) {
+        for (int32_t c = 0; c < f->channels; c++)
+            *to++ = affine->table[c][planes[c][x]];
+    }
+}
+
+/* Either type of 16 bits. */
+static void half_nchw(const uint8_t *const planes[],
+                      const uint16_t table[][256],
+                      const struct fdl_output_format *f, int32_t row,
+                      uint16_t *dst)
+{
+    for (int32_t c = 0; c < f->channels; c++) {
+        uint16_t *to = dst + planar_place(f, c, row);
+        for (int32_t x = 0; x < f->width; x++)
+            to[x] = table[c][planes[c][x]];
+    }
+}
+
+static void half_nhwc(const uint8_t *const planes[],
+                      const uint16_t table[][256],
+                      const struct fdl_output_format *f, int32_t row,
+                      uint16_t *dst)
+{
+    uint16_t *to = dst + packed_place(f, row);
+    for (int32_t x = 0; x < f->width; x++) {
+        for (int32_t c = 0; c < f->channels; c++)
+            *to++ = table[c][planes[c][x]];
+    }
+}
+
+static void f16_nchw(const uint8_t *const planes[],
+                     const struct fdl_affine *affine,
+                     const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    half_nchw(planes, affine->f16, f, row, dst);
+}
+
+static void f16_nhwc(const uint8_t *const planes[],
+                     const struct fdl_affine *affine,
+                     const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    half_nhwc(planes, affine->f16, f, row, dst);
+}
+
+static void bf16_nchw(const uint8_t *const planes[],
+                      const struct fdl_affine *affine,
+                      const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    half_nchw(planes, affine->bf16, f, row, dst);
+}
+
+static void bf16_nhwc(const uint8_t *const planes[],
+                      const struct fdl_affine *affine,
+                      const struct fdl_output_format *f, int32_t row, void *dst)
+{
+    half_nhwc(planes, affine->bf16, f, row, dst);
+}
+
+static const struct fdl_finish_kernels kernels_c = {
+    .u8_nchw = u8_nchw,
+    .u8_nhwc = u8_nhwc,
+    .f16_nchw = f16_nchw,
+    .f16_nhwc = f16_nhwc,
+    .bf16_nchw = bf16_nchw,
+    .bf16_nhwc = bf16_nhwc,
+    .f32_nchw = f32_nchw,
+    .f32_nhwc = f32_nhwc,
+};
+
+const struct fdl_finish_kernels *fdl_finish_kernels(enum fdl_cpu_level level)
+{
+    for (int i = (int)level; i > FDL_CPU_C; i--) {
+        if (fdl_finish_levels[i])
+            return fdl_finish_levels[i];
+    }
+    return &kernels_c;
+}
+
+fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,
+                                const struct fdl_output_format *f)
+{
+    bool packed = f->nhwc && f->channels > 1; /* else the same thing */
+    switch (f->dtype) {
+    case FEEDLINE_U8:
+        return packed ? k->u8_nhwc : k->u8_nchw;
+    case FEEDLINE_F16:
+        return packed ? k->f16_nhwc : k->f16_nchw;
+    case FEEDLINE_BF16:
+        return packed ? k->bf16_nhwc : k->bf16_nchw;
+    default:
+        fdl_assert(f->dtype == FEEDLINE_F32);
+        return packed ? k->f32_nhwc : k->f32_nchw;
+    }
+}

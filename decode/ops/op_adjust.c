@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Brightness, contrast, saturation and hue by a factor that is fixed or drawn
+ * evenly from a range: what torchvision's ColorJitter does for one of its
+ * arguments, and its adjust_* functions for a number.
+ */
+#include "base/status.h"
+#include "decode/kernels/adjust.h"
+#include "decode/ops/op.h"
+
+enum { ROW_FACTOR, ROWS };
+
+#define FACTOR(low, high, text, about)                                         \
+  {                                                                            \
+    [ROW_FACTOR] = {                                                           \
+        .name = "factor",                                                      \
+        .type = FEEDLINE_T_DOUBLES,                                            \
+        .double_min = (low),                                                   \
+        .double_max = (high),                                                  \
+        .default_text = text,                                                  \
+        .unit = "",                                                            \
+        .help = about ", or the range it is drawn from"                        \
+    }                                                                          \
+  }
+
+static const struct fdl_option factor_options[ROWS] =
+    FACTOR(0, FDL_FACTOR_MAX, "1", "1: unchanged; 0: none of it");
+static const struct fdl_option shift_options[ROWS] =
+    FACTOR(-0.5, 0.5, "0", "part of a turn round the colour circle");
+
+static int32_t check(const struct fdl_options *o)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, ROW_FACTOR);
+    if (v->n_doubles > 2 ||
+        (v->n_doubles == 2 && v->doubles[0] > v->doubles[1]))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: factor takes one number, or two, the smaller one "
+                        "first",
+                        o->scope);
+    return FEEDLINE_OK;
+}
+
+static void plan_one(const struct fdl_options *o, struct fdl_rng *rng,
+                     struct fdl_plan *plan, enum fdl_adjust which)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, ROW_FACTOR);
+    double factor = v->doubles[0];
+    if (v->n_doubles == 2)
+        factor += (v->doubles[1] - v->doubles[0]) * fdl_rng_uniform(rng);
+    fdl_note_double(plan, "factor", factor);
+    struct fdl_adjust_step a = {.n = 1, .order = {which}};
+    a.factor[which] = factor;
+    fdl_plan_adjust(plan, &a);
+}
+
+static int32_t brightness(const struct fdl_options *o, struct fdl_rng *rng,
+                          struct fdl_plan *plan)
+{
+    plan_one(o, rng, plan, FDL_ADJUST_BRIGHTNESS);
+    return FEEDLINE_OK;
+}
+
+static int32_t contrast(const struct fdl_options *o, struct fdl_rng *rng,
+                        struct fdl_plan *plan)
+{
+    plan_one(o, rng, plan, FDL_ADJUST_CONTRAST);
+    return FEEDLINE_OK;
+}
+
+static int32_t saturation(const struct fdl_options *o, struct fdl_rng *rng,
+                          struct fdl_plan *plan)
+{
+    plan_one(o, rng, plan, FDL_ADJUST_SATURATION);
+    return FEEDLINE_OK;
+}
+
+static int32_t hue(const struct fdl_options *o, struct fdl_rng *rng,
+                   struct fdl_plan *plan)
+{
+    plan_one(o, rng, plan, FDL_ADJUST_HUE);
+    return FEEDLINE_OK;
+}
+
+#define ADJUST(op, rows, planner, channels, about)                             \
+  {                                                                            \
+    .name = op, .help = about, .pixels = true, .options = rows,                \
+    .n_options = ROWS, .check = check, .check_channels = channels,             \
+    .plan = planner                                                            \
+  }
+
+const struct fdl_op fdl_op_brightness =
+    ADJUST("brightness", factor_options, brightness, NULL,
+           "towards black, or away from it");
+const struct fdl_op fdl_op_contrast =
+    ADJUST("contrast", factor_options, contrast, NULL,
+           "towards the mean gray of the image, or away from it");
+const struct fdl_op fdl_op_saturation =
+    ADJUST("saturation", factor_options, saturation, NULL,
+           "towards the gray of each pixel, or away from it");
+const struct fdl_op fdl_op_hue =
+    ADJUST("hue", shift_options, hue, fdl_op_refuse_alpha,
+           "turn every colour round the circle");

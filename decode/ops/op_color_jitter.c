@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torchvision's ColorJitter: up to four adjustments by drawn factors, in an
+ * order that is drawn too. One number d means 1 - d to 1 + d, not below 0; for
+ * hue -d to d. Two numbers are the range itself.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/kernels/adjust.h"
+#include "decode/ops/op.h"
+
+#define RANGE(key, low, high, about)                                           \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_DOUBLES, .double_min = (low),              \
+    .double_max = (high), .default_text = "0", .unit = "", .help = about       \
+  }
+
+static const struct fdl_option options[FDL_ADJUSTS] = {
+    [FDL_ADJUST_BRIGHTNESS] =
+        RANGE("brightness", 0, FDL_FACTOR_MAX,
+              "how far the factor is from 1 at most, or its range"),
+    [FDL_ADJUST_CONTRAST] =
+        RANGE("contrast", 0, FDL_FACTOR_MAX,
+              "how far the factor is from 1 at most, or its range"),
+    [FDL_ADJUST_SATURATION] =
+        RANGE("saturation", 0, FDL_FACTOR_MAX,
+              "how far the factor is from 1 at most, or its range"),
+    [FDL_ADJUST_HUE] =
+        RANGE("hue", -0.5, 0.5, "how far it is turned at most, or the range"),
+};
+
+struct range {
+    double low, high;
+};
+
+static struct range range_of(const struct fdl_options *o, uint32_t row)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    double centre = row == FDL_ADJUST_HUE ? 0 : 1, d = v->doubles[0];
+    if (v->n_doubles > 1)
+        return (struct range){d, v->doubles[1]};
+    struct range r = {centre - d, centre + d};
+    if (row != FDL_ADJUST_HUE)
+        r.low = FDL_MAX(r.low, 0);
+    return r;
+}
+
+static bool changes(struct range r, uint32_t row)
+{
+    double centre = row == FDL_ADJUST_HUE ? 0 : 1;
+    return r.low < centre || r.high > centre;
+}
+
+static int32_t check(const struct fdl_options *o)
+{
+    for (uint32_t row = 0; row < FDL_ADJUSTS; row++) {
+        uint32_t n = fdl_option_value(o, row)->n_doubles;
+        struct range r = range_of(o, row);
+        if (n > 2 || r.low > r.high)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "color_jitter: %s takes one number that is not "
+                            "negative, or two, the smaller one first",
+                            options[row].name);
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    if (changes(range_of(o, FDL_ADJUST_HUE), FDL_ADJUST_HUE))
+        return fdl_op_refuse_alpha(o, channels);
+    return FEEDLINE_OK;
+}
+
+static void note(const struct fdl_plan *plan, const struct fdl_adjust_step *a)
+{
+    if (!plan->notes)
+        return;
+    fdl_json_begin_array(plan->notes, "order");
+    for (uint32_t i = 0; i < a->n; i++)
+        fdl_json_string(plan->notes, NULL, fdl_adjust_names[a->order[i]]);
+    fdl_json_end_array(plan->notes);
+    for (uint32_t i = 0; i < a->n; i++)
+        fdl_json_double(plan->notes, fdl_adjust_names[a->order[i]],
+                        a->factor[a->order[i]]);
+}
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    uint32_t order[FDL_ADJUSTS];
+    for (uint32_t i = 0; i < FDL_ADJUSTS; i++) { /* a fair shuffle */
+        uint32_t k = fdl_rng_below(rng, i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+    struct fdl_adjust_step a = {0};
+    for (uint32_t row = 0; row < FDL_ADJUSTS; row++) {
+        struct range r = range_of(o, row);
+        double factor = r.low + (r.high - r.low) * fdl_rng_uniform(rng);
+        a.factor[row] = FDL_MIN(factor, r.high);
+    }
+    for (uint32_t i = 0; i < FDL_ADJUSTS; i++) {
+        if (changes(range_of(o, order[i]), order[i]))
+            a.order[a.n++] = order[i];
+    }
+    note(plan, &a);
+    fdl_plan_adjust(plan, &a);
+    return FEEDLINE_OK;
+}
+
+const struct fdl_op fdl_op_color_jitter = {
+    .name = "color_jitter",
+    .help = "brightness, contrast, saturation and hue at random, in a random "
+            "order",
+    .pixels = true,
+    .options = options,
+    .n_options = FDL_ADJUSTS,
+    .check = check,
+    .check_channels = check_channels,
+    .plan = plan,
+};

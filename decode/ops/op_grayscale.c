@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* torchvision's Grayscale with as many channels as before, and RandomGrayscale:
+ * every channel becomes Pillow's luma. */
+#include "decode/canvas.h"
+#include "decode/ops/op.h"
+
+#include <string.h>
+
+enum { ROW_P, ROWS };
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_P] = FDL_OP_PROBABILITY("0.1", "the image becomes gray"),
+};
+
+static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
+{
+    (void)step;
+    struct fdl_image *image = &c->image;
+    size_t plane = image->plane;
+    if (image->channels == 1)
+        return FEEDLINE_OK;
+    uint8_t *r = image->data, *g = r + plane, *b = g + plane;
+    c->kernels->luma(r, g, b, plane, r);
+    memcpy(g, r, plane);
+    memcpy(b, r, plane);
+    return FEEDLINE_OK;
+}
+
+static const struct fdl_step_kind kind = {
+    .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
+    .run = run,
+};
+
+static int32_t always(const struct fdl_options *o, struct fdl_rng *rng,
+                      struct fdl_plan *plan)
+{
+    (void)o;
+    (void)rng;
+    fdl_plan_add(plan, &kind, NULL, 0);
+    return FEEDLINE_OK;
+}
+
+static int32_t sometimes(const struct fdl_options *o, struct fdl_rng *rng,
+                         struct fdl_plan *plan)
+{
+    bool gray = fdl_rng_uniform(rng) < fdl_option_double(o, ROW_P);
+    fdl_note_bool(plan, "gray", gray);
+    if (gray)
+        fdl_plan_add(plan, &kind, NULL, 0);
+    return FEEDLINE_OK;
+}
+
+const struct fdl_op fdl_op_grayscale = {
+    .name = "grayscale",
+    .help = "all channels become gray",
+    .pixels = true,
+    .check_channels = fdl_op_refuse_alpha,
+    .plan = always,
+};
+
+const struct fdl_op fdl_op_random_grayscale = {
+    .name = "random_grayscale",
+    .help = "all channels become gray at random",
+    .pixels = true,
+    .options = options,
+    .n_options = ROWS,
+    .check_channels = fdl_op_refuse_alpha,
+    .plan = sometimes,
+};

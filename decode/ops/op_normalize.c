@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torchvision's Normalize on pixels of 0 to 1, done with the conversion to f32
+ * in the last pass over a row. A second one is folded into the first.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/decoder.h"
+#include "decode/ops/op.h"
+
+enum { ROW_MEAN, ROW_STD, ROWS };
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_MEAN] = {.name = "mean",
+                  .type = FEEDLINE_T_DOUBLES,
+                  .double_min = -1e6,
+                  .double_max = 1e6,
+                  .default_text = "0.485,0.456,0.406",
+                  .unit = "",
+                  .help = "subtracted, per channel or one for all"},
+    [ROW_STD] = {.name = "std",
+                 .type = FEEDLINE_T_DOUBLES,
+                 .double_min = 1e-6,
+                 .double_max = 1e6,
+                 .default_text = "0.229,0.224,0.225",
+                 .unit = "",
+                 .help = "divided by, per channel or one for all"},
+};
+
+static double channel(const struct fdl_options *o, uint32_t row, uint32_t c)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    return v->doubles[FDL_MIN(c, v->n_doubles - 1)];
+}
+
+static int32_t check(const struct fdl_options *o)
+{
+    for (uint32_t row = 0; row < ROWS; row++) {
+        uint32_t n = fdl_option_value(o, row)->n_doubles;
+        if (n > FDL_CHANNELS_MAX)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "normalize: %s has %u numbers; it takes 1 to 4",
+                            options[row].name, n);
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    int32_t status = fdl_op_check_numbers(o, ROW_MEAN, channels);
+    return status ? status : fdl_op_check_numbers(o, ROW_STD, channels);
+}
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    (void)rng;
+    for (uint32_t c = 0; c < FDL_COUNT_OF(plan->mean); c++) {
+        double mean = channel(o, ROW_MEAN, c), std = channel(o, ROW_STD, c);
+        if (plan->normalize) { /* ((x - m) / s - mean) / std */
+            mean = plan->mean[c] + mean * plan->std[c];
+            std *= plan->std[c];
+        }
+        plan->mean[c] = (float)mean;
+        plan->std[c] = (float)std;
+    }
+    plan->normalize = true;
+    return FEEDLINE_OK;
+}
+
+const struct fdl_op fdl_op_normalize = {
+    .name = "normalize",
+    .help = "subtract a mean and divide by a standard deviation (f32 output)",
+    .normalizes = true,
+    .options = options,
+    .n_options = ROWS,
+    .check = check,
+    .check_channels = check_channels,
+    .plan = plan,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* torchvision's Pad on a Pillow image. */
+#include "decode/ops/op.h"
+#include "decode/padding.h"
+
+enum { ROW_PADDING, ROW_FILL, ROW_MODE, ROWS };
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_PADDING] = FDL_OPTION_PADDING("1"),
+    [ROW_FILL] = FDL_OPTION_FILL,
+    [ROW_MODE] = FDL_OPTION_PADDING_MODE,
+};
+
+static int32_t check(const struct fdl_options *o)
+{
+    int32_t status = fdl_padding_check(o, ROW_PADDING);
+    return status ? status : fdl_fill_check(o, ROW_FILL);
+}
+
+static int32_t check_channels(const struct fdl_options *o, int32_t channels)
+{
+    return fdl_op_check_numbers(o, ROW_FILL, channels);
+}
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    (void)rng;
+    uint8_t fill[4];
+    struct fdl_box box = {0, 0, fdl_plan_width(plan), fdl_plan_height(plan)};
+    struct fdl_margins m = fdl_padding_margins(o, ROW_PADDING);
+    fdl_padding_grow(&m, &box);
+    fdl_fill_of(o, ROW_FILL, fill);
+    return fdl_plan_window(plan, box,
+                           (enum fdl_padding)fdl_option_int(o, ROW_MODE), fill);
+}
+
+static void output_size(const struct fdl_options *o, int32_t *width,
+                        int32_t *height)
+{
+    struct fdl_margins m = fdl_padding_margins(o, ROW_PADDING);
+    if (*width > 0)
+        *width += m.left + m.right;
+    if (*height > 0)
+        *height += m.top + m.bottom;
+}
+
+const struct fdl_op fdl_op_pad = {
+    .name = "pad",
+    .help = "a border of a colour, or of the image's own pixels",
+    .pixels = true,
+    .options = options,
+    .n_options = ROWS,
+    .check = check,
+    .check_channels = check_channels,
+    .plan = plan,
+    .output_size = output_size,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torchvision's RandomResizedCrop: a box of random area and shape, resampled to
+ * a fixed size. Ten tries to find one that fits, then the largest centred box
+ * of a permitted shape. Rounding is torchvision's (halves to even); the random
+ * numbers are our own, drawn in the same order.
+ */
+#include "decode/ops/op.h"
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+#include <math.h>
+
+enum { ROW_WIDTH, ROW_HEIGHT, ROW_SCALE, ROW_RATIO, ROW_INTERPOLATION, ROWS };
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_WIDTH] = FDL_OP_WIDTH("the result"),
+    [ROW_HEIGHT] = FDL_OP_HEIGHT("the result"),
+    [ROW_SCALE] = {.name = "scale",
+                   .type = FEEDLINE_T_DOUBLES,
+                   .double_min = 1e-6,
+                   .double_max = 1,
+                   .default_text = "0.08:1",
+                   .unit = "",
+                   .help = "range of the box's share of the image"},
+    [ROW_RATIO] = {.name = "ratio",
+                   .type = FEEDLINE_T_DOUBLES,
+                   .double_min = 1e-3,
+                   .double_max = 1e3,
+                   .default_text = "0.75:1.3333333333333333",
+                   .unit = "",
+                   .help = "range of the box's width / height"},
+    [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
+};
+
+static int32_t check_range(const struct fdl_options *o, uint32_t row)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    if (v->n_doubles != 2 || v->doubles[0] > v->doubles[1])
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "random_resized_crop: %s takes two numbers, the "
+                        "smaller one first",
+                        options[row].name);
+    return FEEDLINE_OK;
+}
+
+static int32_t check(const struct fdl_options *o)
+{
+    int32_t status = check_range(o, ROW_SCALE);
+    return status ? status : check_range(o, ROW_RATIO);
+}
+
+static double uniform(struct fdl_rng *rng, double low, double high)
+{
+    return low + (high - low) * fdl_rng_uniform(rng);
+}
+
+static struct fdl_box fallback(int32_t width, int32_t height,
+                               const double ratio[2])
+{
+    struct fdl_box box = {.width = width, .height = height};
+    double shape = (double)width / height;
+    if (shape < ratio[0])
+        box.height = (int32_t)nearbyint(width / ratio[0]);
+    else if (shape > ratio[1])
+        box.width = (int32_t)nearbyint(height * ratio[1]);
+    box.width = FDL_MAX(box.width, 1);
+    box.height = FDL_MAX(box.height, 1);
+    box.x = (width - box.width) / 2;
+    box.y = (height - box.height) / 2;
+    return box;
+}
+
+static struct fdl_box draw(const struct fdl_options *o, struct fdl_rng *rng,
+                           int32_t width, int32_t height)
+{
+    const double *scale = fdl_option_value(o, ROW_SCALE)->doubles;
+    const double *ratio = fdl_option_value(o, ROW_RATIO)->doubles;
+    double area = (double)width * height;
+    double low = log(ratio[0]), high = log(ratio[1]);
+
+    for (int attempt = 0; attempt < 10; attempt++) {
+        double target = area * uniform(rng, scale[0], scale[1]);
+        double shape = exp(uniform(rng, low, high));
+        double w = nearbyint(sqrt(target * shape));
+        double h = nearbyint(sqrt(target / shape));
+        if (w < 1 || w > width || h < 1 || h > height)
+            continue;
+        struct fdl_box box = {.width = (int32_t)w, .height = (int32_t)h};
+        box.y =
+            (int32_t)fdl_rng_below(rng, (uint32_t)(height - box.height + 1));
+        box.x = (int32_t)fdl_rng_below(rng, (uint32_t)(width - box.width + 1));
+        return box;
+    }
+    return fallback(width, height, ratio);
+}
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    struct fdl_geometry *g = &plan->geometry;
+    struct fdl_box box =
+        draw(o, rng, fdl_geometry_width(g), fdl_geometry_height(g));
+    fdl_note_box(plan, &box);
+    fdl_geometry_crop(g, box);
+    g->filter = (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION);
+    return fdl_geometry_resize(g, (int32_t)fdl_option_int(o, ROW_WIDTH),
+                               (int32_t)fdl_option_int(o, ROW_HEIGHT));
+}
+
+const struct fdl_op fdl_op_random_resized_crop = {
+    .name = "random_resized_crop",
+    .help = "a box of random place, area and shape, resampled to a size",
+    .resamples = true,
+    .options = options,
+    .n_options = ROWS,
+    .check = check,
+    .plan = plan,
+    .output_size = fdl_op_fixed_size,
+};

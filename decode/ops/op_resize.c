@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torchvision's Resize with antialias: `size` is the new shorter side and the
+ * longer one is truncated, as its int() does; or both sides are given.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/ops/op.h"
+
+#include <inttypes.h>
+
+enum { ROW_SIZE, ROW_WIDTH, ROW_HEIGHT, ROW_INTERPOLATION, ROWS };
+
+static const struct fdl_option options[ROWS] = {
+    [ROW_SIZE] = {.name = "size",
+                  .type = FEEDLINE_T_INT,
+                  .min = 0,
+                  .max = FDL_OP_SIZE_MAX,
+                  .default_text = "0",
+                  .unit = "pixels",
+                  .help = "the shorter side; 0: width and height say it"},
+    [ROW_WIDTH] = {.name = "width",
+                   .type = FEEDLINE_T_INT,
+                   .min = 0,
+                   .max = FDL_OP_SIZE_MAX,
+                   .default_text = "0",
+                   .unit = "pixels",
+                   .help = "width, if size is 0"},
+    [ROW_HEIGHT] = {.name = "height",
+                    .type = FEEDLINE_T_INT,
+                    .min = 0,
+                    .max = FDL_OP_SIZE_MAX,
+                    .default_text = "0",
+                    .unit = "pixels",
+                    .help = "height, if size is 0"},
+    [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
+};
+
+static int32_t check(const struct fdl_options *o)
+{
+    bool size = fdl_option_int(o, ROW_SIZE) > 0;
+    bool width = fdl_option_int(o, ROW_WIDTH) > 0;
+    bool height = fdl_option_int(o, ROW_HEIGHT) > 0;
+    if (width != height || size == width)
+        return fdl_fail(FEEDLINE_EINVAL, "resize: give either size, or width "
+                                         "and height");
+    return FEEDLINE_OK;
+}
+
+/* The other side when `side` becomes `size`: exact in a double. */
+static int64_t longer(int64_t size, int32_t side, int32_t other)
+{
+    return (int64_t)((double)(size * other) / side);
+}
+
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
+{
+    (void)rng;
+    struct fdl_geometry *g = &plan->geometry;
+    int32_t w = fdl_geometry_width(g), h = fdl_geometry_height(g);
+    int64_t size = fdl_option_int(o, ROW_SIZE);
+    int64_t width = fdl_option_int(o, ROW_WIDTH);
+    int64_t height = fdl_option_int(o, ROW_HEIGHT);
+    if (size > 0) {
+        width = w <= h ? size : longer(size, h, w);
+        height = w <= h ? longer(size, w, h) : size;
+    }
+    if (FDL_MAX(width, height) > FDL_OP_SIDE_MAX)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "resize: %" PRId32 "x%" PRId32 " would become %" PRId64
+                        "x%" PRId64 ", above the limit of %d for a side",
+                        w, h, width, height, FDL_OP_SIDE_MAX);
+    g->filter = (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION);
+    return fdl_geometry_resize(g, (int32_t)width, (int32_t)height);
+}
+
+static void output_size(const struct fdl_options *o, int32_t *width,
+                        int32_t *height)
+{
+    int64_t size = fdl_option_int(o, ROW_SIZE);
+    int32_t w = *width, h = *height;
+    if (size == 0) {
+        *width = (int32_t)fdl_option_int(o, ROW_WIDTH);
+        *height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
+    } else if (w > 0 && h > 0) {
+        int64_t side = longer(size, FDL_MIN(w, h), FDL_MAX(w, h));
+        side = FDL_MIN(side, FDL_OP_SIDE_MAX);
+        *width = (int32_t)(w <= h ? size : side);
+        *height = (int32_t)(w <= h ? side : size);
+    }
+}
+
+const struct fdl_op fdl_op_resize = {
+    .name = "resize",
+    .help = "resample to a size, with antialias",
+    .resamples = true,
+    .options = options,
+    .n_options = ROWS,
+    .check = check,
+    .plan = plan,
+    .output_size = output_size,
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: devices, how fast they are reached, a busy stream. */
+#include "base/thread.h"
+#include "loader/api/api.h"
+#include "transfer/backend.h"
+#include "transfer/cuda/cuda_probe.h"
+
+#include <stdlib.h>
+
+#define MAX_COPIES  4096u
+#define MAX_REPEATS 1000u
+#define MAX_BUSY_NS INT64_C(10000000000)
+
+struct feedline_busy {
+    uint32_t fork_generation;
+    struct fdl_cuda_busy *busy;
+};
+
+/* The number of a device that is a GPU. */
+static int32_t number_of(const char *device, uint32_t *out)
+{
+    const struct fdl_backend_ops *ops;
+    int32_t status = fdl_api_enter(device, "device");
+    if (status >= 0)
+        status = fdl_backend_find(device, &ops, out);
+    if (status >= 0 && ops->device != FEEDLINE_CUDA)
+        status = fdl_fail(FEEDLINE_EINVAL,
+                          "device '%s' is not a GPU; use 'cuda:N'", device);
+    return status;
+}
+
+int32_t feedline_device_count(void)
+{
+    const struct fdl_cuda_api *cuda;
+    fdl_clear_error();
+    int32_t status = fdl_cuda_load(&cuda);
+    return status < 0 ? status : cuda->n_devices;
+}
+
+int32_t feedline_device_get_info(const char *device,
+                                 struct feedline_device_info *out)
+{
+    struct feedline_device_info info;
+    uint32_t number;
+    int32_t status = number_of(device, &number);
+    if (status >= 0)
+        status = fdl_api_enter(out, "out");
+    if (status >= 0)
+        status = fdl_cuda_device_info(number, &info);
+    return status < 0 ? status : fdl_copy_out(out, &info, sizeof(info));
+}
+
+static int32_t check_test(const struct feedline_copy_test *test)
+{
+    int32_t status = fdl_api_enter(test, "test");
+    if (status < 0)
+        return status;
+    if (test->struct_size < sizeof(*test))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "test: struct_size is %u; set it to sizeof",
+                        test->struct_size);
+    if (test->flags & ~(FEEDLINE_COPY_PAGEABLE | FEEDLINE_COPY_BUSY))
+        return fdl_fail(FEEDLINE_EINVAL, "test: unknown flags 0x%x",
+                        test->flags);
+    if (test->copies < 1 || test->copies > MAX_COPIES ||
+        test->bytes < test->copies || test->repeats < 1 ||
+        test->repeats > MAX_REPEATS)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "test: copies is 1 to %u, repeats 1 to %u, and bytes "
+                        "at least one for each copy",
+                        MAX_COPIES, MAX_REPEATS);
+    return FEEDLINE_OK;
+}
+
+int32_t feedline_device_time_copy(const char *device,
+                                  const struct feedline_copy_test *test,
+                                  struct feedline_copy_time *out)
+{
+    struct feedline_copy_time time;
+    uint32_t number;
+    int32_t status = number_of(device, &number);
+    if (status >= 0)
+        status = check_test(test);
+    if (status >= 0)
+        status = fdl_api_enter(out, "out");
+    if (status >= 0)
+        status = fdl_cuda_time_copy(number, test, &time);
+    return status < 0 ? status : fdl_copy_out(out, &time, sizeof(time));
+}
+
+/* ---- A busy stream ------------------------------------------------------ */
+
+static int32_t enter(const feedline_busy *busy)
+{
+    return fdl_api_enter_handle(busy, busy ? busy->fork_generation : 0,
+                                "busy stream");
+}
+
+int32_t feedline_busy_create(const char *device, feedline_busy **out)
+{
+    uint32_t number;
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = number_of(device, &number);
+    if (status < 0)
+        return status;
+    feedline_busy *busy = calloc(1, sizeof(*busy));
+    if (!busy)
+        return fdl_fail_memory(sizeof(*busy), "a busy stream");
+    busy->fork_generation = fdl_fork_generation();
+    status = fdl_cuda_busy_create(number, &busy->busy);
+    if (status < 0)
+        free(busy);
+    else
+        *out = busy;
+    return status;
+}
+
+void *feedline_busy_stream(const feedline_busy *busy)
+{
+    return enter(busy) < 0 ? NULL : fdl_cuda_busy_stream(busy->busy);
+}
+
+int32_t feedline_busy_work(feedline_busy *busy, int64_t ns)
+{
+    int32_t status = enter(busy);
+    if (status < 0)
+        return status;
+    if (ns < 0 || ns > MAX_BUSY_NS)
+        return fdl_fail(FEEDLINE_ERANGE, "a busy kernel takes 0 to 10 s");
+    return fdl_cuda_busy_work(busy->busy, (uint64_t)ns);
+}
+
+int32_t feedline_busy_wait(feedline_busy *busy)
+{
+    int32_t status = enter(busy);
+    return status < 0 ? status : fdl_cuda_busy_wait(busy->busy);
+}
+
+void feedline_busy_destroy(feedline_busy *busy)
+{
+    if (!busy || busy->fork_generation != fdl_fork_generation())
+        return;
+    fdl_cuda_busy_destroy(busy->busy);
+    free(busy);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: data sets. */
+#include "decode/formats/format.h"
+#include "loader/api/api.h"
+#include "loader/dataset/dataset.h"
+
+static int32_t enter(const feedline_dataset *ds)
+{
+    return fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
+}
+
+int32_t feedline_dataset_open(const char *uri, feedline_dataset **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter(uri, "uri");
+    return status < 0 ? status : fdl_dataset_open_uri(uri, out);
+}
+
+const char *feedline_image_ending(uint32_t index, uint32_t *flags)
+{
+    bool decoded;
+    const struct fdl_ending *e = fdl_format_ending(index, &decoded);
+    if (!e)
+        return NULL;
+    if (flags)
+        *flags = (e->listed ? FEEDLINE_ENDING_LISTED : 0) |
+                 (decoded ? FEEDLINE_ENDING_DECODED : 0);
+    return e->text;
+}
+
+int32_t feedline_dataset_open_paths(const char *const *paths,
+                                    const int64_t *labels, uint64_t count,
+                                    feedline_dataset **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter(paths, "paths");
+    return status < 0 ? status
+                      : fdl_dataset_open_paths(paths, labels, count, out);
+}
+
+int32_t feedline_dataset_open_memory(const void *const *data,
+                                     const uint64_t *sizes,
+                                     const int64_t *labels, uint64_t count,
+                                     feedline_dataset **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter(data, "data");
+    if (status >= 0)
+        status = fdl_api_enter(sizes, "sizes");
+    return status < 0
+               ? status
+               : fdl_dataset_open_memory(data, sizes, labels, count, out);
+}
+
+int32_t feedline_dataset_open_pixels(const uint8_t *pixels,
+                                     const int64_t *labels, uint64_t count,
+                                     int32_t height, int32_t width,
+                                     int32_t channels, feedline_dataset **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter(pixels, "pixels");
+    return status < 0 ? status
+                      : fdl_dataset_open_pixels(pixels, labels, count, height,
+                                                width, channels, out);
+}
+
+int32_t feedline_dataset_get_count(const feedline_dataset *ds, uint64_t *out)
+{
+    int32_t status = enter(ds);
+    if (status >= 0)
+        status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = ds->count;
+    return FEEDLINE_OK;
+}
+
+int32_t feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,
+                                    struct feedline_sample_info *out)
+{
+    struct fdl_source source;
+    int32_t status = enter(ds);
+    if (status < 0)
+        return status;
+    if (index >= ds->count)
+        return fdl_fail(FEEDLINE_ERANGE, "sample %llu: the data set has %llu",
+                        (unsigned long long)index,
+                        (unsigned long long)ds->count);
+    fdl_dataset_get(ds, index, &source);
+    struct feedline_sample_info info = {
+        .label = fdl_dataset_label(ds, index),
+        .path = source.path,
+    };
+    return fdl_copy_out(out, &info, sizeof(info));
+}
+
+int32_t feedline_dataset_class_count(const feedline_dataset *ds)
+{
+    int32_t status = enter(ds);
+    return status < 0 ? status : (int32_t)ds->n_classes;
+}
+
+const char *feedline_dataset_class_name(const feedline_dataset *ds,
+                                        uint32_t label)
+{
+    if (enter(ds) < 0)
+        return NULL;
+    return label < ds->n_classes ? ds->classes + ds->class_at[label] : NULL;
+}
+
+void feedline_dataset_close(feedline_dataset *ds)
+{
+    if (ds && ds->fork_generation == fdl_fork_generation())
+        fdl_dataset_unref(ds);
+}

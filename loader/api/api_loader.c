@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: the loader and its batches. */
+#include "base/philox.h"
+#include "loader/api/api.h"
+#include "loader/engine.h"
+#include "loader/order/state.h"
+#include "transfer/nvtx.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t enter(const feedline_loader *l)
+{
+    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+}
+
+/* What says nothing of batches that are made elsewhere. */
+static int32_t enter_engine(const feedline_loader *l)
+{
+    int32_t status = enter(l);
+    return status >= 0 && l->outside ? fdl_outside_refuse() : status;
+}
+
+/* What a program that gives the order would contradict. */
+static int32_t need_own_order(const feedline_loader *l, const char *call)
+{
+    if (!l->given)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ESTATE,
+                    "%s is not for order=given: feedline_loader_begin "
+                    "begins an epoch",
+                    call);
+}
+
+/* ---- Life --------------------------------------------------------------- */
+
+static int32_t create(const feedline_config *cfg, feedline_dataset *ds,
+                      const feedline_pipeline *p, feedline_loader **out)
+{
+    const struct fdl_backend_ops *ops;
+    const char *device = fdl_option_text(&cfg->options, FDL_OPT_DEVICE);
+    struct fdl_backend_config config = {.device = 0};
+    int32_t status = fdl_backend_find(device, &ops, &config.device);
+    if (status < 0)
+        return status;
+    return fdl_loader_create(&cfg->options, ds, p->pipeline, ops, &config, out);
+}
+
+int32_t feedline_loader_create(const feedline_config *cfg, feedline_dataset *ds,
+                               const feedline_pipeline *p,
+                               feedline_loader **out)
+{
+    feedline_config *defaults = NULL;
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
+    if (status >= 0)
+        status =
+            fdl_api_enter_handle(p, p ? p->fork_generation : 0, "pipeline");
+    if (status >= 0 && cfg)
+        status = fdl_api_enter_handle(cfg, cfg->fork_generation, "config");
+    if (status >= 0 && !cfg)
+        status = feedline_config_create(&defaults);
+    if (status >= 0)
+        status = create(cfg ? cfg : defaults, ds, p, out);
+    feedline_config_destroy(defaults);
+    return status;
+}
+
+int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
+{
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = need_own_order(l, "start");
+    if (status < 0)
+        return status;
+    if (fdl_consumer_stands_at(l, epoch))
+        return FEEDLINE_OK;
+    return fdl_loader_begin(l, epoch, 0);
+}
+
+static int32_t next(feedline_loader *l, int64_t timeout_ns,
+                    feedline_batch **out)
+{
+    uint64_t ticket =
+        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed);
+    uint32_t samples = l->config.batch_size / l->config.views;
+    fdl_nvtx_push(FDL_NVTX_NEXT, ticket, samples);
+    int32_t status = fdl_consumer_next(l, timeout_ns, out);
+    fdl_nvtx_pop();
+    return status;
+}
+
+/* Nobody started it, or a restart failed: it goes on where it stands. */
+static int32_t begin_here(feedline_loader *l)
+{
+    uint64_t epoch, position;
+    if (l->given || l->running || l->stopped || l->consumer.failed)
+        return FEEDLINE_OK;
+    fdl_consumer_position(l, &epoch, &position);
+    return fdl_loader_begin(l, epoch, position);
+}
+
+int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
+                             feedline_batch **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = enter_engine(l);
+    if (status >= 0)
+        status = begin_here(l);
+    return status < 0 ? status : next(l, timeout_ns, out);
+}
+
+int32_t feedline_loader_interrupt(feedline_loader *l)
+{
+    /* No error line: this may be a signal handler. */
+    if (!l)
+        return FEEDLINE_EINVAL;
+    if (l->fork_generation != fdl_fork_generation())
+        return FEEDLINE_EFORK;
+    atomic_store_explicit(&l->interrupted, true, memory_order_release);
+    fdl_event_notify(&l->ring->ready, UINT32_MAX);
+    return FEEDLINE_OK;
+}
+
+int32_t feedline_loader_stop(feedline_loader *l)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_loader_stop(l);
+    l->stopped = true;
+    return FEEDLINE_OK;
+}
+
+void feedline_loader_destroy(feedline_loader *l)
+{
+    if (l && l->fork_generation == fdl_fork_generation())
+        fdl_loader_destroy(l);
+}
+
+/* ---- Options ------------------------------------------------------------ */
+
+int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
+                                int64_t value)
+{
+    uint32_t row;
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter(key, "key");
+    if (status >= 0)
+        status = fdl_options_find(&l->options, key, &row);
+    return status < 0 ? status : fdl_loader_set_knob(l, row, value);
+}
+
+int32_t feedline_loader_get_int(const feedline_loader *l, const char *key,
+                                int64_t *out)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(key, "key");
+    if (status >= 0)
+        status = fdl_api_enter(out, "out");
+    return status < 0 ? status : fdl_loader_value(l, key, out);
+}
+
+int32_t feedline_loader_config_json(const feedline_loader *l, char *buf,
+                                    uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_json j;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    status = fdl_loader_config_json(l, &j);
+    return status < 0 ? status : fdl_json_finish(&j, needed);
+}
+
+int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
+                                       struct feedline_epoch_info *out)
+{
+    int32_t status = enter_engine(l);
+    if (status < 0)
+        return status;
+    struct feedline_epoch_info info = {
+        .samples = l->sampler.samples,
+        .batches = l->sampler.batches,
+        .views = l->config.views,
+        .batch_bytes = l->ring->layout.bytes,
+    };
+    fdl_batch_shape(&l->ring->layout, l->config.batch_size, info.shape);
+    return fdl_copy_out(out, &info, sizeof(info));
+}
+
+/* ---- Position ----------------------------------------------------------- */
+
+int32_t feedline_loader_get_position(const feedline_loader *l, uint64_t *epoch,
+                                     uint64_t *position)
+{
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter(epoch, "epoch");
+    if (status >= 0)
+        status = fdl_api_enter(position, "position");
+    if (status >= 0)
+        fdl_consumer_position(l, epoch, position);
+    return status;
+}
+
+int32_t feedline_loader_set_position(feedline_loader *l, uint64_t epoch,
+                                     uint64_t position)
+{
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = need_own_order(l, "set_position");
+    return status < 0 ? status : fdl_loader_begin(l, epoch, position);
+}
+
+static void state_of(const feedline_loader *l, struct fdl_state *out)
+{
+    *out = (struct fdl_state){
+        .fingerprint = l->dataset->fingerprint,
+        .count = l->dataset->count,
+        .seed = fdl_loader_seed(l),
+        .shuffle = l->sampler.shuffle,
+        .repeats = l->sampler.repeats,
+        .epoch_samples = l->sampler.places,
+    };
+    fdl_consumer_position(l, &out->epoch, &out->position);
+}
+
+int32_t feedline_loader_save(const feedline_loader *l, char *buf,
+                             uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_state state;
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status >= 0 && l->given)
+        status = fdl_fail(FEEDLINE_ESTATE,
+                          "with order=given the program owns the order: save "
+                          "its state and the result of get_position");
+    if (status < 0)
+        return status;
+    state_of(l, &state);
+    return fdl_state_write(&state, buf, capacity, needed);
+}
+
+int32_t feedline_loader_restore(feedline_loader *l, const char *state)
+{
+    struct fdl_state saved, here;
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter(state, "state");
+    if (status >= 0)
+        status = need_own_order(l, "restore");
+    if (status >= 0)
+        status = fdl_state_read(state, &saved);
+    if (status < 0)
+        return status;
+    state_of(l, &here);
+    status = fdl_state_check(&saved, &here);
+    if (status < 0)
+        return status;
+    return fdl_loader_begin(l, saved.epoch, saved.position);
+}
+
+/* ---- Draws -------------------------------------------------------------- */
+
+/* The key of one image, for the draws of which somebody asks. */
+static int32_t key_of(const feedline_loader *l, uint64_t epoch,
+                      uint64_t sample_index, uint32_t copy, uint32_t view,
+                      struct fdl_draw_key *out)
+{
+    if (sample_index >= l->dataset->count)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no sample %" PRIu64 "; the data set has "
+                        "%" PRIu64,
+                        sample_index, l->dataset->count);
+    if (l->given && copy >= FDL_COPY_NUMBERS)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no copy %" PRIu32 "; copies count from 0 to "
+                        "%" PRIu32,
+                        copy, FDL_COPY_NUMBERS - 1);
+    if (!l->given && copy >= l->sampler.repeats)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no copy %" PRIu32 " with repeats=%" PRIu32
+                        "; copies count from 0",
+                        copy, l->sampler.repeats);
+    if (view >= l->config.views)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "there is no view %" PRIu32 " of %" PRIu32
+                        "; views count from 0",
+                        view, l->config.views);
+    *out = (struct fdl_draw_key){
+        .seed = fdl_loader_seed(l),
+        .epoch = epoch,
+        .sample = sample_index,
+        .copy = copy,
+        .view = (int32_t)view,
+    };
+    return FEEDLINE_OK;
+}
+
+int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
+                                 uint64_t sample_index, uint32_t copy,
+                                 uint32_t view, int32_t width, int32_t height,
+                                 struct feedline_draw *out)
+{
+    struct fdl_plan plan;
+    struct fdl_draw_key key;
+    int32_t status = enter_engine(l);
+    if (status < 0)
+        return status;
+    if (width < 1 || height < 1)
+        return fdl_fail(FEEDLINE_EINVAL, "image size %dx%d", width, height);
+    status = key_of(l, epoch, sample_index, copy, view, &key);
+    if (status >= 0)
+        status = fdl_pipeline_draw(l->pipeline, &key, width, height, &plan);
+    if (status < 0)
+        return status;
+    const struct fdl_geometry *g = &plan.geometry;
+    struct feedline_draw draw = {
+        .flip = g->flip,
+        .x = g->box.x,
+        .y = g->box.y,
+        .width = g->box.width,
+        .height = g->box.height,
+        .resize_width = g->resize_width,
+        .resize_height = g->resize_height,
+        .window_x = g->window.x,
+        .window_y = g->window.y,
+        .window_width = g->window.width,
+        .window_height = g->window.height,
+        .vertical_flip = g->flip_vertical,
+        .interpolation = (int32_t)g->filter,
+        .resize_mirrored = g->resize_mirrored,
+        .resize_mirrored_vertical = g->resize_mirrored_vertical,
+    };
+    return fdl_copy_out(out, &draw, sizeof(draw));
+}
+
+int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
+                                  uint64_t sample_index, uint32_t copy,
+                                  uint32_t view, int32_t width, int32_t height,
+                                  char *buf, uint64_t capacity,
+                                  uint64_t *needed)
+{
+    struct fdl_json j;
+    struct fdl_draw_key key;
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status >= 0)
+        status = key_of(l, epoch, sample_index, copy, view, &key);
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    fdl_json_begin_object(&j, NULL);
+    status = fdl_pipeline_draw_json(l->pipeline, &key, width, height,
+                                    "operations", &j);
+    if (status < 0)
+        return status;
+    fdl_json_end_object(&j);
+    return fdl_json_finish(&j, needed);
+}
+
+/* ---- Batch -------------------------------------------------------------- */
+
+int32_t feedline_batch_get_info(const feedline_batch *b,
+                                struct feedline_batch_info *out)
+{
+    int32_t status =
+        fdl_api_enter_handle(b, b ? b->ring->fork_generation : 0, "batch");
+    if (status < 0)
+        return status;
+    struct feedline_batch_info info = {
+        .count = fdl_slot_images(b),
+        .views = b->layout->views,
+        .epoch = b->range.epoch,
+        .sequence = b->range.sequence,
+        .position = b->range.position,
+        .sample_index = fdl_slot_index(b),
+        .sample_status = fdl_slot_status(b),
+        .wait_ns = b->wait_ns,
+    };
+    if (fdl_layout_is_various(b->layout)) {
+        info.image_offset = fdl_slot_offsets(b);
+        info.image_size = (const int32_t(*)[2])fdl_slot_sizes(b);
+    }
+    info.image_bytes = fdl_slot_delivered_bytes(b);
+    fdl_slot_tensor(b, FEEDLINE_IMAGES, &info.images);
+    fdl_slot_tensor(b, FEEDLINE_LABELS, &info.labels);
+    return fdl_copy_out(out, &info, sizeof(info));
+}
+
+int32_t feedline_batch_wait(feedline_batch *b, void *stream)
+{
+    int32_t status =
+        fdl_api_enter_handle(b, b ? b->ring->fork_generation : 0, "batch");
+    if (status < 0 || !b->ring->backend_ops->wait)
+        return status;
+    return b->ring->backend_ops->wait(b->ring->backend, &b->transfer, stream);
+}
+
+static bool is_ours(const feedline_batch *b)
+{
+    return b && b->ring->fork_generation == fdl_fork_generation();
+}
+
+static void release(feedline_batch *b)
+{
+    fdl_nvtx_push(FDL_NVTX_RELEASE, b->ticket, b->range.count);
+    fdl_ring_release(b);
+    fdl_nvtx_pop();
+}
+
+void feedline_batch_release(feedline_batch *b)
+{
+    if (is_ours(b))
+        release(b);
+}
+
+/* The stream is marked now, whoever else holds the batch and for how long: what
+ * is queued on it later has nothing to do with this batch. */
+void feedline_batch_release_on(feedline_batch *b, void *stream)
+{
+    if (!is_ours(b))
+        return;
+    if (b->ring->backend_ops->use)
+        b->ring->backend_ops->use(b->ring->backend, &b->transfer, stream);
+    release(b);
+}

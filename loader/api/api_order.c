@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: an order of the caller's. */
+#include "loader/api/api.h"
+#include "loader/engine.h"
+
+#include <feedline/order.h>
+
+static int32_t enter(const feedline_loader *l)
+{
+    int32_t status =
+        fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+    if (status < 0 || l->given)
+        return status;
+    if (l->outside)
+        return fdl_outside_refuse();
+    return fdl_fail(FEEDLINE_ESTATE,
+                    "the loader makes its own order; create it with "
+                    "order=given to supply one");
+}
+
+int32_t feedline_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t seed,
+                              uint64_t position)
+{
+    int32_t status = enter(l);
+    return status < 0 ? status
+                      : fdl_loader_begin_given(l, epoch, seed, position);
+}
+
+int32_t feedline_loader_append(feedline_loader *l, const uint64_t *indices,
+                               const uint32_t *copies, uint32_t count)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(indices, "indices");
+    if (status >= 0)
+        status = fdl_consumer_check_run(l);
+    if (status < 0)
+        return status;
+    if (!fdl_given_is_open(l->given))
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "the epoch was ended: begin the next one first");
+    uint64_t awaited =
+        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed);
+    status = fdl_given_append(l->given, awaited, indices, copies, count);
+    if (status >= 0)
+        fdl_ring_more(l->ring);
+    return status;
+}
+
+int32_t feedline_loader_end(feedline_loader *l)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_consumer_check_run(l);
+    if (status >= 0)
+        fdl_given_end(l->given);
+    return status;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: failures, statistics, machine, log. */
+#include "base/log.h"
+#include "loader/api/api.h"
+#include "loader/engine.h"
+#include "loader/report/stat_rows.h"
+#include "loader/report/stats_table.h"
+#include "loader/watch/evidence.h"
+#include "profiler/system/machine.h"
+
+static int32_t enter(const feedline_loader *l)
+{
+    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+}
+
+/* ---- Failures ----------------------------------------------------------- */
+
+int32_t feedline_loader_failure_count(const feedline_loader *l)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    return (int32_t)fdl_failures_count(&fdl_loader_writable(l)->failures);
+}
+
+int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
+                                    struct feedline_failure *out)
+{
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    return fdl_failures_get(&fdl_loader_writable(l)->failures, index, out);
+}
+
+/* ---- Statistics --------------------------------------------------------- */
+
+int32_t feedline_loader_get_stats(const feedline_loader *l,
+                                  struct feedline_stats *out)
+{
+    struct feedline_stats stats;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_stats_get(fdl_loader_writable(l), &stats);
+    return fdl_copy_out(out, &stats, sizeof(stats));
+}
+
+int32_t feedline_loader_reset_stats(feedline_loader *l)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        fdl_stats_reset(l);
+    return status;
+}
+
+int32_t feedline_loader_get_wait_stats(const feedline_loader *l,
+                                       struct feedline_wait_stats *out)
+{
+    struct feedline_wait_stats waits;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_stats_waits(fdl_loader_writable(l), &waits);
+    return fdl_copy_out(out, &waits, sizeof(waits));
+}
+
+int32_t feedline_loader_get_worker_stats(const feedline_loader *l,
+                                         struct feedline_worker_stats *out)
+{
+    struct feedline_worker_stats stats;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    fdl_stats_workers(fdl_loader_writable(l), &stats);
+    return fdl_copy_out(out, &stats, sizeof(stats));
+}
+
+const char *feedline_stage_name(uint32_t stage)
+{
+    return fdl_stage_name(stage);
+}
+
+int32_t feedline_loader_stage_count(const feedline_loader *l)
+{
+    int32_t status = enter(l);
+    return status < 0 ? status : (int32_t)fdl_stats_stage_count(l);
+}
+
+const char *feedline_loader_stage_name(const feedline_loader *l, uint32_t stage)
+{
+    return enter(l) < 0 ? NULL : fdl_stats_stage_name(l, stage);
+}
+
+int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
+                                        uint32_t stage,
+                                        struct feedline_stage_stats *out)
+{
+    struct feedline_stage_stats stats;
+    int32_t status = enter(l);
+    if (status < 0)
+        return status;
+    if (stage >= fdl_stats_stage_count(l))
+        return fdl_fail(FEEDLINE_ERANGE, "stage %u: there are %u", stage,
+                        fdl_stats_stage_count(l));
+    fdl_stats_stage(fdl_loader_writable(l), stage, &stats);
+    return fdl_copy_out(out, &stats, sizeof(stats));
+}
+
+int32_t feedline_loader_get_device_stats(const feedline_loader *l,
+                                         struct feedline_device_stats *out)
+{
+    struct feedline_device_stats stats;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_stats_device(fdl_loader_writable(l), &stats);
+    return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
+}
+
+int32_t feedline_loader_get_verdict(feedline_loader *l,
+                                    struct feedline_verdict *out)
+{
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_check_out(out);
+    if (status < 0)
+        return status;
+    struct fdl_evidence evidence;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    fdl_evidence_gather(l, &evidence);
+    fdl_verdict_judge(&evidence, all);
+    struct fdl_verdict found = all[0];
+    struct fdl_consumer *c = &l->consumer;
+    fdl_lock(&c->books);
+    c->verdict = found;
+    struct feedline_verdict verdict = {
+        .confidence_ppm = found.confidence_ppm,
+        .predicted_gain = found.predicted_gain,
+        .code = found.code,
+        .level = found.level,
+        .sentence = c->verdict.sentence,
+        .action = c->verdict.action,
+        .evidence = c->verdict.evidence,
+        .tuner = found.tuner,
+    };
+    fdl_unlock(&c->books);
+    return fdl_copy_out(out, &verdict, sizeof(verdict));
+}
+
+int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
+                                   uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_json j;
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    fdl_stats_json(l, &j);
+    return fdl_json_finish(&j, needed);
+}
+
+int32_t feedline_loader_stats_table(feedline_loader *l, const char *sort_by,
+                                    uint32_t row_limit, char *buf,
+                                    uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_text text = {0};
+    int32_t status = enter(l);
+    if (status >= 0)
+        status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    status = fdl_stats_table(l, sort_by, row_limit, &text);
+    if (status >= 0)
+        status = fdl_text_copy_out(&text, buf, capacity, needed);
+    fdl_text_free(&text);
+    return status;
+}
+
+int32_t feedline_stat_get_info(const char *part, uint32_t index,
+                               struct feedline_stat_info *out)
+{
+    enum fdl_stat_part found;
+    uint32_t n;
+    int32_t status = fdl_api_enter(part, "part");
+    if (status >= 0)
+        status = fdl_stat_find_part(part, &found);
+    if (status < 0)
+        return status;
+    const struct feedline_stat_info *rows = fdl_stat_rows(found, &n);
+    if (index >= n)
+        return fdl_fail(FEEDLINE_ERANGE, "%s: row %u: there are %u", part,
+                        index, n);
+    return fdl_copy_out(out, &rows[index], sizeof(rows[index]));
+}
+
+/* ---- Machine and log ---------------------------------------------------- */
+
+int32_t feedline_machine_get_info(struct feedline_machine_info *out)
+{
+    fdl_clear_error();
+    const struct fdl_machine *m = fdl_machine_get();
+    struct feedline_machine_info info = {
+        .cpus_online = m->cpus_online,
+        .cpus_allowed = m->cpus_allowed,
+        .cpus_usable = m->cpus_usable,
+        .cpu_quota = m->cpu_quota,
+        .memory_limit_bytes = m->memory_limit_bytes,
+    };
+    return fdl_copy_out(out, &info, sizeof(info));
+}
+
+int32_t feedline_machine_json(char *buf, uint64_t capacity, uint64_t *needed)
+{
+    struct fdl_json j;
+    int32_t status = fdl_api_enter(needed, "needed");
+    if (status < 0)
+        return status;
+    fdl_json_init(&j, buf, capacity);
+    fdl_machine_json(fdl_machine_get(), NULL, &j);
+    return fdl_json_finish(&j, needed);
+}
+
+int32_t feedline_log_set_level(int32_t level)
+{
+    fdl_clear_error();
+    return fdl_log_set_level(level);
+}
+
+int32_t feedline_log_read(char *buf, uint64_t capacity, uint64_t *needed)
+{
+    int32_t status = fdl_api_enter(needed, "needed");
+    return status < 0 ? status : fdl_log_read(buf, capacity, needed);
+}

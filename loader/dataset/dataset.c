@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table behind every data set, and the two kinds that need no file of
+ * their own: a caller's paths and a caller's memory.
+ *
+ *     names   /data/train/n01440764/10026.jpeg\0/data/train/n014407...
+ *             ^                                ^
+ *     name_at 0                                33 ...          8 bytes each
+ *     labels  0                                0  ...          8 bytes each
+ *
+ * Everything grows by doubling and is trimmed once at the end: 1.28 million
+ * names of 40 bytes are three large blocks of 72 MB in all.
+ */
+#include "loader/dataset/dataset.h"
+
+#include "base/memory.h"
+#include "base/thread.h"
+#include "loader/dataset/dataset_build.h"
+
+#define XXH_INLINE_ALL
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define FIRST_CAPACITY 64 /* elements; doubled from there */
+
+int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
+                          size_t each, const char *what)
+{
+    if (n < *capacity)
+        return FEEDLINE_OK;
+
+    uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
+    while (wanted <= n) {
+        if (wanted > UINT64_MAX / 2)
+            return fdl_fail_memory(UINT64_MAX, what);
+        wanted *= 2;
+    }
+    size_t bytes;
+    if (!fdl_mul_size(wanted, each, &bytes))
+        return fdl_fail_memory(UINT64_MAX, what);
+    void *grown = realloc(*array, bytes);
+    if (!grown)
+        return fdl_fail_memory(bytes, what);
+    *array = grown;
+    *capacity = wanted;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
+                        const char *name, uint64_t *at)
+{
+    size_t prefix_bytes = strlen(prefix);
+    size_t name_bytes = strlen(name) + 1;
+    uint64_t end = a->bytes + prefix_bytes + name_bytes;
+
+    void *text = a->text;
+    int32_t status =
+        fdl_array_reserve(&text, &a->capacity, end, 1, "names of a data set");
+    a->text = text;
+    if (status)
+        return status;
+
+    memcpy(a->text + a->bytes, prefix, prefix_bytes);
+    memcpy(a->text + a->bytes + prefix_bytes, name, name_bytes);
+    *at = a->bytes;
+    a->bytes = end;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_dataset_create(feedline_dataset **out)
+{
+    feedline_dataset *ds = calloc(1, sizeof(*ds));
+    if (!ds)
+        return fdl_fail_memory(sizeof(*ds), "a data set");
+    atomic_init(&ds->refs, 1);
+    ds->fork_generation = fdl_fork_generation();
+    *out = ds;
+    return FEEDLINE_OK;
+}
+
+/* name_at and labels share one capacity, it counts once both have it. */
+static int32_t reserve_sample(feedline_dataset *ds)
+{
+    uint64_t capacity = ds->capacity;
+    void *array = ds->name_at;
+    int32_t status = fdl_array_reserve(&array, &capacity, ds->count,
+                                       sizeof(*ds->name_at), "sample names");
+    ds->name_at = array;
+    if (status)
+        return status;
+
+    capacity = ds->capacity;
+    array = ds->labels;
+    status = fdl_array_reserve(&array, &capacity, ds->count,
+                               sizeof(*ds->labels), "labels");
+    ds->labels = array;
+    if (status)
+        return status;
+    ds->capacity = capacity;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
+                               const char *name, int64_t label)
+{
+    int32_t status = reserve_sample(ds);
+    if (status)
+        return status;
+
+    struct fdl_strings names = {ds->names, ds->names_bytes, ds->names_capacity};
+    uint64_t at = 0;
+    status = fdl_strings_add(&names, prefix, name, &at);
+    ds->names = names.text;
+    ds->names_bytes = names.bytes;
+    ds->names_capacity = names.capacity;
+    if (status)
+        return status;
+
+    ds->name_at[ds->count] = at;
+    ds->labels[ds->count] = label;
+    ds->count++;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_dataset_add(feedline_dataset *ds, const char *name, int64_t label)
+{
+    return fdl_dataset_add_joined(ds, "", name, label);
+}
+
+int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name)
+{
+    uint64_t capacity = ds->class_capacity;
+    void *array = ds->class_at;
+    int32_t status = fdl_array_reserve(&array, &capacity, ds->n_classes,
+                                       sizeof(*ds->class_at), "class names");
+    ds->class_at = array;
+    if (status)
+        return status;
+    ds->class_capacity = (uint32_t)capacity;
+
+    struct fdl_strings classes = {ds->classes, ds->classes_bytes,
+                                  ds->classes_capacity};
+    uint64_t at = 0;
+    status = fdl_strings_add(&classes, "", name, &at);
+    ds->classes = classes.text;
+    ds->classes_bytes = classes.bytes;
+    ds->classes_capacity = classes.capacity;
+    if (status)
+        return status;
+
+    ds->class_at[ds->n_classes++] = at;
+    return FEEDLINE_OK;
+}
+
+static void hash_number(XXH64_state_t *hash, uint64_t number)
+{
+    uint64_t bytes = htole64(number);
+    XXH64_update(hash, &bytes, sizeof(bytes));
+}
+
+static uint64_t fingerprint(const feedline_dataset *ds, const char *root)
+{
+    size_t root_bytes = strlen(root);
+    XXH64_state_t hash;
+    XXH64_reset(&hash, 0);
+    hash_number(&hash, ds->count);
+    hash_number(&hash, (uint64_t)ds->raw_width);
+    hash_number(&hash, (uint64_t)ds->raw_height);
+    hash_number(&hash, (uint64_t)ds->raw_channels);
+    for (uint64_t i = 0; i < ds->count; i++) {
+        const char *name = ds->names + ds->name_at[i];
+        if (strncmp(name, root, root_bytes) == 0)
+            name += root_bytes;
+        XXH64_update(&hash, name, strlen(name) + 1);
+        hash_number(&hash, (uint64_t)ds->labels[i]);
+        if (ds->sizes)
+            hash_number(&hash, ds->sizes[i]);
+    }
+    return XXH64_digest(&hash);
+}
+
+/* Shrinking may fail; then the block stays as large as it is. */
+static void *trimmed(void *array, uint64_t bytes)
+{
+    void *smaller = bytes ? realloc(array, bytes) : NULL;
+    return smaller ? smaller : array;
+}
+
+void fdl_dataset_finish(feedline_dataset *ds, const char *root)
+{
+    ds->names = trimmed(ds->names, ds->names_bytes);
+    ds->name_at = trimmed(ds->name_at, ds->count * sizeof(*ds->name_at));
+    ds->labels = trimmed(ds->labels, ds->count * sizeof(*ds->labels));
+    ds->names_capacity = ds->names_bytes;
+    ds->capacity = ds->count;
+    ds->fingerprint = fingerprint(ds, root);
+}
+
+void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
+                              uint64_t size)
+{
+    ds->fingerprint = XXH64(bytes, size, ds->fingerprint);
+}
+
+int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
+                               uint64_t count, feedline_dataset **out)
+{
+    if (!paths || count == 0)
+        return fdl_fail(FEEDLINE_EINVAL, "the data set has no paths");
+
+    feedline_dataset *ds = NULL;
+    int32_t status = fdl_dataset_create(&ds);
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < count; i++) {
+        if (paths[i])
+            status = fdl_dataset_add(ds, paths[i], labels ? labels[i] : 0);
+        else
+            status = fdl_fail(FEEDLINE_EINVAL, "path %" PRIu64 " is NULL", i);
+    }
+    if (status) {
+        fdl_dataset_unref(ds);
+        return status;
+    }
+    fdl_dataset_finish(ds, "");
+    *out = ds;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_dataset_reserve_memory(feedline_dataset *ds, uint64_t count)
+{
+    size_t bytes;
+    _Static_assert(sizeof(*ds->data) == sizeof(*ds->sizes), "one size is both");
+    if (!fdl_mul_size(count, sizeof(*ds->data), &bytes))
+        return fdl_fail_memory(UINT64_MAX, "images in memory");
+    ds->data = malloc(bytes);
+    ds->sizes = malloc(bytes);
+    if (!ds->data || !ds->sizes)
+        return fdl_fail_memory(bytes, "images in memory");
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_dataset_add_memory(feedline_dataset *ds, const char *place,
+                               const void *data, uint64_t size, int64_t label)
+{
+    char number[24];
+    uint64_t i = ds->count;
+    snprintf(number, sizeof(number), ":%" PRIu64, i);
+    ds->data[i] = data;
+    ds->sizes[i] = size;
+    return fdl_dataset_add_joined(ds, place, number, label);
+}
+
+static int32_t add_memory(feedline_dataset *ds, const void *const *data,
+                          const uint64_t *sizes, const int64_t *labels,
+                          uint64_t count)
+{
+    int32_t status = fdl_dataset_reserve_memory(ds, count);
+    for (uint64_t i = 0; i < count && status == FEEDLINE_OK; i++) {
+        if (!data[i])
+            return fdl_fail(FEEDLINE_EINVAL, "memory:%" PRIu64 ": data is NULL",
+                            i);
+        status = fdl_dataset_add_memory(ds, "memory", data[i], sizes[i],
+                                        labels ? labels[i] : 0);
+    }
+    return status;
+}
+
+int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
+                                const int64_t *labels, uint64_t count,
+                                feedline_dataset **out)
+{
+    if (!data || !sizes || count == 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the data set has no images in memory");
+
+    feedline_dataset *ds = NULL;
+    int32_t status = fdl_dataset_create(&ds);
+    if (status == FEEDLINE_OK)
+        status = add_memory(ds, data, sizes, labels, count);
+    if (status) {
+        fdl_dataset_unref(ds);
+        return status;
+    }
+    fdl_dataset_finish(ds, "");
+    *out = ds;
+    return FEEDLINE_OK;
+}
+
+void fdl_dataset_ref(feedline_dataset *ds)
+{
+    atomic_fetch_add_explicit(&ds->refs, 1, memory_order_relaxed);
+}
+
+void fdl_dataset_unref(feedline_dataset *ds)
+{
+    if (!ds)
+        return;
+    /* Release: what this owner did with the table comes before the free.
+     * Acquire: the one who frees sees what all the others did. Both pair with
+     * this same operation on another thread. */
+    if (atomic_fetch_sub_explicit(&ds->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    free(ds->names);
+    free(ds->name_at);
+    free(ds->labels);
+    free(ds->data);
+    free(ds->sizes);
+    free(ds->owned);
+    free(ds->classes);
+    free(ds->class_at);
+    free(ds);
+}
+
+void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
+                     struct fdl_source *out)
+{
+    fdl_assert(index < ds->count);
+    *out = (struct fdl_source){
+        .path = ds->names + ds->name_at[index],
+        .data = ds->data ? ds->data[index] : NULL,
+        .length = ds->data ? (int64_t)ds->sizes[index] : -1,
+        .raw_width = ds->raw_width,
+        .raw_height = ds->raw_height,
+        .raw_channels = ds->raw_channels,
+    };
+}
+
+int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index)
+{
+    fdl_assert(index < ds->count);
+    return ds->labels[index];
+}

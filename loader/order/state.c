@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The saved position as one line of JSON, written by hand and read by a parser
+ * that knows objects, strings and whole numbers, and steps over the rest.
+ *
+ * It is read twice: first for the version alone, as a later version may give
+ * the other keys another meaning; then for the fields. Numbers are taken digit
+ * by digit, as a double loses seeds above 2^53.
+ */
+#include "loader/order/state.h"
+
+#include "base/json_scan.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VERSION   1
+#define KEY_BYTES 20 /* longer ones are none of ours */
+#define MAX_DEPTH 32 /* of values that we step over */
+
+enum kind { KIND_NUMBER, KIND_HEX, KIND_BOOL };
+
+struct field {
+    const char *key;
+    enum kind kind;
+    size_t at; /* in struct fields */
+};
+
+struct fields {
+    uint64_t version;
+    struct fdl_state state;
+};
+
+static const struct field version_field[] = {
+    {"feedline_state", KIND_NUMBER, offsetof(struct fields, version)},
+};
+
+static const struct field state_fields[] = {
+    {"dataset", KIND_HEX, offsetof(struct fields, state.fingerprint)},
+    {"count", KIND_NUMBER, offsetof(struct fields, state.count)},
+    {"seed", KIND_NUMBER, offsetof(struct fields, state.seed)},
+    {"shuffle", KIND_BOOL, offsetof(struct fields, state.shuffle)},
+    {"repeats", KIND_NUMBER, offsetof(struct fields, state.repeats)},
+    {"epoch_samples", KIND_NUMBER,
+     offsetof(struct fields, state.epoch_samples)},
+    {"epoch", KIND_NUMBER, offsetof(struct fields, state.epoch)},
+    {"position", KIND_NUMBER, offsetof(struct fields, state.position)},
+};
+
+int32_t fdl_state_write(const struct fdl_state *s, char *buf, uint64_t capacity,
+                        uint64_t *needed)
+{
+    int n = snprintf(buf, capacity,
+                     "{\"feedline_state\":%d,\"dataset\":\"%016" PRIx64 "\","
+                     "\"count\":%" PRIu64 ",\"seed\":%" PRIu64
+                     ",\"shuffle\":%s,\"repeats\":%" PRIu64
+                     ",\"epoch_samples\":%" PRIu64 ",\"epoch\":%" PRIu64
+                     ",\"position\":%" PRIu64 "}",
+                     VERSION, s->fingerprint, s->count, s->seed,
+                     s->shuffle ? "true" : "false", s->repeats,
+                     s->epoch_samples, s->epoch, s->position);
+    *needed = (uint64_t)n + 1;
+    if (capacity > 0 && *needed > capacity)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "the state takes %" PRIu64
+                        " bytes, the buffer has %" PRIu64,
+                        *needed, capacity);
+    return FEEDLINE_OK;
+}
+
+static int digit_value(char c, int base)
+{
+    int value = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : base;
+    return value < base ? value : -1;
+}
+
+/* Steps over any value. Brackets are kept on a stack of bits, so nesting costs
+ * no recursion: 1 is an object. */
+static int32_t skip_value(struct fdl_json_scan *p)
+{
+    char ignored[KEY_BYTES];
+    uint64_t objects = 0;
+    int depth = 0;
+    for (;;) {
+        bool opened = false;
+        char c = fdl_json_scan_peek(p);
+        int32_t status = FEEDLINE_OK;
+        if (c == '{' || c == '[') {
+            if (++depth > MAX_DEPTH)
+                return fdl_json_scan_fail(p, "nested too deeply");
+            objects = objects << 1 | (c == '{');
+            p->at++;
+            opened = true;
+        } else if (c == '"') {
+            status = fdl_json_scan_string(p, ignored, sizeof(ignored));
+        } else if (!fdl_json_scan_word(p, "true") &&
+                   !fdl_json_scan_word(p, "false") &&
+                   !fdl_json_scan_word(p, "null")) {
+            status = fdl_json_scan_number(p);
+        }
+        if (status)
+            return status;
+
+        /* Ends that follow, then what must stand before the next value. */
+        while (depth > 0 && fdl_json_scan_take(p, objects & 1 ? '}' : ']')) {
+            objects >>= 1;
+            depth--;
+            opened = false;
+        }
+        if (depth == 0)
+            return FEEDLINE_OK;
+        if (!opened && !fdl_json_scan_take(p, ','))
+            return fdl_json_scan_fail(p, "',' or the end of a list expected");
+        if (objects & 1) {
+            fdl_json_scan_peek(p);
+            status = fdl_json_scan_string(p, ignored, sizeof(ignored));
+            if (status)
+                return status;
+            if (!fdl_json_scan_take(p, ':'))
+                return fdl_json_scan_fail(p, "':' expected");
+        }
+    }
+}
+
+static int32_t parse_digits(struct fdl_json_scan *p, const char *text, int base,
+                            uint64_t *out)
+{
+    const char *start = text;
+    uint64_t value = 0;
+    uint64_t step = (uint64_t)base;
+    for (;; text++) {
+        int digit = digit_value(*text, base);
+        if (digit < 0)
+            break;
+        if (value > (UINT64_MAX - (uint64_t)digit) / step)
+            return fdl_json_scan_fail(p, "a number beyond 64 bits");
+        value = value * step + (uint64_t)digit;
+    }
+    bool leading_zero = base == 10 && *start == '0' && text - start > 1;
+    if (text == start || leading_zero || (*text && strchr(".eE", *text)))
+        return fdl_json_scan_fail(p, "a whole number expected");
+    if (base == 10)
+        p->at = text;
+    *out = value;
+    return FEEDLINE_OK;
+}
+
+static int32_t parse_field(struct fdl_json_scan *p, const struct field *f,
+                           struct fields *out)
+{
+    char *target = (char *)out + f->at;
+    uint64_t number = 0;
+    char text[KEY_BYTES];
+    fdl_json_scan_peek(p);
+    struct fdl_json_scan start = *p;
+    int32_t status = FEEDLINE_OK;
+    switch (f->kind) {
+    case KIND_NUMBER:
+        status = parse_digits(p, p->at, 10, &number);
+        break;
+    case KIND_HEX:
+        status = fdl_json_scan_string(p, text, sizeof(text));
+        if (status)
+            return status;
+        if (strspn(text, "0123456789abcdefABCDEF") != 16 || text[16])
+            return fdl_json_scan_fail(&start, "16 hexadecimal digits expected");
+        status = parse_digits(p, text, 16, &number);
+        break;
+    case KIND_BOOL: {
+        bool yes = fdl_json_scan_word(p, "true");
+        if (!yes && !fdl_json_scan_word(p, "false"))
+            return fdl_json_scan_fail(p, "true or false expected");
+        memcpy(target, &yes, sizeof(yes));
+        return FEEDLINE_OK;
+    }
+    }
+    if (status == FEEDLINE_OK)
+        memcpy(target, &number, sizeof(number));
+    return status;
+}
+
+/* One pass over the object: takes the fields that are asked for, each of which
+ * must be there, and steps over all others. */
+static int32_t parse_object(const char *text, const struct field *fields,
+                            size_t n_fields, struct fields *out)
+{
+    struct fdl_json_scan p = {
+        .text = text, .at = text, .what = "not a saved state: "};
+    uint32_t seen = 0;
+    if (!fdl_json_scan_take(&p, '{'))
+        return fdl_json_scan_fail(&p, "'{' expected");
+    bool more = !fdl_json_scan_take(&p, '}');
+    while (more) {
+        char key[KEY_BYTES];
+        fdl_json_scan_peek(&p);
+        int32_t status = fdl_json_scan_string(&p, key, sizeof(key));
+        if (status)
+            return status;
+        if (!fdl_json_scan_take(&p, ':'))
+            return fdl_json_scan_fail(&p, "':' expected");
+        size_t i = 0;
+        while (i < n_fields && strcmp(key, fields[i].key) != 0)
+            i++;
+        if (i < n_fields) {
+            status = parse_field(&p, &fields[i], out);
+            seen |= 1u << i;
+        } else {
+            status = skip_value(&p);
+        }
+        if (status)
+            return status;
+        more = fdl_json_scan_take(&p, ',');
+        if (!more && !fdl_json_scan_take(&p, '}'))
+            return fdl_json_scan_fail(&p, "',' or '}' expected");
+    }
+    if (fdl_json_scan_peek(&p) != '\0')
+        return fdl_json_scan_fail(&p, "text after the end");
+    for (size_t i = 0; i < n_fields; i++) {
+        if (!(seen & 1u << i))
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "not a saved state: at %td: \"%s\" is missing",
+                            p.at - text, fields[i].key);
+    }
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_state_read(const char *text, struct fdl_state *out)
+{
+    struct fields fields = {0};
+    if (!text)
+        return fdl_fail(FEEDLINE_EINVAL, "the state is NULL");
+    int32_t status =
+        parse_object(text, version_field, FDL_COUNT_OF(version_field), &fields);
+    if (status)
+        return status;
+    if (fields.version > VERSION)
+        return fdl_fail(FEEDLINE_EABI,
+                        "the state has version %" PRIu64
+                        ", this library reads up to %d",
+                        fields.version, VERSION);
+    if (fields.version == 0)
+        return fdl_fail(FEEDLINE_EINVAL, "there is no state of version 0");
+
+    status =
+        parse_object(text, state_fields, FDL_COUNT_OF(state_fields), &fields);
+    if (status)
+        return status;
+    *out = fields.state;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_state_check(const struct fdl_state *saved,
+                        const struct fdl_state *here)
+{
+    if (saved->count != here->count)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to a data set of %" PRIu64
+                        " samples, this one has %" PRIu64,
+                        saved->count, here->count);
+    if (saved->fingerprint != here->fingerprint)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to data set %016" PRIx64
+                        ", this one is %016" PRIx64 ": names or labels differ",
+                        saved->fingerprint, here->fingerprint);
+    if (saved->seed != here->seed)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to seed %" PRIu64
+                        ", this loader has seed %" PRIu64,
+                        saved->seed, here->seed);
+    if (saved->shuffle != here->shuffle)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to shuffle=%s, this loader has "
+                        "shuffle=%s",
+                        saved->shuffle ? "true" : "false",
+                        here->shuffle ? "true" : "false");
+    if (saved->repeats != here->repeats)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to repeats=%" PRIu64
+                        ", this loader has repeats=%" PRIu64,
+                        saved->repeats, here->repeats);
+    if (saved->epoch_samples != here->epoch_samples)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to epochs of %" PRIu64
+                        " samples, those of this loader have %" PRIu64
+                        "; set epoch_samples",
+                        saved->epoch_samples, here->epoch_samples);
+    return FEEDLINE_OK;
+}

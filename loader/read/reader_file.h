@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every reader does with one file, so that all of them take the same files
+ * and say the same about the others:
+ *
+ *     open -> which kind, how large -> room in the buffer -> bytes -> close
+ *
+ * Any thread; r belongs to the caller.
+ */
+#ifndef FDL_LOADER_READER_FILE_H
+#define FDL_LOADER_READER_FILE_H
+
+#include "loader/stream/window.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* O_NONBLOCK: a FIFO without a writer must not hang the reader. */
+#define FDL_FILE_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+
+/* How often something that may pass by itself is tried again while nothing
+ * else could end it: about 0.3 s in all. */
+#define FDL_FILE_TRIES 10
+
+/* Why a sample fails that waited for memory when the run ended. */
+#define FDL_FILE_STOPS "the loader stops"
+
+/* Before the next try: 1 ms, doubled each time up to 64 ms. */
+int64_t fdl_file_pause_ns(uint32_t tries);
+void fdl_file_pause(uint32_t tries);
+
+/* EMFILE or ENFILE: the limit of open files is reached. */
+bool fdl_file_is_limit(int err);
+
+/* A descriptor, or -errno; r is not touched. */
+int fdl_file_open(const struct fdl_read *r);
+
+/* "open: No such file or directory": r->status and r->reason. */
+void fdl_file_fail(struct fdl_read *r, const char *step, int err);
+void fdl_file_fail_read(struct fdl_read *r, uint64_t done, int err);
+
+/* The end of the file came after `done` of r->size bytes. */
+void fdl_file_fail_shrank(struct fdl_read *r, uint64_t done);
+
+/* fd was just opened: sets r->size and makes room for it. On error r->status
+ * and r->reason are set; fd stays open. FDL_READ_NO_ROOM: to be called again.
+ */
+int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd);
+
+/* The rest, and closes fd: r->status is set. */
+void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd);
+
+#endif

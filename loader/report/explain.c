@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a loader is doing, in words; see explain.h. */
+#include "loader/report/explain.h"
+
+#include "loader/engine.h"
+#include "loader/stream/costs.h"
+#include "loader/tune/control.h"
+#include "loader/watch/evidence.h"
+
+#include <inttypes.h>
+
+/* A second verdict is worth its lines if it is a cause of so much of the stall,
+ * or may gain so much. */
+#define ALSO_SHARE 0.20
+#define ALSO_GAIN  0.05
+
+static void add_verdict(const struct fdl_verdict *v, const char *before,
+                        struct fdl_text *t)
+{
+    fdl_text_add(t, "%s%s: %s\n", before, v->code, v->sentence);
+    if (v->action[0])
+        fdl_text_add(t, "%s\n", v->action);
+}
+
+static void add_verdicts(feedline_loader *l, struct fdl_text *t)
+{
+    struct fdl_evidence e;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    fdl_evidence_gather(l, &e);
+    uint32_t n = fdl_verdict_judge(&e, all);
+    add_verdict(&all[0], "", t);
+    for (uint32_t i = 1; i < n; i++)
+        if (all[i].share >= ALSO_SHARE || all[i].predicted_gain >= ALSO_GAIN)
+            add_verdict(&all[i], "Also ", t);
+}
+
+/* Batches that the program keeps beyond what next() needs. */
+static void add_kept(feedline_loader *l, struct fdl_text *t)
+{
+    uint32_t n_held;
+    fdl_ring_is_short(l->ring, &n_held);
+    if (n_held <= FDL_SPARE_SLOTS)
+        return;
+    uint64_t bytes = n_held * fdl_ring_slot_bytes(l->ring);
+    fdl_text_add(t,
+                 "The program keeps %" PRIu32 " batches (%.3g MB): memory that "
+                 "comes back when they are released.\n",
+                 n_held, (double)bytes / 1e6);
+}
+
+void fdl_explain(feedline_loader *l, struct fdl_text *t)
+{
+    struct fdl_costs costs;
+    add_verdicts(l, t);
+    fdl_text_add(t, "\n");
+    if (l->outside) {
+        fdl_outside_explain(l, t);
+        return;
+    }
+    fdl_costs_get(l, &costs);
+    fdl_costs_say(&costs, t);
+    add_kept(l, t);
+    fdl_text_add(t, "\nThe tuner:\n");
+    fdl_tuner_explain(l, t);
+}

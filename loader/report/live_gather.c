@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers of a moment; see live_gather.h. */
+#include "loader/report/live_gather.h"
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "loader/engine.h"
+#include "loader/tune/control.h"
+#include "loader/watch/evidence.h"
+#include "loader/watch/gpu_watch.h"
+#include "loader/watch/monitor.h"
+#include "loader/watch/stuck.h"
+#include "profiler/system/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Decisions ---------------------------------------------------------- */
+
+void fdl_decisions_say(struct fdl_decisions *d, const char *line)
+{
+    fdl_lock(&d->lock);
+    snprintf(d->lines[d->n++ % FEEDLINE_LIVE_DECISIONS], sizeof(d->lines[0]),
+             "%s", line);
+    fdl_unlock(&d->lock);
+}
+
+static void add_decisions(struct fdl_decisions *d,
+                          struct feedline_live_stats *out)
+{
+    fdl_lock(&d->lock);
+    uint64_t n = FDL_MIN(d->n, FEEDLINE_LIVE_DECISIONS);
+    for (uint64_t i = 0; i < n; i++)
+        memcpy(out->decisions[i],
+               d->lines[(d->n - n + i) % FEEDLINE_LIVE_DECISIONS],
+               sizeof(out->decisions[i]));
+    fdl_unlock(&d->lock);
+    out->n_decisions = (uint32_t)n;
+}
+
+/* ---- The rest ----------------------------------------------------------- */
+
+static uint32_t load_u32(const _Atomic uint32_t *x)
+{
+    return atomic_load_explicit(x, memory_order_relaxed);
+}
+
+static void add_knobs(feedline_loader *l, struct feedline_live_stats *out)
+{
+    out->batch_size = l->config.batch_size;
+    out->workers = load_u32(&l->workers);
+    out->depth = load_u32(&l->depth);
+    out->io_depth = load_u32(&l->io_depth);
+    fdl_ring_count(l->ring, &out->ready, &out->outstanding);
+    out->reads = fdl_window_reading(l->window);
+}
+
+static void add_device(feedline_loader *l, struct feedline_live_stats *out)
+{
+    struct feedline_device_stats d;
+    if (!l->ring->backend_ops->stats || fdl_stats_device(l, &d) < 0)
+        return;
+    out->has_device = 1;
+    out->copied_bytes = d.copied_bytes;
+    out->copy_ns = d.copy_ns;
+    out->overlap_ns = d.overlap_ns;
+    out->span_ns = d.span_ns;
+    out->idle_ns = d.idle_ns;
+    out->pinned_bytes = d.pinned_bytes;
+}
+
+static void add_gpu(const struct fdl_gpu_watched *gpu,
+                    struct feedline_live_stats *out)
+{
+    const struct fdl_gpu_signals *g = &gpu->now;
+    out->has_gpu = gpu->has_gpu;
+    out->gpu_utilization = g->utilization;
+    out->gpu_memory_utilization = g->memory_utilization;
+    out->gpu_power_watts = g->power_watts;
+    out->gpu_power_limit_watts = g->power_limit_watts;
+    out->gpu_temperature = g->temperature;
+    out->gpu_sm_clock_mhz = g->sm_clock_mhz;
+    out->gpu_pcie_rx_gbps = g->pcie_rx_gbps;
+    out->gpu_memory_used_bytes = g->memory_used_bytes;
+    out->gpu_memory_total_bytes = g->memory_total_bytes;
+    if (gpu->has_gpu)
+        snprintf(out->gpu_throttle, sizeof(out->gpu_throttle), "%s",
+                 fdl_gpu_cap_name(g));
+}
+
+static void add_machine(feedline_loader *l, struct feedline_live_stats *out)
+{
+    const struct fdl_machine *m = fdl_machine_get();
+    struct fdl_watched watched;
+    struct fdl_gpu_watched gpu;
+    fdl_monitor_get(l->monitor, &watched, &gpu);
+    const struct fdl_system_signals *s = &watched.system;
+    out->cpu_quota = m->cpu_quota;
+    out->cpus_usable = m->cpus_usable;
+    out->process_cpu_ns = s->process_cpu_ns;
+    out->throttled_ns = s->throttled_ns;
+    out->host_busy_ns = s->host_busy_ns;
+    out->host_total_ns = s->host_total_ns;
+    out->memory_bytes = s->memory_bytes;
+    out->memory_limit_bytes =
+        s->memory_limit_bytes ? s->memory_limit_bytes : m->memory_limit_bytes;
+    add_gpu(&gpu, out);
+}
+
+static void add_verdict(feedline_loader *l, struct feedline_live_stats *out)
+{
+    struct fdl_evidence e;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    fdl_evidence_gather(l, &e);
+    fdl_verdict_judge(&e, all);
+    out->verdict.confidence = (double)all[0].confidence_ppm / 1e6;
+    out->verdict.predicted_gain = all[0].predicted_gain;
+    snprintf(out->verdict.code, sizeof(out->verdict.code), "%s", all[0].code);
+    snprintf(out->verdict.level, sizeof(out->verdict.level), "%s",
+             all[0].level);
+    snprintf(out->verdict.sentence, sizeof(out->verdict.sentence), "%s",
+             all[0].sentence);
+    snprintf(out->verdict.action, sizeof(out->verdict.action), "%s",
+             all[0].action);
+}
+
+static void add_tuner(const feedline_loader *l, struct feedline_live_stats *out)
+{
+    struct feedline_tuner_info t;
+    fdl_control_info(l, &t);
+    snprintf(out->tuner.mode, sizeof(out->tuner.mode), "%s", t.mode);
+    snprintf(out->tuner.state, sizeof(out->tuner.state), "%s", t.state);
+    if (fdl_evidence_agrees(l, t.limited_by))
+        snprintf(out->tuner.limited_by, sizeof(out->tuner.limited_by), "%s",
+                 t.limited_by);
+    out->tuner.planned_workers = t.planned_workers;
+    out->tuner.planned_depth = t.planned_depth;
+    out->tuner.planned_io_depth = t.planned_io_depth;
+    out->tuner.converged = t.converged;
+    out->tuner.stall = t.stall;
+    out->tuner.target = t.target;
+    out->tuner.decisions = t.decisions;
+}
+
+void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out)
+{
+    *out = (struct feedline_live_stats){
+        .struct_size = sizeof(*out),
+        .pid = getpid(),
+        .updated_ns = fdl_now_ns(),
+        .started_ns = l->exports.started_ns,
+    };
+    add_knobs(l, out);
+    fdl_stats_get(l, &out->stats);
+    fdl_stats_waits(l, &out->waits);
+    add_device(l, out);
+    fdl_stats_workers(l, &out->threads);
+    add_machine(l, out);
+    out->stuck_workers = fdl_stuck_count(l);
+    add_verdict(l, out);
+    add_decisions(&l->exports.decisions, out);
+    add_tuner(l, out);
+    if (l->outside)
+        snprintf(out->watched, sizeof(out->watched), "%s", l->outside->name);
+}

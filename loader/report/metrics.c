@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The metrics file; see metrics.h.
+ *
+ * Names and units follow Prometheus' guide: base units, "_total" for counters,
+ * parts of a whole under one name with a label. What is not known is left out:
+ * a metric that is missing can be alerted on, a wrong zero cannot. A reset of
+ * the statistics begins counters anew, which Prometheus expects of them.
+ */
+#include "loader/report/metrics.h"
+
+#include "base/status.h"
+#include "loader/engine.h"
+#include "loader/report/stat_rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The labels that every value has. */
+struct metrics {
+    struct fdl_text *text;
+    char common[96];
+    char name[48], last[48]; /* of this row, and of the row before it */
+};
+
+/* Once before the values of a name. */
+static void family(struct metrics *m, const char *name, const char *type,
+                   const char *help)
+{
+    fdl_text_add(m->text, "# HELP feedline_%s %s\n# TYPE feedline_%s %s\n",
+                 name, help, name, type);
+}
+
+/* A label value may have any characters; three of them are written apart. */
+static void add_label(struct metrics *m, const char *name, const char *value)
+{
+    fdl_text_add(m->text, ",%s=\"", name);
+    for (; *value; value++) {
+        if (*value == '\n')
+            fdl_text_add(m->text, "\\n");
+        else if (*value == '"' || *value == '\\')
+            fdl_text_add(m->text, "\\%c", *value);
+        else
+            fdl_text_add(m->text, "%c", *value);
+    }
+    fdl_text_add(m->text, "\"");
+}
+
+/* labels: pairs of name and value, up to two; NULL ends them. */
+static void value(struct metrics *m, const char *name, double x,
+                  const char *label, const char *of, const char *label2,
+                  const char *of2)
+{
+    fdl_text_add(m->text, "feedline_%s{%s", name, m->common);
+    if (label)
+        add_label(m, label, of);
+    if (label2)
+        add_label(m, label2, of2);
+    fdl_text_add(m->text, "} ");
+    fdl_text_add_double(m->text, x);
+    fdl_text_add(m->text, "\n");
+}
+
+/* A name with one value. x < 0: not known. */
+static void single(struct metrics *m, const char *name, const char *type,
+                   const char *help, double x)
+{
+    if (!(x >= 0))
+        return;
+    family(m, name, type, help);
+    value(m, name, x, NULL, NULL, NULL, NULL);
+}
+
+static void counter(struct metrics *m, const char *name, const char *help,
+                    uint64_t n)
+{
+    single(m, name, "counter", help, (double)n);
+}
+
+static void seconds_total(struct metrics *m, const char *name, const char *help,
+                          uint64_t ns)
+{
+    single(m, name, "counter", help, (double)ns / 1e9);
+}
+
+static void gauge(struct metrics *m, const char *name, const char *help,
+                  double x)
+{
+    single(m, name, "gauge", help, x);
+}
+
+/* ---- What there is ------------------------------------------------------ */
+
+/* "..._total"; gpu_memory_total_bytes is none. */
+static bool is_counter(const char *name)
+{
+    const char *end = strstr(name, "_total");
+    return end && end[6] == '\0';
+}
+
+/* HELP and TYPE; false where the row has no metric. `metric` may end in a
+ * label, and then its help is that of all values of the name. */
+static bool begin_row(struct metrics *m, const struct feedline_stat_info *row,
+                      const char **label)
+{
+    static const char *const sums[][2] = {
+        {"wait_seconds_total",
+         "Time the consumer waited, by what the batch was doing."},
+        {"worker_seconds_total", "Time of all workers, by what they did."},
+    };
+    const char *help = row->help;
+    *label = strchr(row->metric, '{');
+    size_t n = *label ? (size_t)(*label - row->metric) : strlen(row->metric);
+    if (n == 0)
+        return false;
+    snprintf(m->name, sizeof(m->name), "%.*s", (int)n, row->metric);
+    for (uint32_t i = 0; *label && i < FDL_COUNT_OF(sums); i++)
+        if (strcmp(m->name, sums[i][0]) == 0)
+            help = sums[i][1];
+    if (strcmp(m->name, m->last) != 0)
+        family(m, m->name, is_counter(m->name) ? "counter" : "gauge", help);
+    memcpy(m->last, m->name, sizeof(m->last));
+    return true;
+}
+
+/* What of a part has a metric and is known. in: the struct of its rows. */
+static void write_part(struct metrics *m, enum fdl_stat_part part,
+                       const void *in)
+{
+    uint32_t n;
+    const struct feedline_stat_info *rows = fdl_stat_rows(part, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *label;
+        double x = fdl_stat_value(&rows[i], in);
+        if (isnan(x) || !begin_row(m, &rows[i], &label))
+            continue;
+        fdl_text_add(m->text, "feedline_%s{%s%s%s ", m->name, m->common,
+                     label ? "," : "}", label ? label + 1 : "");
+        fdl_text_add_double(m->text, x);
+        fdl_text_add(m->text, "\n");
+    }
+}
+
+static void stage_counters(struct metrics *m,
+                           const struct feedline_stage_stats *stats,
+                           const char *const *names, uint32_t n_stages)
+{
+    uint32_t n;
+    const struct feedline_stat_info *rows = fdl_stat_rows(FDL_STAT_STAGES, &n);
+    for (uint32_t r = 0; r < n; r++) {
+        const char *label;
+        if (!begin_row(m, &rows[r], &label))
+            continue;
+        for (uint32_t i = 0; i < n_stages; i++)
+            value(m, m->name, fdl_stat_value(&rows[r], &stats[i]), "stage",
+                  names[i], NULL, NULL);
+    }
+}
+
+/* Nothing where it is off. */
+static void write_tuner(struct metrics *m, feedline_loader *l)
+{
+    struct feedline_tuner_info t;
+    int64_t cpu_ns;
+    uint64_t ticks;
+    if (!fdl_control_is_on(l))
+        return;
+    fdl_control_info(l, &t);
+    fdl_control_cost(l, &cpu_ns, &ticks);
+    family(m, "tuner_info", "gauge", "Mode and state, as labels of a 1.");
+    value(m, "tuner_info", 1, "mode", t.mode, "state", t.state);
+    gauge(m, "tuner_converged", "1: nothing is left to be improved.",
+          t.converged);
+    gauge(m, "tuner_stall_ratio", "Waiting, of the time of its last window.",
+          t.stall);
+    gauge(m, "tuner_target_ratio", "Waiting that counts as fed.", t.target);
+    gauge(m, "tuner_planned_workers", "Workers that its model asks for.",
+          t.planned_workers ? t.planned_workers : -1.0);
+    gauge(m, "tuner_cores", "Cores that workers can have.", t.cores);
+    gauge(m, "tuner_memory_bytes", "What the setting may take at most.",
+          (double)t.memory_bytes);
+    counter(m, "tuner_decisions_total", "Settings changed.", t.decisions);
+    counter(m, "tuner_trials_total", "Settings tried.", t.trials);
+    counter(m, "tuner_rolled_back_total", "Settings tried and taken back.",
+            t.rolled_back);
+    seconds_total(m, "tuner_cost_seconds_total",
+                  "Time of the consumer that trials have cost.", t.spent_ns);
+    seconds_total(m, "tuner_cpu_seconds_total", "CPU time of its thread.",
+                  (uint64_t)cpu_ns);
+}
+
+static void write_stages(struct metrics *m, feedline_loader *l)
+{
+    static const char help[] = "Time of one item in a stage; quantiles since "
+                               "the start, the sum is busy time.";
+    struct feedline_stage_stats stats[FDL_STAGES_MAX];
+    const char *names[FDL_STAGES_MAX];
+    uint32_t n = fdl_stats_stage_count(l);
+    for (uint32_t i = 0; i < n; i++) {
+        fdl_stats_stage(l, i, &stats[i]);
+        names[i] = fdl_stats_stage_name(l, i);
+    }
+    family(m, "stage_seconds", "summary", help);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct feedline_stage_stats *s = &stats[i];
+        if (s->items) {
+            value(m, "stage_seconds", (double)s->p50_ns / 1e9, "stage",
+                  names[i], "quantile", "0.5");
+            value(m, "stage_seconds", (double)s->p90_ns / 1e9, "stage",
+                  names[i], "quantile", "0.9");
+            value(m, "stage_seconds", (double)s->p99_ns / 1e9, "stage",
+                  names[i], "quantile", "0.99");
+        }
+        value(m, "stage_seconds_sum", (double)s->busy_ns / 1e9, "stage",
+              names[i], NULL, NULL);
+        value(m, "stage_seconds_count", (double)s->items, "stage", names[i],
+              NULL, NULL);
+    }
+    stage_counters(m, stats, names, n);
+}
+
+static void write_verdict(struct metrics *m,
+                          const struct feedline_live_stats *s)
+{
+    family(m, "verdict_info", "gauge", "The verdict, as labels of a 1.");
+    value(m, "verdict_info", 1, "code", s->verdict.code, "level",
+          s->verdict.level);
+    gauge(m, "verdict_confidence_ratio", "How sure the verdict is.",
+          s->verdict.confidence);
+    gauge(m, "verdict_predicted_gain_ratio",
+          "What its action gains at most; 0.25 is a quarter more throughput.",
+          s->verdict.predicted_gain);
+}
+
+void fdl_metrics_write(feedline_loader *l,
+                       const struct feedline_live_stats *stats,
+                       struct fdl_text *text)
+{
+    const struct fdl_exports *e = &l->exports;
+    struct feedline_device_stats device;
+    struct metrics m = {.text = text};
+    snprintf(m.common, sizeof(m.common),
+             "pid=\"%ld\",loader=\"%" PRIu32 "\",rank=\"%" PRIu32 "\"",
+             (long)getpid(), e->page ? fdl_live_page_number(e->page) : 0,
+             e->rank);
+    fdl_text_clear(text);
+    family(&m, "build_info", "gauge", "The library, as labels of a 1.");
+    value(&m, "build_info", 1, "version", feedline_version(), NULL, NULL);
+    write_part(&m, FDL_STAT_STATS, &stats->stats);
+    write_part(&m, FDL_STAT_STALL, &stats->waits);
+    write_part(&m, FDL_STAT_WORKERS, &stats->threads);
+    write_part(&m, FDL_STAT_QUEUE, stats);
+    write_tuner(&m, l);
+    write_stages(&m, l);
+    if (stats->has_device && fdl_stats_device(l, &device) >= 0)
+        write_part(&m, FDL_STAT_TRANSFER, &device);
+    write_part(&m, FDL_STAT_MACHINE, stats);
+    if (stats->has_gpu) {
+        write_part(&m, FDL_STAT_GPU, stats);
+        gauge(&m, "gpu_sm_clock_hertz", "Clock of the multiprocessors.",
+              stats->gpu_sm_clock_mhz * 1e6);
+    }
+    write_verdict(&m, stats);
+}
+
+/* ---- The file ----------------------------------------------------------- */
+
+/* 0, or errno. */
+static int write_all(const char *path, const struct fdl_text *text)
+{
+    int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return errno;
+    uint64_t done = 0;
+    int error = 0;
+    while (done < text->length && !error) {
+        ssize_t got = write(fd, text->data + done, text->length - done);
+        if (got > 0)
+            done += (uint64_t)got;
+        else if (got == 0 || errno != EINTR)
+            error = got == 0 ? ENOSPC : errno;
+    }
+    if (close(fd) < 0 && !error)
+        error = errno;
+    return error;
+}
+
+int32_t fdl_metrics_replace(feedline_loader *l,
+                            const struct feedline_live_stats *stats,
+                            const char *path, struct fdl_text *text)
+{
+    char temporary[4096];
+    const struct fdl_exports *e = &l->exports;
+    int n =
+        snprintf(temporary, sizeof(temporary), "%s.tmp.%ld.%" PRIu32, path,
+                 (long)getpid(), e->page ? fdl_live_page_number(e->page) : 0);
+    if (n < 0 || (size_t)n >= sizeof(temporary))
+        return fdl_fail(FEEDLINE_EIO, "%s: the name is too long", path);
+    fdl_metrics_write(l, stats, text);
+    if (text->failed)
+        return fdl_fail_memory(text->capacity, "metrics");
+    int error = write_all(temporary, text);
+    if (!error && rename(temporary, path) < 0)
+        error = errno;
+    if (!error)
+        return FEEDLINE_OK;
+    unlink(temporary);
+    return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error));
+}

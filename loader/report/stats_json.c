@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The statistics as one JSON object; the keys are in docs/profiling.md. */
+#include "loader/engine.h"
+#include "loader/report/stat_rows.h"
+#include "loader/stream/costs.h"
+#include "loader/watch/evidence.h"
+#include "loader/watch/stats.h"
+#include "loader/watch/stuck.h"
+
+static double fraction(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* d: NULL without a device. */
+static void json_stall(feedline_loader *l, const struct feedline_stats *s,
+                       const struct feedline_device_stats *d,
+                       struct fdl_json *j)
+{
+    struct feedline_wait_stats w;
+    fdl_stats_waits(l, &w);
+    fdl_json_begin_object(j, "stall");
+    fdl_json_double(j, "host_fraction", fraction(s->wait_ns, s->wall_ns));
+    if (d && d->span_ns > 0)
+        fdl_json_double(j, "device_fraction", fraction(d->idle_ns, d->span_ns));
+    else
+        fdl_json_null(j, "device_fraction");
+    fdl_json_double(j, "wait_seconds", (double)s->wait_ns / 1e9);
+    fdl_stat_json(j, FDL_STAT_STALL, &w, 0);
+    fdl_json_double(j, "residual_fraction",
+                    fraction(w.residual_ns, s->wait_ns));
+    fdl_json_end_object(j);
+}
+
+static void json_transfer(const struct feedline_device_stats *d,
+                          struct fdl_json *j)
+{
+    if (!d) {
+        fdl_json_null(j, "transfer");
+        return;
+    }
+    fdl_json_begin_object(j, "transfer");
+    fdl_json_string(j, "finish", d->finish ? "device" : "host");
+    fdl_stat_json(j, FDL_STAT_TRANSFER, d, 0);
+    fdl_json_end_object(j);
+}
+
+static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
+{
+    struct feedline_stage_stats s;
+    fdl_stats_stage(l, stage, &s);
+    fdl_json_begin_object(j, NULL);
+    fdl_json_string(j, "name", fdl_stats_stage_name(l, stage));
+    fdl_json_string(j, "label", fdl_stats_stage_label(l, stage));
+    fdl_stat_json(j, FDL_STAT_STAGES, &s,
+                  stage < FEEDLINE_STAGE_COUNT ? FEEDLINE_STAT_CUSTOM : 0);
+    fdl_json_end_object(j);
+}
+
+static void json_workers(feedline_loader *l, struct fdl_json *j)
+{
+    struct feedline_worker_stats w;
+    fdl_stats_workers(l, &w);
+    fdl_json_begin_object(j, "workers");
+    fdl_stat_json(j, FDL_STAT_WORKERS, &w, 0);
+    fdl_json_end_object(j);
+}
+
+static void json_one_verdict(const struct fdl_verdict *v, const char *key,
+                             struct fdl_json *j)
+{
+    fdl_json_begin_object(j, key);
+    fdl_json_string(j, "code", v->code);
+    fdl_json_string(j, "level", v->level);
+    fdl_json_double(j, "confidence", (double)v->confidence_ppm / 1e6);
+    fdl_json_string(j, "sentence", v->sentence);
+    fdl_json_string(j, "action", v->action);
+    fdl_json_double(j, "predicted_gain", v->predicted_gain);
+    fdl_json_bool(j, "tuner", v->tuner);
+    fdl_json_raw(j, "evidence", v->evidence[0] ? v->evidence : "{}");
+    fdl_json_end_object(j);
+}
+
+/* The verdict, and the others that hold too. */
+static void json_verdicts(feedline_loader *l, struct fdl_json *j)
+{
+    struct fdl_evidence e;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    fdl_evidence_gather(l, &e);
+    uint32_t n = fdl_verdict_judge(&e, all);
+    json_one_verdict(&all[0], "verdict", j);
+    fdl_json_begin_array(j, "verdicts");
+    for (uint32_t i = 1; i < n; i++)
+        json_one_verdict(&all[i], NULL, j);
+    fdl_json_end_array(j);
+}
+
+void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
+{
+    struct feedline_stats s;
+    struct feedline_device_stats device, *d = NULL;
+    struct fdl_costs costs;
+    fdl_stats_get(l, &s);
+    if (l->ring->backend_ops->stats && fdl_stats_device(l, &device) >= 0)
+        d = &device;
+    fdl_json_begin_object(j, NULL);
+    fdl_json_begin_object(j, "stats");
+    fdl_stat_json(j, FDL_STAT_STATS, &s, 0);
+    fdl_json_end_object(j);
+    fdl_outside_json(l, j);
+    json_stall(l, &s, d, j);
+    json_transfer(d, j);
+    fdl_json_begin_array(j, "stages");
+    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
+        json_stage(l, i, j);
+    fdl_json_end_array(j);
+    fdl_costs_get(l, &costs);
+    fdl_costs_json(&costs, j);
+    json_workers(l, j);
+    fdl_stuck_json(l, j);
+    fdl_notable_json(l, j);
+    fdl_stats_signals_json(l, j);
+    fdl_json_begin_object(j, "tuner");
+    fdl_tuner_json(l, false, j);
+    fdl_json_end_object(j);
+    json_verdicts(l, j);
+    fdl_json_end_object(j);
+}

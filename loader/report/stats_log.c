@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log of statistics; see stats_log.h.
+ *
+ * The file is opened for each line: it may be rotated away, or its disk be
+ * unmounted for a while. O_APPEND and one write keep lines whole. Where a disk
+ * is full a write may still end half way; the line is then cut off again, if
+ * nobody has appended meanwhile, and else ended, so that the next one is not
+ * spoiled.
+ */
+#include "loader/report/stats_log.h"
+
+#include "base/status.h"
+#include "loader/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static double unix_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The members before those of the statistics object, whose brace goes. */
+static void add_head(const feedline_loader *l, struct fdl_text *text)
+{
+    const struct fdl_exports *e = &l->exports;
+    fdl_text_add(text, "{\"time_unix\":");
+    fdl_text_add_double(text, unix_seconds());
+    fdl_text_add(text, ",\"uptime_seconds\":");
+    fdl_text_add_double(text, (double)(fdl_now_ns() - e->started_ns) / 1e9);
+    fdl_text_add(text, ",\"pid\":%ld,\"rank\":%" PRIu32 ",", (long)getpid(),
+                 e->rank);
+}
+
+/* Numbers may take more digits the second time, so it may need a third. */
+static int32_t add_stats(feedline_loader *l, struct fdl_text *text)
+{
+    uint64_t needed = 16384;
+    for (;;) {
+        struct fdl_json j;
+        if (!fdl_text_reserve(text, needed))
+            return fdl_fail_memory(needed, "a line of stats_log");
+        uint64_t room = text->capacity - text->length;
+        fdl_json_init(&j, text->data + text->length, room);
+        fdl_stats_json(l, &j);
+        int32_t status = fdl_json_finish(&j, &needed);
+        if (status == FEEDLINE_ERANGE)
+            continue;
+        if (status < 0)
+            return status;
+        /* "{a}" behind "{head," becomes "{head,a}". */
+        char *object = text->data + text->length;
+        memmove(object, object + 1, needed - 1);
+        text->length += needed - 2;
+        return FEEDLINE_OK;
+    }
+}
+
+static int32_t write_line(int fd, const char *path, const struct fdl_text *text)
+{
+    ssize_t got;
+    do
+        got = write(fd, text->data, text->length);
+    while (got < 0 && errno == EINTR);
+    if (got == (ssize_t)text->length)
+        return FEEDLINE_OK;
+    int error = got < 0 ? errno : ENOSPC;
+    off_t end = lseek(fd, 0, SEEK_CUR);
+    struct stat st;
+    if (got > 0 && fstat(fd, &st) == 0 && st.st_size == end &&
+        ftruncate(fd, end - got) == 0)
+        got = 0;
+    if (got > 0 && write(fd, "\n", 1) != 1)
+        error = ENOSPC;
+    return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error));
+}
+
+int32_t fdl_stats_log_append(feedline_loader *l, const char *path,
+                             struct fdl_text *text)
+{
+    fdl_text_clear(text);
+    add_head(l, text);
+    int32_t status = add_stats(l, text);
+    if (status < 0)
+        return status;
+    fdl_text_add(text, "\n");
+    if (text->failed)
+        return fdl_fail_memory(text->capacity, "a line of stats_log");
+    /* Not blocking: a FIFO that nobody reads must not hold up the monitor. */
+    int fd = open(
+        path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+        0644);
+    if (fd < 0)
+        return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(errno));
+    status = write_line(fd, path, text);
+    if (close(fd) < 0 && status >= 0)
+        status = fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(errno));
+    return status;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the workers' time goes into; see costs.h. */
+#include "loader/stream/costs.h"
+
+#include "loader/engine.h"
+
+#include <string.h>
+
+#define TOLD_LEAST 0.01 /* of the workers' time: less is not worth a line */
+
+/* An image that is worth a line: so large, and so much larger than what is made
+ * of it. */
+#define LARGE_PIXELS 1e6
+#define MUCH_LARGER  4.0
+
+/* ---- Gathering ----------------------------------------------------------- */
+
+static void take_op(feedline_loader *l, uint32_t stage, struct fdl_op_cost *op)
+{
+    struct feedline_stage_stats s;
+    fdl_stats_stage(l, stage, &s);
+    *op = (struct fdl_op_cost){
+        .name = fdl_stats_stage_name(l, stage),
+        .label = fdl_stats_stage_label(l, stage),
+        .samples = s.items,
+        .wall_ns = (int64_t)s.busy_ns,
+        .cpu_ns = (int64_t)FDL_MIN(s.cpu_ns, s.busy_ns),
+        .lock_ns = (int64_t)FDL_MIN(s.lock_ns, s.busy_ns),
+    };
+}
+
+/* Costliest first, ties in the order of the path. */
+static void insert(struct fdl_costs *c, const struct fdl_op_cost *op)
+{
+    uint32_t at = c->n_ops;
+    if (op->samples == 0)
+        return;
+    for (; at > 0 && c->ops[at - 1].wall_ns < op->wall_ns; at--)
+        c->ops[at] = c->ops[at - 1];
+    c->ops[at] = *op;
+    c->n_ops++;
+}
+
+/* cpu_ns: of all workers, at work; customs know theirs. */
+static void share_cpu(struct fdl_op_cost built_in[2], int64_t cpu_ns)
+{
+    int64_t wall = built_in[0].wall_ns + built_in[1].wall_ns;
+    double part =
+        wall > 0 ? (double)FDL_MAX(cpu_ns, INT64_C(0)) / (double)wall : 0;
+    for (uint32_t i = 0; i < 2; i++)
+        built_in[i].cpu_ns =
+            (int64_t)((double)built_in[i].wall_ns * FDL_MIN(part, 1.0));
+}
+
+static void add_pixels(feedline_loader *l, struct fdl_costs *c)
+{
+    struct fdl_pixel_sums sums;
+    fdl_stats_pixels(l, &sums);
+    c->source_pixels = c->output_pixels = -1;
+    if (sums.samples == 0)
+        return;
+    c->source_pixels = (double)sums.source / (double)sums.samples;
+    c->output_pixels = (double)sums.output / (double)sums.samples;
+}
+
+void fdl_costs_get(feedline_loader *l, struct fdl_costs *out)
+{
+    struct feedline_worker_stats w;
+    struct fdl_op_cost built_in[2], custom;
+    memset(out, 0, sizeof(*out));
+    fdl_stats_workers(l, &w);
+    int64_t cpu = (int64_t)w.cpu_ns;
+    out->worker_ns = (int64_t)(w.wall_ns - FDL_MIN(w.parked_ns, w.wall_ns));
+    out->read_ns = (int64_t)w.read_ns;
+    out->blocked_ns = (int64_t)w.blocked_ns;
+    out->starved_ns = (int64_t)w.starved_ns;
+    for (uint32_t i = FEEDLINE_STAGE_COUNT; i < fdl_stats_stage_count(l); i++) {
+        take_op(l, i, &custom);
+        cpu -= custom.cpu_ns;
+        insert(out, &custom);
+    }
+    take_op(l, FEEDLINE_STAGE_DECODE, &built_in[0]);
+    take_op(l, FEEDLINE_STAGE_AUGMENT, &built_in[1]);
+    share_cpu(built_in, cpu);
+    insert(out, &built_in[0]);
+    insert(out, &built_in[1]);
+    add_pixels(l, out);
+}
+
+/* ---- In words ------------------------------------------------------------ */
+
+static double part_of(int64_t ns, int64_t whole)
+{
+    double part = whole > 0 ? (double)ns / (double)whole : 0;
+    return FDL_MIN(part, 1.0);
+}
+
+static void say_time(double ns, struct fdl_text *t)
+{
+    if (ns < 1e6)
+        fdl_text_add(t, "%.3g us", ns / 1e3);
+    else if (ns < 1e9)
+        fdl_text_add(t, "%.3g ms", ns / 1e6);
+    else
+        fdl_text_add(t, "%.3g s", ns / 1e9);
+}
+
+static void say_op(const struct fdl_costs *c, const struct fdl_op_cost *op,
+                   struct fdl_text *t)
+{
+    fdl_text_add(t, "- %s: ", op->label);
+    say_time((double)op->wall_ns / (double)op->samples, t);
+    fdl_text_add(t, " a sample, %.0f %% on a core",
+                 100 * part_of(op->cpu_ns, op->wall_ns));
+    double locked = part_of(op->lock_ns, op->wall_ns);
+    if (locked >= TOLD_LEAST)
+        fdl_text_add(t, ", %.0f %% waiting for a lock", 100 * locked);
+    fdl_text_add(t, ", %.0f %% of the workers' time\n",
+                 100 * part_of(op->wall_ns, c->worker_ns));
+}
+
+static void say_idle(const struct fdl_costs *c, const char *what, int64_t ns,
+                     struct fdl_text *t)
+{
+    double part = part_of(ns, c->worker_ns);
+    if (part >= TOLD_LEAST)
+        fdl_text_add(t, "- %s: %.0f %% of the workers' time\n", what,
+                     100 * part);
+}
+
+void fdl_costs_say(const struct fdl_costs *c, struct fdl_text *t)
+{
+    if (c->n_ops == 0)
+        return;
+    fdl_text_add(t, "What the workers do:\n");
+    for (uint32_t i = 0; i < c->n_ops; i++)
+        say_op(c, &c->ops[i], t);
+    say_idle(c, "reading", c->read_ns, t);
+    say_idle(c, "idle, waiting for reads", c->starved_ns, t);
+    say_idle(c, "idle, as enough batches are ready", c->blocked_ns, t);
+    if (c->source_pixels > LARGE_PIXELS &&
+        c->source_pixels > MUCH_LARGER * c->output_pixels)
+        fdl_text_add(t,
+                     "An image has %.3g megapixels, what is made of it "
+                     "%.2g.\n",
+                     c->source_pixels / 1e6, c->output_pixels / 1e6);
+}
+
+/* ---- As JSON ------------------------------------------------------------- */
+
+void fdl_costs_json(const struct fdl_costs *c, struct fdl_json *j)
+{
+    fdl_json_begin_array(j, "operations");
+    for (uint32_t i = 0; i < c->n_ops; i++) {
+        const struct fdl_op_cost *op = &c->ops[i];
+        fdl_json_begin_object(j, NULL);
+        fdl_json_string(j, "name", op->name);
+        fdl_json_string(j, "label", op->label);
+        fdl_json_int(j, "samples", (int64_t)op->samples);
+        fdl_json_double(j, "wall_seconds", (double)op->wall_ns / 1e9);
+        fdl_json_double(j, "cpu_seconds", (double)op->cpu_ns / 1e9);
+        fdl_json_double(j, "lock_seconds", (double)op->lock_ns / 1e9);
+        fdl_json_double(j, "worker_fraction",
+                        part_of(op->wall_ns, c->worker_ns));
+        fdl_json_end_object(j);
+    }
+    fdl_json_end_array(j);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where batches are finished. If the device does it, workers write u8 pixels
+ * with interleaved channels, as images come out of the decoder, and what the
+ * last pass would have made of them the device makes with the same two numbers
+ * per channel (decode/kernels/finish.h), so the bits are the same.
+ */
+#include "loader/stream/finishing.h"
+
+#include "base/lock.h"
+#include "base/log.h"
+#include "loader/engine.h"
+#include "loader/stream/budget.h"
+#include "loader/stream/finish_cost.h"
+#include "profiler/system/machine.h"
+#include "transfer/cuda/cuda_probe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FIT_DEVICES  64 /* whose times are kept */
+#define FIT_REPEATS  7
+#define FIT_ATTEMPTS 3
+
+/* ---- The bus ------------------------------------------------------------ */
+
+static struct fdl_lock fit_lock = FDL_LOCK_INIT(FDL_RANK_FIT);
+static struct fdl_copy_fit fits[FIT_DEVICES]; /* 0: not measured */
+
+static int32_t measure(uint32_t number, struct fdl_copy_fit *out)
+{
+    static const uint64_t sizes[] = {64u << 10, 1u << 20, 16u << 20};
+    double us[FDL_COUNT_OF(sizes)];
+    for (uint32_t i = 0; i < FDL_COUNT_OF(sizes); i++) {
+        struct feedline_copy_test test = {
+            .bytes = sizes[i], .copies = 1, .repeats = FIT_REPEATS};
+        struct feedline_copy_time time;
+        int32_t status = fdl_cuda_time_copy(number, &test, &time);
+        if (status < 0)
+            return status;
+        us[i] = time.device_us;
+    }
+    return fdl_copy_fit(sizes, us, FDL_COUNT_OF(sizes), out);
+}
+
+int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out)
+{
+    int32_t status = FEEDLINE_OK;
+    if (number >= FIT_DEVICES) /* the user's number, not checked yet */
+        return measure(number, out);
+    fdl_lock(&fit_lock);
+    if (fits[number].gigabytes_per_second == 0)
+        status = measure(number, &fits[number]);
+    if (status >= 0)
+        *out = fits[number];
+    fdl_unlock(&fit_lock);
+    return status;
+}
+
+void fdl_loader_measure_bus(feedline_loader *l)
+{
+    if (l->ring->backend_ops->device != FEEDLINE_CUDA ||
+        l->fit.gigabytes_per_second > 0)
+        return;
+    if (fdl_device_fit((uint32_t)l->ring->device_id, &l->fit) < 0)
+        fdl_log(FDL_LOG_WARNING, "the bus was not measured: %s",
+                fdl_last_error());
+}
+
+/* ---- The choice --------------------------------------------------------- */
+
+/* Of the cores this process may use, taken by others in the last minute. */
+static double cpu_load(uint32_t cpus)
+{
+    double load;
+    if (getloadavg(&load, 1) != 1)
+        return -1;
+    return FDL_MIN(load / cpus, 1.0);
+}
+
+/* Why the device cannot finish; NULL: it can. buf: for the words. */
+static const char *obstacle(const feedline_loader *l,
+                            const struct fdl_backend_ops *ops,
+                            const struct fdl_output_format *delivered,
+                            char *buf, size_t capacity)
+{
+    const char *late = fdl_pipeline_late_op(l->pipeline);
+    if (ops->device != FEEDLINE_CUDA)
+        return "batches are delivered to the host";
+    if (delivered->dtype == FEEDLINE_U8)
+        return "u8 batches need no finishing";
+    if (delivered->width == 0)
+        return "images keep their own sizes (max_sample_bytes)";
+    if (l->config.on_error == FDL_ON_ERROR_ZERO)
+        return "on_error=zero delivers zeros that are not normalised";
+    if (!late)
+        return NULL;
+    snprintf(buf, capacity, "%s works on finished samples", late);
+    return buf;
+}
+
+void fdl_loader_set_finishing(const feedline_loader *l,
+                              const struct fdl_layout *host,
+                              const struct fdl_layout *wire,
+                              struct fdl_finish *finish)
+{
+    const struct fdl_output_format *delivered = &wire->delivered;
+    uint64_t images = l->config.batch_size * fdl_output_bytes(delivered);
+    *finish = (struct fdl_finish){
+        .bytes = host ? host->reserved : images,
+        .wire_bytes = wire->reserved,
+        .images_at = wire->images_at,
+        .width = delivered->width,
+        .height = delivered->height,
+        .channels = delivered->channels,
+        .dtype = delivered->dtype,
+        .nhwc = delivered->nhwc,
+    };
+    int32_t status = fdl_pipeline_affine(l->pipeline, delivered->channels,
+                                         finish->scale, finish->bias);
+    fdl_assert(status == FEEDLINE_OK); /* channels were checked */
+    (void)status;
+}
+
+void fdl_finish_wire(const struct fdl_output_format *delivered,
+                     struct fdl_output_format *wire)
+{
+    *wire = *delivered;
+    wire->dtype = FEEDLINE_U8;
+    wire->nhwc = true;
+}
+
+/* On a busy machine the times of copies may be noise (EINVAL). That is no
+ * reason to refuse a loader: it does without. */
+static int32_t ask_bus(feedline_loader *l, uint32_t device)
+{
+    int32_t status = fdl_device_fit(device, &l->fit);
+    for (int i = 1; i < FIT_ATTEMPTS && status == FEEDLINE_EINVAL; i++)
+        status = fdl_device_fit(device, &l->fit);
+    if (status != FEEDLINE_EINVAL)
+        return status;
+    fdl_log(FDL_LOG_INFO, "the bus was not measured: %s", fdl_last_error());
+    fdl_clear_error();
+    return FEEDLINE_OK;
+}
+
+/* How fast copies are, and whether there are kernels; the device cannot finish
+ * without. */
+static int32_t ask_device(feedline_loader *l, uint32_t device,
+                          struct fdl_finish_question *q, char *buf,
+                          size_t capacity)
+{
+    int32_t status = ask_bus(l, device);
+    if (status < 0)
+        return status;
+    q->latency_us = l->fit.latency_us;
+    q->gigabytes_per_second = l->fit.gigabytes_per_second;
+    if (fdl_cuda_has_kernels(device) < 0) {
+        snprintf(buf, capacity, "%s", fdl_last_error());
+        q->obstacle = buf;
+        fdl_clear_error();
+    }
+    return FEEDLINE_OK;
+}
+
+static void set_costs(feedline_loader *l, const struct fdl_finish_question *q,
+                      const struct fdl_output_format *delivered,
+                      const struct fdl_output_format *pixels)
+{
+    l->finish_costs = (struct fdl_finish_costs){
+        .host_bytes = q->finished_bytes,
+        .device_bytes = q->wire_bytes,
+        .latency_ns = q->latency_us * 1e3,
+        .bytes_per_ns = q->gigabytes_per_second,
+        .sample_ns = fdl_finish_cost_ns(delivered, pixels) * l->config.views,
+    };
+}
+
+int32_t fdl_loader_choose_finish(feedline_loader *l,
+                                 const struct fdl_backend_ops *ops,
+                                 const struct fdl_output_format *delivered,
+                                 uint32_t device)
+{
+    char buf[FDL_ERROR_BYTES];
+    struct fdl_output_format pixels;
+    fdl_finish_wire(delivered, &pixels);
+    uint32_t cpus = fdl_machine_get()->cpus_usable;
+    struct fdl_finish_question q = {
+        .asked =
+            (enum fdl_finish_asked)fdl_option_int(&l->options, FDL_OPT_FINISH),
+        .obstacle = obstacle(l, ops, delivered, buf, sizeof(buf)),
+        .wire_bytes = l->config.batch_size * fdl_output_bytes(&pixels),
+        .finished_bytes = l->config.batch_size * fdl_output_bytes(delivered),
+        .images = l->config.batch_size,
+        .cpus_usable = cpus,
+        .cpu_load = cpu_load(cpus),
+        .tuned = fdl_option_int(&l->options, FDL_OPT_TUNER) != FDL_TUNER_OFF,
+    };
+    if (q.asked == FDL_FINISH_DEVICE && q.obstacle)
+        return fdl_fail(FEEDLINE_EINVAL, "finish=device is not possible: %s",
+                        q.obstacle);
+    if (q.asked == FDL_FINISH_AUTO && !q.obstacle) {
+        int32_t status = ask_device(l, device, &q, buf, sizeof(buf));
+        if (status < 0)
+            return status;
+    }
+    fdl_finish_decide(&q, &l->finish);
+    if (l->finish.free)
+        set_costs(l, &q, delivered, &pixels);
+    return FEEDLINE_OK;
+}
+
+/* ---- Changes while it runs ---------------------------------------------- */
+
+bool fdl_loader_finishes_on_device(const feedline_loader *l)
+{
+    return atomic_load_explicit(&l->ring->on_device, memory_order_relaxed);
+}
+
+const char *fdl_loader_finish_reason(const feedline_loader *l)
+{
+    bool device = fdl_loader_finishes_on_device(l);
+    if (device == l->finish.device)
+        return l->finish.reason;
+    return device ? "the tuner moved it to the device"
+                  : "the tuner moved it to the host";
+}
+
+/* Whether slots that have room for that way fit the budget, beside what is held
+ * now. The way back always does: its memory was never given away. */
+static bool fits_budget(const feedline_loader *l, bool device)
+{
+    uint64_t bytes = fdl_ring_slot_bytes_for(l->ring, device);
+    uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
+    uint32_t slots = FDL_MAX(depth + FDL_SPARE_SLOTS, fdl_ring_slots(l->ring));
+    if (bytes <= fdl_ring_slot_bytes(l->ring))
+        return true;
+    uint64_t rest = fdl_window_memory(l->window);
+    uint32_t n = fdl_pool_born(&l->pool);
+    for (uint32_t i = 0; i < n; i++)
+        rest += atomic_load_explicit(&l->pool.workers[i]->scratch_bytes,
+                                     memory_order_relaxed);
+    return rest < l->config.memory_budget &&
+           slots <= (l->config.memory_budget - rest) / bytes;
+}
+
+bool fdl_loader_finish_is_free(const feedline_loader *l)
+{
+    return l->finish.free && fits_budget(l, !fdl_loader_finishes_on_device(l));
+}
+
+int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device)
+{
+    if (device == fdl_loader_finishes_on_device(l))
+        return FEEDLINE_OK;
+    if (!l->finish.free)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "where batches are finished is fixed: %s",
+                        l->finish.reason);
+    if (!fits_budget(l, device))
+        return fdl_fail(
+            FEEDLINE_ERANGE,
+            "finishing batches on the %s as well needs %" PRIu64
+            " bytes for each, more than memory_budget=%" PRIu64 " allows",
+            device ? "device" : "host",
+            fdl_ring_slot_bytes_for(l->ring, device), l->config.memory_budget);
+    uint64_t bytes =
+        fdl_ring_slots(l->ring) * fdl_ring_slot_bytes_for(l->ring, device);
+    fdl_budget_make_room_locked(l, bytes); /* that there is some is known */
+    int32_t status = fdl_ring_set_device(l->ring, device);
+    fdl_budget_share_locked(l);
+    return status;
+}
+
+int32_t fdl_loader_set_finish(feedline_loader *l, bool device)
+{
+    fdl_lock(&l->run_lock);
+    int32_t status = fdl_loader_set_finish_locked(l, device);
+    fdl_unlock(&l->run_lock);
+    return status;
+}

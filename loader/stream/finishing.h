@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where batches are finished, and what crosses the bus then. */
+#ifndef FDL_LOADER_FINISHING_H
+#define FDL_LOADER_FINISHING_H
+
+#include "decode/decoder.h"
+#include "loader/stream/ring.h"
+#include "profiler/measure/copy_fit.h"
+#include "transfer/backend.h"
+
+/* How long copies to a device take, measured once per process: some tens of
+ * milliseconds, and a CUDA context. Any thread. */
+int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out);
+
+/* The bus of the loader's device, once: where it cannot be measured, the log
+ * says why, and rates are not compared with anything. */
+void fdl_loader_measure_bus(feedline_loader *l);
+
+/* What workers write if the device finishes their batches. */
+void fdl_finish_wire(const struct fdl_output_format *delivered,
+                     struct fdl_output_format *wire);
+
+/* Decides l->finish. EINVAL: finish=device is not possible, and why. */
+int32_t fdl_loader_choose_finish(feedline_loader *l,
+                                 const struct fdl_backend_ops *ops,
+                                 const struct fdl_output_format *delivered,
+                                 uint32_t device);
+
+/* What the backend needs to know; host: where the host may finish batches, what
+ * they are then, or NULL; wire: where the device may. */
+void fdl_loader_set_finishing(const feedline_loader *l,
+                              const struct fdl_layout *host,
+                              const struct fdl_layout *wire,
+                              struct fdl_finish *out);
+
+/* Who finishes the batches to come, changed while the loader exists: what is
+ * delivered stays the same. ESTATE: there is no choice; ERANGE: the memory
+ * budget; ENOMEM. Any thread; locked: `run_lock` is held. */
+int32_t fdl_loader_set_finish(feedline_loader *l, bool device);
+int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device);
+
+/* Who does now, why, and whether that may be changed, as memory is now. Any
+ * thread; the words live as long as the loader. */
+bool fdl_loader_finishes_on_device(const feedline_loader *l);
+const char *fdl_loader_finish_reason(const feedline_loader *l);
+bool fdl_loader_finish_is_free(const feedline_loader *l);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pool of workers: how many there are, and their threads' lives.
+ *
+ *     UNBORN --start--> LIVING --end--> DONE --join--> UNBORN
+ *
+ * A thread that ends before it is told to, because a custom operation calls
+ * pthread_exit or lets itself be cancelled, leaves a batch that nobody will
+ * complete: next() reports it and ends the run (exit_early in worker.c).
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "loader/engine.h"
+#include "loader/watch/stuck.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- The pool ----------------------------------------------------------- */
+
+int32_t fdl_pool_init(struct fdl_pool *pool)
+{
+    *pool = (struct fdl_pool){0};
+    fdl_event_init(&pool->unpark);
+    fdl_event_init(&pool->ended);
+    size_t bytes = FDL_MAX_WORKERS * sizeof(struct fdl_worker *);
+    pool->workers = calloc(1, bytes);
+    if (!pool->workers)
+        return fdl_fail_memory(bytes, "the worker table");
+    return FEEDLINE_OK;
+}
+
+static void worker_destroy(struct fdl_worker *w)
+{
+    if (!w)
+        return;
+    fdl_decoder_destroy(w->decoder);
+    fdl_trace_ring_destroy(w->notes);
+    free(w->customs);
+    free(w);
+}
+
+static int32_t make_customs(struct fdl_worker *w)
+{
+    size_t n = fdl_pipeline_custom_count(w->loader->pipeline);
+    if (n == 0)
+        return FEEDLINE_OK;
+    w->customs = fdl_alloc_aligned(n * sizeof(*w->customs));
+    if (!w->customs)
+        return fdl_fail_memory(n * sizeof(*w->customs), "counters");
+    memset(w->customs, 0, n * sizeof(*w->customs));
+    return FEEDLINE_OK;
+}
+
+static int32_t worker_create(feedline_loader *l, uint32_t id,
+                             struct fdl_worker **out)
+{
+    struct fdl_worker *w = fdl_alloc_aligned(sizeof(*w));
+    if (!w)
+        return fdl_fail_memory(sizeof(*w), "a worker");
+    memset(w, 0, sizeof(*w));
+    w->loader = l;
+    w->id = id;
+    /* Who replaces a sample holds that one's buffer: to wait for another would
+     * be to wait for itself. */
+    w->spare.exempt = true;
+    w->notes = fdl_trace_ring_create();
+    struct fdl_decode_limits limits = {0};
+    fdl_options_fill(&l->options, &limits);
+    int32_t status = fdl_decoder_create(&limits, &w->decoder);
+    if (status >= 0)
+        status = make_customs(w);
+    if (status < 0) {
+        worker_destroy(w);
+        return status;
+    }
+    fdl_decoder_tell(w->decoder, &w->at.step);
+    *out = w;
+    return FEEDLINE_OK;
+}
+
+static void set_life_locked(struct fdl_worker *w, enum fdl_worker_life life)
+{
+    /* Relaxed: for others than life_of the lock orders it. */
+    atomic_store_explicit(&w->life, (uint32_t)life, memory_order_relaxed);
+}
+
+static int32_t worker_start(struct fdl_worker *w)
+{
+    struct fdl_lock *settings = &w->loader->settings;
+    char name[32];
+    snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
+    fdl_lock(settings);
+    w->born_ns = fdl_now_ns();
+    set_life_locked(w, FDL_WORKER_LIVING);
+    fdl_unlock(settings);
+    int32_t status = fdl_thread_start(&w->thread, name, fdl_worker_main, w);
+    if (status >= 0)
+        return FEEDLINE_OK;
+    fdl_lock(settings);
+    set_life_locked(w, FDL_WORKER_UNBORN);
+    fdl_unlock(settings);
+    return status;
+}
+
+static enum fdl_worker_life life_of(const struct fdl_worker *w)
+{
+    /* acquire: pairs with end_thread, where settings is not held. */
+    return (enum fdl_worker_life)atomic_load_explicit(&w->life,
+                                                      memory_order_acquire);
+}
+
+static void join(struct fdl_worker *w)
+{
+    fdl_thread_join(&w->thread);
+    fdl_lock(&w->loader->settings);
+    w->past_ns += w->died_ns - w->born_ns;
+    set_life_locked(w, FDL_WORKER_UNBORN);
+    fdl_unlock(&w->loader->settings);
+}
+
+int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
+{
+    struct fdl_pool *pool = &l->pool;
+    int32_t status = FEEDLINE_OK;
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    uint32_t ready = 0;
+    for (; ready < active; ready++) {
+        if (ready == n) {
+            status = worker_create(l, n, &pool->workers[n]);
+            if (status < 0)
+                break;
+            /* release: readers of statistics see the worker behind it. */
+            atomic_store_explicit(&pool->n_workers, ++n, memory_order_release);
+        }
+        struct fdl_worker *w = pool->workers[ready];
+        /* The thread may look at `active` before it is set below; it parks and
+         * is woken. */
+        if (!w->thread.running)
+            status = worker_start(w);
+        if (status < 0)
+            break;
+    }
+    uint32_t before = atomic_load_explicit(&pool->active, memory_order_relaxed);
+    if (status >= 0 || ready > before)
+        atomic_store_explicit(&pool->active, ready, memory_order_release);
+    fdl_event_notify(&pool->unpark, UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    return status;
+}
+
+int32_t fdl_pool_check(const struct fdl_pool *pool)
+{
+    /* acquire: pairs with exit_early. */
+    const struct fdl_worker *w =
+        atomic_load_explicit(&pool->exited, memory_order_acquire);
+    if (!w)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EUSER,
+                    "the thread of worker %" PRIu32 " ended in %s: an "
+                    "operation must return, and not call pthread_exit",
+                    w->id, w->exited_in);
+}
+
+/* Whoever stops a run stands still meanwhile, and wants to know why. */
+#define STOP_PATIENCE_NS INT64_C(5000000000)
+
+/* Until its thread has ended; says so if that takes long. */
+static void wait_for_end(struct fdl_worker *w)
+{
+    struct fdl_pool *pool = &w->loader->pool;
+    int64_t patience = fdl_option_int(&w->loader->options, FDL_OPT_STUCK_AFTER);
+    patience = patience == 0 ? -1 : FDL_MIN(patience, STOP_PATIENCE_NS);
+    for (;;) {
+        uint32_t key = fdl_event_prepare(&pool->ended);
+        if (life_of(w) != FDL_WORKER_LIVING) {
+            fdl_event_cancel(&pool->ended);
+            return;
+        }
+        if (!fdl_event_wait(&pool->ended, key, patience) && patience > 0) {
+            fdl_stuck_tell_stop(w);
+            patience = -1;
+        }
+    }
+}
+
+void fdl_pool_stop(feedline_loader *l)
+{
+    struct fdl_pool *pool = &l->pool;
+    fdl_event_notify(&pool->unpark, UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        struct fdl_worker *w = pool->workers[i];
+        if (!w->thread.running)
+            continue;
+        wait_for_end(w);
+        join(w);
+    }
+    atomic_store_explicit(&pool->active, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->exited, NULL, memory_order_relaxed);
+}
+
+int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads)
+{
+    const struct fdl_pool *pool = &l->pool;
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    int64_t sum = 0;
+    *threads = 0;
+    fdl_lock(&l->settings);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = pool->workers[i];
+        enum fdl_worker_life life = life_of(w);
+        sum += w->past_ns;
+        if (life != FDL_WORKER_UNBORN) {
+            int64_t end = life == FDL_WORKER_LIVING ? now : w->died_ns;
+            sum += FDL_MAX(end - w->born_ns, INT64_C(0));
+            ++*threads;
+        }
+    }
+    fdl_unlock(&l->settings);
+    return sum;
+}
+
+uint64_t fdl_pool_cpu_ns(feedline_loader *l)
+{
+    const struct fdl_pool *pool = &l->pool;
+    uint64_t sum = 0;
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+    fdl_lock(&l->settings); /* no thread ends meanwhile */
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = pool->workers[i];
+        struct timespec now;
+        sum += atomic_load_explicit(&w->past_cpu_ns, memory_order_relaxed);
+        if (atomic_load_explicit(&w->tid, memory_order_relaxed) != 0 &&
+            clock_gettime(w->cpu_clock, &now) == 0)
+            sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    }
+    fdl_unlock(&l->settings);
+    return sum;
+}
+
+void fdl_pool_fini(struct fdl_pool *pool)
+{
+    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++)
+        worker_destroy(pool->workers[i]);
+    free(pool->workers);
+}

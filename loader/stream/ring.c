@@ -1,0 +1,857 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slot ring; ring.h has the picture. */
+#include "loader/stream/ring.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/thread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_FOREVER (-1)
+
+/* ---- Slots -------------------------------------------------------------- */
+
+static void slot_destroy(feedline_batch *b)
+{
+    if (!b)
+        return;
+    if (b->slab.host)
+        b->ring->backend_ops->slab_free(b->ring->backend, &b->slab);
+    fdl_lock_destroy(&b->error_lock);
+    free(b->times);
+    free(b->rooms);
+    free(b);
+}
+
+/* Memory for the other way, where it needs more. */
+static int32_t widen(struct fdl_ring *r, feedline_batch *b)
+{
+    if (b->slab.wide)
+        return FEEDLINE_OK;
+    int32_t status =
+        r->backend_ops->slab_widen(r->backend, r->other.reserved, &b->slab);
+    if (status >= 0)
+        atomic_fetch_add_explicit(&r->n_wide, 1, memory_order_relaxed);
+    return status;
+}
+
+static bool other_is_larger(const struct fdl_ring *r)
+{
+    return r->other.reserved > r->layout.reserved;
+}
+
+/* New slots are like those that there are. */
+static bool needs_wide(const struct fdl_ring *r)
+{
+    return other_is_larger(r) &&
+           atomic_load_explicit(&r->on_device, memory_order_relaxed) !=
+               r->layout.finish;
+}
+
+static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
+{
+    feedline_batch *b = calloc(1, sizeof(*b));
+    if (!b)
+        return fdl_fail_memory(sizeof(*b), "a batch slot");
+    b->ring = r;
+    fdl_lock_init(&b->error_lock, FDL_RANK_BATCH_ERROR);
+    int32_t status;
+    size_t bytes = r->layout.batch_size * sizeof(*b->times);
+    b->times = calloc(1, bytes);
+    if (!b->times) {
+        status = fdl_fail_memory(bytes, "time stamps of a batch");
+        goto out;
+    }
+    if (fdl_layout_is_various(&r->layout)) {
+        bytes = r->layout.batch_size * sizeof(*b->rooms);
+        b->rooms = calloc(1, bytes);
+        if (!b->rooms) {
+            status = fdl_fail_memory(bytes, "the places of images");
+            goto out;
+        }
+    }
+    b->layout = &r->layout;
+    status =
+        r->backend_ops->slab_alloc(r->backend, r->layout.reserved, &b->slab);
+    if (status >= 0 && needs_wide(r))
+        status = widen(r, b);
+    if (status < 0)
+        goto out;
+    *out = b;
+    return FEEDLINE_OK;
+out:
+    slot_destroy(b);
+    return status;
+}
+
+static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
+{
+    if (n <= r->slots_capacity)
+        return FEEDLINE_OK;
+    size_t bytes = n * sizeof(feedline_batch *);
+    feedline_batch **slots = realloc(r->slots, bytes);
+    if (!slots)
+        return fdl_fail_memory(bytes, "the slot table");
+    r->slots = slots;
+    feedline_batch **free_slots = realloc(r->free_slots, bytes);
+    if (!free_slots)
+        return fdl_fail_memory(bytes, "the free slots");
+    r->free_slots = free_slots;
+    r->slots_capacity = n;
+    return FEEDLINE_OK;
+}
+
+/* Images of different sizes lie where they were claimed, so no part of them is
+ * done before all are. */
+static uint32_t count_parts(const struct fdl_ring *r,
+                            const struct fdl_layout *l)
+{
+    uint64_t images = l->batch_size * l->sample_bytes;
+    if (!r->backend_ops->part || fdl_layout_is_various(l) ||
+        images < 2 * FDL_PART_BYTES)
+        return 1;
+    return (uint32_t)FDL_MIN(images / FDL_PART_BYTES, (uint64_t)FDL_PARTS_MAX);
+}
+
+int32_t fdl_ring_create(const struct fdl_layout *layout,
+                        const struct fdl_backend_ops *ops, void *backend,
+                        struct fdl_ring **out)
+{
+    struct fdl_ring *r = calloc(1, sizeof(*r));
+    if (!r) {
+        ops->destroy(backend);
+        return fdl_fail_memory(sizeof(*r), "the slot ring");
+    }
+    fdl_lock_init(&r->growing, FDL_RANK_GROWING);
+    fdl_lock_init(&r->lock, FDL_RANK_RING);
+    atomic_init(&r->refs, 1);
+    r->fork_generation = fdl_fork_generation();
+    r->layout = *layout;
+    atomic_init(&r->on_device, layout->finish);
+    r->backend_ops = ops;
+    r->backend = backend;
+    r->layout.n_parts = count_parts(r, &r->layout);
+    fdl_event_init(&r->ready);
+    r->notes = fdl_trace_ring_create();
+    r->by_ticket = calloc(FDL_RING_TICKETS, sizeof(feedline_batch *));
+    if (!r->by_ticket) {
+        fdl_ring_unref(r);
+        return fdl_fail_memory(FDL_RING_TICKETS * sizeof(feedline_batch *),
+                               "the ticket table");
+    }
+    *out = r;
+    return FEEDLINE_OK;
+}
+
+void fdl_ring_add_way(struct fdl_ring *r, const struct fdl_layout *other)
+{
+    fdl_assert(other->finish != r->layout.finish && r->n_slots == 0);
+    r->other = *other;
+    r->other.n_parts = count_parts(r, other);
+}
+
+void fdl_ring_unref(struct fdl_ring *r)
+{
+    /* acq_rel: the last one sees what all the others did to the slots. */
+    if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (uint32_t i = 0; i < r->n_slots; i++)
+        slot_destroy(r->slots[i]);
+    r->backend_ops->destroy(r->backend);
+    fdl_device_watch_unref(r->watch);
+    fdl_trace_ring_destroy(r->notes);
+    fdl_lock_destroy(&r->lock);
+    fdl_lock_destroy(&r->growing);
+    free(r->by_ticket);
+    free(r->free_slots);
+    free(r->slots);
+    free(r);
+}
+
+static void issue_locked(struct fdl_ring *r);
+
+/* One slot more. Its memory is made outside the lock: to pin it takes long
+ * enough for batches to pass meanwhile. */
+static int32_t add_slot(struct fdl_ring *r)
+{
+    feedline_batch *b = NULL;
+    int32_t status = slot_create(r, &b);
+    if (status < 0)
+        return status;
+    fdl_lock(&r->lock);
+    r->slots[r->n_slots++] = b;
+    r->free_slots[r->n_free++] = b;
+    fdl_unlock(&r->lock);
+    return FEEDLINE_OK;
+}
+
+/* What the consumer keeps, or kept lately, beyond the usual. */
+static uint32_t kept_locked(const struct fdl_ring *r)
+{
+    uint32_t most = FDL_MAX(r->most_held, r->n_held);
+    return r->may_grow && most > FDL_SPARE_SLOTS ? most - FDL_SPARE_SLOTS : 0;
+}
+
+/* Slots beyond depth. Whoever replays needs what its slots hold. */
+static uint32_t extra_locked(const struct fdl_ring *r)
+{
+    uint32_t usual = r->depth + FDL_SPARE_SLOTS;
+    if (r->replay > 0 || r->depth == 0 || r->n_slots <= usual)
+        return 0;
+    return r->n_slots - usual;
+}
+
+static uint32_t lent_locked(const struct fdl_ring *r)
+{
+    return FDL_MIN(extra_locked(r), kept_locked(r));
+}
+
+static uint32_t surplus_locked(const struct fdl_ring *r)
+{
+    return extra_locked(r) - lent_locked(r);
+}
+
+bool fdl_ring_has_surplus(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    bool has = extra_locked(r) > 0;
+    fdl_unlock(&r->lock);
+    return has;
+}
+
+/* A free slot that is not needed; its tickets were delivered. */
+static feedline_batch *take_surplus(struct fdl_ring *r)
+{
+    feedline_batch *b = NULL;
+    fdl_lock(&r->lock);
+    if (surplus_locked(r) > 0 && r->n_free > 0) {
+        b = r->free_slots[--r->n_free];
+        uint32_t i = 0;
+        while (r->slots[i] != b)
+            i++;
+        r->slots[i] = r->slots[--r->n_slots];
+        if (b->slab.wide)
+            atomic_fetch_sub_explicit(&r->n_wide, 1, memory_order_relaxed);
+    }
+    fdl_unlock(&r->lock);
+    return b;
+}
+
+static void trim_growing(struct fdl_ring *r)
+{
+    feedline_batch *b;
+    while ((b = take_surplus(r)))
+        slot_destroy(b); /* outside the lock, as pinned memory takes long */
+    fdl_lock(&r->lock);
+    r->most_held = r->n_held;
+    fdl_unlock(&r->lock);
+}
+
+void fdl_ring_trim(struct fdl_ring *r)
+{
+    fdl_lock(&r->growing);
+    trim_growing(r);
+    fdl_unlock(&r->growing);
+}
+
+static bool is_short_locked(const struct fdl_ring *r)
+{
+    return r->may_grow && r->stream && r->n_slots < r->depth + r->n_held;
+}
+
+bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
+{
+    fdl_lock(&r->lock);
+    bool is_short = is_short_locked(r);
+    *n_held = r->n_held;
+    fdl_unlock(&r->lock);
+    return is_short;
+}
+
+int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
+{
+    int32_t status = FEEDLINE_OK;
+    fdl_lock(&r->growing);
+    fdl_lock(&r->lock);
+    *grew = is_short_locked(r);
+    /* The tables grow by half: a program may keep thousands. */
+    if (*grew && r->n_slots == r->slots_capacity)
+        status = reserve_slots_locked(r, r->n_slots + 1 + r->n_slots / 2);
+    fdl_unlock(&r->lock);
+    if (*grew && status >= 0)
+        status = add_slot(r);
+    fdl_unlock(&r->growing);
+    *grew = *grew && status >= 0;
+    if (*grew)
+        fdl_ring_more(r);
+    return status;
+}
+
+static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
+{
+    fdl_lock(&r->lock);
+    int32_t status = reserve_slots_locked(r, *depth + FDL_SPARE_SLOTS);
+    uint32_t n = r->n_slots; /* nobody else changes it */
+    fdl_unlock(&r->lock);
+    while (status >= 0 && n < *depth + FDL_SPARE_SLOTS) {
+        status = add_slot(r);
+        n += status >= 0;
+    }
+    if (status < 0 && n > FDL_SPARE_SLOTS) {
+        *depth = n - FDL_SPARE_SLOTS;
+        status = FEEDLINE_OK;
+    }
+    if (status < 0)
+        return status;
+    fdl_lock(&r->lock);
+    r->depth = *depth;
+    issue_locked(r);
+    fdl_unlock(&r->lock);
+    trim_growing(r);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
+{
+    fdl_lock(&r->growing);
+    int32_t status = set_depth_growing(r, depth);
+    fdl_unlock(&r->growing);
+    return status;
+}
+
+/* Slots come and go with `growing` alone, so they are walked without the lock;
+ * what is added to one nobody looks at before on_device says so. Those that got
+ * theirs before memory ended keep it. */
+int32_t fdl_ring_set_device(struct fdl_ring *r, bool device)
+{
+    int32_t status = FEEDLINE_OK;
+    bool first = device == r->layout.finish;
+    if (!first && r->other.batch_size == 0)
+        return fdl_fail(FEEDLINE_ESTATE, "batches have one way to be finished");
+    fdl_lock(&r->growing);
+    for (uint32_t i = 0; i < r->n_slots && status >= 0; i++)
+        if (!first && other_is_larger(r))
+            status = widen(r, r->slots[i]);
+    fdl_lock(&r->lock);
+    if (status >= 0)
+        atomic_store_explicit(&r->on_device, device, memory_order_relaxed);
+    fdl_unlock(&r->lock);
+    fdl_unlock(&r->growing);
+    return status;
+}
+
+const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r)
+{
+    bool device = atomic_load_explicit(&r->on_device, memory_order_relaxed);
+    return device == r->layout.finish ? &r->layout : &r->other;
+}
+
+uint32_t fdl_ring_slots(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    uint32_t n = r->n_slots - lent_locked(r);
+    fdl_unlock(&r->lock);
+    return n;
+}
+
+uint64_t fdl_ring_slot_bytes_for(const struct fdl_ring *r, bool device)
+{
+    bool wide = device != r->layout.finish && other_is_larger(r);
+    return r->layout.bytes + (wide ? r->other.bytes : 0);
+}
+
+uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
+{
+    bool wide = atomic_load_explicit(&r->n_wide, memory_order_relaxed) > 0;
+    return r->layout.bytes + (wide ? r->other.bytes : 0);
+}
+
+bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
+{
+    bool passed = false;
+    fdl_lock(&r->lock);
+    for (uint64_t t = ticket + 1; t < r->next_issue && !passed; t++) {
+        const feedline_batch *b = fdl_ring_slot(r, t);
+        /* acquire: pairs with make_ready; the time is there. */
+        passed = b &&
+                 atomic_load_explicit(&b->state, memory_order_acquire) ==
+                     FDL_SLOT_READY &&
+                 b->transfer.done_ns < done_ns;
+    }
+    fdl_unlock(&r->lock);
+    return passed;
+}
+
+uint64_t fdl_ring_memory(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    uint64_t bytes = r->n_slots * r->layout.bytes;
+    uint32_t wide = atomic_load_explicit(&r->n_wide, memory_order_relaxed);
+    bytes += wide * r->other.bytes;
+    fdl_unlock(&r->lock);
+    return bytes;
+}
+
+uint64_t fdl_ring_own_memory(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    uint64_t lent = lent_locked(r) * fdl_ring_slot_bytes(r);
+    fdl_unlock(&r->lock);
+    uint64_t all = fdl_ring_memory(r); /* not all may have grown wide */
+    return all - FDL_MIN(all, lent);
+}
+
+void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
+{
+    fdl_lock(&r->lock);
+    *ready = 0;
+    *outstanding = (uint32_t)(r->next_issue - r->next_deliver);
+    for (uint32_t i = 0; i < r->n_slots; i++)
+        *ready += atomic_load_explicit(&r->slots[i]->state,
+                                       memory_order_relaxed) == FDL_SLOT_READY;
+    fdl_unlock(&r->lock);
+}
+
+/* ---- Issue -------------------------------------------------------------- */
+
+static void transfer_done(struct fdl_transfer *t, int32_t status,
+                          const char *reason);
+static void transfer_landed(struct fdl_transfer *t);
+
+/* Part p of a batch is its samples from here to where p + 1 begins. */
+static uint32_t part_begin(const feedline_batch *b, uint32_t p)
+{
+    return (uint32_t)((uint64_t)b->range.count * p / b->layout->n_parts);
+}
+
+static void slot_begin(feedline_batch *b, uint64_t ticket,
+                       const struct fdl_ticket_range *range, bool slots_held)
+{
+    b->ticket = ticket;
+    b->range = *range;
+    b->issued_ns = fdl_now_ns();
+    b->slots_held = slots_held;
+    b->kept = 0;
+    b->wait_ns = 0;
+    b->error = FEEDLINE_OK;
+    memset(b->times, 0, range->count * sizeof(*b->times));
+    b->layout = fdl_ring_layout(b->ring);
+    b->transfer = (struct fdl_transfer){
+        .slab = &b->slab,
+        .bytes = b->layout->bytes,
+        .images = range->count * b->layout->views,
+        .finish = b->layout->finish,
+        .ticket = ticket,
+        .done = transfer_done,
+        .landed = transfer_landed,
+        .user = b,
+    };
+    fdl_slot_forget(b, range->count);
+    b->landed = true;
+    atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
+    for (uint32_t p = 0; p < b->layout->n_parts; p++)
+        atomic_store_explicit(&b->part_left[p],
+                              part_begin(b, p + 1) - part_begin(b, p),
+                              memory_order_relaxed);
+    atomic_store_explicit(&b->remaining, range->count, memory_order_relaxed);
+    atomic_store_explicit(&b->state, FDL_SLOT_FILLING, memory_order_relaxed);
+}
+
+/* ---- Replay ------------------------------------------------------------- */
+
+static void make_ready(feedline_batch *b);
+
+/* A free slot whose contents serve a batch of `count`; NULL: there is none. */
+static feedline_batch *take_kept_locked(struct fdl_ring *r, uint32_t count)
+{
+    for (uint32_t i = r->n_free; i-- > 0;) {
+        feedline_batch *b = r->free_slots[i];
+        if (b->kept < count)
+            continue;
+        r->free_slots[i] = r->free_slots[--r->n_free];
+        return b;
+    }
+    return NULL;
+}
+
+/* Whether some slot serves a batch of `count`, now or when it is free. */
+static bool can_replay_locked(const struct fdl_ring *r, uint32_t count)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        const feedline_batch *b = r->slots[i];
+        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+        bool coming = state == FDL_SLOT_FILLING || state == FDL_SLOT_MOVING ||
+                      state == FDL_SLOT_READY;
+        if (b->kept >= count || (coming && b->range.count >= count))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the next ticket is one that nobody reads. The samples of a run are
+ * issued without a hole, so one that no slot can serve is read like those
+ * before it, but only until the first that was served: that is enough for a run
+ * that begins with a short batch. */
+static bool replays_next_locked(struct fdl_ring *r,
+                                const struct fdl_ticket_range *range)
+{
+    if (r->replay == 0 || r->next_issue < r->read_until)
+        return false;
+    if (r->replayed || can_replay_locked(r, range->count))
+        return true;
+    r->read_until = r->next_issue + 1;
+    return false;
+}
+
+static void issue_kept_locked(struct fdl_ring *r, feedline_batch *b,
+                              const struct fdl_ticket_range *range)
+{
+    int64_t now = fdl_now_ns();
+    b->ticket = b->transfer.ticket = r->next_issue;
+    b->range = *range;
+    b->issued_ns = now;
+    atomic_store_explicit(&b->transfer.start_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&b->transfer.done_ns, now, memory_order_relaxed);
+    b->slots_held = r->starved_of_slots;
+    b->wait_ns = 0;
+    memset(b->times, 0, range->count * sizeof(*b->times));
+    fdl_trace_note(r->notes, FDL_TRACE_ISSUE, now, 0, b->ticket,
+                   FDL_TRACE_NO_SAMPLE, 0);
+    r->by_ticket[r->next_issue % FDL_RING_TICKETS] = b;
+    r->next_issue++;
+    r->starved_of_slots = false;
+    r->replayed = true;
+    make_ready(b);
+}
+
+/* ---- Slots for tickets -------------------------------------------------- */
+
+/* Gives slots to the next tickets, as far as depth and free slots go. */
+static void issue_locked(struct fdl_ring *r)
+{
+    struct fdl_ticket_range range;
+    bool issued = false;
+    if (!r->stream)
+        return;
+    while (r->next_issue - r->next_deliver < r->depth &&
+           fdl_stream_ticket(r->stream, r->next_issue, &range)) {
+        if (replays_next_locked(r, &range)) {
+            feedline_batch *kept = take_kept_locked(r, range.count);
+            if (!kept) {
+                r->starved_of_slots = true;
+                break;
+            }
+            issue_kept_locked(r, kept, &range);
+            continue;
+        }
+        if (r->n_free == 0) {
+            r->starved_of_slots = true;
+            break;
+        }
+        feedline_batch *b = r->free_slots[--r->n_free];
+        slot_begin(b, r->next_issue, &range, r->starved_of_slots);
+        r->starved_of_slots = false;
+        fdl_trace_note(r->notes, FDL_TRACE_ISSUE, b->issued_ns, 0, b->ticket,
+                       FDL_TRACE_NO_SAMPLE, 0);
+        r->by_ticket[r->next_issue % FDL_RING_TICKETS] = b;
+        r->next_issue++;
+        r->issued_samples += range.count;
+        issued = true;
+    }
+    /* The window's release store of the end publishes the slots above. */
+    if (issued)
+        fdl_window_issue(r->window, r->issued_samples);
+}
+
+void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
+                    struct fdl_window *window)
+{
+    fdl_lock(&r->lock);
+    r->next_issue = r->next_deliver = r->issued_samples = 0;
+    atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);
+    r->starved_of_slots = r->replayed = false;
+    r->read_until = r->replay;
+    for (uint32_t i = 0; i < r->n_slots; i++)
+        r->slots[i]->kept = 0;
+    r->stream = stream;
+    r->window = window;
+    issue_locked(r);
+    fdl_unlock(&r->lock);
+}
+
+void fdl_ring_more(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    issue_locked(r);
+    fdl_unlock(&r->lock);
+}
+
+/* Waits until no transfer is under way. */
+static void wait_for_transfers(struct fdl_ring *r)
+{
+    for (;;) {
+        uint32_t key = fdl_event_prepare(&r->ready);
+        /* acquire: pairs with the release of the last transfer_done. */
+        if (atomic_load_explicit(&r->in_transfer, memory_order_acquire) == 0) {
+            fdl_event_cancel(&r->ready);
+            return;
+        }
+        fdl_event_wait(&r->ready, key, WAIT_FOREVER);
+    }
+}
+
+static void submit(feedline_batch *b);
+
+/* What was moved of batches that are not full: it has to land too. */
+static void end_parts(struct fdl_ring *r)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        feedline_batch *b = r->slots[i];
+        if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
+                FDL_SLOT_FILLING &&
+            atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
+            submit(b);
+    }
+}
+
+void fdl_ring_stop(struct fdl_ring *r)
+{
+    end_parts(r);
+    wait_for_transfers(r);
+    fdl_lock(&r->lock);
+    r->stream = NULL;
+    r->window = NULL;
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        feedline_batch *b = r->slots[i];
+        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+        if (state == FDL_SLOT_FREE || state == FDL_SLOT_HELD)
+            continue;
+        atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
+        r->free_slots[r->n_free++] = b;
+    }
+    r->next_issue = r->next_deliver;
+    fdl_unlock(&r->lock);
+}
+
+/* ---- Filling ------------------------------------------------------------ */
+
+feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket)
+{
+    return r->by_ticket[ticket % FDL_RING_TICKETS];
+}
+
+static void set_error(feedline_batch *b, uint32_t place, int32_t status,
+                      const char *reason)
+{
+    fdl_lock(&b->error_lock);
+    if (b->error == FEEDLINE_OK || place < b->error_place) {
+        b->error = status;
+        b->error_place = place;
+        strncpy(b->reason, reason, sizeof(b->reason) - 1);
+        b->reason[sizeof(b->reason) - 1] = '\0';
+    }
+    fdl_unlock(&b->error_lock);
+}
+
+void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
+                           const char *reason)
+{
+    set_error(b, place, status, reason);
+}
+
+static void make_ready(feedline_batch *b)
+{
+    /* release: pairs with the consumer's acquire in fdl_ring_awaited users. */
+    atomic_store_explicit(&b->state, FDL_SLOT_READY, memory_order_release);
+    fdl_event_notify(&b->ring->ready, UINT32_MAX);
+}
+
+static void transfer_done(struct fdl_transfer *t, int32_t status,
+                          const char *reason)
+{
+    feedline_batch *b = t->user;
+    if (status < 0)
+        set_error(b, 0, status, reason ? reason : "transfer");
+    make_ready(b);
+}
+
+static void free_slot_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
+    r->free_slots[r->n_free++] = b;
+    issue_locked(r);
+}
+
+static void transfer_landed(struct fdl_transfer *t)
+{
+    feedline_batch *b = t->user;
+    struct fdl_ring *r = b->ring;
+    fdl_lock(&r->lock);
+    b->landed = true;
+    if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
+        FDL_SLOT_LEAVING)
+        free_slot_locked(b);
+    fdl_unlock(&r->lock);
+    /* After this fdl_ring_stop may take the slot. release: pairs with
+     * wait_for_transfers. The ring is still there for the notify: before it is
+     * freed, workers are joined and the backend, which joins its own threads,
+     * is destroyed. */
+    atomic_fetch_sub_explicit(&r->in_transfer, 1, memory_order_release);
+    fdl_event_notify(&r->ready, UINT32_MAX);
+}
+
+static void submit(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    if (fdl_layout_is_various(b->layout))
+        b->transfer.bytes = b->layout->images_at + fdl_slot_image_bytes(b);
+    b->landed = false;
+    atomic_store_explicit(&b->state, FDL_SLOT_MOVING, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->in_transfer, 1, memory_order_relaxed);
+    int32_t status = r->backend_ops->submit(r->backend, &b->transfer);
+    if (status < 0) {
+        transfer_done(&b->transfer, status, fdl_last_error());
+        transfer_landed(&b->transfer);
+    }
+}
+
+/* A part that is full may go ahead, if its batch is the one that is awaited:
+ * of others no copy ends sooner for it. */
+static void part_done(feedline_batch *b, uint32_t p)
+{
+    struct fdl_ring *r = b->ring;
+    const struct fdl_layout *l = b->layout;
+    uint64_t sample = l->views * l->sample_bytes;
+    uint64_t begin = part_begin(b, p), end = part_begin(b, p + 1);
+    if (atomic_load_explicit(&r->awaited, memory_order_relaxed) != b->ticket ||
+        atomic_load_explicit(&b->remaining, memory_order_relaxed) == 1)
+        return;
+    atomic_store_explicit(&b->parts_sent, true, memory_order_relaxed);
+    r->backend_ops->part(r->backend, &b->transfer,
+                         l->images_at + begin * sample, (end - begin) * sample);
+}
+
+static void count_part(feedline_batch *b, uint32_t place)
+{
+    uint32_t p = 0;
+    while (place >= part_begin(b, p + 1))
+        p++;
+    /* acq_rel: the last one sees the pixels of all the others. */
+    if (atomic_fetch_sub_explicit(&b->part_left[p], 1, memory_order_acq_rel) ==
+        1)
+        part_done(b, p);
+}
+
+void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
+{
+    if (b->layout->n_parts > 1)
+        count_part(b, place);
+    /* acq_rel: the last one sees the pixels and errors of all the others. */
+    if (atomic_fetch_sub_explicit(&b->remaining, 1, memory_order_acq_rel) != 1)
+        return;
+    if (b->error != FEEDLINE_OK &&
+        !atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
+        make_ready(b);
+    else
+        submit(b);
+}
+
+/* ---- The consumer's side ------------------------------------------------ */
+
+/* The consumer asks for a ticket that waits for a kept slot, and all are held
+ * or on their way back. If the first are still being made, one more is.
+ * false: it has to give one back. */
+static bool await_kept_locked(struct fdl_ring *r,
+                              const struct fdl_ticket_range *range)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++) {
+        const feedline_batch *b = r->slots[i];
+        if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
+                FDL_SLOT_LEAVING &&
+            b->kept >= range->count)
+            return true;
+    }
+    if (r->replayed || r->n_free == 0)
+        return false;
+    r->read_until = r->next_issue + 1;
+    issue_locked(r);
+    return true;
+}
+
+bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
+                      feedline_batch **slot, bool *all_held)
+{
+    fdl_lock(&r->lock);
+    bool more =
+        r->stream && fdl_stream_ticket(r->stream, r->next_deliver, range);
+    if (more) {
+        bool issued = r->next_deliver < r->next_issue;
+        if (!issued && r->replay > 0 && r->next_issue >= r->read_until)
+            *all_held = !await_kept_locked(r, range);
+        else
+            *all_held = !issued && r->n_held == r->n_slots;
+        issued = r->next_deliver < r->next_issue;
+        *slot = issued ? fdl_ring_slot(r, r->next_deliver) : NULL;
+    }
+    fdl_unlock(&r->lock);
+    return more;
+}
+
+void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
+{
+    fdl_lock(&r->lock);
+    fdl_assert(b->ticket == r->next_deliver);
+    atomic_store_explicit(&b->state, FDL_SLOT_HELD, memory_order_relaxed);
+    atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
+    b->kept = FDL_MAX(b->kept, b->range.count);
+    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+    r->n_held++;
+    r->most_held = FDL_MAX(r->most_held, r->n_held);
+    r->next_deliver++;
+    if (b->transfer.done_ns > 0)
+        fdl_trace_note(r->notes, FDL_TRACE_READY, b->transfer.done_ns, 0,
+                       b->ticket, FDL_TRACE_NO_SAMPLE, 0);
+    atomic_store_explicit(&r->awaited, r->next_deliver, memory_order_relaxed);
+    issue_locked(r);
+    fdl_unlock(&r->lock);
+}
+
+void fdl_ring_hold(feedline_batch *b)
+{
+    /* Relaxed: who holds the batch sees it already. */
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+}
+
+static void give_back(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    if (r->backend_ops->release)
+        r->backend_ops->release(r->backend, &b->transfer);
+    fdl_lock(&r->lock);
+    fdl_assert(atomic_load_explicit(&b->state, memory_order_relaxed) ==
+               FDL_SLOT_HELD);
+    fdl_trace_note(r->notes, FDL_TRACE_RELEASE, fdl_now_ns(), 0, b->ticket,
+                   FDL_TRACE_NO_SAMPLE, 0);
+    r->n_held--;
+    if (b->landed)
+        free_slot_locked(b);
+    else
+        atomic_store_explicit(&b->state, FDL_SLOT_LEAVING,
+                              memory_order_relaxed);
+    fdl_unlock(&r->lock);
+    fdl_ring_unref(r);
+}
+
+void fdl_ring_release(feedline_batch *b)
+{
+    /* acq_rel: whoever is last comes after all that the others read. */
+    uint32_t before =
+        atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel);
+    fdl_assert(before > 0);
+    if (before == 1)
+        give_back(b);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The slot ring: the memory of batches, and the way of each batch through it.
+ *
+ *      issue           last sample        handed over        next()
+ * FREE -----> FILLING ------------> MOVING ----------> READY --------> HELD
+ *   ^                                                                   |
+ *   +-- LEAVING <--------------------- release -------------------------+
+ *
+ * A slot that is given back while the device still copies from it is LEAVING
+ * until the copy has landed; on the host it is free at once.
+ *
+ * Tickets number the batches of a run from 0. A ticket gets a slot when it is
+ * issued; a free slot is any slot, so a consumer that keeps a batch for long
+ * costs one slot and holds up nothing else. At most `depth` tickets are issued
+ * and not yet delivered.
+ *
+ * Per batch there is a lock, per sample there is none: workers find the slot of
+ * a ticket without it (fdl_ring_slot) and count down `remaining`.
+ *
+ * With replay the first batches of a run are kept as they were delivered. A
+ * ticket beyond them takes a free slot that was delivered before, READY at
+ * once, with the old contents from its first sample on. No sample of such a
+ * ticket is issued, so nothing reads, decodes or copies.
+ *
+ * A ring that may grow gets a slot for each batch that the consumer keeps
+ * beyond the usual, so that depth tickets stay ahead however many that are.
+ * They are lent: once batches came back, and it kept no more of them from one
+ * trim to the next, they go.
+ *
+ * Where host or device may finish batches, each ticket is finished as the ring
+ * says when it is issued, and remembers that, so a change needs no pause:
+ * batches of both kinds pass through the ring beside each other, and every slot
+ * has room for either.
+ *
+ * The ring outlives its loader while batches are held: it is counted.
+ */
+#ifndef FDL_LOADER_RING_H
+#define FDL_LOADER_RING_H
+
+#include "base/event.h"
+#include "base/lock.h"
+#include "decode/decoder.h"
+#include "loader/order/sampler.h"
+#include "loader/stream/window.h"
+#include "loader/watch/device_watch.h"
+#include "profiler/trace/trace.h"
+#include "transfer/backend.h"
+
+#include <feedline/exchange.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum fdl_slot_state {
+    FDL_SLOT_FREE = 0,
+    FDL_SLOT_FILLING,
+    FDL_SLOT_MOVING,
+    FDL_SLOT_READY,
+    FDL_SLOT_HELD,
+    FDL_SLOT_LEAVING
+};
+
+#define FDL_SLOT_REASON_BYTES 512
+
+/* A batch that the consumer waits for is moved in parts as they are filled, of
+ * no less than this: at 50 GB/s a copy of 4 MiB takes 80 us, against a few us
+ * that one copy more costs. */
+#define FDL_PART_BYTES (UINT64_C(4) << 20)
+#define FDL_PARTS_MAX  4u
+
+struct fdl_ring;
+
+/* A slot is what the public handle points to. */
+struct feedline_batch {
+    struct fdl_ring *ring;
+    _Atomic uint32_t state;     /* enum fdl_slot_state */
+    _Atomic uint32_t refs;      /* while HELD: the consumer's, and one of each
+                                   tensor that was exported */
+    _Atomic uint32_t remaining; /* samples not done */
+    uint64_t ticket;
+    struct fdl_ticket_range range;
+    const struct fdl_layout *layout; /* of this ticket: one of the ring's */
+    struct fdl_slab slab;
+    struct fdl_sample_times *times; /* [batch_size] */
+    struct fdl_transfer transfer;
+    struct fdl_room *rooms; /* [batch_size], of images of different sizes */
+    _Atomic uint64_t used;  /* bytes of images, of different sizes */
+    int64_t issued_ns;
+    int64_t wait_ns; /* of the next() that delivered it */
+    bool slots_held; /* issued late because the consumer held every slot */
+    uint32_t kept;   /* samples, if it was delivered in this run */
+    _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
+    _Atomic bool parts_sent;
+    bool landed; /* the slab may be written; guarded by the ring's lock
+                        once the batch is submitted */
+
+    /* The worst that happened; read after READY. The lowest failed place wins,
+     * so the error does not depend on which worker was first. */
+    struct fdl_lock error_lock; /* guards the three below */
+    int32_t error;
+    uint32_t error_place;
+    char reason[FDL_SLOT_REASON_BYTES];
+};
+
+/* Where things lie in a slab of a full batch.
+ *
+ * Images of one size lie at their places. Of images of different sizes nobody
+ * knows where one ends before those before it are decoded, so each takes the
+ * next free bytes when its own size is known, and the offsets are a table. What
+ * is used stays in one piece, at the front of the slab, and what is not used is
+ * never touched. In which order they lie depends on timing; that is hidden by
+ * the table. */
+struct fdl_layout {
+    struct fdl_output_format format;    /* 0x0: images differ in size */
+    struct fdl_output_format delivered; /* after the device finished it */
+    bool finish;                        /* the device does */
+    uint32_t batch_size;                /* images */
+    uint32_t n_parts;                   /* that may go ahead of each other */
+    uint32_t views;        /* images of each sample: places in a row */
+    uint64_t sample_bytes; /* of one image; the most, where they differ */
+    uint64_t images_at, labels_at, index_at, status_at; /* offsets */
+    uint64_t offsets_at, sizes_at; /* only where images differ */
+    uint64_t bytes;                /* of a batch, at most */
+    uint64_t reserved;             /* of the slab, in addresses */
+};
+
+/* An image's part of the slab, where images differ. */
+struct fdl_room {
+    uint64_t at, bytes; /* bytes 0: none yet */
+};
+
+/* Slots beyond depth: one in use, one the consumer has not let go yet. */
+#define FDL_SPARE_SLOTS 2u
+
+/* Shape of `count` images as a tensor. */
+void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
+                     int64_t shape[4]);
+
+/* For one view of each sample. ERANGE if it does not fit an address space. */
+int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
+                        const struct fdl_output_format *format);
+
+/* The same for images of different sizes, of max_bytes each at most; format's
+ * width and height are 0. again: an image may be claimed for twice. */
+int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
+                                const struct fdl_output_format *format,
+                                uint64_t max_bytes, bool again);
+bool fdl_layout_is_various(const struct fdl_layout *layout);
+
+struct fdl_ring {
+    uint32_t fork_generation; /* constant */
+    struct fdl_lock growing;  /* one thread at a time makes and frees slots:
+                                 held while their memory is pinned */
+    struct fdl_lock lock;     /* guards what is not marked otherwise */
+    _Atomic uint32_t refs;
+    struct fdl_layout layout; /* constant; of batches, as they are at first */
+    struct fdl_layout other;  /* constant; of those finished the other way;
+                                 batch_size 0: there is no other way */
+    _Atomic bool on_device;   /* who finishes tickets issued from now on;
+                                 written under the lock */
+    _Atomic uint32_t n_wide;  /* slots with memory for `other` beside that for
+                                 `layout`, which is too small for it */
+    const struct fdl_backend_ops *backend_ops;
+    void *backend;
+    int32_t device_id;              /* constant */
+    struct fdl_device_watch *watch; /* a reference; what the backend tells */
+    struct fdl_trace_ring *notes;   /* written under the lock; NULL: none */
+
+    feedline_batch **slots; /* [n_slots], all of them */
+    uint32_t n_slots, slots_capacity;
+    feedline_batch **free_slots; /* a stack */
+    uint32_t n_free;
+    uint32_t n_held;
+    uint32_t most_held; /* since the last trim */
+    bool may_grow;      /* constant */
+    uint32_t depth;
+    uint32_t replay;     /* constant; tickets that are read; 0: all are */
+    uint64_t read_until; /* in this run */
+    bool replayed;       /* a ticket of this run was */
+
+    feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
+    uint64_t next_issue;
+    uint64_t next_deliver;
+    _Atomic uint64_t awaited; /* next_deliver, for who has no lock */
+    uint64_t issued_samples;
+    bool starved_of_slots; /* the last issue stopped for want of a slot */
+
+    const struct fdl_stream *stream; /* NULL: no run */
+    struct fdl_window *window;
+
+    struct fdl_event ready;       /* a slot became READY, or an interrupt */
+    _Atomic uint32_t in_transfer; /* submits whose landed is to come */
+};
+
+/* A ticket's slot is found at ticket % FDL_RING_TICKETS. */
+#define FDL_RING_TICKETS 2048 /* a power of two above FDL_MAX_DEPTH */
+
+/* Takes over `backend` (made by ops->create), also on error. */
+int32_t fdl_ring_create(const struct fdl_layout *layout,
+                        const struct fdl_backend_ops *ops, void *backend,
+                        struct fdl_ring **out);
+
+/* Before the first slot: batches may be finished the other way too. */
+void fdl_ring_add_way(struct fdl_ring *r, const struct fdl_layout *other);
+void fdl_ring_unref(struct fdl_ring *r);
+
+/* Slots for `depth` batches ahead and two held ones. Fewer, down to depth 1,
+ * if memory ends there (*depth says); ENOMEM below that. Any thread. */
+int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
+
+/* Slots that a smaller depth leaves over, or batches that came back, are given
+ * back as they come free: here, and in set_depth. Any thread.
+ * has_surplus: trim may have something to do, now or next time. */
+void fdl_ring_trim(struct fdl_ring *r);
+bool fdl_ring_has_surplus(struct fdl_ring *r);
+
+/* With may_grow: a slot more while there are fewer than depth ones beside those
+ * that the consumer keeps. false: there was none to add. Any thread. ENOMEM. */
+int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
+
+/* Whether it would; and how many batches are kept. */
+bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
+
+/* Of tickets that are issued from now on. */
+const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r);
+
+/* Who finishes the tickets that are issued from now on. ESTATE: there is no
+ * other way; ENOMEM: no memory for it. Any thread. */
+int32_t fdl_ring_set_device(struct fdl_ring *r, bool device);
+
+/* How many there are, without those that are lent. */
+uint32_t fdl_ring_slots(struct fdl_ring *r);
+
+/* Host memory of a slot, as slots are now and as they would have to be for
+ * batches that host or device finishes. */
+uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r);
+uint64_t fdl_ring_slot_bytes_for(const struct fdl_ring *r, bool device);
+
+/* Begins and ends a run. start: tickets from 0 of `stream`, samples are issued
+ * to `window`; both must outlive the run. stop: no worker is in the ring any
+ * more; waits for transfers; everything not held becomes free. */
+void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
+                    struct fdl_window *window);
+void fdl_ring_stop(struct fdl_ring *r);
+
+/* The stream has tickets that it had not before. */
+void fdl_ring_more(struct fdl_ring *r);
+
+/* Slot of an issued and undelivered ticket; no lock. */
+feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket);
+
+/* The ticket that next() has to deliver: false past the end of the run. *slot
+ * is NULL if it is not issued. *all_held: because the consumer holds all. */
+bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
+                      feedline_batch **slot, bool *all_held);
+
+/* READY -> HELD, for the consumer. */
+void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);
+
+/* One reference more, and one less, of a batch that is HELD; any thread. The
+ * last one that goes makes it FREE, or LEAVING; the loader may be gone by then.
+ */
+void fdl_ring_hold(feedline_batch *b);
+void fdl_ring_release(feedline_batch *b);
+
+/* The sample at `place`, counted in samples, is done; the last one sends the
+ * batch on its way. */
+void fdl_ring_sample_done(feedline_batch *b, uint32_t place);
+
+/* The batch ends with this error instead of its pixels. */
+void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
+                           const char *reason);
+
+/* Whether a batch behind `ticket` was ready before done_ns. */
+bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
+
+/* Of all slots; and of those alone that are not lent. */
+uint64_t fdl_ring_memory(struct fdl_ring *r);
+uint64_t fdl_ring_own_memory(struct fdl_ring *r);
+
+/* Batches that could be delivered now, and all that are issued and are not
+ * delivered. */
+void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding);
+
+/* Images in b: those of its samples. */
+uint32_t fdl_slot_images(const feedline_batch *b);
+
+/* For each view of the sample whose first image is at `place`. */
+void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
+                       uint64_t index, int32_t status);
+
+/* Where the image of `place` goes; f has its size. May be called again for a
+ * sample that failed. ERANGE: it is larger than max_sample_bytes. */
+int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
+                       const struct fdl_output_format *f, void **out);
+
+/* Before the first claim of a ticket: its first `count` images have no room. */
+void fdl_slot_forget(feedline_batch *b, uint32_t count);
+
+/* The images of the sample at `place` become zeros, or of size 0x0. */
+void fdl_slot_blank(feedline_batch *b, uint32_t place);
+
+/* Bytes of the images of a batch that is done, and of one sample. */
+uint64_t fdl_slot_image_bytes(const feedline_batch *b);
+uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place);
+
+/* Where images and labels of a batch that is done are for the consumer. */
+void *fdl_slot_delivered_images(const feedline_batch *b);
+void *fdl_slot_delivered_labels(const feedline_batch *b);
+uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */
+
+/* The images, or the labels, of such a batch as a tensor. */
+void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
+                     struct feedline_tensor *out);
+
+/* Parts of a slot's host memory; places are those of images. */
+uint8_t *fdl_slot_images_at(const feedline_batch *b);
+int64_t *fdl_slot_offsets(const feedline_batch *b);
+int32_t (*fdl_slot_sizes(const feedline_batch *b))[2]; /* height, width */
+int64_t *fdl_slot_labels(const feedline_batch *b);
+int64_t *fdl_slot_index(const feedline_batch *b);
+int32_t *fdl_slot_status(const feedline_batch *b);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lies where in the memory of a batch; ring.h has the reasons. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "loader/stream/ring.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SLAB_ALIGN 64u
+
+/* ---- Layout ------------------------------------------------------------- */
+
+static bool align_up(size_t bytes, size_t *out)
+{
+    size_t sum;
+    if (!fdl_add_size(bytes, SLAB_ALIGN - 1, &sum))
+        return false;
+    *out = sum & ~(size_t)(SLAB_ALIGN - 1);
+    return true;
+}
+
+/* Places n elements behind *end; false on overflow. */
+static bool place_array(size_t n, size_t element, uint64_t *at, size_t *end)
+{
+    size_t start, bytes;
+    if (!align_up(*end, &start) || !fdl_mul_size(n, element, &bytes) ||
+        !fdl_add_size(start, bytes, end))
+        return false;
+    *at = start;
+    return true;
+}
+
+static bool place_tables(struct fdl_layout *l, size_t *end)
+{
+    return place_array(l->batch_size, sizeof(int64_t), &l->labels_at, end) &&
+           place_array(l->batch_size, sizeof(int64_t), &l->index_at, end) &&
+           place_array(l->batch_size, sizeof(int32_t), &l->status_at, end);
+}
+
+static int32_t fail_layout(const struct fdl_layout *l)
+{
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "a batch of %u samples of %" PRIu64
+                    " bytes does not fit memory; lower batch_size",
+                    l->batch_size, l->sample_bytes);
+}
+
+int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
+                        const struct fdl_output_format *format)
+{
+    struct fdl_layout made = {.format = *format,
+                              .batch_size = batch_size,
+                              .views = 1,
+                              .sample_bytes = fdl_output_bytes(format)};
+    size_t end = 0;
+    if (!place_array(batch_size, made.sample_bytes, &made.images_at, &end) ||
+        !place_tables(&made, &end) || !align_up(end, &end))
+        return fail_layout(&made);
+    made.bytes = made.reserved = end;
+    made.delivered = *format;
+    *layout = made;
+    return FEEDLINE_OK;
+}
+
+/* Tables come first: what lies behind the images in use need not be moved. A
+ * sample that failed may have taken its room; another in its place then takes
+ * as much as any may need, and that is the last. */
+int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
+                                const struct fdl_output_format *format,
+                                uint64_t max_bytes, bool again)
+{
+    struct fdl_layout made = {
+        .format = *format, .batch_size = batch_size, .views = 1};
+    size_t room, end = 0, spare;
+    uint64_t spare_at;
+    fdl_assert(format->width == 0 && format->height == 0);
+    made.sample_bytes = max_bytes;
+    if (max_bytes > SIZE_MAX || !align_up((size_t)max_bytes, &room) ||
+        !place_tables(&made, &end) ||
+        !place_array(batch_size, sizeof(int64_t), &made.offsets_at, &end) ||
+        !place_array(batch_size, 2 * sizeof(int32_t), &made.sizes_at, &end) ||
+        !place_array(batch_size, room, &made.images_at, &end))
+        return fail_layout(&made);
+    spare = end;
+    if (again && !place_array(batch_size, room, &spare_at, &spare))
+        return fail_layout(&made);
+    made.delivered = *format;
+    made.bytes = end;
+    made.reserved = spare;
+    *layout = made;
+    return FEEDLINE_OK;
+}
+
+bool fdl_layout_is_various(const struct fdl_layout *layout)
+{
+    return layout->format.width == 0;
+}
+
+void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
+                     int64_t shape[4])
+{
+    const struct fdl_output_format *f = &layout->delivered;
+    int64_t nchw[4] = {count, f->channels, f->height, f->width};
+    int64_t nhwc[4] = {count, f->height, f->width, f->channels};
+    memcpy(shape, f->nhwc ? nhwc : nchw, sizeof(nchw));
+}
+
+static uint8_t *source(const feedline_batch *b)
+{
+    return fdl_slab_source(&b->slab, b->transfer.finish);
+}
+
+uint8_t *fdl_slot_images_at(const feedline_batch *b)
+{
+    return source(b) + b->layout->images_at;
+}
+
+int64_t *fdl_slot_offsets(const feedline_batch *b)
+{
+    return (int64_t *)(void *)(source(b) + b->layout->offsets_at);
+}
+
+int32_t (*fdl_slot_sizes(const feedline_batch *b))[2]
+{
+    return (int32_t(*)[2])(void *)(source(b) + b->layout->sizes_at);
+}
+
+int64_t *fdl_slot_labels(const feedline_batch *b)
+{
+    return (int64_t *)(void *)(source(b) + b->layout->labels_at);
+}
+
+int64_t *fdl_slot_index(const feedline_batch *b)
+{
+    return (int64_t *)(void *)(source(b) + b->layout->index_at);
+}
+
+int32_t *fdl_slot_status(const feedline_batch *b)
+{
+    return (int32_t *)(void *)(source(b) + b->layout->status_at);
+}
+
+void *fdl_slot_delivered_images(const feedline_batch *b)
+{
+    bool finish = b->transfer.finish;
+    uint8_t *target = fdl_slab_target(&b->slab, finish);
+    return finish ? b->slab.finished : target + b->layout->images_at;
+}
+
+void *fdl_slot_delivered_labels(const feedline_batch *b)
+{
+    uint8_t *target = fdl_slab_target(&b->slab, b->transfer.finish);
+    return target + b->layout->labels_at;
+}
+
+uint32_t fdl_slot_images(const feedline_batch *b)
+{
+    return b->range.count * b->layout->views;
+}
+
+void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
+                       uint64_t index, int32_t status)
+{
+    for (uint32_t v = 0; v < b->layout->views; v++) {
+        fdl_slot_labels(b)[place + v] = label;
+        fdl_slot_index(b)[place + v] = (int64_t)index;
+        fdl_slot_status(b)[place + v] = status;
+    }
+}
+
+/* ---- As tensors --------------------------------------------------------- */
+
+static void images_of(const feedline_batch *b, struct feedline_tensor *t)
+{
+    const struct fdl_layout *layout = b->layout;
+    t->data = fdl_slot_delivered_images(b);
+    t->dtype = layout->delivered.dtype;
+    t->ndim = 4;
+    fdl_batch_shape(layout, fdl_slot_images(b), t->shape);
+    if (fdl_layout_is_various(layout))
+        return; /* no stride leads from one to the next, and none within */
+    int64_t stride = 1;
+    for (int32_t i = 3; i >= 0; i--) {
+        t->stride[i] = stride;
+        stride *= t->shape[i];
+    }
+}
+
+static void labels_of(const feedline_batch *b, struct feedline_tensor *t)
+{
+    t->data = fdl_slot_delivered_labels(b);
+    t->dtype = FEEDLINE_I64;
+    t->ndim = 1;
+    t->shape[0] = fdl_slot_images(b);
+    t->stride[0] = 1;
+}
+
+void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
+                     struct feedline_tensor *out)
+{
+    *out = (struct feedline_tensor){
+        .device = b->ring->backend_ops->device,
+        .device_id = b->ring->device_id,
+    };
+    if (part == FEEDLINE_IMAGES)
+        images_of(b, out);
+    else
+        labels_of(b, out);
+}
+
+/* ---- Images of different sizes ------------------------------------------ */
+
+static uint64_t image_bytes(const feedline_batch *b, uint32_t place)
+{
+    const int32_t *size = fdl_slot_sizes(b)[place];
+    struct fdl_output_format f = b->layout->format;
+    f.height = size[0];
+    f.width = size[1];
+    return fdl_output_bytes(&f);
+}
+
+/* Room for `bytes`, no less than was taken for this place before. */
+static void take_room(feedline_batch *b, struct fdl_room *room, uint64_t bytes)
+{
+    if (bytes <= room->bytes)
+        return;
+    if (room->bytes > 0) /* see fdl_layout_init_various */
+        bytes = b->layout->sample_bytes;
+    bytes = (bytes + SLAB_ALIGN - 1) & ~(uint64_t)(SLAB_ALIGN - 1);
+    /* relaxed: who owns which bytes; their content goes by `remaining`. */
+    room->at = atomic_fetch_add_explicit(&b->used, bytes, memory_order_relaxed);
+    room->bytes = bytes;
+    fdl_assert(b->layout->images_at + room->at + bytes <= b->slab.bytes);
+}
+
+static int32_t claim_various(feedline_batch *b, uint32_t place,
+                             const struct fdl_output_format *f, void **out)
+{
+    uint64_t bytes = fdl_output_bytes(f), most = b->layout->sample_bytes;
+    if (bytes > most)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "a sample of %" PRId32 "x%" PRId32 " takes %" PRIu64
+                        " bytes, more than max_sample_bytes=%" PRIu64
+                        "; raise that, or resize",
+                        f->width, f->height, bytes, most);
+    take_room(b, &b->rooms[place], bytes);
+    fdl_slot_offsets(b)[place] = (int64_t)b->rooms[place].at;
+    fdl_slot_sizes(b)[place][0] = f->height;
+    fdl_slot_sizes(b)[place][1] = f->width;
+    *out = fdl_slot_images_at(b) + b->rooms[place].at;
+    return FEEDLINE_OK;
+}
+
+void fdl_slot_forget(feedline_batch *b, uint32_t count)
+{
+    if (!fdl_layout_is_various(b->layout))
+        return;
+    memset(b->rooms, 0, count * sizeof(*b->rooms));
+    memset(fdl_slot_offsets(b), 0, count * sizeof(*fdl_slot_offsets(b)));
+    memset(fdl_slot_sizes(b), 0, count * sizeof(*fdl_slot_sizes(b)));
+    atomic_store_explicit(&b->used, 0, memory_order_relaxed);
+}
+
+/* ---- Images ------------------------------------------------------------- */
+
+int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
+                       const struct fdl_output_format *f, void **out)
+{
+    const struct fdl_layout *layout = b->layout;
+    if (fdl_layout_is_various(layout))
+        return claim_various(b, place, f, out);
+    *out = fdl_slot_images_at(b) + place * layout->sample_bytes;
+    return FEEDLINE_OK;
+}
+
+void fdl_slot_blank(feedline_batch *b, uint32_t place)
+{
+    const struct fdl_layout *layout = b->layout;
+    if (fdl_layout_is_various(layout))
+        memset(fdl_slot_sizes(b)[place], 0, sizeof(fdl_slot_sizes(b)[place]));
+    else
+        memset(fdl_slot_images_at(b) + place * layout->sample_bytes, 0,
+               layout->views * layout->sample_bytes);
+}
+
+uint64_t fdl_slot_image_bytes(const feedline_batch *b)
+{
+    const struct fdl_layout *layout = b->layout;
+    if (fdl_layout_is_various(layout))
+        return atomic_load_explicit(&b->used, memory_order_relaxed);
+    return fdl_slot_images(b) * layout->sample_bytes;
+}
+
+uint64_t fdl_slot_delivered_bytes(const feedline_batch *b)
+{
+    if (fdl_layout_is_various(b->layout))
+        return fdl_slot_image_bytes(b);
+    return fdl_slot_images(b) * fdl_output_bytes(&b->layout->delivered);
+}
+
+uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place)
+{
+    const struct fdl_layout *layout = b->layout;
+    if (fdl_layout_is_various(layout))
+        return image_bytes(b, place);
+    return layout->views * layout->sample_bytes;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The read window: the samples between "may be read" and "decoded", in a ring
+ * of entries. Readers claim samples in exactly the coming order; workers take
+ * the oldest one whose bytes are there, so one slow read idles nobody.
+ *
+ *        freed <= ... TAKEN TAKEN READY READING READY READING | FREE FREE ...
+ *                       workers    ^ take                  next ^ claim   < end
+ *
+ * An entry is named by its sample number s, at s % capacity. Its word holds
+ * s << 2 | state, and moves FREE -> READING -> READY -> TAKEN -> FREE of
+ * s + capacity; each move is made by one thread, so there is no lock and no
+ * ABA. Whoever moves the word owns the entry's fields until it moves it on.
+ *
+ * At most `limit` samples are between claim and free: limit bounds the memory
+ * for encoded bytes. Their buffers come from a stack (buffers.h) and stay, but
+ * for those that are much larger than most files are, which are given back.
+ */
+#ifndef FDL_LOADER_WINDOW_H
+#define FDL_LOADER_WINDOW_H
+
+#include "base/event.h"
+#include "loader/dataset/dataset.h"
+#include "loader/stream/buffers.h"
+#include "profiler/measure/ledger.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define FDL_READ_KEEP_BYTES   (4u << 20) /* a buffer's, at most */
+#define FDL_READ_REASON_BYTES 256
+
+enum fdl_read_state {
+    FDL_READ_FREE = 0,
+    FDL_READ_READING,
+    FDL_READ_READY,
+    FDL_READ_TAKEN
+};
+
+/* One sample in the window. */
+struct fdl_read {
+    _Atomic uint64_t word; /* sample << 2 | enum fdl_read_state */
+
+    /* Filled by the loader when the sample is claimed. */
+    uint64_t sample; /* of the run */
+    uint64_t index;  /* in the data set */
+    uint64_t epoch;
+    uint64_t ticket;
+    uint32_t place; /* of its first image in the batch */
+    uint32_t copy;  /* with repeats, else 0 */
+    uint64_t range; /* transfer/nvtx.h, from claim to complete */
+    struct fdl_source source;
+    struct fdl_sample_times *times;
+
+    /* Filled by the reader. On success `data` has `size` bytes and
+     * FDL_ENCODED_PADDING zeroed ones behind them if it is our buffer. */
+    const uint8_t *data;
+    uint64_t size;
+    uint64_t readable;
+    struct fdl_buffer *held; /* off the stack, from reserve to release */
+    uint8_t *buffer;         /* its memory */
+    uint64_t capacity;       /* of buffer */
+    bool exempt;             /* its buffer is had at once, see worker.c */
+    int32_t status;          /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
+    char reason[FDL_READ_REASON_BYTES];
+};
+
+struct fdl_window;
+
+/* Fills the loader's fields of r for r->sample. On the reader's thread. */
+typedef void fdl_window_resolve(void *user, struct fdl_read *r);
+
+/* max_limit: the largest limit ever set; capacity is the next power of two
+ * above twice that. */
+int32_t fdl_window_create(uint32_t max_limit, uint64_t max_file_bytes,
+                          fdl_window_resolve *resolve, void *user,
+                          struct fdl_window **out);
+void fdl_window_destroy(struct fdl_window *w);
+
+/* Sample 0 comes next, nothing may be read. No thread may be using w. */
+void fdl_window_reset(struct fdl_window *w);
+
+/* The loader's side. Samples below `end` may be read. Any thread. */
+void fdl_window_issue(struct fdl_window *w, uint64_t end);
+void fdl_window_set_limit(struct fdl_window *w, uint32_t limit);
+
+/* From now on claim gives nothing, and everyone who waits is woken. */
+void fdl_window_close(struct fdl_window *w);
+bool fdl_window_is_closed(const struct fdl_window *w);
+
+/* The workers' side. take: the oldest sample that is READY, or NULL. free: its
+ * bytes are no longer needed. Workers sleep on the event `ready`. */
+struct fdl_read *fdl_window_take(struct fdl_window *w);
+void fdl_window_free(struct fdl_window *w, struct fdl_read *r);
+struct fdl_event *fdl_window_ready(struct fdl_window *w);
+
+/* Whether a sample is being read or READY: a worker without work is starved if
+ * so, else blocked. */
+bool fdl_window_has_reads(const struct fdl_window *w);
+
+/* Samples that are being read now; may be a little off. */
+uint32_t fdl_window_reading(const struct fdl_window *w);
+
+/* The oldest of them, up to n. Returns how many. */
+uint32_t fdl_window_list_reads(const struct fdl_window *w, uint64_t *samples,
+                               uint32_t n);
+
+/* The readers' side. claim: the next sample in order, resolved and stamped, or
+ * NULL if there is no room, nothing issued, or the window is closed. `waker`
+ * is called (any thread) when claim may have something again; it must be quick
+ * and must not lose a wake-up. complete: r->status and the rest are set. */
+struct fdl_read *fdl_window_claim(struct fdl_window *w);
+void fdl_window_complete(struct fdl_window *w, struct fdl_read *r);
+
+/* One thread at a time. When it returns, the waker that was set before is not
+ * being called and never will be. NULL: none. */
+void fdl_window_set_waker(struct fdl_window *w, void (*waker)(void *),
+                          void *user);
+
+/* Why claim gave nothing: true if samples are issued but the window is full. */
+bool fdl_window_is_full(const struct fdl_window *w);
+
+/* Whether a claim would give something now: a reader that got a sample then
+ * wakes another one. */
+bool fdl_window_has_room(const struct fdl_window *w);
+
+/* Gives r a buffer of at least size + padding. ERANGE above max_file_bytes,
+ * ENOMEM: r->status and r->reason are set too. NO_ROOM: all that reads may take
+ * is in use; r has none then, and whoever asks waits for the event `room`,
+ * which close notifies too. */
+#define FDL_READ_NO_ROOM 1
+int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
+                         uint64_t size);
+
+/* Gives the buffer back; fdl_window_free does it for samples of the window. */
+void fdl_read_release(struct fdl_window *w, struct fdl_read *r);
+
+/* r->status = status, r->reason = one line. Returns status. */
+int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
+    FDL_PRINTF(3, 4);
+
+/* The buffer holds r->size bytes: zero the padding, set data and readable. */
+void fdl_read_finish(struct fdl_read *r);
+
+struct fdl_event *fdl_window_room(struct fdl_window *w);
+
+/* What all buffers together may take, see buffers.h; at first without limit. */
+void fdl_window_set_allowance(struct fdl_window *w, uint64_t bytes);
+
+/* Memory in buffers now. */
+uint64_t fdl_window_memory(const struct fdl_window *w);
+
+/* The largest of them, ever. */
+uint64_t fdl_window_largest(const struct fdl_window *w);
+
+#endif

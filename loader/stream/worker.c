@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workers: take the oldest sample whose bytes are there, decode and augment it
+ * straight into its place in its batch, count it, again. No lock, no
+ * allocation and no system call on that way, but for a wait when there is
+ * nothing to do.
+ *
+ * Time stamps are shared: the end of one step is the start of the next, so a
+ * sample costs the worker two clock reads beside those of the decoder.
+ */
+#include "loader/stream/worker.h"
+
+#include "base/clock.h"
+#include "base/philox.h"
+#include "base/thread.h"
+#include "loader/engine.h"
+#include "profiler/measure/pace.h"
+#include "transfer/nvtx.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Replacements that are tried for one damaged sample, each drawn anew. With a
+ * tenth of the data set damaged, 16 in a row fail once in 10^16. */
+#define REPLACEMENT_ATTEMPTS 16
+
+/* Of the sample under way, as long as it is known. */
+struct noted {
+    int64_t begin, read_start, read_done;
+    uint64_t ticket;
+    uint32_t sample, customs;
+};
+
+static int64_t stamp(const _Atomic int64_t *time)
+{
+    return atomic_load_explicit(time, memory_order_relaxed);
+}
+
+/* ---- One sample --------------------------------------------------------- */
+
+static void encoded_of(const struct fdl_read *r, struct fdl_encoded *out)
+{
+    const struct fdl_source *s = &r->source;
+    *out = (struct fdl_encoded){
+        .data = r->data,
+        .size = r->size,
+        .readable = r->readable,
+        .format = s->raw_width ? &fdl_format_raw : NULL,
+        .raw_width = s->raw_width,
+        .raw_height = s->raw_height,
+        .raw_channels = s->raw_channels,
+    };
+}
+
+/* What custom operations took of one attempt to render. */
+static void count_customs(struct fdl_worker *w,
+                          const struct fdl_render_cost *cost)
+{
+    uint32_t n = fdl_pipeline_custom_count(w->loader->pipeline);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_custom_cost *c = &cost->custom[i];
+        struct fdl_custom_stage *s = &w->customs[i];
+        if (c->runs == 0)
+            continue;
+        fdl_stage_item(&s->stage, c->wall_ns, 0);
+        fdl_counter_add(&s->stage.errors, c->errors);
+        fdl_counter_add(&s->cpu_ns, (uint64_t)c->cpu_ns);
+        fdl_counter_add(&s->lock_ns, (uint64_t)c->lock_ns);
+        if (c->lock_ns >= c->runs * FDL_LONG_WAIT_NS)
+            fdl_counter_add(&s->lock_waits, 1);
+        w->customs_ns += c->wall_ns;
+    }
+}
+
+/* Pixels of the sample in r to their place; the detail is this thread's error
+ * line. */
+static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
+                      feedline_batch *b, uint32_t place,
+                      struct fdl_render_cost *cost)
+{
+    const feedline_loader *l = w->loader;
+    struct fdl_encoded encoded;
+    struct fdl_image_info info;
+    struct fdl_output_format format = b->layout->format;
+    struct fdl_plan plan;
+    void *dst;
+    if (r->status < 0)
+        return fdl_fail(r->status, "%s", r->reason);
+    encoded_of(r, &encoded);
+    int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
+    if (status < 0)
+        return status;
+    if (r != &w->spare) {
+        w->width = (uint32_t)info.width;
+        w->height = (uint32_t)info.height;
+    }
+    struct fdl_draw_key key = {
+        .seed = fdl_loader_seed(l),
+        .epoch = r->epoch,
+        .sample = r->index,
+        .copy = r->copy,
+        .view = FDL_EVERY_VIEW,
+    };
+    status =
+        fdl_pipeline_draw(l->pipeline, &key, info.width, info.height, &plan);
+    if (status >= 0 && fdl_layout_is_various(b->layout)) {
+        format.width = fdl_plan_width(&plan);
+        format.height = fdl_plan_height(&plan);
+    }
+    if (status >= 0)
+        status = fdl_slot_claim(b, place, &format, &dst);
+    if (status < 0) {
+        fdl_decoder_abort(w->decoder);
+        return status;
+    }
+    status = fdl_decoder_render(w->decoder, &plan, &format, dst, cost);
+    count_customs(w, cost);
+    return status;
+}
+
+static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,
+                               int32_t status)
+{
+    struct feedline_failure failure = {
+        .status = status,
+        .epoch = r->epoch,
+        .sample_index = (int64_t)r->index,
+        .path = r->source.path,
+        .reason = fdl_last_error(),
+    };
+    return fdl_failures_add(&w->loader->failures, &failure);
+}
+
+/* Bytes of the data set's sample `index`, until fdl_read_release. */
+static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
+                       uint64_t index)
+{
+    struct fdl_read *spare = &w->spare;
+    spare->index = index;
+    spare->epoch = like->epoch;
+    spare->copy = like->copy;
+    spare->status = FEEDLINE_OK;
+    fdl_progress_enter(&w->at, like, index, FDL_STEP_READ);
+    fdl_dataset_get(w->loader->dataset, index, &spare->source);
+    if (spare->source.data) {
+        spare->data = spare->source.data;
+        spare->size = spare->readable = (uint64_t)spare->source.length;
+        return;
+    }
+    fdl_read_file(w->loader->window, spare);
+}
+
+static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
+                       feedline_batch *b, struct fdl_render_cost *cost)
+{
+    feedline_loader *l = w->loader;
+    uint32_t place = r->place;
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; i < REPLACEMENT_ATTEMPTS; i++) {
+        uint64_t index =
+            fdl_sampler_replacement(&l->sampler, r->epoch, r->index, i);
+        read_spare(w, r, index);
+        fdl_progress_enter(&w->at, r, index, FDL_STEP_DECODE);
+        status = render(w, &w->spare, b, place, cost);
+        fdl_read_release(l->window, &w->spare);
+        if (status >= 0) {
+            fdl_slot_describe(b, place, fdl_dataset_label(l->dataset, index),
+                              index, FEEDLINE_REPLACED);
+            return FEEDLINE_OK;
+        }
+    }
+    return fdl_fail(status, "%s, and %d replacements drawn for it failed too",
+                    fdl_last_error(), REPLACEMENT_ATTEMPTS);
+}
+
+/* The batch ends with the error line of this thread, behind the path. */
+static void end_batch(feedline_batch *b, const struct fdl_read *r,
+                      int32_t status)
+{
+    fdl_fail(status, "%s: %s", r->source.path, fdl_last_error());
+    fdl_ring_sample_error(b, r->place, status, fdl_last_error());
+}
+
+/* What on_error asks for. The error line still describes the failure. */
+static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
+                           feedline_batch *b, int32_t status,
+                           struct fdl_render_cost *cost)
+{
+    feedline_loader *l = w->loader;
+    uint64_t total = record_failure(w, r, status);
+    fdl_counter_add(&w->decode.errors, 1);
+    if (l->config.max_failures && total > l->config.max_failures) {
+        fdl_fail(status,
+                 "%s; with it %" PRIu64 " samples failed, more than "
+                 "max_failures=%" PRIu64,
+                 fdl_last_error(), total, l->config.max_failures);
+        end_batch(b, r, status);
+        return;
+    }
+    switch (l->config.on_error) {
+    case FDL_ON_ERROR_RAISE:
+        end_batch(b, r, status);
+        break;
+    case FDL_ON_ERROR_ZERO:
+        fdl_slot_blank(b, r->place);
+        fdl_slot_describe(b, r->place, fdl_dataset_label(l->dataset, r->index),
+                          r->index, status);
+        break;
+    case FDL_ON_ERROR_SKIP:
+        status = replace(w, r, b, cost);
+        if (status < 0)
+            end_batch(b, r, status);
+        break;
+    }
+}
+
+/* What became of the sample, for the trace. Of the time after `begin` only how
+ * long each step took is known; they are noted one behind the other. */
+static void note_sample(struct fdl_worker *w, const struct noted *n,
+                        const struct fdl_render_cost *cost, int64_t decode,
+                        int64_t augment)
+{
+    struct fdl_trace_ring *ring = w->notes;
+    int64_t at = n->begin + decode;
+    if (n->read_done > n->read_start)
+        fdl_trace_note(ring, FDL_TRACE_READ, n->read_start,
+                       n->read_done - n->read_start, n->ticket, n->sample, 0);
+    fdl_trace_note(ring, FDL_TRACE_DECODE, n->begin, decode, n->ticket,
+                   n->sample, 0);
+    uint32_t customs = w->customs_ns ? n->customs : 0;
+    for (uint32_t i = 0; i < customs; i++) {
+        if (cost->custom[i].runs == 0)
+            continue;
+        int64_t ns = cost->custom[i].wall_ns;
+        fdl_trace_note(ring, FDL_TRACE_CUSTOM, at, ns, n->ticket, n->sample, i);
+        at += ns;
+    }
+    if (augment > 0)
+        fdl_trace_note(ring, FDL_TRACE_AUGMENT, at, augment, n->ticket,
+                       n->sample, 0);
+}
+
+/* What is known of a sample before its entry in the window is free. */
+static void describe_slow(const struct fdl_worker *w, const struct fdl_read *r,
+                          const feedline_batch *b, struct fdl_slow_sample *out)
+{
+    *out = (struct fdl_slow_sample){
+        .epoch = r->epoch,
+        .sequence = b->range.sequence,
+        .index = r->index,
+        .path = r->source.path,
+        .place = r->place / w->loader->config.views,
+        .bytes = r->size,
+        .width = w->width,
+        .height = w->height,
+    };
+}
+
+static void offer_slow(struct fdl_worker *w, const struct noted *n,
+                       const struct fdl_render_cost *cost, int64_t decode,
+                       int64_t augment, struct fdl_slow_sample *slow)
+{
+    slow->read_ns = FDL_MAX(n->read_done - n->read_start, INT64_C(0));
+    slow->decode_ns = decode;
+    slow->augment_ns = augment;
+    slow->custom_ns = w->customs_ns;
+    uint32_t customs = w->customs_ns ? n->customs : 0;
+    for (uint32_t i = 0; i < customs; i++) {
+        if (cost->custom[i].wall_ns <= slow->slowest_custom_ns)
+            continue;
+        slow->slowest_custom_ns = cost->custom[i].wall_ns;
+        slow->custom = i;
+    }
+    fdl_slow_offer(&w->loader->slow, slow);
+}
+
+/* made: bytes of the sample. */
+static void count_pixels(struct fdl_worker *w, const feedline_batch *b,
+                         uint64_t made)
+{
+    const struct fdl_output_format *f = &b->layout->format;
+    uint64_t pixel = (uint64_t)f->channels * fdl_dtype_bytes(f->dtype);
+    if (w->width == 0)
+        return;
+    fdl_counter_add(&w->pixels.samples, 1);
+    fdl_counter_add(&w->pixels.source, (uint64_t)w->width * w->height);
+    fdl_counter_add(&w->pixels.output, made / pixel);
+}
+
+static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
+{
+    feedline_loader *l = w->loader;
+    feedline_batch *b = fdl_ring_slot(l->ring, r->ticket);
+    struct fdl_render_cost cost = {0};
+    struct fdl_sample_times *times = r->times;
+    uint64_t bytes = r->size;
+    uint32_t sample_place = r->place / l->config.views;
+    struct noted noted = {
+        .begin = begin,
+        .read_start = stamp(&times->read_start),
+        .read_done = stamp(&times->read_done),
+        .ticket = r->ticket,
+        .sample = sample_place,
+        .customs = fdl_pipeline_custom_count(l->pipeline),
+    };
+    struct fdl_slow_sample slow;
+    w->customs_ns = 0;
+    w->width = w->height = 0;
+    fdl_progress_enter(&w->at, r, r->index, FDL_STEP_DECODE);
+    atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
+    fdl_nvtx_push(FDL_NVTX_DECODE, r->ticket, 1);
+    int32_t status = render(w, r, b, r->place, &cost);
+    if (status < 0)
+        handle_failure(w, r, b, status, &cost);
+    if (cost.truncated)
+        fdl_counter_add(&w->truncated, 1);
+    fdl_nvtx_pop();
+    uint64_t made = fdl_slot_sample_bytes(b, r->place);
+    count_pixels(w, b, made);
+    describe_slow(w, r, b, &slow);
+    fdl_window_free(l->window, r);
+
+    int64_t end = fdl_now_ns();
+    fdl_progress_leave(&w->at);
+    fdl_timebook_mark(&w->book, end);
+    atomic_store_explicit(&times->work_done, end, memory_order_relaxed);
+    int64_t own = end - begin - FDL_MIN(w->customs_ns, end - begin);
+    int64_t augment = FDL_MIN(cost.augment_ns, own);
+    fdl_stage_item(&w->decode, own - augment, bytes);
+    fdl_stage_item(&w->augment, augment, made);
+    fdl_histogram_add(&w->whole, end - begin);
+    fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
+    atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
+                          memory_order_relaxed);
+    note_sample(w, &noted, &cost, own - augment, augment);
+    slow.done_ns = end;
+    offer_slow(w, &noted, &cost, own - augment, augment, &slow);
+    fdl_ring_sample_done(b, sample_place);
+}
+
+/* ---- The thread --------------------------------------------------------- */
+
+static bool is_parked(const struct fdl_worker *w)
+{
+    const struct fdl_pool *pool = &w->loader->pool;
+    /* acquire: pairs with fdl_pool_set_active, for the event's sake. */
+    return w->id >= atomic_load_explicit(&pool->active, memory_order_acquire);
+}
+
+static bool is_stopping(const struct fdl_worker *w)
+{
+    return fdl_window_is_closed(w->loader->window);
+}
+
+/* Claims the next sample and reads it on this thread. */
+static bool read_one(struct fdl_worker *w)
+{
+    feedline_loader *l = w->loader;
+    struct fdl_read *r = fdl_window_claim(l->window);
+    if (!r)
+        return false;
+    enum fdl_spent before = fdl_timebook_begin(&w->book, FDL_SPENT_READ);
+    fdl_progress_enter(&w->at, r, r->index, FDL_STEP_READ);
+    l->reader_ops->read_now(l->reader, r);
+    fdl_progress_leave(&w->at);
+    if (r->status < 0)
+        fdl_counter_add(&w->read.errors, 1);
+    uint64_t bytes = r->size;
+    int64_t busy = fdl_timebook_mark(&w->book, fdl_now_ns());
+    fdl_timebook_begin(&w->book, before);
+    /* From here on another worker may have it, and its stamps may be those of
+     * another batch. */
+    fdl_window_complete(l->window, r);
+    fdl_stage_item(&w->read, busy, bytes);
+    fdl_stage_read(&w->read, busy, bytes);
+    fdl_counter_add(&w->read.clock_reads, 3);
+    return true;
+}
+
+/* The next sample, from the window or, with a reader that has no threads,
+ * straight from the sampler. */
+static struct fdl_read *take(struct fdl_worker *w)
+{
+    feedline_loader *l = w->loader;
+    struct fdl_read *r = fdl_window_take(l->window);
+    if (r || !l->reader_ops->read_now)
+        return r;
+    while (!r && read_one(w))
+        r = fdl_window_take(l->window);
+    return r;
+}
+
+static void park(struct fdl_worker *w)
+{
+    feedline_loader *l = w->loader;
+    /* A wake-up that was meant for a worker is passed on. */
+    fdl_event_notify(fdl_window_ready(l->window), 1);
+    fdl_timebook_begin(&w->book, FDL_SPENT_PARKED);
+    uint32_t key = fdl_event_prepare(&l->pool.unpark);
+    if (!is_parked(w) || is_stopping(w))
+        fdl_event_cancel(&l->pool.unpark);
+    else
+        fdl_event_wait(&l->pool.unpark, key, -1);
+    fdl_timebook_mark(&w->book, fdl_now_ns());
+    fdl_timebook_begin(&w->book, FDL_SPENT_WORK);
+}
+
+/* Sleeps until there may be work; a sample that came in between is returned. */
+static struct fdl_read *wait_for_work(struct fdl_worker *w)
+{
+    struct fdl_window *window = w->loader->window;
+    struct fdl_event *ready = fdl_window_ready(window);
+    bool starved = fdl_window_has_reads(window);
+    fdl_timebook_begin(&w->book,
+                       starved ? FDL_SPENT_STARVED : FDL_SPENT_BLOCKED);
+    uint32_t key = fdl_event_prepare(ready);
+    struct fdl_read *r = take(w);
+    if (r || is_parked(w) || is_stopping(w))
+        fdl_event_cancel(ready);
+    else
+        fdl_event_wait(ready, key, -1);
+    /* What take() read here has been booked already. */
+    int64_t waited = fdl_timebook_mark(&w->book, fdl_now_ns());
+    fdl_timebook_begin(&w->book, FDL_SPENT_WORK);
+    fdl_counter_add(starved ? &w->decode.starved_ns : &w->decode.blocked_ns,
+                    (uint64_t)waited);
+    fdl_counter_add(&w->decode.clock_reads, 1);
+    return r;
+}
+
+static void work_until_stopped(struct fdl_worker *w)
+{
+    while (!is_stopping(w)) {
+        if (is_parked(w)) {
+            park(w);
+            continue;
+        }
+        struct fdl_read *r = take(w);
+        if (!r)
+            r = wait_for_work(w);
+        /* Not before its bytes were there: this thread may have read them. */
+        if (r) {
+            int64_t now = fdl_timebook_stamp(&w->book);
+            work_on(w, r, FDL_MAX(now, stamp(&r->times->read_done)));
+        }
+    }
+}
+
+static void begin_thread(struct fdl_worker *w)
+{
+    fdl_timebook_open(&w->book, FDL_SPENT_WORK, fdl_now_ns());
+    fdl_lock(&w->loader->settings);
+    pthread_getcpuclockid(pthread_self(), &w->cpu_clock);
+    /* release: pairs with look.c. */
+    atomic_store_explicit(&w->tid, fdl_thread_id(), memory_order_release);
+    fdl_unlock(&w->loader->settings);
+}
+
+static void end_thread(struct fdl_worker *w)
+{
+    fdl_progress_leave(&w->at);
+    fdl_lock(&w->loader->settings);
+    /* release: pairs with look.c; the id goes before the time is added. */
+    atomic_store_explicit(&w->tid, 0, memory_order_release);
+    fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
+    w->died_ns = fdl_now_ns();
+    fdl_timebook_close(&w->book, w->died_ns);
+    /* release: pairs with life_of; died_ns is there. */
+    atomic_store_explicit(&w->life, FDL_WORKER_DONE, memory_order_release);
+    fdl_unlock(&w->loader->settings);
+    fdl_event_notify(&w->loader->pool.ended, UINT32_MAX);
+}
+
+static const char *operation_of(const struct fdl_worker *w)
+{
+    uint32_t step = atomic_load_explicit(&w->at.step, memory_order_relaxed);
+    if (step < FDL_STEP_CUSTOM)
+        return "another place";
+    return fdl_pipeline_custom_name(w->loader->pipeline,
+                                    step - FDL_STEP_CUSTOM);
+}
+
+/* The thread ends here, though nobody told it to: a custom operation called
+ * pthread_exit, or let itself be cancelled. Its batch will never be complete,
+ * so next() ends the run with this reason. */
+static void exit_early(void *arg)
+{
+    struct fdl_worker *w = arg;
+    feedline_loader *l = w->loader;
+    fdl_read_release(l->window, &w->spare);
+    w->exited_in = operation_of(w);
+    end_thread(w);
+    /* release: pairs with fdl_pool_exited. */
+    atomic_store_explicit(&l->pool.exited, w, memory_order_release);
+    fdl_event_notify(&l->ring->ready, UINT32_MAX);
+}
+
+void *fdl_worker_main(void *arg)
+{
+    struct fdl_worker *w = arg;
+    int before;
+    /* Nobody ends it in the middle of our own code. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    begin_thread(w);
+    pthread_cleanup_push(exit_early, w);
+    work_until_stopped(w);
+    pthread_cleanup_pop(0);
+    end_thread(w);
+    return NULL;
+}

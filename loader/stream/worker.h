@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The elastic pool of workers. Each has its decoder and its counters. Threads
+ * are started up to the largest number ever asked for; those above `active`
+ * are parked between two samples and cost nothing.
+ */
+#ifndef FDL_LOADER_WORKER_H
+#define FDL_LOADER_WORKER_H
+
+#include "base/event.h"
+#include "base/thread.h"
+#include "decode/decoder.h"
+#include "loader/stream/progress.h"
+#include "loader/stream/window.h"
+#include "profiler/measure/stage.h"
+#include "profiler/measure/timebook.h"
+#include "profiler/trace/trace.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Of a worker's thread. */
+enum fdl_worker_life {
+    FDL_WORKER_UNBORN = 0, /* it has none */
+    FDL_WORKER_LIVING,
+    FDL_WORKER_DONE /* it ended, and is not joined yet */
+};
+
+/* A custom operation. */
+struct fdl_custom_stage {
+    struct fdl_stage stage;
+    _Atomic uint64_t cpu_ns;     /* of its busy time */
+    _Atomic uint64_t lock_ns;    /* of its busy time, as it said */
+    _Atomic uint64_t lock_waits; /* items for which that was long */
+};
+
+/* Of samples whose image was opened. */
+struct fdl_worker_pixels {
+    _Atomic uint64_t samples, source, output;
+};
+
+struct fdl_worker {
+    /* Written by the worker only; read: what it reads itself. */
+    struct fdl_stage read, decode, augment;
+    struct fdl_histogram whole;       /* times at work on a sample */
+    struct fdl_custom_stage *customs; /* of the pipeline; NULL: it has none */
+    int64_t customs_ns;               /* spent in them on this sample */
+    uint32_t width, height;           /* of its image, if that was opened */
+    feedline_loader *loader;
+    struct fdl_decoder *decoder;
+    struct fdl_read spare; /* reads replacements */
+    struct fdl_thread thread;
+    struct fdl_trace_ring *notes; /* NULL: there was no memory */
+    uint32_t id;
+    struct fdl_timebook book; /* the thread's time, without a gap */
+    struct fdl_progress at;   /* the sample under way */
+
+    /* Written under the loader's `settings`. */
+    _Atomic uint32_t life;        /* enum fdl_worker_life */
+    _Atomic int32_t tid;          /* of the running thread; 0: none */
+    int64_t born_ns, died_ns;     /* of that thread */
+    int64_t past_ns;              /* lives of joined ones */
+    clockid_t cpu_clock;          /* where there is a tid */
+    _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
+
+    const char *exited_in; /* where the thread ended by itself */
+    _Atomic uint64_t scratch_bytes;
+    struct fdl_worker_pixels pixels;
+    _Atomic uint64_t truncated; /* samples used though their file ends early */
+};
+
+struct fdl_pool {
+    struct fdl_worker **workers; /* [n_workers], made once, kept */
+    _Atomic uint32_t n_workers;
+    _Atomic uint32_t active;
+    struct fdl_event unpark;
+    struct fdl_event ended;              /* a thread did */
+    _Atomic(struct fdl_worker *) exited; /* its thread ended by itself */
+};
+
+/* The thread of a struct fdl_worker. */
+void *fdl_worker_main(void *worker);
+
+int32_t fdl_pool_init(struct fdl_pool *pool);
+
+/* Workers 0 .. active-1 work, the others park; starts threads that are
+ * missing. On error fewer are active, and at least as many as before. */
+int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active);
+
+/* EUSER: a worker's thread has ended by itself, as it does when a custom
+ * operation calls pthread_exit, and which operation that was. */
+int32_t fdl_pool_check(const struct fdl_pool *pool);
+
+/* Joins every thread; the window is closed. Counters stay. */
+void fdl_pool_stop(feedline_loader *l);
+
+/* Wall time of all threads' lives, from before they were started; and how many
+ * there are. CPU time of all of them, ever. Any thread. */
+int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads);
+uint64_t fdl_pool_cpu_ns(feedline_loader *l);
+void fdl_pool_fini(struct fdl_pool *pool);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread that drives the tuner; see control.h.
+ *
+ * A tick holds the loader's run_lock from the reading to what came of it, so
+ * the program cannot change a setting between the tuner's proposal and its
+ * being put in force. Whoever asks for numbers takes the control's own lock
+ * alone, which is never held while a knob is turned: threads that are started
+ * and memory that is pinned may take their time.
+ */
+#include "loader/tune/control.h"
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "loader/engine.h"
+#include "loader/stream/finishing.h"
+#include "loader/tune/control_own.h"
+#include "loader/tune/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_NS      INT64_C(25000000)  /* while something is measured */
+#define CALM_TICK_NS INT64_C(100000000) /* a block of the tuner */
+#define COST_PART    200                /* of the time, at most one part */
+
+/* ---- A tick -------------------------------------------------------------- */
+
+/* Both locks are held. */
+static void take_decisions_locked(struct fdl_control *c)
+{
+    fdl_decision_log_take(&c->log, c->tuner, fdl_control_tell_locked, c);
+}
+
+/* true: *want is to be put in force. */
+static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
+{
+    struct fdl_tuner_reading reading;
+    int64_t now = fdl_now_ns();
+    bool limits = fdl_control_limits_locked(c, now);
+    fdl_control_read_locked(c, now, &reading);
+    fdl_lock(&c->lock);
+    if (limits)
+        fdl_tuner_set_limits(c->tuner, &c->limits);
+    c->batches = reading.batches;
+    fdl_tuner_observe(c->tuner, &reading);
+    bool wants = fdl_tuner_propose(c->tuner, want);
+    /* What is only observed has its outcome when it has been said. */
+    if (!wants || c->mode != FDL_TUNER_OBSERVE)
+        take_decisions_locked(c);
+    fdl_unlock(&c->lock);
+    return wants;
+}
+
+static void say_in_force_locked(struct fdl_control *c)
+{
+    struct fdl_knobs knobs;
+    fdl_loader_in_force(c->loader, &knobs);
+    fdl_lock(&c->lock);
+    fdl_tuner_applied(c->tuner, &knobs, c->mode == FDL_TUNER_OBSERVE);
+    take_decisions_locked(c);
+    fdl_unlock(&c->lock);
+}
+
+/* The time until the next tick. */
+static int64_t tick(struct fdl_control *c)
+{
+    feedline_loader *l = c->loader;
+    struct fdl_tuner_status status;
+    struct fdl_knobs want;
+    fdl_lock(&l->run_lock);
+    if (observe_locked(c, &want)) {
+        if (c->mode == FDL_TUNER_AUTO)
+            fdl_loader_apply_locked(l, &want);
+        say_in_force_locked(c);
+    }
+    fdl_lock(&c->lock);
+    fdl_tuner_get(c->tuner, &status);
+    fdl_unlock(&c->lock);
+    fdl_unlock(&l->run_lock);
+    return status.state == FDL_TUNER_HOLD || status.state == FDL_TUNER_FROZEN
+               ? CALM_TICK_NS
+               : TICK_NS;
+}
+
+/* ---- The thread ---------------------------------------------------------- */
+
+static bool is_stopping(const struct fdl_control *c)
+{
+    /* acquire: pairs with fdl_control_end, for the event's sake. */
+    return atomic_load_explicit(&c->stopping, memory_order_acquire);
+}
+
+static void pause_for(struct fdl_control *c, int64_t ns)
+{
+    uint32_t key = fdl_event_prepare(&c->wake);
+    if (is_stopping(c))
+        fdl_event_cancel(&c->wake);
+    else
+        fdl_event_wait(&c->wake, key, ns);
+}
+
+static void *tune_main(void *arg)
+{
+    struct fdl_control *c = arg;
+    int64_t before = fdl_thread_cpu_ns();
+    while (!is_stopping(c)) {
+        fdl_control_share(c);
+        int64_t shared = fdl_thread_cpu_ns(); /* has a pace of its own */
+        int64_t pause = tick(c);
+        int64_t now = fdl_thread_cpu_ns();
+        int64_t cost = FDL_MAX(now - shared, INT64_C(0));
+        atomic_fetch_add_explicit(&c->cpu_ns, FDL_MAX(now - before, INT64_C(0)),
+                                  memory_order_relaxed);
+        before = now;
+        atomic_fetch_add_explicit(&c->ticks, 1, memory_order_relaxed);
+        pause_for(c, FDL_MAX(pause, FDL_MIN(cost * COST_PART, 1000 * TICK_NS)));
+    }
+    return NULL;
+}
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+static void make_tuner(struct fdl_control *c, const struct fdl_knobs *start)
+{
+    struct fdl_tuner *tuner = fdl_tuner_create(&c->limits, start, c->warm);
+    if (!tuner)
+        fdl_log(FDL_LOG_WARNING, "out of memory for the tuner; the settings "
+                                 "stay as they are");
+    fdl_lock(&c->lock);
+    c->tuner = tuner;
+    fdl_unlock(&c->lock);
+}
+
+/* What is in force now may be less than what was when the last run ended. */
+static void resume_tuner(struct fdl_control *c, const struct fdl_knobs *now)
+{
+    struct fdl_tuner_status status;
+    fdl_lock(&c->lock);
+    fdl_tuner_set_limits(c->tuner, &c->limits);
+    fdl_tuner_get(c->tuner, &status);
+    if (status.knobs.workers != now->workers ||
+        status.knobs.depth != now->depth ||
+        status.knobs.io_depth != now->io_depth ||
+        status.knobs.finish_device != now->finish_device)
+        fdl_tuner_applied(c->tuner, now, false);
+    take_decisions_locked(c);
+    fdl_unlock(&c->lock);
+}
+
+void fdl_control_begin(feedline_loader *l)
+{
+    struct fdl_control *c = l->control;
+    struct fdl_knobs now;
+    if (c->thread.running)
+        return;
+    fdl_lock(&l->run_lock);
+    c->granted_ns = 0;
+    fdl_control_limits_locked(c, fdl_now_ns());
+    fdl_loader_in_force(l, &now);
+    fdl_lock(&c->lock);
+    if (c->began.workers == 0) {
+        c->began = now;
+        c->began_cores = c->cores;
+    }
+    fdl_unlock(&c->lock);
+    if (c->mode != FDL_TUNER_OFF && !c->tuner)
+        make_tuner(c, &now);
+    else if (c->tuner)
+        resume_tuner(c, &now);
+    fdl_unlock(&l->run_lock);
+    if (!c->tuner)
+        return;
+    fdl_control_share_begin(c);
+    atomic_store_explicit(&c->stopping, false, memory_order_relaxed);
+    if (fdl_thread_start(&c->thread, "feedline-tune", tune_main, c) >= 0)
+        return;
+    fdl_log(FDL_LOG_WARNING, "%s; continuing without the tuner",
+            fdl_last_error());
+    fdl_clear_error();
+}
+
+void fdl_control_end(feedline_loader *l)
+{
+    struct fdl_control *c = l->control;
+    if (!c || !c->thread.running)
+        return;
+    /* release: pairs with is_stopping. */
+    atomic_store_explicit(&c->stopping, true, memory_order_release);
+    fdl_event_notify(&c->wake, UINT32_MAX);
+    fdl_thread_join(&c->thread);
+    fdl_lock(&l->run_lock);
+    fdl_lock(&c->lock);
+    fdl_tuner_pause(c->tuner);
+    take_decisions_locked(c);
+    fdl_unlock(&c->lock);
+    fdl_unlock(&l->run_lock);
+}
+
+/* ---- The program --------------------------------------------------------- */
+
+bool fdl_control_is_on(const feedline_loader *l)
+{
+    return l->control->mode != FDL_TUNER_OFF;
+}
+
+bool fdl_control_tunes(const feedline_loader *l)
+{
+    bool all_given = fdl_loader_asked(l, FDL_OPT_WORKERS) &&
+                     fdl_loader_asked(l, FDL_OPT_DEPTH) &&
+                     fdl_loader_asked(l, FDL_OPT_IO_DEPTH);
+    return l->control->mode == FDL_TUNER_AUTO && !all_given;
+}
+
+void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
+                            int64_t before, int64_t after, bool given)
+{
+    struct fdl_control *c = l->control;
+    struct fdl_knobs now;
+    struct fdl_decision d = {
+        .time_ns = fdl_now_ns(),
+        .knob = knob,
+        .before = before,
+        .after = after,
+        .reason = FDL_REASON_PROGRAM,
+        .outcome = FDL_OUTCOME_RULE,
+        .predicted = NAN,
+        .measured = NAN,
+        .error = NAN,
+        .stall_before = NAN,
+        .stall_after = NAN,
+    };
+    strcpy(d.why, given ? "set by the program"
+                        : "handed to the tuner by the "
+                          "program");
+    fdl_lock(&l->consumer.books);
+    d.batch = l->consumer.past.batches + l->consumer.batches;
+    fdl_unlock(&l->consumer.books);
+    if (l->running)
+        fdl_control_limits_locked(c, d.time_ns);
+    fdl_loader_in_force(l, &now);
+    fdl_lock(&c->lock);
+    if (c->tuner) {
+        take_decisions_locked(c);
+        fdl_tuner_set_limits(c->tuner, &c->limits);
+        fdl_tuner_applied(c->tuner, &now, false);
+        fdl_decision_log_skip(&c->log, c->tuner);
+    }
+    fdl_decision_log_add(&c->log, &d);
+    fdl_control_tell_locked(c, &d, false);
+    fdl_unlock(&c->lock);
+}
+
+uint32_t fdl_control_io_depth(const feedline_loader *l)
+{
+    const struct fdl_control *c = l->control;
+    uint32_t now = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
+    if (!c || c->mode == FDL_TUNER_OFF)
+        return 0;
+    return now ? now : c->start.io_depth;
+}
+
+/* ---- What it did --------------------------------------------------------- */
+
+static struct fdl_control *writable(const feedline_loader *l)
+{
+    return (struct fdl_control *)(uintptr_t)l->control;
+}
+
+bool fdl_control_find(const feedline_loader *l, uint64_t id,
+                      struct fdl_decision *out)
+{
+    struct fdl_control *c = writable(l);
+    fdl_lock(&c->lock);
+    const struct fdl_decision *d = fdl_decision_log_find(&c->log, id);
+    if (d)
+        *out = *d;
+    fdl_unlock(&c->lock);
+    return d != NULL;
+}
+
+bool fdl_control_decision(const feedline_loader *l, uint32_t index,
+                          struct fdl_decision *out, int64_t *created_ns)
+{
+    struct fdl_control *c = writable(l);
+    fdl_lock(&c->lock);
+    const struct fdl_decision *d =
+        fdl_decision_log_find(&c->log, fdl_decision_log_first(&c->log) + index);
+    if (d)
+        *out = *d;
+    fdl_unlock(&c->lock);
+    *created_ns = c->created_ns;
+    return d != NULL;
+}
+
+bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
+                       double *cores)
+{
+    struct fdl_control *c = writable(l);
+    fdl_lock(&c->lock);
+    *out = c->began;
+    *cores = c->began_cores;
+    fdl_unlock(&c->lock);
+    return out->workers != 0;
+}
+
+uint64_t fdl_control_batches(const feedline_loader *l)
+{
+    struct fdl_control *c = writable(l);
+    fdl_lock(&c->lock);
+    uint64_t batches = c->batches;
+    fdl_unlock(&c->lock);
+    return batches;
+}
+
+void fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
+                      uint64_t *ticks)
+{
+    const struct fdl_control *c = l->control;
+    *cpu_ns = atomic_load_explicit(&c->cpu_ns, memory_order_relaxed);
+    *ticks = atomic_load_explicit(&c->ticks, memory_order_relaxed);
+}
+
+/* ---- Its life ------------------------------------------------------------ */
+
+int32_t fdl_control_create(feedline_loader *l)
+{
+    const struct fdl_options *o = &l->options;
+    int32_t status = fdl_control_check_bounds(o);
+    if (status < 0)
+        return status;
+    struct fdl_control *c = calloc(1, sizeof(*c));
+    if (!c)
+        return fdl_fail_memory(sizeof(*c), "the tuner's thread");
+    l->control = c;
+    c->loader = l;
+    c->created_ns = fdl_now_ns();
+    c->local_world = fdl_control_local_world(o);
+    c->share.looks = !fdl_control_world_is_given(o);
+    c->share.part = 1;
+    c->mode = (enum fdl_tuner_mode)fdl_option_int(o, FDL_OPT_TUNER);
+    if (fdl_option_int(o, FDL_OPT_REPLAY)) /* nothing is prepared */
+        c->mode = FDL_TUNER_OFF;
+    fdl_event_init(&c->wake);
+    fdl_lock_init(&c->lock, FDL_RANK_CONTROL);
+    if (c->mode == FDL_TUNER_OFF)
+        return FEEDLINE_OK;
+    fdl_control_start_values(l, &c->start);
+    c->warm = fdl_profile_start(l, &c->start);
+    atomic_store_explicit(&l->workers, c->start.workers, memory_order_relaxed);
+    atomic_store_explicit(&l->depth, c->start.depth, memory_order_relaxed);
+    if (c->start.finish_device != fdl_loader_finishes_on_device(l) &&
+        fdl_loader_set_finish(l, c->start.finish_device) < 0)
+        fdl_clear_error(); /* it stays as it is */
+    return FEEDLINE_OK;
+}
+
+void fdl_control_destroy(feedline_loader *l)
+{
+    struct fdl_control *c = l->control;
+    if (!c)
+        return;
+    fdl_tuner_destroy(c->tuner);
+    fdl_neighbours_forget(&c->share.neighbours);
+    fdl_lock_destroy(&c->lock);
+    free(c->root);
+    free(c);
+    l->control = NULL;
+}
+
+void fdl_control_set_root(feedline_loader *l, const char *root)
+{
+    struct fdl_control *c = l->control;
+    fdl_lock(&l->run_lock);
+    fdl_lock(&c->lock);
+    free(c->root);
+    c->root = strdup(root);
+    fdl_unlock(&c->lock);
+    c->granted_ns = 0;
+    fdl_unlock(&l->run_lock);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread "feedline-tune": what drives the tuner (profiler/tuner/tuner.h)
+ * while a run is under way.
+ *
+ *     tick  |--25 ms--|--25 ms--| ...      |---100 ms---| nothing to do
+ *             read the counters (control_reading.c)
+ *             tuner: observe, propose
+ *             knobs.c: apply
+ *             tuner: applied; decisions to trace, live page and log
+ *
+ * It takes no lock that a worker takes for a sample. A tick costs some
+ * microseconds and one more for each worker; where that would be more than a
+ * two-hundredth of the time, ticks come less often.
+ *
+ * Knobs that the user gave as numbers are the user's: least and most are that
+ * number. What is auto is the tuner's, and a value that the program sets while
+ * the loader runs takes the knob away from it until the program sets 0.
+ *
+ * The thread lives from begin to stop. What the tuner learned stays until the
+ * loader is destroyed. Where the thread or the tuner's memory cannot be had,
+ * the loader goes on as it is set, and the log says so.
+ */
+#ifndef FDL_LOADER_CONTROL_H
+#define FDL_LOADER_CONTROL_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "loader/options.h"
+#include "profiler/tuner/tuner.h"
+#include "profiler/tuner/tuner_found.h"
+
+#include <feedline/tuning.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fdl_control;
+
+/* Processes that share this machine: option local_world, or what the launcher
+ * says, or 1. */
+uint32_t fdl_control_local_world(const struct fdl_options *o);
+bool fdl_control_world_is_given(const struct fdl_options *o);
+
+/* l->control, and where workers and depth of l begin. ERANGE: bounds that
+ * contradict each other. Behind l's ring. */
+int32_t fdl_control_create(feedline_loader *l);
+void fdl_control_destroy(feedline_loader *l);
+
+/* A run has begun; without l->run_lock. */
+void fdl_control_begin(feedline_loader *l);
+
+/* Joins the thread; before a run ends, without l->run_lock. */
+void fdl_control_end(feedline_loader *l);
+
+/* The I/O depth that a run begins with; 0: as the reader likes. */
+uint32_t fdl_control_io_depth(const feedline_loader *l);
+
+/* false: nobody would choose a knob that is auto. Constant. */
+bool fdl_control_is_on(const feedline_loader *l);
+
+/* It changes knobs, as some are auto. Any thread. */
+bool fdl_control_tunes(const feedline_loader *l);
+
+/* The program set a knob, or (given: false) handed it back. `run_lock` is held,
+ * the option is set. */
+void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
+                            int64_t before, int64_t after, bool given);
+
+/* ---- What it did; any thread --------------------------------------------- */
+
+void fdl_control_info(const feedline_loader *l,
+                      struct feedline_tuner_info *out);
+
+/* All false and 0 while no run has begun. owns: false for each knob where the
+ * tuner does not act on its own. */
+void fdl_control_found(const feedline_loader *l, struct fdl_tuner_found *out);
+
+/* index: from the oldest that is kept. false: there is none. created_ns: what
+ * its time counts from. */
+bool fdl_control_decision(const feedline_loader *l, uint32_t index,
+                          struct fdl_decision *out, int64_t *created_ns);
+
+/* What was in force when the first run began, and the cores granted then, 0:
+ * not known. false: none has begun. */
+bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
+                       double *cores);
+
+/* Cores granted, those of them that are this loader's, and the loaders that it
+ * shares them with. */
+void fdl_control_shared(const feedline_loader *l, double *granted,
+                        double *cores, uint32_t *others);
+
+/* Workers that the tuner takes at most; 0: no run has begun. */
+uint32_t fdl_control_workers_max(const feedline_loader *l);
+
+/* By its id, for the trace. */
+bool fdl_control_find(const feedline_loader *l, uint64_t id,
+                      struct fdl_decision *out);
+
+/* Delivered over all runs, as the tuner was told last. */
+uint64_t fdl_control_batches(const feedline_loader *l);
+
+/* CPU time of the thread so far, and its ticks. */
+void fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
+                      uint64_t *ticks);
+
+/* tuner_json.c: members "mode", ... of the open object; and "decisions". */
+void fdl_tuner_json(const feedline_loader *l, bool decisions,
+                    struct fdl_json *j);
+
+/* tuner_text.c */
+void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t);
+
+/* ---- For tests ----------------------------------------------------------- */
+
+/* Where the machine's files are from now on (machine.h); "" is the real one. */
+void fdl_control_set_root(feedline_loader *l, const char *root);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the tuner must stay within: the user's bounds, the cores that are
+ * granted, the memory budget and what things take of it.
+ *
+ * A container's quota and a process's affinity change while it runs, so the
+ * machine is asked again once a second; only what can change is read again.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "loader/engine.h"
+#include "loader/stream/finishing.h"
+#include "loader/tune/control_own.h"
+#include "profiler/system/machine.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ASK_AGAIN_NS     INT64_C(1000000000)
+#define WORKERS_PER_CORE 32u /* for work that sleeps */
+#define DEPTH_MAX        64u
+
+static uint32_t option(const struct fdl_options *o, uint32_t row)
+{
+    return (uint32_t)fdl_option_int(o, row);
+}
+
+/* 0: nobody says. */
+static uint32_t given_world(const struct fdl_options *o)
+{
+    uint32_t n = option(o, FDL_OPT_LOCAL_WORLD);
+    const char *text = getenv("LOCAL_WORLD_SIZE");
+    if (n == 0 && text) {
+        char *end;
+        long of_launcher = strtol(text, &end, 10);
+        if (end != text && *end == '\0' && of_launcher > 0)
+            n = (uint32_t)FDL_MIN(of_launcher, 1L << 16);
+    }
+    return n;
+}
+
+uint32_t fdl_control_local_world(const struct fdl_options *o)
+{
+    return FDL_MAX(given_world(o), 1u);
+}
+
+bool fdl_control_world_is_given(const struct fdl_options *o)
+{
+    return given_world(o) != 0;
+}
+
+/* ---- The user's bounds --------------------------------------------------- */
+
+int32_t fdl_control_check_bounds(const struct fdl_options *o)
+{
+    uint32_t least = option(o, FDL_OPT_WORKERS_MIN);
+    uint32_t most = option(o, FDL_OPT_WORKERS_MAX);
+    uint32_t start = option(o, FDL_OPT_WORKERS_START);
+    if (most && least > most)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "workers_min=%u is above workers_max=%u; nothing "
+                        "would be left for the tuner",
+                        least, most);
+    if (start && (start < least || (most && start > most)))
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "workers_start=%u is not between workers_min=%u and "
+                        "workers_max=%u",
+                        start, least, most ? most : FDL_MAX_WORKERS);
+    return FEEDLINE_OK;
+}
+
+static uint32_t workers_max(const struct fdl_options *o, double cores)
+{
+    uint32_t most = option(o, FDL_OPT_WORKERS_MAX);
+    if (most == 0)
+        most = (uint32_t)FDL_MIN(ceil(cores) * WORKERS_PER_CORE,
+                                 (double)FDL_MAX_WORKERS);
+    return FDL_MAX(most, option(o, FDL_OPT_WORKERS_MIN));
+}
+
+static uint32_t cores_of(const struct fdl_options *o)
+{
+    return FDL_MAX(fdl_machine_get()->cpus_usable / fdl_control_local_world(o),
+                   1u);
+}
+
+void fdl_control_start_values(const feedline_loader *l, struct fdl_knobs *out)
+{
+    const struct fdl_options *o = &l->options;
+    uint32_t start = option(o, FDL_OPT_WORKERS_START);
+    uint32_t most = workers_max(o, cores_of(o));
+    if (start == 0)
+        start = FDL_MIN(cores_of(o), most);
+    start = FDL_MAX(start, option(o, FDL_OPT_WORKERS_MIN));
+    *out = (struct fdl_knobs){
+        .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
+        .depth = atomic_load_explicit(&l->depth, memory_order_relaxed),
+        .io_depth = 0,
+        .finish_device = fdl_loader_finishes_on_device(l),
+    };
+    if (option(o, FDL_OPT_WORKERS) == 0)
+        out->workers = FDL_MIN(start, FDL_MAX_WORKERS);
+}
+
+/* ---- The machine --------------------------------------------------------- */
+
+static void ask_machine(struct fdl_control *c, int64_t now)
+{
+    struct fdl_machine_grant grant;
+    if (c->granted_ns != 0 && now - c->granted_ns < ASK_AGAIN_NS)
+        return;
+    c->granted_ns = now;
+    fdl_machine_read_grant(&grant, c->root ? c->root : "");
+    double cores = grant.cpus_allowed;
+    if (grant.cpu_quota > 0)
+        cores = FDL_MIN(cores, grant.cpu_quota);
+    fdl_lock(&c->lock);
+    c->by_quota = grant.cpu_quota > 0 && grant.cpu_quota < grant.cpus_allowed;
+    c->granted = cores / c->local_world;
+    c->cores = c->granted * c->share.part;
+    fdl_unlock(&c->lock);
+}
+
+/* Whose use tells how much others leave us; 0: we are confined to some of them,
+ * and what goes on on the rest says nothing. */
+static double host_cores(void)
+{
+    const struct fdl_machine *m = fdl_machine_get();
+    return m->cpus_allowed == m->cpus_online ? m->cpus_online : 0;
+}
+
+/* ---- The whole ----------------------------------------------------------- */
+
+static void limit_workers(const struct fdl_control *c,
+                          struct fdl_tuner_limits *out)
+{
+    const struct fdl_options *o = &c->loader->options;
+    out->workers_min = out->workers_max = option(o, FDL_OPT_WORKERS);
+    if (out->workers_max == 0) {
+        out->workers_min = option(o, FDL_OPT_WORKERS_MIN);
+        out->workers_max = workers_max(o, c->granted);
+    }
+}
+
+static void limit_depth(const struct fdl_control *c,
+                        struct fdl_tuner_limits *out)
+{
+    const feedline_loader *l = c->loader;
+    uint32_t most = option(&l->options, FDL_OPT_DEPTH_MAX);
+    uint64_t fits = l->config.memory_budget / fdl_ring_slot_bytes(l->ring);
+    out->depth_min = out->depth_max = option(&l->options, FDL_OPT_DEPTH);
+    if (out->depth_max != 0)
+        return;
+    fits = fits > FDL_SPARE_SLOTS ? fits - FDL_SPARE_SLOTS : 1;
+    out->depth_min = 1;
+    out->depth_max = (uint32_t)FDL_MIN(most ? most : DEPTH_MAX, fits);
+}
+
+static void limit_reads(const struct fdl_control *c,
+                        struct fdl_tuner_limits *out)
+{
+    const feedline_loader *l = c->loader;
+    uint32_t now = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
+    uint32_t most = option(&l->options, FDL_OPT_IO_DEPTH_MAX);
+    uint32_t fixed = option(&l->options, FDL_OPT_IO_DEPTH);
+    if (l->reader_ops && !l->reader_ops->set_depth) /* it means nothing */
+        fixed = now;
+    out->io_depth_min = out->io_depth_max = fixed;
+    if (fixed != 0)
+        return;
+    if (most == 0)
+        most = l->reader_ops ? l->reader_ops->max_depth : FDL_MAX_IO_DEPTH;
+    out->io_depth_min = 1;
+    out->io_depth_max = most;
+}
+
+/* What decoders work with is not in the budget, see budget.h. */
+static void weigh(const struct fdl_control *c, struct fdl_tuner_limits *out)
+{
+    const feedline_loader *l = c->loader;
+    uint64_t batch = fdl_ring_slot_bytes(l->ring);
+    out->memory_bytes = l->config.memory_budget;
+    out->batch_bytes = batch;
+    out->spare_bytes = FDL_SPARE_SLOTS * batch;
+    out->read_bytes = fdl_window_largest(l->window);
+}
+
+void fdl_control_start_limits(const feedline_loader *l,
+                              struct fdl_tuner_limits *out)
+{
+    struct fdl_control *c = l->control;
+    memset(out, 0, sizeof(*out));
+    ask_machine(c, fdl_now_ns());
+    limit_workers(c, out);
+    limit_depth(c, out);
+    limit_reads(c, out);
+    out->finish_free = fdl_loader_finish_is_free(l);
+}
+
+bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
+{
+    const feedline_loader *l = c->loader;
+    struct fdl_tuner_limits limits;
+    memset(&limits, 0, sizeof(limits)); /* compared byte by byte */
+    ask_machine(c, now);
+    fdl_lock(&c->lock);
+    limits.cores = c->cores;
+    limits.shared = c->share.part < 1;
+    fdl_unlock(&c->lock);
+    limits.host_cores = host_cores();
+    limits.target = fdl_option_double(&l->options, FDL_OPT_TUNER_TARGET);
+    limits.strict = option(&l->options, FDL_OPT_TUNER_STRICT) != 0;
+    limit_workers(c, &limits);
+    limit_depth(c, &limits);
+    limit_reads(c, &limits);
+    limits.finish_free = fdl_loader_finish_is_free(l);
+    limits.finish = l->finish_costs;
+    weigh(c, &limits);
+    if (memcmp(&limits, &c->limits, sizeof(limits)) == 0)
+        return false;
+    fdl_lock(&c->lock);
+    c->limits = limits;
+    fdl_unlock(&c->lock);
+    return true;
+}

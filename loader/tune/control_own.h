@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the control thread share; see control.h. */
+#ifndef FDL_LOADER_CONTROL_OWN_H
+#define FDL_LOADER_CONTROL_OWN_H
+
+#include "base/event.h"
+#include "base/lock.h"
+#include "base/thread.h"
+#include "loader/tune/control.h"
+#include "loader/tune/decision_log.h"
+#include "loader/tune/neighbours.h"
+#include "profiler/measure/histogram.h"
+#include "profiler/tuner/tuner.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* A tail of recent values from a histogram that only grows: what came since a
+ * state of it that is between `enough` and twice as many values old. */
+struct fdl_recent {
+    struct fdl_histogram older, newer;
+    uint64_t n_newer;
+    int64_t tail;
+};
+
+/* Counters that a reset of the statistics begins anew. */
+struct fdl_meter_sums {
+    int64_t idle_ns, span_ns, copy_ns, kernel_ns, copied;
+    int64_t runq_ns, throttle_ns;
+};
+
+/* How workers queued for a core while at work. */
+struct fdl_delays {
+    int64_t looked_ns;                    /* span of the look that it is from */
+    int64_t work_ns, idle_ns;             /* of the workers, then */
+    int64_t all_runq_ns, all_throttle_ns; /* counted by then */
+    int64_t runq_ns, throttle_ns;         /* of that, at work */
+    double runq_rate, throttle_rate;      /* for each ns of work, lately */
+};
+
+struct fdl_host_busy {
+    int64_t busy_ns, now_ns; /* as looked at last, and when that was seen */
+    double rate;             /* cores */
+};
+
+struct fdl_meter {
+    struct fdl_meter_sums past, last; /* until the last reset, and since */
+    uint32_t resets;
+    struct fdl_tuner_reading told; /* what must not fall back */
+    struct fdl_delays delays;
+    struct fdl_host_busy host;
+
+    int32_t consumer_tid;
+    int64_t consumer_cpu_ns, consumer_before_ns;
+
+    int64_t slow_ns; /* when the slow parts were read last */
+    struct fdl_recent leads, samples, reads;
+    struct fdl_histogram now; /* scratch */
+};
+
+/* Of the granted cores; see control_share.c. */
+struct fdl_share {
+    bool looks; /* constant: nobody said how many share them */
+
+    /* The thread's. */
+    struct fdl_neighbours neighbours;
+    int64_t find_ns, look_ns; /* when to do so next */
+
+    /* Guarded by the control's lock. */
+    double part;     /* that is ours, 0 to 1 */
+    uint32_t others; /* that want some */
+};
+
+struct fdl_control {
+    feedline_loader *loader;
+    enum fdl_tuner_mode mode; /* constant */
+    uint32_t local_world;     /* constant */
+    int64_t created_ns;       /* constant */
+    bool warm;                /* constant: it starts from a profile */
+    struct fdl_knobs start;   /* constant; io_depth 0: not known */
+
+    /* The caller's of begin and end. */
+    struct fdl_thread thread;
+    struct fdl_event wake;
+    _Atomic bool stopping;
+
+    /* Guarded by the loader's run_lock. */
+    struct fdl_meter meter;
+    int64_t granted_ns; /* when the machine was asked last; 0: never */
+
+    /* Written under the loader's run_lock and `lock`. */
+    struct fdl_tuner_limits limits;
+    char *root;
+    bool by_quota;  /* the machine grants fewer than there are */
+    double granted; /* divided by local_world */
+    struct fdl_knobs
+        began; /* in force at the first begin; workers 0: none yet */
+    double began_cores;
+
+    char profile_note[640]; /* constant */
+
+    _Atomic int64_t cpu_ns; /* of threads that ended, and the running one */
+    _Atomic uint64_t ticks;
+
+    struct fdl_lock lock; /* guards the rest; numbers only */
+    double cores;         /* granted, our share of them */
+    struct fdl_share share;
+    uint64_t batches;        /* of the last reading */
+    struct fdl_tuner *tuner; /* NULL: off, or not begun */
+    struct fdl_decision_log log;
+};
+
+/* control_limits.c */
+int32_t fdl_control_check_bounds(const struct fdl_options *o);
+void fdl_control_start_values(const feedline_loader *l, struct fdl_knobs *out);
+
+/* Before the first run; io_depth is bounded, but not by its reader. */
+void fdl_control_start_limits(const feedline_loader *l,
+                              struct fdl_tuner_limits *out);
+
+/* run_lock is held. true: something changed. */
+bool fdl_control_limits_locked(struct fdl_control *c, int64_t now);
+
+/* control_share.c; a run begins; then on each tick, without run_lock. */
+void fdl_control_share_begin(struct fdl_control *c);
+void fdl_control_share(struct fdl_control *c);
+
+/* control_reading.c; run_lock is held, a run is under way. */
+void fdl_control_read_locked(struct fdl_control *c, int64_t now,
+                             struct fdl_tuner_reading *out);
+void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
+                    uint64_t enough, double quantile);
+
+/* control_tell.c: a decision to trace, live page and log. run_lock is held. */
+void fdl_control_tell_locked(void *control, const struct fdl_decision *d,
+                             bool judged);
+
+#endif

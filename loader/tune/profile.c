@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles: written, read, compared; see profile.h.
+ *
+ * The file is written beside its name and renamed, so a job that is killed
+ * leaves the old one or the new one. While something is being tried, what is
+ * saved is what was in force before.
+ */
+#include "loader/tune/profile.h"
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "loader/engine.h"
+#include "loader/stream/finishing.h"
+#include "loader/tune/control_own.h"
+#include "loader/tune/profile_parse.h"
+#include "loader/tune/profile_print.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERSION    1u
+#define FILE_BYTES 65536u /* a larger file is no profile */
+
+/* What is read of one. */
+struct found {
+    uint64_t workers, depth, io_depth, batch;
+    bool finish_device;
+};
+
+/* ---- Words --------------------------------------------------------------- */
+
+static void note(feedline_loader *l, enum fdl_log_level level, const char *fmt,
+                 ...) FDL_PRINTF(3, 4);
+
+static void note(feedline_loader *l, enum fdl_log_level level, const char *fmt,
+                 ...)
+{
+    char *words = l->control->profile_note;
+    va_list args;
+    va_start(args, fmt);
+    fdl_format_line(words, sizeof(l->control->profile_note), fmt, args);
+    va_end(args);
+    fdl_log(level, "tuner_profile: %s", words);
+}
+
+const char *fdl_profile_note(const feedline_loader *l)
+{
+    return l->control->profile_note;
+}
+
+/* ---- Reading ------------------------------------------------------------- */
+
+/* For free(). ENOENT: there is no such file. */
+static int32_t read_file(const char *path, char **out)
+{
+    char *text = malloc(FILE_BYTES + 1);
+    if (!text)
+        return fdl_fail_memory(FILE_BYTES + 1, "a profile");
+    int32_t status = FEEDLINE_OK;
+    size_t n = 0;
+    ssize_t got = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    while (fd >= 0 && got > 0 && n < FILE_BYTES) {
+        got = read(fd, text + n, FILE_BYTES - n);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    if (fd < 0 || got < 0)
+        status = fdl_fail(errno == ENOENT ? FEEDLINE_ENOENT : FEEDLINE_EIO,
+                          "%s", strerror(errno));
+    else if (n == FILE_BYTES)
+        status = fdl_fail(FEEDLINE_EINVAL, "larger than any profile");
+    else if (memchr(text, '\0', n))
+        status = fdl_fail(FEEDLINE_EINVAL, "not text");
+    if (fd >= 0)
+        close(fd);
+    if (status < 0) {
+        free(text);
+        return status;
+    }
+    text[n] = '\0';
+    *out = text;
+    return FEEDLINE_OK;
+}
+
+/* A whole number from least to most. */
+static int32_t number(const struct fdl_profile_values *v, const char *name,
+                      uint64_t least, uint64_t most, uint64_t *out)
+{
+    const struct fdl_profile_value *value = fdl_profile_find(v, name);
+    if (!value || value->kind != FDL_PROFILE_NUMBER)
+        return fdl_fail(FEEDLINE_EINVAL, "%s is not a number", name);
+    errno = 0;
+    char *end;
+    uint64_t x = strtoull(value->text, &end, 10);
+    if (*end || errno || value->text[0] == '-' || x < least || x > most)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s=%s is not a whole number from %" PRIu64
+                        " to %" PRIu64,
+                        name, value->text, least, most);
+    *out = x;
+    return FEEDLINE_OK;
+}
+
+static int32_t check_version(const struct fdl_profile_values *v)
+{
+    uint64_t version;
+    int32_t status = number(v, "feedline_profile", 0, UINT64_MAX - 1, &version);
+    if (status >= 0 && version != VERSION)
+        status = fdl_fail(FEEDLINE_EABI,
+                          "of version %" PRIu64 ", and this library reads %u",
+                          version, VERSION);
+    return status;
+}
+
+static int32_t read_found(const struct fdl_profile_values *v, struct found *f)
+{
+    const struct fdl_profile_value *finish =
+        fdl_profile_find(v, "found.finish");
+    int32_t status =
+        number(v, "found.workers", 1, FDL_MAX_WORKERS, &f->workers);
+    if (status >= 0)
+        status = number(v, "found.depth", 1, FDL_MAX_DEPTH, &f->depth);
+    if (status >= 0)
+        status = number(v, "found.io_depth", 0, FDL_MAX_IO_DEPTH, &f->io_depth);
+    if (status >= 0)
+        status = number(v, "found.batch", 0, INT64_MAX, &f->batch);
+    if (status < 0)
+        return status;
+    f->finish_device = finish && strcmp(finish->text, "device") == 0;
+    if (!finish || finish->kind != FDL_PROFILE_STRING ||
+        (!f->finish_device && strcmp(finish->text, "host") != 0))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "found.finish is neither \"host\" nor \"device\"");
+    return FEEDLINE_OK;
+}
+
+/* ENOENT: "another host: its cores are '2', here '4'". */
+static int32_t compare(const struct fdl_profile_values *v,
+                       const struct fdl_print *here)
+{
+    for (uint32_t i = 0; i < here->n; i++) {
+        const struct fdl_fact *f = &here->facts[i];
+        char name[FDL_PROFILE_NAME_BYTES];
+        snprintf(name, sizeof(name), "%s.%s", f->part, f->key);
+        const struct fdl_profile_value *value = fdl_profile_find(v, name);
+        if (!value || value->kind != FDL_PROFILE_STRING)
+            return fdl_fail(FEEDLINE_EINVAL, "%s is not a string", name);
+        if (strcmp(value->text, f->text) != 0)
+            return fdl_fail(FEEDLINE_ENOENT,
+                            "found on another %s: its %s is '%s', here it is "
+                            "'%s'",
+                            f->part, f->key, value->text, f->text);
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t load(const feedline_loader *l, const char *path,
+                    struct fdl_profile_values *v, struct fdl_print *here,
+                    struct found *found)
+{
+    char *text = NULL;
+    int32_t status = read_file(path, &text);
+    if (status >= 0)
+        status = fdl_profile_parse(text, v);
+    free(text);
+    if (status >= 0)
+        status = check_version(v);
+    if (status >= 0)
+        status = read_found(v, found);
+    if (status >= 0)
+        status = fdl_print_take(l, here);
+    return status < 0 ? status : compare(v, here);
+}
+
+/* ---- The start ----------------------------------------------------------- */
+
+static uint32_t within(uint64_t value, uint64_t least, uint64_t most)
+{
+    return (uint32_t)FDL_MAX(FDL_MIN(value, most), least);
+}
+
+static void begin_with(feedline_loader *l, const char *path,
+                       const struct found *f, struct fdl_knobs *start)
+{
+    struct fdl_knobs bound;
+    struct fdl_tuner_limits limits;
+    fdl_control_start_limits(l, &limits);
+    bound = (struct fdl_knobs){
+        .workers = within(f->workers, limits.workers_min, limits.workers_max),
+        .depth = within(f->depth, limits.depth_min, limits.depth_max),
+        .io_depth = 0,
+        .finish_device = start->finish_device,
+    };
+    if (f->io_depth && limits.io_depth_max)
+        bound.io_depth =
+            within(f->io_depth, limits.io_depth_min, limits.io_depth_max);
+    if (limits.finish_free)
+        bound.finish_device = f->finish_device;
+    *start = bound;
+    note(l, FDL_LOG_INFO,
+         "%s: begins with workers=%u depth=%u io_depth=%u, as found on batch "
+         "%" PRIu64 "%s",
+         path, bound.workers, bound.depth, bound.io_depth, f->batch,
+         bound.workers != f->workers || bound.depth != f->depth
+             ? ", held to the bounds of now"
+             : "");
+}
+
+bool fdl_profile_start(feedline_loader *l, struct fdl_knobs *start)
+{
+    const char *path = fdl_option_text(&l->options, FDL_OPT_TUNER_PROFILE);
+    struct found found;
+    if (!path || !*path)
+        return false;
+    struct fdl_profile_values *v = malloc(sizeof(*v));
+    struct fdl_print *here = malloc(sizeof(*here));
+    int32_t status = FEEDLINE_ENOMEM;
+    if (v && here)
+        status = load(l, path, v, here, &found);
+    else
+        fdl_fail_memory(sizeof(*v), "a profile");
+    if (status >= 0)
+        begin_with(l, path, &found, start);
+    else if (status == FEEDLINE_ENOENT && access(path, F_OK) != 0)
+        note(l, FDL_LOG_INFO, "%s: does not exist yet; the tuner starts over",
+             path);
+    else
+        note(l, FDL_LOG_WARNING, "%s: %s; the tuner starts over", path,
+             fdl_last_error());
+    fdl_clear_error();
+    free(here);
+    free(v);
+    return status >= 0;
+}
+
+/* ---- Writing ------------------------------------------------------------- */
+
+static void write_facts(const struct fdl_print *print, struct fdl_json *j)
+{
+    const char *part = NULL;
+    for (uint32_t i = 0; i < print->n; i++) {
+        const struct fdl_fact *f = &print->facts[i];
+        if (part && strcmp(part, f->part) != 0)
+            fdl_json_end_object(j);
+        if (!part || strcmp(part, f->part) != 0)
+            fdl_json_begin_object(j, f->part);
+        part = f->part;
+        fdl_json_string(j, f->key, f->text);
+    }
+    fdl_json_end_object(j);
+}
+
+static void write_profile(const struct fdl_print *print,
+                          const struct feedline_tuner_info *t, uint64_t batch,
+                          struct fdl_json *j)
+{
+    fdl_json_begin_object(j, NULL);
+    fdl_json_int(j, "feedline_profile", VERSION);
+    write_facts(print, j);
+    fdl_json_begin_object(j, "found");
+    fdl_json_int(j, "workers", t->workers);
+    fdl_json_int(j, "depth", t->depth);
+    fdl_json_int(j, "io_depth", t->io_depth);
+    fdl_json_string(j, "finish", t->finish ? "device" : "host");
+    fdl_json_int(j, "batch", (int64_t)batch);
+    fdl_json_bool(j, "converged", t->converged != 0);
+    fdl_json_double(j, "stall", t->stall);
+    fdl_json_double(j, "batches_per_second", t->batches_per_second);
+    fdl_json_double(j, "step_seconds", t->step_ns / 1e9);
+    fdl_json_double(j, "sample_seconds", t->sample_ns / 1e9);
+    fdl_json_end_object(j);
+    fdl_json_end_object(j);
+}
+
+/* errno, or 0. */
+static int write_beside(const char *path, const char *text, size_t n)
+{
+    int error = 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return errno;
+    while (n > 0 && !error) {
+        ssize_t wrote = write(fd, text, n);
+        if (wrote < 0 && errno != EINTR)
+            error = errno;
+        text += wrote > 0 ? wrote : 0;
+        n -= wrote > 0 ? (size_t)wrote : 0;
+    }
+    if (!error && fsync(fd) < 0 && errno != EINVAL)
+        error = errno;
+    if (close(fd) < 0 && !error)
+        error = errno;
+    return error;
+}
+
+static int32_t replace_file(const char *path, const char *text, size_t n)
+{
+    static _Atomic uint32_t saved; /* several may be on their way */
+    char beside[4096];
+    int length = snprintf(
+        beside, sizeof(beside), "%s.tmp.%ld.%" PRIu32, path, (long)getpid(),
+        atomic_fetch_add_explicit(&saved, 1, memory_order_relaxed));
+    if (length < 0 || (size_t)length >= sizeof(beside))
+        return fdl_fail(FEEDLINE_EIO, "%s: the name is too long", path);
+    int error = write_beside(beside, text, n);
+    if (!error && rename(beside, path) < 0)
+        error = errno;
+    if (!error)
+        return FEEDLINE_OK;
+    unlink(beside);
+    return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error));
+}
+
+/* What was in force before whatever is being tried now. */
+static void leave_trials_out(const feedline_loader *l,
+                             struct feedline_tuner_info *t)
+{
+    struct fdl_decision d;
+    int64_t created_ns;
+    uint32_t n = 0;
+    while (fdl_control_decision(l, n, &d, &created_ns))
+        n++;
+    while (n > 0 && fdl_control_decision(l, --n, &d, &created_ns)) {
+        uint32_t before = (uint32_t)d.before;
+        if (d.outcome != FDL_OUTCOME_PENDING)
+            continue;
+        switch (d.knob) {
+        case FDL_KNOB_WORKERS:
+            t->workers = before;
+            break;
+        case FDL_KNOB_DEPTH:
+            t->depth = before;
+            break;
+        case FDL_KNOB_IO_DEPTH:
+            t->io_depth = before;
+            break;
+        case FDL_KNOB_FINISH:
+            t->finish = before;
+            break;
+        case FDL_KNOBS:
+            break;
+        }
+    }
+}
+
+static int32_t check_found(const struct feedline_tuner_info *t,
+                           const char *path)
+{
+    if (strcmp(t->mode, "auto") != 0)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "%s: with tuner=%s nothing is found; use tuner=auto",
+                        path, t->mode);
+    if (!(t->batches_per_second > 0))
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "%s: nothing was found yet: too few batches were "
+                        "delivered to measure anything",
+                        path);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_profile_save(const feedline_loader *l, const char *path)
+{
+    struct feedline_tuner_info t;
+    struct fdl_print print;
+    struct fdl_json j;
+    uint64_t needed;
+    char *text = NULL;
+    fdl_control_info(l, &t);
+    int32_t status = check_found(&t, path);
+    if (status >= 0)
+        status = fdl_print_take(l, &print);
+    if (status < 0)
+        return status;
+    leave_trials_out(l, &t);
+    uint64_t batch = fdl_control_batches(l);
+    fdl_json_init(&j, NULL, 0);
+    write_profile(&print, &t, batch, &j);
+    fdl_json_finish(&j, &needed);
+    text = malloc(needed);
+    if (!text)
+        return fdl_fail_memory(needed, "a profile");
+    fdl_json_init(&j, text, needed);
+    write_profile(&print, &t, batch, &j);
+    fdl_json_finish(&j, &needed);
+    text[needed - 1] = '\n'; /* where its NUL was */
+    status = replace_file(path, text, needed);
+    free(text);
+    return status;
+}

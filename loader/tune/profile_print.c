@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fingerprint of a profile; see profile_print.h.
+ *
+ * Names of samples are part of the data set's own fingerprint, which is made
+ * when it is opened. Of the options those count that decide what is made of a
+ * sample and what a batch is; who reads, for that is where times come from.
+ * Seeds, ranks and epochs do not: they change no cost.
+ */
+#include "loader/tune/profile_print.h"
+
+#include "base/json.h"
+#include "base/status.h"
+#include "loader/engine.h"
+#include "loader/stream/finishing.h"
+#include "profiler/system/machine.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct fdl_print *p, const char *part, const char *key,
+                const char *fmt, ...) FDL_PRINTF(4, 5);
+
+static void add(struct fdl_print *p, const char *part, const char *key,
+                const char *fmt, ...)
+{
+    va_list args;
+    fdl_assert(p->n < FDL_PRINT_FACTS);
+    struct fdl_fact *f = &p->facts[p->n++];
+    f->part = part;
+    f->key = key;
+    va_start(args, fmt);
+    fdl_format_line(f->text, sizeof(f->text), fmt, args);
+    va_end(args);
+}
+
+/* ---- Host ---------------------------------------------------------------- */
+
+static void add_gpu(const feedline_loader *l, struct fdl_print *p)
+{
+    struct feedline_device_info info = {.struct_size = sizeof(info)};
+    const char *device = fdl_option_text(&l->options, FDL_OPT_DEVICE);
+    if (!l->ring->backend_ops->stats ||
+        feedline_device_get_info(device, &info) < 0)
+        info.name[0] = '\0';
+    fdl_clear_error();
+    add(p, "host", "gpu", "%s", info.name);
+}
+
+static void add_host(const feedline_loader *l, struct fdl_print *p)
+{
+    const struct fdl_machine *m = fdl_machine_get();
+    double cores = m->cpus_allowed;
+    if (m->cpu_quota > 0 && m->cpu_quota < cores)
+        cores = m->cpu_quota;
+    add(p, "host", "cpu_model", "%s", m->cpu_model);
+    add(p, "host", "cores", "%.6g", cores);
+    add(p, "host", "local_world", "%u", fdl_control_local_world(&l->options));
+    add(p, "host", "memory_limit_bytes", "%" PRIu64, m->memory_limit_bytes);
+    add_gpu(l, p);
+}
+
+/* ---- Data set ------------------------------------------------------------ */
+
+static void add_data_set(const feedline_loader *l, struct fdl_print *p)
+{
+    const feedline_dataset *ds = l->dataset;
+    add(p, "data_set", "kind", "%s",
+        ds->raw_width ? "raw"
+        : ds->data    ? "memory"
+                      : "files");
+    add(p, "data_set", "samples", "%" PRIu64, ds->count);
+    add(p, "data_set", "fingerprint", "%016" PRIx64, ds->fingerprint);
+}
+
+/* ---- Pipeline ------------------------------------------------------------ */
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static int32_t hash_operations(const feedline_loader *l, uint64_t *out)
+{
+    struct fdl_json j;
+    uint64_t needed;
+    fdl_json_init(&j, NULL, 0);
+    fdl_pipeline_json(l->pipeline, NULL, &j);
+    fdl_json_finish(&j, &needed);
+    char *text = malloc(needed);
+    if (!text)
+        return fdl_fail_memory(needed, "the fingerprint of a pipeline");
+    fdl_json_init(&j, text, needed);
+    fdl_pipeline_json(l->pipeline, NULL, &j);
+    fdl_json_finish(&j, &needed);
+    *out = hash_of(text);
+    free(text);
+    return FEEDLINE_OK;
+}
+
+static void add_choice(const feedline_loader *l, uint32_t row,
+                       struct fdl_print *p)
+{
+    char buf[32];
+    const struct fdl_option *o = &l->options.table[row];
+    add(p, "pipeline", o->name, "%s",
+        fdl_option_choice(o, fdl_option_int(&l->options, row), buf,
+                          sizeof(buf)));
+}
+
+static void add_options(const feedline_loader *l, struct fdl_print *p)
+{
+    const struct fdl_options *o = &l->options;
+    add(p, "pipeline", "batch_size", "%u", l->config.batch_size);
+    add(p, "pipeline", "channels", "%u", l->config.channels);
+    add_choice(l, FDL_OPT_DTYPE, p);
+    add_choice(l, FDL_OPT_LAYOUT, p);
+    add_choice(l, FDL_OPT_QUALITY, p);
+    add_choice(l, FDL_OPT_FINISH, p);
+    add_choice(l, FDL_OPT_READER, p);
+    add(p, "pipeline", "device", "%s", fdl_option_text(o, FDL_OPT_DEVICE));
+}
+
+int32_t fdl_print_take(const feedline_loader *l, struct fdl_print *out)
+{
+    uint64_t hash = 0;
+    out->n = 0;
+    int32_t status = hash_operations(l, &hash);
+    if (status < 0)
+        return status;
+    add_host(l, out);
+    add_data_set(l, out);
+    add(out, "pipeline", "operations", "%016" PRIx64, hash);
+    add_options(l, out);
+    return FEEDLINE_OK;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Evidence of a loader, since the last reset of its statistics. Sums over a
+ * window that moves would need copies of every histogram; who wants to judge
+ * the last minute resets the statistics and waits for it.
+ */
+#include "loader/watch/evidence.h"
+
+#include "loader/engine.h"
+#include "loader/stream/costs.h"
+#include "loader/watch/stats.h"
+#include "loader/watch/stuck.h"
+#include "profiler/system/machine.h"
+#include "profiler/verdict/advice.h"
+
+#include <string.h>
+
+#define TAIL 0.996 /* of ticket times, what depth has to cover */
+
+/* Bytes per ns are 1e9 bytes per second. */
+double fdl_achieved_gbps(const struct feedline_device_stats *d)
+{
+    return d->copy_ns ? (double)d->copied_bytes / (double)d->copy_ns : 0;
+}
+
+/* What the bus gives to copies of this loader's size. */
+static double possible_gbps(const struct feedline_device_stats *d)
+{
+    if (d->copies == 0 || !(d->gigabytes_per_second > 0))
+        return 0;
+    double bytes = (double)d->copied_bytes / (double)d->copies;
+    double ns = d->latency_us * 1e3 + bytes / d->gigabytes_per_second;
+    return ns > 0 ? bytes / ns : 0;
+}
+
+static void add_device(feedline_loader *l, struct fdl_evidence *e)
+{
+    struct feedline_device_stats d;
+    if (!l->ring->backend_ops->stats || fdl_stats_device(l, &d) < 0)
+        return;
+    e->has_device = true;
+    e->device_idle_ns = (int64_t)d.idle_ns;
+    e->device_span_ns = (int64_t)d.span_ns;
+    e->steps = d.steps;
+    e->copy_ns = (int64_t)d.copy_ns;
+    e->overlap_ns = (int64_t)d.overlap_ns;
+    e->copy_gbps = fdl_achieved_gbps(&d);
+    e->ceiling_gbps = possible_gbps(&d);
+}
+
+/* The consumer, its ledger and the stages of workers and reads. */
+static void add_counters(feedline_loader *l, struct fdl_evidence *e)
+{
+    struct fdl_consumer *c = &l->consumer;
+    struct fdl_pace copy;
+    const struct fdl_pace *pace = &copy;
+    struct fdl_total read;
+    fdl_stats_since_reset(l, FEEDLINE_STAGE_READ, &read);
+    e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(l);
+    fdl_stats_shared_lock(l, &e->lock);
+    fdl_lock(&c->books);
+    copy = c->pace;
+    e->ledger = c->ledger;
+    e->batches = c->batches;
+    e->samples = c->samples;
+    e->wall_ns = c->ledger.wait_ns + c->user_ns + c->api_ns;
+    e->user_ns = c->user_ns;
+    e->api_ns = c->api_ns;
+    e->first_batch_ns = c->first_batch_ns;
+    fdl_unlock(&c->books);
+    e->calls = pace->calls;
+    e->ready_calls = pace->ready_calls;
+    e->long_waits = pace->long_waits;
+    e->passed_waits = pace->passed_waits;
+    e->epoch_edges = pace->edges;
+    if (pace->edges)
+        e->epoch_edge_ns = pace->edge_ns / (int64_t)pace->edges;
+    if (pace->calls) {
+        e->ticket_mean_ns = pace->lead_ns / (int64_t)pace->calls;
+        e->ticket_tail_ns = fdl_histogram_quantile(&pace->leads, TAIL);
+    }
+    if (fdl_histogram_total(&pace->waits))
+        e->usual_wait_ns = (double)fdl_histogram_quantile(&pace->waits, 0.5);
+    e->epoch_batches = l->given ? pace->epoch_batches : l->sampler.batches;
+    fdl_interference_judge(&pace->interference, &e->interference,
+                           &e->interference_sigma);
+    e->first_epoch_fetch = fdl_pace_fetch(pace, false);
+    e->later_epoch_fetch = fdl_pace_fetch(pace, true);
+    e->first_epoch_read = fdl_pace_read(pace, false);
+    e->later_epoch_read = fdl_pace_read(pace, true);
+    if (read.items == 0)
+        return;
+    e->mean_file_bytes = (double)read.bytes / (double)read.items;
+    e->read_p50_us = (double)fdl_histogram_quantile(&read.times, 0.5) / 1e3;
+    e->read_p99_us = (double)fdl_histogram_quantile(&read.times, 0.99) / 1e3;
+    e->cold_fraction = fdl_cold_fraction(&read.times);
+    /* Reads that overlap were on their way for no longer than this. */
+    uint64_t under_way = FDL_MIN(read.busy_ns, (uint64_t)e->wall_ns);
+    if (under_way == 0)
+        return;
+    e->read_rate = (double)read.bytes * 1e9 / (double)under_way;
+    e->read_ops = (double)read.items * 1e9 / (double)under_way;
+    e->reads_under_way = (double)read.own_ns / (double)under_way;
+    struct fdl_read_fit fit;
+    if (!fdl_total_read_fit(&read, &fit))
+        return;
+    e->read_fixed_ns = fit.fixed_ns;
+    e->read_byte_ns = fit.byte_ns;
+    e->read_byte_error_ns = fit.byte_error_ns;
+}
+
+static void add_workers(feedline_loader *l, struct fdl_evidence *e)
+{
+    struct feedline_worker_stats w;
+    fdl_stats_workers(l, &w);
+    e->worker_busy_ns =
+        (int64_t)(w.cpu_ns + w.runq_ns + w.throttle_ns + w.sleep_ns);
+    e->worker_cpu_ns = (int64_t)w.cpu_ns;
+    e->worker_runq_ns = (int64_t)w.runq_ns;
+    e->worker_throttle_ns = (int64_t)w.throttle_ns;
+    e->worker_sleep_ns = (int64_t)w.sleep_ns;
+    e->worker_blocked_ns = (int64_t)w.blocked_ns;
+    e->worker_starved_ns = (int64_t)w.starved_ns;
+}
+
+static void add_costs(feedline_loader *l, struct fdl_evidence *e)
+{
+    struct fdl_costs costs;
+    fdl_costs_get(l, &costs);
+    e->source_pixels = costs.source_pixels;
+    e->output_pixels = costs.output_pixels;
+    if (costs.n_ops == 0)
+        return;
+    const struct fdl_op_cost *op = &costs.ops[0];
+    e->op = (struct fdl_costly_op){
+        .name = op->label,
+        .wall_ns = op->wall_ns,
+        .cpu_ns = op->cpu_ns,
+        .samples = op->samples,
+    };
+}
+
+static void add_machine(const struct fdl_watched *w, struct fdl_evidence *e)
+{
+    const struct fdl_system_signals *now = &w->system;
+    const struct fdl_system_signals *zero = &w->zero;
+    double span = (double)w->span_ns;
+    uint64_t total = now->host_total_ns - zero->host_total_ns;
+    uint64_t busy = now->host_busy_ns - zero->host_busy_ns;
+    uint64_t own = now->process_cpu_ns - zero->process_cpu_ns;
+    e->throttled_ns = (int64_t)(now->throttled_ns - zero->throttled_ns);
+    if (now->has_host && total > 0)
+        e->host_busy = (double)FDL_MIN(busy, total) / (double)total;
+    if (now->has_host && span > 0)
+        e->outside_cores = busy > own ? (double)(busy - own) / span : 0;
+    e->foreign_cores = e->consumer_cores = -1;
+    if (w->seconds_ns > 0) {
+        e->foreign_cores = (double)w->foreign_ns / (double)w->seconds_ns;
+        e->consumer_cores = (double)w->consumer_ns / (double)w->seconds_ns;
+        memcpy(e->foreign_name, w->foreign_name, sizeof(e->foreign_name));
+    }
+    if (w->best_read_rate > 0)
+        e->best_read_rate = FDL_MAX(w->best_read_rate, e->read_rate);
+    if (w->read_rate_now > 0)
+        e->read_rate_now = w->read_rate_now;
+    if (w->has_growth) {
+        e->rate_by_depth = w->rate_by_depth;
+        e->latency_by_depth = w->latency_by_depth;
+    }
+}
+
+static void add_gpu(const struct fdl_gpu_watched *g, struct fdl_evidence *e)
+{
+    const struct fdl_gpu_signals *s = &g->now;
+    if (!g->has_gpu)
+        return;
+    e->gpu_utilization = s->utilization;
+    e->gpu_sm_active = s->sm_active;
+    e->gpu_idle_seconds = s->utilization >= 0 ? g->idle_seconds : -1;
+    if (s->memory_used_bytes >= 0 && s->memory_total_bytes > 0)
+        e->gpu_memory_used = s->memory_used_bytes / s->memory_total_bytes;
+    e->gpu_power_capped = s->power_capped;
+    e->gpu_thermal_capped = s->thermal_capped;
+    if (s->sm_clock_mhz >= 0 && s->max_sm_clock_mhz > 0)
+        e->gpu_clock = s->sm_clock_mhz / s->max_sm_clock_mhz;
+}
+
+static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
+{
+    struct fdl_tuner_found found;
+    fdl_control_found(l, &found);
+    e->tuning = fdl_control_tunes(l);
+    if (found.more_workers.judged) {
+        e->tried_workers = found.more_workers.after;
+        e->tried_gain = found.more_workers.gain;
+    }
+    e->more_reads_failed = found.more_reads_failed;
+    e->workers_auto = fdl_loader_asked(l, FDL_OPT_WORKERS) == 0;
+    e->depth_auto = fdl_loader_asked(l, FDL_OPT_DEPTH) == 0;
+    e->io_auto = fdl_loader_asked(l, FDL_OPT_IO_DEPTH) == 0;
+    e->workers_max = fdl_control_workers_max(l);
+    e->terms = fdl_loader_terms(l);
+}
+
+void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
+{
+    struct fdl_watched watched;
+    struct fdl_gpu_watched gpu;
+    uint64_t batch = fdl_ring_slot_bytes(l->ring);
+    uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
+    fdl_evidence_init(out);
+    add_workers(l, out);
+    add_counters(l, out);
+    add_costs(l, out);
+    fdl_monitor_get(l->monitor, &watched, &gpu);
+    add_machine(&watched, out);
+    add_gpu(&gpu, out);
+    out->workers = atomic_load_explicit(&l->workers, memory_order_relaxed);
+    out->cpus_usable = fdl_machine_get()->cpus_usable;
+    if (fdl_machine_get()->cpu_quota > 0)
+        out->cpu_quota = fdl_machine_get()->cpu_quota;
+    out->world = l->sampler.world;
+    out->io_depth = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
+    out->reads_storage = fdl_reader_reads_files(
+        atomic_load_explicit(&l->reader_kind, memory_order_relaxed));
+    out->depth = depth;
+    out->memory_limited = (depth + 3) * batch > l->config.memory_budget;
+    add_tuner(l, out);
+    fdl_notable_evidence(l, out);
+    out->gap_throttled_ns = FDL_MIN(watched.gap_throttled_ns, out->gap_ns);
+    fdl_stuck_evidence(l, out);
+    add_device(l, out);
+    if (l->outside)
+        fdl_outside_evidence(l, &watched, out);
+}
+
+bool fdl_evidence_agrees(const feedline_loader *l, const char *limit)
+{
+    struct fdl_evidence e;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    struct fdl_advice advice;
+    fdl_evidence_gather(fdl_loader_writable(l), &e);
+    fdl_advice_of(all, fdl_verdict_judge(&e, all), &advice);
+    return fdl_advice_agrees(&advice, limit);
+}

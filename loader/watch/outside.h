@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A loader whose batches are made outside: the object behind a watch
+ * (feedline/watch.h). Account, monitor, live page, logs, metrics and trace are
+ * any loader's; its engine is one pixel and never runs.
+ *
+ *     begin: OUT -> TURNING -> INSIDE      end: INSIDE -> TURNING -> OUT
+ *
+ * Who wins the first step is the only thread at work until the second, so a
+ * program that calls from two threads gets an error and no torn numbers.
+ */
+#ifndef FDL_LOADER_OUTSIDE_H
+#define FDL_LOADER_OUTSIDE_H
+
+#include "base/json.h"
+#include "base/text.h"
+#include "profiler/verdict/verdict.h"
+
+#include <feedline/watch.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define FDL_OUTSIDE_TEXT 64u /* bytes, with NUL */
+
+struct fdl_watched;
+
+struct fdl_outside {
+    char name[FDL_OUTSIDE_TEXT], option[FDL_OUTSIDE_TEXT]; /* "": not known */
+    bool has_gpu;
+    uint32_t gpu;
+
+    _Atomic uint32_t state; /* OUT, TURNING, INSIDE */
+    bool begun, watching;   /* the first call was; has ended */
+    int64_t called, waiting;
+    int32_t tid;    /* that called */
+    int64_t cpu_ns; /* of that thread, then */
+    uint64_t epoch, sequence, tickets;
+
+    int64_t wait_cpu_ns; /* since the reset; guarded by the consumer's lock */
+};
+
+/* l->outside, of a loader that was just created and never runs. ENOMEM. */
+int32_t fdl_outside_create(feedline_loader *l,
+                           const struct feedline_watch_def *def, bool has_gpu,
+                           uint32_t gpu);
+
+/* ESTATE, for what needs an engine. */
+int32_t fdl_outside_refuse(void);
+
+int32_t fdl_outside_begin(feedline_loader *l);
+int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
+                        uint64_t bytes);
+
+/* The consumer's own time goes on: it is between two calls. Its lock is held.
+ */
+bool fdl_outside_between_locked(const feedline_loader *l);
+
+/* ---- Any thread; of a loader that has l->outside ------------------------- */
+
+/* What is known of the makers of batches, behind the rest of the evidence. */
+void fdl_outside_evidence(feedline_loader *l, const struct fdl_watched *w,
+                          struct fdl_evidence *out);
+void fdl_outside_reset_locked(struct fdl_outside *o);
+
+/* outside_text.c: the member "watch", null for a loader with an engine; and in
+ * place of the tuner's story. */
+void fdl_outside_json(feedline_loader *l, struct fdl_json *j);
+void fdl_outside_explain(const feedline_loader *l, struct fdl_text *t);
+
+#endif

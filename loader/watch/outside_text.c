@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a watch says of itself; see outside.h. */
+#include "loader/engine.h"
+#include "loader/watch/evidence.h"
+#include "loader/watch/outside.h"
+
+#include <inttypes.h>
+
+void fdl_outside_json(feedline_loader *l, struct fdl_json *j)
+{
+    const struct fdl_outside *o = l->outside;
+    struct fdl_evidence e;
+    if (!o) {
+        fdl_json_null(j, "watch");
+        return;
+    }
+    fdl_evidence_gather(l, &e);
+    fdl_json_begin_object(j, "watch");
+    fdl_json_string(j, "name", o->name);
+    if (o->option[0])
+        fdl_json_string(j, "option", o->option);
+    else
+        fdl_json_null(j, "option");
+    fdl_json_int(j, "processes", e.outside_processes);
+    if (e.outside_process_cores >= 0)
+        fdl_json_double(j, "process_cores", e.outside_process_cores);
+    else
+        fdl_json_null(j, "process_cores");
+    fdl_json_double(j, "wait_cpu_seconds", (double)e.wait_cpu_ns / 1e9);
+    fdl_json_end_object(j);
+}
+
+static double part(uint64_t ns, uint64_t wall_ns)
+{
+    return wall_ns ? 100 * (double)ns / (double)wall_ns : 0;
+}
+
+void fdl_outside_explain(const feedline_loader *l, struct fdl_text *t)
+{
+    const struct fdl_outside *o = l->outside;
+    struct feedline_stats s;
+    fdl_stats_get(fdl_loader_writable(l), &s);
+    fdl_text_add(t, "Watching %s", o->name);
+    if (s.workers && o->option[0])
+        fdl_text_add(t, " (%s=%" PRIu32 ")", o->option, s.workers);
+    fdl_text_add(t, ": %" PRIu64 " batches", s.batches);
+    if (s.samples)
+        fdl_text_add(t, ", %" PRIu64 " samples", s.samples);
+    fdl_text_add(t, " in %.1f s; waited for %.1f %% of it, own work %.1f %%.\n",
+                 (double)s.wall_ns / 1e9, part(s.wait_ns, s.wall_ns),
+                 part(s.user_ns, s.wall_ns));
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The time of the workers, without a gap. What each thread did it books itself
+ * (profiler/measure/timebook.h), how long the threads lived is known from the
+ * clock, and what "work" was is known from the kernel (look.h). The three are
+ * measured apart, and `residual` is by how much they differ: a thread's first
+ * moments, before it runs.
+ */
+#include "loader/engine.h"
+#include "loader/watch/stats.h"
+
+void fdl_stats_workers_time(feedline_loader *l, struct fdl_workers_time *out)
+{
+    *out = (struct fdl_workers_time){0};
+    uint32_t n = fdl_pool_born(&l->pool);
+    int64_t now = fdl_now_ns();
+    out->lived_ns = fdl_pool_lived_ns(l, now, &out->threads);
+    for (uint32_t i = 0; i < n; i++) {
+        struct fdl_spent_times spent;
+        fdl_timebook_read(&l->pool.workers[i]->book, now, &spent);
+        for (uint32_t j = 0; j < FDL_SPENT_KINDS; j++)
+            out->spent.ns[j] += spent.ns[j];
+    }
+}
+
+static uint64_t positive(int64_t ns)
+{
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+void fdl_stats_workers(feedline_loader *l, struct feedline_worker_stats *out)
+{
+    struct fdl_workers_time now, zero;
+    struct fdl_watched watched;
+    /* In this order: what was looked at is part of what was booked. */
+    fdl_monitor_look(l->monitor);
+    fdl_monitor_get(l->monitor, &watched, NULL);
+    fdl_stats_workers_time(l, &now);
+    fdl_lock(&l->consumer.books);
+    zero = l->consumer.zero->workers;
+    fdl_unlock(&l->consumer.books);
+
+    uint64_t spent[FDL_SPENT_KINDS];
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < FDL_SPENT_KINDS; i++)
+        sum += spent[i] = positive(now.spent.ns[i] - zero.spent.ns[i]);
+    uint64_t wall = positive(now.lived_ns - zero.lived_ns);
+    if (wall < sum) /* a book that was read while it was written */
+        wall = sum;
+    *out = (struct feedline_worker_stats){
+        .struct_size = sizeof(*out),
+        .threads = now.threads,
+        .wall_ns = wall,
+        .runq_ns = (uint64_t)watched.work[FDL_BUSY_RUNQ],
+        .throttle_ns = (uint64_t)watched.work[FDL_BUSY_THROTTLE],
+        .sleep_ns = (uint64_t)watched.work[FDL_BUSY_SLEEP],
+        .read_ns = spent[FDL_SPENT_READ],
+        .blocked_ns = spent[FDL_SPENT_BLOCKED],
+        .starved_ns = spent[FDL_SPENT_STARVED],
+        .parked_ns = spent[FDL_SPENT_PARKED],
+        .residual_ns = wall - sum,
+        .voluntary_switches = watched.voluntary,
+        .involuntary_switches = watched.involuntary,
+    };
+    uint64_t work = spent[FDL_SPENT_WORK];
+    uint64_t off = out->runq_ns + out->throttle_ns + out->sleep_ns;
+    if (off > work) { /* the last open span became something else */
+        out->sleep_ns -= FDL_MIN(out->sleep_ns, off - work);
+        off = out->runq_ns + out->throttle_ns + out->sleep_ns;
+        out->wall_ns += off > work ? off - work : 0;
+    }
+    out->cpu_ns = off < work ? work - off : 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters of one thread in one stage. The thread is the only writer (relaxed
+ * stores of what it alone changes); readers add the counters of all threads
+ * up (total.h). Each thread's counters lie on cache lines of their own.
+ */
+#ifndef FDL_PROFILER_STAGE_H
+#define FDL_PROFILER_STAGE_H
+
+#include "base/compiler.h"
+#include "profiler/measure/histogram.h"
+
+#include <stdint.h>
+
+struct fdl_stage {
+    FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t items;
+    _Atomic uint64_t bytes;
+    _Atomic uint64_t errors;
+    _Atomic uint64_t busy_ns;
+    _Atomic uint64_t starved_ns;
+    _Atomic uint64_t blocked_ns;
+    _Atomic uint64_t clock_reads; /* what measuring this stage took */
+
+    /* Of reads, see fdl_stage_read. Their own times, which sum to more than
+     * busy_ns where they overlap; and sums of squares and products. */
+    _Atomic uint64_t own_ns;
+    _Atomic double ns_ns, bytes_ns, bytes_bytes;
+    struct fdl_histogram times;
+};
+
+/* One item that took busy_ns. */
+void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes);
+
+/* One read, from when it was sent until its bytes were there. Adds to no
+ * counter that the stage has for other items. */
+void fdl_stage_read(struct fdl_stage *s, int64_t own_ns, uint64_t bytes);
+
+/* counter += value, by its only writer. */
+void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value);
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The states of the tuner.
+ *
+ *   WARMUP ---> MEASURE ---> HOLD <---------- kept ----+
+ *                  ^          |  \                     |
+ *                  |          |   something to try     |
+ *          guard, limits,     |          \             |
+ *          somebody set it    |        SETTLE ---> TRIAL
+ *                  |          |          ^             |
+ *                  +--SETTLE--+          +-taken back--+
+ *                                     (SETTLE ---> HOLD)
+ *
+ * Everything here goes from one reading to the next; nothing waits. FROZEN may
+ * come over any state: the consumer is away (evaluation, a checkpoint), nothing
+ * is learned, and what was under way goes on behind it.
+ */
+#include "profiler/tuner/tuner_own.h"
+
+#include <stdlib.h>
+
+#define WARM_BATCHES 4.0
+#define SOON_NS      1e9
+
+struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
+                                   const struct fdl_knobs *start, bool warm)
+{
+    struct fdl_tuner *t = calloc(1, sizeof(*t));
+    if (!t)
+        return NULL;
+    t->limits = *limits;
+    fdl_tuner_sane_limits(&t->limits);
+    t->knobs = *start;
+    fdl_tuner_fit(&t->limits, &t->knobs);
+    t->want = t->planned = t->start = t->knobs;
+    t->warm = warm;
+    t->era = 1;
+    t->backoff = t->due = BACKOFF_LEAST;
+    t->measure_blocks = MEASURE_BLOCKS;
+    t->fineness = 1;
+    t->noise = UINT64_C(0x9e3779b97f4a7c15) * (start->workers + 1u);
+    return t;
+}
+
+void fdl_tuner_destroy(struct fdl_tuner *t)
+{
+    free(t);
+}
+
+/* New conditions: what was learned of settings is of old ones. */
+static void new_era(struct fdl_tuner *t)
+{
+    ++t->era;
+    ++t->changes;
+    t->granted_ns += CREDIT_CHANGE * t->best.g;
+    /* Conditions that change all the time are one. */
+    if (t->era_windows >= LASTING)
+        t->backoff = t->due = BACKOFF_LEAST;
+    t->era_windows = 0;
+    t->held = t->at_arm = 0;
+    t->storage_limit = t->transfer_limit = t->finish_tried = false;
+    t->io_ceiling = 0;
+    t->reads_failed = 0;
+    t->splits_tried = 0;
+    t->fineness = 1;
+    t->has_seen = false;
+    t->converged = false;
+    t->replan = true;
+}
+
+/* A depth that may not grow as far, as batches take more memory than before, is
+ * no other condition unless it is in force. */
+static bool same_limits(const struct fdl_tuner_limits *a,
+                        const struct fdl_tuner_limits *b)
+{
+    return a->workers_min == b->workers_min &&
+           a->workers_max == b->workers_max && a->depth_min == b->depth_min &&
+           a->io_depth_min == b->io_depth_min &&
+           a->io_depth_max == b->io_depth_max && a->target == b->target;
+}
+
+static void note_limits(struct fdl_tuner *t, const struct fdl_knobs *from,
+                        const struct fdl_knobs *to, bool bounds)
+{
+    const struct fdl_tuner_limits *l = &t->limits;
+    for (int k = 0; k < FDL_KNOBS; ++k) {
+        enum fdl_knob knob = (enum fdl_knob)k;
+        if (fdl_knob_get(to, knob) == fdl_knob_get(from, knob))
+            continue;
+        fdl_tuner_note(
+            t, knob, to, bounds ? FDL_REASON_LIMIT : FDL_REASON_MEMORY,
+            "%.1f cores, %u to %u workers, %.0f MB", l->cores, l->workers_min,
+            l->workers_max, (double)l->memory_bytes / 1e6);
+    }
+}
+
+/* A trial that is interrupted is undone; where that happens again and again,
+ * the next one comes later and later. */
+static void begin_anew(struct fdl_tuner *t, bool conditions, bool bounds)
+{
+    struct fdl_knobs back, to;
+    t->asked_from = t->n_decisions;
+    bool again = fdl_tuner_trial_abandon(t, &back);
+    if (conditions) {
+        t->era_windows = LASTING;
+        t->calm = 0;
+        new_era(t);
+    }
+    if (again)
+        fdl_tuner_back_off(t);
+    to = back;
+    fdl_tuner_fit(&t->limits, &to);
+    note_limits(t, &back, &to, bounds);
+    enum fdl_tuner_state was = t->state;
+    t->measure_blocks = MEASURE_BLOCKS;
+    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
+    /* The stock was made under the old ones. */
+    t->settle_batches += (double)FDL_MIN(t->last.ready, 256u);
+    if (was == FDL_TUNER_WARMUP || was == FDL_TUNER_FROZEN)
+        t->state = was;
+    if (was == FDL_TUNER_FROZEN)
+        t->thaw = FDL_TUNER_SETTLE;
+}
+
+void fdl_tuner_set_limits(struct fdl_tuner *t,
+                          const struct fdl_tuner_limits *limits)
+{
+    struct fdl_tuner_limits l = *limits, old = t->limits;
+    fdl_tuner_sane_limits(&l);
+    bool bounds = !same_limits(&l, &old);
+    bool cores = fabs(l.cores - old.cores) > 0.02 * old.cores;
+    t->limits = l;
+    struct fdl_knobs to = t->want;
+    fdl_tuner_fit(&l, &to);
+    if (bounds || cores || !fdl_knobs_equal(&to, &t->want))
+        begin_anew(t, cores || bounds, bounds);
+}
+
+/* ---- From reading to reading -------------------------------------------- */
+
+/* Looks what to do with what was just measured of the setting in force. */
+static void decide(struct fdl_tuner *t)
+{
+    fdl_tuner_enter(t, FDL_TUNER_HOLD);
+    if (fdl_tuner_next(t))
+        return;
+    if (!t->converged) {
+        t->converged = true;
+        t->converged_batch = t->moved_batch;
+        t->converged_ns = t->moved_ns;
+    }
+}
+
+static void warm_up(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
+{
+    struct fdl_tuner_sums *w = &t->window.total;
+    if ((double)t->batch <= s->batches) /* until the first one came */
+        return;
+    fdl_tuner_add(w, s);
+    /* There is no stock to be filled where the consumer waits anyway. */
+    bool waits = w->batches >= WARM_BATCHES && w->wait_ns > 0.1 * w->step_ns;
+    if (waits || w->batches >= fmax(WARM_BATCHES, (double)t->knobs.depth))
+        fdl_tuner_enter(t, FDL_TUNER_MEASURE);
+}
+
+static bool measured(const struct fdl_tuner *t,
+                     const struct fdl_tuner_estimate *e)
+{
+    struct fdl_knobs plan;
+    if (t->warm && e->stall <= t->limits.target)
+        return e->blocks >= 3;
+    fdl_tuner_plan(t, e, &plan);
+    /* Far off: the plan cannot be wrong by that much. Where the guard went back
+     * to, one odd block can. */
+    bool known = t->arms[t->knobs.workers].era == t->era;
+    if (!known && e->stall > 0.2 && e->blocked < 0.05 &&
+        plan.workers >= 1.3 * t->knobs.workers)
+        return true;
+    /* More reads cost little and are tried in any case. */
+    bool reads = e->starved > 0.2 && plan.io_depth > t->knobs.io_depth;
+    if (e->stall > 0.2 && reads && (e->blocks >= 3 || e->wall_ns >= SOON_NS))
+        return true;
+    /* Slow batches make long blocks: what is that far off is seen in three. */
+    if (e->stall > 0.2 && e->blocks >= 3 && e->wall_ns >= HURRY_NS)
+        return true;
+    return (e->blocks >= 6 && e->error < 0.01) ||
+           e->blocks >= t->measure_blocks;
+}
+
+static void measure(struct fdl_tuner *t)
+{
+    struct fdl_tuner_estimate e;
+    fdl_tuner_estimate_of(t, &t->window, &e);
+    if (!measured(t, &e))
+        return;
+    if (!(t->granted_ns > 0))
+        t->granted_ns = CREDIT_START * e.g;
+    t->best = t->latest = e;
+    fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
+    fdl_tuner_change_begin(t, &e);
+    t->replan = t->abandoned < 2;
+    t->measure_blocks = MEASURE_BLOCKS;
+    decide(t);
+}
+
+static bool go_back(struct fdl_tuner *t)
+{
+    struct fdl_knobs to = t->knobs;
+    uint32_t n = fdl_tuner_arm_better(t);
+    if (n == 0)
+        return false;
+    to.workers = n;
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.workers != n || (t->has_seen && fdl_knobs_equal(&to, &t->seen)))
+        return false;
+    ++t->guarded;
+    if (n > t->knobs.workers)
+        t->arms[t->knobs.workers].starves = true;
+    fdl_tuner_workers_moved(t, n > t->knobs.workers);
+    fdl_tuner_back_off(t);
+    t->asked_from = t->n_decisions;
+    fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_GUARD,
+                   "%u workers delivered %.2f batches/s, %u deliver %.2f", n,
+                   1e9 * t->arms[n].rate, t->knobs.workers,
+                   1e9 * t->arms[t->knobs.workers].rate);
+    t->arms[n].rate *= 0.99;
+    t->measure_blocks = 16;
+    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
+    return true;
+}
+
+/* It was fed and starves: two blocks are enough to know. */
+static bool starves_suddenly(struct fdl_tuner *t)
+{
+    struct fdl_tuner_window one;
+    struct fdl_tuner_estimate e;
+    memset(&one, 0, sizeof(one));
+    fdl_tuner_window_add(&one, &t->window.last);
+    fdl_tuner_estimate_of(t, &one, &e);
+    bool lacks = e.blocked < 0.05 && (e.busy > 0.9 || e.starved > 0.3);
+    if (t->best.stall > t->limits.target || !e.valid || !lacks ||
+        e.stall < fmax(0.1, 5 * t->limits.target)) {
+        t->starving_blocks = 0;
+        return false;
+    }
+    if (++t->starving_blocks == 1)
+        t->window = one;
+    return t->starving_blocks >= 2;
+}
+
+static void hold(struct fdl_tuner *t)
+{
+    struct fdl_tuner_estimate e;
+    bool sudden = starves_suddenly(t);
+    if (!sudden && t->window.n < WINDOW_BLOCKS)
+        return;
+    fdl_tuner_estimate_of(t, &t->window, &e);
+    t->latest = e;
+    if (sudden || fdl_tuner_change_seen(t, &e)) {
+        if (!(fabs(log(e.work / t->flat.work)) < 0.25))
+            t->flat.workers = 0;
+        new_era(t);
+        t->best = e;
+        fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
+        fdl_tuner_change_begin(t, &e);
+        decide(t);
+        return;
+    }
+    ++t->held;
+    ++t->steady;
+    ++t->era_windows;
+    if (fdl_tuner_bridge(t))
+        return;
+    if (t->suspicious) { /* half of it may be of other conditions */
+        fdl_tuner_enter(t, FDL_TUNER_HOLD);
+        return;
+    }
+    ++t->at_arm;
+    fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.3);
+    fdl_tuner_estimate_mix(&t->best, &e, 0.3);
+    if (!go_back(t))
+        decide(t);
+}
+
+static void settle(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
+{
+    if (!fdl_knobs_equal(&t->want, &t->knobs)) {
+        t->waited += s->batches;
+        return;
+    }
+    t->waited = 0;
+    t->settle_batches -= s->batches;
+    t->settle_ns -= s->wall_ns;
+    if (t->trial.on || t->rolling_back)
+        fdl_tuner_charge(t, s);
+    if (t->settle_batches > 0 || t->settle_ns > 0)
+        return;
+    if (t->rolling_back) {
+        fdl_tuner_charge_done(t);
+        t->rolling_back = false;
+        if (t->replan && fdl_tuner_next(t))
+            return;
+    }
+    fdl_tuner_enter(t, t->next);
+}
+
+static bool away(struct fdl_tuner *t, const struct fdl_tuner_reading *r)
+{
+    bool is = t->ref_g > 0 && (double)r->away_ns > 10 * t->ref_g &&
+              (double)r->away_ns > BLOCK_NS;
+    if (is && t->state != FDL_TUNER_FROZEN) {
+        t->thaw = t->state;
+        t->state = FDL_TUNER_FROZEN;
+    } else if (!is && t->state == FDL_TUNER_FROZEN) {
+        t->state = t->thaw;
+        memset(&t->window.open, 0, sizeof(t->window.open));
+    }
+    return is;
+}
+
+static bool block_added(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
+{
+    if (!fdl_tuner_window_add(&t->window, s))
+        return false;
+    fdl_tuner_long_add(t, &t->window.last);
+    return true;
+}
+
+void fdl_tuner_observe(struct fdl_tuner *t,
+                       const struct fdl_tuner_reading *reading)
+{
+    struct fdl_tuner_sums s;
+    bool broken;
+    bool grew = fdl_tuner_difference(t, reading, &s, &broken);
+    if (broken)
+        fdl_tuner_window_reset(&t->window);
+    if (away(t, reading))
+        return;
+    if (t->pause_seen)
+        memset(&t->window.open, 0, sizeof(t->window.open));
+    t->pause_seen = false;
+    if (!grew)
+        return;
+    fdl_tuner_finish_see(t);
+    t->elapsed_ns += s.wall_ns;
+    switch (t->state) {
+    case FDL_TUNER_WARMUP:
+        warm_up(t, &s);
+        break;
+    case FDL_TUNER_SETTLE:
+        settle(t, &s);
+        break;
+    case FDL_TUNER_MEASURE:
+        if (block_added(t, &s))
+            measure(t);
+        break;
+    case FDL_TUNER_TRIAL:
+        fdl_tuner_charge(t, &s);
+        if (block_added(t, &s) && fdl_tuner_trial_step(t) &&
+            t->state == FDL_TUNER_TRIAL)
+            decide(t);
+        break;
+    case FDL_TUNER_HOLD:
+        if (block_added(t, &s))
+            hold(t);
+        break;
+    case FDL_TUNER_FROZEN:
+        break;
+    }
+}
+
+/* Epochs may be shorter than a trial: closed blocks, and a trial, go on in the
+ * next run. */
+void fdl_tuner_pause(struct fdl_tuner *t)
+{
+    t->has_last = false;
+    memset(&t->window.open, 0, sizeof(t->window.open));
+    switch (t->state) {
+    case FDL_TUNER_MEASURE:
+    case FDL_TUNER_TRIAL:
+    case FDL_TUNER_HOLD:
+        t->next = t->state;
+        t->go_on = true;
+        t->settle_batches = SETTLE_BATCHES;
+        t->settle_ns = FDL_TUNER_SETTLE_NS;
+        t->state = FDL_TUNER_SETTLE;
+        break;
+    case FDL_TUNER_FROZEN:
+        t->state = t->thaw;
+        break;
+    default:
+        break;
+    }
+}

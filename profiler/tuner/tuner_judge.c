@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Did it help? Two measurements are compared by the logarithms of their rates
+ * and the errors of both. A change counts when it is above DELTA by SIGMAS
+ * standard errors.
+ *
+ * Rates are of delivered batches, except where a stock of finished ones runs
+ * down (tuner_window.c).
+ */
+#include "profiler/tuner/tuner_own.h"
+
+/* One or two blocks have no spread; that of the trial's is as good. */
+static double error_of(const struct fdl_tuner_estimate *ref,
+                       const struct fdl_tuner_estimate *e)
+{
+    if (ref->blocks >= 3 || ref->blocks == 0)
+        return ref->error;
+    return e->error * sqrt((double)e->blocks / ref->blocks);
+}
+
+enum fdl_tuner_verdict fdl_tuner_compare(const struct fdl_tuner_estimate *ref,
+                                         const struct fdl_tuner_estimate *e,
+                                         double *gain, double *error)
+{
+    double x = e->rate;
+    *gain = 0;
+    *error = 1;
+    if (!(x > 0) || !(ref->rate > 0))
+        return FDL_VERDICT_OPEN;
+    double d = log(x) - log(ref->rate);
+    double sd = hypot(error_of(ref, e), e->error) + 1e-9;
+    *gain = expm1(d);
+    *error = sd;
+    if (e->blocks < 3)
+        return FDL_VERDICT_OPEN;
+    if (d - DELTA > SIGMAS * sd)
+        return FDL_VERDICT_BETTER;
+    if (-d - DELTA > SIGMAS * sd)
+        return FDL_VERDICT_WORSE;
+    if (e->blocks >= 6 && sd < DELTA / SIGMAS)
+        return FDL_VERDICT_EQUAL;
+    return FDL_VERDICT_OPEN;
+}
+
+bool fdl_tuner_acceptable(const struct fdl_tuner *t,
+                          const struct fdl_tuner_estimate *ref,
+                          const struct fdl_tuner_estimate *e,
+                          enum fdl_tuner_verdict v, bool up)
+{
+    double target = t->limits.target;
+    if (v == FDL_VERDICT_BETTER)
+        return true;
+    if (v == FDL_VERDICT_WORSE)
+        return false;
+    if (up) {
+        if (t->limits.strict)
+            return false;
+        /* The wait for a batch, not its share: that hardly moves while it is
+         * nearly everything. */
+        return (ref->stall > target && e->stall <= target) ||
+               (e->rate > ref->rate * (1 + DELTA) &&
+                e->stall / e->rate < 0.8 * ref->stall / ref->rate);
+    }
+    double d = log(e->rate / ref->rate);
+    /* While it waits, fewer must be as good beyond doubt: many small doubts
+     * add up to a loss. */
+    if (e->stall > target)
+        return d >= -DELTA / 2 && (v == FDL_VERDICT_EQUAL ||
+                                   d - hypot(ref->error, e->error) >= -DELTA);
+    /* Fed: the consumer sets the pace. What differs is the noise of its steps,
+     * or that workers slow it. */
+    double doubt = fmin(2 * hypot(ref->error, e->error), 2 * DELTA);
+    return d >= -fmax(DELTA / 2, doubt);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A memory that is full can hold other settings than the one in force. How much
+ * of it batches, reads and workers should have is a question of three numbers,
+ * of which the model knows the means: so the neighbours of what it says are
+ * tried, each a step along the budget.
+ */
+#include "profiler/tuner/tuner_own.h"
+
+#define LEAST_DEPTH 2u
+
+static bool fits(const struct fdl_tuner *t, const struct fdl_knobs *k)
+{
+    return fdl_knobs_memory(&t->limits, k) <= t->limits.memory_bytes;
+}
+
+/* Nothing more goes into it. */
+static bool full(const struct fdl_tuner *t)
+{
+    struct fdl_knobs more = t->knobs;
+    ++more.depth;
+    return t->limits.memory_bytes > 0 && !fits(t, &more);
+}
+
+/* As many batches as there is room for. */
+static bool fill(const struct fdl_tuner *t, struct fdl_knobs *k)
+{
+    uint32_t least =
+        FDL_MAX(t->limits.depth_min, FDL_MIN(LEAST_DEPTH, t->limits.depth_max));
+    k->depth = least;
+    if (!fits(t, k))
+        return false;
+    double room =
+        (double)(t->limits.memory_bytes - fdl_knobs_memory(&t->limits, k));
+    double batch = (double)t->limits.batch_bytes;
+    double more = batch > 0 ? floor(room / batch) : 0;
+    k->depth = fdl_tuner_clamp(least + more, least, t->limits.depth_max);
+    return true;
+}
+
+static bool reads(const struct fdl_tuner *t, double part, struct fdl_knobs *to)
+{
+    const struct fdl_tuner_limits *l = &t->limits;
+    to->io_depth = fdl_tuner_clamp(part * t->knobs.io_depth, l->io_depth_min,
+                                   l->io_depth_max);
+    if (!(t->best.reads > 0) || !fill(t, to))
+        return false;
+    return part < 1 ? to->depth > t->knobs.depth
+                    : to->io_depth > t->knobs.io_depth;
+}
+
+/* If neither cores nor these workers are enough. */
+static bool one_more(const struct fdl_tuner *t, struct fdl_knobs *to)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    to->workers = FDL_MIN(t->limits.workers_max, t->knobs.workers + 1);
+    return to->workers <= fdl_tuner_saturation(t, e) &&
+           e->work > e->g * t->knobs.workers && fill(t, to) &&
+           to->workers > t->knobs.workers;
+}
+
+/* If the others are enough for the pace that there is. */
+static bool one_fewer(const struct fdl_tuner *t, struct fdl_knobs *to)
+{
+    to->workers = FDL_MAX(t->limits.workers_min, t->knobs.workers - 1);
+    return t->best.work * t->best.rate < to->workers && fill(t, to) &&
+           to->workers < t->knobs.workers && to->depth > t->knobs.depth;
+}
+
+bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
+                     struct fdl_knobs *to)
+{
+    *to = t->knobs;
+    if (!full(t))
+        return false;
+    switch (s) {
+    case FDL_TUNER_SPLIT_FEWER_READS:
+        return reads(t, 0.5, to);
+    case FDL_TUNER_SPLIT_MORE_READS:
+        return reads(t, 2, to);
+    case FDL_TUNER_SPLIT_FEWER_WORKERS:
+        return one_fewer(t, to);
+    case FDL_TUNER_SPLIT_SLIGHTLY_FEWER_READS:
+        return reads(t, 0.8, to);
+    case FDL_TUNER_SPLIT_SLIGHTLY_MORE_READS:
+        return reads(t, 1.25, to);
+    default:
+        return one_more(t, to);
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all verdicts together advise, for whoever else gives advice: head-room,
+ * the tuner's story, the live view. They must not promise what the verdicts
+ * rule out, nor explain the wait by something else.
+ */
+#ifndef FDL_PROFILER_ADVICE_H
+#define FDL_PROFILER_ADVICE_H
+
+#include "profiler/verdict/verdict.h"
+
+struct fdl_advice {
+    struct fdl_moves moves; /* of all verdicts; no two contradict */
+    double workers_to;      /* the number of workers advised; 0: none */
+    const char *code;       /* of the first verdict */
+    const char *part;       /* of the stall that leads; "": the consumer is fed,
+                               or no part of the loader is the cause */
+};
+
+/* The n verdicts of one judgement, as fdl_verdict_judge gave them. */
+void fdl_advice_of(const struct fdl_verdict *all, uint32_t n,
+                   struct fdl_advice *out);
+
+/* Whether what the tuner is limited by ("cores" "bound" "lock" "memory"
+ * "storage" "transfer") is what the verdicts say. Where it is not, the tuner's
+ * words about it are left out. */
+bool fdl_advice_agrees(const struct fdl_advice *a, const char *limit);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Head-room; the formulas are in headroom.h. */
+#include "profiler/verdict/headroom.h"
+
+#include "profiler/verdict/advice.h"
+#include "profiler/verdict/verdict_own.h"
+
+#include <math.h>
+
+/* Time that two more workers save, as far as more are of use; none where the
+ * verdicts ask for fewer. */
+static double saved_by_workers(const struct fdl_facts *f,
+                               const struct fdl_advice *advice)
+{
+    double free = fmax(f->useful_workers - f->workers, 0);
+    if (advice->moves.workers < 0)
+        return 0;
+    double all = f->workers + fmin(free, 2);
+    double faster = f->of_ns * (1 - f->workers / all);
+    return fmin(fdl_facts_lost(f, CAUSE_PREP), faster);
+}
+
+void fdl_headroom_judge(const struct fdl_evidence *e, struct fdl_headroom *out)
+{
+    struct fdl_facts f;
+    struct fdl_advice advice;
+    struct fdl_verdict all[FDL_VERDICTS_MAX];
+    fdl_facts_digest(e, &f);
+    fdl_advice_of(all, fdl_verdict_judge(e, all), &advice);
+    double rate =
+        e->wall_ns > 0 ? (double)e->batches * 1e9 / (double)e->wall_ns : 0;
+    *out = (struct fdl_headroom){
+        .batches_per_second = rate,
+        .fed = fdl_facts_gain(f.stalled_ns, f.of_ns),
+        .two_workers = fdl_facts_gain(saved_by_workers(&f, &advice), f.of_ns),
+        .storage = fdl_facts_gain(fdl_facts_lost(&f, CAUSE_FETCH) / 2, f.of_ns),
+        .transfer =
+            fdl_facts_gain(fdl_facts_lost(&f, CAUSE_TRANSFER) / 2, f.of_ns),
+    };
+}

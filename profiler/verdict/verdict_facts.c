@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Evidence digested: sums of buckets, and the ratios that rules ask for. Each
+ * is computed here and nowhere else, so that two rules cannot mean different
+ * things by the same word.
+ */
+#include "profiler/verdict/verdict_own.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COPIES_FILL 0.80 /* of the span */
+
+bool fdl_facts_known(double value)
+{
+    return value >= 0; /* which NaN is not */
+}
+
+double fdl_facts_ratio(double part, double whole)
+{
+    return whole > 0 && part > 0 ? fmin(part / whole, 1.0) : 0;
+}
+
+double fdl_facts_gain(double saved_ns, double of_ns)
+{
+    if (!(saved_ns > 0) || !(of_ns > 0))
+        return 0;
+    double left = fmax(of_ns - fmin(saved_ns, of_ns), of_ns / (1 + MAX_GAIN));
+    return of_ns / left - 1;
+}
+
+double fdl_facts_lost(const struct fdl_facts *f, enum fdl_cause cause)
+{
+    return f->share[cause] * f->stalled_ns;
+}
+
+static double bucket(const struct fdl_evidence *e, enum fdl_bucket b)
+{
+    return fmax((double)e->ledger.ns[b], 0);
+}
+
+/* The device's clock instead of the host's. Waits of the host for a slot are no
+ * cause; what its other waits do not explain, the copy does. */
+static void digest_device(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double slot = bucket(e, FDL_BUCKET_SLOT), waited = 0;
+    f->stalled_ns =
+        fmin(fmax((double)e->device_idle_ns, 0), (double)e->device_span_ns);
+    f->of_ns = (double)e->device_span_ns;
+    f->cause_ns[CAUSE_SLOT] -= slot;
+    for (int i = 0; i < CAUSES; i++)
+        waited += f->cause_ns[i];
+    if (waited < f->stalled_ns)
+        f->cause_ns[CAUSE_TRANSFER] += f->stalled_ns - waited;
+    f->bus_full = fdl_facts_ratio((double)e->copy_ns, f->of_ns) > COPIES_FILL;
+}
+
+/* Work on a core while other workers lack bytes is hidden behind the reads: by
+ * itself it holds nobody up, as whatever is decoded sooner waits longer. */
+static void leave_to_reads(struct fdl_facts *f)
+{
+    double lacking = (double)FDL_MAX(f->e->ledger.lacking_ns, 0);
+    double hidden = fmin(lacking, bucket(f->e, FDL_BUCKET_PREP));
+    if (!f->e->reads_storage)
+        return;
+    f->cause_ns[CAUSE_PREP] -= hidden;
+    f->cause_ns[CAUSE_FETCH] += hidden;
+}
+
+static void digest_stall(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double sum = 0;
+    f->device = e->has_device && e->device_span_ns > 0;
+    f->stalled_ns =
+        fmin(fmax((double)e->ledger.wait_ns, 0), fmax((double)e->wall_ns, 0));
+    f->of_ns = (double)e->wall_ns;
+    f->host_stall = fdl_facts_ratio(f->stalled_ns, f->of_ns);
+    f->cause_ns[CAUSE_PREP] =
+        bucket(e, FDL_BUCKET_PREP) + bucket(e, FDL_BUCKET_WORKER_WAIT);
+    f->cause_ns[CAUSE_FETCH] =
+        bucket(e, FDL_BUCKET_FETCH) + bucket(e, FDL_BUCKET_FETCH_QUEUE);
+    f->cause_ns[CAUSE_TRANSFER] =
+        bucket(e, FDL_BUCKET_TRANSFER) + bucket(e, FDL_BUCKET_TRANSFER_QUEUE);
+    f->cause_ns[CAUSE_SLOT] =
+        bucket(e, FDL_BUCKET_SLOT) + bucket(e, FDL_BUCKET_NOT_ISSUED);
+    f->cause_ns[CAUSE_WAKE] = bucket(e, FDL_BUCKET_WAKE);
+    leave_to_reads(f);
+    if (f->device)
+        digest_device(f);
+    f->stall = fdl_facts_ratio(f->stalled_ns, f->of_ns);
+    for (int i = 0; i < CAUSES; i++)
+        sum += f->cause_ns[i];
+    sum = fmax(sum, f->stalled_ns); /* what nothing explains has no share */
+    for (int i = 0; i < CAUSES; i++) {
+        f->share[i] = fdl_facts_ratio(f->cause_ns[i], sum);
+        if (f->cause_ns[i] > f->cause_ns[f->cause])
+            f->cause = (enum fdl_cause)i;
+    }
+}
+
+static void digest_workers(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double wall = (double)e->wall_ns;
+    double consumer = fmax(e->consumer_cores, 0);
+    double foreign = fmax(e->foreign_cores, 0);
+    f->workers = FDL_MAX(e->workers, 1u);
+    f->cpus = FDL_MAX(e->cpus_usable, 1u);
+    f->granted = e->cpu_quota > 0 ? fmin(e->cpu_quota, f->cpus) : f->cpus;
+    f->throttled = fdl_facts_ratio((double)e->throttled_ns, wall);
+    f->blocked =
+        fdl_facts_ratio((double)e->worker_blocked_ns, f->workers * wall);
+    if (e->worker_cpu_ns > 0 && wall > 0)
+        f->worker_cores = (double)e->worker_cpu_ns / wall;
+    fdl_facts_digest_split(f);
+    fdl_facts_digest_lock(f, f->off_core * (double)e->worker_busy_ns);
+    fdl_facts_digest_room(f);
+    f->cores_taken = fdl_facts_ratio(f->worker_cores + consumer + foreign +
+                                         fmax(e->outside_cores, 0),
+                                     f->cpus);
+}
+
+void fdl_facts_digest(const struct fdl_evidence *e, struct fdl_facts *f)
+{
+    memset(f, 0, sizeof(*f));
+    f->e = e;
+    f->terms = e->terms ? e->terms : fdl_terms_of(FDL_INTERFACE_FEEDLINE);
+    digest_stall(f);
+    f->step_ns = (double)e->median_step_ns;
+    if (!(f->step_ns > 0) && e->batches > 0)
+        f->step_ns = fmax((double)e->user_ns / (double)e->batches, 0);
+    digest_workers(f);
+    f->ready = e->calls
+                   ? fdl_facts_ratio((double)e->ready_calls, (double)e->calls)
+                   : -1;
+    f->passed = e->long_waits ? fdl_facts_ratio((double)e->passed_waits,
+                                                (double)e->long_waits)
+                              : -1;
+}

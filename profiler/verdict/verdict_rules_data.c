@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why bytes hold it up: on their way from the storage, on their way to the
+ * device, or for want of memory to put them.
+ */
+#include "profiler/verdict/verdict_own.h"
+
+#include <math.h>
+
+#define SMALL_FILE_BYTES (32.0 * 1024)
+#define BY_OPERATIONS    0.80 /* of a read's time, whatever its size */
+#define FLAT             0.05 /* growth that is none */
+#define MORE_READS       1.50 /* under way: less of a change tells nothing */
+#define CACHED           3.0  /* the first epoch over the later ones */
+#define MIXED            0.05 /* of reads are slow, or of reads are fast */
+#define FAR_BELOW        0.50 /* of the ceiling, or of the best rate seen */
+#define OVERLAPPED       0.20 /* of copy time, beside the consumer's work */
+#define WORKS            0.20 /* of the span: there is something to overlap */
+#define ONE_SERVER       0.70 /* of the rate at which a read's own bytes pass */
+#define SEVERAL          1.40
+#define TOGETHER         1.50 /* reads under way */
+#define FEW_UNDER_WAY    0.50 /* of io_depth */
+#define PASSED           0.50 /* of long waits: a later batch was ready */
+#define TAIL             10.0 /* times the median: some reads are slow */
+
+/* Growth of the rate for each doubling of the reads under way, by the last time
+ * the depth was raised; -1: not known. By Little's law they grew as rate times
+ * latency did: a limit on bytes makes them late, one on latency makes them
+ * more. Their ratio is what tells one from the other, and not the rate alone: a
+ * rate known within a few percent says more about 8 times the reads than about
+ * one and a half. */
+static double growth_of_twice(const struct fdl_evidence *e)
+{
+    double rate = 1 + e->rate_by_depth;
+    double reads = rate * (1 + e->latency_by_depth);
+    if (!(rate > 0) || !(reads >= MORE_READS) || !isfinite(reads))
+        return -1;
+    return fmax(exp2(log2(rate) / log2(reads)) - 1, 0);
+}
+
+/* Deeper queues were tried, and gave no more bytes but later ones. */
+static bool is_flat(const struct fdl_evidence *e)
+{
+    double growth = growth_of_twice(e);
+    return e->more_reads_failed || (growth >= 0 && growth <= FLAT);
+}
+
+static double rate_of(const struct fdl_evidence *e)
+{
+    return fdl_facts_known(e->read_rate_now) ? e->read_rate_now : e->read_rate;
+}
+
+/* Several reads share the storage, and together get no more than the rate at
+ * which each passes its own bytes: then bytes are the limit, and a read's time
+ * beyond them is the queue before it. A rate for each alone would show as
+ * several times that. */
+static bool is_one_server(const struct fdl_evidence *e)
+{
+    double share = rate_of(e) * e->read_byte_ns / 1e9;
+    return e->reads_under_way >= TOGETHER && e->read_byte_ns > 0 &&
+           (is_flat(e) || !(growth_of_twice(e) > FLAT)) &&
+           share >= ONE_SERVER && share <= SEVERAL;
+}
+
+/* How much of a read's time does not depend on its size; -1: not known. */
+static double fixed_part(const struct fdl_evidence *e)
+{
+    double bytes = e->read_byte_ns * e->mean_file_bytes;
+    if (!fdl_facts_known(e->read_fixed_ns) ||
+        !fdl_facts_known(e->read_byte_ns) || !(e->mean_file_bytes > 0))
+        return -1;
+    return fdl_facts_ratio(e->read_fixed_ns, e->read_fixed_ns + bytes);
+}
+
+/* Larger reads would bring more bytes in the same time. */
+static bool is_small(const struct fdl_evidence *e)
+{
+    double fixed = fixed_part(e);
+    return e->mean_file_bytes > 0 && e->mean_file_bytes < SMALL_FILE_BYTES &&
+           !is_one_server(e) && (fixed == -1 || fixed >= BY_OPERATIONS);
+}
+
+static bool waits_passed(const struct fdl_evidence *e)
+{
+    double first = e->first_epoch_fetch, later = e->later_epoch_fetch;
+    return fdl_facts_known(later) && first > 0 && first >= CACHED * later;
+}
+
+/* Whatever changed between the epochs: a cache makes the reads themselves
+ * shorter. Waits alone are shorter, too, where more reads were sent at once. */
+static bool is_cold_epoch(const struct fdl_evidence *e)
+{
+    double first = e->first_epoch_read, later = e->later_epoch_read;
+    return waits_passed(e) &&
+           (!fdl_facts_known(first) || !fdl_facts_known(later) ||
+            first >= CACHED * later);
+}
+
+static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    double first = e->first_epoch_fetch, later = e->later_epoch_fetch;
+    bool epochs = fdl_facts_known(first) && fdl_facts_known(later);
+    if (!e->reads_storage)
+        return false;
+    if (epochs) {
+        if (!is_cold_epoch(e))
+            return false;
+        fdl_say(d, ": %s of the first epoch, and %s of the later ones.",
+                fdl_say_percent(first).at, fdl_say_percent(later).at);
+    } else {
+        if (!(e->cold_fraction >= MIXED && e->cold_fraction <= 1 - MIXED))
+            return false;
+        fdl_say(d,
+                ": %s of the reads were as slow as a device, while others "
+                "came from memory.",
+                fdl_say_percent(e->cold_fraction).at);
+    }
+    d->v.code = "COLD_CACHE";
+    d->v.predicted_gain = 0; /* it passes by itself */
+    fdl_act(d, "Wait for the end of the first epoch, or read the files once "
+               "before it; if later epochs are no faster, the files do not fit "
+               "into memory: use faster storage.");
+    fdl_note(d, "first_epoch_fetch", first);
+    fdl_note(d, "later_epoch_fetch", later);
+    fdl_note(d, "first_epoch_read_us", e->first_epoch_read / 1e3);
+    fdl_note(d, "later_epoch_read_us", e->later_epoch_read / 1e3);
+    fdl_note(d, "cold_fraction", e->cold_fraction);
+    return true;
+}
+
+static void say_rate(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    double files = (double)e->samples / ((double)e->wall_ns / 1e9);
+    fdl_say(d, ", at %s files/s", fdl_say_number(files, false).at);
+    if (e->mean_file_bytes > 0)
+        fdl_say(d, " and %s MB/s (files of %s KiB on average)",
+                fdl_say_number(files * e->mean_file_bytes / 1e6, true).at,
+                fdl_say_number(e->mean_file_bytes / 1024, false).at);
+    fdl_note(d, "files_per_second", files);
+    fdl_note(d, "mean_file_bytes", e->mean_file_bytes);
+    fdl_note(d, "rate_by_depth", e->rate_by_depth);
+    fdl_note(d, "latency_by_depth", e->latency_by_depth);
+    fdl_note(d, "read_p50_us", e->read_p50_us);
+    if (e->io_depth)
+        fdl_note(d, "io_depth", e->io_depth);
+}
+
+/* "; a read takes 20.1 ms, 16 at a time" */
+static void say_reads(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    if (!(e->read_p50_us > 0))
+        return;
+    fdl_say_clause(d, "; a read takes %s",
+                   fdl_say_duration(e->read_p50_us * 1e3).at);
+    if (e->read_p99_us >= TAIL * e->read_p50_us)
+        fdl_say_clause(d, ", one in a hundred %s",
+                       fdl_say_duration(e->read_p99_us * 1e3).at);
+    if (e->reads_under_way >= 1)
+        fdl_say_clause(d, ", %s at a time",
+                       fdl_say_number(e->reads_under_way, false).at);
+}
+
+/* What the library has for storage that gives no more. */
+static void act_on_storage(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_act(d,
+            "faster storage (a local SSD), or %s if the files fit into "
+            "memory",
+            fdl_say_word(f, "reader", "memory").at);
+}
+
+static void raise_io_depth(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_act(d, "Raise %s", fdl_say_option(f, "io_depth").at);
+    d->v.moves.io_depth = 1;
+    d->instead = "Use faster storage, or keep the files in memory.";
+}
+
+static void say_small(const struct fdl_facts *f, struct fdl_draft *d, bool flat)
+{
+    const struct fdl_evidence *e = f->e;
+    d->v.code = "SMALL_FILES";
+    say_reads(f, d);
+    fdl_say_clause(d, "; operations are the limit, not bytes");
+    fdl_say(d, ".");
+    if (!flat) {
+        raise_io_depth(f, d);
+        fdl_act(d, ", so that more are under way at once; then use ");
+    } else {
+        fdl_act(d, "Use ");
+    }
+    fdl_act(d,
+            "storage with more operations per second (a local SSD), or %s "
+            "if the files fit into memory.",
+            fdl_say_word(f, "reader", "memory").at);
+    fdl_note(d, "fixed_part", fixed_part(e));
+}
+
+static void say_bandwidth(const struct fdl_facts *f, struct fdl_draft *d,
+                          bool flat)
+{
+    const struct fdl_evidence *e = f->e;
+    d->v.code = "FETCH_BW_BOUND";
+    if (rate_of(e) > 0)
+        fdl_say_clause(d, "; the storage gives %s MB/s and no more",
+                       fdl_say_number(rate_of(e) / 1e6, true).at);
+    if (flat && growth_of_twice(e) >= 0)
+        fdl_say_clause(d,
+                       "; with more reads at once each took %s longer, and "
+                       "together they brought %s more",
+                       fdl_say_percent(e->latency_by_depth).at,
+                       fdl_say_percent(fmax(e->rate_by_depth, 0)).at);
+    else
+        fdl_say_clause(d, ", however many reads share it");
+    fdl_say(d, ".");
+    fdl_act(d, "Use ");
+    act_on_storage(f, d);
+    fdl_act(d, ", or store the files smaller: more reads at once give no "
+               "more.");
+}
+
+/* Too few samples are ahead for as many reads as are allowed. Where the tuner
+ * moves io_depth, that of now says nothing about the reads of before. */
+static bool lacks_samples(const struct fdl_evidence *e)
+{
+    bool moves = e->tuning && e->io_auto;
+    return !moves && e->io_depth > 0 && e->reads_under_way > 0 &&
+           e->reads_under_way < FEW_UNDER_WAY * e->io_depth;
+}
+
+/* Some reads take far longer than others, and what comes behind them is ready.
+ * A deeper queue by itself runs out of samples while one of them lasts, and
+ * more samples by themselves run out of room in the queue. */
+static bool waits_for_few(const struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    return e->read_p50_us > 0 && e->read_p99_us >= TAIL * e->read_p50_us &&
+           f->passed >= PASSED;
+}
+
+/* The tuner has sent more reads at once, and later epochs hardly waited. */
+static bool is_cured(const struct fdl_evidence *e)
+{
+    return e->tuning && e->io_auto && waits_passed(e) &&
+           e->later_epoch_fetch < MINOR_STALL;
+}
+
+static void act_on_latency(const struct fdl_facts *f, struct fdl_draft *d,
+                           bool queued)
+{
+    if (is_cured(f->e)) {
+        fdl_act(d,
+                "Nothing to do here: the tuner sends more reads at once, and "
+                "after the first epoch they were waited for %s of the time.",
+                fdl_say_percent(f->e->later_epoch_fetch).at);
+        return;
+    }
+    if (!queued && waits_for_few(f)) {
+        fdl_act(d,
+                "Raise %s and %s: single reads are slow, and with more batches "
+                "ahead the others are read meanwhile.",
+                fdl_say_option(f, "depth").at,
+                fdl_say_option(f, "io_depth").at);
+        d->v.moves.depth = d->v.moves.io_depth = 1;
+        d->instead = "Use faster storage, or keep the files in memory.";
+        return;
+    }
+    if (!queued && lacks_samples(f->e)) {
+        fdl_act(d,
+                "Raise %s: there are not enough samples ahead for %u reads "
+                "at once.",
+                fdl_say_option(f, "depth").at, f->e->io_depth);
+        d->v.moves.depth = 1;
+        d->instead = "Use faster storage, or keep the files in memory.";
+        return;
+    }
+    raise_io_depth(f, d);
+    if (queued) {
+        fdl_act(d, ", so that more reads are under way at once.");
+        return;
+    }
+    fdl_act(d, "; if MB/s stay the same, the storage is the limit: use ");
+    act_on_storage(f, d);
+    fdl_act(d, ".");
+}
+
+static void say_latency(const struct fdl_facts *f, struct fdl_draft *d,
+                        bool queued, bool flat)
+{
+    d->v.code = "FETCH_LATENCY_BOUND";
+    fdl_note(d, "passed", f->passed);
+    fdl_note(d, "read_p99_us", f->e->read_p99_us);
+    fdl_say(d, queued ? "; most of it before the reads were sent"
+                      : "; most of it with the reads on their way");
+    say_reads(f, d);
+    fdl_say(d, ".");
+    if (flat) {
+        fdl_act(d, "More reads at once gave no more: use ");
+        act_on_storage(f, d);
+        fdl_act(d, ".");
+    } else {
+        act_on_latency(f, d, queued);
+    }
+}
+
+/* The memory reader's copies are made by workers. */
+static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    d->v.code = "FETCH_LATENCY_BOUND";
+    fdl_say(d, "; with this reader workers read for themselves.");
+    fdl_act(d, "Use more workers: ");
+    fdl_move_workers(f, d, f->workers + 1);
+    fdl_act(d, " or more, which read for themselves.");
+    d->instead = "Read the files from storage instead.";
+}
+
+/* A limit on bytes, unless it is known beyond doubt (by two standard errors)
+ * that a read's bytes pass faster than one server would let them: then each
+ * takes as long whatever its size. In a queue of n reads an own byte has an nth
+ * of the time, so fits of few reads in long queues say nothing. */
+static bool is_bandwidth(const struct fdl_evidence *e, bool flat)
+{
+    double most = e->read_byte_ns + 2 * fmax(e->read_byte_error_ns, 0);
+    bool free = fdl_facts_known(e->read_byte_ns) &&
+                rate_of(e) * most / 1e9 < ONE_SERVER;
+    return is_one_server(e) || (flat && !free);
+}
+
+void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    bool flat = is_flat(e);
+    bool queued =
+        e->ledger.ns[FDL_BUCKET_FETCH_QUEUE] > e->ledger.ns[FDL_BUCKET_FETCH];
+    if (judge_cold(f, d) || fdl_judge_variance(f, d))
+        return;
+    say_rate(f, d);
+    if (!e->reads_storage)
+        say_copying(f, d);
+    else if (is_small(e) && (flat || !queued))
+        say_small(f, d, flat);
+    else if (is_bandwidth(e, flat))
+        say_bandwidth(f, d, flat);
+    else
+        say_latency(f, d, queued, flat);
+}
+
+/* "; copies took 95 % of the time, at 12.1 of 25.0 GB/s" */
+static void say_copies(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    fdl_say(d, "; copies took %s of the time, at %s",
+            fdl_say_percent(fdl_facts_ratio((double)e->copy_ns, f->of_ns)).at,
+            fdl_say_number(e->copy_gbps, true).at);
+    if (e->ceiling_gbps > 0)
+        fdl_say(d, " of %s", fdl_say_number(e->ceiling_gbps, true).at);
+    fdl_say(d, " GB/s");
+}
+
+/* What the device's own clock says about its copies; false: nothing. */
+static bool judge_copies(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    double copying = (double)e->copy_ns;
+    double working = fdl_facts_ratio(f->of_ns - f->stalled_ns, f->of_ns);
+    double overlapped = fdl_facts_ratio((double)e->overlap_ns, copying);
+    bool alone = copying - (double)e->overlap_ns >= 0.5 * f->stalled_ns;
+    bool slow = alone && e->ceiling_gbps > 0 &&
+                e->copy_gbps < FAR_BELOW * e->ceiling_gbps;
+    bool serial = alone && overlapped < OVERLAPPED && working >= WORKS;
+    if (!f->bus_full && !slow && !serial)
+        return false;
+    say_copies(f, d);
+    fdl_note(d, "copying", fdl_facts_ratio(copying, f->of_ns));
+    fdl_note(d, "overlapped", overlapped);
+    fdl_note(d, "copy_gbps", e->copy_gbps);
+    if (e->ceiling_gbps > 0)
+        fdl_note(d, "ceiling_gbps", e->ceiling_gbps);
+    if (slow) {
+        d->v.code = "XFER_BOUND";
+        fdl_say(d, ", far below what the bus can do.");
+        fdl_act(d, "Bind the process to the NUMA node of its GPU, and look at "
+                   "what else uses the bus and the memory.");
+    } else if (f->bus_full) {
+        d->v.code = "XFER_BOUND";
+        fdl_say(d, ".");
+        fdl_act(d,
+                "Let fewer bytes cross the bus: %s sends uint8; or train on "
+                "smaller images.",
+                fdl_say_word(f, "finish", "device").at);
+    } else {
+        d->v.code = "COPY_NOT_OVERLAPPED";
+        fdl_say(d, ", and only %s of them lay beside the consumer's work.",
+                fdl_say_percent(overlapped).at);
+        fdl_act(d,
+                "Release each batch as soon as its work is queued, and "
+                "raise %s: a copy cannot begin while its slot is in use.",
+                fdl_say_option(f, "depth").at);
+        d->v.moves.depth = 1;
+        d->instead = "Release each batch as soon as its work is queued.";
+        d->aside = true;
+    }
+    return true;
+}
+
+void fdl_judge_transfer(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    if (f->device && judge_copies(f, d))
+        return;
+    d->v.code = "XFER_BOUND";
+    fdl_say(d, ".");
+    fdl_act(d, "Make the copy smaller or overlap it: pinned memory, images as "
+               "uint8, normalisation on the device.");
+    fdl_note(d, "transfer_seconds", f->cause_ns[CAUSE_TRANSFER] / 1e9);
+}
+
+void fdl_act_on_held(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_act(d, "Release each batch before asking for the next, or raise %s.",
+            fdl_say_option(f, "depth").at);
+    d->v.moves.depth = 1;
+    d->instead = "Release each batch before asking for the next.";
+    d->aside = true;
+}
+
+void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const int64_t *ns = f->e->ledger.ns;
+    bool held = !f->device && ns[FDL_BUCKET_SLOT] >= ns[FDL_BUCKET_NOT_ISSUED];
+    if (f->e->memory_limited) {
+        d->v.code = "MEMORY_LIMITED";
+        fdl_say(d, ": all batches that the memory budget allows were in use.");
+        fdl_act(d, "Raise %s, or use smaller batches.",
+                fdl_say_option(f, "memory_budget").at);
+    } else if (held) {
+        d->v.code = "CONSUMER_HOLDS_SLOTS";
+        fdl_say(d, ": the consumer held every batch there is.");
+        fdl_act_on_held(f, d);
+    } else {
+        d->v.code = "DEPTH_LIMITED";
+        fdl_say(d, ": too few batches are prepared ahead.");
+        fdl_act(d, "Raise %s.", fdl_say_option(f, "depth").at);
+        d->v.moves.depth = 1;
+    }
+    fdl_note(d, "slot_seconds", (double)ns[FDL_BUCKET_SLOT] / 1e9);
+    fdl_note(d, "not_issued_seconds", (double)ns[FDL_BUCKET_NOT_ISSUED] / 1e9);
+    fdl_note(d, "depth", f->e->depth);
+}

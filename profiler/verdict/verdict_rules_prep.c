@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why decoding holds it up: the largest part of the workers' time, and beside
+ * it the next one if that has a fifth of it. The quota comes before the rest,
+ * for nobody can work around it, and samples that vary before the work, for
+ * they hold up workers that are fast enough.
+ */
+#include "profiler/verdict/verdict_own.h"
+
+#define HALF 0.50
+
+/* Two parts of the queueing are told as one. */
+static bool is_told(enum fdl_part lead, enum fdl_part second)
+{
+    bool queues =
+        lead == PART_OWN || lead == PART_FOREIGN || lead == PART_OTHERS;
+    return queues && (second == PART_OWN || second == PART_FOREIGN ||
+                      second == PART_OTHERS);
+}
+
+void fdl_say_second(const struct fdl_facts *f, struct fdl_draft *d,
+                    enum fdl_part lead)
+{
+    static const char *const did[PARTS] = {
+        [PART_CORE] = "workers computed",
+        [PART_OWN] = "workers queued for cores behind each other",
+        [PART_FOREIGN] = "other threads of this program had their cores",
+        [PART_OTHERS] = "other processes had their cores",
+        [PART_THROTTLE] = "the CPU quota held them",
+        [PART_SLEEP] = "workers slept or waited",
+        [PART_LOCK] = "workers waited for a lock",
+    };
+    enum fdl_part second = fdl_facts_largest(f, lead);
+    double part = second == PARTS ? 0 : f->part[second];
+    if (f->lock.waits >= CONTRIBUTING && f->lock.waits > part) {
+        second = PART_LOCK;
+        part = f->lock.waits;
+    }
+    if (second == PARTS || is_told(lead, second))
+        return;
+    fdl_say_clause(d, "; for %s of the time %s", fdl_say_percent(part).at,
+                   did[second]);
+    fdl_note(d, "second", part);
+}
+
+/* Samples look slow, too, whose workers had no core. */
+static bool cores_decide(const struct fdl_facts *f)
+{
+    return f->part[PART_OTHERS] + f->part[PART_FOREIGN] >= HALF;
+}
+
+void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double gain = d->v.predicted_gain;
+    d->v.predicted_gain = 0; /* nobody can tell what the cores would give */
+    if (fdl_judge_throttled(f, d))
+        return;
+    d->v.predicted_gain = gain;
+    if (!cores_decide(f) && !fdl_lock_is_taken(f) && fdl_judge_variance(f, d))
+        return;
+    if (fdl_judge_lock(f, d))
+        return;
+    d->v.predicted_gain = 0;
+    if (fdl_judge_cores(f, d))
+        return;
+    d->v.predicted_gain = gain;
+    fdl_judge_work(f, d);
+}

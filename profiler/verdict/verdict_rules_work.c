@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The work itself: what one thread more would cure, what no thread cures, and
+ * which operation takes the time.
+ */
+#include "profiler/verdict/verdict_own.h"
+
+#include <math.h>
+
+#define MOSTLY       0.50
+#define LARGE_IMAGES 16.0 /* times the pixels of what is made of one */
+
+/* ; "blur": 10.9 ms a sample, 2 % on a core, 88 % of the workers' time */
+void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_costly_op *op = &f->e->op;
+    double wall = (double)op->wall_ns, cpu = (double)op->cpu_ns;
+    double share = fdl_facts_ratio(wall, (double)f->e->worker_busy_ns);
+    if (!op->name || op->samples == 0 || share < MOSTLY)
+        return;
+    struct fdl_phrase name = fdl_say_name(op->name);
+    struct fdl_phrase each = fdl_say_duration(wall / (double)op->samples);
+    if (op->cpu_ns >= 0)
+        fdl_say_clause(d,
+                       "; %s: %s a sample, %s on a core, %s of the "
+                       "workers' time",
+                       name.at, each.at,
+                       fdl_say_percent(fdl_facts_ratio(cpu, wall)).at,
+                       fdl_say_percent(share).at);
+    else
+        fdl_say_clause(d, "; %s: %s a sample, %s of the workers' time", name.at,
+                       each.at, fdl_say_percent(share).at);
+    fdl_note_name(d, "operation", op->name);
+    fdl_note(d, "operation_share", share);
+}
+
+static void note_workers(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_note(d, "workers", f->workers);
+    fdl_note(d, "cpus_usable", f->cpus);
+    fdl_note(d, "useful_workers", f->useful_workers);
+    fdl_note(d, "on_core", f->part[PART_CORE]);
+    fdl_note(d, "asleep", f->part[PART_SLEEP]);
+}
+
+/* ---- Asleep ------------------------------------------------------------- */
+
+static bool is_asleep(const struct fdl_facts *f)
+{
+    return f->part[PART_SLEEP] >= f->part[PART_CORE];
+}
+
+static void say_asleep(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    fdl_say(d, " on %s; they slept or waited for %s of their time",
+            fdl_say_workers(f).at, fdl_say_percent(f->part[PART_SLEEP]).at);
+    fdl_say_operation(f, d);
+    fdl_say_second(f, d, PART_SLEEP);
+    fdl_say(d, ".");
+}
+
+/* The tuner had more of them at work, and got nothing for it: something lets
+ * them in one at a time. */
+static void say_does_not_scale(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    d->v.code = "LOCK_BOUND";
+    fdl_say(d, " on %s. The work does not scale: %u workers got %s more done",
+            fdl_say_workers(f).at, e->tried_workers,
+            fdl_say_percent(fmax(e->tried_gain, 0)).at);
+    fdl_say_operation(f, d);
+    fdl_say(d, ".");
+    fdl_act(d, "Look for what the operation waits for: a lock, a file or a "
+               "service that takes one call at a time. More workers would only "
+               "queue for it.");
+    fdl_note(d, "tried_workers", e->tried_workers);
+    fdl_note(d, "tried_gain", e->tried_gain);
+}
+
+static bool judge_scaling(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    if (f->scales || !is_asleep(f))
+        return false;
+    d->v.predicted_gain = 0;
+    say_does_not_scale(f, d);
+    return true;
+}
+
+/* ---- More workers ------------------------------------------------------- */
+
+static bool has_room(const struct fdl_facts *f)
+{
+    return f->useful_workers > f->workers;
+}
+
+static bool judge_tunable(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double gain = d->v.predicted_gain;
+    if (!has_room(f))
+        return false;
+    d->v.code = "PREP_BOUND_TUNABLE";
+    d->v.predicted_gain = fmin(gain, f->useful_workers / f->workers - 1);
+    d->instead = "Make the work of a sample cheaper.";
+    if (is_asleep(f)) {
+        say_asleep(f, d);
+        fdl_act(d, "Use more workers: ");
+        fdl_move_workers(f, d, f->useful_workers);
+        fdl_act(d, "; while one waits, others work.");
+        return true;
+    }
+    fdl_say(d, " on %s with %s", fdl_say_workers(f).at, fdl_say_cores(f).at);
+    fdl_say_operation(f, d);
+    fdl_say_second(f, d, PART_CORE);
+    fdl_say(d, ".");
+    fdl_act(d, "Use more workers: ");
+    fdl_move_workers(f, d, f->useful_workers);
+    fdl_act(d, "; there are cores for them.");
+    return true;
+}
+
+/* It waits, and may have no more workers, or no use for them. */
+static bool judge_asleep(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_evidence *e = f->e;
+    if (!is_asleep(f))
+        return false;
+    d->v.code = "PREP_BOUND_TUNABLE";
+    say_asleep(f, d);
+    fdl_act(d, "Let the operation wait for less: keep what it fetches, or ask "
+               "for several samples at once");
+    if (e->workers_auto && e->workers_max > 0 && f->workers >= e->workers_max)
+        fdl_act(d, "; or raise %s, which holds the number of workers",
+                fdl_say_option(f, "workers_max").at);
+    fdl_act(d, ".");
+    return true;
+}
+
+/* ---- The cores compute -------------------------------------------------- */
+
+static double custom_part(const struct fdl_facts *f)
+{
+    return fdl_facts_ratio((double)f->e->custom_ns,
+                           (double)f->e->worker_busy_ns);
+}
+
+static double times_the_output(const struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    if (!(e->source_pixels > 0) || !(e->output_pixels > 0))
+        return 0;
+    return fmin(e->source_pixels / e->output_pixels, 1e9);
+}
+
+static bool is_large(const struct fdl_facts *f)
+{
+    return times_the_output(f) >= LARGE_IMAGES && custom_part(f) < MOSTLY;
+}
+
+static void say_large(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    d->v.code = "LARGE_IMAGES";
+    fdl_say(d, "an image has %s megapixels, %s times what is made of it",
+            fdl_say_number(f->e->source_pixels / 1e6, true).at,
+            fdl_say_number(times_the_output(f), false).at);
+    fdl_act(d,
+            "Store the images smaller, near the size trained on, or set %s, "
+            "which decodes large JPEGs at a fraction of their size.",
+            fdl_say_word(f, "quality", "fast").at);
+    fdl_note(d, "source_pixels", f->e->source_pixels);
+    fdl_note(d, "output_pixels", f->e->output_pixels);
+}
+
+static void act_on_work(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double custom = custom_part(f);
+    if (custom >= MOSTLY)
+        fdl_act(d,
+                "Make the custom operations cheaper, which take %s of the "
+                "workers' time, or use a machine with more cores.",
+                fdl_say_percent(custom).at);
+    else
+        fdl_act(d,
+                "Make images cheaper to decode: store them near the size "
+                "trained on, set %s, or let the GPU finish them (%s); or use "
+                "more cores.",
+                fdl_say_word(f, "quality", "fast").at,
+                fdl_say_word(f, "finish", "device").at);
+}
+
+static void say_saturated(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    bool large = is_large(f);
+    fdl_say(d, " on %s with %s", fdl_say_workers(f).at, fdl_say_cores(f).at);
+    if (f->worker_cores > 0)
+        fdl_say(d, ", of which they used %s",
+                fdl_say_number(f->worker_cores, true).at);
+    if (large) {
+        fdl_say(d, "; ");
+        say_large(f, d);
+    } else {
+        d->v.code = "PREP_BOUND_CPU_SATURATED";
+        fdl_say_operation(f, d);
+        act_on_work(f, d);
+    }
+    if (fdl_facts_many(f, f->outside))
+        fdl_say_clause(d, "; other processes used %s cores",
+                       fdl_say_number(f->outside, true).at);
+    else
+        fdl_say_second(f, d, PART_CORE);
+    fdl_say(d, ".");
+}
+
+void fdl_judge_work(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    if (!judge_scaling(f, d) && !judge_tunable(f, d) && !judge_asleep(f, d))
+        say_saturated(f, d);
+    note_workers(f, d);
+}
+
+bool fdl_judge_large(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    double computed = 1 - f->part[PART_SLEEP] - f->part[PART_LOCK];
+    if (f->stall < FED_STALL || f->share[CAUSE_PREP] < CONTRIBUTING ||
+        !is_large(f) || computed < MOSTLY)
+        return false;
+    d->weight = 0.9 * f->stall * f->share[CAUSE_PREP] * computed;
+    fdl_say(d, "Decoding costs more than it must: ");
+    say_large(f, d);
+    fdl_say(d, ".");
+    return true;
+}

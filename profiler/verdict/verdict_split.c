@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the workers' time went, and how many workers are of use.
+ *
+ *     busy = core + own + foreign + others + throttle + sleep + lock
+ *
+ * The kernel tells how long workers queued for a core, not behind whom. While
+ * they did, the cores were taken by whoever used them: so the queueing is
+ * divided as the use of the cores is. It is none of our own where our threads
+ * ask for no more cores than there are.
+ *
+ * A worker that never had to queue would be on a core for core / (core + sleep
+ * + lock) of its time. That is what it wants of a core, whatever others do to
+ * it: eight workers that sleep do not become hungry because a neighbour makes
+ * them queue.
+ *
+ * More workers are of use until they fill the cores that others leave, until
+ * the consumer is fed, up to workers_max, while the quota lasts, and not where
+ * the tuner has seen that more of them get no more done.
+ */
+#include "profiler/verdict/verdict_own.h"
+
+#include <math.h>
+
+#define MANY          0.20 /* of the granted cores, and half a core */
+#define WHOLE         0.05 /* of a core more is no core more */
+#define MOSTLY        0.50
+#define SPARE         1.10 /* of what the consumer takes */
+#define QUOTA_SPENT   0.01 /* of wall: more workers would be held back */
+#define NO_GAIN       0.05 /* of more workers */
+#define LOCKED        0.20 /* of busy time */
+#define LEAST_OF_CORE 0.001
+#define PER_CORE      32 /* workers: as many as the tuner takes by itself */
+
+bool fdl_facts_many(const struct fdl_facts *f, double cores)
+{
+    return cores >= fmax(MANY * f->granted, 0.5);
+}
+
+/* ---- The split ---------------------------------------------------------- */
+
+/* Cores of ours that other processes had. On a larger machine they may run
+ * elsewhere, but never on what our own threads use. */
+static double cores_of_others(const struct fdl_facts *f, double own)
+{
+    return fmin(fmax(f->e->outside_cores, 0), fmax(f->cpus - own, 0));
+}
+
+static void divide_queueing(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double own = f->worker_cores + fmax(e->consumer_cores, 0);
+    double foreign = fmin(fmax(e->foreign_cores, 0), f->cpus);
+    f->outside = cores_of_others(f, own + foreign);
+    if (f->demand <= f->granted + WHOLE)
+        own = 0;
+    double all = own + foreign + f->outside;
+    f->part[PART_OWN] = f->off_core * fdl_facts_ratio(own, all);
+    f->part[PART_FOREIGN] = f->off_core * fdl_facts_ratio(foreign, all);
+    f->part[PART_OTHERS] =
+        fmax(f->off_core - f->part[PART_OWN] - f->part[PART_FOREIGN], 0);
+}
+
+/* Where nothing tells queueing from sleeping, what was not on a core queued. */
+void fdl_facts_digest_split(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double busy = (double)e->worker_busy_ns, cpu = (double)e->worker_cpu_ns;
+    double runq = fmax((double)e->worker_runq_ns, 0);
+    double held = fmax((double)e->worker_throttle_ns, 0);
+    double wall = (double)e->wall_ns;
+    double at_work = wall > 0 && busy > 0 ? busy / wall : f->workers;
+    f->wants_core = 1;
+    f->part[PART_CORE] = 1;
+    f->demand = fmin(at_work, f->workers) + fmax(e->consumer_cores, 0);
+    if (!(busy > 0) || !(cpu > 0))
+        return;
+    if (!(runq > 0 || held > 0 || e->worker_sleep_ns > 0))
+        runq = fmax(busy - cpu, 0);
+    f->off_core = fdl_facts_ratio(runq, busy);
+    double throttle = fdl_facts_ratio(held, busy);
+    double core = fmin(cpu / busy, fmax(1 - f->off_core - throttle, 0));
+    double sleep = fmax(1 - core - f->off_core - throttle, 0);
+    f->part[PART_CORE] = core;
+    f->part[PART_THROTTLE] = throttle;
+    f->part[PART_SLEEP] = sleep;
+    f->wants_core = fmax(fdl_facts_ratio(core, core + sleep), LEAST_OF_CORE);
+    f->demand =
+        fmin(at_work, f->workers) * f->wants_core + fmax(e->consumer_cores, 0);
+    divide_queueing(f);
+}
+
+enum fdl_part fdl_facts_largest(const struct fdl_facts *f, enum fdl_part but)
+{
+    enum fdl_part best = PARTS;
+    for (int i = 0; i < PARTS; i++)
+        if ((enum fdl_part)i != but && f->part[i] >= CONTRIBUTING &&
+            (best == PARTS || f->part[i] > f->part[best]))
+            best = (enum fdl_part)i;
+    return best;
+}
+
+/* ---- How many workers --------------------------------------------------- */
+
+/* Without it more would get done than with a core for each. */
+static bool lock_decides(const struct fdl_facts *f)
+{
+    return f->lock.waits >= LOCKED && f->lock.gain >= f->lock.gain_of_cores;
+}
+
+/* Its waiting looked like sleep or like queueing until now. */
+static void set_lock_apart(struct fdl_facts *f)
+{
+    double left = f->lock.waits;
+    static const enum fdl_part from[] = {PART_SLEEP, PART_OWN, PART_OTHERS,
+                                         PART_FOREIGN};
+    for (size_t i = 0; i < FDL_COUNT_OF(from); i++) {
+        double taken = fmin(left, f->part[from[i]]);
+        f->part[from[i]] -= taken;
+        f->part[PART_LOCK] += taken;
+        left -= taken;
+    }
+}
+
+/* Cores for the workers: what the consumer and others leave. One who sleeps is
+ * let in soon when it wakes, so a neighbour does not take all of them. */
+static double cores_left(const struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double consumer = fmin(fmax(e->consumer_cores, 0), f->granted);
+    double left = f->granted - consumer - f->outside -
+                  fmin(fmax(e->foreign_cores, 0), f->granted);
+    double least = f->wants_core < MOSTLY ? f->granted / 2 : WHOLE;
+    return fmax(left, least);
+}
+
+/* So many would keep the consumer fed; 0: not known. While it waits for
+ * decoding it is not fed, whatever the mean says. */
+static double needed_workers(const struct fdl_facts *f)
+{
+    bool waits = f->stall >= FED_STALL && f->share[CAUSE_PREP] >= CONTRIBUTING;
+    double busy = (double)f->e->worker_busy_ns *
+                  (1 - f->off_core - f->part[PART_THROTTLE]);
+    if (!(busy > 0) || !(f->step_ns > 0) || f->e->batches == 0)
+        return 0;
+    double needed = ceil(SPARE * busy / (double)f->e->batches / f->step_ns);
+    return fmax(needed, waits ? f->workers + 1 : 1);
+}
+
+/* The bound of a number that was given is that number: whoever gave it may
+ * give more. */
+static double most_workers(const struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    double most = fmax(PER_CORE * f->cpus, f->workers);
+    bool bound =
+        e->workers_max > 0 && (e->workers_auto || e->workers_max > f->workers);
+    return bound ? fmin(e->workers_max, most) : most;
+}
+
+static bool queues_most(const struct fdl_facts *f)
+{
+    double q = f->part[PART_OWN] + f->part[PART_FOREIGN] + f->part[PART_OTHERS];
+    return q >= CONTRIBUTING && q >= f->part[PART_CORE] &&
+           q >= f->part[PART_SLEEP] && q >= f->part[PART_LOCK] &&
+           q >= f->part[PART_THROTTLE];
+}
+
+void fdl_facts_digest_room(struct fdl_facts *f)
+{
+    const struct fdl_evidence *e = f->e;
+    bool shared = lock_decides(f);
+    if (shared)
+        set_lock_apart(f);
+    f->queues_most = queues_most(f);
+    f->saturated_workers = fmax(ceil(cores_left(f) / f->wants_core - WHOLE), 1);
+    f->scales = !(e->tried_workers > f->workers && e->tried_gain < NO_GAIN);
+    double useful = f->saturated_workers, needed = needed_workers(f);
+    if (needed > 0)
+        useful = fmin(useful, needed);
+    useful = fmin(useful, most_workers(f));
+    if (!f->scales || shared || f->queues_most ||
+        (f->throttled >= QUOTA_SPENT && f->wants_core >= MOSTLY))
+        useful = fmin(useful, f->workers);
+    f->useful_workers = useful;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our Huffman decoder against libjpeg's: whatever the file, sound or damaged,
+ * pixels, status and words must be those of the decoder that leaves it to
+ * libjpeg. And it must be at work where it claims to be.
+ */
+#include "base/status.h"
+#include "decode/decoder.h"
+#include "decode/formats/jpeg_entropy.h"
+#include "test.h"
+#include "tests/decode/make_jpeg.h"
+
+enum { SIDE = 120, BYTES = SIDE * SIDE * 3 };
+
+static struct fdl_decoder *create(bool plain, double accept_truncated)
+{
+    struct fdl_decode_limits limits = {.max_pixels = 1u << 16,
+                                       .max_scans = 30,
+                                       .accept_truncated = accept_truncated,
+                                       .libjpeg_huffman = plain};
+    struct fdl_decoder *d;
+    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+    return d;
+}
+
+static int32_t within(uint64_t *seed, int32_t low, int32_t high)
+{
+    return low +
+           (int32_t)(make_random(seed) % (uint64_t)((int64_t)high - low + 1));
+}
+
+static struct make_jpeg sequential_kind(uint64_t *seed)
+{
+    const struct make_sampling *s =
+        &make_samplings[within(seed, 0, MAKE_SAMPLINGS - 1)];
+    int32_t components = within(seed, 0, 7) ? 3 : 1;
+    if (within(seed, 0, 9) == 0 && s->h * s->v <= 4)
+        components = 4; /* with larger ones an MCU has too many blocks */
+    return (struct make_jpeg){
+        .width = within(seed, 1, SIDE),
+        .height = within(seed, 1, SIDE),
+        .components = components,
+        .h = s->h,
+        .v = s->v,
+        .quality = within(seed, 1, 100),
+        .restart = within(seed, 0, 2) ? 0 : within(seed, 1, 30),
+        .optimize = within(seed, 0, 1),
+        .seed = make_random(seed),
+    };
+}
+
+struct outcome {
+    int32_t status;
+    char words[256];
+    uint8_t pixels[BYTES];
+};
+
+/* A part of the file as it is, without resampling. */
+static void decode(struct fdl_decoder *d, const struct fdl_encoded *bytes,
+                   uint64_t seed, struct outcome *o)
+{
+    struct fdl_image_info info;
+    memset(o, 0, sizeof(*o));
+    fdl_clear_error();
+    o->status = fdl_decoder_open(d, bytes, &info);
+    if (!o->status && (info.width > SIDE || info.height > SIDE)) {
+        fdl_decoder_abort(d); /* damage can make any size */
+        return;
+    }
+    if (!o->status) {
+        struct fdl_box box = {.width = within(&seed, 1, info.width),
+                              .height = within(&seed, 1, info.height)};
+        box.x = within(&seed, 0, info.width - box.width);
+        box.y = within(&seed, 0, info.height - box.height);
+        struct fdl_plan plan;
+        fdl_plan_init(&plan, info.width, info.height);
+        fdl_plan_crop(&plan, box);
+        struct fdl_output_format f = {box.width, box.height, 3, FEEDLINE_U8,
+                                      true};
+        struct fdl_render_cost cost;
+        o->status = fdl_decoder_render(d, &plan, &f, o->pixels, &cost);
+    }
+    if (o->status) {
+        memset(o->pixels, 0, sizeof(o->pixels)); /* undefined then */
+        snprintf(o->words, sizeof(o->words), "%s", fdl_last_error());
+    }
+}
+
+static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
+                    const struct fdl_encoded *bytes, uint64_t seed,
+                    uint64_t round)
+{
+    static struct outcome a, b;
+    decode(ours, bytes, seed, &a);
+    decode(plain, bytes, seed, &b);
+    if (a.status != b.status || strcmp(a.words, b.words) != 0)
+        fail_msg("round %llu: %d \"%s\", and by libjpeg %d \"%s\"",
+                 (unsigned long long)round, a.status, a.words, b.status,
+                 b.words);
+    if (memcmp(a.pixels, b.pixels, sizeof(a.pixels)) != 0)
+        fail_msg("round %llu: pixels differ", (unsigned long long)round);
+}
+
+static void sound_files_are_libjpegs(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    struct fdl_decoder *ours = create(false, 0), *plain = create(true, 0);
+    for (uint64_t round = 0; round < 1500; round++) {
+        struct make_jpeg m = sequential_kind(&seed);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct fdl_encoded bytes = {
+            .data = file,
+            .size = size,
+            .readable = size + (round % 2 ? FDL_ENCODED_PADDING : 0)};
+        compare(ours, plain, &bytes, make_random(&seed), round);
+        free(file);
+    }
+    fdl_decoder_destroy(ours);
+    fdl_decoder_destroy(plain);
+}
+
+/* What transfers and disks do to files: bytes changed, runs lost, the end cut,
+ * markers where none belong. */
+static size_t damage(uint8_t *file, size_t size, uint64_t *seed)
+{
+    static const uint8_t markers[][2] = {
+        {0xff, 0xd9}, {0xff, 0xd0}, {0xff, 0xd3}, {0xff, 0xda},
+        {0xff, 0xc4}, {0xff, 0xff}, {0xff, 0x00}, {0xff, 0xfe},
+    };
+    size_t at = make_random(seed) % size;
+    switch (within(seed, 0, 4)) {
+    case 0:
+        return at;
+    case 1: {
+        size_t lost = (size_t)within(seed, 1, 60);
+        lost = FDL_MIN(lost, size - at);
+        memmove(file + at, file + at + lost, size - at - lost);
+        return size - lost;
+    }
+    case 2:
+        if (at + 2 <= size)
+            memcpy(file + at, markers[within(seed, 0, 7)], 2);
+        return size;
+    case 3:
+        file[at] ^= (uint8_t)(1 << within(seed, 0, 7));
+        return size;
+    default:
+        file[at] = (uint8_t)make_random(seed);
+        return size;
+    }
+}
+
+static void check_damage(double accept_truncated)
+{
+    uint64_t seed = test_seed();
+    struct fdl_decoder *ours = create(false, accept_truncated);
+    struct fdl_decoder *plain = create(true, accept_truncated);
+    for (uint64_t round = 0; round < 6000; round++) {
+        struct make_jpeg m = sequential_kind(&seed);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        for (int i = within(&seed, 1, 3); i > 0 && size > 4; i--)
+            size = damage(file, size, &seed);
+        memset(file + size, 0, FDL_ENCODED_PADDING);
+        struct fdl_encoded bytes = {
+            .data = file,
+            .size = size,
+            .readable = size + (round % 2 ? FDL_ENCODED_PADDING : 0)};
+        compare(ours, plain, &bytes, make_random(&seed), round);
+        free(file);
+    }
+    fdl_decoder_destroy(ours);
+    fdl_decoder_destroy(plain);
+}
+
+static void damaged_files_are_libjpegs(void **state)
+{
+    (void)state;
+    check_damage(0);
+}
+
+static void damaged_and_accepted_files_are_libjpegs(void **state)
+{
+    (void)state;
+    check_damage(0.25);
+}
+
+/* Large enough for several symbols at a look; a crop, or the whole at 1/8. */
+static void large_files_are_libjpegs(void **state)
+{
+    (void)state;
+    static uint8_t pixels[2][60 * 60 * 3];
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 24; round++) {
+        struct make_jpeg m = {.width = 900,
+                              .height = 700,
+                              .components = 3,
+                              .h = within(&seed, 1, 2),
+                              .v = within(&seed, 1, 2),
+                              .quality = within(&seed, 94, 100),
+                              .optimize = round % 2,
+                              .restart = round % 3 ? 0 : 50,
+                              .seed = make_random(&seed)};
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        if (round == 0)
+            assert_true(size > 300000); /* else this is not about large files */
+        if (round % 4 == 3)
+            file[size / 2 + make_random(&seed) % (size / 2 - 2)] ^= 0x10;
+        struct fdl_encoded bytes = {
+            .data = file, .size = size, .readable = size};
+        struct fdl_box box = {0, 0, 900, 700};
+        if (round % 3)
+            box = (struct fdl_box){within(&seed, 0, 840), within(&seed, 0, 640),
+                                   60, 60};
+        int32_t status[2];
+        for (int plain = 0; plain < 2; plain++) {
+            struct fdl_decode_limits limits = {.max_pixels = 1u << 20,
+                                               .max_scans = 30,
+                                               .fast = true,
+                                               .libjpeg_huffman = plain};
+            struct fdl_decoder *d;
+            struct fdl_image_info info;
+            struct fdl_render_cost cost;
+            struct fdl_plan plan;
+            assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+            assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
+            fdl_plan_init(&plan, info.width, info.height);
+            fdl_plan_crop(&plan, box);
+            fdl_geometry_resize(&plan.geometry, 60, 60);
+            struct fdl_output_format f = {60, 60, 3, FEEDLINE_U8, true};
+            status[plain] =
+                fdl_decoder_render(d, &plan, &f, pixels[plain], &cost);
+            fdl_decoder_destroy(d);
+        }
+        assert_int_equal(status[0], status[1]);
+        if (status[0] == FEEDLINE_OK)
+            assert_memory_equal(pixels[0], pixels[1], sizeof(pixels[0]));
+        free(file);
+    }
+}
+
+/* ---- The decoder by itself ---------------------------------------------- */
+
+struct reader {
+    struct jpeg_decompress_struct c;
+    struct jpeg_error_mgr err;
+    jmp_buf gave_up;
+};
+
+static void give_up(struct jpeg_decompress_struct *c)
+{
+    struct reader *r = c->client_data;
+    longjmp(r->gave_up, 1);
+}
+
+/* Up to the first row, with e attached if it can be. */
+static bool start(struct reader *r, struct fdl_jpeg_entropy *e,
+                  const uint8_t *file, size_t size)
+{
+    r->c.err = jpeg_std_error(&r->err);
+    r->c.client_data = r;
+    jpeg_create_decompress(&r->c);
+    jpeg_mem_src(&r->c, file, size);
+    jpeg_read_header(&r->c, TRUE);
+    jpeg_start_decompress(&r->c);
+    return fdl_jpeg_entropy_attach(e, &r->c, file + size, give_up);
+}
+
+/* Whether all rows came without giving up. */
+static bool read_all(struct reader *r)
+{
+    static uint8_t row[SIDE * 4];
+    if (setjmp(r->gave_up))
+        return false;
+    while (r->c.output_scanline < r->c.output_height) {
+        JSAMPROW rows[1] = {row};
+        jpeg_read_scanlines(&r->c, rows, 1);
+    }
+    return true;
+}
+
+static struct fdl_jpeg_entropy *make_entropy(void)
+{
+    if (fdl_jpeg_entropy_memory() == 0)
+        test_skip("built without jpegint.h");
+    struct fdl_jpeg_entropy *e = fdl_jpeg_entropy_create();
+    assert_non_null(e);
+    return e;
+}
+
+static void sequential_files_are_not_given_up(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    struct fdl_jpeg_entropy *e = make_entropy();
+    for (int round = 0; round < 500; round++) {
+        struct make_jpeg m = sequential_kind(&seed);
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct reader r;
+        assert_true(start(&r, e, file, size));
+        assert_true(read_all(&r));
+        jpeg_destroy_decompress(&r.c);
+        free(file);
+    }
+    fdl_jpeg_entropy_destroy(e);
+}
+
+static void other_files_are_left_alone(void **state)
+{
+    (void)state;
+    struct fdl_jpeg_entropy *e = make_entropy();
+    for (int i = 0; i < 3; i++) {
+        struct make_jpeg m = {.width = 50,
+                              .height = 40,
+                              .components = 3,
+                              .h = 2,
+                              .v = 2,
+                              .quality = 80,
+                              .progressive = i == 0,
+                              .arithmetic = i == 1,
+                              .separate = i == 2};
+        size_t size;
+        uint8_t *file = make_jpeg(&m, &size);
+        struct reader r;
+        assert_false(start(&r, e, file, size));
+        assert_true(read_all(&r));
+        jpeg_destroy_decompress(&r.c);
+        free(file);
+    }
+    fdl_jpeg_entropy_destroy(e);
+}
+
+static void a_file_that_ends_early_is_given_up(void **state)
+{
+    (void)state;
+    struct fdl_jpeg_entropy *e = make_entropy();
+    struct make_jpeg m = {.width = 100,
+                          .height = 100,
+                          .components = 3,
+                          .h = 1,
+                          .v = 1,
+                          .quality = 90};
+    size_t size;
+    uint8_t *file = make_jpeg(&m, &size);
+    struct reader r;
+    assert_true(start(&r, e, file, size - 100));
+    assert_false(read_all(&r));
+    jpeg_destroy_decompress(&r.c);
+    free(file);
+    fdl_jpeg_entropy_destroy(e);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(sound_files_are_libjpegs),
+    cmocka_unit_test(damaged_files_are_libjpegs),
+    cmocka_unit_test(damaged_and_accepted_files_are_libjpegs),
+    cmocka_unit_test(large_files_are_libjpegs),
+    cmocka_unit_test(sequential_files_are_not_given_up),
+    cmocka_unit_test(other_files_are_left_alone),
+    cmocka_unit_test(a_file_that_ends_early_is_given_up),
+};
+
+TEST_MAIN("decode_entropy", cases)

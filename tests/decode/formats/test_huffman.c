@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of huffman.h against the definition: random codes, read bit by bit
+ * as T.81 F.2.2.3 does, and random windows.
+ */
+#include "base/compiler.h"
+#include "decode/formats/huffman.h"
+#include "test.h"
+#include "tests/decode/make_jpeg.h"
+
+struct code {
+    uint8_t counts[17];
+    uint8_t symbols[256];
+    bool is_ac;
+};
+
+/* A random prefix code, as deep as 16 bits; its symbols are distinct. */
+static struct code make_code(uint64_t *seed, bool is_ac)
+{
+    struct code c = {.is_ac = is_ac};
+    uint32_t room = 1; /* codes of this length that are still free */
+    unsigned used = 0, most = is_ac ? 162 : 12;
+    for (unsigned length = 1; length <= 16; length++) {
+        room *= 2;
+        uint32_t limit = FDL_MIN(room - 1, most - used); /* never all ones */
+        uint32_t n = length < 3 ? (uint32_t)(make_random(seed) % 2)
+                                : (uint32_t)(make_random(seed) % (limit + 1));
+        n = FDL_MIN(n, limit);
+        c.counts[length] = (uint8_t)n;
+        used += n;
+        room -= n;
+    }
+    uint8_t all[256];
+    unsigned n_all = 0;
+    for (unsigned s = 0; s < 256; s++) {
+        if (is_ac ? (s & 15) <= 10 : s <= 11)
+            all[n_all++] = (uint8_t)s;
+    }
+    for (unsigned i = 0; i < used; i++) {
+        unsigned j = i + (unsigned)(make_random(seed) % (n_all - i));
+        uint8_t symbol = all[j];
+        all[j] = all[i];
+        c.symbols[i] = all[i] = symbol;
+    }
+    return c;
+}
+
+struct symbol {
+    unsigned length; /* of the code; 0: there is none */
+    unsigned value, advance;
+    bool ends;
+};
+
+/* The symbol on top of bits. */
+static struct symbol read_slowly(const struct code *c, uint64_t bits)
+{
+    uint32_t code = 0, first = 0;
+    unsigned at = 0;
+    for (unsigned length = 1; length <= 16; length++) {
+        code = code << 1 | (uint32_t)(bits >> (64 - length) & 1);
+        if (code - first < c->counts[length]) {
+            unsigned s = c->symbols[at + code - first];
+            struct symbol out = {length, c->is_ac ? s & 15 : s,
+                                 c->is_ac ? (s >> 4) + 1 : 1, false};
+            out.ends = c->is_ac && out.value == 0 && out.advance != 16;
+            return out;
+        }
+        at += c->counts[length];
+        first = (first + c->counts[length]) << 1;
+    }
+    return (struct symbol){0};
+}
+
+static void symbols_are_as_defined(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    struct fdl_huffman *t = calloc(1, sizeof(*t));
+    for (int round = 0; round < 300; round++) {
+        struct code c = make_code(&seed, round % 2);
+        assert_true(fdl_huffman_make(t, c.counts, c.symbols, c.is_ac));
+        for (int i = 0; i < 2000; i++) {
+            uint64_t bits = make_random(&seed);
+            struct symbol want = read_slowly(&c, bits);
+            uint16_t got = t->look[bits >> (64 - FDL_LOOK_BITS)];
+            assert_true((got == 0) ==
+                        (want.length == 0 || want.length > FDL_LOOK_BITS));
+            if (got == 0)
+                got = fdl_huffman_long(t, bits);
+            assert_int_equal(got == 0, want.length == 0);
+            if (got == 0)
+                continue;
+            assert_int_equal(FDL_LOOK_TOTAL(got), want.length + want.value);
+            assert_int_equal(FDL_LOOK_VALUE(got), want.value);
+            assert_int_equal(FDL_LOOK_ADVANCE(got),
+                             want.ends ? FDL_LOOK_END : want.advance);
+        }
+    }
+    free(t);
+}
+
+/* What skip says of bits, symbol by symbol. */
+static void check_skip(const struct fdl_huffman *t, const struct code *c,
+                       uint64_t bits)
+{
+    uint16_t got = t->skip[bits >> (64 - FDL_SKIP_BITS)];
+    unsigned total = 0, advance = 0;
+    bool ended = false;
+    while (total < FDL_SKIP_TOTAL(got) && !ended) {
+        struct symbol s = read_slowly(c, bits << total);
+        assert_true(s.length > 0 && s.length <= FDL_LOOK_BITS);
+        total += s.length + s.value;
+        advance += s.ends ? FDL_SKIP_END : s.advance;
+        ended = s.ends;
+    }
+    assert_int_equal(total, FDL_SKIP_TOTAL(got));
+    assert_int_equal(advance, FDL_SKIP_ADVANCE(got));
+    struct symbol first = read_slowly(c, bits);
+    assert_true(got != 0 || first.length == 0 || first.length > FDL_LOOK_BITS);
+}
+
+static void skips_are_their_symbols(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    struct fdl_huffman *t = calloc(1, sizeof(*t));
+    for (int round = 0; round < 100; round++) {
+        struct code c = make_code(&seed, true);
+        assert_true(fdl_huffman_make(t, c.counts, c.symbols, true));
+        assert_false(t->can_skip);
+        fdl_huffman_make_skips(t);
+        for (uint64_t top = 0; top < 1u << FDL_SKIP_BITS; top++)
+            check_skip(t, &c, top << (64 - FDL_SKIP_BITS));
+    }
+    free(t);
+}
+
+static void the_same_code_is_made_once(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    struct fdl_huffman *t = calloc(1, sizeof(*t));
+    struct code a = make_code(&seed, true), b = make_code(&seed, true);
+    assert_true(fdl_huffman_make(t, a.counts, a.symbols, true));
+    fdl_huffman_make_skips(t);
+    assert_true(fdl_huffman_make(t, a.counts, a.symbols, true));
+    assert_true(t->can_skip); /* kept */
+    assert_true(fdl_huffman_make(t, b.counts, b.symbols, true));
+    assert_false(t->can_skip);
+    free(t);
+}
+
+static void unsound_codes_are_refused(void **state)
+{
+    (void)state;
+    struct fdl_huffman *t = calloc(1, sizeof(*t));
+    struct code c = {.counts = {[1] = 3}};
+    assert_false(fdl_huffman_make(t, c.counts, c.symbols, true));
+    c = (struct code){.counts = {[8] = 255, [9] = 2}};
+    assert_false(fdl_huffman_make(t, c.counts, c.symbols, true));
+    c = (struct code){.counts = {[2] = 1}, .symbols = {12}}; /* too long */
+    assert_false(fdl_huffman_make(t, c.counts, c.symbols, false));
+    assert_false(fdl_huffman_make(t, c.counts, c.symbols, true));
+    c.symbols[0] = 11;
+    assert_true(fdl_huffman_make(t, c.counts, c.symbols, false));
+    free(t);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(symbols_are_as_defined),
+    cmocka_unit_test(skips_are_their_symbols),
+    cmocka_unit_test(the_same_code_is_made_once),
+    cmocka_unit_test(unsound_codes_are_refused),
+};
+
+TEST_MAIN("decode_huffman", cases)

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of weights, and the numbers of the last pass. Kernels are compared
+ * with each other by checkdec, and with Pillow by pillow_parity.
+ */
+#include "base/status.h"
+#include "decode/kernels/finish.h"
+#include "decode/kernels/half.h"
+#include "decode/kernels/resample.h"
+#include "test.h"
+
+#include <math.h>
+
+static struct fdl_axis prepare(int32_t in, int32_t out, int32_t first,
+                               int32_t count, bool mirror)
+{
+    struct fdl_axis axis = {0};
+    struct fdl_axis_key key = {
+        .in = in, .out = out, .first = first, .count = count, .mirror = mirror};
+    assert_int_equal(fdl_axis_prepare(&axis, &key), FEEDLINE_OK);
+    return axis;
+}
+
+static struct fdl_axis prepare_filter(int32_t in, int32_t out,
+                                      enum fdl_filter filter)
+{
+    struct fdl_axis axis = {0};
+    struct fdl_axis_key key = {
+        .in = in, .out = out, .count = out, .filter = filter};
+    assert_int_equal(fdl_axis_prepare(&axis, &key), FEEDLINE_OK);
+    return axis;
+}
+
+static const int32_t *weights(const struct fdl_axis *a, int32_t i)
+{
+    return a->weight + (size_t)i * (size_t)a->stride;
+}
+
+/* Taps stay inside, weights add up to one, the box touches what it says. */
+static void tables_are_sound(void **state)
+{
+    (void)state;
+    static const int32_t sizes[] = {1, 2, 3, 7, 8, 31, 224, 225, 500, 4001};
+    for (size_t a = 0; a < FDL_COUNT_OF(sizes); a++) {
+        for (size_t b = 0; b < FDL_COUNT_OF(sizes); b++) {
+            struct fdl_axis t = prepare(sizes[a], sizes[b], 0, sizes[b], false);
+            int32_t high = 0;
+            for (int32_t i = 0; i < sizes[b]; i++) {
+                int64_t sum = 0;
+                for (int32_t k = 0; k < t.stride; k++) {
+                    assert_true(weights(&t, i)[k] >= 0);
+                    assert_true(k < t.length[i] || weights(&t, i)[k] == 0);
+                    sum += weights(&t, i)[k];
+                }
+                assert_in_range(t.length[i], 1, t.taps);
+                assert_true(weights(&t, i)[t.length[i] - 1] > 0);
+                assert_true(t.start[i] >= 0);
+                assert_true(llabs(sum - (1 << 22)) <= t.length[i]);
+                high = FDL_MAX(high, t.start[i] + t.length[i]);
+            }
+            assert_int_equal(high, t.extent);
+            assert_true(t.origin + t.extent <= sizes[a]);
+            fdl_axis_fini(&t);
+        }
+    }
+}
+
+static uint64_t random_number(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+/* What the kernels rely on: every weight within twice ONE, no partial sum of
+ * bytes beyond an int32 whatever the bytes are, and one in all. */
+static void check_bounds(const struct fdl_axis *t)
+{
+    const int64_t one = 1 << FDL_WEIGHT_BITS;
+    for (int32_t i = 0; i < t->key.count; i++) {
+        int64_t above = 0, below = 0;
+        assert_in_range(t->length[i], 1, t->taps);
+        assert_true(t->start[i] >= 0);
+        assert_true(t->start[i] + t->length[i] <= t->extent);
+        for (int32_t k = 0; k < t->length[i]; k++) {
+            int64_t w = weights(t, i)[k];
+            assert_true(llabs(w) < 2 * one);
+            above += FDL_MAX(w, 0);
+            below += FDL_MIN(w, 0);
+        }
+        assert_true(llabs(above + below - one) <= t->length[i]);
+        assert_true(255 * above + one / 2 < INT32_MAX);
+        assert_true(255 * below > INT32_MIN);
+    }
+    assert_true(t->origin + t->extent <= t->key.in);
+}
+
+static void filters_stay_within_bounds(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int f = 0; f < FDL_FILTERS; f++) {
+        enum fdl_filter filter = (enum fdl_filter)f;
+        for (int32_t in = 1; in <= 40; in++) {
+            for (int32_t out = 1; out <= 90; out++) {
+                struct fdl_axis t = prepare_filter(in, out, filter);
+                check_bounds(&t);
+                fdl_axis_fini(&t);
+            }
+        }
+        for (int round = 0; round < 60; round++) {
+            int32_t in = 1 + (int32_t)(random_number(&seed) % 5000);
+            int32_t out = 1 + (int32_t)(random_number(&seed) % 700);
+            struct fdl_axis t = prepare_filter(in, out, filter);
+            check_bounds(&t);
+            fdl_axis_fini(&t);
+        }
+    }
+}
+
+/* At the same size every filter hands its samples through. */
+static void filters_keep_an_equal_size(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FDL_FILTERS; f++) {
+        struct fdl_axis t = prepare_filter(77, 77, (enum fdl_filter)f);
+        assert_int_equal(t.taps, 1);
+        for (int32_t i = 0; i < 77; i++) {
+            assert_int_equal(t.start[i], i);
+            assert_int_equal(weights(&t, i)[0], 1 << FDL_WEIGHT_BITS);
+        }
+        fdl_axis_fini(&t);
+    }
+}
+
+/* Taps reach twice and three times as far, and the outer ones are negative. */
+static void filters_reach_as_far_as_they_should(void **state)
+{
+    (void)state;
+    static const int32_t taps[FDL_FILTERS] = {2, 1, 1, 2, 4, 6};
+    for (int f = 0; f < FDL_FILTERS; f++) {
+        struct fdl_axis t = prepare_filter(100, 300, (enum fdl_filter)f);
+        assert_int_equal(t.taps, taps[f]);
+        fdl_axis_fini(&t);
+    }
+    struct fdl_axis t = prepare_filter(100, 200, FDL_FILTER_BICUBIC);
+    /* output 101 is centred on 50.75: taps at -1.25, -0.25, 0.75, 1.75 */
+    static const double want[] = {-0.0703125, 0.8671875, 0.2265625, -0.0234375};
+    assert_int_equal(t.start[101], 49);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(weights(&t, 101)[k],
+                         (int32_t)lround(want[k] * (1 << FDL_WEIGHT_BITS)));
+    fdl_axis_fini(&t);
+}
+
+static void nearest_takes_the_sample_below_the_centre(void **state)
+{
+    (void)state;
+    struct fdl_axis t = prepare_filter(10, 4, FDL_FILTER_NEAREST);
+    static const int32_t want[] = {1, 3, 6, 8}; /* 1.25 3.75 6.25 8.75 */
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(t.origin + t.start[i], want[i]);
+    assert_int_equal(t.extent, 8);
+    fdl_axis_fini(&t);
+}
+
+/* A box that begins inside a sample: the same as four times as many samples,
+ * each quarter of which is the same, as far as the centres of outputs go. */
+static void a_box_moves_the_outputs(void **state)
+{
+    (void)state;
+    struct fdl_axis_key key = {
+        .in = 12, .out = 4, .count = 4, .from = 0.5, .span = 8};
+    struct fdl_axis t = {0};
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    for (int i = 0; i < 4; i++) { /* centres at 1.5, 3.5: on a sample */
+        assert_int_equal(t.length[i], 3);
+        assert_int_equal(t.origin + t.start[i], 2 * i);
+        assert_int_equal(weights(&t, i)[0], 1 << 20);
+        assert_int_equal(weights(&t, i)[1], 1 << 21);
+        assert_int_equal(weights(&t, i)[2], 1 << 20);
+    }
+    key.span = 0;
+    key.from = 0;
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    assert_true(t.taps > 3); /* the table was made anew */
+    fdl_axis_fini(&t);
+}
+
+static void identity_has_one_tap(void **state)
+{
+    (void)state;
+    struct fdl_axis t = prepare(100, 100, 20, 50, false);
+    assert_int_equal(t.taps, 1);
+    assert_int_equal(t.origin, 20);
+    assert_int_equal(t.extent, 50);
+    assert_int_equal(weights(&t, 0)[0], 1 << 22);
+    fdl_axis_fini(&t);
+}
+
+/* A window has the entries of the whole, a mirrored one in reverse. */
+static void windows_and_mirrors_are_parts_of_the_whole(void **state)
+{
+    (void)state;
+    struct fdl_axis whole = prepare(333, 200, 0, 200, false);
+    struct fdl_axis part = prepare(333, 200, 50, 60, false);
+    struct fdl_axis mirror = prepare(333, 200, 50, 60, true);
+    for (int32_t i = 0; i < 60; i++) {
+        int32_t j = 59 - i;
+        assert_int_equal(whole.start[50 + i] + whole.origin,
+                         part.start[i] + part.origin);
+        assert_int_equal(part.start[i], mirror.start[j]);
+        for (int32_t k = 0; k < part.length[i]; k++) {
+            assert_int_equal(weights(&whole, 50 + i)[k], weights(&part, i)[k]);
+            assert_int_equal(weights(&mirror, j)[k], weights(&part, i)[k]);
+        }
+    }
+    assert_true(part.extent < whole.extent);
+    fdl_axis_fini(&whole);
+    fdl_axis_fini(&part);
+    fdl_axis_fini(&mirror);
+}
+
+static void tables_are_kept_and_remade(void **state)
+{
+    (void)state;
+    struct fdl_axis t = prepare(300, 224, 0, 224, false);
+    const int32_t marked = 12345;
+    t.weight[0] = marked;
+    struct fdl_axis_key key = t.key;
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    assert_int_equal(t.weight[0], marked);
+    key.mirror = true;
+    assert_int_equal(fdl_axis_prepare(&t, &key), FEEDLINE_OK);
+    assert_int_not_equal(t.weight[0], marked);
+    fdl_axis_fini(&t);
+}
+
+/* The weights of the published algorithm for 4 samples to 2. */
+static void known_weights(void **state)
+{
+    (void)state;
+    struct fdl_axis t = prepare(4, 2, 0, 2, false);
+    /* centre 1, support 2: taps 0..2 at -0.25, 0.25, 0.75 of the triangle */
+    static const double want[] = {0.75 / 1.75, 0.75 / 1.75, 0.25 / 1.75};
+    assert_int_equal(t.length[0], 3);
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(weights(&t, 0)[k],
+                         (int32_t)(want[k] * (1 << 22) + 0.5));
+    fdl_axis_fini(&t);
+}
+
+static void affine_of(struct fdl_affine *a, bool normalize,
+                      enum fdl_rounding rounding)
+{
+    struct fdl_plan plan = {.normalize = normalize,
+                            .mean = {0.485f, 0.456f, 0.406f, 0},
+                            .std = {0.229f, 0.224f, 0.225f, 1}};
+    fdl_affine_init(a, &plan, rounding);
+}
+
+/* All bytes, all channels, all levels, against float32 arithmetic as
+ * ToTensor and Normalize do it. */
+static void floats_are_those_of_torch(void **state)
+{
+    (void)state;
+    static const float mean[] = {0.485f, 0.456f, 0.406f};
+    static const float std[] = {0.229f, 0.224f, 0.225f};
+    uint8_t ramp[256];
+    for (int x = 0; x < 256; x++)
+        ramp[x] = (uint8_t)x;
+    const uint8_t *planes[3] = {ramp, ramp, ramp};
+    struct fdl_output_format f = {256, 1, 3, FEEDLINE_F32, false};
+    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+        for (int normalize = 0; normalize < 2; normalize++) {
+            struct fdl_affine affine;
+            static float out[3 * 256];
+            affine_of(&affine, normalize != 0, FDL_ROUNDING_ONCE);
+            fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
+                              &f)(planes, &affine, &f, 0, out);
+            for (int i = 0; i < 3 * 256; i++) {
+                int c = i / 256;
+                float want = (float)(i % 256) / 255.0f;
+                if (normalize)
+                    want = (want - mean[c]) / std[c];
+                assert_true(fabsf(out[i] - want) <= 1e-6f);
+            }
+        }
+    }
+}
+
+/* The floats of an output of three planes, each of all bytes. */
+static void finish_ramps(const struct fdl_affine *affine, int level, float *out)
+{
+    uint8_t ramp[256];
+    for (int x = 0; x < 256; x++)
+        ramp[x] = (uint8_t)x;
+    const uint8_t *planes[3] = {ramp, ramp, ramp};
+    struct fdl_output_format f = {256, 1, 3, FEEDLINE_F32, false};
+    fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
+                      &f)(planes, affine, &f, 0, out);
+}
+
+/* Rounded after each step, as torch's operations are. */
+static float in_steps(const struct fdl_plan *plan, enum fdl_rounding rounding,
+                      int c, int byte)
+{
+    volatile float y = (float)byte;
+    if (rounding == FDL_ROUNDING_DIVIDE)
+        y = y / 255.0f;
+    else
+        y = y * (float)(1.0 / 255.0);
+    if (plan->normalize) {
+        y = y - plan->mean[c];
+        y = y / plan->std[c];
+    }
+    return y;
+}
+
+/* A plan with numbers of a common size, or of any that Normalize may have. */
+static void draw_plan(struct fdl_plan *plan, uint64_t *seed)
+{
+    plan->normalize = random_number(seed) % 8 != 0;
+    for (int c = 0; c < 3; c++) {
+        double mean = (double)random_number(seed) / INT32_MAX;
+        double std = (double)random_number(seed) / INT32_MAX;
+        int power = (int)(random_number(seed) % 80) - 40;
+        bool common = random_number(seed) % 4 != 0;
+        plan->mean[c] = (float)(common ? mean : ldexp(mean - 0.5, power));
+        plan->std[c] = (float)(common ? std + 1e-6 : ldexp(std + 1e-6, -power));
+    }
+}
+
+/* To the bit: all bytes, all levels, any mean and std. */
+static void steps_round_as_torch_does(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    for (int round = 0; round < 400; round++) {
+        struct fdl_plan plan = {.mean = {0.485f, 0.456f, 0.406f},
+                                .std = {0.229f, 0.224f, 0.225f, 1},
+                                .normalize = round == 1};
+        if (round > 1)
+            draw_plan(&plan, &seed);
+        for (int r = FDL_ROUNDING_DIVIDE; r <= FDL_ROUNDING_MULTIPLY; r++) {
+            struct fdl_affine affine;
+            fdl_affine_init(&affine, &plan, (enum fdl_rounding)r);
+            if (round < 2) /* the usual ones take no table */
+                assert_true(affine.way != FDL_AFFINE_TABLE);
+            for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+                static float out[3 * 256];
+                finish_ramps(&affine, level, out);
+                for (int i = 0; i < 3 * 256; i++) {
+                    float want =
+                        in_steps(&plan, (enum fdl_rounding)r, i / 256, i % 256);
+                    assert_memory_equal(&out[i], &want, sizeof(want));
+                }
+            }
+        }
+    }
+}
+
+/* Where products and remainders do not divide, the table does. */
+static void what_steps_cannot_is_looked_up(void **state)
+{
+    (void)state;
+    struct fdl_plan plan = {.normalize = true,
+                            .mean = {0, 0.5f, 0.5f},
+                            .std = {1e-6f, 1e-39f, 3e38f, 1}};
+    struct fdl_affine affine;
+    fdl_affine_init(&affine, &plan, FDL_ROUNDING_DIVIDE);
+    assert_int_equal(affine.way, FDL_AFFINE_TABLE);
+    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+        static float out[3 * 256];
+        finish_ramps(&affine, level, out);
+        for (int i = 0; i < 3 * 256; i++) {
+            float want = in_steps(&plan, FDL_ROUNDING_DIVIDE, i / 256, i % 256);
+            assert_memory_equal(&out[i], &want, sizeof(want));
+        }
+    }
+}
+
+/* Element i of an output, as bits. */
+static uint32_t bits_at(const void *out, int32_t dtype, size_t i)
+{
+    uint32_t bits = 0;
+    size_t bytes = fdl_dtype_bytes(dtype);
+    memcpy(&bits, (const uint8_t *)out + i * bytes, bytes);
+    return bits;
+}
+
+/* One row of `f` at a level, element by element, from the tables. */
+static void check_row(const struct fdl_output_format *f, int level,
+                      enum fdl_rounding rounding)
+{
+    uint8_t bytes[FDL_CHANNELS_MAX][FDL_PLANE_ALIGN * 2];
+    const uint8_t *planes[FDL_CHANNELS_MAX];
+    float out[FDL_CHANNELS_MAX * 80 * 2];
+    static struct fdl_affine a;
+    affine_of(&a, true, rounding);
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
+        planes[c] = bytes[c];
+        for (size_t x = 0; x < sizeof(bytes[c]); x++)
+            bytes[c][x] = (uint8_t)(x * 7 + c * 41);
+    }
+    fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
+                      f)(planes, &a, f, 1, out);
+    for (int32_t c = 0; c < f->channels; c++) {
+        for (int32_t x = 0; x < f->width; x++) {
+            int32_t i = f->nhwc ? (f->width + x) * f->channels + c
+                                : (c * f->height + 1) * f->width + x;
+            uint8_t byte = bytes[c][x];
+            uint32_t want = byte;
+            if (f->dtype == FEEDLINE_F16)
+                want = a.f16[c][byte];
+            else if (f->dtype == FEEDLINE_BF16)
+                want = a.bf16[c][byte];
+            else if (f->dtype == FEEDLINE_F32)
+                memcpy(&want, &a.table[c][byte], sizeof(want));
+            assert_int_equal(bits_at(out, f->dtype, (size_t)i), want);
+        }
+    }
+}
+
+static void rows_have_any_number_of_channels(void **state)
+{
+    (void)state;
+    static const int32_t dtypes[] = {FEEDLINE_U8, FEEDLINE_F16, FEEDLINE_BF16,
+                                     FEEDLINE_F32};
+    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+        for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
+            for (size_t d = 0; d < FDL_COUNT_OF(dtypes); d++) {
+                for (int32_t width = 1; width <= 80; width++) {
+                    struct fdl_output_format f = {width, 2, channels, dtypes[d],
+                                                  false};
+                    for (int r = 0; r <= FDL_ROUNDING_MULTIPLY; r++) {
+                        f.nhwc = false;
+                        check_row(&f, level, (enum fdl_rounding)r);
+                        f.nhwc = true;
+                        check_row(&f, level, (enum fdl_rounding)r);
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void halves_are_rounded_to_even(void **state)
+{
+    (void)state;
+    static const struct {
+        float x;
+        uint16_t f16, bf16;
+    } known[] = {
+        {0.0f, 0x0000, 0x0000},
+        {-0.0f, 0x8000, 0x8000},
+        {1.0f, 0x3c00, 0x3f80},
+        {-2.5f, 0xc100, 0xc020},
+        {0x1.002p0f, 0x3c00, 0x3f80},    /* a tie, to the even one below */
+        {0x1.006p0f, 0x3c02, 0x3f80},    /* and the even one above */
+        {0x1.002002p0f, 0x3c01, 0x3f80}, /* just above the tie */
+        {0x1.01p0f, 0x3c04, 0x3f80},     /* a tie of bf16 */
+        {0x1.03p0f, 0x3c0c, 0x3f82},
+        {0x1.ffffp0f, 0x4000, 0x4000}, /* carries into the exponent */
+        {65504.0f, 0x7bff, 0x4780},    /* the largest f16 */
+        {65519.99f, 0x7bff, 0x4780},
+        {65520.0f, 0x7c00, 0x4780}, /* infinite */
+        {-1e9f, 0xfc00, 0xce6e},
+        {0x1p-14f, 0x0400, 0x3880}, /* the least normal f16 */
+        {0x1.ff8p-15f, 0x03ff, 0x3880},
+        {0x1.ffcp-15f, 0x0400, 0x3880}, /* the largest subnormal */
+        {0x1p-24f, 0x0001, 0x3380},
+        {0x1p-25f, 0x0000, 0x3300}, /* a tie, to zero */
+        {0x1.8p-25f, 0x0001, 0x3340},
+        {-0x1.8p-24f, 0x8002, 0xb3c0},
+        {0x1p-126f, 0x0000, 0x0080},
+        {0x1.fffffep127f, 0x7c00, 0x7f80},
+        {INFINITY, 0x7c00, 0x7f80},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(known); i++) {
+        assert_int_equal(fdl_f16_of(known[i].x), known[i].f16);
+        assert_int_equal(fdl_bf16_of(known[i].x), known[i].bf16);
+    }
+    assert_true((fdl_f16_of(NAN) & 0x7fff) > 0x7c00);
+    assert_true((fdl_bf16_of(NAN) & 0x7fff) > 0x7f80);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(tables_are_sound),
+    cmocka_unit_test(filters_stay_within_bounds),
+    cmocka_unit_test(filters_keep_an_equal_size),
+    cmocka_unit_test(filters_reach_as_far_as_they_should),
+    cmocka_unit_test(nearest_takes_the_sample_below_the_centre),
+    cmocka_unit_test(a_box_moves_the_outputs),
+    cmocka_unit_test(identity_has_one_tap),
+    cmocka_unit_test(windows_and_mirrors_are_parts_of_the_whole),
+    cmocka_unit_test(tables_are_kept_and_remade),
+    cmocka_unit_test(known_weights),
+    cmocka_unit_test(halves_are_rounded_to_even),
+    cmocka_unit_test(floats_are_those_of_torch),
+    cmocka_unit_test(steps_round_as_torch_does),
+    cmocka_unit_test(what_steps_cannot_is_looked_up),
+    cmocka_unit_test(rows_have_any_number_of_channels),
+};
+
+TEST_MAIN("decode_resample", cases)

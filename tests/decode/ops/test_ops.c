@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pixel operations without a reference library: hues against their definition,
+ * what moves pixels against what is written down, plans that fold or do not,
+ * orders and arguments that are refused. ops_parity.py has the pixels.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/decoder.h"
+#include "decode/frame.h"
+#include "decode/kernels/hue.h"
+#include "decode/pipeline.h"
+#include "test.h"
+
+#include <math.h>
+
+/* ---- Hues --------------------------------------------------------------- */
+
+/* As the definition has it, with divisions and fmod. */
+static uint8_t hue_of(int r, int g, int b)
+{
+    int high = r > g ? (r > b ? r : b) : (g > b ? g : b);
+    int low = r < g ? (r < b ? r : b) : (g < b ? g : b);
+    float spread = (float)(high - low);
+    float rc = (float)(high - r) / spread, gc = (float)(high - g) / spread;
+    float bc = (float)(high - b) / spread, h;
+    if (r == high)
+        h = bc - gc;
+    else if (g == high)
+        h = (float)(2.0 + (double)rc - (double)bc);
+    else
+        h = (float)(4.0 + (double)gc - (double)rc);
+    return (uint8_t)((double)(float)fmod((double)h / 6.0 + 1.0, 1.0) * 255.0);
+}
+
+static uint8_t half_up(double x)
+{
+    double y = round(x);
+    return (uint8_t)(y < 0 ? 0 : y > 255 ? 255 : y);
+}
+
+static void back(uint8_t hue, int saturation, int value, uint8_t rgb[3])
+{
+    double h = (double)(float)hue * 6.0 / 255.0;
+    int i = (int)floor(h);
+    float f = (float)(h - i), s = (float)((double)(float)saturation / 255.0);
+    double v = value;
+    uint8_t top = (uint8_t)value, p = half_up(v * (1.0 - (double)s));
+    uint8_t q = half_up(v * (1.0 - (double)(s * f)));
+    uint8_t t = half_up(v * (1.0 - (double)s * (1.0 - (double)f)));
+    const uint8_t all[6][3] = {{top, t, p}, {q, top, p}, {p, top, t},
+                               {p, q, top}, {t, p, top}, {top, p, q}};
+    memcpy(rgb, all[i % 6], 3);
+}
+
+static void hues_are_as_defined(void **state)
+{
+    (void)state;
+    for (int shift = 0; shift < 256; shift += 51) {
+        for (int rgb = 0; rgb < 1 << 24; rgb += 61) {
+            uint8_t r = (uint8_t)(rgb >> 16), g = (uint8_t)(rgb >> 8);
+            uint8_t b = (uint8_t)rgb, want[3] = {r, r, r};
+            int high = r > g ? (r > b ? r : b) : (g > b ? g : b);
+            int low = r < g ? (r < b ? r : b) : (g < b ? g : b);
+            if (high != low) {
+                float share = (float)(high - low) / (float)high;
+                int saturation = (int)((double)share * 255.0);
+                if (saturation > 0)
+                    back((uint8_t)(hue_of(r, g, b) + shift), saturation, high,
+                         want);
+                else
+                    memset(want, high, 3);
+            }
+            fdl_hue_shift(&r, &g, &b, 1, (uint8_t)shift);
+            if (r != want[0] || g != want[1] || b != want[2])
+                fail_msg("%06x by %d: %02x%02x%02x, not %02x%02x%02x", rgb,
+                         shift, r, g, b, want[0], want[1], want[2]);
+        }
+    }
+}
+
+/* ---- Windows ------------------------------------------------------------ */
+
+static void edges_come_from_where_they_should(void **state)
+{
+    (void)state;
+    /* Positions -7 .. 9 of a line of three. */
+    static const int8_t want[4][17] = {
+        {-1, -1, -1, -1, -1, -1, -1, 0, 1, 2, -1, -1, -1, -1, -1, -1, -1},
+        {0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 2},
+        {1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1},
+        {0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2},
+    };
+    for (int mode = 0; mode < 4; mode++) {
+        for (int at = -7; at < 10; at++) {
+            int32_t got = fdl_padding_source((enum fdl_padding)mode, at, 3);
+            assert_int_equal(got, want[mode][at + 7]);
+        }
+    }
+    assert_int_equal(fdl_padding_source(FDL_PAD_REFLECT, 5, 1), 0);
+    assert_int_equal(fdl_padding_source(FDL_PAD_SYMMETRIC, -5, 1), 0);
+}
+
+/* ---- Plans -------------------------------------------------------------- */
+
+static struct fdl_pipeline *pipeline_of(const char *const (*ops)[2])
+{
+    struct fdl_pipeline *p;
+    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    for (; (*ops)[0]; ops++) {
+        if (fdl_pipeline_add(p, (*ops)[0], (*ops)[1]) < 0)
+            fail_msg("%s %s: %s", (*ops)[0], (*ops)[1], fdl_last_error());
+    }
+    return p;
+}
+
+static void plan_of(const char *const (*ops)[2], struct fdl_plan *plan)
+{
+    struct fdl_pipeline *p = pipeline_of(ops);
+    assert_int_equal(fdl_pipeline_plan(p, 1, 2, 3, 90, 70, plan), FEEDLINE_OK);
+    fdl_pipeline_destroy(p);
+}
+
+static void moves_are_folded_where_they_may(void **state)
+{
+    (void)state;
+    static const char *const nothing[][2] = {
+        {"random_crop", "width=50 height=40"},
+        {"horizontal_flip", "p=1"},
+        {"color_jitter", NULL},
+        {"brightness", NULL},
+        {"random_rotation", "degrees=0"},
+        {"random_erasing", "p=0"},
+        {NULL, NULL}};
+    struct fdl_plan plan;
+    plan_of(nothing, &plan); /* brightness by 1 is a step all the same */
+    assert_int_equal(plan.n_steps, 1);
+    assert_int_equal(plan.width, 50);
+
+    static const char *const folded[][2] = {
+        {"saturation", "factor=0.5"},
+        {"horizontal_flip", "p=1"},
+        {"center_crop", "width=30 height=20"},
+        {"vertical_flip", "p=1"},
+        {"normalize", NULL},
+        {"random_erasing", "p=1"},
+        {NULL, NULL}};
+    plan_of(folded, &plan);
+    assert_int_equal(plan.n_pixel_steps, 1);
+    assert_int_equal(plan.n_steps, 2);
+    assert_true(plan.geometry.flip && plan.geometry.flip_vertical);
+    assert_int_equal(plan.geometry.window.width, 30);
+    assert_int_equal(plan.width, 30);
+    assert_int_equal(plan.height, 20);
+
+    static const char *const contrast[][2] = {
+        {"contrast", "factor=0.5"},
+        {"horizontal_flip", "p=1"},
+        {"center_crop", "width=30 height=20"},
+        {NULL, NULL}};
+    plan_of(contrast, &plan);
+    assert_true(plan.geometry.flip);
+    assert_int_equal(plan.geometry.window.width, 90);
+    assert_int_equal(plan.n_pixel_steps, 2);
+    assert_int_equal(plan.width, 30);
+
+    static const char *const rotated[][2] = {
+        {"random_rotation", "degrees=10:10"},
+        {"horizontal_flip", "p=1"},
+        {"vertical_flip", "p=1"},
+        {NULL, NULL}};
+    plan_of(rotated, &plan);
+    assert_false(plan.geometry.flip || plan.geometry.flip_vertical);
+    assert_int_equal(plan.n_pixel_steps, 3);
+
+    /* All of the crop lies in the border: one pixel is decoded. */
+    static const char *const border[][2] = {{"pad", "padding=200,0,0,0"},
+                                            {"random_crop", "width=8 height=8"},
+                                            {NULL, NULL}};
+    plan_of(border, &plan);
+    assert_int_equal(plan.n_pixel_steps, 2);
+}
+
+static void impossible_orders_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {
+        {"color_jitter", "resize", "goes before"},
+        {"random_crop", "random_resized_crop", "goes before"},
+        {"resize_pad", "pad", NULL},
+        {"random_erasing", "horizontal_flip", "goes before"},
+        {"random_erasing", "normalize", "goes before"},
+        {"normalize", "hue", "goes before"},
+        {"normalize", "pad", "goes before"},
+        {"normalize", "horizontal_flip", NULL},
+        {"random_erasing", "random_erasing", NULL},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        struct fdl_pipeline *p;
+        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+        assert_int_equal(fdl_pipeline_add(p, bad[i][0], NULL), FEEDLINE_OK);
+        const char *args = strcmp(bad[i][1], "resize") == 0 ? "size=3" : NULL;
+        int32_t status = fdl_pipeline_add(p, bad[i][1], args);
+        assert_int_equal(status, bad[i][2] ? FEEDLINE_EINVAL : FEEDLINE_OK);
+        if (bad[i][2])
+            assert_non_null(strstr(fdl_last_error(), bad[i][2]));
+        fdl_pipeline_destroy(p);
+    }
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"brightness", "factor=-1"},
+        {"contrast", "factor=2:1"},
+        {"saturation", "factor=1,2,3"},
+        {"hue", "factor=0.6"},
+        {"color_jitter", "brightness=2:1"},
+        {"color_jitter", "hue=-0.1"},
+        {"color_jitter", "contrast=1,2,3"},
+        {"random_grayscale", "p=1.5"},
+        {"pad", "padding=1.5"},
+        {"pad", "padding=1,2,3"},
+        {"pad", "padding=-1"},
+        {"pad", "fill=1,2,3,4,5"},
+        {"pad", "fill=256"},
+        {"random_crop", "width=0"},
+        {"random_crop", "pad_if_needed=true padding=1 padding_mode=reflect"},
+        {"resize_pad", "fill=0.5"},
+        {"random_rotation", "degrees=-3"},
+        {"random_rotation", "degrees=3:1"},
+        {"random_erasing", "scale=0.5:0.1"},
+        {"random_erasing", "ratio=1"},
+        {"random_erasing", "value=1,2,3,4,5"},
+    };
+    struct fdl_pipeline *p;
+    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        int32_t status = fdl_pipeline_add(p, bad[i][0], bad[i][1]);
+        if (status != FEEDLINE_EINVAL && status != FEEDLINE_ERANGE)
+            fail_msg("%s %s: %d", bad[i][0], bad[i][1], status);
+        assert_true(strlen(fdl_last_error()) > 0);
+    }
+    struct fdl_plan plan;
+    assert_int_equal(fdl_pipeline_add(p, "random_crop", NULL), FEEDLINE_OK);
+    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 90, 300, &plan),
+                     FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "pad_if_needed"));
+    fdl_pipeline_destroy(p);
+}
+
+/* Alone in a pipeline, an operation is refused for these numbers of channels
+ * and no others. */
+static void channels_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *op, *args, *refused;
+    } rows[] = {
+        {"brightness", "factor=2", ""},
+        {"contrast", "factor=2", ""},
+        {"saturation", "factor=2", ""},
+        {"hue", "factor=0.1", "24"},
+        {"color_jitter", "brightness=0.4 saturation=2", ""},
+        {"color_jitter", "hue=0.1", "24"},
+        {"grayscale", "", "24"},
+        {"random_grayscale", "p=0", "24"},
+        {"normalize", "", "24"},
+        {"normalize", "mean=0.5 std=0.5", ""},
+        {"normalize", "mean=1,2 std=1", "134"},
+        {"normalize", "mean=1 std=1,2,3,4", "123"},
+        {"pad", "fill=3", ""},
+        {"pad", "fill=1,2,3,4", "123"},
+        {"random_crop", "fill=1,2", "134"},
+        {"resize_pad", "fill=1,2,3", "24"},
+        {"random_rotation", "fill=1,2,3,4", "123"},
+        {"random_erasing", "value=1,2", "134"},
+        {"ten_crop", "", ""},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        struct fdl_pipeline *p;
+        assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+        assert_int_equal(fdl_pipeline_add(p, rows[i].op, rows[i].args),
+                         FEEDLINE_OK);
+        for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
+            bool refused = strchr(rows[i].refused, '0' + channels) != NULL;
+            int32_t status = fdl_pipeline_check_channels(p, channels);
+            if (status != (refused ? FEEDLINE_EINVAL : FEEDLINE_OK))
+                fail_msg("%s %s: %d for %d channels", rows[i].op, rows[i].args,
+                         status, (int)channels);
+            if (refused)
+                assert_non_null(strstr(fdl_last_error(), rows[i].op));
+        }
+        fdl_pipeline_destroy(p);
+    }
+}
+
+/* Pixels without alpha get 255, also behind a resampling. */
+static void what_has_no_alpha_is_opaque(void **state)
+{
+    (void)state;
+    static const uint8_t pixels[] = {9, 9, 9, 80, 80, 80};
+    const struct fdl_encoded bytes = {.data = pixels,
+                                      .size = sizeof(pixels),
+                                      .readable = sizeof(pixels),
+                                      .format = &fdl_format_raw,
+                                      .raw_width = 2,
+                                      .raw_height = 1,
+                                      .raw_channels = 3};
+    static const char *const ops[][2] = {
+        {"resize", "width=3 height=2 interpolation=nearest"},
+        {"brightness", "factor=0.5"},
+        {NULL, NULL}};
+    const struct fdl_decode_limits limits = {.max_pixels = 100};
+    struct fdl_decoder *d;
+    struct fdl_pipeline *p = pipeline_of(ops);
+    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+    for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
+        struct fdl_output_format f = {3, 2, channels, FEEDLINE_U8, true};
+        struct fdl_image_info info;
+        struct fdl_render_cost cost;
+        struct fdl_plan plan;
+        uint8_t out[3 * 2 * FDL_CHANNELS_MAX];
+        assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
+        assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 2, 1, &plan),
+                         FEEDLINE_OK);
+        assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost),
+                         FEEDLINE_OK);
+        for (int32_t i = 0; i < 6; i++) {
+            const uint8_t *pixel = out + i * channels;
+            assert_int_equal(pixel[0], i % 3 == 0 ? 4 : 40);
+            if (channels % 2 == 0)
+                assert_int_equal(pixel[channels - 1], 255);
+            if (channels > 2)
+                assert_int_equal(pixel[2], pixel[0]);
+        }
+    }
+    fdl_decoder_destroy(d);
+    fdl_pipeline_destroy(p);
+}
+
+/* ---- Erasing ------------------------------------------------------------ */
+
+/* Noise has mean 0 and deviation 1, in every type alike, and repeats. */
+static void noise_is_normal(void **state)
+{
+    (void)state;
+    static const char *const ops[][2] = {
+        {"random_erasing", "p=1 noise=true scale=0.6:0.6 ratio=1:1"},
+        {NULL, NULL}};
+    struct fdl_plan plan;
+    struct fdl_pipeline *p = pipeline_of(ops);
+    struct fdl_output_format format = {
+        .width = 200,
+        .height = 200,
+        .channels = 3,
+        .dtype = FEEDLINE_F32,
+    };
+    size_t n = 200 * 200 * 3, erased = 0;
+    float *dst = malloc(n * sizeof(float));
+    double sum = 0, squares = 0;
+    assert_non_null(dst);
+    for (size_t i = 0; i < n; i++)
+        dst[i] = 1000;
+    assert_int_equal(fdl_pipeline_plan(p, 1, 2, 3, 200, 200, &plan),
+                     FEEDLINE_OK);
+    assert_int_equal(plan.n_steps, 1);
+    plan.steps[0].kind->finish(&plan.steps[0], &format, dst);
+    for (size_t i = 0; i < n; i++) {
+        if (dst[i] < 999) {
+            erased++;
+            sum += (double)dst[i];
+            squares += (double)dst[i] * (double)dst[i];
+        }
+    }
+    assert_true(fabs((double)erased - 0.6 * (double)n) < 0.02 * (double)n);
+    assert_true(fabs(sum / (double)erased) < 0.02);
+    assert_true(fabs(squares / (double)erased - 1) < 0.03);
+    free(dst);
+    fdl_pipeline_destroy(p);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(hues_are_as_defined),
+    cmocka_unit_test(edges_come_from_where_they_should),
+    cmocka_unit_test(moves_are_folded_where_they_may),
+    cmocka_unit_test(impossible_orders_are_refused),
+    cmocka_unit_test(bad_arguments_are_refused),
+    cmocka_unit_test(channels_that_do_not_fit_are_refused),
+    cmocka_unit_test(what_has_no_alpha_is_opaque),
+    cmocka_unit_test(noise_is_normal),
+};
+
+TEST_MAIN("decode_ops", cases)

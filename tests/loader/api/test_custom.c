@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Custom operations through the public interface: what a run function is given,
+ * what its result does, what the statistics say of it, and shared objects.
+ */
+#include "fair_lock.h"
+#include "loader/watch/evidence.h"
+#include "tests/loader/fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+#define N    24
+#define SIDE 16
+
+static struct fixture images;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_remove(&images);
+    return 0;
+}
+
+static feedline_pipeline *pipeline_of(void)
+{
+    feedline_pipeline *p;
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
+    return p;
+}
+
+static feedline_pipeline *pipeline_with(const struct feedline_op_def *def)
+{
+    feedline_pipeline *p = pipeline_of();
+    assert_ok(feedline_pipeline_register(p, def));
+    assert_ok(feedline_pipeline_add(p, def->name, NULL));
+    return p;
+}
+
+/* Takes the pipeline. */
+static feedline_loader *loader_with(feedline_pipeline *p, const char *workers,
+                                    const char *on_error, const char *channels)
+{
+    static const char *const fixed[][2] = {{"dtype", "u8"},
+                                           {"layout", "nhwc"},
+                                           {"batch_size", "8"},
+                                           {"epochs", "1"}};
+    feedline_config *cfg;
+    feedline_loader *l;
+    feedline_dataset *ds = fixture_memory(&images);
+    assert_ok(feedline_config_create(&cfg));
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        assert_ok(feedline_config_set(cfg, fixed[i][0], fixed[i][1]));
+    assert_ok(feedline_config_set(cfg, "workers", workers));
+    assert_ok(feedline_config_set(cfg, "on_error", on_error));
+    assert_ok(feedline_config_set(cfg, "channels", channels));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    feedline_dataset_close(ds);
+    return l;
+}
+
+static feedline_loader *loader_of(feedline_pipeline *p, const char *workers,
+                                  const char *on_error)
+{
+    return loader_with(p, workers, on_error, "3");
+}
+
+/* ---- What a function sees ----------------------------------------------- */
+
+struct seen {
+    _Atomic uint32_t calls;
+    _Atomic uint32_t wrong;
+};
+
+/* The first row says what was drawn and asked for. */
+static int32_t look(const struct feedline_op_call *call)
+{
+    struct seen *seen = call->user;
+    const struct feedline_image *image = &call->image;
+    bool right = call->struct_size == sizeof(*call) && call->place == 1 &&
+                 image->width == SIDE && image->height == SIDE &&
+                 image->channels == 3 && image->row_bytes >= 3 * SIDE &&
+                 call->scratch && (uintptr_t)call->scratch % 64 == 0;
+    memset(call->scratch, 0xa5, 1000);
+    image->data[0] = (uint8_t)call->sample_index;
+    image->data[1] = (uint8_t)feedline_rng_u32(call->rng);
+    image->data[2] = (uint8_t)call->epoch;
+    atomic_fetch_add(&seen->calls, 1);
+    if (!right)
+        atomic_fetch_add(&seen->wrong, 1);
+    return FEEDLINE_OK;
+}
+
+static void calls_are_complete_and_repeat(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .scratch_bytes = 1000,
+        .name = "look",
+        .run = look,
+        .user = &seen,
+    };
+    uint64_t hash[2];
+    for (int i = 0; i < 2; i++) {
+        feedline_loader *l =
+            loader_of(pipeline_with(&def), i ? "5" : "1", "raise");
+        hash[i] = fixture_run(l, 1);
+        feedline_loader_destroy(l);
+    }
+    assert_int_equal(seen.calls, 2 * N);
+    assert_int_equal(seen.wrong, 0);
+    assert_int_equal(hash[0], hash[1]);
+}
+
+static void pixels_are_changed_in_place(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .scratch_bytes = 1000,
+        .name = "look",
+        .run = look,
+        .user = &seen,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    feedline_batch *b;
+    uint32_t n = 0;
+    while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
+        struct feedline_batch_info info = {.struct_size = sizeof(info)};
+        assert_ok(feedline_batch_get_info(b, &info));
+        const uint8_t *pixels = info.images.data;
+        for (uint32_t i = 0; i < info.count; i++, n++)
+            assert_int_equal(pixels[i * SIDE * SIDE * 3], info.sample_index[i]);
+        feedline_batch_release(b);
+    }
+    assert_int_equal(n, N);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Sleeping and burning ----------------------------------------------- */
+
+/* Sample 0 waits until three others have been through. */
+static int32_t wait_for_others(const struct feedline_op_call *call)
+{
+    struct seen *seen = call->user;
+    if (call->sample_index != 0) {
+        atomic_fetch_add(&seen->calls, 1);
+        return FEEDLINE_OK;
+    }
+    while (atomic_load(&seen->calls) < 3)
+        usleep(100);
+    return FEEDLINE_OK;
+}
+
+static void one_that_waits_blocks_no_other(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "wait_for_others",
+        .run = wait_for_others,
+        .user = &seen,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    fixture_run(l, 1); /* would not end if the others had to wait */
+    assert_int_equal(seen.calls, N - 1);
+    feedline_loader_destroy(l);
+}
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static int32_t nap(const struct feedline_op_call *call)
+{
+    (void)call;
+    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+    return FEEDLINE_OK;
+}
+
+static int32_t burn(const struct feedline_op_call *call)
+{
+    struct timespec now;
+    (void)call;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    int64_t until = now.tv_sec * 1000000000 + now.tv_nsec + 3000000;
+    while (now.tv_sec * 1000000000 + now.tv_nsec < until)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return FEEDLINE_OK;
+}
+
+static void sleep_is_not_taken_for_work(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "nap",
+        .run = nap,
+    };
+    feedline_pipeline *p = pipeline_with(&def);
+    def.name = "burn";
+    def.run = burn;
+    assert_ok(feedline_pipeline_register(p, &def));
+    assert_ok(feedline_pipeline_add(p, "burn", NULL));
+    feedline_loader *l = loader_of(p, "1", "raise");
+    int64_t began = monotonic_ns();
+    fixture_run(l, 1);
+    uint64_t took = (uint64_t)(monotonic_ns() - began);
+
+    struct feedline_stage_stats napped = {.struct_size = sizeof(napped)};
+    struct feedline_stage_stats burnt = napped, augment = napped;
+    assert_int_equal(feedline_loader_stage_count(l), FEEDLINE_STAGE_COUNT + 2);
+    assert_string_equal(feedline_loader_stage_name(l, 1), "decode");
+    assert_string_equal(feedline_loader_stage_name(l, FEEDLINE_STAGE_COUNT),
+                        "nap");
+    assert_string_equal(feedline_loader_stage_name(l, FEEDLINE_STAGE_COUNT + 1),
+                        "burn");
+    assert_null(feedline_loader_stage_name(l, FEEDLINE_STAGE_COUNT + 2));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT, &napped));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + 1, &burnt));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_AUGMENT, &augment));
+    assert_error(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + 2, &burnt),
+        FEEDLINE_ERANGE, "there are 7");
+
+    const uint64_t all = N * UINT64_C(3000000);
+    assert_int_equal(napped.items, N);
+    assert_true(napped.busy_ns >= all);
+    assert_true(napped.cpu_ns < all / 2);
+    assert_true(burnt.busy_ns >= all);
+    assert_true(burnt.cpu_ns >= all);
+    assert_true(burnt.cpu_ns <= burnt.busy_ns + all / 10);
+    /* One worker: none of it is in there, too. */
+    assert_true(napped.busy_ns + burnt.busy_ns + augment.busy_ns <= took);
+
+    char json[65536];
+    uint64_t needed;
+    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    assert_non_null(strstr(json, "\"nap\""));
+    assert_non_null(strstr(json, "cpu_seconds"));
+    assert_ok(feedline_loader_reset_stats(l));
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + 1, &burnt));
+    assert_int_equal(burnt.busy_ns, 0);
+    assert_int_equal(burnt.cpu_ns, 0);
+    feedline_loader_destroy(l);
+}
+
+/* ---- A lock that all calls share ---------------------------------------- */
+
+static struct fair_lock shared = FAIR_LOCK;
+
+/* 2 ms behind the lock, and all since the call began was waiting for it. */
+static int32_t behind_a_lock(const struct feedline_op_call *call)
+{
+    int64_t called = monotonic_ns();
+    fair_lock_take(&shared);
+    feedline_op_waited(call, monotonic_ns() - call->begin_ns);
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    fair_lock_give(&shared);
+    return call->begin_ns > 0 && call->begin_ns <= called ? FEEDLINE_OK
+                                                          : FEEDLINE_EUSER;
+}
+
+static struct feedline_stage_stats stage_of(feedline_loader *l, uint32_t i)
+{
+    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + i, &s));
+    return s;
+}
+
+static void assert_shown(feedline_loader *l, bool locked)
+{
+    static char text[65536];
+    uint64_t needed;
+    assert_ok(
+        feedline_loader_stats_table(l, NULL, 0, text, sizeof(text), &needed));
+    assert_int_equal(strstr(text, "Lock %") != NULL, locked);
+    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    assert_non_null(strstr(text, "\"lock_seconds\""));
+}
+
+static void waits_for_a_lock_are_told(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "nap",
+        .run = nap,
+    };
+    feedline_pipeline *p = pipeline_with(&def);
+    def.name = "locked";
+    def.run = behind_a_lock;
+    assert_ok(feedline_pipeline_register(p, &def));
+    assert_ok(feedline_pipeline_add(p, "locked", NULL));
+    feedline_loader *l = loader_of(p, "4", "raise");
+    fixture_run(l, 1);
+    struct feedline_stage_stats napped = stage_of(l, 0),
+                                locked = stage_of(l, 1);
+    assert_int_equal(napped.lock_ns, 0);
+    assert_true(locked.lock_ns > 0);
+    assert_true(locked.lock_ns + N * UINT64_C(2000000) <= locked.busy_ns);
+    assert_shown(l, true);
+    assert_ok(feedline_loader_reset_stats(l));
+    assert_int_equal(stage_of(l, 1).lock_ns, 0);
+    assert_shown(l, false);
+    feedline_loader_destroy(l);
+}
+
+/* More than there was, and less than nothing. */
+static int32_t boast(const struct feedline_op_call *call)
+{
+    feedline_op_waited(call, -1000000000);
+    feedline_op_waited(call, call->sample_index % 2 ? INT64_MAX : 0);
+    feedline_op_waited(call, INT64_MAX);
+    return FEEDLINE_OK;
+}
+
+static void no_call_waits_longer_than_it_takes(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "boast",
+        .run = boast,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    fixture_run(l, 1);
+    struct feedline_stage_stats s = stage_of(l, 0);
+    assert_int_equal(s.lock_ns, s.busy_ns);
+    feedline_loader_destroy(l);
+}
+
+/* 3 ms on a core behind the lock. */
+static int32_t burn_behind_a_lock(const struct feedline_op_call *call)
+{
+    fair_lock_take(&shared);
+    feedline_op_waited(call, monotonic_ns() - call->begin_ns);
+    burn(call);
+    fair_lock_give(&shared);
+    return FEEDLINE_OK;
+}
+
+/* Four workers and one lock, in one run: where epochs are started, that is a
+ * verdict too. 96 batches. */
+static feedline_loader *run_locked(
+    int32_t (*run)(const struct feedline_op_call *))
+{
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "locked",
+        .run = run,
+    };
+    feedline_pipeline *p = pipeline_with(&def);
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_config *cfg;
+    feedline_loader *l;
+    assert_ok(feedline_config_create(&cfg));
+    assert_ok(feedline_config_set_int(cfg, "workers", 4));
+    assert_ok(feedline_config_set_int(cfg, "batch_size", 2));
+    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    fixture_run(l, 8);
+    feedline_config_destroy(cfg);
+    feedline_dataset_close(ds);
+    feedline_pipeline_destroy(p);
+    return l;
+}
+
+/* What is found on a machine where nobody else has cores: the time passed, but
+ * nobody stood in a queue. */
+static void judge_alone(feedline_loader *l, struct fdl_evidence *e,
+                        struct fdl_verdict v[FDL_VERDICTS_MAX])
+{
+    fdl_evidence_gather(l, e);
+    struct fdl_evidence alone = *e;
+    alone.worker_sleep_ns += alone.worker_runq_ns;
+    alone.worker_runq_ns = 0;
+    fdl_verdict_judge(&alone, v);
+    if (strcmp(v[0].code, "LOCK_BOUND") != 0)
+        fail_msg("%s: %s %s", v[0].code, v[0].sentence, v[0].evidence);
+}
+
+static void the_verdict_names_the_lock(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    feedline_loader *l = run_locked(behind_a_lock);
+    judge_alone(l, &e, v);
+    assert_non_null(strstr(v[0].sentence, "\"locked\""));
+    assert_int_equal(v[0].tuner, 0);
+    feedline_loader_destroy(l);
+}
+
+static void whoever_has_the_lock_may_need_a_core(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    feedline_loader *l = run_locked(burn_behind_a_lock);
+    judge_alone(l, &e, v);
+    assert_true(e.lock.calls >= 8 * N); /* more are under way */
+    assert_true(e.lock.waits > 0 && e.lock.waits <= e.lock.calls);
+    assert_true(e.lock.cpu_ns >= 8 * N * INT64_C(3000000));
+    assert_true(e.lock.wait_ns < e.lock.wall_ns);
+    assert_string_equal(e.lock.name, "locked");
+    feedline_loader_destroy(l);
+}
+
+/* ---- Failing ------------------------------------------------------------ */
+
+/* Sample 3 is an I/O error, sample 5 a number that means nothing. */
+static int32_t refuse(const struct feedline_op_call *call)
+{
+    if (call->sample_index == 3)
+        return FEEDLINE_EIO;
+    return call->sample_index == 5 ? 77 : FEEDLINE_OK;
+}
+
+static void errors_are_of_the_sample(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def),
+        .name = "refuse",
+        .run = refuse,
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "3", "zero");
+    feedline_batch *b;
+    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_batch_get_info(b, &info));
+    for (uint32_t i = 0; i < info.count; i++)
+        assert_int_equal(info.sample_status[i], i == 3   ? FEEDLINE_EIO
+                                                : i == 5 ? FEEDLINE_EUSER
+                                                         : FEEDLINE_OK);
+    feedline_batch_release(b);
+    fixture_run(l, 1);
+    struct feedline_stage_stats stats = {.struct_size = sizeof(stats)};
+    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT, &stats));
+    assert_int_equal(stats.errors, 2);
+    assert_int_equal(stats.items, N);
+    feedline_loader_destroy(l);
+
+    l = loader_of(pipeline_with(&def), "3", "raise");
+    assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EIO,
+                 "refuse returned EIO");
+    feedline_loader_destroy(l);
+}
+
+/* ---- Registering -------------------------------------------------------- */
+
+static void bad_definitions_are_refused(void **state)
+{
+    (void)state;
+    feedline_pipeline *p = pipeline_of();
+    const struct feedline_op_def good = {
+        .struct_size = sizeof(good),
+        .name = "good",
+        .run = refuse,
+    };
+    struct feedline_op_def def = good;
+    def.struct_size = 8;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL,
+                 "sizeof");
+    def.struct_size = offsetof(struct feedline_op_def, label) - 1;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL,
+                 "sizeof");
+    def = good;
+    def.flags = 1;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EABI, "flags");
+    def = good;
+    def.run = NULL;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL, "run");
+    def = good;
+    def.name = NULL;
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL, "name");
+    def.name = "Good";
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL, "Good");
+    def.name = "resize";
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_EINVAL,
+                 "already");
+    assert_error(feedline_pipeline_register(p, NULL), FEEDLINE_EINVAL, "def");
+    assert_error(feedline_pipeline_register(NULL, &good), FEEDLINE_EINVAL,
+                 "pipeline");
+    assert_ok(feedline_pipeline_register(p, &good));
+    assert_error(feedline_pipeline_register(p, &good), FEEDLINE_EINVAL,
+                 "already");
+    assert_error(feedline_pipeline_add(p, "good", "x=1"), FEEDLINE_ENOENT, "x");
+    assert_ok(feedline_pipeline_add(p, "good", ""));
+    assert_error(feedline_pipeline_add(p, "random_resized_crop", NULL),
+                 FEEDLINE_EINVAL, "after resize");
+    for (char name[] = "op_0"; name[3] < '7'; name[3]++) {
+        def.name = name; /* copied */
+        assert_ok(feedline_pipeline_register(p, &def));
+    }
+    def.name = "one_more";
+    assert_error(feedline_pipeline_register(p, &def), FEEDLINE_ERANGE,
+                 "at most 8");
+    feedline_pipeline_destroy(p);
+}
+
+/* Programs that were built before definitions had labels. */
+static void a_shorter_definition_is_taken(void **state)
+{
+    (void)state;
+    struct feedline_op_def def = {
+        .struct_size = offsetof(struct feedline_op_def, label),
+        .name = "older",
+        .run = refuse,
+        .label = "not to be read",
+    };
+    feedline_loader *l = loader_of(pipeline_with(&def), "1", "zero");
+    uint64_t needed;
+    fixture_run(l, 1);
+    char *text = malloc(1 << 16);
+    assert_non_null(text);
+    assert_ok(feedline_loader_stats_json(l, text, 1 << 16, &needed));
+    assert_non_null(strstr(text, "\"label\":\"older\""));
+    assert_null(strstr(text, "not to be read"));
+    free(text);
+    feedline_loader_destroy(l);
+}
+
+static uint64_t run_plugin(const char *workers, bool twice)
+{
+    feedline_pipeline *p = pipeline_of();
+    assert_ok(feedline_pipeline_load(p, CUSTOM_PLUGIN));
+    for (int i = 0; i < (twice ? 2 : 0); i++)
+        assert_ok(feedline_pipeline_add(p, "invert", NULL));
+    assert_ok(feedline_pipeline_add(p, "sign", NULL));
+    feedline_loader *l = loader_of(p, workers, "raise");
+    uint64_t hash = fixture_run(l, 1);
+    feedline_loader_destroy(l);
+    return hash;
+}
+
+static void shared_objects_bring_operations(void **state)
+{
+    (void)state;
+    feedline_pipeline *p = pipeline_of();
+    assert_error(feedline_pipeline_load(p, "/no/such.so"), FEEDLINE_ENOENT,
+                 "/no/such.so");
+    char path[256];
+    fixture_path(&images, 0, path, sizeof(path));
+    assert_error(feedline_pipeline_load(p, path), FEEDLINE_EINVAL, path);
+    assert_ok(feedline_pipeline_load(p, CUSTOM_PLUGIN));
+    assert_error(feedline_pipeline_load(p, CUSTOM_PLUGIN), FEEDLINE_EINVAL,
+                 "already"); /* passed on */
+    feedline_pipeline_destroy(p);
+
+    /* The draws of `sign` are of its place, so two inversions, which take
+     * themselves back, change them; the number of workers does not. */
+    uint64_t once = run_plugin("1", false);
+    assert_int_equal(once, run_plugin("4", false));
+    assert_int_not_equal(once, run_plugin("2", true));
+}
+
+/* ---- What was drawn ----------------------------------------------------- */
+
+static void draws_are_listed(void **state)
+{
+    (void)state;
+    feedline_pipeline *p;
+    assert_ok(feedline_pipeline_create("train", &p));
+    feedline_loader *l;
+    feedline_dataset *ds = fixture_memory(&images);
+    assert_ok(feedline_loader_create(NULL, ds, p, &l));
+    char a[1024], b[1024];
+    uint64_t needed, size;
+    assert_ok(
+        feedline_loader_draw_json(l, 3, 4, 0, 0, 500, 375, NULL, 0, &needed));
+    assert_ok(feedline_loader_draw_json(l, 3, 4, 0, 0, 500, 375, a, sizeof(a),
+                                        &size));
+    assert_int_equal(needed, size);
+    assert_int_equal(needed, strlen(a) + 1);
+    assert_non_null(strstr(a, "random_resized_crop"));
+    assert_non_null(strstr(a, "normalize"));
+    assert_ok(feedline_loader_draw_json(l, 3, 4, 0, 0, 500, 375, b, sizeof(b),
+                                        &size));
+    assert_string_equal(a, b);
+    assert_ok(feedline_loader_draw_json(l, 4, 4, 0, 0, 500, 375, b, sizeof(b),
+                                        &size));
+    assert_string_not_equal(a, b);
+    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 0, 1, b, 9, &size),
+                 FEEDLINE_EINVAL, "pixels");
+    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 9, 9, b, 9, &size),
+                 FEEDLINE_ERANGE, "");
+    assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 9, 9, b, 9, NULL),
+                 FEEDLINE_EINVAL, "needed");
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    feedline_pipeline_destroy(p);
+}
+
+/* user: how many there should be. The last one of the last pixel is set. */
+static int32_t mark(const struct feedline_op_call *call)
+{
+    const struct feedline_image *image = &call->image;
+    const int32_t *channels = call->user;
+    int32_t end = SIDE * SIDE * image->channels;
+    if (image->channels != *channels)
+        return FEEDLINE_EINVAL;
+    if (image->channels % 2 == 0 && image->data[end - 1] != 255)
+        return FEEDLINE_EDECODE;
+    image->data[end - 1] = 77;
+    return FEEDLINE_OK;
+}
+
+static void images_have_the_channels_of_the_batch(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"1", "2", "3", "4"};
+    for (int32_t channels = 1; channels <= 4; channels++) {
+        struct feedline_op_def def = {
+            .struct_size = sizeof(def),
+            .name = "mark",
+            .run = mark,
+            .user = &channels,
+        };
+        feedline_loader *l = loader_with(pipeline_with(&def), "2", "raise",
+                                         numbers[channels - 1]);
+        feedline_batch *b;
+        assert_ok(feedline_loader_next(l, -1, &b));
+        struct feedline_batch_info info = {.struct_size = sizeof(info)};
+        assert_ok(feedline_batch_get_info(b, &info));
+        assert_int_equal(info.images.shape[3], channels);
+        const uint8_t *pixels = info.images.data;
+        int32_t bytes = SIDE * SIDE * channels;
+        for (uint32_t i = 1; i <= info.count; i++)
+            assert_int_equal(pixels[(int32_t)i * bytes - 1], 77);
+        if (channels % 2 == 0)
+            assert_int_equal(pixels[channels - 1], 255);
+        feedline_batch_release(b);
+        feedline_loader_destroy(l);
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(images_have_the_channels_of_the_batch,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(calls_are_complete_and_repeat, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(pixels_are_changed_in_place, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(one_that_waits_blocks_no_other, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(sleep_is_not_taken_for_work, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(waits_for_a_lock_are_told, setup, teardown),
+    cmocka_unit_test_setup_teardown(no_call_waits_longer_than_it_takes, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(the_verdict_names_the_lock, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(whoever_has_the_lock_may_need_a_core, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(errors_are_of_the_sample, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_shorter_definition_is_taken, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(bad_definitions_are_refused, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(shared_objects_bring_operations, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(draws_are_listed, setup, teardown),
+};
+
+TEST_MAIN("custom", cases)

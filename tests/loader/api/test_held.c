@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * held=grow: a program that keeps its batches gets the next ones all the same,
+ * every one it keeps stays what it was, as many are ahead as ever, and memory
+ * goes back when batches do.
+ */
+#include "base/compiler.h"
+#include "loader/engine.h"
+#include "tests/loader/fixture.h"
+#include "tests/loader/order/order_rig.h"
+
+#include <feedline/order.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#define KEPT 200u
+
+static struct order_rig rig;
+
+static int setup(void **state)
+{
+    (void)state;
+    order_rig_open(&rig, false, "");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    order_rig_close(&rig);
+    return 0;
+}
+
+static uint64_t usual_memory(const feedline_loader *l, uint32_t depth)
+{
+    return (depth + FDL_SPARE_SLOTS) * l->ring->layout.bytes;
+}
+
+/* ---- Kept --------------------------------------------------------------- */
+
+/* KEPT batches, of which each sample is looked at when all are there. */
+static void keep_many(const char *options)
+{
+    static feedline_batch *kept[KEPT];
+    feedline_loader *l = order_loader(&rig, options);
+    assert_ok(feedline_loader_begin(l, 1, 1, 0));
+    for (uint32_t i = 0; i < KEPT; i++) {
+        struct order_batch given = order_row(i, 1, ORDER_BATCH);
+        assert_ok(order_append(l, &given));
+    }
+    for (uint32_t i = 0; i < KEPT; i++)
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    for (uint32_t i = 0; i < KEPT; i++) {
+        struct order_batch given = order_row(i, 1, ORDER_BATCH);
+        order_check(&rig, kept[i], &given, 1, 1);
+    }
+    /* The loader goes, they stay, and go in another order. */
+    feedline_loader_destroy(l);
+    for (uint32_t i = 0; i < KEPT; i++) {
+        uint32_t k = i * 77 % KEPT;
+        struct order_batch given = order_row(k, 1, ORDER_BATCH);
+        order_check(&rig, kept[k], &given, 1, 1);
+        feedline_batch_release(kept[k]);
+    }
+}
+
+static void all_batches_may_be_kept(void **state)
+{
+    (void)state;
+    keep_many("held=grow depth=1 workers=2");
+    keep_many("held=grow depth=3 workers=2 tuner=off");
+    keep_many("held=grow workers=3"); /* depth is the tuner's */
+}
+
+/* Far above the budget, which is the library's and not the program's. */
+static void the_budget_is_not_the_programs(void **state)
+{
+    (void)state;
+    char options[128];
+    snprintf(options, sizeof(options),
+             "held=grow depth=1 workers=1 tuner=off memory_budget=%u",
+             4 * ORDER_BATCH * 3 * 32 * 32);
+    keep_many(options);
+}
+
+static void own_order_grows_too(void **state)
+{
+    (void)state;
+    feedline_batch *kept[20];
+    feedline_loader *l =
+        fixture_open(rig.dataset, "held=grow depth=1 workers=2");
+    uint64_t all = 0, plain = 0;
+    for (uint32_t i = 0; i < 20;) {
+        int32_t status = feedline_loader_next(l, -1, &kept[i]);
+        assert_ok(status);
+        i += status == FEEDLINE_OK;
+    }
+    for (uint32_t i = 0; i < 20; i++)
+        fixture_consume(kept[i], &all);
+    feedline_loader_destroy(l);
+    l = fixture_open(rig.dataset, "depth=1 workers=2");
+    for (uint32_t i = 0; i < 20;) {
+        feedline_batch *b;
+        int32_t status = feedline_loader_next(l, -1, &b);
+        if (status == FEEDLINE_OK)
+            fixture_consume(b, &plain);
+        i += status == FEEDLINE_OK;
+    }
+    feedline_loader_destroy(l);
+    assert_true(all == plain);
+}
+
+static void refuse_refuses(void **state)
+{
+    (void)state;
+    feedline_batch *kept[4];
+    feedline_loader *l = order_loader(&rig, "depth=1 workers=1");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 4; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    assert_error(feedline_loader_next(l, -1, &kept[3]), FEEDLINE_ESTATE,
+                 "all 3 batches that depth allows are held");
+    for (uint32_t i = 0; i < 3; i++)
+        feedline_batch_release(kept[i]);
+    assert_int_equal(feedline_loader_next(l, -1, &kept[3]), FEEDLINE_OK);
+    feedline_batch_release(kept[3]);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Ahead -------------------------------------------------------------- */
+
+/* After each next() as many tickets are issued as without a kept batch. */
+static void depth_stays_ahead(void **state)
+{
+    (void)state;
+    feedline_batch *kept[40];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=5 tuner=off");
+    uint32_t ready, outstanding;
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 50; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+    }
+    for (uint32_t i = 0; i < 40; i++) {
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        fdl_ring_count(l->ring, &ready, &outstanding);
+        assert_int_equal(outstanding, 5);
+    }
+    assert_int_equal(fdl_ring_slots(l->ring), 7); /* the others are lent */
+    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 5));
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 43));
+    assert_ok(feedline_loader_set_int(l, "depth", 9));
+    feedline_batch *another;
+    assert_int_equal(feedline_loader_next(l, -1, &another), FEEDLINE_OK);
+    fdl_ring_count(l->ring, &ready, &outstanding);
+    assert_int_equal(outstanding, 9); /* all that were given */
+    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 9));
+    feedline_batch_release(another);
+    for (uint32_t i = 0; i < 40; i++)
+        feedline_batch_release(kept[i]);
+    feedline_loader_destroy(l);
+}
+
+/* What files may take in memory does not shrink with what the program keeps. */
+static void reads_keep_their_share(void **state)
+{
+    (void)state;
+    feedline_batch *kept[60];
+    feedline_dataset *ds = fixture_folder(&rig.images);
+    feedline_loader *l = fixture_open(
+        ds, "order=given held=grow depth=2 tuner=off memory_budget=1m "
+            "reader=pread");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 60; i++) {
+        struct order_batch given = order_row(i, 1, ORDER_BATCH);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    assert_true(fdl_ring_memory(l->ring) > 1u << 20);
+    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 2));
+    assert_ok(feedline_loader_set_int(l, "depth", 3)); /* fits beside them */
+    for (uint32_t i = 0; i < 60; i++)
+        feedline_batch_release(kept[i]);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* ---- Back --------------------------------------------------------------- */
+
+/* The monitor gives it back; that takes some of its beats. */
+static void memory_goes_back(void **state)
+{
+    (void)state;
+    feedline_batch *kept[30];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    struct timespec pause = {.tv_nsec = 20000000};
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 30; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    assert_true(fdl_ring_memory(l->ring) > usual_memory(l, 20));
+    for (uint32_t i = 0; i < 30; i++)
+        feedline_batch_release(kept[i]);
+    while (fdl_ring_memory(l->ring) > usual_memory(l, 2))
+        nanosleep(&pause, NULL); /* the test's timeout is the limit */
+    struct order_batch given = order_row(3, 1, 2);
+    assert_ok(order_append(l, &given));
+    order_take(&rig, l, &given, 0, 0);
+    feedline_loader_destroy(l);
+}
+
+/* Not at once: who keeps six batches again and again is not made to wait for
+ * their memory each time. */
+static void memory_stays_for_a_while(void **state)
+{
+    (void)state;
+    feedline_batch *kept[6];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 6; i++) {
+        struct order_batch given = order_row(i, 1, 2);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 6));
+    fdl_lock(&l->run_lock); /* the monitor passes by */
+    for (uint32_t i = 0; i < 6; i++)
+        feedline_batch_release(kept[i]);
+    fdl_ring_trim(l->ring);
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 6));
+    assert_true(fdl_ring_has_surplus(l->ring));
+    fdl_ring_trim(l->ring);
+    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 2));
+    assert_false(fdl_ring_has_surplus(l->ring));
+    fdl_unlock(&l->run_lock);
+    feedline_loader_destroy(l);
+}
+
+/* ---- A run that fails --------------------------------------------------- */
+
+/* The monitor may have its turn at any moment: here it has two of them at the
+ * worst one, when a run that failed has just given its slots back. */
+static bool monitor_is_next;
+
+void __real_fdl_loader_stop(feedline_loader *l);
+void __wrap_fdl_loader_stop(feedline_loader *l);
+
+void __wrap_fdl_loader_stop(feedline_loader *l)
+{
+    __real_fdl_loader_stop(l);
+    if (!monitor_is_next)
+        return;
+    fdl_lock(&l->run_lock);
+    fdl_ring_trim(l->ring);
+    fdl_ring_trim(l->ring);
+    fdl_unlock(&l->run_lock);
+}
+
+/* Images of which the second is none. */
+static feedline_dataset *open_damaged(struct fixture *images)
+{
+    char path[128];
+    fixture_create(images, 3);
+    fixture_path(images, 1, path, sizeof(path));
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite("none", 1, 4, f), 4);
+    assert_int_equal(fclose(f), 0);
+    return fixture_folder(images);
+}
+
+/* Its books are kept of the slot of the batch that failed, which is memory that
+ * goes back when the run is over. */
+static void a_failed_batch_is_booked_before_its_slot_goes(void **state)
+{
+    (void)state;
+    static const uint64_t bad = 1;
+    struct fixture images;
+    feedline_dataset *ds = open_damaged(&images);
+    feedline_batch *kept[5], *none;
+    feedline_loader *l = fixture_open(
+        ds, "order=given held=grow depth=1 workers=1 tuner=off reader=pread");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t good = i % 2 * 2;
+        assert_ok(feedline_loader_append(l, &good, NULL, 1));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+    }
+    for (uint32_t i = 0; i < 5; i++)
+        feedline_batch_release(kept[i]);
+    uint64_t before = fdl_ring_memory(l->ring);
+    monitor_is_next = true;
+    assert_ok(feedline_loader_append(l, &bad, NULL, 1));
+    assert_error(feedline_loader_next(l, -1, &none), FEEDLINE_EDECODE,
+                 "JPEG, PNG");
+    monitor_is_next = false;
+    assert_true(fdl_ring_memory(l->ring) < before);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+/* ---- What is said ------------------------------------------------------- */
+
+static uint32_t count_lines(const char *words)
+{
+    char line[512];
+    uint64_t needed;
+    uint32_t found = 0;
+    while (feedline_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
+        found += strstr(line, words) != NULL;
+    return found;
+}
+
+/* A budget of a few batches, of which one is more than the part that may be
+ * kept. */
+static feedline_loader *loader_of_little_memory(void)
+{
+    char options[96];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    uint64_t bytes = fdl_ring_slot_bytes(l->ring);
+    feedline_loader_destroy(l);
+    snprintf(options, sizeof(options),
+             "held=grow depth=2 tuner=off memory_budget=%" PRIu64, 16 * bytes);
+    return order_loader(&rig, options);
+}
+
+static void it_is_said_once(void **state)
+{
+    (void)state;
+    feedline_batch *kept[30];
+    feedline_loader *l = loader_of_little_memory();
+    (void)count_lines("");
+    for (uint32_t epoch = 0; epoch < 2; epoch++) {
+        assert_ok(feedline_loader_begin(l, epoch, 0, 0));
+        for (uint32_t i = 0; i < 30; i++) {
+            struct order_batch given = order_row(i, 1, 2);
+            assert_ok(order_append(l, &given));
+            assert_int_equal(feedline_loader_next(l, -1, &kept[i]),
+                             FEEDLINE_OK);
+            if (epoch == 0 && i == 3) /* the usual, all of it in use */
+                assert_int_equal(count_lines("the program keeps"), 0);
+        }
+        assert_int_equal(count_lines("the program keeps 5 batches of "),
+                         epoch == 0);
+        for (uint32_t i = 0; i < 30; i++)
+            feedline_batch_release(kept[i]);
+    }
+    feedline_loader_destroy(l);
+}
+
+/* There is memory for far more of them: it is the number that is told. */
+static void small_batches_may_be_many(void **state)
+{
+    (void)state;
+    enum { FEW = 67, MANY = 80 };
+    feedline_batch *kept[MANY];
+    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    (void)count_lines("");
+    assert_ok(feedline_loader_begin(l, 0, 0, 0));
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct order_batch given = order_row(i % 30, 1, 2);
+        assert_ok(order_append(l, &given));
+        assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
+        if (i == FEW - 1)
+            assert_int_equal(count_lines("the program keeps"), 0);
+    }
+    assert_int_equal(count_lines("the program keeps 68 batches of "), 1);
+    for (uint32_t i = 0; i < MANY; i++)
+        feedline_batch_release(kept[i]);
+    feedline_loader_destroy(l);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(all_batches_may_be_kept, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_budget_is_not_the_programs, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(own_order_grows_too, setup, teardown),
+    cmocka_unit_test_setup_teardown(refuse_refuses, setup, teardown),
+    cmocka_unit_test_setup_teardown(depth_stays_ahead, setup, teardown),
+    cmocka_unit_test_setup_teardown(reads_keep_their_share, setup, teardown),
+    cmocka_unit_test_setup_teardown(memory_goes_back, setup, teardown),
+    cmocka_unit_test_setup_teardown(memory_stays_for_a_while, setup, teardown),
+    cmocka_unit_test(a_failed_batch_is_booked_before_its_slot_goes),
+    cmocka_unit_test_setup_teardown(it_is_said_once, setup, teardown),
+    cmocka_unit_test_setup_teardown(small_batches_may_be_many, setup, teardown),
+};
+
+TEST_MAIN("held", cases)

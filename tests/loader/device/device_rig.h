@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loaders on a device, held against those of the host: images, streams of the
+ * test, and echoes, which are batches that came back. Works with the double of
+ * the CUDA runtime and on hardware: what the library found is used here too.
+ */
+#ifndef FDL_TESTS_DEVICE_RIG_H
+#define FDL_TESTS_DEVICE_RIG_H
+
+#include "test.h"
+#include "tests/loader/fixture.h"
+#include "transfer/cuda/cuda_api.h"
+
+#define RIG_DEVICE_TO_HOST 2
+#define RIG_IMAGES         44u
+#define RIG_BATCH          8u
+#define RIG_BATCHES        6u /* of an epoch; the last one has 4 images */
+#define RIG_STREAMS        5u
+
+#define assert_cuda(call) assert_int_equal((call), FDL_CUDA_SUCCESS)
+
+/* Of the runtime that the library uses, whatever file it came from. */
+struct runtime {
+    const struct fdl_cuda_api *cuda;
+    int (*GetDevice)(int *device);
+    int (*SetDevice)(int device);
+    int (*HostAlloc)(void **memory, size_t bytes, unsigned flags);
+    int (*FreeHost)(void *memory);
+};
+
+struct rig {
+    struct runtime run;
+    struct fixture images;
+    feedline_dataset *dataset;
+    fdl_cuda_stream streams[RIG_STREAMS];
+    uint64_t seed;
+};
+
+/* A batch as it came back: pinned, so that the host waits for no copy. */
+struct echo {
+    uint8_t *memory; /* images, then labels */
+    uint64_t capacity;
+};
+
+/* Without a runtime the case is skipped, unless one was asked for. */
+void rig_open_runtime(struct runtime *run);
+void rig_open(struct rig *r);
+void rig_close(struct rig *r);
+uint32_t rig_draw(struct rig *r, uint32_t below);
+
+void rig_echo_open(const struct rig *r, struct echo *e, uint64_t bytes);
+void rig_echo_close(const struct rig *r, struct echo *e);
+
+/* device: "host", "cuda:0"; options: "key=value key=value", among them "size",
+ * of the pipeline's images in place of 36 x 28, and "op", one operation more.
+ */
+feedline_loader *rig_loader(feedline_dataset *ds, const char *device,
+                            const char *options);
+
+/* The next one, past ends of epochs. */
+feedline_batch *rig_next(feedline_loader *l);
+struct feedline_batch_info rig_look(const feedline_batch *b);
+
+/* What is needed to hold any batch of `host`, on any device: its slot has the
+ * labels too. And where in an echo they are. */
+uint64_t rig_batch_bytes(const feedline_loader *host);
+uint64_t rig_labels_at(const struct feedline_batch_info *info);
+
+/* Queues the copies behind whatever `stream` has to do. */
+void rig_read_back(const struct rig *r, const struct feedline_batch_info *d,
+                   fdl_cuda_stream stream, struct echo *e);
+
+/* All that can be seen without touching the device; number: of it. */
+void assert_same_info(const struct feedline_batch_info *d,
+                      const struct feedline_batch_info *h, int32_t number);
+
+/* Every byte of images and labels; the batch of `d` is still held. */
+void assert_same_bytes(const struct feedline_batch_info *d,
+                       const struct feedline_batch_info *h,
+                       const struct echo *e);
+
+/* The next batches of both, which are given back. */
+void assert_same_next(const struct rig *r, feedline_loader *device,
+                      feedline_loader *host, int number, fdl_cuda_stream stream,
+                      struct echo *e);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches of a GPU for other libraries: copies in the order of a stream, and
+ * tensors that are deleted while streams still read them. Held against a loader
+ * with device=host, on the double of the CUDA runtime and, with label gpu, on
+ * hardware, as test_device_batches.c is.
+ *
+ * What is read goes to the host behind work that takes a while, on the stream
+ * that reads, and the batch is given back at once: a missing wait anywhere
+ * shows as wrong bytes, and the double sees who overtook whom.
+ */
+#include "device_rig.h"
+#include "loader/api/dlpack.h"
+
+#include <feedline/bench.h>
+#include <feedline/exchange.h>
+
+#include <pthread.h>
+
+#define ROUNDS 60u
+#define ECHOES 12u
+
+/* Batches on their way back, and what they have to be. */
+struct desk {
+    struct rig rig;
+    feedline_loader *device, *host;
+    feedline_busy *busy[2];
+    struct echo echoes[ECHOES];
+    feedline_batch *expected[ECHOES]; /* of the host, still held */
+    struct feedline_batch_info info[ECHOES];
+    uint32_t n;
+};
+
+static void desk_open(struct desk *d, const char *options, const char *finish)
+{
+    char text[256];
+    *d = (struct desk){.n = 0};
+    rig_open(&d->rig);
+    snprintf(text, sizeof(text), "%s finish=%s", options, finish);
+    d->device = rig_loader(d->rig.dataset, "cuda:0", text);
+    snprintf(text, sizeof(text), "%s depth=%u", options, 2 * ECHOES);
+    d->host = rig_loader(d->rig.dataset, "host", text);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_ok(feedline_busy_create("cuda:0", &d->busy[i]));
+    for (uint32_t i = 0; i < ECHOES; i++)
+        rig_echo_open(&d->rig, &d->echoes[i], rig_batch_bytes(d->host));
+}
+
+/* All that is under way arrives, and is compared. */
+static void desk_verify(struct desk *d)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        assert_ok(feedline_busy_wait(d->busy[i]));
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct feedline_batch_info h = rig_look(d->expected[i]);
+        assert_same_bytes(&d->info[i], &h, &d->echoes[i]);
+        feedline_batch_release(d->expected[i]);
+    }
+    d->n = 0;
+}
+
+static void desk_close(struct desk *d)
+{
+    desk_verify(d);
+    for (uint32_t i = 0; i < ECHOES; i++)
+        rig_echo_close(&d->rig, &d->echoes[i]);
+    for (uint32_t i = 0; i < 2; i++)
+        feedline_busy_destroy(d->busy[i]);
+    feedline_loader_destroy(d->host);
+    if (d->device)
+        feedline_loader_destroy(d->device);
+    rig_close(&d->rig);
+}
+
+/* The next batch, and beside it that of the host; room for its way back. */
+static feedline_batch *desk_next(struct desk *d)
+{
+    if (d->n == ECHOES)
+        desk_verify(d);
+    feedline_batch *b = rig_next(d->device);
+    d->expected[d->n] = rig_next(d->host);
+    d->info[d->n] = rig_look(b);
+    return b;
+}
+
+/* Work that takes a while on a stream, and behind it the way back. */
+static void desk_read_late(struct desk *d, uint32_t stream,
+                           const struct feedline_batch_info *from)
+{
+    assert_ok(feedline_busy_work(d->busy[stream], rig_draw(&d->rig, 200000)));
+    rig_read_back(&d->rig, from, feedline_busy_stream(d->busy[stream]),
+                  &d->echoes[d->n++]);
+}
+
+/* ---- Copies ------------------------------------------------------------- */
+
+/* Into memory of the program's, which reads it later than the slot's next batch
+ * arrives. */
+static void copy_batches(const char *options, const char *finish)
+{
+    struct desk d;
+    void *images[2], *labels[2];
+    desk_open(&d, options, finish);
+    const struct fdl_cuda_api *cuda = d.rig.run.cuda;
+    size_t bytes = (size_t)rig_batch_bytes(d.host);
+    for (uint32_t s = 0; s < 2; s++) {
+        assert_cuda(cuda->Malloc(&images[s], bytes));
+        assert_cuda(cuda->Malloc(&labels[s], RIG_BATCH * sizeof(int64_t)));
+    }
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t s = rig_draw(&d.rig, 2);
+        feedline_batch *b = desk_next(&d);
+        struct feedline_batch_info from = d.info[d.n];
+        void *stream = feedline_busy_stream(d.busy[s]);
+        assert_ok(feedline_busy_work(d.busy[s], rig_draw(&d.rig, 200000)));
+        if (i % 2) {
+            assert_ok(feedline_batch_copy(b, images[s], labels[s], stream));
+        } else {
+            assert_ok(feedline_batch_copy(b, images[s], NULL, stream));
+            assert_ok(feedline_batch_copy(b, NULL, labels[s], stream));
+        }
+        feedline_batch_release(b);
+        from.images.data = images[s];
+        from.labels.data = labels[s];
+        desk_read_late(&d, s, &from);
+    }
+    desk_verify(&d);
+    for (uint32_t s = 0; s < 2; s++) {
+        assert_cuda(cuda->Free(images[s]));
+        assert_cuda(cuda->Free(labels[s]));
+    }
+    desk_close(&d);
+}
+
+static void a_copy_is_the_batch(void **state)
+{
+    (void)state;
+    copy_batches("dtype=u8 depth=2", "auto");
+    copy_batches("dtype=f32 depth=2 layout=nhwc", "host");
+    copy_batches("dtype=f16 depth=2", "device");
+}
+
+static void a_copy_of_any_sizes(void **state)
+{
+    (void)state;
+    struct rig r;
+    void *images;
+    rig_open(&r);
+    const char *options = "dtype=u8 max_sample_bytes=200k";
+    feedline_loader *device = rig_loader(r.dataset, "cuda:0", options);
+    feedline_loader *host = rig_loader(r.dataset, "host", options);
+    struct echo e;
+    rig_echo_open(&r, &e, rig_batch_bytes(host));
+    assert_cuda(r.run.cuda->Malloc(&images, (size_t)rig_batch_bytes(host)));
+    for (uint32_t i = 0; i < RIG_BATCHES; i++) {
+        feedline_batch *db = rig_next(device), *hb = rig_next(host);
+        struct feedline_batch_info d = rig_look(db), h = rig_look(hb), c = d;
+        assert_ok(feedline_batch_copy(db, images, NULL, r.streams[0]));
+        c.images.data = images;
+        rig_read_back(&r, &c, r.streams[0], &e);
+        assert_cuda(r.run.cuda->StreamSynchronize(r.streams[0]));
+        assert_same_bytes(&d, &h, &e);
+        feedline_batch_release(db);
+        feedline_batch_release(hb);
+    }
+    assert_cuda(r.run.cuda->Free(images));
+    rig_echo_close(&r, &e);
+    feedline_loader_destroy(host);
+    feedline_loader_destroy(device);
+    rig_close(&r);
+}
+
+static void a_copy_that_cannot_be(void **state)
+{
+    (void)state;
+    struct rig r;
+    uint8_t here[64];
+    rig_open(&r);
+    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
+    feedline_batch *b = rig_next(device);
+    for (uint32_t s = 0; s < 4; s++)
+        assert_ok(feedline_batch_copy(b, NULL, NULL, r.streams[s]));
+    assert_error(feedline_batch_copy(b, here, NULL, r.streams[4]),
+                 FEEDLINE_ERANGE, "4");
+    feedline_batch_release(b);
+    feedline_loader_destroy(device);
+    rig_close(&r);
+}
+
+/* ---- Tensors ------------------------------------------------------------ */
+
+static struct fdl_dl_versioned *export_images(feedline_batch *b)
+{
+    void *out;
+    struct feedline_batch_info info = rig_look(b);
+    assert_ok(feedline_batch_export(b, FEEDLINE_IMAGES,
+                                    FEEDLINE_DLPACK_VERSIONED, &out));
+    struct fdl_dl_versioned *t = out;
+    assert_int_equal(t->tensor.device_type, 2);
+    assert_int_equal(t->tensor.device_id, 0);
+    assert_ptr_equal(t->tensor.data, info.images.data);
+    return t;
+}
+
+static void *delete_tensor(void *tensor)
+{
+    struct fdl_dl_versioned *t = tensor;
+    t->deleter(t);
+    return NULL;
+}
+
+static void delete_elsewhere(struct fdl_dl_versioned *t)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, delete_tensor, t), 0);
+    pthread_join(thread, NULL);
+}
+
+/* The batch is given back first, and the tensor while its stream still reads:
+ * by this thread, or by one that never saw CUDA. */
+static void export_batches(const char *options, const char *finish)
+{
+    struct desk d;
+    desk_open(&d, options, finish);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t s = rig_draw(&d.rig, 2);
+        feedline_batch *b = desk_next(&d);
+        struct feedline_batch_info from = d.info[d.n];
+        struct fdl_dl_versioned *t = export_images(b);
+        assert_ok(feedline_batch_wait(b, feedline_busy_stream(d.busy[s])));
+        feedline_batch_release(b);
+        desk_read_late(&d, s, &from);
+        if (i % 4 == 0)
+            delete_elsewhere(t);
+        else
+            delete_tensor(t);
+    }
+    desk_close(&d);
+}
+
+static void tensors_go_while_they_are_read(void **state)
+{
+    (void)state;
+    export_batches("dtype=u8 depth=2", "auto");
+    export_batches("dtype=f16 depth=2", "device");
+    export_batches("dtype=f32 depth=2", "host");
+}
+
+/* The consumer's work is on a stream that waited for another one; it gives the
+ * batch back on that, and a tensor goes later. */
+static void a_stream_is_remembered_beside_a_tensor(void **state)
+{
+    (void)state;
+    struct desk d;
+    fdl_cuda_event there;
+    desk_open(&d, "dtype=u8 depth=2", "auto");
+    const struct fdl_cuda_api *cuda = d.rig.run.cuda;
+    assert_cuda(cuda->EventCreateWithFlags(&there, FDL_CUDA_EVENT_NO_TIMING));
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        feedline_batch *b = desk_next(&d);
+        struct feedline_batch_info from = d.info[d.n];
+        void *works = feedline_busy_stream(d.busy[1]);
+        struct fdl_dl_versioned *t = export_images(b);
+        assert_ok(feedline_batch_wait(b, d.rig.streams[0]));
+        assert_cuda(cuda->EventRecord(there, d.rig.streams[0]));
+        assert_cuda(cuda->StreamWaitEvent(works, there, 0));
+        desk_read_late(&d, 1, &from);
+        if (i % 2) {
+            feedline_batch_release_on(b, works);
+            delete_tensor(t);
+        } else {
+            delete_tensor(t);
+            feedline_batch_release_on(b, works);
+        }
+    }
+    desk_close(&d);
+    assert_cuda(cuda->EventDestroy(there));
+}
+
+static void a_tensor_outlives_the_loader(void **state)
+{
+    (void)state;
+    struct desk d;
+    for (uint32_t i = 0; i < 6; i++) {
+        desk_open(&d, "dtype=u8 depth=2", "auto");
+        feedline_batch *b = desk_next(&d);
+        struct feedline_batch_info from = d.info[d.n];
+        struct fdl_dl_versioned *t = export_images(b);
+        assert_ok(feedline_batch_wait(b, feedline_busy_stream(d.busy[0])));
+        feedline_batch_release(b);
+        if (i % 2)
+            assert_ok(feedline_loader_stop(d.device));
+        feedline_loader_destroy(d.device);
+        d.device = NULL;
+        desk_read_late(&d, 0, &from);
+        delete_elsewhere(t);
+        desk_close(&d);
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(a_copy_is_the_batch),
+    cmocka_unit_test(a_copy_of_any_sizes),
+    cmocka_unit_test(a_copy_that_cannot_be),
+    cmocka_unit_test(tensors_go_while_they_are_read),
+    cmocka_unit_test(a_stream_is_remembered_beside_a_tensor),
+    cmocka_unit_test(a_tensor_outlives_the_loader),
+};
+
+TEST_MAIN("device_exchange", cases)

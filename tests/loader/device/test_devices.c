@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public functions about devices, on the double of the CUDA runtime: what
+ * is there, what is said where nothing is, copies that are timed, a stream that
+ * is busy, and loaders on devices that are too small or break. Each case is a
+ * process of its own and finds a runtime that nobody has loaded yet. */
+#include "cudart_double.h"
+#include "loader/engine.h"
+#include "loader/stream/finishing.h"
+#include "tests/loader/fixture.h"
+
+#include <feedline/bench.h>
+#include <feedline/tuning.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static void says_what_is_missing(const char *setting, const char *words)
+{
+    feedline_busy *busy = (feedline_busy *)&words;
+    struct feedline_device_info info = {.struct_size = sizeof(info)};
+    struct feedline_copy_time time = {.struct_size = sizeof(time)};
+    struct feedline_copy_test test = {
+        .struct_size = sizeof(test), .bytes = 1, .copies = 1, .repeats = 1};
+    double_reset();
+    assert_true(double_set(setting));
+    assert_int_equal(feedline_device_count(), FEEDLINE_ENOSYS);
+    assert_non_null(strstr(feedline_last_error(), words));
+    assert_non_null(strstr(feedline_last_error(), "device=host"));
+    assert_int_equal(feedline_device_get_info("cuda:0", &info),
+                     FEEDLINE_ENOSYS);
+    assert_int_equal(feedline_device_time_copy("cuda", &test, &time),
+                     FEEDLINE_ENOSYS);
+    assert_int_equal(feedline_busy_create("cuda:0", &busy), FEEDLINE_ENOSYS);
+    assert_null(busy);
+    struct double_counters c;
+    double_get_counters(&c);
+    assert_int_equal(c.contexts, 0);
+}
+
+static void no_driver(void **state)
+{
+    (void)state;
+    says_what_is_missing("driver=none", "CUDA needs an NVIDIA driver");
+}
+
+static void old_driver(void **state)
+{
+    (void)state;
+    says_what_is_missing("driver=old", "driver is for CUDA 11.4 and the CUDA "
+                                       "runtime is 12.4");
+}
+
+static void stub_driver(void **state)
+{
+    (void)state;
+    says_what_is_missing("driver=stub", "stub");
+}
+
+static void no_gpu(void **state)
+{
+    (void)state;
+    says_what_is_missing("devices=0", "CUDA_VISIBLE_DEVICES");
+}
+
+/* What was missing may come: nothing of a failure is remembered. */
+static void is_looked_for_again(void **state)
+{
+    (void)state;
+    says_what_is_missing("driver=none", "driver");
+    double_reset();
+    assert_int_equal(feedline_device_count(), 2);
+}
+
+static void tells_what_there_is(void **state)
+{
+    (void)state;
+    struct feedline_device_info info = {.struct_size = sizeof(info)};
+    struct double_counters c;
+    double_reset();
+    assert_int_equal(feedline_device_count(), 2);
+    assert_int_equal(feedline_device_get_info("cuda:1", &info), FEEDLINE_OK);
+    assert_int_equal(info.id, 1);
+    assert_true(info.name[0] != '\0' && info.pci[0] != '\0');
+    assert_int_equal(info.runtime_version, 12040);
+    assert_true(info.driver_version >= info.runtime_version);
+    assert_true(info.copy_engines >= 1);
+    assert_int_equal(feedline_device_get_info("cuda:2", &info),
+                     FEEDLINE_EINVAL);
+    assert_non_null(strstr(feedline_last_error(), "shows 2 GPUs"));
+    assert_int_equal(feedline_device_get_info("host", &info), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_device_get_info(NULL, &info), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_device_get_info("cuda", NULL), FEEDLINE_EINVAL);
+    double_get_counters(&c);
+    assert_int_equal(c.contexts, 0); /* to ask makes none */
+}
+
+static void times_copies(void **state)
+{
+    (void)state;
+    struct feedline_copy_time time = {.struct_size = sizeof(time)};
+    struct feedline_copy_test test = {.struct_size = sizeof(test),
+                                      .bytes = 100001,
+                                      .copies = 7,
+                                      .repeats = 5};
+    struct double_counters c;
+    double_reset();
+    assert_true(double_set("latency_us=1000"));
+    for (uint32_t flags = 0; flags < 4; flags++) {
+        test.flags = flags;
+        double_get_counters(&c);
+        uint64_t copies = c.copies, bytes = c.bytes;
+        assert_int_equal(feedline_device_time_copy("cuda:0", &test, &time),
+                         FEEDLINE_OK);
+        assert_int_equal(time.repeats, 5);
+        assert_true(time.host_us >= 7 * 1000); /* it cannot be shorter */
+        assert_true(time.min_us <= time.host_us && time.host_us <= time.max_us);
+        assert_true(time.device_us > 0);
+        double_get_counters(&c);
+        assert_int_equal(c.copies - copies, 6 * 7); /* one to warm up */
+        assert_int_equal(c.bytes - bytes, 6 * 100001);
+        assert_int_equal(c.live_allocations + c.live_registrations, 0);
+    }
+    assert_int_equal(c.pageable_copies, 2 * 6 * 7);
+    double_check_leaks();
+    assert_int_equal(double_faults(NULL, 0), 0);
+}
+
+static void refuses_odd_tests(void **state)
+{
+    (void)state;
+    struct feedline_copy_time time = {.struct_size = sizeof(time)};
+    const struct feedline_copy_test good = {
+        .struct_size = sizeof(good), .bytes = 8, .copies = 2, .repeats = 3};
+    struct feedline_copy_test tests[7];
+    for (size_t i = 0; i < 7; i++)
+        tests[i] = good;
+    tests[0].struct_size = 8;
+    tests[1].flags = 4;
+    tests[2].copies = 0;
+    tests[3].copies = 4097;
+    tests[4].bytes = 1;
+    tests[5].repeats = 0;
+    tests[6].repeats = 1001;
+    double_reset();
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(feedline_device_time_copy("cuda", &tests[i], &time),
+                         FEEDLINE_EINVAL);
+    assert_int_equal(feedline_device_time_copy("cuda", NULL, &time),
+                     FEEDLINE_EINVAL);
+    assert_int_equal(feedline_device_time_copy("cuda", &good, NULL),
+                     FEEDLINE_EINVAL);
+    assert_true(double_set("memory=1"));
+    assert_int_equal(feedline_device_time_copy("cuda", &good, &time),
+                     FEEDLINE_ENOMEM);
+    double_check_leaks();
+    assert_int_equal(double_faults(NULL, 0), 0);
+}
+
+static void keeps_a_stream_busy(void **state)
+{
+    (void)state;
+    feedline_busy *busy;
+    struct double_counters c;
+    double_reset();
+    assert_int_equal(feedline_busy_create("cuda:0", NULL), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_busy_create("cuda:0", &busy), FEEDLINE_OK);
+    assert_non_null(feedline_busy_stream(busy));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(feedline_busy_work(busy, 1000000), FEEDLINE_OK);
+    assert_int_equal(feedline_busy_wait(busy), FEEDLINE_OK);
+    double_get_counters(&c);
+    assert_int_equal(c.kernels, 3);
+    assert_int_equal(feedline_busy_work(busy, -1), FEEDLINE_ERANGE);
+    assert_int_equal(feedline_busy_work(busy, 10000000001), FEEDLINE_ERANGE);
+    assert_int_equal(feedline_busy_work(NULL, 1), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_busy_wait(NULL), FEEDLINE_EINVAL);
+    assert_null(feedline_busy_stream(NULL));
+    assert_true(double_fail("cuLaunchKernel", 1, 999, false));
+    assert_int_equal(feedline_busy_work(busy, 1), FEEDLINE_EDEVICE);
+    feedline_busy_destroy(busy);
+    feedline_busy_destroy(NULL);
+    double_check_leaks();
+    assert_int_equal(double_faults(NULL, 0), 0);
+}
+
+/* ---- Loaders ------------------------------------------------------------ */
+
+static struct fixture images;
+
+static uint64_t read_all(feedline_loader *l)
+{
+    feedline_batch *b;
+    uint64_t n = 0;
+    int32_t status;
+    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK) {
+        n++;
+        feedline_batch_release(b);
+    }
+    assert_int_equal(status, FEEDLINE_END);
+    return n;
+}
+
+static void log_has(const char *words)
+{
+    char line[512];
+    uint64_t needed;
+    while (feedline_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
+        if (strstr(line, words))
+            return;
+    fail_msg("the log does not say \"%s\"", words);
+}
+
+/* No room for every slot, of either kind of memory: fewer slots, a line in the
+ * log, and the run goes on. A slot takes 8 x 32 x 32 x 3 bytes and its tables.
+ */
+static void goes_on_with_fewer_slots(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"memory=140k", "pinned=140k"};
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    for (size_t i = 0; i < 2; i++) {
+        struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
+        int64_t depth;
+        double_reset();
+        assert_true(double_set(limits[i]));
+        feedline_loader *l = fixture_open(
+            ds, "device=cuda:0 batch_size=8 depth=8 epochs=1 workers=2");
+        assert_int_equal(read_all(l), 8);
+        log_has("depth 3 instead of 8");
+        assert_ok(feedline_loader_get_int(l, "depth", &depth));
+        assert_int_equal(depth, 3);
+        assert_ok(feedline_loader_get_device_stats(l, &stats));
+        assert_true(stats.device_bytes <= 140 << 10);
+        assert_true(stats.pinned_bytes <= 140 << 10);
+        assert_true(stats.device_bytes >= 5 * 8 * 32 * 32 * 3);
+        feedline_loader_destroy(l);
+        double_check_leaks();
+        assert_int_equal(double_faults(NULL, 0), 0);
+    }
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+static void too_small_for_any_batch(void **state)
+{
+    (void)state;
+    feedline_batch *b;
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    assert_true(double_set("memory=40k"));
+    feedline_loader *l = fixture_open(ds, "device=cuda:0 batch_size=8");
+    assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_ENOMEM,
+                 "device memory for a batch");
+    feedline_loader_destroy(l);
+    double_check_leaks();
+    assert_int_equal(double_faults(NULL, 0), 0);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+/* Also where the host or the device may finish the batches, which is decided
+ * before anything is made there. */
+static void refuses_devices_that_are_not_there(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"cuda:63", "cuda:64", "cuda:999999"};
+    fixture_create(&images, 8);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    for (size_t i = 0; i < FDL_COUNT_OF(devices); i++) {
+        char options[64];
+        snprintf(options, sizeof(options), "device=%s dtype=f32", devices[i]);
+        assert_null(fixture_loader(ds, options));
+        assert_non_null(strstr(feedline_last_error(), devices[i]));
+    }
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+/* A loader that was only made has no context and no memory on the device. */
+static void takes_nothing_before_it_starts(void **state)
+{
+    (void)state;
+    struct double_counters c;
+    fixture_create(&images, 8);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    feedline_loader *l = fixture_open(ds, "device=cuda:1 batch_size=8");
+    double_get_counters(&c);
+    assert_int_equal(c.contexts, 0);
+    feedline_loader_destroy(l);
+    double_get_counters(&c);
+    assert_int_equal(c.contexts, 0);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+/* One copy for each batch that nobody waits for, and no byte of it moved twice
+ * or by way of other memory; nobody waits for the device. */
+static void moves_each_byte_once(void **state)
+{
+    (void)state;
+    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
+    struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
+    struct double_counters before, after;
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    feedline_loader *l =
+        fixture_open(ds, "device=cuda:0 batch_size=8 epochs=20 workers=2");
+    feedline_batch *b;
+    assert_ok(feedline_loader_next(l, -1, &b)); /* measures the bus first */
+    double_drain();
+    double_get_counters(&before);
+    feedline_batch_release(b);
+    uint64_t n = 1;
+    int32_t status;
+    while ((status = feedline_loader_next(l, -1, &b)) >= 0) {
+        if (status == FEEDLINE_OK) {
+            n++;
+            feedline_batch_release(b);
+        } else if (n == 160) {
+            break;
+        }
+    }
+    assert_int_equal(n, 160);
+    assert_ok(feedline_loader_stop(l)); /* the last ones land */
+    assert_ok(feedline_loader_get_device_stats(l, &stats));
+    assert_ok(feedline_loader_get_epoch_info(l, &epoch));
+    assert_int_equal(stats.batches, 160);
+    assert_int_equal(stats.copies, 160);
+    assert_int_equal(stats.copied_bytes, 160 * epoch.batch_bytes);
+    double_get_counters(&after);
+    assert_true(after.copies - before.copies <= 160);
+    assert_int_equal(after.pageable_copies, before.pageable_copies);
+    assert_int_equal(after.read_copies, 0);
+    assert_int_equal(after.synchronisations, before.synchronisations);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+static void take(feedline_loader *l)
+{
+    feedline_batch *b;
+    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_batch_release(b);
+}
+
+/* Where memory ends while slots grow for batches that the host finishes, the
+ * device goes on, and a later attempt needs only what is missing. */
+static void stays_where_there_is_memory(void **state)
+{
+    (void)state;
+    enum { SLOTS = 2 + FDL_SPARE_SLOTS };
+    struct double_counters c;
+    char text[1024];
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    assert_true(double_set("gbps=1"));
+    feedline_loader *l = fixture_open(
+        ds, "device=cuda:0 dtype=f32 batch_size=16 depth=2 tuner=observe");
+    assert_true(fdl_loader_finishes_on_device(l));
+    take(l);
+    const uint64_t wide = fdl_ring_slot_bytes_for(l->ring, false) -
+                          fdl_ring_slot_bytes_for(l->ring, true);
+    for (uint32_t i = 0; i < 2; i++) { /* room for one more, each time */
+        double_get_counters(&c);
+        snprintf(text, sizeof(text), "pinned=%llu",
+                 (unsigned long long)(c.pinned_bytes + wide * 3 / 2));
+        assert_true(double_set(text));
+        assert_error(fdl_loader_set_finish(l, false), FEEDLINE_ENOMEM,
+                     "pinned memory for a batch");
+        assert_true(fdl_loader_finishes_on_device(l));
+        take(l);
+    }
+    uint64_t before = fdl_ring_memory(l->ring);
+    assert_true(double_set("pinned=1t"));
+    assert_ok(fdl_loader_set_finish(l, false));
+    assert_int_equal(fdl_ring_memory(l->ring), before + (SLOTS - 2) * wide);
+    for (uint32_t i = 0; i < 3; i++)
+        take(l);
+    feedline_loader_destroy(l);
+    double_check_leaks();
+    if (double_faults(text, sizeof(text)) > 0)
+        fail_msg("%s", text);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+static bool judged(const struct feedline_decision *d)
+{
+    return d->outcome && strcmp(d->outcome, "pending") != 0;
+}
+
+/* Copies are what the device waits for, and a quarter of the bytes would do:
+ * the tuner finds that out and tries it. What it makes of the trial depends on
+ * what else the machine does. */
+static void the_tuner_moves_work_to_the_device(void **state)
+{
+    (void)state;
+    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
+    struct feedline_decision d = {.struct_size = sizeof(d)};
+    feedline_busy *busy;
+    feedline_batch *b;
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    assert_true(double_set("gbps=0.5"));
+    feedline_loader *l =
+        fixture_open(ds, "device=cuda:0 dtype=f32 batch_size=16 workers=2 "
+                         "depth=4 io_depth=4 epochs=0");
+    assert_ok(fdl_loader_set_finish(l, false)); /* as if it had been idle */
+    assert_true(double_set("gbps=0.02"));       /* others use the bus now */
+    assert_ok(feedline_busy_create("cuda:0", &busy));
+    for (uint32_t n = 0; n < 5000 && !judged(&d); n++) {
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status != FEEDLINE_OK)
+            continue;
+        assert_ok(feedline_batch_wait(b, feedline_busy_stream(busy)));
+        assert_ok(feedline_busy_work(busy, 20000));
+        feedline_batch_release(b);
+        if (feedline_loader_get_decision(l, 0, &d) != FEEDLINE_OK)
+            d.outcome = NULL;
+    }
+    assert_true(judged(&d));
+    print_message("%s %s: %s\n", d.knob, d.outcome, d.why);
+    assert_string_equal(d.knob, "finish");
+    assert_string_equal(d.reason, "finish");
+    assert_int_equal(d.before, 0);
+    assert_int_equal(d.after, 1);
+    assert_true(d.predicted >= 0.05);
+    assert_non_null(strstr(d.why, "of the bus"));
+    assert_ok(feedline_loader_get_device_stats(l, &stats));
+    assert_true(stats.finished > 0 && stats.finished < stats.batches);
+    feedline_busy_destroy(busy);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+/* An old GPU is no reason to fail where nobody asked for it to finish. */
+static void without_kernels_the_host_finishes(void **state)
+{
+    (void)state;
+    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
+    feedline_batch *b;
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    assert_true(double_set("gbps=1"));
+    assert_true(double_fail("cuModuleLoadData", 1, 209, true));
+    feedline_loader *l = fixture_open(ds, "device=cuda:0 dtype=f32");
+    take(l);
+    assert_ok(feedline_loader_get_device_stats(l, &stats));
+    assert_int_equal(stats.finish, 0);
+    assert_non_null(strstr(stats.finish_reason, "feedline's kernels"));
+    assert_false(fdl_loader_finish_is_free(l));
+    feedline_loader_destroy(l);
+    l = fixture_open(ds, "device=cuda:0 dtype=f32 finish=device");
+    assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
+                 "finish=device");
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+static void a_lost_device_is_an_error(void **state)
+{
+    (void)state;
+    feedline_batch *b;
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    feedline_loader *l =
+        fixture_open(ds, "device=cuda:0 batch_size=8 workers=2 depth=2");
+    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_batch_release(b);
+    assert_true(double_fail("copy", 5, 700, false));
+    int32_t status;
+    do {
+        status = feedline_loader_next(l, -1, &b);
+        if (status == FEEDLINE_OK)
+            feedline_batch_release(b);
+    } while (status >= 0);
+    assert_int_equal(status, FEEDLINE_EDEVICE);
+    assert_non_null(strstr(feedline_last_error(), "cuda:0: "));
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+/* What finish=device cannot do is refused with the reason, and auto says it. */
+static void says_why_it_finishes_where(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *words;
+    } rows[] = {
+        {"dtype=u8", "u8 batches need no finishing"},
+        {"dtype=f32 on_error=zero", "on_error=zero"},
+        {"dtype=f32 max_sample_bytes=1m", "max_sample_bytes"},
+        {"dtype=f32 device=host", "delivered to the host"},
+    };
+    fixture_create(&images, 8);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char options[256];
+        snprintf(options, sizeof(options),
+                 "device=cuda:0 batch_size=8 finish=device %s",
+                 rows[i].options);
+        assert_null(fixture_loader(ds, options));
+        assert_non_null(strstr(feedline_last_error(), rows[i].words));
+    }
+    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
+    feedline_loader *l =
+        fixture_open(ds, "device=cuda:0 batch_size=8 dtype=u8");
+    assert_ok(feedline_loader_get_device_stats(l, &stats));
+    assert_int_equal(stats.finish, 0);
+    assert_non_null(strstr(stats.finish_reason, "u8"));
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(no_driver),
+    cmocka_unit_test(old_driver),
+    cmocka_unit_test(stub_driver),
+    cmocka_unit_test(no_gpu),
+    cmocka_unit_test(is_looked_for_again),
+    cmocka_unit_test(tells_what_there_is),
+    cmocka_unit_test(times_copies),
+    cmocka_unit_test(refuses_odd_tests),
+    cmocka_unit_test(keeps_a_stream_busy),
+    cmocka_unit_test(goes_on_with_fewer_slots),
+    cmocka_unit_test(too_small_for_any_batch),
+    cmocka_unit_test(refuses_devices_that_are_not_there),
+    cmocka_unit_test(takes_nothing_before_it_starts),
+    cmocka_unit_test(moves_each_byte_once),
+    cmocka_unit_test(stays_where_there_is_memory),
+    cmocka_unit_test(the_tuner_moves_work_to_the_device),
+    cmocka_unit_test(without_kernels_the_host_finishes),
+    cmocka_unit_test(a_lost_device_is_an_error),
+    cmocka_unit_test(says_why_it_finishes_where),
+};
+
+TEST_MAIN("devices", cases)

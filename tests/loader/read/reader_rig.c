@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/loader/read/reader_rig.h"
+
+#include "base/compiler.h"
+#include "base/memory.h"
+#include "decode/decoder.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint8_t byte_at(uint64_t file, uint64_t offset)
+{
+    uint64_t x =
+        (file + 1) * 0x9e3779b97f4a7c15u + offset * 0xbf58476d1ce4e5b9u;
+    return (uint8_t)(x >> 40 | 1); /* never 0: padding is told from bytes */
+}
+
+static void resolve(void *user, struct fdl_read *r)
+{
+    struct rig *rig = user;
+    r->index = r->sample % rig->n_files;
+    r->times = &rig->times[r->sample % RIG_TIMES];
+    const struct rig_extent *e = &rig->extents[r->index];
+    r->source = (struct fdl_source){
+        .path = rig->paths[r->index], .offset = e->offset, .length = e->length};
+    if (rig->dataset.data) {
+        r->source.data = rig->dataset.data[r->index];
+        r->source.length = (int64_t)rig->dataset.sizes[r->index];
+    }
+}
+
+struct rig *rig_create(void)
+{
+    struct rig *rig = calloc(1, sizeof(*rig));
+    assert_non_null(rig);
+    snprintf(rig->folder, sizeof(rig->folder), "/tmp/feedline-test-XXXXXX");
+    assert_non_null(mkdtemp(rig->folder));
+    assert_int_equal(chmod(rig->folder, 0755), 0);
+    rig->depth = 4;
+    rig->limit = 16;
+    rig->max_file_bytes = RIG_MAX_FILE;
+    rig->memory_budget = UINT64_MAX;
+    rig->stages = fdl_pages_alloc(RIG_MAX_DEPTH * sizeof(*rig->stages));
+    assert_non_null(rig->stages);
+    return rig;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *where)
+{
+    (void)st;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+void rig_destroy(struct rig *rig)
+{
+    rig_stop(rig);
+    nftw(rig->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    for (uint32_t i = 0; i < rig->n_files; i++)
+        free(rig->paths[i]);
+    fdl_pages_free(rig->stages, RIG_MAX_DEPTH * sizeof(*rig->stages));
+    free(rig);
+}
+
+uint32_t rig_add_path(struct rig *rig, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : rig->folder,
+             name[0] == '/' ? "" : "/", name);
+    assert_true(rig->n_files < RIG_FILES);
+    rig->paths[rig->n_files] = fdl_strdup(path);
+    assert_non_null(rig->paths[rig->n_files]);
+    rig->extents[rig->n_files] = (struct rig_extent){rig->n_files, 0, -1};
+    rig->dataset.count = rig->n_files + 1;
+    return rig->n_files++;
+}
+
+uint32_t rig_add_extent(struct rig *rig, uint32_t file, uint64_t offset,
+                        int64_t length)
+{
+    uint32_t i = rig_add_path(rig, rig->paths[file]);
+    rig->extents[i] = (struct rig_extent){file, offset, length};
+    rig->sizes[i] = length < 0 ? rig->sizes[file] - offset : (uint64_t)length;
+    return i;
+}
+
+uint32_t rig_add_file(struct rig *rig, uint64_t size)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "%u", rig->n_files);
+    uint32_t file = rig_add_path(rig, name);
+    rig->sizes[file] = size;
+    uint8_t *bytes = malloc(size + 1);
+    assert_non_null(bytes);
+    for (uint64_t i = 0; i < size; i++)
+        bytes[i] = byte_at(file, i);
+    FILE *f = fopen(rig->paths[file], "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+    free(bytes);
+    return file;
+}
+
+void rig_open_window(struct rig *rig)
+{
+    if (!rig->window)
+        assert_int_equal(fdl_window_create(rig->limit, rig->max_file_bytes,
+                                           resolve, rig, &rig->window),
+                         FEEDLINE_OK);
+}
+
+static void wake_workers(void *user)
+{
+    struct rig *rig = user;
+    fdl_event_notify(fdl_window_ready(rig->window), UINT32_MAX);
+}
+
+int32_t rig_try_start(struct rig *rig, const struct fdl_reader_ops *ops)
+{
+    rig_open_window(rig);
+    struct fdl_reader_config cfg = {
+        .window = rig->window,
+        .dataset = &rig->dataset,
+        .depth = rig->depth,
+        .max_depth = RIG_MAX_DEPTH,
+        .stages = rig->stages,
+        .memory_budget = rig->memory_budget,
+    };
+    rig->ops = ops;
+    if (ops->read_now)
+        fdl_window_set_waker(rig->window, wake_workers, rig);
+    return ops->start(&cfg, &rig->reader);
+}
+
+void rig_start(struct rig *rig, const struct fdl_reader_ops *ops)
+{
+    int32_t status = rig_try_start(rig, ops);
+    if (status == FEEDLINE_ENOSYS) {
+        printf("%s\n", fdl_last_error());
+        char reason[FDL_ERROR_BYTES];
+        snprintf(reason, sizeof(reason), "%s", fdl_last_error());
+        rig_destroy(rig);
+        test_skip("%s", reason);
+    }
+    assert_int_equal(status, FEEDLINE_OK);
+}
+
+void rig_stop(struct rig *rig)
+{
+    if (!rig->window)
+        return;
+    fdl_window_close(rig->window);
+    if (rig->reader)
+        rig->ops->stop(rig->reader);
+    rig->reader = NULL;
+    fdl_window_destroy(rig->window);
+    rig->window = NULL;
+}
+
+/* As a worker does it where the reader has no threads. */
+static struct fdl_read *take_now(struct rig *rig)
+{
+    struct fdl_read *r = fdl_window_take(rig->window);
+    if (r || !rig->ops->read_now)
+        return r;
+    while (!r && (r = fdl_window_claim(rig->window))) {
+        rig->ops->read_now(rig->reader, r);
+        fdl_window_complete(rig->window, r);
+        r = fdl_window_take(rig->window); /* or another worker has it */
+    }
+    return r;
+}
+
+struct fdl_read *rig_take(struct rig *rig)
+{
+    struct fdl_event *ready = fdl_window_ready(rig->window);
+    for (;;) {
+        uint32_t key = fdl_event_prepare(ready);
+        struct fdl_read *r = take_now(rig);
+        if (r) {
+            fdl_event_cancel(ready);
+            return r;
+        }
+        fdl_event_wait(ready, key, -1);
+    }
+}
+
+void rig_check(const struct rig *rig, const struct fdl_read *r)
+{
+    assert_int_equal(r->status, FEEDLINE_OK);
+    assert_string_equal(r->reason, "");
+    assert_int_equal(r->index, r->sample % rig->n_files);
+    assert_int_equal(r->size, rig->sizes[r->index]);
+    const struct rig_extent *e = &rig->extents[r->index];
+    for (uint64_t i = 0; i < r->size; i++)
+        if (r->data[i] != byte_at(e->file, e->offset + i))
+            fail_msg("file %d differs at %d", (int)r->index, (int)i);
+    if (!r->source.data)
+        assert_int_equal(r->readable, r->size + FDL_ENCODED_PADDING);
+    for (uint64_t i = r->size; i < r->readable; i++)
+        if (r->data[i] != 0)
+            fail_msg("file %d is not padded with 0", (int)r->index);
+    int64_t start = atomic_load(&r->times->read_start);
+    int64_t done = atomic_load(&r->times->read_done);
+    assert_true(start > 0);
+    assert_true(done >= start);
+}
+
+uint64_t rig_drain(struct rig *rig, uint64_t n)
+{
+    uint64_t failures = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        struct fdl_read *r = rig_take(rig);
+        if (r->status == FEEDLINE_OK)
+            rig_check(rig, r);
+        else
+            failures++;
+        fdl_window_free(rig->window, r);
+    }
+    return failures;
+}
+
+void rig_expect_failure(struct rig *rig, uint64_t sample, int32_t status,
+                        const char *text)
+{
+    fdl_window_issue(rig->window, sample + 1);
+    struct fdl_read *r = rig_take(rig);
+    assert_int_equal(r->sample, sample);
+    if (!strstr(r->reason, text))
+        fail_msg("'%s' is not in '%s'", text, r->reason);
+    assert_int_equal(r->status, status);
+    assert_null(r->data);
+    assert_int_equal(r->size, 0);
+    fdl_window_free(rig->window, r);
+}
+
+struct fdl_total *rig_total(const struct rig *rig)
+{
+    struct fdl_total *total = calloc(1, sizeof(*total));
+    assert_non_null(total);
+    for (uint32_t i = 0; i < RIG_MAX_DEPTH; i++)
+        fdl_total_add(total, &rig->stages[i]);
+    return total;
+}

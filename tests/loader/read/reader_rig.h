@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reader on its own: files in a folder of their own, a window, and the test
+ * itself in the part of the loader and its workers.
+ *
+ * The byte at an offset of a file follows from its number, so what arrives is
+ * checked without a second copy.
+ */
+#ifndef FDL_TESTS_READER_RIG_H
+#define FDL_TESTS_READER_RIG_H
+
+#include "loader/read/reader.h"
+#include "profiler/measure/total.h"
+#include "test.h"
+
+#define RIG_FILES     512
+#define RIG_TIMES     4096
+#define RIG_MAX_DEPTH 64
+#define RIG_MAX_FILE  ((uint64_t)64 << 20)
+
+struct rig {
+    char folder[64];
+    uint32_t n_files;
+    char *paths[RIG_FILES];
+    uint64_t sizes[RIG_FILES]; /* as written */
+    struct rig_extent {
+        uint32_t file; /* whose bytes these are */
+        uint64_t offset;
+        int64_t length;
+    } extents[RIG_FILES];
+
+    feedline_dataset dataset;
+    struct fdl_window *window;
+    const struct fdl_reader_ops *ops;
+    struct fdl_reader *reader;
+    struct fdl_stage *stages; /* [RIG_MAX_DEPTH] */
+    struct fdl_sample_times times[RIG_TIMES];
+
+    /* Before rig_start. */
+    uint32_t depth, limit;
+    uint64_t max_file_bytes, memory_budget;
+};
+
+/* A new folder; depth 4, limit 16. */
+struct rig *rig_create(void);
+void rig_destroy(struct rig *rig);
+
+/* Adds a file and makes it; rig_add_path: only the name. Returns its number. */
+uint32_t rig_add_file(struct rig *rig, uint64_t size);
+uint32_t rig_add_path(struct rig *rig, const char *name);
+
+/* Adds a part of a file that was added; as if a file of its own. */
+uint32_t rig_add_extent(struct rig *rig, uint32_t file, uint64_t offset,
+                        int64_t length);
+
+/* Start does it too. */
+void rig_open_window(struct rig *rig);
+
+/* 0 or what the reader's start said. */
+int32_t rig_try_start(struct rig *rig, const struct fdl_reader_ops *ops);
+
+/* Skips the case where the reader cannot work here. */
+void rig_start(struct rig *rig, const struct fdl_reader_ops *ops);
+void rig_stop(struct rig *rig);
+
+/* The next sample that is there, in the way of a worker; waits for it. Sample s
+ * is file s % n_files. */
+struct fdl_read *rig_take(struct rig *rig);
+
+/* The bytes, the padding and the stamps of a sample are right. */
+void rig_check(const struct rig *rig, const struct fdl_read *r);
+
+/* Takes samples until n were seen, checks each that has no error, frees it;
+ * returns how many had one. */
+uint64_t rig_drain(struct rig *rig, uint64_t n);
+
+/* Reads file number `index` alone and expects the error and the text in its
+ * reason. */
+void rig_expect_failure(struct rig *rig, uint64_t sample, int32_t status,
+                        const char *text);
+
+/* Over all threads of the reader; for free(). */
+struct fdl_total *rig_total(const struct rig *rig);
+
+#endif

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One contract, three readers; then what only the memory reader does and how
+ * one is chosen. */
+#include "base/log.h"
+#include "base/thread.h"
+#include "tests/loader/read/reader_rig.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The three cases of a contract. */
+#define FOR_EACH_READER(contract)                                              \
+  static void pread_##contract(void **state)                                   \
+  {                                                                            \
+    (void)state;                                                               \
+    contract(&fdl_reader_pread);                                               \
+  }                                                                            \
+  static void uring_##contract(void **state)                                   \
+  {                                                                            \
+    (void)state;                                                               \
+    contract(&fdl_reader_uring);                                               \
+  }                                                                            \
+  static void memory_##contract(void **state)                                  \
+  {                                                                            \
+    (void)state;                                                               \
+    contract(&fdl_reader_memory);                                              \
+  }
+
+/* ---- The contract ------------------------------------------------------- */
+
+static const uint64_t some_sizes[] = {0, 1, 4095, 4096, 4097, 110 << 10};
+
+static void delivers_files_of_every_size(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 297; i++)
+        rig_add_file(rig, some_sizes[i % FDL_COUNT_OF(some_sizes)]);
+    for (uint32_t i = 0; i < 3; i++)
+        rig_add_file(rig, (5 << 20) + i);
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 600);
+    assert_int_equal(rig_drain(rig, 600), 0);
+
+    /* Buffers of the 5 MB files were not kept. */
+    assert_true(fdl_window_memory(rig->window) <
+                2 * rig->limit * (uint64_t)(160 << 10));
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < rig->n_files; i++)
+        bytes += 2 * rig->sizes[i];
+    rig_stop(rig); /* counters are complete when the threads are gone */
+    struct fdl_total *total = rig_total(rig);
+    if (!ops->read_now) {
+        assert_int_equal(total->items, 600);
+        assert_int_equal(total->bytes, bytes);
+        assert_int_equal(total->errors, 0);
+        assert_int_equal(fdl_histogram_total(&total->times), 600);
+        assert_true(total->busy_ns > 0);
+        assert_true(total->clock_reads >= 3 * 600);
+    }
+    free(total);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(delivers_files_of_every_size)
+
+static void reads_parts_of_files(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    static const struct {
+        uint64_t offset;
+        int64_t length;
+    } parts[] = {{0, 10000},  {0, 0},       {1, 1},       {4095, 4097},
+                 {9999, 1},   {10000, 0},   {0, -1},      {5000, -1},
+                 {10000, -1}, {4096, 4096}, {1 << 20, 9}, {77, 1 << 20}};
+    uint32_t small = rig_add_file(rig, 10000);
+    uint32_t large = rig_add_file(rig, 5 << 20);
+    for (uint32_t i = 0; i < FDL_COUNT_OF(parts); i++)
+        rig_add_extent(rig, i < 10 ? small : large, parts[i].offset,
+                       parts[i].length);
+    rig_start(rig, ops);
+    uint64_t n = 2 * rig->n_files; /* again: from the memory reader's cache */
+    fdl_window_issue(rig->window, n);
+    assert_int_equal(rig_drain(rig, n), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(reads_parts_of_files)
+
+static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 1000);
+    rig_add_extent(rig, 0, 0, 1001);
+    rig_add_extent(rig, 0, 999, 2);
+    rig_add_extent(rig, 0, 5, INT64_MAX);
+    rig_add_extent(rig, 0, 1001, 0);
+    rig_add_extent(rig, 0, UINT64_MAX, -1);
+    rig_add_extent(rig, 0, 990, 10);
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 1);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect_failure(rig, 1, FEEDLINE_EIO,
+                       "expected 1001 bytes at offset 0, got 1000");
+    rig_expect_failure(rig, 2, FEEDLINE_EIO,
+                       "expected 2 bytes at offset 999, got 1");
+    rig_expect_failure(rig, 3, FEEDLINE_EIO,
+                       "expected 9223372036854775807 bytes at offset 5, got "
+                       "995");
+    rig_expect_failure(rig, 4, FEEDLINE_EIO,
+                       "offset 1001 is past the end of the file, which has "
+                       "1000 bytes");
+    rig_expect_failure(rig, 5, FEEDLINE_EIO,
+                       "offset 18446744073709551615 is past the end");
+    fdl_window_issue(rig->window, 7); /* errors are the sample's alone */
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(says_what_is_past_the_end)
+
+static void says_what_is_no_file(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    char path[128];
+    uint32_t good = rig_add_file(rig, 100);
+    rig_add_path(rig, "missing");
+    rig_add_path(rig, ".");
+    snprintf(path, sizeof(path), "%s/fifo", rig->folder);
+    assert_int_equal(mkfifo(path, 0644), 0);
+    rig_add_path(rig, "fifo");
+    snprintf(path, sizeof(path), "%s/dangling", rig->folder);
+    assert_int_equal(symlink("nowhere", path), 0);
+    rig_add_path(rig, "dangling");
+    snprintf(path, sizeof(path), "%s/loop", rig->folder);
+    assert_int_equal(symlink("loop", path), 0);
+    rig_add_path(rig, "loop");
+    rig_add_path(rig, "0/below_a_file");
+    rig_add_path(rig, "/dev/null");
+    rig_add_file(rig, 100);
+
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 1);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_expect_failure(rig, 1, FEEDLINE_ENOENT,
+                       "open: No such file or directory");
+    rig_expect_failure(rig, 2, FEEDLINE_EIO,
+                       "not a regular file: it is a directory");
+    rig_expect_failure(rig, 3, FEEDLINE_EIO,
+                       "not a regular file: it is a FIFO");
+    rig_expect_failure(rig, 4, FEEDLINE_ENOENT,
+                       "open: No such file or directory");
+    rig_expect_failure(rig, 5, FEEDLINE_EIO,
+                       "open: Too many levels of symbolic links");
+    rig_expect_failure(rig, 6, FEEDLINE_ENOENT, "open: Not a directory");
+    rig_expect_failure(rig, 7, FEEDLINE_EIO,
+                       "not a regular file: it is a character device");
+    fdl_window_issue(rig->window, 10); /* errors are the sample's alone */
+    assert_int_equal(rig_drain(rig, 2), 0);
+    assert_int_equal(good, 0);
+
+    rig_stop(rig);
+    struct fdl_total *total = rig_total(rig);
+    if (!ops->read_now)
+        assert_int_equal(total->errors, 7);
+    free(total);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(says_what_is_no_file)
+
+static void says_what_it_may_not_read(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100);
+    assert_int_equal(chmod(rig->paths[0], 0), 0);
+    bool root = geteuid() == 0;
+    if (root)
+        assert_int_equal(seteuid(65534), 0);
+    rig_start(rig, ops);
+    rig_expect_failure(rig, 0, FEEDLINE_EIO, "open: Permission denied");
+    rig_stop(rig);
+    if (root)
+        assert_int_equal(seteuid(0), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(says_what_it_may_not_read)
+
+static void refuses_files_above_the_limit(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig->max_file_bytes = 1000;
+    rig_add_file(rig, 1001);
+    rig_add_file(rig, 1000);
+    rig_start(rig, ops);
+    rig_expect_failure(rig, 0, FEEDLINE_ERANGE,
+                       "the file has 1001 bytes; max_file_bytes allows 1000");
+    fdl_window_issue(rig->window, 2);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(refuses_files_above_the_limit)
+
+static void works_with_few_descriptors(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 100; i++)
+        rig_add_file(rig, 20000 + i);
+    rig->depth = RIG_MAX_DEPTH;
+    rig->limit = 128;
+    rig_start(rig, ops);
+    struct rlimit few = {.rlim_cur = 16, .rlim_max = 16};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    fdl_window_issue(rig->window, 1000);
+    assert_int_equal(rig_drain(rig, 1000), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(works_with_few_descriptors)
+
+static void gives_up_without_descriptors(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 4; i++)
+        rig_add_file(rig, 10);
+    rig_start(rig, ops);
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rig_expect_failure(rig, 0, FEEDLINE_EIO,
+                       "open: Too many open files; raise the limit");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    fdl_window_issue(rig->window, 4);
+    assert_int_equal(rig_drain(rig, 3), 0);
+    rig_destroy(rig);
+}
+FOR_EACH_READER(gives_up_without_descriptors)
+
+static void stops_with_a_full_window(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 32; i++)
+        rig_add_file(rig, 50000);
+    for (uint32_t round = 0; round < 20; round++) {
+        rig_start(rig, ops);
+        fdl_window_issue(rig->window, 1000);
+        for (uint32_t i = 0; i < round; i++) {
+            struct fdl_read *r = rig_take(rig);
+            rig_check(rig, r);
+            if (i < round - 3) /* the last ones are never freed */
+                fdl_window_free(rig->window, r);
+        }
+        rig_stop(rig);
+    }
+    rig_destroy(rig);
+}
+FOR_EACH_READER(stops_with_a_full_window)
+
+/* The close meets the reader asleep, waking up, reading, falling asleep. */
+static void stops_at_any_moment(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100);
+    for (uint32_t round = 0; round < 200; round++) {
+        rig_start(rig, ops);
+        if (round % 3 != 0)
+            fdl_window_issue(rig->window, 1);
+        if (round % 3 == 2)
+            assert_int_equal(rig_drain(rig, 1), 0);
+        for (uint32_t i = 0; i < round % 7; i++)
+            sched_yield();
+        rig_stop(rig);
+    }
+    rig_destroy(rig);
+}
+FOR_EACH_READER(stops_at_any_moment)
+
+/* ---- Readers with threads ----------------------------------------------- */
+
+static void follows_the_depth(const struct fdl_reader_ops *ops)
+{
+    static const uint32_t depths[] = {1, 64, 2, 0, 17, 1000, 1, 5};
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 50; i++)
+        rig_add_file(rig, 3000 + 100 * i);
+    rig->limit = 64;
+    rig->depth = 1;
+    rig_start(rig, ops);
+    uint64_t issued = 0;
+    for (uint32_t round = 0; round < 40; round++) {
+        ops->set_depth(rig->reader, depths[round % FDL_COUNT_OF(depths)]);
+        issued += 30 + round;
+        fdl_window_issue(rig->window, issued);
+        assert_int_equal(rig_drain(rig, 30 + round), 0);
+    }
+    rig_destroy(rig);
+}
+
+static void pread_follows_the_depth(void **state)
+{
+    (void)state;
+    follows_the_depth(&fdl_reader_pread);
+}
+
+static void uring_follows_the_depth(void **state)
+{
+    (void)state;
+    follows_the_depth(&fdl_reader_uring);
+}
+
+/* Nothing but the window's own events moves it: a lost wake-up hangs. */
+static void goes_on_from_a_full_window(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 10; i++)
+        rig_add_file(rig, 100);
+    rig->limit = 4;
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 3000);
+    for (uint32_t i = 0; i < 3000; i++) {
+        if (i % 7 == 0)
+            while (!fdl_window_is_full(rig->window) && i < 2990)
+                sched_yield();
+        assert_int_equal(rig_drain(rig, 1), 0);
+    }
+    rig_destroy(rig);
+}
+
+static void pread_goes_on_from_a_full_window(void **state)
+{
+    (void)state;
+    goes_on_from_a_full_window(&fdl_reader_pread);
+}
+
+static void uring_goes_on_from_a_full_window(void **state)
+{
+    (void)state;
+    goes_on_from_a_full_window(&fdl_reader_uring);
+}
+
+/* ---- The memory reader -------------------------------------------------- */
+
+static void memory_reads_each_file_once(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 20; i++)
+        rig_add_file(rig, 1000 * i);
+    rig_start(rig, &fdl_reader_memory);
+    fdl_window_issue(rig->window, 100);
+    assert_int_equal(rig_drain(rig, 20), 0);
+    for (uint32_t i = 0; i < 20; i++)
+        assert_int_equal(unlink(rig->paths[i]), 0);
+    assert_int_equal(rig_drain(rig, 80), 0);
+
+    uint64_t held = rig->ops->memory(rig->reader);
+    assert_true(held > 190000 && held < 190000 + 20 * 6000);
+    rig_destroy(rig);
+}
+
+static void memory_stays_within_its_budget(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 20; i++)
+        rig_add_file(rig, 10000);
+    rig->memory_budget = 100000;
+    rig_start(rig, &fdl_reader_memory);
+    fdl_window_issue(rig->window, 60);
+    assert_int_equal(rig_drain(rig, 40), 0);
+    assert_true(rig->ops->memory(rig->reader) <= 100000 + 20 * sizeof(void *));
+
+    for (uint32_t i = 0; i < 20; i++)
+        assert_int_equal(unlink(rig->paths[i]), 0);
+    assert_int_equal(rig_drain(rig, 20), 20 - 100000 / (10000 + 5120 + 8));
+    rig_destroy(rig);
+}
+
+static void memory_hands_out_what_is_there(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    uint8_t bytes[3] = {1, 2, 3};
+    const uint8_t *data[1] = {bytes};
+    uint64_t sizes[1] = {sizeof(bytes)};
+    rig_add_path(rig, "memory:0");
+    rig->dataset.data = data;
+    rig->dataset.sizes = sizes;
+    rig_start(rig, &fdl_reader_memory);
+    fdl_window_issue(rig->window, 1);
+    struct fdl_read *r = rig_take(rig);
+    assert_int_equal(r->status, FEEDLINE_OK);
+    assert_ptr_equal(r->data, bytes);
+    assert_int_equal(r->size, 3);
+    assert_int_equal(r->readable, 3);
+    assert_int_equal(rig->ops->memory(rig->reader), 0);
+    fdl_window_free(rig->window, r);
+    rig_destroy(rig);
+}
+
+static void *worker(void *arg)
+{
+    struct rig *rig = arg;
+    assert_int_equal(rig_drain(rig, 500), 0);
+    return NULL;
+}
+
+/* 4 files and 16 samples at a time: the same file in several hands. */
+static void memory_serves_workers_at_once(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    struct fdl_thread threads[4] = {0};
+    for (uint32_t i = 0; i < 4; i++)
+        rig_add_file(rig, 20000);
+    rig_start(rig, &fdl_reader_memory);
+    fdl_window_issue(rig->window, 2000);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(fdl_thread_start(&threads[i], "worker", worker, rig),
+                         FEEDLINE_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        fdl_thread_join(&threads[i]);
+    assert_true(rig->ops->memory(rig->reader) < 4 * 26000);
+    rig_destroy(rig);
+}
+
+/* ---- The choice --------------------------------------------------------- */
+
+static const struct fdl_reader_ops *choose(struct rig *rig,
+                                           enum fdl_reader_kind kind)
+{
+    const struct fdl_reader_ops *ops = NULL;
+    rig_open_window(rig);
+    struct fdl_reader_config cfg = {
+        .window = rig->window,
+        .dataset = &rig->dataset,
+        .depth = 2,
+        .max_depth = RIG_MAX_DEPTH,
+        .stages = rig->stages,
+    };
+    assert_int_equal(fdl_reader_start(kind, &cfg, &ops, &rig->reader),
+                     FEEDLINE_OK);
+    rig->ops = ops;
+    return ops;
+}
+
+static void starts_what_was_asked_for(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 10);
+    assert_ptr_equal(choose(rig, FDL_READER_pread), &fdl_reader_pread);
+    fdl_window_issue(rig->window, 1);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_stop(rig);
+    assert_ptr_equal(choose(rig, FDL_READER_memory), &fdl_reader_memory);
+    rig_destroy(rig);
+}
+
+static void auto_takes_a_reader_that_works(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 10);
+    assert_int_equal(fdl_log_set_level(FDL_LOG_INFO), FEEDLINE_OK);
+    const struct fdl_reader_ops *ops = choose(rig, FDL_READER_AUTO);
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    if (ops == &fdl_reader_uring) {
+        assert_int_equal(fdl_log_read(line, sizeof(line), &needed),
+                         FEEDLINE_END);
+    } else {
+        assert_ptr_equal(ops, &fdl_reader_pread);
+        assert_int_equal(fdl_log_read(line, sizeof(line), &needed),
+                         FEEDLINE_OK);
+        assert_non_null(strstr(line, "io_uring: "));
+    }
+    fdl_window_issue(rig->window, 1);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    rig_destroy(rig);
+}
+
+static void auto_takes_memory_for_what_is_in_memory(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    const uint8_t *data[1] = {(const uint8_t *)"x"};
+    uint64_t sizes[1] = {1};
+    rig_add_path(rig, "memory:0");
+    rig->dataset.data = data;
+    rig->dataset.sizes = sizes;
+    assert_ptr_equal(choose(rig, FDL_READER_AUTO), &fdl_reader_memory);
+    rig_destroy(rig);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(pread_reads_parts_of_files),
+    cmocka_unit_test(uring_reads_parts_of_files),
+    cmocka_unit_test(memory_reads_parts_of_files),
+    cmocka_unit_test(pread_says_what_is_past_the_end),
+    cmocka_unit_test(uring_says_what_is_past_the_end),
+    cmocka_unit_test(memory_says_what_is_past_the_end),
+    cmocka_unit_test(pread_delivers_files_of_every_size),
+    cmocka_unit_test(uring_delivers_files_of_every_size),
+    cmocka_unit_test(memory_delivers_files_of_every_size),
+    cmocka_unit_test(pread_says_what_is_no_file),
+    cmocka_unit_test(uring_says_what_is_no_file),
+    cmocka_unit_test(memory_says_what_is_no_file),
+    cmocka_unit_test(pread_says_what_it_may_not_read),
+    cmocka_unit_test(uring_says_what_it_may_not_read),
+    cmocka_unit_test(memory_says_what_it_may_not_read),
+    cmocka_unit_test(pread_refuses_files_above_the_limit),
+    cmocka_unit_test(uring_refuses_files_above_the_limit),
+    cmocka_unit_test(memory_refuses_files_above_the_limit),
+    cmocka_unit_test(pread_works_with_few_descriptors),
+    cmocka_unit_test(uring_works_with_few_descriptors),
+    cmocka_unit_test(memory_works_with_few_descriptors),
+    cmocka_unit_test(pread_gives_up_without_descriptors),
+    cmocka_unit_test(uring_gives_up_without_descriptors),
+    cmocka_unit_test(memory_gives_up_without_descriptors),
+    cmocka_unit_test(pread_stops_with_a_full_window),
+    cmocka_unit_test(uring_stops_with_a_full_window),
+    cmocka_unit_test(memory_stops_with_a_full_window),
+    cmocka_unit_test(pread_stops_at_any_moment),
+    cmocka_unit_test(uring_stops_at_any_moment),
+    cmocka_unit_test(memory_stops_at_any_moment),
+    cmocka_unit_test(pread_follows_the_depth),
+    cmocka_unit_test(uring_follows_the_depth),
+    cmocka_unit_test(pread_goes_on_from_a_full_window),
+    cmocka_unit_test(uring_goes_on_from_a_full_window),
+    cmocka_unit_test(memory_reads_each_file_once),
+    cmocka_unit_test(memory_stays_within_its_budget),
+    cmocka_unit_test(memory_hands_out_what_is_there),
+    cmocka_unit_test(memory_serves_workers_at_once),
+    cmocka_unit_test(starts_what_was_asked_for),
+    cmocka_unit_test(auto_takes_a_reader_that_works),
+    cmocka_unit_test(auto_takes_memory_for_what_is_in_memory),
+};
+TEST_MAIN("reader", cases)

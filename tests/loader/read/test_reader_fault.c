@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the readers do when the system does not do what they ask for. */
+#include "base/log.h"
+#include "tests/loader/read/reader_faults.h"
+#include "tests/loader/read/reader_rig.h"
+
+#include <errno.h>
+
+static struct rig *start_pread(uint32_t n_files, uint64_t bytes)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < n_files; i++)
+        rig_add_file(rig, bytes);
+    rig_start(rig, &fdl_reader_pread);
+    return rig;
+}
+
+static void expect_samples(struct rig *rig, uint64_t end, uint64_t n)
+{
+    fdl_window_issue(rig->window, end);
+    assert_int_equal(rig_drain(rig, n), 0);
+}
+
+/* ---- Reading ------------------------------------------------------------ */
+
+static void short_reads_are_continued(void **state)
+{
+    (void)state;
+    struct rig *rig = start_pread(5, 20001);
+    faults.pread_bytes = 777;
+    expect_samples(rig, 20, 20);
+    rig_destroy(rig);
+}
+
+static void interrupted_reads_are_repeated(void **state)
+{
+    (void)state;
+    struct rig *rig = start_pread(5, 20001);
+    faults.pread_bytes = 7000;
+    faults.pread_errno = EINTR;
+    faults.pread_every = 2;
+    expect_samples(rig, 20, 20);
+    faults.pread_errno = EAGAIN;
+    expect_samples(rig, 40, 20);
+    rig_destroy(rig);
+}
+
+static void read_errors_name_the_offset(void **state)
+{
+    (void)state;
+    struct rig *rig = start_pread(1, 200000);
+    faults.pread_bytes = 65536;
+    faults.pread_error_at = 65536;
+    faults.pread_errno = EIO;
+    faults.pread_count = 1;
+    rig_expect_failure(rig, 0, FEEDLINE_EIO,
+                       "read at 65536: Input/output error");
+    expect_samples(rig, 2, 1);
+    faults.pread_errno = EAGAIN;
+    faults.pread_count = INT32_MAX;
+    rig_expect_failure(rig, 2, FEEDLINE_EIO,
+                       "read at 65536: Resource temporarily unavailable");
+    faults_clear();
+    expect_samples(rig, 4, 1);
+    rig_destroy(rig);
+}
+
+static void fstat_errors_are_told(void **state)
+{
+    (void)state;
+    struct rig *rig = start_pread(1, 100);
+    faults.fstat_errno = ESTALE;
+    faults.fstat_count = 1;
+    rig_expect_failure(rig, 0, FEEDLINE_EIO, "fstat: Stale file handle");
+    expect_samples(rig, 2, 1);
+    rig_destroy(rig);
+}
+
+/* After fstat the file is another one. Each reader's own way of reading. */
+static void change_while_reading(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 20000);
+    rig_add_file(rig, 20000);
+    rig_start(rig, ops);
+    faults.fstat_resize = 7000;
+    rig_expect_failure(rig, 0, FEEDLINE_EIO,
+                       "file shrank while it was read: expected 20000 bytes, "
+                       "got 7000");
+    faults.fstat_resize = 30000; /* delivered as it was */
+    expect_samples(rig, 2, 1);
+    faults_clear();
+    rig_destroy(rig);
+}
+
+static void pread_notices_a_change(void **state)
+{
+    (void)state;
+    change_while_reading(&fdl_reader_pread);
+}
+
+static void uring_notices_a_change(void **state)
+{
+    (void)state;
+    change_while_reading(&fdl_reader_uring);
+}
+
+static void memory_notices_a_change(void **state)
+{
+    (void)state;
+    change_while_reading(&fdl_reader_memory);
+}
+
+/* ---- Opening ------------------------------------------------------------ */
+
+static void opens_again(void **state)
+{
+    (void)state;
+    static const int32_t errors[] = {EINTR, EMFILE, ENFILE};
+    struct rig *rig = start_pread(4, 100);
+    for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
+        faults.open_errno = errors[i];
+        faults.open_count = 5;
+        expect_samples(rig, 8 * (i + 1), 8);
+        assert_int_equal(faults.open_count, 0);
+    }
+    rig_destroy(rig);
+}
+
+static void open_errors_are_told(void **state)
+{
+    (void)state;
+    struct rig *rig = start_pread(4, 100);
+    faults.open_errno = ENFILE;
+    faults.open_count = INT32_MAX;
+    rig_expect_failure(rig, 0, FEEDLINE_EIO,
+                       "open: Too many open files in system");
+    faults.open_errno = ENOMEM;
+    faults.open_count = 1;
+    rig_expect_failure(rig, 1, FEEDLINE_ENOMEM, "open: Cannot allocate memory");
+    faults.open_errno = EIO;
+    faults.open_count = 1;
+    rig_expect_failure(rig, 2, FEEDLINE_EIO, "open: Input/output error");
+    expect_samples(rig, 4, 1);
+    rig_destroy(rig);
+}
+
+/* What workers use for replacement samples. */
+static void a_worker_waits_for_a_descriptor_too(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100);
+    rig_start(rig, &fdl_reader_memory);
+    faults.open_errno = EMFILE;
+    faults.open_count = 3;
+    expect_samples(rig, 1, 1);
+    assert_int_equal(faults.open_count, 0);
+    rig_destroy(rig);
+}
+
+/* ---- Memory and threads ------------------------------------------------- */
+
+static void a_sample_without_memory_fails_alone(void **state)
+{
+    (void)state;
+    struct rig *rig = start_pread(1, 1 << 20);
+    faults.memory_count = 1;
+    rig_expect_failure(rig, 0, FEEDLINE_ENOMEM, "out of memory: 1064960 bytes");
+    expect_samples(rig, 2, 1);
+    rig_destroy(rig);
+}
+
+static void memory_delivers_what_it_cannot_keep(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100);
+    rig->limit = 1;
+    rig_start(rig, &fdl_reader_memory);
+    fdl_window_issue(rig->window, 100);
+    uint64_t empty = rig->ops->memory(rig->reader);
+    struct fdl_read *r = fdl_window_claim(rig->window);
+    assert_int_equal(fdl_read_reserve(rig->window, r, 100), FEEDLINE_OK);
+    faults.memory_count = 1;
+    rig->ops->read_now(rig->reader, r);
+    assert_int_equal(faults.memory_count, 0);
+    fdl_window_complete(rig->window, r);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    assert_int_equal(rig->ops->memory(rig->reader), empty);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    assert_true(rig->ops->memory(rig->reader) > empty);
+    rig_destroy(rig);
+}
+
+static void reads_with_the_threads_there_are(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 4; i++)
+        rig_add_file(rig, 100);
+    rig->depth = 1;
+    rig_start(rig, &fdl_reader_pread);
+    faults.thread_count = INT32_MAX;
+    rig->ops->set_depth(rig->reader, 8);
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
+    assert_non_null(strstr(line, "reading with 1 threads"));
+    expect_samples(rig, 20, 20);
+
+    faults_clear();
+    rig->ops->set_depth(rig->reader, 8);
+    expect_samples(rig, 40, 20);
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_END);
+    rig_destroy(rig);
+}
+
+/* One issue calls the waker once; the threads wake each other. No read ends
+ * before all of them read. */
+static void one_wake_up_fills_the_depth(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 8; i++)
+        rig_add_file(rig, 100);
+    rig->depth = 8;
+    rig_start(rig, &fdl_reader_pread);
+    faults.pread_crowd = 8;
+    expect_samples(rig, 8, 8);
+    rig_destroy(rig);
+}
+
+/* The n-th allocation, thread or descriptor of start is missing, for each n. */
+static void fail_each_step_of_start(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100);
+    rig->depth = 1;
+    bool started = false;
+    rig_start(rig, ops);
+    rig_stop(rig);
+    rig_open_window(rig);
+    for (int32_t n = 1; !started; n++) {
+        assert_true(n < 20);
+        faults.nth = n;
+        int32_t status = rig_try_start(rig, ops);
+        started = !faults_reached();
+        if (!started) {
+            assert_true(status == FEEDLINE_ENOMEM ||
+                        status == FEEDLINE_ESTATE || status == FEEDLINE_ENOSYS);
+            assert_string_not_equal(fdl_last_error(), "");
+            assert_null(rig->reader);
+        } else {
+            assert_int_equal(status, FEEDLINE_OK);
+            assert_true(n > 1);
+        }
+    }
+    expect_samples(rig, 2, 2);
+    rig_destroy(rig);
+}
+
+static void pread_start_fails_cleanly(void **state)
+{
+    (void)state;
+    fail_each_step_of_start(&fdl_reader_pread);
+}
+
+static void uring_start_fails_cleanly(void **state)
+{
+    (void)state;
+    fail_each_step_of_start(&fdl_reader_uring);
+}
+
+static void memory_start_fails_cleanly(void **state)
+{
+    (void)state;
+    fail_each_step_of_start(&fdl_reader_memory);
+}
+
+static void no_resolve(void *user, struct fdl_read *r)
+{
+    (void)user;
+    (void)r;
+}
+
+static void window_create_fails_cleanly(void **state)
+{
+    (void)state;
+    for (int32_t n = 1; n <= 2; n++) {
+        struct fdl_window *w = NULL;
+        faults.nth = n;
+        assert_int_equal(fdl_window_create(4, 100, no_resolve, NULL, &w),
+                         FEEDLINE_ENOMEM);
+        assert_true(faults_reached());
+        assert_null(w);
+        assert_non_null(strstr(fdl_last_error(), "the read window"));
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(short_reads_are_continued),
+    cmocka_unit_test(interrupted_reads_are_repeated),
+    cmocka_unit_test(read_errors_name_the_offset),
+    cmocka_unit_test(fstat_errors_are_told),
+    cmocka_unit_test(pread_notices_a_change),
+    cmocka_unit_test(uring_notices_a_change),
+    cmocka_unit_test(memory_notices_a_change),
+    cmocka_unit_test(opens_again),
+    cmocka_unit_test(open_errors_are_told),
+    cmocka_unit_test(a_worker_waits_for_a_descriptor_too),
+    cmocka_unit_test(a_sample_without_memory_fails_alone),
+    cmocka_unit_test(memory_delivers_what_it_cannot_keep),
+    cmocka_unit_test(reads_with_the_threads_there_are),
+    cmocka_unit_test(one_wake_up_fills_the_depth),
+    cmocka_unit_test(pread_start_fails_cleanly),
+    cmocka_unit_test(uring_start_fails_cleanly),
+    cmocka_unit_test(memory_start_fails_cleanly),
+    cmocka_unit_test(window_create_fails_cleanly),
+};
+TEST_MAIN("reader_fault", cases)

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The io_uring reader on rings that misbehave. The wrapped calls of liburing
+ * change requests on their way in (so that short reads are real ones) and
+ * results on their way out.
+ */
+#include "base/log.h"
+#include "tests/loader/read/reader_rig.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAMES 4096 /* more than any user_data */
+
+/* Set before the reader starts, or atomic. */
+static struct {
+    int init_errno; /* of queue_init, for more entries than: */
+    unsigned init_entries;
+    int init_flags_errno; /* for any flags */
+    bool probe_fails;
+    int dontfork_errno;
+    unsigned entries, flags; /* of the ring that was made */
+
+    _Atomic int32_t enter_errno, enter_every; /* each n-th call; 0: none */
+    _Atomic uint32_t read_bytes;              /* at most; 0: all */
+    _Atomic int32_t opcode, result;           /* completions of this one */
+    _Atomic int32_t spare, count;             /* after `spare` good ones */
+    _Atomic bool every_other;                 /* of each request; else all */
+
+    /* Reads of files that were seen. */
+    _Atomic uint32_t n_reads, n_async, n_nonblocking;
+
+    const char *opens[16]; /* the first paths; the ring's thread only */
+    uint32_t n_opens;
+} ring_faults = {.init_entries = UINT32_MAX};
+
+static uint8_t opcodes[NAMES]; /* by user_data, + 1; the ring's thread only */
+
+int __real_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
+                                      struct io_uring_params *p);
+int __real_io_uring_submit_and_get_events(struct io_uring *ring);
+struct io_uring_probe *__real_io_uring_get_probe_ring(struct io_uring *ring);
+int __real_io_uring_ring_dontfork(struct io_uring *ring);
+
+int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
+                                      struct io_uring_params *p);
+int __wrap_io_uring_submit_and_get_events(struct io_uring *ring);
+struct io_uring_probe *__wrap_io_uring_get_probe_ring(struct io_uring *ring);
+int __wrap_io_uring_ring_dontfork(struct io_uring *ring);
+
+int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
+                                      struct io_uring_params *p)
+{
+    if (ring_faults.init_errno && entries > ring_faults.init_entries)
+        return -ring_faults.init_errno;
+    if (ring_faults.init_flags_errno && p->flags)
+        return -ring_faults.init_flags_errno;
+    ring_faults.entries = entries;
+    ring_faults.flags = p->flags;
+    return __real_io_uring_queue_init_params(entries, ring, p);
+}
+
+struct io_uring_probe *__wrap_io_uring_get_probe_ring(struct io_uring *ring)
+{
+    return ring_faults.probe_fails ? NULL
+                                   : __real_io_uring_get_probe_ring(ring);
+}
+
+int __wrap_io_uring_ring_dontfork(struct io_uring *ring)
+{
+    return ring_faults.dontfork_errno ? -ring_faults.dontfork_errno
+                                      : __real_io_uring_ring_dontfork(ring);
+}
+
+static void change_requests(struct io_uring *ring)
+{
+    uint32_t most = atomic_load(&ring_faults.read_bytes);
+    for (unsigned i = ring->sq.sqe_head; i != ring->sq.sqe_tail; i++) {
+        struct io_uring_sqe *sqe = &ring->sq.sqes[i & ring->sq.ring_mask];
+        if (sqe->user_data < NAMES)
+            opcodes[sqe->user_data] = (uint8_t)(sqe->opcode + 1);
+        if (sqe->opcode == IORING_OP_OPENAT && ring_faults.n_opens < 16)
+            ring_faults.opens[ring_faults.n_opens++] =
+                (const char *)(uintptr_t)sqe->addr;
+        if (sqe->opcode != IORING_OP_READ)
+            continue;
+        if (most && sqe->len > most)
+            sqe->len = most;
+        atomic_fetch_add(&ring_faults.n_reads, 1);
+        if (sqe->flags & IOSQE_ASYNC)
+            atomic_fetch_add(&ring_faults.n_async, 1);
+        if (fcntl(sqe->fd, F_GETFL) & O_NONBLOCK)
+            atomic_fetch_add(&ring_faults.n_nonblocking, 1);
+    }
+}
+
+static bool is_hit(const struct io_uring_cqe *cqe)
+{
+    static bool hit[NAMES]; /* the last time */
+    if (cqe->user_data >= NAMES ||
+        opcodes[cqe->user_data] != atomic_load(&ring_faults.opcode) + 1 ||
+        atomic_load(&ring_faults.count) == 0)
+        return false;
+    if (atomic_load(&ring_faults.spare) > 0) {
+        atomic_fetch_sub(&ring_faults.spare, 1);
+        return false;
+    }
+    /* By request: by count, the same one could be hit each time. */
+    if (atomic_load(&ring_faults.every_other)) {
+        hit[cqe->user_data] = !hit[cqe->user_data];
+        if (!hit[cqe->user_data])
+            return false;
+    }
+    if (atomic_load(&ring_faults.count) != INT32_MAX)
+        atomic_fetch_sub(&ring_faults.count, 1);
+    return true;
+}
+
+static void change_results(struct io_uring *ring)
+{
+    struct io_uring_cqe *cqe;
+    unsigned head;
+    io_uring_for_each_cqe(ring, head, cqe)
+    {
+        if (!is_hit(cqe))
+            continue;
+        if (atomic_load(&ring_faults.opcode) == IORING_OP_OPENAT &&
+            cqe->res >= 0)
+            close(cqe->res);
+        cqe->res = atomic_load(&ring_faults.result);
+    }
+}
+
+int __wrap_io_uring_submit_and_get_events(struct io_uring *ring)
+{
+    static uint32_t calls;
+    int32_t every = atomic_load(&ring_faults.enter_every);
+    if (every && calls++ % (uint32_t)every == 0)
+        return -atomic_load(&ring_faults.enter_errno);
+    change_requests(ring);
+    int result = __real_io_uring_submit_and_get_events(ring);
+    change_results(ring);
+    return result;
+}
+
+static void change(int32_t opcode, int32_t result, int32_t count)
+{
+    atomic_store(&ring_faults.count, 0);
+    atomic_store(&ring_faults.every_other, false);
+    atomic_store(&ring_faults.spare, 0);
+    atomic_store(&ring_faults.opcode, opcode);
+    atomic_store(&ring_faults.result, result);
+    atomic_store(&ring_faults.count, count);
+}
+
+static struct rig *start_uring(uint32_t n_files, uint64_t bytes)
+{
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < n_files; i++)
+        rig_add_file(rig, bytes);
+    rig_start(rig, &fdl_reader_uring);
+    return rig;
+}
+
+static void expect_samples(struct rig *rig, uint64_t end, uint64_t n)
+{
+    fdl_window_issue(rig->window, end);
+    assert_int_equal(rig_drain(rig, n), 0);
+}
+
+/* ---- Requests ----------------------------------------------------------- */
+
+static void short_reads_are_continued(void **state)
+{
+    (void)state;
+    struct rig *rig = start_uring(5, 20001);
+    ring_faults.read_bytes = 777;
+    expect_samples(rig, 20, 20);
+    assert_int_equal(ring_faults.n_reads, 20 * (20001 / 777 + 1));
+    assert_int_equal(ring_faults.n_async, 0);
+    assert_int_equal(ring_faults.n_nonblocking, 0);
+    rig_destroy(rig);
+}
+
+static void passing_errors_are_repeated(void **state)
+{
+    (void)state;
+    static const int32_t errors[] = {EINTR, EAGAIN, ECANCELED};
+    struct rig *rig = start_uring(5, 20001);
+    ring_faults.read_bytes = 7000;
+    for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
+        change(IORING_OP_READ, -errors[i], INT32_MAX);
+        ring_faults.every_other = true;
+        expect_samples(rig, 20 * (i + 1), 20);
+        /* Only what would block is left to a kernel thread. */
+        assert_true((ring_faults.n_async > 0) == (errors[i] == EAGAIN));
+        ring_faults.n_async = 0;
+    }
+    change(IORING_OP_OPENAT, -EINTR, 5);
+    expect_samples(rig, 80, 20);
+    rig_destroy(rig);
+}
+
+static void read_errors_name_the_offset(void **state)
+{
+    (void)state;
+    struct rig *rig = start_uring(1, 20000);
+    ring_faults.read_bytes = 4096;
+    change(IORING_OP_READ, -EIO, 0);
+    ring_faults.spare = 1;
+    ring_faults.count = 1;
+    rig_expect_failure(rig, 0, FEEDLINE_EIO,
+                       "read at 4096: Input/output error");
+    expect_samples(rig, 2, 1);
+    change(IORING_OP_READ, -EAGAIN, INT32_MAX);
+    rig_expect_failure(rig, 2, FEEDLINE_EIO,
+                       "read at 0: Resource temporarily unavailable");
+    change(IORING_OP_READ, 0, 1);
+    rig_expect_failure(rig, 3, FEEDLINE_EIO,
+                       "file shrank while it was read: expected 20000 bytes, "
+                       "got 0");
+    expect_samples(rig, 5, 1);
+    rig_destroy(rig);
+}
+
+static void open_errors_are_told(void **state)
+{
+    (void)state;
+    struct rig *rig = start_uring(4, 100);
+    change(IORING_OP_OPENAT, -EMFILE, 5);
+    expect_samples(rig, 8, 8);
+    change(IORING_OP_OPENAT, -ENFILE, INT32_MAX);
+    rig_expect_failure(rig, 8, FEEDLINE_EIO,
+                       "open: Too many open files in system");
+    change(IORING_OP_OPENAT, -ENOMEM, 1);
+    rig_expect_failure(rig, 9, FEEDLINE_ENOMEM, "open: Cannot allocate memory");
+    change(IORING_OP_OPENAT, -EAGAIN, 1);
+    rig_expect_failure(rig, 10, FEEDLINE_EIO,
+                       "open: Resource temporarily unavailable");
+    expect_samples(rig, 12, 1);
+    rig_destroy(rig);
+}
+
+static void the_oldest_sample_gets_a_descriptor_first(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 8; i++)
+        rig_add_file(rig, 100);
+    rig->depth = 8;
+    change(IORING_OP_OPENAT, -EMFILE, 8);
+    rig_start(rig, &fdl_reader_uring);
+    expect_samples(rig, 8, 8);
+    for (uint32_t i = 0; i < 16; i++)
+        assert_ptr_equal(ring_faults.opens[i], rig->paths[i % 8]);
+    rig_destroy(rig);
+}
+
+/* The real close was made; a second one by number finds nothing. */
+static void a_canceled_close_is_made_up_for(void **state)
+{
+    (void)state;
+    struct rig *rig = start_uring(1, 100);
+    change(IORING_OP_CLOSE, -ECANCELED, 1);
+    expect_samples(rig, 1, 1);
+    while (ring_faults.count > 0)
+        sched_yield();
+    expect_samples(rig, 10, 9);
+    rig_destroy(rig);
+}
+
+static void a_busy_kernel_is_asked_again(void **state)
+{
+    (void)state;
+    static const int32_t errors[] = {EINTR, EAGAIN, EBUSY};
+    struct rig *rig = start_uring(5, 100);
+    for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
+        ring_faults.enter_errno = errors[i];
+        ring_faults.enter_every = 2;
+        expect_samples(rig, 50 * (i + 1), 50);
+    }
+    rig_destroy(rig);
+}
+
+/* ---- Rings -------------------------------------------------------------- */
+
+static void takes_a_plain_ring_from_old_kernels(void **state)
+{
+    (void)state;
+    ring_faults.init_flags_errno = EINVAL;
+    struct rig *rig = start_uring(5, 20000);
+    assert_int_equal(ring_faults.flags, 0);
+    expect_samples(rig, 100, 100);
+    rig_destroy(rig);
+}
+
+static void takes_a_smaller_ring(void **state)
+{
+    (void)state;
+    ring_faults.init_errno = ENOMEM;
+    ring_faults.init_entries = 8;
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 5; i++)
+        rig_add_file(rig, 20000);
+    rig->depth = RIG_MAX_DEPTH;
+    rig->limit = 2 * RIG_MAX_DEPTH;
+    rig_start(rig, &fdl_reader_uring);
+    assert_int_equal(ring_faults.entries, 8);
+    expect_samples(rig, 500, 500);
+
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
+    assert_non_null(strstr(line, "memory for 8 entries instead of 128"));
+    rig_stop(rig);
+    rig_start(rig, &fdl_reader_uring); /* said once */
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_END);
+    rig_destroy(rig);
+}
+
+static void expect_refusal(const char *text)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100);
+    assert_int_equal(rig_try_start(rig, &fdl_reader_uring), FEEDLINE_ENOSYS);
+    assert_null(rig->reader);
+    if (!strstr(fdl_last_error(), text))
+        fail_msg("'%s' is not in '%s'", text, fdl_last_error());
+    rig_destroy(rig);
+    /* The doctor hears the same. */
+    fdl_clear_error();
+    assert_int_equal(fdl_reader_uring_try(), FEEDLINE_ENOSYS);
+    if (!strstr(fdl_last_error(), text))
+        fail_msg("'%s' is not in '%s'", text, fdl_last_error());
+}
+
+static void refuses_what_the_system_forbids(void **state)
+{
+    (void)state;
+    ring_faults.init_entries = 0;
+    ring_faults.init_errno = EPERM;
+    expect_refusal("io_uring: ");
+    ring_faults.init_errno = ENOSYS;
+    expect_refusal("io_uring: Function not implemented (no support in the "
+                   "kernel, or a seccomp filter");
+    ring_faults.init_errno = ENOMEM;
+    expect_refusal("io_uring: no memory for a ring of 8 entries");
+    ring_faults.init_errno = EMFILE;
+    expect_refusal("io_uring: Too many open files");
+}
+
+/* Each of these lets a ring be made and then forbids to use it. */
+static void refuses_a_ring_that_does_not_work(void **state)
+{
+    (void)state;
+    struct rig *rig = start_uring(1, 1); /* skips where there is none */
+    rig_destroy(rig);
+    ring_faults.probe_fails = true;
+    expect_refusal("io_uring: Function not implemented");
+    ring_faults.probe_fails = false;
+    ring_faults.dontfork_errno = ENOMEM;
+    expect_refusal("io_uring: no memory");
+    ring_faults.dontfork_errno = 0;
+    ring_faults.enter_errno = EPERM;
+    ring_faults.enter_every = 1;
+    expect_refusal("io_uring: ");
+}
+
+static void auto_says_once_why_threads_read(void **state)
+{
+    (void)state;
+    ring_faults.init_entries = 0;
+    ring_faults.init_errno = ENOSYS;
+    assert_int_equal(fdl_log_set_level(FDL_LOG_INFO), FEEDLINE_OK);
+    for (uint32_t round = 0; round < 2; round++) {
+        struct rig *rig = rig_create();
+        rig_add_file(rig, 100);
+        rig_open_window(rig);
+        struct fdl_reader_config cfg = {
+            .window = rig->window,
+            .dataset = &rig->dataset,
+            .depth = 2,
+            .max_depth = RIG_MAX_DEPTH,
+            .stages = rig->stages,
+        };
+        assert_int_equal(
+            fdl_reader_start(FDL_READER_AUTO, &cfg, &rig->ops, &rig->reader),
+            FEEDLINE_OK);
+        assert_ptr_equal(rig->ops, &fdl_reader_pread);
+        expect_samples(rig, 2, 2);
+
+        char line[FDL_LOG_LINE_BYTES];
+        uint64_t needed;
+        int32_t logged = fdl_log_read(line, sizeof(line), &needed);
+        assert_int_equal(logged, round == 0 ? FEEDLINE_OK : FEEDLINE_END);
+        if (round == 0)
+            assert_non_null(strstr(line, "; files are read by threads"));
+
+        rig_stop(rig);
+        const struct fdl_reader_ops *untouched = NULL;
+        rig_open_window(rig);
+        cfg.window = rig->window;
+        assert_int_equal(
+            fdl_reader_start(FDL_READER_uring, &cfg, &untouched, &rig->reader),
+            FEEDLINE_ENOSYS);
+        assert_null(untouched);
+        assert_null(rig->reader);
+        rig_destroy(rig);
+    }
+}
+
+/* As in a container: not root, and no memory may be locked. */
+static void works_without_locked_memory(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_create();
+    for (uint32_t i = 0; i < 5; i++)
+        rig_add_file(rig, 20000);
+    rig->depth = RIG_MAX_DEPTH;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct rlimit none = {0, 0};
+        if ((geteuid() == 0 && setuid(65534) != 0) ||
+            setrlimit(RLIMIT_MEMLOCK, &none) != 0)
+            _exit(3);
+        int32_t status = rig_try_start(rig, &fdl_reader_uring);
+        if (status == FEEDLINE_ENOSYS)
+            _exit(strstr(fdl_last_error(), "io_uring: ") ? 77 : 1);
+        if (status != FEEDLINE_OK)
+            _exit(2);
+        expect_samples(rig, 100, 100);
+        rig_stop(rig);
+        _exit(0);
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    rig_destroy(rig);
+    assert_true(WIFEXITED(result));
+    assert_true(WEXITSTATUS(result) == 0 || WEXITSTATUS(result) == 77);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(short_reads_are_continued),
+    cmocka_unit_test(passing_errors_are_repeated),
+    cmocka_unit_test(read_errors_name_the_offset),
+    cmocka_unit_test(open_errors_are_told),
+    cmocka_unit_test(the_oldest_sample_gets_a_descriptor_first),
+    cmocka_unit_test(a_canceled_close_is_made_up_for),
+    cmocka_unit_test(a_busy_kernel_is_asked_again),
+    cmocka_unit_test(takes_a_plain_ring_from_old_kernels),
+    cmocka_unit_test(takes_a_smaller_ring),
+    cmocka_unit_test(refuses_what_the_system_forbids),
+    cmocka_unit_test(refuses_a_ring_that_does_not_work),
+    cmocka_unit_test(auto_says_once_why_threads_read),
+    cmocka_unit_test(works_without_locked_memory),
+};
+TEST_MAIN("reader_uring", cases)

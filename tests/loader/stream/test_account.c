@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The account covers the time that has passed since the start or the last
+ * reset, no more and no less, whatever the program did: it is held against two
+ * clocks read around it.
+ */
+#include "base/compiler.h"
+#include "tests/loader/fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define N     24
+#define BATCH 4
+#define MS    INT64_C(1000000)
+
+static struct fixture images;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_remove(&images);
+    return 0;
+}
+
+static int64_t clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 * MS + t.tv_nsec;
+}
+
+static void pass_time(void)
+{
+    struct timespec t = {.tv_nsec = 30 * MS};
+    nanosleep(&t, NULL);
+}
+
+static feedline_loader *open_loader(const char *options)
+{
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, options);
+    feedline_dataset_close(ds);
+    return l;
+}
+
+/* Of as many epochs as it takes. */
+static void take(feedline_loader *l, uint32_t n)
+{
+    feedline_batch *b;
+    for (uint32_t i = 0; i < n;) {
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status != FEEDLINE_OK)
+            continue; /* the end of an epoch */
+        feedline_batch_release(b);
+        i++;
+    }
+}
+
+/* What the account covers lies between the two spans. */
+static void assert_covers(feedline_loader *l, int64_t least, int64_t most)
+{
+    struct feedline_stats s = {.struct_size = sizeof(s)};
+    struct feedline_wait_stats w = {.struct_size = sizeof(w)};
+    assert_ok(feedline_loader_get_stats(l, &s));
+    assert_ok(feedline_loader_get_wait_stats(l, &w));
+    assert_int_equal(s.wall_ns, s.user_ns + s.wait_ns + s.api_ns);
+    assert_int_equal(w.residual_ns, 0);
+    if ((int64_t)s.wall_ns < least || (int64_t)s.wall_ns > most)
+        fail_msg("covers %.3f ms, not %.3f to %.3f", (double)s.wall_ns / 1e6,
+                 (double)least / 1e6, (double)most / 1e6);
+}
+
+static void a_reset_forgets_the_time_before(void **state)
+{
+    (void)state;
+    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    take(l, 3);
+    pass_time();
+    int64_t before = clock_now();
+    assert_ok(feedline_loader_reset_stats(l));
+    int64_t after = clock_now();
+    take(l, 2);
+    int64_t asked = clock_now();
+    take(l, 1);
+    assert_covers(l, asked - after, clock_now() - before);
+    struct feedline_stage_stats consume = {.struct_size = sizeof(consume)};
+    assert_ok(
+        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_CONSUME, &consume));
+    struct feedline_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_stats(l, &s));
+    assert_int_equal(consume.busy_ns, s.user_ns);
+    feedline_loader_destroy(l);
+}
+
+static void a_restart_loses_no_time(void **state)
+{
+    (void)state;
+    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    int64_t before = clock_now();
+    assert_ok(feedline_loader_start(l, 0));
+    int64_t after = clock_now();
+    for (uint32_t epoch = 1; epoch < 5; epoch++) {
+        take(l, 2); /* and leaves the epoch early */
+        pass_time();
+        assert_ok(feedline_loader_start(l, epoch));
+    }
+    assert_ok(feedline_loader_set_position(l, 7, BATCH));
+    assert_ok(feedline_loader_stop(l));
+    pass_time();
+    assert_ok(feedline_loader_start(l, 8));
+    take(l, 1);
+    int64_t asked = clock_now();
+    take(l, 1);
+    assert_covers(l, asked - after, clock_now() - before);
+    feedline_loader_destroy(l);
+}
+
+static void a_reset_before_the_start_is_none(void **state)
+{
+    (void)state;
+    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    pass_time();
+    assert_ok(feedline_loader_reset_stats(l));
+    pass_time();
+    int64_t before = clock_now();
+    assert_ok(feedline_loader_start(l, 0));
+    int64_t after = clock_now();
+    take(l, 1);
+    int64_t asked = clock_now();
+    take(l, 1);
+    assert_covers(l, asked - after, clock_now() - before);
+    feedline_loader_destroy(l);
+}
+
+/* Resets until it is told to stop. */
+struct resetter {
+    feedline_loader *loader;
+    _Atomic bool stop;
+    _Atomic uint32_t n;
+};
+
+static void *reset_often(void *arg)
+{
+    struct resetter *r = arg;
+    while (!atomic_load(&r->stop)) {
+        (void)feedline_loader_reset_stats(r->loader);
+        atomic_fetch_add(&r->n, 1);
+    }
+    return NULL;
+}
+
+/* In the middle of a step, a wait or a call. */
+static void a_reset_may_come_at_any_moment(void **state)
+{
+    (void)state;
+    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    struct resetter r = {.loader = l};
+    pthread_t thread;
+    take(l, 1);
+    assert_int_equal(pthread_create(&thread, NULL, reset_often, &r), 0);
+    while (atomic_load(&r.n) < 50)
+        take(l, 1);
+    atomic_store(&r.stop, true);
+    pthread_join(thread, NULL);
+    int64_t before = clock_now();
+    assert_ok(feedline_loader_reset_stats(l));
+    int64_t after = clock_now();
+    take(l, 1);
+    int64_t asked = clock_now();
+    take(l, 1);
+    assert_covers(l, asked - after, clock_now() - before);
+    feedline_loader_destroy(l);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(a_reset_forgets_the_time_before, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_restart_loses_no_time, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_reset_before_the_start_is_none, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_reset_may_come_at_any_moment, setup,
+                                    teardown),
+};
+
+TEST_MAIN("account", cases)

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a loader delivers depends on seed, epoch and position and on nothing
+ * else: the hash of a stream stays the same for any way of making it.
+ */
+#include "base/cpu.h"
+#include "tests/loader/fixture.h"
+
+#define N 61 /* not a multiple of the batch size */
+
+static struct fixture images;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_remove(&images);
+    return 0;
+}
+
+static uint64_t hash_of(feedline_dataset *ds, const char *options)
+{
+    feedline_loader *l = fixture_open(ds, options);
+    uint64_t hash = fixture_run(l, 2);
+    feedline_loader_destroy(l);
+    return hash;
+}
+
+static void each_sample_once_in_order(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "workers=3");
+    feedline_batch *b;
+    int64_t expected = 0;
+    for (uint64_t sequence = 0;; sequence++) {
+        struct feedline_batch_info info = {.struct_size = sizeof(info)};
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status == FEEDLINE_END)
+            break;
+        assert_ok(feedline_batch_get_info(b, &info));
+        assert_int_equal(info.sequence, sequence);
+        assert_int_equal(info.epoch, 0);
+        assert_int_equal(info.images.shape[0], info.count);
+        assert_int_equal(info.images.shape[1], 3);
+        assert_int_equal(info.images.shape[3], 32);
+        assert_int_equal(info.images.stride[0], 3 * 32 * 32);
+        for (uint32_t i = 0; i < info.count; i++) {
+            assert_int_equal(info.sample_index[i], expected);
+            assert_int_equal(((const int64_t *)info.labels.data)[i],
+                             expected % 3);
+            assert_int_equal(info.sample_status[i], FEEDLINE_OK);
+            expected++;
+        }
+        feedline_batch_release(b);
+    }
+    assert_int_equal(expected, N);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+static void same_for_any_workers_depth_and_reader(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {
+        "workers=1 depth=1",
+        "workers=2 depth=8",
+        "workers=7 depth=2",
+        "workers=7 depth=1 reader=pread io_depth=1",
+        "workers=2 reader=pread io_depth=9",
+        "workers=1 reader=memory",
+        "workers=5 reader=memory depth=3",
+    };
+    feedline_dataset *folder = fixture_folder(&images);
+    uint64_t hash = hash_of(folder, "shuffle=true seed=7");
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        char options[128];
+        snprintf(options, sizeof(options), "shuffle=true seed=7 %s", ways[i]);
+        assert_true(hash_of(folder, options) == hash);
+    }
+    assert_false(hash_of(folder, "shuffle=true seed=8") == hash);
+    feedline_dataset_close(folder);
+}
+
+static void same_for_io_uring(void **state)
+{
+    (void)state;
+    if (!(feedline_features() & FEEDLINE_FEATURE_URING))
+        test_skip("io_uring is not built in");
+    feedline_dataset *folder = fixture_folder(&images);
+    uint64_t hash = hash_of(folder, "shuffle=true reader=pread");
+    feedline_loader *l =
+        fixture_open(folder, "shuffle=true reader=uring io_depth=5 workers=3");
+    if (feedline_loader_start(l, 0) == FEEDLINE_ENOSYS) {
+        printf("%s\n", feedline_last_error());
+        feedline_loader_destroy(l);
+        feedline_dataset_close(folder);
+        test_skip("io_uring cannot be used here");
+    }
+    assert_true(fixture_run(l, 2) == hash);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(folder);
+}
+
+static void same_for_any_cpu_level(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {
+        "dtype=u8 layout=nchw",   "dtype=u8 layout=nhwc",
+        "dtype=f32 layout=nchw",  "dtype=f32 layout=nhwc",
+        "dtype=f32 channels=1",   "dtype=f16 layout=nchw",
+        "dtype=f16 layout=nhwc",  "dtype=bf16 layout=nchw",
+        "dtype=bf16 layout=nhwc", "dtype=bf16 channels=1"};
+    feedline_dataset *ds = fixture_memory(&images);
+    enum fdl_cpu_level top = fdl_cpu_level();
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        fdl_cpu_set_level(FDL_CPU_C);
+        uint64_t hash = hash_of(ds, formats[i]);
+        for (int level = FDL_CPU_C; level <= (int)top; level++) {
+            fdl_cpu_set_level((enum fdl_cpu_level)level);
+            assert_true(hash_of(ds, formats[i]) == hash);
+        }
+    }
+    feedline_dataset_close(ds);
+}
+
+/* One epoch of images that come out at a quarter of their size or less, which
+ * is where fast decodes less. */
+static uint64_t hash_of_small(feedline_dataset *ds, const char *quality,
+                              const char *workers)
+{
+    feedline_config *cfg;
+    feedline_pipeline *p;
+    feedline_loader *l;
+    assert_ok(feedline_config_create(&cfg));
+    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
+    assert_ok(feedline_config_set(cfg, "quality", quality));
+    assert_ok(feedline_config_set(cfg, "workers", workers));
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(feedline_pipeline_add(p, "resize", "width=8 height=8"));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    assert_ok(feedline_loader_start(l, 0));
+    uint64_t hash = fixture_run(l, 1);
+    feedline_loader_destroy(l);
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    return hash;
+}
+
+static void quality_names_the_stream(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    uint64_t exact = hash_of_small(ds, "exact", "1");
+    uint64_t fast = hash_of_small(ds, "fast", "1");
+    assert_true(fast != exact);
+    enum fdl_cpu_level top = fdl_cpu_level();
+    for (int level = FDL_CPU_C; level <= (int)top; level++) {
+        fdl_cpu_set_level((enum fdl_cpu_level)level);
+        assert_true(hash_of_small(ds, "fast", "3") == fast);
+        assert_true(hash_of_small(ds, "exact", "3") == exact);
+    }
+    feedline_dataset_close(ds);
+}
+
+/* Random walks of every live knob while the stream runs. */
+static void knobs_never_touch_the_stream(void **state)
+{
+    (void)state;
+    feedline_dataset *folder = fixture_folder(&images);
+    uint64_t hash = hash_of(folder, "shuffle=true");
+    uint64_t random = test_seed();
+    for (int walk = 0; walk < 6; walk++) {
+        feedline_loader *l = fixture_open(folder, "shuffle=true workers=2");
+        uint64_t walked = UINT64_C(1099511628211);
+        for (uint32_t ended = 0; ended < 2;) {
+            feedline_batch *b;
+            static const char *const knobs[] = {"workers", "depth", "io_depth"};
+            random = random * UINT64_C(6364136223846793005) + 1442695040888963;
+            const char *knob = knobs[(random >> 33) % 3];
+            assert_ok(feedline_loader_set_int(
+                l, knob, 1 + (int64_t)((random >> 40) % 9)));
+            int32_t status = feedline_loader_next(l, -1, &b);
+            assert_ok(status);
+            if (status == FEEDLINE_OK)
+                fixture_consume(b, &walked);
+            ended += status == FEEDLINE_END;
+        }
+        assert_true(walked == hash);
+        feedline_loader_destroy(l);
+    }
+    feedline_dataset_close(folder);
+}
+
+/* Stops after `batches`, goes on in another loader from the saved state. */
+static uint64_t resumed_at(feedline_dataset *ds, uint32_t batches)
+{
+    char state[256];
+    uint64_t needed;
+    uint64_t hash = UINT64_C(1099511628211);
+    uint32_t ended = 0;
+    feedline_batch *b;
+    feedline_loader *l = fixture_open(ds, "shuffle=true workers=2 depth=3");
+    for (uint32_t i = 0; i < batches;) {
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status == FEEDLINE_OK)
+            fixture_consume(b, &hash);
+        ended += status == FEEDLINE_END;
+        i += status == FEEDLINE_OK;
+    }
+    uint64_t epoch, position;
+    assert_ok(feedline_loader_get_position(l, &epoch, &position));
+    assert_ok(feedline_loader_save(l, state, sizeof(state), &needed));
+    feedline_loader_destroy(l);
+
+    l = fixture_open(ds, "shuffle=true workers=5 depth=1");
+    assert_ok(feedline_loader_restore(l, state));
+    for (ended = (uint32_t)epoch; ended < 2;) {
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status == FEEDLINE_OK)
+            fixture_consume(b, &hash);
+        ended += status == FEEDLINE_END;
+    }
+    feedline_loader_destroy(l);
+    return hash;
+}
+
+static void resumes_at_any_batch(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    uint64_t hash = hash_of(ds, "shuffle=true");
+    uint32_t per_epoch = (N + 7) / 8;
+    for (uint32_t batches = 0; batches < 2 * per_epoch; batches++)
+        assert_true(resumed_at(ds, batches) == hash);
+    feedline_dataset_close(ds);
+}
+
+static void state_of_another_stream_is_refused(void **state)
+{
+    (void)state;
+    char text[256];
+    uint64_t needed;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "seed=1");
+    assert_ok(feedline_loader_save(l, text, sizeof(text), &needed));
+    assert_true(needed <= sizeof(text));
+    feedline_loader *other = fixture_open(ds, "seed=2");
+    assert_error(feedline_loader_restore(other, text), FEEDLINE_EINVAL, "seed");
+    assert_error(feedline_loader_restore(other, "{"), FEEDLINE_EINVAL, "");
+    feedline_loader_destroy(other);
+    images.n--;
+    feedline_dataset *fewer = fixture_memory(&images);
+    images.n++;
+    other = fixture_open(fewer, "seed=1");
+    assert_error(feedline_loader_restore(other, text), FEEDLINE_EINVAL,
+                 "data set");
+    feedline_loader_destroy(other);
+    feedline_dataset_close(fewer);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* All ranks together give the whole set, each equally many batches. */
+static void ranks_share_the_set(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    uint32_t seen[N] = {0};
+    uint64_t batches = 0;
+    for (int rank = 0; rank < 4; rank++) {
+        char options[64];
+        snprintf(options, sizeof(options), "shuffle=true world=4 rank=%d",
+                 rank);
+        feedline_loader *l = fixture_open(ds, options);
+        struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
+        assert_ok(feedline_loader_get_epoch_info(l, &epoch));
+        assert_true(rank == 0 || epoch.batches == batches);
+        batches = epoch.batches;
+        feedline_batch *b;
+        while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
+            struct feedline_batch_info info = {.struct_size = sizeof(info)};
+            assert_ok(feedline_batch_get_info(b, &info));
+            for (uint32_t i = 0; i < info.count; i++)
+                seen[info.sample_index[i]]++;
+            feedline_batch_release(b);
+        }
+        feedline_loader_destroy(l);
+    }
+    uint32_t sum = 0;
+    for (int i = 0; i < N; i++) {
+        assert_true(seen[i] >= 1);
+        sum += seen[i];
+    }
+    assert_int_equal(sum, (N + 3) / 4 * 4);
+    feedline_dataset_close(ds);
+}
+
+static void drawn_parameters_explain_the_pixels(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "seed=3");
+    uint32_t flips = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        struct feedline_draw draw = {.struct_size = sizeof(draw)};
+        struct feedline_draw again = {.struct_size = sizeof(again)};
+        int32_t width = 40 + (int32_t)i % 23, height = 36 + (int32_t)i % 17;
+        assert_ok(
+            feedline_loader_get_draw(l, 4, i, 0, 0, width, height, &draw));
+        assert_ok(
+            feedline_loader_get_draw(l, 4, i, 0, 0, width, height, &again));
+        assert_memory_equal(&draw, &again, sizeof(draw));
+        assert_true(draw.x >= 0 && draw.x + draw.width <= width);
+        assert_true(draw.y >= 0 && draw.y + draw.height <= height);
+        assert_int_equal(draw.resize_width, 32);
+        assert_int_equal(draw.window_height, 32);
+        flips += (uint32_t)draw.flip;
+    }
+    assert_true(flips > N / 5 && flips < N - N / 5);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(each_sample_once_in_order, setup, teardown),
+    cmocka_unit_test_setup_teardown(same_for_any_workers_depth_and_reader,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(same_for_io_uring, setup, teardown),
+    cmocka_unit_test_setup_teardown(same_for_any_cpu_level, setup, teardown),
+    cmocka_unit_test_setup_teardown(quality_names_the_stream, setup, teardown),
+    cmocka_unit_test_setup_teardown(knobs_never_touch_the_stream, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(resumes_at_any_batch, setup, teardown),
+    cmocka_unit_test_setup_teardown(state_of_another_stream_is_refused, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(ranks_share_the_set, setup, teardown),
+    cmocka_unit_test_setup_teardown(drawn_parameters_explain_the_pixels, setup,
+                                    teardown),
+};
+
+TEST_MAIN("stream", cases)

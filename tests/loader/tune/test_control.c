@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tuner in a loader: its modes, whose each knob is, what it tells and
+ * where, the machine that changes under it, runs that end and begin, several
+ * loaders, a fork.
+ */
+#include "base/log.h"
+#include "control_rig.h"
+#include "loader/engine.h"
+#include "loader/tune/control_own.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N                24
+#define MS               INT64_C(1000000)
+#define SLEEPY           "batch_size=4 tuner=auto workers_start=1 workers_max=8"
+#define THREAD           "feedline-tune"
+#define REGARDS(d, text) assert_non_null(strstr((d), (text)))
+
+static struct fixture images;
+static feedline_dataset *ds;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    ds = fixture_memory(&images);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+    return 0;
+}
+
+static struct fdl_tuner_limits limits_of(feedline_loader *l)
+{
+    fdl_lock(&l->run_lock);
+    struct fdl_tuner_limits limits = l->control->limits;
+    fdl_unlock(&l->run_lock);
+    return limits;
+}
+
+/* ---- What it found ------------------------------------------------------- */
+
+static struct fdl_tuner_found found_by(const feedline_loader *l)
+{
+    struct fdl_tuner_found found;
+    fdl_control_found(l, &found);
+    return found;
+}
+
+static void it_owns_what_is_auto_and_only_if_it_acts(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY " depth=3");
+    assert_false(found_by(l).owns[FDL_KNOB_WORKERS]);
+    assert_string_equal(found_by(l).limited_by, "");
+    rig_take(l, 4);
+    assert_true(found_by(l).owns[FDL_KNOB_WORKERS]);
+    assert_false(found_by(l).owns[FDL_KNOB_DEPTH]);
+    feedline_loader_destroy(l);
+    l = rig_sleepy(ds, MS, "batch_size=4 tuner=observe");
+    rig_take(l, 4);
+    assert_false(found_by(l).owns[FDL_KNOB_WORKERS]);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Modes --------------------------------------------------------------- */
+
+static void off_is_off(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, MS, "batch_size=4 workers=2 tuner=off");
+    rig_take(l, 20);
+    assert_int_equal(rig_threads(THREAD), 0);
+    struct feedline_tuner_info info = rig_info(l);
+    assert_string_equal(info.mode, "off");
+    assert_string_equal(info.state, "off");
+    assert_int_equal(info.workers, 2);
+    assert_int_equal(info.decisions, 0);
+    char *text = rig_text(feedline_loader_explain, l);
+    REGARDS(text, "The tuner is off");
+    REGARDS(text, "Now: 2 workers");
+    free(text);
+    assert_error(feedline_loader_set_int(l, "workers", 0), FEEDLINE_ERANGE,
+                 "tuner=off");
+    feedline_loader_destroy(l);
+}
+
+static void observe_does_nothing_and_says_what_it_would(void **state)
+{
+    (void)state;
+    feedline_loader *l =
+        rig_sleepy(ds, 2 * MS,
+                   "batch_size=4 tuner=observe workers_start=1 workers_max=8 "
+                   "depth=4");
+    struct feedline_decision d = rig_await(l, "workers", "proposed");
+    assert_true(d.after > 1);
+    assert_int_equal(d.before, 1);
+    struct feedline_tuner_info info = rig_info(l);
+    assert_string_equal(info.mode, "observe");
+    assert_int_equal(info.workers, 1);
+    assert_int_equal(info.depth, 4);
+    assert_int_equal(rig_threads("feedline-dec-1"), 0);
+    feedline_loader_destroy(l);
+}
+
+/* One of 16 workers has the lock, and a few waiting ones are enough that it is
+ * never free: the others go by rule, and it is said why. It is had so long that
+ * waits for a core, on a machine with other work, are little beside it. */
+static void a_lock_that_all_share_needs_few_workers(void **state)
+{
+    (void)state;
+    feedline_loader *l =
+        rig_locked(ds, 8 * MS,
+                   "batch_size=4 tuner=auto workers_start=16 workers_max=32 "
+                   "local_world=1");
+    struct feedline_decision d = rig_await(l, "workers", "rule");
+    assert_string_equal(d.reason, "plan_down");
+    assert_int_equal(d.before, 16);
+    assert_in_range(d.after, 1, 10);
+    REGARDS(d.why, "wait for a shared lock");
+    while (!rig_info(l).converged)
+        rig_take(l, 1);
+    assert_in_range(rig_info(l).workers, 1, 10);
+    assert_string_equal(rig_info(l).limited_by, "lock");
+    char *text = rig_text(feedline_loader_explain, l);
+    REGARDS(text, "a lock that all calls of a custom operation share");
+    free(text);
+    feedline_loader_destroy(l);
+}
+
+/* As when another loader comes or goes. */
+static void share_cores(feedline_loader *l, double cores)
+{
+    struct fdl_control *c = l->control;
+    fdl_lock(&l->run_lock);
+    fdl_lock(&c->lock);
+    struct fdl_tuner_limits limits = c->limits;
+    limits.cores = cores;
+    fdl_tuner_set_limits(c->tuner, &limits);
+    fdl_unlock(&c->lock);
+    fdl_unlock(&l->run_lock);
+}
+
+/* The next decision about workers after each that was not kept is the way
+ * back. */
+static void assert_nothing_unjudged_stays(const feedline_loader *l)
+{
+    struct fdl_decision d;
+    int64_t created_ns, back_to = 0;
+    for (uint32_t i = 0; fdl_control_decision(l, i, &d, &created_ns); i++) {
+        if (d.knob != FDL_KNOB_WORKERS)
+            continue;
+        if (back_to > 0)
+            assert_int_equal(d.after, back_to);
+        bool undone = d.outcome == FDL_OUTCOME_ABANDONED ||
+                      d.outcome == FDL_OUTCOME_ROLLED_BACK;
+        back_to = undone ? d.before : 0;
+    }
+}
+
+static bool is_trying(const feedline_loader *l)
+{
+    return strcmp(rig_info(l).state, "trial") == 0;
+}
+
+static void a_mutex_of_its_own_is_not_climbed_unjudged(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_mutex(ds, MS,
+                                   "batch_size=4 tuner=auto workers_start=2 "
+                                   "workers_max=64 local_world=1");
+    feedline_loader *other = rig_sleepy(ds, MS, "batch_size=4 workers=1");
+    for (uint32_t i = 0; i < 4; i++) {
+        /* Where others leave no core nothing may be tried: then go on. */
+        for (uint32_t n = 0; n < 1000 && !is_trying(l); n++)
+            rig_take(l, 1);
+        share_cores(l, i % 2 ? 4 : 3);
+        rig_take(other, 2);
+        rig_take(l, 20);
+        assert_nothing_unjudged_stays(l);
+    }
+    rig_take(l, 200);
+    assert_nothing_unjudged_stays(l);
+    feedline_loader_destroy(other);
+    feedline_loader_destroy(l);
+}
+
+static void what_is_given_leaves_nothing_to_tune(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(
+        ds, MS, "batch_size=4 workers=2 depth=3 io_depth=4 tuner=auto");
+    rig_take(l, 40);
+    char *text = rig_text(feedline_loader_explain, l);
+    REGARDS(text, "every setting was given");
+    assert_null(strstr(text, "Settled"));
+    free(text);
+    feedline_loader_destroy(l);
+}
+
+static void replay_is_not_tuned(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, 0, "batch_size=4 tuner=auto replay=2");
+    rig_take(l, 8);
+    assert_string_equal(rig_info(l).mode, "off");
+    feedline_loader_destroy(l);
+}
+
+static void strip(char *json)
+{
+    for (char *p = json; *p; p++)
+        *p = *p == '\n' ? ' ' : *p;
+}
+
+/* A worker more or less shows everywhere that somebody looks. */
+static void what_it_does_is_told_everywhere(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
+    struct feedline_decision d = rig_await(l, "workers", NULL);
+    assert_true(d.after > d.before);
+    assert_true(d.why[0] != '\0');
+    assert_true(rig_info(l).workers >= 1);
+    rig_await(l, NULL, "kept"); /* and judged */
+
+    char *json = rig_text(feedline_loader_tuner_json, l);
+    REGARDS(json, "\"mode\":\"auto\"");
+    REGARDS(json, "\"knob\":\"workers\",\"before\":1,");
+    REGARDS(json, "\"outcome\":\"kept\"");
+    free(json);
+
+    char *text = rig_text(feedline_loader_explain, l);
+    REGARDS(text, "It began with 1 worker, ");
+    REGARDS(text, ": workers 1 -> ");
+    REGARDS(text, "Kept.");
+    free(text);
+
+    struct feedline_live_stats *live = calloc(1, sizeof(*live));
+    assert_non_null(live);
+    fdl_live_gather(l, live);
+    assert_true(live->n_decisions > 0);
+    bool made = false;
+    for (uint32_t i = 0; i < live->n_decisions; i++)
+        made = made || strstr(live->decisions[i], " -> ");
+    assert_true(made);
+    free(live);
+
+    char path[128];
+    snprintf(path, sizeof(path), "%s/decisions.json", images.folder);
+    assert_ok(feedline_loader_trace_save(l, path));
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    char *trace = calloc(1, 1 << 24);
+    assert_non_null(trace);
+    assert_true(fread(trace, 1, (1 << 24) - 1, f) > 0);
+    fclose(f);
+    REGARDS(trace,
+            "\"cat\":\"tuner\",\"name\":\"workers\",\"args\":{\"value\":");
+    REGARDS(trace, "\"outcome\":\"kept\",\"measured\":");
+    free(trace);
+    unlink(path);
+
+    uint64_t needed;
+    char *stats = malloc(1 << 20);
+    assert_non_null(stats);
+    assert_ok(feedline_loader_stats_json(l, stats, 1 << 20, &needed));
+    strip(stats);
+    REGARDS(stats, "\"tuner\":{\"mode\":\"auto\"");
+    free(stats);
+    feedline_loader_destroy(l);
+}
+
+static void asking_is_checked(void **state)
+{
+    (void)state;
+    uint64_t needed;
+    struct feedline_tuner_info info = {0};
+    struct feedline_decision d = {.struct_size = sizeof(d)};
+    feedline_loader *l = rig_sleepy(ds, 0, "tuner=auto");
+    assert_int_equal(feedline_loader_get_tuner(NULL, &info), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_loader_get_tuner(l, NULL), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_loader_get_tuner(l, &info), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_loader_get_decision(l, 0, &d), FEEDLINE_END);
+    assert_int_equal(feedline_loader_get_decision(l, UINT32_MAX, &d),
+                     FEEDLINE_END);
+    assert_int_equal(feedline_loader_tuner_json(l, NULL, 0, NULL),
+                     FEEDLINE_EINVAL);
+    assert_int_equal(feedline_loader_explain(NULL, NULL, 0, &needed),
+                     FEEDLINE_EINVAL);
+    assert_int_equal(feedline_loader_save_profile(l, NULL), FEEDLINE_EINVAL);
+
+    char small[8];
+    assert_int_equal(feedline_loader_explain(l, small, sizeof(small), &needed),
+                     FEEDLINE_ERANGE);
+    assert_true(needed > sizeof(small));
+    char *text = rig_text(feedline_loader_explain, l);
+    REGARDS(text, "No batch has been requested yet.");
+    free(text);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Whose knob ---------------------------------------------------------- */
+
+static void numbers_are_the_users(void **state)
+{
+    (void)state;
+    feedline_loader *l =
+        rig_sleepy(ds, MS, "batch_size=4 tuner=auto workers=2 depth=3");
+    rig_take(l, 300);
+    struct fdl_tuner_limits limits = limits_of(l);
+    assert_int_equal(limits.workers_min, 2);
+    assert_int_equal(limits.workers_max, 2);
+    assert_int_equal(limits.depth_min, 3);
+    assert_int_equal(limits.depth_max, 3);
+    struct feedline_tuner_info info = rig_info(l);
+    assert_int_equal(info.workers, 2);
+    assert_int_equal(info.depth, 3);
+    feedline_loader_destroy(l);
+}
+
+static void refuses(const char *options, const char *words)
+{
+    assert_null(fixture_loader(ds, options));
+    REGARDS(feedline_last_error(), words);
+}
+
+static void bounds_that_contradict_are_refused(void **state)
+{
+    (void)state;
+    refuses("workers_min=4 workers_max=2", "workers_min=4 is above");
+    refuses("workers_start=9 workers_max=8", "workers_start=9 is not between");
+    refuses("workers_start=1 workers_min=2", "workers_start=1 is not between");
+    refuses("batch_size=24 memory_budget=4096", "memory_budget=4096");
+    feedline_loader *l = fixture_open(
+        ds, "workers_min=2 workers_start=3 workers_max=4 depth_max=5");
+    rig_take(l, 1);
+    struct fdl_tuner_limits limits = limits_of(l);
+    assert_int_equal(limits.workers_min, 2);
+    assert_int_equal(limits.workers_max, 4);
+    assert_int_equal(limits.depth_max, 5);
+    assert_int_equal(l->control->began.workers, 3);
+    feedline_loader_destroy(l);
+}
+
+static void a_tight_budget_bounds_the_depth(void **state)
+{
+    (void)state;
+    /* 8 images of 32 x 32 x 3 bytes and what goes with them: four batches. */
+    feedline_loader *l = fixture_open(ds, "batch_size=8 tuner=auto");
+    uint64_t batch = l->ring->layout.bytes;
+    feedline_loader_destroy(l);
+    char options[96];
+    snprintf(options, sizeof(options),
+             "batch_size=8 tuner=auto memory_budget=%llu",
+             (unsigned long long)(4 * batch));
+    l = fixture_open(ds, options);
+    rig_take(l, 50);
+    assert_int_equal(limits_of(l).depth_max, 2);
+    assert_true(rig_info(l).depth <= 2);
+    assert_int_equal(rig_info(l).memory_budget, 4 * batch);
+    feedline_loader_destroy(l);
+}
+
+static void the_program_takes_a_knob_and_hands_it_back(void **state)
+{
+    (void)state;
+    int64_t value;
+    struct feedline_decision d = {.struct_size = sizeof(d)};
+    feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
+    rig_take(l, 4);
+    uint64_t before = rig_info(l).decisions;
+    assert_ok(feedline_loader_set_int(l, "workers", 3));
+    assert_int_equal(limits_of(l).workers_min, 3);
+    assert_int_equal(limits_of(l).workers_max, 3);
+    assert_true(rig_info(l).decisions > before);
+    for (uint32_t i = 0; feedline_loader_get_decision(l, i, &d) == FEEDLINE_OK;
+         i++) {
+        if (strcmp(d.reason, "program") == 0)
+            break;
+    }
+    assert_string_equal(d.reason, "program");
+    assert_string_equal(d.knob, "workers");
+    assert_int_equal(d.after, 3);
+    assert_string_equal(d.why, "set by the program");
+    assert_true(d.predicted != d.predicted);
+
+    rig_take(l, 60); /* it stays the program's */
+    assert_ok(feedline_loader_get_int(l, "workers", &value));
+    assert_int_equal(value, 3);
+
+    assert_ok(feedline_loader_set_int(l, "workers", 0));
+    assert_int_equal(limits_of(l).workers_min, 1);
+    assert_int_equal(limits_of(l).workers_max, 8);
+    assert_int_equal(rig_info(l).workers, 3); /* from there on */
+    while (rig_info(l).workers == 3)          /* and it is tuned again */
+        rig_take(l, 1);
+    feedline_loader_destroy(l);
+}
+
+static void a_knob_can_be_set_before_the_first_run(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
+    assert_ok(feedline_loader_set_int(l, "workers", 5));
+    assert_ok(feedline_loader_set_int(l, "depth", 3));
+    rig_take(l, 20);
+    struct feedline_tuner_info info = rig_info(l);
+    assert_int_equal(info.workers, 5);
+    assert_int_equal(info.depth, 3);
+    assert_int_equal(limits_of(l).workers_min, 5);
+    feedline_loader_destroy(l);
+}
+
+static void only_the_last_decisions_are_kept(void **state)
+{
+    (void)state;
+    struct feedline_decision d = {.struct_size = sizeof(d)};
+    feedline_loader *l = rig_sleepy(ds, 0, "tuner=off workers=1");
+    for (int64_t i = 0; i < 300; i++)
+        assert_ok(feedline_loader_set_int(l, "workers", 1 + i % 2));
+    assert_int_equal(rig_info(l).decisions, 300);
+    assert_ok(feedline_loader_get_decision(l, 0, &d));
+    assert_int_equal(d.id, 300 - FDL_DECISIONS_KEPT);
+    assert_ok(feedline_loader_get_decision(l, FDL_DECISIONS_KEPT - 1, &d));
+    assert_int_equal(d.id, 299);
+    assert_int_equal(d.before, 1);
+    assert_int_equal(d.after, 2);
+    assert_int_equal(feedline_loader_get_decision(l, FDL_DECISIONS_KEPT, &d),
+                     FEEDLINE_END);
+    feedline_loader_destroy(l);
+}
+
+/* ---- The machine --------------------------------------------------------- */
+
+static void put(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/machine%s", images.folder, name);
+    for (char *p = path + strlen(images.folder) + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        mkdir(path, 0700);
+        *p = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void a_quota_that_changes_is_noticed(void **state)
+{
+    (void)state;
+    char root[128];
+    put("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-7\n");
+    put("/proc/self/cgroup", "0::/\n");
+    put("/proc/self/mountinfo",
+        "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("/sys/fs/cgroup/cpu.max", "max 100000\n");
+    snprintf(root, sizeof(root), "%s/machine", images.folder);
+    feedline_loader *l = rig_sleepy(
+        ds, MS, "batch_size=4 tuner=auto workers_start=1 local_world=2");
+    fdl_control_set_root(l, root);
+    rig_take(l, 1);
+    while (limits_of(l).cores != 4.0) /* of two processes */
+        rig_take(l, 1);
+    assert_int_equal(limits_of(l).workers_max, 4 * 32);
+    put("/sys/fs/cgroup/cpu.max", "300000 100000\n");
+    while (limits_of(l).cores != 1.5)
+        rig_take(l, 1);
+    assert_int_equal(limits_of(l).workers_max, 2 * 32);
+    feedline_loader_destroy(l);
+}
+
+static void the_machine_is_shared_by_a_world(void **state)
+{
+    (void)state;
+    feedline_loader *l = fixture_open(ds, "local_world=3");
+    assert_int_equal(fdl_control_local_world(&l->options), 3);
+    uint64_t third = rig_info(l).memory_budget;
+    feedline_loader_destroy(l);
+
+    setenv("LOCAL_WORLD_SIZE", "4", 1);
+    l = fixture_open(ds, "");
+    assert_int_equal(fdl_control_local_world(&l->options), 4);
+    uint64_t quarter = rig_info(l).memory_budget;
+    assert_true(third / 4 == quarter / 3 || third / 4 == quarter / 3 + 1);
+    feedline_loader_destroy(l);
+    static const char *const nonsense[] = {"", "x", "4x", "-1", "0"};
+    for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+        setenv("LOCAL_WORLD_SIZE", nonsense[i], 1);
+        l = fixture_open(ds, "");
+        assert_int_equal(fdl_control_local_world(&l->options), 1);
+        feedline_loader_destroy(l);
+    }
+    unsetenv("LOCAL_WORLD_SIZE");
+}
+
+/* ---- Readings ------------------------------------------------------------ */
+
+static struct fdl_tuner_reading reading_of(feedline_loader *l)
+{
+    struct fdl_tuner_reading r;
+    fdl_lock(&l->run_lock);
+    fdl_control_read_locked(l->control, fdl_now_ns(), &r);
+    fdl_unlock(&l->run_lock);
+    return r;
+}
+
+/* No tuner: the test reads instead of its thread. */
+static void a_reset_of_the_statistics_is_not_seen(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, MS / 4, "tuner=off batch_size=4");
+    struct fdl_tuner_reading before = {0};
+    for (uint32_t i = 1; i <= 12; i++) {
+        rig_take(l, 3);
+        if (i % 4 == 0)
+            assert_ok(feedline_loader_reset_stats(l));
+        struct fdl_tuner_reading now = reading_of(l);
+        assert_int_equal(now.batches, 3 * i);
+        assert_true(now.samples >= 12 * (uint64_t)i);
+        assert_true(now.user_ns >= before.user_ns);
+        assert_true(now.wait_ns >= before.wait_ns);
+        assert_true(now.api_ns > before.api_ns);
+        assert_true(now.work_ns > before.work_ns);
+        assert_true(now.cpu_ns > before.cpu_ns);
+        assert_true(now.runq_ns == -1 || now.runq_ns >= before.runq_ns);
+        assert_true(now.wait_prep_ns + now.wait_fetch_ns + now.wait_slot_ns +
+                        now.wait_transfer_ns <=
+                    now.wait_ns);
+        before = now;
+    }
+    assert_int_equal(before.batch_size, 4);
+    assert_true(before.lead_tail_ns > 0);
+    assert_true(before.memory_bytes > 0);
+    feedline_loader_destroy(l);
+}
+
+static void who_is_away_is_seen(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, 0, "tuner=off batch_size=4");
+    rig_take(l, 2);
+    int64_t returned = l->consumer.returned_ns;
+    usleep(2000);
+    int64_t least = fdl_now_ns() - returned;
+    assert_true(reading_of(l).away_ns >= least);
+    feedline_loader_destroy(l);
+}
+
+static void a_tail_is_of_recent_values(void **state)
+{
+    (void)state;
+    struct fdl_recent *r = calloc(1, sizeof(*r));
+    struct fdl_histogram *h = calloc(1, sizeof(*h));
+    assert_true(r && h);
+    for (uint32_t i = 0; i < 100; i++)
+        fdl_histogram_add(h, 1000000);
+    fdl_recent_add(r, h, 100, 0.99);
+    assert_true(r->tail >= 1000000);
+    for (uint32_t i = 0; i < 300; i++) {
+        fdl_histogram_add(h, 1000);
+        fdl_recent_add(r, h, 100, 0.99);
+    }
+    assert_true(r->tail >= 1000 && r->tail < 1100);
+    memset(h, 0, sizeof(*h)); /* it begins anew */
+    fdl_recent_add(r, h, 100, 0.99);
+    for (uint32_t i = 0; i < 99; i++) {
+        fdl_histogram_add(h, 7);
+        fdl_recent_add(r, h, 100, 0.99);
+        assert_true(r->tail >= 1000); /* too few to go by */
+    }
+    fdl_histogram_add(h, 7);
+    fdl_recent_add(r, h, 100, 0.99);
+    assert_int_equal(r->tail, 7);
+    free(h);
+    free(r);
+}
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+static void what_was_learned_stays_between_runs(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
+    rig_await(l, "workers", NULL);
+    rig_await_threads(THREAD, 1);
+    assert_ok(feedline_loader_stop(l));
+    rig_await_threads(THREAD, 0);
+    struct feedline_tuner_info before = rig_info(l);
+    assert_true(before.decisions > 0);
+    for (uint64_t epoch = 3; epoch < 6; epoch++) {
+        assert_ok(feedline_loader_start(l, epoch));
+        rig_await_threads(THREAD, 1);
+        rig_take(l, 3);
+        assert_true(rig_info(l).decisions >= before.decisions);
+        assert_ok(feedline_loader_stop(l));
+    }
+    feedline_loader_destroy(l);
+    rig_await_threads(THREAD, 0);
+}
+
+static void its_own_cost_is_known(void **state)
+{
+    (void)state;
+    int64_t cpu_ns;
+    uint64_t ticks = 0;
+    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
+    while (ticks < 3) {
+        rig_take(l, 1);
+        fdl_control_cost(l, &cpu_ns, &ticks);
+    }
+    assert_true(cpu_ns > 0);
+    feedline_loader_destroy(l);
+}
+
+static void who_stays_away_is_waited_for(void **state)
+{
+    (void)state;
+    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
+    rig_await(l, NULL, NULL);
+    while (strcmp(rig_info(l).state, "frozen") != 0)
+        usleep(1000);
+    uint64_t decisions = rig_info(l).decisions;
+    usleep(50000); /* some ticks */
+    assert_int_equal(rig_info(l).decisions, decisions);
+    while (strcmp(rig_info(l).state, "frozen") == 0)
+        rig_take(l, 1);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Several, and a child ------------------------------------------------ */
+
+static void *consume(void *arg)
+{
+    rig_take(arg, 200);
+    return NULL;
+}
+
+static void several_loaders_have_one_each(void **state)
+{
+    (void)state;
+    feedline_loader *l[3];
+    pthread_t t[3];
+    for (int i = 0; i < 3; i++)
+        l[i] = rig_sleepy(ds, MS / 2, SLEEPY);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, consume, l[i]), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(t[i], NULL);
+    rig_await_threads(THREAD, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(rig_info(l[i]).mode, "auto");
+        feedline_loader_destroy(l[i]);
+    }
+    rig_await_threads(THREAD, 0);
+}
+
+static int child(feedline_loader *l)
+{
+    struct feedline_tuner_info info = {.struct_size = sizeof(info)};
+    uint64_t needed;
+    if (feedline_loader_get_tuner(l, &info) != FEEDLINE_EFORK ||
+        feedline_loader_explain(l, NULL, 0, &needed) != FEEDLINE_EFORK)
+        return 1;
+    feedline_loader_destroy(l);
+    return rig_threads(THREAD) == 0 ? 0 : 2;
+}
+
+static void a_child_leaves_it_alone(void **state)
+{
+    (void)state;
+    int status;
+    feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
+    rig_take(l, 10);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(child(l));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    rig_take(l, 10);
+    rig_await_threads(THREAD, 1);
+    feedline_loader_destroy(l);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(it_owns_what_is_auto_and_only_if_it_acts,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(off_is_off, setup, teardown),
+    cmocka_unit_test_setup_teardown(observe_does_nothing_and_says_what_it_would,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(a_lock_that_all_share_needs_few_workers,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(a_mutex_of_its_own_is_not_climbed_unjudged,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(what_is_given_leaves_nothing_to_tune, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(replay_is_not_tuned, setup, teardown),
+    cmocka_unit_test_setup_teardown(what_it_does_is_told_everywhere, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(asking_is_checked, setup, teardown),
+    cmocka_unit_test_setup_teardown(numbers_are_the_users, setup, teardown),
+    cmocka_unit_test_setup_teardown(bounds_that_contradict_are_refused, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_tight_budget_bounds_the_depth, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(the_program_takes_a_knob_and_hands_it_back,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(a_knob_can_be_set_before_the_first_run,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(only_the_last_decisions_are_kept, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_quota_that_changes_is_noticed, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(the_machine_is_shared_by_a_world, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_reset_of_the_statistics_is_not_seen,
+                                    setup, teardown),
+    cmocka_unit_test_setup_teardown(who_is_away_is_seen, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_tail_is_of_recent_values, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(what_was_learned_stays_between_runs, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(its_own_cost_is_known, setup, teardown),
+    cmocka_unit_test_setup_teardown(who_stays_away_is_waited_for, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(several_loaders_have_one_each, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_child_leaves_it_alone, setup, teardown),
+};
+TEST_MAIN("control", cases)

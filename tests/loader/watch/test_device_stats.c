@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a loader says of its device, told by a backend whose device is made up:
+ * memory is the host's, and times are a script.
+ */
+#include "loader/engine.h"
+#include "tests/loader/fixture.h"
+
+#include <math.h>
+
+#define N    256
+#define MS   INT64_C(1000000)
+#define STEP (100 * MS)
+
+static struct fixture images;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_remove(&images);
+    return 0;
+}
+
+/* ---- The backend -------------------------------------------------------- */
+
+/* A step takes 100 ms: a copy, beside the work on the batch before, and of the
+ * wait for it, idle_ms. */
+struct scripted {
+    struct fdl_backend_config config;
+    int64_t n, idle_ms;
+};
+
+static int32_t create(const struct fdl_backend_config *config, void **backend)
+{
+    struct scripted *s = calloc(1, sizeof(*s));
+    assert_non_null(s);
+    s->config = *config;
+    s->idle_ms = *(const int64_t *)config->script;
+    *backend = s;
+    return FEEDLINE_OK;
+}
+
+static void observe(struct scripted *s)
+{
+    int64_t ready = ++s->n * STEP;
+    struct fdl_device_times t = {
+        .queued = ready - 30 * MS,
+        .start = ready - 20 * MS,
+        .end = ready - MS,
+        .ready = ready,
+        .entered = ready - s->idle_ms * MS,
+        .copying = 19 * MS,
+        .bytes = 19000000,
+        .copies = 2,
+    };
+    s->config.observe(s->config.observer, &t);
+}
+
+/* The last word of the backend, after its loader is gone. */
+static void destroy(void *backend)
+{
+    observe(backend);
+    free(backend);
+}
+
+static int32_t submit(void *backend, struct fdl_transfer *t)
+{
+    observe(backend);
+    return fdl_backend_host.submit(NULL, t);
+}
+
+static void stats(void *backend, struct fdl_backend_stats *out)
+{
+    (void)backend;
+    *out = (struct fdl_backend_stats){
+        .pinned_bytes = 1234,
+        .device_bytes = 5678,
+    };
+}
+
+static feedline_loader *open_scripted(feedline_dataset *ds, int64_t idle_ms)
+{
+    static struct fdl_backend_ops ops;
+    feedline_loader *l;
+    struct fdl_pipeline *p;
+    struct fdl_options options;
+    struct fdl_backend_config config = {.script = &idle_ms};
+    ops = fdl_backend_host;
+    ops.name = "scripted";
+    ops.create = create;
+    ops.destroy = destroy;
+    ops.submit = submit;
+    ops.stats = stats;
+    assert_ok(fdl_options_init(&options, "loader", fdl_loader_options,
+                               FDL_LOADER_OPTIONS));
+    assert_ok(fdl_options_set_args(
+        &options, "dtype=u8 batch_size=2 depth=2 workers=1 epochs=1"));
+    assert_ok(fdl_pipeline_create("none", &p));
+    assert_ok(fdl_pipeline_add(p, "resize", "width=16 height=16"));
+    assert_ok(fdl_loader_create(&options, ds, p, &ops, &config, &l));
+    l->fit.latency_us = 500;
+    l->fit.gigabytes_per_second = 2;
+    fdl_pipeline_destroy(p);
+    fdl_options_fini(&options);
+    return l;
+}
+
+static void run(feedline_loader *l)
+{
+    feedline_batch *b;
+    int32_t status;
+    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
+        feedline_batch_release(b);
+    assert_int_equal(status, FEEDLINE_END);
+}
+
+/* ---- Cases -------------------------------------------------------------- */
+
+static void host_loader_has_none(void **state)
+{
+    (void)state;
+    char json[16384];
+    uint64_t needed;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "batch_size=4");
+    struct feedline_device_stats d = {.struct_size = sizeof(d)}, before = d;
+    assert_error(feedline_loader_get_device_stats(l, &d), FEEDLINE_ESTATE,
+                 "device=host");
+    assert_memory_equal(&d, &before, sizeof(d));
+    assert_int_equal(feedline_loader_get_device_stats(NULL, &d),
+                     FEEDLINE_EINVAL);
+    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    assert_non_null(strstr(json, "\"device_fraction\":null"));
+    assert_non_null(strstr(json, "\"transfer\":null"));
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+static void sums_reach_the_caller(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = open_scripted(ds, 10);
+    run(l);
+    struct feedline_device_stats d = {.struct_size = sizeof(d)};
+    assert_ok(feedline_loader_get_device_stats(l, &d));
+    assert_int_equal(d.struct_size, sizeof(d));
+    assert_int_equal(d.finish, 0);
+    assert_int_equal(d.batches, N / 2);
+    assert_int_equal(d.copies, N);
+    assert_int_equal(d.copied_bytes, N / 2 * UINT64_C(19000000));
+    assert_int_equal(d.queue_ns, N / 2 * 10 * MS);
+    assert_int_equal(d.copy_ns, N / 2 * 19 * MS);
+    assert_int_equal(d.finish_ns, N / 2 * MS);
+    assert_int_equal(d.steps, N / 2);
+    assert_int_equal(d.span_ns, (N / 2 - 1) * STEP);
+    assert_int_equal(d.idle_ns, (N / 2 - 1) * 10 * MS);
+    /* From 20 to 10 ms before ready, of 20 to 1. */
+    assert_int_equal(d.overlap_ns, (N / 2 - 1) * 10 * MS);
+    assert_int_equal(d.pinned_bytes, 1234);
+    assert_int_equal(d.device_bytes, 5678);
+    assert_true(d.latency_us == 500 && d.gigabytes_per_second == 2);
+    assert_string_equal(d.regime, "latency");
+    assert_non_null(d.finish_reason);
+
+    assert_ok(feedline_loader_reset_stats(l));
+    assert_ok(feedline_loader_get_device_stats(l, &d));
+    assert_int_equal(d.batches + d.copies + d.copied_bytes + d.queue_ns +
+                         d.copy_ns + d.overlap_ns + d.finish_ns + d.steps +
+                         d.span_ns + d.idle_ns,
+                     0);
+    assert_int_equal(d.pinned_bytes, 1234);
+
+    d.struct_size = offsetof(struct feedline_device_stats, copies);
+    d.copies = 77;
+    assert_ok(feedline_loader_get_device_stats(l, &d));
+    assert_int_equal(d.copies, 77);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* Of a batch from before the reset the backend may tell long after it. */
+static void what_comes_late_does_not_count(void **state)
+{
+    (void)state;
+    static const uint64_t tickets[] = {4, 5, 3, 6};
+    struct fdl_device_watch *w;
+    struct fdl_device_ledger ledger;
+    assert_ok(fdl_device_watch_create(&w));
+    fdl_device_watch_reset(w, 5);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct fdl_device_times t = {.ticket = tickets[i],
+                                     .start = (i + 1) * MS,
+                                     .end = (i + 2) * MS,
+                                     .copies = 1};
+        fdl_device_watch_observe(w, &t);
+    }
+    fdl_device_watch_get(w, &ledger);
+    assert_int_equal(ledger.batches, 2);
+    fdl_device_watch_rewind(w);
+    struct fdl_device_times first = {.ticket = 0, .start = MS, .end = 2 * MS};
+    fdl_device_watch_observe(w, &first);
+    fdl_device_watch_get(w, &ledger);
+    assert_int_equal(ledger.batches, 3);
+    fdl_device_watch_unref(w);
+}
+
+static double json_number(const char *json, const char *key)
+{
+    const char *at = strstr(json, key);
+    assert_non_null(at);
+    return strtod(at + strlen(key), NULL);
+}
+
+static void json_has_the_transfer(void **state)
+{
+    (void)state;
+    static char json[16384];
+    uint64_t needed;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = open_scripted(ds, 10);
+    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    assert_non_null(strstr(json, "\"device_fraction\":null"));
+    run(l);
+    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    double fraction = json_number(json, "\"device_fraction\":");
+    assert_true(fabs(fraction - 0.1) < 1e-12);
+    const char *transfer = strstr(json, "\"transfer\":{");
+    assert_non_null(transfer);
+    static const struct {
+        const char *key;
+        double value;
+    } members[] = {
+        {"\"batches\":", N / 2},
+        {"\"copies\":", N},
+        {"\"copied_bytes\":", N / 2 * 19e6},
+        {"\"queue_seconds\":", N / 2 * 0.010},
+        {"\"copy_seconds\":", N / 2 * 0.019},
+        {"\"overlap_fraction\":", (N / 2 - 1) * 10.0 / (N / 2 * 19.0)},
+        {"\"finish_seconds\":", N / 2 * 0.001},
+        {"\"gigabytes_per_second\":", 1},
+        {"\"ceiling_gigabytes_per_second\":", 2},
+        {"\"latency_us\":", 500},
+        {"\"pinned_bytes\":", 1234},
+        {"\"device_bytes\":", 5678},
+        {"\"steps\":", N / 2},
+        {"\"span_seconds\":", (N / 2 - 1) * 0.1},
+        {"\"idle_seconds\":", (N / 2 - 1) * 0.01},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(members); i++) {
+        double value = json_number(transfer, members[i].key);
+        if (fabs(value - members[i].value) > 1e-9 * members[i].value)
+            fail_msg("%s %g, not %g", members[i].key, value, members[i].value);
+    }
+    assert_non_null(strstr(transfer, "\"finish\":\"host\""));
+    assert_non_null(strstr(transfer, "\"finish_reason\":\""));
+    assert_non_null(strstr(transfer, "\"regime\":\"latency\""));
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* The device's clock decides: this host waits, and its GPU does not. */
+static void verdict_goes_by_the_device(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t idle_ms;
+        const char *level;
+    } of[] = {{0, "FED"}, {2, "MINOR"}, {10, "MODERATE"}, {40, "HIGH"}};
+    feedline_dataset *ds = fixture_memory(&images);
+    for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
+        feedline_loader *l = open_scripted(ds, of[i].idle_ms);
+        struct feedline_verdict v = {.struct_size = sizeof(v)};
+        run(l);
+        assert_ok(feedline_loader_get_verdict(l, &v));
+        print_message("%s: %s\n", v.code, v.sentence);
+        assert_string_equal(v.level, of[i].level);
+        assert_non_null(strstr(v.sentence, "GPU was idle"));
+        feedline_loader_destroy(l);
+    }
+    feedline_dataset_close(ds);
+}
+
+/* A batch that is held keeps the backend, which may still tell something. */
+static void backend_may_speak_after_the_loader(void **state)
+{
+    (void)state;
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = open_scripted(ds, 0);
+    feedline_batch *b;
+    assert_ok(feedline_loader_next(l, -1, &b));
+    struct fdl_device_watch *watch = fdl_device_watch_ref(l->watch);
+    struct fdl_device_ledger before, after;
+    feedline_loader_destroy(l);
+    fdl_device_watch_get(watch, &before);
+    feedline_batch_release(b);
+    fdl_device_watch_get(watch, &after);
+    assert_int_equal(after.batches, before.batches + 1);
+    fdl_device_watch_unref(watch);
+    feedline_dataset_close(ds);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(host_loader_has_none, setup, teardown),
+    cmocka_unit_test_setup_teardown(sums_reach_the_caller, setup, teardown),
+    cmocka_unit_test(what_comes_late_does_not_count),
+    cmocka_unit_test_setup_teardown(json_has_the_transfer, setup, teardown),
+    cmocka_unit_test_setup_teardown(verdict_goes_by_the_device, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(backend_may_speak_after_the_loader, setup,
+                                    teardown),
+};
+
+TEST_MAIN("device_stats", cases)

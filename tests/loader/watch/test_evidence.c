@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a loader tells the verdict of itself, on runs whose waits are made by a
+ * custom operation, and the same numbers in the JSON.
+ */
+#include "base/compiler.h"
+#include "loader/engine.h"
+#include "loader/watch/evidence.h"
+#include "tests/loader/fixture.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#define N      48
+#define BATCH  4
+#define EPOCHS 2
+#define MS     1000000L
+#define SLOWLY (80 * MS)
+
+static struct fixture images;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, N);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fixture_remove(&images);
+    return 0;
+}
+
+static void doze(long ns)
+{
+    struct timespec t = {.tv_nsec = ns};
+    nanosleep(&t, NULL);
+}
+
+/* Samples that are through, of those that hold nobody up. */
+static _Atomic uint32_t through;
+
+/* Every 16th sample holds up its batch until a later one must be ready; the
+ * others are quick, and so is the epoch that nobody asks for. */
+static int32_t holds_up(const struct feedline_op_call *call)
+{
+    if (call->sample_index % 16 != 8 || call->epoch >= EPOCHS) {
+        doze(MS / 10);
+        atomic_fetch_add(&through, 1);
+        return FEEDLINE_OK;
+    }
+    /* The rest of its batch and two more. */
+    uint32_t enough = atomic_load(&through) + 3 * BATCH;
+    while (atomic_load(&through) < enough)
+        doze(MS);
+    doze(SLOWLY);
+    return FEEDLINE_OK;
+}
+
+static int32_t dozes(const struct feedline_op_call *call)
+{
+    (void)call;
+    doze(3 * MS);
+    return FEEDLINE_OK;
+}
+
+static feedline_loader *loader_with(
+    int32_t (*run)(const struct feedline_op_call *), const char *workers,
+    bool folder)
+{
+    const char *const options[][2] = {
+        {"batch_size", "4"},  {"workers", workers}, {"depth", "6"},
+        {"shuffle", "false"}, {"reader", "auto"},
+    };
+    struct feedline_op_def def = {.struct_size = sizeof(def),
+                                  .name = "told",
+                                  .run = run,
+                                  .label = "told (`work`)"};
+    feedline_config *cfg;
+    feedline_loader *l;
+    feedline_pipeline *p;
+    feedline_dataset *ds =
+        folder ? fixture_folder(&images) : fixture_memory(&images);
+    assert_ok(feedline_config_create(&cfg));
+    for (size_t i = 0; i < FDL_COUNT_OF(options); i++)
+        assert_ok(feedline_config_set(cfg, options[i][0], options[i][1]));
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
+    assert_ok(feedline_pipeline_register(p, &def));
+    assert_ok(feedline_pipeline_add(p, "told", NULL));
+    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    feedline_dataset_close(ds);
+    return l;
+}
+
+/* With `pause` between batches. */
+static void run(feedline_loader *l, uint32_t epochs, long pause)
+{
+    feedline_batch *b;
+    for (uint32_t i = 0; i < epochs; i++) {
+        int32_t status;
+        while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK) {
+            feedline_batch_release(b);
+            if (pause)
+                doze(pause);
+        }
+        assert_int_equal(status, FEEDLINE_END);
+    }
+}
+
+static void a_later_batch_was_ready(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    feedline_loader *l = loader_with(holds_up, "4", false);
+    run(l, EPOCHS, 0);
+    fdl_evidence_gather(l, &e);
+    assert_int_equal(e.batches, EPOCHS * N / BATCH);
+    assert_int_equal(e.calls, e.batches - 1); /* but the first of the run */
+    assert_int_equal(e.calls, e.ready_calls + e.long_waits);
+    assert_true(e.passed_waits > 0);
+    assert_true(e.passed_waits <= e.long_waits);
+    assert_true(e.ticket_mean_ns > 0);
+    assert_true(e.ticket_tail_ns >= SLOWLY);
+    assert_true(e.ticket_tail_ns >= e.ticket_mean_ns);
+    assert_true(e.first_batch_ns > 0);
+    assert_false(e.reads_storage);
+    assert_true(e.custom_ns >= SLOWLY);
+    assert_int_equal(e.worker_busy_ns, e.worker_cpu_ns + e.worker_runq_ns +
+                                           e.worker_throttle_ns +
+                                           e.worker_sleep_ns);
+    feedline_loader_destroy(l);
+}
+
+static void one_worker_passes_nobody(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    feedline_loader *l = loader_with(dozes, "1", false);
+    run(l, 1, 0);
+    fdl_evidence_gather(l, &e);
+    assert_true(e.long_waits > 0);
+    assert_int_equal(e.passed_waits, 0);
+    assert_true(e.worker_sleep_ns > 0);
+    assert_true(e.interference_sigma <= 0); /* not known */
+    feedline_loader_destroy(l);
+}
+
+static void a_slow_consumer_finds_batches_ready(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    feedline_loader *l = loader_with(dozes, "4", true);
+    run(l, 2, 30 * MS);
+    fdl_evidence_gather(l, &e);
+    assert_true(e.ready_calls > e.long_waits);
+    assert_true(e.worker_blocked_ns > e.worker_starved_ns);
+    assert_true(e.median_step_ns >= 30 * MS);
+    assert_true(e.reads_storage);
+    assert_true(e.mean_file_bytes > 0 && e.read_rate > 0);
+    assert_true(e.read_p50_us > 0 && e.read_p99_us >= e.read_p50_us);
+    assert_true(e.first_epoch_fetch >= 0 && e.later_epoch_fetch >= 0);
+    assert_true(e.gpu_utilization < 0); /* batches stay on the host */
+    assert_ok(feedline_loader_reset_stats(l));
+    fdl_evidence_gather(l, &e);
+    assert_int_equal(e.calls + e.batches, 0);
+    assert_int_equal(e.ticket_mean_ns, 0);
+    feedline_loader_destroy(l);
+}
+
+static void is_in_the_json(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "\"workers\":",      "\"signals\":",       "\"verdicts\":[",
+        "\"evidence\":{",    "\"prep\":{",         "\"worker_wait\":{",
+        "\"runq_seconds\":", "\"sleep_seconds\":", "\"parked_seconds\":",
+        "\"host_busy\":",    "\"foreign_cores\":", "\"gpu\":null",
+    };
+    static char text[65536];
+    uint64_t needed;
+    feedline_loader *l = loader_with(dozes, "2", false);
+    run(l, 1, 0);
+    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    for (size_t i = 0; i < FDL_COUNT_OF(keys); i++)
+        if (!strstr(text, keys[i]))
+            fail_msg("%s is not in %s", keys[i], text);
+    feedline_loader_destroy(l);
+}
+
+static void the_costliest_operation_is_named(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    feedline_loader *l = loader_with(dozes, "2", false);
+    run(l, EPOCHS, 0);
+    fdl_evidence_gather(l, &e);
+    assert_string_equal(e.op.name, "told (`work`)");
+    assert_true(e.op.samples >= EPOCHS * N); /* they work ahead */
+    assert_true(e.op.wall_ns >= (int64_t)e.op.samples * 3 * MS);
+    assert_true(e.op.cpu_ns >= 0 && e.op.cpu_ns < e.op.wall_ns / 2);
+    assert_true(e.source_pixels >= 1);
+    assert_true(e.output_pixels > 255 && e.output_pixels < 257); /* 16 x 16 */
+    feedline_loader_destroy(l);
+}
+
+static void what_may_change_is_known(void **state)
+{
+    (void)state;
+    struct fdl_evidence e;
+    feedline_loader *l = loader_with(dozes, "2", false);
+    run(l, EPOCHS, 0);
+    fdl_evidence_gather(l, &e);
+    assert_false(e.workers_auto);
+    assert_false(e.depth_auto);
+    assert_true(e.io_auto);
+    assert_int_equal(e.workers_max, 2);
+    assert_int_equal(e.tried_workers, 0);
+    assert_int_equal(e.epoch_batches, N / BATCH);
+    assert_true(e.usual_wait_ns > 0);
+    assert_string_equal(fdl_term(e.terms, "depth").at, "depth");
+    feedline_loader_destroy(l);
+}
+
+/* In this order, for the first line is what is read. */
+static void the_verdict_comes_first(void **state)
+{
+    (void)state;
+    feedline_loader *l = loader_with(dozes, "2", false);
+    uint64_t needed = 0;
+    char text[8192];
+    run(l, EPOCHS, 0);
+    assert_ok(feedline_loader_explain(l, text, sizeof(text), &needed));
+    struct feedline_verdict v = {.struct_size = sizeof(v)};
+    assert_ok(feedline_loader_get_verdict(l, &v));
+    assert_memory_equal(text, v.code, strlen(v.code));
+    char *cost = strstr(text, "told (`work`): ");
+    char *tuner = strstr(text, "It began with 2 workers");
+    assert_non_null(cost);
+    assert_non_null(tuner);
+    assert_true(text < cost && cost < tuner);
+    assert_ok(feedline_loader_tuner_text(l, text, sizeof(text), &needed));
+    assert_null(strstr(text, "told"));
+    assert_non_null(strstr(text, "It began with 2 workers"));
+    assert_error(feedline_loader_tuner_text(l, text, 8, &needed),
+                 FEEDLINE_ERANGE, "");
+    feedline_loader_destroy(l);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(a_later_batch_was_ready, setup, teardown),
+    cmocka_unit_test_setup_teardown(one_worker_passes_nobody, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_slow_consumer_finds_batches_ready, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(is_in_the_json, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_costliest_operation_is_named, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(what_may_change_is_known, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_verdict_comes_first, setup, teardown),
+};
+
+TEST_MAIN("evidence", cases)

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What sticks out of a run: a custom operation sleeps for chosen samples, which
+ * the consumer waits for by then, and the consumer works in chosen steps, by a
+ * clock of its own.
+ */
+#include "base/clock.h"
+#include "tests/loader/fixture.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#define IMAGES 60u
+#define BATCH  4u
+
+static struct fixture images;
+static feedline_dataset *dataset;
+
+static int setup(void **state)
+{
+    (void)state;
+    fixture_create(&images, IMAGES);
+    dataset = fixture_folder(&images);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fdl_clock_replace(NULL);
+    feedline_dataset_close(dataset);
+    fixture_remove(&images);
+    return 0;
+}
+
+static void sleep_ms(int64_t ms)
+{
+    nanosleep(
+        &(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
+        NULL);
+}
+
+/* Milliseconds for each sample of the data set. */
+static int64_t sleeps[IMAGES];
+
+/* Batches that were asked for. */
+static _Atomic uint64_t asked;
+
+/* In the first epoch, not before the sample's batch is asked for. */
+static int32_t doze(const struct feedline_op_call *call)
+{
+    uint64_t batch = (uint64_t)call->sample_index / BATCH;
+    int64_t ms = sleeps[call->sample_index];
+    while (ms > 0 && call->epoch == 0 && atomic_load(&asked) <= batch)
+        usleep(100);
+    if (ms > 0)
+        sleep_ms(ms);
+    return FEEDLINE_OK;
+}
+
+/* A clock that stands but for what the consumer is said to work. */
+static _Atomic int64_t worked_ns;
+
+static int64_t clock_of_work(void)
+{
+    return INT64_C(1000000000000) + atomic_load(&worked_ns);
+}
+
+static void work_ms(int64_t ms)
+{
+    atomic_fetch_add(&worked_ns, ms * 1000000);
+}
+
+static feedline_loader *open_loader(const char *workers)
+{
+    static const char *const fixed[][2] = {
+        {"dtype", "u8"}, {"batch_size", "4"}, {"reader", "pread"}};
+    struct feedline_op_def def = {
+        .struct_size = sizeof(def), .name = "doze", .run = doze};
+    feedline_config *cfg;
+    feedline_pipeline *p;
+    feedline_loader *l;
+    atomic_store(&asked, 0);
+    assert_ok(feedline_config_create(&cfg));
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+        assert_ok(feedline_config_set(cfg, fixed[i][0], fixed[i][1]));
+    assert_ok(feedline_config_set(cfg, "workers", workers));
+    assert_ok(feedline_pipeline_create("none", &p));
+    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
+    assert_ok(feedline_pipeline_register(p, &def));
+    assert_ok(feedline_pipeline_add(p, "doze", NULL));
+    assert_ok(feedline_loader_create(cfg, dataset, p, &l));
+    feedline_pipeline_destroy(p);
+    feedline_config_destroy(cfg);
+    return l;
+}
+
+static void steps(feedline_loader *l, uint32_t n)
+{
+    while (n > 0) {
+        feedline_batch *b;
+        atomic_fetch_add(&asked, 1);
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status == FEEDLINE_END)
+            continue;
+        feedline_batch_release(b);
+        n--;
+    }
+}
+
+static struct feedline_slow_sample slow_sample(feedline_loader *l, uint32_t i)
+{
+    struct feedline_slow_sample s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_slow(l, i, &s));
+    return s;
+}
+
+/* That of the data set's sample `index`, which is in the list. */
+static struct feedline_slow_sample slow_of(feedline_loader *l, int64_t index)
+{
+    uint32_t i = 0;
+    while (slow_sample(l, i).sample_index != index)
+        i++;
+    return slow_sample(l, i);
+}
+
+static uint64_t wait_ns(const feedline_loader *l)
+{
+    struct feedline_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_stats(l, &s));
+    return s.wait_ns;
+}
+
+/* ---- Slow samples ------------------------------------------------------- */
+
+static void slow_samples_are_found(void **state)
+{
+    (void)state;
+    memset(sleeps, 0, sizeof(sleeps));
+    sleeps[5] = 60; /* of batch 1 */
+    sleeps[23] = 120;
+    feedline_loader *l = open_loader("2");
+    assert_int_equal(feedline_loader_slow_count(l), 0);
+    steps(l, IMAGES / BATCH);
+    assert_ok(feedline_loader_stop(l)); /* from here on the list stays */
+    assert_int_equal(feedline_loader_slow_count(l), 32);
+    uint64_t stall = 0, last = UINT64_MAX;
+    for (uint32_t i = 0; i < 32; i++) {
+        struct feedline_slow_sample s = slow_sample(l, i);
+        assert_true(s.total_ns <= last);
+        last = s.total_ns;
+        stall += s.stall_ns;
+        assert_int_equal(s.total_ns,
+                         s.read_ns + s.decode_ns + s.augment_ns + s.custom_ns);
+        assert_true(s.sample_index >= 0 && s.sample_index < IMAGES);
+        assert_int_equal(s.sequence, s.sample_index / BATCH);
+        assert_true(s.epoch <= 1); /* workers are ahead of the consumer */
+        assert_true(s.width >= 40 && s.width < 63);
+        assert_true(s.height >= 36 && s.height < 53);
+        assert_true(s.bytes > 500);
+    }
+    assert_true(stall <= wait_ns(l));
+    struct feedline_slow_sample s = slow_of(l, 23);
+    assert_true(s.custom_ns >= 120000000);
+    assert_int_equal(s.stage, FEEDLINE_STAGE_COUNT);
+    assert_true(s.stall_ns > 0); /* nothing else took as long */
+    struct feedline_sample_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_dataset_get_sample(dataset, 23, &info));
+    assert_string_equal(s.path, info.path);
+    assert_true(slow_of(l, 5).custom_ns >= 60000000);
+    struct feedline_slow_sample out = {.struct_size = sizeof(out)};
+    assert_error(feedline_loader_get_slow(l, 32, &out), FEEDLINE_ERANGE, "32");
+    assert_ok(feedline_loader_reset_stats(l));
+    assert_int_equal(feedline_loader_slow_count(l), 0);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Outliers, and the JSON --------------------------------------------- */
+
+static char text[1 << 20];
+
+static json_t *json_of(feedline_loader *l)
+{
+    uint64_t needed;
+    json_error_t error;
+    assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
+    json_t *doc = json_loads(text, 0, &error);
+    if (!doc)
+        fail_msg("%s", error.text);
+    return doc;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    assert_true(json_is_number(value));
+    return json_number_value(value);
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* The row of a list that has this number. */
+static const json_t *by_number(const json_t *list, const char *key, double is)
+{
+    size_t i = 0;
+    while (i < json_array_size(list) &&
+           number(json_array_get(list, i), key) != is)
+        i++;
+    assert_true(i < json_array_size(list));
+    return json_array_get(list, i);
+}
+
+static void outliers_are_explained(void **state)
+{
+    (void)state;
+    memset(sleeps, 0, sizeof(sleeps));
+    sleeps[50] = 150; /* of batch 12 */
+    feedline_loader *l = open_loader("2");
+    steps(l, IMAGES / BATCH);
+    json_t *doc = json_of(l);
+    const json_t *outliers = json_object_get(doc, "outliers");
+    const json_t *last = json_object_get(outliers, "last");
+    assert_true(number(outliers, "count") >= 1);
+    const json_t *found = by_number(last, "sequence", 12);
+    assert_true(number(found, "wait_us") > number(found, "alone_us") - 1e-3);
+    assert_true(number(found, "alone_us") > number(found, "wait_us") / 2);
+    assert_string_equal(string(found, "cause"), "prep");
+    assert_int_equal(number(found, "sample_index"), 50);
+    const json_t *slow =
+        by_number(json_object_get(doc, "slow_samples"), "sample_index", 50);
+    assert_string_equal(string(found, "path"), string(slow, "path"));
+    assert_string_equal(string(slow, "stage"), "doze");
+    assert_true(number(slow, "stall_fraction") > 0);
+    assert_true(number(slow, "stall_fraction") <= 1);
+    json_decref(doc);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Gaps --------------------------------------------------------------- */
+
+static struct feedline_gap_stats gaps(const feedline_loader *l)
+{
+    struct feedline_gap_stats g = {.struct_size = sizeof(g)};
+    assert_ok(feedline_loader_get_gaps(l, &g));
+    return g;
+}
+
+static void gaps_have_a_period(void **state)
+{
+    (void)state;
+    memset(sleeps, 0, sizeof(sleeps));
+    fdl_clock_replace(clock_of_work);
+    feedline_loader *l = open_loader("1");
+    assert_int_equal(gaps(l).count, 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        steps(l, 1);
+        work_ms(i % 20 == 19 ? 60 : 2);
+    }
+    struct feedline_gap_stats g = gaps(l);
+    assert_int_equal(g.count, 4); /* the last has no step behind it */
+    assert_int_equal(g.longest_ns, 60000000);
+    assert_int_equal(g.median_ns, 2000000);
+    assert_int_equal(g.total_ns, 4 * 58000000);
+    assert_int_equal(g.period, 20);
+    json_t *doc = json_of(l);
+    assert_int_equal(number(json_object_get(doc, "gaps"), "count"), g.count);
+    json_decref(doc);
+    assert_ok(feedline_loader_reset_stats(l));
+    assert_int_equal(gaps(l).count, 0);
+    assert_int_equal(gaps(l).median_ns, 0);
+    feedline_loader_destroy(l);
+}
+
+/* What comes between END and the next epoch is one step's. */
+static void evaluation_is_a_gap(void **state)
+{
+    (void)state;
+    memset(sleeps, 0, sizeof(sleeps));
+    fdl_clock_replace(clock_of_work);
+    feedline_loader *l = open_loader("1");
+    for (uint32_t epoch = 0; epoch < 5;) {
+        feedline_batch *b;
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        feedline_batch_release(b);
+        if (status == FEEDLINE_END) {
+            work_ms(60);
+            assert_ok(feedline_loader_start(l, ++epoch));
+        }
+    }
+    steps(l, 1);
+    struct feedline_gap_stats g = gaps(l);
+    assert_int_equal(g.count, 5);
+    assert_int_equal(g.period, IMAGES / BATCH);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Head-room ---------------------------------------------------------- */
+
+static bool near(double a, double b)
+{
+    double off = a > b ? a - b : b - a;
+    return off <= 1e-9 * (1 + (a > 0 ? a : -a));
+}
+
+/* Every sample sleeps, the consumer a little: nearly all of it is prep. */
+static void headroom_is_of_the_ledger(void **state)
+{
+    (void)state;
+    struct feedline_headroom h = {.struct_size = sizeof(h)};
+    struct feedline_stats s = {.struct_size = sizeof(s)};
+    for (uint32_t i = 0; i < IMAGES; i++)
+        sleeps[i] = 2;
+    feedline_loader *l = open_loader("1");
+    assert_error(feedline_loader_get_headroom(NULL, &h), FEEDLINE_EINVAL,
+                 "loader");
+    assert_error(feedline_loader_get_headroom(l, NULL), FEEDLINE_EINVAL, "");
+    assert_ok(feedline_loader_get_headroom(l, &h)); /* of nothing */
+    assert_true(near(h.batches_per_second, 0) && near(h.fed, 0));
+    for (uint32_t i = 0; i < 20; i++) {
+        steps(l, 1);
+        sleep_ms(1);
+    }
+    assert_ok(feedline_loader_get_stats(l, &s));
+    assert_ok(feedline_loader_get_headroom(l, &h));
+    double stall = (double)s.wait_ns / (double)s.wall_ns;
+    double fed = 1 / (1 - stall) - 1;
+    assert_true(near(h.fed, fed < 99 ? fed : 99));
+    assert_true(near(h.batches_per_second, 20e9 / (double)s.wall_ns));
+    assert_true(h.fed > 0);
+    assert_true(h.two_workers >= 0 && h.two_workers <= h.fed);
+    assert_true(h.storage >= 0 && h.storage <= h.fed);
+    assert_true(h.transfer >= 0 && h.transfer <= h.fed);
+    assert_true(near(h.stages[FEEDLINE_STAGE_TRANSFER], 0));
+    assert_true(h.stages[FEEDLINE_STAGE_READ] > 0);
+    assert_true(h.stages[FEEDLINE_STAGE_DECODE] > 0);
+    assert_true(h.stages[FEEDLINE_STAGE_CONSUME] > h.batches_per_second);
+    json_t *doc = json_of(l);
+    const json_t *json = json_object_get(doc, "headroom");
+    assert_true(near(number(json, "fed"), h.fed));
+    assert_true(number(json_object_get(json, "stages"), "consume") > 0);
+    json_decref(doc);
+    feedline_loader_destroy(l);
+}
+
+/* ---- While everything runs ---------------------------------------------- */
+
+static _Atomic int over;
+
+static void *look(void *arg)
+{
+    feedline_loader *l = arg;
+    static char own[1 << 20];
+    uint64_t needed;
+    while (!atomic_load(&over)) {
+        struct feedline_slow_sample s = {.struct_size = sizeof(s)};
+        if (feedline_loader_slow_count(l) > 0 &&
+            feedline_loader_get_slow(l, 0, &s) == FEEDLINE_OK)
+            assert_non_null(s.path);
+        gaps(l);
+        feedline_loader_stats_json(l, own, sizeof(own), &needed);
+        feedline_loader_reset_stats(l);
+    }
+    return NULL;
+}
+
+static void others_look_and_reset(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    memset(sleeps, 0, sizeof(sleeps));
+    feedline_loader *l = open_loader("3");
+    atomic_store(&over, 0);
+    pthread_create(&thread, NULL, look, l);
+    for (int i = 0; i < 300; i++) {
+        assert_ok(feedline_loader_phase_begin(l, "step"));
+        steps(l, 1);
+        assert_ok(feedline_loader_phase_end(l));
+        if (i % 100 == 50)
+            assert_ok(feedline_loader_start(l, 0));
+    }
+    atomic_store(&over, 1);
+    pthread_join(thread, NULL);
+    feedline_loader_destroy(l);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(slow_samples_are_found, setup, teardown),
+    cmocka_unit_test_setup_teardown(outliers_are_explained, setup, teardown),
+    cmocka_unit_test_setup_teardown(gaps_have_a_period, setup, teardown),
+    cmocka_unit_test_setup_teardown(evaluation_is_a_gap, setup, teardown),
+    cmocka_unit_test_setup_teardown(headroom_is_of_the_ledger, setup, teardown),
+    cmocka_unit_test_setup_teardown(others_look_and_reset, setup, teardown),
+};
+
+TEST_MAIN("notable", cases)

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A watch around somebody else's next. Where it is about numbers the clock is
+ * ours and stands still unless it is told to go on, so that each nanosecond is
+ * known; everything else is on the real one.
+ */
+#include "base/clock.h"
+#include "loader/engine.h"
+#include "tests/loader/fixture.h"
+
+#include <feedline/order.h>
+#include <feedline/watch.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS INT64_C(1000000)
+
+static _Atomic int64_t clock_ns;
+
+static int64_t own_clock(void)
+{
+    return atomic_load(&clock_ns);
+}
+
+static void pass(int64_t ns)
+{
+    atomic_fetch_add(&clock_ns, ns);
+}
+
+static feedline_loader *w;
+
+static int setup(void **state)
+{
+    (void)state;
+    static const struct feedline_watch_def def = {.struct_size = sizeof(def),
+                                                  .workers = 3,
+                                                  .batch_size = 8,
+                                                  .name = "DataLoader",
+                                                  .option = "num_workers"};
+    atomic_store(&clock_ns, 1000 * MS);
+    fdl_clock_replace(own_clock);
+    assert_ok(feedline_watch_create(NULL, &def, &w));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    feedline_loader_destroy(w);
+    fdl_clock_replace(NULL);
+    return 0;
+}
+
+/* One call of somebody's next that takes `wait`. */
+static void call(int64_t wait, int32_t status)
+{
+    assert_ok(feedline_watch_begin(w));
+    pass(wait);
+    assert_ok(feedline_watch_end(w, status, 8, 100));
+}
+
+static void turn(int64_t wait, int64_t user)
+{
+    call(wait, FEEDLINE_OK);
+    pass(user);
+}
+
+static struct feedline_stats stats(void)
+{
+    struct feedline_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_stats(w, &s));
+    return s;
+}
+
+static struct feedline_verdict verdict(void)
+{
+    struct feedline_verdict v = {.struct_size = sizeof(v)};
+    assert_ok(feedline_loader_get_verdict(w, &v));
+    return v;
+}
+
+static const char *json(void)
+{
+    static char text[65536];
+    uint64_t needed;
+    assert_ok(feedline_loader_stats_json(w, text, sizeof(text), &needed));
+    return text;
+}
+
+static void assert_in(const char *text, const char *words)
+{
+    if (!strstr(text, words))
+        fail_msg("\"%s\" lacks \"%s\"", text, words);
+}
+
+/* ---- Numbers ------------------------------------------------------------- */
+
+static void each_nanosecond_is_counted(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        turn(7 * MS, 3 * MS);
+    call(2 * MS, FEEDLINE_END);
+    struct feedline_stats s = stats();
+    assert_int_equal(s.wait_ns, 702 * MS);
+    assert_int_equal(s.user_ns, 300 * MS);
+    assert_int_equal(s.api_ns, 0);
+    assert_int_equal(s.wall_ns, 1002 * MS);
+    assert_int_equal(s.batches, 100);
+    assert_int_equal(s.samples, 800);
+    assert_int_equal(s.workers, 3);
+    assert_int_equal(s.first_batch_ns, 7 * MS);
+
+    struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
+    assert_ok(feedline_loader_get_wait_stats(w, &waits));
+    assert_int_equal(waits.waits, 101);
+    assert_int_equal(waits.residual_ns, 702 * MS);
+}
+
+/* A call that brings nothing belongs to the next batch. */
+static void empty_calls_join_the_next(void **state)
+{
+    (void)state;
+    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
+    turn(MS, MS);
+    call(2 * MS, FEEDLINE_TIMEOUT);
+    pass(3 * MS);
+    turn(4 * MS, 0);
+    assert_ok(feedline_loader_get_stage_stats(w, FEEDLINE_STAGE_CONSUME, &s));
+    assert_int_equal(s.items, 2);
+    assert_int_equal(s.bytes, 200);
+    assert_int_equal(s.busy_ns, 4 * MS);
+    assert_int_equal(s.starved_ns, 7 * MS);
+    assert_int_equal(stats().batches, 2);
+}
+
+static void a_reset_begins_anew(void **state)
+{
+    (void)state;
+    turn(7 * MS, 3 * MS);
+    assert_ok(feedline_loader_reset_stats(w));
+    turn(MS, 2 * MS);
+    struct feedline_stats s = stats();
+    assert_int_equal(s.batches, 1);
+    assert_int_equal(s.wait_ns, MS);
+}
+
+/* The clock of phases stands still in somebody's next, where one may be marked
+ * all the same. */
+static void phases_are_user_time(void **state)
+{
+    (void)state;
+    struct feedline_phase_stats p = {.struct_size = sizeof(p)};
+    turn(MS, MS);
+    assert_ok(feedline_loader_phase_begin(w, "step"));
+    pass(2 * MS);
+    assert_ok(feedline_watch_begin(w));
+    pass(4 * MS);
+    assert_ok(feedline_loader_phase_begin(w, "inside"));
+    pass(8 * MS);
+    assert_ok(feedline_loader_phase_end(w));
+    assert_ok(feedline_watch_end(w, FEEDLINE_OK, 8, 0));
+    pass(16 * MS);
+    assert_ok(feedline_loader_phase_end(w));
+    assert_ok(feedline_loader_get_phase(w, 0, &p));
+    assert_int_equal(p.total_ns, 18 * MS);
+    assert_ok(feedline_loader_get_phase(w, 1, &p));
+    assert_string_equal(p.name, "inside");
+    assert_int_equal(p.total_ns, 0);
+    assert_int_equal(stats().wait_ns, 13 * MS);
+}
+
+/* ---- What it says -------------------------------------------------------- */
+
+static void a_consumer_that_never_waits_is_fed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        turn(MS / 100, 10 * MS);
+    struct feedline_verdict v = verdict();
+    assert_string_equal(v.code, "FED");
+    assert_string_equal(v.level, "FED");
+    assert_in(v.sentence, "DataLoader");
+}
+
+static void a_starved_consumer_hears_who_took_it(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        turn(9 * MS, MS);
+    struct feedline_verdict v = verdict();
+    assert_string_equal(v.level, "HIGH");
+    assert_in(v.sentence, "The consumer waited 90 % of the time");
+    assert_in(v.sentence, "DataLoader");
+    assert_true(v.predicted_gain > 8.9 && v.predicted_gain < 9.1);
+}
+
+/* Every 25th step of the program takes long, none of the waits does. */
+static void gaps_have_their_period(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 250; i++)
+        turn(MS / 100, i % 25 == 24 ? 200 * MS : 5 * MS);
+    struct feedline_gap_stats g = {.struct_size = sizeof(g)};
+    assert_ok(feedline_loader_get_gaps(w, &g));
+    assert_int_equal(g.period, 25);
+    struct feedline_verdict v = verdict();
+    assert_string_equal(v.code, "CONSUMER_HOST_BOUND");
+    assert_in(v.sentence, "every 25 steps");
+}
+
+static void long_waits_have_their_period(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 400; i++)
+        turn(i % 20 == 19 ? 200 * MS : MS / 10, 5 * MS);
+    assert_in(json(), "\"PERIODIC_STALL\"");
+    assert_in(json(), "\"stall_period\":20");
+    assert_in(json(), "\"cause\":\"iterable\"");
+}
+
+static void the_first_batch_is_a_slow_start(void **state)
+{
+    (void)state;
+    turn(3000 * MS, 5 * MS);
+    for (int i = 0; i < 200; i++)
+        turn(MS / 100, 5 * MS);
+    assert_string_equal(verdict().code, "SLOW_START");
+}
+
+/* The same times, told by a loader whose inside is known. */
+static void levels_are_those_of_a_ledger(void **state)
+{
+    (void)state;
+    static const int64_t waits[] = {MS / 100, MS / 5, MS, 20 * MS};
+    for (size_t k = 0; k < FDL_COUNT_OF(waits); k++) {
+        assert_ok(feedline_loader_reset_stats(w));
+        for (int i = 0; i < 200; i++)
+            turn(waits[k], 10 * MS);
+        struct fdl_evidence e;
+        struct fdl_verdict all[FDL_VERDICTS_MAX];
+        fdl_evidence_init(&e);
+        e.batches = e.calls = 200;
+        e.workers = 2;
+        e.cpus_usable = 4;
+        e.ledger.wait_ns = e.ledger.ns[FDL_BUCKET_PREP] = 200 * waits[k];
+        e.user_ns = 200 * 10 * MS;
+        e.wall_ns = e.user_ns + e.ledger.wait_ns;
+        fdl_verdict_judge(&e, all);
+        struct feedline_verdict v = verdict();
+        assert_string_equal(v.level, all[0].level);
+    }
+}
+
+static void it_explains_itself(void **state)
+{
+    (void)state;
+    char text[4096];
+    uint64_t needed;
+    turn(7 * MS, 3 * MS);
+    turn(7 * MS, 3 * MS);
+    call(0, FEEDLINE_END);
+    assert_ok(feedline_loader_explain(w, text, sizeof(text), &needed));
+    assert_in(text, "DataLoader (num_workers=3): 2 batches, 16 samples");
+    assert_in(text, "waited for 70.0 % of it");
+    assert_ok(
+        feedline_loader_stats_table(w, NULL, 0, text, sizeof(text), &needed));
+    assert_in(text, "consume");
+    assert_in(json(), "\"watch\":{\"name\":\"DataLoader\"");
+}
+
+/* ---- Mistakes ------------------------------------------------------------ */
+
+static void calls_out_of_turn_are_refused(void **state)
+{
+    (void)state;
+    assert_error(feedline_watch_end(w, FEEDLINE_OK, 1, 0), FEEDLINE_ESTATE,
+                 "feedline_watch_begin");
+    assert_ok(feedline_watch_begin(w));
+    assert_error(feedline_watch_begin(w), FEEDLINE_ESTATE, "already");
+    assert_ok(feedline_watch_end(w, FEEDLINE_OK, 1, 0));
+    assert_error(feedline_watch_end(w, FEEDLINE_OK, 1, 0), FEEDLINE_ESTATE,
+                 "feedline_watch_begin");
+    assert_int_equal(stats().batches, 1);
+    assert_error(feedline_watch_begin(NULL), FEEDLINE_EINVAL, "watch is NULL");
+    assert_error(feedline_watch_end(NULL, 0, 0, 0), FEEDLINE_EINVAL,
+                 "watch is NULL");
+}
+
+static void it_has_no_engine(void **state)
+{
+    (void)state;
+    feedline_batch *b;
+    uint64_t needed;
+    char text[256];
+    uint64_t index = 0, epoch;
+    assert_error(feedline_loader_next(w, 0, &b), FEEDLINE_ESTATE, "no engine");
+    assert_null(b);
+    assert_error(feedline_loader_start(w, 0), FEEDLINE_ESTATE, "no engine");
+    assert_error(feedline_loader_set_position(w, 0, 0), FEEDLINE_ESTATE,
+                 "no engine");
+    assert_error(feedline_loader_begin(w, 0, 0, 0), FEEDLINE_ESTATE,
+                 "no engine");
+    assert_error(feedline_loader_append(w, &index, NULL, 1), FEEDLINE_ESTATE,
+                 "no engine");
+    assert_error(feedline_loader_set_int(w, "workers", 2), FEEDLINE_ESTATE,
+                 "no engine");
+    assert_error(feedline_loader_get_position(w, &epoch, &index),
+                 FEEDLINE_ESTATE, "no engine");
+    assert_error(feedline_loader_save(w, text, sizeof(text), &needed),
+                 FEEDLINE_ESTATE, "no engine");
+    assert_ok(feedline_loader_stop(w));
+    turn(MS, MS);
+    assert_int_equal(stats().batches, 1);
+}
+
+static void what_cannot_be_made_is_refused(void **state)
+{
+    (void)state;
+    feedline_loader *other;
+    struct feedline_watch_def def = {.struct_size = sizeof(def),
+                                     .device = "toaster"};
+    assert_error(feedline_watch_create(NULL, &def, &other), FEEDLINE_EINVAL,
+                 "toaster");
+    assert_null(other);
+    def = (struct feedline_watch_def){0};
+    assert_error(feedline_watch_create(NULL, &def, &other), FEEDLINE_EINVAL,
+                 "struct_size");
+    assert_error(feedline_watch_create(NULL, NULL, NULL), FEEDLINE_EINVAL,
+                 "out is NULL");
+    assert_ok(feedline_watch_create(NULL, NULL, &other));
+    feedline_loader_destroy(other);
+}
+
+static void a_loader_is_no_watch(void **state)
+{
+    (void)state;
+    struct fixture images;
+    fixture_create(&images, 3);
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "workers=1");
+    assert_error(feedline_watch_begin(l), FEEDLINE_ESTATE, "its own batches");
+    assert_error(feedline_watch_end(l, 0, 0, 0), FEEDLINE_ESTATE,
+                 "its own batches");
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+static void a_child_is_refused(void **state)
+{
+    (void)state;
+    turn(MS, MS);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(feedline_watch_begin(w) == FEEDLINE_EFORK &&
+                      feedline_watch_end(w, 0, 0, 0) == FEEDLINE_EFORK
+                  ? 0
+                  : 1);
+    int status = -1;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    turn(MS, MS);
+}
+
+/* ---- Threads ------------------------------------------------------------- */
+
+#define TURNS 2000
+
+static void *call_often(void *counted)
+{
+    uint64_t *n = counted;
+    for (int i = 0; i < TURNS; i++) {
+        int32_t begun = feedline_watch_begin(w);
+        int32_t ended = feedline_watch_end(w, FEEDLINE_OK, 1, 0);
+        assert_true(begun == FEEDLINE_OK || begun == FEEDLINE_ESTATE);
+        assert_true(ended == FEEDLINE_OK || ended == FEEDLINE_ESTATE);
+        *n += ended == FEEDLINE_OK;
+    }
+    return NULL;
+}
+
+/* Against the rule, but nothing tears; statistics are asked for meanwhile. */
+static void two_threads_tear_nothing(void **state)
+{
+    (void)state;
+    uint64_t counted[2] = {0, 0};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, call_often, &counted[i]), 0);
+    for (int i = 0; i < 20; i++) {
+        json();
+        verdict();
+        assert_ok(feedline_loader_phase_count(w));
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    assert_true(counted[0] + counted[1] >= 1);
+    assert_int_equal(stats().batches, counted[0] + counted[1]);
+}
+
+/* ---- Around a loader of ours --------------------------------------------- */
+
+/* The wait outside is the wait inside and what the call costs. */
+static void it_agrees_with_a_ledger(void **state)
+{
+    (void)state;
+    struct fixture images;
+    struct feedline_stats inside = {.struct_size = sizeof(inside)};
+    fdl_clock_replace(NULL);
+    fixture_create(&images, 24);
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "workers=1 epochs=4");
+    assert_ok(feedline_loader_start(l, 0));
+    feedline_watch_begin(w); /* the clock of both begins now */
+    feedline_watch_end(w, FEEDLINE_TIMEOUT, 0, 0);
+    feedline_loader_reset_stats(l);
+    feedline_loader_reset_stats(w);
+    for (int ends = 0; ends < 4;) {
+        feedline_batch *b = NULL;
+        assert_ok(feedline_watch_begin(w));
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(feedline_watch_end(w, status, b ? 8 : 0, 0));
+        assert_ok(status);
+        feedline_batch_release(b);
+        ends += status == FEEDLINE_END;
+    }
+    struct feedline_stats outside = stats();
+    assert_ok(feedline_loader_get_stats(l, &inside));
+    assert_int_equal(outside.batches, inside.batches);
+    assert_int_equal(outside.samples, inside.samples);
+    assert_true(outside.wait_ns >= inside.wait_ns);
+    assert_true(outside.user_ns <= inside.user_ns);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(each_nanosecond_is_counted, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(empty_calls_join_the_next, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_reset_begins_anew, setup, teardown),
+    cmocka_unit_test_setup_teardown(phases_are_user_time, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_consumer_that_never_waits_is_fed, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_starved_consumer_hears_who_took_it, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(gaps_have_their_period, setup, teardown),
+    cmocka_unit_test_setup_teardown(long_waits_have_their_period, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(the_first_batch_is_a_slow_start, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(levels_are_those_of_a_ledger, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(it_explains_itself, setup, teardown),
+    cmocka_unit_test_setup_teardown(calls_out_of_turn_are_refused, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(it_has_no_engine, setup, teardown),
+    cmocka_unit_test_setup_teardown(what_cannot_be_made_is_refused, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(a_loader_is_no_watch, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_child_is_refused, setup, teardown),
+    cmocka_unit_test_setup_teardown(two_threads_tear_nothing, setup, teardown),
+    cmocka_unit_test_setup_teardown(it_agrees_with_a_ledger, setup, teardown),
+};
+
+TEST_MAIN("watch", cases)

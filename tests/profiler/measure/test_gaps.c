@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gaps in the consumer's steps, waits that stick out, and their rhythms. */
+#include "base/compiler.h"
+#include "profiler/measure/gaps.h"
+#include "profiler/measure/outliers.h"
+#include "test.h"
+
+#include <string.h>
+
+#define MS INT64_C(1000000)
+
+static struct fdl_gaps gaps;
+static struct fdl_outliers outliers;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&gaps, 0, sizeof(gaps));
+    memset(&outliers, 0, sizeof(outliers));
+    return 0;
+}
+
+static uint32_t next(uint64_t *x)
+{
+    *x = *x * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*x >> 33);
+}
+
+static void even_steps(uint32_t n, int64_t ns)
+{
+    for (uint32_t i = 0; i < n; i++)
+        assert_false(fdl_gaps_add(&gaps, ns));
+}
+
+/* ---- What a gap is ------------------------------------------------------ */
+
+static void both_limits_count(void **state)
+{
+    (void)state;
+    even_steps(8, 1 * MS);
+    assert_false(fdl_gaps_add(&gaps, 11 * MS)); /* not 10 ms longer */
+    assert_true(fdl_gaps_add(&gaps, 11 * MS + 1));
+    setup(NULL);
+    even_steps(8, 20 * MS);
+    assert_false(fdl_gaps_add(&gaps, 100 * MS)); /* not more than 5 times */
+    assert_true(fdl_gaps_add(&gaps, 101 * MS));
+    assert_int_equal(gaps.count, 1);
+    assert_int_equal(gaps.total_ns, 81 * MS);
+    assert_int_equal(gaps.longest_ns, 101 * MS);
+}
+
+/* Too early to say what most steps take; a start is always long. */
+static void the_first_are_none(void **state)
+{
+    (void)state;
+    even_steps(1, 5000 * MS);
+    even_steps(6, 1 * MS);
+    assert_false(fdl_gaps_add(&gaps, 5000 * MS));
+    even_steps(1, 1 * MS);
+    assert_true(fdl_gaps_add(&gaps, 5000 * MS));
+}
+
+/* From the time on when most are slow they are none. */
+static void a_new_pace_is_none(void **state)
+{
+    (void)state;
+    even_steps(300, 1 * MS);
+    uint32_t found = 0;
+    for (int i = 0; i < 600; i++)
+        found += fdl_gaps_add(&gaps, 50 * MS);
+    assert_in_range(found, 100, FDL_GAP_WINDOW / 2 + 1);
+    assert_false(fdl_gaps_add(&gaps, 50 * MS));
+}
+
+/* ---- Rhythm ------------------------------------------------------------- */
+
+static uint32_t with_gaps(uint32_t steps, uint32_t period, int64_t gap)
+{
+    setup(NULL);
+    for (uint32_t i = 0; i < steps; i++)
+        fdl_gaps_add(&gaps, i % period == period - 1 ? gap : 2 * MS + i % 7);
+    return fdl_gaps_period(&gaps);
+}
+
+static void periods_are_named(void **state)
+{
+    (void)state;
+    static const uint32_t periods[] = {2, 3, 10, 17, 100, 1000, 5000};
+    for (size_t i = 0; i < FDL_COUNT_OF(periods); i++)
+        assert_int_equal(with_gaps(10 * periods[i] + 50, periods[i], 500 * MS),
+                         periods[i]);
+}
+
+static void three_distances_are_needed(void **state)
+{
+    (void)state;
+    assert_int_equal(with_gaps(350, 100, 500 * MS), 0);
+    assert_int_equal(with_gaps(450, 100, 500 * MS), 100);
+}
+
+/* A rank that logs a step late now and then, and one pause out of turn. */
+static void some_disorder_is_allowed(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint32_t at = i % 100 + (i / 100) % 2;
+        fdl_gaps_add(&gaps, at == 99 || i == 333 ? 300 * MS : 1 * MS);
+    }
+    assert_in_range(fdl_gaps_period(&gaps), 99, 101);
+}
+
+static void chance_has_no_period(void **state)
+{
+    (void)state;
+    uint64_t x = test_seed();
+    uint32_t named = 0;
+    for (int round = 0; round < 100; round++) {
+        setup(NULL);
+        for (uint32_t i = 0; i < 2000; i++)
+            fdl_gaps_add(&gaps, next(&x) % 60 == 0 ? 300 * MS : 1 * MS);
+        assert_true(gaps.count > 5);
+        named += fdl_gaps_period(&gaps) != 0;
+    }
+    assert_true(named <= 2);
+}
+
+/* ---- Waits -------------------------------------------------------------- */
+
+static void waits_stick_out(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 7; i++)
+        assert_false(fdl_outliers_add(&outliers, 2 * MS));
+    assert_false(fdl_outliers_add(&outliers, 100 * MS)); /* too early */
+    assert_false(fdl_outliers_add(&outliers, 7 * MS));
+    assert_false(fdl_outliers_add(&outliers, 7 * MS + 2));
+    assert_true(fdl_outliers_add(&outliers, 7 * MS + 3));
+    setup(NULL);
+    for (int i = 0; i < 20; i++)
+        assert_false(fdl_outliers_add(&outliers, 0));
+    assert_false(fdl_outliers_add(&outliers, 1 * MS));
+    assert_true(fdl_outliers_add(&outliers, 1 * MS + 3));
+}
+
+static void the_last_are_kept(void **state)
+{
+    (void)state;
+    assert_null(fdl_outliers_get(&outliers, 0));
+    for (uint64_t i = 0; i < 100; i++) {
+        struct fdl_outlier o = {.sequence = i};
+        fdl_outliers_keep(&outliers, &o);
+        uint32_t n = (uint32_t)FDL_MIN(i + 1, FDL_OUTLIERS_KEPT);
+        assert_int_equal(fdl_outliers_get(&outliers, 0)->sequence, i + 1 - n);
+        assert_int_equal(fdl_outliers_get(&outliers, n - 1)->sequence, i);
+        assert_null(fdl_outliers_get(&outliers, n));
+    }
+    assert_int_equal(outliers.count, 100);
+}
+
+static void the_largest_bucket_is_named(void **state)
+{
+    (void)state;
+    struct fdl_ledger before = {0}, after;
+    int64_t ns;
+    before.ns[FDL_BUCKET_FETCH] = 1000; /* of earlier waits */
+    after = before;
+    after.ns[FDL_BUCKET_FETCH] += 10;
+    after.ns[FDL_BUCKET_PREP] += 30;
+    after.ns[FDL_BUCKET_WAKE] += 29;
+    assert_int_equal(fdl_largest_bucket(&before, &after, &ns), FDL_BUCKET_PREP);
+    assert_int_equal(ns, 30);
+}
+
+/* A wait every k batches is seen in the series of waits. */
+static void stalls_have_a_rhythm(void **state)
+{
+    (void)state;
+    double strength;
+    for (uint32_t k = 2; k < 60; k += 7) {
+        uint64_t x = test_seed() + k;
+        setup(NULL);
+        for (uint32_t i = 0; i < 512; i++)
+            fdl_outliers_add(&outliers, i % k == 0 ? 20 * MS : next(&x) % MS);
+        assert_int_equal(fdl_series_period(&outliers.waits, &strength), k);
+        assert_true(strength > 0.5 && strength <= 1);
+    }
+    setup(NULL);
+    uint64_t x = test_seed(); /* mostly fed, and one wait out of all bounds */
+    for (uint32_t i = 0; i < 512; i++)
+        fdl_outliers_add(&outliers, i == 77       ? 9000 * MS
+                                    : i % 20 == 3 ? 20 * MS
+                                    : i % 3 == 0  ? next(&x) % 1000
+                                                  : 0);
+    assert_int_equal(fdl_series_period(&outliers.waits, &strength), 20);
+    assert_true(strength > 0.5);
+    setup(NULL);
+    for (uint32_t i = 0; i < 512; i++)
+        fdl_outliers_add(&outliers, 0);
+    assert_int_equal(fdl_series_period(&outliers.waits, &strength), 0);
+}
+
+/* Two cores, stopped for 60 of each 100 ms; then for none. */
+static void a_quota_has_its_part_of_gaps(void **state)
+{
+    (void)state;
+    static struct fdl_gap_throttle t;
+    const int64_t ms = 1000000;
+    memset(&t, 0, sizeof(t));
+    for (int64_t k = 1; k <= 100; k++)
+        fdl_gap_throttle_look(&t, k * 250 * ms, (uint64_t)(k * 300 * ms),
+                              k * 100 * ms);
+    /* The first look has nothing before it. */
+    assert_true(t.quota_ns > 99 * 59 * ms && t.quota_ns < 99 * 61 * ms);
+    int64_t before = t.quota_ns;
+    for (int64_t k = 101; k <= 200; k++)
+        fdl_gap_throttle_look(&t, k * 250 * ms, UINT64_C(30000000000),
+                              k * 100 * ms);
+    assert_int_equal(t.quota_ns, before);
+    fdl_gap_throttle_look(&t, 201 * 250 * ms, UINT64_C(30000000000), 0);
+    assert_int_equal(t.quota_ns, before);
+}
+
+/* It ends, and is counted, seconds after it began. */
+static void a_long_gap_is_held_against_its_own_time(void **state)
+{
+    (void)state;
+    static struct fdl_gap_throttle t;
+    const int64_t ms = 1000000;
+    memset(&t, 0, sizeof(t));
+    for (int64_t k = 0; k <= 20; k++)
+        fdl_gap_throttle_look(&t, k * 250 * ms,
+                              (uint64_t)(FDL_MIN(k, 18) * 125 * ms),
+                              k == 20 ? 4000 * ms : 0);
+    /* 14 of its 16 looks were throttled for half of the time. */
+    assert_true(t.quota_ns > 1700 * ms && t.quota_ns < 1800 * ms);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup(both_limits_count, setup),
+    cmocka_unit_test_setup(the_first_are_none, setup),
+    cmocka_unit_test_setup(a_new_pace_is_none, setup),
+    cmocka_unit_test_setup(periods_are_named, setup),
+    cmocka_unit_test_setup(three_distances_are_needed, setup),
+    cmocka_unit_test_setup(some_disorder_is_allowed, setup),
+    cmocka_unit_test_setup(chance_has_no_period, setup),
+    cmocka_unit_test_setup(waits_stick_out, setup),
+    cmocka_unit_test_setup(the_last_are_kept, setup),
+    cmocka_unit_test_setup(the_largest_bucket_is_named, setup),
+    cmocka_unit_test_setup(stalls_have_a_rhythm, setup),
+    cmocka_unit_test(a_quota_has_its_part_of_gaps),
+    cmocka_unit_test(a_long_gap_is_held_against_its_own_time),
+};
+
+TEST_MAIN("gaps", cases)

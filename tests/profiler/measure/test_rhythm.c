@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rhythms that are there, and those that are not. */
+#include "profiler/measure/rhythm.h"
+#include "test.h"
+
+#define MS INT64_C(1000000)
+
+static uint64_t state_of;
+
+/* 0..n-1 */
+static int64_t random_below(int64_t n)
+{
+    state_of = state_of * UINT64_C(6364136223846793005) +
+               UINT64_C(1442695040888963407);
+    return (int64_t)(state_of >> 33) % n;
+}
+
+/* 1 ms, a tenth more or less, and `extra` each `period` steps. */
+static void fill(struct fdl_series *s, uint32_t n, uint32_t period,
+                 int64_t extra)
+{
+    memset(s, 0, sizeof(*s));
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t value = MS + random_below(MS / 5) - MS / 10;
+        fdl_series_add(s, value + (i % period == period - 1 ? extra : 0));
+    }
+}
+
+static void test_median(void **state)
+{
+    (void)state;
+    struct fdl_series s = {.n = 0};
+    assert_int_equal(fdl_series_median(&s, 256), 0);
+    fdl_series_add(&s, 7);
+    assert_int_equal(fdl_series_median(&s, 256), 7);
+    assert_int_equal(fdl_series_median(&s, 0), 0);
+    fdl_series_add(&s, INT64_MAX);
+    fdl_series_add(&s, INT64_MIN);
+    assert_int_equal(fdl_series_median(&s, 256), 7);
+    for (int i = 0; i < 5; i++)
+        fdl_series_add(&s, 20);
+    assert_int_equal(fdl_series_median(&s, 5), 20);
+    assert_int_equal(fdl_series_median(&s, 256), 20);
+}
+
+/* Only the last ones are remembered. */
+static void test_forgets(void **state)
+{
+    (void)state;
+    struct fdl_series s = {.n = 0};
+    for (uint32_t i = 0; i < FDL_SERIES_LENGTH; i++)
+        fdl_series_add(&s, 1000);
+    for (uint32_t i = 0; i < FDL_SERIES_LENGTH; i++)
+        fdl_series_add(&s, 10 + (int64_t)i % 3);
+    assert_int_equal(fdl_series_median(&s, UINT32_MAX), 11);
+    assert_int_equal(s.n, 2 * FDL_SERIES_LENGTH);
+}
+
+static void test_periods(void **state)
+{
+    static const uint32_t periods[] = {2, 3, 7, 10, 50, 100, 170};
+    static const int64_t extras[] = {MS * 3, MS * 20, MS * 5000};
+    (void)state;
+    state_of = test_seed();
+    for (size_t p = 0; p < sizeof(periods) / sizeof(*periods); p++)
+        for (size_t x = 0; x < sizeof(extras) / sizeof(*extras); x++) {
+            struct fdl_series s;
+            double strength;
+            fill(&s, 600, periods[p], extras[x]);
+            uint32_t found = fdl_series_period(&s, &strength);
+            print_message("%u, %lld ns more: %u at %.3f\n", periods[p],
+                          (long long)extras[x], found, strength);
+            assert_int_equal(found, periods[p]);
+            assert_true(strength >= 0.5 && strength <= 1);
+        }
+}
+
+/* Two of a kind are no rhythm, three are. */
+static void test_three_periods(void **state)
+{
+    (void)state;
+    state_of = test_seed();
+    struct fdl_series s;
+    double strength;
+    fill(&s, 90, 30, 10 * MS);
+    assert_int_equal(fdl_series_period(&s, &strength), 30);
+    fill(&s, 89, 30, 10 * MS);
+    assert_int_not_equal(fdl_series_period(&s, &strength), 30);
+}
+
+static void test_no_rhythm(void **state)
+{
+    (void)state;
+    state_of = test_seed();
+    struct fdl_series s;
+    double strength = 5;
+    fill(&s, 0, 2, 0);
+    assert_int_equal(fdl_series_period(&s, &strength), 0);
+    assert_true(strength == 0);
+    memset(&s, 0, sizeof(s));
+    for (int i = 0; i < 300; i++)
+        fdl_series_add(&s, MS);
+    assert_int_equal(fdl_series_period(&s, &strength), 0);
+    /* Equal but for a hair, which has a rhythm. */
+    memset(&s, 0, sizeof(s));
+    for (int i = 0; i < 300; i++)
+        fdl_series_add(&s, MS + (i % 4 == 0 ? MS / 50 : 0));
+    assert_int_equal(fdl_series_period(&s, &strength), 0);
+    for (int run = 0; run < 50; run++) {
+        fill(&s, 300, 2, 0);
+        fdl_series_period(&s, &strength);
+        assert_true(strength < 0.5);
+    }
+}
+
+/* One step that took a minute, among steps that vary. */
+static void test_one_outlier(void **state)
+{
+    (void)state;
+    state_of = test_seed();
+    for (uint32_t at = 0; at < 300; at += 37) {
+        struct fdl_series s;
+        double strength;
+        fill(&s, 300, 2, 0);
+        s.values[at] = 60000 * MS;
+        fdl_series_period(&s, &strength);
+        assert_true(strength < 0.5);
+    }
+}
+
+/* Waits are mostly 0. */
+static void test_zeros(void **state)
+{
+    (void)state;
+    struct fdl_series s = {.n = 0};
+    double strength;
+    for (int i = 0; i < 200; i++)
+        fdl_series_add(&s, i % 20 == 0 ? 30 * MS + i : 0);
+    assert_int_equal(fdl_series_period(&s, &strength), 20);
+    assert_true(strength > 0.9);
+    /* A little in each that is not 0 is no match for them. */
+    for (uint32_t i = 0; i < 200; i++)
+        s.values[i] += (i * 7919) % 3 * 2000;
+    assert_int_equal(fdl_series_period(&s, &strength), 20);
+    assert_true(strength > 0.9);
+}
+
+static void test_extremes(void **state)
+{
+    static const int64_t values[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
+    (void)state;
+    state_of = test_seed();
+    for (int run = 0; run < 200; run++) {
+        struct fdl_series s = {.n = 0};
+        double strength;
+        int64_t n = random_below(700);
+        for (int64_t i = 0; i < n; i++)
+            fdl_series_add(&s, values[random_below(5)]);
+        uint32_t period = fdl_series_period(&s, &strength);
+        assert_true(strength >= -1 && strength <= 1);
+        assert_true(period != 1 && period <= FDL_SERIES_LENGTH / 3);
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(test_median),    cmocka_unit_test(test_forgets),
+    cmocka_unit_test(test_periods),   cmocka_unit_test(test_three_periods),
+    cmocka_unit_test(test_no_rhythm), cmocka_unit_test(test_one_outlier),
+    cmocka_unit_test(test_zeros),     cmocka_unit_test(test_extremes),
+};
+
+TEST_MAIN("rhythm", cases)

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The GPU's own words, from a double of the library (nvml_double.c): every
+ * value, every function missing or failing, and the GPU lost at every call.
+ */
+#include "base/compiler.h"
+#include "profiler/system/nvml.h"
+#include "test.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#define PCI "0000:1b:00.0"
+
+static const char *missing; /* a function that the library does not have */
+
+void *__real_dlsym(void *library, const char *name);
+void *__wrap_dlsym(void *library, const char *name);
+
+void *__wrap_dlsym(void *library, const char *name)
+{
+    if (missing && strcmp(name, missing) == 0)
+        return NULL;
+    return __real_dlsym(library, name);
+}
+
+static char says[] = "/tmp/fdl_nvml_XXXXXX";
+
+static void say(const char *text)
+{
+    FILE *f = fopen(says, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memcpy(says + sizeof(says) - 7, "XXXXXX", 6);
+    int fd = mkstemp(says);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    missing = NULL;
+    return setenv("FEEDLINE_NVML_DOUBLE", says, 1);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return unlink(says);
+}
+
+static struct fdl_nvml *open_double(void)
+{
+    char why[256] = "";
+    struct fdl_nvml *n = fdl_nvml_open(PCI, why, sizeof(why));
+    if (!n)
+        fail_msg("%s", why);
+    return n;
+}
+
+static bool near(double a, double b)
+{
+    double d = a - b;
+    return d < 1e-9 && d > -1e-9;
+}
+
+/* -1 in every field, and no words. */
+static void expect_unknown(const struct fdl_gpu_signals *s)
+{
+    const double fields[] = {
+        s->utilization,        s->memory_utilization, s->memory_used_bytes,
+        s->memory_total_bytes, s->power_watts,        s->power_limit_watts,
+        s->temperature,        s->sm_clock_mhz,       s->max_sm_clock_mhz,
+        s->sm_active,          s->pcie_rx_gbps,       s->pcie_tx_gbps,
+        s->energy_joules};
+    for (size_t i = 0; i < FDL_COUNT_OF(fields); i++)
+        assert_true(near(fields[i], -1));
+    assert_false(s->power_capped);
+    assert_false(s->thermal_capped);
+    assert_string_equal(s->driver, "");
+}
+
+static void test_values(void **state)
+{
+    struct fdl_gpu_signals s;
+    (void)state;
+    say("utilization 87\nmemory_utilization 35\nmemory_used 1000000000\n"
+        "memory_total 4000000000\npower 250500\npower_limit 300000\n"
+        "temperature 71\nclock 1200\nmax_clock 1980\nrx 1000000\ntx 500000\n"
+        "energy 123456\nsm 40\n");
+    struct fdl_nvml *n = open_double();
+    assert_true(fdl_nvml_read(n, &s));
+    assert_true(near(s.utilization, 0.87));
+    assert_true(near(s.memory_utilization, 0.35));
+    assert_true(near(s.memory_used_bytes, 1e9));
+    assert_true(near(s.memory_total_bytes, 4e9));
+    assert_true(near(s.power_watts, 250.5));
+    assert_true(near(s.power_limit_watts, 300));
+    assert_true(near(s.temperature, 71));
+    assert_true(near(s.sm_clock_mhz, 1200));
+    assert_true(near(s.max_sm_clock_mhz, 1980));
+    assert_true(near(s.energy_joules, 123.456));
+    assert_string_equal(s.driver, "550.54.15");
+    assert_string_equal(fdl_gpu_cap_name(&s), "");
+    /* Half of the rest comes with each reading. */
+    assert_true(near(s.pcie_rx_gbps, 1.024));
+    assert_true(near(s.pcie_tx_gbps, -1));
+    assert_true(near(s.sm_active, -1));
+    say("rx 2000000\ntx 500000\nsm 40\n");
+    assert_true(fdl_nvml_read(n, &s));
+    assert_true(near(s.pcie_rx_gbps, 1.024));
+    assert_true(near(s.pcie_tx_gbps, 0.512));
+    assert_true(near(s.sm_active, 0.4));
+    assert_true(fdl_nvml_read(n, &s));
+    assert_true(near(s.pcie_rx_gbps, 2.048));
+    assert_true(near(s.sm_active, 0.4));
+    fdl_nvml_close(n);
+}
+
+static void test_caps(void **state)
+{
+    static const struct {
+        unsigned bits;
+        const char *name;
+    } of[] = {{0x00, ""},
+              {0x01, ""},
+              {0x02, ""},
+              {0x04, "power"},
+              {0x80, "power"},
+              {0x88, "power"},
+              {0x08, "thermal"},
+              {0x20, "thermal"},
+              {0x40, "thermal"},
+              {0x48, "thermal"},
+              {0x24, "power, thermal"},
+              {0x10, ""},
+              {0x100, ""}};
+    struct fdl_gpu_signals s;
+    struct fdl_nvml *n;
+    (void)state;
+    say("");
+    n = open_double();
+    for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "reasons %u\n", of[i].bits);
+        say(text);
+        assert_true(fdl_nvml_read(n, &s));
+        assert_string_equal(fdl_gpu_cap_name(&s), of[i].name);
+    }
+    fdl_nvml_close(n);
+}
+
+static void test_not_there(void **state)
+{
+    char why[256];
+    static const struct {
+        const char *library, *says, *missing, *reason;
+    } of[] = {
+        {"/nonexistent/libnvidia-ml.so.1", "", NULL, "/nonexistent/"},
+        {NULL, "", "nvmlInit_v2", "has no nvmlInit"},
+        {NULL, "", "nvmlDeviceGetHandleByPciBusId_v2",
+         "has no nvmlDeviceGetHandleByPciBusId"},
+        {NULL, "fail_nvmlInit_v2 9\n", NULL, "nvmlInit: Driver Not Loaded"},
+        {NULL, "fail_nvmlInit_v2 9\n", "nvmlErrorString",
+         "an error without a text"},
+        {NULL, "fail_nvmlDeviceGetHandleByPciBusId_v2 6\n", NULL,
+         "GPU " PCI ": Not Found"},
+    };
+    char library[512];
+    (void)state;
+    assert_non_null(getenv("FEEDLINE_NVML"));
+    snprintf(library, sizeof(library), "%s", getenv("FEEDLINE_NVML"));
+    for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
+        setenv("FEEDLINE_NVML", of[i].library ? of[i].library : library, 1);
+        say(of[i].says);
+        missing = of[i].missing;
+        strcpy(why, "?");
+        assert_null(fdl_nvml_open(PCI, why, sizeof(why)));
+        if (!strstr(why, of[i].reason))
+            fail_msg("%s: %s", of[i].reason, why);
+        assert_null(fdl_nvml_open(PCI, why, 5));
+        assert_true(strlen(why) < 5);
+        assert_null(fdl_nvml_open(PCI, NULL, 0));
+    }
+}
+
+static const char *const optional[] = {
+    "nvmlShutdown",
+    "nvmlErrorString",
+    "nvmlSystemGetDriverVersion",
+    "nvmlDeviceGetUtilizationRates",
+    "nvmlDeviceGetMemoryInfo",
+    "nvmlDeviceGetPowerUsage",
+    "nvmlDeviceGetEnforcedPowerLimit",
+    "nvmlDeviceGetTemperature",
+    "nvmlDeviceGetClockInfo",
+    "nvmlDeviceGetMaxClockInfo",
+    "nvmlDeviceGetPcieThroughput",
+    "nvmlDeviceGetTotalEnergyConsumption",
+    "nvmlDeviceGetCurrentClocksEventReasons",
+    "nvmlGpmQueryDeviceSupport",
+    "nvmlGpmSampleAlloc",
+    "nvmlGpmSampleFree",
+    "nvmlGpmSampleGet",
+    "nvmlGpmMetricsGet",
+};
+
+/* How many of the numbers are known. */
+static int known(const struct fdl_gpu_signals *s)
+{
+    return (s->utilization >= 0) + (s->memory_utilization >= 0) +
+           (s->memory_used_bytes >= 0) + (s->memory_total_bytes >= 0) +
+           (s->power_watts >= 0) + (s->power_limit_watts >= 0) +
+           (s->temperature >= 0) + (s->sm_clock_mhz >= 0) +
+           (s->max_sm_clock_mhz >= 0) + (s->sm_active >= 0) +
+           (s->pcie_rx_gbps >= 0) + (s->pcie_tx_gbps >= 0) +
+           (s->energy_joules >= 0) + (s->driver[0] != '\0') + s->power_capped;
+}
+
+enum { ALL_KNOWN = 15 };
+
+/* What a function gives is unknown without it, and nothing else. */
+static int known_to(const char *function)
+{
+    if (strstr(function, "Gpm"))
+        return ALL_KNOWN - 1;
+    if (strstr(function, "Utilization") || strstr(function, "MemoryInfo") ||
+        strstr(function, "Pcie"))
+        return ALL_KNOWN - 2;
+    return strstr(function, "Error") || strstr(function, "Shutdown")
+               ? ALL_KNOWN
+               : ALL_KNOWN - 1;
+}
+
+static void test_each_function_missing(void **state)
+{
+    struct fdl_gpu_signals s;
+    (void)state;
+    say("reasons 4\n");
+    for (size_t i = 0; i < FDL_COUNT_OF(optional); i++) {
+        missing = optional[i];
+        struct fdl_nvml *n = open_double();
+        assert_true(fdl_nvml_read(n, &s));
+        assert_true(fdl_nvml_read(n, &s));
+        assert_int_equal(known(&s), known_to(optional[i]));
+        fdl_nvml_close(n);
+    }
+}
+
+/* Older libraries have older names. */
+static void test_each_function_fails(void **state)
+{
+    struct fdl_gpu_signals s;
+    static const int statuses[] = {2, 3, 4, 6, 10, 13, 999};
+    (void)state;
+    for (size_t i = 0; i < FDL_COUNT_OF(optional); i++) {
+        if (strcmp(optional[i], "nvmlGpmSampleFree") == 0)
+            continue;
+        char text[128];
+        snprintf(text, sizeof(text), "reasons 4\nfail_%s %d\n", optional[i],
+                 statuses[i % FDL_COUNT_OF(statuses)]);
+        say(text);
+        struct fdl_nvml *n = open_double();
+        assert_true(fdl_nvml_read(n, &s));
+        assert_true(fdl_nvml_read(n, &s));
+        assert_int_equal(known(&s), known_to(optional[i]));
+        fdl_nvml_close(n);
+    }
+}
+
+/* It fails while it runs, and comes back. */
+static void test_fails_in_the_middle(void **state)
+{
+    struct fdl_gpu_signals s;
+    (void)state;
+    say("utilization 50\n");
+    struct fdl_nvml *n = open_double();
+    assert_true(fdl_nvml_read(n, &s));
+    assert_true(near(s.utilization, 0.5));
+    say("utilization 60\nfail_nvmlDeviceGetUtilizationRates 999\n");
+    assert_true(fdl_nvml_read(n, &s));
+    assert_true(near(s.utilization, -1));
+    assert_true(s.power_watts > 0);
+    say("utilization 70\n");
+    assert_true(fdl_nvml_read(n, &s));
+    assert_true(near(s.utilization, 0.7));
+    fdl_nvml_close(n);
+}
+
+/* Everything fails, with nothing lost: nothing is known, and it is asked again.
+ */
+static void test_all_fail(void **state)
+{
+    struct fdl_gpu_signals s;
+    char text[4096] = "";
+    (void)state;
+    say("");
+    struct fdl_nvml *n = open_double();
+    for (size_t i = 0; i < FDL_COUNT_OF(optional); i++) {
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof(text) - length, "fail_%s 999\n",
+                 optional[i]);
+    }
+    say(text);
+    assert_false(fdl_nvml_read(n, &s));
+    expect_unknown(&s);
+    say("");
+    assert_true(fdl_nvml_read(n, &s));
+    fdl_nvml_close(n);
+}
+
+/* At each call in turn; then it is left alone, though it would answer again. */
+static void test_lost(void **state)
+{
+    struct fdl_gpu_signals s;
+    char text[64];
+    bool read = false;
+    (void)state;
+    for (int calls = 0; !read; calls++) {
+        assert_true(calls < 100);
+        snprintf(text, sizeof(text), "lost_after %d\n", calls);
+        say(text);
+        struct fdl_nvml *n = open_double();
+        read = fdl_nvml_read(n, &s) && fdl_nvml_read(n, &s);
+        if (!read) {
+            expect_unknown(&s);
+            say("");
+            memset(&s, 0, sizeof(s));
+            assert_false(fdl_nvml_read(n, &s));
+            expect_unknown(&s);
+        } else {
+            assert_true(calls > 20);
+        }
+        fdl_nvml_close(n);
+    }
+    fdl_nvml_close(NULL);
+}
+
+/* No GPU before Hopper has GPM. */
+static void test_no_gpm(void **state)
+{
+    struct fdl_gpu_signals s;
+    (void)state;
+    say("gpm 0\nreasons 4\n");
+    struct fdl_nvml *n = open_double();
+    assert_true(fdl_nvml_read(n, &s));
+    assert_true(fdl_nvml_read(n, &s));
+    assert_int_equal(known(&s), ALL_KNOWN - 1);
+    assert_true(near(s.sm_active, -1));
+    fdl_nvml_close(n);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(test_values, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_caps, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_not_there, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_each_function_missing, setup,
+                                    teardown),
+    cmocka_unit_test_setup_teardown(test_each_function_fails, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_fails_in_the_middle, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_all_fail, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_no_gpm, setup, teardown),
+};
+
+TEST_MAIN("nvml", cases)

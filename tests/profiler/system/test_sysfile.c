@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/compiler.h"
+#include "profiler/system/sysfile.h"
+#include "test.h"
+
+#include <unistd.h>
+
+static uint32_t count(const char *text)
+{
+    struct fdl_cpu_set set;
+    return fdl_cpu_set_parse(&set, text) ? fdl_cpu_set_count(&set) : 0;
+}
+
+static void test_cpu_lists(void **state)
+{
+    (void)state;
+    assert_int_equal(count("0"), 1);
+    assert_int_equal(count("0-3\n"), 4);
+    assert_int_equal(count("0-3,8,10-11\n"), 7);
+    assert_int_equal(count("63-64"), 2);
+    assert_int_equal(count("0,0,0-1"), 2);
+    assert_int_equal(count(" \t5 "), 1);
+}
+
+/* More than CPU_SETSIZE: 1024 is no limit here. */
+static void test_many_cpus(void **state)
+{
+    (void)state;
+    assert_int_equal(count("0-4095"), 4096);
+    assert_int_equal(count("1024-2047,8191"), 1025);
+    assert_int_equal(count("0-99999999999"), FDL_CPU_SET_MAX);
+}
+
+static void test_garbled_lists(void **state)
+{
+    static const char *const bad[] = {
+        "",     "\n",  "x",   "1,",   ",1",
+        "3-1",  "1-",  "-1",  "1 2",  "1-2-3",
+        "0x10", "1,,", "1;2", "none", "99999999999999999999999",
+    };
+    (void)state;
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        struct fdl_cpu_set set = {{0x5a}};
+        assert_false(fdl_cpu_set_parse(&set, bad[i]));
+        assert_int_equal(set.word[0], 0x5a);
+    }
+}
+
+static void test_intersect(void **state)
+{
+    struct fdl_cpu_set a;
+    struct fdl_cpu_set b;
+    (void)state;
+    assert_true(fdl_cpu_set_parse(&a, "0-9,100-199"));
+    assert_true(fdl_cpu_set_parse(&b, "5-104"));
+    fdl_cpu_set_intersect(&a, &b);
+    assert_int_equal(fdl_cpu_set_count(&a), 10);
+    assert_int_equal(fdl_cpu_set_count(&b), 100);
+}
+
+static void test_fields(void **state)
+{
+    static const char text[] = "name\t: one two \nname too: three\nempty:\n"
+                               "  name: four\nlast:five";
+    char value[16] = "kept";
+    (void)state;
+    assert_true(fdl_sysfile_field(text, "name", value, sizeof(value)));
+    assert_string_equal(value, "one two");
+    assert_true(fdl_sysfile_field(text, "name too", value, sizeof(value)));
+    assert_string_equal(value, "three");
+    assert_true(fdl_sysfile_field(text, "empty", value, sizeof(value)));
+    assert_string_equal(value, "");
+    assert_true(fdl_sysfile_field(text, "last", value, sizeof(value)));
+    assert_string_equal(value, "five");
+    assert_true(fdl_sysfile_field(text, "name", value, 4));
+    assert_string_equal(value, "one");
+    assert_false(fdl_sysfile_field(text, "na", value, sizeof(value)));
+    assert_false(fdl_sysfile_field(text, "last:five and more", value, 16));
+    assert_false(fdl_sysfile_field("", "x", value, sizeof(value)));
+    assert_string_equal(value, "one");
+}
+
+/* Longer than any first guess at a buffer. */
+static void test_read_long_file(void **state)
+{
+    enum { BYTES = 300000 };
+    char folder[] = "/tmp/fdl_sysfile_XXXXXX";
+    char path[64];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/long", folder);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < BYTES; i++)
+        fputc('a' + i % 26, f);
+    assert_int_equal(fclose(f), 0);
+    char *text = fdl_sysfile_read(folder, "/long");
+    assert_non_null(text);
+    assert_int_equal(strlen(text), BYTES);
+    for (int i = 0; i < BYTES; i++)
+        assert_int_equal(text[i], 'a' + i % 26);
+    free(text);
+    assert_null(fdl_sysfile_read(folder, "/none"));
+    assert_null(fdl_sysfile_read(folder, "/")); /* a folder */
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(remove(folder), 0);
+}
+
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t value;
+        bool known;
+        const char *rest;
+    } of[] = {
+        {"12\n", 12, true, "\n"},
+        {" \t7 8\n", 7, true, " 8\n"},
+        {"3/80\n", 3, true, "/80\n"},
+        {"18446744073709551615 ", UINT64_MAX, true, " "},
+        {"99999999999999999999\n", UINT64_MAX, true, "\n"},
+        {"12", 1, false, "12"},
+        {"", 1, false, ""},
+        {"-1\n", 1, false, "-1\n"},
+        {"+1\n", 1, false, "+1\n"},
+        {"0.5\n", 1, false, "0.5\n"},
+        {"max\n", 1, false, "max\n"},
+        {"\n7\n", 1, false, "\n7\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+        const char *p = of[i].text;
+        uint64_t value = 1;
+        assert_int_equal(fdl_sysfile_number(&p, &value), of[i].known);
+        assert_int_equal(value, of[i].value);
+        assert_string_equal(p, of[i].rest);
+    }
+}
+
+static void test_counts(void **state)
+{
+    static const char text[] = "nr_periods 5\nnr_throttled 4\nnr 9\n\n"
+                               "nr_throttled 8\nlast 3";
+    uint64_t value = 1;
+    (void)state;
+    assert_true(fdl_sysfile_count(text, "nr_throttled", &value));
+    assert_int_equal(value, 4);
+    assert_true(fdl_sysfile_count(text, "nr", &value));
+    assert_int_equal(value, 9);
+    assert_false(fdl_sysfile_count(text, "nr_", &value));
+    assert_false(fdl_sysfile_count(text, "periods", &value));
+    assert_false(fdl_sysfile_count(text, "last", &value));
+    assert_false(fdl_sysfile_count("", "nr", &value));
+    assert_int_equal(value, 9);
+}
+
+/* As often as one likes, whatever its length has become. */
+static void test_read_again(void **state)
+{
+    char folder[] = "/tmp/fdl_sysfile_XXXXXX";
+    char path[64];
+    char text[8];
+    static const char *const says[] = {"a", "", "bcd", "0123456", "01234567"};
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/file", folder);
+    for (int i = 0; i < 2; i++) {
+        int fd = -1;
+        for (size_t k = 0; k < sizeof(says) / sizeof(*says); k++) {
+            FILE *f = fopen(path, "w");
+            assert_non_null(f);
+            assert_true(fputs(says[k], f) >= 0);
+            assert_int_equal(fclose(f), 0);
+            fd = fd < 0 ? fdl_sysfile_open(folder, "/file") : fd;
+            assert_true(fd >= 0);
+            memset(text, 'x', sizeof(text));
+            assert_true(fdl_sysfile_again(fd, text, sizeof(text)));
+            assert_int_equal(strncmp(text, says[k], sizeof(text) - 1), 0);
+            assert_true(strlen(text) < sizeof(text));
+        }
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(remove(path), 0);
+        assert_int_equal(fdl_sysfile_open(folder, "/file"), -1);
+    }
+    assert_false(fdl_sysfile_again(-1, text, sizeof(text)));
+    assert_string_equal(text, "");
+    assert_int_equal(remove(folder), 0);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(test_cpu_lists),     cmocka_unit_test(test_many_cpus),
+    cmocka_unit_test(test_garbled_lists), cmocka_unit_test(test_intersect),
+    cmocka_unit_test(test_fields),        cmocka_unit_test(test_read_long_file),
+    cmocka_unit_test(test_numbers),       cmocka_unit_test(test_counts),
+    cmocka_unit_test(test_read_again),
+};
+
+TEST_MAIN("sysfile", cases)

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA backend: its life, its slabs, and the workers' side; cuda_backend.h
+ * has the picture. */
+#include "base/compiler.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "transfer/cuda/cuda_backend.h"
+#include "transfer/cuda/cuda_pin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Life --------------------------------------------------------------- */
+
+static int32_t create(const struct fdl_backend_config *config, void **backend)
+{
+    const struct fdl_cuda_api *cuda;
+    int32_t status = fdl_cuda_check(config->device, &cuda);
+    if (status < 0)
+        return status;
+    struct fdl_cuda *c = calloc(1, sizeof(*c));
+    if (!c)
+        return fdl_fail_memory(sizeof(*c), "the CUDA backend");
+    c->config = *config;
+    fdl_lock_init(&c->lock, FDL_RANK_CUDA_JOBS);
+    fdl_lock_init(&c->report_lock, FDL_RANK_CUDA_REPORT);
+    fdl_lock_init(&c->ask_lock, FDL_RANK_CUDA_ASK);
+    fdl_event_init(&c->jobs_changed);
+    fdl_event_init(&c->landing_changed);
+    *backend = c;
+    return FEEDLINE_OK;
+}
+
+static void stop_threads(struct fdl_cuda *c)
+{
+    fdl_lock(&c->lock);
+    c->stopping = true;
+    fdl_unlock(&c->lock);
+    fdl_event_notify(&c->jobs_changed, UINT32_MAX);
+    fdl_event_notify(&c->landing_changed, UINT32_MAX);
+    fdl_thread_join(&c->copy_thread);
+    fdl_thread_join(&c->land_thread);
+}
+
+static void destroy_steps(struct fdl_cuda *c, struct fdl_cuda_step *first)
+{
+    while (first) {
+        struct fdl_cuda_step *next = first->next;
+        fdl_cuda_step_destroy(c, first);
+        first = next;
+    }
+}
+
+static void destroy_streams(struct fdl_cuda *c)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    if (c->finishing)
+        cuda->StreamDestroy(c->finishing);
+    if (c->stream)
+        cuda->StreamDestroy(c->stream);
+    if (c->asked)
+        cuda->EventDestroy(c->asked);
+    c->stream = c->finishing = NULL;
+    c->asked = NULL;
+    c->has_asked = false;
+}
+
+/* Also of what open_device made only in part. */
+static void close_device(struct fdl_cuda *c)
+{
+    stop_threads(c);
+    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
+    fdl_cuda_report(c);
+    destroy_steps(c, c->first_report);
+    destroy_steps(c, c->free_steps);
+    fdl_cuda_clock_fini(&c->clock);
+    destroy_streams(c);
+    if (current)
+        fdl_cuda_leave(c->device);
+    c->first_report = c->last_report = c->free_steps = NULL;
+    c->n_reports = 0;
+    c->stopping = false;
+    c->device = NULL;
+}
+
+static void destroy(void *backend)
+{
+    struct fdl_cuda *c = backend;
+    if (!c)
+        return;
+    if (c->device)
+        close_device(c);
+    fdl_lock_destroy(&c->ask_lock);
+    fdl_lock_destroy(&c->report_lock);
+    fdl_lock_destroy(&c->lock);
+    free(c);
+}
+
+/* Kernels that finish batches have a stream of their own, so that the next copy
+ * goes on beside them, and go before the program's: one that waited for a
+ * training step would hold up its batch. */
+static int make_streams(struct fdl_cuda *c)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    int least, greatest;
+    int error = cuda->StreamCreateWithPriority(&c->stream,
+                                               FDL_CUDA_STREAM_NON_BLOCKING, 0);
+    if (error != FDL_CUDA_SUCCESS || c->config.finish.bytes == 0)
+        return error;
+    error = cuda->DeviceGetStreamPriorityRange(&least, &greatest);
+    if (error != FDL_CUDA_SUCCESS)
+        return error;
+    return cuda->StreamCreateWithPriority(
+        &c->finishing, FDL_CUDA_STREAM_NON_BLOCKING, greatest);
+}
+
+static int32_t start_threads(struct fdl_cuda *c)
+{
+    int error = make_streams(c);
+    if (error == FDL_CUDA_SUCCESS)
+        error = c->device->cuda->EventCreateWithFlags(&c->asked, 0);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(c->device->cuda, error, "a copy stream");
+    int32_t status = fdl_cuda_clock_init(&c->clock, c->device);
+    if (status >= 0)
+        status = fdl_thread_start(&c->copy_thread, "feedline-copy",
+                                  fdl_cuda_copy_main, c);
+    if (status >= 0)
+        status = fdl_thread_start(&c->land_thread, "feedline-land",
+                                  fdl_cuda_land_main, c);
+    return status;
+}
+
+/* The first slab asks for the context, the stream and the threads. */
+static int32_t open_device(struct fdl_cuda *c)
+{
+    int32_t status = fdl_cuda_device(c->config.device, &c->device);
+    if (status < 0)
+        return status;
+    if (c->config.finish.bytes > 0 && c->device->kernel_status < 0) {
+        status = fdl_fail(c->device->kernel_status, "finish=device: %s",
+                          c->device->kernel_reason);
+        c->device = NULL;
+        return status;
+    }
+    status = fdl_cuda_enter(c->device);
+    if (status < 0) {
+        c->device = NULL;
+        return status;
+    }
+    status = start_threads(c);
+    fdl_cuda_leave(c->device);
+    if (status < 0) {
+        char reason[FDL_ERROR_BYTES];
+        snprintf(reason, sizeof(reason), "%s", fdl_last_error());
+        close_device(c);
+        return fdl_fail(status, "cuda:%u: %s", c->config.device, reason);
+    }
+    return FEEDLINE_OK;
+}
+
+/* ---- Slabs -------------------------------------------------------------- */
+
+/* What comes to slab->device. */
+static uint64_t arrival_bytes(const struct fdl_cuda *c,
+                              const struct fdl_slab *slab)
+{
+    const struct fdl_finish *f = &c->config.finish;
+    return f->bytes > 0 ? f->wire_bytes : slab->bytes;
+}
+
+static void count_bytes(struct fdl_cuda *c, const struct fdl_slab *slab,
+                        int sign)
+{
+    uint64_t host = slab->bytes + slab->wide_bytes;
+    uint64_t device = arrival_bytes(c, slab) + c->config.finish.bytes;
+    fdl_lock(&c->lock);
+    c->pinned_bytes += sign > 0 ? host : 0 - host;
+    c->device_bytes += sign > 0 ? device : 0 - device;
+    fdl_unlock(&c->lock);
+}
+
+/* What the consumer's streams still do with it comes first. */
+static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    struct fdl_cuda_slab *own = slab->own;
+    for (uint32_t i = 0; own && i < own->n_used; i++)
+        cuda->EventSynchronize(own->used[i]);
+    for (uint32_t i = 0; own && i < FDL_COUNT_OF(own->used); i++)
+        if (own->used[i])
+            cuda->EventDestroy(own->used[i]);
+    if (own && own->step)
+        fdl_cuda_step_let_go(c, own->step);
+    if (slab->finished)
+        cuda->Free(slab->finished);
+    if (slab->device)
+        cuda->Free(slab->device);
+    if (slab->wide)
+        fdl_cuda_unpin(c->device, slab->wide, slab->wide_bytes);
+    fdl_cuda_unpin(c->device, slab->host, slab->bytes);
+    if (own)
+        fdl_lock_destroy(&own->lock);
+    free(own);
+}
+
+static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    struct fdl_cuda_slab *own = calloc(1, sizeof(*own));
+    if (!own)
+        return fdl_fail_memory(sizeof(*own), "a batch on a device");
+    fdl_lock_init(&own->lock, FDL_RANK_CUDA_SLAB);
+    slab->own = own;
+    int32_t status = fdl_cuda_pin(c->device, slab->bytes, &slab->host);
+    if (status < 0)
+        return status;
+    int error = cuda->Malloc(&slab->device, (size_t)arrival_bytes(c, slab));
+    if (error == FDL_CUDA_SUCCESS && c->config.finish.bytes > 0)
+        error = cuda->Malloc(&slab->finished, (size_t)c->config.finish.bytes);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(cuda, error, "device memory for a batch");
+    return FEEDLINE_OK;
+}
+
+static int32_t slab_alloc(void *backend, uint64_t bytes, struct fdl_slab *out)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_slab slab = {.bytes = bytes};
+    int32_t status = c->device ? FEEDLINE_OK : open_device(c);
+    if (status >= 0)
+        status = fdl_cuda_enter(c->device);
+    if (status < 0)
+        return status;
+    status = alloc_parts(c, &slab);
+    if (status < 0)
+        free_parts(c, &slab);
+    fdl_cuda_leave(c->device);
+    if (status < 0)
+        return status;
+    count_bytes(c, &slab, 1);
+    *out = slab;
+    return FEEDLINE_OK;
+}
+
+/* Slabs are there, so the device is open. */
+static int32_t slab_widen(void *backend, uint64_t bytes, struct fdl_slab *slab)
+{
+    struct fdl_cuda *c = backend;
+    void *wide;
+    int32_t status = fdl_cuda_enter(c->device);
+    if (status < 0)
+        return status;
+    status = fdl_cuda_pin(c->device, bytes, &wide);
+    fdl_cuda_leave(c->device);
+    if (status < 0)
+        return status;
+    slab->wide = wide;
+    slab->wide_bytes = bytes;
+    fdl_lock(&c->lock);
+    c->pinned_bytes += bytes;
+    fdl_unlock(&c->lock);
+    return FEEDLINE_OK;
+}
+
+static void slab_free(void *backend, struct fdl_slab *slab)
+{
+    struct fdl_cuda *c = backend;
+    if (!slab->own)
+        return;
+    count_bytes(c, slab, -1);
+    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
+    free_parts(c, slab);
+    if (current)
+        fdl_cuda_leave(c->device);
+    *slab = (struct fdl_slab){.host = NULL};
+}
+
+/* ---- The workers' side -------------------------------------------------- */
+
+static int32_t push_job(struct fdl_cuda *c, struct fdl_transfer *t,
+                        struct fdl_cuda_part part)
+{
+    struct fdl_cuda_slab *own = t->slab->own;
+    fdl_lock(&c->lock);
+    int32_t status = c->failed;
+    if (status < 0) {
+        fdl_fail(status, "%s", c->reason);
+    } else {
+        struct fdl_cuda_job *job = &own->jobs[own->n_jobs++];
+        *job = (struct fdl_cuda_job){.transfer = t, .part = part};
+        if (c->last_job)
+            c->last_job->next = job;
+        else
+            c->first_job = job;
+        c->last_job = job;
+    }
+    fdl_unlock(&c->lock);
+    if (status >= 0)
+        fdl_event_notify(&c->jobs_changed, 1);
+    return status;
+}
+
+static int32_t submit(void *backend, struct fdl_transfer *t)
+{
+    return push_job(backend, t, (struct fdl_cuda_part){.bytes = 0});
+}
+
+/* What cannot be moved ahead moves with the rest. */
+static void part(void *backend, struct fdl_transfer *t, uint64_t at,
+                 uint64_t bytes)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_cuda_slab *own = t->slab->own;
+    fdl_lock(&c->lock);
+    bool room = own->n_jobs < FDL_CUDA_PARTS;
+    fdl_unlock(&c->lock);
+    if (room && bytes > 0)
+        push_job(c, t, (struct fdl_cuda_part){.at = at, .bytes = bytes});
+}
+
+/* ---- Statistics --------------------------------------------------------- */
+
+/* Who sees bytes under the lock sees the device that they were taken from. */
+static void stats(void *backend, struct fdl_backend_stats *out)
+{
+    struct fdl_cuda *c = backend;
+    fdl_lock(&c->lock);
+    *out = (struct fdl_backend_stats){.pinned_bytes = c->pinned_bytes,
+                                      .device_bytes = c->device_bytes};
+    fdl_unlock(&c->lock);
+    if (out->pinned_bytes == 0 || fdl_cuda_enter(c->device) < 0)
+        return;
+    fdl_cuda_report(c);
+    fdl_cuda_leave(c->device);
+}
+
+const struct fdl_backend_ops fdl_backend_cuda = {
+    .name = "cuda",
+    .device = FEEDLINE_CUDA,
+    .create = create,
+    .destroy = destroy,
+    .slab_alloc = slab_alloc,
+    .slab_free = slab_free,
+    .slab_widen = slab_widen,
+    .submit = submit,
+    .part = part,
+    .ask = fdl_cuda_ask,
+    .wait = fdl_cuda_wait,
+    .copy = fdl_cuda_copy,
+    .use = fdl_cuda_use,
+    .release = fdl_cuda_release,
+    .stats = stats,
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA backend of one loader, inside.
+ *
+ *  workers        copy thread                 land thread        consumer
+ *  submit --> [jobs] --> stream: wait used                          |
+ *                                start                              |
+ *                                copy                               |
+ *                                end       (finish, beside the      |
+ *                                           next copy)              |
+ *                                ready   ----> [steps] wait ready   |
+ *                        done ----------------------------------> next()
+ *                                              landed               |
+ *                        consumer's stream: entered, wait ready <- wait()
+ *                                              ...                  |
+ *                                           used <----------- release()
+ *                                              report: all times known
+ *
+ * A step is what happened to one batch: its events. It is owned twice, by the
+ * slab until the consumer lets go, and by the queue of reports until all of its
+ * times were read; then it is used again. The copy thread never waits for the
+ * device, and no thread polls: the land thread sleeps in the driver until the
+ * oldest copy is done.
+ *
+ * A slab may be handed out again without a new copy (option replay). Then it
+ * has no step: it is there, so nothing waits, and its marks of use add up.
+ */
+#ifndef FDL_TRANSFER_CUDA_BACKEND_H
+#define FDL_TRANSFER_CUDA_BACKEND_H
+
+#include "base/event.h"
+#include "base/lock.h"
+#include "base/status.h"
+#include "base/thread.h"
+#include "transfer/backend.h"
+#include "transfer/cuda/cuda_clock.h"
+#include "transfer/cuda/cuda_device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define FDL_CUDA_STREAMS 4u /* that may wait for one batch */
+#define FDL_CUDA_PARTS   4u /* moved ahead of the rest of a batch */
+#define FDL_CUDA_COPIES  (2 * FDL_CUDA_PARTS + 1)
+
+/* Reports that wait for their consumer at most; the oldest goes out without. */
+#define FDL_CUDA_REPORTS 32u
+
+struct fdl_cuda_step {
+    struct fdl_cuda_step *next; /* in the queue that it is in */
+    fdl_cuda_event from[FDL_CUDA_COPIES], to[FDL_CUDA_COPIES];
+    fdl_cuda_event ready, entered, asked;
+    uint32_t n_copies, n_events; /* in use; created */
+    uint32_t clock_epoch;
+    uint64_t ticket;
+    int64_t queued_ns, done_ns;
+    uint64_t bytes;
+    bool finishes;
+    struct fdl_transfer *transfer; /* until landed */
+
+    /* Guarded by the backend's lock. */
+    bool has_entered, has_asked;
+    bool let_go, reported; /* by the slab's owner; by the queue */
+};
+
+struct fdl_cuda_part {
+    uint64_t at, bytes;
+};
+
+/* Work for the copy thread: a part, or the rest of a batch. */
+struct fdl_cuda_job {
+    struct fdl_cuda_job *next;
+    struct fdl_transfer *transfer;
+    struct fdl_cuda_part part; /* 0 bytes: the rest */
+};
+
+struct fdl_cuda_slab {
+    struct fdl_cuda_step *step; /* NULL: not in use */
+    struct fdl_cuda_job jobs[FDL_CUDA_PARTS + 1];
+    uint32_t n_jobs;
+    struct fdl_cuda_part moved[FDL_CUDA_PARTS]; /* copy thread's, as are: */
+    uint32_t n_moved;
+    bool begun; /* parts of the coming batch were moved */
+
+    struct fdl_lock lock; /* guards the consumer's side: */
+    void *streams[FDL_CUDA_STREAMS];
+    uint32_t n_streams;
+    fdl_cuda_event used[FDL_CUDA_STREAMS + 1]; /* created when first needed */
+    void *used_on[FDL_CUDA_STREAMS + 1];
+    uint32_t n_used; /* recorded, to be waited for */
+};
+
+struct fdl_cuda {
+    struct fdl_backend_config config;
+    const struct fdl_cuda_device *device; /* NULL before the first slab */
+    fdl_cuda_stream stream;               /* of copies */
+    fdl_cuda_stream finishing; /* of kernels; NULL where none are needed */
+    struct fdl_cuda_clock clock;
+    _Atomic uint32_t clock_epoch;
+    struct fdl_thread copy_thread, land_thread;
+
+    struct fdl_lock lock; /* guards what follows */
+    struct fdl_cuda_job *first_job, *last_job;
+    struct fdl_cuda_step *first_landing, *last_landing;
+    struct fdl_cuda_step *first_report, *last_report;
+    uint32_t n_reports;
+    struct fdl_cuda_step *free_steps;
+    bool stopping;
+    uint64_t pinned_bytes, device_bytes;
+    int32_t failed; /* a status: the device is lost */
+    char reason[FDL_ERROR_BYTES + 32];
+
+    /* When the consumer's stream ran out of work, see cuda_consumer.c. */
+    struct fdl_lock ask_lock;      /* behind a slab's; guards: */
+    struct fdl_cuda_slab *current; /* waited for and not given back yet */
+    fdl_cuda_event asked;          /* in turn with those of steps */
+    bool has_asked;                /* recorded for the batch to come */
+
+    struct fdl_event jobs_changed, landing_changed;
+    struct fdl_lock report_lock; /* reports go out one at a time */
+};
+
+/* cuda_consumer.c: as in fdl_backend_ops. */
+void fdl_cuda_ask(void *backend);
+int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream);
+int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
+                      void *stream);
+void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream);
+void fdl_cuda_release(void *backend, struct fdl_transfer *t);
+
+/* cuda_copy.c: the copy thread; arg: struct fdl_cuda. */
+void *fdl_cuda_copy_main(void *arg);
+
+/* cuda_land.c: the land thread, and the reports that can go out now; any
+ * thread that has the device current. */
+void *fdl_cuda_land_main(void *arg);
+void fdl_cuda_report(struct fdl_cuda *c);
+
+/* A step with its events; EDEVICE. And back, from one of its two owners. */
+int32_t fdl_cuda_step_take(struct fdl_cuda *c, struct fdl_cuda_step **out);
+void fdl_cuda_step_destroy(struct fdl_cuda *c, struct fdl_cuda_step *s);
+void fdl_cuda_step_let_go(struct fdl_cuda *c, struct fdl_cuda_step *s);
+
+/* The device is lost, says the error line of this thread: whatever is submitted
+ * from now on fails with it, and with "cuda:N: " in front. */
+void fdl_cuda_lose(struct fdl_cuda *c, int32_t status);
+
+#endif

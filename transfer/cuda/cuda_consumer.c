@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The consumer's side of the CUDA backend: streams that wait for batches, and
+ * marks on them.
+ *
+ * When does a stream run out of work? It waits for the next batch from
+ * `entered` on, a mark before the wait. But as long as the host sits in next(),
+ * it cannot tell the stream to wait, and the stream is idle all the same, from
+ * where its work ended when the consumer asked:
+ *
+ *     host      work queued   next() ......... wait
+ *     stream    === work ===|                    |... copy |=== work
+ *                         asked    idle       entered     ready
+ *
+ * A mark can be set only on a stream that is known to exist: until a batch is
+ * given back, the streams that waited for it do. So it is set when the consumer
+ * asks while it still holds its batch, and when it gives it back otherwise.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "transfer/cuda/cuda_backend.h"
+
+static void mark_asked_locked(struct fdl_cuda *c, void *stream)
+{
+    if (c->has_asked)
+        return;
+    if (c->device->cuda->EventRecord(c->asked, stream) == FDL_CUDA_SUCCESS)
+        c->has_asked = true;
+    else
+        c->device->cuda->GetLastError();
+}
+
+void fdl_cuda_ask(void *backend)
+{
+    struct fdl_cuda *c = backend;
+    if (!c->device || fdl_cuda_enter(c->device) < 0)
+        return;
+    fdl_lock(&c->ask_lock);
+    if (c->current)
+        mark_asked_locked(c, c->current->streams[0]);
+    fdl_unlock(&c->ask_lock);
+    fdl_cuda_leave(c->device);
+}
+
+static void leave_current(struct fdl_cuda *c, struct fdl_cuda_slab *own)
+{
+    fdl_lock(&c->ask_lock);
+    if (c->current == own) {
+        mark_asked_locked(c, own->streams[0]);
+        c->current = NULL;
+    }
+    fdl_unlock(&c->ask_lock);
+}
+
+/* The first stream that waits for a batch is the consumer's. */
+static int enter_step(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                      fdl_cuda_stream stream)
+{
+    struct fdl_cuda_step *s = own->step;
+    int error = c->device->cuda->EventRecord(s->entered, stream);
+    if (error != FDL_CUDA_SUCCESS)
+        return error;
+    own->streams[0] = stream;
+    fdl_lock(&c->ask_lock);
+    bool has_asked = c->has_asked;
+    fdl_cuda_event swap = c->asked;
+    c->asked = s->asked;
+    s->asked = swap;
+    c->has_asked = false;
+    c->current = own;
+    fdl_unlock(&c->ask_lock);
+    fdl_lock(&c->lock);
+    s->has_asked = has_asked;
+    s->has_entered = true;
+    fdl_unlock(&c->lock);
+    return FDL_CUDA_SUCCESS;
+}
+
+static bool has_waited(const struct fdl_cuda_slab *own, const void *stream)
+{
+    for (uint32_t i = 0; i < own->n_streams; i++)
+        if (own->streams[i] == stream)
+            return true;
+    return false;
+}
+
+static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                           void *stream)
+{
+    if (has_waited(own, stream))
+        return FEEDLINE_OK;
+    if (own->n_streams == FDL_CUDA_STREAMS)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "more than %u streams wait for one batch; let one of "
+                        "them wait for another",
+                        FDL_CUDA_STREAMS);
+    int error = FDL_CUDA_SUCCESS;
+    if (own->step && own->n_streams == 0)
+        error = enter_step(c, own, stream);
+    if (own->step && error == FDL_CUDA_SUCCESS)
+        error = c->device->cuda->StreamWaitEvent(stream, own->step->ready, 0);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(c->device->cuda, error,
+                             "the stream cannot wait for the batch");
+    own->streams[own->n_streams++] = stream;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_cuda_slab *own = t->slab->own;
+    int32_t status = fdl_cuda_enter(c->device);
+    if (status < 0)
+        return status;
+    fdl_lock(&own->lock);
+    status = wait_locked(c, own, stream);
+    fdl_unlock(&own->lock);
+    fdl_cuda_leave(c->device);
+    return status;
+}
+
+int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
+                      void *stream)
+{
+    struct fdl_cuda *c = backend;
+    int32_t status = fdl_cuda_enter(c->device);
+    if (status < 0)
+        return status;
+    int error = c->device->cuda->MemcpyAsync(to, from, (size_t)bytes,
+                                             FDL_CUDA_DEVICE_TO_DEVICE, stream);
+    if (error != FDL_CUDA_SUCCESS)
+        status =
+            fdl_cuda_fail(c->device->cuda, error, "the batch cannot be copied");
+    fdl_cuda_leave(c->device);
+    return status;
+}
+
+/* Place of the stream's mark: the one it has, which a later one includes, or a
+ * new one. */
+static uint32_t place_of_mark(const struct fdl_cuda_slab *own,
+                              const void *stream)
+{
+    uint32_t i = 0;
+    while (i < own->n_used && own->used_on[i] != stream)
+        i++;
+    return i;
+}
+
+/* Remembers what is queued on `stream` now. A stream that cannot be marked is
+ * waited for here: late is better than torn pixels. */
+static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                             void *stream)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    uint32_t i = place_of_mark(own, stream);
+    int error = i == FDL_COUNT_OF(own->used) ? FDL_CUDA_ERROR_NOT_READY
+                                             : FDL_CUDA_SUCCESS;
+    if (error == FDL_CUDA_SUCCESS && !own->used[i])
+        error =
+            cuda->EventCreateWithFlags(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventRecord(own->used[i], stream);
+    if (error == FDL_CUDA_SUCCESS) {
+        own->used_on[i] = stream;
+        own->n_used = FDL_MAX(own->n_used, i + 1);
+    } else {
+        cuda->GetLastError();
+        if (cuda->StreamSynchronize(stream) != FDL_CUDA_SUCCESS)
+            cuda->GetLastError();
+    }
+}
+
+/* A stream that waited is marked when the batch is given back. */
+void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_cuda_slab *own = t->slab->own;
+    if (fdl_cuda_enter(c->device) < 0)
+        return; /* as release will find */
+    fdl_lock(&own->lock);
+    if (!has_waited(own, stream))
+        mark_used_locked(c, own, stream);
+    fdl_unlock(&own->lock);
+    fdl_cuda_leave(c->device);
+}
+
+void fdl_cuda_release(void *backend, struct fdl_transfer *t)
+{
+    struct fdl_cuda *c = backend;
+    struct fdl_cuda_slab *own = t->slab->own;
+    if (fdl_cuda_enter(c->device) < 0) {
+        fdl_cuda_lose(c, FEEDLINE_EDEVICE); /* nothing overwrites it any more */
+        return;
+    }
+    fdl_lock(&own->lock);
+    leave_current(c, own);
+    for (uint32_t i = 0; i < own->n_streams; i++)
+        mark_used_locked(c, own, own->streams[i]);
+    own->n_streams = 0;
+    struct fdl_cuda_step *step = own->step;
+    own->step = NULL;
+    fdl_unlock(&own->lock);
+    fdl_cuda_leave(c->device);
+    if (step)
+        fdl_cuda_step_let_go(c, step);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The copy thread of the CUDA backend: the only one that issues copies. It
+ * queues work and never waits for it, so a worker is never held up by the
+ * driver's locks, and copies go out in the order in which batches were filled.
+ */
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "transfer/cuda/cuda_backend.h"
+#include "transfer/nvtx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Begin -------------------------------------------------------------- */
+
+/* The stream goes on once the batch that was here before is used up. */
+static int wait_for_consumers(struct fdl_cuda *c, struct fdl_cuda_slab *own)
+{
+    int error = FDL_CUDA_SUCCESS;
+    for (uint32_t i = 0; i < own->n_used && error == FDL_CUDA_SUCCESS; i++)
+        error = c->device->cuda->StreamWaitEvent(c->stream, own->used[i], 0);
+    own->n_used = 0;
+    return error;
+}
+
+/* A batch that nobody took (the loader was stopped) still has its step. */
+static int32_t begin(struct fdl_cuda *c, struct fdl_transfer *t)
+{
+    struct fdl_cuda_slab *own = t->slab->own;
+    if (own->step)
+        fdl_cuda_step_let_go(c, own->step);
+    own->step = NULL;
+    own->n_moved = 0;
+    own->n_streams = 0;
+    int32_t status = fdl_cuda_step_take(c, &own->step);
+    if (status < 0)
+        return status;
+    own->step->transfer = t;
+    own->step->ticket = t->ticket;
+    own->step->queued_ns = fdl_now_ns();
+    own->begun = true;
+    int error = wait_for_consumers(c, own);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(c->device->cuda, error, "a copy cannot be queued");
+    return FEEDLINE_OK;
+}
+
+/* ---- Copies ------------------------------------------------------------- */
+
+static int copy(struct fdl_cuda *c, const struct fdl_transfer *t, uint64_t at,
+                uint64_t bytes)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    const struct fdl_slab *slab = t->slab;
+    struct fdl_cuda_step *s = ((struct fdl_cuda_slab *)slab->own)->step;
+    uint32_t i = s->n_copies++;
+    bool wide = slab->wide && !t->finish;
+    fdl_assert(i < FDL_CUDA_COPIES &&
+               at + bytes <= (wide ? slab->wide_bytes : slab->bytes));
+    int error = cuda->EventRecord(s->from[i], c->stream);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->MemcpyAsync(
+            (uint8_t *)fdl_slab_target(slab, t->finish) + at,
+            (const uint8_t *)fdl_slab_source(slab, t->finish) + at,
+            (size_t)bytes, FDL_CUDA_HOST_TO_DEVICE, c->stream);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventRecord(s->to[i], c->stream);
+    s->bytes += bytes;
+    return error;
+}
+
+static void sort_parts(struct fdl_cuda_part *parts, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t k = i; k > 0 && parts[k].at < parts[k - 1].at; k--) {
+            struct fdl_cuda_part swap = parts[k];
+            parts[k] = parts[k - 1];
+            parts[k - 1] = swap;
+        }
+}
+
+/* What was not moved ahead: everything, in one copy, as a rule. */
+static int copy_rest(struct fdl_cuda *c, const struct fdl_transfer *t)
+{
+    struct fdl_cuda_slab *own = t->slab->own;
+    uint64_t at = 0;
+    int error = FDL_CUDA_SUCCESS;
+    sort_parts(own->moved, own->n_moved);
+    for (uint32_t i = 0; i < own->n_moved && error == FDL_CUDA_SUCCESS; i++) {
+        if (own->moved[i].at > at)
+            error = copy(c, t, at, own->moved[i].at - at);
+        at = own->moved[i].at + own->moved[i].bytes;
+    }
+    if (at < t->bytes && error == FDL_CUDA_SUCCESS)
+        error = copy(c, t, at, t->bytes - at);
+    return error;
+}
+
+/* Behind the last copy. The slab's consumers were waited for by the first. */
+static int finish(struct fdl_cuda *c, const struct fdl_transfer *t,
+                  fdl_cuda_event copied)
+{
+    const struct fdl_finish *f = &c->config.finish;
+    uint32_t plane = (uint32_t)(f->width * f->height);
+    struct fdl_finish_args args = {
+        .src = (const uint8_t *)t->slab->device + f->images_at,
+        .dst = t->slab->finished,
+        .pixels = (uint64_t)t->images * plane,
+        .plane = plane,
+        .channels = (uint32_t)f->channels,
+        .dtype = f->dtype,
+        .nhwc = f->nhwc,
+    };
+    memcpy(args.scale, f->scale, sizeof(args.scale));
+    memcpy(args.bias, f->bias, sizeof(args.bias));
+    int error = c->device->cuda->StreamWaitEvent(c->finishing, copied, 0);
+    if (error != FDL_CUDA_SUCCESS)
+        return error;
+    return fdl_cuda_run_finish(c->device, &args, c->finishing);
+}
+
+static int complete(struct fdl_cuda *c, const struct fdl_transfer *t)
+{
+    struct fdl_cuda_step *s = ((struct fdl_cuda_slab *)t->slab->own)->step;
+    s->finishes = t->finish;
+    int error = copy_rest(c, t);
+    if (error == FDL_CUDA_SUCCESS && s->finishes)
+        error = finish(c, t, s->to[s->n_copies - 1]);
+    if (error == FDL_CUDA_SUCCESS)
+        error = c->device->cuda->EventRecord(
+            s->ready, s->finishes ? c->finishing : c->stream);
+    return error;
+}
+
+/* ---- Jobs --------------------------------------------------------------- */
+
+static int32_t move_part(struct fdl_cuda *c, struct fdl_transfer *t,
+                         struct fdl_cuda_part part)
+{
+    struct fdl_cuda_slab *own = t->slab->own;
+    int32_t status = own->begun ? FEEDLINE_OK : begin(c, t);
+    if (status < 0)
+        return status;
+    int error = copy(c, t, part.at, part.bytes);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(c->device->cuda, error, "a copy cannot be queued");
+    own->moved[own->n_moved++] = part;
+    return FEEDLINE_OK;
+}
+
+static int32_t move_rest(struct fdl_cuda *c, struct fdl_transfer *t)
+{
+    struct fdl_cuda_slab *own = t->slab->own;
+    atomic_store_explicit(&t->start_ns, fdl_now_ns(), memory_order_relaxed);
+    int32_t status = own->begun ? FEEDLINE_OK : begin(c, t);
+    if (status < 0)
+        return status;
+    int error = complete(c, t);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(c->device->cuda, error, "a copy cannot be queued");
+    return FEEDLINE_OK;
+}
+
+static void push_landing(struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    fdl_lock(&c->lock);
+    s->next = NULL;
+    if (c->last_landing)
+        c->last_landing->next = s;
+    else
+        c->first_landing = s;
+    c->last_landing = s;
+    fdl_unlock(&c->lock);
+    fdl_event_notify(&c->landing_changed, 1);
+}
+
+/* A step that nobody will hear of. */
+static void abandon(struct fdl_cuda *c, struct fdl_cuda_step *step)
+{
+    fdl_lock(&c->lock);
+    step->reported = true;
+    fdl_unlock(&c->lock);
+    fdl_cuda_step_let_go(c, step);
+}
+
+/* The end of a batch, either way; c->reason does not change any more after a
+ * failure. After done it may be delivered, and after
+ * landed all of it is somebody else's: its step goes to the land thread only
+ * between the two. */
+static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
+                      int32_t status)
+{
+    struct fdl_cuda_slab *own = t->slab->own;
+    struct fdl_cuda_step *step = own->step;
+    own->begun = false;
+    int64_t now = fdl_now_ns();
+    atomic_store_explicit(&t->done_ns, now, memory_order_relaxed);
+    if (step)
+        step->done_ns = now;
+    if (status >= 0) {
+        t->done(t, status, "");
+        push_landing(c, step);
+        return;
+    }
+    if (step)
+        abandon(c, step);
+    own->step = NULL;
+    t->done(t, status, c->reason);
+    t->landed(t);
+}
+
+/* A part that fails is found again when the rest of its batch comes. */
+static void run_job(struct fdl_cuda *c, struct fdl_cuda_job job)
+{
+    struct fdl_cuda_slab *own = job.transfer->slab->own;
+    int32_t status = FEEDLINE_OK;
+    if (job.part.bytes > 0) {
+        status = move_part(c, job.transfer, job.part);
+        if (status < 0)
+            fdl_cuda_lose(c, status);
+        return;
+    }
+    fdl_lock(&c->lock);
+    own->n_jobs = 0;
+    status = c->failed;
+    fdl_unlock(&c->lock);
+    if (status >= 0) {
+        status = move_rest(c, job.transfer);
+        if (status < 0)
+            fdl_cuda_lose(c, status);
+    }
+    hand_over(c, job.transfer, status);
+}
+
+static bool take_job(struct fdl_cuda *c, struct fdl_cuda_job *out, bool *over)
+{
+    fdl_lock(&c->lock);
+    struct fdl_cuda_job *job = c->first_job;
+    *over = !job && c->stopping;
+    if (job) {
+        *out = *job;
+        c->first_job = job->next;
+        if (!c->first_job)
+            c->last_job = NULL;
+    }
+    fdl_unlock(&c->lock);
+    return job != NULL;
+}
+
+void *fdl_cuda_copy_main(void *arg)
+{
+    struct fdl_cuda *c = arg;
+    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
+    if (!current)
+        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
+    for (;;) {
+        struct fdl_cuda_job job;
+        bool over;
+        uint32_t key = fdl_event_prepare(&c->jobs_changed);
+        bool some = take_job(c, &job, &over);
+        if (!some && !over) {
+            fdl_event_wait(&c->jobs_changed, key, -1);
+            continue;
+        }
+        fdl_event_cancel(&c->jobs_changed);
+        if (over)
+            break;
+        fdl_nvtx_push(FDL_NVTX_COPY, job.transfer->ticket,
+                      job.transfer->images);
+        run_job(c, job);
+        fdl_nvtx_pop();
+    }
+    if (current)
+        fdl_cuda_leave(c->device);
+    return NULL;
+}

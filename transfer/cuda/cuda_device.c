@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices of this process; cuda_device.h has the idea. */
+#include "transfer/cuda/cuda_device.h"
+
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "base/status.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_DEVICES 64
+#define PCI_BYTES   16
+
+static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_CUDA_DEVICES);
+static struct fdl_cuda_device devices[MAX_DEVICES]; /* constant once made */
+
+int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out)
+{
+    int32_t status = fdl_cuda_load(out);
+    if (status < 0)
+        return status;
+    if (number >= (uint32_t)(*out)->n_devices || number >= MAX_DEVICES)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "device 'cuda:%u' is not there: this machine shows %d "
+                        "GPU%s, counted from 0",
+                        number, (*out)->n_devices,
+                        (*out)->n_devices == 1 ? "" : "s");
+    return FEEDLINE_OK;
+}
+
+int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci)
+{
+    char id[PCI_BYTES] = "", path[80];
+    int node = -1;
+    if (cuda->DeviceGetPCIBusId(id, sizeof(id), number) != FDL_CUDA_SUCCESS) {
+        cuda->GetLastError();
+        id[0] = '\0';
+    }
+    for (char *c = id; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    if (pci)
+        memcpy(pci, id, sizeof(id));
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", id);
+    FILE *f = id[0] ? fopen(path, "re") : NULL;
+    if (!f)
+        return -1;
+    if (fscanf(f, "%d", &node) != 1)
+        node = -1;
+    fclose(f);
+    return node;
+}
+
+/* ---- Context ------------------------------------------------------------ */
+
+int32_t fdl_cuda_enter(const struct fdl_cuda_device *d)
+{
+    int error = d->cuda->CtxPushCurrent(d->context);
+    if (error == FDL_CUDA_SUCCESS)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EDEVICE,
+                    "cuda:%d: its context cannot be used (CUDA error %d)",
+                    d->number, error);
+}
+
+void fdl_cuda_leave(const struct fdl_cuda_device *d)
+{
+    void *context;
+    d->cuda->CtxPopCurrent(&context);
+}
+
+/* ---- Kernels ------------------------------------------------------------ */
+
+static int load_kernels(struct fdl_cuda_device *d)
+{
+    void *module = NULL;
+    int error = d->cuda->ModuleLoadData(&module, fdl_kernels_ptx);
+    if (error == FDL_CUDA_SUCCESS)
+        error =
+            d->cuda->ModuleGetFunction(&d->finish, module, "fdl_kernel_finish");
+    if (error == FDL_CUDA_SUCCESS)
+        error = d->cuda->ModuleGetFunction(&d->spin, module, "fdl_kernel_spin");
+    return error;
+}
+
+static void set_kernels(struct fdl_cuda_device *d)
+{
+    int error = load_kernels(d);
+    d->kernel_status =
+        error == FDL_CUDA_SUCCESS ? FEEDLINE_OK : FEEDLINE_EDEVICE;
+    if (error != FDL_CUDA_SUCCESS)
+        snprintf(d->kernel_reason, sizeof(d->kernel_reason),
+                 "the driver does not take feedline's kernels (CUDA error %d); "
+                 "a GPU since Turing and driver 450 or later are needed",
+                 error);
+}
+
+static int kernels_missing(const struct fdl_cuda_device *d)
+{
+    return d->kernel_status < 0 ? FDL_CUDA_ERROR_NO_KERNEL : FDL_CUDA_SUCCESS;
+}
+
+int fdl_cuda_run_finish(const struct fdl_cuda_device *d,
+                        const struct fdl_finish_args *args,
+                        fdl_cuda_stream stream)
+{
+    struct fdl_finish_args copy = *args;
+    void *parameters[] = {&copy};
+    uint64_t threads =
+        (args->pixels + FDL_FINISH_PIXELS - 1) / FDL_FINISH_PIXELS;
+    uint64_t blocks = (threads + FDL_KERNEL_BLOCK - 1) / FDL_KERNEL_BLOCK;
+    if (blocks == 0)
+        return FDL_CUDA_SUCCESS;
+    if (kernels_missing(d))
+        return kernels_missing(d);
+    return d->cuda->LaunchKernel(d->finish, (unsigned)blocks, 1, 1,
+                                 FDL_KERNEL_BLOCK, 1, 1, 0, stream, parameters,
+                                 NULL);
+}
+
+int fdl_cuda_run_spin(const struct fdl_cuda_device *d, uint64_t ns,
+                      fdl_cuda_stream stream)
+{
+    void *parameters[] = {&ns};
+    if (kernels_missing(d))
+        return kernels_missing(d);
+    return d->cuda->LaunchKernel(d->spin, 1, 1, 1, 1, 1, 1, 0, stream,
+                                 parameters, NULL);
+}
+
+/* ---- Devices ------------------------------------------------------------ */
+
+static int32_t make_locked(const struct fdl_cuda_api *cuda, uint32_t number,
+                           struct fdl_cuda_device *d)
+{
+    struct fdl_cuda_device made = {.cuda = cuda, .number = (int)number};
+    int handle;
+    int error = cuda->DeviceGet(&handle, made.number);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->DevicePrimaryCtxRetain(&made.context, handle);
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_fail(error == FDL_CUDA_ERROR_MEMORY ? FEEDLINE_ENOMEM
+                                                       : FEEDLINE_EDEVICE,
+                        "cuda:%u: no context can be made (CUDA error %d); look "
+                        "at nvidia-smi for who uses it",
+                        number, error);
+    int32_t status = fdl_cuda_enter(&made);
+    if (status < 0) {
+        cuda->DevicePrimaryCtxRelease(handle);
+        return status;
+    }
+    made.numa_node = fdl_cuda_numa_node(cuda, made.number, NULL);
+    set_kernels(&made);
+    fdl_cuda_leave(&made);
+    *d = made;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_cuda_device(uint32_t number, const struct fdl_cuda_device **out)
+{
+    const struct fdl_cuda_api *cuda;
+    int32_t status = fdl_cuda_check(number, &cuda);
+    if (status < 0)
+        return status;
+    struct fdl_cuda_device *d = &devices[number];
+    fdl_lock(&lock);
+    if (!d->context)
+        status = make_locked(cuda, number, d);
+    fdl_unlock(&lock);
+    if (status >= 0)
+        *out = d;
+    return status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One GPU, shared by all loaders of the process that use it: its primary
+ * context, which the program's other users of CUDA share too, and our kernels.
+ *
+ * A device is made current by pushing its primary context and popping it again.
+ * Whatever was current before is so afterwards, and no context is made on
+ * another device, which cudaSetDevice does.
+ */
+#ifndef FDL_TRANSFER_CUDA_DEVICE_H
+#define FDL_TRANSFER_CUDA_DEVICE_H
+
+#include "transfer/cuda/cuda_api.h"
+#include "transfer/cuda/cuda_kernels.h"
+
+#include <stdbool.h>
+
+struct fdl_cuda_device {
+    const struct fdl_cuda_api *cuda;
+    int number;
+    int numa_node; /* -1: not known */
+    void *context; /* the primary one */
+    void *finish, *spin;
+    int32_t kernel_status; /* OK, or why there are no kernels: */
+    char kernel_reason[256];
+};
+
+/* The runtime and the number of a device: no context is made. ENOSYS; EINVAL
+ * for a device that is not there. */
+int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out);
+
+/* The device with its context, which the first call makes; it lives as long as
+ * the process. Kernels that do not load are no error here. */
+int32_t fdl_cuda_device(uint32_t number, const struct fdl_cuda_device **out);
+
+/* NUMA node of a device, from sysfs; -1: not known. pci: 16 bytes or NULL. */
+int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci);
+
+/* On the calling thread, in pairs. */
+int32_t fdl_cuda_enter(const struct fdl_cuda_device *d);
+void fdl_cuda_leave(const struct fdl_cuda_device *d);
+
+/* Queue a kernel; the device is current. Values of cudaError_t or CUresult. */
+int fdl_cuda_run_finish(const struct fdl_cuda_device *d,
+                        const struct fdl_finish_args *args,
+                        fdl_cuda_stream stream);
+int fdl_cuda_run_spin(const struct fdl_cuda_device *d, uint64_t ns,
+                      fdl_cuda_stream stream);
+
+#endif

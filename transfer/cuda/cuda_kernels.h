@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of transfer/cuda/cuda_kernels.cu, as the host starts them. They
+ * are carried as PTX (cuda_kernels.ptx, made from the .cu by cmake/make_ptx),
+ * which the driver of any GPU since Turing compiles for itself, so that no
+ * compiler for GPUs is needed to build the library.
+ */
+#ifndef FDL_TRANSFER_CUDA_KERNELS_H
+#define FDL_TRANSFER_CUDA_KERNELS_H
+
+#include <stdint.h>
+
+/* Threads of a block, for all of them. */
+#define FDL_KERNEL_BLOCK 256
+
+/* fdl_kernel_finish: u8 NHWC images become numbers, normalised as
+ * decode/kernels/finish.h does it: y = fma(x, scale[c], bias[c]), rounded to
+ * nearest even for f16 and bf16. One thread does FDL_FINISH_PIXELS pixels in a
+ * row; the grid covers images * plane of them. The one parameter is this
+ * struct, by value. */
+#define FDL_FINISH_PIXELS 4
+
+struct fdl_finish_args {
+    const uint8_t *src; /* [images, plane, channels] */
+    void *dst;          /* [images, channels, plane], or as src where nhwc */
+    uint64_t pixels;    /* images * plane */
+    uint32_t plane;     /* height * width */
+    uint32_t channels;  /* 1 to 4 */
+    int32_t dtype;      /* FEEDLINE_F32 3, F16 2 or BF16 5 */
+    uint32_t nhwc;
+    float scale[4], bias[4];
+};
+
+/* fdl_kernel_spin: one block of one thread runs until so many ns have passed.
+ * Parameter: uint64_t ns. */
+
+/* The PTX text, NUL-terminated. */
+extern const char fdl_kernels_ptx[];
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The land thread of the CUDA backend: it sleeps in the driver until the oldest
+ * copy is done, gives its host memory back, and later tells when all of it
+ * happened. And steps: their events, made once and used again.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "transfer/cuda/cuda_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Steps -------------------------------------------------------------- */
+
+static int create_events(const struct fdl_cuda_api *cuda,
+                         struct fdl_cuda_step *s)
+{
+    /* The land thread waits for `ready`: asleep, not spinning. */
+    int error =
+        cuda->EventCreateWithFlags(&s->ready, FDL_CUDA_EVENT_BLOCKING_SYNC);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventCreateWithFlags(&s->entered, 0);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventCreateWithFlags(&s->asked, 0);
+    for (uint32_t i = 0; i < FDL_CUDA_COPIES && error == FDL_CUDA_SUCCESS;
+         i++) {
+        error = cuda->EventCreateWithFlags(&s->from[i], 0);
+        if (error == FDL_CUDA_SUCCESS)
+            error = cuda->EventCreateWithFlags(&s->to[i], 0);
+    }
+    return error;
+}
+
+static int32_t create_step(struct fdl_cuda *c, struct fdl_cuda_step **out)
+{
+    struct fdl_cuda_step *s = calloc(1, sizeof(*s));
+    if (!s)
+        return fdl_fail_memory(sizeof(*s), "the events of a batch");
+    int error = create_events(c->device->cuda, s);
+    if (error == FDL_CUDA_SUCCESS) {
+        *out = s;
+        return FEEDLINE_OK;
+    }
+    fdl_cuda_step_destroy(c, s);
+    return fdl_cuda_fail(c->device->cuda, error, "the events of a batch");
+}
+
+void fdl_cuda_step_destroy(struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    for (uint32_t i = 0; i < FDL_CUDA_COPIES; i++) {
+        if (s->from[i])
+            cuda->EventDestroy(s->from[i]);
+        if (s->to[i])
+            cuda->EventDestroy(s->to[i]);
+    }
+    if (s->asked)
+        cuda->EventDestroy(s->asked);
+    if (s->entered)
+        cuda->EventDestroy(s->entered);
+    if (s->ready)
+        cuda->EventDestroy(s->ready);
+    free(s);
+}
+
+int32_t fdl_cuda_step_take(struct fdl_cuda *c, struct fdl_cuda_step **out)
+{
+    fdl_lock(&c->lock);
+    struct fdl_cuda_step *s = c->free_steps;
+    if (s)
+        c->free_steps = s->next;
+    fdl_unlock(&c->lock);
+    int32_t status = s ? FEEDLINE_OK : create_step(c, &s);
+    if (status < 0)
+        return status;
+    s->next = NULL;
+    s->n_copies = 0;
+    s->bytes = 0;
+    s->has_entered = s->has_asked = s->let_go = s->reported = false;
+    /* relaxed: either base may be the one that the events are measured from. */
+    s->clock_epoch =
+        atomic_load_explicit(&c->clock_epoch, memory_order_relaxed);
+    *out = s;
+    return FEEDLINE_OK;
+}
+
+/* With both owners gone it is free. */
+static void recycle_locked(struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    if (!s->let_go || !s->reported)
+        return;
+    s->next = c->free_steps;
+    c->free_steps = s;
+}
+
+void fdl_cuda_step_let_go(struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    fdl_lock(&c->lock);
+    s->let_go = true;
+    recycle_locked(c, s);
+    fdl_unlock(&c->lock);
+}
+
+void fdl_cuda_lose(struct fdl_cuda *c, int32_t status)
+{
+    fdl_lock(&c->lock);
+    if (c->failed == FEEDLINE_OK) {
+        c->failed = status;
+        snprintf(c->reason, sizeof(c->reason), "cuda:%u: %s", c->config.device,
+                 fdl_last_error());
+    }
+    fdl_unlock(&c->lock);
+}
+
+/* ---- Reports ------------------------------------------------------------ */
+
+/* Whether all that will ever be known of the oldest step is known. */
+static struct fdl_cuda_step *take_report(struct fdl_cuda *c, bool *entered)
+{
+    fdl_lock(&c->lock);
+    struct fdl_cuda_step *s = c->first_report;
+    bool full = c->n_reports > FDL_CUDA_REPORTS;
+    bool known = s && (full || s->let_go || s->has_entered);
+    *entered = s && s->has_entered;
+    if (known && *entered) {
+        int error = c->device->cuda->EventQuery(s->entered);
+        if (error != FDL_CUDA_SUCCESS) {
+            c->device->cuda->GetLastError();
+            *entered = false;
+            known = full || error != FDL_CUDA_ERROR_NOT_READY;
+        }
+    }
+    if (known) {
+        c->first_report = s->next;
+        if (!c->first_report)
+            c->last_report = NULL;
+        c->n_reports--;
+    }
+    fdl_unlock(&c->lock);
+    return known ? s : NULL;
+}
+
+/* From `asked` until the batch was handed over the stream was idle, as it was
+ * from `entered` to `ready`; what it did in between, if anything, was work. So
+ * the first is put in front of the second. */
+static int64_t read_entered(const struct fdl_cuda *c,
+                            const struct fdl_cuda_step *s)
+{
+    const struct fdl_cuda_clock *clock = &c->clock;
+    int64_t at = fdl_cuda_clock_read(clock, s->clock_epoch, s->entered);
+    if (!s->has_asked || at == 0)
+        return at;
+    int64_t asked = fdl_cuda_clock_read(clock, s->clock_epoch, s->asked);
+    if (asked > 0 && asked < s->done_ns)
+        at -= FDL_MIN(s->done_ns, at) - FDL_MIN(asked, at);
+    return at;
+}
+
+static void read_times(struct fdl_cuda *c, const struct fdl_cuda_step *s,
+                       bool entered, struct fdl_device_times *t)
+{
+    const struct fdl_cuda_clock *clock = &c->clock;
+    *t = (struct fdl_device_times){.ticket = s->ticket,
+                                   .queued = s->queued_ns,
+                                   .bytes = s->bytes,
+                                   .copies = s->n_copies,
+                                   .finished = s->finishes};
+    for (uint32_t i = 0; i < s->n_copies; i++) {
+        int64_t from = fdl_cuda_clock_read(clock, s->clock_epoch, s->from[i]);
+        t->end = fdl_cuda_clock_read(clock, s->clock_epoch, s->to[i]);
+        t->start = i == 0 ? from : t->start;
+        t->copying += t->end - from;
+    }
+    t->ready = s->finishes
+                   ? fdl_cuda_clock_read(clock, s->clock_epoch, s->ready)
+                   : t->end;
+    if (entered)
+        t->entered = read_entered(c, s);
+}
+
+void fdl_cuda_report(struct fdl_cuda *c)
+{
+    struct fdl_cuda_step *s;
+    bool entered;
+    fdl_lock(&c->report_lock);
+    while ((s = take_report(c, &entered)) != NULL) {
+        struct fdl_device_times times;
+        read_times(c, s, entered, &times);
+        if (c->config.observe && times.start > 0)
+            c->config.observe(c->config.observer, &times);
+        fdl_lock(&c->lock);
+        s->reported = true;
+        recycle_locked(c, s);
+        fdl_unlock(&c->lock);
+    }
+    fdl_unlock(&c->report_lock);
+}
+
+/* ---- Landing ------------------------------------------------------------ */
+
+static struct fdl_cuda_step *take_landing(struct fdl_cuda *c, bool *over)
+{
+    fdl_lock(&c->lock);
+    struct fdl_cuda_step *s = c->first_landing;
+    *over = !s && c->stopping;
+    if (s) {
+        c->first_landing = s->next;
+        if (!c->first_landing)
+            c->last_landing = NULL;
+    }
+    fdl_unlock(&c->lock);
+    return s;
+}
+
+static void push_report(struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    fdl_lock(&c->lock);
+    s->next = NULL;
+    if (c->last_report)
+        c->last_report->next = s;
+    else
+        c->first_report = s;
+    c->last_report = s;
+    c->n_reports++;
+    fdl_unlock(&c->lock);
+}
+
+/* A new base for time only while nothing is measured from the old one. */
+static void renew_clock(struct fdl_cuda *c)
+{
+    fdl_lock(&c->lock);
+    bool idle = c->clock.epoch == 0 || !c->first_report ||
+                c->first_report->clock_epoch == c->clock.epoch;
+    fdl_unlock(&c->lock);
+    if (idle && fdl_cuda_clock_renew(&c->clock) >= 0)
+        atomic_store_explicit(&c->clock_epoch, c->clock.epoch,
+                              memory_order_relaxed);
+}
+
+static void land(struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    struct fdl_transfer *t = s->transfer;
+    int error = c->device->cuda->EventSynchronize(s->ready);
+    if (error != FDL_CUDA_SUCCESS) {
+        fdl_cuda_fail(c->device->cuda, error, "a copy to the device failed");
+        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
+    }
+    s->transfer = NULL;
+    push_report(c, s);
+    t->landed(t);
+    fdl_cuda_report(c);
+    renew_clock(c);
+}
+
+void *fdl_cuda_land_main(void *arg)
+{
+    struct fdl_cuda *c = arg;
+    bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
+    if (!current)
+        fdl_cuda_lose(c, FEEDLINE_EDEVICE);
+    for (;;) {
+        bool over;
+        uint32_t key = fdl_event_prepare(&c->landing_changed);
+        struct fdl_cuda_step *s = take_landing(c, &over);
+        if (!s && !over) {
+            fdl_event_wait(&c->landing_changed, key, -1);
+            continue;
+        }
+        fdl_event_cancel(&c->landing_changed);
+        if (over)
+            break;
+        land(c, s);
+    }
+    if (current)
+        fdl_cuda_leave(c->device);
+    return NULL;
+}

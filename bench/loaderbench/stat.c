@@ -11,34 +11,6 @@ bool stat_row(const char *part, uint32_t index, struct feedline_stat_info *row)
     return feedline_stat_get_info(part, index, row) == FEEDLINE_OK;
 }
 
-static uint64_t load(const struct feedline_stat_info *row, const void *in)
-{
-    uint32_t small;
-    uint64_t word;
-    const char *at = (const char *)in + row->offset;
-    if (row->type == FEEDLINE_STAT_U32) {
-        memcpy(&small, at, sizeof(small));
-        return small;
-    }
-    memcpy(&word, at, sizeof(word));
-    return word;
-}
-
-double stat_value(const struct feedline_stat_info *row, const void *in)
-{
-    uint64_t word = load(row, in), whole;
-    double x = (double)word;
-    if (row->type == FEEDLINE_STAT_DOUBLE)
-        memcpy(&x, &word, sizeof(x));
-    if (((row->flags & FEEDLINE_STAT_ZERO_UNKNOWN) && x <= 0) ||
-        ((row->flags & FEEDLINE_STAT_NEGATIVE_UNKNOWN) && x < 0))
-        return (double)NAN;
-    if (!row->over)
-        return x / row->scale;
-    memcpy(&whole, (const char *)in + row->over, sizeof(whole));
-    return whole ? x / (double)whole : 0;
-}
-
 static json_t *value_json(const struct feedline_stat_info *row, const void *in)
 {
     double x;
@@ -47,12 +19,13 @@ static json_t *value_json(const struct feedline_stat_info *row, const void *in)
         memcpy(&text, (const char *)in + row->offset, sizeof(text));
         return text ? json_string(text) : json_null();
     }
-    x = stat_value(row, in);
+    x = feedline_stat_value(row, in);
     if (isnan(x))
         return json_null();
-    if (row->type == FEEDLINE_STAT_DOUBLE || row->over || row->scale > 1)
+    if (row->type == FEEDLINE_STAT_DOUBLE || row->over || row->scale > 1 ||
+        x >= 0x1p63)
         return json_real(x);
-    return json_integer((json_int_t)load(row, in));
+    return json_integer((json_int_t)x);
 }
 
 void stat_json(json_t *to, const char *part, const void *in, uint32_t without)

@@ -11,9 +11,6 @@
 /* false: index is past the end of the part. */
 bool stat_row(const char *part, uint32_t index, struct feedline_stat_info *row);
 
-/* In the unit of the row; NaN: not known. No text. */
-double stat_value(const struct feedline_stat_info *row, const void *in);
-
 /* Adds the rows of a part to an object, but for those with a flag of `without`.
  * in: the struct of the part. */
 void stat_json(json_t *to, const char *part, const void *in, uint32_t without);

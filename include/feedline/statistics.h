@@ -61,6 +61,12 @@ struct feedline_stat_info {
 FEEDLINE_API int32_t feedline_stat_get_info(const char *part, uint32_t index,
                                             struct feedline_stat_info *out);
 
+/* The number of a row in its unit, read from `in`, the struct of the row's
+ * part. NaN: it is not known, or there is none (a row of text, NULL). Sets no
+ * error. */
+FEEDLINE_API double feedline_stat_value(const struct feedline_stat_info *row,
+                                        const void *in);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -136,7 +136,7 @@ static void write_part(struct metrics *m, enum fdl_stat_part part,
     const struct feedline_stat_info *rows = fdl_stat_rows(part, &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *label;
-        double x = fdl_stat_value(&rows[i], in);
+        double x = feedline_stat_value(&rows[i], in);
         if (isnan(x) || !begin_row(m, &rows[i], &label))
             continue;
         fdl_text_add(m->text, "feedline_%s{%s%s%s ", m->name, m->common,
@@ -157,7 +157,7 @@ static void stage_counters(struct metrics *m,
         if (!begin_row(m, &rows[r], &label))
             continue;
         for (uint32_t i = 0; i < n_stages; i++)
-            value(m, m->name, fdl_stat_value(&rows[r], &stats[i]), "stage",
+            value(m, m->name, feedline_stat_value(&rows[r], &stats[i]), "stage",
                   names[i], NULL, NULL);
     }
 }

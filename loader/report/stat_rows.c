@@ -401,38 +401,44 @@ int32_t fdl_stat_find_part(const char *name, enum fdl_stat_part *out)
 
 /* ---- Values ------------------------------------------------------------- */
 
-static uint64_t load_u64(const void *in, uint32_t offset)
-{
-    uint64_t x;
-    memcpy(&x, (const char *)in + offset, sizeof(x));
-    return x;
-}
-
-/* The field as it is; no text. */
-static double load(const struct feedline_stat_info *row, const void *in)
+/* The eight bytes, or four, of a field. */
+static uint64_t load_word(const void *in, uint32_t offset, size_t size)
 {
     uint64_t word = 0;
+    memcpy(&word, (const char *)in + offset, size);
+    return word;
+}
+
+/* The field as it is. */
+static double load(const struct feedline_stat_info *row, const void *in)
+{
     double x;
-    size_t size = row->type == FEEDLINE_STAT_U32 ? 4 : 8;
-    memcpy(&word, (const char *)in + row->offset, size);
-    if (row->type != FEEDLINE_STAT_DOUBLE)
-        return row->type == FEEDLINE_STAT_I64 ? (double)(int64_t)word
-                                              : (double)word;
+    uint64_t word;
+    if (row->type == FEEDLINE_STAT_U32)
+        return (double)load_word(in, row->offset, sizeof(uint32_t));
+    word = load_word(in, row->offset, sizeof(word));
+    if (row->type == FEEDLINE_STAT_U64)
+        return (double)word;
+    if (row->type == FEEDLINE_STAT_I64)
+        return (double)(int64_t)word;
     memcpy(&x, &word, sizeof(x));
     return x;
 }
 
-double fdl_stat_value(const struct feedline_stat_info *row, const void *in)
+double feedline_stat_value(const struct feedline_stat_info *row, const void *in)
 {
-    double x = load(row, in);
+    uint64_t whole;
+    double x;
+    if (!row || !in || row->type >= FEEDLINE_STAT_TEXT)
+        return (double)NAN;
+    x = load(row, in);
     if (((row->flags & FEEDLINE_STAT_ZERO_UNKNOWN) && x <= 0) ||
         ((row->flags & FEEDLINE_STAT_NEGATIVE_UNKNOWN) && x < 0))
         return (double)NAN;
-    if (row->over) {
-        uint64_t whole = load_u64(in, row->over);
-        return whole ? x / (double)whole : 0;
-    }
-    return x / row->scale;
+    if (!row->over)
+        return x / row->scale;
+    whole = load_word(in, row->over, sizeof(whole));
+    return whole ? x / (double)whole : 0;
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -445,7 +451,7 @@ static void json_row(struct fdl_json *j, const struct feedline_stat_info *row,
     if (row->type == FEEDLINE_STAT_TEXT) {
         memcpy(&text, (const char *)in + row->offset, sizeof(text));
         fdl_json_string(j, key, text);
-    } else if (isnan(x = fdl_stat_value(row, in))) {
+    } else if (isnan(x = feedline_stat_value(row, in))) {
         fdl_json_null(j, key);
     } else if (row->type == FEEDLINE_STAT_DOUBLE || row->over ||
                row->scale > 1) {
@@ -453,7 +459,7 @@ static void json_row(struct fdl_json *j, const struct feedline_stat_info *row,
     } else if (row->type == FEEDLINE_STAT_U32) {
         fdl_json_int(j, key, (int64_t)x);
     } else {
-        fdl_json_int(j, key, (int64_t)load_u64(in, row->offset));
+        fdl_json_int(j, key, (int64_t)load_word(in, row->offset, 8));
     }
 }
 

@@ -28,10 +28,6 @@ enum fdl_stat_part {
 const struct feedline_stat_info *fdl_stat_rows(enum fdl_stat_part part,
                                                uint32_t *n);
 
-/* The number in the unit of its row; NaN where it is not known. in: the struct
- * of its part. No text. */
-double fdl_stat_value(const struct feedline_stat_info *row, const void *in);
-
 /* Members of the object that is open; "a.b" is member b of an object a. Rows
  * that have one of the flags in `without` are left out. */
 void fdl_stat_json(struct fdl_json *j, enum fdl_stat_part part, const void *in,

@@ -8,11 +8,9 @@ a member, nor a function, nor a number can differ or be missing.
 
 `bind` makes a library's functions callable, in two ways:
 
-* `library.feedline_x(...)` gives up the interpreter's lock for the call, so
-  other threads of the program run while it waits or works;
-* `library.quick.feedline_x(...)` keeps it. For calls of less than a
-  microsecond, for which giving it up means to queue for it again behind every
-  other thread of Python, up to 5 ms.
+* `library.x(...)` releases the GIL, so that other threads run meanwhile;
+* `library.quick.x(...)` holds it, for calls of less than a microsecond: getting
+  it back from another thread of Python can take 5 ms.
 """
 
 from __future__ import annotations
@@ -902,6 +900,7 @@ FUNCTIONS: Dict[str, Signature] = {
     "loader_get_verdict": (c_int32, (_handle, POINTER(verdict))),
     "loader_stats_json": (c_int32, (_handle, *_text)),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
+    "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
     "loader_stats_table": (c_int32, (_handle, c_char_p, c_uint32, *_text)),
     "loader_trace_save": (c_int32, (_handle, c_char_p)),
     # Devices

@@ -102,7 +102,7 @@ static json_t *buckets_json(const struct feedline_wait_stats *a,
         if (strncmp(row.name, buckets, strlen(buckets)) == 0)
             json_object_set_new(
                 grown, row.name + strlen(buckets),
-                json_real(stat_value(&row, b) - stat_value(&row, a)));
+                json_real(stat_value(&row, b) - feedline_stat_value(&row, a)));
     return grown;
 }
 

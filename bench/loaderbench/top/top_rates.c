@@ -32,7 +32,8 @@ static size_t grown_parts(const char *part, const char *sum, const void *from,
     size_t n = 0;
     for (uint32_t i = 0; n < TOP_PARTS && stat_row(part, i, &row); i++) {
         const char *label = strchr(row.metric, '"');
-        double grown = stat_value(&row, to) - stat_value(&row, from);
+        double grown =
+            feedline_stat_value(&row, to) - feedline_stat_value(&row, from);
         if (!label || strncmp(row.metric, sum, strlen(sum)) != 0)
             continue;
         struct top_part *p = &out[n++];

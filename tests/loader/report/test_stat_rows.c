@@ -12,6 +12,7 @@
 #include <feedline/live.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,8 @@ static double expected(const struct feedline_stat_info *row, const void *in)
     memcpy(&word, at, field_bytes(row));
     if (row->type == FEEDLINE_STAT_DOUBLE)
         memcpy(&x, &word, sizeof(x));
+    else if (row->type == FEEDLINE_STAT_I64)
+        x = (double)(int64_t)word;
     else
         x = (double)word;
     if ((row->flags & FEEDLINE_STAT_ZERO_UNKNOWN && x <= 0) ||
@@ -129,6 +132,78 @@ static void errors_name_what_there_is(void **state)
     row.struct_size = 0;
     assert_error(feedline_stat_get_info("stats", 0, &row), FEEDLINE_EINVAL,
                  "struct_size");
+}
+
+/* ---- One value ---------------------------------------------------------- */
+
+struct sample {
+    uint32_t small;
+    int64_t number;
+    double real;
+    uint64_t part, whole, none;
+    const char *text;
+};
+
+static struct feedline_stat_info made(uint32_t type, size_t offset,
+                                      uint32_t flags)
+{
+    return (struct feedline_stat_info){
+        .struct_size = sizeof(struct feedline_stat_info),
+        .type = type,
+        .flags = flags,
+        .offset = (uint32_t)offset,
+        .scale = 1,
+    };
+}
+
+static void a_value_has_its_sign(void **state)
+{
+    const struct sample s = {.number = -5, .small = 7, .real = -0.5};
+    const uint32_t unknown = FEEDLINE_STAT_NEGATIVE_UNKNOWN;
+    struct feedline_stat_info row;
+    (void)state;
+    row = made(FEEDLINE_STAT_I64, offsetof(struct sample, number), 0);
+    assert_true(feedline_stat_value(&row, &s) == -5);
+    row.scale = 10;
+    assert_true(feedline_stat_value(&row, &s) == -0.5);
+    row.flags = unknown;
+    assert_true(isnan(feedline_stat_value(&row, &s)));
+    row.flags = FEEDLINE_STAT_ZERO_UNKNOWN;
+    assert_true(isnan(feedline_stat_value(&row, &s)));
+    row = made(FEEDLINE_STAT_DOUBLE, offsetof(struct sample, real), 0);
+    assert_true(feedline_stat_value(&row, &s) == -0.5);
+    row.flags = unknown;
+    assert_true(isnan(feedline_stat_value(&row, &s)));
+    row = made(FEEDLINE_STAT_U32, offsetof(struct sample, small), unknown);
+    assert_true(feedline_stat_value(&row, &s) == 7);
+}
+
+static void a_value_is_a_part_of_the_whole(void **state)
+{
+    const struct sample s = {.part = UINT64_MAX, .whole = UINT64_C(1) << 62};
+    struct feedline_stat_info row =
+        made(FEEDLINE_STAT_U64, offsetof(struct sample, part), 0);
+    (void)state;
+    assert_true(feedline_stat_value(&row, &s) == 0x1p64);
+    row.over = offsetof(struct sample, whole);
+    assert_true(feedline_stat_value(&row, &s) == 4);
+    row.over = offsetof(struct sample, none);
+    assert_true(feedline_stat_value(&row, &s) == 0);
+}
+
+/* Where there is no number, NaN: nobody is asked to check first. */
+static void no_number_is_nan(void **state)
+{
+    const struct sample s = {.text = "text"};
+    struct feedline_stat_info row =
+        made(FEEDLINE_STAT_TEXT, offsetof(struct sample, text), 0);
+    (void)state;
+    assert_true(isnan(feedline_stat_value(&row, &s)));
+    row.type = FEEDLINE_STAT_TEXT + 1; /* of a library to come */
+    assert_true(isnan(feedline_stat_value(&row, &s)));
+    assert_true(isnan(feedline_stat_value(NULL, &s)));
+    row.type = FEEDLINE_STAT_U64;
+    assert_true(isnan(feedline_stat_value(&row, NULL)));
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -290,6 +365,9 @@ static void metrics_have_every_row(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(rows_are_in_their_structs),
     cmocka_unit_test(errors_name_what_there_is),
+    cmocka_unit_test(a_value_has_its_sign),
+    cmocka_unit_test(a_value_is_a_part_of_the_whole),
+    cmocka_unit_test(no_number_is_nan),
     cmocka_unit_test(json_has_every_row),
     cmocka_unit_test(json_leaves_rows_out),
     cmocka_unit_test(metrics_have_every_row),

@@ -96,13 +96,6 @@ bool fdl_exif_find(const uint8_t *data, uint64_t size, int32_t *orientation)
     return true;
 }
 
-int32_t fdl_exif_orientation(const uint8_t *data, uint64_t size)
-{
-    int32_t found = 1;
-    fdl_exif_find(data, size, &found);
-    return found;
-}
-
 int32_t fdl_xmp_orientation(const uint8_t *text, uint64_t size)
 {
     static const char name[] = "tiff:Orientation";

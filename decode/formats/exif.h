@@ -15,15 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 1 to 8; 1 (as stored) where the data has no orientation that Pillow would
- * see. data: a TIFF structure, with or without "Exif\0\0" in front. */
-int32_t fdl_exif_orientation(const uint8_t *data, uint64_t size);
-
-/* Whether the tag is there at all; the orientation as above if so. */
+/* Whether the data has an orientation that Pillow would see; if so it is 1 to
+ * 8, else left as it was. data: a TIFF structure, with or without "Exif\0\0" in
+ * front. */
 bool fdl_exif_find(const uint8_t *data, uint64_t size, int32_t *orientation);
 
-/* The same from XMP data, any text: what stands behind the first
- * tiff:Orientation=" or tiff:Orientation>. */
+/* The orientation in XMP data, any text: what stands behind the first
+ * tiff:Orientation=" or tiff:Orientation>. 1 (as stored) where there is none.
+ */
 int32_t fdl_xmp_orientation(const uint8_t *text, uint64_t size);
 
 /* How an upright image is read from the stored one. */

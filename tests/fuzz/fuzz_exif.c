@@ -16,6 +16,13 @@
 
 static const uint8_t prefix[6] = "Exif\0";
 
+static int32_t find(const uint8_t *data, size_t size)
+{
+    int32_t found = 1;
+    fdl_exif_find(data, size, &found);
+    return found;
+}
+
 /* The tag means the same with the prefix and without. */
 static int32_t orientation_of(const struct fuzz_input *in)
 {
@@ -25,12 +32,11 @@ static int32_t orientation_of(const struct fuzz_input *in)
     memcpy(copy, prefix, sizeof(prefix));
     if (in->size > 0)
         memcpy(copy + sizeof(prefix), in->data, in->size);
-    int32_t orientation = fdl_exif_orientation(copy, size);
+    int32_t orientation = find(copy, size);
     fuzz_check(orientation >= 1 && orientation <= 8);
     bool prefixed = in->size >= sizeof(prefix) &&
                     memcmp(in->data, prefix, sizeof(prefix)) == 0;
-    fuzz_check(prefixed ||
-               fdl_exif_orientation(in->data, in->size) == orientation);
+    fuzz_check(prefixed || find(in->data, in->size) == orientation);
     free(copy);
     return orientation;
 }

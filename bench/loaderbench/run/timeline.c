@@ -98,11 +98,12 @@ static json_t *buckets_json(const struct feedline_wait_stats *a,
     static const char buckets[] = "buckets.";
     struct feedline_stat_info row;
     json_t *grown = json_object();
-    for (uint32_t i = 0; stat_row("stall", i, &row); i++)
+    for (uint32_t i = 0; stat_row("stall", i, &row); i++) {
+        double was = feedline_stat_value(&row, a);
         if (strncmp(row.name, buckets, strlen(buckets)) == 0)
-            json_object_set_new(
-                grown, row.name + strlen(buckets),
-                json_real(stat_value(&row, b) - feedline_stat_value(&row, a)));
+            json_object_set_new(grown, row.name + strlen(buckets),
+                                json_real(feedline_stat_value(&row, b) - was));
+    }
     return grown;
 }
 

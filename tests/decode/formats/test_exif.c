@@ -21,14 +21,21 @@ static const uint8_t big[] = {
 };
 enum { ENTRY = 22 }; /* of the orientation in `little` */
 
+static int32_t orientation_of(const uint8_t *data, size_t size)
+{
+    int32_t found = 1;
+    fdl_exif_find(data, size, &found);
+    return found;
+}
+
 static void both_byte_orders_are_read(void **state)
 {
     (void)state;
-    assert_int_equal(fdl_exif_orientation(little, sizeof(little)), 6);
-    assert_int_equal(fdl_exif_orientation(big, sizeof(big)), 8);
+    assert_int_equal(orientation_of(little, sizeof(little)), 6);
+    assert_int_equal(orientation_of(big, sizeof(big)), 8);
     uint8_t prefixed[6 + sizeof(big)] = "Exif";
     memcpy(prefixed + 6, big, sizeof(big));
-    assert_int_equal(fdl_exif_orientation(prefixed, sizeof(prefixed)), 8);
+    assert_int_equal(orientation_of(prefixed, sizeof(prefixed)), 8);
 }
 
 static int32_t changed(size_t at, uint8_t value)
@@ -36,7 +43,7 @@ static int32_t changed(size_t at, uint8_t value)
     uint8_t copy[sizeof(little)];
     memcpy(copy, little, sizeof(little));
     copy[at] = value;
-    return fdl_exif_orientation(copy, sizeof(copy));
+    return orientation_of(copy, sizeof(copy));
 }
 
 static void odd_values_mean_nothing(void **state)
@@ -68,7 +75,7 @@ static void any_bytes_are_survived(void **state)
         assert_non_null(copy);
         memcpy(copy, little, n);
         copy = realloc(copy, n ? n : 1);
-        int32_t got = fdl_exif_orientation(copy, n);
+        int32_t got = orientation_of(copy, n);
         assert_int_equal(got, n >= ENTRY + 12 ? 6 : 1);
         free(copy);
     }
@@ -78,7 +85,7 @@ static void any_bytes_are_survived(void **state)
         for (int i = 0; i < 3; i++)
             copy[make_random(&seed) % sizeof(copy)] =
                 (uint8_t)make_random(&seed);
-        assert_in_range(fdl_exif_orientation(copy, sizeof(copy)), 1, 8);
+        assert_in_range(orientation_of(copy, sizeof(copy)), 1, 8);
     }
 }
 

@@ -5,8 +5,8 @@
  * image size) only. One operation may make several views of each sample; what
  * is drawn is the same for all of them.
  *
- * An operation is one file, decode/op_*.c, that exports one struct fdl_op, and
- * one line of the list in decode/ops/op.c.
+ * An operation is one file, decode/ops/op_*.c, that exports one struct fdl_op,
+ * and one line of the list in decode/ops/op.h.
  */
 #ifndef FDL_DECODE_PIPELINE_H
 #define FDL_DECODE_PIPELINE_H

@@ -14,8 +14,8 @@
  *                                ends early
  *     abort()                    at any time; ready for the next image
  *
- * To add one, write decode/NAME.c, which defines fdl_format_NAME, and add its
- * line to FDL_FORMATS.
+ * To add one, write decode/formats/NAME.c, which defines fdl_format_NAME, and
+ * add its line to FDL_FORMATS.
  */
 #ifndef FDL_DECODE_FORMAT_H
 #define FDL_DECODE_FORMAT_H

@@ -8,7 +8,7 @@
  * the file before. Whole-image arrays of progressive files stay with libjpeg,
  * which frees them itself.
  *
- * Only decode/jpeg*.c may include this: it shows libjpeg's types.
+ * Only decode/formats/jpeg*.c may include this: it shows libjpeg's types.
  */
 #ifndef FDL_DECODE_JPEG_ARENA_H
 #define FDL_DECODE_JPEG_ARENA_H

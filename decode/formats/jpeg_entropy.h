@@ -10,7 +10,7 @@
  * gives up, and the caller decodes the image again with libjpeg's own decoder,
  * which knows what to make of damage, and whose word counts.
  *
- * Only decode/jpeg*.c may include this: it shows libjpeg's types.
+ * Only decode/formats/jpeg*.c may include this: it shows libjpeg's types.
  */
 #ifndef FDL_DECODE_JPEG_ENTROPY_H
 #define FDL_DECODE_JPEG_ENTROPY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The built-in operations. To add one, write decode/op_NAME.c, which defines
- * fdl_op_NAME, and add its line to FDL_OPS.
+ * The built-in operations. To add one, write decode/ops/op_NAME.c, which
+ * defines fdl_op_NAME, and add its line to FDL_OPS.
  */
 #ifndef FDL_DECODE_OP_H
 #define FDL_DECODE_OP_H

@@ -12,8 +12,8 @@
  * window's waker. Errors belong to the sample (fdl_read_fail), never to the
  * reader; EMFILE and ENFILE are tried again as other reads finish.
  *
- * To add one, write loader/reader_NAME.c, which defines fdl_reader_NAME, and
- * add its line to FDL_READERS.
+ * To add one, write loader/read/reader_NAME.c, which defines fdl_reader_NAME,
+ * and add its line to FDL_READERS.
  */
 #ifndef FDL_LOADER_READER_H
 #define FDL_LOADER_READER_H

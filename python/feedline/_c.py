@@ -1,49 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the C headers declare, said again for ctypes: all of it, and only here.
+# Made by python/make_c.py from include/feedline/*.h.
+"""The declarations of the C headers, for ctypes.
 
-Structs keep the names of the header without the prefix `feedline_`, constants
-likewise. FUNCTIONS has the signature of every function. A C++ compiler holds
-this file against the headers in tests/python/test_declarations.py, so neither
-a member, nor a function, nor a number can differ or be missing.
-
-`bind` makes a library's functions callable, in two ways:
-
-* `library.x(...)` releases the GIL, so that other threads run meanwhile;
-* `library.quick.x(...)` holds it, for calls of less than a microsecond: getting
-  it back from another thread of Python can take 5 ms.
+Names are those of the headers without the prefix. FUNCTIONS has the result and
+the arguments of each function. Handles, untyped pointers and pointers to bytes
+are c_void_p, which takes an address as an int.
 """
 
 from __future__ import annotations
 
 import ctypes
-from ctypes import (
-    CFUNCTYPE,
-    POINTER,
-    Structure,
-    c_char,
-    c_char_p,
-    c_double,
-    c_int,
-    c_int32,
-    c_int64,
-    c_uint8,
-    c_uint32,
-    c_uint64,
-    c_void_p,
-)
-from typing import Any, Dict, List, Tuple, Type
-
-VERSION_MAJOR = 0
-VERSION_MINOR = 1
-VERSION_PATCH = 0
-
-# ---- Constants ------------------------------------------------------------
-
-FEATURE_URING = 0x1
-FEATURE_CUDA = 0x2
-FEATURE_WEBP = 0x4
-ENDING_LISTED = 0x1
-ENDING_DECODED = 0x2
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double
+from ctypes import c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from typing import Any, Dict, Tuple, Type
 
 REPLACED = 4
 INTERRUPTED = 3
@@ -62,7 +31,16 @@ EFORK = -9
 ERANGE = -10
 EABI = -11
 EUSER = -12
-
+VERSION_MAJOR = 0
+VERSION_MINOR = 1
+VERSION_PATCH = 0
+FEATURE_URING = 0x1
+FEATURE_CUDA = 0x2
+FEATURE_WEBP = 0x4
+OPT_LIVE = 0x1
+OPT_AUTO = 0x2
+ENDING_LISTED = 0x1
+ENDING_DECODED = 0x2
 T_INT = 1
 T_SIZE = 2
 T_TIME = 3
@@ -71,57 +49,54 @@ T_BOOL = 5
 T_ENUM = 6
 T_STRING = 7
 T_DOUBLES = 8
-
-OPT_LIVE = 0x1
-OPT_AUTO = 0x2
-
 BILINEAR = 0
 NEAREST = 1
 BOX = 2
 HAMMING = 3
 BICUBIC = 4
 LANCZOS = 5
-
 CPU = 1
 CPU_PINNED = 2
 CUDA = 3
-
 U8 = 1
 F16 = 2
 F32 = 3
 I64 = 4
 BF16 = 5
-
 STAGE_READ = 0
 STAGE_DECODE = 1
 STAGE_AUGMENT = 2
 STAGE_TRANSFER = 3
 STAGE_CONSUME = 4
 STAGE_COUNT = 5
-
-STAT_U32, STAT_U64, STAT_I64, STAT_DOUBLE, STAT_TEXT = range(5)
-MERGE_NONE, MERGE_SUM, MERGE_MAX = range(3)
+COPY_PAGEABLE = 0x1
+COPY_BUSY = 0x2
+DLPACK_VERSIONED = 0x1
+IMAGES = 0
+LABELS = 1
+LIVE_DECISIONS = 8
+GIVEN_MAX = 1024
 STAT_ZERO_UNKNOWN = 0x1
 STAT_NEGATIVE_UNKNOWN = 0x2
 STAT_CUSTOM = 0x4
-COPY_PAGEABLE = 0x1
-COPY_BUSY = 0x2
-
-IMAGES = 0
-LABELS = 1
-DLPACK_VERSIONED = 0x1
-
-GIVEN_MAX = 1024
-LIVE_DECISIONS = 8
-
-# ---- Structs --------------------------------------------------------------
+STAT_U32 = 0
+STAT_U64 = 1
+STAT_I64 = 2
+STAT_DOUBLE = 3
+STAT_TEXT = 4
+MERGE_NONE = 0
+MERGE_SUM = 1
+MERGE_MAX = 2
 
 
 class SizedStructure(Structure):
-    """A struct whose first member is its own size, which is set already."""
+    """A struct that begins with its own size, which is filled in."""
 
     def __init__(self, *values: Any, **members: Any) -> None:
         super().__init__(ctypes.sizeof(self), *values, **members)
+
+
+run_function = CFUNCTYPE(c_int32, c_void_p)
 
 
 class option_info(SizedStructure):
@@ -176,10 +151,6 @@ class op_call(Structure):
         ("user", c_void_p),
         ("begin_ns", c_int64),
     ]
-
-
-# The call comes as an address: op_call.from_address is cheaper than a pointer.
-run_function = CFUNCTYPE(c_int32, c_void_p)
 
 
 class op_def(SizedStructure):
@@ -448,23 +419,6 @@ class device_stats(SizedStructure):
     ]
 
 
-class stat_info(SizedStructure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("type", c_uint32),
-        ("flags", c_uint32),
-        ("merge", c_uint32),
-        ("offset", c_uint32),
-        ("over", c_uint32),
-        ("scale", c_double),
-        ("name", c_char_p),
-        ("title", c_char_p),
-        ("unit", c_char_p),
-        ("metric", c_char_p),
-        ("help", c_char_p),
-    ]
-
-
 class device_info(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -475,6 +429,17 @@ class device_info(SizedStructure):
         ("copy_engines", c_int32),
         ("name", c_char * 64),
         ("pci", c_char * 16),
+    ]
+
+
+class machine_info(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("cpus_online", c_uint32),
+        ("cpus_allowed", c_uint32),
+        ("cpus_usable", c_uint32),
+        ("cpu_quota", c_double),
+        ("memory_limit_bytes", c_uint64),
     ]
 
 
@@ -510,14 +475,108 @@ class copy_fit(SizedStructure):
     ]
 
 
-class machine_info(SizedStructure):
+class live_info(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
-        ("cpus_online", c_uint32),
-        ("cpus_allowed", c_uint32),
-        ("cpus_usable", c_uint32),
+        ("pid", c_int32),
+        ("loader", c_uint32),
+        ("version", c_uint32),
+        ("started_unix_ns", c_int64),
+        ("command", c_char * 64),
+    ]
+
+
+class live_verdict(Structure):
+    _fields_ = [
+        ("confidence", c_double),
+        ("predicted_gain", c_double),
+        ("code", c_char * 32),
+        ("level", c_char * 16),
+        ("sentence", c_char * 384),
+        ("action", c_char * 256),
+    ]
+
+
+class live_tuner(Structure):
+    _fields_ = [
+        ("mode", c_char * 16),
+        ("state", c_char * 16),
+        ("limited_by", c_char * 16),
+        ("planned_workers", c_uint32),
+        ("planned_depth", c_uint32),
+        ("planned_io_depth", c_uint32),
+        ("converged", c_uint32),
+        ("stall", c_double),
+        ("target", c_double),
+        ("decisions", c_uint64),
+    ]
+
+
+class live_stats(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("pid", c_int32),
+        ("updated_ns", c_int64),
+        ("started_ns", c_int64),
+        ("batch_size", c_uint32),
+        ("workers", c_uint32),
+        ("depth", c_uint32),
+        ("io_depth", c_uint32),
+        ("ready", c_uint32),
+        ("outstanding", c_uint32),
+        ("reads", c_uint32),
+        ("has_device", c_uint32),
+        ("stats", stats),
+        ("waits", wait_stats),
+        ("threads", worker_stats),
+        ("copied_bytes", c_uint64),
+        ("copy_ns", c_uint64),
+        ("overlap_ns", c_uint64),
+        ("span_ns", c_uint64),
+        ("idle_ns", c_uint64),
+        ("pinned_bytes", c_uint64),
         ("cpu_quota", c_double),
+        ("cpus_usable", c_uint32),
+        ("has_gpu", c_uint32),
+        ("process_cpu_ns", c_uint64),
+        ("throttled_ns", c_uint64),
+        ("host_busy_ns", c_uint64),
+        ("host_total_ns", c_uint64),
+        ("memory_bytes", c_uint64),
         ("memory_limit_bytes", c_uint64),
+        ("gpu_utilization", c_double),
+        ("gpu_memory_utilization", c_double),
+        ("gpu_power_watts", c_double),
+        ("gpu_power_limit_watts", c_double),
+        ("gpu_temperature", c_double),
+        ("gpu_sm_clock_mhz", c_double),
+        ("gpu_pcie_rx_gbps", c_double),
+        ("gpu_memory_used_bytes", c_double),
+        ("gpu_memory_total_bytes", c_double),
+        ("gpu_throttle", c_char * 64),
+        ("verdict", live_verdict),
+        ("n_decisions", c_uint32),
+        ("stuck_workers", c_uint32),
+        ("decisions", (c_char * 128) * LIVE_DECISIONS),
+        ("tuner", live_tuner),
+        ("watched", c_char * 64),
+    ]
+
+
+class stat_info(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("type", c_uint32),
+        ("flags", c_uint32),
+        ("merge", c_uint32),
+        ("offset", c_uint32),
+        ("over", c_uint32),
+        ("scale", c_double),
+        ("name", c_char_p),
+        ("title", c_char_p),
+        ("unit", c_char_p),
+        ("metric", c_char_p),
+        ("help", c_char_p),
     ]
 
 
@@ -592,98 +651,6 @@ class stuck_worker(SizedStructure):
     ]
 
 
-class live_info(SizedStructure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("pid", c_int32),
-        ("loader", c_uint32),
-        ("version", c_uint32),
-        ("started_unix_ns", c_int64),
-        ("command", c_char * 64),
-    ]
-
-
-class live_verdict(Structure):
-    """The member `verdict` of live_stats, which has no name in C."""
-
-    _fields_ = [
-        ("confidence", c_double),
-        ("predicted_gain", c_double),
-        ("code", c_char * 32),
-        ("level", c_char * 16),
-        ("sentence", c_char * 384),
-        ("action", c_char * 256),
-    ]
-
-
-class live_tuner(Structure):
-    """The member `tuner` of live_stats, which has no name in C."""
-
-    _fields_ = [
-        ("mode", c_char * 16),
-        ("state", c_char * 16),
-        ("limited_by", c_char * 16),
-        ("planned_workers", c_uint32),
-        ("planned_depth", c_uint32),
-        ("planned_io_depth", c_uint32),
-        ("converged", c_uint32),
-        ("stall", c_double),
-        ("target", c_double),
-        ("decisions", c_uint64),
-    ]
-
-
-class live_stats(SizedStructure):
-    _fields_ = [
-        ("struct_size", c_uint32),
-        ("pid", c_int32),
-        ("updated_ns", c_int64),
-        ("started_ns", c_int64),
-        ("batch_size", c_uint32),
-        ("workers", c_uint32),
-        ("depth", c_uint32),
-        ("io_depth", c_uint32),
-        ("ready", c_uint32),
-        ("outstanding", c_uint32),
-        ("reads", c_uint32),
-        ("has_device", c_uint32),
-        ("stats", stats),
-        ("waits", wait_stats),
-        ("threads", worker_stats),
-        ("copied_bytes", c_uint64),
-        ("copy_ns", c_uint64),
-        ("overlap_ns", c_uint64),
-        ("span_ns", c_uint64),
-        ("idle_ns", c_uint64),
-        ("pinned_bytes", c_uint64),
-        ("cpu_quota", c_double),
-        ("cpus_usable", c_uint32),
-        ("has_gpu", c_uint32),
-        ("process_cpu_ns", c_uint64),
-        ("throttled_ns", c_uint64),
-        ("host_busy_ns", c_uint64),
-        ("host_total_ns", c_uint64),
-        ("memory_bytes", c_uint64),
-        ("memory_limit_bytes", c_uint64),
-        ("gpu_utilization", c_double),
-        ("gpu_memory_utilization", c_double),
-        ("gpu_power_watts", c_double),
-        ("gpu_power_limit_watts", c_double),
-        ("gpu_temperature", c_double),
-        ("gpu_sm_clock_mhz", c_double),
-        ("gpu_pcie_rx_gbps", c_double),
-        ("gpu_memory_used_bytes", c_double),
-        ("gpu_memory_total_bytes", c_double),
-        ("gpu_throttle", c_char * 64),
-        ("verdict", live_verdict),
-        ("n_decisions", c_uint32),
-        ("stuck_workers", c_uint32),
-        ("decisions", (c_char * 128) * LIVE_DECISIONS),
-        ("tuner", live_tuner),
-        ("watched", c_char * 64),
-    ]
-
-
 class watch_def(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -696,57 +663,42 @@ class watch_def(SizedStructure):
     ]
 
 
-# Structs that the header names.
 STRUCTS: Dict[str, Type[Structure]] = {
-    cls.__name__: cls
-    for cls in (
-        option_info,
-        sample_info,
-        image,
-        op_call,
-        op_def,
-        epoch_info,
-        draw,
-        tensor,
-        batch_info,
-        failure,
-        stats,
-        wait_stats,
-        stage_stats,
-        worker_stats,
-        phase_stats,
-        gap_stats,
-        slow_sample,
-        headroom,
-        verdict,
-        device_stats,
-        stat_info,
-        device_info,
-        copy_test,
-        copy_time,
-        copy_fit,
-        machine_info,
-        tuner_info,
-        decision,
-        stuck_worker,
-        live_info,
-        live_stats,
-        watch_def,
-    )
+    "option_info": option_info,
+    "sample_info": sample_info,
+    "image": image,
+    "op_call": op_call,
+    "op_def": op_def,
+    "epoch_info": epoch_info,
+    "draw": draw,
+    "tensor": tensor,
+    "batch_info": batch_info,
+    "failure": failure,
+    "stats": stats,
+    "wait_stats": wait_stats,
+    "stage_stats": stage_stats,
+    "worker_stats": worker_stats,
+    "phase_stats": phase_stats,
+    "gap_stats": gap_stats,
+    "slow_sample": slow_sample,
+    "headroom": headroom,
+    "verdict": verdict,
+    "device_stats": device_stats,
+    "device_info": device_info,
+    "machine_info": machine_info,
+    "copy_test": copy_test,
+    "copy_time": copy_time,
+    "copy_fit": copy_fit,
+    "live_info": live_info,
+    "live_stats": live_stats,
+    "stat_info": stat_info,
+    "tuner_info": tuner_info,
+    "decision": decision,
+    "stuck_worker": stuck_worker,
+    "watch_def": watch_def,
 }
 
-# ---- Functions ------------------------------------------------------------
-
-# Handles and buffers are addresses: an int or None is what ctypes makes of
-# them fastest.
-_handle = c_void_p
-_out_handle = POINTER(c_void_p)
-_text = (c_char_p, c_uint64, POINTER(c_uint64))  # buf, capacity, needed
-
-Signature = Tuple[Any, Tuple[Any, ...]]
-
-# Name, without the prefix: (result, arguments).
-FUNCTIONS: Dict[str, Signature] = {
+FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "version": (c_char_p, ()),
     "version_number": (c_uint32, ()),
     "features": (c_uint32, ()),
@@ -755,19 +707,18 @@ FUNCTIONS: Dict[str, Signature] = {
     "last_error": (c_char_p, ()),
     "option_count": (c_int32, (c_char_p,)),
     "option_get_info": (c_int32, (c_char_p, c_uint32, POINTER(option_info))),
-    # Config
-    "config_create": (c_int32, (_out_handle,)),
-    "config_destroy": (None, (_handle,)),
-    "config_set": (c_int32, (_handle, c_char_p, c_char_p)),
-    "config_set_int": (c_int32, (_handle, c_char_p, c_int64)),
-    "config_get_int": (c_int32, (_handle, c_char_p, POINTER(c_int64))),
-    "config_load": (c_int32, (_handle, c_char_p, c_char_p)),
-    "config_json": (c_int32, (_handle, *_text)),
-    # Data set
-    "dataset_open": (c_int32, (c_char_p, _out_handle)),
+    "config_create": (c_int32, (POINTER(c_void_p),)),
+    "config_destroy": (None, (c_void_p,)),
+    "config_set": (c_int32, (c_void_p, c_char_p, c_char_p)),
+    "config_set_int": (c_int32, (c_void_p, c_char_p, c_int64)),
+    "config_get_int": (c_int32, (c_void_p, c_char_p, POINTER(c_int64))),
+    "config_load": (c_int32, (c_void_p, c_char_p, c_char_p)),
+    "config_json": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
+    "dataset_open": (c_int32, (c_char_p, POINTER(c_void_p))),
+    "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
     "dataset_open_paths": (
         c_int32,
-        (POINTER(c_char_p), POINTER(c_int64), c_uint64, _out_handle),
+        (POINTER(c_char_p), POINTER(c_int64), c_uint64, POINTER(c_void_p)),
     ),
     "dataset_open_memory": (
         c_int32,
@@ -776,61 +727,67 @@ FUNCTIONS: Dict[str, Signature] = {
             POINTER(c_uint64),
             POINTER(c_int64),
             c_uint64,
-            _out_handle,
+            POINTER(c_void_p),
         ),
     ),
     "dataset_open_pixels": (
         c_int32,
         (
-            POINTER(c_uint8),
+            c_void_p,
             POINTER(c_int64),
             c_uint64,
             c_int32,
             c_int32,
             c_int32,
-            _out_handle,
+            POINTER(c_void_p),
         ),
     ),
-    "dataset_get_count": (c_int32, (_handle, POINTER(c_uint64))),
-    "dataset_get_sample": (c_int32, (_handle, c_uint64, POINTER(sample_info))),
-    "dataset_class_count": (c_int32, (_handle,)),
-    "dataset_class_name": (c_char_p, (_handle, c_uint32)),
-    "dataset_close": (None, (_handle,)),
-    "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
-    # Pipeline
-    "pipeline_create": (c_int32, (c_char_p, _out_handle)),
-    "pipeline_destroy": (None, (_handle,)),
-    "pipeline_add": (c_int32, (_handle, c_char_p, c_char_p)),
-    "pipeline_json": (c_int32, (_handle, *_text)),
-    "pipeline_register": (c_int32, (_handle, POINTER(op_def))),
-    "pipeline_load": (c_int32, (_handle, c_char_p)),
+    "dataset_get_count": (c_int32, (c_void_p, POINTER(c_uint64))),
+    "dataset_get_sample": (c_int32, (c_void_p, c_uint64, POINTER(sample_info))),
+    "dataset_class_count": (c_int32, (c_void_p,)),
+    "dataset_class_name": (c_char_p, (c_void_p, c_uint32)),
+    "dataset_close": (None, (c_void_p,)),
+    "pipeline_create": (c_int32, (c_char_p, POINTER(c_void_p))),
+    "pipeline_destroy": (None, (c_void_p,)),
+    "pipeline_add": (c_int32, (c_void_p, c_char_p, c_char_p)),
+    "pipeline_json": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
     "op_name": (c_char_p, (c_uint32,)),
+    "rng_u32": (c_uint32, (c_void_p,)),
+    "rng_uniform": (c_double, (c_void_p,)),
+    "rng_below": (c_uint32, (c_void_p, c_uint32)),
     "op_waited": (None, (c_void_p, c_int64)),
-    "rng_u32": (c_uint32, (_handle,)),
-    "rng_uniform": (c_double, (_handle,)),
-    "rng_below": (c_uint32, (_handle, c_uint32)),
-    # Loader
-    "loader_create": (c_int32, (_handle, _handle, _handle, _out_handle)),
-    "loader_start": (c_int32, (_handle, c_uint64)),
-    "loader_next": (c_int32, (_handle, c_int64, _out_handle)),
-    "loader_interrupt": (c_int32, (_handle,)),
-    "loader_stop": (c_int32, (_handle,)),
-    "loader_destroy": (None, (_handle,)),
-    "loader_set_int": (c_int32, (_handle, c_char_p, c_int64)),
-    "loader_get_int": (c_int32, (_handle, c_char_p, POINTER(c_int64))),
-    "loader_config_json": (c_int32, (_handle, *_text)),
-    "loader_get_epoch_info": (c_int32, (_handle, POINTER(epoch_info))),
+    "pipeline_register": (c_int32, (c_void_p, POINTER(op_def))),
+    "pipeline_load": (c_int32, (c_void_p, c_char_p)),
+    "loader_create": (
+        c_int32,
+        (c_void_p, c_void_p, c_void_p, POINTER(c_void_p)),
+    ),
+    "loader_start": (c_int32, (c_void_p, c_uint64)),
+    "loader_next": (c_int32, (c_void_p, c_int64, POINTER(c_void_p))),
+    "loader_interrupt": (c_int32, (c_void_p,)),
+    "loader_stop": (c_int32, (c_void_p,)),
+    "loader_destroy": (None, (c_void_p,)),
+    "loader_set_int": (c_int32, (c_void_p, c_char_p, c_int64)),
+    "loader_get_int": (c_int32, (c_void_p, c_char_p, POINTER(c_int64))),
+    "loader_config_json": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "loader_get_epoch_info": (c_int32, (c_void_p, POINTER(epoch_info))),
     "loader_get_position": (
         c_int32,
-        (_handle, POINTER(c_uint64), POINTER(c_uint64)),
+        (c_void_p, POINTER(c_uint64), POINTER(c_uint64)),
     ),
-    "loader_set_position": (c_int32, (_handle, c_uint64, c_uint64)),
-    "loader_save": (c_int32, (_handle, *_text)),
-    "loader_restore": (c_int32, (_handle, c_char_p)),
+    "loader_set_position": (c_int32, (c_void_p, c_uint64, c_uint64)),
+    "loader_save": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
+    "loader_restore": (c_int32, (c_void_p, c_char_p)),
     "loader_get_draw": (
         c_int32,
         (
-            _handle,
+            c_void_p,
             c_uint64,
             c_uint64,
             c_uint32,
@@ -843,70 +800,61 @@ FUNCTIONS: Dict[str, Signature] = {
     "loader_draw_json": (
         c_int32,
         (
-            _handle,
+            c_void_p,
             c_uint64,
             c_uint64,
             c_uint32,
             c_uint32,
             c_int32,
             c_int32,
-            *_text,
+            c_char_p,
+            c_uint64,
+            POINTER(c_uint64),
         ),
     ),
-    # Order of the caller's
-    "loader_begin": (c_int32, (_handle, c_uint64, c_uint64, c_uint64)),
-    "loader_append": (
-        c_int32,
-        (_handle, POINTER(c_uint64), POINTER(c_uint32), c_uint32),
-    ),
-    "loader_end": (c_int32, (_handle,)),
-    # Batch
-    "batch_get_info": (c_int32, (_handle, POINTER(batch_info))),
-    "batch_wait": (c_int32, (_handle, c_void_p)),
-    "batch_release": (None, (_handle,)),
-    "batch_release_on": (None, (_handle, c_void_p)),
-    "batch_export": (c_int32, (_handle, c_uint32, c_uint32, _out_handle)),
-    "batch_copy": (c_int32, (_handle, c_void_p, c_void_p, c_void_p)),
-    "capsule_init": (
-        c_int32,
-        (
-            CFUNCTYPE(c_int, c_void_p, c_char_p),
-            CFUNCTYPE(c_void_p, c_void_p, c_char_p),
-        ),
-    ),
-    "capsule_destructor": (None, (c_void_p,)),
-    # Failures and statistics
-    "loader_failure_count": (c_int32, (_handle,)),
-    "loader_get_failure": (c_int32, (_handle, c_uint32, POINTER(failure))),
-    "loader_get_stats": (c_int32, (_handle, POINTER(stats))),
-    "loader_reset_stats": (c_int32, (_handle,)),
-    "loader_get_wait_stats": (c_int32, (_handle, POINTER(wait_stats))),
+    "batch_get_info": (c_int32, (c_void_p, POINTER(batch_info))),
+    "batch_wait": (c_int32, (c_void_p, c_void_p)),
+    "batch_release": (None, (c_void_p,)),
+    "batch_release_on": (None, (c_void_p, c_void_p)),
+    "loader_failure_count": (c_int32, (c_void_p,)),
+    "loader_get_failure": (c_int32, (c_void_p, c_uint32, POINTER(failure))),
+    "loader_get_stats": (c_int32, (c_void_p, POINTER(stats))),
+    "loader_reset_stats": (c_int32, (c_void_p,)),
+    "loader_get_wait_stats": (c_int32, (c_void_p, POINTER(wait_stats))),
     "stage_name": (c_char_p, (c_uint32,)),
-    "loader_stage_count": (c_int32, (_handle,)),
-    "loader_stage_name": (c_char_p, (_handle, c_uint32)),
+    "loader_stage_count": (c_int32, (c_void_p,)),
+    "loader_stage_name": (c_char_p, (c_void_p, c_uint32)),
     "loader_get_stage_stats": (
         c_int32,
-        (_handle, c_uint32, POINTER(stage_stats)),
+        (c_void_p, c_uint32, POINTER(stage_stats)),
     ),
-    "loader_get_worker_stats": (c_int32, (_handle, POINTER(worker_stats))),
-    "loader_phase_begin": (c_int32, (_handle, c_char_p)),
-    "loader_phase_end": (c_int32, (_handle,)),
-    "loader_phase_count": (c_int32, (_handle,)),
-    "loader_get_phase": (c_int32, (_handle, c_uint32, POINTER(phase_stats))),
-    "loader_get_gaps": (c_int32, (_handle, POINTER(gap_stats))),
-    "loader_slow_count": (c_int32, (_handle,)),
-    "loader_get_slow": (c_int32, (_handle, c_uint32, POINTER(slow_sample))),
-    "loader_get_headroom": (c_int32, (_handle, POINTER(headroom))),
-    "loader_get_verdict": (c_int32, (_handle, POINTER(verdict))),
-    "loader_stats_json": (c_int32, (_handle, *_text)),
-    "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
-    "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
-    "loader_stats_table": (c_int32, (_handle, c_char_p, c_uint32, *_text)),
-    "loader_trace_save": (c_int32, (_handle, c_char_p)),
-    # Devices
-    "loader_get_device_stats": (c_int32, (_handle, POINTER(device_stats))),
+    "loader_get_worker_stats": (c_int32, (c_void_p, POINTER(worker_stats))),
+    "loader_phase_begin": (c_int32, (c_void_p, c_char_p)),
+    "loader_phase_end": (c_int32, (c_void_p,)),
+    "loader_phase_count": (c_int32, (c_void_p,)),
+    "loader_get_phase": (c_int32, (c_void_p, c_uint32, POINTER(phase_stats))),
+    "loader_get_gaps": (c_int32, (c_void_p, POINTER(gap_stats))),
+    "loader_slow_count": (c_int32, (c_void_p,)),
+    "loader_get_slow": (c_int32, (c_void_p, c_uint32, POINTER(slow_sample))),
+    "loader_get_headroom": (c_int32, (c_void_p, POINTER(headroom))),
+    "loader_get_verdict": (c_int32, (c_void_p, POINTER(verdict))),
+    "loader_stats_json": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "loader_stats_table": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint32, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "loader_trace_save": (c_int32, (c_void_p, c_char_p)),
+    "loader_get_device_stats": (c_int32, (c_void_p, POINTER(device_stats))),
     "device_count": (c_int32, ()),
     "device_get_info": (c_int32, (c_char_p, POINTER(device_info))),
+    "machine_get_info": (c_int32, (POINTER(machine_info),)),
+    "machine_json": (c_int32, (c_char_p, c_uint64, POINTER(c_uint64))),
+    "doctor_json": (c_int32, (c_char_p, c_char_p, c_uint64, POINTER(c_uint64))),
+    "log_set_level": (c_int32, (c_int32,)),
+    "log_read": (c_int32, (c_char_p, c_uint64, POINTER(c_uint64))),
     "device_time_copy": (
         c_int32,
         (c_char_p, POINTER(copy_test), POINTER(copy_time)),
@@ -915,85 +863,56 @@ FUNCTIONS: Dict[str, Signature] = {
         c_int32,
         (POINTER(c_uint64), POINTER(c_double), c_uint32, POINTER(copy_fit)),
     ),
-    "busy_create": (c_int32, (c_char_p, _out_handle)),
-    "busy_stream": (c_void_p, (_handle,)),
-    "busy_work": (c_int32, (_handle, c_int64)),
-    "busy_wait": (c_int32, (_handle,)),
-    "busy_destroy": (None, (_handle,)),
-    # Machine and log
-    "machine_get_info": (c_int32, (POINTER(machine_info),)),
-    "machine_json": (c_int32, _text),
-    "doctor_json": (c_int32, (c_char_p, *_text)),
-    "log_set_level": (c_int32, (c_int32,)),
-    "log_read": (c_int32, _text),
-    # Tuner
-    "loader_get_tuner": (c_int32, (_handle, POINTER(tuner_info))),
-    "loader_get_decision": (c_int32, (_handle, c_uint32, POINTER(decision))),
-    "loader_tuner_json": (c_int32, (_handle, *_text)),
-    "loader_explain": (c_int32, (_handle, *_text)),
-    "loader_tuner_text": (c_int32, (_handle, *_text)),
-    "loader_save_profile": (c_int32, (_handle, c_char_p)),
-    "loader_get_stuck": (c_int32, (_handle, c_uint32, POINTER(stuck_worker))),
-    # Live view
+    "busy_create": (c_int32, (c_char_p, POINTER(c_void_p))),
+    "busy_stream": (c_void_p, (c_void_p,)),
+    "busy_work": (c_int32, (c_void_p, c_int64)),
+    "busy_wait": (c_int32, (c_void_p,)),
+    "busy_destroy": (None, (c_void_p,)),
+    "batch_export": (
+        c_int32,
+        (c_void_p, c_uint32, c_uint32, POINTER(c_void_p)),
+    ),
+    "capsule_init": (
+        c_int32,
+        (
+            CFUNCTYPE(c_int, c_void_p, c_char_p),
+            CFUNCTYPE(c_void_p, c_void_p, c_char_p),
+        ),
+    ),
+    "capsule_destructor": (None, (c_void_p,)),
+    "batch_copy": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "live_list": (c_int32, (c_uint32, POINTER(live_info))),
-    "live_attach": (c_int32, (c_int32, c_uint32, _out_handle)),
-    "live_read": (c_int32, (_handle, POINTER(live_stats))),
-    "live_detach": (None, (_handle,)),
-    # Batches that somebody else makes
-    "watch_create": (c_int32, (_handle, POINTER(watch_def), _out_handle)),
-    "watch_begin": (c_int32, (_handle,)),
-    "watch_end": (c_int32, (_handle, c_int32, c_uint64, c_uint64)),
+    "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
+    "live_read": (c_int32, (c_void_p, POINTER(live_stats))),
+    "live_detach": (None, (c_void_p,)),
+    "loader_begin": (c_int32, (c_void_p, c_uint64, c_uint64, c_uint64)),
+    "loader_append": (
+        c_int32,
+        (c_void_p, POINTER(c_uint64), POINTER(c_uint32), c_uint32),
+    ),
+    "loader_end": (c_int32, (c_void_p,)),
+    "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
+    "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
+    "loader_get_tuner": (c_int32, (c_void_p, POINTER(tuner_info))),
+    "loader_get_decision": (c_int32, (c_void_p, c_uint32, POINTER(decision))),
+    "loader_tuner_json": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "loader_explain": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "loader_tuner_text": (
+        c_int32,
+        (c_void_p, c_char_p, c_uint64, POINTER(c_uint64)),
+    ),
+    "loader_save_profile": (c_int32, (c_void_p, c_char_p)),
+    "loader_get_stuck": (c_int32, (c_void_p, c_uint32, POINTER(stuck_worker))),
+    "watch_create": (
+        c_int32,
+        (c_void_p, POINTER(watch_def), POINTER(c_void_p)),
+    ),
+    "watch_begin": (c_int32, (c_void_p,)),
+    "watch_end": (c_int32, (c_void_p, c_int32, c_uint64, c_uint64)),
 }
-
-
-# ---- Binding --------------------------------------------------------------
-
-
-class Functions:
-    """The functions of one loaded library, `feedline_` left out of names.
-
-    A function that the library does not have is there all the same and says so
-    when it is called: a package may be newer than the library it is used with.
-    """
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self.missing: List[str] = []
-        for name, (result, arguments) in FUNCTIONS.items():
-            setattr(self, name, self._find(library, name, result, arguments))
-
-    def _find(
-        self, library: ctypes.CDLL, name: str, result: Any, arguments: Any
-    ) -> Any:
-        try:
-            # An item, unlike an attribute, is a new object: its types are ours.
-            function = library["feedline_" + name]
-        except AttributeError:
-            self.missing.append(name)
-            return _not_there(str(library._name), name)
-        function.restype = result
-        function.argtypes = arguments
-        return function
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError("no function of the headers: feedline_" + name)
-
-
-def _not_there(path: str, name: str) -> Any:
-    def refuse(*arguments: Any) -> Any:
-        from .errors import NotSupported
-
-        raise NotSupported(
-            "%s has no feedline_%s: it is older than this package"
-            % (path, name)
-        )
-
-    return refuse
-
-
-class Library(Functions):
-    """A loaded library; `quick` has the same functions, see above."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(ctypes.CDLL(path))
-        self.path = path
-        self.quick = Functions(ctypes.PyDLL(path))

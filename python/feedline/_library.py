@@ -5,6 +5,14 @@ Looked for in this order: the file that the environment variable
 FEEDLINE_LIBRARY names, the folder of the package (where a wheel has it), then
 where the system's loader looks. A library of another interface is refused by
 name. Loading it starts no thread and touches no GPU.
+
+There are two ways to call a function:
+
+* `lib.x(...)` releases the interpreter's lock for the call, so other threads
+  of the program run while it waits or works;
+* `lib.quick.x(...)` keeps it. For calls of less than a microsecond, where
+  releasing it means queueing for it again behind every other Python thread, up
+  to 5 ms.
 """
 
 from __future__ import annotations
@@ -12,12 +20,63 @@ from __future__ import annotations
 import ctypes
 import os
 from pathlib import Path
-from typing import Iterator, List
+from typing import Any, Iterator, List
 
 from . import _c
 
 ENVIRONMENT = "FEEDLINE_LIBRARY"
 FILE = "libfeedline.so"
+
+
+class Functions:
+    """The functions of one loaded library, without the prefix `feedline_`.
+
+    A function that the library lacks raises NotSupported when it is called: a
+    package may be newer than the library it is used with.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.missing: List[str] = []
+        for name, (result, arguments) in _c.FUNCTIONS.items():
+            setattr(self, name, self._find(library, name, result, arguments))
+
+    def _find(
+        self, library: ctypes.CDLL, name: str, result: Any, arguments: Any
+    ) -> Any:
+        try:
+            # Unlike an attribute, an item is a new object with types of its
+            # own.
+            function = library["feedline_" + name]
+        except AttributeError:
+            self.missing.append(name)
+            return _missing(str(library._name), name)
+        function.restype = result
+        function.argtypes = arguments
+        return function
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError("the headers have no function feedline_" + name)
+
+
+def _missing(path: str, name: str) -> Any:
+    def refuse(*arguments: Any) -> Any:
+        from .errors import NotSupported
+
+        raise NotSupported(
+            "%s has no feedline_%s: it is older than this package"
+            % (path, name)
+        )
+
+    return refuse
+
+
+class Library(Functions):
+    """A loaded library; `quick` has the same functions, see above."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(ctypes.CDLL(path))
+        self.path = path
+        self.quick = Functions(ctypes.PyDLL(path))
 
 
 def refuse_subinterpreter() -> None:
@@ -55,13 +114,13 @@ def candidates() -> Iterator[str]:
     yield FILE
 
 
-def load() -> _c.Library:
+def load() -> Library:
     """ImportError: what was tried, and why each did not do."""
     refuse_subinterpreter()
     reasons: List[str] = []
     for path in candidates():
         try:
-            library = _c.Library(path)
+            library = Library(path)
         except OSError as error:
             reasons.append(str(error))
             continue
@@ -78,7 +137,7 @@ def load() -> _c.Library:
     )
 
 
-def check_version(library: _c.Library) -> None:
+def check_version(library: Library) -> None:
     """Before 1.0 the second number is that of the interface."""
     if "version_number" in library.missing:
         raise ImportError("%s is no feedline library" % library.path)

@@ -167,7 +167,7 @@ class Dataset:
             "%d images of %d x %d pixels" % (count, width, height),
             (buffer,),
             lib.dataset_open_pixels,
-            ctypes.cast(buffer.address, ctypes.POINTER(ctypes.c_uint8)),
+            buffer.address,
             _labels(labels, count),
             count,
             height,

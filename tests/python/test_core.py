@@ -17,7 +17,7 @@ from typing import Any, List, Tuple
 import pytest
 
 import feedline
-from feedline import _c
+from feedline import _c, _library
 
 images = pytest.importorskip("images")
 
@@ -620,7 +620,7 @@ def test_a_library_that_is_none(path: str, text: str) -> None:
 
 
 def test_an_older_library_says_what_it_lacks() -> None:
-    functions = object.__new__(_c.Functions)
+    functions = object.__new__(_library.Functions)
     functions.missing = []
 
     class Old(dict):  # type: ignore[type-arg]

@@ -213,55 +213,29 @@ static void resolve(void *user, struct fdl_read *r)
                       r->index, FEEDLINE_OK);
 }
 
+/* Of batches as workers write them: the device may finish them then. */
 static int32_t make_layout(const feedline_loader *l,
-                           const struct fdl_output_format *format,
+                           const struct fdl_output_format *delivered,
                            struct fdl_layout *layout)
 {
     uint64_t most = option_u64(&l->options, FDL_OPT_MAX_SAMPLE_BYTES);
-    if (most == 0)
-        return fdl_layout_init(layout, l->config.batch_size, format);
-    if (l->config.views > 1)
+    struct fdl_output_format format = *delivered;
+    if (most > 0 && l->config.views > 1)
         return fdl_fail(FEEDLINE_EINVAL,
                         "views of a sample have one size; leave "
                         "max_sample_bytes at 0");
-    return fdl_layout_init_various(layout, l->config.batch_size, format, most,
-                                   l->config.on_error == FDL_ON_ERROR_SKIP);
-}
-
-/* The layout of batches that the device finishes, or the host. */
-static int32_t make_way(const feedline_loader *l,
-                        const struct fdl_output_format *delivered, bool device,
-                        struct fdl_layout *layout)
-{
-    struct fdl_output_format format = *delivered;
-    if (device)
+    if (l->finish.device)
         fdl_finish_wire(delivered, &format);
-    int32_t status = make_layout(l, &format, layout);
+    int32_t status =
+        most == 0
+            ? fdl_layout_init(layout, l->config.batch_size, &format)
+            : fdl_layout_init_various(layout, l->config.batch_size, &format,
+                                      most,
+                                      l->config.on_error == FDL_ON_ERROR_SKIP);
     if (status < 0)
         return status;
     layout->views = l->config.views;
     layout->delivered = *delivered;
-    layout->finish = device;
-    return FEEDLINE_OK;
-}
-
-/* Both layouts, where either way is possible; else `other` is left alone. */
-static int32_t make_ways(feedline_loader *l,
-                         const struct fdl_output_format *delivered,
-                         struct fdl_layout *first, struct fdl_layout *other,
-                         struct fdl_finish *finish)
-{
-    bool device = l->finish.device, free_choice = l->finish.free;
-    int32_t status = make_way(l, delivered, device, first);
-    if (status >= 0)
-        status = choose_depth(l, first->bytes);
-    if (status >= 0 && free_choice)
-        status = make_way(l, delivered, !device, other);
-    if (status < 0 || (!device && !free_choice))
-        return status;
-    const struct fdl_layout *host = device ? other : first;
-    fdl_loader_set_finishing(l, free_choice ? host : NULL,
-                             device ? first : other, finish);
     return FEEDLINE_OK;
 }
 
@@ -270,17 +244,20 @@ static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
                          struct fdl_backend_config *backend_config)
 {
     struct fdl_output_format delivered;
-    struct fdl_layout layout, other;
+    struct fdl_layout layout;
     void *backend;
     int32_t status = make_format(l, &delivered);
     if (status >= 0)
         status = fdl_loader_choose_finish(l, ops, &delivered,
                                           backend_config->device);
     if (status >= 0)
-        status =
-            make_ways(l, &delivered, &layout, &other, &backend_config->finish);
+        status = make_layout(l, &delivered, &layout);
+    if (status >= 0)
+        status = choose_depth(l, layout.bytes);
     if (status < 0)
         return status;
+    if (l->finish.device)
+        fdl_loader_set_finishing(l, &layout, &backend_config->finish);
     backend_config->observe = fdl_device_watch_observe;
     backend_config->observer = l->watch;
     status = ops->create(backend_config, &backend);
@@ -289,8 +266,6 @@ static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
     status = fdl_ring_create(&layout, ops, backend, &l->ring);
     if (status < 0)
         return status;
-    if (l->finish.free)
-        fdl_ring_add_way(l->ring, &other);
     l->ring->replay = option_u32(&l->options, FDL_OPT_REPLAY);
     l->ring->may_grow =
         fdl_option_int(&l->options, FDL_OPT_HELD) == FDL_HELD_GROW;

@@ -26,6 +26,7 @@
 #include "loader/report/exports.h"
 #include "loader/report/tracing.h"
 #include "loader/stream/failure.h"
+#include "loader/stream/finish_choice.h"
 #include "loader/stream/ring.h"
 #include "loader/stream/worker.h"
 #include "loader/tune/control.h"
@@ -38,7 +39,6 @@
 #include "profiler/measure/pace.h"
 #include "profiler/measure/stage.h"
 #include "profiler/trace/trace.h"
-#include "profiler/tuner/finish_choice.h"
 #include "profiler/verdict/verdict.h"
 
 #include <pthread.h>
@@ -115,10 +115,9 @@ struct feedline_loader {
     struct fdl_window *window;
     struct fdl_pool pool;
 
-    struct fdl_device_watch *watch;       /* empty with device=host */
-    struct fdl_finish_choice finish;      /* constant; where it began */
-    struct fdl_finish_costs finish_costs; /* constant; 0: no choice */
-    struct fdl_copy_fit fit;              /* of the device; 0: not measured */
+    struct fdl_device_watch *watch;  /* empty with device=host */
+    struct fdl_finish_choice finish; /* constant */
+    struct fdl_copy_fit fit;         /* of the device; 0: not measured */
 
     const struct fdl_reader_ops *reader_ops;
     struct fdl_reader *reader;     /* written under run_lock and settings */

@@ -69,8 +69,8 @@ OPTION(DEVICE, STRING("device", "host",
 OPTION(FINISH, ENUM("finish", FDL_CHOICE_TEXT(FDL_FINISH_CHOICES), "auto",
                     "where pixels for a GPU are cast, normalised and "
                     "laid out; device: u8 crosses the bus; auto: "
-                    "chosen from bus and cores, and tuned; the result "
-                    "is the same"))
+                    "chosen from bus and cores when the loader is "
+                    "created; the result is the same"))
 OPTION(ON_ERROR,
        ENUM("on_error", FDL_CHOICE_TEXT(FDL_ON_ERROR_CHOICES), "raise",
             "a sample that fails: end with its error, replace "

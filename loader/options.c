@@ -7,7 +7,7 @@
 #include "decode/decoder.h"
 #include "loader/order/sampler.h"
 #include "loader/read/reader.h"
-#include "profiler/tuner/finish_choice.h"
+#include "loader/stream/finish_choice.h"
 
 #define AUTO FEEDLINE_OPT_AUTO
 #define LIVE FEEDLINE_OPT_LIVE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which backend a device name asks for, and where in a slab a batch lies. */
+/* Which backend a device name asks for. */
 #include "transfer/backend.h"
 
 #include "base/status.h"
@@ -25,16 +25,6 @@ static bool cuda_number(const char *device, uint32_t *number)
         return false;
     *number = (uint32_t)strtoul(digits, NULL, 10);
     return true;
-}
-
-void *fdl_slab_source(const struct fdl_slab *s, bool finish)
-{
-    return finish || !s->wide ? s->host : s->wide;
-}
-
-void *fdl_slab_target(const struct fdl_slab *s, bool finish)
-{
-    return finish || !s->finished ? s->device : s->finished;
 }
 
 int32_t fdl_backend_find(const char *device, const struct fdl_backend_ops **out,

@@ -20,12 +20,10 @@
  * the host the two are one moment. A GPU's stream waits for the copy by itself
  * (`wait`), so there `done` comes as soon as the copy is queued.
  *
- * Where host or device may finish a batch, as each transfer says, the slab has
- * room on the device for either way; on the host, for the way of its loader at
- * first, and for the larger one when that is asked for (`wide`):
+ * Where the device finishes batches, the bytes that crossed the bus stay beside
+ * what it makes of them:
  *
- *   the device finishes   host ----------> device --kernel--> finished
- *   the host does         host or wide ---------------------> finished
+ *   host --copy--> device --kernel--> finished
  */
 #ifndef FDL_TRANSFER_BACKEND_H
 #define FDL_TRANSFER_BACKEND_H
@@ -37,11 +35,8 @@
 /* What a device makes of the bytes that crossed the bus; 0 bytes: nothing. The
  * images are u8, NHWC, of one size, at the front of the slab. */
 struct fdl_finish {
-    uint64_t bytes;      /* of a finished full batch; all of its slab, if the
-                            host may finish it too */
-    uint64_t wire_bytes; /* of a full batch that the device finishes, as it
-                            crosses the bus */
-    uint64_t images_at;  /* in the slab */
+    uint64_t bytes;     /* of the finished images of a full batch */
+    uint64_t images_at; /* in the slab */
     int32_t width, height, channels;
     int32_t dtype; /* FEEDLINE_F32, F16 or BF16 */
     bool nhwc;
@@ -51,19 +46,10 @@ struct fdl_finish {
 struct fdl_slab {
     void *host;     /* workers write here */
     void *device;   /* the consumer reads here; == host for the host backend */
-    void *finished; /* images that the device finished, or batches that came
-                       finished; NULL without that */
-    void *wide;     /* host memory for batches that the host finishes, where
-                       `host` is too small for them; NULL: it is not */
-    uint64_t bytes; /* of host, and of device where nothing is finished */
-    uint64_t wide_bytes;
-    void *own; /* the backend's */
+    void *finished; /* images that the device finished; NULL: it does not */
+    uint64_t bytes; /* of host, and of device */
+    void *own;      /* the backend's */
 };
-
-/* Where workers write a batch, and where its bytes arrive; finish: the device
- * finishes it. */
-void *fdl_slab_source(const struct fdl_slab *s, bool finish);
-void *fdl_slab_target(const struct fdl_slab *s, bool finish);
 
 /* What happened to one batch on the device, on the host's clock; ns. */
 struct fdl_device_times {
@@ -85,7 +71,6 @@ struct fdl_transfer {
     const struct fdl_slab *slab;
     uint64_t bytes;  /* used part of the slab */
     uint32_t images; /* in it */
-    bool finish;     /* by the device, as the backend's configuration says */
     uint64_t ticket; /* of the batch, for people */
 
     /* Called once per successful submit, on any thread, also from within
@@ -132,10 +117,6 @@ struct fdl_backend_ops {
     /* Zeroed or not; host memory aligned to 4096, a GPU's to 256. ENOMEM. */
     int32_t (*slab_alloc)(void *backend, uint64_t bytes, struct fdl_slab *out);
     void (*slab_free)(void *backend, struct fdl_slab *slab);
-
-    /* `wide` memory for a slab that has none; it may be on its way with a batch
-     * that the device finishes. ENOMEM. NULL: there is never any. */
-    int32_t (*slab_widen)(void *backend, uint64_t bytes, struct fdl_slab *slab);
 
     /* Any thread. An error means that neither done nor landed will be called.
      */

@@ -18,7 +18,7 @@ struct self {
 static bool same(const struct fdl_knobs *a, const struct fdl_knobs *b)
 {
     return a->workers == b->workers && a->depth == b->depth &&
-           a->io_depth == b->io_depth && a->finish_device == b->finish_device;
+           a->io_depth == b->io_depth;
 }
 
 static void destroy(void *self)

@@ -18,8 +18,8 @@ extern "C" {
 struct feedline_tuner_info {
     uint32_t struct_size;
     uint32_t workers, depth, io_depth; /* in force */
-    uint32_t finish;                   /* in force: 0 host, 1 device */
-    uint32_t converged;                /* 1: nothing is left to improve */
+    uint32_t finish;    /* where batches are finished: 0 host, 1 device */
+    uint32_t converged; /* 1: nothing is left to improve */
     uint32_t planned_workers, planned_depth, planned_io_depth; /* by the model;
                                                                   0: no plan */
     uint32_t on_device;     /* 1: stall is that of the device, 0: of the host */
@@ -64,11 +64,11 @@ struct feedline_decision {
     double measured;  /* NaN: not yet, or never */
     double error;     /* standard error of measured; NaN */
     double stall_before, stall_after; /* fractions; NaN: not known */
-    const char *knob;    /* "workers" "depth" "io_depth" "finish"; static */
+    const char *knob;                 /* "workers" "depth" "io_depth"; static */
     const char *reason;  /* "plan_up" "plan_down" "explore_up" "explore_down"
                             "rollback" "guard" "tail" "variance" "shrink"
-                            "reads" "latency" "memory" "limit" "finish"
-                            "applied" "program"; static */
+                            "reads" "latency" "memory" "limit" "applied"
+                            "program"; static */
     const char *outcome; /* "pending" "kept" "rolled_back" "rule" "proposed"
                             "abandoned"; static */
     char why[160];       /* in words */

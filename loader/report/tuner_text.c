@@ -26,8 +26,6 @@ static void add_setting(struct fdl_text *t, const struct fdl_knobs *k)
     if (k->io_depth)
         fdl_text_add(t, ", %u %s at once", k->io_depth,
                      k->io_depth == 1 ? "read" : "reads");
-    if (k->finish_device)
-        fdl_text_add(t, ", finished on the device");
 }
 
 static void add_beginning(struct fdl_text *t, const feedline_loader *l,
@@ -296,10 +294,10 @@ void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t)
     fdl_control_info(l, &n);
     add_beginning(t, l, &n);
     add_decisions(t, l);
-    struct fdl_knobs now = {n.workers, n.depth, n.io_depth, n.finish != 0};
+    struct fdl_knobs now = {n.workers, n.depth, n.io_depth};
     fdl_text_add(t, "Now: ");
     add_setting(t, &now);
-    fdl_text_add(t, ".\n");
+    fdl_text_add(t, n.finish ? ", finished on the device.\n" : ".\n");
     if (strcmp(n.mode, "off") == 0)
         return;
     add_share(t, l);

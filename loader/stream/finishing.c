@@ -10,8 +10,6 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "loader/engine.h"
-#include "loader/stream/budget.h"
-#include "loader/stream/finish_cost.h"
 #include "profiler/system/machine.h"
 #include "transfer/cuda/cuda_probe.h"
 
@@ -101,15 +99,12 @@ static const char *obstacle(const feedline_loader *l,
 }
 
 void fdl_loader_set_finishing(const feedline_loader *l,
-                              const struct fdl_layout *host,
                               const struct fdl_layout *wire,
                               struct fdl_finish *finish)
 {
     const struct fdl_output_format *delivered = &wire->delivered;
-    uint64_t images = l->config.batch_size * fdl_output_bytes(delivered);
     *finish = (struct fdl_finish){
-        .bytes = host ? host->reserved : images,
-        .wire_bytes = wire->reserved,
+        .bytes = l->config.batch_size * fdl_output_bytes(delivered),
         .images_at = wire->images_at,
         .width = delivered->width,
         .height = delivered->height,
@@ -164,19 +159,6 @@ static int32_t ask_device(feedline_loader *l, uint32_t device,
     return FEEDLINE_OK;
 }
 
-static void set_costs(feedline_loader *l, const struct fdl_finish_question *q,
-                      const struct fdl_output_format *delivered,
-                      const struct fdl_output_format *pixels)
-{
-    l->finish_costs = (struct fdl_finish_costs){
-        .host_bytes = q->finished_bytes,
-        .device_bytes = q->wire_bytes,
-        .latency_ns = q->latency_us * 1e3,
-        .bytes_per_ns = q->gigabytes_per_second,
-        .sample_ns = fdl_finish_cost_ns(delivered, pixels) * l->config.views,
-    };
-}
-
 int32_t fdl_loader_choose_finish(feedline_loader *l,
                                  const struct fdl_backend_ops *ops,
                                  const struct fdl_output_format *delivered,
@@ -195,7 +177,6 @@ int32_t fdl_loader_choose_finish(feedline_loader *l,
         .images = l->config.batch_size,
         .cpus_usable = cpus,
         .cpu_load = cpu_load(cpus),
-        .tuned = fdl_option_int(&l->options, FDL_OPT_TUNER) != FDL_TUNER_OFF,
     };
     if (q.asked == FDL_FINISH_DEVICE && q.obstacle)
         return fdl_fail(FEEDLINE_EINVAL, "finish=device is not possible: %s",
@@ -206,77 +187,5 @@ int32_t fdl_loader_choose_finish(feedline_loader *l,
             return status;
     }
     fdl_finish_decide(&q, &l->finish);
-    if (l->finish.free)
-        set_costs(l, &q, delivered, &pixels);
     return FEEDLINE_OK;
-}
-
-/* ---- Changes while it runs ---------------------------------------------- */
-
-bool fdl_loader_finishes_on_device(const feedline_loader *l)
-{
-    return atomic_load_explicit(&l->ring->on_device, memory_order_relaxed);
-}
-
-const char *fdl_loader_finish_reason(const feedline_loader *l)
-{
-    bool device = fdl_loader_finishes_on_device(l);
-    if (device == l->finish.device)
-        return l->finish.reason;
-    return device ? "the tuner moved it to the device"
-                  : "the tuner moved it to the host";
-}
-
-/* Whether slots that have room for that way fit the budget, beside what is held
- * now. The way back always does: its memory was never given away. */
-static bool fits_budget(const feedline_loader *l, bool device)
-{
-    uint64_t bytes = fdl_ring_slot_bytes_for(l->ring, device);
-    uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
-    uint32_t slots = FDL_MAX(depth + FDL_SPARE_SLOTS, fdl_ring_slots(l->ring));
-    if (bytes <= fdl_ring_slot_bytes(l->ring))
-        return true;
-    uint64_t rest = fdl_window_memory(l->window);
-    uint32_t n = fdl_pool_born(&l->pool);
-    for (uint32_t i = 0; i < n; i++)
-        rest += atomic_load_explicit(&l->pool.workers[i]->scratch_bytes,
-                                     memory_order_relaxed);
-    return rest < l->config.memory_budget &&
-           slots <= (l->config.memory_budget - rest) / bytes;
-}
-
-bool fdl_loader_finish_is_free(const feedline_loader *l)
-{
-    return l->finish.free && fits_budget(l, !fdl_loader_finishes_on_device(l));
-}
-
-int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device)
-{
-    if (device == fdl_loader_finishes_on_device(l))
-        return FEEDLINE_OK;
-    if (!l->finish.free)
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "where batches are finished is fixed: %s",
-                        l->finish.reason);
-    if (!fits_budget(l, device))
-        return fdl_fail(
-            FEEDLINE_ERANGE,
-            "finishing batches on the %s as well needs %" PRIu64
-            " bytes for each, more than memory_budget=%" PRIu64 " allows",
-            device ? "device" : "host",
-            fdl_ring_slot_bytes_for(l->ring, device), l->config.memory_budget);
-    uint64_t bytes =
-        fdl_ring_slots(l->ring) * fdl_ring_slot_bytes_for(l->ring, device);
-    fdl_budget_make_room_locked(l, bytes); /* that there is some is known */
-    int32_t status = fdl_ring_set_device(l->ring, device);
-    fdl_budget_share_locked(l);
-    return status;
-}
-
-int32_t fdl_loader_set_finish(feedline_loader *l, bool device)
-{
-    fdl_lock(&l->run_lock);
-    int32_t status = fdl_loader_set_finish_locked(l, device);
-    fdl_unlock(&l->run_lock);
-    return status;
 }

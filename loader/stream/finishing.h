@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where batches are finished, and what crosses the bus then. */
+/* Where batches are finished, and what crosses the bus then: chosen once, when
+ * the loader is created. */
 #ifndef FDL_LOADER_FINISHING_H
 #define FDL_LOADER_FINISHING_H
 
@@ -26,23 +27,10 @@ int32_t fdl_loader_choose_finish(feedline_loader *l,
                                  const struct fdl_output_format *delivered,
                                  uint32_t device);
 
-/* What the backend needs to know; host: where the host may finish batches, what
- * they are then, or NULL; wire: where the device may. */
+/* What the backend needs to know where the device finishes; wire: of batches as
+ * they cross the bus. */
 void fdl_loader_set_finishing(const feedline_loader *l,
-                              const struct fdl_layout *host,
                               const struct fdl_layout *wire,
                               struct fdl_finish *out);
-
-/* Who finishes the batches to come, changed while the loader exists: what is
- * delivered stays the same. ESTATE: there is no choice; ERANGE: the memory
- * budget; ENOMEM. Any thread; locked: `run_lock` is held. */
-int32_t fdl_loader_set_finish(feedline_loader *l, bool device);
-int32_t fdl_loader_set_finish_locked(feedline_loader *l, bool device);
-
-/* Who does now, why, and whether that may be changed, as memory is now. Any
- * thread; the words live as long as the loader. */
-bool fdl_loader_finishes_on_device(const feedline_loader *l);
-const char *fdl_loader_finish_reason(const feedline_loader *l);
-bool fdl_loader_finish_is_free(const feedline_loader *l);
 
 #endif

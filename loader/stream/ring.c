@@ -26,31 +26,6 @@ static void slot_destroy(feedline_batch *b)
     free(b);
 }
 
-/* Memory for the other way, where it needs more. */
-static int32_t widen(struct fdl_ring *r, feedline_batch *b)
-{
-    if (b->slab.wide)
-        return FEEDLINE_OK;
-    int32_t status =
-        r->backend_ops->slab_widen(r->backend, r->other.reserved, &b->slab);
-    if (status >= 0)
-        atomic_fetch_add_explicit(&r->n_wide, 1, memory_order_relaxed);
-    return status;
-}
-
-static bool other_is_larger(const struct fdl_ring *r)
-{
-    return r->other.reserved > r->layout.reserved;
-}
-
-/* New slots are like those that there are. */
-static bool needs_wide(const struct fdl_ring *r)
-{
-    return other_is_larger(r) &&
-           atomic_load_explicit(&r->on_device, memory_order_relaxed) !=
-               r->layout.finish;
-}
-
 static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
 {
     feedline_batch *b = calloc(1, sizeof(*b));
@@ -76,8 +51,6 @@ static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
     b->layout = &r->layout;
     status =
         r->backend_ops->slab_alloc(r->backend, r->layout.reserved, &b->slab);
-    if (status >= 0 && needs_wide(r))
-        status = widen(r, b);
     if (status < 0)
         goto out;
     *out = b;
@@ -106,9 +79,9 @@ static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
 
 /* Images of different sizes lie where they were claimed, so no part of them is
  * done before all are. */
-static uint32_t count_parts(const struct fdl_ring *r,
-                            const struct fdl_layout *l)
+static uint32_t count_parts(const struct fdl_ring *r)
 {
+    const struct fdl_layout *l = &r->layout;
     uint64_t images = l->batch_size * l->sample_bytes;
     if (!r->backend_ops->part || fdl_layout_is_various(l) ||
         images < 2 * FDL_PART_BYTES)
@@ -130,10 +103,9 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
     atomic_init(&r->refs, 1);
     r->fork_generation = fdl_fork_generation();
     r->layout = *layout;
-    atomic_init(&r->on_device, layout->finish);
     r->backend_ops = ops;
     r->backend = backend;
-    r->layout.n_parts = count_parts(r, &r->layout);
+    r->layout.n_parts = count_parts(r);
     fdl_event_init(&r->ready);
     r->notes = fdl_trace_ring_create();
     r->by_ticket = calloc(FDL_RING_TICKETS, sizeof(feedline_batch *));
@@ -144,13 +116,6 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
     }
     *out = r;
     return FEEDLINE_OK;
-}
-
-void fdl_ring_add_way(struct fdl_ring *r, const struct fdl_layout *other)
-{
-    fdl_assert(other->finish != r->layout.finish && r->n_slots == 0);
-    r->other = *other;
-    r->other.n_parts = count_parts(r, other);
 }
 
 void fdl_ring_unref(struct fdl_ring *r)
@@ -233,8 +198,6 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
         while (r->slots[i] != b)
             i++;
         r->slots[i] = r->slots[--r->n_slots];
-        if (b->slab.wide)
-            atomic_fetch_sub_explicit(&r->n_wide, 1, memory_order_relaxed);
     }
     fdl_unlock(&r->lock);
     return b;
@@ -322,33 +285,6 @@ int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
     return status;
 }
 
-/* Slots come and go with `growing` alone, so they are walked without the lock;
- * what is added to one nobody looks at before on_device says so. Those that got
- * theirs before memory ended keep it. */
-int32_t fdl_ring_set_device(struct fdl_ring *r, bool device)
-{
-    int32_t status = FEEDLINE_OK;
-    bool first = device == r->layout.finish;
-    if (!first && r->other.batch_size == 0)
-        return fdl_fail(FEEDLINE_ESTATE, "batches have one way to be finished");
-    fdl_lock(&r->growing);
-    for (uint32_t i = 0; i < r->n_slots && status >= 0; i++)
-        if (!first && other_is_larger(r))
-            status = widen(r, r->slots[i]);
-    fdl_lock(&r->lock);
-    if (status >= 0)
-        atomic_store_explicit(&r->on_device, device, memory_order_relaxed);
-    fdl_unlock(&r->lock);
-    fdl_unlock(&r->growing);
-    return status;
-}
-
-const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r)
-{
-    bool device = atomic_load_explicit(&r->on_device, memory_order_relaxed);
-    return device == r->layout.finish ? &r->layout : &r->other;
-}
-
 uint32_t fdl_ring_slots(struct fdl_ring *r)
 {
     fdl_lock(&r->lock);
@@ -357,16 +293,9 @@ uint32_t fdl_ring_slots(struct fdl_ring *r)
     return n;
 }
 
-uint64_t fdl_ring_slot_bytes_for(const struct fdl_ring *r, bool device)
-{
-    bool wide = device != r->layout.finish && other_is_larger(r);
-    return r->layout.bytes + (wide ? r->other.bytes : 0);
-}
-
 uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
 {
-    bool wide = atomic_load_explicit(&r->n_wide, memory_order_relaxed) > 0;
-    return r->layout.bytes + (wide ? r->other.bytes : 0);
+    return r->layout.bytes;
 }
 
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
@@ -389,19 +318,13 @@ uint64_t fdl_ring_memory(struct fdl_ring *r)
 {
     fdl_lock(&r->lock);
     uint64_t bytes = r->n_slots * r->layout.bytes;
-    uint32_t wide = atomic_load_explicit(&r->n_wide, memory_order_relaxed);
-    bytes += wide * r->other.bytes;
     fdl_unlock(&r->lock);
     return bytes;
 }
 
 uint64_t fdl_ring_own_memory(struct fdl_ring *r)
 {
-    fdl_lock(&r->lock);
-    uint64_t lent = lent_locked(r) * fdl_ring_slot_bytes(r);
-    fdl_unlock(&r->lock);
-    uint64_t all = fdl_ring_memory(r); /* not all may have grown wide */
-    return all - FDL_MIN(all, lent);
+    return fdl_ring_slots(r) * r->layout.bytes;
 }
 
 void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
@@ -438,12 +361,10 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     b->wait_ns = 0;
     b->error = FEEDLINE_OK;
     memset(b->times, 0, range->count * sizeof(*b->times));
-    b->layout = fdl_ring_layout(b->ring);
     b->transfer = (struct fdl_transfer){
         .slab = &b->slab,
         .bytes = b->layout->bytes,
         .images = range->count * b->layout->views,
-        .finish = b->layout->finish,
         .ticket = ticket,
         .done = transfer_done,
         .landed = transfer_landed,

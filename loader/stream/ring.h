@@ -28,11 +28,6 @@
  * They are lent: once batches came back, and it kept no more of them from one
  * trim to the next, they go.
  *
- * Where host or device may finish batches, each ticket is finished as the ring
- * says when it is issued, and remembers that, so a change needs no pause:
- * batches of both kinds pass through the ring beside each other, and every slot
- * has room for either.
- *
  * The ring outlives its loader while batches are held: it is counted.
  */
 #ifndef FDL_LOADER_RING_H
@@ -81,7 +76,7 @@ struct feedline_batch {
     _Atomic uint32_t remaining; /* samples not done */
     uint64_t ticket;
     struct fdl_ticket_range range;
-    const struct fdl_layout *layout; /* of this ticket: one of the ring's */
+    const struct fdl_layout *layout; /* the ring's */
     struct fdl_slab slab;
     struct fdl_sample_times *times; /* [batch_size] */
     struct fdl_transfer transfer;
@@ -115,7 +110,6 @@ struct feedline_batch {
 struct fdl_layout {
     struct fdl_output_format format;    /* 0x0: images differ in size */
     struct fdl_output_format delivered; /* after the device finished it */
-    bool finish;                        /* the device does */
     uint32_t batch_size;                /* images */
     uint32_t n_parts;                   /* that may go ahead of each other */
     uint32_t views;        /* images of each sample: places in a row */
@@ -155,13 +149,7 @@ struct fdl_ring {
                                  held while their memory is pinned */
     struct fdl_lock lock;     /* guards what is not marked otherwise */
     _Atomic uint32_t refs;
-    struct fdl_layout layout; /* constant; of batches, as they are at first */
-    struct fdl_layout other;  /* constant; of those finished the other way;
-                                 batch_size 0: there is no other way */
-    _Atomic bool on_device;   /* who finishes tickets issued from now on;
-                                 written under the lock */
-    _Atomic uint32_t n_wide;  /* slots with memory for `other` beside that for
-                                 `layout`, which is too small for it */
+    struct fdl_layout layout; /* constant */
     const struct fdl_backend_ops *backend_ops;
     void *backend;
     int32_t device_id;              /* constant */
@@ -202,8 +190,6 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
                         const struct fdl_backend_ops *ops, void *backend,
                         struct fdl_ring **out);
 
-/* Before the first slot: batches may be finished the other way too. */
-void fdl_ring_add_way(struct fdl_ring *r, const struct fdl_layout *other);
 void fdl_ring_unref(struct fdl_ring *r);
 
 /* Slots for `depth` batches ahead and two held ones. Fewer, down to depth 1,
@@ -223,20 +209,11 @@ int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
 /* Whether it would; and how many batches are kept. */
 bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 
-/* Of tickets that are issued from now on. */
-const struct fdl_layout *fdl_ring_layout(const struct fdl_ring *r);
-
-/* Who finishes the tickets that are issued from now on. ESTATE: there is no
- * other way; ENOMEM: no memory for it. Any thread. */
-int32_t fdl_ring_set_device(struct fdl_ring *r, bool device);
-
 /* How many there are, without those that are lent. */
 uint32_t fdl_ring_slots(struct fdl_ring *r);
 
-/* Host memory of a slot, as slots are now and as they would have to be for
- * batches that host or device finishes. */
+/* Host memory of a slot. */
 uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r);
-uint64_t fdl_ring_slot_bytes_for(const struct fdl_ring *r, bool device);
 
 /* Begins and ends a run. start: tickets from 0 of `stream`, samples are issued
  * to `window`; both must outlive the run. stop: no worker is in the ring any

@@ -106,52 +106,52 @@ void fdl_batch_shape(const struct fdl_layout *layout, uint32_t count,
     memcpy(shape, f->nhwc ? nhwc : nchw, sizeof(nchw));
 }
 
-static uint8_t *source(const feedline_batch *b)
+/* In the slab's host memory. */
+static void *at(const feedline_batch *b, uint64_t offset)
 {
-    return fdl_slab_source(&b->slab, b->transfer.finish);
+    return (uint8_t *)b->slab.host + offset;
 }
 
 uint8_t *fdl_slot_images_at(const feedline_batch *b)
 {
-    return source(b) + b->layout->images_at;
+    return at(b, b->layout->images_at);
 }
 
 int64_t *fdl_slot_offsets(const feedline_batch *b)
 {
-    return (int64_t *)(void *)(source(b) + b->layout->offsets_at);
+    return at(b, b->layout->offsets_at);
 }
 
 int32_t (*fdl_slot_sizes(const feedline_batch *b))[2]
 {
-    return (int32_t(*)[2])(void *)(source(b) + b->layout->sizes_at);
+    return at(b, b->layout->sizes_at);
 }
 
 int64_t *fdl_slot_labels(const feedline_batch *b)
 {
-    return (int64_t *)(void *)(source(b) + b->layout->labels_at);
+    return at(b, b->layout->labels_at);
 }
 
 int64_t *fdl_slot_index(const feedline_batch *b)
 {
-    return (int64_t *)(void *)(source(b) + b->layout->index_at);
+    return at(b, b->layout->index_at);
 }
 
 int32_t *fdl_slot_status(const feedline_batch *b)
 {
-    return (int32_t *)(void *)(source(b) + b->layout->status_at);
+    return at(b, b->layout->status_at);
 }
 
 void *fdl_slot_delivered_images(const feedline_batch *b)
 {
-    bool finish = b->transfer.finish;
-    uint8_t *target = fdl_slab_target(&b->slab, finish);
-    return finish ? b->slab.finished : target + b->layout->images_at;
+    if (b->slab.finished)
+        return b->slab.finished;
+    return (uint8_t *)b->slab.device + b->layout->images_at;
 }
 
 void *fdl_slot_delivered_labels(const feedline_batch *b)
 {
-    uint8_t *target = fdl_slab_target(&b->slab, b->transfer.finish);
-    return target + b->layout->labels_at;
+    return (uint8_t *)b->slab.device + b->layout->labels_at;
 }
 
 uint32_t fdl_slot_images(const feedline_batch *b)

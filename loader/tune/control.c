@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "loader/engine.h"
-#include "loader/stream/finishing.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile.h"
 
@@ -144,8 +143,7 @@ static void resume_tuner(struct fdl_control *c, const struct fdl_knobs *now)
     fdl_tuner_get(c->tuner, &status);
     if (status.knobs.workers != now->workers ||
         status.knobs.depth != now->depth ||
-        status.knobs.io_depth != now->io_depth ||
-        status.knobs.finish_device != now->finish_device)
+        status.knobs.io_depth != now->io_depth)
         fdl_tuner_applied(c->tuner, now, false);
     take_decisions_locked(c);
     fdl_unlock(&c->lock);
@@ -352,9 +350,6 @@ int32_t fdl_control_create(feedline_loader *l)
     c->warm = fdl_profile_start(l, &c->start);
     atomic_store_explicit(&l->workers, c->start.workers, memory_order_relaxed);
     atomic_store_explicit(&l->depth, c->start.depth, memory_order_relaxed);
-    if (c->start.finish_device != fdl_loader_finishes_on_device(l) &&
-        fdl_loader_set_finish(l, c->start.finish_device) < 0)
-        fdl_clear_error(); /* it stays as it is */
     return FEEDLINE_OK;
 }
 

@@ -59,7 +59,7 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
         .workers = now.workers,
         .depth = now.depth,
         .io_depth = now.io_depth,
-        .finish = now.finish_device,
+        .finish = l->finish.device,
         .mode = modes[c->mode],
         .profile = fdl_profile_note(l),
         .target = fdl_option_double(&l->options, FDL_OPT_TUNER_TARGET),

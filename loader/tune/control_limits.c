@@ -9,7 +9,6 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "loader/engine.h"
-#include "loader/stream/finishing.h"
 #include "loader/tune/control_own.h"
 #include "profiler/system/machine.h"
 
@@ -97,7 +96,6 @@ void fdl_control_start_values(const feedline_loader *l, struct fdl_knobs *out)
         .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
         .depth = atomic_load_explicit(&l->depth, memory_order_relaxed),
         .io_depth = 0,
-        .finish_device = fdl_loader_finishes_on_device(l),
     };
     if (option(o, FDL_OPT_WORKERS) == 0)
         out->workers = FDL_MIN(start, FDL_MAX_WORKERS);
@@ -195,7 +193,6 @@ void fdl_control_start_limits(const feedline_loader *l,
     limit_workers(c, out);
     limit_depth(c, out);
     limit_reads(c, out);
-    out->finish_free = fdl_loader_finish_is_free(l);
 }
 
 bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
@@ -214,8 +211,6 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     limit_workers(c, &limits);
     limit_depth(c, &limits);
     limit_reads(c, &limits);
-    limits.finish_free = fdl_loader_finish_is_free(l);
-    limits.finish = l->finish_costs;
     weigh(c, &limits);
     if (memcmp(&limits, &c->limits, sizeof(limits)) == 0)
         return false;

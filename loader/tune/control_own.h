@@ -25,7 +25,7 @@ struct fdl_recent {
 
 /* Counters that a reset of the statistics begins anew. */
 struct fdl_meter_sums {
-    int64_t idle_ns, span_ns, copy_ns, kernel_ns, copied;
+    int64_t idle_ns, span_ns, copy_ns, copied;
     int64_t runq_ns, throttle_ns;
 };
 

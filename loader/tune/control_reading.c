@@ -129,7 +129,6 @@ static void for_each(struct fdl_meter_sums *to,
     visit(&to->idle_ns, x->idle_ns);
     visit(&to->span_ns, x->span_ns);
     visit(&to->copy_ns, x->copy_ns);
-    visit(&to->kernel_ns, x->kernel_ns);
     visit(&to->copied, x->copied);
     visit(&to->runq_ns, x->runq_ns);
     visit(&to->throttle_ns, x->throttle_ns);
@@ -154,7 +153,6 @@ static void read_device(feedline_loader *l, struct fdl_meter_sums *s)
     s->idle_ns = ledger.idle_ns;
     s->span_ns = ledger.span_ns;
     s->copy_ns = ledger.copy_ns;
-    s->kernel_ns = ledger.finish_ns;
     s->copied = (int64_t)ledger.batches;
 }
 
@@ -237,7 +235,6 @@ static void read_resettable(struct fdl_control *c, uint32_t resets,
     out->idle_ns = sum.idle_ns;
     out->span_ns = sum.span_ns;
     out->copy_ns = sum.copy_ns;
-    out->kernel_ns = sum.kernel_ns;
     out->copied_batches = (uint64_t)sum.copied;
     spread_delays(&m->delays, &w, &sum, out);
     out->host_busy_ns = host_busy(&m->host, &w, out->now_ns);

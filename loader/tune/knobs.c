@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "loader/engine.h"
 #include "loader/stream/budget.h"
-#include "loader/stream/finishing.h"
 
 static void lock(const feedline_loader *l)
 {
@@ -75,7 +74,6 @@ void fdl_loader_in_force(const feedline_loader *l, struct fdl_knobs *out)
         .workers = load(&l->workers),
         .depth = load(&l->depth),
         .io_depth = load(&l->io_depth),
-        .finish_device = fdl_loader_finishes_on_device(l),
     };
 }
 
@@ -105,9 +103,6 @@ void fdl_loader_apply_locked(feedline_loader *l, const struct fdl_knobs *want)
     if (want->workers != load(&l->workers))
         say_missed(set_workers_locked(l, want->workers), "workers",
                    want->workers);
-    if (want->finish_device != fdl_loader_finishes_on_device(l))
-        say_missed(fdl_loader_set_finish_locked(l, want->finish_device),
-                   "finish", want->finish_device);
     if (!shrinks)
         apply_depth_locked(l, want->depth);
 }

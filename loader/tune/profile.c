@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "loader/engine.h"
-#include "loader/stream/finishing.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile_parse.h"
 #include "loader/tune/profile_print.h"
@@ -33,7 +32,6 @@
 /* What is read of one. */
 struct found {
     uint64_t workers, depth, io_depth, batch;
-    bool finish_device;
 };
 
 /* ---- Words --------------------------------------------------------------- */
@@ -123,8 +121,6 @@ static int32_t check_version(const struct fdl_profile_values *v)
 
 static int32_t read_found(const struct fdl_profile_values *v, struct found *f)
 {
-    const struct fdl_profile_value *finish =
-        fdl_profile_find(v, "found.finish");
     int32_t status =
         number(v, "found.workers", 1, FDL_MAX_WORKERS, &f->workers);
     if (status >= 0)
@@ -133,14 +129,7 @@ static int32_t read_found(const struct fdl_profile_values *v, struct found *f)
         status = number(v, "found.io_depth", 0, FDL_MAX_IO_DEPTH, &f->io_depth);
     if (status >= 0)
         status = number(v, "found.batch", 0, INT64_MAX, &f->batch);
-    if (status < 0)
-        return status;
-    f->finish_device = finish && strcmp(finish->text, "device") == 0;
-    if (!finish || finish->kind != FDL_PROFILE_STRING ||
-        (!f->finish_device && strcmp(finish->text, "host") != 0))
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "found.finish is neither \"host\" nor \"device\"");
-    return FEEDLINE_OK;
+    return status;
 }
 
 /* ENOENT: "another host: its cores are '2', here '4'". */
@@ -198,13 +187,10 @@ static void begin_with(feedline_loader *l, const char *path,
         .workers = within(f->workers, limits.workers_min, limits.workers_max),
         .depth = within(f->depth, limits.depth_min, limits.depth_max),
         .io_depth = 0,
-        .finish_device = start->finish_device,
     };
     if (f->io_depth && limits.io_depth_max)
         bound.io_depth =
             within(f->io_depth, limits.io_depth_min, limits.io_depth_max);
-    if (limits.finish_free)
-        bound.finish_device = f->finish_device;
     *start = bound;
     note(l, FDL_LOG_INFO,
          "%s: begins with workers=%u depth=%u io_depth=%u, as found on batch "
@@ -342,9 +328,6 @@ static void leave_trials_out(const feedline_loader *l,
             break;
         case FDL_KNOB_IO_DEPTH:
             t->io_depth = before;
-            break;
-        case FDL_KNOB_FINISH:
-            t->finish = before;
             break;
         case FDL_KNOBS:
             break;

@@ -422,7 +422,7 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
     fdl_device_watch_get(l->watch, &ledger);
     *out = (struct feedline_device_stats){
         .struct_size = sizeof(*out),
-        .finish = fdl_loader_finishes_on_device(l),
+        .finish = l->finish.device,
         .batches = ledger.batches,
         .finished = ledger.finished,
         .copies = ledger.copies,
@@ -440,8 +440,8 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
         .gigabytes_per_second = l->fit.gigabytes_per_second,
         .regime =
             fdl_copy_regime(l->fit.latency_us, l->fit.gigabytes_per_second,
-                            fdl_ring_layout(l->ring)->bytes),
-        .finish_reason = fdl_loader_finish_reason(l),
+                            l->ring->layout.bytes),
+        .finish_reason = l->finish.reason,
     };
     return FEEDLINE_OK;
 }

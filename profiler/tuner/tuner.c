@@ -21,6 +21,7 @@
 
 #define WARM_BATCHES 4.0
 #define SOON_NS      1e9
+#define COPIES       8.0 /* to take a mean of */
 
 struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
                                    const struct fdl_knobs *start, bool warm)
@@ -58,7 +59,7 @@ static void new_era(struct fdl_tuner *t)
         t->backoff = t->due = BACKOFF_LEAST;
     t->era_windows = 0;
     t->held = t->at_arm = 0;
-    t->storage_limit = t->transfer_limit = t->finish_tried = false;
+    t->storage_limit = t->transfer_limit = false;
     t->io_ceiling = 0;
     t->reads_failed = 0;
     t->splits_tried = 0;
@@ -326,6 +327,18 @@ static bool block_added(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     return true;
 }
 
+/* Copies are reported after the batch, so they are counted by themselves. */
+static void see_copies(struct fdl_tuner *t)
+{
+    const struct fdl_tuner_reading *r = &t->last;
+    struct fdl_tuner_copies *c = &t->copies;
+    if (!c->begun || r->copied_batches < c->batches || r->copy_ns < c->ns)
+        *c = (struct fdl_tuner_copies){
+            .begun = true, .batches = r->copied_batches, .ns = r->copy_ns};
+    double n = (double)(r->copied_batches - c->batches);
+    c->batch_ns = n < COPIES ? 0 : (double)(r->copy_ns - c->ns) / n;
+}
+
 void fdl_tuner_observe(struct fdl_tuner *t,
                        const struct fdl_tuner_reading *reading)
 {
@@ -341,7 +354,7 @@ void fdl_tuner_observe(struct fdl_tuner *t,
     t->pause_seen = false;
     if (!grew)
         return;
-    fdl_tuner_finish_see(t);
+    see_copies(t);
     t->elapsed_ns += s.wall_ns;
     switch (t->state) {
     case FDL_TUNER_WARMUP:

@@ -19,24 +19,20 @@
 #ifndef FDL_PROFILER_TUNER_H
 #define FDL_PROFILER_TUNER_H
 
-#include "profiler/tuner/finish_choice.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
 /* What is tuned. */
 struct fdl_knobs {
-    uint32_t workers;   /* active */
-    uint32_t depth;     /* batches issued and not delivered */
-    uint32_t io_depth;  /* reads on their way */
-    bool finish_device; /* the device finishes batches */
+    uint32_t workers;  /* active */
+    uint32_t depth;    /* batches issued and not delivered */
+    uint32_t io_depth; /* reads on their way */
 };
 
 enum fdl_knob {
     FDL_KNOB_WORKERS = 0,
     FDL_KNOB_DEPTH,
     FDL_KNOB_IO_DEPTH,
-    FDL_KNOB_FINISH,
     FDL_KNOBS
 };
 
@@ -46,8 +42,6 @@ struct fdl_tuner_limits {
     uint32_t workers_min, workers_max; /* 1 .. FDL_TUNER_WORKERS_MAX */
     uint32_t depth_min, depth_max;
     uint32_t io_depth_min, io_depth_max;
-    bool finish_free;               /* host or device, as the tuner likes */
-    struct fdl_finish_costs finish; /* for that */
     double cores;      /* granted to this loader and its consumer: affinity and
                          quota, divided by who shares them; > 0 */
     double host_cores; /* of the machine; 0: not known */
@@ -102,7 +96,6 @@ struct fdl_tuner_reading {
     /* The bus, in times of the device; 0: there is none. */
     uint64_t copied_batches; /* whose times are in: */
     int64_t copy_ns;         /* copies under way */
-    int64_t kernel_ns;       /* the device finishing them */
 
     /* Gauges of recent batches and samples. */
     int64_t sample_tail_ns; /* 99.9 % of the times at work on a sample */
@@ -137,7 +130,6 @@ enum fdl_decision_reason {
     FDL_REASON_LATENCY,  /* more reads only made each slower */
     FDL_REASON_MEMORY,   /* the budget */
     FDL_REASON_LIMIT,    /* the cores or bounds changed */
-    FDL_REASON_FINISH,   /* work moved between host and device */
     FDL_REASON_APPLIED,  /* less could be had than was asked for */
     FDL_REASON_PROGRAM,  /* somebody else set it; never the tuner's own */
     FDL_REASONS

@@ -40,16 +40,16 @@ static bool staged(const struct fdl_tuner *t, struct fdl_knobs *out)
     if (fdl_knobs_equal(&t->want, &t->knobs))
         return false;
     const struct fdl_knobs *a = &t->knobs, *b = &t->want;
-    struct fdl_knobs both = {
-        FDL_MAX(a->workers, b->workers), FDL_MAX(a->depth, b->depth),
-        FDL_MAX(a->io_depth, b->io_depth), b->finish_device};
+    struct fdl_knobs both = {FDL_MAX(a->workers, b->workers),
+                             FDL_MAX(a->depth, b->depth),
+                             FDL_MAX(a->io_depth, b->io_depth)};
     both.depth = FDL_MAX(both.depth, t->last.outstanding);
     if (t->limits.memory_bytes == 0 ||
         fdl_knobs_memory(&t->limits, &both) <= t->limits.memory_bytes)
         return true;
-    *out = (struct fdl_knobs){
-        FDL_MIN(a->workers, b->workers), FDL_MIN(a->depth, b->depth),
-        FDL_MIN(a->io_depth, b->io_depth), a->finish_device};
+    *out = (struct fdl_knobs){FDL_MIN(a->workers, b->workers),
+                              FDL_MIN(a->depth, b->depth),
+                              FDL_MIN(a->io_depth, b->io_depth)};
     if (fdl_knobs_equal(out, &t->knobs)) {
         /* And not before what it held is given back. */
         uint64_t most = fdl_knobs_memory(&t->limits, &t->knobs);

@@ -35,14 +35,12 @@ void fdl_tuner_get_found(const struct fdl_tuner *t, struct fdl_tuner_found *out)
     *out = (struct fdl_tuner_found){
         .owns = {[FDL_KNOB_WORKERS] = l->workers_min < l->workers_max,
                  [FDL_KNOB_DEPTH] = l->depth_min < l->depth_max,
-                 [FDL_KNOB_IO_DEPTH] = l->io_depth_min < l->io_depth_max,
-                 [FDL_KNOB_FINISH] = l->finish_free},
+                 [FDL_KNOB_IO_DEPTH] = l->io_depth_min < l->io_depth_max},
         .exhausted = {[FDL_KNOB_WORKERS] = workers_exhausted(t),
                       [FDL_KNOB_DEPTH] = !room_for_a_batch(t),
                       [FDL_KNOB_IO_DEPTH] =
                           t->storage_limit ||
-                          t->knobs.io_depth >= l->io_depth_max,
-                      [FDL_KNOB_FINISH] = t->finish_tried},
+                          t->knobs.io_depth >= l->io_depth_max},
         .more_workers = t->more_workers,
         .more_reads_failed = t->storage_limit && t->io_ceiling,
         .limited_by = status.limited_by,

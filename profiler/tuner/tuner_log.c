@@ -13,10 +13,8 @@ int64_t fdl_knob_get(const struct fdl_knobs *k, enum fdl_knob knob)
         return k->workers;
     case FDL_KNOB_DEPTH:
         return k->depth;
-    case FDL_KNOB_IO_DEPTH:
-        return k->io_depth;
     default:
-        return k->finish_device;
+        return k->io_depth;
     }
 }
 
@@ -29,11 +27,8 @@ void fdl_tuner_knob_set(struct fdl_knobs *k, enum fdl_knob knob, int64_t x)
     case FDL_KNOB_DEPTH:
         k->depth = (uint32_t)x;
         break;
-    case FDL_KNOB_IO_DEPTH:
-        k->io_depth = (uint32_t)x;
-        break;
     default:
-        k->finish_device = x != 0;
+        k->io_depth = (uint32_t)x;
         break;
     }
 }
@@ -166,18 +161,17 @@ const char *fdl_tuner_state_name(enum fdl_tuner_state s)
 
 const char *fdl_knob_name(enum fdl_knob k)
 {
-    static const char *const names[FDL_KNOBS] = {"workers", "depth", "io_depth",
-                                                 "finish"};
+    static const char *const names[FDL_KNOBS] = {"workers", "depth",
+                                                 "io_depth"};
     return (size_t)k < FDL_COUNT_OF(names) ? names[k] : "";
 }
 
 const char *fdl_reason_name(enum fdl_decision_reason r)
 {
     static const char *const names[FDL_REASONS] = {
-        "plan_up",  "plan_down", "explore_up", "explore_down",
-        "rollback", "guard",     "tail",       "variance",
-        "shrink",   "reads",     "latency",    "memory",
-        "limit",    "finish",    "applied",    "program"};
+        "plan_up", "plan_down", "explore_up", "explore_down", "rollback",
+        "guard",   "tail",      "variance",   "shrink",       "reads",
+        "latency", "memory",    "limit",      "applied",      "program"};
     return (size_t)r < FDL_COUNT_OF(names) ? names[r] : "";
 }
 

@@ -8,7 +8,6 @@
  *   tuner_plan.c    a measurement -> the settings that the model asks for
  *   tuner_split.c   what a full memory could hold instead
  *   tuner_trial.c   what is tried next, and what comes of it
- *   tuner_finish.c  what host or device finishing would take
  *   tuner_judge.c   two measurements -> better, worse, equal, not known
  *   tuner_arms.c    what earlier settings did, and when to go back to one
  *   tuner_change.c  are these still the same conditions?
@@ -139,12 +138,12 @@ struct fdl_tuner_trial {
     uint64_t decision; /* its id */
 };
 
-/* Copies since who finishes batches changed last. */
-struct fdl_tuner_finish {
-    bool begun, device;
-    uint64_t from; /* copied batches; later ones count */
-    struct fdl_tuner_reading base;
-    double copy_ns, kernel_ns; /* of a batch; 0: not known */
+/* Copies to a device: counts of the first reading, and the mean since. */
+struct fdl_tuner_copies {
+    bool begun;
+    uint64_t batches;
+    int64_t ns;
+    double batch_ns; /* of a batch; 0: not known */
 };
 
 struct fdl_tuner {
@@ -182,7 +181,7 @@ struct fdl_tuner {
     struct fdl_tuner_estimate latest;
     struct fdl_knobs planned;
 
-    struct fdl_tuner_finish finish;
+    struct fdl_tuner_copies copies;
     struct fdl_tuner_trial trial;
     struct fdl_tuner_more more_workers;
     uint32_t more_workers_era; /* that it was judged in */
@@ -199,7 +198,7 @@ struct fdl_tuner {
     unsigned turn;             /* of exploration: up, down */
     unsigned fineness;         /* and its step: a quarter by this */
     bool replan;               /* a plan is due at once */
-    bool storage_limit, transfer_limit, finish_tried;
+    bool storage_limit, transfer_limit;
     struct fdl_tuner_flat { /* more than these workers brought nothing */
         uint32_t workers;   /* 0: not seen */
         double work;        /* of a batch, then */
@@ -257,7 +256,7 @@ static inline bool fdl_knobs_equal(const struct fdl_knobs *a,
                                    const struct fdl_knobs *b)
 {
     return a->workers == b->workers && a->depth == b->depth &&
-           a->io_depth == b->io_depth && a->finish_device == b->finish_device;
+           a->io_depth == b->io_depth;
 }
 
 /* tuner_read.c: the growth since the last reading. false: there is none that
@@ -323,13 +322,6 @@ enum fdl_tuner_split {
 };
 bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
                      struct fdl_knobs *to);
-
-/* tuner_finish.c: each reading; then whether the other way is worth a trial, as
- * fdl_finish_reconsider says. */
-void fdl_tuner_finish_see(struct fdl_tuner *t);
-bool fdl_tuner_bus_is_full(const struct fdl_tuner *t);
-bool fdl_tuner_finish_other(const struct fdl_tuner *t, double *gain, char *why,
-                            size_t capacity);
 
 /* tuner_judge.c */
 enum fdl_tuner_verdict fdl_tuner_compare(const struct fdl_tuner_estimate *ref,

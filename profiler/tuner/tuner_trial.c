@@ -3,7 +3,7 @@
  * What is tried next, and what comes of it.
  *
  *   it waits      for depth   (workers have time, and yet)     a rule
- *                 for the bus                                  say so, finish
+ *                 for the bus                                  say so
  *                 for reads                                    more reads
  *                 for work    (workers have no time)           the plan
  *                 for a reason the model does not know         a step, up, down
@@ -21,6 +21,7 @@
 
 #define SLEEPS       0.95 /* of its work on a core, at most */
 #define LITTLE_SPARE 0.05 /* of the workers' time: they are the bottleneck */
+#define BUS_FULL     0.85 /* of the time something is copied */
 
 /* Reproducible, and different for loaders that differ in anything: two that
  * share cores should not try things at the same moments for ever. */
@@ -162,7 +163,6 @@ static bool try_workers(struct fdl_tuner *t, uint32_t n,
     const struct fdl_tuner_estimate *e = &t->best;
     struct fdl_knobs to = t->planned;
     to.workers = n;
-    to.finish_device = t->knobs.finish_device;
     along(t, &to);
     bool model = reason == FDL_REASON_PLAN_UP ||
                  reason == FDL_REASON_PLAN_DOWN || reason == FDL_REASON_SHRINK;
@@ -284,21 +284,6 @@ static bool more_reads(struct fdl_tuner *t, bool again)
                of_reads(t, to.io_depth), why);
 }
 
-/* Once under the same conditions. What only spares work needs no gain. */
-static bool other_finish(struct fdl_tuner *t)
-{
-    char why[FDL_DECISION_WHY_BYTES];
-    double gain;
-    struct fdl_knobs to = t->knobs;
-    to.finish_device = !to.finish_device;
-    if (t->finish_tried || already(t, &to) ||
-        !fdl_tuner_finish_other(t, &gain, why, sizeof(why)))
-        return false;
-    t->finish_tried = try(t, FDL_KNOB_FINISH, &to, gain >= FDL_FINISH_GAIN,
-                          FDL_REASON_FINISH, gain, why);
-    return t->finish_tried;
-}
-
 /* Where the memory is full: what one part gives to another. The model divides
  * it by mean times; what reads with a heavy tail and workers that take turns
  * need of it, only a trial can tell. */
@@ -368,6 +353,13 @@ static bool reads_run_out(const struct fdl_tuner *t)
            under_way < 0.75 * t->knobs.io_depth;
 }
 
+/* A stream waits for a copy by itself, so the consumer does not; what it waits
+ * for is a slot that has landed. */
+static bool bus_is_full(const struct fdl_tuner *t)
+{
+    return t->copies.batch_ns * t->best.rate > BUS_FULL;
+}
+
 static bool starving(struct fdl_tuner *t)
 {
     const struct fdl_tuner_estimate *e = &t->best;
@@ -375,12 +367,8 @@ static bool starving(struct fdl_tuner *t)
     bool fetching = e->starved >= 0.2 || e->fetch > 0.5;
     bool little =
         fetching && e->reads > 0 && t->planned.io_depth > t->knobs.io_depth;
-    bool crossing = e->transfer > 0.5 || fdl_tuner_bus_is_full(t);
-    if (crossing) {
-        t->transfer_limit = true;
-        if ((t->replan || due(t)) && other_finish(t))
-            return true;
-    }
+    bool crossing = e->transfer > 0.5 || bus_is_full(t);
+    t->transfer_limit |= crossing;
     bool spare = e->blocked >= LITTLE_SPARE || reads_run_out(t);
     /* What the last of it brought is not yet in the smoothed stall. */
     bool waits_still = fdl_tuner_long_stall(t) > t->limits.target;
@@ -406,8 +394,6 @@ static bool starving(struct fdl_tuner *t)
     if (n < t->knobs.workers && t->steady >= t->calm &&
         !fdl_tuner_arm_useless(t, n))
         return try_workers(t, n, FDL_REASON_PLAN_DOWN);
-    if (other_finish(t))
-        return true;
     if (!due(t) || crossing)
         return false;
     return divide(t) || (worked && explore(t)) ||
@@ -422,9 +408,7 @@ static bool fed(struct fdl_tuner *t)
         return true;
     if (!(t->replan || due(t)))
         return false;
-    if (to >= n)
-        return other_finish(t);
-    if (t->steady < t->calm)
+    if (to >= n || t->steady < t->calm)
         return false;
     for (uint32_t k = n - 1; k >= to && k > 0; --k)
         if (t->arms[k].era == t->era && t->arms[k].starves) {

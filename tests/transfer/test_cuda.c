@@ -464,7 +464,6 @@ static void finishes_behind_the_copy(void **state)
     enum { W = 7, H = 5, C = 3, PIXELS = W * H * C };
     struct fdl_finish finish = {
         .bytes = PIXELS * sizeof(float),
-        .wire_bytes = SLAB_BYTES,
         .width = W,
         .height = H,
         .channels = C,
@@ -478,7 +477,6 @@ static void finishes_behind_the_copy(void **state)
     open_desk(&d, &finish);
     struct place *p = &d.places[0];
     set_transfer(&d, p, SLAB_BYTES);
-    p->transfer.finish = true;
     for (uint32_t i = 0; i < PIXELS; i++)
         ((uint8_t *)p->slab.host)[i] = (uint8_t)(i * 31);
     assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
@@ -492,58 +490,6 @@ static void finishes_behind_the_copy(void **state)
                         x * finish.scale[c] + finish.bias[c]);
         }
     ops->release(d.backend, &p->transfer);
-    close_desk(&d);
-}
-
-/* Sent as it is, a batch arrives where finished ones are, from memory of its
- * own that may be larger; and between two of them, one that the device
- * finishes. */
-static void host_and_device_take_turns(void **state)
-{
-    (void)state;
-    enum { PIXELS = 64, WIDE = 2 * SLAB_BYTES };
-    struct fdl_finish finish = {
-        .bytes = WIDE,
-        .wire_bytes = SLAB_BYTES,
-        .width = PIXELS,
-        .height = 1,
-        .channels = 1,
-        .dtype = FEEDLINE_F32,
-        .scale = {0.5f},
-        .bias = {1},
-    };
-    struct desk d;
-    uint8_t bytes[WIDE];
-    float numbers[PIXELS];
-    double_reset();
-    open_desk(&d, &finish);
-    struct place *p = &d.places[0];
-    uint64_t pinned = counters().pinned_bytes;
-    uint64_t device = counters().device_bytes;
-    assert_int_equal(ops->slab_widen(d.backend, WIDE, &p->slab), FEEDLINE_OK);
-    assert_int_equal(counters().pinned_bytes, pinned + WIDE);
-    assert_int_equal(counters().device_bytes, device);
-    for (int round = 1; round < 20; round++) {
-        set_transfer(&d, p, round % 2 ? WIDE : SLAB_BYTES);
-        p->transfer.finish = round % 2 == 0;
-        void *source = fdl_slab_source(&p->slab, p->transfer.finish);
-        assert_ptr_equal(source, round % 2 ? p->slab.wide : p->slab.host);
-        memset(source, round, p->transfer.bytes);
-        assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
-        await(&d, &p->landed);
-        if (round % 2) {
-            assert_true(double_peek(p->slab.finished, bytes, WIDE));
-            for (uint32_t i = 0; i < WIDE; i++)
-                assert_int_equal(bytes[i], round);
-        } else {
-            assert_true(
-                double_peek(p->slab.finished, numbers, sizeof(numbers)));
-            for (uint32_t i = 0; i < PIXELS; i++)
-                assert_true(numbers[i] == (float)round * 0.5f + 1);
-        }
-        ops->release(d.backend, &p->transfer);
-    }
-    assert_int_equal(counters().kernels, 9);
     close_desk(&d);
 }
 
@@ -616,7 +562,6 @@ static void every_call_may_fail(void **state)
         for (uint64_t n = 1; n <= calls; n++) {
             struct fdl_backend_config config = {
                 .finish = {.bytes = 3 * sizeof(float),
-                           .wire_bytes = SLAB_BYTES,
                            .width = 1,
                            .height = 1,
                            .channels = 3,
@@ -636,7 +581,6 @@ static void every_call_may_fail(void **state)
             int32_t status = ops->slab_alloc(d.backend, SLAB_BYTES, &p->slab);
             for (int round = 0; round < 2 && status >= 0; round++) {
                 set_transfer(&d, p, SLAB_BYTES);
-                p->transfer.finish = true;
                 status = ops->submit(d.backend, &p->transfer);
                 if (status < 0)
                     break;
@@ -707,7 +651,6 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(copies_in_the_order_of_the_stream),
     cmocka_unit_test(no_slab_is_reused_too_early),
     cmocka_unit_test(finishes_behind_the_copy),
-    cmocka_unit_test(host_and_device_take_turns),
     cmocka_unit_test(a_full_device_is_no_end),
     cmocka_unit_test(every_call_may_fail),
     cmocka_unit_test(a_lost_device_ends_the_run),

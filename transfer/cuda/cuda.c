@@ -162,21 +162,12 @@ static int32_t open_device(struct fdl_cuda *c)
 
 /* ---- Slabs -------------------------------------------------------------- */
 
-/* What comes to slab->device. */
-static uint64_t arrival_bytes(const struct fdl_cuda *c,
-                              const struct fdl_slab *slab)
-{
-    const struct fdl_finish *f = &c->config.finish;
-    return f->bytes > 0 ? f->wire_bytes : slab->bytes;
-}
-
 static void count_bytes(struct fdl_cuda *c, const struct fdl_slab *slab,
                         int sign)
 {
-    uint64_t host = slab->bytes + slab->wide_bytes;
-    uint64_t device = arrival_bytes(c, slab) + c->config.finish.bytes;
+    uint64_t device = slab->bytes + c->config.finish.bytes;
     fdl_lock(&c->lock);
-    c->pinned_bytes += sign > 0 ? host : 0 - host;
+    c->pinned_bytes += sign > 0 ? slab->bytes : 0 - slab->bytes;
     c->device_bytes += sign > 0 ? device : 0 - device;
     fdl_unlock(&c->lock);
 }
@@ -197,8 +188,6 @@ static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
         cuda->Free(slab->finished);
     if (slab->device)
         cuda->Free(slab->device);
-    if (slab->wide)
-        fdl_cuda_unpin(c->device, slab->wide, slab->wide_bytes);
     fdl_cuda_unpin(c->device, slab->host, slab->bytes);
     if (own)
         fdl_lock_destroy(&own->lock);
@@ -216,7 +205,7 @@ static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     int32_t status = fdl_cuda_pin(c->device, slab->bytes, &slab->host);
     if (status < 0)
         return status;
-    int error = cuda->Malloc(&slab->device, (size_t)arrival_bytes(c, slab));
+    int error = cuda->Malloc(&slab->device, (size_t)slab->bytes);
     if (error == FDL_CUDA_SUCCESS && c->config.finish.bytes > 0)
         error = cuda->Malloc(&slab->finished, (size_t)c->config.finish.bytes);
     if (error != FDL_CUDA_SUCCESS)
@@ -241,26 +230,6 @@ static int32_t slab_alloc(void *backend, uint64_t bytes, struct fdl_slab *out)
         return status;
     count_bytes(c, &slab, 1);
     *out = slab;
-    return FEEDLINE_OK;
-}
-
-/* Slabs are there, so the device is open. */
-static int32_t slab_widen(void *backend, uint64_t bytes, struct fdl_slab *slab)
-{
-    struct fdl_cuda *c = backend;
-    void *wide;
-    int32_t status = fdl_cuda_enter(c->device);
-    if (status < 0)
-        return status;
-    status = fdl_cuda_pin(c->device, bytes, &wide);
-    fdl_cuda_leave(c->device);
-    if (status < 0)
-        return status;
-    slab->wide = wide;
-    slab->wide_bytes = bytes;
-    fdl_lock(&c->lock);
-    c->pinned_bytes += bytes;
-    fdl_unlock(&c->lock);
     return FEEDLINE_OK;
 }
 
@@ -343,7 +312,6 @@ const struct fdl_backend_ops fdl_backend_cuda = {
     .destroy = destroy,
     .slab_alloc = slab_alloc,
     .slab_free = slab_free,
-    .slab_widen = slab_widen,
     .submit = submit,
     .part = part,
     .ask = fdl_cuda_ask,

@@ -56,14 +56,11 @@ static int copy(struct fdl_cuda *c, const struct fdl_transfer *t, uint64_t at,
     const struct fdl_slab *slab = t->slab;
     struct fdl_cuda_step *s = ((struct fdl_cuda_slab *)slab->own)->step;
     uint32_t i = s->n_copies++;
-    bool wide = slab->wide && !t->finish;
-    fdl_assert(i < FDL_CUDA_COPIES &&
-               at + bytes <= (wide ? slab->wide_bytes : slab->bytes));
+    fdl_assert(i < FDL_CUDA_COPIES && at + bytes <= slab->bytes);
     int error = cuda->EventRecord(s->from[i], c->stream);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->MemcpyAsync(
-            (uint8_t *)fdl_slab_target(slab, t->finish) + at,
-            (const uint8_t *)fdl_slab_source(slab, t->finish) + at,
+            (uint8_t *)slab->device + at, (const uint8_t *)slab->host + at,
             (size_t)bytes, FDL_CUDA_HOST_TO_DEVICE, c->stream);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->EventRecord(s->to[i], c->stream);
@@ -124,7 +121,7 @@ static int finish(struct fdl_cuda *c, const struct fdl_transfer *t,
 static int complete(struct fdl_cuda *c, const struct fdl_transfer *t)
 {
     struct fdl_cuda_step *s = ((struct fdl_cuda_slab *)t->slab->own)->step;
-    s->finishes = t->finish;
+    s->finishes = c->config.finish.bytes > 0;
     int error = copy_rest(c, t);
     if (error == FDL_CUDA_SUCCESS && s->finishes)
         error = finish(c, t, s->to[s->n_copies - 1]);

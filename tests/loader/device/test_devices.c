@@ -349,96 +349,34 @@ static void take(feedline_loader *l)
     feedline_batch_release(b);
 }
 
-/* Where memory ends while slots grow for batches that the host finishes, the
- * device goes on, and a later attempt needs only what is missing. */
-static void stays_where_there_is_memory(void **state)
+static struct feedline_device_stats after_a_batch(feedline_dataset *ds,
+                                                  const char *finish)
+{
+    struct feedline_device_stats s = {.struct_size = sizeof(s)};
+    char options[96];
+    snprintf(options, sizeof(options),
+             "device=cuda:0 dtype=f32 batch_size=16 finish=%s", finish);
+    feedline_loader *l = fixture_open(ds, options);
+    take(l);
+    assert_ok(feedline_loader_get_device_stats(l, &s));
+    feedline_loader_destroy(l);
+    return s;
+}
+
+/* Whatever it chooses: how fast copies are found to be depends on the load. */
+static void auto_takes_what_its_choice_does(void **state)
 {
     (void)state;
-    enum { SLOTS = 2 + FDL_SPARE_SLOTS };
-    struct double_counters c;
-    char text[1024];
     fixture_create(&images, 64);
     feedline_dataset *ds = fixture_memory(&images);
     double_reset();
     assert_true(double_set("gbps=1"));
-    feedline_loader *l = fixture_open(
-        ds, "device=cuda:0 dtype=f32 batch_size=16 depth=2 tuner=observe");
-    assert_true(fdl_loader_finishes_on_device(l));
-    take(l);
-    const uint64_t wide = fdl_ring_slot_bytes_for(l->ring, false) -
-                          fdl_ring_slot_bytes_for(l->ring, true);
-    for (uint32_t i = 0; i < 2; i++) { /* room for one more, each time */
-        double_get_counters(&c);
-        snprintf(text, sizeof(text), "pinned=%llu",
-                 (unsigned long long)(c.pinned_bytes + wide * 3 / 2));
-        assert_true(double_set(text));
-        assert_error(fdl_loader_set_finish(l, false), FEEDLINE_ENOMEM,
-                     "pinned memory for a batch");
-        assert_true(fdl_loader_finishes_on_device(l));
-        take(l);
-    }
-    uint64_t before = fdl_ring_memory(l->ring);
-    assert_true(double_set("pinned=1t"));
-    assert_ok(fdl_loader_set_finish(l, false));
-    assert_int_equal(fdl_ring_memory(l->ring), before + (SLOTS - 2) * wide);
-    for (uint32_t i = 0; i < 3; i++)
-        take(l);
-    feedline_loader_destroy(l);
-    double_check_leaks();
-    if (double_faults(text, sizeof(text)) > 0)
-        fail_msg("%s", text);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
-}
-
-static bool judged(const struct feedline_decision *d)
-{
-    return d->outcome && strcmp(d->outcome, "pending") != 0;
-}
-
-/* Copies are what the device waits for, and a quarter of the bytes would do:
- * the tuner finds that out and tries it. What it makes of the trial depends on
- * what else the machine does. */
-static void the_tuner_moves_work_to_the_device(void **state)
-{
-    (void)state;
-    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
-    struct feedline_decision d = {.struct_size = sizeof(d)};
-    feedline_busy *busy;
-    feedline_batch *b;
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
-    double_reset();
-    assert_true(double_set("gbps=0.5"));
-    feedline_loader *l =
-        fixture_open(ds, "device=cuda:0 dtype=f32 batch_size=16 workers=2 "
-                         "depth=4 io_depth=4 epochs=0");
-    assert_ok(fdl_loader_set_finish(l, false)); /* as if it had been idle */
-    assert_true(double_set("gbps=0.02"));       /* others use the bus now */
-    assert_ok(feedline_busy_create("cuda:0", &busy));
-    for (uint32_t n = 0; n < 5000 && !judged(&d); n++) {
-        int32_t status = feedline_loader_next(l, -1, &b);
-        assert_ok(status);
-        if (status != FEEDLINE_OK)
-            continue;
-        assert_ok(feedline_batch_wait(b, feedline_busy_stream(busy)));
-        assert_ok(feedline_busy_work(busy, 20000));
-        feedline_batch_release(b);
-        if (feedline_loader_get_decision(l, 0, &d) != FEEDLINE_OK)
-            d.outcome = NULL;
-    }
-    assert_true(judged(&d));
-    print_message("%s %s: %s\n", d.knob, d.outcome, d.why);
-    assert_string_equal(d.knob, "finish");
-    assert_string_equal(d.reason, "finish");
-    assert_int_equal(d.before, 0);
-    assert_int_equal(d.after, 1);
-    assert_true(d.predicted >= 0.05);
-    assert_non_null(strstr(d.why, "of the bus"));
-    assert_ok(feedline_loader_get_device_stats(l, &stats));
-    assert_true(stats.finished > 0 && stats.finished < stats.batches);
-    feedline_busy_destroy(busy);
-    feedline_loader_destroy(l);
+    struct feedline_device_stats a = after_a_batch(ds, "auto");
+    struct feedline_device_stats b =
+        after_a_batch(ds, a.finish ? "device" : "host");
+    assert_int_equal(b.finish, a.finish);
+    assert_int_equal(b.pinned_bytes, a.pinned_bytes);
+    assert_int_equal(b.device_bytes, a.device_bytes);
     feedline_dataset_close(ds);
     fixture_remove(&images);
 }
@@ -459,7 +397,6 @@ static void without_kernels_the_host_finishes(void **state)
     assert_ok(feedline_loader_get_device_stats(l, &stats));
     assert_int_equal(stats.finish, 0);
     assert_non_null(strstr(stats.finish_reason, "feedline's kernels"));
-    assert_false(fdl_loader_finish_is_free(l));
     feedline_loader_destroy(l);
     l = fixture_open(ds, "device=cuda:0 dtype=f32 finish=device");
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
@@ -543,8 +480,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(refuses_devices_that_are_not_there),
     cmocka_unit_test(takes_nothing_before_it_starts),
     cmocka_unit_test(moves_each_byte_once),
-    cmocka_unit_test(stays_where_there_is_memory),
-    cmocka_unit_test(the_tuner_moves_work_to_the_device),
+    cmocka_unit_test(auto_takes_what_its_choice_does),
     cmocka_unit_test(without_kernels_the_host_finishes),
     cmocka_unit_test(a_lost_device_is_an_error),
     cmocka_unit_test(says_why_it_finishes_where),

@@ -290,8 +290,6 @@ static void what_it_cannot_be_is_said(void **state)
         {"workers", "[4]", "found.workers is not a number"},
         {"depth", "4096", "found.depth=4096"},
         {"io_depth", "257", "found.io_depth=257"},
-        {"finish", "\"gpu\"", "found.finish is neither"},
-        {"finish", "1", "found.finish is neither"},
         {"cores", "2", "host.cores is not a string"},
         {"dtype", "{}", "pipeline.dtype is not a string"},
     };

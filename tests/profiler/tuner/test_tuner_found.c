@@ -19,7 +19,6 @@ static void more_workers_that_helped(void **state)
     m.share = 0.1;
     assert_false(found(&m).more_workers.judged);
     assert_true(found(&m).owns[FDL_KNOB_WORKERS]);
-    assert_false(found(&m).owns[FDL_KNOB_FINISH]);
     model_steps(&m, 2000);
     struct fdl_tuner_found f = found(&m);
     assert_true(f.more_workers.judged && f.more_workers.kept);

@@ -59,7 +59,7 @@ static void steps_are_along_the_budget(void **state)
     struct fdl_tuner_limits l = little_memory();
     l.worker_bytes = 3000000;
     /* 6 + 20 x 2 x 0.1 + 2 x 0.1 MB, and 29.8 for batches */
-    const struct fdl_knobs k = {2, 14, 20, false};
+    const struct fdl_knobs k = {2, 14, 20};
     struct fdl_tuner *t = waits(&l, &k);
     struct fdl_knobs to;
     assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_READS, &to));
@@ -92,7 +92,7 @@ static void there_may_be_none(void **state)
 {
     (void)state;
     struct fdl_tuner_limits l = little_memory();
-    struct fdl_knobs k = {2, 10, 20, false}, to;
+    struct fdl_knobs k = {2, 10, 20}, to;
     struct fdl_tuner *t = waits(&l, &k);
     for (int s = 0; s < FDL_TUNER_SPLITS; ++s)
         assert_false(fdl_tuner_split(t, (enum fdl_tuner_split)s, &to));

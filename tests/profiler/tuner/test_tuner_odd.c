@@ -127,7 +127,7 @@ static void nothing_need_be_known(void **state)
 {
     (void)state;
     struct fdl_tuner_limits l = model_limits(4);
-    struct fdl_knobs start = {2, 4, 4, false};
+    struct fdl_knobs start = {2, 4, 4};
     struct fdl_tuner *t = fdl_tuner_create(&l, &start, true);
     struct fdl_tuner_reading r = {.runq_ns = -1, .throttle_ns = -1};
     struct fdl_tuner_status s;
@@ -157,7 +157,7 @@ static void bounds_may_be_nonsense(void **state)
                                  .io_depth_max = 2,
                                  .cores = NAN,
                                  .target = NAN};
-    struct fdl_knobs start = {0, 0, 0, false};
+    struct fdl_knobs start = {0, 0, 0};
     struct fdl_tuner *t = fdl_tuner_create(&l, &start, false);
     struct fdl_tuner_status s;
     fdl_tuner_get(t, &s);
@@ -199,7 +199,7 @@ static void sizes_may_be_huge(void **state)
     struct fdl_tuner_limits l = model_limits(16);
     l.batch_bytes = UINT64_MAX;
     l.memory_bytes = UINT64_MAX - 1;
-    struct fdl_knobs k = {4, 4, 4, false};
+    struct fdl_knobs k = {4, 4, 4};
     assert_true(fdl_knobs_memory(&l, &k) == UINT64_MAX);
     struct fdl_tuner *t = fdl_tuner_create(&l, &k, false);
     struct fdl_tuner_status s;
@@ -277,8 +277,7 @@ static void random_limits(struct dice *d, struct fdl_tuner_limits *l)
     l->batch_bytes = 1000000;
     l->read_bytes = 100000;
     l->worker_bytes = 500000;
-    struct fdl_knobs least = {l->workers_min, l->depth_min, l->io_depth_min,
-                              false};
+    struct fdl_knobs least = {l->workers_min, l->depth_min, l->io_depth_min};
     l->memory_bytes = 0;
     if (roll(d) % 4)
         l->memory_bytes = fdl_knobs_memory(l, &least) + roll(d) % 100000000;
@@ -313,7 +312,7 @@ static uint64_t play(uint64_t seed, unsigned readings)
     struct fdl_tuner_reading r = {0};
     struct fdl_knobs want,
         knobs = {(uint32_t)(roll(&d) % 70), (uint32_t)(roll(&d) % 70),
-                 (uint32_t)(roll(&d) % 140), false};
+                 (uint32_t)(roll(&d) % 140)};
     random_limits(&d, &l);
     struct fdl_tuner *t = fdl_tuner_create(&l, &knobs, roll(&d) % 2);
     struct fdl_tuner_status s;

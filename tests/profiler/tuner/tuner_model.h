@@ -63,7 +63,7 @@ static inline void model_begin(struct tuner_model *m,
                                uint32_t workers, double work_ms, double g_ms)
 {
     memset(m, 0, sizeof(*m));
-    m->knobs = (struct fdl_knobs){workers, 12, 16, false};
+    m->knobs = (struct fdl_knobs){workers, 12, 16};
     m->work = 1e6 * work_ms;
     m->g = 1e6 * g_ms;
     m->share = 1;

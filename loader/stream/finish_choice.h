@@ -21,20 +21,9 @@
  *
  * finish=host and finish=device are taken as they are; but where the device
  * cannot, it is the host, and whoever asks decides whether that is an error.
- *
- * Later there are measurements instead of guesses. A batch then takes
- *
- *     period = max(step, copy, prep)
- *     prep   = samples * max(cpu / cores, (cpu + sleep) / workers)
- *
- * and the same of the other way, where a copy takes its latency and the bytes
- * at the speed that was achieved, `cpu` has a sample's finishing in it or not,
- * and `step` the kernel. The other way is worth a trial if it promises
- * FDL_FINISH_GAIN more throughput; and towards the device also if it costs
- * nothing and spares the workers FDL_FINISH_SPARED of their CPU time.
  */
-#ifndef FDL_PROFILER_FINISH_CHOICE_H
-#define FDL_PROFILER_FINISH_CHOICE_H
+#ifndef FDL_LOADER_FINISH_CHOICE_H
+#define FDL_LOADER_FINISH_CHOICE_H
 
 #include "base/choice.h"
 
@@ -58,14 +47,12 @@ struct fdl_finish_question {
     uint32_t cpus_usable;
     double cpu_load; /* of cpus_usable, taken by others, 0 to 1; -1: not
                         known */
-    bool tuned;      /* somebody may want to change it while it is in force */
 };
 
 #define FDL_FINISH_REASON_BYTES 200
 
 struct fdl_finish_choice {
     bool device;
-    bool free; /* nobody asked for it, and the other way is possible too */
     const char *regime; /* of a batch as it will cross the bus: "bandwidth",
                            "latency", "" where that is not known; static */
     char reason[FDL_FINISH_REASON_BYTES];
@@ -74,34 +61,5 @@ struct fdl_finish_choice {
 /* Any thread. */
 void fdl_finish_decide(const struct fdl_finish_question *q,
                        struct fdl_finish_choice *out);
-
-#define FDL_FINISH_GAIN   0.05
-#define FDL_FINISH_SPARED 0.10
-
-/* What does not change while a loader runs; 0: not known. */
-struct fdl_finish_costs {
-    uint64_t host_bytes, device_bytes; /* of a batch over the bus, by who
-                                          finishes it */
-    double latency_ns, bytes_per_ns;   /* of a copy */
-    double sample_ns; /* of a worker's CPU, to finish a sample on the host */
-};
-
-/* What was measured since who finishes changed last; ns. */
-struct fdl_finish_facts {
-    struct fdl_finish_costs costs;
-    bool device;      /* finishes now */
-    uint32_t samples; /* of a batch */
-    double step_ns;   /* consumer's own time for a batch, the device's too */
-    double copy_ns;   /* of a batch; 0: not measured */
-    double kernel_ns; /* of a batch that the device finished; 0: not measured */
-    double cpu_ns, sleep_ns; /* of a worker for a sample */
-    double cores, workers;   /* that work on samples */
-};
-
-/* true: the other way is worth a trial. gain: change of throughput that it
- * promises, 0.25 is a quarter more; about 0 where it is only cheaper. why: in
- * words, with its numbers. Both are always set. */
-bool fdl_finish_reconsider(const struct fdl_finish_facts *f, double *gain,
-                           char *why, size_t capacity);
 
 #endif

@@ -41,13 +41,14 @@ function(feedline_listed out header macro)
 endfunction()
 
 # feedline_test(NAME SOURCES file... [LIBRARIES lib...] [TIMEOUT s]
-#               [LABELS l...] [LINK_OPTIONS o...]): one test binary on the
-# static library with all its symbols. Each cmocka_unit_test(case) in its
-# sources becomes one CTest entry, in a process of its own; exit status 77 is
-# a skip.
+#               [LABELS l...] [LINK_OPTIONS o...] [VARIANTS v...]):
+# one test binary on the static library with all its symbols. Each TEST(case)
+# in its sources becomes one CTest entry, in a process of its own; exit status
+# 77 is a skip. TEST_EACH(case), a macro of the source, defines a case for each
+# of the VARIANTS: variant_case.
 function(feedline_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT"
-                        "SOURCES;LIBRARIES;LABELS;LINK_OPTIONS")
+                        "SOURCES;LIBRARIES;LABELS;LINK_OPTIONS;VARIANTS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
@@ -65,15 +66,17 @@ function(feedline_test name)
   foreach(source ${arg_SOURCES})
     file(REAL_PATH ${source} source)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-    # The name may stand on the line after a long macro name.
-    file(READ ${source} text)
-    string(REGEX MATCHALL "cmocka_unit_test[a-z_]*\\([ \n]*[a-z0-9_]+" uses
-           "${text}")
-    foreach(use ${uses})
-      string(REGEX REPLACE ".*\\([ \n]*" "" case "${use}")
-      add_test(NAME ${name}.${case} COMMAND test_${name} ${case})
-      set_tests_properties(${name}.${case} PROPERTIES
-        TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}")
+    file(STRINGS ${source} lines REGEX "^TEST(_WITH|_EACH)?\\([a-z0-9_]+")
+    foreach(line ${lines})
+      string(REGEX REPLACE "^TEST[A-Z_]*\\(([a-z0-9_]+).*" "\\1" cases ${line})
+      if(line MATCHES "^TEST_EACH")
+        list(TRANSFORM arg_VARIANTS APPEND _${cases} OUTPUT_VARIABLE cases)
+      endif()
+      foreach(case ${cases})
+        add_test(NAME ${name}.${case} COMMAND test_${name} ${case})
+        set_tests_properties(${name}.${case} PROPERTIES
+          TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}")
+      endforeach()
     endforeach()
   endforeach()
 endfunction()

@@ -61,20 +61,77 @@ static inline const char *test_data(void)
     return path;
 }
 
-static inline int test_main(int argc, char **argv,
-                            const struct CMUnitTest *cases, size_t n,
-                            const char *group)
+/* ---- Cases -------------------------------------------------------------- */
+
+/*
+ *     TEST(a_case)
+ *     {
+ *         assert_true(...);
+ *     }
+ *     TEST_WITH(another, setup, teardown)
+ *     {
+ *         ...
+ *     }
+ *     TEST_MAIN("group")
+ *
+ * A case registers itself before main(); feedline_test (cmake) finds its name
+ * in the source. setup and teardown are functions without arguments, or NULL.
+ */
+struct test_case {
+    const char *name;
+    void (*run)(void);
+    void (*setup)(void);
+    void (*teardown)(void);
+};
+
+enum { TEST_CASES_MAX = 128 };
+static struct CMUnitTest test_cases[TEST_CASES_MAX];
+static size_t test_n_cases;
+
+static inline void test_run(void **state)
 {
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return _cmocka_run_group_tests(group, cases, n, NULL, NULL);
+    ((const struct test_case *)*state)->run();
 }
 
-#define TEST_MAIN(group, cases)                                                \
+static inline int test_setup(void **state)
+{
+    ((const struct test_case *)*state)->setup();
+    return 0;
+}
+
+static inline int test_teardown(void **state)
+{
+    ((const struct test_case *)*state)->teardown();
+    return 0;
+}
+
+static inline void test_add(struct test_case *c)
+{
+    if (test_n_cases == TEST_CASES_MAX)
+        abort();
+    test_cases[test_n_cases++] =
+        (struct CMUnitTest){c->name, test_run, c->setup ? test_setup : NULL,
+                            c->teardown ? test_teardown : NULL, c};
+}
+
+#define TEST_WITH(case_name, setup, teardown)                                  \
+  static void case_name(void);                                                 \
+  __attribute__((constructor)) static void add_##case_name(void)               \
+  {                                                                            \
+    static struct test_case c = {#case_name, case_name, setup, teardown};      \
+    test_add(&c);                                                              \
+  }                                                                            \
+  static void case_name(void)
+
+#define TEST(case_name) TEST_WITH(case_name, NULL, NULL)
+
+#define TEST_MAIN(group)                                                       \
   int main(int argc, char **argv)                                              \
   {                                                                            \
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof((cases)[0]),    \
-                     group);                                                   \
+    if (argc > 1)                                                              \
+      cmocka_set_test_filter(argv[1]);                                         \
+    return _cmocka_run_group_tests(group, test_cases, test_n_cases, NULL,      \
+                                   NULL);                                      \
   }
 
 #endif

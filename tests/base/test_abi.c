@@ -17,9 +17,8 @@ struct newer {
 
 static const struct known value = {.struct_size = 999, .a = 1, .b = 2};
 
-static void same_size_gets_all(void **state)
+TEST(same_size_gets_all)
 {
-    (void)state;
     struct known out = {.struct_size = sizeof(out)};
     assert_int_equal(fdl_copy_out(&out, &value, sizeof(value)), FEEDLINE_OK);
     assert_int_equal(out.struct_size, sizeof(out));
@@ -27,9 +26,8 @@ static void same_size_gets_all(void **state)
     assert_int_equal(out.b, 2);
 }
 
-static void smaller_gets_its_part(void **state)
+TEST(smaller_gets_its_part)
 {
-    (void)state;
     struct known out = {.struct_size = 8, .b = 77};
     assert_int_equal(fdl_copy_out(&out, &value, sizeof(value)), FEEDLINE_OK);
     assert_int_equal(out.struct_size, 8);
@@ -37,18 +35,16 @@ static void smaller_gets_its_part(void **state)
     assert_int_equal(out.b, 77);
 }
 
-static void larger_keeps_its_rest(void **state)
+TEST(larger_keeps_its_rest)
 {
-    (void)state;
     struct newer out = {.known.struct_size = sizeof(out), .c = 77};
     assert_int_equal(fdl_copy_out(&out, &value, sizeof(value)), FEEDLINE_OK);
     assert_int_equal(out.known.b, 2);
     assert_int_equal(out.c, 77);
 }
 
-static void unset_size_is_refused(void **state)
+TEST(unset_size_is_refused)
 {
-    (void)state;
     struct known out = {.struct_size = 0, .a = 5};
     assert_int_equal(fdl_check_out(&out), FEEDLINE_EINVAL);
     assert_int_equal(fdl_copy_out(&out, &value, sizeof(value)),
@@ -59,11 +55,4 @@ static void unset_size_is_refused(void **state)
     assert_int_equal(fdl_check_out(NULL), FEEDLINE_EINVAL);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(same_size_gets_all),
-    cmocka_unit_test(smaller_gets_its_part),
-    cmocka_unit_test(larger_keeps_its_rest),
-    cmocka_unit_test(unset_size_is_refused),
-};
-
-TEST_MAIN("base_abi", cases)
+TEST_MAIN("base_abi")

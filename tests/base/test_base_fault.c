@@ -161,18 +161,16 @@ static void make_options(void)
         FEEDLINE_OK);
 }
 
-static void options_init(void **state)
+TEST(options_init)
 {
-    (void)state;
     long before = live;
     assert_int_equal(fail_each(init, copy_untouched), 3);
     fdl_options_fini(&copy);
     assert_int_equal(live, before);
 }
 
-static void options_copy(void **state)
+TEST(options_copy)
 {
-    (void)state;
     long before = live;
     make_options();
     assert_int_equal(fail_each(make_copy, copy_untouched), 3);
@@ -181,9 +179,8 @@ static void options_copy(void **state)
     assert_int_equal(live, before);
 }
 
-static void options_set(void **state)
+TEST(options_set)
 {
-    (void)state;
     long before = live;
     make_options();
     assert_int_equal(fail_each(set_text, o_unchanged), 1);
@@ -191,9 +188,8 @@ static void options_set(void **state)
     assert_int_equal(live, before);
 }
 
-static void options_set_args(void **state)
+TEST(options_set_args)
 {
-    (void)state;
     long before = live;
     make_options();
     assert_int_equal(fail_each(set_args, o_unchanged), 1 + 3 + 2);
@@ -202,9 +198,8 @@ static void options_set_args(void **state)
 }
 
 /* The variable is named, so the line has another start. */
-static void options_set_environment(void **state)
+TEST(options_set_environment)
 {
-    (void)state;
     long before = live;
     make_options();
     setenv("FDLTEST_FIRST", "new", 1);
@@ -223,9 +218,8 @@ static void options_set_environment(void **state)
 }
 
 /* fopen's own memory is not ours to fail: it comes from inside libc. */
-static void options_load(void **state)
+TEST(options_load)
 {
-    (void)state;
     static const char text[] = "[global]\nfirst=old\n[x]\nfirst=new\n";
     long before = live;
     int fd = mkstemp(path);
@@ -269,9 +263,8 @@ static void not_running(void)
     assert_false(thread.running);
 }
 
-static void thread_start(void **state)
+TEST(thread_start)
 {
-    (void)state;
     assert_int_equal(fail_each(start, not_running), 1);
     fdl_thread_join(&thread);
 }
@@ -289,21 +282,9 @@ static int32_t alloc_both(void)
     return FEEDLINE_OK;
 }
 
-static void memory(void **state)
+TEST(memory)
 {
-    (void)state;
     assert_int_equal(fail_each(alloc_both, NULL), 2);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(options_init),
-    cmocka_unit_test(options_copy),
-    cmocka_unit_test(options_set),
-    cmocka_unit_test(options_set_args),
-    cmocka_unit_test(options_set_environment),
-    cmocka_unit_test(options_load),
-    cmocka_unit_test(thread_start),
-    cmocka_unit_test(memory),
-};
-
-TEST_MAIN("base_fault", cases)
+TEST_MAIN("base_fault")

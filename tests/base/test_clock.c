@@ -5,9 +5,8 @@
 
 #include <time.h>
 
-static void is_clock_monotonic(void **state)
+TEST(is_clock_monotonic)
 {
-    (void)state;
     struct timespec ts;
     int64_t before = fdl_now_ns();
     clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -17,9 +16,8 @@ static void is_clock_monotonic(void **state)
     assert_true(between <= after);
 }
 
-static void cpu_time_grows_with_work(void **state)
+TEST(cpu_time_grows_with_work)
 {
-    (void)state;
     int64_t begin = fdl_thread_cpu_ns();
     volatile uint32_t sink = 0;
     while (fdl_thread_cpu_ns() - begin < 1000000)
@@ -28,9 +26,8 @@ static void cpu_time_grows_with_work(void **state)
     assert_true(begin >= 0);
 }
 
-static void cost_is_measured_once(void **state)
+TEST(cost_is_measured_once)
 {
-    (void)state;
     int64_t cost = fdl_clock_cost_ns();
     assert_true(cost >= 1);
     assert_true(cost < 1000000000);
@@ -43,9 +40,8 @@ static int64_t fake_now(void)
     return now += 5;
 }
 
-static void replaced_clock_is_used(void **state)
+TEST(replaced_clock_is_used)
 {
-    (void)state;
     fdl_clock_replace(fake_now);
     assert_int_equal(fdl_now_ns(), 1005);
     assert_int_equal(fdl_now_ns(), 1010);
@@ -55,11 +51,4 @@ static void replaced_clock_is_used(void **state)
     assert_true(fdl_now_ns() > 1000000);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(is_clock_monotonic),
-    cmocka_unit_test(cpu_time_grows_with_work),
-    cmocka_unit_test(cost_is_measured_once),
-    cmocka_unit_test(replaced_clock_is_used),
-};
-
-TEST_MAIN("base_clock", cases)
+TEST_MAIN("base_clock")

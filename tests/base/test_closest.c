@@ -4,9 +4,8 @@
 #include "base/compiler.h"
 #include "test.h"
 
-static void distances(void **state)
+TEST(distances)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         uint32_t distance;
@@ -30,9 +29,8 @@ static void distances(void **state)
     }
 }
 
-static void longest_names(void **state)
+TEST(longest_names)
 {
-    (void)state;
     char longest[FDL_CLOSEST_NAME_MAX + 1], longer[FDL_CLOSEST_NAME_MAX + 2];
     memset(longest, 'x', sizeof(longest));
     longest[FDL_CLOSEST_NAME_MAX] = '\0';
@@ -57,9 +55,8 @@ static const char *propose(const char *typed)
     return closest.name;
 }
 
-static void proposals(void **state)
+TEST(proposals)
 {
-    (void)state;
     assert_string_equal(propose("batchsize"), "batch_size");
     assert_string_equal(propose("bacth_szie"), "batch_size");
     assert_string_equal(propose("worker"), "workers");
@@ -70,10 +67,4 @@ static void proposals(void **state)
     assert_null(propose(""));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(distances),
-    cmocka_unit_test(longest_names),
-    cmocka_unit_test(proposals),
-};
-
-TEST_MAIN("base_closest", cases)
+TEST_MAIN("base_closest")

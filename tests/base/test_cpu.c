@@ -59,9 +59,8 @@ static int check_machine(void)
     return fdl_cpu_level() == kernel_says() ? 0 : 1;
 }
 
-static void level_of_the_machine(void **state)
+TEST(level_of_the_machine)
 {
-    (void)state;
     in_child(NULL, check_machine);
     in_child("", check_machine);
 }
@@ -82,9 +81,8 @@ static int check_mask_avx2(void)
     return fdl_cpu_level() == FDL_MIN(best, FDL_CPU_AVX2) ? 0 : 1;
 }
 
-static void mask_lowers(void **state)
+TEST(mask_lowers)
 {
-    (void)state;
     in_child("c", check_mask_c);
     in_child("avx2", check_mask_avx2);
     in_child("avx512", check_machine);
@@ -103,9 +101,8 @@ static int check_bad_mask(void)
     return fdl_log_read(line, sizeof(line), &needed) == FEEDLINE_END ? 0 : 4;
 }
 
-static void unknown_mask_is_a_warning(void **state)
+TEST(unknown_mask_is_a_warning)
 {
-    (void)state;
     in_child("sse9", check_bad_mask);
 }
 
@@ -121,27 +118,17 @@ static int check_set_level(void)
     return 0;
 }
 
-static void set_level_is_capped(void **state)
+TEST(set_level_is_capped)
 {
-    (void)state;
     in_child(NULL, check_set_level);
 }
 
-static void level_names(void **state)
+TEST(level_names)
 {
-    (void)state;
     assert_string_equal(fdl_cpu_level_name(FDL_CPU_C), "c");
     assert_string_equal(fdl_cpu_level_name(FDL_CPU_AVX2), "avx2");
     assert_string_equal(fdl_cpu_level_name(FDL_CPU_AVX512), "avx512");
     assert_string_equal(fdl_cpu_level_name(FDL_CPU_LEVELS), "unknown");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(level_of_the_machine),
-    cmocka_unit_test(mask_lowers),
-    cmocka_unit_test(unknown_mask_is_a_warning),
-    cmocka_unit_test(set_level_is_capped),
-    cmocka_unit_test(level_names),
-};
-
-TEST_MAIN("base_cpu", cases)
+TEST_MAIN("base_cpu")

@@ -54,9 +54,8 @@ static void *return_the_ball(void *arg)
     return NULL;
 }
 
-static void ping_pong(void **state)
+TEST(ping_pong)
 {
-    (void)state;
     struct fdl_thread t = {0};
     fdl_event_init(&ping);
     fdl_event_init(&pong);
@@ -106,9 +105,8 @@ static void *take_tokens(void *arg)
     }
 }
 
-static void one_wake_per_token(void **state)
+TEST(one_wake_per_token)
 {
-    (void)state;
     struct fdl_thread t[N_THREADS] = {0};
     fdl_event_init(&work);
     for (int i = 0; i < N_THREADS; i++)
@@ -143,9 +141,8 @@ static void *pass_gates(void *arg)
     return NULL;
 }
 
-static void notify_all_wakes_all(void **state)
+TEST(notify_all_wakes_all)
 {
-    (void)state;
     struct fdl_thread t[N_THREADS] = {0};
     fdl_event_init(&gate);
     for (int i = 0; i < N_THREADS; i++)
@@ -216,9 +213,8 @@ static void check_slot(uint32_t slot)
     put(&slots[slot].is_true, 0);
 }
 
-static void neither_side_misses_the_other(void **state)
+TEST(neither_side_misses_the_other)
 {
-    (void)state;
     struct fdl_thread t = {0};
     for (uint32_t i = 0; i < SLOTS; i++)
         fdl_event_init(&slots[i].ev);
@@ -244,9 +240,8 @@ static void neither_side_misses_the_other(void **state)
 
 /* ---- One thread --------------------------------------------------------- */
 
-static void timeout_ends_the_wait(void **state)
+TEST(timeout_ends_the_wait)
 {
-    (void)state;
     struct fdl_event ev;
     fdl_event_init(&ev);
     errno = 77;
@@ -261,9 +256,8 @@ static void timeout_ends_the_wait(void **state)
     assert_int_equal(look(&ev.waiters), 0);
 }
 
-static void long_timeouts_do_not_overflow(void **state)
+TEST(long_timeouts_do_not_overflow)
 {
-    (void)state;
     struct fdl_event ev;
     fdl_event_init(&ev);
     uint32_t key = fdl_event_prepare(&ev);
@@ -271,9 +265,8 @@ static void long_timeouts_do_not_overflow(void **state)
     assert_true(fdl_event_wait(&ev, key, INT64_MAX));
 }
 
-static void old_key_does_not_wait(void **state)
+TEST(old_key_does_not_wait)
 {
-    (void)state;
     struct fdl_event ev;
     fdl_event_init(&ev);
     uint32_t key = fdl_event_prepare(&ev);
@@ -282,9 +275,8 @@ static void old_key_does_not_wait(void **state)
     assert_int_equal(look(&ev.waiters), 0);
 }
 
-static void notify_without_waiters_is_silent(void **state)
+TEST(notify_without_waiters_is_silent)
 {
-    (void)state;
     struct fdl_event ev;
     fdl_event_init(&ev);
     fdl_event_notify(&ev, 1);
@@ -312,9 +304,8 @@ static void *await_signal(void *arg)
     return NULL;
 }
 
-static void notify_from_a_handler(void **state)
+TEST(notify_from_a_handler)
 {
-    (void)state;
     struct fdl_thread t = {0};
     struct sigaction action = {.sa_handler = on_signal};
     fdl_event_init(&signalled);
@@ -328,16 +319,4 @@ static void notify_from_a_handler(void **state)
     fdl_thread_join(&t);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(ping_pong),
-    cmocka_unit_test(one_wake_per_token),
-    cmocka_unit_test(notify_all_wakes_all),
-    cmocka_unit_test(neither_side_misses_the_other),
-    cmocka_unit_test(timeout_ends_the_wait),
-    cmocka_unit_test(long_timeouts_do_not_overflow),
-    cmocka_unit_test(old_key_does_not_wait),
-    cmocka_unit_test(notify_without_waiters_is_silent),
-    cmocka_unit_test(notify_from_a_handler),
-};
-
-TEST_MAIN("base_event", cases)
+TEST_MAIN("base_event")

@@ -19,9 +19,8 @@ static void check_string(const char *value, const char *expected)
     assert_int_equal(needed, strlen(expected) + 1);
 }
 
-static void strings_are_escaped(void **state)
+TEST(strings_are_escaped)
 {
-    (void)state;
     check_string("", "\"\"");
     check_string("plain", "\"plain\"");
     check_string("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
@@ -30,9 +29,8 @@ static void strings_are_escaped(void **state)
     check_string(NULL, "null");
 }
 
-static void utf8_passes(void **state)
+TEST(utf8_passes)
 {
-    (void)state;
     static const char *const rows[] = {
         "\xc2\x80",         "\xdf\xbf",         "\xe0\xa0\x80",
         "\xed\x9f\xbf",     "\xee\x80\x80",     "\xef\xbf\xbf",
@@ -47,9 +45,8 @@ static void utf8_passes(void **state)
 
 #define BAD "\\ufffd"
 
-static void other_bytes_are_replaced(void **state)
+TEST(other_bytes_are_replaced)
 {
-    (void)state;
     check_string("\x80", "\"" BAD "\"");
     check_string("a\xff"
                  "b",
@@ -99,9 +96,8 @@ static const char sample[] =
     "\"yes\":true,\"no\":false,\"null\":null,\"empty\":[],\"o\\\"\":{},"
     "\"list\":[1,[\"x\"],{\"a\":2},3],\"last\":\"\\n\"}";
 
-static void commas_and_nesting(void **state)
+TEST(commas_and_nesting)
 {
-    (void)state;
     struct fdl_json j;
     uint64_t needed;
     fdl_json_init(&j, text, sizeof(text));
@@ -113,9 +109,8 @@ static void commas_and_nesting(void **state)
 
 /* Every capacity: what fits is written, nothing beyond is touched, and the
  * size is the same. */
-static void any_capacity(void **state)
+TEST(any_capacity)
 {
-    (void)state;
     for (uint64_t capacity = 1; capacity < sizeof(sample) + 3; capacity++) {
         struct fdl_json j;
         uint64_t needed = 0;
@@ -133,9 +128,8 @@ static void any_capacity(void **state)
     }
 }
 
-static void size_first(void **state)
+TEST(size_first)
 {
-    (void)state;
     struct fdl_json j;
     uint64_t needed = 0;
     fdl_json_init(&j, NULL, 0);
@@ -144,13 +138,4 @@ static void size_first(void **state)
     assert_int_equal(needed, sizeof(sample));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(strings_are_escaped),
-    cmocka_unit_test(utf8_passes),
-    cmocka_unit_test(other_bytes_are_replaced),
-    cmocka_unit_test(commas_and_nesting),
-    cmocka_unit_test(any_capacity),
-    cmocka_unit_test(size_first),
-};
-
-TEST_MAIN("base_json", cases)
+TEST_MAIN("base_json")

@@ -27,9 +27,8 @@ static json_t *read_back(struct fdl_json *j)
     return root;
 }
 
-static void doubles_come_back_equal(void **state)
+TEST(doubles_come_back_equal)
 {
-    (void)state;
     struct fdl_rng rng;
     fdl_rng_init(&rng, test_seed(), 0, 0, 0);
     for (int i = 0; i < 5000; i++) {
@@ -57,9 +56,8 @@ static void random_text(struct fdl_rng *rng, char *buf, uint32_t capacity)
     buf[length] = '\0';
 }
 
-static void any_bytes_are_valid_text(void **state)
+TEST(any_bytes_are_valid_text)
 {
-    (void)state;
     struct fdl_rng rng;
     fdl_rng_init(&rng, test_seed(), 0, 0, 1);
     for (int i = 0; i < 5000; i++) {
@@ -123,9 +121,8 @@ static json_t *write_any(struct fdl_rng *rng, struct fdl_json *j,
     }
 }
 
-static void any_nesting_comes_back_equal(void **state)
+TEST(any_nesting_comes_back_equal)
 {
-    (void)state;
     struct fdl_rng rng;
     uint64_t seed = test_seed();
     for (uint32_t i = 0; i < 2000; i++) {
@@ -140,10 +137,4 @@ static void any_nesting_comes_back_equal(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(doubles_come_back_equal),
-    cmocka_unit_test(any_bytes_are_valid_text),
-    cmocka_unit_test(any_nesting_comes_back_equal),
-};
-
-TEST_MAIN("base_json_read", cases)
+TEST_MAIN("base_json_read")

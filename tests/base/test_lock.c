@@ -13,22 +13,18 @@
 
 static struct fdl_lock run, books, ring;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fdl_lock_init(&run, FDL_RANK_RUN);
     fdl_lock_init(&books, FDL_RANK_BOOKS);
     fdl_lock_init(&ring, FDL_RANK_RING);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fdl_lock_destroy(&ring);
     fdl_lock_destroy(&books);
     fdl_lock_destroy(&run);
-    return 0;
 }
 
 /* Whether this ends the process that does it. */
@@ -109,18 +105,16 @@ static void one_that_was_never_made(void)
     fdl_lock(&zeroes);
 }
 
-static void the_order_is_kept(void **state)
+TEST_WITH(the_order_is_kept, setup, teardown)
 {
-    (void)state;
     assert_false(is_refused(up_and_down));
     assert_false(is_refused(against_the_order_without_waiting));
     up_and_down(); /* this thread holds nothing behind it */
     assert_int_equal(n_held, 0);
 }
 
-static void what_breaks_the_order_ends_the_process(void **state)
+TEST_WITH(what_breaks_the_order_ends_the_process, setup, teardown)
 {
-    (void)state;
     assert_true(is_refused(against_the_order));
     assert_true(is_refused(twice));
     assert_true(is_refused(below_one_that_is_still_held));
@@ -129,10 +123,4 @@ static void what_breaks_the_order_ends_the_process(void **state)
     assert_true(is_refused(one_that_was_never_made));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(the_order_is_kept, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_breaks_the_order_ends_the_process,
-                                    setup, teardown),
-};
-
-TEST_MAIN("base_lock", cases)
+TEST_MAIN("base_lock")

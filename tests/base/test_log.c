@@ -18,18 +18,15 @@ static int32_t read_line(void)
 }
 
 /* Each case starts and ends with an empty ring and the default level. */
-static int empty(void **state)
+static void empty(void)
 {
-    (void)state;
     assert_int_equal(fdl_log_set_level(FDL_LOG_WARNING), FEEDLINE_OK);
     while (read_line() == FEEDLINE_OK)
         ;
-    return 0;
 }
 
-static void lines_come_in_order(void **state)
+TEST_WITH(lines_come_in_order, empty, empty)
 {
-    (void)state;
     assert_int_equal(read_line(), FEEDLINE_END);
     assert_int_equal(needed, 0);
     errno = 12;
@@ -45,9 +42,8 @@ static void lines_come_in_order(void **state)
     assert_int_equal(read_line(), FEEDLINE_END);
 }
 
-static void level_filters(void **state)
+TEST_WITH(level_filters, empty, empty)
 {
-    (void)state;
     fdl_log(FDL_LOG_INFO, "not by default");
     assert_int_equal(read_line(), FEEDLINE_END);
 
@@ -68,9 +64,8 @@ static void level_filters(void **state)
     assert_int_equal(fdl_log_set_level(-1), FEEDLINE_ERANGE);
 }
 
-static void small_buffers_lose_nothing(void **state)
+TEST_WITH(small_buffers_lose_nothing, empty, empty)
 {
-    (void)state;
     char small[4] = "abc";
     fdl_log(FDL_LOG_ERROR, "x");
     assert_int_equal(fdl_log_read(NULL, 0, &needed), FEEDLINE_OK);
@@ -84,9 +79,8 @@ static void small_buffers_lose_nothing(void **state)
     assert_int_equal(read_line(), FEEDLINE_END);
 }
 
-static void long_lines_are_cut(void **state)
+TEST_WITH(long_lines_are_cut, empty, empty)
 {
-    (void)state;
     char text[2 * FDL_LOG_LINE_BYTES];
     memset(text, 'x', sizeof(text));
     text[sizeof(text) - 1] = '\0';
@@ -95,9 +89,8 @@ static void long_lines_are_cut(void **state)
     assert_int_equal(strlen(line), FDL_LOG_LINE_BYTES - 1);
 }
 
-static void a_full_ring_loses_nothing(void **state)
+TEST_WITH(a_full_ring_loses_nothing, empty, empty)
 {
-    (void)state;
     char expected[64];
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < FDL_LOG_LINES; i++)
@@ -111,9 +104,8 @@ static void a_full_ring_loses_nothing(void **state)
     }
 }
 
-static void overflow_loses_the_oldest(void **state)
+TEST_WITH(overflow_loses_the_oldest, empty, empty)
 {
-    (void)state;
     char expected[64];
     for (int i = 0; i < FDL_LOG_LINES + 7; i++)
         fdl_log(FDL_LOG_ERROR, "%d", i);
@@ -142,9 +134,8 @@ static void *write_lines(void *arg)
 
 /* Nothing is torn, each thread's lines stay in order, and what was read and
  * what was lost add up. */
-static void many_writers(void **state)
+TEST_WITH(many_writers, empty, empty)
 {
-    (void)state;
     struct fdl_thread t[N_THREADS] = {0};
     int numbers[N_THREADS], last[N_THREADS];
     for (int i = 0; i < N_THREADS; i++) {
@@ -188,9 +179,8 @@ static void *keep_writing(void *arg)
 }
 
 /* A child that is born while another thread holds the lock can still log. */
-static void fork_while_writing(void **state)
+TEST_WITH(fork_while_writing, empty, empty)
 {
-    (void)state;
     _Atomic int stop = 0;
     struct fdl_thread t = {0};
     assert_int_equal(fdl_thread_start(&t, "writer", keep_writing, &stop), 0);
@@ -210,16 +200,4 @@ static void fork_while_writing(void **state)
 }
 
 /* clang-format off: one case per line */
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(lines_come_in_order, empty, empty),
-    cmocka_unit_test_setup_teardown(level_filters, empty, empty),
-    cmocka_unit_test_setup_teardown(small_buffers_lose_nothing, empty, empty),
-    cmocka_unit_test_setup_teardown(long_lines_are_cut, empty, empty),
-    cmocka_unit_test_setup_teardown(a_full_ring_loses_nothing, empty, empty),
-    cmocka_unit_test_setup_teardown(overflow_loses_the_oldest, empty, empty),
-    cmocka_unit_test_setup_teardown(many_writers, empty, empty),
-    cmocka_unit_test_setup_teardown(fork_while_writing, empty, empty),
-};
-/* clang-format on */
-
-TEST_MAIN("base_log", cases)
+TEST_MAIN("base_log")

@@ -3,9 +3,8 @@
 #include "base/memory.h"
 #include "test.h"
 
-static void products(void **state)
+TEST(products)
 {
-    (void)state;
     const size_t half = SIZE_MAX / 2 + 1;
     size_t out = 7;
     assert_true(fdl_mul_size(6, 7, &out));
@@ -24,9 +23,8 @@ static void products(void **state)
     assert_int_equal(out, 7);
 }
 
-static void sums(void **state)
+TEST(sums)
 {
-    (void)state;
     size_t out = 7;
     assert_true(fdl_add_size(SIZE_MAX - 1, 1, &out));
     assert_true(out == SIZE_MAX);
@@ -36,9 +34,8 @@ static void sums(void **state)
     assert_int_equal(out, 7);
 }
 
-static void aligned_to_a_cache_line(void **state)
+TEST(aligned_to_a_cache_line)
 {
-    (void)state;
     for (size_t bytes = 0; bytes < 1000; bytes += 37) {
         unsigned char *p = fdl_alloc_aligned(bytes);
         assert_non_null(p);
@@ -48,9 +45,8 @@ static void aligned_to_a_cache_line(void **state)
     }
 }
 
-static void impossible_sizes_are_null(void **state)
+TEST(impossible_sizes_are_null)
 {
-    (void)state;
     assert_null(fdl_alloc_aligned(SIZE_MAX));
     assert_null(fdl_pages_alloc(SIZE_MAX));
     assert_null(fdl_pages_alloc(SIZE_MAX - 4096));
@@ -68,9 +64,8 @@ static void check_pages(size_t bytes, size_t alignment)
     fdl_pages_free(p, bytes);
 }
 
-static void pages_are_zero_and_aligned(void **state)
+TEST(pages_are_zero_and_aligned)
 {
-    (void)state;
     const size_t huge = (size_t)2 << 20;
     check_pages(0, 4096);
     check_pages(1, 4096);
@@ -94,9 +89,8 @@ static uint64_t address_space_pages(void)
     return pages;
 }
 
-static void pages_are_given_back(void **state)
+TEST(pages_are_given_back)
 {
-    (void)state;
     const size_t bytes = ((size_t)3 << 20) + 5;
     uint64_t before = address_space_pages();
     for (int i = 0; i < 200; i++) {
@@ -107,9 +101,8 @@ static void pages_are_given_back(void **state)
     assert_true(address_space_pages() < before + 512);
 }
 
-static void copies_of_text(void **state)
+TEST(copies_of_text)
 {
-    (void)state;
     static const char text[] = "a text";
     char *copy = fdl_strdup(text);
     assert_string_equal(copy, text);
@@ -120,14 +113,4 @@ static void copies_of_text(void **state)
     free(copy);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(products),
-    cmocka_unit_test(sums),
-    cmocka_unit_test(aligned_to_a_cache_line),
-    cmocka_unit_test(impossible_sizes_are_null),
-    cmocka_unit_test(pages_are_zero_and_aligned),
-    cmocka_unit_test(pages_are_given_back),
-    cmocka_unit_test(copies_of_text),
-};
-
-TEST_MAIN("base_memory", cases)
+TEST_MAIN("base_memory")

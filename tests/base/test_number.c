@@ -17,9 +17,8 @@ static void check_good(const char *text, double value, const char *rest)
     assert_string_equal(end, rest);
 }
 
-static void good_texts(void **state)
+TEST(good_texts)
 {
-    (void)state;
     check_good("0", 0.0, "");
     check_good("12", 12.0, "");
     check_good("-0.5", -0.5, "");
@@ -39,9 +38,8 @@ static void good_texts(void **state)
     check_good("1e-999", 0.0, "");
 }
 
-static void bad_texts(void **state)
+TEST(bad_texts)
 {
-    (void)state;
     static const char *const rows[] = {
         "",   " 1", "nan", "inf", "infinity", "-",   "+",   ".",  "-.",
         "e5", "x",  "--1", "$1",  "NAN",      "\t2", "- 1", ".e1"};
@@ -61,9 +59,8 @@ static void check_text(double value, const char *text)
     assert_string_equal(buf, text);
 }
 
-static void shortest_texts(void **state)
+TEST(shortest_texts)
 {
-    (void)state;
     check_text(0.0, "0");
     check_text(-0.0, "-0");
     check_text(0.1, "0.1");
@@ -76,9 +73,8 @@ static void shortest_texts(void **state)
     check_text(4.9406564584124654e-324, "4.94065645841247e-324");
 }
 
-static void texts_read_back_equal(void **state)
+TEST(texts_read_back_equal)
 {
-    (void)state;
     struct fdl_rng rng;
     fdl_rng_init(&rng, test_seed(), 0, 0, 0);
     for (int i = 0; i < 20000; i++) {
@@ -122,9 +118,8 @@ static const char *set_comma_locale(void)
     return set;
 }
 
-static void locale_makes_no_difference(void **state)
+TEST(locale_makes_no_difference)
 {
-    (void)state;
     if (!set_comma_locale())
         test_skip("no locale with a decimal comma can be had");
     char text[16];
@@ -138,12 +133,4 @@ static void locale_makes_no_difference(void **state)
     assert_string_equal(text, "0,5"); /* and is still there */
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(good_texts),
-    cmocka_unit_test(bad_texts),
-    cmocka_unit_test(shortest_texts),
-    cmocka_unit_test(texts_read_back_equal),
-    cmocka_unit_test(locale_makes_no_difference),
-};
-
-TEST_MAIN("base_number", cases)
+TEST_MAIN("base_number")

@@ -7,17 +7,14 @@
 
 static struct fdl_options o;
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
-    return fdl_options_init(&o, "loader", test_table, N_ROWS);
+    assert_int_equal(fdl_options_init(&o, "loader", test_table, N_ROWS), 0);
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     fdl_options_fini(&o);
-    return 0;
 }
 
 static void check_error(int32_t got, int32_t status, const char *line)
@@ -26,9 +23,8 @@ static void check_error(int32_t got, int32_t status, const char *line)
     assert_string_equal(fdl_last_error(), line);
 }
 
-static void defaults(void **state)
+TEST_WITH(defaults, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 64);
     assert_int_equal(fdl_option_int(&o, ROW_WORKERS), 0);
     assert_int_equal(fdl_option_int(&o, ROW_OFFSET), -1);
@@ -43,9 +39,8 @@ static void defaults(void **state)
     assert_true(scale->doubles[0] == 0.08 && scale->doubles[1] == 1.0);
 }
 
-static void empty_table(void **state)
+TEST(empty_table)
 {
-    (void)state;
     struct fdl_options none, copy;
     uint32_t row = 5;
     assert_int_equal(fdl_options_init(&none, "flip", NULL, 0), FEEDLINE_OK);
@@ -58,9 +53,8 @@ static void empty_table(void **state)
     fdl_options_fini(&none); /* nothing */
 }
 
-static void find_by_name(void **state)
+TEST_WITH(find_by_name, set_up, tear_down)
 {
-    (void)state;
     uint32_t row = 99;
     assert_int_equal(fdl_options_find(&o, "batch_size", &row), FEEDLINE_OK);
     assert_int_equal(row, ROW_BATCH_SIZE);
@@ -84,9 +78,8 @@ static void find_by_name(void **state)
     assert_int_equal(row, 99);
 }
 
-static void set_and_keep_on_error(void **state)
+TEST_WITH(set_and_keep_on_error, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(fdl_options_set(&o, "batch-size", "128"), FEEDLINE_OK);
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 128);
     check_error(fdl_options_set(&o, "batch_size", "0"), FEEDLINE_ERANGE,
@@ -104,9 +97,8 @@ static void set_and_keep_on_error(void **state)
     assert_int_equal(fdl_option_value(&o, ROW_SCALE)->n_doubles, 1);
 }
 
-static void numbers_in_and_out(void **state)
+TEST_WITH(numbers_in_and_out, set_up, tear_down)
 {
-    (void)state;
     int64_t out = 0;
     assert_int_equal(fdl_options_set_int(&o, "batch_size", 32), FEEDLINE_OK);
     assert_int_equal(fdl_options_set_int(&o, "window", 5), FEEDLINE_OK);
@@ -133,9 +125,8 @@ static void numbers_in_and_out(void **state)
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 32);
 }
 
-static void copies_are_separate(void **state)
+TEST_WITH(copies_are_separate, set_up, tear_down)
 {
-    (void)state;
     struct fdl_options copy;
     assert_int_equal(fdl_options_set_args(&o, "trace=a batch_size=2 scale=1"),
                      FEEDLINE_OK);
@@ -155,9 +146,8 @@ static void copies_are_separate(void **state)
 
 /* ---- Arguments ---------------------------------------------------------- */
 
-static void args_are_set(void **state)
+TEST_WITH(args_are_set, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(
         fdl_options_set_args(&o, "  batch-size=8\tscale=0.1:0.9 "
                                  "trace=\"/a b/\\\"c\\\".json\"\tratio=2 "),
@@ -181,9 +171,8 @@ static void args_are_set(void **state)
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 2);
 }
 
-static void bad_args_set_nothing(void **state)
+TEST_WITH(bad_args_set_nothing, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         const char *args;
         int32_t status;
@@ -214,9 +203,8 @@ static void bad_args_set_nothing(void **state)
 
 /* ---- Environment -------------------------------------------------------- */
 
-static void environment_is_set(void **state)
+TEST_WITH(environment_is_set, set_up, tear_down)
 {
-    (void)state;
     setenv("FDLTEST_BATCH_SIZE", "12", 1);
     setenv("FDLTEST_TRACE", "a b.json", 1);
     setenv("FDLTEST_BOGUS", "1", 1); /* not ours to judge */
@@ -230,9 +218,8 @@ static void environment_is_set(void **state)
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 12);
 }
 
-static void bad_environment_sets_nothing(void **state)
+TEST_WITH(bad_environment_sets_nothing, set_up, tear_down)
 {
-    (void)state;
     setenv("FDLTEST_BATCH_SIZE", "12", 1);
     setenv("FDLTEST_FILTER", "sharp", 1);
     check_error(fdl_options_set_environment(&o, "FDLTEST"), FEEDLINE_EINVAL,
@@ -245,9 +232,8 @@ static void bad_environment_sets_nothing(void **state)
 
 /* ---- Descriptions ------------------------------------------------------- */
 
-static void choices_have_names(void **state)
+TEST(choices_have_names)
 {
-    (void)state;
     const struct fdl_option *row = &test_table[ROW_FILTER];
     char buf[32], small[5];
     assert_ptr_equal(fdl_option_choice(row, 0, buf, sizeof(buf)), buf);
@@ -262,9 +248,8 @@ static void choices_have_names(void **state)
     assert_string_equal(small, "bili");
 }
 
-static void json_has_every_option(void **state)
+TEST_WITH(json_has_every_option, set_up, tear_down)
 {
-    (void)state;
     char text[1024];
     struct fdl_json j;
     uint64_t needed;
@@ -282,9 +267,8 @@ static void json_has_every_option(void **state)
               "\"scale\":[0.08,1]}");
 }
 
-static void descriptions(void **state)
+TEST(descriptions)
 {
-    (void)state;
     struct feedline_option_info info = {.struct_size = sizeof(info)};
     assert_int_equal(
         fdl_option_describe(test_table, N_ROWS, ROW_BATCH_SIZE, &info),
@@ -366,9 +350,8 @@ static const struct fdl_option bound_rows[] = {
      FDL_OPTION_FIELD(struct bound, large)},
 };
 
-static void rows_fill_their_fields(void **state)
+TEST(rows_fill_their_fields)
 {
-    (void)state;
     struct fdl_options values;
     assert_int_equal(fdl_options_init(&values, "bound", bound_rows,
                                       FDL_COUNT_OF(bound_rows)),
@@ -384,23 +367,4 @@ static void rows_fill_their_fields(void **state)
     fdl_options_fini(&values);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(rows_fill_their_fields),
-    cmocka_unit_test_setup_teardown(defaults, set_up, tear_down),
-    cmocka_unit_test(empty_table),
-    cmocka_unit_test_setup_teardown(find_by_name, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(set_and_keep_on_error, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(numbers_in_and_out, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(copies_are_separate, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(args_are_set, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(bad_args_set_nothing, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(environment_is_set, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(bad_environment_sets_nothing, set_up,
-                                    tear_down),
-    cmocka_unit_test(choices_have_names),
-    cmocka_unit_test_setup_teardown(json_has_every_option, set_up, tear_down),
-    cmocka_unit_test(descriptions),
-};
-/* clang-format on */
-
-TEST_MAIN("base_option", cases)
+TEST_MAIN("base_option")

@@ -9,22 +9,19 @@
 static struct fdl_options o;
 static char path[] = "/tmp/feedline-test-XXXXXX";
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    (void)state;
     strcpy(path + strlen(path) - 6, "XXXXXX");
     int fd = mkstemp(path);
-    if (fd < 0)
-        return -1;
+    assert_true(fd >= 0);
     close(fd);
-    return fdl_options_init(&o, "loader", test_table, N_ROWS);
+    assert_int_equal(fdl_options_init(&o, "loader", test_table, N_ROWS), 0);
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    (void)state;
     fdl_options_fini(&o);
-    return unlink(path);
+    assert_int_equal(unlink(path), 0);
 }
 
 static void write_bytes(const char *bytes, size_t n)
@@ -71,9 +68,8 @@ static const char job[] = "# a job file\n"
                           "\tread_bytes\t=\t1m\t\n"
                           "filter = bicubic;not a comment\n";
 
-static void sections_override_global(void **state)
+TEST_WITH(sections_override_global, set_up, tear_down)
 {
-    (void)state;
     static const char text[] = "[train]\nbatch_size = 32 # wins\n"
                                "[ global ] ; written later\n"
                                "batch_size = 16\nread_bytes = 1m\n"
@@ -93,9 +89,8 @@ static void sections_override_global(void **state)
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 16);
 }
 
-static void comments_blanks_and_quotes(void **state)
+TEST_WITH(comments_blanks_and_quotes, set_up, tear_down)
 {
-    (void)state;
     check_fails(job, "train", FEEDLINE_EINVAL,
                 ":10: filter='bicubic;not a comment' is not one of "
                 "nearest|bilinear|bicubic");
@@ -110,9 +105,8 @@ static void comments_blanks_and_quotes(void **state)
     assert_string_equal(fdl_option_text(&o, ROW_TRACE), "a #b; \"c\".json");
 }
 
-static void values_of_all_kinds(void **state)
+TEST_WITH(values_of_all_kinds, set_up, tear_down)
 {
-    (void)state;
     check_loads("[global]\ntrace = a b#c=d\n", NULL);
     assert_string_equal(fdl_option_text(&o, ROW_TRACE), "a b#c=d");
     check_loads("[global]\ntrace =\n", NULL);
@@ -125,18 +119,16 @@ static void values_of_all_kinds(void **state)
     assert_int_equal(fdl_option_value(&o, ROW_SCALE)->n_doubles, 3);
 }
 
-static void last_of_duplicates_wins(void **state)
+TEST_WITH(last_of_duplicates_wins, set_up, tear_down)
 {
-    (void)state;
     check_loads("[global]\nbatch_size=1\nbatch-size=2\n[global]\n"
                 "batch_size=3\n",
                 NULL);
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 3);
 }
 
-static void files_from_other_editors(void **state)
+TEST_WITH(files_from_other_editors, set_up, tear_down)
 {
-    (void)state;
     check_loads("\xef\xbb\xbf[global]\r\nbatch_size = 5\r\n"
                 "trace = \"x\"\r\n\r\n",
                 NULL);
@@ -148,9 +140,8 @@ static void files_from_other_editors(void **state)
     assert_int_equal(fdl_option_int(&o, ROW_BATCH_SIZE), 5);
 }
 
-static void bad_lines_name_file_and_line(void **state)
+TEST_WITH(bad_lines_name_file_and_line, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         const char *text, *tail;
     } rows[] = {
@@ -184,9 +175,8 @@ static void bad_lines_name_file_and_line(void **state)
                 "'batch_size'");
 }
 
-static void zero_bytes_are_refused(void **state)
+TEST_WITH(zero_bytes_are_refused, set_up, tear_down)
 {
-    (void)state;
     static const char text[] = "[global]\ntrace=x\nbatch\0_size=3\n";
     write_bytes(text, sizeof(text) - 1);
     assert_int_equal(fdl_options_load(&o, path, NULL), FEEDLINE_EINVAL);
@@ -195,9 +185,8 @@ static void zero_bytes_are_refused(void **state)
     assert_string_equal(fdl_option_text(&o, ROW_TRACE), "");
 }
 
-static void unknown_sections_name_the_known(void **state)
+TEST_WITH(unknown_sections_name_the_known, set_up, tear_down)
 {
-    (void)state;
     static const char text[] = "[train]\n[global]\nbatch_size=2\n[eval]\n"
                                "[train]\n";
     check_fails(text, "trian", FEEDLINE_ENOENT,
@@ -207,9 +196,8 @@ static void unknown_sections_name_the_known(void **state)
     check_loads("[train]\n", "train"); /* known, and empty */
 }
 
-static void many_sections_fit_the_line(void **state)
+TEST_WITH(many_sections_fit_the_line, set_up, tear_down)
 {
-    (void)state;
     char text[16384] = "";
     size_t length = 0;
     for (int i = 0; i < 500; i++)
@@ -219,9 +207,8 @@ static void many_sections_fit_the_line(void **state)
     assert_true(strlen(fdl_last_error()) < FDL_ERROR_BYTES);
 }
 
-static void files_that_cannot_be_read(void **state)
+TEST_WITH(files_that_cannot_be_read, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(fdl_options_load(&o, "/nowhere/job.ini", NULL),
                      FEEDLINE_ENOENT);
     assert_string_equal(fdl_last_error(),
@@ -230,9 +217,8 @@ static void files_that_cannot_be_read(void **state)
     assert_string_equal(fdl_last_error(), "/tmp: Is a directory");
 }
 
-static void large_files_are_refused(void **state)
+TEST_WITH(large_files_are_refused, set_up, tear_down)
 {
-    (void)state;
     const size_t limit = (size_t)1 << 20;
     char *bytes = malloc(limit + 1);
     assert_non_null(bytes);
@@ -247,26 +233,4 @@ static void large_files_are_refused(void **state)
 }
 
 /* clang-format off: one case per line */
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(sections_override_global, set_up,
-                                    tear_down),
-    cmocka_unit_test_setup_teardown(comments_blanks_and_quotes, set_up,
-                                    tear_down),
-    cmocka_unit_test_setup_teardown(values_of_all_kinds, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(last_of_duplicates_wins, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(files_from_other_editors, set_up,
-                                    tear_down),
-    cmocka_unit_test_setup_teardown(bad_lines_name_file_and_line, set_up,
-                                    tear_down),
-    cmocka_unit_test_setup_teardown(zero_bytes_are_refused, set_up, tear_down),
-    cmocka_unit_test_setup_teardown(unknown_sections_name_the_known, set_up,
-                                    tear_down),
-    cmocka_unit_test_setup_teardown(many_sections_fit_the_line, set_up,
-                                    tear_down),
-    cmocka_unit_test_setup_teardown(files_that_cannot_be_read, set_up,
-                                    tear_down),
-    cmocka_unit_test_setup_teardown(large_files_are_refused, set_up, tear_down),
-};
-/* clang-format on */
-
-TEST_MAIN("base_option_ini", cases)
+TEST_MAIN("base_option_ini")

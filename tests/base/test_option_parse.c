@@ -67,9 +67,8 @@ static const struct good good_numbers[] = {
     {ROW_FILTER, "bicubic", 2},
 };
 
-static void numbers_that_parse(void **state)
+TEST(numbers_that_parse)
 {
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(good_numbers); i++) {
         const struct good *g = &good_numbers[i];
         struct fdl_option_value value;
@@ -94,9 +93,8 @@ static void check_doubles(int row, const char *text, uint32_t n,
         assert_true(value.doubles[i] == expected[i]);
 }
 
-static void doubles_that_parse(void **state)
+TEST(doubles_that_parse)
 {
-    (void)state;
     static const double numbers[] = {0.08, 1.0, 0.5, 0.25};
     check_doubles(ROW_SCALE, "0.08", 1, numbers);
     check_doubles(ROW_SCALE, "0.08:1", 2, numbers);
@@ -107,9 +105,8 @@ static void doubles_that_parse(void **state)
     check_doubles(ROW_GAIN, "+1", 1, &numbers[1]);
 }
 
-static void strings_are_copied(void **state)
+TEST(strings_are_copied)
 {
-    (void)state;
     static const char *const rows[] = {"", "a b", "auto", "\xc3\xa9=#"};
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         struct fdl_option_value value;
@@ -143,9 +140,8 @@ static void check_refused(int row, const char *text, int32_t status,
 
 static char range_line[256];
 
-static void out_of_range(void **state)
+TEST(out_of_range)
 {
-    (void)state;
     CHECK_RANGE(ROW_BATCH_SIZE, "0", "1 to 65536 samples");
     CHECK_RANGE(ROW_BATCH_SIZE, "65537", "1 to 65536 samples");
     CHECK_RANGE(ROW_BATCH_SIZE, "-5", "1 to 65536 samples");
@@ -179,9 +175,8 @@ static void out_of_range(void **state)
     CHECK_RANGE(ROW_SCALE, "-1", "0 to 1, each");
 }
 
-static void whole_numbers_that_do_not_parse(void **state)
+TEST(whole_numbers_that_do_not_parse)
 {
-    (void)state;
     static const char *const rows[] = {
         "",    " 1",  "1 ",  "12x", "x",    "-",     "1.0", "1e3",         "0x",
         "0xg", "64k", "--1", "+-1", "auto", "1,000", "nan", "\xef\xbc\x91"};
@@ -198,9 +193,8 @@ static void whole_numbers_that_do_not_parse(void **state)
         "or auto");
 }
 
-static void sizes_that_do_not_parse(void **state)
+TEST(sizes_that_do_not_parse)
 {
-    (void)state;
     static const char *const rows[] = {"",   "k",    "1.5",   "1.5b",  "64 k",
                                        "1p", "64kk", "-",     "64ki",  ".",
                                        ".k", "0x10", "1..5k", "1.5.k", "auto"};
@@ -214,9 +208,8 @@ static void sizes_that_do_not_parse(void **state)
     }
 }
 
-static void times_that_do_not_parse(void **state)
+TEST(times_that_do_not_parse)
 {
-    (void)state;
     static const char *const rows[] = {"",    "ms",    "10 ms", "1.5ns", "10d",
                                        ".s",  "10sec", "0x1s",  "-",     "s1",
                                        "nan", "1,5s",  "10ms "};
@@ -239,9 +232,8 @@ static void times_that_do_not_parse(void **state)
     }
 }
 
-static void doubles_that_do_not_parse(void **state)
+TEST(doubles_that_do_not_parse)
 {
-    (void)state;
     static const char *const rows[] = {"",    "x",   "1 ",  " 1",   "1x",
                                        "nan", "inf", "0,5", "1..2", "0x1"};
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
@@ -262,9 +254,8 @@ static void doubles_that_do_not_parse(void **state)
     }
 }
 
-static void words_that_do_not_parse(void **state)
+TEST(words_that_do_not_parse)
 {
-    (void)state;
     check_refused(ROW_SHUFFLE, "maybe", FEEDLINE_EINVAL,
                   "shuffle='maybe' is not one of true, false, yes, no, on, "
                   "off, 1, 0");
@@ -281,17 +272,15 @@ static void words_that_do_not_parse(void **state)
     }
 }
 
-static void unknown_types_are_refused(void **state)
+TEST(unknown_types_are_refused)
 {
-    (void)state;
     const struct fdl_option row = {.name = "odd", .type = 99};
     struct fdl_option_value value;
     assert_int_equal(fdl_option_parse(&row, "1", &value), FEEDLINE_EINVAL);
 }
 
-static void numbers_are_checked(void **state)
+TEST(numbers_are_checked)
 {
-    (void)state;
     static const struct {
         int row;
         int64_t value;
@@ -321,9 +310,8 @@ static void numbers_are_checked(void **state)
 }
 
 /* A bound is written so that it can be typed: read back, it is the bound. */
-static void bounds_can_be_typed(void **state)
+TEST(bounds_can_be_typed)
 {
-    (void)state;
     static const int64_t values[] = {
         1,        1000,   1024,    1500000, 65536,     65537,        60 * S,
         3600 * S, 90 * S, 3 << 20, S + 1,   INT64_MAX, INT64_MAX - 1};
@@ -347,9 +335,8 @@ static void bounds_can_be_typed(void **state)
     }
 }
 
-static void choices_by_place(void **state)
+TEST(choices_by_place)
 {
-    (void)state;
     const char *out = NULL;
     assert_int_equal(fdl_option_choice_at("a|bcd|e", 0, &out), 1);
     assert_memory_equal(out, "a", 1);
@@ -360,9 +347,8 @@ static void choices_by_place(void **state)
     assert_int_equal(fdl_option_choice_at("a|bcd|e", 1000, &out), 0);
 }
 
-static void quotes(void **state)
+TEST(quotes)
 {
-    (void)state;
     char plain[] = "\"a b\"rest", escaped[] = "\"a\\\"b\\\\c\\n\"";
     char empty[] = "\"\"", open[] = "\"abc", open2[] = "\"abc\\\"";
     assert_string_equal(fdl_option_unquote(plain), "rest");
@@ -377,21 +363,4 @@ static void quotes(void **state)
     assert_string_equal(open2, "\"abc\\\"");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(numbers_that_parse),
-    cmocka_unit_test(doubles_that_parse),
-    cmocka_unit_test(strings_are_copied),
-    cmocka_unit_test(out_of_range),
-    cmocka_unit_test(whole_numbers_that_do_not_parse),
-    cmocka_unit_test(sizes_that_do_not_parse),
-    cmocka_unit_test(times_that_do_not_parse),
-    cmocka_unit_test(doubles_that_do_not_parse),
-    cmocka_unit_test(words_that_do_not_parse),
-    cmocka_unit_test(unknown_types_are_refused),
-    cmocka_unit_test(numbers_are_checked),
-    cmocka_unit_test(bounds_can_be_typed),
-    cmocka_unit_test(choices_by_place),
-    cmocka_unit_test(quotes),
-};
-
-TEST_MAIN("base_option_parse", cases)
+TEST_MAIN("base_option_parse")

@@ -8,9 +8,8 @@
 #include "base/philox.h"
 #include "test.h"
 
-static void known_answers(void **state)
+TEST(known_answers)
 {
-    (void)state;
     static const struct {
         uint32_t counter[4], key[2], out[4];
     } rows[] = {
@@ -36,9 +35,8 @@ static void known_answers(void **state)
 #define SAMPLE 0xfedcba9876543210u
 #define PLACE  3u
 
-static void stream_is_what_the_header_says(void **state)
+TEST(stream_is_what_the_header_says)
 {
-    (void)state;
     struct fdl_rng rng;
     fdl_rng_init(&rng, SEED, EPOCH, SAMPLE, PLACE);
     const uint32_t key[2] = {0x89abcdef, 0x01234567};
@@ -67,9 +65,8 @@ static void check_wrap(uint32_t place)
         assert_int_equal(fdl_rng_u32(&rng), first[i]);
 }
 
-static void stream_wraps_in_its_place(void **state)
+TEST(stream_wraps_in_its_place)
 {
-    (void)state;
     check_wrap(0);
     check_wrap(PLACE);
     check_wrap(FDL_PLACE_PERMUTE);
@@ -85,9 +82,8 @@ static int bits(uint32_t word)
 
 /* Names that differ in one part give streams that differ in half of their
  * bits: 64000 coin flips, five sigma are 633. */
-static void neighbours_are_independent(void **state)
+TEST(neighbours_are_independent)
 {
-    (void)state;
     static const uint64_t step[][4] = {
         {1, 0, 0, 0},
         {(uint64_t)1 << 32, 0, 0, 0},
@@ -110,9 +106,8 @@ static void neighbours_are_independent(void **state)
 }
 
 /* The first copy has the name of the sample itself, and no two are equal. */
-static void copies_have_names_of_their_own(void **state)
+TEST(copies_have_names_of_their_own)
 {
-    (void)state;
     static const uint64_t samples[] = {0, 1, UINT32_MAX, FDL_SAMPLES_MAX - 1};
     uint64_t names[FDL_COUNT_OF(samples) * FDL_COPIES_MAX];
     size_t n = 0;
@@ -127,9 +122,8 @@ static void copies_have_names_of_their_own(void **state)
     }
 }
 
-static void order_of_streams_does_not_matter(void **state)
+TEST(order_of_streams_does_not_matter)
 {
-    (void)state;
     struct fdl_rng a, b, again;
     fdl_rng_init(&a, 1, 2, 3, 4);
     fdl_rng_init(&b, 1, 2, 5, 4);
@@ -158,9 +152,8 @@ static void check_bins(const uint32_t count[BINS], uint32_t n)
     assert_true(sum < 330.0);
 }
 
-static void uniform_is_uniform(void **state)
+TEST(uniform_is_uniform)
 {
-    (void)state;
     enum { N = 128000 }; /* a stream has 131072 */
     uint32_t high[BINS] = {0}, low[BINS] = {0};
     struct fdl_rng rng;
@@ -181,9 +174,8 @@ static void uniform_is_uniform(void **state)
     check_bins(low, N);
 }
 
-static void below_is_below(void **state)
+TEST(below_is_below)
 {
-    (void)state;
     static const uint32_t bounds[] = {1,    2,           3,          7,
                                       1000, 0x80000001u, 0xffffffffu};
     struct fdl_rng rng;
@@ -196,9 +188,8 @@ static void below_is_below(void **state)
     assert_int_equal(fdl_rng_below(&rng, 1), 0);
 }
 
-static void below_is_uniform(void **state)
+TEST(below_is_uniform)
 {
-    (void)state;
     enum { N = 128000 };
     uint32_t count[BINS] = {0};
     struct fdl_rng rng;
@@ -215,9 +206,8 @@ static void below_is_uniform(void **state)
 
 /* With n = 3/4 of 2^32, plain multiplication hits every third number twice as
  * often as the others: a half of the draws instead of a third. */
-static void below_has_no_bias(void **state)
+TEST(below_has_no_bias)
 {
-    (void)state;
     enum { N = 90000 };
     const uint32_t n = 0xc0000000u;
     uint32_t count[3] = {0};
@@ -229,17 +219,4 @@ static void below_has_no_bias(void **state)
         assert_in_range(count[i], N / 3 - 707, N / 3 + 707); /* five sigma */
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(known_answers),
-    cmocka_unit_test(stream_is_what_the_header_says),
-    cmocka_unit_test(stream_wraps_in_its_place),
-    cmocka_unit_test(neighbours_are_independent),
-    cmocka_unit_test(copies_have_names_of_their_own),
-    cmocka_unit_test(order_of_streams_does_not_matter),
-    cmocka_unit_test(uniform_is_uniform),
-    cmocka_unit_test(below_is_below),
-    cmocka_unit_test(below_is_uniform),
-    cmocka_unit_test(below_has_no_bias),
-};
-
-TEST_MAIN("base_philox", cases)
+TEST_MAIN("base_philox")

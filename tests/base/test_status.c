@@ -6,9 +6,8 @@
 
 #include <errno.h>
 
-static void names_and_texts(void **state)
+TEST(names_and_texts)
 {
-    (void)state;
     assert_string_equal(fdl_status_name(FEEDLINE_OK), "OK");
     assert_string_equal(fdl_status_name(FEEDLINE_EINVAL), "EINVAL");
     assert_string_equal(fdl_status_name(-11), "EABI");
@@ -23,9 +22,8 @@ static void names_and_texts(void **state)
     assert_string_equal(fdl_status_text(99), "unknown status");
 }
 
-static void fail_writes_the_line(void **state)
+TEST(fail_writes_the_line)
 {
-    (void)state;
     fdl_clear_error();
     assert_string_equal(fdl_last_error(), "");
     errno = 55;
@@ -40,17 +38,15 @@ static void fail_writes_the_line(void **state)
     assert_string_equal(fdl_last_error(), "");
 }
 
-static void line_can_wrap_the_last_one(void **state)
+TEST(line_can_wrap_the_last_one)
 {
-    (void)state;
     fdl_fail(FEEDLINE_EINVAL, "no such thing");
     fdl_fail(FEEDLINE_EINVAL, "file:3: %s", fdl_last_error());
     assert_string_equal(fdl_last_error(), "file:3: no such thing");
 }
 
-static void long_lines_are_cut(void **state)
+TEST(long_lines_are_cut)
 {
-    (void)state;
     char text[3 * FDL_ERROR_BYTES];
     memset(text, 'x', sizeof(text));
     text[sizeof(text) - 1] = '\0';
@@ -63,9 +59,8 @@ static void long_lines_are_cut(void **state)
 }
 
 /* Characters of each length, so that the cut falls into each of their bytes. */
-static void cut_between_characters(void **state)
+TEST(cut_between_characters)
 {
-    (void)state;
     static const char *const characters[] = {"\xc3\xa9", "\xe2\x82\xac",
                                              "\xf0\x9f\x98\x80"};
     for (size_t c = 0; c < FDL_COUNT_OF(characters); c++) {
@@ -89,9 +84,8 @@ static void cut_between_characters(void **state)
 }
 
 /* Bytes that are no characters are not taken for the start of one. */
-static void cut_in_a_run_of_stray_bytes(void **state)
+TEST(cut_in_a_run_of_stray_bytes)
 {
-    (void)state;
     char text[2 * FDL_ERROR_BYTES];
     memset(text, 0x80, sizeof(text));
     text[sizeof(text) - 1] = '\0';
@@ -99,9 +93,8 @@ static void cut_in_a_run_of_stray_bytes(void **state)
     assert_int_equal(strlen(fdl_last_error()), FDL_ERROR_BYTES - 1);
 }
 
-static void always_one_line(void **state)
+TEST(always_one_line)
 {
-    (void)state;
     fdl_fail(FEEDLINE_EIO, "%s", "a\nb\rc\td\x1b[e\x7f");
     assert_string_equal(fdl_last_error(), "a?b?c?d?[e?");
 }
@@ -114,9 +107,8 @@ static void *fail_elsewhere(void *arg)
     return NULL;
 }
 
-static void each_thread_has_its_own(void **state)
+TEST(each_thread_has_its_own)
 {
-    (void)state;
     int ok = 0;
     struct fdl_thread t = {0};
     fdl_fail(FEEDLINE_EIO, "here");
@@ -126,15 +118,4 @@ static void each_thread_has_its_own(void **state)
     assert_string_equal(fdl_last_error(), "here");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(names_and_texts),
-    cmocka_unit_test(fail_writes_the_line),
-    cmocka_unit_test(line_can_wrap_the_last_one),
-    cmocka_unit_test(long_lines_are_cut),
-    cmocka_unit_test(cut_between_characters),
-    cmocka_unit_test(cut_in_a_run_of_stray_bytes),
-    cmocka_unit_test(always_one_line),
-    cmocka_unit_test(each_thread_has_its_own),
-};
-
-TEST_MAIN("base_status", cases)
+TEST_MAIN("base_status")

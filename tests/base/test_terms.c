@@ -8,9 +8,8 @@ static void same(struct fdl_term found, const char *expected)
     assert_string_equal(found.at, expected);
 }
 
-static void plain_names(void **state)
+TEST(plain_names)
 {
-    (void)state;
     const struct fdl_terms *t = fdl_terms_of(FDL_INTERFACE_FEEDLINE);
     same(fdl_term(t, "depth"), "depth");
     same(fdl_term(t, "io_depth"), "io_depth");
@@ -18,18 +17,16 @@ static void plain_names(void **state)
     same(fdl_term_set_number(t, "io_depth", 64), "io_depth=64");
 }
 
-static void python_quotes_words(void **state)
+TEST(python_quotes_words)
 {
-    (void)state;
     const struct fdl_terms *t = fdl_terms_of(FDL_INTERFACE_PYTHON);
     same(fdl_term(t, "io_depth"), "io_depth");
     same(fdl_term_set(t, "workers", "auto"), "workers=\"auto\"");
     same(fdl_term_set_number(t, "workers", 6), "workers=6");
 }
 
-static void torch_has_its_own(void **state)
+TEST(torch_has_its_own)
 {
-    (void)state;
     const struct fdl_terms *t = fdl_terms_of(FDL_INTERFACE_TORCH);
     same(fdl_term(t, "workers"), "num_workers");
     same(fdl_term(t, "depth"), "prefetch_factor");
@@ -42,10 +39,4 @@ static void torch_has_its_own(void **state)
     same(fdl_term_set_number(t, "io_depth", 64), "options={\"io_depth\": 64}");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(plain_names),
-    cmocka_unit_test(python_quotes_words),
-    cmocka_unit_test(torch_has_its_own),
-};
-
-TEST_MAIN("base_terms", cases)
+TEST_MAIN("base_terms")

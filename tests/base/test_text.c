@@ -16,9 +16,8 @@ void *__wrap_realloc(void *p, size_t bytes)
     return memory_ended ? NULL : __real_realloc(p, bytes);
 }
 
-static void grows(void **state)
+TEST(grows)
 {
-    (void)state;
     struct fdl_text t = {0};
     for (uint32_t i = 0; i < 10000; i++)
         fdl_text_add(&t, "%u,", i % 10);
@@ -37,9 +36,8 @@ static void grows(void **state)
     assert_null(t.data);
 }
 
-static void copies_out(void **state)
+TEST(copies_out)
 {
-    (void)state;
     struct fdl_text t = {0};
     char buf[8] = "xxxxxxx";
     uint64_t needed = 0;
@@ -57,9 +55,8 @@ static void copies_out(void **state)
     fdl_text_free(&t);
 }
 
-static void memory_ends(void **state)
+TEST(memory_ends)
 {
-    (void)state;
     struct fdl_text t = {0};
     char buf[8];
     uint64_t needed = 0;
@@ -77,10 +74,4 @@ static void memory_ends(void **state)
     fdl_text_free(&t);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(grows),
-    cmocka_unit_test(copies_out),
-    cmocka_unit_test(memory_ends),
-};
-
-TEST_MAIN("base_text", cases)
+TEST_MAIN("base_text")

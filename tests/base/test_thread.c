@@ -46,9 +46,8 @@ static void run_named(const char *name, struct seen *seen)
     fdl_thread_join(&t); /* nothing */
 }
 
-static void has_its_name_from_the_start(void **state)
+TEST(has_its_name_from_the_start)
 {
-    (void)state;
     struct seen seen;
     run_named("feedline-dec-3", &seen);
     assert_string_equal(seen.name, "feedline-dec-3");
@@ -58,9 +57,8 @@ static void has_its_name_from_the_start(void **state)
     assert_string_equal(seen.name, "");
 }
 
-static void blocks_signals_but_faults(void **state)
+TEST(blocks_signals_but_faults)
 {
-    (void)state;
     static const int blocked[] = {SIGINT,  SIGTERM, SIGUSR1, SIGUSR2, SIGHUP,
                                   SIGALRM, SIGCHLD, SIGPROF, SIGQUIT, SIGPIPE};
     static const int open[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -96,9 +94,8 @@ static void refused(int answer, int32_t status)
     fdl_thread_join(&t); /* nothing */
 }
 
-static void refusals_are_errors(void **state)
+TEST(refusals_are_errors)
 {
-    (void)state;
     refused(EAGAIN, FEEDLINE_ESTATE);
     refused(ENOMEM, FEEDLINE_ENOMEM);
 }
@@ -127,9 +124,8 @@ static int generation_of_a_child(void)
     return in_child(own_generation);
 }
 
-static void generations_count_forks(void **state)
+TEST(generations_count_forks)
 {
-    (void)state;
     int here = own_generation();
     assert_int_equal(in_child(own_generation), here + 1);
     assert_int_equal(in_child(own_generation), here + 1);
@@ -149,9 +145,8 @@ static void *check_id(void *right)
 }
 
 /* Of each thread, and of the one thread of a child. */
-static void ids_are_the_kernels(void **state)
+TEST(ids_are_the_kernels)
 {
-    (void)state;
     pthread_t other;
     int right = 0;
     assert_true(id_is_right());
@@ -170,9 +165,8 @@ static void count_birth(const char *name)
     n_born++;
 }
 
-static void a_watcher_sees_births(void **state)
+TEST(a_watcher_sees_births)
 {
-    (void)state;
     struct seen seen;
     run_named("before", &seen);
     fdl_thread_watch(count_birth);
@@ -183,13 +177,4 @@ static void a_watcher_sees_births(void **state)
     assert_string_equal(born, "feedline-dec-12");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(has_its_name_from_the_start),
-    cmocka_unit_test(a_watcher_sees_births),
-    cmocka_unit_test(blocks_signals_but_faults),
-    cmocka_unit_test(refusals_are_errors),
-    cmocka_unit_test(generations_count_forks),
-    cmocka_unit_test(ids_are_the_kernels),
-};
-
-TEST_MAIN("base_thread", cases)
+TEST_MAIN("base_thread")

@@ -29,9 +29,8 @@ static uint32_t encode(uint32_t code, unsigned char *out)
     return bytes;
 }
 
-static void every_code_point_comes_back(void **state)
+TEST(every_code_point_comes_back)
 {
-    (void)state;
     for (uint32_t code = 0; code <= 0x1fffff; code++) {
         unsigned char text[5];
         uint32_t bytes = encode(code, text), got = 12345;
@@ -42,9 +41,8 @@ static void every_code_point_comes_back(void **state)
     }
 }
 
-static void cut_characters_are_none(void **state)
+TEST(cut_characters_are_none)
 {
-    (void)state;
     for (uint32_t code = 0x80; code <= LAST_CODE; code += 61) {
         unsigned char text[5];
         uint32_t bytes = encode(code, text);
@@ -56,9 +54,8 @@ static void cut_characters_are_none(void **state)
     }
 }
 
-static void any_two_bytes_and_random_ones(void **state)
+TEST(any_two_bytes_and_random_ones)
 {
-    (void)state;
     uint64_t random = test_seed();
     for (uint32_t i = 0; i < 1u << 22; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
@@ -76,10 +73,4 @@ static void any_two_bytes_and_random_ones(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(every_code_point_comes_back),
-    cmocka_unit_test(cut_characters_are_none),
-    cmocka_unit_test(any_two_bytes_and_random_ones),
-};
-
-TEST_MAIN("base_utf8", cases)
+TEST_MAIN("base_utf8")

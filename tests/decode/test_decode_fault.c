@@ -130,9 +130,8 @@ static void check_survival(const uint8_t *file, size_t size, bool steps,
         fail_msg("only %d allocations were reached", failures);
 }
 
-static void decoder_survives(void **state)
+TEST(decoder_survives)
 {
-    (void)state;
     struct make_jpeg m = {
         .width = 120, .height = 90, .components = 3, .h = 2, .v = 2};
     size_t size;
@@ -145,9 +144,8 @@ static void decoder_survives(void **state)
     free(file);
 }
 
-static void canvas_survives(void **state)
+TEST(canvas_survives)
 {
-    (void)state;
     struct make_jpeg m = {
         .width = 120, .height = 90, .components = 3, .h = 2, .v = 2};
     size_t size;
@@ -157,9 +155,8 @@ static void canvas_survives(void **state)
 }
 
 /* Stored on its side, so rows become columns. */
-static void orientation_survives(void **state)
+TEST(orientation_survives)
 {
-    (void)state;
     static const uint8_t exif[] = {'M', 'M', 0,    '*', 0, 0, 0, 8, 0,
                                    1,   1,   0x12, 0,   3, 0, 0, 0, 1,
                                    0,   6,   0,    0,   0, 0, 0, 0};
@@ -176,9 +173,8 @@ static void orientation_survives(void **state)
 }
 
 /* Two pixels, lossless. What libwebp takes for itself does not fail here. */
-static void webp_survives(void **state)
+TEST(webp_survives)
 {
-    (void)state;
     static const uint8_t file[] = {
         0x52, 0x49, 0x46, 0x46, 0x22, 0x00, 0x00, 0x00, 0x57, 0x45, 0x42,
         0x50, 0x56, 0x50, 0x38, 0x4c, 0x16, 0x00, 0x00, 0x00, 0x2f, 0x01,
@@ -192,9 +188,8 @@ static void webp_survives(void **state)
 }
 
 /* Interlaced, with a palette: what PNG can take memory for. */
-static void png_survives(void **state)
+TEST(png_survives)
 {
-    (void)state;
     struct make_png m = {
         .width = 60, .height = 50, .depth = 2, .colour = 3, .interlaced = true};
     size_t size;
@@ -207,9 +202,8 @@ static void png_survives(void **state)
     free(file);
 }
 
-static void pipeline_survives(void **state)
+TEST(pipeline_survives)
 {
-    (void)state;
     int failures = 0;
     for (int n = 1;; n++) {
         struct fdl_pipeline *p = (void *)1, *copy = NULL;
@@ -229,10 +223,4 @@ static void pipeline_survives(void **state)
     assert_true(failures >= 4);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(decoder_survives),     cmocka_unit_test(canvas_survives),
-    cmocka_unit_test(orientation_survives), cmocka_unit_test(png_survives),
-    cmocka_unit_test(webp_survives),        cmocka_unit_test(pipeline_survives),
-};
-
-TEST_MAIN("decode_fault", cases)
+TEST_MAIN("decode_fault")

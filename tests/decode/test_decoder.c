@@ -59,9 +59,8 @@ static void expect_error(struct fdl_decoder *d, const void *data, size_t size,
     assert_int_equal(info.width, -7);
 }
 
-static void content_is_named(void **state)
+TEST(content_is_named)
 {
-    (void)state;
     static const char tiff[] = "II*\0\x08\0\0\0";
     static const uint8_t zeros[100], junk[] = {1, 2, 3, 250};
     struct fdl_decoder *d = create(1000, 10);
@@ -80,9 +79,8 @@ static void content_is_named(void **state)
     fdl_decoder_destroy(d);
 }
 
-static void limits_are_checked_first(void **state)
+TEST(limits_are_checked_first)
 {
-    (void)state;
     /* A header that claims 65500 x 65500 pixels. */
     static const uint8_t bomb[] = {
         0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0xff, 0xdc, 0xff, 0xdc, 1, 1, 0x11,
@@ -98,9 +96,8 @@ static void limits_are_checked_first(void **state)
     fdl_decoder_destroy(d);
 }
 
-static void scans_are_limited(void **state)
+TEST(scans_are_limited)
 {
-    (void)state;
     size_t size;
     struct make_jpeg m = {
         .width = 64, .height = 64, .components = 3, .progressive = true};
@@ -123,9 +120,8 @@ static void scans_are_limited(void **state)
     free(file);
 }
 
-static void raw_pixels_come_back(void **state)
+TEST(raw_pixels_come_back)
 {
-    (void)state;
     static const uint8_t gray[6] = {0, 50, 100, 150, 200, 250};
     struct fdl_decoder *d = create(100, 1);
     struct fdl_encoded bytes = encoded(gray, 6);
@@ -176,9 +172,8 @@ static uint8_t *resize_raw(bool columns_first, const uint8_t *data,
 
 /* One pass after the other, each on an image of its own, says in which order
  * they come: the columns first only where they become much shorter. */
-static void passes_come_in_pillows_order(void **state)
+TEST(passes_come_in_pillows_order)
 {
-    (void)state;
     static const int32_t sizes[][4] = {
         {40, 60, 90, 50}, {40, 60, 30, 39},  {40, 60, 30, 40},
         {90, 8, 91, 7},   {90, 8, 20, 70},   {3, 200, 200, 3},
@@ -206,9 +201,8 @@ static void passes_come_in_pillows_order(void **state)
 }
 
 /* One image in all four forms, on every level: the same numbers. */
-static void layouts_and_levels_agree(void **state)
+TEST(layouts_and_levels_agree)
 {
-    (void)state;
     size_t size;
     struct make_jpeg m = {
         .width = 200, .height = 150, .components = 3, .h = 2, .v = 2};
@@ -255,9 +249,8 @@ static void layouts_and_levels_agree(void **state)
 
 /* Tables left out of a file come from nowhere else: the result after any
  * other image is the result of a new decoder. */
-static void reuse_leaves_no_trace(void **state)
+TEST(reuse_leaves_no_trace)
 {
-    (void)state;
     struct fdl_decoder *used = create(1u << 20, 100);
     uint64_t seed = test_seed();
     for (int i = 0; i < 60; i++) {
@@ -298,9 +291,8 @@ static void reuse_leaves_no_trace(void **state)
 
 /* Bytes of the quantisation tables, or of anything else that a file is missing,
  * are not taken from the file before it. */
-static void missing_tables_are_an_error(void **state)
+TEST(missing_tables_are_an_error)
 {
-    (void)state;
     size_t size;
     struct make_jpeg m = {.width = 16, .height = 16, .components = 1};
     uint8_t *file = make_jpeg(&m, &size);
@@ -326,9 +318,8 @@ static void missing_tables_are_an_error(void **state)
     fdl_decoder_destroy(d);
 }
 
-static void size_mismatch_is_refused(void **state)
+TEST(size_mismatch_is_refused)
 {
-    (void)state;
     size_t size;
     struct make_jpeg m = {.width = 16, .height = 16, .components = 1};
     uint8_t *file = make_jpeg(&m, &size), out[1];
@@ -347,9 +338,8 @@ static void size_mismatch_is_refused(void **state)
 }
 
 /* The second image of a size takes no more memory. */
-static void scratch_memory_settles(void **state)
+TEST(scratch_memory_settles)
 {
-    (void)state;
     size_t size;
     struct make_jpeg m = {.width = 300, .height = 200, .components = 3};
     uint8_t *file = make_jpeg(&m, &size);
@@ -367,17 +357,4 @@ static void scratch_memory_settles(void **state)
     fdl_decoder_destroy(d);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(content_is_named),
-    cmocka_unit_test(limits_are_checked_first),
-    cmocka_unit_test(scans_are_limited),
-    cmocka_unit_test(raw_pixels_come_back),
-    cmocka_unit_test(passes_come_in_pillows_order),
-    cmocka_unit_test(layouts_and_levels_agree),
-    cmocka_unit_test(reuse_leaves_no_trace),
-    cmocka_unit_test(missing_tables_are_an_error),
-    cmocka_unit_test(size_mismatch_is_refused),
-    cmocka_unit_test(scratch_memory_settles),
-};
-
-TEST_MAIN("decode_decoder", cases)
+TEST_MAIN("decode_decoder")

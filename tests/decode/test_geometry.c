@@ -16,9 +16,8 @@ static void check_box(struct fdl_box box, int32_t x, int32_t y, int32_t width,
     assert_int_equal(box.height, height);
 }
 
-static void identity(void **state)
+TEST(identity)
 {
-    (void)state;
     struct fdl_geometry g;
     fdl_geometry_init(&g, 7, 5);
     check_box(g.box, 0, 0, 7, 5);
@@ -28,9 +27,8 @@ static void identity(void **state)
     assert_false(g.flip);
 }
 
-static void crop_before_resize_shrinks_the_box(void **state)
+TEST(crop_before_resize_shrinks_the_box)
 {
-    (void)state;
     struct fdl_geometry g;
     fdl_geometry_init(&g, 100, 80);
     fdl_geometry_crop(&g, (struct fdl_box){10, 20, 50, 40});
@@ -40,9 +38,8 @@ static void crop_before_resize_shrinks_the_box(void **state)
     check_box(g.window, 0, 0, 60, 10);
 }
 
-static void crop_after_resize_shrinks_the_window(void **state)
+TEST(crop_after_resize_shrinks_the_window)
 {
-    (void)state;
     struct fdl_geometry g;
     fdl_geometry_init(&g, 100, 80);
     assert_int_equal(fdl_geometry_resize(&g, 50, 40), FEEDLINE_OK);
@@ -53,9 +50,8 @@ static void crop_after_resize_shrinks_the_window(void **state)
     assert_int_equal(g.resize_width, 50);
 }
 
-static void second_resampling_is_refused(void **state)
+TEST(second_resampling_is_refused)
 {
-    (void)state;
     struct fdl_geometry g, before;
     fdl_geometry_init(&g, 100, 80);
     assert_int_equal(fdl_geometry_resize(&g, 50, 40), FEEDLINE_OK);
@@ -66,9 +62,8 @@ static void second_resampling_is_refused(void **state)
     assert_memory_equal(&g, &before, sizeof(g));
 }
 
-static void flip_then_crop_takes_the_other_side(void **state)
+TEST(flip_then_crop_takes_the_other_side)
 {
-    (void)state;
     struct fdl_geometry g;
     fdl_geometry_init(&g, 100, 80);
     fdl_geometry_flip(&g);
@@ -79,9 +74,8 @@ static void flip_then_crop_takes_the_other_side(void **state)
     assert_false(g.flip);
 }
 
-static void vertical_flip_then_crop_takes_the_other_end(void **state)
+TEST(vertical_flip_then_crop_takes_the_other_end)
 {
-    (void)state;
     struct fdl_geometry g;
     fdl_geometry_init(&g, 100, 80);
     fdl_geometry_flip_vertical(&g);
@@ -177,18 +171,16 @@ static void check_compositions(uint64_t seed, bool vertical)
     }
 }
 
-static void random_compositions_match_the_model(void **state)
+TEST(random_compositions_match_the_model)
 {
-    (void)state;
     uint64_t seed = test_seed();
     check_compositions(seed, false);
     check_compositions(seed, true);
 }
 
 /* Filters that break ties take another pixel from the other end. */
-static void resampling_knows_the_flips_before_it(void **state)
+TEST(resampling_knows_the_flips_before_it)
 {
-    (void)state;
     struct fdl_geometry g;
     fdl_geometry_init(&g, 100, 80);
     fdl_geometry_flip(&g);
@@ -200,15 +192,4 @@ static void resampling_knows_the_flips_before_it(void **state)
     assert_true(g.flip_vertical && !g.resize_mirrored_vertical);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(identity),
-    cmocka_unit_test(crop_before_resize_shrinks_the_box),
-    cmocka_unit_test(crop_after_resize_shrinks_the_window),
-    cmocka_unit_test(second_resampling_is_refused),
-    cmocka_unit_test(flip_then_crop_takes_the_other_side),
-    cmocka_unit_test(vertical_flip_then_crop_takes_the_other_end),
-    cmocka_unit_test(random_compositions_match_the_model),
-    cmocka_unit_test(resampling_knows_the_flips_before_it),
-};
-
-TEST_MAIN("decode_geometry", cases)
+TEST_MAIN("decode_geometry")

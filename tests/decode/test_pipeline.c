@@ -44,9 +44,8 @@ static void check_inside(const struct fdl_geometry *g, int32_t width,
     assert_in_range(g->window.y, 0, g->resize_height - g->window.height);
 }
 
-static void every_operation_is_described(void **state)
+TEST(every_operation_is_described)
 {
-    (void)state;
     uint32_t n = 0;
     for (const struct fdl_op *op; (op = fdl_op_at(n)) != NULL; n++) {
         const struct fdl_op *found;
@@ -61,9 +60,8 @@ static void every_operation_is_described(void **state)
     assert_int_equal(n, 20);
 }
 
-static void unknown_names_get_a_proposal(void **state)
+TEST(unknown_names_get_a_proposal)
 {
-    (void)state;
     const struct fdl_op *op = NULL;
     assert_int_equal(fdl_op_find("resise", &op), FEEDLINE_ENOENT);
     assert_non_null(strstr(fdl_last_error(), "'resize'"));
@@ -74,9 +72,8 @@ static void unknown_names_get_a_proposal(void **state)
     assert_null(p);
 }
 
-static void bad_arguments_are_refused_at_once(void **state)
+TEST(bad_arguments_are_refused_at_once)
 {
-    (void)state;
     static const struct {
         const char *op, *args;
     } bad[] = {
@@ -109,9 +106,8 @@ static void bad_arguments_are_refused_at_once(void **state)
 }
 
 /* "size=N" is width and height, and whatever comes later wins. */
-static void one_size_sets_both_sides(void **state)
+TEST(one_size_sets_both_sides)
 {
-    (void)state;
     static const struct {
         const char *op, *args;
         int32_t width, height;
@@ -162,9 +158,8 @@ static void names_of(const struct fdl_pipeline *p, char *out, size_t capacity)
 }
 
 /* Whoever names a recipe did not decide that normalize comes first. */
-static void pixels_go_before_the_normalize_of_a_recipe(void **state)
+TEST(pixels_go_before_the_normalize_of_a_recipe)
 {
-    (void)state;
     char names[256];
     struct fdl_pipeline *p = make("train"), *copy;
     add(p, "color_jitter", "brightness=0.4");
@@ -187,9 +182,8 @@ static void pixels_go_before_the_normalize_of_a_recipe(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void u8_recipes_do_not_normalize(void **state)
+TEST(u8_recipes_do_not_normalize)
 {
-    (void)state;
     static const char *const recipes[][2] = {{"train", "train_u8"},
                                              {"eval", "eval_u8"}};
     for (size_t i = 0; i < FDL_COUNT_OF(recipes); i++) {
@@ -206,9 +200,8 @@ static void u8_recipes_do_not_normalize(void **state)
     }
 }
 
-static void impossible_orders_are_refused(void **state)
+TEST(impossible_orders_are_refused)
 {
-    (void)state;
     struct fdl_pipeline *p = make("none");
     add(p, "resize", "size=64");
     assert_int_equal(fdl_pipeline_add(p, "random_resized_crop", NULL),
@@ -229,9 +222,8 @@ static void impossible_orders_are_refused(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void random_resized_crop_stays_inside(void **state)
+TEST(random_resized_crop_stays_inside)
 {
-    (void)state;
     uint64_t seed = test_seed();
     struct fdl_pipeline *p = make("train");
     for (uint64_t i = 0; i < 20000; i++) {
@@ -251,9 +243,8 @@ static void random_resized_crop_stays_inside(void **state)
 }
 
 /* Area is uniform in the scale's range where the box always fits. */
-static void random_resized_crop_is_distributed(void **state)
+TEST(random_resized_crop_is_distributed)
 {
-    (void)state;
     enum { N = 40000 };
     struct fdl_pipeline *p = make("none");
     add(p, "random_resized_crop", "scale=0.1:0.5 ratio=0.8:1.25");
@@ -275,9 +266,8 @@ static void random_resized_crop_is_distributed(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void random_resized_crop_falls_back_to_the_middle(void **state)
+TEST(random_resized_crop_falls_back_to_the_middle)
 {
-    (void)state;
     struct fdl_pipeline *p = make("none");
     add(p, "random_resized_crop", "scale=1:1 ratio=0.5:2");
     struct fdl_geometry g = plan(p, 3, 1000, 100).geometry;
@@ -290,9 +280,8 @@ static void random_resized_crop_falls_back_to_the_middle(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void flip_has_its_probability(void **state)
+TEST(flip_has_its_probability)
 {
-    (void)state;
     static const struct {
         const char *args;
         double p;
@@ -309,9 +298,8 @@ static void flip_has_its_probability(void **state)
 }
 
 /* torchvision's numbers. */
-static void resize_rounds_as_torchvision(void **state)
+TEST(resize_rounds_as_torchvision)
 {
-    (void)state;
     static const struct {
         int32_t width, height, new_width, new_height;
     } rows[] = {
@@ -340,9 +328,8 @@ static void resize_rounds_as_torchvision(void **state)
 }
 
 /* Halves go to the even number. */
-static void center_crop_rounds_as_torchvision(void **state)
+TEST(center_crop_rounds_as_torchvision)
 {
-    (void)state;
     struct fdl_pipeline *p = make("none");
     add(p, "center_crop", "width=10 height=10");
     struct fdl_geometry g = plan(p, 0, 11, 13).geometry;
@@ -352,9 +339,8 @@ static void center_crop_rounds_as_torchvision(void **state)
 }
 
 /* Its border is a step, behind which nothing resamples. */
-static void center_crop_of_a_small_image_has_a_border(void **state)
+TEST(center_crop_of_a_small_image_has_a_border)
 {
-    (void)state;
     struct fdl_pipeline *p = make("none");
     add(p, "center_crop", "width=10 height=10");
     struct fdl_plan out = plan(p, 0, 9, 30);
@@ -369,9 +355,8 @@ static void center_crop_of_a_small_image_has_a_border(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void normalize_twice_is_folded(void **state)
+TEST(normalize_twice_is_folded)
 {
-    (void)state;
     struct fdl_pipeline *p = make("none");
     assert_false(fdl_pipeline_normalizes(p));
     add(p, "normalize", "mean=0.5 std=0.5");
@@ -386,9 +371,8 @@ static void normalize_twice_is_folded(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void output_size_is_known_or_refused(void **state)
+TEST(output_size_is_known_or_refused)
 {
-    (void)state;
     int32_t w = -7, h = -7;
     struct fdl_pipeline *p = make("none");
     assert_int_equal(fdl_pipeline_output_size(p, 0, 0, &w, &h),
@@ -415,9 +399,8 @@ static bool same_plan(const struct fdl_plan *a, const struct fdl_plan *b)
            g->flip == h->flip && g->resize_width == h->resize_width;
 }
 
-static void plans_depend_on_the_key_alone(void **state)
+TEST(plans_depend_on_the_key_alone)
 {
-    (void)state;
     struct fdl_pipeline *p = make("train"), *copy;
     assert_int_equal(fdl_pipeline_copy(p, &copy), FEEDLINE_OK);
     int same = 0;
@@ -436,9 +419,8 @@ static void plans_depend_on_the_key_alone(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void json_lists_operations(void **state)
+TEST(json_lists_operations)
 {
-    (void)state;
     struct fdl_pipeline *p = make("eval");
     char text[2048];
     uint64_t needed;
@@ -454,9 +436,8 @@ static void json_lists_operations(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void empty_images_are_refused(void **state)
+TEST(empty_images_are_refused)
 {
-    (void)state;
     struct fdl_pipeline *p = make("train");
     struct fdl_plan out;
     assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 0, 5, &out),
@@ -482,9 +463,8 @@ static void check_affine(const struct fdl_pipeline *p, int32_t channels)
         assert_true(scale[c] == 0 && bias[c] == 0);
 }
 
-static void the_last_pass_is_known_without_an_image(void **state)
+TEST(the_last_pass_is_known_without_an_image)
 {
-    (void)state;
     struct fdl_pipeline *p = make("train");
     check_affine(p, 3);
     fdl_pipeline_destroy(p);
@@ -499,9 +479,8 @@ static void the_last_pass_is_known_without_an_image(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void the_last_pass_knows_its_channels(void **state)
+TEST(the_last_pass_knows_its_channels)
 {
-    (void)state;
     struct fdl_pipeline *p = make("none");
     float scale[4] = {9, 9, 9, 9}, bias[4] = {9, 9, 9, 9};
     add(p, "normalize", "mean=0.5,0.5,0.5 std=0.25");
@@ -512,9 +491,8 @@ static void the_last_pass_knows_its_channels(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void late_operations_are_named(void **state)
+TEST(late_operations_are_named)
 {
-    (void)state;
     struct fdl_pipeline *p = make("train");
     assert_null(fdl_pipeline_late_op(p));
     add(p, "random_erasing", NULL);
@@ -522,29 +500,4 @@ static void late_operations_are_named(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(every_operation_is_described),
-    cmocka_unit_test(unknown_names_get_a_proposal),
-    cmocka_unit_test(bad_arguments_are_refused_at_once),
-    cmocka_unit_test(one_size_sets_both_sides),
-    cmocka_unit_test(pixels_go_before_the_normalize_of_a_recipe),
-    cmocka_unit_test(u8_recipes_do_not_normalize),
-    cmocka_unit_test(impossible_orders_are_refused),
-    cmocka_unit_test(random_resized_crop_stays_inside),
-    cmocka_unit_test(random_resized_crop_is_distributed),
-    cmocka_unit_test(random_resized_crop_falls_back_to_the_middle),
-    cmocka_unit_test(flip_has_its_probability),
-    cmocka_unit_test(resize_rounds_as_torchvision),
-    cmocka_unit_test(center_crop_rounds_as_torchvision),
-    cmocka_unit_test(center_crop_of_a_small_image_has_a_border),
-    cmocka_unit_test(normalize_twice_is_folded),
-    cmocka_unit_test(output_size_is_known_or_refused),
-    cmocka_unit_test(plans_depend_on_the_key_alone),
-    cmocka_unit_test(json_lists_operations),
-    cmocka_unit_test(empty_images_are_refused),
-    cmocka_unit_test(the_last_pass_is_known_without_an_image),
-    cmocka_unit_test(the_last_pass_knows_its_channels),
-    cmocka_unit_test(late_operations_are_named),
-};
-
-TEST_MAIN("decode_pipeline", cases)
+TEST_MAIN("decode_pipeline")

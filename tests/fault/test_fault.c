@@ -15,18 +15,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* From nothing to the end of an epoch and back; the first error ends it.
@@ -114,9 +110,8 @@ static void each_call_in_turn(enum inject_kind kind, const char *reader,
 
 static const char *const readers[] = {"pread", "memory"};
 
-static void memory_fails(void **state)
+TEST_WITH(memory_fails, setup, teardown)
 {
-    (void)state;
     static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
         each_call_in_turn(INJECT_MEMORY, readers[i], "0", allowed);
@@ -124,9 +119,8 @@ static void memory_fails(void **state)
 }
 
 /* Who is told that no sample failed takes every batch for good. */
-static void a_failure_without_words_is_one(void **state)
+TEST(a_failure_without_words_is_one)
 {
-    (void)state;
     struct fdl_failures f;
     struct feedline_failure failure = {
         .status = FEEDLINE_EDECODE, .sample_index = 7, .reason = "words"};
@@ -142,50 +136,44 @@ static void a_failure_without_words_is_one(void **state)
     fdl_failures_fini(&f);
 }
 
-static void threads_fail(void **state)
+TEST_WITH(threads_fail, setup, teardown)
 {
-    (void)state;
     static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_ESTATE, 0};
     for (int i = 0; i < 2; i++)
         each_call_in_turn(INJECT_THREAD, readers[i], "0", allowed);
 }
 
-static void opens_fail(void **state)
+TEST_WITH(opens_fail, setup, teardown)
 {
-    (void)state;
     static const int32_t allowed[] = {FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
         each_call_in_turn(INJECT_OPEN, readers[i], "0", allowed);
 }
 
-static void stats_fail(void **state)
+TEST_WITH(stats_fail, setup, teardown)
 {
-    (void)state;
     static const int32_t allowed[] = {FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
         each_call_in_turn(INJECT_STAT, readers[i], "0", allowed);
 }
 
-static void reads_fail(void **state)
+TEST_WITH(reads_fail, setup, teardown)
 {
-    (void)state;
     static const int32_t allowed[] = {FEEDLINE_EIO, 0};
     for (int i = 0; i < 2; i++)
         each_call_in_turn(INJECT_READ, readers[i], "0", allowed);
 }
 
-static void short_reads_change_nothing(void **state)
+TEST_WITH(short_reads_change_nothing, setup, teardown)
 {
-    (void)state;
     static const int32_t none[] = {0};
     for (int i = 0; i < 2; i++)
         each_call_in_turn(INJECT_SHORT, readers[i], "0", none);
 }
 
 /* One failed read of a whole run, and the run goes on. */
-static void a_failed_read_is_one_sample(void **state)
+TEST_WITH(a_failed_read_is_one_sample, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         for (uint32_t n = 1; n <= N; n++) {
             uint64_t hash = 0;
@@ -214,9 +202,8 @@ static uint64_t run_or_rerun(feedline_loader *l)
 
 /* Knobs are raised while memory or threads are out: an error, and the stream
  * goes on as before. */
-static void knobs_fail_and_the_stream_goes_on(void **state)
+TEST_WITH(knobs_fail_and_the_stream_goes_on, setup, teardown)
 {
-    (void)state;
     static const struct {
         const char *knob;
         int64_t value;
@@ -261,9 +248,8 @@ static bool two_epochs(feedline_loader *l)
 
 /* Memory ends while slots are made: fewer batches are served again, or start
  * says why not. The epochs end where they do either way. */
-static void replay_goes_on_with_fewer_slots(void **state)
+TEST_WITH(replay_goes_on_with_fewer_slots, setup, teardown)
 {
-    (void)state;
     uint32_t fewer = 0, refused = 0;
     feedline_dataset *ds = fixture_folder(&images);
     for (uint32_t n = 1; n < 60; n++) {
@@ -294,9 +280,8 @@ static void expect_at(feedline_loader *l, uint64_t epoch, uint64_t position)
 
 /* A restart that cannot be had leaves the stream where it stands, and next()
  * goes on from there as soon as it can. */
-static void failed_restarts_move_nothing(void **state)
+TEST_WITH(failed_restarts_move_nothing, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l =
         fixture_open(ds, "workers=1 batch_size=4 reader=memory tuner=off");
@@ -321,23 +306,4 @@ static void failed_restarts_move_nothing(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(memory_fails, setup, teardown),
-    cmocka_unit_test(a_failure_without_words_is_one),
-    cmocka_unit_test_setup_teardown(threads_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(opens_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(stats_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(reads_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(failed_restarts_move_nothing, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(short_reads_change_nothing, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_failed_read_is_one_sample, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(replay_goes_on_with_fewer_slots, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(knobs_fail_and_the_stream_goes_on, setup,
-                                    teardown),
-};
-
-TEST_MAIN("fault", cases)
+TEST_MAIN("fault")

@@ -17,18 +17,14 @@
 
 static struct order_rig rig;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     order_rig_open(&rig, true, "");
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     order_rig_close(&rig);
-    return 0;
 }
 
 static struct order_batch batch_of(uint32_t i)
@@ -114,25 +110,22 @@ static void each_call_in_turn(enum inject_kind kind, const int32_t allowed[2])
 }
 
 /* EIO: a read that found no memory for its file. */
-static void memory_fails(void **state)
+TEST_WITH(memory_fails, setup, teardown)
 {
-    (void)state;
     static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_EIO};
     each_call_in_turn(INJECT_MEMORY, allowed);
 }
 
-static void threads_fail(void **state)
+TEST_WITH(threads_fail, setup, teardown)
 {
-    (void)state;
     static const int32_t allowed[] = {FEEDLINE_ENOMEM, FEEDLINE_ESTATE};
     each_call_in_turn(INJECT_THREAD, allowed);
 }
 
 /* ---- One call, and what comes after ------------------------------------- */
 
-static void append_leaves_nothing_behind(void **state)
+TEST_WITH(append_leaves_nothing_behind, setup, teardown)
 {
-    (void)state;
     struct order_batch a = batch_of(4), b = batch_of(5);
     feedline_loader *l = order_loader(&rig, "reader=pread workers=1 tuner=off");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
@@ -150,9 +143,8 @@ static void append_leaves_nothing_behind(void **state)
 
 /* Without memory for more a program that keeps every batch is told so, at once;
  * when it gives one back, or memory is there again, it gets the next. */
-static void no_memory_to_grow_is_no_hang(void **state)
+TEST_WITH(no_memory_to_grow_is_no_hang, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[BATCHES], *none;
     feedline_loader *l =
         order_loader(&rig, "reader=memory workers=1 depth=1 tuner=off "
@@ -187,9 +179,8 @@ static void no_memory_to_grow_is_no_hang(void **state)
     feedline_loader_destroy(l);
 }
 
-static void pixels_without_memory(void **state)
+TEST(pixels_without_memory)
 {
-    (void)state;
     static const uint8_t pixels[300][4];
     feedline_dataset *ds;
     uint32_t n = 1, failed = 0, calls;
@@ -206,14 +197,4 @@ static void pixels_without_memory(void **state)
     assert_true(failed > 5);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(memory_fails, setup, teardown),
-    cmocka_unit_test_setup_teardown(threads_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(append_leaves_nothing_behind, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(no_memory_to_grow_is_no_hang, setup,
-                                    teardown),
-    cmocka_unit_test(pixels_without_memory),
-};
-
-TEST_MAIN("order_fault", cases)
+TEST_MAIN("order_fault")

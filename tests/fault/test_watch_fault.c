@@ -63,28 +63,19 @@ static void each_call_in_turn(enum inject_kind kind)
         assert_int_equal(failed, 0); /* counts without its monitor */
 }
 
-static void memory_fails(void **state)
+TEST(memory_fails)
 {
-    (void)state;
     each_call_in_turn(INJECT_MEMORY);
 }
 
-static void threads_fail(void **state)
+TEST(threads_fail)
 {
-    (void)state;
     each_call_in_turn(INJECT_THREAD);
 }
 
-static void files_fail(void **state)
+TEST(files_fail)
 {
-    (void)state;
     each_call_in_turn(INJECT_OPEN);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(memory_fails),
-    cmocka_unit_test(threads_fail),
-    cmocka_unit_test(files_fail),
-};
-
-TEST_MAIN("watch_fault", cases)
+TEST_MAIN("watch_fault")

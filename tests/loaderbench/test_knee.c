@@ -16,9 +16,8 @@ static const struct knee_point grid[] = {
     {8, 2, 0, 150, 0.30}, {8, 4, 0, 201, 0.001}};
 #define N (sizeof(grid) / sizeof(*grid))
 
-static void fewest_workers_within_the_tolerance(void **state)
+TEST(fewest_workers_within_the_tolerance)
 {
-    (void)state;
     bool fed = true;
     size_t knee = knee_find(grid, N, &alone, &fed);
     assert_int_equal(grid[knee].workers, 2);
@@ -33,9 +32,8 @@ static void fewest_workers_within_the_tolerance(void **state)
 }
 
 /* The fewest workers that feed it, whatever faster ones there are. */
-static void a_fed_consumer_decides(void **state)
+TEST(a_fed_consumer_decides)
 {
-    (void)state;
     bool fed = false;
     size_t knee = knee_find(grid, N, &fed_rule, &fed);
     assert_true(fed);
@@ -43,9 +41,8 @@ static void a_fed_consumer_decides(void **state)
     assert_int_equal(grid[knee].depth, 4);
 }
 
-static void nothing_feeds_it(void **state)
+TEST(nothing_feeds_it)
 {
-    (void)state;
     bool fed = true;
     size_t knee = knee_find(grid, 5, &fed_rule, &fed);
     assert_false(fed);
@@ -54,9 +51,8 @@ static void nothing_feeds_it(void **state)
 }
 
 /* Exactly at the limit is within it. */
-static void limits_are_inclusive(void **state)
+TEST(limits_are_inclusive)
 {
-    (void)state;
     static const struct knee_point two[] = {{1, 2, 0, 97, 0.01},
                                             {2, 2, 0, 100, 0.0}};
     static const struct knee_point below[] = {{1, 2, 0, 96.9, 0.0101},
@@ -68,9 +64,8 @@ static void limits_are_inclusive(void **state)
     assert_int_equal(knee_find(below, 2, &fed_rule, &fed), 1);
 }
 
-static void order_of_points_does_not_matter(void **state)
+TEST(order_of_points_does_not_matter)
 {
-    (void)state;
     struct knee_point turned[N];
     for (size_t i = 0; i < N; i++)
         turned[i] = grid[N - 1 - i];
@@ -81,9 +76,8 @@ static void order_of_points_does_not_matter(void **state)
                      N - 1 - knee_find(grid, N, &fed_rule, &fed));
 }
 
-static void io_depth_is_last(void **state)
+TEST(io_depth_is_last)
 {
-    (void)state;
     static const struct knee_point points[] = {
         {2, 4, 64, 100, NAN}, {2, 4, 4, 99, NAN}, {2, 4, 16, 101, NAN}};
     bool fed;
@@ -91,9 +85,8 @@ static void io_depth_is_last(void **state)
     assert_int_equal(knee_fastest(points, 3), 2);
 }
 
-static void points_without_a_rate_are_none(void **state)
+TEST(points_without_a_rate_are_none)
 {
-    (void)state;
     static const struct knee_point points[] = {{1, 1, 0, 0, 0.0},
                                                {2, 1, 0, 50, NAN}};
     bool fed;
@@ -103,17 +96,15 @@ static void points_without_a_rate_are_none(void **state)
     assert_int_equal(knee_find(NULL, 0, &alone, &fed), 0);
 }
 
-static void equal_rates_take_the_smaller(void **state)
+TEST(equal_rates_take_the_smaller)
 {
-    (void)state;
     static const struct knee_point points[] = {
         {4, 2, 0, 70, 0}, {2, 8, 0, 70, 0}, {2, 4, 0, 70, 0}};
     assert_int_equal(knee_fastest(points, 3), 2);
 }
 
-static void words_name_the_rule(void **state)
+TEST(words_name_the_rule)
 {
-    (void)state;
     char words[KNEE_WORDS];
     knee_words(&alone, false, words);
     assert_non_null(strstr(words, "within 3 % of the best"));
@@ -124,16 +115,4 @@ static void words_name_the_rule(void **state)
     assert_non_null(strstr(words, "no setting keeps the consumer fed"));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(fewest_workers_within_the_tolerance),
-    cmocka_unit_test(a_fed_consumer_decides),
-    cmocka_unit_test(nothing_feeds_it),
-    cmocka_unit_test(limits_are_inclusive),
-    cmocka_unit_test(order_of_points_does_not_matter),
-    cmocka_unit_test(io_depth_is_last),
-    cmocka_unit_test(points_without_a_rate_are_none),
-    cmocka_unit_test(equal_rates_take_the_smaller),
-    cmocka_unit_test(words_name_the_rule),
-};
-
-TEST_MAIN("knee", cases)
+TEST_MAIN("knee")

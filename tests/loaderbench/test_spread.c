@@ -13,9 +13,8 @@ static void assert_near(double value, double expected)
 }
 
 /* 3 against 3 of equal variance: 4 degrees of freedom. */
-static void equal_spreads(void **state)
+TEST(equal_spreads)
 {
-    (void)state;
     static const double a[] = {95, 96, 97}, b[] = {99, 100, 101};
     double below, error;
     spread_difference(a, 3, b, 3, &below, &error);
@@ -24,9 +23,8 @@ static void equal_spreads(void **state)
 }
 
 /* One that hardly varies: the degrees are those of the other. */
-static void unequal_spreads(void **state)
+TEST(unequal_spreads)
 {
-    (void)state;
     static const double a[] = {80, 90, 100}, b[] = {100, 100, 100};
     double below, error;
     spread_difference(a, 3, b, 3, &below, &error);
@@ -34,9 +32,8 @@ static void unequal_spreads(void **state)
     assert_near(error, 4.303 * sqrt(100.0 / 3) / 100);
 }
 
-static void many_values(void **state)
+TEST(many_values)
 {
-    (void)state;
     double a[50], b[50], below, error;
     for (int i = 0; i < 50; i++) {
         a[i] = 90 + i % 2;
@@ -48,9 +45,8 @@ static void many_values(void **state)
     assert_near(error, 1.984 * sqrt(2 * 0.25 / 49) / 100.5);
 }
 
-static void nothing_is_known_of_single_values(void **state)
+TEST(nothing_is_known_of_single_values)
 {
-    (void)state;
     static const double a[] = {97}, b[] = {100, 100};
     double below, error;
     spread_difference(a, 1, b, 2, &below, &error);
@@ -60,9 +56,8 @@ static void nothing_is_known_of_single_values(void **state)
     assert_true(isnan(below) && isnan(error));
 }
 
-static void no_spread_is_no_error(void **state)
+TEST(no_spread_is_no_error)
 {
-    (void)state;
     static const double a[] = {99, 99}, b[] = {100, 100};
     double below, error;
     spread_difference(a, 2, b, 2, &below, &error);
@@ -70,9 +65,8 @@ static void no_spread_is_no_error(void **state)
     assert_true(error >= 0 && error <= 0);
 }
 
-static void worse_is_beyond_both(void **state)
+TEST(worse_is_beyond_both)
 {
-    (void)state;
     assert_true(spread_is_worse(0.05, 0.01, 0.03));
     assert_false(spread_is_worse(0.05, 0.06, 0.03));
     assert_false(spread_is_worse(0.02, 0.01, 0.03));
@@ -81,13 +75,4 @@ static void worse_is_beyond_both(void **state)
     assert_false(spread_is_worse(NAN, NAN, 0.03));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(equal_spreads),
-    cmocka_unit_test(unequal_spreads),
-    cmocka_unit_test(many_values),
-    cmocka_unit_test(nothing_is_known_of_single_values),
-    cmocka_unit_test(no_spread_is_no_error),
-    cmocka_unit_test(worse_is_beyond_both),
-};
-
-TEST_MAIN("spread", cases)
+TEST_MAIN("spread")

@@ -93,9 +93,8 @@ static void assert_close(double value, double expected)
     assert_true(fabs(value - expected) < 1e-9 * fabs(expected) + 1e-9);
 }
 
-static void a_point_each_quarter_second(void **state)
+TEST(a_point_each_quarter_second)
 {
-    (void)state;
     json_t *points = timeline_of(110);
     assert_int_equal(json_array_size(points), 5); /* the last: what is left */
     for (size_t i = 0; i < 4; i++) {
@@ -116,9 +115,8 @@ static void a_point_each_quarter_second(void **state)
     json_decref(points);
 }
 
-static void no_point_twice(void **state)
+TEST(no_point_twice)
 {
-    (void)state;
     json_t *points = timeline_of(100);
     assert_int_equal(json_array_size(points), 4);
     json_decref(points);
@@ -127,9 +125,8 @@ static void no_point_twice(void **state)
     json_decref(points);
 }
 
-static void device_has_its_fraction(void **state)
+TEST(device_has_its_fraction)
 {
-    (void)state;
     now.device = true;
     json_t *points = timeline_of(50);
     now.device = false;
@@ -139,9 +136,8 @@ static void device_has_its_fraction(void **state)
 }
 
 /* Two hours: 28 800 quarters of a second. */
-static void long_runs_have_few_points(void **state)
+TEST(long_runs_have_few_points)
 {
-    (void)state;
     json_t *points = timeline_of(720000);
     size_t n = json_array_size(points);
     double images = 0, prep = 0, before = 0;
@@ -159,11 +155,4 @@ static void long_runs_have_few_points(void **state)
     json_decref(points);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(a_point_each_quarter_second),
-    cmocka_unit_test(no_point_twice),
-    cmocka_unit_test(device_has_its_fraction),
-    cmocka_unit_test(long_runs_have_few_points),
-};
-
-TEST_MAIN("timeline", cases)
+TEST_MAIN("timeline")

@@ -350,9 +350,19 @@ static void expect_one(const struct pipeline *p, const struct truth *t,
     expect(p, t, bucket, ns, bucket, ns);
 }
 
-static void prep_is_what_the_worker_slept(void **state)
+static void setup(void)
 {
-    (void)state;
+    cores_prevail(); /* books are compared by the microsecond */
+    fixture_create(&images, IMAGES);
+}
+
+static void teardown(void)
+{
+    fixture_remove(&images);
+}
+
+TEST_WITH(prep_is_what_the_worker_slept, setup, teardown)
+{
     struct pipeline p = plain;
     struct truth t;
     p.work_low_ns = 10 * MS;
@@ -364,9 +374,8 @@ static void prep_is_what_the_worker_slept(void **state)
 }
 
 /* The next batch is made while the consumer is at its own work. */
-static void work_behind_the_consumer_is_no_wait(void **state)
+TEST_WITH(work_behind_the_consumer_is_no_wait, setup, teardown)
 {
-    (void)state;
     struct pipeline p = plain;
     struct truth t;
     p.work_low_ns = p.work_high_ns = 40 * MS;
@@ -377,9 +386,8 @@ static void work_behind_the_consumer_is_no_wait(void **state)
     }
 }
 
-static void fetch_is_what_the_read_slept(void **state)
+TEST_WITH(fetch_is_what_the_read_slept, setup, teardown)
 {
-    (void)state;
     struct pipeline p = plain;
     struct truth t;
     p.reads = true;
@@ -393,9 +401,8 @@ static void fetch_is_what_the_read_slept(void **state)
 /* With m samples missing m workers could be busy, and one read is on its way:
  * 1 / m of the instant is the read's, the rest is before the others are sent.
  * For four samples, (1/4 + 1/3 + 1/2 + 1) / 4 = 25/48 of all. */
-static void one_read_at_a_time_is_a_queue(void **state)
+TEST_WITH(one_read_at_a_time_is_a_queue, setup, teardown)
 {
-    (void)state;
     struct pipeline p = plain;
     struct truth t;
     p.reads = true;
@@ -414,9 +421,8 @@ static void one_read_at_a_time_is_a_queue(void **state)
 }
 
 /* Two samples that are there, and one worker: it is always busy with them. */
-static void a_busy_worker_is_no_worker_wait(void **state)
+TEST_WITH(a_busy_worker_is_no_worker_wait, setup, teardown)
 {
-    (void)state;
     struct pipeline p = plain;
     struct truth t;
     p.batch_size = 2;
@@ -428,9 +434,8 @@ static void a_busy_worker_is_no_worker_wait(void **state)
     }
 }
 
-static void transfer_is_what_the_copy_slept(void **state)
+TEST_WITH(transfer_is_what_the_copy_slept, setup, teardown)
 {
-    (void)state;
     struct pipeline p = plain;
     struct truth t;
     p.bus = true;
@@ -445,9 +450,8 @@ static void transfer_is_what_the_copy_slept(void **state)
 
 /* A call that ends by its timeout has seen a part of the copy; together they
  * are one wait. */
-static void a_copy_outlasts_many_calls(void **state)
+TEST_WITH(a_copy_outlasts_many_calls, setup, teardown)
 {
-    (void)state;
     struct pipeline p = plain;
     struct truth t;
     p.bus = true;
@@ -465,9 +469,8 @@ static void a_copy_outlasts_many_calls(void **state)
 
 /* Three slots that each stay away for 90 ms: of 12 batches, 3 are there at
  * once, and then it takes 90 ms until the next 3 can begin. */
-static void slots_that_stay_away(void **state)
+TEST_WITH(slots_that_stay_away, setup, teardown)
 {
-    (void)state;
     struct pipeline p = plain;
     struct truth t;
     p.bus = true;
@@ -556,46 +559,11 @@ static void check_random(struct dice *d, uint32_t number)
     }
 }
 
-static void random_pipelines(void **state)
+TEST_WITH(random_pipelines, setup, teardown)
 {
-    (void)state;
     struct dice d = {test_seed()};
     for (uint32_t i = 0; i < PIPELINES; i++)
         check_random(&d, i);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    cores_prevail(); /* books are compared by the microsecond */
-    fixture_create(&images, IMAGES);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fixture_remove(&images);
-    return 0;
-}
-
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(prep_is_what_the_worker_slept, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(work_behind_the_consumer_is_no_wait, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(fetch_is_what_the_read_slept, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(one_read_at_a_time_is_a_queue, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_busy_worker_is_no_worker_wait, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(transfer_is_what_the_copy_slept, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_copy_outlasts_many_calls, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(slots_that_stay_away, setup, teardown),
-    cmocka_unit_test_setup_teardown(random_pipelines, setup, teardown),
-};
-
-TEST_MAIN("ledger_property", cases)
+TEST_MAIN("ledger_property")

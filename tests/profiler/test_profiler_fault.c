@@ -66,10 +66,9 @@ int __wrap_asprintf(char **out, const char *fmt, ...)
     return n;
 }
 
-static void test_scratch(void **state)
+TEST(test_scratch)
 {
     struct fdl_ledger_scratch *s = NULL;
-    (void)state;
     fail_at = 1;
     assert_int_equal(fdl_ledger_scratch_create(256, &s), FEEDLINE_ENOMEM);
     assert_true(failed);
@@ -81,10 +80,9 @@ static void test_scratch(void **state)
     fdl_ledger_scratch_destroy(NULL);
 }
 
-static void test_machine(void **state)
+TEST(test_machine)
 {
     struct fdl_machine whole;
-    (void)state;
     fdl_machine_read(&whole, "");
     for (int n = 1; n < 10000; n++) {
         struct fdl_machine m;
@@ -107,11 +105,10 @@ static void test_machine(void **state)
 }
 
 /* No reader at all, or one that knows less and nothing wrong. */
-static void test_signals(void **state)
+TEST(test_signals)
 {
     struct fdl_system_signals whole;
     struct fdl_signals *s = NULL;
-    (void)state;
     assert_int_equal(fdl_signals_open("", &s), FEEDLINE_OK);
     fdl_signals_read(s, &whole);
     fdl_signals_close(s);
@@ -145,21 +142,13 @@ static void test_signals(void **state)
     fail();
 }
 
-static void test_nvml(void **state)
+TEST(test_nvml)
 {
     char why[64] = "";
-    (void)state;
     fail_at = 1;
     assert_null(fdl_nvml_open("0000:1b:00.0", why, sizeof(why)));
     assert_true(failed);
     assert_string_equal(why, "out of memory");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_scratch),
-    cmocka_unit_test(test_machine),
-    cmocka_unit_test(test_signals),
-    cmocka_unit_test(test_nvml),
-};
-
-TEST_MAIN("profiler_fault", cases)
+TEST_MAIN("profiler_fault")

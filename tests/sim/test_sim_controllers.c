@@ -29,9 +29,8 @@ static uint32_t last_workers(const struct sim_result *r)
 }
 
 /* Without workers loading and computing take turns: 36 + 10 ms a batch. */
-static void torch_without_workers_loads_while_asked(void **state)
+TEST(torch_without_workers_loads_while_asked)
 {
-    (void)state;
     struct sim_scenario s = test_plain(0.010, 8, 0.036);
     struct sim_result r;
     run(&s, "static-0", &r);
@@ -44,9 +43,8 @@ static void torch_without_workers_loads_while_asked(void **state)
     sim_result_free(&r);
 }
 
-static void fixed_ones_start_as_they_say(void **state)
+TEST(fixed_ones_start_as_they_say)
 {
-    (void)state;
     struct sim_scenario s = test_plain(0.010, 8, 0.036);
     static const struct {
         const char *name;
@@ -65,9 +63,8 @@ static void fixed_ones_start_as_they_say(void **state)
 }
 
 /* Its model sees a gain in every core of the host. */
-static void tf_data_takes_every_core(void **state)
+TEST(tf_data_takes_every_core)
 {
-    (void)state;
     struct sim_scenario s = test_plain(0.010, 8, 0.036);
     struct sim_result r;
     run(&s, "tf.data", &r);
@@ -79,9 +76,8 @@ static void tf_data_takes_every_core(void **state)
 
 /* 4 of 4 workers are worth 1.33 times 3: cedar gets there from one, and takes
  * one away again and again. */
-static void cedar_climbs_and_gives_up_again(void **state)
+TEST(cedar_climbs_and_gives_up_again)
 {
-    (void)state;
     struct sim_scenario s = test_plain(0.010, 8, 0.039);
     s.batches = 20000;
     struct sim_result r;
@@ -103,9 +99,8 @@ static void cedar_climbs_and_gives_up_again(void **state)
 
 /* 14 workers to 15 are 6.7 %, less than its 7: it stops there by construction,
  * with work for many more. */
-static void cachew_stops_at_fourteen(void **state)
+TEST(cachew_stops_at_fourteen)
 {
-    (void)state;
     struct sim_scenario s = test_plain(0.010, 64, 0.8);
     s.batches = 12000;
     struct sim_result r;
@@ -116,9 +111,8 @@ static void cachew_stops_at_fourteen(void **state)
 }
 
 /* It perturbs for ever, and climbs where threads help. */
-static void dotnet_climbs_and_keeps_swinging(void **state)
+TEST(dotnet_climbs_and_keeps_swinging)
 {
-    (void)state;
     struct sim_scenario s = test_plain(0.010, 4, 0.0);
     s.sleep.mean = 0.2 / 16; /* 20 workers are needed, all asleep */
     s.batches = 20000;
@@ -134,9 +128,8 @@ static void dotnet_climbs_and_keeps_swinging(void **state)
 }
 
 /* Whatever a rule wants, it is given no more than fits. */
-static void rules_of_workers_keep_within_memory(void **state)
+TEST(rules_of_workers_keep_within_memory)
 {
-    (void)state;
     static const char *const names[] = {"tf.data", "cedar", "cachew", "dotnet",
                                         "static-default"};
     struct sim_scenario s = test_plain(0.010, 8, 0.1);
@@ -152,9 +145,8 @@ static void rules_of_workers_keep_within_memory(void **state)
 
 /* The library's own is driven by nothing but proposals: it starts where it is
  * told, and finds four workers from one. */
-static void feedline_starts_where_it_is_told(void **state)
+TEST(feedline_starts_where_it_is_told)
 {
-    (void)state;
     struct sim_scenario s = test_plain(0.010, 8, 0.036);
     s.batches = 6000;
     struct sim_result r;
@@ -171,9 +163,8 @@ static void feedline_starts_where_it_is_told(void **state)
     sim_result_free(&r);
 }
 
-static void same_seed_same_run(void **state)
+TEST(same_seed_same_run)
 {
-    (void)state;
     for (unsigned i = 0; i < sim_n_controllers; i++) {
         const struct sim_controller *c = sim_controllers[i];
         if (c == &sim_oracle_player)
@@ -190,18 +181,4 @@ static void same_seed_same_run(void **state)
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest cases[] = {
-        cmocka_unit_test(torch_without_workers_loads_while_asked),
-        cmocka_unit_test(fixed_ones_start_as_they_say),
-        cmocka_unit_test(tf_data_takes_every_core),
-        cmocka_unit_test(cedar_climbs_and_gives_up_again),
-        cmocka_unit_test(cachew_stops_at_fourteen),
-        cmocka_unit_test(dotnet_climbs_and_keeps_swinging),
-        cmocka_unit_test(rules_of_workers_keep_within_memory),
-        cmocka_unit_test(feedline_starts_where_it_is_told),
-        cmocka_unit_test(same_seed_same_run)};
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(*cases),
-                     "sim_controllers");
-}
+TEST_MAIN("sim_controllers")

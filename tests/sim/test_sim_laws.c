@@ -35,10 +35,9 @@ static void close_to(double x, double want, double part)
 }
 
 /* The utilisation law: work / workers, or the step if that is longer. */
-static void workers_or_step(void **state)
+TEST(workers_or_step)
 {
     struct sim_scenario s = test_plain(0.1, 16, 0.8);
-    (void)state;
     close_to(batch(&s, 1, 8, 1), 0.8, 0.001);
     close_to(batch(&s, 4, 8, 1), 0.2, 0.001);
     close_to(batch(&s, 6, 8, 1), 0.8 / 6, 0.005);
@@ -48,10 +47,9 @@ static void workers_or_step(void **state)
 
 /* Without chance and overlap each batch takes its work and its step: with depth
  * 1, a batch is begun when the one before it is delivered. */
-static void depth_one(void **state)
+TEST(depth_one)
 {
     struct sim_scenario s = test_plain(0.1, 16, 0.8);
-    (void)state;
     close_to(batch(&s, 1, 1, 1), 0.8, 0.001);
     close_to(batch(&s, 16, 1, 1), 0.1, 0.001);
     s.step.mean = 0.01;
@@ -62,10 +60,9 @@ static void depth_one(void **state)
 }
 
 /* More workers than cores gain nothing, and wait for a core instead. */
-static void cores_saturate(void **state)
+TEST(cores_saturate)
 {
     struct sim_scenario s = test_plain(0.1, 4, 0.8);
-    (void)state;
     for (uint32_t workers = 4; workers <= 64; workers *= 2) {
         struct sim_result r = run(&s, workers, 32, 1);
         close_to(r.seconds, 2000 * 0.2, 0.002);
@@ -76,10 +73,9 @@ static void cores_saturate(void **state)
     }
 }
 
-static void contention_slows(void **state)
+TEST(contention_slows)
 {
     struct sim_scenario s = test_plain(0.01, 16, 0.8);
-    (void)state;
     s.kappa = 0.05;
     for (uint32_t n = 1; n <= 16; n *= 2) {
         double k = 0.05, slow = 1 + k * (n - 1) + k * k * n * (n - 1) / 2;
@@ -88,10 +84,9 @@ static void contention_slows(void **state)
 }
 
 /* Sleeping workers need no core. */
-static void sleep_is_free(void **state)
+TEST(sleep_is_free)
 {
     struct sim_scenario s = test_plain(0.1, 2, 0.008);
-    (void)state;
     s.sleep.mean = 0.1; /* 1.6 s a batch, and 8 ms on a core */
     close_to(batch(&s, 4, 16, 1), 1.608 / 4, 0.01);
     close_to(batch(&s, 8, 16, 1), 1.608 / 8, 0.02);
@@ -99,10 +94,9 @@ static void sleep_is_free(void **state)
 }
 
 /* A quota in periods is worth its fraction, however many cores there are. */
-static void quota_in_periods(void **state)
+TEST(quota_in_periods)
 {
     struct sim_scenario s = test_plain(0.01, 3, 0.8);
-    (void)state;
     s.period = 0.1;
     for (uint32_t workers = 2; workers <= 64; workers *= 4) {
         struct sim_result r = run(&s, workers, 32, 1);
@@ -118,20 +112,18 @@ static void quota_in_periods(void **state)
 }
 
 /* Little's law: reads in flight / latency, as long as workers keep up. */
-static void reads_hide_latency(void **state)
+TEST(reads_hide_latency)
 {
     struct sim_scenario s = test_plain(0.01, 16, 0.016);
-    (void)state;
     s.latency.mean = 0.05;
     close_to(batch(&s, 16, 64, 4), 16 * 0.05 / 4, 0.01);
     close_to(batch(&s, 16, 64, 32), 16 * 0.05 / 32, 0.01);
     close_to(batch(&s, 16, 64, 128), 0.01, 0.01);
 }
 
-static void storage_saturates(void **state)
+TEST(storage_saturates)
 {
     struct sim_scenario s = test_plain(0.01, 16, 0.016);
-    (void)state;
     s.latency.mean = 0.05;
     s.parallel = 8;
     for (uint32_t io = 8; io <= 128; io *= 4) {
@@ -146,10 +138,9 @@ static void storage_saturates(void **state)
     close_to(batch(&s, 16, 64, 64), 16.0 / 200, 0.01);
 }
 
-static void cache_serves(void **state)
+TEST(cache_serves)
 {
     struct sim_scenario s = test_plain(0.01, 16, 0.016);
-    (void)state;
     s.latency.mean = 0.05;
     s.phase[0].hits = 0.75;
     close_to(batch(&s, 16, 64, 4), 0.25 * 16 * 0.05 / 4, 0.05);
@@ -158,11 +149,10 @@ static void cache_serves(void **state)
 }
 
 /* A device: the slowest of step, copy and preparation; the rest is idle. */
-static void device_overlaps(void **state)
+TEST(device_overlaps)
 {
     struct sim_scenario s = test_plain(0.0285, 8, 0.0823);
     struct sim_result r;
-    (void)state;
     s.device = true;
     s.host_step = 0.004;
     s.copy = 0.0121;
@@ -180,10 +170,9 @@ static void device_overlaps(void **state)
 }
 
 /* Workers that keep all cores busy slow the consumer by eta. */
-static void interference(void **state)
+TEST(interference)
 {
     struct sim_scenario s = test_plain(0.1, 4, 0.8);
-    (void)state;
     s.eta = 0.5;
     s.step.mean = 0.3; /* workers: 0.2 s a batch on all cores */
     struct sim_result r = run(&s, 4, 8, 1);
@@ -194,10 +183,9 @@ static void interference(void **state)
 }
 
 /* Two loaders share the cores of the quota evenly. */
-static void loaders_share(void **state)
+TEST(loaders_share)
 {
     struct sim_scenario s = test_plain(0.01, 4, 0.8);
-    (void)state;
     s.loaders = 2;
     close_to(batch(&s, 2, 8, 1), 0.4, 0.002);
     close_to(batch(&s, 8, 8, 1), 0.4, 0.002);
@@ -206,10 +194,9 @@ static void loaders_share(void **state)
 }
 
 /* Phases: work and cores of the middle third. */
-static void phases(void **state)
+TEST(phases)
 {
     struct sim_scenario s = test_plain(0.01, 4, 0.8);
-    (void)state;
     s.n_phases = 3;
     s.phase[1] = s.phase[2] = s.phase[0];
     s.phase[1].from = 500;
@@ -224,10 +211,9 @@ static void phases(void **state)
     sim_result_free(&r);
 }
 
-static void pauses(void **state)
+TEST(pauses)
 {
     struct sim_scenario s = test_plain(0.1, 4, 0.1);
-    (void)state;
     s.pause_every = 100;
     s.pause = 7;
     struct sim_result r = run(&s, 2, 4, 1);
@@ -238,10 +224,9 @@ static void pauses(void **state)
 
 /* An M/D/1-like queue: log-normal work on one worker, deep enough, keeps the
  * mean; the tail that is reported is that of the distribution. */
-static void log_normal(void **state)
+TEST(log_normal)
 {
     struct sim_scenario s = test_plain(0.001, 4, 0.8);
-    (void)state;
     s.work.cv = 0.5;
     struct sim_result r = run(&s, 1, 8, 1);
     close_to(r.seconds, 2000 * 0.8, 0.01);
@@ -251,30 +236,11 @@ static void log_normal(void **state)
     sim_result_free(&r);
 }
 
-static void pareto(void **state)
+TEST(pareto)
 {
     struct sim_scenario s = test_plain(0.001, 4, 0.8);
-    (void)state;
     s.work.pareto = 2.5;
     close_to(batch(&s, 1, 8, 1), 0.8, 0.03);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(workers_or_step),
-    cmocka_unit_test(depth_one),
-    cmocka_unit_test(cores_saturate),
-    cmocka_unit_test(contention_slows),
-    cmocka_unit_test(sleep_is_free),
-    cmocka_unit_test(quota_in_periods),
-    cmocka_unit_test(reads_hide_latency),
-    cmocka_unit_test(storage_saturates),
-    cmocka_unit_test(cache_serves),
-    cmocka_unit_test(device_overlaps),
-    cmocka_unit_test(interference),
-    cmocka_unit_test(loaders_share),
-    cmocka_unit_test(phases),
-    cmocka_unit_test(pauses),
-    cmocka_unit_test(log_normal),
-    cmocka_unit_test(pareto),
-};
-TEST_MAIN("sim_laws", cases)
+TEST_MAIN("sim_laws")

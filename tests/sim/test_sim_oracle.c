@@ -14,10 +14,9 @@ static struct sim_oracle find(const struct sim_scenario *s)
 }
 
 /* work / step workers are enough, and no more are asked for. */
-static void fewest_that_feed(void **state)
+TEST(fewest_that_feed)
 {
     struct sim_scenario s = test_plain(0.1, 32, 0.75);
-    (void)state;
     struct sim_oracle o = find(&s);
     assert_int_equal(o.phase[0].best.workers, 8);
     assert_int_equal(o.phase[0].cheapest_fed, 8);
@@ -29,10 +28,9 @@ static void fewest_that_feed(void **state)
     assert_int_equal(o.phase[0].cheapest_fed, 1);
 }
 
-static void cores_are_the_limit(void **state)
+TEST(cores_are_the_limit)
 {
     struct sim_scenario s = test_plain(0.1, 5, 1);
-    (void)state;
     struct sim_oracle o = find(&s);
     assert_int_equal(o.phase[0].best.workers, 5);
     assert_int_equal(o.phase[0].cheapest_fed, 0);
@@ -43,10 +41,9 @@ static void cores_are_the_limit(void **state)
     assert_true(fabs(sim_oracle_rate(&o.phase[0], 200) - 5) < 0.1);
 }
 
-static void each_phase_its_own(void **state)
+TEST(each_phase_its_own)
 {
     struct sim_scenario s = test_plain(0.1, 32, 0.35);
-    (void)state;
     s.n_phases = 2;
     s.phase[1] = s.phase[0];
     s.phase[1].from = 1000;
@@ -60,10 +57,9 @@ static void each_phase_its_own(void **state)
 }
 
 /* Where memory is short, reads and depth are weighed against each other. */
-static void within_memory(void **state)
+TEST(within_memory)
 {
     struct sim_scenario s = test_plain(0.1, 8, 0.2);
-    (void)state;
     s.latency = (struct sim_draw){.mean = 0.05, .cv = 0.3};
     s.limits.read_bytes = 400000;
     s.limits.memory_bytes = 24 << 20;
@@ -75,11 +71,10 @@ static void within_memory(void **state)
 }
 
 /* Too little for both: the split is that of an exhaustive search. */
-static void memory_is_split_well(void **state)
+TEST(memory_is_split_well)
 {
     struct sim_scenario s = test_plain(0.05, 8, 0.1);
     double best = INFINITY;
-    (void)state;
     s.latency = (struct sim_draw){.mean = 0.1, .cv = 0.3};
     s.limits.read_bytes = 400000;
     s.limits.memory_bytes = 20 << 20;
@@ -103,10 +98,9 @@ static void memory_is_split_well(void **state)
 
 /* A grid of settings, run in full: none is better by more than choosing among
  * them by luck can be. */
-static void nothing_is_better(void **state)
+TEST(nothing_is_better)
 {
     uint64_t seed = test_seed();
-    (void)state;
     for (uint64_t i = 0; i < 4; i++) {
         struct sim_scenario s;
         struct sim_facts facts;
@@ -131,11 +125,10 @@ static void nothing_is_better(void **state)
     }
 }
 
-static void found_once(void **state)
+TEST(found_once)
 {
     struct sim_scenario s;
     struct sim_oracle a, b;
-    (void)state;
     sim_family_scenario(&sim_families[0], 1, &s);
     s.batches = 2000;
     a = find(&s);
@@ -147,13 +140,4 @@ static void found_once(void **state)
     assert_true(b.seconds > 1.5 * a.seconds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(fewest_that_feed),
-    cmocka_unit_test(cores_are_the_limit),
-    cmocka_unit_test(each_phase_its_own),
-    cmocka_unit_test(within_memory),
-    cmocka_unit_test(memory_is_split_well),
-    cmocka_unit_test(nothing_is_better),
-    cmocka_unit_test(found_once),
-};
-TEST_MAIN("sim_oracle", cases)
+TEST_MAIN("sim_oracle")

@@ -8,13 +8,12 @@
 
 #include <math.h>
 
-static void heap_sorts(void **state)
+TEST(heap_sorts)
 {
     struct sim_item item[500];
     struct sim_heap h = {.item = item};
     uint64_t stream = sim_stream(test_seed(), 0, SIM_STREAM_WORK);
     double key[500], last = -1;
-    (void)state;
     for (uint32_t i = 0; i < 500; i++) {
         key[i] = floor(200 * sim_uniform(stream, i)); /* many are equal */
         sim_heap_push(&h, key[i], i);
@@ -50,11 +49,10 @@ static void moments(const struct sim_draw *d, uint64_t n, double *mean,
     *deviation = sqrt(square / (double)n - *mean * *mean);
 }
 
-static void draws_keep_their_mean(void **state)
+TEST(draws_keep_their_mean)
 {
     struct sim_draw d = {.mean = 0.3, .cv = 0.5};
     double mean, deviation;
-    (void)state;
     moments(&d, 200000, &mean, &deviation);
     assert_true(fabs(mean / 0.3 - 1) < 0.01);
     assert_true(fabs(deviation / 0.15 - 1) < 0.03);
@@ -70,12 +68,11 @@ static void draws_keep_their_mean(void **state)
 }
 
 /* Streams of different seeds, loaders and purposes have nothing in common. */
-static void streams_differ(void **state)
+TEST(streams_differ)
 {
     uint64_t a[] = {
         sim_stream(1, 0, SIM_STREAM_WORK), sim_stream(2, 0, SIM_STREAM_WORK),
         sim_stream(1, 1, SIM_STREAM_WORK), sim_stream(1, 0, SIM_STREAM_SLEEP)};
-    (void)state;
     for (unsigned i = 0; i < 4; i++)
         for (unsigned k = 0; k < i; k++) {
             double sum = 0;
@@ -92,12 +89,11 @@ static int by_value(const void *a, const void *b)
 }
 
 /* At most a bucket, 1/32, too high, of the last two generations. */
-static void quantiles_of_the_recent(void **state)
+TEST(quantiles_of_the_recent)
 {
     static struct sim_tail t;
     static double recent[3000];
     uint64_t stream = sim_stream(test_seed(), 0, SIM_STREAM_LATENCY);
-    (void)state;
     memset(&t, 0, sizeof(t));
     t.per_generation = 2000;
     assert_true(sim_tail_quantile(&t, 0.99) == 0);
@@ -149,10 +145,9 @@ static void check_scenario(const struct sim_scenario *s)
     assert_true(facts.def.workers >= 1 && facts.def.depth >= 1);
 }
 
-static void scenarios_make_sense(void **state)
+TEST(scenarios_make_sense)
 {
     uint64_t seed = test_seed();
-    (void)state;
     for (unsigned i = 0; i < sim_n_families; i++)
         for (uint64_t k = 0; k < 50; k++) {
             struct sim_scenario s;
@@ -167,9 +162,8 @@ static void scenarios_make_sense(void **state)
     }
 }
 
-static void scenarios_follow_their_seed(void **state)
+TEST(scenarios_follow_their_seed)
 {
-    (void)state;
     for (unsigned i = 0; i < sim_n_families; i++) {
         struct sim_scenario a, b, c;
         sim_family_scenario(&sim_families[i], 1, &a);
@@ -184,12 +178,4 @@ static void scenarios_follow_their_seed(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(heap_sorts),
-    cmocka_unit_test(draws_keep_their_mean),
-    cmocka_unit_test(streams_differ),
-    cmocka_unit_test(quantiles_of_the_recent),
-    cmocka_unit_test(scenarios_make_sense),
-    cmocka_unit_test(scenarios_follow_their_seed),
-};
-TEST_MAIN("sim_parts", cases)
+TEST_MAIN("sim_parts")

@@ -56,9 +56,8 @@ static void shorten(struct sim_scenario *s)
     s->hang_at /= 60;
 }
 
-static void sums_of_time(void **state)
+TEST(sums_of_time)
 {
-    (void)state;
     for (unsigned i = 0; i < sim_n_families; i++) {
         struct sim_scenario s;
         sim_family_scenario(&sim_families[i], 3, &s);
@@ -72,10 +71,9 @@ static void sums_of_time(void **state)
     }
 }
 
-static void random_scenarios(void **state)
+TEST(random_scenarios)
 {
     uint64_t seed = test_seed();
-    (void)state;
     for (uint64_t i = 0; i < 60; i++) {
         struct sim_scenario s;
         sim_random_scenario(seed + i, &s);
@@ -88,11 +86,10 @@ static void random_scenarios(void **state)
 }
 
 /* Workers' time: active workers are at work, blocked, starved, nothing else. */
-static void workers_identity(void **state)
+TEST(workers_identity)
 {
     struct sim_scenario s = test_plain(0.1, 4, 0.3);
     struct fdl_knobs k = {.workers = 6, .depth = 4, .io_depth = 8};
-    (void)state;
     s.latency.mean = 0.03;
     s.latency.cv = 1;
     s.sleep.mean = 0.004;
@@ -105,11 +102,10 @@ static void workers_identity(void **state)
 }
 
 /* Who waits for what: for workers, for reads, for nobody. */
-static void causes_of_waits(void **state)
+TEST(causes_of_waits)
 {
     struct fdl_knobs k = {.workers = 8, .depth = 16, .io_depth = 8};
     struct sim_scenario s = test_plain(0.1, 16, 1.6);
-    (void)state;
     s.latency.mean = 0.002;
     struct sim_result r = run(&s, NULL, &k, 1); /* half as fast as needed */
     assert_true(r.last.wait_ns > r.last.user_ns * 9 / 10);
@@ -129,10 +125,9 @@ static void causes_of_waits(void **state)
     sim_result_free(&r);
 }
 
-static void same_seed_same_run(void **state)
+TEST(same_seed_same_run)
 {
     struct sim_scenario s;
-    (void)state;
     sim_random_scenario(77, &s);
     shorten(&s);
     struct sim_result a = run(&s, &test_walker, NULL, 1);
@@ -151,11 +146,10 @@ static void same_seed_same_run(void **state)
 
 /* The work of sample n is the same whoever asks for it: total time on cores
  * does not depend on the setting. */
-static void same_work_for_all(void **state)
+TEST(same_work_for_all)
 {
     struct sim_scenario s = test_plain(0.01, 64, 0.3);
     double cpu[3];
-    (void)state;
     s.work.pareto = 1.5;
     for (uint32_t i = 0; i < 3; i++) {
         struct fdl_knobs k = {.workers = 1 + 7 * i, .depth = 2, .io_depth = 4};
@@ -185,11 +179,10 @@ static void watch(void *self, const struct sim_facts *facts,
     last_now = r->now_ns;
 }
 
-static void batches_one_by_one(void **state)
+TEST(batches_one_by_one)
 {
     struct sim_controller c = test_walker;
     struct sim_scenario s = test_plain(0.04, 4, 0.1);
-    (void)state;
     c.observe = watch;
     s.latency.mean = 0.02;
     s.latency.cv = 2;
@@ -203,10 +196,9 @@ static void batches_one_by_one(void **state)
 
 /* ---- Knobs and memory --------------------------------------------------- */
 
-static void knobs_within_limits(void **state)
+TEST(knobs_within_limits)
 {
     struct sim_scenario s = test_plain(0.04, 4, 0.1);
-    (void)state;
     s.limits.workers_min = 2;
     s.limits.workers_max = 9;
     s.limits.depth_max = 5;
@@ -232,10 +224,9 @@ static void knobs_within_limits(void **state)
 }
 
 /* What is held never exceeds what the setting may take. */
-static void memory_of_a_setting(void **state)
+TEST(memory_of_a_setting)
 {
     struct sim_scenario s = test_plain(0.04, 4, 0.4);
-    (void)state;
     s.latency.mean = 0.02;
     s.latency.cv = 1;
     for (uint32_t i = 1; i < 40; i += 6) {
@@ -248,9 +239,8 @@ static void memory_of_a_setting(void **state)
     }
 }
 
-static void default_within_memory(void **state)
+TEST(default_within_memory)
 {
-    (void)state;
     for (uint64_t i = 0; i < 200; i++) {
         struct sim_scenario s;
         struct sim_facts facts;
@@ -266,11 +256,10 @@ static void default_within_memory(void **state)
 
 /* ---- What goes wrong ---------------------------------------------------- */
 
-static void worker_hangs(void **state)
+TEST(worker_hangs)
 {
     struct sim_scenario s = test_plain(0.1, 4, 0.2);
     struct fdl_knobs k = {.workers = 4, .depth = 4, .io_depth = 4};
-    (void)state;
     s.hang_at = 1000;
     s.hang = 30;
     struct sim_result r = run(&s, NULL, &k, 1);
@@ -303,11 +292,10 @@ static void count_looks(void *self, const struct sim_facts *facts,
     looks_seen++;
 }
 
-static void bad_clock_and_lost_readings(void **state)
+TEST(bad_clock_and_lost_readings)
 {
     struct sim_controller c = test_walker;
     struct sim_scenario s = test_plain(0.02, 4, 0.02);
-    (void)state;
     c.observe = count_looks;
     s.jitter = 0.05;
     s.lost = 0.25;
@@ -336,11 +324,10 @@ static void note_quota(void *self, const struct sim_facts *facts,
 }
 
 /* The controller hears of another quota, a moment later. */
-static void quota_is_announced(void **state)
+TEST(quota_is_announced)
 {
     struct sim_controller c = test_walker;
     struct sim_scenario s = test_plain(0.1, 4, 0.1);
-    (void)state;
     c.observe = note_quota;
     s.n_phases = 2;
     s.phase[1] = s.phase[0];
@@ -366,12 +353,11 @@ static void note_runq(void *self, const struct sim_facts *facts,
 }
 
 /* The kernel is asked four times a second, batches come a hundred times. */
-static void signals_come_late(void **state)
+TEST(signals_come_late)
 {
     struct sim_controller c = {.name = "note", .observe = note_runq};
     struct fdl_knobs k = {.workers = 8, .depth = 8, .io_depth = 1};
     struct sim_scenario s = test_plain(0.001, 4, 0.04);
-    (void)state;
     struct sim_result r = run(&s, &c, &k, 1); /* 20 s */
     assert_in_range(runq_changes, 70, 82);
     assert_true(runq_seen <= r.last.runq_ns);
@@ -379,32 +365,14 @@ static void signals_come_late(void **state)
     sim_result_free(&r);
 }
 
-static void on_demand(void **state)
+TEST(on_demand)
 {
     struct sim_controller c = {.name = "torch 0", .on_demand = true};
     struct fdl_knobs one = {.workers = 1, .depth = 1, .io_depth = 1};
     struct sim_scenario s = test_plain(0.1, 4, 0.2);
-    (void)state;
     struct sim_result r = run(&s, &c, &one, 1);
     assert_true(fabs(r.seconds / (2000 * 0.3) - 1) < 0.001);
     sim_result_free(&r);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(sums_of_time),
-    cmocka_unit_test(random_scenarios),
-    cmocka_unit_test(workers_identity),
-    cmocka_unit_test(causes_of_waits),
-    cmocka_unit_test(same_seed_same_run),
-    cmocka_unit_test(same_work_for_all),
-    cmocka_unit_test(batches_one_by_one),
-    cmocka_unit_test(knobs_within_limits),
-    cmocka_unit_test(memory_of_a_setting),
-    cmocka_unit_test(default_within_memory),
-    cmocka_unit_test(worker_hangs),
-    cmocka_unit_test(bad_clock_and_lost_readings),
-    cmocka_unit_test(quota_is_announced),
-    cmocka_unit_test(signals_come_late),
-    cmocka_unit_test(on_demand),
-};
-TEST_MAIN("sim_runs", cases)
+TEST_MAIN("sim_runs")

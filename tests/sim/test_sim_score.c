@@ -55,9 +55,8 @@ static struct sim_scenario four(void)
     return s;
 }
 
-static void counts_changes_and_reversals(void **state)
+TEST(counts_changes_and_reversals)
 {
-    (void)state;
     struct sim_scenario s = four();
     struct sim_oracle o;
     find_oracle(&s, &o);
@@ -76,9 +75,8 @@ static void counts_changes_and_reversals(void **state)
     assert_true(fabs(out.changes - 3 * 24000.0 / 2000) < 1e-9);
 }
 
-static void final_is_the_longest_of_the_end(void **state)
+TEST(final_is_the_longest_of_the_end)
 {
-    (void)state;
     struct sim_scenario s = four();
     struct sim_oracle o;
     find_oracle(&s, &o);
@@ -89,9 +87,8 @@ static void final_is_the_longest_of_the_end(void **state)
     assert_int_equal(out.cheapest, 4);
 }
 
-static void settles_where_it_stays(void **state)
+TEST(settles_where_it_stays)
 {
-    (void)state;
     struct sim_scenario s = four();
     struct sim_oracle o;
     find_oracle(&s, &o);
@@ -118,9 +115,8 @@ static void settles_where_it_stays(void **state)
     assert_int_equal(out.settled, 2000);
 }
 
-static void too_little_depth_is_not_settled(void **state)
+TEST(too_little_depth_is_not_settled)
 {
-    (void)state;
     struct sim_scenario s = four();
     s.work.cv = 1;
     s.batch_size = 2; /* few samples: batches differ */
@@ -134,9 +130,8 @@ static void too_little_depth_is_not_settled(void **state)
     assert_int_equal(out.settled, 600);
 }
 
-static void what_is_no_number_is_wrong(void **state)
+TEST(what_is_no_number_is_wrong)
 {
-    (void)state;
     struct sim_scenario s = four();
     struct sim_oracle o;
     find_oracle(&s, &o);
@@ -151,9 +146,8 @@ static void what_is_no_number_is_wrong(void **state)
     assert_true(score(&s, &o, p, 1).wrong);
 }
 
-static void quantiles_are_values_that_were(void **state)
+TEST(quantiles_are_values_that_were)
 {
-    (void)state;
     double v[] = {5, 1, 4, 2, 3};
     assert_true(summary_quantile(v, 5, 0.5) == 3);
     assert_true(summary_quantile(v, 5, 0.95) == 5);
@@ -164,9 +158,8 @@ static void quantiles_are_values_that_were(void **state)
 }
 
 /* Two matches of one family and one of another. */
-static void summaries_add_up(void **state)
+TEST(summaries_add_up)
 {
-    (void)state;
     struct sim_score scores[3] = {
         {.regret = 0.01,
          .excess = -0.1,
@@ -228,9 +221,8 @@ static const struct sim_summary at_the_limits = {.regret = 0.009,
                                                  .overspent = 0.01,
                                                  .above = 1};
 
-static void gates_hold_at_their_limits(void **state)
+TEST(gates_hold_at_their_limits)
 {
-    (void)state;
     struct sim_gate gates[SIM_GATES];
     struct sim_summary m = at_the_limits;
     assert_int_equal(verdict_list(&m, true, false, gates), 0);
@@ -239,9 +231,8 @@ static void gates_hold_at_their_limits(void **state)
 }
 
 /* Where no run tells, nothing is asked. */
-static void gates_without_a_case_are_not_asked(void **state)
+TEST(gates_without_a_case_are_not_asked)
 {
-    (void)state;
     struct sim_gate gates[SIM_GATES];
     struct sim_summary m = at_the_limits;
     m.found = NAN;
@@ -251,9 +242,8 @@ static void gates_without_a_case_are_not_asked(void **state)
 }
 
 /* Each of them alone. */
-static void gates_miss_what_is_beyond(void **state)
+TEST(gates_miss_what_is_beyond)
 {
-    (void)state;
     struct sim_gate gates[SIM_GATES];
     double *fields[9];
     struct sim_summary m = at_the_limits;
@@ -280,19 +270,4 @@ static void gates_miss_what_is_beyond(void **state)
     assert_int_equal(verdict_list(&m, true, true, gates), 1);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest cases[] = {
-        cmocka_unit_test(counts_changes_and_reversals),
-        cmocka_unit_test(final_is_the_longest_of_the_end),
-        cmocka_unit_test(settles_where_it_stays),
-        cmocka_unit_test(too_little_depth_is_not_settled),
-        cmocka_unit_test(what_is_no_number_is_wrong),
-        cmocka_unit_test(quantiles_are_values_that_were),
-        cmocka_unit_test(summaries_add_up),
-        cmocka_unit_test(gates_hold_at_their_limits),
-        cmocka_unit_test(gates_without_a_case_are_not_asked),
-        cmocka_unit_test(gates_miss_what_is_beyond)};
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(*cases),
-                     "sim_score");
-}
+TEST_MAIN("sim_score")

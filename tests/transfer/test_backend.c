@@ -101,9 +101,8 @@ static void await(struct desk *d, uint32_t n)
     }
 }
 
-static void host_hands_over_at_once(void **state)
+TEST(host_hands_over_at_once)
 {
-    (void)state;
     struct desk d;
     open_desk(&d, &fdl_backend_host, NULL);
     assert_int_equal(fdl_backend_host.device, FEEDLINE_CPU);
@@ -122,9 +121,8 @@ static void host_hands_over_at_once(void **state)
     close_desk(&d);
 }
 
-static void refuses_more_than_there_is(void **state)
+TEST(refuses_more_than_there_is)
 {
-    (void)state;
     const struct fdl_backend_ops *both[] = {&fdl_backend_host,
                                             &fdl_backend_fake};
     for (uint32_t i = 0; i < FDL_COUNT_OF(both); i++) {
@@ -141,9 +139,8 @@ static void refuses_more_than_there_is(void **state)
     }
 }
 
-static void fake_orders_by_latency(void **state)
+TEST(fake_orders_by_latency)
 {
-    (void)state;
     static const struct fdl_fake_step steps[] = {
         {.latency_ns = 30}, {.latency_ns = 10}, {.latency_ns = 20},
         {.latency_ns = 10}, {.latency_ns = 5}, /* the last one repeats */
@@ -176,9 +173,8 @@ static void fake_orders_by_latency(void **state)
     close_desk(&d);
 }
 
-static void fake_fails_as_written(void **state)
+TEST(fake_fails_as_written)
 {
-    (void)state;
     static const struct fdl_fake_step steps[] = {
         {.status = FEEDLINE_OK},
         {.status = FEEDLINE_EDEVICE},
@@ -205,9 +201,8 @@ static void fake_fails_as_written(void **state)
     assert_int_equal(d.n_done, 3);
 }
 
-static void fake_destroy_waits_for_what_is_under_way(void **state)
+TEST(fake_destroy_waits_for_what_is_under_way)
 {
-    (void)state;
     static const struct fdl_fake_step steps[] = {{.latency_ns = 3000000}};
     struct fdl_fake_config config = {steps, 1};
     struct desk d;
@@ -221,9 +216,8 @@ static void fake_destroy_waits_for_what_is_under_way(void **state)
                     3000000);
 }
 
-static void finds_by_name(void **state)
+TEST(finds_by_name)
 {
-    (void)state;
     static const char *const cuda[] = {"cuda", "cuda:0", "cuda:12"};
     static const char *const unknown[] = {
         "",        "hos",  "hosts", "cudas",   "cuda:",        "cuda:x",
@@ -246,12 +240,4 @@ static void finds_by_name(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(host_hands_over_at_once),
-    cmocka_unit_test(refuses_more_than_there_is),
-    cmocka_unit_test(fake_orders_by_latency),
-    cmocka_unit_test(fake_fails_as_written),
-    cmocka_unit_test(fake_destroy_waits_for_what_is_under_way),
-    cmocka_unit_test(finds_by_name),
-};
-TEST_MAIN("backend", cases)
+TEST_MAIN("backend")

@@ -53,9 +53,8 @@ int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,
     return is_nth() ? EAGAIN : __real_pthread_create(out, attr, run, arg);
 }
 
-static void fake_create_fails_cleanly(void **state)
+TEST(fake_create_fails_cleanly)
 {
-    (void)state;
     static const int32_t expected[] = {FEEDLINE_ENOMEM, FEEDLINE_ENOMEM,
                                        FEEDLINE_ESTATE};
     for (int n = 1; n <= 3; n++) {
@@ -69,9 +68,8 @@ static void fake_create_fails_cleanly(void **state)
     }
 }
 
-static void slabs_fail_cleanly(void **state)
+TEST(slabs_fail_cleanly)
 {
-    (void)state;
     void *backend = NULL;
     struct fdl_slab slab = {.bytes = 7};
     nth = 1;
@@ -97,9 +95,8 @@ static void never(struct fdl_transfer *t, int32_t status, const char *reason)
     *(int *)t->user += 1;
 }
 
-static void a_refused_submit_is_never_done(void **state)
+TEST(a_refused_submit_is_never_done)
 {
-    (void)state;
     void *backend = NULL;
     struct fdl_slab slab;
     int calls = 0;
@@ -116,9 +113,4 @@ static void a_refused_submit_is_never_done(void **state)
     fdl_backend_fake.slab_free(NULL, &slab);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(fake_create_fails_cleanly),
-    cmocka_unit_test(slabs_fail_cleanly),
-    cmocka_unit_test(a_refused_submit_is_never_done),
-};
-TEST_MAIN("backend_fault", cases)
+TEST_MAIN("backend_fault")

@@ -158,9 +158,8 @@ static struct double_counters counters(void)
 
 /* ---- The way of a batch ------------------------------------------------- */
 
-static void one_copy_moves_a_batch(void **state)
+TEST(one_copy_moves_a_batch)
 {
-    (void)state;
     struct desk d;
     double_reset();
     open_desk(&d, NULL);
@@ -184,9 +183,8 @@ static void one_copy_moves_a_batch(void **state)
 }
 
 /* The consumer may have the batch while its copy has not even begun. */
-static void is_handed_over_before_the_copy(void **state)
+TEST(is_handed_over_before_the_copy)
 {
-    (void)state;
     struct desk d;
     double_reset();
     open_desk(&d, NULL);
@@ -206,9 +204,8 @@ static void is_handed_over_before_the_copy(void **state)
     close_desk(&d);
 }
 
-static void parts_go_ahead_and_the_rest_follows(void **state)
+TEST(parts_go_ahead_and_the_rest_follows)
 {
-    (void)state;
     struct desk d;
     double_reset();
     open_desk(&d, NULL);
@@ -230,9 +227,8 @@ static void parts_go_ahead_and_the_rest_follows(void **state)
 }
 
 /* More parts than there is room for move with the rest. */
-static void too_many_parts_are_no_loss(void **state)
+TEST(too_many_parts_are_no_loss)
 {
-    (void)state;
     struct desk d;
     double_reset();
     open_desk(&d, NULL);
@@ -248,9 +244,8 @@ static void too_many_parts_are_no_loss(void **state)
     close_desk(&d);
 }
 
-static void tells_when_everything_happened(void **state)
+TEST(tells_when_everything_happened)
 {
-    (void)state;
     struct desk d;
     double_reset();
     open_desk(&d, NULL);
@@ -293,9 +288,8 @@ static void tells_when_everything_happened(void **state)
 
 /* ---- Streams that wait -------------------------------------------------- */
 
-static void refuses_a_fifth_stream(void **state)
+TEST(refuses_a_fifth_stream)
 {
-    (void)state;
     struct desk d;
     fdl_cuda_stream streams[5];
     double_reset();
@@ -319,9 +313,8 @@ static void refuses_a_fifth_stream(void **state)
 
 /* The next copy into a slab waits on the device for every reader, also for one
  * that only release_on knows of; the host waits for none. */
-static void a_slab_waits_for_all_of_its_readers(void **state)
+TEST(a_slab_waits_for_all_of_its_readers)
 {
-    (void)state;
     struct desk d;
     fdl_cuda_stream streams[3];
     double_reset();
@@ -355,9 +348,8 @@ static void a_slab_waits_for_all_of_its_readers(void **state)
 }
 
 /* A stream is marked where it stands: what comes later on it is no reader. */
-static void a_use_ends_where_it_was_said(void **state)
+TEST(a_use_ends_where_it_was_said)
 {
-    (void)state;
     struct desk d;
     fdl_cuda_event never;
     double_reset();
@@ -386,9 +378,8 @@ static void a_use_ends_where_it_was_said(void **state)
 }
 
 /* Behind the batch's own copy, and before the next one into its slab. */
-static void copies_in_the_order_of_the_stream(void **state)
+TEST(copies_in_the_order_of_the_stream)
 {
-    (void)state;
     struct desk d;
     void *there[20];
     uint8_t seen[SLAB_BYTES];
@@ -424,9 +415,8 @@ static void copies_in_the_order_of_the_stream(void **state)
 /* So many batches (100,000; fewer under a sanitizer) with a delay before every
  * second operation, readers of several lengths on two streams, and slabs that
  * go round as fast as they can. */
-static void no_slab_is_reused_too_early(void **state)
+TEST(no_slab_is_reused_too_early)
 {
-    (void)state;
     struct desk d;
     fdl_cuda_stream streams[2];
     uint32_t n = FDL_TEST_BATCHES;
@@ -458,9 +448,8 @@ static void no_slab_is_reused_too_early(void **state)
 
 /* ---- Finishing ---------------------------------------------------------- */
 
-static void finishes_behind_the_copy(void **state)
+TEST(finishes_behind_the_copy)
 {
-    (void)state;
     enum { W = 7, H = 5, C = 3, PIXELS = W * H * C };
     struct fdl_finish finish = {
         .bytes = PIXELS * sizeof(float),
@@ -495,9 +484,8 @@ static void finishes_behind_the_copy(void **state)
 
 /* ---- Failures ----------------------------------------------------------- */
 
-static void a_full_device_is_no_end(void **state)
+TEST(a_full_device_is_no_end)
 {
-    (void)state;
     static const char *const limits[] = {"memory=20k", "pinned=20k"};
     for (size_t i = 0; i < FDL_COUNT_OF(limits); i++) {
         struct fdl_backend_config config = {.device = 0};
@@ -539,9 +527,8 @@ static void use_once(struct desk *d, struct place *p, fdl_cuda_stream stream,
 
 /* Each function of the runtime fails, at each of its calls: an error with
  * words, nothing left, nothing hangs. */
-static void every_call_may_fail(void **state)
+TEST(every_call_may_fail)
 {
-    (void)state;
     static const char *const names[] = {
         "cudaStreamCreateWithPriority",
         "cudaEventCreateWithFlags",
@@ -614,9 +601,8 @@ static void every_call_may_fail(void **state)
 
 /* The device breaks while a copy runs: this batch is lost quietly, which its
  * stream notices; the next one has an error. */
-static void a_lost_device_ends_the_run(void **state)
+TEST(a_lost_device_ends_the_run)
 {
-    (void)state;
     struct desk d;
     double_reset();
     open_desk(&d, NULL);
@@ -639,21 +625,4 @@ static void a_lost_device_ends_the_run(void **state)
     double_reset();
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(one_copy_moves_a_batch),
-    cmocka_unit_test(is_handed_over_before_the_copy),
-    cmocka_unit_test(parts_go_ahead_and_the_rest_follows),
-    cmocka_unit_test(too_many_parts_are_no_loss),
-    cmocka_unit_test(tells_when_everything_happened),
-    cmocka_unit_test(refuses_a_fifth_stream),
-    cmocka_unit_test(a_slab_waits_for_all_of_its_readers),
-    cmocka_unit_test(a_use_ends_where_it_was_said),
-    cmocka_unit_test(copies_in_the_order_of_the_stream),
-    cmocka_unit_test(no_slab_is_reused_too_early),
-    cmocka_unit_test(finishes_behind_the_copy),
-    cmocka_unit_test(a_full_device_is_no_end),
-    cmocka_unit_test(every_call_may_fail),
-    cmocka_unit_test(a_lost_device_ends_the_run),
-};
-
-TEST_MAIN("cuda backend", cases)
+TEST_MAIN("cuda backend")

@@ -49,9 +49,8 @@ static void open_gate(void)
 
 /* ---- Finding it ----------------------------------------------------- */
 
-static void is_one_instance_with_every_function(void **state)
+TEST(is_one_instance_with_every_function)
 {
-    (void)state;
     const char *path = getenv("FEEDLINE_CUDART");
     assert_non_null(path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -84,9 +83,8 @@ static void is_one_instance_with_every_function(void **state)
     no_faults();
 }
 
-static void tells_of_its_devices(void **state)
+TEST(tells_of_its_devices)
 {
-    (void)state;
     int n, x, least, greatest;
     char text[64];
     ok(cudaRuntimeGetVersion(&n));
@@ -117,9 +115,8 @@ static void tells_of_its_devices(void **state)
     assert_true(double_calls("cudaNoSuch") == UINT64_MAX);
 }
 
-static void keeps_a_stack_of_contexts(void **state)
+TEST(keeps_a_stack_of_contexts)
 {
-    (void)state;
     void *one, *popped;
     int device;
     ok(cudaGetDeviceCount(&device));
@@ -156,9 +153,8 @@ static void keeps_a_stack_of_contexts(void **state)
 
 /* ---- Copies --------------------------------------------------------- */
 
-static void copies_later_and_in_order(void **state)
+TEST(copies_later_and_in_order)
 {
-    (void)state;
     struct desk d;
     struct double_counters seen;
     open_desk(&d);
@@ -195,9 +191,8 @@ static void copies_later_and_in_order(void **state)
     no_faults();
 }
 
-static void stages_what_is_not_pinned(void **state)
+TEST(stages_what_is_not_pinned)
 {
-    (void)state;
     struct desk d;
     struct double_counters seen;
     open_desk(&d);
@@ -235,9 +230,8 @@ static void stages_what_is_not_pinned(void **state)
     no_faults();
 }
 
-static void sees_a_source_that_changes(void **state)
+TEST(sees_a_source_that_changes)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     double_pause(d.a);
@@ -257,9 +251,8 @@ static void sees_a_source_that_changes(void **state)
     close_desk(&d);
 }
 
-static void takes_the_time_of_a_copy(void **state)
+TEST(takes_the_time_of_a_copy)
 {
-    (void)state;
     struct desk d;
     fdl_cuda_event begin[2] = {new_event(), new_event()};
     fdl_cuda_event end[2] = {new_event(), new_event()};
@@ -292,9 +285,8 @@ static void takes_the_time_of_a_copy(void **state)
 
 /* ---- Events --------------------------------------------------------- */
 
-static void an_event_is_its_last_record(void **state)
+TEST(an_event_is_its_last_record)
 {
-    (void)state;
     struct desk d;
     float ms;
     open_desk(&d);
@@ -332,9 +324,8 @@ static void an_event_is_its_last_record(void **state)
     no_faults();
 }
 
-static void work_outlives_its_handles(void **state)
+TEST(work_outlives_its_handles)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     fdl_cuda_stream s = new_stream();
@@ -359,9 +350,8 @@ static void work_outlives_its_handles(void **state)
 
 /* ---- Order of what touches the same memory -------------------------- */
 
-static void sees_a_batch_overwritten_before_it_was_read(void **state)
+TEST(sees_a_batch_overwritten_before_it_was_read)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     double_pause(d.a);
@@ -378,9 +368,8 @@ static void sees_a_batch_overwritten_before_it_was_read(void **state)
     close_desk(&d);
 }
 
-static void sees_a_batch_overwritten_while_it_was_read(void **state)
+TEST(sees_a_batch_overwritten_while_it_was_read)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     struct fdl_finish_args args = {.src = d.device,
@@ -404,9 +393,8 @@ static void sees_a_batch_overwritten_while_it_was_read(void **state)
     close_desk(&d);
 }
 
-static void sees_a_batch_read_before_its_copy(void **state)
+TEST(sees_a_batch_read_before_its_copy)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     fdl_cuda_event e = new_event();
@@ -429,9 +417,8 @@ static void sees_a_batch_read_before_its_copy(void **state)
     close_desk(&d);
 }
 
-static void sees_two_writers(void **state)
+TEST(sees_two_writers)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     double_pause(d.a);
@@ -522,16 +509,14 @@ static void drive_rings(struct ring *rings, uint32_t n)
     no_faults();
 }
 
-static void a_right_ring_has_no_faults(void **state)
+TEST(a_right_ring_has_no_faults)
 {
-    (void)state;
     struct ring ring = {.n_batches = 2000};
     drive_rings(&ring, 1);
 }
 
-static void four_rings_on_two_devices_have_no_faults(void **state)
+TEST(four_rings_on_two_devices_have_no_faults)
 {
-    (void)state;
     struct ring rings[4] = {{.n_batches = 300, .device = 0},
                             {.n_batches = 300, .device = 1},
                             {.n_batches = 300, .device = 0},
@@ -541,9 +526,8 @@ static void four_rings_on_two_devices_have_no_faults(void **state)
 
 /* ---- Mistakes ------------------------------------------------------- */
 
-static void sees_memory_that_is_not_there(void **state)
+TEST(sees_memory_that_is_not_there)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     struct {
@@ -586,9 +570,8 @@ static void sees_memory_that_is_not_there(void **state)
     close_desk(&d);
 }
 
-static void sees_memory_unpinned_under_its_copy(void **state)
+TEST(sees_memory_unpinned_under_its_copy)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     double_pause(d.a);
@@ -600,9 +583,8 @@ static void sees_memory_unpinned_under_its_copy(void **state)
     close_desk(&d);
 }
 
-static void sees_a_stream_of_another_device(void **state)
+TEST(sees_a_stream_of_another_device)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     uint64_t ns = 0;
@@ -617,9 +599,8 @@ static void sees_a_stream_of_another_device(void **state)
     close_desk(&d);
 }
 
-static void sees_what_is_never_given_back(void **state)
+TEST(sees_what_is_never_given_back)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     new_event();
@@ -639,9 +620,8 @@ static void sees_what_is_never_given_back(void **state)
 }
 
 /* The host that touches device memory dies of it. */
-static void keeps_the_host_off_device_memory(void **state)
+TEST(keeps_the_host_off_device_memory)
 {
-    (void)state;
     void *memory;
     ok(cudaMalloc(&memory, 100));
     assert_int_equal((uintptr_t)memory % 512, 0);
@@ -662,9 +642,8 @@ static void keeps_the_host_off_device_memory(void **state)
 
 /* ---- Failures ------------------------------------------------------- */
 
-static void fails_the_calls_it_is_told_to(void **state)
+TEST(fails_the_calls_it_is_told_to)
 {
-    (void)state;
     void *p;
     assert_true(double_fail("cudaMalloc", 2, 2, false));
     ok(cudaMalloc(&p, 100));
@@ -686,9 +665,8 @@ static void fails_the_calls_it_is_told_to(void **state)
     no_faults();
 }
 
-static void a_broken_context_stays_broken(void **state)
+TEST(a_broken_context_stays_broken)
 {
-    (void)state;
     static const char *const kinds[] = {"copy", "kernel"};
     for (int k = 0; k < 2; k++) {
         struct desk d;
@@ -733,9 +711,8 @@ static void a_broken_context_stays_broken(void **state)
     }
 }
 
-static void memory_has_an_end(void **state)
+TEST(memory_has_an_end)
 {
-    (void)state;
     void *p, *q;
     struct double_counters seen;
     assert_true(double_set("memory=1m,pinned=64k"));
@@ -765,9 +742,8 @@ static void memory_has_an_end(void **state)
     no_faults();
 }
 
-static void a_driver_may_be_missing(void **state)
+TEST(a_driver_may_be_missing)
 {
-    (void)state;
     static const struct {
         const char *text;
         int error, version;
@@ -807,9 +783,8 @@ static void a_driver_may_be_missing(void **state)
 
 /* ---- Settings ------------------------------------------------------- */
 
-static void takes_settings_by_name(void **state)
+TEST(takes_settings_by_name)
 {
-    (void)state;
     static const char *const wrong[] = {
         "nothing=1",  "latency_us",        "latency_us=x", "devices=9",
         "gbps=-1",    "memory=1q",         "driver=new",   "fail=cudaFree:1",
@@ -862,42 +837,12 @@ static int status_of_child(const char *settings, bool leak)
     return WEXITSTATUS(status);
 }
 
-static void a_strict_program_ends_with_86(void **state)
+TEST(a_strict_program_ends_with_86)
 {
-    (void)state;
     assert_int_equal(status_of_child("strict=1", true), 86);
     assert_int_equal(status_of_child("strict=1", false), 0);
     assert_int_equal(status_of_child("strict=0", true), 0);
     assert_int_equal(status_of_child("strikt=1", false), 86);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(is_one_instance_with_every_function),
-    cmocka_unit_test(tells_of_its_devices),
-    cmocka_unit_test(keeps_a_stack_of_contexts),
-    cmocka_unit_test(copies_later_and_in_order),
-    cmocka_unit_test(stages_what_is_not_pinned),
-    cmocka_unit_test(sees_a_source_that_changes),
-    cmocka_unit_test(takes_the_time_of_a_copy),
-    cmocka_unit_test(an_event_is_its_last_record),
-    cmocka_unit_test(work_outlives_its_handles),
-    cmocka_unit_test(sees_a_batch_overwritten_before_it_was_read),
-    cmocka_unit_test(sees_a_batch_overwritten_while_it_was_read),
-    cmocka_unit_test(sees_a_batch_read_before_its_copy),
-    cmocka_unit_test(sees_two_writers),
-    cmocka_unit_test(a_right_ring_has_no_faults),
-    cmocka_unit_test(four_rings_on_two_devices_have_no_faults),
-    cmocka_unit_test(sees_memory_that_is_not_there),
-    cmocka_unit_test(sees_memory_unpinned_under_its_copy),
-    cmocka_unit_test(sees_a_stream_of_another_device),
-    cmocka_unit_test(sees_what_is_never_given_back),
-    cmocka_unit_test(keeps_the_host_off_device_memory),
-    cmocka_unit_test(fails_the_calls_it_is_told_to),
-    cmocka_unit_test(a_broken_context_stays_broken),
-    cmocka_unit_test(memory_has_an_end),
-    cmocka_unit_test(a_driver_may_be_missing),
-    cmocka_unit_test(takes_settings_by_name),
-    cmocka_unit_test(a_strict_program_ends_with_86),
-};
-
-TEST_MAIN("cudart_double", cases)
+TEST_MAIN("cudart_double")

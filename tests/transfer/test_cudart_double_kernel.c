@@ -7,9 +7,8 @@
 
 /* ---- Kernels -------------------------------------------------------- */
 
-static void knows_its_kernels(void **state)
+TEST(knows_its_kernels)
 {
-    (void)state;
     void *module, *function, *same = &module;
     int count;
     ok(cudaGetDeviceCount(&count));
@@ -58,9 +57,8 @@ static void knows_its_kernels(void **state)
 }
 
 /* Two images of 3 x 2 pixels become planes, or stay pixels. */
-static void finishes_what_the_grid_covers(void **state)
+TEST(finishes_what_the_grid_covers)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     void *finish = load("fdl_kernel_finish");
@@ -167,21 +165,18 @@ static void check_rounding(int32_t dtype, uint32_t end, uint32_t step)
     no_faults();
 }
 
-static void rounds_every_f16_to_nearest_even(void **state)
+TEST(rounds_every_f16_to_nearest_even)
 {
-    (void)state;
     check_rounding(2, 0x7c00 - 4, 1);
 }
 
-static void rounds_bf16_to_nearest_even(void **state)
+TEST(rounds_bf16_to_nearest_even)
 {
-    (void)state;
     check_rounding(5, 0x7f80 - 4 * 37, 37);
 }
 
-static void rounds_what_is_no_number(void **state)
+TEST(rounds_what_is_no_number)
 {
-    (void)state;
     struct desk d;
     open_desk(&d);
     void *finish = load("fdl_kernel_finish");
@@ -212,12 +207,4 @@ static void rounds_what_is_no_number(void **state)
     close_desk(&d);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(knows_its_kernels),
-    cmocka_unit_test(finishes_what_the_grid_covers),
-    cmocka_unit_test(rounds_every_f16_to_nearest_even),
-    cmocka_unit_test(rounds_bf16_to_nearest_even),
-    cmocka_unit_test(rounds_what_is_no_number),
-};
-
-TEST_MAIN("cudart_double_kernel", cases)
+TEST_MAIN("cudart_double_kernel")

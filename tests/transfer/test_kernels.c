@@ -158,9 +158,8 @@ static void check_forms(struct run r, double largest)
 
 /* From one pixel to several blocks, whole and not, of planes that 4 divides and
  * that it does not. */
-static void gives_the_bits_of_the_cpu(void **state)
+TEST(gives_the_bits_of_the_cpu)
 {
-    (void)state;
     static const struct {
         int32_t width, height;
         uint32_t images;
@@ -178,9 +177,8 @@ static void gives_the_bits_of_the_cpu(void **state)
     }
 }
 
-static void takes_addresses_that_are_not_aligned(void **state)
+TEST(takes_addresses_that_are_not_aligned)
 {
-    (void)state;
     random_state = test_seed();
     for (uint32_t offset = 0; offset < 16; offset++) {
         struct run r = {.images = 3, .src_offset = offset};
@@ -193,9 +191,8 @@ static void takes_addresses_that_are_not_aligned(void **state)
 }
 
 /* f16 has subnormal and infinite results there. */
-static void rounds_the_tiny_and_the_huge(void **state)
+TEST(rounds_the_tiny_and_the_huge)
 {
-    (void)state;
     static const double largest[] = {1e-6, 1e-3, 40, 1e4, 1e6};
     random_state = test_seed();
     for (size_t i = 0; i < FDL_COUNT_OF(largest); i++) {
@@ -215,9 +212,8 @@ static void rounds_the_tiny_and_the_huge(void **state)
     }
 }
 
-static void spins_until_its_time_is_over(void **state)
+TEST(spins_until_its_time_is_over)
 {
-    (void)state;
     as_c_now = 1000;
     fdl_kernel_spin(0);
     assert_int_equal(as_c_now, 1000 + 2 * 32);
@@ -227,9 +223,8 @@ static void spins_until_its_time_is_over(void **state)
 }
 
 /* The host's struct is the one parameter of the kernel that it starts. */
-static void is_carried_as_text(void **state)
+TEST(is_carried_as_text)
 {
-    (void)state;
     char parameter[64];
     const char *version = strstr(fdl_kernels_ptx, ".version ");
     assert_non_null(version);
@@ -245,12 +240,4 @@ static void is_carried_as_text(void **state)
     assert_int_equal(fdl_kernels_ptx[strlen(fdl_kernels_ptx) - 1], '\n');
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(gives_the_bits_of_the_cpu),
-    cmocka_unit_test(takes_addresses_that_are_not_aligned),
-    cmocka_unit_test(rounds_the_tiny_and_the_huge),
-    cmocka_unit_test(spins_until_its_time_is_over),
-    cmocka_unit_test(is_carried_as_text),
-};
-
-TEST_MAIN("transfer_kernels", cases)
+TEST_MAIN("transfer_kernels")

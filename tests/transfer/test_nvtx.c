@@ -17,18 +17,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* What the listener heard; it is in the process once somebody loaded it. */
@@ -143,27 +139,23 @@ static void listens(const char *reader, bool fields)
     assert_true(has_thread(&heard, "feedline-dec-1"));
 }
 
-static void a_profiler_sees_a_run(void **state)
+TEST_WITH(a_profiler_sees_a_run, setup, teardown)
 {
-    (void)state;
     listens("auto", true);
 }
 
-static void a_profiler_sees_a_run_of_pread(void **state)
+TEST_WITH(a_profiler_sees_a_run_of_pread, setup, teardown)
 {
-    (void)state;
     listens("pread", true);
 }
 
-static void an_old_profiler_sees_batches(void **state)
+TEST_WITH(an_old_profiler_sees_batches, setup, teardown)
 {
-    (void)state;
     listens("auto", false);
 }
 
-static void nobody_is_told_without_a_profiler(void **state)
+TEST_WITH(nobody_is_told_without_a_profiler, setup, teardown)
 {
-    (void)state;
     unsetenv("NVTX_INJECTION64_PATH");
     run("auto");
     assert_false(fdl_nvtx_is_on());
@@ -173,14 +165,4 @@ static void nobody_is_told_without_a_profiler(void **state)
     fdl_nvtx_pop();
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(a_profiler_sees_a_run, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_profiler_sees_a_run_of_pread, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(an_old_profiler_sees_batches, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(nobody_is_told_without_a_profiler, setup,
-                                    teardown),
-};
-
-TEST_MAIN("transfer_nvtx", cases)
+TEST_MAIN("transfer_nvtx")

@@ -87,9 +87,8 @@ static struct make_jpeg kind(int i)
 enum { KINDS = 8 };
 
 /* A file that is cut anywhere is an error, as in Pillow. */
-static void truncated_files_are_errors(void **state)
+TEST(truncated_files_are_errors)
 {
-    (void)state;
     static uint8_t out[SIDE * SIDE * 3];
     struct fdl_decoder *d = create();
     for (int i = 0; i < KINDS; i++) {
@@ -118,9 +117,8 @@ static void truncated_files_are_errors(void **state)
 }
 
 /* Whether a file is refused does not depend on what is wanted of it. */
-static void a_cut_below_the_crop_counts(void **state)
+TEST(a_cut_below_the_crop_counts)
 {
-    (void)state;
     static uint8_t want[SIDE * SIDE * 3], got[SIDE * SIDE * 3];
     struct make_jpeg m = kind(0);
     size_t size;
@@ -199,9 +197,8 @@ static void check_marker(const struct make_jpeg *m, const struct marker *marker,
     fdl_decoder_destroy(lenient);
 }
 
-static void markers_in_the_data_count_wherever_they_are(void **state)
+TEST(markers_in_the_data_count_wherever_they_are)
 {
-    (void)state;
     for (int gray = 0; gray < 2; gray++) {
         struct make_jpeg m = kind(gray ? 4 : 0);
         m.arithmetic = gray;
@@ -214,9 +211,8 @@ static void markers_in_the_data_count_wherever_they_are(void **state)
 
 /* Of a crop that needs about all of what is there, the bytes behind the cut say
  * nothing: those of a file reader are zeros, those in memory are not there. */
-static void padding_changes_no_verdict(void **state)
+TEST(padding_changes_no_verdict)
 {
-    (void)state;
     static uint8_t out[2][SIDE * SIDE * 3];
     struct fdl_decoder *d = create_for(0.5);
     int accepted = 0, refused = 0;
@@ -249,9 +245,8 @@ static void padding_changes_no_verdict(void **state)
 }
 
 /* An end marker in the middle is damage that libjpeg decodes around. */
-static void early_end_marker_is_accepted(void **state)
+TEST(early_end_marker_is_accepted)
 {
-    (void)state;
     static uint8_t out[SIDE * SIDE * 3];
     struct make_jpeg m = kind(0);
     size_t size;
@@ -265,9 +260,8 @@ static void early_end_marker_is_accepted(void **state)
     fdl_decoder_destroy(d);
 }
 
-static void random_damage_is_survived(void **state)
+TEST(random_damage_is_survived)
 {
-    (void)state;
     static uint8_t want[SIDE * SIDE * 3], out[SIDE * SIDE * 3];
     uint64_t seed = test_seed();
     struct fdl_decoder *d = create();
@@ -303,13 +297,4 @@ static void random_damage_is_survived(void **state)
     fdl_decoder_destroy(d);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(truncated_files_are_errors),
-    cmocka_unit_test(a_cut_below_the_crop_counts),
-    cmocka_unit_test(markers_in_the_data_count_wherever_they_are),
-    cmocka_unit_test(padding_changes_no_verdict),
-    cmocka_unit_test(early_end_marker_is_accepted),
-    cmocka_unit_test(random_damage_is_survived),
-};
-
-TEST_MAIN("decode_damage", cases)
+TEST_MAIN("decode_damage")

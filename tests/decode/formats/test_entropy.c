@@ -101,9 +101,8 @@ static void compare(struct fdl_decoder *ours, struct fdl_decoder *plain,
         fail_msg("round %llu: pixels differ", (unsigned long long)round);
 }
 
-static void sound_files_are_libjpegs(void **state)
+TEST(sound_files_are_libjpegs)
 {
-    (void)state;
     uint64_t seed = test_seed();
     struct fdl_decoder *ours = create(false, 0), *plain = create(true, 0);
     for (uint64_t round = 0; round < 1500; round++) {
@@ -175,22 +174,19 @@ static void check_damage(double accept_truncated)
     fdl_decoder_destroy(plain);
 }
 
-static void damaged_files_are_libjpegs(void **state)
+TEST(damaged_files_are_libjpegs)
 {
-    (void)state;
     check_damage(0);
 }
 
-static void damaged_and_accepted_files_are_libjpegs(void **state)
+TEST(damaged_and_accepted_files_are_libjpegs)
 {
-    (void)state;
     check_damage(0.25);
 }
 
 /* Large enough for several symbols at a look; a crop, or the whole at 1/8. */
-static void large_files_are_libjpegs(void **state)
+TEST(large_files_are_libjpegs)
 {
-    (void)state;
     static uint8_t pixels[2][60 * 60 * 3];
     uint64_t seed = test_seed();
     for (int round = 0; round < 24; round++) {
@@ -291,9 +287,8 @@ static struct fdl_jpeg_entropy *make_entropy(void)
     return e;
 }
 
-static void sequential_files_are_not_given_up(void **state)
+TEST(sequential_files_are_not_given_up)
 {
-    (void)state;
     uint64_t seed = test_seed();
     struct fdl_jpeg_entropy *e = make_entropy();
     for (int round = 0; round < 500; round++) {
@@ -309,9 +304,8 @@ static void sequential_files_are_not_given_up(void **state)
     fdl_jpeg_entropy_destroy(e);
 }
 
-static void other_files_are_left_alone(void **state)
+TEST(other_files_are_left_alone)
 {
-    (void)state;
     struct fdl_jpeg_entropy *e = make_entropy();
     for (int i = 0; i < 3; i++) {
         struct make_jpeg m = {.width = 50,
@@ -334,9 +328,8 @@ static void other_files_are_left_alone(void **state)
     fdl_jpeg_entropy_destroy(e);
 }
 
-static void a_file_that_ends_early_is_given_up(void **state)
+TEST(a_file_that_ends_early_is_given_up)
 {
-    (void)state;
     struct fdl_jpeg_entropy *e = make_entropy();
     struct make_jpeg m = {.width = 100,
                           .height = 100,
@@ -354,14 +347,4 @@ static void a_file_that_ends_early_is_given_up(void **state)
     fdl_jpeg_entropy_destroy(e);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(sound_files_are_libjpegs),
-    cmocka_unit_test(damaged_files_are_libjpegs),
-    cmocka_unit_test(damaged_and_accepted_files_are_libjpegs),
-    cmocka_unit_test(large_files_are_libjpegs),
-    cmocka_unit_test(sequential_files_are_not_given_up),
-    cmocka_unit_test(other_files_are_left_alone),
-    cmocka_unit_test(a_file_that_ends_early_is_given_up),
-};
-
-TEST_MAIN("decode_entropy", cases)
+TEST_MAIN("decode_entropy")

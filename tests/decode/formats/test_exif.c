@@ -28,9 +28,8 @@ static int32_t orientation_of(const uint8_t *data, size_t size)
     return found;
 }
 
-static void both_byte_orders_are_read(void **state)
+TEST(both_byte_orders_are_read)
 {
-    (void)state;
     assert_int_equal(orientation_of(little, sizeof(little)), 6);
     assert_int_equal(orientation_of(big, sizeof(big)), 8);
     uint8_t prefixed[6 + sizeof(big)] = "Exif";
@@ -46,9 +45,8 @@ static int32_t changed(size_t at, uint8_t value)
     return orientation_of(copy, sizeof(copy));
 }
 
-static void odd_values_mean_nothing(void **state)
+TEST(odd_values_mean_nothing)
 {
-    (void)state;
     assert_int_equal(changed(ENTRY + 8, 8), 8);
     assert_int_equal(changed(ENTRY + 8, 0), 1);
     assert_int_equal(changed(ENTRY + 8, 9), 1);
@@ -66,9 +64,8 @@ static void odd_values_mean_nothing(void **state)
 }
 
 /* With a sanitizer: nothing outside is read. */
-static void any_bytes_are_survived(void **state)
+TEST(any_bytes_are_survived)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (size_t n = 0; n <= sizeof(little); n++) {
         uint8_t *copy = malloc(n + 1);
@@ -94,9 +91,8 @@ static int32_t xmp(const char *text)
     return fdl_xmp_orientation((const uint8_t *)text, strlen(text));
 }
 
-static void xmp_is_read(void **state)
+TEST(xmp_is_read)
 {
-    (void)state;
     assert_int_equal(xmp("<d tiff:Orientation=\"6\"/>"), 6);
     assert_int_equal(xmp("<tiff:Orientation>8</tiff:Orientation>"), 8);
     assert_int_equal(xmp("tiff:Orientation, tiff:Orientation>x, "
@@ -174,9 +170,8 @@ static struct png png_of(const char *chunks)
 }
 
 /* The same answers as Pillow's, which reference_parity.py asks for. */
-static void png_chunks_are_looked_through(void **state)
+TEST(png_chunks_are_looked_through)
 {
-    (void)state;
     static const struct {
         const char *chunks;
         int32_t orientation;
@@ -241,9 +236,8 @@ static int32_t jpeg_orientation(const char *segments)
     return info.orientation;
 }
 
-static void jpeg_xmp_counts_where_exif_says_nothing(void **state)
+TEST(jpeg_xmp_counts_where_exif_says_nothing)
 {
-    (void)state;
     assert_int_equal(jpeg_orientation(""), 1);
     assert_int_equal(jpeg_orientation("X"), 8);
     assert_int_equal(jpeg_orientation("E"), 6);
@@ -255,9 +249,8 @@ static void jpeg_xmp_counts_where_exif_says_nothing(void **state)
 }
 
 /* A pixel of the upright image is where Pillow's transposition took it from. */
-static void turns_are_pillows(void **state)
+TEST(turns_are_pillows)
 {
-    (void)state;
     enum { W = 5, H = 3 }; /* stored */
     static const struct {
         int32_t u, v; /* stored place of the upright (1, 0) */
@@ -280,14 +273,4 @@ static void turns_are_pillows(void **state)
     assert_false(fdl_turn_of(0).transposed || fdl_turn_of(9).reverse_x);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(both_byte_orders_are_read),
-    cmocka_unit_test(odd_values_mean_nothing),
-    cmocka_unit_test(any_bytes_are_survived),
-    cmocka_unit_test(xmp_is_read),
-    cmocka_unit_test(png_chunks_are_looked_through),
-    cmocka_unit_test(jpeg_xmp_counts_where_exif_says_nothing),
-    cmocka_unit_test(turns_are_pillows),
-};
-
-TEST_MAIN("decode_exif", cases)
+TEST_MAIN("decode_exif")

@@ -87,9 +87,8 @@ enum { KINDS = 12, TAIL = 20 /* checksums and end */ };
 
 /* A PNG that is cut anywhere before its last pixel is an error; behind that,
  * as in Pillow, it is not. */
-static void truncated_png_is_an_error(void **state)
+TEST(truncated_png_is_an_error)
 {
-    (void)state;
     static uint8_t want[PIXELS], out[PIXELS];
     struct fdl_decoder *d = create();
     for (int i = 0; i < KINDS; i++) {
@@ -117,9 +116,8 @@ static void truncated_png_is_an_error(void **state)
     fdl_decoder_destroy(d);
 }
 
-static void damaged_png_is_survived(void **state)
+TEST(damaged_png_is_survived)
 {
-    (void)state;
     static uint8_t want[PIXELS], out[PIXELS];
     uint64_t seed = test_seed();
     struct fdl_decode_limits lenient = {.accept_truncated = 0.3,
@@ -157,9 +155,8 @@ static void damaged_png_is_survived(void **state)
 }
 
 /* Checksums count up to the pixels, as in Pillow. */
-static void png_checksums_count_in_the_header(void **state)
+TEST(png_checksums_count_in_the_header)
 {
-    (void)state;
     struct fdl_decoder *d = create();
     struct make_png m = kind(0);
     size_t size;
@@ -178,9 +175,8 @@ static void png_checksums_count_in_the_header(void **state)
     fdl_decoder_destroy(d);
 }
 
-static void png_limits_come_first(void **state)
+TEST(png_limits_come_first)
 {
-    (void)state;
     struct fdl_decoder *d =
         create_with((struct fdl_decode_limits){.max_pixels = 33 * 28});
     struct make_png m = kind(6);
@@ -221,9 +217,8 @@ static void check_fraction(const uint8_t *file, size_t size, size_t cut)
     }
 }
 
-static void truncated_files_are_accepted_on_request(void **state)
+TEST(truncated_files_are_accepted_on_request)
 {
-    (void)state;
     size_t size;
     struct make_png png = kind(0);
     uint8_t *file = make_png(&png, &size);
@@ -236,9 +231,8 @@ static void truncated_files_are_accepted_on_request(void **state)
 }
 
 /* A cut at every place, in a lenient decoder. */
-static void every_cut_is_clean_when_accepted(void **state)
+TEST(every_cut_is_clean_when_accepted)
 {
-    (void)state;
     static uint8_t out[PIXELS];
     struct fdl_decoder *d =
         create_with((struct fdl_decode_limits){.accept_truncated = 0.2});
@@ -273,9 +267,8 @@ static void every_cut_is_clean_when_accepted(void **state)
 }
 
 /* The marker that says how a JPEG is coded, replaced. */
-static void undecodable_jpeg_is_named(void **state)
+TEST(undecodable_jpeg_is_named)
 {
-    (void)state;
     static const struct {
         uint8_t marker;
         const char *words;
@@ -308,9 +301,8 @@ static int64_t slow_clock(void)
     return ++now_ms * 1000000;
 }
 
-static void slow_images_are_given_up(void **state)
+TEST(slow_images_are_given_up)
 {
-    (void)state;
     static uint8_t out[PIXELS];
     fdl_clock_replace(slow_clock);
     size_t png_size, jpeg_size;
@@ -335,9 +327,8 @@ static void slow_images_are_given_up(void **state)
 }
 
 /* Stored on its side: the size is the upright one, where that is asked for. */
-static void orientation_turns_the_size(void **state)
+TEST(orientation_turns_the_size)
 {
-    (void)state;
     static const uint8_t exif[] = {'M', 'M', 0,    '*', 0, 0, 0, 8, 0,
                                    1,   1,   0x12, 0,   3, 0, 0, 0, 1,
                                    0,   6,   0,    0,   0, 0, 0, 0};
@@ -368,9 +359,8 @@ static const uint8_t webp[] = {
     0x00, 0x00, 0x00, 0x0f, 0xf0, 0xa0, 0xff, 0x2b, 0xd8, 0xfd, 0x20,
     0x63, 0xfe, 0x23, 0x0d, 0x15, 0x88, 0xe8, 0x7f, 0x00};
 
-static void webp_is_decoded_or_refused_by_name(void **state)
+TEST(webp_is_decoded_or_refused_by_name)
 {
-    (void)state;
     static uint8_t out[PIXELS];
     struct fdl_decoder *d = create();
     if (!(feedline_features() & FEEDLINE_FEATURE_WEBP)) {
@@ -465,9 +455,8 @@ static int32_t decode_canvas(const struct container *c, bool apply_exif,
     return status;
 }
 
-static void an_animated_webp_is_its_first_frame(void **state)
+TEST(an_animated_webp_is_its_first_frame)
 {
-    (void)state;
     if (!(feedline_features() & FEEDLINE_FEATURE_WEBP))
         test_skip("built without libwebp");
     enum { ANIMATED = 2, XMP = 4 };
@@ -484,9 +473,8 @@ static void an_animated_webp_is_its_first_frame(void **state)
 }
 
 /* Pillow takes no file with a damaged container, be it behind the frame. */
-static void a_webp_container_is_sound_or_refused(void **state)
+TEST(a_webp_container_is_sound_or_refused)
 {
-    (void)state;
     if (!(feedline_features() & FEEDLINE_FEATURE_WEBP))
         test_skip("built without libwebp");
     uint8_t out[36];
@@ -516,9 +504,8 @@ static const char *endings(uint32_t flag, char *buf, size_t size)
     return buf;
 }
 
-static void endings_are_listed_once(void **state)
+TEST(endings_are_listed_once)
 {
-    (void)state;
     char text[256];
     bool has_webp = feedline_features() & FEEDLINE_FEATURE_WEBP;
     assert_string_equal(endings(FEEDLINE_ENDING_DECODED, text, sizeof(text)),
@@ -531,9 +518,8 @@ static void endings_are_listed_once(void **state)
     assert_null(feedline_image_ending(UINT32_MAX, NULL));
 }
 
-static void names_are_listed_in_any_case(void **state)
+TEST(names_are_listed_in_any_case)
 {
-    (void)state;
     assert_true(fdl_format_lists("a.JPeG"));
     assert_true(fdl_format_lists("a.b.tif"));
     assert_true(fdl_format_lists(".png"));
@@ -545,9 +531,8 @@ static void names_are_listed_in_any_case(void **state)
 }
 
 /* What a format needs to be one. */
-static void formats_are_whole(void **state)
+TEST(formats_are_whole)
 {
-    (void)state;
     for (size_t i = 0; i < FDL_FORMAT_COUNT; i++) {
         const struct fdl_format *f = fdl_formats[i];
         assert_true(!f->create == !!f->missing);
@@ -559,22 +544,4 @@ static void formats_are_whole(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(truncated_png_is_an_error),
-    cmocka_unit_test(damaged_png_is_survived),
-    cmocka_unit_test(png_checksums_count_in_the_header),
-    cmocka_unit_test(png_limits_come_first),
-    cmocka_unit_test(truncated_files_are_accepted_on_request),
-    cmocka_unit_test(every_cut_is_clean_when_accepted),
-    cmocka_unit_test(undecodable_jpeg_is_named),
-    cmocka_unit_test(slow_images_are_given_up),
-    cmocka_unit_test(orientation_turns_the_size),
-    cmocka_unit_test(webp_is_decoded_or_refused_by_name),
-    cmocka_unit_test(an_animated_webp_is_its_first_frame),
-    cmocka_unit_test(a_webp_container_is_sound_or_refused),
-    cmocka_unit_test(endings_are_listed_once),
-    cmocka_unit_test(names_are_listed_in_any_case),
-    cmocka_unit_test(formats_are_whole),
-};
-
-TEST_MAIN("decode_formats", cases)
+TEST_MAIN("decode_formats")

@@ -71,9 +71,8 @@ static struct symbol read_slowly(const struct code *c, uint64_t bits)
     return (struct symbol){0};
 }
 
-static void symbols_are_as_defined(void **state)
+TEST(symbols_are_as_defined)
 {
-    (void)state;
     uint64_t seed = test_seed();
     struct fdl_huffman *t = calloc(1, sizeof(*t));
     for (int round = 0; round < 300; round++) {
@@ -119,9 +118,8 @@ static void check_skip(const struct fdl_huffman *t, const struct code *c,
     assert_true(got != 0 || first.length == 0 || first.length > FDL_LOOK_BITS);
 }
 
-static void skips_are_their_symbols(void **state)
+TEST(skips_are_their_symbols)
 {
-    (void)state;
     uint64_t seed = test_seed();
     struct fdl_huffman *t = calloc(1, sizeof(*t));
     for (int round = 0; round < 100; round++) {
@@ -135,9 +133,8 @@ static void skips_are_their_symbols(void **state)
     free(t);
 }
 
-static void the_same_code_is_made_once(void **state)
+TEST(the_same_code_is_made_once)
 {
-    (void)state;
     uint64_t seed = test_seed();
     struct fdl_huffman *t = calloc(1, sizeof(*t));
     struct code a = make_code(&seed, true), b = make_code(&seed, true);
@@ -150,9 +147,8 @@ static void the_same_code_is_made_once(void **state)
     free(t);
 }
 
-static void unsound_codes_are_refused(void **state)
+TEST(unsound_codes_are_refused)
 {
-    (void)state;
     struct fdl_huffman *t = calloc(1, sizeof(*t));
     struct code c = {.counts = {[1] = 3}};
     assert_false(fdl_huffman_make(t, c.counts, c.symbols, true));
@@ -166,11 +162,4 @@ static void unsound_codes_are_refused(void **state)
     free(t);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(symbols_are_as_defined),
-    cmocka_unit_test(skips_are_their_symbols),
-    cmocka_unit_test(the_same_code_is_made_once),
-    cmocka_unit_test(unsound_codes_are_refused),
-};
-
-TEST_MAIN("decode_huffman", cases)
+TEST_MAIN("decode_huffman")

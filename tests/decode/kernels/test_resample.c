@@ -37,9 +37,8 @@ static const int32_t *weights(const struct fdl_axis *a, int32_t i)
 }
 
 /* Taps stay inside, weights add up to one, the box touches what it says. */
-static void tables_are_sound(void **state)
+TEST(tables_are_sound)
 {
-    (void)state;
     static const int32_t sizes[] = {1, 2, 3, 7, 8, 31, 224, 225, 500, 4001};
     for (size_t a = 0; a < FDL_COUNT_OF(sizes); a++) {
         for (size_t b = 0; b < FDL_COUNT_OF(sizes); b++) {
@@ -94,9 +93,8 @@ static void check_bounds(const struct fdl_axis *t)
     assert_true(t->origin + t->extent <= t->key.in);
 }
 
-static void filters_stay_within_bounds(void **state)
+TEST(filters_stay_within_bounds)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (int f = 0; f < FDL_FILTERS; f++) {
         enum fdl_filter filter = (enum fdl_filter)f;
@@ -118,9 +116,8 @@ static void filters_stay_within_bounds(void **state)
 }
 
 /* At the same size every filter hands its samples through. */
-static void filters_keep_an_equal_size(void **state)
+TEST(filters_keep_an_equal_size)
 {
-    (void)state;
     for (int f = 0; f < FDL_FILTERS; f++) {
         struct fdl_axis t = prepare_filter(77, 77, (enum fdl_filter)f);
         assert_int_equal(t.taps, 1);
@@ -133,9 +130,8 @@ static void filters_keep_an_equal_size(void **state)
 }
 
 /* Taps reach twice and three times as far, and the outer ones are negative. */
-static void filters_reach_as_far_as_they_should(void **state)
+TEST(filters_reach_as_far_as_they_should)
 {
-    (void)state;
     static const int32_t taps[FDL_FILTERS] = {2, 1, 1, 2, 4, 6};
     for (int f = 0; f < FDL_FILTERS; f++) {
         struct fdl_axis t = prepare_filter(100, 300, (enum fdl_filter)f);
@@ -152,9 +148,8 @@ static void filters_reach_as_far_as_they_should(void **state)
     fdl_axis_fini(&t);
 }
 
-static void nearest_takes_the_sample_below_the_centre(void **state)
+TEST(nearest_takes_the_sample_below_the_centre)
 {
-    (void)state;
     struct fdl_axis t = prepare_filter(10, 4, FDL_FILTER_NEAREST);
     static const int32_t want[] = {1, 3, 6, 8}; /* 1.25 3.75 6.25 8.75 */
     for (int i = 0; i < 4; i++)
@@ -165,9 +160,8 @@ static void nearest_takes_the_sample_below_the_centre(void **state)
 
 /* A box that begins inside a sample: the same as four times as many samples,
  * each quarter of which is the same, as far as the centres of outputs go. */
-static void a_box_moves_the_outputs(void **state)
+TEST(a_box_moves_the_outputs)
 {
-    (void)state;
     struct fdl_axis_key key = {
         .in = 12, .out = 4, .count = 4, .from = 0.5, .span = 8};
     struct fdl_axis t = {0};
@@ -186,9 +180,8 @@ static void a_box_moves_the_outputs(void **state)
     fdl_axis_fini(&t);
 }
 
-static void identity_has_one_tap(void **state)
+TEST(identity_has_one_tap)
 {
-    (void)state;
     struct fdl_axis t = prepare(100, 100, 20, 50, false);
     assert_int_equal(t.taps, 1);
     assert_int_equal(t.origin, 20);
@@ -198,9 +191,8 @@ static void identity_has_one_tap(void **state)
 }
 
 /* A window has the entries of the whole, a mirrored one in reverse. */
-static void windows_and_mirrors_are_parts_of_the_whole(void **state)
+TEST(windows_and_mirrors_are_parts_of_the_whole)
 {
-    (void)state;
     struct fdl_axis whole = prepare(333, 200, 0, 200, false);
     struct fdl_axis part = prepare(333, 200, 50, 60, false);
     struct fdl_axis mirror = prepare(333, 200, 50, 60, true);
@@ -220,9 +212,8 @@ static void windows_and_mirrors_are_parts_of_the_whole(void **state)
     fdl_axis_fini(&mirror);
 }
 
-static void tables_are_kept_and_remade(void **state)
+TEST(tables_are_kept_and_remade)
 {
-    (void)state;
     struct fdl_axis t = prepare(300, 224, 0, 224, false);
     const int32_t marked = 12345;
     t.weight[0] = marked;
@@ -236,9 +227,8 @@ static void tables_are_kept_and_remade(void **state)
 }
 
 /* The weights of the published algorithm for 4 samples to 2. */
-static void known_weights(void **state)
+TEST(known_weights)
 {
-    (void)state;
     struct fdl_axis t = prepare(4, 2, 0, 2, false);
     /* centre 1, support 2: taps 0..2 at -0.25, 0.25, 0.75 of the triangle */
     static const double want[] = {0.75 / 1.75, 0.75 / 1.75, 0.25 / 1.75};
@@ -260,9 +250,8 @@ static void affine_of(struct fdl_affine *a, bool normalize,
 
 /* All bytes, all channels, all levels, against float32 arithmetic as
  * ToTensor and Normalize do it. */
-static void floats_are_those_of_torch(void **state)
+TEST(floats_are_those_of_torch)
 {
-    (void)state;
     static const float mean[] = {0.485f, 0.456f, 0.406f};
     static const float std[] = {0.229f, 0.224f, 0.225f};
     uint8_t ramp[256];
@@ -331,9 +320,8 @@ static void draw_plan(struct fdl_plan *plan, uint64_t *seed)
 }
 
 /* To the bit: all bytes, all levels, any mean and std. */
-static void steps_round_as_torch_does(void **state)
+TEST(steps_round_as_torch_does)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (int round = 0; round < 400; round++) {
         struct fdl_plan plan = {.mean = {0.485f, 0.456f, 0.406f},
@@ -360,9 +348,8 @@ static void steps_round_as_torch_does(void **state)
 }
 
 /* Where products and remainders do not divide, the table does. */
-static void what_steps_cannot_is_looked_up(void **state)
+TEST(what_steps_cannot_is_looked_up)
 {
-    (void)state;
     struct fdl_plan plan = {.normalize = true,
                             .mean = {0, 0.5f, 0.5f},
                             .std = {1e-6f, 1e-39f, 3e38f, 1}};
@@ -421,9 +408,8 @@ static void check_row(const struct fdl_output_format *f, int level,
     }
 }
 
-static void rows_have_any_number_of_channels(void **state)
+TEST(rows_have_any_number_of_channels)
 {
-    (void)state;
     static const int32_t dtypes[] = {FEEDLINE_U8, FEEDLINE_F16, FEEDLINE_BF16,
                                      FEEDLINE_F32};
     for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
@@ -444,9 +430,8 @@ static void rows_have_any_number_of_channels(void **state)
     }
 }
 
-static void halves_are_rounded_to_even(void **state)
+TEST(halves_are_rounded_to_even)
 {
-    (void)state;
     static const struct {
         float x;
         uint16_t f16, bf16;
@@ -484,22 +469,4 @@ static void halves_are_rounded_to_even(void **state)
     assert_true((fdl_bf16_of(NAN) & 0x7fff) > 0x7f80);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(tables_are_sound),
-    cmocka_unit_test(filters_stay_within_bounds),
-    cmocka_unit_test(filters_keep_an_equal_size),
-    cmocka_unit_test(filters_reach_as_far_as_they_should),
-    cmocka_unit_test(nearest_takes_the_sample_below_the_centre),
-    cmocka_unit_test(a_box_moves_the_outputs),
-    cmocka_unit_test(identity_has_one_tap),
-    cmocka_unit_test(windows_and_mirrors_are_parts_of_the_whole),
-    cmocka_unit_test(tables_are_kept_and_remade),
-    cmocka_unit_test(known_weights),
-    cmocka_unit_test(halves_are_rounded_to_even),
-    cmocka_unit_test(floats_are_those_of_torch),
-    cmocka_unit_test(steps_round_as_torch_does),
-    cmocka_unit_test(what_steps_cannot_is_looked_up),
-    cmocka_unit_test(rows_have_any_number_of_channels),
-};
-
-TEST_MAIN("decode_resample", cases)
+TEST_MAIN("decode_resample")

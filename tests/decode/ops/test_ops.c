@@ -53,9 +53,8 @@ static void back(uint8_t hue, int saturation, int value, uint8_t rgb[3])
     memcpy(rgb, all[i % 6], 3);
 }
 
-static void hues_are_as_defined(void **state)
+TEST(hues_are_as_defined)
 {
-    (void)state;
     for (int shift = 0; shift < 256; shift += 51) {
         for (int rgb = 0; rgb < 1 << 24; rgb += 61) {
             uint8_t r = (uint8_t)(rgb >> 16), g = (uint8_t)(rgb >> 8);
@@ -81,9 +80,8 @@ static void hues_are_as_defined(void **state)
 
 /* ---- Windows ------------------------------------------------------------ */
 
-static void edges_come_from_where_they_should(void **state)
+TEST(edges_come_from_where_they_should)
 {
-    (void)state;
     /* Positions -7 .. 9 of a line of three. */
     static const int8_t want[4][17] = {
         {-1, -1, -1, -1, -1, -1, -1, 0, 1, 2, -1, -1, -1, -1, -1, -1, -1},
@@ -121,9 +119,8 @@ static void plan_of(const char *const (*ops)[2], struct fdl_plan *plan)
     fdl_pipeline_destroy(p);
 }
 
-static void moves_are_folded_where_they_may(void **state)
+TEST(moves_are_folded_where_they_may)
 {
-    (void)state;
     static const char *const nothing[][2] = {
         {"random_crop", "width=50 height=40"},
         {"horizontal_flip", "p=1"},
@@ -181,9 +178,8 @@ static void moves_are_folded_where_they_may(void **state)
     assert_int_equal(plan.n_pixel_steps, 2);
 }
 
-static void impossible_orders_are_refused(void **state)
+TEST(impossible_orders_are_refused)
 {
-    (void)state;
     static const char *const bad[][3] = {
         {"color_jitter", "resize", "goes before"},
         {"random_crop", "random_resized_crop", "goes before"},
@@ -208,9 +204,8 @@ static void impossible_orders_are_refused(void **state)
     }
 }
 
-static void bad_arguments_are_refused(void **state)
+TEST(bad_arguments_are_refused)
 {
-    (void)state;
     static const char *const bad[][2] = {
         {"brightness", "factor=-1"},
         {"contrast", "factor=2:1"},
@@ -252,9 +247,8 @@ static void bad_arguments_are_refused(void **state)
 
 /* Alone in a pipeline, an operation is refused for these numbers of channels
  * and no others. */
-static void channels_that_do_not_fit_are_refused(void **state)
+TEST(channels_that_do_not_fit_are_refused)
 {
-    (void)state;
     static const struct {
         const char *op, *args, *refused;
     } rows[] = {
@@ -297,9 +291,8 @@ static void channels_that_do_not_fit_are_refused(void **state)
 }
 
 /* Pixels without alpha get 255, also behind a resampling. */
-static void what_has_no_alpha_is_opaque(void **state)
+TEST(what_has_no_alpha_is_opaque)
 {
-    (void)state;
     static const uint8_t pixels[] = {9, 9, 9, 80, 80, 80};
     const struct fdl_encoded bytes = {.data = pixels,
                                       .size = sizeof(pixels),
@@ -343,9 +336,8 @@ static void what_has_no_alpha_is_opaque(void **state)
 /* ---- Erasing ------------------------------------------------------------ */
 
 /* Noise has mean 0 and deviation 1, in every type alike, and repeats. */
-static void noise_is_normal(void **state)
+TEST(noise_is_normal)
 {
-    (void)state;
     static const char *const ops[][2] = {
         {"random_erasing", "p=1 noise=true scale=0.6:0.6 ratio=1:1"},
         {NULL, NULL}};
@@ -381,15 +373,4 @@ static void noise_is_normal(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(hues_are_as_defined),
-    cmocka_unit_test(edges_come_from_where_they_should),
-    cmocka_unit_test(moves_are_folded_where_they_may),
-    cmocka_unit_test(impossible_orders_are_refused),
-    cmocka_unit_test(bad_arguments_are_refused),
-    cmocka_unit_test(channels_that_do_not_fit_are_refused),
-    cmocka_unit_test(what_has_no_alpha_is_opaque),
-    cmocka_unit_test(noise_is_normal),
-};
-
-TEST_MAIN("decode_ops", cases)
+TEST_MAIN("decode_ops")

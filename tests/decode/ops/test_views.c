@@ -133,9 +133,8 @@ static void check_places(const struct bench *b, int32_t width, int32_t height,
     fdl_pipeline_destroy(p);
 }
 
-static void crops_lie_where_they_should(void **state)
+TEST(crops_lie_where_they_should)
 {
-    (void)state;
     for (int32_t width = 7; width <= 10; width++) {
         for (int32_t height = 4; height <= 6; height++) {
             struct bench b;
@@ -181,9 +180,8 @@ static void check_one_by_one(const char *const (*ops)[2], uint64_t sample)
     fdl_pipeline_destroy(p);
 }
 
-static void views_in_one_go_are_those_one_by_one(void **state)
+TEST(views_in_one_go_are_those_one_by_one)
 {
-    (void)state;
     static const char *const pipelines[][8][2] = {
         {{"resize", "size=40"}, {"five_crop", "width=32 height=32"}},
         {{"random_resized_crop", "width=50 height=50"},
@@ -216,9 +214,8 @@ static void views_in_one_go_are_those_one_by_one(void **state)
     }
 }
 
-static void copies_draw_for_themselves(void **state)
+TEST(copies_draw_for_themselves)
 {
-    (void)state;
     static const char *const ops[][2] = {
         {"random_resized_crop", "width=9 height=9"}, {NULL, NULL}};
     struct fdl_pipeline *p = pipeline_of(ops);
@@ -236,9 +233,8 @@ static void copies_draw_for_themselves(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     static const char *const ops[][2] = {{"five_crop", "width=30 height=20"},
                                          {NULL, NULL}};
     struct fdl_pipeline *p = pipeline_of(ops);
@@ -267,11 +263,4 @@ static void what_cannot_be_is_refused(void **state)
     fdl_pipeline_destroy(p);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(crops_lie_where_they_should),
-    cmocka_unit_test(views_in_one_go_are_those_one_by_one),
-    cmocka_unit_test(copies_draw_for_themselves),
-    cmocka_unit_test(what_cannot_be_is_refused),
-};
-
-TEST_MAIN("decode_views", cases)
+TEST_MAIN("decode_views")

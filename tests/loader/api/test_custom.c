@@ -18,18 +18,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static feedline_pipeline *pipeline_of(void)
@@ -104,9 +100,8 @@ static int32_t look(const struct feedline_op_call *call)
     return FEEDLINE_OK;
 }
 
-static void calls_are_complete_and_repeat(void **state)
+TEST_WITH(calls_are_complete_and_repeat, setup, teardown)
 {
-    (void)state;
     struct seen seen = {0};
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
@@ -127,9 +122,8 @@ static void calls_are_complete_and_repeat(void **state)
     assert_int_equal(hash[0], hash[1]);
 }
 
-static void pixels_are_changed_in_place(void **state)
+TEST_WITH(pixels_are_changed_in_place, setup, teardown)
 {
-    (void)state;
     struct seen seen = {0};
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
@@ -168,9 +162,8 @@ static int32_t wait_for_others(const struct feedline_op_call *call)
     return FEEDLINE_OK;
 }
 
-static void one_that_waits_blocks_no_other(void **state)
+TEST_WITH(one_that_waits_blocks_no_other, setup, teardown)
 {
-    (void)state;
     struct seen seen = {0};
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
@@ -209,9 +202,8 @@ static int32_t burn(const struct feedline_op_call *call)
     return FEEDLINE_OK;
 }
 
-static void sleep_is_not_taken_for_work(void **state)
+TEST_WITH(sleep_is_not_taken_for_work, setup, teardown)
 {
-    (void)state;
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
         .name = "nap",
@@ -303,9 +295,8 @@ static void assert_shown(feedline_loader *l, bool locked)
     assert_non_null(strstr(text, "\"lock_seconds\""));
 }
 
-static void waits_for_a_lock_are_told(void **state)
+TEST_WITH(waits_for_a_lock_are_told, setup, teardown)
 {
-    (void)state;
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
         .name = "nap",
@@ -339,9 +330,8 @@ static int32_t boast(const struct feedline_op_call *call)
     return FEEDLINE_OK;
 }
 
-static void no_call_waits_longer_than_it_takes(void **state)
+TEST_WITH(no_call_waits_longer_than_it_takes, setup, teardown)
 {
-    (void)state;
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
         .name = "boast",
@@ -404,9 +394,8 @@ static void judge_alone(feedline_loader *l, struct fdl_evidence *e,
         fail_msg("%s: %s %s", v[0].code, v[0].sentence, v[0].evidence);
 }
 
-static void the_verdict_names_the_lock(void **state)
+TEST_WITH(the_verdict_names_the_lock, setup, teardown)
 {
-    (void)state;
     struct fdl_evidence e;
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     feedline_loader *l = run_locked(behind_a_lock);
@@ -416,9 +405,8 @@ static void the_verdict_names_the_lock(void **state)
     feedline_loader_destroy(l);
 }
 
-static void whoever_has_the_lock_may_need_a_core(void **state)
+TEST_WITH(whoever_has_the_lock_may_need_a_core, setup, teardown)
 {
-    (void)state;
     struct fdl_evidence e;
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     feedline_loader *l = run_locked(burn_behind_a_lock);
@@ -441,9 +429,8 @@ static int32_t refuse(const struct feedline_op_call *call)
     return call->sample_index == 5 ? 77 : FEEDLINE_OK;
 }
 
-static void errors_are_of_the_sample(void **state)
+TEST_WITH(errors_are_of_the_sample, setup, teardown)
 {
-    (void)state;
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
         .name = "refuse",
@@ -474,9 +461,8 @@ static void errors_are_of_the_sample(void **state)
 
 /* ---- Registering -------------------------------------------------------- */
 
-static void bad_definitions_are_refused(void **state)
+TEST_WITH(bad_definitions_are_refused, setup, teardown)
 {
-    (void)state;
     feedline_pipeline *p = pipeline_of();
     const struct feedline_op_def good = {
         .struct_size = sizeof(good),
@@ -525,9 +511,8 @@ static void bad_definitions_are_refused(void **state)
 }
 
 /* Programs that were built before definitions had labels. */
-static void a_shorter_definition_is_taken(void **state)
+TEST_WITH(a_shorter_definition_is_taken, setup, teardown)
 {
-    (void)state;
     struct feedline_op_def def = {
         .struct_size = offsetof(struct feedline_op_def, label),
         .name = "older",
@@ -559,9 +544,8 @@ static uint64_t run_plugin(const char *workers, bool twice)
     return hash;
 }
 
-static void shared_objects_bring_operations(void **state)
+TEST_WITH(shared_objects_bring_operations, setup, teardown)
 {
-    (void)state;
     feedline_pipeline *p = pipeline_of();
     assert_error(feedline_pipeline_load(p, "/no/such.so"), FEEDLINE_ENOENT,
                  "/no/such.so");
@@ -582,9 +566,8 @@ static void shared_objects_bring_operations(void **state)
 
 /* ---- What was drawn ----------------------------------------------------- */
 
-static void draws_are_listed(void **state)
+TEST_WITH(draws_are_listed, setup, teardown)
 {
-    (void)state;
     feedline_pipeline *p;
     assert_ok(feedline_pipeline_create("train", &p));
     feedline_loader *l;
@@ -631,9 +614,8 @@ static int32_t mark(const struct feedline_op_call *call)
     return FEEDLINE_OK;
 }
 
-static void images_have_the_channels_of_the_batch(void **state)
+TEST_WITH(images_have_the_channels_of_the_batch, setup, teardown)
 {
-    (void)state;
     static const char *const numbers[] = {"1", "2", "3", "4"};
     for (int32_t channels = 1; channels <= 4; channels++) {
         struct feedline_op_def def = {
@@ -660,32 +642,4 @@ static void images_have_the_channels_of_the_batch(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(images_have_the_channels_of_the_batch,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(calls_are_complete_and_repeat, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(pixels_are_changed_in_place, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(one_that_waits_blocks_no_other, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(sleep_is_not_taken_for_work, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(waits_for_a_lock_are_told, setup, teardown),
-    cmocka_unit_test_setup_teardown(no_call_waits_longer_than_it_takes, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_verdict_names_the_lock, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(whoever_has_the_lock_may_need_a_core, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(errors_are_of_the_sample, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_shorter_definition_is_taken, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(bad_definitions_are_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(shared_objects_bring_operations, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(draws_are_listed, setup, teardown),
-};
-
-TEST_MAIN("custom", cases)
+TEST_MAIN("custom")

@@ -21,20 +21,16 @@
 static struct fixture images;
 static feedline_dataset *dataset;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     dataset = fixture_memory(&images);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(dataset);
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- Allocations that fail (--wrap) ------------------------------------- */
@@ -145,9 +141,8 @@ static void assert_exports(feedline_batch *b)
     }
 }
 
-static void a_tensor_is_the_batch(void **state)
+TEST_WITH(a_tensor_is_the_batch, setup, teardown)
 {
-    (void)state;
     static const char *const options[] = {
         "dtype=u8 layout=nchw", "dtype=f32 layout=nhwc", "dtype=f16",
         "dtype=bf16 channels=1", "dtype=u8 layout=nhwc channels=4"};
@@ -162,9 +157,8 @@ static void a_tensor_is_the_batch(void **state)
     }
 }
 
-static void labels_of_images_that_are_no_tensor(void **state)
+TEST_WITH(labels_of_images_that_are_no_tensor, setup, teardown)
 {
-    (void)state;
     void *out = &out;
     feedline_loader *l = fixture_open(dataset, "max_sample_bytes=100k");
     feedline_batch *b = next(l);
@@ -179,9 +173,8 @@ static void labels_of_images_that_are_no_tensor(void **state)
     feedline_loader_destroy(l);
 }
 
-static void wrong_arguments(void **state)
+TEST_WITH(wrong_arguments, setup, teardown)
 {
-    (void)state;
     void *out = &out;
     feedline_loader *l = fixture_open(dataset, NULL);
     feedline_batch *b = next(l);
@@ -203,9 +196,8 @@ static void wrong_arguments(void **state)
 /* ---- Who keeps the slot ------------------------------------------------- */
 
 /* While the consumer goes on for several rounds of the ring. */
-static void a_tensor_keeps_its_pixels(void **state)
+TEST_WITH(a_tensor_keeps_its_pixels, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = fixture_open(dataset, "depth=2 epochs=9");
     feedline_batch *b = next(l);
     struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
@@ -223,9 +215,8 @@ static void a_tensor_keeps_its_pixels(void **state)
     feedline_loader_destroy(l);
 }
 
-static void the_last_one_frees_the_slot(void **state)
+TEST_WITH(the_last_one_frees_the_slot, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = fixture_open(dataset, "depth=1 epochs=9");
     for (uint32_t order = 0; order < 6; order++) {
         feedline_batch *b = next(l);
@@ -247,9 +238,8 @@ static void the_last_one_frees_the_slot(void **state)
     feedline_loader_destroy(l);
 }
 
-static void tensors_outlive_the_loader(void **state)
+TEST_WITH(tensors_outlive_the_loader, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = fixture_open(dataset, "depth=3");
     feedline_batch *b = next(l), *held = next(l);
     struct fdl_dl_versioned *t = export_versioned(b, FEEDLINE_IMAGES);
@@ -269,9 +259,8 @@ static void tensors_outlive_the_loader(void **state)
 }
 
 /* In a child it does nothing, so that twice is as good as once. */
-static void a_deleter_in_a_child(void **state)
+TEST_WITH(a_deleter_in_a_child, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = fixture_open(dataset, NULL);
     feedline_batch *b = next(l);
     struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
@@ -296,9 +285,8 @@ static void a_deleter_in_a_child(void **state)
     feedline_loader_destroy(l);
 }
 
-static void memory_ends(void **state)
+TEST_WITH(memory_ends, setup, teardown)
 {
-    (void)state;
     void *out = &out;
     feedline_loader *l = fixture_open(dataset, NULL);
     feedline_batch *b = next(l);
@@ -339,9 +327,8 @@ static int is_valid_elsewhere(void *object, const char *name)
     return is_valid(object, name);
 }
 
-static void capsules_are_set_up_once(void **state)
+TEST(capsules_are_set_up_once)
 {
-    (void)state;
     struct capsule c = {"dltensor", &c};
     feedline_capsule_destructor(&c); /* nothing is known yet */
     assert_error(feedline_capsule_init(NULL, get_pointer), FEEDLINE_EINVAL,
@@ -354,9 +341,8 @@ static void capsules_are_set_up_once(void **state)
                  FEEDLINE_ESTATE, "another interpreter");
 }
 
-static void a_capsule_frees_what_nobody_took(void **state)
+TEST_WITH(a_capsule_frees_what_nobody_took, setup, teardown)
 {
-    (void)state;
     static const char *const names[] = {"dltensor", "dltensor_versioned"};
     static const char *const taken[] = {"used_dltensor",
                                         "used_dltensor_versioned"};
@@ -401,9 +387,8 @@ static void assert_copies(feedline_batch *b)
     free(pixels);
 }
 
-static void a_copy_is_the_batch(void **state)
+TEST_WITH(a_copy_is_the_batch, setup, teardown)
 {
-    (void)state;
     static const char *const options[] = {"dtype=u8 layout=nhwc", "dtype=f32",
                                           "max_sample_bytes=100k"};
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -437,9 +422,8 @@ static feedline_loader *scripted(const struct fdl_fake_config *script)
 }
 
 /* Memory of its own, which gets the bytes late and out of order. */
-static void a_scripted_device_is_no_exception(void **state)
+TEST_WITH(a_scripted_device_is_no_exception, setup, teardown)
 {
-    (void)state;
     static const struct fdl_fake_step steps[] = {
         {.latency_ns = 3000000}, {.latency_ns = 0}, {.latency_ns = 1000000}};
     const struct fdl_fake_config script = {.steps = steps, .n_steps = 3};
@@ -460,24 +444,4 @@ static void a_scripted_device_is_no_exception(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(a_tensor_is_the_batch, setup, teardown),
-    cmocka_unit_test_setup_teardown(labels_of_images_that_are_no_tensor, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(wrong_arguments, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_tensor_keeps_its_pixels, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_last_one_frees_the_slot, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(tensors_outlive_the_loader, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_deleter_in_a_child, setup, teardown),
-    cmocka_unit_test_setup_teardown(memory_ends, setup, teardown),
-    cmocka_unit_test(capsules_are_set_up_once),
-    cmocka_unit_test_setup_teardown(a_capsule_frees_what_nobody_took, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_copy_is_the_batch, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_scripted_device_is_no_exception, setup,
-                                    teardown),
-};
-
-TEST_MAIN("exchange", cases)
+TEST_MAIN("exchange")

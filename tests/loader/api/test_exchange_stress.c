@@ -27,21 +27,17 @@ static feedline_dataset *dataset;
 static uint64_t expected[EPOCHS][BATCHES][2]; /* hash of each part */
 static uint64_t seed;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     seed = test_seed();
     fixture_create(&images, N);
     dataset = fixture_memory(&images);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(dataset);
     fixture_remove(&images);
-    return 0;
 }
 
 static uint32_t draw(uint32_t below)
@@ -242,9 +238,8 @@ static void walk(void)
     feedline_loader_destroy(l);
 }
 
-static void others_delete_while_the_loader_lives_and_dies(void **state)
+TEST_WITH(others_delete_while_the_loader_lives_and_dies, setup, teardown)
 {
-    (void)state;
     pthread_t deleters[DELETERS];
     learn();
     for (uint32_t i = 0; i < DELETERS; i++)
@@ -263,9 +258,4 @@ static void others_delete_while_the_loader_lives_and_dies(void **state)
     assert_int_equal(queue.wrong, 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(
-        others_delete_while_the_loader_lives_and_dies, setup, teardown),
-};
-
-TEST_MAIN("exchange_stress", cases)
+TEST_MAIN("exchange_stress")

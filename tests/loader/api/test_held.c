@@ -19,18 +19,14 @@
 
 static struct order_rig rig;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     order_rig_open(&rig, false, "");
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     order_rig_close(&rig);
-    return 0;
 }
 
 static uint64_t usual_memory(const feedline_loader *l, uint32_t depth)
@@ -66,18 +62,16 @@ static void keep_many(const char *options)
     }
 }
 
-static void all_batches_may_be_kept(void **state)
+TEST_WITH(all_batches_may_be_kept, setup, teardown)
 {
-    (void)state;
     keep_many("held=grow depth=1 workers=2");
     keep_many("held=grow depth=3 workers=2 tuner=off");
     keep_many("held=grow workers=3"); /* depth is the tuner's */
 }
 
 /* Far above the budget, which is the library's and not the program's. */
-static void the_budget_is_not_the_programs(void **state)
+TEST_WITH(the_budget_is_not_the_programs, setup, teardown)
 {
-    (void)state;
     char options[128];
     snprintf(options, sizeof(options),
              "held=grow depth=1 workers=1 tuner=off memory_budget=%u",
@@ -85,9 +79,8 @@ static void the_budget_is_not_the_programs(void **state)
     keep_many(options);
 }
 
-static void own_order_grows_too(void **state)
+TEST_WITH(own_order_grows_too, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[20];
     feedline_loader *l =
         fixture_open(rig.dataset, "held=grow depth=1 workers=2");
@@ -112,9 +105,8 @@ static void own_order_grows_too(void **state)
     assert_true(all == plain);
 }
 
-static void refuse_refuses(void **state)
+TEST_WITH(refuse_refuses, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[4];
     feedline_loader *l = order_loader(&rig, "depth=1 workers=1");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
@@ -136,9 +128,8 @@ static void refuse_refuses(void **state)
 /* ---- Ahead -------------------------------------------------------------- */
 
 /* After each next() as many tickets are issued as without a kept batch. */
-static void depth_stays_ahead(void **state)
+TEST_WITH(depth_stays_ahead, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[40];
     feedline_loader *l = order_loader(&rig, "held=grow depth=5 tuner=off");
     uint32_t ready, outstanding;
@@ -168,9 +159,8 @@ static void depth_stays_ahead(void **state)
 }
 
 /* What files may take in memory does not shrink with what the program keeps. */
-static void reads_keep_their_share(void **state)
+TEST_WITH(reads_keep_their_share, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[60];
     feedline_dataset *ds = fixture_folder(&rig.images);
     feedline_loader *l = fixture_open(
@@ -194,9 +184,8 @@ static void reads_keep_their_share(void **state)
 /* ---- Back --------------------------------------------------------------- */
 
 /* The monitor gives it back; that takes some of its beats. */
-static void memory_goes_back(void **state)
+TEST_WITH(memory_goes_back, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[30];
     feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
     struct timespec pause = {.tv_nsec = 20000000};
@@ -219,9 +208,8 @@ static void memory_goes_back(void **state)
 
 /* Not at once: who keeps six batches again and again is not made to wait for
  * their memory each time. */
-static void memory_stays_for_a_while(void **state)
+TEST_WITH(memory_stays_for_a_while, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[6];
     feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
@@ -279,9 +267,8 @@ static feedline_dataset *open_damaged(struct fixture *images)
 
 /* Its books are kept of the slot of the batch that failed, which is memory that
  * goes back when the run is over. */
-static void a_failed_batch_is_booked_before_its_slot_goes(void **state)
+TEST(a_failed_batch_is_booked_before_its_slot_goes)
 {
-    (void)state;
     static const uint64_t bad = 1;
     struct fixture images;
     feedline_dataset *ds = open_damaged(&images);
@@ -333,9 +320,8 @@ static feedline_loader *loader_of_little_memory(void)
     return order_loader(&rig, options);
 }
 
-static void it_is_said_once(void **state)
+TEST_WITH(it_is_said_once, setup, teardown)
 {
-    (void)state;
     feedline_batch *kept[30];
     feedline_loader *l = loader_of_little_memory();
     (void)count_lines("");
@@ -358,9 +344,8 @@ static void it_is_said_once(void **state)
 }
 
 /* There is memory for far more of them: it is the number that is told. */
-static void small_batches_may_be_many(void **state)
+TEST_WITH(small_batches_may_be_many, setup, teardown)
 {
-    (void)state;
     enum { FEW = 67, MANY = 80 };
     feedline_batch *kept[MANY];
     feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
@@ -379,19 +364,4 @@ static void small_batches_may_be_many(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(all_batches_may_be_kept, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_budget_is_not_the_programs, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(own_order_grows_too, setup, teardown),
-    cmocka_unit_test_setup_teardown(refuse_refuses, setup, teardown),
-    cmocka_unit_test_setup_teardown(depth_stays_ahead, setup, teardown),
-    cmocka_unit_test_setup_teardown(reads_keep_their_share, setup, teardown),
-    cmocka_unit_test_setup_teardown(memory_goes_back, setup, teardown),
-    cmocka_unit_test_setup_teardown(memory_stays_for_a_while, setup, teardown),
-    cmocka_unit_test(a_failed_batch_is_booked_before_its_slot_goes),
-    cmocka_unit_test_setup_teardown(it_is_said_once, setup, teardown),
-    cmocka_unit_test_setup_teardown(small_batches_may_be_many, setup, teardown),
-};
-
-TEST_MAIN("held", cases)
+TEST_MAIN("held")

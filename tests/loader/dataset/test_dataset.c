@@ -187,9 +187,8 @@ static const struct expected tree[] = {
     {"t/cat/a/z/y.TiFf", 1}, {"t/dog/d.ppm", 2},
 };
 
-static void folder_in_torchvision_order(void **state)
+TEST(folder_in_torchvision_order)
 {
-    (void)state;
     make_root();
     make_tree();
     feedline_dataset *ds = opened(scheme("folder", "t"));
@@ -208,9 +207,8 @@ static void folder_in_torchvision_order(void **state)
     fdl_dataset_unref(ds);
 }
 
-static void folder_follows_links(void **state)
+TEST(folder_follows_links)
 {
-    (void)state;
     make_root();
     make_tree();
     make_folder("elsewhere");
@@ -236,9 +234,8 @@ static void folder_follows_links(void **state)
     fdl_dataset_unref(ds);
 }
 
-static void folder_reports_cycles(void **state)
+TEST(folder_reports_cycles)
 {
-    (void)state;
     make_root();
     make_tree();
     assert_int_equal(symlink("../..", at("t/cat/a/up")), 0);
@@ -255,9 +252,8 @@ static void folder_reports_cycles(void **state)
     fdl_dataset_unref(ds);
 }
 
-static void folder_errors_name_the_folder(void **state)
+TEST(folder_errors_name_the_folder)
 {
-    (void)state;
     make_root();
     refused(scheme("folder", "t"), FEEDLINE_ENOENT, "/t: no such file");
     refused("folder:", FEEDLINE_ENOENT, ": no such file");
@@ -278,9 +274,8 @@ static void folder_errors_name_the_folder(void **state)
             "7 of 8 class folders have no image: a, b, c, d, e, ...");
 }
 
-static void folder_not_readable(void **state)
+TEST(folder_not_readable)
 {
-    (void)state;
     enum { NOBODY = 65534 };
     uid_t user = geteuid();
     make_root();
@@ -296,9 +291,8 @@ static void folder_not_readable(void **state)
 
 /* ---- Lists -------------------------------------------------------------- */
 
-static void list_of_all_shapes(void **state)
+TEST(list_of_all_shapes)
 {
-    (void)state;
     make_root();
     make_folder("l");
     make_file("l/train.tsv", "\xef\xbb\xbf# a comment\r\n"
@@ -337,9 +331,8 @@ static void list_of_all_shapes(void **state)
     fdl_dataset_unref(ds);
 }
 
-static void list_with_absolute_paths(void **state)
+TEST(list_with_absolute_paths)
 {
-    (void)state;
     make_root();
     make_file("l.txt", "/some/where.jpg 3\nhere.jpg 4\n");
     feedline_dataset *ds = opened(at("l.txt"));
@@ -358,9 +351,8 @@ static void list_with_absolute_paths(void **state)
     fdl_dataset_unref(ds);
 }
 
-static void list_errors_name_the_line(void **state)
+TEST(list_errors_name_the_line)
 {
-    (void)state;
     make_root();
     refused(scheme("list", "no"), FEEDLINE_ENOENT, "/no: no such file");
     refused(scheme("list", ""), FEEDLINE_EIO, "Is a directory");
@@ -385,9 +377,8 @@ static void list_errors_name_the_line(void **state)
 }
 
 /* More than the first buffers of all arrays hold. */
-static void long_list(void **state)
+TEST(long_list)
 {
-    (void)state;
     enum { LINES = 5000 };
     make_root();
     FILE *f = fopen(at("l.tsv"), "w");
@@ -460,9 +451,8 @@ static void assert_idx(feedline_dataset *ds, const char *images, uint8_t n,
     fdl_dataset_unref(ds);
 }
 
-static void idx_is_found(void **state)
+TEST(idx_is_found)
 {
-    (void)state;
     make_root();
     make_folder("m");
     make_idx_images("m/train-images-idx3-ubyte", 5, 0, 0);
@@ -484,9 +474,8 @@ static void idx_is_found(void **state)
     assert_idx(opened(uri), "d/colour", 3, 3);
 }
 
-static void idx_errors_say_what_is_wrong(void **state)
+TEST(idx_errors_say_what_is_wrong)
 {
-    (void)state;
     make_root();
     make_folder("m");
     const char *images = "m/train-images-idx3-ubyte";
@@ -540,9 +529,8 @@ static void idx_errors_say_what_is_wrong(void **state)
 
 /* ---- Names of data sets ------------------------------------------------- */
 
-static void uri_decides_the_kind(void **state)
+TEST(uri_decides_the_kind)
 {
-    (void)state;
     make_root();
     make_folder("foo:bar");
     make_folder("foo:bar/c");
@@ -566,9 +554,8 @@ static void uri_decides_the_kind(void **state)
 
 /* ---- Callers' paths and memory ------------------------------------------ */
 
-static void paths_are_copied(void **state)
+TEST(paths_are_copied)
 {
-    (void)state;
     char first[] = "a.jpg";
     const char *paths[] = {first, "b/c.png", NULL};
     static const int64_t labels[] = {7, -1, 0};
@@ -605,9 +592,8 @@ static void paths_are_copied(void **state)
     assert_null(ds);
 }
 
-static void memory_is_borrowed(void **state)
+TEST(memory_is_borrowed)
 {
-    (void)state;
     static const uint8_t bytes[] = {1, 2, 3, 4, 5};
     const void *data[] = {bytes, bytes + 2, NULL};
     uint64_t sizes[] = {2, 3, 0};
@@ -648,9 +634,8 @@ static uint64_t fingerprint_of(const char *uri)
     return fingerprint;
 }
 
-static void fingerprint_is_of_the_content(void **state)
+TEST(fingerprint_is_of_the_content)
 {
-    (void)state;
     make_root();
     make_tree();
     uint64_t folder = fingerprint_of(at("t"));
@@ -679,9 +664,8 @@ static void fingerprint_is_of_the_content(void **state)
 }
 
 /* Saved states name it, so it must never change. */
-static void fingerprint_is_pinned(void **state)
+TEST(fingerprint_is_pinned)
 {
-    (void)state;
     static const char *const paths[] = {"a.jpg", "b.jpg"};
     static const int64_t labels[] = {0, -1};
     static const uint64_t sizes[] = {5, 6};
@@ -744,9 +728,8 @@ static void fail_each(int32_t (*open)(const char *uri, feedline_dataset **out),
     assert_true(refusals >= 3);
 }
 
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
-    (void)state;
     make_root();
     make_tree();
     make_file("l.tsv", "a 1\nb 2\n");
@@ -764,24 +747,4 @@ static void every_allocation_may_fail(void **state)
     fail_each(open_some_memory, NULL);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(folder_in_torchvision_order),
-    cmocka_unit_test(folder_follows_links),
-    cmocka_unit_test(folder_reports_cycles),
-    cmocka_unit_test(folder_errors_name_the_folder),
-    cmocka_unit_test(folder_not_readable),
-    cmocka_unit_test(list_of_all_shapes),
-    cmocka_unit_test(list_with_absolute_paths),
-    cmocka_unit_test(list_errors_name_the_line),
-    cmocka_unit_test(long_list),
-    cmocka_unit_test(idx_is_found),
-    cmocka_unit_test(idx_errors_say_what_is_wrong),
-    cmocka_unit_test(uri_decides_the_kind),
-    cmocka_unit_test(paths_are_copied),
-    cmocka_unit_test(memory_is_borrowed),
-    cmocka_unit_test(fingerprint_is_of_the_content),
-    cmocka_unit_test(fingerprint_is_pinned),
-    cmocka_unit_test(every_allocation_may_fail),
-};
-
-TEST_MAIN("dataset", cases)
+TEST_MAIN("dataset")

@@ -72,9 +72,8 @@ static void check_epoch(feedline_loader *l, const uint8_t *pixels, int32_t from,
     assert_int_equal(seen, N);
 }
 
-static void pixels_come_as_they_are(void **state)
+TEST(pixels_come_as_they_are)
 {
-    (void)state;
     static const char *const readers[] = {"auto", "pread", "memory"};
     for (uint32_t i = 0; i < 24; i++) {
         int32_t from = i & 1 ? 3 : 1, to = i & 2 ? 3 : 1;
@@ -102,9 +101,8 @@ static void pixels_come_as_they_are(void **state)
     }
 }
 
-static void samples_have_names_and_labels(void **state)
+TEST(samples_have_names_and_labels)
 {
-    (void)state;
     uint8_t *pixels = noise(3);
     feedline_dataset *ds = open_pixels(pixels, 3), *plain;
     struct feedline_sample_info info = {.struct_size = sizeof(info)};
@@ -125,9 +123,8 @@ static void samples_have_names_and_labels(void **state)
 }
 
 /* Every byte, every label and every side counts, and nothing else does. */
-static void the_fingerprint_is_of_the_content(void **state)
+TEST(the_fingerprint_is_of_the_content)
 {
-    (void)state;
     uint8_t *pixels = noise(3), *same = noise(3);
     int64_t labels[3] = {1, 2, 3};
     uint64_t prints[6];
@@ -154,9 +151,8 @@ static void the_fingerprint_is_of_the_content(void **state)
     free(pixels);
 }
 
-static void what_is_no_image_is_refused(void **state)
+TEST(what_is_no_image_is_refused)
 {
-    (void)state;
     static const uint8_t pixels[16];
     static const struct {
         uint64_t count;
@@ -187,11 +183,4 @@ static void what_is_no_image_is_refused(void **state)
                  FEEDLINE_EINVAL, "out is NULL");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(pixels_come_as_they_are),
-    cmocka_unit_test(samples_have_names_and_labels),
-    cmocka_unit_test(the_fingerprint_is_of_the_content),
-    cmocka_unit_test(what_is_no_image_is_refused),
-};
-
-TEST_MAIN("open_pixels", cases)
+TEST_MAIN("open_pixels")

@@ -32,9 +32,8 @@ static void check_equal(struct rig *r, const char *options, const char *finish,
     feedline_loader_destroy(device);
 }
 
-static void equals_host(void **state)
+TEST(equals_host)
 {
-    (void)state;
     static const char *const dtypes[] = {"u8", "f32", "f16", "bf16"};
     static const char *const layouts[] = {"nchw", "nhwc"};
     static const char *const finishes[] = {"host", "device", "auto"};
@@ -52,9 +51,8 @@ static void equals_host(void **state)
 }
 
 /* Replayed on both: no copy, and the streams take turns. */
-static void equals_host_in_replay(void **state)
+TEST(equals_host_in_replay)
 {
-    (void)state;
     static const char *const finishes[] = {"host", "device"};
     struct rig r;
     rig_open(&r);
@@ -66,9 +64,8 @@ static void equals_host_in_replay(void **state)
     rig_close(&r);
 }
 
-static void equals_host_in_any_channels(void **state)
+TEST(equals_host_in_any_channels)
 {
-    (void)state;
     static const char *const finishes[] = {"host", "device"};
     struct rig r;
     rig_open(&r);
@@ -81,9 +78,8 @@ static void equals_host_in_any_channels(void **state)
     rig_close(&r);
 }
 
-static void equals_host_in_any_sizes(void **state)
+TEST(equals_host_in_any_sizes)
 {
-    (void)state;
     struct rig r;
     rig_open(&r);
     check_equal(&r, "dtype=u8 max_sample_bytes=200k", "auto", 2 * RIG_BATCHES);
@@ -94,9 +90,8 @@ static void equals_host_in_any_sizes(void **state)
 
 /* Large ones go in pieces, as they are filled, also when the stream ends in the
  * middle of one. */
-static void equals_host_in_parts(void **state)
+TEST(equals_host_in_parts)
 {
-    (void)state;
     struct rig r;
     struct echo e;
     struct feedline_device_stats s = {.struct_size = sizeof(s)};
@@ -240,22 +235,19 @@ static void run_hazard(const char *options, const char *finish, uint32_t n)
     rig_close(&r);
 }
 
-static void slot_is_not_reused_too_early(void **state)
+TEST(slot_is_not_reused_too_early)
 {
-    (void)state;
     run_hazard("dtype=u8 depth=4", "auto", TEST_DEVICE_BATCHES);
 }
 
-static void finished_slot_is_not_reused_too_early(void **state)
+TEST(finished_slot_is_not_reused_too_early)
 {
-    (void)state;
     run_hazard("dtype=f16 depth=4", "device", TEST_DEVICE_BATCHES / 2);
 }
 
 /* The consumer's work is on a stream that waited for another one. */
-static void release_on_another_stream(void **state)
+TEST(release_on_another_stream)
 {
-    (void)state;
     struct rig r;
     struct hazard z;
     rig_open(&r);
@@ -284,9 +276,8 @@ static void release_on_another_stream(void **state)
     rig_close(&r);
 }
 
-static void four_streams_may_wait(void **state)
+TEST(four_streams_may_wait)
 {
-    (void)state;
     struct rig r;
     struct echo e;
     rig_open(&r);
@@ -312,9 +303,8 @@ static void four_streams_may_wait(void **state)
     rig_close(&r);
 }
 
-static void host_batches_need_no_stream(void **state)
+TEST(host_batches_need_no_stream)
 {
-    (void)state;
     struct rig r;
     rig_open(&r);
     feedline_loader *host = rig_loader(r.dataset, "host", "dtype=u8");
@@ -385,9 +375,8 @@ static void stop_and_destroy(struct rig *r, uint32_t taken)
     feedline_loader_destroy(host);
 }
 
-static void batches_outlive_the_loader(void **state)
+TEST(batches_outlive_the_loader)
 {
-    (void)state;
     struct rig r;
     rig_open(&r);
     for (uint32_t i = 0; i < 30; i++)
@@ -396,9 +385,8 @@ static void batches_outlive_the_loader(void **state)
 }
 
 /* Work that a stream still has to do when the last of it all is given back. */
-static void released_last_while_it_is_read(void **state)
+TEST(released_last_while_it_is_read)
 {
-    (void)state;
     struct rig r;
     rig_open(&r);
     for (uint32_t i = 0; i < 10; i++) {
@@ -426,9 +414,8 @@ static void released_last_while_it_is_read(void **state)
     rig_close(&r);
 }
 
-static void goes_on_where_it_was_saved(void **state)
+TEST(goes_on_where_it_was_saved)
 {
-    (void)state;
     struct rig r;
     struct echo e;
     rig_open(&r);
@@ -458,9 +445,8 @@ static void goes_on_where_it_was_saved(void **state)
 
 /* ---- Several loaders, several devices ----------------------------------- */
 
-static void two_loaders_on_one_device(void **state)
+TEST(two_loaders_on_one_device)
 {
-    (void)state;
     struct rig r;
     struct echo e;
     rig_open(&r);
@@ -484,9 +470,8 @@ static void two_loaders_on_one_device(void **state)
     rig_close(&r);
 }
 
-static void two_devices(void **state)
+TEST(two_devices)
 {
-    (void)state;
     struct rig r;
     struct echo e;
     fdl_cuda_stream streams[2];
@@ -522,9 +507,8 @@ static void two_devices(void **state)
 
 /* No call leaves another device current than it found; the calls that cannot
  * fail are followed by one that says so. */
-static void current_device_stays(void **state)
+TEST(current_device_stays)
 {
-    (void)state;
     struct rig r;
     rig_open(&r);
     const int mine = feedline_device_count() > 1 ? 1 : 0;
@@ -571,23 +555,4 @@ static void current_device_stays(void **state)
     rig_close(&r);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(equals_host),
-    cmocka_unit_test(equals_host_in_replay),
-    cmocka_unit_test(equals_host_in_any_channels),
-    cmocka_unit_test(equals_host_in_any_sizes),
-    cmocka_unit_test(equals_host_in_parts),
-    cmocka_unit_test(slot_is_not_reused_too_early),
-    cmocka_unit_test(finished_slot_is_not_reused_too_early),
-    cmocka_unit_test(release_on_another_stream),
-    cmocka_unit_test(four_streams_may_wait),
-    cmocka_unit_test(host_batches_need_no_stream),
-    cmocka_unit_test(batches_outlive_the_loader),
-    cmocka_unit_test(released_last_while_it_is_read),
-    cmocka_unit_test(goes_on_where_it_was_saved),
-    cmocka_unit_test(two_loaders_on_one_device),
-    cmocka_unit_test(two_devices),
-    cmocka_unit_test(current_device_stays),
-};
-
-TEST_MAIN("device_batches", cases)
+TEST_MAIN("device_batches")

@@ -132,17 +132,15 @@ static void copy_batches(const char *options, const char *finish)
     desk_close(&d);
 }
 
-static void a_copy_is_the_batch(void **state)
+TEST(a_copy_is_the_batch)
 {
-    (void)state;
     copy_batches("dtype=u8 depth=2", "auto");
     copy_batches("dtype=f32 depth=2 layout=nhwc", "host");
     copy_batches("dtype=f16 depth=2", "device");
 }
 
-static void a_copy_of_any_sizes(void **state)
+TEST(a_copy_of_any_sizes)
 {
-    (void)state;
     struct rig r;
     void *images;
     rig_open(&r);
@@ -170,9 +168,8 @@ static void a_copy_of_any_sizes(void **state)
     rig_close(&r);
 }
 
-static void a_copy_that_cannot_be(void **state)
+TEST(a_copy_that_cannot_be)
 {
-    (void)state;
     struct rig r;
     uint8_t here[64];
     rig_open(&r);
@@ -238,9 +235,8 @@ static void export_batches(const char *options, const char *finish)
     desk_close(&d);
 }
 
-static void tensors_go_while_they_are_read(void **state)
+TEST(tensors_go_while_they_are_read)
 {
-    (void)state;
     export_batches("dtype=u8 depth=2", "auto");
     export_batches("dtype=f16 depth=2", "device");
     export_batches("dtype=f32 depth=2", "host");
@@ -248,9 +244,8 @@ static void tensors_go_while_they_are_read(void **state)
 
 /* The consumer's work is on a stream that waited for another one; it gives the
  * batch back on that, and a tensor goes later. */
-static void a_stream_is_remembered_beside_a_tensor(void **state)
+TEST(a_stream_is_remembered_beside_a_tensor)
 {
-    (void)state;
     struct desk d;
     fdl_cuda_event there;
     desk_open(&d, "dtype=u8 depth=2", "auto");
@@ -277,9 +272,8 @@ static void a_stream_is_remembered_beside_a_tensor(void **state)
     assert_cuda(cuda->EventDestroy(there));
 }
 
-static void a_tensor_outlives_the_loader(void **state)
+TEST(a_tensor_outlives_the_loader)
 {
-    (void)state;
     struct desk d;
     for (uint32_t i = 0; i < 6; i++) {
         desk_open(&d, "dtype=u8 depth=2", "auto");
@@ -298,13 +292,4 @@ static void a_tensor_outlives_the_loader(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(a_copy_is_the_batch),
-    cmocka_unit_test(a_copy_of_any_sizes),
-    cmocka_unit_test(a_copy_that_cannot_be),
-    cmocka_unit_test(tensors_go_while_they_are_read),
-    cmocka_unit_test(a_stream_is_remembered_beside_a_tensor),
-    cmocka_unit_test(a_tensor_outlives_the_loader),
-};
-
-TEST_MAIN("device_exchange", cases)
+TEST_MAIN("device_exchange")

@@ -82,9 +82,8 @@ static void check_equal(struct rig *r, const char *finish, const char *options)
     close_pair(r, &p);
 }
 
-static void equals_host_in_a_given_order(void **state)
+TEST(equals_host_in_a_given_order)
 {
-    (void)state;
     static const char *const how[][2] = {
         {"auto", "dtype=u8"},
         {"device", "dtype=f32 layout=nhwc workers=3"},
@@ -116,9 +115,8 @@ static void check_kept(struct rig *r, struct pair *p, uint32_t i,
 
 /* Every batch of an epoch is held until its end. Their copies are still under
  * way when the next one is asked for. */
-static void kept_batches_stay(void **state)
+TEST(kept_batches_stay)
 {
-    (void)state;
     static const char *const how[][2] = {{"device", "dtype=f32 depth=1"},
                                          {"auto", "dtype=u8 depth=3"}};
     struct rig r;
@@ -144,9 +142,4 @@ static void kept_batches_stay(void **state)
     rig_close(&r);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(equals_host_in_a_given_order),
-    cmocka_unit_test(kept_batches_stay),
-};
-
-TEST_MAIN("device_order", cases)
+TEST_MAIN("device_order")

@@ -37,43 +37,37 @@ static void says_what_is_missing(const char *setting, const char *words)
     assert_int_equal(c.contexts, 0);
 }
 
-static void no_driver(void **state)
+TEST(no_driver)
 {
-    (void)state;
     says_what_is_missing("driver=none", "CUDA needs an NVIDIA driver");
 }
 
-static void old_driver(void **state)
+TEST(old_driver)
 {
-    (void)state;
     says_what_is_missing("driver=old", "driver is for CUDA 11.4 and the CUDA "
                                        "runtime is 12.4");
 }
 
-static void stub_driver(void **state)
+TEST(stub_driver)
 {
-    (void)state;
     says_what_is_missing("driver=stub", "stub");
 }
 
-static void no_gpu(void **state)
+TEST(no_gpu)
 {
-    (void)state;
     says_what_is_missing("devices=0", "CUDA_VISIBLE_DEVICES");
 }
 
 /* What was missing may come: nothing of a failure is remembered. */
-static void is_looked_for_again(void **state)
+TEST(is_looked_for_again)
 {
-    (void)state;
     says_what_is_missing("driver=none", "driver");
     double_reset();
     assert_int_equal(feedline_device_count(), 2);
 }
 
-static void tells_what_there_is(void **state)
+TEST(tells_what_there_is)
 {
-    (void)state;
     struct feedline_device_info info = {.struct_size = sizeof(info)};
     struct double_counters c;
     double_reset();
@@ -94,9 +88,8 @@ static void tells_what_there_is(void **state)
     assert_int_equal(c.contexts, 0); /* to ask makes none */
 }
 
-static void times_copies(void **state)
+TEST(times_copies)
 {
-    (void)state;
     struct feedline_copy_time time = {.struct_size = sizeof(time)};
     struct feedline_copy_test test = {.struct_size = sizeof(test),
                                       .bytes = 100001,
@@ -125,9 +118,8 @@ static void times_copies(void **state)
     assert_int_equal(double_faults(NULL, 0), 0);
 }
 
-static void refuses_odd_tests(void **state)
+TEST(refuses_odd_tests)
 {
-    (void)state;
     struct feedline_copy_time time = {.struct_size = sizeof(time)};
     const struct feedline_copy_test good = {
         .struct_size = sizeof(good), .bytes = 8, .copies = 2, .repeats = 3};
@@ -156,9 +148,8 @@ static void refuses_odd_tests(void **state)
     assert_int_equal(double_faults(NULL, 0), 0);
 }
 
-static void keeps_a_stream_busy(void **state)
+TEST(keeps_a_stream_busy)
 {
-    (void)state;
     feedline_busy *busy;
     struct double_counters c;
     double_reset();
@@ -213,9 +204,8 @@ static void log_has(const char *words)
 /* No room for every slot, of either kind of memory: fewer slots, a line in the
  * log, and the run goes on. A slot takes 8 x 32 x 32 x 3 bytes and its tables.
  */
-static void goes_on_with_fewer_slots(void **state)
+TEST(goes_on_with_fewer_slots)
 {
-    (void)state;
     static const char *const limits[] = {"memory=140k", "pinned=140k"};
     fixture_create(&images, 64);
     feedline_dataset *ds = fixture_memory(&images);
@@ -242,9 +232,8 @@ static void goes_on_with_fewer_slots(void **state)
     fixture_remove(&images);
 }
 
-static void too_small_for_any_batch(void **state)
+TEST(too_small_for_any_batch)
 {
-    (void)state;
     feedline_batch *b;
     fixture_create(&images, 64);
     feedline_dataset *ds = fixture_memory(&images);
@@ -262,9 +251,8 @@ static void too_small_for_any_batch(void **state)
 
 /* Also where the host or the device may finish the batches, which is decided
  * before anything is made there. */
-static void refuses_devices_that_are_not_there(void **state)
+TEST(refuses_devices_that_are_not_there)
 {
-    (void)state;
     static const char *const devices[] = {"cuda:63", "cuda:64", "cuda:999999"};
     fixture_create(&images, 8);
     feedline_dataset *ds = fixture_memory(&images);
@@ -280,9 +268,8 @@ static void refuses_devices_that_are_not_there(void **state)
 }
 
 /* A loader that was only made has no context and no memory on the device. */
-static void takes_nothing_before_it_starts(void **state)
+TEST(takes_nothing_before_it_starts)
 {
-    (void)state;
     struct double_counters c;
     fixture_create(&images, 8);
     feedline_dataset *ds = fixture_memory(&images);
@@ -299,9 +286,8 @@ static void takes_nothing_before_it_starts(void **state)
 
 /* One copy for each batch that nobody waits for, and no byte of it moved twice
  * or by way of other memory; nobody waits for the device. */
-static void moves_each_byte_once(void **state)
+TEST(moves_each_byte_once)
 {
-    (void)state;
     struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
     struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
     struct double_counters before, after;
@@ -364,9 +350,8 @@ static struct feedline_device_stats after_a_batch(feedline_dataset *ds,
 }
 
 /* Whatever it chooses: how fast copies are found to be depends on the load. */
-static void auto_takes_what_its_choice_does(void **state)
+TEST(auto_takes_what_its_choice_does)
 {
-    (void)state;
     fixture_create(&images, 64);
     feedline_dataset *ds = fixture_memory(&images);
     double_reset();
@@ -382,9 +367,8 @@ static void auto_takes_what_its_choice_does(void **state)
 }
 
 /* An old GPU is no reason to fail where nobody asked for it to finish. */
-static void without_kernels_the_host_finishes(void **state)
+TEST(without_kernels_the_host_finishes)
 {
-    (void)state;
     struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
     feedline_batch *b;
     fixture_create(&images, 64);
@@ -406,9 +390,8 @@ static void without_kernels_the_host_finishes(void **state)
     fixture_remove(&images);
 }
 
-static void a_lost_device_is_an_error(void **state)
+TEST(a_lost_device_is_an_error)
 {
-    (void)state;
     feedline_batch *b;
     fixture_create(&images, 64);
     feedline_dataset *ds = fixture_memory(&images);
@@ -432,9 +415,8 @@ static void a_lost_device_is_an_error(void **state)
 }
 
 /* What finish=device cannot do is refused with the reason, and auto says it. */
-static void says_why_it_finishes_where(void **state)
+TEST(says_why_it_finishes_where)
 {
-    (void)state;
     static const struct {
         const char *options, *words;
     } rows[] = {
@@ -465,25 +447,4 @@ static void says_why_it_finishes_where(void **state)
     fixture_remove(&images);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(no_driver),
-    cmocka_unit_test(old_driver),
-    cmocka_unit_test(stub_driver),
-    cmocka_unit_test(no_gpu),
-    cmocka_unit_test(is_looked_for_again),
-    cmocka_unit_test(tells_what_there_is),
-    cmocka_unit_test(times_copies),
-    cmocka_unit_test(refuses_odd_tests),
-    cmocka_unit_test(keeps_a_stream_busy),
-    cmocka_unit_test(goes_on_with_fewer_slots),
-    cmocka_unit_test(too_small_for_any_batch),
-    cmocka_unit_test(refuses_devices_that_are_not_there),
-    cmocka_unit_test(takes_nothing_before_it_starts),
-    cmocka_unit_test(moves_each_byte_once),
-    cmocka_unit_test(auto_takes_what_its_choice_does),
-    cmocka_unit_test(without_kernels_the_host_finishes),
-    cmocka_unit_test(a_lost_device_is_an_error),
-    cmocka_unit_test(says_why_it_finishes_where),
-};
-
-TEST_MAIN("devices", cases)
+TEST_MAIN("devices")

@@ -79,9 +79,8 @@ static const struct row {
      {"only 0.3 %", "spares the workers"}},
 };
 
-static void test_every_rule(void **state)
+TEST(test_every_rule)
 {
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         const struct row *r = &rows[i];
         struct fdl_finish_choice c;
@@ -98,7 +97,7 @@ static void test_every_rule(void **state)
 }
 
 /* The border is where u8 shortens the copy by a tenth. */
-static void test_border(void **state)
+TEST(test_border)
 {
     struct fdl_finish_question q = {.images = 1,
                                     .gigabytes_per_second = 1,
@@ -107,7 +106,6 @@ static void test_border(void **state)
                                     .finished_bytes = 4000,
                                     .wire_bytes = 1000};
     struct fdl_finish_choice c;
-    (void)state;
     /* 3 of latency + 4 us. */
     q.latency_us = 25.9;
     fdl_finish_decide(&q, &c);
@@ -118,12 +116,11 @@ static void test_border(void **state)
 }
 
 /* The regime is that of the bytes that will cross. */
-static void test_regime(void **state)
+TEST(test_regime)
 {
     struct fdl_finish_question q = {BATCH, .latency_us = 1000,
                                     .gigabytes_per_second = 20};
     struct fdl_finish_choice c;
-    (void)state;
     q.asked = FDL_FINISH_DEVICE;
     fdl_finish_decide(&q, &c);
     assert_string_equal(c.regime, "latency");
@@ -133,12 +130,11 @@ static void test_regime(void **state)
 }
 
 /* Whatever is asked, there is an answer that fits its place. */
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
     static const double numbers[] = {0, 1e-300, 1, 1e300, INFINITY};
     static const uint64_t sizes[] = {0, 1, UINT64_MAX};
     char obstacle[1000];
-    (void)state;
     memset(obstacle, 'x', sizeof(obstacle));
     obstacle[sizeof(obstacle) - 1] = '\0';
     for (size_t i = 0; i < FDL_COUNT_OF(numbers); i++)
@@ -162,11 +158,4 @@ static void test_extremes(void **state)
             }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_every_rule),
-    cmocka_unit_test(test_border),
-    cmocka_unit_test(test_regime),
-    cmocka_unit_test(test_extremes),
-};
-
-TEST_MAIN("finish_choice", cases)
+TEST_MAIN("finish_choice")

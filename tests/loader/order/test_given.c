@@ -29,9 +29,8 @@ static struct fdl_given *create(void)
 
 /* ---- One thread --------------------------------------------------------- */
 
-static void places_are_found(void **state)
+TEST(places_are_found)
 {
-    (void)state;
     static const uint64_t indices[] = {7, 999, 0, 7, 3};
     static const uint32_t copies[] = {0, 65535, 2, 1, 0};
     static const uint32_t counts[] = {3, 1, 5, 2};
@@ -66,9 +65,8 @@ static void places_are_found(void **state)
     fdl_given_destroy(g);
 }
 
-static void an_epoch_goes_on_from_the_last(void **state)
+TEST(an_epoch_goes_on_from_the_last)
 {
-    (void)state;
     static const uint64_t indices[] = {1, 2, 3};
     struct fdl_given *g = create();
     struct fdl_ticket_range range;
@@ -185,9 +183,8 @@ static uint64_t append(struct crowd *c, uint64_t awaited, uint64_t ticket,
     return count;
 }
 
-static void readers_need_no_lock(void **state)
+TEST(readers_need_no_lock)
 {
-    (void)state;
     static struct crowd c;
     struct fdl_rng random;
     pthread_t threads[READERS];
@@ -220,10 +217,4 @@ static void readers_need_no_lock(void **state)
     fdl_given_destroy(c.given);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(places_are_found),
-    cmocka_unit_test(an_epoch_goes_on_from_the_last),
-    cmocka_unit_test(readers_need_no_lock),
-};
-
-TEST_MAIN("given", cases)
+TEST_MAIN("given")

@@ -12,18 +12,14 @@
 
 static struct order_rig rig;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     order_rig_open(&rig, true, "");
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     order_rig_close(&rig);
-    return 0;
 }
 
 static void assert_next(feedline_loader *l, int32_t want)
@@ -53,9 +49,8 @@ static void deliver(feedline_loader *l, uint64_t seed, uint64_t epoch)
     assert_next(l, FEEDLINE_END);
 }
 
-static void equals_own_order(void **state)
+TEST_WITH(equals_own_order, setup, teardown)
 {
-    (void)state;
     static const char *const how[] = {"reader=pread workers=3", "reader=memory",
                                       "reader=auto depth=1 workers=1",
                                       "depth=11 tuner=off io_depth=2"};
@@ -69,9 +64,8 @@ static void equals_own_order(void **state)
 }
 
 /* One given, one taken: nothing is ever ahead. */
-static void one_by_one(void **state)
+TEST_WITH(one_by_one, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = order_loader(&rig, "workers=2");
     assert_ok(feedline_loader_begin(l, 1, 0, 0));
     for (uint32_t i = 0; i < 800; i++) {
@@ -85,9 +79,8 @@ static void one_by_one(void **state)
 }
 
 /* As many as may wait, again and again: the tables go round. */
-static void many_wait(void **state)
+TEST_WITH(many_wait, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = order_loader(&rig, "workers=2 depth=5");
     struct order_batch one = order_row(0, 1, 1);
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
@@ -106,9 +99,8 @@ static void many_wait(void **state)
     feedline_loader_destroy(l);
 }
 
-static void views_and_sizes(void **state)
+TEST_WITH(views_and_sizes, setup, teardown)
 {
-    (void)state;
     feedline_config *cfg;
     feedline_pipeline *p;
     feedline_loader *l;
@@ -140,9 +132,8 @@ static void views_and_sizes(void **state)
 
 /* ---- States ------------------------------------------------------------- */
 
-static void nothing_begins_by_itself(void **state)
+TEST_WITH(nothing_begins_by_itself, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = order_loader(&rig, "");
     struct order_batch one = order_row(0, 1, 1);
     feedline_batch *b;
@@ -172,9 +163,8 @@ static void nothing_begins_by_itself(void **state)
     feedline_loader_destroy(l);
 }
 
-static void an_empty_epoch_ends(void **state)
+TEST_WITH(an_empty_epoch_ends, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = order_loader(&rig, "");
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         assert_ok(feedline_loader_begin(l, epoch, 0, 0));
@@ -185,9 +175,8 @@ static void an_empty_epoch_ends(void **state)
 }
 
 /* Left in the middle, with batches prepared, some of them held. */
-static void an_epoch_may_be_left(void **state)
+TEST_WITH(an_epoch_may_be_left, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = order_loader(&rig, "workers=3 depth=4");
     for (uint64_t i = 0; i < 30; i++) {
         struct order_batch given = order_row(i, 1, ORDER_BATCH);
@@ -206,9 +195,8 @@ static void an_epoch_may_be_left(void **state)
 }
 
 /* After the END, and after any batch that is the last one given so far. */
-static void an_epoch_joins_without_a_stop(void **state)
+TEST_WITH(an_epoch_joins_without_a_stop, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = order_loader(&rig, "reader=memory workers=2");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     pthread_t first = l->pool.workers[0]->thread.handle;
@@ -228,9 +216,8 @@ static void an_epoch_joins_without_a_stop(void **state)
     feedline_loader_destroy(l);
 }
 
-static void bad_batches_are_refused(void **state)
+TEST_WITH(bad_batches_are_refused, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = order_loader(&rig, "");
     uint64_t indices[ORDER_BATCH + 1] = {0, 36, 37};
     uint32_t copies[2] = {65535, 65536};
@@ -260,9 +247,8 @@ static void bad_batches_are_refused(void **state)
 
 /* ---- Options and calls of the other order ------------------------------- */
 
-static void options_of_an_order_are_refused(void **state)
+TEST_WITH(options_of_an_order_are_refused, setup, teardown)
 {
-    (void)state;
     static const char *const options[][2] = {
         {"shuffle=true", "shuffle does not apply to order=given"},
         {"world=2", "world does not apply"},
@@ -282,9 +268,8 @@ static void options_of_an_order_are_refused(void **state)
     }
 }
 
-static void calls_of_the_other_order_are_refused(void **state)
+TEST_WITH(calls_of_the_other_order_are_refused, setup, teardown)
 {
-    (void)state;
     char text[256];
     uint64_t needed, index = 0;
     feedline_loader *given = order_loader(&rig, "");
@@ -307,9 +292,8 @@ static void calls_of_the_other_order_are_refused(void **state)
     feedline_loader_destroy(given);
 }
 
-static void the_position_is_told(void **state)
+TEST_WITH(the_position_is_told, setup, teardown)
 {
-    (void)state;
     uint64_t epoch, position;
     feedline_batch *b;
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
@@ -337,9 +321,8 @@ static void the_position_is_told(void **state)
 
 /* ---- Draws, and samples that fail --------------------------------------- */
 
-static void draws_are_those_of_the_epochs_seed(void **state)
+TEST_WITH(draws_are_those_of_the_epochs_seed, setup, teardown)
 {
-    (void)state;
     feedline_loader *own = fixture_open(rig.dataset, "seed=77 repeats=2");
     feedline_loader *given = order_loader(&rig, "seed=3");
     struct feedline_draw want = {.struct_size = sizeof(want)};
@@ -379,9 +362,8 @@ static feedline_dataset *damaged(void)
     return ds;
 }
 
-static void a_bad_sample_ends_the_epoch(void **state)
+TEST_WITH(a_bad_sample_ends_the_epoch, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = damaged();
     feedline_loader *l = fixture_open(ds, "order=given on_error=raise");
     feedline_batch *b;
@@ -407,9 +389,8 @@ static void a_bad_sample_ends_the_epoch(void **state)
 }
 
 /* The same one as with order=own, whatever stands beside it. */
-static void a_replacement_is_drawn(void **state)
+TEST_WITH(a_replacement_is_drawn, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = damaged();
     feedline_loader *own =
         fixture_open(ds, "on_error=skip seed=9 batch_size=37");
@@ -439,27 +420,4 @@ static void a_replacement_is_drawn(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(equals_own_order, setup, teardown),
-    cmocka_unit_test_setup_teardown(one_by_one, setup, teardown),
-    cmocka_unit_test_setup_teardown(many_wait, setup, teardown),
-    cmocka_unit_test_setup_teardown(views_and_sizes, setup, teardown),
-    cmocka_unit_test_setup_teardown(nothing_begins_by_itself, setup, teardown),
-    cmocka_unit_test_setup_teardown(an_empty_epoch_ends, setup, teardown),
-    cmocka_unit_test_setup_teardown(an_epoch_may_be_left, setup, teardown),
-    cmocka_unit_test_setup_teardown(an_epoch_joins_without_a_stop, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(bad_batches_are_refused, setup, teardown),
-    cmocka_unit_test_setup_teardown(options_of_an_order_are_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(calls_of_the_other_order_are_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_position_is_told, setup, teardown),
-    cmocka_unit_test_setup_teardown(draws_are_those_of_the_epochs_seed, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_bad_sample_ends_the_epoch, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_replacement_is_drawn, setup, teardown),
-};
-
-TEST_MAIN("order", cases)
+TEST_MAIN("order")

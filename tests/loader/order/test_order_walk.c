@@ -301,56 +301,39 @@ static void walks(bool folder, const char *stream, const char *how,
     assert_true(joined > 0);
 }
 
-static void on_memory(void **state)
+TEST(on_memory)
 {
-    (void)state;
     walks(false, "", "workers=3", 1);
 }
 
-static void on_files(void **state)
+TEST(on_files)
 {
-    (void)state;
     walks(true, "", "workers=3 reader=pread", 1);
 }
 
-static void on_kept_files(void **state)
+TEST(on_kept_files)
 {
-    (void)state;
     walks(true, "", "workers=2 reader=memory", 1);
 }
 
-static void on_a_ring(void **state)
+TEST(on_a_ring)
 {
-    (void)state;
     walks(true, "dtype=f32 layout=nhwc", "workers=3 reader=auto", 1);
 }
 
-static void with_batches_kept(void **state)
+TEST(with_batches_kept)
 {
-    (void)state;
     walks(true, "", "workers=3 held=grow reader=pread", HELD);
 }
 
-static void with_batches_kept_by_a_tuner(void **state)
+TEST(with_batches_kept_by_a_tuner)
 {
-    (void)state;
     walks(false, "", "held=grow tuner=auto memory_budget=1m", HELD);
 }
 
-static void with_sizes_of_their_own(void **state)
+TEST(with_sizes_of_their_own)
 {
-    (void)state;
     walks(true, "max_sample_bytes=64k", "workers=3 held=grow", HELD);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(on_memory),
-    cmocka_unit_test(on_files),
-    cmocka_unit_test(on_kept_files),
-    cmocka_unit_test(on_a_ring),
-    cmocka_unit_test(with_batches_kept),
-    cmocka_unit_test(with_batches_kept_by_a_tuner),
-    cmocka_unit_test(with_sizes_of_their_own),
-};
-
-TEST_MAIN("order_walk", cases)
+TEST_MAIN("order_walk")

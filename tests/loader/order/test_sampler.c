@@ -32,9 +32,8 @@ static void check_bijection(uint64_t count, uint64_t seed, uint64_t epoch)
     free(seen);
 }
 
-static void permutation_is_a_bijection(void **state)
+TEST(permutation_is_a_bijection)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (uint64_t count = 1; count <= 3000; count++)
         check_bijection(count, seed, count % 7);
@@ -46,9 +45,8 @@ static void permutation_is_a_bijection(void **state)
 
 /* A walk back: an element of a large domain comes from one place only, so two
  * places next to each other never share one, and all stay below count. */
-static void huge_counts_stay_in_range(void **state)
+TEST(huge_counts_stay_in_range)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (uint32_t bits = 21; bits <= 48; bits++) {
         uint64_t count = ((uint64_t)1 << bits) - bits % 3;
@@ -62,9 +60,8 @@ static void huge_counts_stay_in_range(void **state)
     }
 }
 
-static void permutation_is_pinned(void **state)
+TEST(permutation_is_pinned)
 {
-    (void)state;
     static const struct {
         uint64_t count, seed, epoch;
         uint64_t first[4];
@@ -126,18 +123,16 @@ static void check_fairness(uint64_t count, uint64_t seed)
     assert_true(deviation(pairs, n * (n - 1) - 1) < TOLERATED);
 }
 
-static void small_permutations_are_fair(void **state)
+TEST(small_permutations_are_fair)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (uint64_t count = 2; count <= 12; count++)
         check_fairness(count, seed);
 }
 
 /* On both sides of the change from the plain shuffle to the network. */
-static void medium_permutations_are_fair(void **state)
+TEST(medium_permutations_are_fair)
 {
-    (void)state;
     uint64_t seed = test_seed();
     check_fairness(32, seed);
     check_fairness(33, seed);
@@ -145,9 +140,8 @@ static void medium_permutations_are_fair(void **state)
 }
 
 /* Neighbours in the order are not neighbours in the data set. */
-static void order_has_no_serial_correlation(void **state)
+TEST(order_has_no_serial_correlation)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (uint64_t count = 1000; count <= 100000; count *= 10) {
         double mean = (double)(count - 1) / 2;
@@ -166,9 +160,8 @@ static void order_has_no_serial_correlation(void **state)
 
 /* A permutation of n has one fixed point on average, whatever n is, and so has
  * the order of one epoch against another one, or another seed. */
-static void epochs_and_seeds_are_unrelated(void **state)
+TEST(epochs_and_seeds_are_unrelated)
 {
-    (void)state;
     uint64_t seed = test_seed();
     uint64_t same_epoch = 0, same_seed = 0;
     enum { COUNT = 1000, TRIALS = 50 };
@@ -198,9 +191,8 @@ static struct fdl_sampler sampler(uint64_t count, uint32_t rank, uint32_t world,
     };
 }
 
-static void init_refuses_what_cannot_be(void **state)
+TEST(init_refuses_what_cannot_be)
 {
-    (void)state;
     static const struct {
         uint64_t count;
         uint32_t rank, world, batch_size;
@@ -250,9 +242,8 @@ static uint32_t expected_times(uint64_t place, uint64_t count, uint64_t total,
     return times;
 }
 
-static void ranks_share_the_data_set(void **state)
+TEST(ranks_share_the_data_set)
 {
-    (void)state;
     enum { MAX = 24 };
     for (uint64_t count = 1; count <= MAX; count++) {
         for (uint32_t world = 1; world <= 5; world++) {
@@ -278,9 +269,8 @@ static void ranks_share_the_data_set(void **state)
     }
 }
 
-static void unshuffled_order_is_the_data_set(void **state)
+TEST(unshuffled_order_is_the_data_set)
 {
-    (void)state;
     struct fdl_sampler s = sampler(10, 1, 3, 2);
     s.shuffle = false;
     s.tail = FDL_TAIL_WRAP;
@@ -346,9 +336,8 @@ static void check_all_positions(const struct fdl_sampler *s)
     }
 }
 
-static void stream_agrees_with_counting(void **state)
+TEST(stream_agrees_with_counting)
 {
-    (void)state;
     for (uint64_t count = 1; count <= 14; count++) {
         for (uint32_t mix = 0; mix < 5 * 5 * 3 * 2; mix++) {
             struct fdl_sampler s =
@@ -362,9 +351,8 @@ static void stream_agrees_with_counting(void **state)
     }
 }
 
-static void stream_may_run_for_ever(void **state)
+TEST(stream_may_run_for_ever)
 {
-    (void)state;
     struct fdl_sampler s = sampler(1281167, 3, 8, 256);
     assert_int_equal(fdl_sampler_init(&s), FEEDLINE_OK);
     assert_int_equal(s.samples, 160146);
@@ -389,9 +377,8 @@ static void stream_may_run_for_ever(void **state)
     assert_int_equal(place.ticket, head_batches + epochs * 626 - 1);
 }
 
-static void stream_init_refuses(void **state)
+TEST(stream_init_refuses)
 {
-    (void)state;
     struct fdl_sampler s = sampler(100, 0, 3, 4);
     assert_int_equal(fdl_sampler_init(&s), FEEDLINE_OK);
     struct fdl_stream st;
@@ -412,9 +399,8 @@ static void stream_init_refuses(void **state)
 
 /* Stops after some positions, goes on with other ranks and batches: together
  * they deliver what one run would have, and nothing twice. */
-static void resume_with_other_ranks_repeats_nothing(void **state)
+TEST(resume_with_other_ranks_repeats_nothing)
 {
-    (void)state;
     enum { COUNT = 60 }; /* 1 to 5 ranks divide it */
     for (uint32_t before = 1; before <= 5; before++) {
         for (uint32_t after = 1; after <= 5; after++) {
@@ -499,9 +485,8 @@ static void check_repeats(struct fdl_sampler s)
     }
 }
 
-static void repeats_agree_with_what_is_told(void **state)
+TEST(repeats_agree_with_what_is_told)
 {
-    (void)state;
     for (uint64_t count = 1; count <= 11; count++) {
         for (uint32_t mix = 0; mix < 5 * 5 * 3 * 2; mix++) {
             struct fdl_sampler s = sampler(count, 0, 1 + mix % 5, 3);
@@ -517,9 +502,8 @@ static void repeats_agree_with_what_is_told(void **state)
 }
 
 /* Batches, short ones and where a run may begin are counted as without. */
-static void stream_with_repeats_agrees_with_counting(void **state)
+TEST(stream_with_repeats_agrees_with_counting)
 {
-    (void)state;
     for (uint64_t count = 1; count <= 7; count++) {
         for (uint32_t mix = 0; mix < 4 * 3 * 3 * 2; mix++) {
             struct fdl_sampler s =
@@ -541,9 +525,8 @@ static void stream_with_repeats_agrees_with_counting(void **state)
  * for the permutation that it would draw: [p for p in permutation for i in
  * range(repeats)], filled up from the front, [rank::world], and of each rank
  * the first len(data) // 256 * 256 // world. */
-static void order_is_that_of_rasampler(void **state)
+TEST(order_is_that_of_rasampler)
 {
-    (void)state;
     enum { COUNT = 1003, REPEATS = 3 };
     for (uint32_t world = 1; world <= 8; world++) {
         static uint64_t indices[COUNT * REPEATS + 8];
@@ -568,9 +551,8 @@ static void order_is_that_of_rasampler(void **state)
     }
 }
 
-static void replacement_is_another_sample(void **state)
+TEST(replacement_is_another_sample)
 {
-    (void)state;
     for (uint64_t count = 2; count <= 6; count++) {
         struct fdl_sampler s = sampler(count, 0, 1, 1);
         assert_int_equal(fdl_sampler_init(&s), FEEDLINE_OK);
@@ -591,25 +573,4 @@ static void replacement_is_another_sample(void **state)
     assert_int_equal(fdl_sampler_replacement(&one, 0, 0, 3), 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(permutation_is_a_bijection),
-    cmocka_unit_test(huge_counts_stay_in_range),
-    cmocka_unit_test(permutation_is_pinned),
-    cmocka_unit_test(small_permutations_are_fair),
-    cmocka_unit_test(medium_permutations_are_fair),
-    cmocka_unit_test(order_has_no_serial_correlation),
-    cmocka_unit_test(epochs_and_seeds_are_unrelated),
-    cmocka_unit_test(init_refuses_what_cannot_be),
-    cmocka_unit_test(ranks_share_the_data_set),
-    cmocka_unit_test(unshuffled_order_is_the_data_set),
-    cmocka_unit_test(stream_agrees_with_counting),
-    cmocka_unit_test(stream_may_run_for_ever),
-    cmocka_unit_test(stream_init_refuses),
-    cmocka_unit_test(resume_with_other_ranks_repeats_nothing),
-    cmocka_unit_test(repeats_agree_with_what_is_told),
-    cmocka_unit_test(stream_with_repeats_agrees_with_counting),
-    cmocka_unit_test(order_is_that_of_rasampler),
-    cmocka_unit_test(replacement_is_another_sample),
-};
-
-TEST_MAIN("sampler", cases)
+TEST_MAIN("sampler")

@@ -55,9 +55,8 @@ static void refuses(const char *text, int32_t code, const char *says)
     assert_same(&s, &example);
 }
 
-static void text_is_pinned(void **state)
+TEST(text_is_pinned)
 {
-    (void)state;
     char buf[256];
     uint64_t needed = 0;
     assert_int_equal(fdl_state_write(&example, buf, sizeof(buf), &needed),
@@ -67,9 +66,8 @@ static void text_is_pinned(void **state)
     reads(buf, &example);
 }
 
-static void largest_values_fit_256_bytes(void **state)
+TEST(largest_values_fit_256_bytes)
 {
-    (void)state;
     struct fdl_state s = {UINT64_MAX, UINT64_MAX, UINT64_MAX, false,
                           UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     char buf[256];
@@ -80,9 +78,8 @@ static void largest_values_fit_256_bytes(void **state)
     reads(buf, &s);
 }
 
-static void size_is_told(void **state)
+TEST(size_is_told)
 {
-    (void)state;
     uint64_t needed = 0;
     assert_int_equal(fdl_state_write(&example, NULL, 0, &needed), FEEDLINE_OK);
     assert_int_equal(needed, sizeof(example_text));
@@ -97,9 +94,8 @@ static void size_is_told(void **state)
                      FEEDLINE_OK);
 }
 
-static void any_json_of_it_is_read(void **state)
+TEST(any_json_of_it_is_read)
 {
-    (void)state;
     reads(" \t\r\n{ \"feedline_state\" : 1 , \"dataset\" : "
           "\"0123456789abcdef\" ,\n \"count\":1281167,\"seed\" :42,"
           "\"shuffle\":\ttrue, \"repeats\":3,\"epoch_samples\": 1280000,"
@@ -117,9 +113,8 @@ static void any_json_of_it_is_read(void **state)
           &example);
 }
 
-static void unknown_keys_are_ignored(void **state)
+TEST(unknown_keys_are_ignored)
 {
-    (void)state;
     static const char *const values[] = {
         "0",
         "-1.5e+10",
@@ -146,18 +141,16 @@ static void unknown_keys_are_ignored(void **state)
     }
 }
 
-static void other_versions(void **state)
+TEST(other_versions)
 {
-    (void)state;
     refuses("{\"feedline_state\":2,\"dataset\":[\"changed\"]}", FEEDLINE_EABI,
             "version 2");
     refuses("{\"feedline_state\":0}", FEEDLINE_EINVAL, "version 0");
     refuses("{\"seed\":1}", FEEDLINE_EINVAL, "\"feedline_state\" is missing");
 }
 
-static void damage_is_named(void **state)
+TEST(damage_is_named)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -202,9 +195,8 @@ static void damage_is_named(void **state)
     refuses(deep, FEEDLINE_EINVAL, "nested too deeply");
 }
 
-static void every_truncation_is_refused(void **state)
+TEST(every_truncation_is_refused)
 {
-    (void)state;
     char text[sizeof(example_text)];
     for (size_t n = 0; n < sizeof(example_text) - 1; n++) {
         memcpy(text, example_text, n);
@@ -216,9 +208,8 @@ static void every_truncation_is_refused(void **state)
 /* Random damage to a good text: no crash (the sanitizers watch), and either a
  * clean refusal or a state. The text is on the heap at its exact size, so that
  * reading behind its end is seen. */
-static void damaged_texts_are_survived(void **state)
+TEST(damaged_texts_are_survived)
 {
-    (void)state;
     static const char spice[] = "{}[],:\"\\u0019aeE+-. \n\x80";
     struct fdl_rng rng;
     fdl_rng_init(&rng, test_seed(), 0, 0, 0);
@@ -241,9 +232,8 @@ static void damaged_texts_are_survived(void **state)
     }
 }
 
-static void check_names_the_difference(void **state)
+TEST(check_names_the_difference)
 {
-    (void)state;
     struct fdl_state here = example;
     here.epoch = 9;
     here.position = 0;
@@ -269,17 +259,4 @@ static void check_names_the_difference(void **state)
     assert_non_null(strstr(fdl_last_error(), "1281167 samples"));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(text_is_pinned),
-    cmocka_unit_test(largest_values_fit_256_bytes),
-    cmocka_unit_test(size_is_told),
-    cmocka_unit_test(any_json_of_it_is_read),
-    cmocka_unit_test(unknown_keys_are_ignored),
-    cmocka_unit_test(other_versions),
-    cmocka_unit_test(damage_is_named),
-    cmocka_unit_test(every_truncation_is_refused),
-    cmocka_unit_test(damaged_texts_are_survived),
-    cmocka_unit_test(check_names_the_difference),
-};
-
-TEST_MAIN("state", cases)
+TEST_MAIN("state")

@@ -11,20 +11,17 @@
 #include <unistd.h>
 
 /* The three cases of a contract. */
-#define FOR_EACH_READER(contract)                                              \
-  static void pread_##contract(void **state)                                   \
+#define TEST_EACH(contract)                                                    \
+  TEST(pread_##contract)                                                       \
   {                                                                            \
-    (void)state;                                                               \
     contract(&fdl_reader_pread);                                               \
   }                                                                            \
-  static void uring_##contract(void **state)                                   \
+  TEST(uring_##contract)                                                       \
   {                                                                            \
-    (void)state;                                                               \
     contract(&fdl_reader_uring);                                               \
   }                                                                            \
-  static void memory_##contract(void **state)                                  \
+  TEST(memory_##contract)                                                      \
   {                                                                            \
-    (void)state;                                                               \
     contract(&fdl_reader_memory);                                              \
   }
 
@@ -62,7 +59,7 @@ static void delivers_files_of_every_size(const struct fdl_reader_ops *ops)
     free(total);
     rig_destroy(rig);
 }
-FOR_EACH_READER(delivers_files_of_every_size)
+TEST_EACH(delivers_files_of_every_size)
 
 static void reads_parts_of_files(const struct fdl_reader_ops *ops)
 {
@@ -84,7 +81,7 @@ static void reads_parts_of_files(const struct fdl_reader_ops *ops)
     assert_int_equal(rig_drain(rig, n), 0);
     rig_destroy(rig);
 }
-FOR_EACH_READER(reads_parts_of_files)
+TEST_EACH(reads_parts_of_files)
 
 static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
 {
@@ -115,7 +112,7 @@ static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
     assert_int_equal(rig_drain(rig, 1), 0);
     rig_destroy(rig);
 }
-FOR_EACH_READER(says_what_is_past_the_end)
+TEST_EACH(says_what_is_past_the_end)
 
 static void says_what_is_no_file(const struct fdl_reader_ops *ops)
 {
@@ -164,7 +161,7 @@ static void says_what_is_no_file(const struct fdl_reader_ops *ops)
     free(total);
     rig_destroy(rig);
 }
-FOR_EACH_READER(says_what_is_no_file)
+TEST_EACH(says_what_is_no_file)
 
 static void says_what_it_may_not_read(const struct fdl_reader_ops *ops)
 {
@@ -181,7 +178,7 @@ static void says_what_it_may_not_read(const struct fdl_reader_ops *ops)
         assert_int_equal(seteuid(0), 0);
     rig_destroy(rig);
 }
-FOR_EACH_READER(says_what_it_may_not_read)
+TEST_EACH(says_what_it_may_not_read)
 
 static void refuses_files_above_the_limit(const struct fdl_reader_ops *ops)
 {
@@ -196,7 +193,7 @@ static void refuses_files_above_the_limit(const struct fdl_reader_ops *ops)
     assert_int_equal(rig_drain(rig, 1), 0);
     rig_destroy(rig);
 }
-FOR_EACH_READER(refuses_files_above_the_limit)
+TEST_EACH(refuses_files_above_the_limit)
 
 static void works_with_few_descriptors(const struct fdl_reader_ops *ops)
 {
@@ -212,7 +209,7 @@ static void works_with_few_descriptors(const struct fdl_reader_ops *ops)
     assert_int_equal(rig_drain(rig, 1000), 0);
     rig_destroy(rig);
 }
-FOR_EACH_READER(works_with_few_descriptors)
+TEST_EACH(works_with_few_descriptors)
 
 static void gives_up_without_descriptors(const struct fdl_reader_ops *ops)
 {
@@ -232,7 +229,7 @@ static void gives_up_without_descriptors(const struct fdl_reader_ops *ops)
     assert_int_equal(rig_drain(rig, 3), 0);
     rig_destroy(rig);
 }
-FOR_EACH_READER(gives_up_without_descriptors)
+TEST_EACH(gives_up_without_descriptors)
 
 static void stops_with_a_full_window(const struct fdl_reader_ops *ops)
 {
@@ -252,7 +249,7 @@ static void stops_with_a_full_window(const struct fdl_reader_ops *ops)
     }
     rig_destroy(rig);
 }
-FOR_EACH_READER(stops_with_a_full_window)
+TEST_EACH(stops_with_a_full_window)
 
 /* The close meets the reader asleep, waking up, reading, falling asleep. */
 static void stops_at_any_moment(const struct fdl_reader_ops *ops)
@@ -271,7 +268,7 @@ static void stops_at_any_moment(const struct fdl_reader_ops *ops)
     }
     rig_destroy(rig);
 }
-FOR_EACH_READER(stops_at_any_moment)
+TEST_EACH(stops_at_any_moment)
 
 /* ---- Readers with threads ----------------------------------------------- */
 
@@ -294,15 +291,13 @@ static void follows_the_depth(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 
-static void pread_follows_the_depth(void **state)
+TEST(pread_follows_the_depth)
 {
-    (void)state;
     follows_the_depth(&fdl_reader_pread);
 }
 
-static void uring_follows_the_depth(void **state)
+TEST(uring_follows_the_depth)
 {
-    (void)state;
     follows_the_depth(&fdl_reader_uring);
 }
 
@@ -324,23 +319,20 @@ static void goes_on_from_a_full_window(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 
-static void pread_goes_on_from_a_full_window(void **state)
+TEST(pread_goes_on_from_a_full_window)
 {
-    (void)state;
     goes_on_from_a_full_window(&fdl_reader_pread);
 }
 
-static void uring_goes_on_from_a_full_window(void **state)
+TEST(uring_goes_on_from_a_full_window)
 {
-    (void)state;
     goes_on_from_a_full_window(&fdl_reader_uring);
 }
 
 /* ---- The memory reader -------------------------------------------------- */
 
-static void memory_reads_each_file_once(void **state)
+TEST(memory_reads_each_file_once)
 {
-    (void)state;
     struct rig *rig = rig_create();
     for (uint32_t i = 0; i < 20; i++)
         rig_add_file(rig, 1000 * i);
@@ -356,9 +348,8 @@ static void memory_reads_each_file_once(void **state)
     rig_destroy(rig);
 }
 
-static void memory_stays_within_its_budget(void **state)
+TEST(memory_stays_within_its_budget)
 {
-    (void)state;
     struct rig *rig = rig_create();
     for (uint32_t i = 0; i < 20; i++)
         rig_add_file(rig, 10000);
@@ -374,9 +365,8 @@ static void memory_stays_within_its_budget(void **state)
     rig_destroy(rig);
 }
 
-static void memory_hands_out_what_is_there(void **state)
+TEST(memory_hands_out_what_is_there)
 {
-    (void)state;
     struct rig *rig = rig_create();
     uint8_t bytes[3] = {1, 2, 3};
     const uint8_t *data[1] = {bytes};
@@ -404,9 +394,8 @@ static void *worker(void *arg)
 }
 
 /* 4 files and 16 samples at a time: the same file in several hands. */
-static void memory_serves_workers_at_once(void **state)
+TEST(memory_serves_workers_at_once)
 {
-    (void)state;
     struct rig *rig = rig_create();
     struct fdl_thread threads[4] = {0};
     for (uint32_t i = 0; i < 4; i++)
@@ -442,9 +431,8 @@ static const struct fdl_reader_ops *choose(struct rig *rig,
     return ops;
 }
 
-static void starts_what_was_asked_for(void **state)
+TEST(starts_what_was_asked_for)
 {
-    (void)state;
     struct rig *rig = rig_create();
     rig_add_file(rig, 10);
     assert_ptr_equal(choose(rig, FDL_READER_pread), &fdl_reader_pread);
@@ -455,9 +443,8 @@ static void starts_what_was_asked_for(void **state)
     rig_destroy(rig);
 }
 
-static void auto_takes_a_reader_that_works(void **state)
+TEST(auto_takes_a_reader_that_works)
 {
-    (void)state;
     struct rig *rig = rig_create();
     rig_add_file(rig, 10);
     assert_int_equal(fdl_log_set_level(FDL_LOG_INFO), FEEDLINE_OK);
@@ -478,9 +465,8 @@ static void auto_takes_a_reader_that_works(void **state)
     rig_destroy(rig);
 }
 
-static void auto_takes_memory_for_what_is_in_memory(void **state)
+TEST(auto_takes_memory_for_what_is_in_memory)
 {
-    (void)state;
     struct rig *rig = rig_create();
     const uint8_t *data[1] = {(const uint8_t *)"x"};
     uint64_t sizes[1] = {1};
@@ -491,47 +477,4 @@ static void auto_takes_memory_for_what_is_in_memory(void **state)
     rig_destroy(rig);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(pread_reads_parts_of_files),
-    cmocka_unit_test(uring_reads_parts_of_files),
-    cmocka_unit_test(memory_reads_parts_of_files),
-    cmocka_unit_test(pread_says_what_is_past_the_end),
-    cmocka_unit_test(uring_says_what_is_past_the_end),
-    cmocka_unit_test(memory_says_what_is_past_the_end),
-    cmocka_unit_test(pread_delivers_files_of_every_size),
-    cmocka_unit_test(uring_delivers_files_of_every_size),
-    cmocka_unit_test(memory_delivers_files_of_every_size),
-    cmocka_unit_test(pread_says_what_is_no_file),
-    cmocka_unit_test(uring_says_what_is_no_file),
-    cmocka_unit_test(memory_says_what_is_no_file),
-    cmocka_unit_test(pread_says_what_it_may_not_read),
-    cmocka_unit_test(uring_says_what_it_may_not_read),
-    cmocka_unit_test(memory_says_what_it_may_not_read),
-    cmocka_unit_test(pread_refuses_files_above_the_limit),
-    cmocka_unit_test(uring_refuses_files_above_the_limit),
-    cmocka_unit_test(memory_refuses_files_above_the_limit),
-    cmocka_unit_test(pread_works_with_few_descriptors),
-    cmocka_unit_test(uring_works_with_few_descriptors),
-    cmocka_unit_test(memory_works_with_few_descriptors),
-    cmocka_unit_test(pread_gives_up_without_descriptors),
-    cmocka_unit_test(uring_gives_up_without_descriptors),
-    cmocka_unit_test(memory_gives_up_without_descriptors),
-    cmocka_unit_test(pread_stops_with_a_full_window),
-    cmocka_unit_test(uring_stops_with_a_full_window),
-    cmocka_unit_test(memory_stops_with_a_full_window),
-    cmocka_unit_test(pread_stops_at_any_moment),
-    cmocka_unit_test(uring_stops_at_any_moment),
-    cmocka_unit_test(memory_stops_at_any_moment),
-    cmocka_unit_test(pread_follows_the_depth),
-    cmocka_unit_test(uring_follows_the_depth),
-    cmocka_unit_test(pread_goes_on_from_a_full_window),
-    cmocka_unit_test(uring_goes_on_from_a_full_window),
-    cmocka_unit_test(memory_reads_each_file_once),
-    cmocka_unit_test(memory_stays_within_its_budget),
-    cmocka_unit_test(memory_hands_out_what_is_there),
-    cmocka_unit_test(memory_serves_workers_at_once),
-    cmocka_unit_test(starts_what_was_asked_for),
-    cmocka_unit_test(auto_takes_a_reader_that_works),
-    cmocka_unit_test(auto_takes_memory_for_what_is_in_memory),
-};
-TEST_MAIN("reader", cases)
+TEST_MAIN("reader")

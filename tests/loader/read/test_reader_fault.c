@@ -23,18 +23,16 @@ static void expect_samples(struct rig *rig, uint64_t end, uint64_t n)
 
 /* ---- Reading ------------------------------------------------------------ */
 
-static void short_reads_are_continued(void **state)
+TEST(short_reads_are_continued)
 {
-    (void)state;
     struct rig *rig = start_pread(5, 20001);
     faults.pread_bytes = 777;
     expect_samples(rig, 20, 20);
     rig_destroy(rig);
 }
 
-static void interrupted_reads_are_repeated(void **state)
+TEST(interrupted_reads_are_repeated)
 {
-    (void)state;
     struct rig *rig = start_pread(5, 20001);
     faults.pread_bytes = 7000;
     faults.pread_errno = EINTR;
@@ -45,9 +43,8 @@ static void interrupted_reads_are_repeated(void **state)
     rig_destroy(rig);
 }
 
-static void read_errors_name_the_offset(void **state)
+TEST(read_errors_name_the_offset)
 {
-    (void)state;
     struct rig *rig = start_pread(1, 200000);
     faults.pread_bytes = 65536;
     faults.pread_error_at = 65536;
@@ -65,9 +62,8 @@ static void read_errors_name_the_offset(void **state)
     rig_destroy(rig);
 }
 
-static void fstat_errors_are_told(void **state)
+TEST(fstat_errors_are_told)
 {
-    (void)state;
     struct rig *rig = start_pread(1, 100);
     faults.fstat_errno = ESTALE;
     faults.fstat_count = 1;
@@ -93,29 +89,25 @@ static void change_while_reading(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 
-static void pread_notices_a_change(void **state)
+TEST(pread_notices_a_change)
 {
-    (void)state;
     change_while_reading(&fdl_reader_pread);
 }
 
-static void uring_notices_a_change(void **state)
+TEST(uring_notices_a_change)
 {
-    (void)state;
     change_while_reading(&fdl_reader_uring);
 }
 
-static void memory_notices_a_change(void **state)
+TEST(memory_notices_a_change)
 {
-    (void)state;
     change_while_reading(&fdl_reader_memory);
 }
 
 /* ---- Opening ------------------------------------------------------------ */
 
-static void opens_again(void **state)
+TEST(opens_again)
 {
-    (void)state;
     static const int32_t errors[] = {EINTR, EMFILE, ENFILE};
     struct rig *rig = start_pread(4, 100);
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
@@ -127,9 +119,8 @@ static void opens_again(void **state)
     rig_destroy(rig);
 }
 
-static void open_errors_are_told(void **state)
+TEST(open_errors_are_told)
 {
-    (void)state;
     struct rig *rig = start_pread(4, 100);
     faults.open_errno = ENFILE;
     faults.open_count = INT32_MAX;
@@ -146,9 +137,8 @@ static void open_errors_are_told(void **state)
 }
 
 /* What workers use for replacement samples. */
-static void a_worker_waits_for_a_descriptor_too(void **state)
+TEST(a_worker_waits_for_a_descriptor_too)
 {
-    (void)state;
     struct rig *rig = rig_create();
     rig_add_file(rig, 100);
     rig_start(rig, &fdl_reader_memory);
@@ -161,9 +151,8 @@ static void a_worker_waits_for_a_descriptor_too(void **state)
 
 /* ---- Memory and threads ------------------------------------------------- */
 
-static void a_sample_without_memory_fails_alone(void **state)
+TEST(a_sample_without_memory_fails_alone)
 {
-    (void)state;
     struct rig *rig = start_pread(1, 1 << 20);
     faults.memory_count = 1;
     rig_expect_failure(rig, 0, FEEDLINE_ENOMEM, "out of memory: 1064960 bytes");
@@ -171,9 +160,8 @@ static void a_sample_without_memory_fails_alone(void **state)
     rig_destroy(rig);
 }
 
-static void memory_delivers_what_it_cannot_keep(void **state)
+TEST(memory_delivers_what_it_cannot_keep)
 {
-    (void)state;
     struct rig *rig = rig_create();
     rig_add_file(rig, 100);
     rig->limit = 1;
@@ -193,9 +181,8 @@ static void memory_delivers_what_it_cannot_keep(void **state)
     rig_destroy(rig);
 }
 
-static void reads_with_the_threads_there_are(void **state)
+TEST(reads_with_the_threads_there_are)
 {
-    (void)state;
     struct rig *rig = rig_create();
     for (uint32_t i = 0; i < 4; i++)
         rig_add_file(rig, 100);
@@ -218,9 +205,8 @@ static void reads_with_the_threads_there_are(void **state)
 
 /* One issue calls the waker once; the threads wake each other. No read ends
  * before all of them read. */
-static void one_wake_up_fills_the_depth(void **state)
+TEST(one_wake_up_fills_the_depth)
 {
-    (void)state;
     struct rig *rig = rig_create();
     for (uint32_t i = 0; i < 8; i++)
         rig_add_file(rig, 100);
@@ -260,21 +246,18 @@ static void fail_each_step_of_start(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 
-static void pread_start_fails_cleanly(void **state)
+TEST(pread_start_fails_cleanly)
 {
-    (void)state;
     fail_each_step_of_start(&fdl_reader_pread);
 }
 
-static void uring_start_fails_cleanly(void **state)
+TEST(uring_start_fails_cleanly)
 {
-    (void)state;
     fail_each_step_of_start(&fdl_reader_uring);
 }
 
-static void memory_start_fails_cleanly(void **state)
+TEST(memory_start_fails_cleanly)
 {
-    (void)state;
     fail_each_step_of_start(&fdl_reader_memory);
 }
 
@@ -284,9 +267,8 @@ static void no_resolve(void *user, struct fdl_read *r)
     (void)r;
 }
 
-static void window_create_fails_cleanly(void **state)
+TEST(window_create_fails_cleanly)
 {
-    (void)state;
     for (int32_t n = 1; n <= 2; n++) {
         struct fdl_window *w = NULL;
         faults.nth = n;
@@ -298,24 +280,4 @@ static void window_create_fails_cleanly(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(short_reads_are_continued),
-    cmocka_unit_test(interrupted_reads_are_repeated),
-    cmocka_unit_test(read_errors_name_the_offset),
-    cmocka_unit_test(fstat_errors_are_told),
-    cmocka_unit_test(pread_notices_a_change),
-    cmocka_unit_test(uring_notices_a_change),
-    cmocka_unit_test(memory_notices_a_change),
-    cmocka_unit_test(opens_again),
-    cmocka_unit_test(open_errors_are_told),
-    cmocka_unit_test(a_worker_waits_for_a_descriptor_too),
-    cmocka_unit_test(a_sample_without_memory_fails_alone),
-    cmocka_unit_test(memory_delivers_what_it_cannot_keep),
-    cmocka_unit_test(reads_with_the_threads_there_are),
-    cmocka_unit_test(one_wake_up_fills_the_depth),
-    cmocka_unit_test(pread_start_fails_cleanly),
-    cmocka_unit_test(uring_start_fails_cleanly),
-    cmocka_unit_test(memory_start_fails_cleanly),
-    cmocka_unit_test(window_create_fails_cleanly),
-};
-TEST_MAIN("reader_fault", cases)
+TEST_MAIN("reader_fault")

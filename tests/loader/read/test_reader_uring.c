@@ -175,9 +175,8 @@ static void expect_samples(struct rig *rig, uint64_t end, uint64_t n)
 
 /* ---- Requests ----------------------------------------------------------- */
 
-static void short_reads_are_continued(void **state)
+TEST(short_reads_are_continued)
 {
-    (void)state;
     struct rig *rig = start_uring(5, 20001);
     ring_faults.read_bytes = 777;
     expect_samples(rig, 20, 20);
@@ -187,9 +186,8 @@ static void short_reads_are_continued(void **state)
     rig_destroy(rig);
 }
 
-static void passing_errors_are_repeated(void **state)
+TEST(passing_errors_are_repeated)
 {
-    (void)state;
     static const int32_t errors[] = {EINTR, EAGAIN, ECANCELED};
     struct rig *rig = start_uring(5, 20001);
     ring_faults.read_bytes = 7000;
@@ -206,9 +204,8 @@ static void passing_errors_are_repeated(void **state)
     rig_destroy(rig);
 }
 
-static void read_errors_name_the_offset(void **state)
+TEST(read_errors_name_the_offset)
 {
-    (void)state;
     struct rig *rig = start_uring(1, 20000);
     ring_faults.read_bytes = 4096;
     change(IORING_OP_READ, -EIO, 0);
@@ -228,9 +225,8 @@ static void read_errors_name_the_offset(void **state)
     rig_destroy(rig);
 }
 
-static void open_errors_are_told(void **state)
+TEST(open_errors_are_told)
 {
-    (void)state;
     struct rig *rig = start_uring(4, 100);
     change(IORING_OP_OPENAT, -EMFILE, 5);
     expect_samples(rig, 8, 8);
@@ -246,9 +242,8 @@ static void open_errors_are_told(void **state)
     rig_destroy(rig);
 }
 
-static void the_oldest_sample_gets_a_descriptor_first(void **state)
+TEST(the_oldest_sample_gets_a_descriptor_first)
 {
-    (void)state;
     struct rig *rig = rig_create();
     for (uint32_t i = 0; i < 8; i++)
         rig_add_file(rig, 100);
@@ -262,9 +257,8 @@ static void the_oldest_sample_gets_a_descriptor_first(void **state)
 }
 
 /* The real close was made; a second one by number finds nothing. */
-static void a_canceled_close_is_made_up_for(void **state)
+TEST(a_canceled_close_is_made_up_for)
 {
-    (void)state;
     struct rig *rig = start_uring(1, 100);
     change(IORING_OP_CLOSE, -ECANCELED, 1);
     expect_samples(rig, 1, 1);
@@ -274,9 +268,8 @@ static void a_canceled_close_is_made_up_for(void **state)
     rig_destroy(rig);
 }
 
-static void a_busy_kernel_is_asked_again(void **state)
+TEST(a_busy_kernel_is_asked_again)
 {
-    (void)state;
     static const int32_t errors[] = {EINTR, EAGAIN, EBUSY};
     struct rig *rig = start_uring(5, 100);
     for (uint64_t i = 0; i < FDL_COUNT_OF(errors); i++) {
@@ -289,9 +282,8 @@ static void a_busy_kernel_is_asked_again(void **state)
 
 /* ---- Rings -------------------------------------------------------------- */
 
-static void takes_a_plain_ring_from_old_kernels(void **state)
+TEST(takes_a_plain_ring_from_old_kernels)
 {
-    (void)state;
     ring_faults.init_flags_errno = EINVAL;
     struct rig *rig = start_uring(5, 20000);
     assert_int_equal(ring_faults.flags, 0);
@@ -299,9 +291,8 @@ static void takes_a_plain_ring_from_old_kernels(void **state)
     rig_destroy(rig);
 }
 
-static void takes_a_smaller_ring(void **state)
+TEST(takes_a_smaller_ring)
 {
-    (void)state;
     ring_faults.init_errno = ENOMEM;
     ring_faults.init_entries = 8;
     struct rig *rig = rig_create();
@@ -339,9 +330,8 @@ static void expect_refusal(const char *text)
         fail_msg("'%s' is not in '%s'", text, fdl_last_error());
 }
 
-static void refuses_what_the_system_forbids(void **state)
+TEST(refuses_what_the_system_forbids)
 {
-    (void)state;
     ring_faults.init_entries = 0;
     ring_faults.init_errno = EPERM;
     expect_refusal("io_uring: ");
@@ -355,9 +345,8 @@ static void refuses_what_the_system_forbids(void **state)
 }
 
 /* Each of these lets a ring be made and then forbids to use it. */
-static void refuses_a_ring_that_does_not_work(void **state)
+TEST(refuses_a_ring_that_does_not_work)
 {
-    (void)state;
     struct rig *rig = start_uring(1, 1); /* skips where there is none */
     rig_destroy(rig);
     ring_faults.probe_fails = true;
@@ -371,9 +360,8 @@ static void refuses_a_ring_that_does_not_work(void **state)
     expect_refusal("io_uring: ");
 }
 
-static void auto_says_once_why_threads_read(void **state)
+TEST(auto_says_once_why_threads_read)
 {
-    (void)state;
     ring_faults.init_entries = 0;
     ring_faults.init_errno = ENOSYS;
     assert_int_equal(fdl_log_set_level(FDL_LOG_INFO), FEEDLINE_OK);
@@ -415,9 +403,8 @@ static void auto_says_once_why_threads_read(void **state)
 }
 
 /* As in a container: not root, and no memory may be locked. */
-static void works_without_locked_memory(void **state)
+TEST(works_without_locked_memory)
 {
-    (void)state;
     struct rig *rig = rig_create();
     for (uint32_t i = 0; i < 5; i++)
         rig_add_file(rig, 20000);
@@ -445,19 +432,4 @@ static void works_without_locked_memory(void **state)
     assert_true(WEXITSTATUS(result) == 0 || WEXITSTATUS(result) == 77);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(short_reads_are_continued),
-    cmocka_unit_test(passing_errors_are_repeated),
-    cmocka_unit_test(read_errors_name_the_offset),
-    cmocka_unit_test(open_errors_are_told),
-    cmocka_unit_test(the_oldest_sample_gets_a_descriptor_first),
-    cmocka_unit_test(a_canceled_close_is_made_up_for),
-    cmocka_unit_test(a_busy_kernel_is_asked_again),
-    cmocka_unit_test(takes_a_plain_ring_from_old_kernels),
-    cmocka_unit_test(takes_a_smaller_ring),
-    cmocka_unit_test(refuses_what_the_system_forbids),
-    cmocka_unit_test(refuses_a_ring_that_does_not_work),
-    cmocka_unit_test(auto_says_once_why_threads_read),
-    cmocka_unit_test(works_without_locked_memory),
-};
-TEST_MAIN("reader_uring", cases)
+TEST_MAIN("reader_uring")

@@ -19,18 +19,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static void path_of(const char *name, char path[128])
@@ -76,9 +72,8 @@ static void drain_log(char *all, size_t capacity)
 
 /* ---- The live page ------------------------------------------------------ */
 
-static void loader_has_a_page(void **state)
+TEST_WITH(loader_has_a_page, setup, teardown)
 {
-    (void)state;
     struct feedline_live_stats page = {.struct_size = sizeof(page)};
     struct feedline_stats own = {.struct_size = sizeof(own)};
     feedline_live *live;
@@ -128,9 +123,8 @@ static void wait_for_beats(uint32_t n)
 }
 
 /* While it works the page follows. */
-static void page_follows(void **state)
+TEST_WITH(page_follows, setup, teardown)
 {
-    (void)state;
     struct feedline_live_stats page = {.struct_size = sizeof(page)};
     feedline_live *live;
     feedline_loader *l = begin("workers=1", 1);
@@ -148,9 +142,8 @@ static void page_follows(void **state)
     feedline_live_detach(live);
 }
 
-static void no_page(void **state)
+TEST_WITH(no_page, setup, teardown)
 {
-    (void)state;
     feedline_live *live;
     feedline_loader *l = begin("live=false", 1);
     assert_error(feedline_live_attach(getpid(), 0, &live), FEEDLINE_ENOENT,
@@ -172,9 +165,8 @@ int __wrap_memfd_create(const char *name, unsigned int flags)
 }
 
 /* As in a container whose filter of system calls does not know it. */
-static void memory_is_forbidden(void **state)
+TEST_WITH(memory_is_forbidden, setup, teardown)
 {
-    (void)state;
     char log[8192];
     struct feedline_stats own = {.struct_size = sizeof(own)};
     feedline_live *live;
@@ -192,9 +184,8 @@ static void memory_is_forbidden(void **state)
 
 /* ---- The log ------------------------------------------------------------ */
 
-static void log_has_lines(void **state)
+TEST_WITH(log_has_lines, setup, teardown)
 {
-    (void)state;
     char path[128], options[256];
     path_of("stats.jsonl", path);
     snprintf(options, sizeof(options),
@@ -231,9 +222,8 @@ static void log_has_lines(void **state)
 }
 
 /* /dev/full takes no byte: said once, and the run goes on. */
-static void full_disk(void **state)
+TEST_WITH(full_disk, setup, teardown)
 {
-    (void)state;
     char log[8192];
     drain_log(log, sizeof(log));
     feedline_loader *l =
@@ -246,9 +236,8 @@ static void full_disk(void **state)
     assert_null(strstr(said + 1, "/dev/full: No space"));
 }
 
-static void missing_folder(void **state)
+TEST_WITH(missing_folder, setup, teardown)
 {
-    (void)state;
     char path[128], options[384], log[8192];
     path_of("missing/file", path);
     drain_log(log, sizeof(log));
@@ -383,9 +372,8 @@ static uint32_t files_called(const char *prefix)
     return n;
 }
 
-static void metrics_are_valid(void **state)
+TEST_WITH(metrics_are_valid, setup, teardown)
 {
-    (void)state;
     char path[128], options[256];
     struct feedline_wait_stats w = {.struct_size = sizeof(w)};
     path_of("feedline.prom", path);
@@ -422,9 +410,8 @@ static void metrics_are_valid(void **state)
 }
 
 /* A file that stands in the way of the rename: what was written is gone. */
-static void metrics_clean_up(void **state)
+TEST_WITH(metrics_clean_up, setup, teardown)
 {
-    (void)state;
     char path[128], options[256];
     path_of("folder.prom", path);
     assert_int_equal(mkdir(path, 0700), 0);
@@ -468,9 +455,8 @@ static uint32_t rows_of(char *text, char *rows[16])
     return n;
 }
 
-static void table_of_stages(void **state)
+TEST_WITH(table_of_stages, setup, teardown)
 {
-    (void)state;
     static const char *const path[] = {"read", "decode", "augment", "transfer",
                                        "consume"};
     static const char *const names[] = {"augment", "consume", "decode", "read",
@@ -505,9 +491,8 @@ static void table_of_stages(void **state)
     feedline_loader_destroy(l);
 }
 
-static void table_with_phases(void **state)
+TEST_WITH(table_with_phases, setup, teardown)
 {
-    (void)state;
     char *rows[16];
     feedline_batch *b;
     feedline_dataset *ds = fixture_memory(&images);
@@ -525,9 +510,8 @@ static void table_with_phases(void **state)
     feedline_loader_destroy(l);
 }
 
-static void table_mistakes(void **state)
+TEST_WITH(table_mistakes, setup, teardown)
 {
-    (void)state;
     char small[8];
     uint64_t needed = 0;
     feedline_loader *l = begin("workers=1", 1);
@@ -545,19 +529,4 @@ static void table_mistakes(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(loader_has_a_page, setup, teardown),
-    cmocka_unit_test_setup_teardown(page_follows, setup, teardown),
-    cmocka_unit_test_setup_teardown(no_page, setup, teardown),
-    cmocka_unit_test_setup_teardown(memory_is_forbidden, setup, teardown),
-    cmocka_unit_test_setup_teardown(log_has_lines, setup, teardown),
-    cmocka_unit_test_setup_teardown(full_disk, setup, teardown),
-    cmocka_unit_test_setup_teardown(missing_folder, setup, teardown),
-    cmocka_unit_test_setup_teardown(metrics_are_valid, setup, teardown),
-    cmocka_unit_test_setup_teardown(metrics_clean_up, setup, teardown),
-    cmocka_unit_test_setup_teardown(table_of_stages, setup, teardown),
-    cmocka_unit_test_setup_teardown(table_with_phases, setup, teardown),
-    cmocka_unit_test_setup_teardown(table_mistakes, setup, teardown),
-};
-
-TEST_MAIN("exports", cases)
+TEST_MAIN("exports")

@@ -35,9 +35,8 @@ static int32_t read_once(int32_t pid, uint32_t loader,
     return status;
 }
 
-static void attach_and_read(void **state)
+TEST(attach_and_read)
 {
-    (void)state;
     struct fdl_live_page *page;
     struct feedline_live_stats in = {.struct_size = sizeof(in)}, out;
     assert_ok(fdl_live_page_create(&page));
@@ -66,9 +65,8 @@ static void attach_and_read(void **state)
 }
 
 /* An older program knows a smaller struct. */
-static void small_struct(void **state)
+TEST(small_struct)
 {
-    (void)state;
     struct fdl_live_page *page;
     struct feedline_live_stats out;
     feedline_live *live;
@@ -108,9 +106,8 @@ static bool listed(int32_t pid, uint32_t loader,
     }
 }
 
-static void list_and_numbers(void **state)
+TEST(list_and_numbers)
 {
-    (void)state;
     struct fdl_live_page *pages[3], *again;
     struct feedline_live_info info;
     struct feedline_live_stats out;
@@ -134,9 +131,8 @@ static void list_and_numbers(void **state)
     fdl_live_page_destroy(pages[2]);
 }
 
-static void nobody_there(void **state)
+TEST(nobody_there)
 {
-    (void)state;
     struct feedline_live_stats out;
     feedline_live *live = (feedline_live *)&out;
     assert_error(feedline_live_attach(0, 0, &live), FEEDLINE_EINVAL,
@@ -153,9 +149,8 @@ static void nobody_there(void **state)
 }
 
 /* The memory is its owner's alone, and nobody can make it smaller. */
-static void owner_only(void **state)
+TEST(owner_only)
 {
-    (void)state;
     struct fdl_live_page *page;
     char path[64], target[64];
     bool seen = false;
@@ -201,9 +196,8 @@ static void *write_on(void *arg)
     return NULL;
 }
 
-static void read_while_written(void **state)
+TEST(read_while_written)
 {
-    (void)state;
     struct fdl_live_page *page;
     feedline_live *live;
     pthread_t writer;
@@ -242,9 +236,8 @@ static void read_while_written(void **state)
 
 /* ---- Its end ------------------------------------------------------------ */
 
-static void loader_goes(void **state)
+TEST(loader_goes)
 {
-    (void)state;
     struct fdl_live_page *page;
     feedline_live *live;
     struct feedline_live_stats s = {.struct_size = sizeof(s)};
@@ -288,9 +281,8 @@ static pid_t child_with_page(uint64_t batches)
     return pid;
 }
 
-static void killed(void **state)
+TEST(killed)
 {
-    (void)state;
     pid_t pid = child_with_page(7);
     feedline_live *live;
     struct feedline_live_info info;
@@ -315,9 +307,8 @@ static void killed(void **state)
 }
 
 /* A child has its parent's descriptors, and no loader. */
-static void forked(void **state)
+TEST(forked)
 {
-    (void)state;
     struct fdl_live_page *page;
     struct feedline_live_info info;
     struct feedline_live_stats s;
@@ -351,9 +342,8 @@ static void forked(void **state)
 }
 
 /* Root sees all; who is not root sees that it may not. */
-static void another_user(void **state)
+TEST(another_user)
 {
-    (void)state;
     if (geteuid() != 0)
         test_skip("only root can become another user");
     struct fdl_live_page *page;
@@ -421,9 +411,8 @@ static int32_t read_planted(const struct hostile *h, size_t bytes,
     return status;
 }
 
-static void lying_headers(void **state)
+TEST(lying_headers)
 {
-    (void)state;
     struct hostile h;
     struct feedline_live_stats out;
     good_page(&h);
@@ -461,9 +450,8 @@ static void lying_headers(void **state)
 }
 
 /* Memory that ends early, and files that only have the name. */
-static void cut_short(void **state)
+TEST(cut_short)
 {
-    (void)state;
     struct hostile h;
     struct feedline_live_stats out;
     good_page(&h);
@@ -479,9 +467,8 @@ static void cut_short(void **state)
 }
 
 /* Later versions append, earlier ones know less. */
-static void other_sizes(void **state)
+TEST(other_sizes)
 {
-    (void)state;
     struct feedline_live_stats out;
     struct {
         struct hostile page;
@@ -503,9 +490,8 @@ static void other_sizes(void **state)
     assert_int_equal(out.stats.batches, 0);
 }
 
-static void lying_texts(void **state)
+TEST(lying_texts)
 {
-    (void)state;
     struct hostile h;
     struct feedline_live_stats out;
     good_page(&h);
@@ -542,9 +528,8 @@ static void lying_texts(void **state)
 }
 
 /* Updates that never end are no reason to hang. */
-static void never_still(void **state)
+TEST(never_still)
 {
-    (void)state;
     struct hostile h;
     struct feedline_live_stats out;
     good_page(&h);
@@ -552,9 +537,8 @@ static void never_still(void **state)
     assert_error(read_planted(&h, sizeof(h), &out), FEEDLINE_EIO, "still");
 }
 
-static void random_pages(void **state)
+TEST(random_pages)
 {
-    (void)state;
     uint64_t x = test_seed();
     struct hostile h;
     struct feedline_live_stats out;
@@ -574,15 +558,4 @@ static void random_pages(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(attach_and_read),  cmocka_unit_test(small_struct),
-    cmocka_unit_test(list_and_numbers), cmocka_unit_test(nobody_there),
-    cmocka_unit_test(owner_only),       cmocka_unit_test(read_while_written),
-    cmocka_unit_test(loader_goes),      cmocka_unit_test(killed),
-    cmocka_unit_test(forked),           cmocka_unit_test(another_user),
-    cmocka_unit_test(lying_headers),    cmocka_unit_test(cut_short),
-    cmocka_unit_test(other_sizes),      cmocka_unit_test(lying_texts),
-    cmocka_unit_test(never_still),      cmocka_unit_test(random_pages),
-};
-
-TEST_MAIN("live", cases)
+TEST_MAIN("live")

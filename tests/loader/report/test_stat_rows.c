@@ -99,9 +99,8 @@ static double expected(const struct feedline_stat_info *row, const void *in)
     return over ? x / (double)over : 0;
 }
 
-static void rows_are_in_their_structs(void **state)
+TEST(rows_are_in_their_structs)
 {
-    (void)state;
     for (uint32_t p = 0; p < FDL_STAT_PARTS; p++) {
         assert_true(n_rows(p) > 0);
         for (uint32_t i = 0; i < n_rows(p); i++) {
@@ -119,10 +118,9 @@ static void rows_are_in_their_structs(void **state)
     }
 }
 
-static void errors_name_what_there_is(void **state)
+TEST(errors_name_what_there_is)
 {
     struct feedline_stat_info row = {.struct_size = sizeof(row)};
-    (void)state;
     assert_error(feedline_stat_get_info("nothing", 0, &row), FEEDLINE_ENOENT,
                  "but stats, stall");
     assert_error(feedline_stat_get_info("stats", 1000, &row), FEEDLINE_ERANGE,
@@ -156,12 +154,11 @@ static struct feedline_stat_info made(uint32_t type, size_t offset,
     };
 }
 
-static void a_value_has_its_sign(void **state)
+TEST(a_value_has_its_sign)
 {
     const struct sample s = {.number = -5, .small = 7, .real = -0.5};
     const uint32_t unknown = FEEDLINE_STAT_NEGATIVE_UNKNOWN;
     struct feedline_stat_info row;
-    (void)state;
     row = made(FEEDLINE_STAT_I64, offsetof(struct sample, number), 0);
     assert_true(feedline_stat_value(&row, &s) == -5);
     row.scale = 10;
@@ -178,12 +175,11 @@ static void a_value_has_its_sign(void **state)
     assert_true(feedline_stat_value(&row, &s) == 7);
 }
 
-static void a_value_is_a_part_of_the_whole(void **state)
+TEST(a_value_is_a_part_of_the_whole)
 {
     const struct sample s = {.part = UINT64_MAX, .whole = UINT64_C(1) << 62};
     struct feedline_stat_info row =
         made(FEEDLINE_STAT_U64, offsetof(struct sample, part), 0);
-    (void)state;
     assert_true(feedline_stat_value(&row, &s) == 0x1p64);
     row.over = offsetof(struct sample, whole);
     assert_true(feedline_stat_value(&row, &s) == 4);
@@ -192,12 +188,11 @@ static void a_value_is_a_part_of_the_whole(void **state)
 }
 
 /* Where there is no number, NaN: nobody is asked to check first. */
-static void no_number_is_nan(void **state)
+TEST(no_number_is_nan)
 {
     const struct sample s = {.text = "text"};
     struct feedline_stat_info row =
         made(FEEDLINE_STAT_TEXT, offsetof(struct sample, text), 0);
-    (void)state;
     assert_true(isnan(feedline_stat_value(&row, &s)));
     row.type = FEEDLINE_STAT_TEXT + 1; /* of a library to come */
     assert_true(isnan(feedline_stat_value(&row, &s)));
@@ -225,11 +220,10 @@ static const char *find_key(const char *text, const char *name)
     return text + strlen(key);
 }
 
-static void json_has_every_row(void **state)
+TEST(json_has_every_row)
 {
     char in[sizeof(struct feedline_live_stats)], text[8192];
     uint64_t needed;
-    (void)state;
     for (uint32_t turn = 0; turn < 50 * FDL_STAT_PARTS; turn++) {
         uint32_t p = turn % FDL_STAT_PARTS;
         struct fdl_json j;
@@ -255,13 +249,12 @@ static void json_has_every_row(void **state)
 }
 
 /* Rows of custom operations, where there is none. */
-static void json_leaves_rows_out(void **state)
+TEST(json_leaves_rows_out)
 {
     struct feedline_stage_stats s = {.struct_size = sizeof(s)};
     char text[2048];
     uint64_t needed;
     struct fdl_json j;
-    (void)state;
     fdl_json_init(&j, text, sizeof(text));
     fdl_json_begin_object(&j, NULL);
     fdl_stat_json(&j, FDL_STAT_STAGES, &s, FEEDLINE_STAT_CUSTOM);
@@ -328,11 +321,10 @@ static void check_metrics(const char *text, uint32_t part, const void *in,
     }
 }
 
-static void metrics_have_every_row(void **state)
+TEST(metrics_have_every_row)
 {
     struct fixture f;
     struct fdl_text text = {0};
-    (void)state;
     fixture_create(&f, 2);
     feedline_dataset *ds = fixture_memory(&f);
     feedline_loader *l = fixture_open(ds, "live=false");
@@ -362,15 +354,4 @@ static void metrics_have_every_row(void **state)
     fixture_remove(&f);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(rows_are_in_their_structs),
-    cmocka_unit_test(errors_name_what_there_is),
-    cmocka_unit_test(a_value_has_its_sign),
-    cmocka_unit_test(a_value_is_a_part_of_the_whole),
-    cmocka_unit_test(no_number_is_nan),
-    cmocka_unit_test(json_has_every_row),
-    cmocka_unit_test(json_leaves_rows_out),
-    cmocka_unit_test(metrics_have_every_row),
-};
-
-TEST_MAIN("stat_rows", cases)
+TEST_MAIN("stat_rows")

@@ -19,22 +19,18 @@ static struct fixture images;
 static char path[128], partial[160];
 static char *content;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     snprintf(path, sizeof(path), "%s/t.json", images.folder);
     snprintf(partial, sizeof(partial), "%s.partial", path);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     free(content);
     content = NULL;
     fixture_remove(&images);
-    return 0;
 }
 
 static void read_trace(void)
@@ -67,9 +63,8 @@ static feedline_loader *open_traced(feedline_dataset *ds, const char *options)
     return fixture_open(ds, text);
 }
 
-static void a_schedule_gives_exactly_its_steps(void **state)
+TEST_WITH(a_schedule_gives_exactly_its_steps, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_traced(
         ds, "trace_wait=1 trace_warmup=1 trace_active=3 trace_repeat=2");
@@ -95,9 +90,8 @@ static void a_schedule_gives_exactly_its_steps(void **state)
 }
 
 /* The last step has no call of next() behind it. */
-static void a_loop_that_is_left_ends_its_step(void **state)
+TEST_WITH(a_loop_that_is_left_ends_its_step, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_traced(ds, "");
     for (uint32_t i = 0; i < 3; i++) {
@@ -115,9 +109,8 @@ static void a_loop_that_is_left_ends_its_step(void **state)
 
 /* The file is complete when its last cycle is over, not when the loader ends;
  * without the thread there would be no file yet. */
-static void a_trace_that_is_over_is_there(void **state)
+TEST_WITH(a_trace_that_is_over_is_there, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_traced(ds, "trace_active=2");
     uint32_t batches = 0;
@@ -133,9 +126,8 @@ static void a_trace_that_is_over_is_there(void **state)
     feedline_dataset_close(ds);
 }
 
-static void runs_and_changes_are_told(void **state)
+TEST_WITH(runs_and_changes_are_told, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_traced(ds, "epochs=1");
     fixture_run(l, 1);
@@ -154,9 +146,8 @@ static void runs_and_changes_are_told(void **state)
     feedline_dataset_close(ds);
 }
 
-static void phases_are_in_the_trace(void **state)
+TEST_WITH(phases_are_in_the_trace, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_traced(ds, "");
     for (uint32_t i = 0; i < 3; i++) {
@@ -181,9 +172,8 @@ static void phases_are_in_the_trace(void **state)
     feedline_dataset_close(ds);
 }
 
-static void mistakes_are_named_at_create(void **state)
+TEST_WITH(mistakes_are_named_at_create, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     assert_null(fixture_loader(ds, "trace_categories=read,decod"));
     assert_non_null(strstr(feedline_last_error(), "did you mean 'decode'"));
@@ -202,9 +192,8 @@ static uint64_t plain_hash(feedline_dataset *ds, uint32_t epochs)
     return hash;
 }
 
-static void a_limit_ends_the_trace_alone(void **state)
+TEST_WITH(a_limit_ends_the_trace_alone, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     uint64_t expected = plain_hash(ds, 60);
     feedline_loader *l =
@@ -220,9 +209,8 @@ static void a_limit_ends_the_trace_alone(void **state)
 
 static char lines[FDL_LOG_LINES * FDL_LOG_LINE_BYTES];
 
-static void a_full_disk_ends_the_trace_alone(void **state)
+TEST_WITH(a_full_disk_ends_the_trace_alone, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     uint64_t needed, expected = plain_hash(ds, 60);
     struct rlimit before, small;
@@ -247,9 +235,8 @@ static void a_full_disk_ends_the_trace_alone(void **state)
 
 /* ---- The flight recorder ------------------------------------------------ */
 
-static void what_led_here_can_be_saved(void **state)
+TEST_WITH(what_led_here_can_be_saved, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = fixture_open(ds, "workers=2 epochs=1");
     assert_ok(feedline_loader_trace_save(l, path)); /* nothing yet */
@@ -282,9 +269,8 @@ static void *save_all_the_time(void *arg)
     return NULL;
 }
 
-static void saving_disturbs_nobody(void **state)
+TEST_WITH(saving_disturbs_nobody, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     uint64_t expected = plain_hash(ds, 40);
     struct saving s = {.loader = fixture_open(ds, "workers=2")};
@@ -299,9 +285,8 @@ static void saving_disturbs_nobody(void **state)
     feedline_dataset_close(ds);
 }
 
-static void rings_are_counted_as_memory(void **state)
+TEST_WITH(rings_are_counted_as_memory, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "workers=2");
     struct feedline_stats before = {.struct_size = sizeof(before)};
@@ -315,26 +300,4 @@ static void rings_are_counted_as_memory(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(a_schedule_gives_exactly_its_steps, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_loop_that_is_left_ends_its_step, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_trace_that_is_over_is_there, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(runs_and_changes_are_told, setup, teardown),
-    cmocka_unit_test_setup_teardown(phases_are_in_the_trace, setup, teardown),
-    cmocka_unit_test_setup_teardown(mistakes_are_named_at_create, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_limit_ends_the_trace_alone, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_full_disk_ends_the_trace_alone, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(what_led_here_can_be_saved, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(saving_disturbs_nobody, setup, teardown),
-    cmocka_unit_test_setup_teardown(rings_are_counted_as_memory, setup,
-                                    teardown),
-};
-
-TEST_MAIN("tracing", cases)
+TEST_MAIN("tracing")

@@ -17,18 +17,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static int64_t clock_now(void)
@@ -80,9 +76,8 @@ static void assert_covers(feedline_loader *l, int64_t least, int64_t most)
                  (double)least / 1e6, (double)most / 1e6);
 }
 
-static void a_reset_forgets_the_time_before(void **state)
+TEST_WITH(a_reset_forgets_the_time_before, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
     take(l, 3);
     pass_time();
@@ -102,9 +97,8 @@ static void a_reset_forgets_the_time_before(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_restart_loses_no_time(void **state)
+TEST_WITH(a_restart_loses_no_time, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
     int64_t before = clock_now();
     assert_ok(feedline_loader_start(l, 0));
@@ -125,9 +119,8 @@ static void a_restart_loses_no_time(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_reset_before_the_start_is_none(void **state)
+TEST_WITH(a_reset_before_the_start_is_none, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
     pass_time();
     assert_ok(feedline_loader_reset_stats(l));
@@ -160,9 +153,8 @@ static void *reset_often(void *arg)
 }
 
 /* In the middle of a step, a wait or a call. */
-static void a_reset_may_come_at_any_moment(void **state)
+TEST_WITH(a_reset_may_come_at_any_moment, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
     struct resetter r = {.loader = l};
     pthread_t thread;
@@ -182,14 +174,4 @@ static void a_reset_may_come_at_any_moment(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(a_reset_forgets_the_time_before, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_restart_loses_no_time, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_reset_before_the_start_is_none, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_reset_may_come_at_any_moment, setup,
-                                    teardown),
-};
-
-TEST_MAIN("account", cases)
+TEST_MAIN("account")

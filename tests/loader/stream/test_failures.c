@@ -13,18 +13,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* A data set of the folder's files in order, then two of them are broken. */
@@ -43,9 +39,8 @@ static feedline_dataset *broken_dataset(void)
     return ds;
 }
 
-static void raise_comes_in_place_of_its_batch(void **state)
+TEST_WITH(raise_comes_in_place_of_its_batch, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = broken_dataset();
     static const char *const ways[] = {"workers=1", "workers=7",
                                        "workers=3 reader=memory"};
@@ -66,9 +61,8 @@ static void raise_comes_in_place_of_its_batch(void **state)
     feedline_dataset_close(ds);
 }
 
-static void failures_name_path_and_reason(void **state)
+TEST_WITH(failures_name_path_and_reason, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = broken_dataset();
     feedline_loader *l = fixture_open(ds, "on_error=zero workers=2 epochs=1");
     struct feedline_failure f = {.struct_size = sizeof(f)};
@@ -101,9 +95,8 @@ static void failures_name_path_and_reason(void **state)
 
 /* A part of a file: an error by default, used and counted on request, the same
  * for any number of workers, and in every epoch, whatever part is drawn. */
-static void files_that_end_early_are_used_and_counted(void **state)
+TEST_WITH(files_that_end_early_are_used_and_counted, setup, teardown)
 {
-    (void)state;
     enum { EPOCHS = 20 };
     feedline_dataset *ds = fixture_folder(&images);
     char path[256];
@@ -133,9 +126,8 @@ static void files_that_end_early_are_used_and_counted(void **state)
     feedline_dataset_close(ds);
 }
 
-static void zero_leaves_a_black_sample_with_its_error(void **state)
+TEST_WITH(zero_leaves_a_black_sample_with_its_error, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = broken_dataset();
     feedline_loader *l = fixture_open(ds, "on_error=zero workers=3");
     feedline_batch *b;
@@ -159,9 +151,8 @@ static void zero_leaves_a_black_sample_with_its_error(void **state)
     feedline_dataset_close(ds);
 }
 
-static void skip_keeps_the_batch_full_and_the_stream_the_same(void **state)
+TEST_WITH(skip_keeps_the_batch_full_and_the_stream_the_same, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = broken_dataset();
     static const char *const ways[] = {
         "on_error=skip workers=1", "on_error=skip workers=7 depth=1",
@@ -198,9 +189,8 @@ static void skip_keeps_the_batch_full_and_the_stream_the_same(void **state)
     feedline_dataset_close(ds);
 }
 
-static void skip_ends_when_nothing_can_replace(void **state)
+TEST(skip_ends_when_nothing_can_replace)
 {
-    (void)state;
     static const char text[] = "<!doctype html><p>not found</p>";
     const void *data[4] = {text, text, text, text};
     uint64_t sizes[4] = {sizeof(text), sizeof(text), sizeof(text), 0};
@@ -214,9 +204,8 @@ static void skip_ends_when_nothing_can_replace(void **state)
     feedline_dataset_close(ds);
 }
 
-static void max_failures_ends_the_run(void **state)
+TEST_WITH(max_failures_ends_the_run, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = broken_dataset();
     feedline_loader *l =
         fixture_open(ds, "on_error=skip max_failures=1 workers=1");
@@ -236,9 +225,8 @@ static void max_failures_ends_the_run(void **state)
 
 /* ---- Callers' mistakes -------------------------------------------------- */
 
-static void null_handles_are_errors(void **state)
+TEST(null_handles_are_errors)
 {
-    (void)state;
     feedline_loader *l = (void *)&images;
     feedline_batch *b;
     feedline_dataset *ds;
@@ -275,9 +263,8 @@ static void null_handles_are_errors(void **state)
     feedline_config_destroy(NULL);
 }
 
-static void options_are_checked_and_named(void **state)
+TEST(options_are_checked_and_named)
 {
-    (void)state;
     feedline_config *cfg;
     int64_t value;
     assert_ok(feedline_config_create(&cfg));
@@ -298,9 +285,8 @@ static void options_are_checked_and_named(void **state)
     feedline_config_destroy(cfg);
 }
 
-static void options_that_do_not_fit_each_other(void **state)
+TEST_WITH(options_that_do_not_fit_each_other, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     static const struct {
         const char *options, *words;
@@ -324,9 +310,8 @@ static void options_that_do_not_fit_each_other(void **state)
     feedline_dataset_close(ds);
 }
 
-static void live_options_are_checked(void **state)
+TEST_WITH(live_options_are_checked, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l =
         fixture_open(ds, "workers=2 memory_budget=1m tuner=off");
@@ -355,9 +340,8 @@ static void live_options_are_checked(void **state)
     feedline_dataset_close(ds);
 }
 
-static void pipelines_that_cannot_work_are_refused_at_once(void **state)
+TEST_WITH(pipelines_that_cannot_work_are_refused_at_once, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_pipeline *p;
     feedline_config *cfg;
@@ -388,9 +372,8 @@ static void pipelines_that_cannot_work_are_refused_at_once(void **state)
     feedline_dataset_close(ds);
 }
 
-static void structs_without_their_size_are_refused(void **state)
+TEST_WITH(structs_without_their_size_are_refused, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, NULL);
     struct feedline_stats stats = {.struct_size = 0, .batches = 77};
@@ -406,28 +389,4 @@ static void structs_without_their_size_are_refused(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(raise_comes_in_place_of_its_batch, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(failures_name_path_and_reason, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(files_that_end_early_are_used_and_counted,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(zero_leaves_a_black_sample_with_its_error,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(
-        skip_keeps_the_batch_full_and_the_stream_the_same, setup, teardown),
-    cmocka_unit_test(skip_ends_when_nothing_can_replace),
-    cmocka_unit_test_setup_teardown(max_failures_ends_the_run, setup, teardown),
-    cmocka_unit_test(null_handles_are_errors),
-    cmocka_unit_test(options_are_checked_and_named),
-    cmocka_unit_test_setup_teardown(options_that_do_not_fit_each_other, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(live_options_are_checked, setup, teardown),
-    cmocka_unit_test_setup_teardown(
-        pipelines_that_cannot_work_are_refused_at_once, setup, teardown),
-    cmocka_unit_test_setup_teardown(structs_without_their_size_are_refused,
-                                    setup, teardown),
-};
-
-TEST_MAIN("failures", cases)
+TEST_MAIN("failures")

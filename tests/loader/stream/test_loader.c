@@ -16,18 +16,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static feedline_batch *next(feedline_loader *l)
@@ -47,9 +43,8 @@ static struct feedline_batch_info info_of(const feedline_batch *b)
 
 /* ---- Epochs ------------------------------------------------------------- */
 
-static void epochs_follow_each_other(void **state)
+TEST_WITH(epochs_follow_each_other, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "epochs=3 workers=2");
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
@@ -83,9 +78,8 @@ static void epochs_follow_each_other(void **state)
     feedline_dataset_close(ds);
 }
 
-static void start_in_the_middle_begins_anew(void **state)
+TEST_WITH(start_in_the_middle_begins_anew, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "shuffle=true workers=2");
     uint64_t whole = fixture_run(l, 1);
@@ -100,9 +94,8 @@ static void start_in_the_middle_begins_anew(void **state)
     feedline_dataset_close(ds);
 }
 
-static void drop_last_drops_the_short_batch(void **state)
+TEST_WITH(drop_last_drops_the_short_batch, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "drop_last=true");
     feedline_batch *b;
@@ -119,9 +112,8 @@ static void drop_last_drops_the_short_batch(void **state)
 
 /* ---- Ends --------------------------------------------------------------- */
 
-static void ends_cleanly_at_any_point(void **state)
+TEST_WITH(ends_cleanly_at_any_point, setup, teardown)
 {
-    (void)state;
     static const char *const readers[] = {"reader=pread", "reader=memory",
                                           "reader=auto"};
     feedline_dataset *ds = fixture_folder(&images);
@@ -141,9 +133,8 @@ static void ends_cleanly_at_any_point(void **state)
     feedline_dataset_close(ds);
 }
 
-static void stop_is_an_end_until_start(void **state)
+TEST_WITH(stop_is_an_end_until_start, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, NULL);
     feedline_batch *b;
@@ -160,9 +151,8 @@ static void stop_is_an_end_until_start(void **state)
     feedline_dataset_close(ds);
 }
 
-static void batches_outlive_everything(void **state)
+TEST_WITH(batches_outlive_everything, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "workers=2");
     feedline_dataset_close(ds);
@@ -176,9 +166,8 @@ static void batches_outlive_everything(void **state)
     feedline_batch_release(first);
 }
 
-static void two_loaders_at_once(void **state)
+TEST_WITH(two_loaders_at_once, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *a = fixture_open(ds, "shuffle=true seed=1 workers=2");
     feedline_loader *b = fixture_open(ds, "shuffle=true seed=1 workers=3");
@@ -199,9 +188,8 @@ static void two_loaders_at_once(void **state)
 
 /* ---- Held batches and waits --------------------------------------------- */
 
-static void holding_every_batch_is_an_error_not_a_hang(void **state)
+TEST_WITH(holding_every_batch_is_an_error_not_a_hang, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "depth=2");
     feedline_batch *held[4], *b;
@@ -275,9 +263,8 @@ static void *interrupt_main(void *arg)
     return NULL;
 }
 
-static void waits_end_by_timeout_and_interrupt(void **state)
+TEST_WITH(waits_end_by_timeout_and_interrupt, setup, teardown)
 {
-    (void)state;
     struct fdl_fake_config fake = {.steps = first_late, .n_steps = 2};
     feedline_dataset *ds = fixture_memory(&images);
     fdl_clock_replace(own_clock);
@@ -304,9 +291,8 @@ static void waits_end_by_timeout_and_interrupt(void **state)
 
 /* An interpreter waits in pieces, to look at its signals: what lies between two
  * batches is one step and one wait, however many calls it took. */
-static void calls_without_a_batch_are_part_of_its_wait(void **state)
+TEST_WITH(calls_without_a_batch_are_part_of_its_wait, setup, teardown)
 {
-    (void)state;
     static const struct timespec work = {.tv_nsec = 20000000};
     struct fdl_fake_config fake = {.steps = first_late, .n_steps = 2};
     struct feedline_stats stats = {.struct_size = sizeof(stats)};
@@ -338,9 +324,8 @@ static void calls_without_a_batch_are_part_of_its_wait(void **state)
 
 /* ---- Transfers that misbehave ------------------------------------------- */
 
-static void transfers_may_finish_in_any_order(void **state)
+TEST_WITH(transfers_may_finish_in_any_order, setup, teardown)
 {
-    (void)state;
     static const struct fdl_fake_step steps[] = {
         {.latency_ns = 8000000}, {.latency_ns = 1000000},
         {.latency_ns = 4000000}, {.latency_ns = 0},
@@ -360,9 +345,8 @@ static void transfers_may_finish_in_any_order(void **state)
     feedline_dataset_close(ds);
 }
 
-static void transfer_failures_come_in_place_of_their_batch(void **state)
+TEST_WITH(transfer_failures_come_in_place_of_their_batch, setup, teardown)
 {
-    (void)state;
     for (int at_submit = 0; at_submit < 2; at_submit++) {
         struct fdl_fake_step steps[] = {
             {.latency_ns = 0},
@@ -460,30 +444,27 @@ static void with_a_fork(int (*body)(feedline_loader *, feedline_dataset *,
     feedline_dataset_close(ds);
 }
 
-static void fork_is_survived_and_refused_in_the_child(void **state)
+TEST_WITH(fork_is_survived_and_refused_in_the_child, setup, teardown)
 {
-    (void)state;
     with_a_fork(sees_efork);
 }
 
-static int setup_to_fork(void **state)
+static void setup_to_fork(void)
 {
     if (!TEST_FORKS_SAFELY)
         test_skip("no threads in a child of fork() under this sanitizer");
-    return setup(state);
+    setup();
 }
 
-static void a_child_makes_its_own_loader(void **state)
+TEST_WITH(a_child_makes_its_own_loader, setup_to_fork, teardown)
 {
-    (void)state;
     with_a_fork(makes_its_own);
 }
 
 /* ---- Books -------------------------------------------------------------- */
 
-static void the_books_balance(void **state)
+TEST_WITH(the_books_balance, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = fixture_open(ds, "workers=2 shuffle=true");
     struct feedline_stats stats = {.struct_size = sizeof(stats)};
@@ -517,9 +498,8 @@ static void the_books_balance(void **state)
     feedline_dataset_close(ds);
 }
 
-static void the_memory_reader_keeps_its_books_too(void **state)
+TEST_WITH(the_memory_reader_keeps_its_books_too, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = fixture_open(ds, "workers=3 reader=memory");
     struct feedline_stage_stats stage = {.struct_size = sizeof(stage)};
@@ -538,9 +518,8 @@ static void the_memory_reader_keeps_its_books_too(void **state)
     feedline_dataset_close(ds);
 }
 
-static void memory_stays_within_what_is_in_flight(void **state)
+TEST_WITH(memory_stays_within_what_is_in_flight, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l =
         fixture_open(ds, "workers=1 depth=2 reader=pread io_depth=2");
@@ -556,9 +535,8 @@ static void memory_stays_within_what_is_in_flight(void **state)
     feedline_dataset_close(ds);
 }
 
-static void json_has_what_the_structs_have(void **state)
+TEST_WITH(json_has_what_the_structs_have, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, NULL);
     char text[16384];
@@ -577,39 +555,4 @@ static void json_has_what_the_structs_have(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(epochs_follow_each_other, setup, teardown),
-    cmocka_unit_test_setup_teardown(start_in_the_middle_begins_anew, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(drop_last_drops_the_short_batch, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(ends_cleanly_at_any_point, setup, teardown),
-    cmocka_unit_test_setup_teardown(stop_is_an_end_until_start, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(batches_outlive_everything, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(two_loaders_at_once, setup, teardown),
-    cmocka_unit_test_setup_teardown(holding_every_batch_is_an_error_not_a_hang,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(calls_without_a_batch_are_part_of_its_wait,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(waits_end_by_timeout_and_interrupt, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(transfers_may_finish_in_any_order, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(
-        transfer_failures_come_in_place_of_their_batch, setup, teardown),
-    cmocka_unit_test_setup_teardown(fork_is_survived_and_refused_in_the_child,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(a_child_makes_its_own_loader, setup_to_fork,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_books_balance, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_memory_reader_keeps_its_books_too,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(memory_stays_within_what_is_in_flight,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(json_has_what_the_structs_have, setup,
-                                    teardown),
-};
-
-TEST_MAIN("loader", cases)
+TEST_MAIN("loader")

@@ -12,18 +12,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 #define FIVE "resize size=36;five_crop width=24 height=24"
@@ -153,9 +149,8 @@ static void check_views(feedline_dataset *ds, const char *options,
     feedline_loader_destroy(l);
 }
 
-static void views_come_in_a_row(void **state)
+TEST_WITH(views_come_in_a_row, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     check_views(ds, "batch_size=5", FIVE, 5);
     check_views(ds, "batch_size=20", FIVE, 5);
@@ -166,9 +161,8 @@ static void views_come_in_a_row(void **state)
     feedline_dataset_close(ds);
 }
 
-static void views_have_their_pixels(void **state)
+TEST_WITH(views_have_their_pixels, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *five = open_loader(ds, "", FIVE);
     feedline_loader *ten = open_loader(ds, "batch_size=70", TEN);
@@ -234,9 +228,8 @@ static void gather(feedline_dataset *ds, uint32_t world, uint32_t repeats,
 }
 
 /* What a copy looks like depends on no rank, and no two copies look alike. */
-static void copies_are_the_same_on_any_ranks(void **state)
+TEST_WITH(copies_are_the_same_on_any_ranks, setup, teardown)
 {
-    (void)state;
     enum { REPEATS = 3, ALL = N * REPEATS };
     static uint8_t one[ALL * IMAGE], many[ALL * IMAGE];
     bool seen_one[ALL], seen[ALL];
@@ -265,9 +258,8 @@ static void copies_are_the_same_on_any_ranks(void **state)
 }
 
 /* The first copy is what comes without repeats. */
-static void first_copies_are_those_without_repeats(void **state)
+TEST_WITH(first_copies_are_those_without_repeats, setup, teardown)
 {
-    (void)state;
     static uint8_t single[N * IMAGE], copies[N * 2 * IMAGE];
     bool seen[2 * N];
     feedline_dataset *ds = fixture_memory(&images);
@@ -289,9 +281,8 @@ static const char *const streams[][2] = {
     {"seed=5 repeats=3 epoch_samples=33", TEN},
 };
 
-static void same_for_any_workers_and_depth(void **state)
+TEST_WITH(same_for_any_workers_and_depth, setup, teardown)
 {
-    (void)state;
     static const char *const ways[] = {
         "workers=1 depth=1", "workers=5 depth=3 batch_size=40",
         "reader=pread io_depth=2", "reader=memory workers=3"};
@@ -312,9 +303,8 @@ static void same_for_any_workers_and_depth(void **state)
 }
 
 /* Two batches, then another loader with other batches to the end. */
-static void resumes_in_the_middle(void **state)
+TEST_WITH(resumes_in_the_middle, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
         feedline_loader *l = open_loader(ds, streams[i][0], streams[i][1]);
@@ -354,9 +344,8 @@ static void resumes_in_the_middle(void **state)
     feedline_dataset_close(ds);
 }
 
-static void states_of_other_streams_are_refused(void **state)
+TEST_WITH(states_of_other_streams_are_refused, setup, teardown)
 {
-    (void)state;
     char saved[256];
     uint64_t needed;
     feedline_dataset *ds = fixture_memory(&images);
@@ -431,9 +420,8 @@ static void check_damage(const char *options, int32_t status)
     feedline_dataset_close(ds);
 }
 
-static void all_views_of_a_damaged_sample_are_one(void **state)
+TEST_WITH(all_views_of_a_damaged_sample_are_one, setup, teardown)
 {
-    (void)state;
     check_damage("repeats=2 epoch_samples=58 on_error=skip", FEEDLINE_REPLACED);
     check_damage("repeats=2 epoch_samples=58 on_error=zero", FEEDLINE_EDECODE);
     feedline_dataset *ds = damaged_dataset();
@@ -449,9 +437,8 @@ static void all_views_of_a_damaged_sample_are_one(void **state)
 
 /* ---- Draws, custom operations, what is refused -------------------------- */
 
-static void draws_are_told_for_copies_and_views(void **state)
+TEST_WITH(draws_are_told_for_copies_and_views, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_loader(
         ds, "repeats=2",
@@ -499,9 +486,8 @@ static int32_t paint(const struct feedline_op_call *call)
     return FEEDLINE_OK;
 }
 
-static void custom_operations_know_copy_and_view(void **state)
+TEST_WITH(custom_operations_know_copy_and_view, setup, teardown)
 {
-    (void)state;
     const struct feedline_op_def def = {
         .struct_size = sizeof(def), .name = "paint", .run = paint};
     feedline_dataset *ds = fixture_memory(&images);
@@ -519,9 +505,8 @@ static void custom_operations_know_copy_and_view(void **state)
     feedline_dataset_close(ds);
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST_WITH(what_cannot_be_is_refused, setup, teardown)
 {
-    (void)state;
     static const struct {
         const char *options, *operations, *says;
     } bad[] = {
@@ -552,25 +537,4 @@ static void what_cannot_be_is_refused(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(views_come_in_a_row, setup, teardown),
-    cmocka_unit_test_setup_teardown(views_have_their_pixels, setup, teardown),
-    cmocka_unit_test_setup_teardown(copies_are_the_same_on_any_ranks, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(first_copies_are_those_without_repeats,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(same_for_any_workers_and_depth, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(resumes_in_the_middle, setup, teardown),
-    cmocka_unit_test_setup_teardown(states_of_other_streams_are_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(all_views_of_a_damaged_sample_are_one,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(draws_are_told_for_copies_and_views, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(custom_operations_know_copy_and_view, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, setup, teardown),
-};
-
-TEST_MAIN("repeats", cases)
+TEST_MAIN("repeats")

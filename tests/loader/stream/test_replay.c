@@ -17,20 +17,16 @@
 static struct fixture images;
 static feedline_dataset *dataset;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, IMAGES);
     dataset = fixture_memory(&images);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(dataset);
     fixture_remove(&images);
-    return 0;
 }
 
 /* A batch as it was delivered: who it is, and a hash of each of its images. */
@@ -158,9 +154,8 @@ static void compare(const char *options, uint32_t replay, uint32_t held,
     feedline_loader_destroy(l);
 }
 
-static void serves_the_first(void **state)
+TEST_WITH(serves_the_first, setup, teardown)
 {
-    (void)state;
     compare("reader=pread", 1, 0, 1);
     compare("workers=3", 3, 0, 3);
     compare("workers=3 drop_last=true", 4, 0, 4);
@@ -170,26 +165,23 @@ static void serves_the_first(void **state)
 }
 
 /* A consumer that gets the next one before it gives back the last. */
-static void serves_who_holds(void **state)
+TEST_WITH(serves_who_holds, setup, teardown)
 {
-    (void)state;
     compare("", 3, 1, 3);
     compare("", 3, 2, 3);
     compare("", 1, 1, 2);
     compare("", 2, 2, 3);
 }
 
-static void serves_any_sizes(void **state)
+TEST_WITH(serves_any_sizes, setup, teardown)
 {
-    (void)state;
     compare("max_sample_bytes=20000", 2, 0, 2);
     compare("max_sample_bytes=20000", 3, 1, 3);
 }
 
 /* The only batch that was read is too short for those to come. */
-static void begins_with_a_short_one(void **state)
+TEST_WITH(begins_with_a_short_one, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = fixture_open(dataset, "replay=1 epochs=2");
     assert_ok(feedline_loader_set_position(l, 0, 40));
     uint32_t counts[BATCHES + 1];
@@ -213,9 +205,8 @@ static void begins_with_a_short_one(void **state)
     feedline_loader_destroy(l);
 }
 
-static void all_are_held(void **state)
+TEST_WITH(all_are_held, setup, teardown)
 {
-    (void)state;
     feedline_batch *b[8];
     uint32_t n = 0;
     feedline_loader *l = fixture_open(dataset, "replay=2");
@@ -233,9 +224,8 @@ static void all_are_held(void **state)
     feedline_batch_release(b[0]);
 }
 
-static void depth_follows(void **state)
+TEST_WITH(depth_follows, setup, teardown)
 {
-    (void)state;
     int64_t depth = 0;
     feedline_loader *l = fixture_open(dataset, "replay=5 depth=2");
     assert_ok(feedline_loader_get_int(l, "depth", &depth));
@@ -279,9 +269,8 @@ static void *give_back(void *arg)
     return NULL;
 }
 
-static void another_thread_gives_back(void **state)
+TEST_WITH(another_thread_gives_back, setup, teardown)
 {
-    (void)state;
     struct pass p = {.lock = PTHREAD_MUTEX_INITIALIZER,
                      .changed = PTHREAD_COND_INITIALIZER};
     pthread_t thread;
@@ -311,14 +300,4 @@ static void another_thread_gives_back(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(serves_the_first, setup, teardown),
-    cmocka_unit_test_setup_teardown(serves_who_holds, setup, teardown),
-    cmocka_unit_test_setup_teardown(serves_any_sizes, setup, teardown),
-    cmocka_unit_test_setup_teardown(begins_with_a_short_one, setup, teardown),
-    cmocka_unit_test_setup_teardown(all_are_held, setup, teardown),
-    cmocka_unit_test_setup_teardown(depth_follows, setup, teardown),
-    cmocka_unit_test_setup_teardown(another_thread_gives_back, setup, teardown),
-};
-
-TEST_MAIN("replay", cases)
+TEST_MAIN("replay")

@@ -164,34 +164,29 @@ static void run(const char *reader, bool given)
     assert_int_equal(n, 0);
 }
 
-static void pread_allocates_nothing(void **state)
+TEST(pread_allocates_nothing)
 {
-    (void)state;
     run("pread", false);
 }
 
-static void memory_allocates_nothing(void **state)
+TEST(memory_allocates_nothing)
 {
-    (void)state;
     run("memory", false);
 }
 
-static void auto_allocates_nothing(void **state)
+TEST(auto_allocates_nothing)
 {
-    (void)state;
     run("auto", false);
 }
 
-static void a_given_order_allocates_nothing(void **state)
+TEST(a_given_order_allocates_nothing)
 {
-    (void)state;
     run("pread", true);
     run("memory", true);
 }
 
-static void the_count_is_live(void **state)
+TEST(the_count_is_live)
 {
-    (void)state;
     uint64_t size;
     atomic_store(&allocations, 0);
     atomic_store(&counting, true);
@@ -200,12 +195,4 @@ static void the_count_is_live(void **state)
     assert_true(atomic_load(&allocations) > 3);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(pread_allocates_nothing),
-    cmocka_unit_test(memory_allocates_nothing),
-    cmocka_unit_test(auto_allocates_nothing),
-    cmocka_unit_test(a_given_order_allocates_nothing),
-    cmocka_unit_test(the_count_is_live),
-};
-
-TEST_MAIN("steady", cases)
+TEST_MAIN("steady")

@@ -10,18 +10,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static uint64_t hash_of(feedline_dataset *ds, const char *options)
@@ -32,9 +28,8 @@ static uint64_t hash_of(feedline_dataset *ds, const char *options)
     return hash;
 }
 
-static void each_sample_once_in_order(void **state)
+TEST_WITH(each_sample_once_in_order, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "workers=3");
     feedline_batch *b;
@@ -66,9 +61,8 @@ static void each_sample_once_in_order(void **state)
     feedline_dataset_close(ds);
 }
 
-static void same_for_any_workers_depth_and_reader(void **state)
+TEST_WITH(same_for_any_workers_depth_and_reader, setup, teardown)
 {
-    (void)state;
     static const char *const ways[] = {
         "workers=1 depth=1",
         "workers=2 depth=8",
@@ -89,9 +83,8 @@ static void same_for_any_workers_depth_and_reader(void **state)
     feedline_dataset_close(folder);
 }
 
-static void same_for_io_uring(void **state)
+TEST_WITH(same_for_io_uring, setup, teardown)
 {
-    (void)state;
     if (!(feedline_features() & FEEDLINE_FEATURE_URING))
         test_skip("io_uring is not built in");
     feedline_dataset *folder = fixture_folder(&images);
@@ -109,9 +102,8 @@ static void same_for_io_uring(void **state)
     feedline_dataset_close(folder);
 }
 
-static void same_for_any_cpu_level(void **state)
+TEST_WITH(same_for_any_cpu_level, setup, teardown)
 {
-    (void)state;
     static const char *const formats[] = {
         "dtype=u8 layout=nchw",   "dtype=u8 layout=nhwc",
         "dtype=f32 layout=nchw",  "dtype=f32 layout=nhwc",
@@ -154,9 +146,8 @@ static uint64_t hash_of_small(feedline_dataset *ds, const char *quality,
     return hash;
 }
 
-static void quality_names_the_stream(void **state)
+TEST_WITH(quality_names_the_stream, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     uint64_t exact = hash_of_small(ds, "exact", "1");
     uint64_t fast = hash_of_small(ds, "fast", "1");
@@ -171,9 +162,8 @@ static void quality_names_the_stream(void **state)
 }
 
 /* Random walks of every live knob while the stream runs. */
-static void knobs_never_touch_the_stream(void **state)
+TEST_WITH(knobs_never_touch_the_stream, setup, teardown)
 {
-    (void)state;
     feedline_dataset *folder = fixture_folder(&images);
     uint64_t hash = hash_of(folder, "shuffle=true");
     uint64_t random = test_seed();
@@ -234,9 +224,8 @@ static uint64_t resumed_at(feedline_dataset *ds, uint32_t batches)
     return hash;
 }
 
-static void resumes_at_any_batch(void **state)
+TEST_WITH(resumes_at_any_batch, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     uint64_t hash = hash_of(ds, "shuffle=true");
     uint32_t per_epoch = (N + 7) / 8;
@@ -245,9 +234,8 @@ static void resumes_at_any_batch(void **state)
     feedline_dataset_close(ds);
 }
 
-static void state_of_another_stream_is_refused(void **state)
+TEST_WITH(state_of_another_stream_is_refused, setup, teardown)
 {
-    (void)state;
     char text[256];
     uint64_t needed;
     feedline_dataset *ds = fixture_memory(&images);
@@ -271,9 +259,8 @@ static void state_of_another_stream_is_refused(void **state)
 }
 
 /* All ranks together give the whole set, each equally many batches. */
-static void ranks_share_the_set(void **state)
+TEST_WITH(ranks_share_the_set, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     uint32_t seen[N] = {0};
     uint64_t batches = 0;
@@ -305,9 +292,8 @@ static void ranks_share_the_set(void **state)
     feedline_dataset_close(ds);
 }
 
-static void drawn_parameters_explain_the_pixels(void **state)
+TEST_WITH(drawn_parameters_explain_the_pixels, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "seed=3");
     uint32_t flips = 0;
@@ -331,21 +317,4 @@ static void drawn_parameters_explain_the_pixels(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(each_sample_once_in_order, setup, teardown),
-    cmocka_unit_test_setup_teardown(same_for_any_workers_depth_and_reader,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(same_for_io_uring, setup, teardown),
-    cmocka_unit_test_setup_teardown(same_for_any_cpu_level, setup, teardown),
-    cmocka_unit_test_setup_teardown(quality_names_the_stream, setup, teardown),
-    cmocka_unit_test_setup_teardown(knobs_never_touch_the_stream, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(resumes_at_any_batch, setup, teardown),
-    cmocka_unit_test_setup_teardown(state_of_another_stream_is_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(ranks_share_the_set, setup, teardown),
-    cmocka_unit_test_setup_teardown(drawn_parameters_explain_the_pixels, setup,
-                                    teardown),
-};
-
-TEST_MAIN("stream", cases)
+TEST_MAIN("stream")

@@ -238,11 +238,9 @@ static void step(struct walk *w)
 
 /* ---- Cases -------------------------------------------------------------- */
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
 /* Samples of a folder come in another order than those in memory. */
@@ -270,11 +268,9 @@ static void learn(feedline_dataset *ds, const char *stream)
     feedline_loader_destroy(l);
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static void walk(feedline_dataset *ds, const char *options, uint64_t seed)
@@ -302,47 +298,31 @@ static void walks(feedline_dataset *ds, const char *stream, const char *how)
     feedline_dataset_close(ds);
 }
 
-static void random_calls_on_memory(void **state)
+TEST_WITH(random_calls_on_memory, setup, teardown)
 {
-    (void)state;
     walks(fixture_memory(&images), "shuffle=true", "workers=3");
 }
 
-static void random_calls_on_files(void **state)
+TEST_WITH(random_calls_on_files, setup, teardown)
 {
-    (void)state;
     walks(fixture_folder(&images), "shuffle=true", "workers=3 reader=pread");
 }
 
-static void random_calls_on_kept_files(void **state)
+TEST_WITH(random_calls_on_kept_files, setup, teardown)
 {
-    (void)state;
     walks(fixture_folder(&images), "shuffle=true", "workers=2 reader=memory");
 }
 
 /* io_uring where it can be used, or what stands in for it. */
-static void random_calls_on_any_reader(void **state)
+TEST_WITH(random_calls_on_any_reader, setup, teardown)
 {
-    (void)state;
     walks(fixture_folder(&images), "shuffle=true", "workers=2 depth=1");
 }
 
-static void random_calls_for_images_of_any_size(void **state)
+TEST_WITH(random_calls_for_images_of_any_size, setup, teardown)
 {
-    (void)state;
     walks(fixture_folder(&images), "shuffle=true max_sample_bytes=20k",
           "workers=3");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(random_calls_on_memory, setup, teardown),
-    cmocka_unit_test_setup_teardown(random_calls_on_files, setup, teardown),
-    cmocka_unit_test_setup_teardown(random_calls_on_kept_files, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(random_calls_on_any_reader, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(random_calls_for_images_of_any_size, setup,
-                                    teardown),
-};
-
-TEST_MAIN("stress", cases)
+TEST_MAIN("stress")

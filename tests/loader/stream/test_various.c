@@ -15,18 +15,14 @@ enum { N = 40 };
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* The size that fixture_jpeg gives image i. */
@@ -110,9 +106,8 @@ static uint64_t hash_run(feedline_loader *l, size_t item)
     return hash;
 }
 
-static void the_table_describes_the_batch(void **state)
+TEST_WITH(the_table_describes_the_batch, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l =
         open_with(ds, "max_sample_bytes=20k workers=3 epochs=1", NULL, NULL);
@@ -155,9 +150,8 @@ static void the_table_describes_the_batch(void **state)
 }
 
 /* Image by image against a loader of batches of one, whose size is known. */
-static void pixels_are_those_of_one_size(void **state)
+TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_with(
         ds, "max_sample_bytes=20k workers=2 epochs=1 batch_size=7", NULL, NULL);
@@ -200,9 +194,8 @@ static void pixels_are_those_of_one_size(void **state)
 }
 
 /* Also behind operations of any kind, in every type. */
-static void the_stream_does_not_depend_on_how(void **state)
+TEST_WITH(the_stream_does_not_depend_on_how, setup, teardown)
 {
-    (void)state;
     static const char *const ways[] = {
         "workers=1 depth=1 reader=pread", "workers=7 depth=3",
         "workers=3 reader=memory", "workers=2 depth=8 io_depth=1"};
@@ -237,9 +230,8 @@ static void the_stream_does_not_depend_on_how(void **state)
     feedline_dataset_close(ds);
 }
 
-static void a_run_goes_on_where_it_was(void **state)
+TEST_WITH(a_run_goes_on_where_it_was, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     const char *options = "max_sample_bytes=20k shuffle=true epochs=1";
     feedline_loader *l = open_with(ds, options, NULL, NULL);
@@ -262,9 +254,8 @@ static void a_run_goes_on_where_it_was(void **state)
 
 /* The images of a batch lie in the device's memory and the table in the host's.
  * One copy moves what is in use, and not a byte behind it. */
-static void one_copy_moves_a_batch(void **state)
+TEST_WITH(one_copy_moves_a_batch, setup, teardown)
 {
-    (void)state;
     static const struct fdl_fake_step slow = {.latency_ns = 200000};
     struct fdl_fake_config fake = {.steps = &slow, .n_steps = 1};
     const char *options = "max_sample_bytes=20k shuffle=true epochs=1";
@@ -309,9 +300,8 @@ static uint64_t resident_bytes(void)
 }
 
 /* Six slabs reserve 3 GB of addresses; what is not used is never touched. */
-static void unused_memory_is_not_touched(void **state)
+TEST_WITH(unused_memory_is_not_touched, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     uint64_t before = resident_bytes();
     feedline_loader *l = open_with(
@@ -328,9 +318,8 @@ static void unused_memory_is_not_touched(void **state)
 
 /* Which samples are too large follows from them alone. 1 KB above what the
  * smallest need, some are. */
-static void samples_above_the_limit_fail(void **state)
+TEST_WITH(samples_above_the_limit_fail, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_batch *b;
     feedline_loader *l =
@@ -379,9 +368,8 @@ static void damage_most(void)
     }
 }
 
-static void damaged_samples_have_no_size(void **state)
+TEST_WITH(damaged_samples_have_no_size, setup, teardown)
 {
-    (void)state;
     damage_most();
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = open_with(
@@ -417,9 +405,8 @@ static void damaged_samples_have_no_size(void **state)
 
 /* Each replacement of every sample of a batch is larger than the one before, up
  * to the limit and not beyond; the slab holds them all. */
-static void every_claim_finds_room(void **state)
+TEST_WITH(every_claim_finds_room, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l =
         open_with(ds, "max_sample_bytes=3000 on_error=skip", NULL, NULL);
@@ -447,9 +434,8 @@ static void every_claim_finds_room(void **state)
 
 /* A sample that fails late has taken room; its replacement may need more. Most
  * of these files end early, so this happens all the time. */
-static void replacements_find_room(void **state)
+TEST_WITH(replacements_find_room, setup, teardown)
 {
-    (void)state;
     damage_most();
     feedline_dataset *ds = fixture_folder(&images);
     uint64_t want = 0;
@@ -470,9 +456,8 @@ static void replacements_find_room(void **state)
     feedline_dataset_close(ds);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST_WITH(what_does_not_fit_is_refused, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     assert_null(open_with(ds, "", NULL, NULL)); /* no size, none asked for */
     assert_null(open_with(ds, "batch_size=10 max_sample_bytes=9k", "five_crop",
@@ -484,26 +469,4 @@ static void what_does_not_fit_is_refused(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(the_table_describes_the_batch, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(pixels_are_those_of_one_size, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_stream_does_not_depend_on_how, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_run_goes_on_where_it_was, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(one_copy_moves_a_batch, setup, teardown),
-    cmocka_unit_test_setup_teardown(unused_memory_is_not_touched, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(samples_above_the_limit_fail, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(damaged_samples_have_no_size, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(every_claim_finds_room, setup, teardown),
-    cmocka_unit_test_setup_teardown(replacements_find_room, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, setup,
-                                    teardown),
-};
-
-TEST_MAIN("various", cases)
+TEST_MAIN("various")

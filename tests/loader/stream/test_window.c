@@ -55,9 +55,8 @@ static void take(struct bench *b, uint64_t sample)
     fdl_window_free(b->window, r);
 }
 
-static void claims_what_is_issued(void **state)
+TEST(claims_what_is_issued)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 8);
     assert_null(fdl_window_claim(b.window));
@@ -87,9 +86,8 @@ static void claims_what_is_issued(void **state)
     fdl_window_destroy(b.window);
 }
 
-static void takes_the_oldest_that_is_ready(void **state)
+TEST(takes_the_oldest_that_is_ready)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 8);
     fdl_window_issue(b.window, 4);
@@ -108,9 +106,8 @@ static void takes_the_oldest_that_is_ready(void **state)
     fdl_window_destroy(b.window);
 }
 
-static void a_slow_sample_is_overtaken_by_a_window(void **state)
+TEST(a_slow_sample_is_overtaken_by_a_window)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 2); /* four entries */
     fdl_window_issue(b.window, 100);
@@ -131,9 +128,8 @@ static void a_slow_sample_is_overtaken_by_a_window(void **state)
     fdl_window_destroy(b.window);
 }
 
-static void wakes_readers_at_a_quarter(void **state)
+TEST(wakes_readers_at_a_quarter)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 8);
     fdl_window_issue(b.window, 100);
@@ -153,9 +149,8 @@ static void wakes_readers_at_a_quarter(void **state)
     fdl_window_destroy(b.window);
 }
 
-static void the_limit_may_change(void **state)
+TEST(the_limit_may_change)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 8);
     fdl_window_set_limit(b.window, 1);
@@ -179,9 +174,8 @@ static void the_limit_may_change(void **state)
     fdl_window_destroy(b.window);
 }
 
-static void reset_starts_over(void **state)
+TEST(reset_starts_over)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 4);
     fdl_window_issue(b.window, 100);
@@ -202,9 +196,8 @@ static void reset_starts_over(void **state)
     fdl_window_destroy(b.window);
 }
 
-static void buffers_grow_and_large_ones_go(void **state)
+TEST(buffers_grow_and_large_ones_go)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 1);
     fdl_window_issue(b.window, 100);
@@ -250,9 +243,8 @@ static uint64_t kept_behind(struct bench *b, uint64_t sample, uint64_t bytes)
 
 /* A buffer grows to what files usually need, and not to the one large file that
  * each of them meets some day. */
-static void what_few_files_need_is_not_kept(void **state)
+TEST(what_few_files_need_is_not_kept)
 {
-    (void)state;
     struct bench b;
     uint64_t s = 0, usual = 0;
     bench_open(&b, 1);
@@ -272,9 +264,8 @@ static void what_few_files_need_is_not_kept(void **state)
 
 /* All entries are used in turn, and yet there are only as many buffers as
  * samples are held. */
-static void memory_is_bound_by_the_limit(void **state)
+TEST(memory_is_bound_by_the_limit)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 32); /* 64 entries */
     fdl_window_set_limit(b.window, 2);
@@ -297,9 +288,8 @@ static void memory_is_bound_by_the_limit(void **state)
 
 /* An allowance: idle memory goes first, then whoever asks has to wait, but for
  * one file, and for those who may not wait. */
-static void memory_is_bound_by_the_allowance(void **state)
+TEST(memory_is_bound_by_the_allowance)
 {
-    (void)state;
     struct bench b;
     struct fdl_read *r[4];
     bench_open(&b, 4);
@@ -337,9 +327,8 @@ static void memory_is_bound_by_the_allowance(void **state)
     fdl_window_destroy(b.window);
 }
 
-static void errors_are_one_line(void **state)
+TEST(errors_are_one_line)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 1);
     fdl_window_issue(b.window, 1);
@@ -506,27 +495,23 @@ static void run_crowd(uint32_t limit, uint64_t n_samples)
     free(c.times);
 }
 
-static void many_threads_one_entry_at_a_time(void **state)
+TEST(many_threads_one_entry_at_a_time)
 {
-    (void)state;
     run_crowd(1, 30000);
 }
 
-static void many_threads_three_entries(void **state)
+TEST(many_threads_three_entries)
 {
-    (void)state;
     run_crowd(3, 70000);
 }
 
-static void many_threads_a_wide_window(void **state)
+TEST(many_threads_a_wide_window)
 {
-    (void)state;
     run_crowd(32, 100000);
 }
 
-static void closing_wakes_everyone(void **state)
+TEST(closing_wakes_everyone)
 {
-    (void)state;
     struct crowd c = {.limit = 4};
     struct fdl_thread threads[N_CLAIMERS + N_TAKERS] = {0};
     fdl_event_init(&c.room);
@@ -572,9 +557,8 @@ static void count_call(void *user)
     atomic_fetch_add_explicit(&calls->n, 1, memory_order_relaxed);
 }
 
-static void a_waker_that_was_replaced_is_not_called(void **state)
+TEST(a_waker_that_was_replaced_is_not_called)
 {
-    (void)state;
     struct bench b;
     bench_open(&b, 4);
     struct caller c = {.window = b.window};
@@ -599,22 +583,4 @@ static void a_waker_that_was_replaced_is_not_called(void **state)
     fdl_window_destroy(b.window);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(claims_what_is_issued),
-    cmocka_unit_test(takes_the_oldest_that_is_ready),
-    cmocka_unit_test(a_slow_sample_is_overtaken_by_a_window),
-    cmocka_unit_test(wakes_readers_at_a_quarter),
-    cmocka_unit_test(the_limit_may_change),
-    cmocka_unit_test(reset_starts_over),
-    cmocka_unit_test(buffers_grow_and_large_ones_go),
-    cmocka_unit_test(what_few_files_need_is_not_kept),
-    cmocka_unit_test(memory_is_bound_by_the_limit),
-    cmocka_unit_test(memory_is_bound_by_the_allowance),
-    cmocka_unit_test(errors_are_one_line),
-    cmocka_unit_test(many_threads_one_entry_at_a_time),
-    cmocka_unit_test(many_threads_three_entries),
-    cmocka_unit_test(many_threads_a_wide_window),
-    cmocka_unit_test(closing_wakes_everyone),
-    cmocka_unit_test(a_waker_that_was_replaced_is_not_called),
-};
-TEST_MAIN("window", cases)
+TEST_MAIN("window")

@@ -23,9 +23,8 @@
 static struct fixture images;
 
 /* What lies behind the end of an image is no part of it. */
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     for (uint32_t i = 0; i < N; i++) {
         char path[256];
@@ -33,14 +32,11 @@ static int setup(void **state)
         if (i % 5 == 0)
             assert_int_equal(truncate(path, FILE_BYTES - 1000 * i), 0);
     }
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- Who looks ---------------------------------------------------------- */
@@ -151,9 +147,8 @@ static uint64_t budget_of(uint32_t i)
     return budgets[i % (sizeof(budgets) / sizeof(budgets[0]))];
 }
 
-static void random_hands_stay_within(void **state)
+TEST_WITH(random_hands_stay_within, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     uint64_t seed = test_seed(), plain = 0;
     for (uint32_t i = 0; i < TEST_WALKS / 2; i++) {
@@ -171,9 +166,8 @@ static void random_hands_stay_within(void **state)
     feedline_dataset_close(ds);
 }
 
-static void the_tuner_stays_within(void **state)
+TEST_WITH(the_tuner_stays_within, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     for (uint32_t i = 0; i < 6; i++) {
         struct feedline_tuner_info info = {.struct_size = sizeof(info)};
@@ -205,9 +199,8 @@ static uint64_t slots_memory(feedline_loader *l)
 
 /* A shallower ring gives memory back, and what is held when it shrinks later.
  */
-static void a_smaller_depth_gives_memory_back(void **state)
+TEST_WITH(a_smaller_depth_gives_memory_back, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = fixture_open(ds, "tuner=off workers=2 depth=10");
     feedline_batch *held[8];
@@ -232,9 +225,8 @@ static void a_smaller_depth_gives_memory_back(void **state)
 }
 
 /* A budget of one batch less than the least is no budget. */
-static void below_one_batch_is_refused(void **state)
+TEST_WITH(below_one_batch_is_refused, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     assert_null(fixture_loader(ds, "memory_budget=70000"));
     assert_non_null(strstr(feedline_last_error(), "memory_budget=70000"));
@@ -242,13 +234,4 @@ static void below_one_batch_is_refused(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(random_hands_stay_within, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_tuner_stays_within, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_smaller_depth_gives_memory_back, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(below_one_batch_is_refused, setup,
-                                    teardown),
-};
-
-TEST_MAIN("budget", cases)
+TEST_MAIN("budget")

@@ -23,20 +23,16 @@
 static struct fixture images;
 static feedline_dataset *ds;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     ds = fixture_memory(&images);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(ds);
     fixture_remove(&images);
-    return 0;
 }
 
 static struct fdl_tuner_limits limits_of(feedline_loader *l)
@@ -56,9 +52,8 @@ static struct fdl_tuner_found found_by(const feedline_loader *l)
     return found;
 }
 
-static void it_owns_what_is_auto_and_only_if_it_acts(void **state)
+TEST_WITH(it_owns_what_is_auto_and_only_if_it_acts, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, MS, SLEEPY " depth=3");
     assert_false(found_by(l).owns[FDL_KNOB_WORKERS]);
     assert_string_equal(found_by(l).limited_by, "");
@@ -74,9 +69,8 @@ static void it_owns_what_is_auto_and_only_if_it_acts(void **state)
 
 /* ---- Modes --------------------------------------------------------------- */
 
-static void off_is_off(void **state)
+TEST_WITH(off_is_off, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, MS, "batch_size=4 workers=2 tuner=off");
     rig_take(l, 20);
     assert_int_equal(rig_threads(THREAD), 0);
@@ -94,9 +88,8 @@ static void off_is_off(void **state)
     feedline_loader_destroy(l);
 }
 
-static void observe_does_nothing_and_says_what_it_would(void **state)
+TEST_WITH(observe_does_nothing_and_says_what_it_would, setup, teardown)
 {
-    (void)state;
     feedline_loader *l =
         rig_sleepy(ds, 2 * MS,
                    "batch_size=4 tuner=observe workers_start=1 workers_max=8 "
@@ -115,9 +108,8 @@ static void observe_does_nothing_and_says_what_it_would(void **state)
 /* One of 16 workers has the lock, and a few waiting ones are enough that it is
  * never free: the others go by rule, and it is said why. It is had so long that
  * waits for a core, on a machine with other work, are little beside it. */
-static void a_lock_that_all_share_needs_few_workers(void **state)
+TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
 {
-    (void)state;
     feedline_loader *l =
         rig_locked(ds, 8 * MS,
                    "batch_size=4 tuner=auto workers_start=16 workers_max=32 "
@@ -172,9 +164,8 @@ static bool is_trying(const feedline_loader *l)
     return strcmp(rig_info(l).state, "trial") == 0;
 }
 
-static void a_mutex_of_its_own_is_not_climbed_unjudged(void **state)
+TEST_WITH(a_mutex_of_its_own_is_not_climbed_unjudged, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_mutex(ds, MS,
                                    "batch_size=4 tuner=auto workers_start=2 "
                                    "workers_max=64 local_world=1");
@@ -194,9 +185,8 @@ static void a_mutex_of_its_own_is_not_climbed_unjudged(void **state)
     feedline_loader_destroy(l);
 }
 
-static void what_is_given_leaves_nothing_to_tune(void **state)
+TEST_WITH(what_is_given_leaves_nothing_to_tune, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(
         ds, MS, "batch_size=4 workers=2 depth=3 io_depth=4 tuner=auto");
     rig_take(l, 40);
@@ -207,9 +197,8 @@ static void what_is_given_leaves_nothing_to_tune(void **state)
     feedline_loader_destroy(l);
 }
 
-static void replay_is_not_tuned(void **state)
+TEST_WITH(replay_is_not_tuned, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, 0, "batch_size=4 tuner=auto replay=2");
     rig_take(l, 8);
     assert_string_equal(rig_info(l).mode, "off");
@@ -223,9 +212,8 @@ static void strip(char *json)
 }
 
 /* A worker more or less shows everywhere that somebody looks. */
-static void what_it_does_is_told_everywhere(void **state)
+TEST_WITH(what_it_does_is_told_everywhere, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
     struct feedline_decision d = rig_await(l, "workers", NULL);
     assert_true(d.after > d.before);
@@ -280,9 +268,8 @@ static void what_it_does_is_told_everywhere(void **state)
     feedline_loader_destroy(l);
 }
 
-static void asking_is_checked(void **state)
+TEST_WITH(asking_is_checked, setup, teardown)
 {
-    (void)state;
     uint64_t needed;
     struct feedline_tuner_info info = {0};
     struct feedline_decision d = {.struct_size = sizeof(d)};
@@ -311,9 +298,8 @@ static void asking_is_checked(void **state)
 
 /* ---- Whose knob ---------------------------------------------------------- */
 
-static void numbers_are_the_users(void **state)
+TEST_WITH(numbers_are_the_users, setup, teardown)
 {
-    (void)state;
     feedline_loader *l =
         rig_sleepy(ds, MS, "batch_size=4 tuner=auto workers=2 depth=3");
     rig_take(l, 300);
@@ -334,9 +320,8 @@ static void refuses(const char *options, const char *words)
     REGARDS(feedline_last_error(), words);
 }
 
-static void bounds_that_contradict_are_refused(void **state)
+TEST_WITH(bounds_that_contradict_are_refused, setup, teardown)
 {
-    (void)state;
     refuses("workers_min=4 workers_max=2", "workers_min=4 is above");
     refuses("workers_start=9 workers_max=8", "workers_start=9 is not between");
     refuses("workers_start=1 workers_min=2", "workers_start=1 is not between");
@@ -352,9 +337,8 @@ static void bounds_that_contradict_are_refused(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_tight_budget_bounds_the_depth(void **state)
+TEST_WITH(a_tight_budget_bounds_the_depth, setup, teardown)
 {
-    (void)state;
     /* 8 images of 32 x 32 x 3 bytes and what goes with them: four batches. */
     feedline_loader *l = fixture_open(ds, "batch_size=8 tuner=auto");
     uint64_t batch = l->ring->layout.bytes;
@@ -371,9 +355,8 @@ static void a_tight_budget_bounds_the_depth(void **state)
     feedline_loader_destroy(l);
 }
 
-static void the_program_takes_a_knob_and_hands_it_back(void **state)
+TEST_WITH(the_program_takes_a_knob_and_hands_it_back, setup, teardown)
 {
-    (void)state;
     int64_t value;
     struct feedline_decision d = {.struct_size = sizeof(d)};
     feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
@@ -407,9 +390,8 @@ static void the_program_takes_a_knob_and_hands_it_back(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_knob_can_be_set_before_the_first_run(void **state)
+TEST_WITH(a_knob_can_be_set_before_the_first_run, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
     assert_ok(feedline_loader_set_int(l, "workers", 5));
     assert_ok(feedline_loader_set_int(l, "depth", 3));
@@ -421,9 +403,8 @@ static void a_knob_can_be_set_before_the_first_run(void **state)
     feedline_loader_destroy(l);
 }
 
-static void only_the_last_decisions_are_kept(void **state)
+TEST_WITH(only_the_last_decisions_are_kept, setup, teardown)
 {
-    (void)state;
     struct feedline_decision d = {.struct_size = sizeof(d)};
     feedline_loader *l = rig_sleepy(ds, 0, "tuner=off workers=1");
     for (int64_t i = 0; i < 300; i++)
@@ -459,9 +440,8 @@ static void put(const char *name, const char *text)
     fclose(f);
 }
 
-static void a_quota_that_changes_is_noticed(void **state)
+TEST_WITH(a_quota_that_changes_is_noticed, setup, teardown)
 {
-    (void)state;
     char root[128];
     put("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-7\n");
     put("/proc/self/cgroup", "0::/\n");
@@ -483,9 +463,8 @@ static void a_quota_that_changes_is_noticed(void **state)
     feedline_loader_destroy(l);
 }
 
-static void the_machine_is_shared_by_a_world(void **state)
+TEST_WITH(the_machine_is_shared_by_a_world, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = fixture_open(ds, "local_world=3");
     assert_int_equal(fdl_control_local_world(&l->options), 3);
     uint64_t third = rig_info(l).memory_budget;
@@ -519,9 +498,8 @@ static struct fdl_tuner_reading reading_of(feedline_loader *l)
 }
 
 /* No tuner: the test reads instead of its thread. */
-static void a_reset_of_the_statistics_is_not_seen(void **state)
+TEST_WITH(a_reset_of_the_statistics_is_not_seen, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, MS / 4, "tuner=off batch_size=4");
     struct fdl_tuner_reading before = {0};
     for (uint32_t i = 1; i <= 12; i++) {
@@ -548,9 +526,8 @@ static void a_reset_of_the_statistics_is_not_seen(void **state)
     feedline_loader_destroy(l);
 }
 
-static void who_is_away_is_seen(void **state)
+TEST_WITH(who_is_away_is_seen, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, 0, "tuner=off batch_size=4");
     rig_take(l, 2);
     int64_t returned = l->consumer.returned_ns;
@@ -560,9 +537,8 @@ static void who_is_away_is_seen(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_tail_is_of_recent_values(void **state)
+TEST_WITH(a_tail_is_of_recent_values, setup, teardown)
 {
-    (void)state;
     struct fdl_recent *r = calloc(1, sizeof(*r));
     struct fdl_histogram *h = calloc(1, sizeof(*h));
     assert_true(r && h);
@@ -591,9 +567,8 @@ static void a_tail_is_of_recent_values(void **state)
 
 /* ---- Runs ---------------------------------------------------------------- */
 
-static void what_was_learned_stays_between_runs(void **state)
+TEST_WITH(what_was_learned_stays_between_runs, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, 2 * MS, SLEEPY);
     rig_await(l, "workers", NULL);
     rig_await_threads(THREAD, 1);
@@ -612,9 +587,8 @@ static void what_was_learned_stays_between_runs(void **state)
     rig_await_threads(THREAD, 0);
 }
 
-static void its_own_cost_is_known(void **state)
+TEST_WITH(its_own_cost_is_known, setup, teardown)
 {
-    (void)state;
     int64_t cpu_ns;
     uint64_t ticks = 0;
     feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
@@ -626,9 +600,8 @@ static void its_own_cost_is_known(void **state)
     feedline_loader_destroy(l);
 }
 
-static void who_stays_away_is_waited_for(void **state)
+TEST_WITH(who_stays_away_is_waited_for, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
     rig_await(l, NULL, NULL);
     while (strcmp(rig_info(l).state, "frozen") != 0)
@@ -649,9 +622,8 @@ static void *consume(void *arg)
     return NULL;
 }
 
-static void several_loaders_have_one_each(void **state)
+TEST_WITH(several_loaders_have_one_each, setup, teardown)
 {
-    (void)state;
     feedline_loader *l[3];
     pthread_t t[3];
     for (int i = 0; i < 3; i++)
@@ -679,9 +651,8 @@ static int child(feedline_loader *l)
     return rig_threads(THREAD) == 0 ? 0 : 2;
 }
 
-static void a_child_leaves_it_alone(void **state)
+TEST_WITH(a_child_leaves_it_alone, setup, teardown)
 {
-    (void)state;
     int status;
     feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
     rig_take(l, 10);
@@ -695,49 +666,4 @@ static void a_child_leaves_it_alone(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(it_owns_what_is_auto_and_only_if_it_acts,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(off_is_off, setup, teardown),
-    cmocka_unit_test_setup_teardown(observe_does_nothing_and_says_what_it_would,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(a_lock_that_all_share_needs_few_workers,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(a_mutex_of_its_own_is_not_climbed_unjudged,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(what_is_given_leaves_nothing_to_tune, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(replay_is_not_tuned, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_it_does_is_told_everywhere, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(asking_is_checked, setup, teardown),
-    cmocka_unit_test_setup_teardown(numbers_are_the_users, setup, teardown),
-    cmocka_unit_test_setup_teardown(bounds_that_contradict_are_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_tight_budget_bounds_the_depth, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_program_takes_a_knob_and_hands_it_back,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(a_knob_can_be_set_before_the_first_run,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(only_the_last_decisions_are_kept, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_quota_that_changes_is_noticed, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_machine_is_shared_by_a_world, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_reset_of_the_statistics_is_not_seen,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(who_is_away_is_seen, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_tail_is_of_recent_values, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(what_was_learned_stays_between_runs, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(its_own_cost_is_known, setup, teardown),
-    cmocka_unit_test_setup_teardown(who_stays_away_is_waited_for, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(several_loaders_have_one_each, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_child_leaves_it_alone, setup, teardown),
-};
-TEST_MAIN("control", cases)
+TEST_MAIN("control")

@@ -24,25 +24,21 @@ static struct fixture images;
 static feedline_dataset *ds;
 static char folder[64], path[96];
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     ds = fixture_memory(&images);
     snprintf(folder, sizeof(folder), "/tmp/feedline-profile-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/profile", folder);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(ds);
     fixture_remove(&images);
     unlink(path);
     rmdir(folder);
-    return 0;
 }
 
 /* ---- Calls that write files --------------------------------------------- */
@@ -155,9 +151,8 @@ static feedline_loader *with_findings(void)
     return l;
 }
 
-static void a_profile_is_whole_or_not_there(void **state)
+TEST_WITH(a_profile_is_whole_or_not_there, setup, teardown)
 {
-    (void)state;
     static const struct {
         int call;
         const char *words;
@@ -322,17 +317,15 @@ static void give_a_profile(void)
     feedline_loader_destroy(l);
 }
 
-static void memory_fails(void **state)
+TEST_WITH(memory_fails, setup, teardown)
 {
-    (void)state;
     give_a_profile();
     each_in_turn(INJECT_MEMORY, false);
 }
 
 /* Of a loader that is there, and has something to tell. */
-static void memory_fails_for_who_asks(void **state)
+TEST_WITH(memory_fails_for_who_asks, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = with_findings();
     uint32_t n = 1, calls, failed = 0;
     assert_ok(feedline_loader_stop(l)); /* its threads ask for nothing */
@@ -351,18 +344,16 @@ static void memory_fails_for_who_asks(void **state)
     feedline_loader_destroy(l);
 }
 
-static void files_fail(void **state)
+TEST_WITH(files_fail, setup, teardown)
 {
-    (void)state;
     give_a_profile();
     each_in_turn(INJECT_OPEN, true);
 }
 
 /* Whichever thread it is: without the tuner's, and that of the monitor, all
  * goes on. */
-static void threads_fail(void **state)
+TEST_WITH(threads_fail, setup, teardown)
 {
-    (void)state;
     each_in_turn(INJECT_THREAD, false);
 }
 
@@ -377,9 +368,8 @@ static bool log_has(const char *words)
 }
 
 /* Workers are started one after another while it runs: the second one fails. */
-static void the_tuner_gets_no_more_threads(void **state)
+TEST_WITH(the_tuner_gets_no_more_threads, setup, teardown)
 {
-    (void)state;
     feedline_loader *l =
         rig_sleepy(ds, 2 * MS,
                    "batch_size=4 tuner=auto workers_start=1 workers_max=8 "
@@ -394,15 +384,4 @@ static void the_tuner_gets_no_more_threads(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(a_profile_is_whole_or_not_there, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(memory_fails, setup, teardown),
-    cmocka_unit_test_setup_teardown(memory_fails_for_who_asks, setup, teardown),
-    cmocka_unit_test_setup_teardown(files_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(threads_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_tuner_gets_no_more_threads, setup,
-                                    teardown),
-};
-
-TEST_MAIN("control_fault", cases)
+TEST_MAIN("control_fault")

@@ -26,21 +26,17 @@ static struct fixture images;
 static feedline_dataset *ds;
 static char root[128];
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, 8);
     ds = fixture_memory(&images);
     snprintf(root, sizeof(root), "%s/machine", images.folder);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(ds);
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- What is left -------------------------------------------------------- */
@@ -51,9 +47,8 @@ static void near(double is, double expected)
         fail_msg("%.12g is not %.12g", is, expected);
 }
 
-static void shares(void **state)
+TEST_WITH(shares, setup, teardown)
 {
-    (void)state;
     double greedy[] = {2, 2}, queueing[] = {4, 3}, idle[] = {0, 0};
     double modest[] = {0.3}, mixed[] = {2, 0.3, 1}, even[] = {1.5, 1.5};
     near(fdl_neighbours_share(2, NULL, 0), 2);
@@ -67,9 +62,8 @@ static void shares(void **state)
 }
 
 /* Everybody has what he wants or the level, and nothing is left over. */
-static void nothing_is_left_over(void **state)
+TEST_WITH(nothing_is_left_over, setup, teardown)
 {
-    (void)state;
     uint32_t seed = 20261121;
     for (uint32_t round = 0; round < 2000; round++) {
         double wants[FDL_NEIGHBOURS_MAX];
@@ -88,9 +82,8 @@ static void nothing_is_left_over(void **state)
     }
 }
 
-static void small_changes_are_none(void **state)
+TEST_WITH(small_changes_are_none, setup, teardown)
 {
-    (void)state;
     double wants[FDL_NEIGHBOURS_MAX] = {2, 2};
     uint32_t n = 2;
     near(fdl_neighbours_part(1, 2, wants, &n), 1.0 / 3);
@@ -190,9 +183,8 @@ static bool has(const struct fdl_neighbours *n, int32_t pid)
     return false;
 }
 
-static void a_process_is_seen_and_forgotten(void **state)
+TEST_WITH(a_process_is_seen_and_forgotten, setup, teardown)
 {
-    (void)state;
     struct fdl_neighbours n = {0};
     struct fdl_neighbour_self self = {root, UINT32_MAX, true};
     double wants[FDL_NEIGHBOURS_MAX];
@@ -223,9 +215,8 @@ static void a_process_is_seen_and_forgotten(void **state)
     fdl_neighbours_forget(&n);
 }
 
-static void another_group_has_a_quota_of_its_own(void **state)
+TEST_WITH(another_group_has_a_quota_of_its_own, setup, teardown)
 {
-    (void)state;
     struct fdl_neighbours n = {0};
     struct fdl_neighbour_self self = {root, UINT32_MAX, true};
     put("/proc/self/cgroup", "0::/a\n");
@@ -247,9 +238,8 @@ static void another_group_has_a_quota_of_its_own(void **state)
     fdl_neighbours_forget(&n);
 }
 
-static void other_cores_are_not_ours(void **state)
+TEST_WITH(other_cores_are_not_ours, setup, teardown)
 {
-    (void)state;
     struct fdl_neighbours n = {0};
     struct fdl_neighbour_self self = {root, UINT32_MAX, false};
     cpu_set_t all, one;
@@ -285,9 +275,8 @@ static void other_cores_are_not_ours(void **state)
 
 /* Three loaders in one process, the third one ours: the time of its consumers
  * falls to them by what their workers do, and our own page is no neighbour. */
-static void loaders_of_one_process(void **state)
+TEST_WITH(loaders_of_one_process, setup, teardown)
 {
-    (void)state;
     struct fdl_neighbours n = {0};
     struct fdl_neighbour_self self = {root, 2, true};
     struct fdl_live_page *pages[3];
@@ -337,9 +326,8 @@ static void lay_out_machine(void)
     put("/sys/fs/cgroup/cpu.max", "200000 100000\n");
 }
 
-static void a_loader_takes_its_share(void **state)
+TEST_WITH(a_loader_takes_its_share, setup, teardown)
 {
-    (void)state;
     lay_out_machine();
     pid_t pid = greedy_child();
     put_group(pid, "0::/\n");
@@ -367,9 +355,8 @@ static void a_loader_takes_its_share(void **state)
 }
 
 /* A number of processes that was given divides, and nobody is looked for. */
-static void a_world_that_was_told_is_believed(void **state)
+TEST_WITH(a_world_that_was_told_is_believed, setup, teardown)
 {
-    (void)state;
     static const char *const options[] = {
         "batch_size=4 tuner=auto workers_start=1 local_world=2",
         "batch_size=4 tuner=auto workers_start=1"};
@@ -390,18 +377,4 @@ static void a_world_that_was_told_is_believed(void **state)
     unsetenv("LOCAL_WORLD_SIZE");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(shares, setup, teardown),
-    cmocka_unit_test_setup_teardown(nothing_is_left_over, setup, teardown),
-    cmocka_unit_test_setup_teardown(small_changes_are_none, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_process_is_seen_and_forgotten, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(another_group_has_a_quota_of_its_own, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(other_cores_are_not_ours, setup, teardown),
-    cmocka_unit_test_setup_teardown(loaders_of_one_process, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_loader_takes_its_share, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_world_that_was_told_is_believed, setup,
-                                    teardown),
-};
-TEST_MAIN("neighbours", cases)
+TEST_MAIN("neighbours")

@@ -21,22 +21,18 @@ static struct fixture images;
 static feedline_dataset *ds;
 static char path[128];
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     ds = fixture_folder(&images);
     snprintf(path, sizeof(path), "%s.profile", images.folder);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(ds);
     fixture_remove(&images);
     unlink(path);
-    return 0;
 }
 
 /* ---- Files --------------------------------------------------------------- */
@@ -122,9 +118,8 @@ static void says_of(const char *text, const char *words)
 
 /* ---- There and back ------------------------------------------------------ */
 
-static void what_was_found_is_begun_with(void **state)
+TEST_WITH(what_was_found_is_begun_with, setup, teardown)
 {
-    (void)state;
     char *text = make_profile();
     char *other = with(text, "workers", "5");
     free(text);
@@ -159,9 +154,8 @@ static void what_was_found_is_begun_with(void **state)
     feedline_loader_destroy(l);
 }
 
-static void it_is_held_to_the_bounds_of_now(void **state)
+TEST_WITH(it_is_held_to_the_bounds_of_now, setup, teardown)
 {
-    (void)state;
     char *text = make_profile();
     char *other = with(text, "workers", "1000");
     free(text);
@@ -176,9 +170,8 @@ static void it_is_held_to_the_bounds_of_now(void **state)
     free(text);
 }
 
-static void there_may_be_none_yet(void **state)
+TEST_WITH(there_may_be_none_yet, setup, teardown)
 {
-    (void)state;
     says("does not exist");
     feedline_loader *l = rig_sleepy(ds, MS, OPTIONS);
     assert_string_equal(rig_info(l).profile, "");
@@ -192,9 +185,8 @@ static void there_may_be_none_yet(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_place_that_cannot_be_written_is_named(void **state)
+TEST_WITH(a_place_that_cannot_be_written_is_named, setup, teardown)
 {
-    (void)state;
     char *text = make_profile();
     feedline_loader *l = open_with("");
     int32_t status;
@@ -222,9 +214,8 @@ static void *save_often(void *loader)
 }
 
 /* Two loaders of a program may save to one place, and it may be at once. */
-static void saved_by_two_threads_it_is_whole(void **state)
+TEST_WITH(saved_by_two_threads_it_is_whole, setup, teardown)
 {
-    (void)state;
     pthread_t other;
     void *failed;
     free(make_profile());
@@ -241,9 +232,8 @@ static void saved_by_two_threads_it_is_whole(void **state)
 
 /* ---- From elsewhere ------------------------------------------------------ */
 
-static void another_place_is_named(void **state)
+TEST_WITH(another_place_is_named, setup, teardown)
 {
-    (void)state;
     static const char *const facts[][2] = {
         {"cpu_model", "another host: its cpu_model is 'x'"},
         {"cores", "another host: its cores is 'x'"},
@@ -274,9 +264,8 @@ static void another_place_is_named(void **state)
 
 /* ---- Damaged ------------------------------------------------------------- */
 
-static void what_it_cannot_be_is_said(void **state)
+TEST_WITH(what_it_cannot_be_is_said, setup, teardown)
 {
-    (void)state;
     static const char *const values[][3] = {
         {"feedline_profile", "2", "of version 2, and this library reads 1"},
         {"feedline_profile", "\"1\"", "feedline_profile is not a number"},
@@ -317,9 +306,8 @@ static void what_it_cannot_be_is_said(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-static void half_of_one_is_none(void **state)
+TEST_WITH(half_of_one_is_none, setup, teardown)
 {
-    (void)state;
     char *text = make_profile();
     size_t n = strlen(text);
     while (n > 0 && text[n - 1] != '}')
@@ -332,9 +320,8 @@ static void half_of_one_is_none(void **state)
 }
 
 /* Whatever a file has in it: a loader begins, within its bounds. */
-static void no_file_stops_a_loader(void **state)
+TEST_WITH(no_file_stops_a_loader, setup, teardown)
 {
-    (void)state;
     static const char bytes[] = "\"\\{}[],:0123456789eE+-.truefalsn \n\x01\xff";
     char *text = make_profile();
     size_t n = strlen(text);
@@ -365,9 +352,8 @@ static void no_file_stops_a_loader(void **state)
 
 /* ---- The parser ---------------------------------------------------------- */
 
-static void json_is_read_strictly(void **state)
+TEST(json_is_read_strictly)
 {
-    (void)state;
     static const struct {
         const char *text, *words;
     } bad[] = {
@@ -423,21 +409,4 @@ static void json_is_read_strictly(void **state)
     free(v);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(what_was_found_is_begun_with, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(it_is_held_to_the_bounds_of_now, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(there_may_be_none_yet, setup, teardown),
-    cmocka_unit_test_setup_teardown(saved_by_two_threads_it_is_whole, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_place_that_cannot_be_written_is_named,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(another_place_is_named, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_it_cannot_be_is_said, setup, teardown),
-    cmocka_unit_test_setup_teardown(half_of_one_is_none, setup, teardown),
-    cmocka_unit_test_setup_teardown(no_file_stops_a_loader, setup, teardown),
-    cmocka_unit_test(json_is_read_strictly),
-};
-
-TEST_MAIN("profile", cases)
+TEST_MAIN("profile")

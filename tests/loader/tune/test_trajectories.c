@@ -26,23 +26,19 @@ static struct fixture images;
 static const char *const readers[] = {"pread", "uring", "memory"};
 
 /* Every ninth file is none, so the stream has replacements too. */
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     for (uint32_t i = 3; i < N; i += 9) {
         char path[256];
         fixture_path(&images, i, path, sizeof(path));
         assert_int_equal(truncate(path, 20), 0);
     }
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- What a run is ------------------------------------------------------ */
@@ -182,9 +178,8 @@ static bool can_read(feedline_dataset *ds, const char *reader)
     return status >= 0;
 }
 
-static void random_hands_change_nothing(void **state)
+TEST_WITH(random_hands_change_nothing, setup, teardown)
 {
-    (void)state;
     static struct record plain;
     feedline_dataset *ds = fixture_folder(&images);
     uint64_t seed = test_seed();
@@ -242,9 +237,8 @@ static feedline_loader *open_tuned(feedline_dataset *ds, const char *tuner,
     return l;
 }
 
-static void the_tuner_changes_nothing(void **state)
+TEST_WITH(the_tuner_changes_nothing, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_folder(&images);
     static const char *const modes[] = {"off", "observe", "auto"};
     uint64_t first = 0;
@@ -266,10 +260,4 @@ static void the_tuner_changes_nothing(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(random_hands_change_nothing, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_tuner_changes_nothing, setup, teardown),
-};
-
-TEST_MAIN("trajectories", cases)
+TEST_MAIN("trajectories")

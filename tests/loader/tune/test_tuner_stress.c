@@ -20,20 +20,16 @@
 static struct fixture images;
 static feedline_dataset *ds;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
     ds = fixture_memory(&images);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_dataset_close(ds);
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- Nonsense ----------------------------------------------------------- */
@@ -78,9 +74,8 @@ static void *turn(void *arg)
     return NULL;
 }
 
-static void hands_that_ask_for_nonsense(void **state)
+TEST_WITH(hands_that_ask_for_nonsense, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, MS / 4,
                                     "batch_size=4 shuffle=true "
                                     "tuner=off workers=1");
@@ -123,9 +118,8 @@ static void *interrupt_often(void *arg)
     return NULL;
 }
 
-static void interrupts_end_waits_only(void **state)
+TEST_WITH(interrupts_end_waits_only, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = rig_sleepy(ds, MS / 4, OPTIONS);
     _Atomic bool ends = false;
     struct hand h = {.l = l, .ends = &ends};
@@ -149,9 +143,8 @@ static void interrupts_end_waits_only(void **state)
 }
 
 /* From at once to in the middle of changes; every third is stopped before. */
-static void ends_at_any_moment(void **state)
+TEST_WITH(ends_at_any_moment, setup, teardown)
 {
-    (void)state;
     for (uint32_t i = 0; i < 24; i++) {
         feedline_loader *l = rig_sleepy(ds, MS / 4, OPTIONS);
         if (i > 0)
@@ -179,9 +172,8 @@ static uint32_t entries(const char *folder)
     return n;
 }
 
-static void many_loaders_leave_nothing(void **state)
+TEST_WITH(many_loaders_leave_nothing, setup, teardown)
 {
-    (void)state;
     uint32_t fds = 0;
     for (uint32_t i = 0; i < 200; i++) {
         feedline_loader *l = fixture_open(ds, OPTIONS "epochs=1");
@@ -197,13 +189,4 @@ static void many_loaders_leave_nothing(void **state)
     rig_await_threads("feedline-dec-0", 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(hands_that_ask_for_nonsense, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(interrupts_end_waits_only, setup, teardown),
-    cmocka_unit_test_setup_teardown(ends_at_any_moment, setup, teardown),
-    cmocka_unit_test_setup_teardown(many_loaders_leave_nothing, setup,
-                                    teardown),
-};
-
-TEST_MAIN("tuner_stress", cases)
+TEST_MAIN("tuner_stress")

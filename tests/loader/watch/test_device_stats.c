@@ -14,18 +14,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- The backend -------------------------------------------------------- */
@@ -123,9 +119,8 @@ static void run(feedline_loader *l)
 
 /* ---- Cases -------------------------------------------------------------- */
 
-static void host_loader_has_none(void **state)
+TEST_WITH(host_loader_has_none, setup, teardown)
 {
-    (void)state;
     char json[16384];
     uint64_t needed;
     feedline_dataset *ds = fixture_memory(&images);
@@ -143,9 +138,8 @@ static void host_loader_has_none(void **state)
     feedline_dataset_close(ds);
 }
 
-static void sums_reach_the_caller(void **state)
+TEST_WITH(sums_reach_the_caller, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_scripted(ds, 10);
     run(l);
@@ -187,9 +181,8 @@ static void sums_reach_the_caller(void **state)
 }
 
 /* Of a batch from before the reset the backend may tell long after it. */
-static void what_comes_late_does_not_count(void **state)
+TEST(what_comes_late_does_not_count)
 {
-    (void)state;
     static const uint64_t tickets[] = {4, 5, 3, 6};
     struct fdl_device_watch *w;
     struct fdl_device_ledger ledger;
@@ -219,9 +212,8 @@ static double json_number(const char *json, const char *key)
     return strtod(at + strlen(key), NULL);
 }
 
-static void json_has_the_transfer(void **state)
+TEST_WITH(json_has_the_transfer, setup, teardown)
 {
-    (void)state;
     static char json[16384];
     uint64_t needed;
     feedline_dataset *ds = fixture_memory(&images);
@@ -267,9 +259,8 @@ static void json_has_the_transfer(void **state)
 }
 
 /* The device's clock decides: this host waits, and its GPU does not. */
-static void verdict_goes_by_the_device(void **state)
+TEST_WITH(verdict_goes_by_the_device, setup, teardown)
 {
-    (void)state;
     static const struct {
         int64_t idle_ms;
         const char *level;
@@ -289,9 +280,8 @@ static void verdict_goes_by_the_device(void **state)
 }
 
 /* A batch that is held keeps the backend, which may still tell something. */
-static void backend_may_speak_after_the_loader(void **state)
+TEST_WITH(backend_may_speak_after_the_loader, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_scripted(ds, 0);
     feedline_batch *b;
@@ -307,15 +297,4 @@ static void backend_may_speak_after_the_loader(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(host_loader_has_none, setup, teardown),
-    cmocka_unit_test_setup_teardown(sums_reach_the_caller, setup, teardown),
-    cmocka_unit_test(what_comes_late_does_not_count),
-    cmocka_unit_test_setup_teardown(json_has_the_transfer, setup, teardown),
-    cmocka_unit_test_setup_teardown(verdict_goes_by_the_device, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(backend_may_speak_after_the_loader, setup,
-                                    teardown),
-};
-
-TEST_MAIN("device_stats", cases)
+TEST_MAIN("device_stats")

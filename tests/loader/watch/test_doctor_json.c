@@ -16,10 +16,9 @@ static void expect_error(int32_t status, int32_t expected, const char *part)
         fail_msg("%s: %s", part, feedline_last_error());
 }
 
-static void test_arguments(void **state)
+TEST(test_arguments)
 {
     uint64_t needed = 7;
-    (void)state;
     expect_error(feedline_doctor_json(NULL, NULL, 0, &needed), FEEDLINE_EINVAL,
                  "device");
     expect_error(feedline_doctor_json("host", NULL, 0, NULL), FEEDLINE_EINVAL,
@@ -33,11 +32,10 @@ static void test_arguments(void **state)
 
 /* The text of the second call has the size that the first one said, though the
  * load of the machine changes all the time. */
-static void test_two_calls(void **state)
+TEST(test_two_calls)
 {
     uint64_t needed = 0;
     uint64_t again = 0;
-    (void)state;
     assert_int_equal(feedline_doctor_json("host", NULL, 0, &needed), 0);
     assert_true(needed > 100);
     char *text = malloc(needed);
@@ -51,12 +49,11 @@ static void test_two_calls(void **state)
     free(text);
 }
 
-static void test_short_buffer(void **state)
+TEST(test_short_buffer)
 {
     char small[16];
     uint64_t needed = 0;
     uint64_t again = 0;
-    (void)state;
     expect_error(feedline_doctor_json("host", small, sizeof(small), &needed),
                  FEEDLINE_ERANGE, "");
     assert_true(needed > sizeof(small));
@@ -68,11 +65,10 @@ static void test_short_buffer(void **state)
 }
 
 /* What was seen for one device is not told of another. */
-static void test_two_devices(void **state)
+TEST(test_two_devices)
 {
     static char text[65536];
     uint64_t needed;
-    (void)state;
     setenv("FEEDLINE_CUDART", "/nonexistent/libcudart.so.12", 1);
     assert_int_equal(feedline_doctor_json("host", NULL, 0, &needed), 0);
     assert_int_equal(
@@ -83,10 +79,9 @@ static void test_two_devices(void **state)
 }
 
 /* As the reader finds it; each try gives back all that it took. */
-static void test_io_uring(void **state)
+TEST(test_io_uring)
 {
     int32_t first = fdl_reader_uring_try();
-    (void)state;
     assert_true(first == FEEDLINE_OK || first == FEEDLINE_ENOSYS);
     for (int i = 0; i < 2000; i++)
         assert_int_equal(fdl_reader_uring_try(), first);
@@ -94,10 +89,4 @@ static void test_io_uring(void **state)
         expect_error(first, FEEDLINE_ENOSYS, "io_uring");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_arguments),    cmocka_unit_test(test_two_calls),
-    cmocka_unit_test(test_short_buffer), cmocka_unit_test(test_two_devices),
-    cmocka_unit_test(test_io_uring),
-};
-
-TEST_MAIN("doctor_json", cases)
+TEST_MAIN("doctor_json")

@@ -19,18 +19,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static void doze(long ns)
@@ -112,9 +108,8 @@ static void run(feedline_loader *l, uint32_t epochs, long pause)
     }
 }
 
-static void a_later_batch_was_ready(void **state)
+TEST_WITH(a_later_batch_was_ready, setup, teardown)
 {
-    (void)state;
     struct fdl_evidence e;
     feedline_loader *l = loader_with(holds_up, "4", false);
     run(l, EPOCHS, 0);
@@ -136,9 +131,8 @@ static void a_later_batch_was_ready(void **state)
     feedline_loader_destroy(l);
 }
 
-static void one_worker_passes_nobody(void **state)
+TEST_WITH(one_worker_passes_nobody, setup, teardown)
 {
-    (void)state;
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "1", false);
     run(l, 1, 0);
@@ -150,9 +144,8 @@ static void one_worker_passes_nobody(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_slow_consumer_finds_batches_ready(void **state)
+TEST_WITH(a_slow_consumer_finds_batches_ready, setup, teardown)
 {
-    (void)state;
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "4", true);
     run(l, 2, 30 * MS);
@@ -172,9 +165,8 @@ static void a_slow_consumer_finds_batches_ready(void **state)
     feedline_loader_destroy(l);
 }
 
-static void is_in_the_json(void **state)
+TEST_WITH(is_in_the_json, setup, teardown)
 {
-    (void)state;
     static const char *const keys[] = {
         "\"workers\":",      "\"signals\":",       "\"verdicts\":[",
         "\"evidence\":{",    "\"prep\":{",         "\"worker_wait\":{",
@@ -192,9 +184,8 @@ static void is_in_the_json(void **state)
     feedline_loader_destroy(l);
 }
 
-static void the_costliest_operation_is_named(void **state)
+TEST_WITH(the_costliest_operation_is_named, setup, teardown)
 {
-    (void)state;
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "2", false);
     run(l, EPOCHS, 0);
@@ -208,9 +199,8 @@ static void the_costliest_operation_is_named(void **state)
     feedline_loader_destroy(l);
 }
 
-static void what_may_change_is_known(void **state)
+TEST_WITH(what_may_change_is_known, setup, teardown)
 {
-    (void)state;
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "2", false);
     run(l, EPOCHS, 0);
@@ -227,9 +217,8 @@ static void what_may_change_is_known(void **state)
 }
 
 /* In this order, for the first line is what is read. */
-static void the_verdict_comes_first(void **state)
+TEST_WITH(the_verdict_comes_first, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = loader_with(dozes, "2", false);
     uint64_t needed = 0;
     char text[8192];
@@ -251,16 +240,4 @@ static void the_verdict_comes_first(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(a_later_batch_was_ready, setup, teardown),
-    cmocka_unit_test_setup_teardown(one_worker_passes_nobody, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_slow_consumer_finds_batches_ready, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(is_in_the_json, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_costliest_operation_is_named, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(what_may_change_is_known, setup, teardown),
-    cmocka_unit_test_setup_teardown(the_verdict_comes_first, setup, teardown),
-};
-
-TEST_MAIN("evidence", cases)
+TEST_MAIN("evidence")

@@ -19,18 +19,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- A thread that cannot be had ---------------------------------------- */
@@ -98,9 +94,8 @@ static feedline_loader *loader_with(struct guest *g, int64_t interval_ns)
     return l;
 }
 
-static void is_served_on_each_beat(void **state)
+TEST_WITH(is_served_on_each_beat, setup, teardown)
 {
-    (void)state;
     struct guest g;
     feedline_loader *l = loader_with(&g, 0);
     uint64_t first = fixture_run(l, 1);
@@ -119,9 +114,8 @@ static void is_served_on_each_beat(void **state)
     assert_false(g.same_thread);
 }
 
-static void who_wants_it_rarely_is_served_at_the_end(void **state)
+TEST_WITH(who_wants_it_rarely_is_served_at_the_end, setup, teardown)
 {
-    (void)state;
     struct guest g;
     feedline_loader *l = loader_with(&g, INT64_C(3600) * 1000000000);
     fixture_run(l, 1);
@@ -131,9 +125,8 @@ static void who_wants_it_rarely_is_served_at_the_end(void **state)
     assert_int_equal(g.closed, 1);
 }
 
-static void without_a_run_nobody_is_served(void **state)
+TEST_WITH(without_a_run_nobody_is_served, setup, teardown)
 {
-    (void)state;
     struct guest g;
     feedline_loader *l = loader_with(&g, 0);
     feedline_loader_destroy(l);
@@ -142,9 +135,8 @@ static void without_a_run_nobody_is_served(void **state)
     assert_int_equal(g.closed, 1);
 }
 
-static void the_table_has_an_end(void **state)
+TEST_WITH(the_table_has_an_end, setup, teardown)
 {
-    (void)state;
     struct guest g;
     feedline_loader *l = loader_with(&g, 0);
     struct fdl_subscriber s = {.serve = serve, .user = &g};
@@ -162,9 +154,8 @@ static int64_t frozen(void)
     return INT64_C(1000000000000);
 }
 
-static void destroy_waits_for_no_beat(void **state)
+TEST_WITH(destroy_waits_for_no_beat, setup, teardown)
 {
-    (void)state;
     struct guest g;
     fdl_clock_replace(frozen);
     feedline_loader *l = loader_with(&g, 0);
@@ -179,9 +170,8 @@ static void destroy_waits_for_no_beat(void **state)
 
 /* ---- Without its thread, and in a child --------------------------------- */
 
-static void goes_on_without_its_thread(void **state)
+TEST_WITH(goes_on_without_its_thread, setup, teardown)
 {
-    (void)state;
     struct guest g;
     char line[FDL_LOG_LINE_BYTES];
     uint64_t needed;
@@ -209,9 +199,8 @@ static void goes_on_without_its_thread(void **state)
     assert_int_equal(g.closed, 1);
 }
 
-static void a_child_leaves_it_alone(void **state)
+TEST_WITH(a_child_leaves_it_alone, setup, teardown)
 {
-    (void)state;
     struct guest g;
     int result = -1;
     feedline_loader *l = loader_with(&g, 0);
@@ -264,9 +253,8 @@ static void *reset(void *arg)
     return NULL;
 }
 
-static void is_asked_and_reset_from_all_sides(void **state)
+TEST_WITH(is_asked_and_reset_from_all_sides, setup, teardown)
 {
-    (void)state;
     struct guest g;
     pthread_t threads[3];
     void *wrong;
@@ -290,19 +278,4 @@ static void is_asked_and_reset_from_all_sides(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(is_served_on_each_beat, setup, teardown),
-    cmocka_unit_test_setup_teardown(who_wants_it_rarely_is_served_at_the_end,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(without_a_run_nobody_is_served, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_table_has_an_end, setup, teardown),
-    cmocka_unit_test_setup_teardown(destroy_waits_for_no_beat, setup, teardown),
-    cmocka_unit_test_setup_teardown(goes_on_without_its_thread, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_child_leaves_it_alone, setup, teardown),
-    cmocka_unit_test_setup_teardown(is_asked_and_reset_from_all_sides, setup,
-                                    teardown),
-};
-
-TEST_MAIN("monitor", cases)
+TEST_MAIN("monitor")

@@ -19,21 +19,17 @@
 static struct fixture images;
 static feedline_dataset *dataset;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, IMAGES);
     dataset = fixture_folder(&images);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fdl_clock_replace(NULL);
     feedline_dataset_close(dataset);
     fixture_remove(&images);
-    return 0;
 }
 
 static void sleep_ms(int64_t ms)
@@ -137,9 +133,8 @@ static uint64_t wait_ns(const feedline_loader *l)
 
 /* ---- Slow samples ------------------------------------------------------- */
 
-static void slow_samples_are_found(void **state)
+TEST_WITH(slow_samples_are_found, setup, teardown)
 {
-    (void)state;
     memset(sleeps, 0, sizeof(sleeps));
     sleeps[5] = 60; /* of batch 1 */
     sleeps[23] = 120;
@@ -217,9 +212,8 @@ static const json_t *by_number(const json_t *list, const char *key, double is)
     return json_array_get(list, i);
 }
 
-static void outliers_are_explained(void **state)
+TEST_WITH(outliers_are_explained, setup, teardown)
 {
-    (void)state;
     memset(sleeps, 0, sizeof(sleeps));
     sleeps[50] = 150; /* of batch 12 */
     feedline_loader *l = open_loader("2");
@@ -252,9 +246,8 @@ static struct feedline_gap_stats gaps(const feedline_loader *l)
     return g;
 }
 
-static void gaps_have_a_period(void **state)
+TEST_WITH(gaps_have_a_period, setup, teardown)
 {
-    (void)state;
     memset(sleeps, 0, sizeof(sleeps));
     fdl_clock_replace(clock_of_work);
     feedline_loader *l = open_loader("1");
@@ -279,9 +272,8 @@ static void gaps_have_a_period(void **state)
 }
 
 /* What comes between END and the next epoch is one step's. */
-static void evaluation_is_a_gap(void **state)
+TEST_WITH(evaluation_is_a_gap, setup, teardown)
 {
-    (void)state;
     memset(sleeps, 0, sizeof(sleeps));
     fdl_clock_replace(clock_of_work);
     feedline_loader *l = open_loader("1");
@@ -311,9 +303,8 @@ static bool near(double a, double b)
 }
 
 /* Every sample sleeps, the consumer a little: nearly all of it is prep. */
-static void headroom_is_of_the_ledger(void **state)
+TEST_WITH(headroom_is_of_the_ledger, setup, teardown)
 {
-    (void)state;
     struct feedline_headroom h = {.struct_size = sizeof(h)};
     struct feedline_stats s = {.struct_size = sizeof(s)};
     for (uint32_t i = 0; i < IMAGES; i++)
@@ -371,9 +362,8 @@ static void *look(void *arg)
     return NULL;
 }
 
-static void others_look_and_reset(void **state)
+TEST_WITH(others_look_and_reset, setup, teardown)
 {
-    (void)state;
     pthread_t thread;
     memset(sleeps, 0, sizeof(sleeps));
     feedline_loader *l = open_loader("3");
@@ -391,13 +381,4 @@ static void others_look_and_reset(void **state)
     feedline_loader_destroy(l);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(slow_samples_are_found, setup, teardown),
-    cmocka_unit_test_setup_teardown(outliers_are_explained, setup, teardown),
-    cmocka_unit_test_setup_teardown(gaps_have_a_period, setup, teardown),
-    cmocka_unit_test_setup_teardown(evaluation_is_a_gap, setup, teardown),
-    cmocka_unit_test_setup_teardown(headroom_is_of_the_ledger, setup, teardown),
-    cmocka_unit_test_setup_teardown(others_look_and_reset, setup, teardown),
-};
-
-TEST_MAIN("notable", cases)
+TEST_MAIN("notable")

@@ -10,22 +10,18 @@
 static struct fixture images;
 static feedline_loader *loader;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, IMAGES);
     feedline_dataset *ds = fixture_memory(&images);
     loader = fixture_open(ds, "workers=1");
     feedline_dataset_close(ds);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_loader_destroy(loader);
     fixture_remove(&images);
-    return 0;
 }
 
 static struct feedline_phase_stats phase(uint32_t index)
@@ -77,9 +73,8 @@ static uint64_t self_sum(void)
 }
 
 /* What is asleep is at least that long, and all of it is user time already. */
-static void phases_are_user_time(void **state)
+TEST_WITH(phases_are_user_time, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         step();
         begin("forward");
@@ -112,9 +107,8 @@ static void phases_are_user_time(void **state)
 }
 
 /* A phase over many steps has their user time and nothing else. */
-static void waits_do_not_count(void **state)
+TEST_WITH(waits_do_not_count, setup, teardown)
 {
-    (void)state;
     step();
     struct feedline_stats before = stats();
     begin("epoch");
@@ -129,9 +123,8 @@ static void waits_do_not_count(void **state)
 }
 
 /* Begun before the loader runs, ended when it does; and through a restart. */
-static void spans_starts_and_stops(void **state)
+TEST_WITH(spans_starts_and_stops, setup, teardown)
 {
-    (void)state;
     begin("setup");
     work();
     end(); /* nothing runs yet: no time of the consumer */
@@ -152,9 +145,8 @@ static void spans_starts_and_stops(void **state)
     begin("left open");
 }
 
-static void reset_keeps_names(void **state)
+TEST_WITH(reset_keeps_names, setup, teardown)
 {
-    (void)state;
     step();
     begin("outer");
     begin("inner");
@@ -182,11 +174,10 @@ static void *mark(void *arg)
     return NULL;
 }
 
-static void errors_are_told(void **state)
+TEST_WITH(errors_are_told, setup, teardown)
 {
     pthread_t thread;
     struct feedline_phase_stats s = {.struct_size = sizeof(s)};
-    (void)state;
     assert_error(feedline_loader_phase_end(loader), FEEDLINE_ESTATE, "begin");
     assert_error(feedline_loader_phase_begin(loader, NULL), FEEDLINE_EINVAL,
                  "name");
@@ -220,12 +211,11 @@ static void errors_are_told(void **state)
 }
 
 /* The rows of the JSON are all of user time. */
-static void json_sums_to_user_time(void **state)
+TEST_WITH(json_sums_to_user_time, setup, teardown)
 {
     static char text[1 << 20];
     uint64_t needed;
     double sum = 0, value;
-    (void)state;
     step();
     begin("forward");
     work();
@@ -249,13 +239,4 @@ static void json_sums_to_user_time(void **state)
     assert_true(off < 1e-12 && off > -1e-12);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(phases_are_user_time, setup, teardown),
-    cmocka_unit_test_setup_teardown(waits_do_not_count, setup, teardown),
-    cmocka_unit_test_setup_teardown(spans_starts_and_stops, setup, teardown),
-    cmocka_unit_test_setup_teardown(reset_keeps_names, setup, teardown),
-    cmocka_unit_test_setup_teardown(errors_are_told, setup, teardown),
-    cmocka_unit_test_setup_teardown(json_sums_to_user_time, setup, teardown),
-};
-
-TEST_MAIN("phases", cases)
+TEST_MAIN("phases")

@@ -65,18 +65,14 @@ ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at)
     return __real_pread(fd, buf, n, at);
 }
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 static void a_moment(void)
@@ -261,9 +257,8 @@ static bool ends_with(const char *text, const char *end)
 
 /* ---- Hanging ------------------------------------------------------------ */
 
-static void a_worker_that_hangs_is_told_of(void **state)
+TEST_WITH(a_worker_that_hangs_is_told_of, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 5, .modulo = N};
     struct feedline_stuck_worker one;
     feedline_dataset *ds = fixture_folder(&images);
@@ -295,9 +290,8 @@ static void a_worker_that_hangs_is_told_of(void **state)
     feedline_dataset_close(ds);
 }
 
-static void the_verdict_says_what_is_waited_for(void **state)
+TEST_WITH(the_verdict_says_what_is_waited_for, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 4, .modulo = N};
     struct feedline_stuck_worker one;
     feedline_dataset *ds = fixture_memory(&images);
@@ -317,9 +311,8 @@ static void the_verdict_says_what_is_waited_for(void **state)
     feedline_dataset_close(ds);
 }
 
-static void reads_that_hang_are_told_of(void **state)
+TEST_WITH(reads_that_hang_are_told_of, setup, teardown)
 {
-    (void)state;
     static const char *const readers[] = {"reader=pread io_depth=2",
                                           "reader=memory"};
     feedline_dataset *ds = fixture_folder(&images);
@@ -346,9 +339,8 @@ static void reads_that_hang_are_told_of(void **state)
     feedline_dataset_close(ds);
 }
 
-static void nobody_is_stuck_where_it_is_off(void **state)
+TEST_WITH(nobody_is_stuck_where_it_is_off, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 0, .modulo = N};
     struct feedline_stuck_worker one = {.struct_size = sizeof(one)};
     feedline_dataset *ds = fixture_memory(&images);
@@ -371,9 +363,8 @@ static void *destroy_main(void *arg)
     return NULL;
 }
 
-static void an_end_that_has_to_wait_says_so(void **state)
+TEST_WITH(an_end_that_has_to_wait_says_so, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 1, .modulo = N};
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l =
@@ -459,9 +450,8 @@ static void wait_for_beat(feedline_live *live)
 
 /* If anything here waited for the stop, this would hang: the worker is let go
  * only after everything was answered. */
-static void a_stop_that_hangs_holds_up_no_statistics(void **state)
+TEST_WITH(a_stop_that_hangs_holds_up_no_statistics, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 5, .modulo = N};
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = open_with(ds, "wait_long", wait_at_gate, &who,
@@ -497,9 +487,8 @@ static int32_t alloc_at_gate(void *backend, uint64_t bytes,
 }
 
 /* Nor does a setting whose memory takes long, and next() does not wait. */
-static void pinning_memory_holds_up_nobody(void **state)
+TEST_WITH(pinning_memory_holds_up_nobody, setup, teardown)
 {
-    (void)state;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l =
         open_with(ds, NULL, NULL, NULL, "workers=2 depth=2 held=grow");
@@ -543,9 +532,8 @@ static void expect_end(feedline_loader *l, int most)
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_ESTATE, "start");
 }
 
-static void an_operation_that_ends_its_thread_ends_the_run(void **state)
+TEST_WITH(an_operation_that_ends_its_thread_ends_the_run, setup, teardown)
 {
-    (void)state;
     static const char *const rows[] = {
         "workers=1 on_error=raise", "workers=4 on_error=raise",
         "workers=1 on_error=skip reader=memory", "workers=3 on_error=skip",
@@ -566,9 +554,8 @@ static void an_operation_that_ends_its_thread_ends_the_run(void **state)
     feedline_dataset_close(ds);
 }
 
-static void every_thread_may_end(void **state)
+TEST_WITH(every_thread_may_end, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 0, .modulo = 1};
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l =
@@ -579,9 +566,8 @@ static void every_thread_may_end(void **state)
 }
 
 /* Nobody has called next, so nobody knows yet. */
-static void a_loader_with_ended_threads_can_be_destroyed(void **state)
+TEST_WITH(a_loader_with_ended_threads_can_be_destroyed, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 0, .modulo = 1};
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l =
@@ -597,9 +583,8 @@ static void a_loader_with_ended_threads_can_be_destroyed(void **state)
 }
 
 /* Only an operation can let its thread be cancelled. */
-static void others_cannot_cancel_a_worker(void **state)
+TEST_WITH(others_cannot_cancel_a_worker, setup, teardown)
 {
-    (void)state;
     struct culprit who = {.of = 0, .modulo = 1};
     feedline_dataset *ds = fixture_folder(&images);
     uint64_t hash = plain_hash(ds);
@@ -620,28 +605,4 @@ static void others_cannot_cancel_a_worker(void **state)
     feedline_dataset_close(ds);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(a_worker_that_hangs_is_told_of, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_verdict_says_what_is_waited_for, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(reads_that_hang_are_told_of, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(nobody_is_stuck_where_it_is_off, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(an_end_that_has_to_wait_says_so, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_stop_that_hangs_holds_up_no_statistics,
-                                    setup, teardown),
-    cmocka_unit_test_setup_teardown(pinning_memory_holds_up_nobody, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(
-        an_operation_that_ends_its_thread_ends_the_run, setup, teardown),
-    cmocka_unit_test_setup_teardown(every_thread_may_end, setup, teardown),
-    cmocka_unit_test_setup_teardown(
-        a_loader_with_ended_threads_can_be_destroyed, setup, teardown),
-    cmocka_unit_test_setup_teardown(others_cannot_cancel_a_worker, setup,
-                                    teardown),
-};
-
-TEST_MAIN("stuck", cases)
+TEST_MAIN("stuck")

@@ -33,9 +33,8 @@ static void pass(int64_t ns)
 
 static feedline_loader *w;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     static const struct feedline_watch_def def = {.struct_size = sizeof(def),
                                                   .workers = 3,
                                                   .batch_size = 8,
@@ -44,15 +43,12 @@ static int setup(void **state)
     atomic_store(&clock_ns, 1000 * MS);
     fdl_clock_replace(own_clock);
     assert_ok(feedline_watch_create(NULL, &def, &w));
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     feedline_loader_destroy(w);
     fdl_clock_replace(NULL);
-    return 0;
 }
 
 /* One call of somebody's next that takes `wait`. */
@@ -99,9 +95,8 @@ static void assert_in(const char *text, const char *words)
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-static void each_nanosecond_is_counted(void **state)
+TEST_WITH(each_nanosecond_is_counted, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 100; i++)
         turn(7 * MS, 3 * MS);
     call(2 * MS, FEEDLINE_END);
@@ -122,9 +117,8 @@ static void each_nanosecond_is_counted(void **state)
 }
 
 /* A call that brings nothing belongs to the next batch. */
-static void empty_calls_join_the_next(void **state)
+TEST_WITH(empty_calls_join_the_next, setup, teardown)
 {
-    (void)state;
     struct feedline_stage_stats s = {.struct_size = sizeof(s)};
     turn(MS, MS);
     call(2 * MS, FEEDLINE_TIMEOUT);
@@ -138,9 +132,8 @@ static void empty_calls_join_the_next(void **state)
     assert_int_equal(stats().batches, 2);
 }
 
-static void a_reset_begins_anew(void **state)
+TEST_WITH(a_reset_begins_anew, setup, teardown)
 {
-    (void)state;
     turn(7 * MS, 3 * MS);
     assert_ok(feedline_loader_reset_stats(w));
     turn(MS, 2 * MS);
@@ -151,9 +144,8 @@ static void a_reset_begins_anew(void **state)
 
 /* The clock of phases stands still in somebody's next, where one may be marked
  * all the same. */
-static void phases_are_user_time(void **state)
+TEST_WITH(phases_are_user_time, setup, teardown)
 {
-    (void)state;
     struct feedline_phase_stats p = {.struct_size = sizeof(p)};
     turn(MS, MS);
     assert_ok(feedline_loader_phase_begin(w, "step"));
@@ -176,9 +168,8 @@ static void phases_are_user_time(void **state)
 
 /* ---- What it says -------------------------------------------------------- */
 
-static void a_consumer_that_never_waits_is_fed(void **state)
+TEST_WITH(a_consumer_that_never_waits_is_fed, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 200; i++)
         turn(MS / 100, 10 * MS);
     struct feedline_verdict v = verdict();
@@ -187,9 +178,8 @@ static void a_consumer_that_never_waits_is_fed(void **state)
     assert_in(v.sentence, "DataLoader");
 }
 
-static void a_starved_consumer_hears_who_took_it(void **state)
+TEST_WITH(a_starved_consumer_hears_who_took_it, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 200; i++)
         turn(9 * MS, MS);
     struct feedline_verdict v = verdict();
@@ -200,9 +190,8 @@ static void a_starved_consumer_hears_who_took_it(void **state)
 }
 
 /* Every 25th step of the program takes long, none of the waits does. */
-static void gaps_have_their_period(void **state)
+TEST_WITH(gaps_have_their_period, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 250; i++)
         turn(MS / 100, i % 25 == 24 ? 200 * MS : 5 * MS);
     struct feedline_gap_stats g = {.struct_size = sizeof(g)};
@@ -213,9 +202,8 @@ static void gaps_have_their_period(void **state)
     assert_in(v.sentence, "every 25 steps");
 }
 
-static void long_waits_have_their_period(void **state)
+TEST_WITH(long_waits_have_their_period, setup, teardown)
 {
-    (void)state;
     for (int i = 0; i < 400; i++)
         turn(i % 20 == 19 ? 200 * MS : MS / 10, 5 * MS);
     assert_in(json(), "\"PERIODIC_STALL\"");
@@ -223,9 +211,8 @@ static void long_waits_have_their_period(void **state)
     assert_in(json(), "\"cause\":\"iterable\"");
 }
 
-static void the_first_batch_is_a_slow_start(void **state)
+TEST_WITH(the_first_batch_is_a_slow_start, setup, teardown)
 {
-    (void)state;
     turn(3000 * MS, 5 * MS);
     for (int i = 0; i < 200; i++)
         turn(MS / 100, 5 * MS);
@@ -233,9 +220,8 @@ static void the_first_batch_is_a_slow_start(void **state)
 }
 
 /* The same times, told by a loader whose inside is known. */
-static void levels_are_those_of_a_ledger(void **state)
+TEST_WITH(levels_are_those_of_a_ledger, setup, teardown)
 {
-    (void)state;
     static const int64_t waits[] = {MS / 100, MS / 5, MS, 20 * MS};
     for (size_t k = 0; k < FDL_COUNT_OF(waits); k++) {
         assert_ok(feedline_loader_reset_stats(w));
@@ -256,9 +242,8 @@ static void levels_are_those_of_a_ledger(void **state)
     }
 }
 
-static void it_explains_itself(void **state)
+TEST_WITH(it_explains_itself, setup, teardown)
 {
-    (void)state;
     char text[4096];
     uint64_t needed;
     turn(7 * MS, 3 * MS);
@@ -275,9 +260,8 @@ static void it_explains_itself(void **state)
 
 /* ---- Mistakes ------------------------------------------------------------ */
 
-static void calls_out_of_turn_are_refused(void **state)
+TEST_WITH(calls_out_of_turn_are_refused, setup, teardown)
 {
-    (void)state;
     assert_error(feedline_watch_end(w, FEEDLINE_OK, 1, 0), FEEDLINE_ESTATE,
                  "feedline_watch_begin");
     assert_ok(feedline_watch_begin(w));
@@ -291,9 +275,8 @@ static void calls_out_of_turn_are_refused(void **state)
                  "watch is NULL");
 }
 
-static void it_has_no_engine(void **state)
+TEST_WITH(it_has_no_engine, setup, teardown)
 {
-    (void)state;
     feedline_batch *b;
     uint64_t needed;
     char text[256];
@@ -318,9 +301,8 @@ static void it_has_no_engine(void **state)
     assert_int_equal(stats().batches, 1);
 }
 
-static void what_cannot_be_made_is_refused(void **state)
+TEST_WITH(what_cannot_be_made_is_refused, setup, teardown)
 {
-    (void)state;
     feedline_loader *other;
     struct feedline_watch_def def = {.struct_size = sizeof(def),
                                      .device = "toaster"};
@@ -336,9 +318,8 @@ static void what_cannot_be_made_is_refused(void **state)
     feedline_loader_destroy(other);
 }
 
-static void a_loader_is_no_watch(void **state)
+TEST_WITH(a_loader_is_no_watch, setup, teardown)
 {
-    (void)state;
     struct fixture images;
     fixture_create(&images, 3);
     feedline_dataset *ds = fixture_memory(&images);
@@ -351,9 +332,8 @@ static void a_loader_is_no_watch(void **state)
     fixture_remove(&images);
 }
 
-static void a_child_is_refused(void **state)
+TEST_WITH(a_child_is_refused, setup, teardown)
 {
-    (void)state;
     turn(MS, MS);
     pid_t child = fork();
     if (child == 0)
@@ -386,9 +366,8 @@ static void *call_often(void *counted)
 }
 
 /* Against the rule, but nothing tears; statistics are asked for meanwhile. */
-static void two_threads_tear_nothing(void **state)
+TEST_WITH(two_threads_tear_nothing, setup, teardown)
 {
-    (void)state;
     uint64_t counted[2] = {0, 0};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
@@ -408,9 +387,8 @@ static void two_threads_tear_nothing(void **state)
 /* ---- Around a loader of ours --------------------------------------------- */
 
 /* The wait outside is the wait inside and what the call costs. */
-static void it_agrees_with_a_ledger(void **state)
+TEST_WITH(it_agrees_with_a_ledger, setup, teardown)
 {
-    (void)state;
     struct fixture images;
     struct feedline_stats inside = {.struct_size = sizeof(inside)};
     fdl_clock_replace(NULL);
@@ -442,33 +420,4 @@ static void it_agrees_with_a_ledger(void **state)
     fixture_remove(&images);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(each_nanosecond_is_counted, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(empty_calls_join_the_next, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_reset_begins_anew, setup, teardown),
-    cmocka_unit_test_setup_teardown(phases_are_user_time, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_consumer_that_never_waits_is_fed, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_starved_consumer_hears_who_took_it, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(gaps_have_their_period, setup, teardown),
-    cmocka_unit_test_setup_teardown(long_waits_have_their_period, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_first_batch_is_a_slow_start, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(levels_are_those_of_a_ledger, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(it_explains_itself, setup, teardown),
-    cmocka_unit_test_setup_teardown(calls_out_of_turn_are_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(it_has_no_engine, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_cannot_be_made_is_refused, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_loader_is_no_watch, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_child_is_refused, setup, teardown),
-    cmocka_unit_test_setup_teardown(two_threads_tear_nothing, setup, teardown),
-    cmocka_unit_test_setup_teardown(it_agrees_with_a_ledger, setup, teardown),
-};
-
-TEST_MAIN("watch", cases)
+TEST_MAIN("watch")

@@ -19,18 +19,14 @@
 
 static struct fixture images;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fixture_create(&images, N);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fixture_remove(&images);
-    return 0;
 }
 
 /* ---- A loader whose operation does one thing ---------------------------- */
@@ -165,9 +161,8 @@ static struct feedline_wait_stats waits_of(feedline_loader *l)
 
 /* ---- Cases -------------------------------------------------------------- */
 
-static void parts_sum_to_the_wall(void **state)
+TEST_WITH(parts_sum_to_the_wall, setup, teardown)
 {
-    (void)state;
     static const char *const readers[] = {"pread", "memory", "auto"};
     for (size_t i = 0; i < FDL_COUNT_OF(readers); i++) {
         feedline_loader *l =
@@ -193,9 +188,8 @@ static void parts_sum_to_the_wall(void **state)
     }
 }
 
-static void sleep_is_sleep(void **state)
+TEST_WITH(sleep_is_sleep, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = loader_with(sleeps, 20 * MS, "2", "pread");
     take(l, 10);
     struct feedline_worker_stats w = stats_of(l);
@@ -208,9 +202,8 @@ static void sleep_is_sleep(void **state)
     feedline_loader_destroy(l);
 }
 
-static void work_is_cpu(void **state)
+TEST_WITH(work_is_cpu, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = loader_with(burns, 4 * MS, "1", "pread");
     take(l, 40);
     struct feedline_worker_stats w = stats_of(l);
@@ -236,9 +229,8 @@ static bool schedstat_counts(void)
 }
 
 /* Four that burn CPU on one core. */
-static void too_many_threads_queue(void **state)
+TEST_WITH(too_many_threads_queue, setup, teardown)
 {
-    (void)state;
     cpu_set_t one;
     if (!schedstat_counts())
         test_skip("the kernel does not count run queue delays");
@@ -257,9 +249,8 @@ static void too_many_threads_queue(void **state)
     feedline_loader_destroy(l);
 }
 
-static void parked_workers_are_counted(void **state)
+TEST_WITH(parked_workers_are_counted, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = loader_with(sleeps, MS, "4", "pread");
     take(l, 4);
     assert_ok(feedline_loader_set_int(l, "workers", 1));
@@ -272,9 +263,8 @@ static void parked_workers_are_counted(void **state)
     feedline_loader_destroy(l);
 }
 
-static void workers_that_read(void **state)
+TEST_WITH(workers_that_read, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = loader_with(NULL, 0, "2", "memory");
     take(l, 20);
     struct feedline_worker_stats w = stats_of(l);
@@ -292,9 +282,8 @@ static void workers_that_read(void **state)
     feedline_loader_destroy(l);
 }
 
-static void a_reset_begins_anew(void **state)
+TEST_WITH(a_reset_begins_anew, setup, teardown)
 {
-    (void)state;
     feedline_loader *l = loader_with(meets_and_sleeps, 2 * MS, "2", "pread");
     expect_crew(2);
     take(l, 60);
@@ -356,9 +345,8 @@ static bool put_in(const char *folder, const char *name, const char *text)
     return write_text(path, text);
 }
 
-static void a_quota_throttles(void **state)
+TEST_WITH(a_quota_throttles, setup, teardown)
 {
-    (void)state;
     char home[512], folder[560];
     if (!own_group(home, sizeof(home)))
         test_skip("no control group of version 1 that may be written");
@@ -392,16 +380,4 @@ static void a_quota_throttles(void **state)
     assert_true(back && gone);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(parts_sum_to_the_wall, setup, teardown),
-    cmocka_unit_test_setup_teardown(sleep_is_sleep, setup, teardown),
-    cmocka_unit_test_setup_teardown(work_is_cpu, setup, teardown),
-    cmocka_unit_test_setup_teardown(too_many_threads_queue, setup, teardown),
-    cmocka_unit_test_setup_teardown(parked_workers_are_counted, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(workers_that_read, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_reset_begins_anew, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_quota_throttles, setup, teardown),
-};
-
-TEST_MAIN("worker_stats", cases)
+TEST_MAIN("worker_stats")

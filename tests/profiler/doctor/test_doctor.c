@@ -131,11 +131,10 @@ static void expect_none(const struct fdl_doctor_facts *f, const char *id)
 
 #define SET(field, text) strcpy(f.field, text)
 
-static void test_healthy(void **state)
+TEST(test_healthy)
 {
     struct fdl_doctor_facts f = healthy();
     struct fdl_finding list[FDL_FINDINGS_MAX];
-    (void)state;
     f.machine.cpu_quota = 8;
     uint32_t n = fdl_doctor_judge(&f, list);
     for (uint32_t i = 0; i < n; i++) {
@@ -148,11 +147,10 @@ static void test_healthy(void **state)
 }
 
 /* Nothing is known: nothing is claimed, and nothing crashes. */
-static void test_nothing_known(void **state)
+TEST(test_nothing_known)
 {
     struct fdl_doctor_facts f = {.overcommit = -1, .gpu_node = -1};
     struct fdl_finding list[FDL_FINDINGS_MAX];
-    (void)state;
     uint32_t n = fdl_doctor_judge(&f, list);
     for (uint32_t i = 0; i < n; i++)
         assert_true(list[i].level < WARNING);
@@ -161,9 +159,8 @@ static void test_nothing_known(void **state)
     assert_null(find(list, n, "clocksource"));
 }
 
-static void test_cores(void **state)
+TEST(test_cores)
 {
-    (void)state;
     WITH((void)0, "cpu_quota", OK, "no CPU quota");
     WITH(m->cpu_quota = 8, "cpu_quota", OK, "no less");
     WITH(m->cpu_quota = 4, "cpu_quota", NOTE, "4 of the 8 cores");
@@ -196,9 +193,8 @@ static void test_cores(void **state)
          "other_load", WARNING, "40.0 of the 64");
 }
 
-static void test_threads_for_mathematics(void **state)
+TEST(test_threads_for_mathematics)
 {
-    (void)state;
     WITH((void)0, "math_threads", OK, "1 process of 1 thread ");
     WITH(f.omp_threads = 8, "math_threads", OK, "8 threads");
     WITH(f.omp_threads = 16, "math_threads", WARNING, "16 threads");
@@ -221,9 +217,8 @@ static void test_threads_for_mathematics(void **state)
     WITH((f.ranks = 2, m->cpu_quota = 2), "ranks", WARNING, "1.0 each");
 }
 
-static void test_processor(void **state)
+TEST(test_processor)
 {
-    (void)state;
     WITH((void)0, "governor", OK, "performance");
     WITH(SET(governor, "powersave"), "governor", NOTE, "powersave");
     WITH(SET(governor, "schedutil"), "governor", NOTE, "schedutil");
@@ -249,9 +244,8 @@ static void test_processor(void **state)
     WITHOUT(SET(simd, ""), "simd");
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     WITH((void)0, "memory", OK, "50.0 of 64.0 GiB of the machine");
     WITH((m->memory_limit_bytes = 16 * GIB, f.memory_free_bytes = 9 * GIB),
          "memory", OK, "9.0 of 16.0 GiB under the memory limit");
@@ -283,9 +277,8 @@ static void test_memory(void **state)
     WITHOUT(f.overcommit = -1, "overcommit");
 }
 
-static void test_locked_and_shared_memory(void **state)
+TEST(test_locked_and_shared_memory)
 {
-    (void)state;
     WITH((void)0, "memlock", OK, "no limit");
     WITH(f.memlock_bytes = 65536, "memlock", NOTE, "64 KiB");
     WITH((f.memlock_bytes = 65536, f.wants_gpu = false), "memlock", OK,
@@ -302,9 +295,8 @@ static void test_locked_and_shared_memory(void **state)
     WITHOUT(f.has_shm = false, "shm");
 }
 
-static void test_system(void **state)
+TEST(test_system)
 {
-    (void)state;
     WITH((void)0, "kernel", OK, "6.1.0");
     WITH(SET(machine.kernel, "6.18.44-x"), "kernel", OK, "6.18");
     WITH(SET(machine.kernel, "10.0"), "kernel", OK, "10.0");
@@ -336,9 +328,8 @@ static void test_system(void **state)
     WITHOUT(f.has_read_ahead = false, "read_ahead");
 }
 
-static void test_gpu(void **state)
+TEST(test_gpu)
 {
-    (void)state;
     WITH((void)0, "gpu", OK, "0000:1b:00.0");
     WITHOUT(f.wants_gpu = false, "gpu");
     WITH((f.has_gpu = false, SET(gpu_reason, "no driver is loaded")), "gpu",
@@ -384,11 +375,10 @@ static void test_gpu(void **state)
 }
 
 /* Long reasons are cut, not overrun. */
-static void test_long_words(void **state)
+TEST(test_long_words)
 {
     struct fdl_doctor_facts f = healthy();
     struct fdl_finding list[FDL_FINDINGS_MAX];
-    (void)state;
     f.has_gpu = false;
     f.io_uring = -1;
     memset(f.gpu_reason, 'x', sizeof(f.gpu_reason) - 1);
@@ -438,9 +428,8 @@ static void put_process(int pid, const char *name, int user, int system,
     put(path, stat);
 }
 
-static void test_busiest(void **state)
+TEST_WITH(test_busiest, setup, teardown)
 {
-    (void)state;
     struct fdl_busy busy[FDL_BUSIEST];
     int ticks = (int)sysconf(_SC_CLK_TCK);
     assert_null(fdl_busy_look("/nonexistent"));
@@ -472,10 +461,9 @@ static void test_busiest(void **state)
     fdl_busy_free(NULL);
 }
 
-static void test_read(void **state)
+TEST_WITH(test_read, setup, teardown)
 {
     struct fdl_doctor_facts f = {.seconds = 3};
-    (void)state;
     put_machine();
     fdl_doctor_read(root, &f);
     assert_true(f.seconds > 2); /* not of the files */
@@ -502,10 +490,9 @@ static void test_read(void **state)
 }
 
 /* Cached files do not count as used, and the tightest group does. */
-static void test_read_v2(void **state)
+TEST_WITH(test_read_v2, setup, teardown)
 {
     struct fdl_doctor_facts f = {.seconds = 0};
-    (void)state;
     put_machine();
     put("/proc/self/cgroup", "0::/pod/c\n");
     put("/proc/self/mountinfo",
@@ -527,10 +514,9 @@ static void test_read_v2(void **state)
     assert_int_equal(f.threads, 70);
 }
 
-static void test_read_v1(void **state)
+TEST_WITH(test_read_v1, setup, teardown)
 {
     struct fdl_doctor_facts f = {.seconds = 0};
-    (void)state;
     put_machine();
     put("/proc/self/cgroup", "4:memory:/t\n3:pids:/t\n1:cpu:/t\n");
     put("/proc/self/mountinfo",
@@ -549,10 +535,9 @@ static void test_read_v1(void **state)
     assert_int_equal(f.threads, 64);
 }
 
-static void test_read_nothing(void **state)
+TEST_WITH(test_read_nothing, setup, teardown)
 {
     struct fdl_doctor_facts f;
-    (void)state;
     memset(&f, 0xa5, sizeof(f));
     fdl_doctor_read(root, &f);
     assert_string_equal(f.governor, "");
@@ -568,7 +553,7 @@ static void test_read_nothing(void **state)
     assert_int_equal(fdl_doctor_cpus_on_node(root, 0), 0);
 }
 
-static void test_read_garbage(void **state)
+TEST_WITH(test_read_garbage, setup, teardown)
 {
     static const char *const garbage[] = {
         "",
@@ -595,7 +580,6 @@ static void test_read_garbage(void **state)
         "/sys/fs/cgroup/memory.stat",
         "/sys/fs/cgroup/memory.current",
         "/sys/fs/cgroup/pids.current"};
-    (void)state;
     put("/proc/self/cgroup", "0::/\n");
     put("/proc/self/mountinfo",
         "1 2 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
@@ -615,13 +599,12 @@ static void test_read_garbage(void **state)
     }
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
     static char buf[32768];
     struct fdl_doctor_facts f = healthy();
     struct fdl_json j;
     uint64_t needed;
-    (void)state;
     f.machine.cpus_allowed = 4;
     f.memlock_bytes = UINT64_MAX;
     fdl_json_init(&j, buf, sizeof(buf));
@@ -649,24 +632,4 @@ static void test_json(void **state)
     assert_string_equal(fdl_finding_level_name(WARNING), "warning");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_healthy),
-    cmocka_unit_test(test_nothing_known),
-    cmocka_unit_test(test_cores),
-    cmocka_unit_test(test_threads_for_mathematics),
-    cmocka_unit_test(test_processor),
-    cmocka_unit_test(test_memory),
-    cmocka_unit_test(test_locked_and_shared_memory),
-    cmocka_unit_test(test_system),
-    cmocka_unit_test(test_gpu),
-    cmocka_unit_test(test_long_words),
-    cmocka_unit_test_setup_teardown(test_busiest, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_read, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_read_v2, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_read_v1, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_read_nothing, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_read_garbage, setup, teardown),
-    cmocka_unit_test(test_json),
-};
-
-TEST_MAIN("doctor", cases)
+TEST_MAIN("doctor")

@@ -8,9 +8,8 @@ static int64_t sum_of(const int64_t part[FDL_BUSY_KINDS])
     return part[0] + part[1] + part[2] + part[3];
 }
 
-static void guesses_fit_the_work(void **state)
+TEST(guesses_fit_the_work)
 {
-    (void)state;
     static const struct {
         int64_t work, cpu, runq, want[FDL_BUSY_KINDS];
     } table[] = {
@@ -27,9 +26,8 @@ static void guesses_fit_the_work(void **state)
     }
 }
 
-static void throttling_is_run_queue_time(void **state)
+TEST(throttling_is_run_queue_time)
 {
-    (void)state;
     int64_t guess[FDL_BUSY_KINDS] = {50, 30, 0, 20};
     fdl_busy_split_throttle(guess, 12);
     assert_int_equal(guess[FDL_BUSY_RUNQ], 18);
@@ -41,9 +39,8 @@ static void throttling_is_run_queue_time(void **state)
     assert_int_equal(guess[FDL_BUSY_THROTTLE], 30);
 }
 
-static void parts_sum_to_the_whole(void **state)
+TEST(parts_sum_to_the_whole)
 {
-    (void)state;
     uint64_t seed = 7;
     int64_t sum[FDL_BUSY_KINDS] = {0};
     int64_t whole = 0;
@@ -65,9 +62,8 @@ static void parts_sum_to_the_whole(void **state)
     }
 }
 
-static void without_weights_it_is_cpu(void **state)
+TEST(without_weights_it_is_cpu)
 {
-    (void)state;
     static const int64_t none[FDL_BUSY_KINDS];
     int64_t sum[FDL_BUSY_KINDS] = {0};
     fdl_busy_split_add(sum, 77, none);
@@ -78,9 +74,8 @@ static void without_weights_it_is_cpu(void **state)
 
 /* What looked like sleep was the run queue: sums do not fall, and new time goes
  * to the run queue until they agree. */
-static void sums_catch_up_with_guesses(void **state)
+TEST(sums_catch_up_with_guesses)
 {
-    (void)state;
     int64_t sum[FDL_BUSY_KINDS] = {0}, delta[FDL_BUSY_KINDS];
     const int64_t first[FDL_BUSY_KINDS] = {40, 0, 0, 60};
     const int64_t second[FDL_BUSY_KINDS] = {60, 80, 0, 10};
@@ -101,12 +96,4 @@ static void sums_catch_up_with_guesses(void **state)
     assert_int_equal(sum_of(sum), 310);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(guesses_fit_the_work),
-    cmocka_unit_test(throttling_is_run_queue_time),
-    cmocka_unit_test(parts_sum_to_the_whole),
-    cmocka_unit_test(without_weights_it_is_cpu),
-    cmocka_unit_test(sums_catch_up_with_guesses),
-};
-
-TEST_MAIN("busy_split", cases)
+TEST_MAIN("busy_split")

@@ -37,9 +37,8 @@ static struct feedline_copy_fit fit(uint32_t n)
     return f;
 }
 
-static void test_exact(void **state)
+TEST(test_exact)
 {
-    (void)state;
     line(7, 25);
     for (uint32_t n = 2; n <= POINTS; n++) {
         struct feedline_copy_fit f = fit(n);
@@ -51,10 +50,9 @@ static void test_exact(void **state)
 }
 
 /* 3 % of noise move the line by less than that, and show in worst_error. */
-static void test_noise(void **state)
+TEST(test_noise)
 {
     struct fdl_rng rng;
-    (void)state;
     fdl_rng_init(&rng, test_seed(), 0, 0, 0);
     for (int i = 0; i < 1000; i++) {
         double worst = 0;
@@ -84,10 +82,9 @@ static double badness(double latency_us, double gbps)
 }
 
 /* No line nearby is better. */
-static void test_best(void **state)
+TEST(test_best)
 {
     struct fdl_rng rng;
-    (void)state;
     fdl_rng_init(&rng, test_seed(), 1, 0, 0);
     line(10, 20);
     for (uint32_t i = 0; i < POINTS; i++)
@@ -103,9 +100,8 @@ static void test_best(void **state)
 }
 
 /* A latency below 0 makes no sense: then the line goes through 0. */
-static void test_no_latency(void **state)
+TEST(test_no_latency)
 {
-    (void)state;
     for (uint32_t i = 0; i < 3; i++) {
         bytes[i] = UINT64_C(1000) << i;
         us[i] = (double)bytes[i] / 1e3 - 0.1;
@@ -128,11 +124,10 @@ static void refused(uint32_t n, const char *words)
     assert_memory_equal(&f, &before, sizeof(f));
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const double bad[] = {0, -1, NAN, INFINITY, -INFINITY};
     struct feedline_copy_fit f = {.struct_size = sizeof(f)};
-    (void)state;
     line(5, 10);
     refused(0, "two sizes");
     refused(1, "two sizes");
@@ -156,10 +151,9 @@ static void test_refused(void **state)
 }
 
 /* A program of an older header gets what it knows of. */
-static void test_old_struct(void **state)
+TEST(test_old_struct)
 {
     struct feedline_copy_fit f;
-    (void)state;
     line(5, 10);
     memset(&f, 0x5a, sizeof(f));
     f.struct_size = offsetof(struct feedline_copy_fit, half_bytes);
@@ -170,9 +164,8 @@ static void test_old_struct(void **state)
     assert_memory_equal(&f.half_bytes, untouched, sizeof(untouched));
 }
 
-static void test_regime(void **state)
+TEST(test_regime)
 {
-    (void)state;
     assert_string_equal(fdl_copy_regime(0, 0, 1000), "");
     assert_string_equal(fdl_copy_regime(10, 25, 249999), "latency");
     assert_string_equal(fdl_copy_regime(10, 25, 250000), "latency");
@@ -180,11 +173,4 @@ static void test_regime(void **state)
     assert_string_equal(fdl_copy_regime(0, 25, 1), "bandwidth");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_exact),   cmocka_unit_test(test_noise),
-    cmocka_unit_test(test_best),    cmocka_unit_test(test_no_latency),
-    cmocka_unit_test(test_refused), cmocka_unit_test(test_old_struct),
-    cmocka_unit_test(test_regime),
-};
-
-TEST_MAIN("copy_fit", cases)
+TEST_MAIN("copy_fit")

@@ -10,11 +10,9 @@
 
 static struct fdl_device_ledger ledger;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memset(&ledger, 0, sizeof(ledger));
-    return 0;
 }
 
 /* A batch of 1000 bytes, one copy that begins when it is queued. */
@@ -33,10 +31,9 @@ static void add(int64_t start, int64_t end, int64_t entered)
     fdl_device_ledger_add(&ledger, &e);
 }
 
-static void test_empty(void **state)
+TEST_WITH(test_empty, setup, NULL)
 {
     static const struct fdl_device_ledger zero;
-    (void)state;
     add(10, 20, 15);
     assert_int_equal(ledger.batches, 1);
     assert_int_equal(ledger.copies, 1);
@@ -51,9 +48,8 @@ static void test_empty(void **state)
 }
 
 /* Copies beside the work on the batch before: nothing is ever idle. */
-static void test_fed(void **state)
+TEST_WITH(test_fed, setup, NULL)
 {
-    (void)state;
     add(0, 40, 10);
     for (int64_t i = 1; i <= 10; i++)
         add(i * 100 - 50, i * 100, i * 100 + 10);
@@ -66,9 +62,8 @@ static void test_fed(void **state)
 }
 
 /* Work of 30, then a copy of 70 that begins when the work is done. */
-static void test_starved(void **state)
+TEST_WITH(test_starved, setup, NULL)
 {
-    (void)state;
     add(0, 70, 0 + 1);
     for (int64_t i = 1; i <= 10; i++)
         add(i * 100, i * 100 + 70, i * 100);
@@ -78,7 +73,7 @@ static void test_starved(void **state)
 }
 
 /* What is finished on the device is ready later; queues and gaps count. */
-static void test_finish(void **state)
+TEST_WITH(test_finish, setup, NULL)
 {
     struct fdl_device_event e = {.queued = 5,
                                  .start = 10,
@@ -88,7 +83,6 @@ static void test_finish(void **state)
                                  .copying = 20,
                                  .bytes = 77,
                                  .copies = 4};
-    (void)state;
     fdl_device_ledger_add(&ledger, &e);
     e = (struct fdl_device_event){.queued = 55,
                                   .start = 60,
@@ -111,9 +105,8 @@ static void test_finish(void **state)
 }
 
 /* A copy that no stream waits for meets work that is known only later. */
-static void test_not_waited(void **state)
+TEST_WITH(test_not_waited, setup, NULL)
 {
-    (void)state;
     add(0, 10, 5);  /* busy from 10 */
     add(20, 40, 0); /* nobody waits */
     add(50, 60, 0); /* nobody waits */
@@ -129,7 +122,7 @@ static void test_not_waited(void **state)
 }
 
 /* Times that run backwards count as nothing. */
-static void test_backwards(void **state)
+TEST_WITH(test_backwards, setup, NULL)
 {
     struct fdl_device_event e = {.queued = 20,
                                  .start = 10,
@@ -137,7 +130,6 @@ static void test_backwards(void **state)
                                  .ready = 3,
                                  .entered = 30,
                                  .copying = 7};
-    (void)state;
     fdl_device_ledger_add(&ledger, &e);
     e.entered = 25;
     fdl_device_ledger_add(&ledger, &e);
@@ -152,9 +144,8 @@ static void test_backwards(void **state)
 }
 
 /* 64 batches may be copied ahead; more lose overlap, and nothing else. */
-static void test_far_ahead(void **state)
+TEST_WITH(test_far_ahead, setup, NULL)
 {
-    (void)state;
     for (int64_t ahead = 1; ahead <= 80; ahead++) {
         memset(&ledger, 0, sizeof(ledger));
         add(1, 1, 1);
@@ -260,11 +251,10 @@ static void check_timeline(const struct fdl_device_event *e, uint32_t n)
     assert_int_equal(ledger.overlap_ns, overlap);
 }
 
-static void test_random(void **state)
+TEST_WITH(test_random, setup, NULL)
 {
     struct fdl_rng rng;
     struct fdl_device_event e[MAX_BATCHES];
-    (void)state;
     fdl_rng_init(&rng, test_seed(), 0, 0, 0);
     int64_t idle = 0, overlap = 0;
     for (int i = 0; i < 20000; i++) {
@@ -279,10 +269,9 @@ static void test_random(void **state)
 
 /* Several streams: what they enter has no order, and still every instant is one
  * thing. */
-static void test_any_order(void **state)
+TEST_WITH(test_any_order, setup, NULL)
 {
     struct fdl_rng rng;
-    (void)state;
     fdl_rng_init(&rng, test_seed(), 1, 0, 0);
     for (int i = 0; i < 20000; i++) {
         int64_t first = -1, last = 0;
@@ -305,16 +294,4 @@ static void test_any_order(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup(test_empty, setup),
-    cmocka_unit_test_setup(test_fed, setup),
-    cmocka_unit_test_setup(test_starved, setup),
-    cmocka_unit_test_setup(test_finish, setup),
-    cmocka_unit_test_setup(test_not_waited, setup),
-    cmocka_unit_test_setup(test_backwards, setup),
-    cmocka_unit_test_setup(test_far_ahead, setup),
-    cmocka_unit_test_setup(test_random, setup),
-    cmocka_unit_test_setup(test_any_order, setup),
-};
-
-TEST_MAIN("device_ledger", cases)
+TEST_MAIN("device_ledger")

@@ -12,12 +12,10 @@
 static struct fdl_gaps gaps;
 static struct fdl_outliers outliers;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memset(&gaps, 0, sizeof(gaps));
     memset(&outliers, 0, sizeof(outliers));
-    return 0;
 }
 
 static uint32_t next(uint64_t *x)
@@ -34,13 +32,12 @@ static void even_steps(uint32_t n, int64_t ns)
 
 /* ---- What a gap is ------------------------------------------------------ */
 
-static void both_limits_count(void **state)
+TEST_WITH(both_limits_count, setup, NULL)
 {
-    (void)state;
     even_steps(8, 1 * MS);
     assert_false(fdl_gaps_add(&gaps, 11 * MS)); /* not 10 ms longer */
     assert_true(fdl_gaps_add(&gaps, 11 * MS + 1));
-    setup(NULL);
+    setup();
     even_steps(8, 20 * MS);
     assert_false(fdl_gaps_add(&gaps, 100 * MS)); /* not more than 5 times */
     assert_true(fdl_gaps_add(&gaps, 101 * MS));
@@ -50,9 +47,8 @@ static void both_limits_count(void **state)
 }
 
 /* Too early to say what most steps take; a start is always long. */
-static void the_first_are_none(void **state)
+TEST_WITH(the_first_are_none, setup, NULL)
 {
-    (void)state;
     even_steps(1, 5000 * MS);
     even_steps(6, 1 * MS);
     assert_false(fdl_gaps_add(&gaps, 5000 * MS));
@@ -61,9 +57,8 @@ static void the_first_are_none(void **state)
 }
 
 /* From the time on when most are slow they are none. */
-static void a_new_pace_is_none(void **state)
+TEST_WITH(a_new_pace_is_none, setup, NULL)
 {
-    (void)state;
     even_steps(300, 1 * MS);
     uint32_t found = 0;
     for (int i = 0; i < 600; i++)
@@ -76,32 +71,29 @@ static void a_new_pace_is_none(void **state)
 
 static uint32_t with_gaps(uint32_t steps, uint32_t period, int64_t gap)
 {
-    setup(NULL);
+    setup();
     for (uint32_t i = 0; i < steps; i++)
         fdl_gaps_add(&gaps, i % period == period - 1 ? gap : 2 * MS + i % 7);
     return fdl_gaps_period(&gaps);
 }
 
-static void periods_are_named(void **state)
+TEST_WITH(periods_are_named, setup, NULL)
 {
-    (void)state;
     static const uint32_t periods[] = {2, 3, 10, 17, 100, 1000, 5000};
     for (size_t i = 0; i < FDL_COUNT_OF(periods); i++)
         assert_int_equal(with_gaps(10 * periods[i] + 50, periods[i], 500 * MS),
                          periods[i]);
 }
 
-static void three_distances_are_needed(void **state)
+TEST_WITH(three_distances_are_needed, setup, NULL)
 {
-    (void)state;
     assert_int_equal(with_gaps(350, 100, 500 * MS), 0);
     assert_int_equal(with_gaps(450, 100, 500 * MS), 100);
 }
 
 /* A rank that logs a step late now and then, and one pause out of turn. */
-static void some_disorder_is_allowed(void **state)
+TEST_WITH(some_disorder_is_allowed, setup, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 1000; i++) {
         uint32_t at = i % 100 + (i / 100) % 2;
         fdl_gaps_add(&gaps, at == 99 || i == 333 ? 300 * MS : 1 * MS);
@@ -109,13 +101,12 @@ static void some_disorder_is_allowed(void **state)
     assert_in_range(fdl_gaps_period(&gaps), 99, 101);
 }
 
-static void chance_has_no_period(void **state)
+TEST_WITH(chance_has_no_period, setup, NULL)
 {
-    (void)state;
     uint64_t x = test_seed();
     uint32_t named = 0;
     for (int round = 0; round < 100; round++) {
-        setup(NULL);
+        setup();
         for (uint32_t i = 0; i < 2000; i++)
             fdl_gaps_add(&gaps, next(&x) % 60 == 0 ? 300 * MS : 1 * MS);
         assert_true(gaps.count > 5);
@@ -126,25 +117,23 @@ static void chance_has_no_period(void **state)
 
 /* ---- Waits -------------------------------------------------------------- */
 
-static void waits_stick_out(void **state)
+TEST_WITH(waits_stick_out, setup, NULL)
 {
-    (void)state;
     for (int i = 0; i < 7; i++)
         assert_false(fdl_outliers_add(&outliers, 2 * MS));
     assert_false(fdl_outliers_add(&outliers, 100 * MS)); /* too early */
     assert_false(fdl_outliers_add(&outliers, 7 * MS));
     assert_false(fdl_outliers_add(&outliers, 7 * MS + 2));
     assert_true(fdl_outliers_add(&outliers, 7 * MS + 3));
-    setup(NULL);
+    setup();
     for (int i = 0; i < 20; i++)
         assert_false(fdl_outliers_add(&outliers, 0));
     assert_false(fdl_outliers_add(&outliers, 1 * MS));
     assert_true(fdl_outliers_add(&outliers, 1 * MS + 3));
 }
 
-static void the_last_are_kept(void **state)
+TEST_WITH(the_last_are_kept, setup, NULL)
 {
-    (void)state;
     assert_null(fdl_outliers_get(&outliers, 0));
     for (uint64_t i = 0; i < 100; i++) {
         struct fdl_outlier o = {.sequence = i};
@@ -157,9 +146,8 @@ static void the_last_are_kept(void **state)
     assert_int_equal(outliers.count, 100);
 }
 
-static void the_largest_bucket_is_named(void **state)
+TEST_WITH(the_largest_bucket_is_named, setup, NULL)
 {
-    (void)state;
     struct fdl_ledger before = {0}, after;
     int64_t ns;
     before.ns[FDL_BUCKET_FETCH] = 1000; /* of earlier waits */
@@ -172,19 +160,18 @@ static void the_largest_bucket_is_named(void **state)
 }
 
 /* A wait every k batches is seen in the series of waits. */
-static void stalls_have_a_rhythm(void **state)
+TEST_WITH(stalls_have_a_rhythm, setup, NULL)
 {
-    (void)state;
     double strength;
     for (uint32_t k = 2; k < 60; k += 7) {
         uint64_t x = test_seed() + k;
-        setup(NULL);
+        setup();
         for (uint32_t i = 0; i < 512; i++)
             fdl_outliers_add(&outliers, i % k == 0 ? 20 * MS : next(&x) % MS);
         assert_int_equal(fdl_series_period(&outliers.waits, &strength), k);
         assert_true(strength > 0.5 && strength <= 1);
     }
-    setup(NULL);
+    setup();
     uint64_t x = test_seed(); /* mostly fed, and one wait out of all bounds */
     for (uint32_t i = 0; i < 512; i++)
         fdl_outliers_add(&outliers, i == 77       ? 9000 * MS
@@ -193,16 +180,15 @@ static void stalls_have_a_rhythm(void **state)
                                                   : 0);
     assert_int_equal(fdl_series_period(&outliers.waits, &strength), 20);
     assert_true(strength > 0.5);
-    setup(NULL);
+    setup();
     for (uint32_t i = 0; i < 512; i++)
         fdl_outliers_add(&outliers, 0);
     assert_int_equal(fdl_series_period(&outliers.waits, &strength), 0);
 }
 
 /* Two cores, stopped for 60 of each 100 ms; then for none. */
-static void a_quota_has_its_part_of_gaps(void **state)
+TEST(a_quota_has_its_part_of_gaps)
 {
-    (void)state;
     static struct fdl_gap_throttle t;
     const int64_t ms = 1000000;
     memset(&t, 0, sizeof(t));
@@ -221,9 +207,8 @@ static void a_quota_has_its_part_of_gaps(void **state)
 }
 
 /* It ends, and is counted, seconds after it began. */
-static void a_long_gap_is_held_against_its_own_time(void **state)
+TEST(a_long_gap_is_held_against_its_own_time)
 {
-    (void)state;
     static struct fdl_gap_throttle t;
     const int64_t ms = 1000000;
     memset(&t, 0, sizeof(t));
@@ -235,20 +220,4 @@ static void a_long_gap_is_held_against_its_own_time(void **state)
     assert_true(t.quota_ns > 1700 * ms && t.quota_ns < 1800 * ms);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup(both_limits_count, setup),
-    cmocka_unit_test_setup(the_first_are_none, setup),
-    cmocka_unit_test_setup(a_new_pace_is_none, setup),
-    cmocka_unit_test_setup(periods_are_named, setup),
-    cmocka_unit_test_setup(three_distances_are_needed, setup),
-    cmocka_unit_test_setup(some_disorder_is_allowed, setup),
-    cmocka_unit_test_setup(chance_has_no_period, setup),
-    cmocka_unit_test_setup(waits_stick_out, setup),
-    cmocka_unit_test_setup(the_last_are_kept, setup),
-    cmocka_unit_test_setup(the_largest_bucket_is_named, setup),
-    cmocka_unit_test_setup(stalls_have_a_rhythm, setup),
-    cmocka_unit_test(a_quota_has_its_part_of_gaps),
-    cmocka_unit_test(a_long_gap_is_held_against_its_own_time),
-};
-
-TEST_MAIN("gaps", cases)
+TEST_MAIN("gaps")

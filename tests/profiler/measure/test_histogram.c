@@ -9,11 +9,9 @@
 
 static struct fdl_histogram h;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memset(&h, 0, sizeof(h));
-    return 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -23,17 +21,15 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void test_empty(void **state)
+TEST_WITH(test_empty, setup, NULL)
 {
-    (void)state;
     assert_int_equal(fdl_histogram_total(&h), 0);
     assert_int_equal(fdl_histogram_quantile(&h, 0), 0);
     assert_int_equal(fdl_histogram_quantile(&h, 1), 0);
 }
 
-static void test_small_values_are_exact(void **state)
+TEST_WITH(test_small_values_are_exact, setup, NULL)
 {
-    (void)state;
     for (int64_t v = 0; v < 32; v++)
         fdl_histogram_add(&h, v);
     for (int64_t v = 0; v < 32; v++)
@@ -41,9 +37,8 @@ static void test_small_values_are_exact(void **state)
 }
 
 /* Each bucket is hit alone by its ends: value <= answer <= value + 1/32. */
-static void test_edges_of_every_bucket(void **state)
+TEST_WITH(test_edges_of_every_bucket, setup, NULL)
 {
-    (void)state;
     int64_t last = -1;
     for (int bit = 5; bit < FDL_HISTOGRAM_MAX_BITS; bit++) {
         int64_t width = INT64_C(1) << (bit - 5);
@@ -65,17 +60,15 @@ static void test_edges_of_every_bucket(void **state)
     assert_int_equal(last, LIMIT - 1);
 }
 
-static void test_never_above_max(void **state)
+TEST_WITH(test_never_above_max, setup, NULL)
 {
-    (void)state;
     fdl_histogram_add(&h, 1000); /* its bucket goes up to 1007 */
     assert_int_equal(fdl_histogram_quantile(&h, 0.5), 1000);
     assert_int_equal(fdl_histogram_quantile(&h, 1), 1000);
 }
 
-static void test_out_of_range(void **state)
+TEST_WITH(test_out_of_range, setup, NULL)
 {
-    (void)state;
     fdl_histogram_add(&h, -5);
     fdl_histogram_add(&h, LIMIT);
     fdl_histogram_add(&h, INT64_MAX);
@@ -111,9 +104,8 @@ static void check_quantiles(const struct fdl_histogram *of, int64_t *sorted,
     assert_int_equal(fdl_histogram_quantile(of, 1), sorted[n - 1]);
 }
 
-static void test_random_quantiles(void **state)
+TEST_WITH(test_random_quantiles, setup, NULL)
 {
-    (void)state;
     static int64_t values[3000];
     struct fdl_rng rng;
     fdl_rng_init(&rng, test_seed(), 0, 0, 0);
@@ -128,9 +120,8 @@ static void test_random_quantiles(void **state)
     }
 }
 
-static void test_merge_is_addition(void **state)
+TEST_WITH(test_merge_is_addition, setup, NULL)
 {
-    (void)state;
     static struct fdl_histogram part[3];
     static int64_t values[2000];
     struct fdl_rng rng;
@@ -145,19 +136,17 @@ static void test_merge_is_addition(void **state)
 }
 
 /* The largest value stays what it is as long as it may be that. */
-static void test_subtract_nothing(void **state)
+TEST_WITH(test_subtract_nothing, setup, NULL)
 {
     static const struct fdl_histogram empty;
-    (void)state;
     fdl_histogram_add(&h, 1000); /* its bucket goes up to 1007 */
     fdl_histogram_subtract(&h, &empty);
     assert_int_equal(fdl_histogram_quantile(&h, 1), 1000);
 }
 
 /* What was added since an earlier state, whatever came before it. */
-static void test_subtract(void **state)
+TEST_WITH(test_subtract, setup, NULL)
 {
-    (void)state;
     static struct fdl_histogram before;
     static int64_t values[500];
     struct fdl_rng rng;
@@ -186,16 +175,4 @@ static void test_subtract(void **state)
     assert_int_equal(fdl_histogram_quantile(&h, 1), 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup(test_empty, setup),
-    cmocka_unit_test_setup(test_small_values_are_exact, setup),
-    cmocka_unit_test_setup(test_edges_of_every_bucket, setup),
-    cmocka_unit_test_setup(test_never_above_max, setup),
-    cmocka_unit_test_setup(test_out_of_range, setup),
-    cmocka_unit_test_setup(test_random_quantiles, setup),
-    cmocka_unit_test_setup(test_merge_is_addition, setup),
-    cmocka_unit_test_setup(test_subtract, setup),
-    cmocka_unit_test_setup(test_subtract_nothing, setup),
-};
-
-TEST_MAIN("histogram", cases)
+TEST_MAIN("histogram")

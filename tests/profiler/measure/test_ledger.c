@@ -15,13 +15,12 @@ static struct fdl_sample_times samples[MAX_SAMPLES];
 static struct fdl_ledger_scratch *scratch;
 static struct fdl_ledger ledger;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memset(samples, 0, sizeof(samples));
     memset(&ledger, 0, sizeof(ledger));
     fdl_ledger_scratch_destroy(scratch);
-    return fdl_ledger_scratch_create(MAX_SAMPLES, &scratch);
+    assert_int_equal(fdl_ledger_scratch_create(MAX_SAMPLES, &scratch), 0);
 }
 
 static int64_t bucket_sum(void)
@@ -138,9 +137,8 @@ static void draw_sample(struct fdl_rng *rng, struct fdl_sample_times *s)
     s->work_done = at[3];
 }
 
-static void test_random_tickets(void **state)
+TEST_WITH(test_random_tickets, setup, NULL)
 {
-    (void)state;
     struct fdl_rng rng;
     fdl_rng_init(&rng, test_seed(), 0, 0, 0);
     for (int round = 0; round < 5000; round++) {
@@ -178,9 +176,8 @@ static void test_random_tickets(void **state)
 
 /* Thirds and sevenths of nanoseconds over a thousand samples do not add up to
  * anything: the parts stay within a nanosecond of the exact ones. */
-static void test_rounding_does_not_drift(void **state)
+TEST_WITH(test_rounding_does_not_drift, setup, NULL)
 {
-    (void)state;
     enum { N = 1000 };
     static struct fdl_sample_times many[N];
     struct fdl_ledger_scratch *big;
@@ -206,9 +203,8 @@ static void test_rounding_does_not_drift(void **state)
 
 /* ---- Scenarios ----------------------------------------------------------- */
 
-static void test_one_slow_read(void **state)
+TEST_WITH(test_one_slow_read, setup, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 7; i++)
         stamp(i, 10, 20, 30, 40);
     stamp(7, 10, 0, 0, 0);
@@ -217,9 +213,8 @@ static void test_one_slow_read(void **state)
     expect((int64_t[FDL_BUCKETS]){[FDL_BUCKET_FETCH] = 1000}, 1);
 }
 
-static void test_last_sample_is_decoded(void **state)
+TEST_WITH(test_last_sample_is_decoded, setup, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 7; i++)
         stamp(i, 10, 20, 30, 40);
     stamp(7, 10, 20, 90, 1100);
@@ -228,9 +223,8 @@ static void test_last_sample_is_decoded(void **state)
     expect((int64_t[FDL_BUCKETS]){[FDL_BUCKET_PREP] = 1000}, 1);
 }
 
-static void test_one_worker_of_two(void **state)
+TEST_WITH(test_one_worker_of_two, setup, NULL)
 {
-    (void)state;
     stamp(0, 10, 20, 30, 0); /* decoded                       */
     stamp(1, 10, 20, 0, 0);  /* could be, by the other worker */
     struct fdl_ticket_times k = ticket_of(2, 2);
@@ -244,9 +238,8 @@ static void test_one_worker_of_two(void **state)
 
 /* Of 4 workers 1 decodes; of the 3 others 1 has bytes, 1 waits for a read and 1
  * for the I/O depth. */
-static void test_order_of_the_rest(void **state)
+TEST_WITH(test_order_of_the_rest, setup, NULL)
 {
-    (void)state;
     stamp(0, 10, 20, 30, 0);
     stamp(1, 10, 20, 0, 0);
     stamp(2, 10, 0, 0, 0);
@@ -260,9 +253,8 @@ static void test_order_of_the_rest(void **state)
     assert_int_equal(ledger.lacking_ns, 100);
 }
 
-static void test_a_ticket_from_end_to_end(void **state)
+TEST_WITH(test_a_ticket_from_end_to_end, setup, NULL)
 {
-    (void)state;
     stamp(0, 200, 300, 400, 500);
     struct fdl_ticket_times k = ticket_of(1, 4);
     k.issued = 150;
@@ -281,9 +273,8 @@ static void test_a_ticket_from_end_to_end(void **state)
            1);
 }
 
-static void test_not_issued(void **state)
+TEST_WITH(test_not_issued, setup, NULL)
 {
-    (void)state;
     stamp(0, 10, 20, 30, 40);
     struct fdl_ticket_times k = ticket_of(1, 1);
     k.issued = 0;
@@ -299,9 +290,8 @@ static void test_not_issued(void **state)
         3);
 }
 
-static void test_stamps_beyond_b(void **state)
+TEST_WITH(test_stamps_beyond_b, setup, NULL)
 {
-    (void)state;
     stamp(0, 10, 250, 260, 270);
     struct fdl_ticket_times k = ticket_of(1, 1);
     k.transfer_start = 280;
@@ -310,9 +300,8 @@ static void test_stamps_beyond_b(void **state)
     expect((int64_t[FDL_BUCKETS]){[FDL_BUCKET_FETCH] = 100}, 1);
 }
 
-static void test_all_done_before(void **state)
+TEST_WITH(test_all_done_before, setup, NULL)
 {
-    (void)state;
     stamp(0, 10, 20, 30, 40);
     struct fdl_ticket_times k = ticket_of(1, 1);
     k.transfer_start = 50;
@@ -322,9 +311,8 @@ static void test_all_done_before(void **state)
 }
 
 /* Read from memory: nobody stamps reads. */
-static void test_missing_steps_are_implied(void **state)
+TEST_WITH(test_missing_steps_are_implied, setup, NULL)
 {
-    (void)state;
     stamp(0, 0, 0, 150, 180);
     struct fdl_ticket_times k = ticket_of(1, 1);
     k.transfer_done = 190;
@@ -336,9 +324,8 @@ static void test_missing_steps_are_implied(void **state)
            1);
 }
 
-static void test_more_at_work_than_workers(void **state)
+TEST_WITH(test_more_at_work_than_workers, setup, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 4; i++)
         stamp(i, 10, 20, 30, 0);
     stamp(4, 10, 0, 0, 0);
@@ -347,9 +334,8 @@ static void test_more_at_work_than_workers(void **state)
     expect((int64_t[FDL_BUCKETS]){[FDL_BUCKET_PREP] = 100}, 1);
 }
 
-static void test_no_wait(void **state)
+TEST_WITH(test_no_wait, setup, NULL)
 {
-    (void)state;
     stamp(0, 10, 20, 30, 40);
     struct fdl_ticket_times k = ticket_of(1, 1);
     fdl_ledger_add(&ledger, scratch, &k, 100, 100);
@@ -357,9 +343,8 @@ static void test_no_wait(void **state)
     expect((int64_t[FDL_BUCKETS]){0}, 0);
 }
 
-static void test_no_samples(void **state)
+TEST_WITH(test_no_samples, setup, NULL)
 {
-    (void)state;
     struct fdl_ticket_times k = {.issued = 150, .workers = 0};
     k.transfer_start = 160;
     fdl_ledger_add(&ledger, scratch, &k, 100, 200);
@@ -369,9 +354,8 @@ static void test_no_samples(void **state)
            1);
 }
 
-static void test_very_long_wait(void **state)
+TEST_WITH(test_very_long_wait, setup, NULL)
 {
-    (void)state;
     const int64_t day = INT64_C(86400) * 1000000000;
     const int64_t b = 30 * 365 * day; /* thirty years */
     stamp(0, 1, 2, 3, 0);
@@ -384,9 +368,8 @@ static void test_very_long_wait(void **state)
     assert_true(ledger.ns[FDL_BUCKET_FETCH] - (b - 100) / 3 <= 1);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (int i = 0; i < FDL_BUCKETS; i++) {
         const char *name = fdl_bucket_name((enum fdl_bucket)i);
         assert_true(strlen(name) > 0);
@@ -399,23 +382,4 @@ static void test_names(void **state)
     assert_string_equal(fdl_bucket_name(FDL_BUCKETS), "unknown");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup(test_random_tickets, setup),
-    cmocka_unit_test_setup(test_rounding_does_not_drift, setup),
-    cmocka_unit_test_setup(test_one_slow_read, setup),
-    cmocka_unit_test_setup(test_last_sample_is_decoded, setup),
-    cmocka_unit_test_setup(test_one_worker_of_two, setup),
-    cmocka_unit_test_setup(test_order_of_the_rest, setup),
-    cmocka_unit_test_setup(test_a_ticket_from_end_to_end, setup),
-    cmocka_unit_test_setup(test_not_issued, setup),
-    cmocka_unit_test_setup(test_stamps_beyond_b, setup),
-    cmocka_unit_test_setup(test_all_done_before, setup),
-    cmocka_unit_test_setup(test_missing_steps_are_implied, setup),
-    cmocka_unit_test_setup(test_more_at_work_than_workers, setup),
-    cmocka_unit_test_setup(test_no_wait, setup),
-    cmocka_unit_test_setup(test_no_samples, setup),
-    cmocka_unit_test_setup(test_very_long_wait, setup),
-    cmocka_unit_test(test_names),
-};
-
-TEST_MAIN("ledger", cases)
+TEST_MAIN("ledger")

@@ -8,9 +8,8 @@
 
 #define MS INT64_C(1000000)
 
-static void calls_are_told_apart(void **state)
+TEST(calls_are_told_apart)
 {
-    (void)state;
     static struct fdl_pace p;
     struct fdl_pace_call call = {.starts_run = true,
                                  .starts_epoch = true,
@@ -65,9 +64,8 @@ static void calls_are_told_apart(void **state)
     assert_true(fdl_pace_fetch(&p, false) > 0.499); /* the first is so once */
 }
 
-static void usual_waits_leave_out_the_first(void **state)
+TEST(usual_waits_leave_out_the_first)
 {
-    (void)state;
     static struct fdl_pace p;
     memset(&p, 0, sizeof(p));
     for (uint64_t k = 0; k < 12; k++) {
@@ -88,9 +86,8 @@ static void usual_waits_leave_out_the_first(void **state)
     assert_int_equal(p.epoch_batches, 4); /* it has that many all the same */
 }
 
-static void more_workers_slow_the_consumer(void **state)
+TEST(more_workers_slow_the_consumer)
 {
-    (void)state;
     struct fdl_interference i;
     double growth = 0, sigma = 0;
     memset(&i, 0, sizeof(i));
@@ -107,9 +104,8 @@ static void more_workers_slow_the_consumer(void **state)
     assert_true(sigma > 4);
 }
 
-static void equal_steps_are_no_interference(void **state)
+TEST(equal_steps_are_no_interference)
 {
-    (void)state;
     struct fdl_interference i;
     double growth = 1, sigma = 1;
     memset(&i, 0, sizeof(i));
@@ -138,9 +134,8 @@ static void pass(struct fdl_read_history *h, struct fdl_read_sums *s,
     }
 }
 
-static void growth_since_the_depth_was_raised(void **state)
+TEST(growth_since_the_depth_was_raised)
 {
-    (void)state;
     static struct fdl_read_history h;
     struct fdl_read_sums s = {0};
     double rate = 0, latency = 0;
@@ -164,9 +159,8 @@ static void growth_since_the_depth_was_raised(void **state)
     assert_false(fdl_read_history_growth(&h, &rate, &latency));
 }
 
-static void two_kinds_of_reads(void **state)
+TEST(two_kinds_of_reads)
 {
-    (void)state;
     static struct fdl_histogram h;
     memset(&h, 0, sizeof(h));
     for (int i = 0; i < 99; i++)
@@ -185,13 +179,4 @@ static void two_kinds_of_reads(void **state)
     assert_true(fdl_cold_fraction(&h) < 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(calls_are_told_apart),
-    cmocka_unit_test(usual_waits_leave_out_the_first),
-    cmocka_unit_test(more_workers_slow_the_consumer),
-    cmocka_unit_test(equal_steps_are_no_interference),
-    cmocka_unit_test(growth_since_the_depth_was_raised),
-    cmocka_unit_test(two_kinds_of_reads),
-};
-
-TEST_MAIN("pace", cases)
+TEST_MAIN("pace")

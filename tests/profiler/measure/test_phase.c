@@ -8,11 +8,9 @@
 static struct fdl_phases p;
 static struct fdl_open_phase closed;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memset(&p, 0, sizeof(p));
-    return 0;
 }
 
 static void begin(const char *name, int64_t now)
@@ -37,9 +35,8 @@ static void check(uint32_t index, const char *name, uint64_t count,
     assert_int_equal(phase->max_ns, most);
 }
 
-static void test_one(void **state)
+TEST_WITH(test_one, setup, NULL)
 {
-    (void)state;
     begin("forward", 10);
     end(17);
     begin("forward", 20);
@@ -50,9 +47,8 @@ static void test_one(void **state)
     assert_int_equal(closed.wall_ns, 1020);
 }
 
-static void test_nested(void **state)
+TEST_WITH(test_nested, setup, NULL)
 {
-    (void)state;
     begin("step", 0);
     begin("forward", 1);
     end(4);
@@ -69,9 +65,8 @@ static void test_nested(void **state)
 }
 
 /* Its total counts once, all of its time is its own. */
-static void test_inside_itself(void **state)
+TEST_WITH(test_inside_itself, setup, NULL)
 {
-    (void)state;
     begin("block", 0);
     begin("block", 3);
     end(5);
@@ -79,10 +74,9 @@ static void test_inside_itself(void **state)
     check(0, "block", 2, 10, 10, 10);
 }
 
-static void test_limits(void **state)
+TEST_WITH(test_limits, setup, NULL)
 {
     char name[64];
-    (void)state;
     assert_int_equal(fdl_phase_begin(&p, "", 0, 0), FEEDLINE_EINVAL);
     memset(name, 'x', sizeof(name));
     name[32] = '\0';
@@ -109,9 +103,8 @@ static void test_limits(void **state)
     assert_int_equal(fdl_phase_end(&p, 11, &closed), FEEDLINE_ESTATE);
 }
 
-static void test_reset(void **state)
+TEST_WITH(test_reset, setup, NULL)
 {
-    (void)state;
     assert_null(fdl_phase_largest(&p));
     begin("epoch", 100);
     begin("forward", 110);
@@ -135,10 +128,9 @@ static uint32_t below(uint32_t n)
 }
 
 /* Against a count of single ns: which phase is innermost at each of them. */
-static void test_random(void **state)
+TEST_WITH(test_random, setup, NULL)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e"};
-    (void)state;
     random_state = test_seed();
     for (int round = 0; round < 200; round++) {
         int64_t self[5] = {0}, now = 0, sum = 0;
@@ -174,13 +166,4 @@ static void test_random(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup(test_one, setup),
-    cmocka_unit_test_setup(test_nested, setup),
-    cmocka_unit_test_setup(test_inside_itself, setup),
-    cmocka_unit_test_setup(test_limits, setup),
-    cmocka_unit_test_setup(test_reset, setup),
-    cmocka_unit_test_setup(test_random, setup),
-};
-
-TEST_MAIN("phase", cases)
+TEST_MAIN("phase")

@@ -26,9 +26,8 @@ static void fill(struct fdl_series *s, uint32_t n, uint32_t period,
     }
 }
 
-static void test_median(void **state)
+TEST(test_median)
 {
-    (void)state;
     struct fdl_series s = {.n = 0};
     assert_int_equal(fdl_series_median(&s, 256), 0);
     fdl_series_add(&s, 7);
@@ -44,9 +43,8 @@ static void test_median(void **state)
 }
 
 /* Only the last ones are remembered. */
-static void test_forgets(void **state)
+TEST(test_forgets)
 {
-    (void)state;
     struct fdl_series s = {.n = 0};
     for (uint32_t i = 0; i < FDL_SERIES_LENGTH; i++)
         fdl_series_add(&s, 1000);
@@ -56,11 +54,10 @@ static void test_forgets(void **state)
     assert_int_equal(s.n, 2 * FDL_SERIES_LENGTH);
 }
 
-static void test_periods(void **state)
+TEST(test_periods)
 {
     static const uint32_t periods[] = {2, 3, 7, 10, 50, 100, 170};
     static const int64_t extras[] = {MS * 3, MS * 20, MS * 5000};
-    (void)state;
     state_of = test_seed();
     for (size_t p = 0; p < sizeof(periods) / sizeof(*periods); p++)
         for (size_t x = 0; x < sizeof(extras) / sizeof(*extras); x++) {
@@ -76,9 +73,8 @@ static void test_periods(void **state)
 }
 
 /* Two of a kind are no rhythm, three are. */
-static void test_three_periods(void **state)
+TEST(test_three_periods)
 {
-    (void)state;
     state_of = test_seed();
     struct fdl_series s;
     double strength;
@@ -88,9 +84,8 @@ static void test_three_periods(void **state)
     assert_int_not_equal(fdl_series_period(&s, &strength), 30);
 }
 
-static void test_no_rhythm(void **state)
+TEST(test_no_rhythm)
 {
-    (void)state;
     state_of = test_seed();
     struct fdl_series s;
     double strength = 5;
@@ -114,9 +109,8 @@ static void test_no_rhythm(void **state)
 }
 
 /* One step that took a minute, among steps that vary. */
-static void test_one_outlier(void **state)
+TEST(test_one_outlier)
 {
-    (void)state;
     state_of = test_seed();
     for (uint32_t at = 0; at < 300; at += 37) {
         struct fdl_series s;
@@ -129,9 +123,8 @@ static void test_one_outlier(void **state)
 }
 
 /* Waits are mostly 0. */
-static void test_zeros(void **state)
+TEST(test_zeros)
 {
-    (void)state;
     struct fdl_series s = {.n = 0};
     double strength;
     for (int i = 0; i < 200; i++)
@@ -145,10 +138,9 @@ static void test_zeros(void **state)
     assert_true(strength > 0.9);
 }
 
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
     static const int64_t values[] = {INT64_MIN, -1, 0, 1, INT64_MAX};
-    (void)state;
     state_of = test_seed();
     for (int run = 0; run < 200; run++) {
         struct fdl_series s = {.n = 0};
@@ -162,11 +154,4 @@ static void test_extremes(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_median),    cmocka_unit_test(test_forgets),
-    cmocka_unit_test(test_periods),   cmocka_unit_test(test_three_periods),
-    cmocka_unit_test(test_no_rhythm), cmocka_unit_test(test_one_outlier),
-    cmocka_unit_test(test_zeros),     cmocka_unit_test(test_extremes),
-};
-
-TEST_MAIN("rhythm", cases)
+TEST_MAIN("rhythm")

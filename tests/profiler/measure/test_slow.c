@@ -14,18 +14,14 @@
 static struct fdl_slow slow;
 static struct fdl_slow_sample out[FDL_SLOW_KEPT];
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     fdl_slow_init(&slow);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     fdl_slow_fini(&slow);
-    return 0;
 }
 
 static uint32_t next(uint64_t *x)
@@ -43,9 +39,8 @@ static void offer(int64_t total, uint32_t place, int64_t done)
     fdl_slow_offer(&slow, &s);
 }
 
-static void test_few(void **state)
+TEST_WITH(test_few, setup, teardown)
 {
-    (void)state;
     assert_int_equal(fdl_slow_get(&slow, out), 0);
     offer(0, 0, 1);
     offer(50, 1, 2);
@@ -60,9 +55,8 @@ static void test_few(void **state)
     assert_int_equal(fdl_slow_get(&slow, out), 1);
 }
 
-static void test_stage(void **state)
+TEST_WITH(test_stage, setup, teardown)
 {
-    (void)state;
     struct fdl_slow_sample s = {.read_ns = 1};
     assert_int_equal(fdl_slow_stage(&s), FEEDLINE_STAGE_READ);
     s.decode_ns = 2;
@@ -78,9 +72,8 @@ static void test_stage(void **state)
     assert_int_equal(fdl_slow_total(&s), 106);
 }
 
-static void test_stall(void **state)
+TEST_WITH(test_stall, setup, teardown)
 {
-    (void)state;
     for (uint32_t i = 0; i < FDL_SLOW_KEPT; i++)
         offer(100 + i, i, 1000 + i);
     fdl_slow_stall(&slow, 3, 1003, 40);
@@ -123,9 +116,8 @@ static int64_t draw(uint64_t *x, int kind, int i)
     return i * INT64_C(10) + r % 5;
 }
 
-static void test_threads(void **state)
+TEST_WITH(test_threads, setup, teardown)
 {
-    (void)state;
     uint64_t seed = test_seed();
     for (int kind = 0; kind < 3; kind++) {
         pthread_t threads[THREADS];
@@ -167,9 +159,8 @@ static void expect_alone(const struct fdl_ticket_times *t, int64_t a, int64_t b,
     assert_int_equal(got, ns > 0 ? place : 77);
 }
 
-static void test_alone(void **state)
+TEST_WITH(test_alone, setup, teardown)
 {
-    (void)state;
     struct fdl_ticket_times t = ticket(3, (int64_t[]){50, 90, 60});
     expect_alone(&t, 20, 100, 30, 1); /* from 60 to 90 */
     expect_alone(&t, 70, 100, 20, 1); /* a later begin */
@@ -198,9 +189,8 @@ static void test_alone(void **state)
 
 /* Waits that follow each other add up to one wait, and never to more than the
  * time; which sample it is does not change. */
-static void test_alone_random(void **state)
+TEST_WITH(test_alone_random, setup, teardown)
 {
-    (void)state;
     uint64_t x = test_seed();
     for (int round = 0; round < 20000; round++) {
         int64_t done[8], cut, sum = 0;
@@ -222,13 +212,4 @@ static void test_alone_random(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(test_few, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_stage, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_alone_random, setup, teardown),
-};
-
-TEST_MAIN("slow", cases)
+TEST_MAIN("slow")

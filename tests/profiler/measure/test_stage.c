@@ -14,12 +14,10 @@ static struct fdl_stage stages[THREADS];
 static struct fdl_total total;
 static struct feedline_stage_stats out;
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memset(stages, 0, sizeof(stages));
     memset(&total, 0, sizeof(total));
-    return 0;
 }
 
 /* The sum of all stages, reported. */
@@ -32,9 +30,8 @@ static void sum(struct fdl_total *t)
     fdl_total_report(t, &out);
 }
 
-static void test_layout(void **state)
+TEST_WITH(test_layout, setup, NULL)
 {
-    (void)state;
     assert_int_equal(sizeof(struct fdl_stage) % FDL_CACHE_LINE, 0);
     assert_int_equal((uintptr_t)&stages[1] % FDL_CACHE_LINE, 0);
 }
@@ -67,18 +64,16 @@ static void check_some(void)
     assert_in_range(out.p99_ns, 99000, 99000 + 99000 / 32);
 }
 
-static void test_sum(void **state)
+TEST_WITH(test_sum, setup, NULL)
 {
-    (void)state;
     add_some();
     sum(&total);
     check_some();
     assert_int_equal(out.max_ns, 100000);
 }
 
-static void test_nothing(void **state)
+TEST_WITH(test_nothing, setup, NULL)
 {
-    (void)state;
     memset(&out, 0xee, sizeof(out));
     fdl_total_report(&total, &out);
     assert_int_equal(out.struct_size, sizeof(out));
@@ -89,10 +84,9 @@ static void test_nothing(void **state)
 }
 
 /* Since a reset: the sum now minus the sum then. */
-static void test_since(void **state)
+TEST_WITH(test_since, setup, NULL)
 {
     static struct fdl_total before;
-    (void)state;
     for (int i = 0; i < 1000; i++)
         fdl_stage_item(&stages[i % THREADS], 5000000 + i, 77);
     fdl_counter_add(&stages[1].errors, 9);
@@ -108,9 +102,8 @@ static void test_since(void **state)
     assert_in_range(out.max_ns, 100000, 100000 + 100000 / 32);
 }
 
-static void test_backwards_clock(void **state)
+TEST_WITH(test_backwards_clock, setup, NULL)
 {
-    (void)state;
     fdl_stage_item(&stages[0], -5, 0);
     sum(&total);
     assert_int_equal(out.items, 1);
@@ -127,9 +120,8 @@ static void *write_items(void *arg)
 }
 
 /* One writer each, one reader of all: sums only grow and end up exact. */
-static void test_concurrent_reader(void **state)
+TEST_WITH(test_concurrent_reader, setup, NULL)
 {
-    (void)state;
     pthread_t thread[THREADS];
     uint64_t last = 0;
     for (int i = 0; i < THREADS; i++)
@@ -149,9 +141,8 @@ static void test_concurrent_reader(void **state)
 }
 
 /* 100 us and 2 ns a byte, one way or the other by 1 us. */
-static void a_read_has_a_fixed_part(void **state)
+TEST_WITH(a_read_has_a_fixed_part, setup, NULL)
 {
-    (void)state;
     struct fdl_read_fit fit;
     for (int64_t k = 0; k < 1000; k++) {
         int64_t bytes = 20000 + k * 100;
@@ -172,9 +163,8 @@ static void a_read_has_a_fixed_part(void **state)
 }
 
 /* Files of one size tell nothing, nor do times that follow no size. */
-static void a_fit_needs_sizes_and_times(void **state)
+TEST_WITH(a_fit_needs_sizes_and_times, setup, NULL)
 {
-    (void)state;
     struct fdl_read_fit fit;
     for (int64_t k = 0; k < 1000; k++) {
         fdl_stage_item(&stages[0], 100000 + k % 7, 30000);
@@ -190,15 +180,4 @@ static void a_fit_needs_sizes_and_times(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup(test_layout, setup),
-    cmocka_unit_test_setup(test_sum, setup),
-    cmocka_unit_test_setup(test_nothing, setup),
-    cmocka_unit_test_setup(test_since, setup),
-    cmocka_unit_test_setup(test_backwards_clock, setup),
-    cmocka_unit_test_setup(test_concurrent_reader, setup),
-    cmocka_unit_test_setup(a_read_has_a_fixed_part, setup),
-    cmocka_unit_test_setup(a_fit_needs_sizes_and_times, setup),
-};
-
-TEST_MAIN("stage", cases)
+TEST_MAIN("stage")

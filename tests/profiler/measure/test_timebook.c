@@ -17,9 +17,8 @@ static int64_t sum_of(const struct fdl_spent_times *t)
     return sum;
 }
 
-static void spans_go_to_their_kinds(void **state)
+TEST(spans_go_to_their_kinds)
 {
-    (void)state;
     struct fdl_timebook b = {0};
     struct fdl_spent_times t;
     fdl_timebook_open(&b, FDL_SPENT_WORK, 100);
@@ -36,9 +35,8 @@ static void spans_go_to_their_kinds(void **state)
     assert_int_equal(sum_of(&t), 100);
 }
 
-static void a_closed_book_stands_still(void **state)
+TEST(a_closed_book_stands_still)
 {
-    (void)state;
     struct fdl_timebook b = {0};
     struct fdl_spent_times t;
     fdl_timebook_read(&b, 1000, &t);
@@ -75,9 +73,8 @@ static void *write_spans(void *arg)
     return NULL;
 }
 
-static void sums_are_whole_while_written(void **state)
+TEST(sums_are_whole_while_written)
 {
-    (void)state;
     pthread_t writer;
     struct fdl_spent_times t, last = {{0}};
     int64_t end = 1, seen = 0;
@@ -100,10 +97,4 @@ static void sums_are_whole_while_written(void **state)
     assert_int_equal(sum_of(&last), end - 1);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(spans_go_to_their_kinds),
-    cmocka_unit_test(a_closed_book_stands_still),
-    cmocka_unit_test(sums_are_whole_while_written),
-};
-
-TEST_MAIN("timebook", cases)
+TEST_MAIN("timebook")

@@ -38,17 +38,15 @@ static int remove_entry(const char *path, const struct stat *st, int type,
     return remove(path);
 }
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memcpy(root + sizeof(root) - 7, "XXXXXX", 6);
-    return mkdtemp(root) ? 0 : -1;
+    assert_non_null(mkdtemp(root));
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
-    return nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    assert_int_equal(nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 #endif

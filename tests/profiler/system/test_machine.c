@@ -60,15 +60,13 @@ static void check(const struct layout *l)
     assert_int_equal(m.memory_limit_bytes, l->memory);
 }
 
-static void test_no_cgroup(void **state)
+TEST_WITH(test_no_cgroup, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){.allowed = 8, .usable = 8, .memory = 16 * GIB});
 }
 
-static void test_affinity_only(void **state)
+TEST_WITH(test_affinity_only, setup, teardown)
 {
-    (void)state;
     check(
         &(struct layout){{{"/proc/self/status", "Cpus_allowed_list:\t1,3,5\n"}},
                          .allowed = 3,
@@ -76,9 +74,8 @@ static void test_affinity_only(void **state)
                          .memory = 16 * GIB});
 }
 
-static void test_v1_quota(void **state)
+TEST_WITH(test_v1_quota, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", V1_GROUPS},
          {"/proc/self/mountinfo", V1_MOUNTS},
@@ -94,9 +91,8 @@ static void test_v1_quota(void **state)
         .memory = 16 * GIB});
 }
 
-static void test_v1_nested_parent(void **state)
+TEST_WITH(test_v1_nested_parent, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", V1_GROUPS},
          {"/proc/self/mountinfo", V1_MOUNTS},
@@ -114,9 +110,8 @@ static void test_v1_nested_parent(void **state)
         .memory = 2 * GIB});
 }
 
-static void test_v1_cpuset_only(void **state)
+TEST_WITH(test_v1_cpuset_only, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", V1_GROUPS},
                             {"/proc/self/mountinfo", V1_MOUNTS},
                             {"/sys/fs/cgroup/cpuset/jobs/cpuset.cpus", "2-5\n"},
@@ -127,9 +122,8 @@ static void test_v1_cpuset_only(void **state)
 }
 
 /* Version 1 without inheritance: cpuset.cpus is empty until it is set. */
-static void test_v1_effective_cpuset(void **state)
+TEST_WITH(test_v1_effective_cpuset, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", V1_GROUPS},
          {"/proc/self/mountinfo", V1_MOUNTS},
@@ -141,9 +135,8 @@ static void test_v1_effective_cpuset(void **state)
 }
 
 /* A container without a cgroup namespace: the host's path in both files. */
-static void test_v1_container(void **state)
+TEST_WITH(test_v1_container, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "5:memory:/docker/ab\n2:cpu:/docker/ab/job\n"},
          {"/proc/self/mountinfo",
@@ -161,9 +154,8 @@ static void test_v1_container(void **state)
         .memory = GIB});
 }
 
-static void test_v2(void **state)
+TEST_WITH(test_v2, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "0::/jobs/train\n"},
          {"/proc/self/mountinfo", V2_MOUNT},
@@ -178,9 +170,8 @@ static void test_v2(void **state)
         .memory = 4 * GIB});
 }
 
-static void test_v2_nested(void **state)
+TEST_WITH(test_v2_nested, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", "0::/a/b/c/d\n"},
                             {"/proc/self/mountinfo", V2_MOUNT},
                             {"/sys/fs/cgroup/a/b/c/d/cpu.max", "max 100000\n"},
@@ -197,9 +188,8 @@ static void test_v2_nested(void **state)
 }
 
 /* A cgroup namespace: the process sees itself at "/". */
-static void test_v2_namespace(void **state)
+TEST_WITH(test_v2_namespace, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", "0::/\n"},
                             {"/proc/self/mountinfo", V2_MOUNT},
                             {"/sys/fs/cgroup/cpu.max", "150000 100000\n"},
@@ -212,9 +202,8 @@ static void test_v2_namespace(void **state)
 
 /* A namespace, and the process was moved out of its root: no path leads there,
  * so the mount point stands for it. */
-static void test_v2_outside_namespace(void **state)
+TEST_WITH(test_v2_outside_namespace, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", "0::/../other\n"},
                             {"/proc/self/mountinfo", V2_MOUNT},
                             {"/sys/fs/cgroup/cpu.max", "200000 100000\n"},
@@ -227,9 +216,8 @@ static void test_v2_outside_namespace(void **state)
 
 /* The container's own mount, and its host's beside it: only the one that
  * contains the group counts. */
-static void test_two_mounts(void **state)
+TEST_WITH(test_two_mounts, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "0::/docker/ab\n"},
          {"/proc/self/mountinfo",
@@ -246,9 +234,8 @@ static void test_two_mounts(void **state)
 }
 
 /* Version 1 controllers and a version 2 tree without any. */
-static void test_hybrid(void **state)
+TEST_WITH(test_hybrid, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", V1_GROUPS "0::/jobs/train\n"},
          {"/proc/self/mountinfo",
@@ -267,9 +254,8 @@ static void test_hybrid(void **state)
 }
 
 /* Some controllers in version 1, others in version 2. */
-static void test_hybrid_mixed(void **state)
+TEST_WITH(test_hybrid_mixed, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", "2:cpu:/x\n0::/y\n"},
                             {"/proc/self/mountinfo",
                              "1 2 0:1 / /cg/cpu rw - cgroup cgroup rw,cpu\n"
@@ -283,9 +269,8 @@ static void test_hybrid_mixed(void **state)
                            .memory = GIB});
 }
 
-static void test_quota_of_half_a_core(void **state)
+TEST_WITH(test_quota_of_half_a_core, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", "0::/\n"},
                             {"/proc/self/mountinfo", V2_MOUNT},
                             {"/sys/fs/cgroup/cpu.max", "50000 100000\n"}},
@@ -296,9 +281,8 @@ static void test_quota_of_half_a_core(void **state)
 }
 
 /* The fourth worker still adds half a core. */
-static void test_quota_rounds_up(void **state)
+TEST_WITH(test_quota_rounds_up, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", "0::/\n"},
                             {"/proc/self/mountinfo", V2_MOUNT},
                             {"/sys/fs/cgroup/cpu.max", "350000 100000\n"}},
@@ -308,9 +292,8 @@ static void test_quota_rounds_up(void **state)
                            .memory = 16 * GIB});
 }
 
-static void test_quota_above_affinity(void **state)
+TEST_WITH(test_quota_above_affinity, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/status", "Cpus_allowed_list:\t0-1\n"},
                             {"/proc/self/cgroup", "0::/\n"},
                             {"/proc/self/mountinfo", V2_MOUNT},
@@ -322,14 +305,13 @@ static void test_quota_above_affinity(void **state)
 }
 
 /* Every file is there, and none says anything. */
-static void test_garbage_is_no_limit(void **state)
+TEST_WITH(test_garbage_is_no_limit, setup, teardown)
 {
     static const char *const garbage[] = {
         "",         "\n",         "max",       "-1",
         "x 100000", "100000 0",   "0 1",       "200000 -5",
         "::",       "- - - -",    "100000 xx", "1e-9 100000",
         "100000.5", "0 0 0 0\n0", "\\0\\9",    " "};
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(garbage); i++)
         check(&(struct layout){
             {{"/proc/self/cgroup", "bad\n:\n::\n0::\n7:cpu\n0::/g\n2:cpu:/g\n"},
@@ -348,10 +330,9 @@ static void test_garbage_is_no_limit(void **state)
 }
 
 /* Nothing can be read at all. */
-static void test_empty_root(void **state)
+TEST_WITH(test_empty_root, setup, teardown)
 {
     struct fdl_machine m;
-    (void)state;
     fdl_machine_read(&m, root);
     assert_int_equal(m.cpus_online, 1);
     assert_int_equal(m.cpus_allowed, 1);
@@ -363,10 +344,9 @@ static void test_empty_root(void **state)
     assert_string_equal(m.cpu_model, "");
 }
 
-static void test_many_cpus(void **state)
+TEST_WITH(test_many_cpus, setup, teardown)
 {
     struct fdl_machine m;
-    (void)state;
     put("/proc/self/status", "Cpus_allowed_list:\t0-1535\n");
     put("/sys/devices/system/cpu/online", "0-2047\n");
     fdl_machine_read(&m, root);
@@ -375,17 +355,16 @@ static void test_many_cpus(void **state)
     assert_int_equal(m.cpus_usable, 1536);
 }
 
-static void test_online_from_cpuinfo(void **state)
+TEST_WITH(test_online_from_cpuinfo, setup, teardown)
 {
     struct fdl_machine m;
-    (void)state;
     put("/proc/cpuinfo", "processor\t: 0\nx: y\n\nprocessor\t: 1\nx: y\n");
     fdl_machine_read(&m, root);
     assert_int_equal(m.cpus_online, 2);
     assert_int_equal(m.cpus_usable, 2);
 }
 
-static void test_models(void **state)
+TEST_WITH(test_models, setup, teardown)
 {
     static const struct {
         const char *cpuinfo;
@@ -400,7 +379,6 @@ static void test_models(void **state)
         {"processor\t: 0\ncpu\t\t: POWER9\n", "POWER9"},
         {"processor\t: 0\n", ""},
     };
-    (void)state;
     put("/proc/sys/kernel/osrelease", "6.1.0-13-amd64\n");
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
         struct fdl_machine m;
@@ -411,10 +389,9 @@ static void test_models(void **state)
     }
 }
 
-static void test_this_machine(void **state)
+TEST(test_this_machine)
 {
     const struct fdl_machine *m = fdl_machine_get();
-    (void)state;
     assert_ptr_equal(m, fdl_machine_get());
     assert_in_range(m->cpus_online, 1, FDL_CPU_SET_MAX);
     assert_in_range(m->cpus_allowed, 1, m->cpus_online);
@@ -425,7 +402,7 @@ static void test_this_machine(void **state)
     assert_null(strchr(m->kernel, '\n'));
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
     char buf[512];
     struct fdl_json j;
@@ -438,7 +415,6 @@ static void test_json(void **state)
                             .memory_limit_bytes = 50,
                             .kernel = "k",
                             .cpu_model = "c"};
-    (void)state;
     fdl_json_init(&j, buf, sizeof(buf));
     fdl_machine_json(&m, NULL, &j);
     assert_int_equal(fdl_json_finish(&j, &needed), 0);
@@ -453,31 +429,4 @@ static void test_json(void **state)
     assert_non_null(strstr(buf, "\"cpu_quota\":null"));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(test_no_cgroup, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_affinity_only, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v1_quota, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v1_nested_parent, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v1_cpuset_only, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v1_effective_cpuset, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v1_container, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v2, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v2_nested, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v2_namespace, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v2_outside_namespace, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_two_mounts, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_hybrid_mixed, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_quota_of_half_a_core, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_quota_rounds_up, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_quota_above_affinity, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_garbage_is_no_limit, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_empty_root, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_many_cpus, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_online_from_cpuinfo, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_models, setup, teardown),
-    cmocka_unit_test(test_this_machine),
-    cmocka_unit_test(test_json),
-};
-
-TEST_MAIN("machine", cases)
+TEST_MAIN("machine")

@@ -34,22 +34,19 @@ static void say(const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     memcpy(says + sizeof(says) - 7, "XXXXXX", 6);
     int fd = mkstemp(says);
-    if (fd < 0)
-        return -1;
+    assert_true(fd >= 0);
     close(fd);
     missing = NULL;
-    return setenv("FEEDLINE_NVML_DOUBLE", says, 1);
+    assert_int_equal(setenv("FEEDLINE_NVML_DOUBLE", says, 1), 0);
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
-    return unlink(says);
+    assert_int_equal(unlink(says), 0);
 }
 
 static struct fdl_nvml *open_double(void)
@@ -83,10 +80,9 @@ static void expect_unknown(const struct fdl_gpu_signals *s)
     assert_string_equal(s->driver, "");
 }
 
-static void test_values(void **state)
+TEST_WITH(test_values, setup, teardown)
 {
     struct fdl_gpu_signals s;
-    (void)state;
     say("utilization 87\nmemory_utilization 35\nmemory_used 1000000000\n"
         "memory_total 4000000000\npower 250500\npower_limit 300000\n"
         "temperature 71\nclock 1200\nmax_clock 1980\nrx 1000000\ntx 500000\n"
@@ -120,7 +116,7 @@ static void test_values(void **state)
     fdl_nvml_close(n);
 }
 
-static void test_caps(void **state)
+TEST_WITH(test_caps, setup, teardown)
 {
     static const struct {
         unsigned bits;
@@ -140,7 +136,6 @@ static void test_caps(void **state)
               {0x100, ""}};
     struct fdl_gpu_signals s;
     struct fdl_nvml *n;
-    (void)state;
     say("");
     n = open_double();
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
@@ -153,7 +148,7 @@ static void test_caps(void **state)
     fdl_nvml_close(n);
 }
 
-static void test_not_there(void **state)
+TEST_WITH(test_not_there, setup, teardown)
 {
     char why[256];
     static const struct {
@@ -170,7 +165,6 @@ static void test_not_there(void **state)
          "GPU " PCI ": Not Found"},
     };
     char library[512];
-    (void)state;
     assert_non_null(getenv("FEEDLINE_NVML"));
     snprintf(library, sizeof(library), "%s", getenv("FEEDLINE_NVML"));
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
@@ -235,10 +229,9 @@ static int known_to(const char *function)
                : ALL_KNOWN - 1;
 }
 
-static void test_each_function_missing(void **state)
+TEST_WITH(test_each_function_missing, setup, teardown)
 {
     struct fdl_gpu_signals s;
-    (void)state;
     say("reasons 4\n");
     for (size_t i = 0; i < FDL_COUNT_OF(optional); i++) {
         missing = optional[i];
@@ -251,11 +244,10 @@ static void test_each_function_missing(void **state)
 }
 
 /* Older libraries have older names. */
-static void test_each_function_fails(void **state)
+TEST_WITH(test_each_function_fails, setup, teardown)
 {
     struct fdl_gpu_signals s;
     static const int statuses[] = {2, 3, 4, 6, 10, 13, 999};
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(optional); i++) {
         if (strcmp(optional[i], "nvmlGpmSampleFree") == 0)
             continue;
@@ -272,10 +264,9 @@ static void test_each_function_fails(void **state)
 }
 
 /* It fails while it runs, and comes back. */
-static void test_fails_in_the_middle(void **state)
+TEST_WITH(test_fails_in_the_middle, setup, teardown)
 {
     struct fdl_gpu_signals s;
-    (void)state;
     say("utilization 50\n");
     struct fdl_nvml *n = open_double();
     assert_true(fdl_nvml_read(n, &s));
@@ -292,11 +283,10 @@ static void test_fails_in_the_middle(void **state)
 
 /* Everything fails, with nothing lost: nothing is known, and it is asked again.
  */
-static void test_all_fail(void **state)
+TEST_WITH(test_all_fail, setup, teardown)
 {
     struct fdl_gpu_signals s;
     char text[4096] = "";
-    (void)state;
     say("");
     struct fdl_nvml *n = open_double();
     for (size_t i = 0; i < FDL_COUNT_OF(optional); i++) {
@@ -313,12 +303,11 @@ static void test_all_fail(void **state)
 }
 
 /* At each call in turn; then it is left alone, though it would answer again. */
-static void test_lost(void **state)
+TEST_WITH(test_lost, setup, teardown)
 {
     struct fdl_gpu_signals s;
     char text[64];
     bool read = false;
-    (void)state;
     for (int calls = 0; !read; calls++) {
         assert_true(calls < 100);
         snprintf(text, sizeof(text), "lost_after %d\n", calls);
@@ -340,10 +329,9 @@ static void test_lost(void **state)
 }
 
 /* No GPU before Hopper has GPM. */
-static void test_no_gpm(void **state)
+TEST_WITH(test_no_gpm, setup, teardown)
 {
     struct fdl_gpu_signals s;
-    (void)state;
     say("gpm 0\nreasons 4\n");
     struct fdl_nvml *n = open_double();
     assert_true(fdl_nvml_read(n, &s));
@@ -353,17 +341,4 @@ static void test_no_gpm(void **state)
     fdl_nvml_close(n);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(test_values, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_caps, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_not_there, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_each_function_missing, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(test_each_function_fails, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_fails_in_the_middle, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_all_fail, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_no_gpm, setup, teardown),
-};
-
-TEST_MAIN("nvml", cases)
+TEST_MAIN("nvml")

@@ -71,15 +71,13 @@ static void check(const struct layout *l)
 
 /* ---- Control groups ----------------------------------------------------- */
 
-static void test_nothing_at_all(void **state)
+TEST_WITH(test_nothing_at_all, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){.expected = {0}});
 }
 
-static void test_v2(void **state)
+TEST_WITH(test_v2, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "0::/jobs/train\n"},
          {"/proc/self/mountinfo", V2},
@@ -110,9 +108,8 @@ static void test_v2(void **state)
 }
 
 /* Where the CPU controller is off the file has no such lines. */
-static void test_v2_without_cpu_controller(void **state)
+TEST_WITH(test_v2_without_cpu_controller, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/self/cgroup", "0::/a\n"},
                             {"/proc/self/mountinfo", V2},
                             {"/sys/fs/cgroup/a/cpu.stat",
@@ -120,9 +117,8 @@ static void test_v2_without_cpu_controller(void **state)
                            {0}});
 }
 
-static void test_v1(void **state)
+TEST_WITH(test_v1, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "4:memory:/t\n1:cpu:/t\n"},
          {"/proc/self/mountinfo", V1},
@@ -146,9 +142,8 @@ static void test_v1(void **state)
 
 /* Version 1 holds the controllers; version 2's tree is bare, and its cpu.stat
  * counts no throttling. */
-static void test_hybrid(void **state)
+TEST_WITH(test_hybrid, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "4:memory:/\n1:cpu:/t\n0::/t\n"},
          {"/proc/self/mountinfo",
@@ -170,9 +165,8 @@ static void test_hybrid(void **state)
 }
 
 /* The CPU in version 2, memory in version 1. */
-static void test_hybrid_mixed(void **state)
+TEST_WITH(test_hybrid_mixed, setup, teardown)
 {
-    (void)state;
     check(
         &(struct layout){{{"/proc/self/cgroup", "4:memory:/m\n0::/t\n"},
                           {"/proc/self/mountinfo", V1
@@ -189,9 +183,8 @@ static void test_hybrid_mixed(void **state)
 }
 
 /* A pod with a quota around a container without: only the pod's file knows. */
-static void test_quota_of_a_parent(void **state)
+TEST_WITH(test_quota_of_a_parent, setup, teardown)
 {
-    (void)state;
     check(
         &(struct layout){{{"/proc/self/cgroup", "0::/pod/c\n"},
                           {"/proc/self/mountinfo", V2},
@@ -215,9 +208,8 @@ static void test_quota_of_a_parent(void **state)
 }
 
 /* Of two quotas the smaller one holds the process back. */
-static void test_two_quotas(void **state)
+TEST_WITH(test_two_quotas, setup, teardown)
 {
-    (void)state;
     check(
         &(struct layout){{{"/proc/self/cgroup", "0::/pod/c\n"},
                           {"/proc/self/mountinfo", V2},
@@ -234,9 +226,8 @@ static void test_two_quotas(void **state)
 }
 
 /* The group's own folder is not there: the nearest one that is. */
-static void test_nearest_visible_parent(void **state)
+TEST_WITH(test_nearest_visible_parent, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "0::/a/b/c\n"},
          {"/proc/self/mountinfo", V2},
@@ -260,9 +251,8 @@ static void test_nearest_visible_parent(void **state)
 /* ---- The machine -------------------------------------------------------- */
 
 /* Without a group, what is resident. */
-static void test_no_group(void **state)
+TEST_WITH(test_no_group, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/statm", "1000 25 3 4 5 6 7\n"},
          {"/proc/stat", "cpu  10 20 30 400 50 6 7 8 9 10\ncpu0 1 2 3 4\n"},
@@ -279,9 +269,8 @@ static void test_no_group(void **state)
 }
 
 /* Linux 2.6 had four numbers, then seven. */
-static void test_old_kernels(void **state)
+TEST_WITH(test_old_kernels, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){{{"/proc/stat", "cpu  10 20 30 400\ncpu0 1 2\n"}},
                            {.has_host = true,
                             .host_busy_ns = UINT64_C(60) * TICK_NS,
@@ -293,9 +282,8 @@ static void test_old_kernels(void **state)
                           .host_total_ns = UINT64_C(478) * TICK_NS}});
 }
 
-static void test_huge_numbers(void **state)
+TEST_WITH(test_huge_numbers, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "0::/\n"},
          {"/proc/self/mountinfo", V2},
@@ -322,9 +310,8 @@ static void test_huge_numbers(void **state)
 }
 
 /* A number at the end of a text may have lost its last digits. */
-static void test_cut_files(void **state)
+TEST_WITH(test_cut_files, setup, teardown)
 {
-    (void)state;
     check(&(struct layout){
         {{"/proc/self/cgroup", "0::/\n"},
          {"/proc/self/mountinfo", V2},
@@ -340,7 +327,7 @@ static void test_cut_files(void **state)
         {0}});
 }
 
-static void test_garbage(void **state)
+TEST_WITH(test_garbage, setup, teardown)
 {
     static const char *const garbage[] = {"",
                                           "\n",
@@ -359,7 +346,6 @@ static void test_garbage(void **state)
                                           "cpu  a b c d\n",
                                           "throttled_usec x\n",
                                           "0.1 0.2 0.3 x/9 8\n"};
-    (void)state;
     put("/proc/self/cgroup", "0::/\n");
     put("/proc/self/mountinfo", V2);
     for (size_t i = 0; i < FDL_COUNT_OF(garbage); i++)
@@ -378,11 +364,10 @@ static void test_garbage(void **state)
 
 #define STAT_OF(ticks) "cpu  " ticks " 0 0 1000 0 0 0 0 0 0\n"
 
-static void test_files_are_read_anew(void **state)
+TEST_WITH(test_files_are_read_anew, setup, teardown)
 {
     struct fdl_signals *s;
     struct fdl_system_signals got;
-    (void)state;
     put("/proc/stat", STAT_OF("10"));
     assert_int_equal(fdl_signals_open(root, &s), 0);
     fdl_signals_read(s, &got);
@@ -395,12 +380,11 @@ static void test_files_are_read_anew(void **state)
 
 /* The kernel corrects idle time downwards at times, a group may be left: no
  * difference of two readings may wrap round. */
-static void test_counters_never_fall(void **state)
+TEST_WITH(test_counters_never_fall, setup, teardown)
 {
     struct fdl_signals *s;
     struct fdl_system_signals got;
     static const char *const later[] = {STAT_OF("3"), "", "cpu nonsense\n"};
-    (void)state;
     put("/proc/self/cgroup", "0::/\n");
     put("/proc/self/mountinfo", V2);
     put("/sys/fs/cgroup/cpu.stat",
@@ -441,11 +425,10 @@ static struct fdl_signals *open_root(void)
     return s;
 }
 
-static void test_thread(void **state)
+TEST_WITH(test_thread, setup, teardown)
 {
     struct fdl_signals *s = open_root();
     struct fdl_thread_signals t;
-    (void)state;
     put_thread(7, "schedstat", "123456 789 12\n");
     put_thread(7, "status",
                "Name:\tx\nvoluntary_ctxt_switches:\t31\n"
@@ -462,13 +445,12 @@ static void test_thread(void **state)
 }
 
 /* A kernel without the statistics says nothing, or 0 to all. */
-static void test_thread_without_run_queue(void **state)
+TEST_WITH(test_thread_without_run_queue, setup, teardown)
 {
     static const char *const texts[] = {NULL,    "0 0 0\n", "",
                                         "5 6\n", "x\n",     "5 6 7"};
     struct fdl_signals *s = open_root();
     struct fdl_thread_signals t;
-    (void)state;
     put_thread(7, "stat", "7 (x) R 1 12 12 0 -1 4194304 80 0 0 0 3 4 0 0\n");
     for (size_t i = 0; i < FDL_COUNT_OF(texts); i++) {
         if (texts[i])
@@ -496,11 +478,10 @@ static void put_busy(int tid, const char *name, unsigned cpu)
     put_thread(tid, "schedstat", text);
 }
 
-static void test_foreign(void **state)
+TEST_WITH(test_foreign, setup, teardown)
 {
     struct fdl_signals *s = open_root();
     struct fdl_foreign_thread list[FDL_FOREIGN_MAX];
-    (void)state;
     assert_int_equal(fdl_signals_foreign(s, list), 0);
     put_busy(1, "python3\n", 500);
     put_busy(2, "feedline-dec-0\n", 900);
@@ -524,12 +505,11 @@ static void test_foreign(void **state)
     fdl_signals_close(s);
 }
 
-static void test_many_foreign(void **state)
+TEST_WITH(test_many_foreign, setup, teardown)
 {
     struct fdl_signals *s = open_root();
     struct fdl_foreign_thread list[FDL_FOREIGN_MAX];
     enum { N = 100 };
-    (void)state;
     for (int i = 0; i < N; i++)
         put_busy(i + 1, "w\n", (unsigned)(i * 37 % N + 1));
     assert_int_equal(fdl_signals_foreign(s, list), FDL_FOREIGN_MAX);
@@ -573,7 +553,7 @@ static void mutate(char *text, size_t capacity, uint32_t *seed)
 }
 
 /* Whatever the files say: nothing crashes, counters do not fall, text ends. */
-static void test_mutated_files(void **state)
+TEST_WITH(test_mutated_files, setup, teardown)
 {
     static const struct file files[] = {
         {"/proc/self/cgroup", "4:memory:/m\n0::/t\n"},
@@ -594,7 +574,6 @@ static void test_mutated_files(void **state)
     };
     uint32_t seed = (uint32_t)test_seed();
     size_t changed[2] = {0, 0};
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(files); i++)
         put(files[i].path, files[i].text);
     for (int round = 0; round < 300; round++) {
@@ -648,14 +627,13 @@ static void burn(uint64_t ns)
     }
 }
 
-static void test_this_process(void **state)
+TEST(test_this_process)
 {
     struct fdl_signals *s = NULL;
     struct fdl_system_signals a;
     struct fdl_system_signals b;
     struct fdl_thread_signals t;
     struct fdl_thread_signals u;
-    (void)state;
     assert_int_equal(fdl_signals_open("", &s), 0);
     fdl_signals_read(s, &a);
     assert_true(fdl_signals_thread(s, own_tid(), &t));
@@ -687,7 +665,7 @@ static void *neighbour_main(void *argument)
     return NULL;
 }
 
-static void test_foreign_thread_of_this_process(void **state)
+TEST(test_foreign_thread_of_this_process)
 {
     struct fdl_signals *s = NULL;
     struct fdl_foreign_thread list[FDL_FOREIGN_MAX];
@@ -695,7 +673,6 @@ static void test_foreign_thread_of_this_process(void **state)
     struct neighbour n = {.tid = 0};
     pthread_t thread;
     bool seen = false;
-    (void)state;
     pthread_barrier_init(&n.ready, NULL, 2);
     pthread_barrier_init(&n.done, NULL, 2);
     assert_int_equal(pthread_create(&thread, NULL, neighbour_main, &n), 0);
@@ -761,13 +738,12 @@ static int be_throttled(const char *folder)
                : 2;
 }
 
-static void test_real_quota(void **state)
+TEST(test_real_quota)
 {
     size_t point = 0;
     int status = 77 << 8;
     char folder[512];
     bool v1 = true;
-    (void)state;
     char *own = fdl_cgroup_folder("", "cpu", &point);
     if (!own) {
         v1 = false;
@@ -794,34 +770,4 @@ static void test_real_quota(void **state)
     assert_int_equal(status, 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(test_nothing_at_all, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v2, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_v2_without_cpu_controller, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(test_v1, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_hybrid, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_hybrid_mixed, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_quota_of_a_parent, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_two_quotas, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_nearest_visible_parent, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(test_no_group, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_old_kernels, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_huge_numbers, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_cut_files, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_files_are_read_anew, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_counters_never_fall, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_thread_without_run_queue, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(test_foreign, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_many_foreign, setup, teardown),
-    cmocka_unit_test_setup_teardown(test_mutated_files, setup, teardown),
-    cmocka_unit_test(test_this_process),
-    cmocka_unit_test(test_real_quota),
-    cmocka_unit_test(test_foreign_thread_of_this_process),
-};
-
-TEST_MAIN("signals", cases)
+TEST_MAIN("signals")

@@ -52,9 +52,8 @@ static void put_queued(const char *pid, const char *text)
     put(path, text);
 }
 
-static void no_process_is_no_child(void **state)
+TEST_WITH(no_process_is_no_child, setup, teardown)
 {
-    (void)state;
     struct fdl_children_signals c = read_root(root);
     assert_int_equal(c.processes, 0);
     assert_int_equal(c.cpu_ns, 0);
@@ -62,9 +61,8 @@ static void no_process_is_no_child(void **state)
 }
 
 /* Of all threads, each child's four times, and ours of those that ended. */
-static void children_of_every_thread_add_up(void **state)
+TEST_WITH(children_of_every_thread_add_up, setup, teardown)
 {
-    (void)state;
     put_times("self", "python3", "1000 1000 3 4");
     put_children("self", 12, "21 22 ");
     put_children("self", 13, "");
@@ -81,9 +79,8 @@ static void children_of_every_thread_add_up(void **state)
 }
 
 /* Workers of a fork server are its children. */
-static void grandchildren_count(void **state)
+TEST_WITH(grandchildren_count, setup, teardown)
 {
-    (void)state;
     put_times("self", "python3", "0 0 0 0");
     put_children("self", 12, "21 ");
     put_times("21", "forkserver", "1 0 5 0");
@@ -99,9 +96,8 @@ static void grandchildren_count(void **state)
 }
 
 /* A process that lists itself among its children ends the walk all the same. */
-static void a_circle_ends(void **state)
+TEST_WITH(a_circle_ends, setup, teardown)
 {
-    (void)state;
     put_children("self", 12, "21 ");
     put_times("21", "odd", "1 0 0 0");
     put_children("21", 21, "21 ");
@@ -110,9 +106,8 @@ static void a_circle_ends(void **state)
 }
 
 /* One that ended while it was looked at, and files that make no sense. */
-static void what_cannot_be_read_is_left_out(void **state)
+TEST_WITH(what_cannot_be_read_is_left_out, setup, teardown)
 {
-    (void)state;
     static const char *const broken[] = {"", "21", "21 (x", "21 (x) S 1 2 3",
                                          "21 (x) S 1 1 1 0 -1 4 8 0 0 0 3 x"};
     put_children("self", 12, "20 21 22 12345678901 ");
@@ -128,9 +123,8 @@ static void what_cannot_be_read_is_left_out(void **state)
 }
 
 /* A child that ended and was waited for is in its parent's sums. */
-static void the_sum_does_not_fall(void **state)
+TEST_WITH(the_sum_does_not_fall, setup, teardown)
 {
-    (void)state;
     put_times("self", "python3", "0 0 1 0");
     put_children("self", 12, "21 22 ");
     put_times("21", "worker", "10 0 0 0");
@@ -163,9 +157,8 @@ static void be_a_worker(int tell)
         pause();
 }
 
-static void a_real_child(void **state)
+TEST(a_real_child)
 {
-    (void)state;
     int told[2];
     char byte;
     if (access("/proc/thread-self/children", R_OK) != 0)
@@ -190,16 +183,4 @@ static void a_real_child(void **state)
     close(told[1]);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(no_process_is_no_child, setup, teardown),
-    cmocka_unit_test_setup_teardown(children_of_every_thread_add_up, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(grandchildren_count, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_circle_ends, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_cannot_be_read_is_left_out, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(the_sum_does_not_fall, setup, teardown),
-    cmocka_unit_test(a_real_child),
-};
-
-TEST_MAIN("signals_children", cases)
+TEST_MAIN("signals_children")

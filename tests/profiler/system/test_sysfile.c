@@ -11,9 +11,8 @@ static uint32_t count(const char *text)
     return fdl_cpu_set_parse(&set, text) ? fdl_cpu_set_count(&set) : 0;
 }
 
-static void test_cpu_lists(void **state)
+TEST(test_cpu_lists)
 {
-    (void)state;
     assert_int_equal(count("0"), 1);
     assert_int_equal(count("0-3\n"), 4);
     assert_int_equal(count("0-3,8,10-11\n"), 7);
@@ -23,22 +22,20 @@ static void test_cpu_lists(void **state)
 }
 
 /* More than CPU_SETSIZE: 1024 is no limit here. */
-static void test_many_cpus(void **state)
+TEST(test_many_cpus)
 {
-    (void)state;
     assert_int_equal(count("0-4095"), 4096);
     assert_int_equal(count("1024-2047,8191"), 1025);
     assert_int_equal(count("0-99999999999"), FDL_CPU_SET_MAX);
 }
 
-static void test_garbled_lists(void **state)
+TEST(test_garbled_lists)
 {
     static const char *const bad[] = {
         "",     "\n",  "x",   "1,",   ",1",
         "3-1",  "1-",  "-1",  "1 2",  "1-2-3",
         "0x10", "1,,", "1;2", "none", "99999999999999999999999",
     };
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
         struct fdl_cpu_set set = {{0x5a}};
         assert_false(fdl_cpu_set_parse(&set, bad[i]));
@@ -46,11 +43,10 @@ static void test_garbled_lists(void **state)
     }
 }
 
-static void test_intersect(void **state)
+TEST(test_intersect)
 {
     struct fdl_cpu_set a;
     struct fdl_cpu_set b;
-    (void)state;
     assert_true(fdl_cpu_set_parse(&a, "0-9,100-199"));
     assert_true(fdl_cpu_set_parse(&b, "5-104"));
     fdl_cpu_set_intersect(&a, &b);
@@ -58,12 +54,11 @@ static void test_intersect(void **state)
     assert_int_equal(fdl_cpu_set_count(&b), 100);
 }
 
-static void test_fields(void **state)
+TEST(test_fields)
 {
     static const char text[] = "name\t: one two \nname too: three\nempty:\n"
                                "  name: four\nlast:five";
     char value[16] = "kept";
-    (void)state;
     assert_true(fdl_sysfile_field(text, "name", value, sizeof(value)));
     assert_string_equal(value, "one two");
     assert_true(fdl_sysfile_field(text, "name too", value, sizeof(value)));
@@ -81,12 +76,11 @@ static void test_fields(void **state)
 }
 
 /* Longer than any first guess at a buffer. */
-static void test_read_long_file(void **state)
+TEST(test_read_long_file)
 {
     enum { BYTES = 300000 };
     char folder[] = "/tmp/fdl_sysfile_XXXXXX";
     char path[64];
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/long", folder);
     FILE *f = fopen(path, "w");
@@ -106,7 +100,7 @@ static void test_read_long_file(void **state)
     assert_int_equal(remove(folder), 0);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     static const struct {
         const char *text;
@@ -127,7 +121,6 @@ static void test_numbers(void **state)
         {"max\n", 1, false, "max\n"},
         {"\n7\n", 1, false, "\n7\n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
         const char *p = of[i].text;
         uint64_t value = 1;
@@ -137,12 +130,11 @@ static void test_numbers(void **state)
     }
 }
 
-static void test_counts(void **state)
+TEST(test_counts)
 {
     static const char text[] = "nr_periods 5\nnr_throttled 4\nnr 9\n\n"
                                "nr_throttled 8\nlast 3";
     uint64_t value = 1;
-    (void)state;
     assert_true(fdl_sysfile_count(text, "nr_throttled", &value));
     assert_int_equal(value, 4);
     assert_true(fdl_sysfile_count(text, "nr", &value));
@@ -155,13 +147,12 @@ static void test_counts(void **state)
 }
 
 /* As often as one likes, whatever its length has become. */
-static void test_read_again(void **state)
+TEST(test_read_again)
 {
     char folder[] = "/tmp/fdl_sysfile_XXXXXX";
     char path[64];
     char text[8];
     static const char *const says[] = {"a", "", "bcd", "0123456", "01234567"};
-    (void)state;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/file", folder);
     for (int i = 0; i < 2; i++) {
@@ -187,12 +178,4 @@ static void test_read_again(void **state)
     assert_int_equal(remove(folder), 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_cpu_lists),     cmocka_unit_test(test_many_cpus),
-    cmocka_unit_test(test_garbled_lists), cmocka_unit_test(test_intersect),
-    cmocka_unit_test(test_fields),        cmocka_unit_test(test_read_long_file),
-    cmocka_unit_test(test_numbers),       cmocka_unit_test(test_counts),
-    cmocka_unit_test(test_read_again),
-};
-
-TEST_MAIN("sysfile", cases)
+TEST_MAIN("sysfile")

@@ -17,23 +17,19 @@
 static struct fdl_trace_note out[FDL_TRACE_NOTES];
 static char folder[64], path[128], partial[160];
 
-static int setup(void **state)
+static void setup(void)
 {
-    (void)state;
     snprintf(folder, sizeof(folder), "/tmp/feedline-trace-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/t.json", folder);
     snprintf(partial, sizeof(partial), "%s.partial", path);
-    return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     unlink(path);
     unlink(partial);
     rmdir(folder);
-    return 0;
 }
 
 /* ---- The ring ----------------------------------------------------------- */
@@ -54,9 +50,8 @@ static void check_note(const struct fdl_trace_note *n, uint64_t i)
         fail_msg("note %llu is torn", (unsigned long long)i);
 }
 
-static void notes_come_back_in_order(void **state)
+TEST(notes_come_back_in_order)
 {
-    (void)state;
     struct fdl_trace_ring *ring = fdl_trace_ring_create();
     uint64_t next = 0, lost = 0;
     assert_non_null(ring);
@@ -74,9 +69,8 @@ static void notes_come_back_in_order(void **state)
 }
 
 /* One place of a full ring is the writer's. */
-static void what_was_overwritten_is_counted(void **state)
+TEST(what_was_overwritten_is_counted)
 {
-    (void)state;
     struct fdl_trace_ring *ring = fdl_trace_ring_create();
     uint64_t next = 0, lost = 0, written = 3 * FDL_TRACE_NOTES + 5;
     for (uint64_t i = 0; i < written; i++)
@@ -89,9 +83,8 @@ static void what_was_overwritten_is_counted(void **state)
     fdl_trace_ring_destroy(ring);
 }
 
-static void runs_are_told_apart(void **state)
+TEST(runs_are_told_apart)
 {
-    (void)state;
     struct fdl_trace_ring *ring = fdl_trace_ring_create();
     uint64_t next = 0, lost = 0;
     fdl_trace_ring_set_run(ring, 3);
@@ -101,9 +94,8 @@ static void runs_are_told_apart(void **state)
     fdl_trace_ring_destroy(ring);
 }
 
-static void no_ring_is_no_note(void **state)
+TEST(no_ring_is_no_note)
 {
-    (void)state;
     uint64_t next = 0, lost = 0;
     fdl_trace_note(NULL, FDL_TRACE_STEP, 1, 1, 9, 0, 0);
     assert_int_equal(fdl_trace_ring_copy(NULL, &next, out, &lost), 0);
@@ -120,9 +112,8 @@ static void *write_many(void *arg)
 
 /* Whatever a reader gets while the ring is written is whole and in order, and
  * what it does not get is counted. */
-static void a_copy_is_never_torn(void **state)
+TEST(a_copy_is_never_torn)
 {
-    (void)state;
     struct fdl_trace_ring *ring = fdl_trace_ring_create();
     pthread_t writer;
     uint64_t next = 0, lost = 0, got = 0;
@@ -151,9 +142,8 @@ static void check_schedule(struct fdl_trace_schedule s, const char *expected)
     assert_string_equal(got, expected);
 }
 
-static void the_schedule_is_that_of_torch(void **state)
+TEST(the_schedule_is_that_of_torch)
 {
-    (void)state;
     check_schedule((struct fdl_trace_schedule){0, 1, 1, 3, 2},
                    "-wRRS-wRRS------");
     check_schedule((struct fdl_trace_schedule){2, 1, 1, 2, 1}, "---wRS-----");
@@ -169,9 +159,8 @@ static void the_schedule_is_that_of_torch(void **state)
 
 /* ---- Categories --------------------------------------------------------- */
 
-static void categories_are_read(void **state)
+TEST(categories_are_read)
 {
-    (void)state;
     uint32_t mask = 77;
     assert_int_equal(fdl_trace_categories_parse("all", &mask), FEEDLINE_OK);
     assert_int_equal(mask, FDL_CATEGORY_ALL);
@@ -237,9 +226,8 @@ static uint32_t times_in(const char *text, const char *word)
     return n;
 }
 
-static void names_are_quoted(void **state)
+TEST(names_are_quoted)
 {
-    (void)state;
     struct fdl_trace_json *j = make_json(FDL_CATEGORY_ALL);
     struct fdl_trace_note note = {.begin_ns = 5, .kind = FDL_TRACE_CUSTOM};
     struct fdl_trace_part part = {
@@ -251,9 +239,8 @@ static void names_are_quoted(void **state)
 
 /* Reads of two workers that overlap lie on two tracks, one after them does
  * not need a third; the flow runs through the sample that ended last. */
-static void flows_lead_through_the_last_sample(void **state)
+TEST(flows_lead_through_the_last_sample)
 {
-    (void)state;
     struct fdl_trace_note consumer[] = {{.begin_ns = 1000,
                                          .length = 50,
                                          .ticket = 4,
@@ -293,9 +280,8 @@ static void flows_lead_through_the_last_sample(void **state)
 }
 
 /* A host that runs ahead of its device: the copy comes after the step. */
-static void flows_run_forward_in_time(void **state)
+TEST(flows_run_forward_in_time)
 {
-    (void)state;
     struct fdl_trace_json_config config = {.categories = FDL_CATEGORY_ALL,
                                            .pid = 7,
                                            .unix_offset_ns =
@@ -324,9 +310,8 @@ static void flows_run_forward_in_time(void **state)
     fdl_trace_json_destroy(j);
 }
 
-static void other_categories_are_left_out(void **state)
+TEST(other_categories_are_left_out)
 {
-    (void)state;
     for (uint32_t c = 0; c < FDL_CATEGORIES; c++) {
         struct fdl_trace_note notes[FDL_TRACE_KINDS];
         char word[64];
@@ -360,9 +345,8 @@ static void read_file(const char *name)
 }
 
 /* It can be opened at any time: the part so far has its end. */
-static void a_file_is_whole_all_the_time(void **state)
+TEST_WITH(a_file_is_whole_all_the_time, setup, teardown)
 {
-    (void)state;
     struct fdl_trace_file f;
     struct fdl_trace_end end = {.steps = 2, .lost = 1};
     assert_int_equal(fdl_trace_file_open(&f, path, 1 << 20, false),
@@ -382,9 +366,8 @@ static void a_file_is_whole_all_the_time(void **state)
     assert_string_equal(content + strlen(content) - 2, "}\n");
 }
 
-static void a_file_ends_at_its_limit(void **state)
+TEST_WITH(a_file_ends_at_its_limit, setup, teardown)
 {
-    (void)state;
     struct fdl_trace_file f;
     struct fdl_trace_end end = {0};
     assert_int_equal(fdl_trace_file_open(&f, path, 1000, false), FEEDLINE_OK);
@@ -407,9 +390,8 @@ static void count_signal(int number)
 }
 
 /* A disk that takes no more, with the signal that it sends. */
-static void a_full_disk_leaves_what_was_there(void **state)
+TEST_WITH(a_full_disk_leaves_what_was_there, setup, teardown)
 {
-    (void)state;
     struct fdl_trace_file f;
     struct fdl_trace_end end = {0};
     struct rlimit before, small = {.rlim_cur = 600, .rlim_max = RLIM_INFINITY};
@@ -433,9 +415,8 @@ static void a_full_disk_leaves_what_was_there(void **state)
 }
 
 /* Several loaders with one path, as ranks that share their environment have. */
-static void one_name_serves_several(void **state)
+TEST_WITH(one_name_serves_several, setup, teardown)
 {
-    (void)state;
     struct fdl_trace_file f[3];
     struct fdl_trace_end end = {0};
     char second[160], here[512];
@@ -472,9 +453,8 @@ static void one_name_serves_several(void **state)
     assert_int_equal(content[0], 'd');
 }
 
-static void a_file_that_cannot_be_made(void **state)
+TEST_WITH(a_file_that_cannot_be_made, setup, teardown)
 {
-    (void)state;
     struct fdl_trace_file f;
     struct fdl_trace_end end = {0};
     assert_int_equal(fdl_trace_file_open(&f, "/nowhere/t.json", 1 << 20, false),
@@ -484,26 +464,4 @@ static void a_file_that_cannot_be_made(void **state)
     assert_int_equal(fdl_trace_file_finish(&f, &end), FEEDLINE_OK);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(notes_come_back_in_order),
-    cmocka_unit_test(what_was_overwritten_is_counted),
-    cmocka_unit_test(runs_are_told_apart),
-    cmocka_unit_test(no_ring_is_no_note),
-    cmocka_unit_test(a_copy_is_never_torn),
-    cmocka_unit_test(the_schedule_is_that_of_torch),
-    cmocka_unit_test(categories_are_read),
-    cmocka_unit_test(names_are_quoted),
-    cmocka_unit_test(flows_lead_through_the_last_sample),
-    cmocka_unit_test(flows_run_forward_in_time),
-    cmocka_unit_test(other_categories_are_left_out),
-    cmocka_unit_test_setup_teardown(a_file_is_whole_all_the_time, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(a_file_ends_at_its_limit, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_full_disk_leaves_what_was_there, setup,
-                                    teardown),
-    cmocka_unit_test_setup_teardown(one_name_serves_several, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_file_that_cannot_be_made, setup,
-                                    teardown),
-};
-
-TEST_MAIN("trace", cases)
+TEST_MAIN("trace")

@@ -4,9 +4,8 @@
 #include "tuner_model.h"
 
 /* The published case: 82.3 ms of loading, a step of 28.5 ms. */
-static void four_workers_feed_the_published_case(void **state)
+TEST(four_workers_feed_the_published_case)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 1, 82.3, 28.5);
@@ -33,9 +32,8 @@ static void four_workers_feed_the_published_case(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void more_than_needed_is_given_back(void **state)
+TEST(more_than_needed_is_given_back)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(20);
     model_begin(&m, &l, 16, 50, 20);
@@ -47,9 +45,8 @@ static void more_than_needed_is_given_back(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void work_on_cores_stays_within_them(void **state)
+TEST(work_on_cores_stays_within_them)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(4);
     model_begin(&m, &l, 1, 200, 20);
@@ -61,9 +58,8 @@ static void work_on_cores_stays_within_them(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void work_that_sleeps_may_exceed_them(void **state)
+TEST(work_that_sleeps_may_exceed_them)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(2);
     model_begin(&m, &l, 2, 240, 20);
@@ -76,9 +72,8 @@ static void work_that_sleeps_may_exceed_them(void **state)
 }
 
 /* Each worker slows the others: the plan goes up as far as that helps. */
-static void contention_is_found_by_trying(void **state)
+TEST(contention_is_found_by_trying)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(64);
     l.workers_max = 8;
@@ -93,9 +88,8 @@ static void contention_is_found_by_trying(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void depth_covers_the_slowest_samples(void **state)
+TEST(depth_covers_the_slowest_samples)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 4, 60, 20);
@@ -107,9 +101,8 @@ static void depth_covers_the_slowest_samples(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void reads_are_what_is_waited_for(void **state)
+TEST(reads_are_what_is_waited_for)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 4, 20, 20);
@@ -125,9 +118,8 @@ static void reads_are_what_is_waited_for(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void memory_is_never_exceeded(void **state)
+TEST(memory_is_never_exceeded)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     l.batch_bytes = 10000000;
@@ -147,9 +139,8 @@ static void memory_is_never_exceeded(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void new_cores_are_used_at_once(void **state)
+TEST(new_cores_are_used_at_once)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 8, 120, 20);
@@ -172,9 +163,8 @@ static void new_cores_are_used_at_once(void **state)
 
 /* More workers than fill its share would be faster, for the scheduler gives
  * what it takes from others: they are given up by rule, and none is tried. */
-static void what_is_others_is_left_to_them(void **state)
+TEST(what_is_others_is_left_to_them)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(2);
     model_begin(&m, &l, 2, 200, 20);
@@ -203,9 +193,8 @@ static void what_is_others_is_left_to_them(void **state)
 }
 
 /* A worker that sleeps takes little of a share. */
-static void work_that_sleeps_has_room_in_a_share(void **state)
+TEST(work_that_sleeps_has_room_in_a_share)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(2.0 / 3);
     l.shared = true;
@@ -218,9 +207,8 @@ static void work_that_sleeps_has_room_in_a_share(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void narrower_bounds_hold_at_once(void **state)
+TEST(narrower_bounds_hold_at_once)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 8, 120, 20);
@@ -237,9 +225,8 @@ static void narrower_bounds_hold_at_once(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void a_faster_consumer_is_noticed(void **state)
+TEST(a_faster_consumer_is_noticed)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 4, 50, 40);
@@ -253,9 +240,8 @@ static void a_faster_consumer_is_noticed(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void the_guard_goes_back(void **state)
+TEST(the_guard_goes_back)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(11);
     model_begin(&m, &l, 10, 400, 20);
@@ -269,9 +255,8 @@ static void the_guard_goes_back(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void strict_takes_proof_only(void **state)
+TEST(strict_takes_proof_only)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     l.strict = true;
@@ -281,9 +266,8 @@ static void strict_takes_proof_only(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void a_pause_is_not_learned_from(void **state)
+TEST(a_pause_is_not_learned_from)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 4, 60, 20);
@@ -307,9 +291,8 @@ static void a_pause_is_not_learned_from(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void a_new_run_keeps_what_was_learned(void **state)
+TEST(a_new_run_keeps_what_was_learned)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 16, 60, 20);
@@ -330,9 +313,8 @@ static void a_new_run_keeps_what_was_learned(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void observe_only_says_so(void **state)
+TEST(observe_only_says_so)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 1, 82.3, 28.5);
@@ -347,9 +329,8 @@ static void observe_only_says_so(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void less_than_asked_for_is_lived_with(void **state)
+TEST(less_than_asked_for_is_lived_with)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 1, 82.3, 28.5);
@@ -379,9 +360,8 @@ static void less_than_asked_for_is_lived_with(void **state)
 }
 
 /* Somebody sets a knob: it is measured, not fought over at once. */
-static void what_others_set_is_taken_as_it_is(void **state)
+TEST(what_others_set_is_taken_as_it_is)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 4, 60, 20);
@@ -397,9 +377,8 @@ static void what_others_set_is_taken_as_it_is(void **state)
 }
 
 /* Batches of a quarter of a second: a look at many of them would take long. */
-static void slow_batches_are_not_looked_at_for_long(void **state)
+TEST(slow_batches_are_not_looked_at_for_long)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(1);
     model_begin(&m, &l, 1, 250, 60);
@@ -418,9 +397,8 @@ static void slow_batches_are_not_looked_at_for_long(void **state)
 }
 
 /* Depth alone would not help, and looking what it did takes a window. */
-static void the_plan_does_not_wait_for_depth(void **state)
+TEST(the_plan_does_not_wait_for_depth)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_decision d;
     struct fdl_tuner_limits l = model_limits(16);
@@ -437,9 +415,8 @@ static void the_plan_does_not_wait_for_depth(void **state)
 }
 
 /* Fewer are tried less and less often where they had to become more again. */
-static void a_cycle_of_conditions_is_not_followed(void **state)
+TEST(a_cycle_of_conditions_is_not_followed)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 6, 60, 20);
@@ -462,9 +439,8 @@ static void a_cycle_of_conditions_is_not_followed(void **state)
 }
 
 /* A batch less ahead is room for the worker that is missing. */
-static void little_memory_is_for_workers_first(void **state)
+TEST(little_memory_is_for_workers_first)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     l.batch_bytes = 4000000;
@@ -482,9 +458,8 @@ static void little_memory_is_for_workers_first(void **state)
 
 /* Somebody takes cores, unannounced: what then does not help goes. When he
  * leaves, it is hardly faster, so few workers are left, but none queues now. */
-static void cores_that_others_leave_are_used(void **state)
+TEST(cores_that_others_leave_are_used)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(10);
     model_begin(&m, &l, 6, 90, 20);
@@ -501,9 +476,8 @@ static void cores_that_others_leave_are_used(void **state)
 
 /* 100 ms of work, 40 of them with the lock: with three workers somebody always
  * has it, and six are enough that it never lies idle by chance. */
-static void a_lock_that_is_full_needs_no_more(void **state)
+TEST(a_lock_that_is_full_needs_no_more)
 {
-    (void)state;
     static const uint32_t start[] = {1, 4, 16, 64};
     for (unsigned i = 0; i < FDL_COUNT_OF(start); ++i) {
         struct tuner_model m;
@@ -524,9 +498,8 @@ static void a_lock_that_is_full_needs_no_more(void **state)
 }
 
 /* Work that is paid for by few waits is work: as many as keep up with it. */
-static void a_lock_that_is_free_holds_nobody_back(void **state)
+TEST(a_lock_that_is_free_holds_nobody_back)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 1, 100, 20);
@@ -537,9 +510,8 @@ static void a_lock_that_is_free_holds_nobody_back(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void everything_has_a_name(void **state)
+TEST(everything_has_a_name)
 {
-    (void)state;
     for (int i = 0; i <= FDL_TUNER_FROZEN; ++i)
         assert_true(*fdl_tuner_state_name((enum fdl_tuner_state)i));
     for (int i = 0; i < FDL_KNOBS; ++i)
@@ -551,35 +523,4 @@ static void everything_has_a_name(void **state)
     assert_string_equal(fdl_reason_name(FDL_REASONS), "");
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(four_workers_feed_the_published_case),
-    cmocka_unit_test(more_than_needed_is_given_back),
-    cmocka_unit_test(work_on_cores_stays_within_them),
-    cmocka_unit_test(work_that_sleeps_may_exceed_them),
-    cmocka_unit_test(contention_is_found_by_trying),
-    cmocka_unit_test(depth_covers_the_slowest_samples),
-    cmocka_unit_test(reads_are_what_is_waited_for),
-    cmocka_unit_test(memory_is_never_exceeded),
-    cmocka_unit_test(new_cores_are_used_at_once),
-    cmocka_unit_test(what_is_others_is_left_to_them),
-    cmocka_unit_test(work_that_sleeps_has_room_in_a_share),
-    cmocka_unit_test(narrower_bounds_hold_at_once),
-    cmocka_unit_test(a_faster_consumer_is_noticed),
-    cmocka_unit_test(the_guard_goes_back),
-    cmocka_unit_test(strict_takes_proof_only),
-    cmocka_unit_test(a_pause_is_not_learned_from),
-    cmocka_unit_test(a_new_run_keeps_what_was_learned),
-    cmocka_unit_test(observe_only_says_so),
-    cmocka_unit_test(less_than_asked_for_is_lived_with),
-    cmocka_unit_test(what_others_set_is_taken_as_it_is),
-    cmocka_unit_test(slow_batches_are_not_looked_at_for_long),
-    cmocka_unit_test(the_plan_does_not_wait_for_depth),
-    cmocka_unit_test(a_cycle_of_conditions_is_not_followed),
-    cmocka_unit_test(little_memory_is_for_workers_first),
-    cmocka_unit_test(cores_that_others_leave_are_used),
-    cmocka_unit_test(a_lock_that_is_full_needs_no_more),
-    cmocka_unit_test(a_lock_that_is_free_holds_nobody_back),
-    cmocka_unit_test(everything_has_a_name),
-};
-
-TEST_MAIN("tuner", cases)
+TEST_MAIN("tuner")

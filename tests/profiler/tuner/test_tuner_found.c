@@ -10,9 +10,8 @@ static struct fdl_tuner_found found(const struct tuner_model *m)
     return f;
 }
 
-static void more_workers_that_helped(void **state)
+TEST(more_workers_that_helped)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 1, 82.3, 28.5);
@@ -31,9 +30,8 @@ static void more_workers_that_helped(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void workers_that_fill_the_cores_are_exhausted(void **state)
+TEST(workers_that_fill_the_cores_are_exhausted)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(4);
     model_begin(&m, &l, 4, 200, 20);
@@ -43,9 +41,8 @@ static void workers_that_fill_the_cores_are_exhausted(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void a_knob_that_was_given_is_not_its_own(void **state)
+TEST(a_knob_that_was_given_is_not_its_own)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     l.workers_min = l.workers_max = 2;
@@ -60,9 +57,8 @@ static void a_knob_that_was_given_is_not_its_own(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void more_reads_that_brought_nothing(void **state)
+TEST(more_reads_that_brought_nothing)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 2, 10, 20);
@@ -76,11 +72,4 @@ static void more_reads_that_brought_nothing(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(more_workers_that_helped),
-    cmocka_unit_test(workers_that_fill_the_cores_are_exhausted),
-    cmocka_unit_test(a_knob_that_was_given_is_not_its_own),
-    cmocka_unit_test(more_reads_that_brought_nothing),
-};
-
-TEST_MAIN("tuner_found", cases)
+TEST_MAIN("tuner_found")

@@ -17,9 +17,8 @@ static struct fdl_tuner_limits little_memory(void)
 
 /* Little's law wants 96 reads; but a batch waits for the slowest of its reads,
  * so that each batch ahead brings as much as eight of them. */
-static void what_reads_do_not_use_goes_to_depth(void **state)
+TEST(what_reads_do_not_use_goes_to_depth)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = little_memory();
     model_begin(&m, &l, 2, 20, 20);
@@ -53,9 +52,8 @@ static struct fdl_tuner *waits(const struct fdl_tuner_limits *l,
 }
 
 /* Each step is along the budget: it is never exceeded, and not left unused. */
-static void steps_are_along_the_budget(void **state)
+TEST(steps_are_along_the_budget)
 {
-    (void)state;
     struct fdl_tuner_limits l = little_memory();
     l.worker_bytes = 3000000;
     /* 6 + 20 x 2 x 0.1 + 2 x 0.1 MB, and 29.8 for batches */
@@ -88,9 +86,8 @@ static void steps_are_along_the_budget(void **state)
 
 /* There is room; nobody reads; the cores, or the workers, are enough; what
  * stands firm is not moved. */
-static void there_may_be_none(void **state)
+TEST(there_may_be_none)
 {
-    (void)state;
     struct fdl_tuner_limits l = little_memory();
     struct fdl_knobs k = {2, 10, 20}, to;
     struct fdl_tuner *t = waits(&l, &k);
@@ -118,12 +115,4 @@ static void there_may_be_none(void **state)
     fdl_tuner_destroy(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_reads_do_not_use_goes_to_depth),
-        cmocka_unit_test(steps_are_along_the_budget),
-        cmocka_unit_test(there_may_be_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("tuner_memory")

@@ -6,9 +6,8 @@
  */
 #include "tuner_model.h"
 
-static void a_clock_may_jitter(void **state)
+TEST(a_clock_may_jitter)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 8, 60, 20);
@@ -25,9 +24,8 @@ static void a_clock_may_jitter(void **state)
 
 /* Readings that are off by far more than the time between them: nearly all are
  * before the one that was latest. */
-static void a_clock_may_be_a_bad_one(void **state)
+TEST(a_clock_may_be_a_bad_one)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 8, 60, 20);
@@ -44,9 +42,8 @@ static void a_clock_may_be_a_bad_one(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void a_clock_may_be_set_back(void **state)
+TEST(a_clock_may_be_set_back)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 8, 60, 20);
@@ -59,9 +56,8 @@ static void a_clock_may_be_set_back(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void a_clock_may_be_set_forward(void **state)
+TEST(a_clock_may_be_set_forward)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 4, 60, 20);
@@ -76,9 +72,8 @@ static void a_clock_may_be_set_forward(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void counters_may_begin_anew(void **state)
+TEST(counters_may_begin_anew)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 8, 60, 20);
@@ -96,9 +91,8 @@ static void counters_may_begin_anew(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void counters_may_stand_still(void **state)
+TEST(counters_may_stand_still)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     model_begin(&m, &l, 8, 60, 20);
@@ -123,9 +117,8 @@ static void counters_may_stand_still(void **state)
 }
 
 /* No device, no cores known, no times at all. */
-static void nothing_need_be_known(void **state)
+TEST(nothing_need_be_known)
 {
-    (void)state;
     struct fdl_tuner_limits l = model_limits(4);
     struct fdl_knobs start = {2, 4, 4};
     struct fdl_tuner *t = fdl_tuner_create(&l, &start, true);
@@ -146,9 +139,8 @@ static void nothing_need_be_known(void **state)
     fdl_tuner_destroy(t);
 }
 
-static void bounds_may_be_nonsense(void **state)
+TEST(bounds_may_be_nonsense)
 {
-    (void)state;
     struct fdl_tuner_limits l = {.workers_min = 9,
                                  .workers_max = 3,
                                  .depth_min = 50,
@@ -176,9 +168,8 @@ static void bounds_may_be_nonsense(void **state)
     fdl_tuner_destroy(t);
 }
 
-static void a_budget_below_one_batch(void **state)
+TEST(a_budget_below_one_batch)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(16);
     l.batch_bytes = 100000000;
@@ -193,9 +184,8 @@ static void a_budget_below_one_batch(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void sizes_may_be_huge(void **state)
+TEST(sizes_may_be_huge)
 {
-    (void)state;
     struct fdl_tuner_limits l = model_limits(16);
     l.batch_bytes = UINT64_MAX;
     l.memory_bytes = UINT64_MAX - 1;
@@ -356,9 +346,8 @@ static uint64_t play(uint64_t seed, unsigned readings)
     return hash;
 }
 
-static void random_readings(void **state)
+TEST(random_readings)
 {
-    (void)state;
     uint64_t seed = test_seed(), decided = 0;
     for (unsigned i = 0; i < 60; ++i) {
         uint64_t own = (seed + i) * UINT64_C(0x9e3779b97f4a7c15);
@@ -370,9 +359,8 @@ static void random_readings(void **state)
 }
 
 /* A sane loader whose numbers change at random. */
-static void random_loaders(void **state)
+TEST(random_loaders)
 {
-    (void)state;
     struct dice d = {test_seed() | 1};
     for (unsigned i = 0; i < 60; ++i) {
         struct tuner_model m;
@@ -399,19 +387,4 @@ static void random_loaders(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(a_clock_may_jitter),
-    cmocka_unit_test(a_clock_may_be_a_bad_one),
-    cmocka_unit_test(a_clock_may_be_set_back),
-    cmocka_unit_test(a_clock_may_be_set_forward),
-    cmocka_unit_test(counters_may_begin_anew),
-    cmocka_unit_test(counters_may_stand_still),
-    cmocka_unit_test(nothing_need_be_known),
-    cmocka_unit_test(bounds_may_be_nonsense),
-    cmocka_unit_test(a_budget_below_one_batch),
-    cmocka_unit_test(sizes_may_be_huge),
-    cmocka_unit_test(random_readings),
-    cmocka_unit_test(random_loaders),
-};
-
-TEST_MAIN("tuner_odd", cases)
+TEST_MAIN("tuner_odd")

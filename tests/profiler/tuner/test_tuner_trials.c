@@ -15,9 +15,8 @@ static void own_mutex(struct tuner_model *m, const struct fdl_tuner_limits *l)
     m->silent = true;
 }
 
-static void a_lock_that_nobody_announces_stops_the_climb(void **state)
+TEST(a_lock_that_nobody_announces_stops_the_climb)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     own_mutex(&m, &l);
@@ -54,9 +53,8 @@ static void assert_undone(const struct tuner_model *m)
 }
 
 /* Another loader comes and goes before anything could be judged. */
-static void what_is_interrupted_is_undone(void **state)
+TEST(what_is_interrupted_is_undone)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     own_mutex(&m, &l);
@@ -73,9 +71,8 @@ static void what_is_interrupted_is_undone(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void slow_storage_gets_neither_depth_nor_reads(void **state)
+TEST(slow_storage_gets_neither_depth_nor_reads)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 2, 10, 20);
@@ -94,9 +91,8 @@ static void slow_storage_gets_neither_depth_nor_reads(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void cores_that_others_hold_are_left_to_them(void **state)
+TEST(cores_that_others_hold_are_left_to_them)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     l.host_cores = 8;
@@ -115,9 +111,8 @@ static void cores_that_others_hold_are_left_to_them(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static void work_that_sleeps_needs_none_of_them(void **state)
+TEST(work_that_sleeps_needs_none_of_them)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(2);
     l.host_cores = 2;
@@ -133,9 +128,8 @@ static void work_that_sleeps_needs_none_of_them(void **state)
 }
 
 /* Every 10 s everything stops for 0.7 s: windows in between see nothing. */
-static void depth_covers_rare_hiccups(void **state)
+TEST(depth_covers_rare_hiccups)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 3, 40, 20);
@@ -158,9 +152,8 @@ static void depth_covers_rare_hiccups(void **state)
 
 /* One read in many takes long, and the consumer waits; meanwhile the others
  * keep storage as busy as it can be. */
-static void depth_covers_bursts_of_slow_reads(void **state)
+TEST(depth_covers_bursts_of_slow_reads)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 3, 10, 20);
@@ -181,9 +174,8 @@ static void depth_covers_bursts_of_slow_reads(void **state)
 }
 
 /* A stop of 0.1 s in the first block of a trial proves nothing. */
-static void one_block_is_not_enough(void **state)
+TEST(one_block_is_not_enough)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     l.target = 0.03;
@@ -202,9 +194,8 @@ static void one_block_is_not_enough(void **state)
 
 /* Steps that happen to be longer during a trial: nobody waited for workers, so
  * that fewer are tried again. */
-static void slow_steps_are_no_lack_of_workers(void **state)
+TEST(slow_steps_are_no_lack_of_workers)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 8, 10, 20);
@@ -222,9 +213,8 @@ static void slow_steps_are_no_lack_of_workers(void **state)
 }
 
 /* Each epoch is a run of its own, shorter than any trial. */
-static void short_epochs_are_tuned_too(void **state)
+TEST(short_epochs_are_tuned_too)
 {
-    (void)state;
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 1, 82.3, 28.5);
@@ -239,17 +229,4 @@ static void short_epochs_are_tuned_too(void **state)
     fdl_tuner_destroy(m.tuner);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(a_lock_that_nobody_announces_stops_the_climb),
-    cmocka_unit_test(what_is_interrupted_is_undone),
-    cmocka_unit_test(slow_storage_gets_neither_depth_nor_reads),
-    cmocka_unit_test(cores_that_others_hold_are_left_to_them),
-    cmocka_unit_test(work_that_sleeps_needs_none_of_them),
-    cmocka_unit_test(depth_covers_rare_hiccups),
-    cmocka_unit_test(depth_covers_bursts_of_slow_reads),
-    cmocka_unit_test(one_block_is_not_enough),
-    cmocka_unit_test(slow_steps_are_no_lack_of_workers),
-    cmocka_unit_test(short_epochs_are_tuned_too),
-};
-
-TEST_MAIN("tuner_trials", cases)
+TEST_MAIN("tuner_trials")

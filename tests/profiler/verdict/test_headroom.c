@@ -36,9 +36,8 @@ static void check(double is, double should)
         fail_msg("%.12g instead of %.12g", is, should);
 }
 
-static void test_one_cause(void **state)
+TEST(test_one_cause)
 {
-    (void)state;
     struct fdl_evidence e = run(FDL_BUCKET_PREP, FDL_BUCKET_WORKER_WAIT);
     struct fdl_headroom h = judge(&e);
     check(h.batches_per_second, 10);
@@ -66,9 +65,8 @@ static void test_one_cause(void **state)
 }
 
 /* A part of the stall gives its part of the gain. */
-static void test_two_causes(void **state)
+TEST(test_two_causes)
 {
-    (void)state;
     struct fdl_evidence e = run(FDL_BUCKET_PREP, FDL_BUCKET_FETCH);
     struct fdl_headroom h = judge(&e);
     check(h.two_workers, 10.0 / 8 - 1);
@@ -76,9 +74,8 @@ static void test_two_causes(void **state)
 }
 
 /* Two workers beside many, and where there are no cores for them. */
-static void test_workers(void **state)
+TEST(test_workers)
 {
-    (void)state;
     struct fdl_evidence e = run(FDL_BUCKET_PREP, FDL_BUCKET_PREP);
     e.workers = 8;
     e.cpus_usable = 64;
@@ -97,9 +94,8 @@ static void test_workers(void **state)
 
 /* With a device its clock counts, and what the host cannot explain is copying.
  */
-static void test_device(void **state)
+TEST(test_device)
 {
-    (void)state;
     struct fdl_evidence e = run(FDL_BUCKET_SLOT, FDL_BUCKET_PREP);
     e.has_device = true;
     e.device_span_ns = 8 * SEC;
@@ -120,12 +116,11 @@ static void check_bounds(double gain, double fed)
 }
 
 /* Nothing gains more than to be fed, and nothing is below 0 or no number. */
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
     static const int64_t values[] = {INT64_MIN, -1, 0, 1, SEC, INT64_MAX};
     static const uint32_t counts[] = {0, 1, 2, UINT32_MAX};
     uint64_t seed = test_seed();
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         struct fdl_evidence e;
         fdl_evidence_init(&e);
@@ -156,10 +151,4 @@ static void test_extremes(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_one_cause), cmocka_unit_test(test_two_causes),
-    cmocka_unit_test(test_workers),   cmocka_unit_test(test_device),
-    cmocka_unit_test(test_extremes),
-};
-
-TEST_MAIN("headroom", cases)
+TEST_MAIN("headroom")

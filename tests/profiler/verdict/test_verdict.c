@@ -695,14 +695,13 @@ static struct fdl_verdict judge(struct fdl_evidence e)
     return v[0];
 }
 
-static void test_every_code(void **state)
+TEST(test_every_code)
 {
-    (void)state;
     check_rows(rows, FDL_COUNT_OF(rows));
 }
 
 /* The levels change at 1, 5 and 20 %, each of which belongs to the upper. */
-static void test_levels(void **state)
+TEST(test_levels)
 {
     static const struct {
         int64_t per_mille;
@@ -710,7 +709,6 @@ static void test_levels(void **state)
     } of[] = {{0, "FED"},    {9, "FED"},       {10, "MINOR"},
               {49, "MINOR"}, {50, "MODERATE"}, {199, "MODERATE"},
               {200, "HIGH"}, {1000, "HIGH"}};
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
         struct fdl_evidence e = {RUN, .workers = 2, .cpus_usable = 2};
         e.ledger.ns[FDL_BUCKET_PREP] = of[i].per_mille * SEC / 10;
@@ -719,7 +717,7 @@ static void test_levels(void **state)
 }
 
 /* With a device its stall decides, whatever the host's is. */
-static void test_device_levels(void **state)
+TEST(test_device_levels)
 {
     static const struct {
         int64_t per_mille;
@@ -727,7 +725,6 @@ static void test_device_levels(void **state)
     } of[] = {{0, "FED"},    {9, "FED"},       {10, "MINOR"},
               {49, "MINOR"}, {50, "MODERATE"}, {199, "MODERATE"},
               {200, "HIGH"}, {1000, "HIGH"}};
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
         struct fdl_evidence e = {RUN, GPU, .workers = 2, .cpus_usable = 2};
         e.ledger.ns[FDL_BUCKET_PREP] = 50 * SEC;
@@ -739,9 +736,8 @@ static void test_device_levels(void **state)
 }
 
 /* More batches and a clearer cause are believed more. */
-static void test_confidence(void **state)
+TEST(test_confidence)
 {
-    (void)state;
     struct fdl_evidence e = {RUN, .workers = 2, .cpus_usable = 2};
     e.ledger.ns[FDL_BUCKET_PREP] = 40 * SEC;
     uint32_t clear = judge(e).confidence_ppm;
@@ -757,9 +753,8 @@ static void test_confidence(void **state)
 }
 
 /* Anything a caller may hand in gives a code and whole sentences. */
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
-    (void)state;
     for (int cause = 0; cause < FDL_BUCKETS; cause++) {
         struct fdl_evidence e = {.batches = UINT64_MAX,
                                  .samples = UINT64_MAX,
@@ -794,10 +789,4 @@ static void test_extremes(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_every_code),    cmocka_unit_test(test_levels),
-    cmocka_unit_test(test_device_levels), cmocka_unit_test(test_confidence),
-    cmocka_unit_test(test_extremes),
-};
-
-TEST_MAIN("verdict", cases)
+TEST_MAIN("verdict")

@@ -343,10 +343,9 @@ static bool expect(const char *name, const char *side, struct fdl_evidence e,
     return false;
 }
 
-static void test_edges(void **state)
+TEST(test_edges)
 {
     bool right = true;
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(edges); i++) {
         const struct edge *r = &edges[i];
         right &= expect(r->name, "below", r->below, r->code_below);
@@ -389,9 +388,8 @@ static const struct {
      {"CONSUMER_HOST_BOUND", "PREP_BOUND_TUNABLE"}},
 };
 
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(lists); i++) {
         struct fdl_verdict v[FDL_VERDICTS_MAX];
         struct fdl_evidence e = lists[i].e;
@@ -407,9 +405,8 @@ static void test_order(void **state)
 }
 
 /* With the memory reader no advice is about storage. */
-static void test_memory_reader(void **state)
+TEST(test_memory_reader)
 {
-    (void)state;
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct fdl_evidence e = {WAITS(FETCH, 20), .mean_file_bytes = 1000,
                              .cold_fraction = 0.5};
@@ -422,9 +419,8 @@ static void test_memory_reader(void **state)
 }
 
 /* Only where somebody is there to do it, and the action is his. */
-static void the_tuner_is_named_where_it_is_on(void **state)
+TEST(the_tuner_is_named_where_it_is_on)
 {
-    (void)state;
     static const char words[] = "The tuner does that.";
     struct fdl_evidence e = {WAITS(PREP, 20)}; /* more workers would help */
     struct fdl_verdict all[FDL_VERDICTS_MAX];
@@ -448,11 +444,4 @@ static void the_tuner_is_named_where_it_is_on(void **state)
     assert_null(strstr(all[0].action, words));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_edges),
-    cmocka_unit_test(test_order),
-    cmocka_unit_test(test_memory_reader),
-    cmocka_unit_test(the_tuner_is_named_where_it_is_on),
-};
-
-TEST_MAIN("verdict_edges", cases)
+TEST_MAIN("verdict_edges")

@@ -345,9 +345,8 @@ static void grid_of(struct point *p)
     }
 }
 
-static void no_two_contradict(void **state)
+TEST(no_two_contradict)
 {
-    (void)state;
     struct point p;
     for (size_t s = 0; s < FDL_COUNT_OF(splits); s++)
         for (size_t w = 0; w < FDL_COUNT_OF(waits); w++)
@@ -378,12 +377,11 @@ static struct point a_point(void)
 }
 
 /* Two workers that sleep, 15 % of the time without a core. */
-static void sleep_beside_neighbours_is_sleep(void **state)
+TEST(sleep_beside_neighbours_is_sleep)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     struct fdl_evidence e = evidence_of(&p);
-    (void)state;
     judge_rows(&e, v);
     assert_string_equal(v[0].code, "PREP_BOUND_TUNABLE");
     assert_non_null(strstr(v[0].sentence, "slept or waited for 83 %"));
@@ -393,12 +391,11 @@ static void sleep_beside_neighbours_is_sleep(void **state)
 }
 
 /* The consumer needs six of them, not the hundred that would fill the cores. */
-static void workers_as_the_consumer_needs_them(void **state)
+TEST(workers_as_the_consumer_needs_them)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     struct fdl_evidence e = evidence_of(&p);
-    (void)state;
     e.worker_busy_ns = 200 * SEC;
     e.worker_cpu_ns = 4 * SEC;
     e.worker_runq_ns = 0;
@@ -415,14 +412,13 @@ static void workers_as_the_consumer_needs_them(void **state)
 }
 
 /* Seven workers got no more done than two. */
-static void what_does_not_scale_is_a_lock(void **state)
+TEST(what_does_not_scale_is_a_lock)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     p.split = &splits[1];
     p.tuner = &tuners[3];
     struct fdl_evidence e = evidence_of(&p);
-    (void)state;
     judge_rows(&e, v);
     assert_string_equal(v[0].code, "LOCK_BOUND");
     assert_non_null(strstr(v[0].sentence, "does not scale: 6 workers got 1.0"));
@@ -431,9 +427,8 @@ static void what_does_not_scale_is_a_lock(void **state)
 }
 
 /* Three workers on two cores do not hide a neighbour. */
-static void neighbours_are_named_whatever_the_workers(void **state)
+TEST(neighbours_are_named_whatever_the_workers)
 {
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(workers_of); i++) {
         struct fdl_verdict v[FDL_VERDICTS_MAX];
         struct point p = a_point();
@@ -449,7 +444,7 @@ static void neighbours_are_named_whatever_the_workers(void **state)
 }
 
 /* The quota stops the consumer's thread too: that is no pause of its own. */
-static void a_quota_is_no_pause_of_the_program(void **state)
+TEST(a_quota_is_no_pause_of_the_program)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
@@ -457,7 +452,6 @@ static void a_quota_is_no_pause_of_the_program(void **state)
     p.split = &splits[5];
     p.gaps = true;
     struct fdl_evidence e = evidence_of(&p);
-    (void)state;
     e.gap_ns = 69 * SEC;
     e.gap_throttled_ns = 65 * SEC;
     judge_rows(&e, v);
@@ -469,13 +463,12 @@ static void a_quota_is_no_pause_of_the_program(void **state)
 }
 
 /* 106 KiB are no small files: 20 ms a read, two at once. */
-static void reads_that_take_long_want_more_of_them(void **state)
+TEST(reads_that_take_long_want_more_of_them)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     p.waits = &waits[2];
     struct fdl_evidence e = evidence_of(&p);
-    (void)state;
     e.io_depth = 2;
     e.reads_under_way = 2;
     e.read_p50_us = 20100;
@@ -489,13 +482,12 @@ static void reads_that_take_long_want_more_of_them(void **state)
 }
 
 /* One server of 5 MB/s: each read's bytes pass at what all together get. */
-static void a_limit_on_bytes_is_told_as_one(void **state)
+TEST(a_limit_on_bytes_is_told_as_one)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     p.waits = &waits[2];
     struct fdl_evidence e = evidence_of(&p);
-    (void)state;
     e.read_fixed_ns = 300e6;
     e.read_byte_ns = 200;
     e.read_rate_now = 5e6;
@@ -510,12 +502,11 @@ static void a_limit_on_bytes_is_told_as_one(void **state)
 }
 
 /* Twelve megapixels for 224 x 224, and neighbours. */
-static void images_far_too_large_are_named(void **state)
+TEST(images_far_too_large_are_named)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     struct fdl_evidence e;
-    (void)state;
     p.large = true;
     p.split = &splits[3];
     e = evidence_of(&p);
@@ -532,12 +523,11 @@ static void images_far_too_large_are_named(void **state)
 }
 
 /* Every batch is the first of its epoch: none of them is slow to start. */
-static void short_epochs_do_not_start_slowly(void **state)
+TEST(short_epochs_do_not_start_slowly)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     struct fdl_evidence e = evidence_of(&p);
-    (void)state;
     e.epoch_edge_ns = SEC;
     e.epoch_edges = 40;
     e.median_step_ns = 52000;
@@ -554,7 +544,7 @@ static void short_epochs_do_not_start_slowly(void **state)
 }
 
 /* There are no fewer workers than one. */
-static void one_worker_is_not_told_to_go(void **state)
+TEST(one_worker_is_not_told_to_go)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct fdl_evidence e = {RUN,
@@ -565,25 +555,10 @@ static void one_worker_is_not_told_to_go(void **state)
                              .interference_sigma = 9,
                              .tuning = true,
                              .workers_auto = true};
-    (void)state;
     judge_rows(&e, v);
     assert_string_equal(v[0].code, "INTERFERENCE");
     assert_null(strstr(v[0].action, "fewer"));
     assert_int_equal(v[0].tuner, 0);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(no_two_contradict),
-    cmocka_unit_test(sleep_beside_neighbours_is_sleep),
-    cmocka_unit_test(workers_as_the_consumer_needs_them),
-    cmocka_unit_test(what_does_not_scale_is_a_lock),
-    cmocka_unit_test(neighbours_are_named_whatever_the_workers),
-    cmocka_unit_test(a_quota_is_no_pause_of_the_program),
-    cmocka_unit_test(reads_that_take_long_want_more_of_them),
-    cmocka_unit_test(a_limit_on_bytes_is_told_as_one),
-    cmocka_unit_test(images_far_too_large_are_named),
-    cmocka_unit_test(short_epochs_do_not_start_slowly),
-    cmocka_unit_test(one_worker_is_not_told_to_go),
-};
-
-TEST_MAIN("verdict_joint", cases)
+TEST_MAIN("verdict_joint")

@@ -87,9 +87,8 @@ static const struct verdict_row rows[] = {
      "persistent_workers=True"},
 };
 
-static void watches_are_judged(void **state)
+TEST(watches_are_judged)
 {
-    (void)state;
     check_rows(rows, FDL_COUNT_OF(rows));
 }
 
@@ -120,10 +119,9 @@ static const struct {
      "OVERSUBSCRIBED"},
 };
 
-static void watches_have_edges(void **state)
+TEST(watches_have_edges)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(edges); i++) {
         struct fdl_evidence below = edges[i].below, at = edges[i].at;
         judge_rows(&below, v);
@@ -190,9 +188,8 @@ static void judge_point(int64_t stall, uint32_t n, double busy, double others,
     nothing_contradicts(v, judge_rows(&e, v));
 }
 
-static void no_two_verdicts_on_a_watch_contradict(void **state)
+TEST(no_two_verdicts_on_a_watch_contradict)
 {
-    (void)state;
     for (size_t a = 0; a < FDL_COUNT_OF(stalls); a++)
         for (size_t b = 0; b < FDL_COUNT_OF(process_counts); b++)
             for (size_t c = 0; c < FDL_COUNT_OF(busy_parts); c++)
@@ -202,10 +199,4 @@ static void no_two_verdicts_on_a_watch_contradict(void **state)
                                     neighbours[d], quotas[k]);
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(watches_are_judged),
-    cmocka_unit_test(watches_have_edges),
-    cmocka_unit_test(no_two_verdicts_on_a_watch_contradict),
-};
-
-TEST_MAIN("verdict_outside", cases)
+TEST_MAIN("verdict_outside")

@@ -192,9 +192,8 @@ static void check_list(const struct fdl_evidence *e,
     }
 }
 
-static void test_anything(void **state)
+TEST(test_anything)
 {
-    (void)state;
     state_of = test_seed();
     for (int run = 0; run < 60000; run++) {
         struct fdl_verdict v[FDL_VERDICTS_MAX];
@@ -214,7 +213,7 @@ static bool has(const struct fdl_verdict *v, uint32_t n, const char *prefix)
 }
 
 /* Nothing but the ledger is known: no rule that needs more may speak. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
     static const char *const allowed[] = {"FED",
                                           "PREP_BOUND_TUNABLE",
@@ -225,7 +224,6 @@ static void test_unknown(void **state)
                                           "DEPTH_LIMITED",
                                           "OVERSUBSCRIBED",
                                           "OUT_OF_SCOPE"};
-    (void)state;
     state_of = test_seed();
     for (int run = 0; run < 20000; run++) {
         struct fdl_verdict v[FDL_VERDICTS_MAX];
@@ -249,7 +247,7 @@ static void test_unknown(void **state)
 
 /* More of the same wait: a cause that was named stays, FED never comes back,
  * and the level does not fall. */
-static void test_monotonous(void **state)
+TEST(test_monotonous)
 {
     static const struct {
         enum fdl_bucket bucket;
@@ -258,7 +256,6 @@ static void test_monotonous(void **state)
               {FDL_BUCKET_WORKER_WAIT, "PREP_"},
               {FDL_BUCKET_FETCH, "FETCH_"},
               {FDL_BUCKET_TRANSFER, "XFER_"}};
-    (void)state;
     state_of = test_seed();
     for (int run = 0; run < 4000; run++) {
         struct fdl_evidence e;
@@ -293,10 +290,4 @@ static void test_monotonous(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(test_anything),
-    cmocka_unit_test(test_unknown),
-    cmocka_unit_test(test_monotonous),
-};
-
-TEST_MAIN("verdict_random", cases)
+TEST_MAIN("verdict_random")

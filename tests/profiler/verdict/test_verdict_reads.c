@@ -201,14 +201,9 @@ static const struct verdict_row rows[] = {
      "io_depth"},
 };
 
-static void reading_is_judged(void **state)
+TEST(reading_is_judged)
 {
-    (void)state;
     check_rows(rows, FDL_COUNT_OF(rows));
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(reading_is_judged),
-};
-
-TEST_MAIN("verdict_reads", cases)
+TEST_MAIN("verdict_reads")

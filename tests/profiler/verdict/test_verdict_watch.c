@@ -75,9 +75,8 @@ static void assert_in(const char *text, const char *words)
         fail_msg("\"%s\" lacks \"%s\"", text, words);
 }
 
-static void a_starved_consumer(void **state)
+TEST(a_starved_consumer)
 {
-    (void)state;
     for (size_t i = 0; i < FDL_COUNT_OF(causes); i++) {
         struct fdl_evidence e;
         struct fdl_verdict ledger, watch;
@@ -97,9 +96,8 @@ static void a_starved_consumer(void **state)
 }
 
 /* In the words of the loader that is watched. */
-static void advice_names_its_option(void **state)
+TEST(advice_names_its_option)
 {
-    (void)state;
     struct fdl_evidence e;
     struct fdl_verdict v;
     plant(&causes[0], true, &e);
@@ -119,9 +117,8 @@ static void advice_names_its_option(void **state)
 }
 
 /* Workers that sleep are not why a thread computes while it waits. */
-static void a_handover_is_nobodys_work(void **state)
+TEST(a_handover_is_nobodys_work)
 {
-    (void)state;
     struct fdl_evidence e;
     struct fdl_verdict v;
     plant(&causes[0], true, &e);
@@ -132,9 +129,8 @@ static void a_handover_is_nobodys_work(void **state)
 }
 
 /* Its pauses, and nothing about the loader; with their period. */
-static void a_consumer_that_pauses(void **state)
+TEST(a_consumer_that_pauses)
 {
-    (void)state;
     for (int watched = 0; watched < 2; watched++) {
         struct fdl_evidence e;
         struct fdl_verdict v;
@@ -153,9 +149,8 @@ static void a_consumer_that_pauses(void **state)
     }
 }
 
-static void a_consumer_that_is_fed(void **state)
+TEST(a_consumer_that_is_fed)
 {
-    (void)state;
     for (int watched = 0; watched < 2; watched++) {
         struct fdl_evidence e;
         struct fdl_verdict v;
@@ -172,9 +167,8 @@ static void a_consumer_that_is_fed(void **state)
     }
 }
 
-static void waits_with_a_period(void **state)
+TEST(waits_with_a_period)
 {
-    (void)state;
     for (int watched = 0; watched < 2; watched++) {
         struct fdl_evidence e;
         struct fdl_verdict all[FDL_VERDICTS_MAX];
@@ -193,13 +187,4 @@ static void waits_with_a_period(void **state)
     }
 }
 
-static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(a_starved_consumer),
-    cmocka_unit_test(advice_names_its_option),
-    cmocka_unit_test(a_handover_is_nobodys_work),
-    cmocka_unit_test(a_consumer_that_pauses),
-    cmocka_unit_test(a_consumer_that_is_fed),
-    cmocka_unit_test(waits_with_a_period),
-};
-
-TEST_MAIN("verdict_watch", cases)
+TEST_MAIN("verdict_watch")

@@ -2,7 +2,6 @@
 /* The document of `run`: docs/man/loaderbench.1 lists its keys. */
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/run/run.h"
-#include "bench/loaderbench/stat.h"
 
 #include <feedline/tuning.h>
 
@@ -10,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#define NS 1e-9
 
 json_t *run_json_text(run_json_function *text, const void *handle)
 {
@@ -83,105 +80,10 @@ static json_t *result_json(const struct run_counts *c)
                      "stream_hash", c->hash[0] ? c->hash : NULL);
 }
 
-static double fraction(uint64_t part, uint64_t whole)
-{
-    return whole ? (double)part / (double)whole : 0;
-}
-
-/* false: batches stay on the host. */
-static bool get_device(const feedline_loader *l,
-                       struct feedline_device_stats *d)
-{
-    *d = (struct feedline_device_stats){.struct_size = sizeof(*d)};
-    return feedline_loader_get_device_stats(l, d) == FEEDLINE_OK;
-}
-
-static json_t *device_fraction_json(const feedline_loader *l)
-{
-    struct feedline_device_stats d;
-    if (!get_device(l, &d) || d.span_ns == 0)
-        return json_null();
-    return json_real(fraction(d.idle_ns, d.span_ns));
-}
-
-static json_t *transfer_json(const feedline_loader *l)
-{
-    struct feedline_device_stats d;
-    if (!get_device(l, &d))
-        return json_null();
-    json_t *transfer =
-        json_pack("{s:s}", "finish", d.finish ? "device" : "host");
-    stat_json(transfer, "transfer", &d, 0);
-    return transfer;
-}
-
-static json_t *stall_json(const feedline_loader *l)
-{
-    struct feedline_stats s = {.struct_size = sizeof(s)};
-    struct feedline_wait_stats w = {.struct_size = sizeof(w)};
-    feedline_loader_get_stats(l, &s);
-    feedline_loader_get_wait_stats(l, &w);
-    json_t *stall = json_pack("{s:f, s:o, s:f}", "host_fraction",
-                              fraction(s.wait_ns, s.wall_ns), "device_fraction",
-                              device_fraction_json(l), "wait_seconds",
-                              (double)s.wait_ns * NS);
-    stat_json(stall, "stall", &w, 0);
-    json_object_set_new(stall, "residual_fraction",
-                        json_real(fraction(w.residual_ns, s.wait_ns)));
-    return stall;
-}
-
-static json_t *stages_json(const feedline_loader *l)
-{
-    json_t *stages = json_array();
-    for (uint32_t i = 0; i < FEEDLINE_STAGE_COUNT; i++) {
-        struct feedline_stage_stats s = {.struct_size = sizeof(s)};
-        if (feedline_loader_get_stage_stats(l, i, &s) != FEEDLINE_OK)
-            continue;
-        json_t *stage = json_pack("{s:s}", "name", feedline_stage_name(i));
-        stat_json(stage, "stages", &s, FEEDLINE_STAT_CUSTOM);
-        json_array_append_new(stages, stage);
-    }
-    return stages;
-}
-
 static int32_t tuner_text(const void *handle, char *buf, uint64_t capacity,
                           uint64_t *needed)
 {
     return feedline_loader_tuner_json(handle, buf, capacity, needed);
-}
-
-static json_t *verdict_json(feedline_loader *l)
-{
-    struct feedline_verdict v = {.struct_size = sizeof(v)};
-    if (feedline_loader_get_verdict(l, &v) != FEEDLINE_OK)
-        return json_null();
-    return json_pack("{s:s?, s:s?, s:f, s:s?, s:s?, s:f}", "code", v.code,
-                     "level", v.level, "confidence",
-                     (double)v.confidence_ppm * 1e-6, "sentence", v.sentence,
-                     "action", v.action, "predicted_gain", v.predicted_gain);
-}
-
-/* What the library has and `to` lacks goes into it, also inside of objects; of
- * arrays (the stages) what lies beyond the end. What is documented here keeps
- * its form, and whatever the library learns to tell comes along. */
-static void fill_in(json_t *to, json_t *from)
-{
-    const char *key;
-    json_t *value;
-    if (json_is_array(to) && json_is_array(from))
-        for (size_t i = json_array_size(to); i < json_array_size(from); i++)
-            json_array_append(to, json_array_get(from, i));
-    if (!json_is_object(to) || !json_is_object(from))
-        return;
-    json_object_foreach(from, key, value)
-    {
-        json_t *mine = json_object_get(to, key);
-        if (mine)
-            fill_in(mine, value);
-        else
-            json_object_set(to, key, value);
-    }
 }
 
 /* The tool counts epochs itself, so its --epochs is what is in force. */
@@ -195,6 +97,7 @@ static json_t *config_json(const feedline_loader *l,
     return config;
 }
 
+/* All that the library tells, and what the tool knows besides. */
 json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
                      const struct run_counts *counts,
                      const struct timeline *timeline)
@@ -203,21 +106,22 @@ json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
     feedline_loader_get_epoch_info(l, &e);
     const struct run_options *o = &setup->options;
     /* Numbers first, before the document itself takes time. */
-    json_t *stall = stall_json(l), *stages = stages_json(l);
-    json_t *transfer = transfer_json(l), *tuner = run_json_text(tuner_text, l);
     json_t *library = run_json_text(stats_text, l);
+    json_t *tuner = run_json_text(tuner_text, l);
     json_t *run = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:f, s:[IIII], s:I, "
-        "s:f}}",
-        "result", result_json(counts), "stall", stall, "stages", stages,
-        "transfer", transfer, "tuner", tuner, "verdict", verdict_json(l),
-        "config", config_json(l, setup), "timeline", timeline_json(timeline),
-        "run", "warmup_batches", (json_int_t)counts->warmup_batches,
-        "consumer_ms", o->consumer_ms, "batch_shape", (json_int_t)e.shape[0],
-        (json_int_t)e.shape[1], (json_int_t)e.shape[2], (json_int_t)e.shape[3],
-        "batches_per_epoch", (json_int_t)e.batches, "begin_seconds",
-        counts->begin_seconds);
-    fill_in(run, library);
+        "{s:o, s:O?, s:O?, s:O?, s:o, s:O?, s:o, s:o, s:{s:I, s:f, s:[IIII], "
+        "s:I, s:f}}",
+        "result", result_json(counts), "stall",
+        json_object_get(library, "stall"), "stages",
+        json_object_get(library, "stages"), "transfer",
+        json_object_get(library, "transfer"), "tuner", tuner, "verdict",
+        json_object_get(library, "verdict"), "config", config_json(l, setup),
+        "timeline", timeline_json(timeline), "run", "warmup_batches",
+        (json_int_t)counts->warmup_batches, "consumer_ms", o->consumer_ms,
+        "batch_shape", (json_int_t)e.shape[0], (json_int_t)e.shape[1],
+        (json_int_t)e.shape[2], (json_int_t)e.shape[3], "batches_per_epoch",
+        (json_int_t)e.batches, "begin_seconds", counts->begin_seconds);
+    json_object_update_missing(run, library);
     json_decref(library);
     return run;
 }
@@ -327,7 +231,7 @@ static void add_medians(json_t *doc, const json_t *runs)
         json_object_set_new(doc, medians[k], median_value(parts, n, typical));
     }
     free(parts);
-    fill_in(doc, json_array_get(runs, typical));
+    json_object_update_missing(doc, json_array_get(runs, typical));
 }
 
 /* The raw values of a run; what is the same in all is not repeated. */

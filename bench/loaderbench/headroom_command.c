@@ -280,7 +280,7 @@ int headroom_main(const struct cli_command *command, int argc, char **argv)
         s.options.seconds = DEFAULT_SECONDS;
     rc = run_set_up(&s, &parsed);
     if (rc == TOOL_DONE && cli_given(&parsed, "replay")) {
-        tool_say("--replay is what this command tries by itself");
+        tool_say("this command sets --replay itself");
         rc = TOOL_USAGE;
     }
     /* What is compared must not change meanwhile. */

@@ -173,10 +173,11 @@ int32_t fdl_stream_init(struct fdl_stream *st, const struct fdl_sampler *s,
         epoch++;
         own = 0;
     } else if (position % s->world != 0) {
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "position %" PRIu64 " does not divide by %" PRIu32
-                        " ranks; go on with a number of ranks that divides it",
-                        position, s->world);
+        return fdl_fail(
+            FEEDLINE_EINVAL,
+            "position %" PRIu64 " does not divide by %" PRIu32
+            " ranks; continue with a number of ranks that divides it",
+            position, s->world);
     }
     *st = (struct fdl_stream){
         .sampler = *s,

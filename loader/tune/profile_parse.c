@@ -144,7 +144,7 @@ int32_t fdl_profile_parse(const char *text, struct fdl_profile_values *out)
     if (status < 0)
         return status;
     if (fdl_json_scan_peek(&p.scan) != '\0')
-        return fdl_json_scan_fail(&p.scan, "something behind the end");
+        return fdl_json_scan_fail(&p.scan, "text after the end");
     return FEEDLINE_OK;
 }
 

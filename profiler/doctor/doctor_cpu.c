@@ -47,13 +47,13 @@ bool fdl_diagnose_cpu_throttling(const struct fdl_doctor_facts *f,
     if (f->seconds <= 0 || f->machine.cpu_quota <= 0)
         return false;
     if (f->throttled_share < 0.01)
-        return fdl_find_ok(out, "the CPU quota holds nothing back now");
+        return fdl_find_ok(out, "the CPU quota does not throttle anything now");
     return fdl_find(
         out, FDL_FINDING_WARNING,
         "use fewer threads than the quota has cores, or raise the "
         "quota",
         "the control group uses up its CPU quota: in %.0f %% of the "
-        "periods of the last %.1f s everything in it had to stop",
+        "periods of the last %.1f s everything in it was stopped",
         100 * f->throttled_share, f->seconds);
 }
 
@@ -72,12 +72,11 @@ bool fdl_diagnose_affinity(const struct fdl_doctor_facts *f,
             "this process may use one of %u cores, so everything in it takes "
             "turns",
             m->cpus_online);
-    return fdl_find(
-        out, FDL_FINDING_NOTE,
-        "in order if the job was given these; else look at taskset, "
-        "numactl, the launcher and its cpuset",
-        "affinity or cpuset leave %u of %u cores", m->cpus_allowed,
-        m->cpus_online);
+    return fdl_find(out, FDL_FINDING_NOTE,
+                    "fine if the job was given these; else check taskset, "
+                    "numactl, the launcher and its cpuset",
+                    "affinity or cpuset leave %u of %u cores", m->cpus_allowed,
+                    m->cpus_online);
 }
 
 /* ": python3 (4711) 0.9, cc1 (88) 0.6"; "" if none is known. */
@@ -143,7 +142,7 @@ bool fdl_diagnose_math_threads(const struct fdl_doctor_facts *f,
     if (given == 0 && cores > 1)
         return fdl_find(out, FDL_FINDING_NOTE, remedy,
                         "OMP_NUM_THREADS is not set: torch and numpy start up "
-                        "to %u threads beside the loader's workers",
+                        "to %u threads in addition to the loader's workers",
                         each);
     if (given == 0)
         return fdl_find_ok(out, "one core: one thread for mathematics");
@@ -215,10 +214,10 @@ bool fdl_diagnose_clocksource(const struct fdl_doctor_facts *f,
             "boot with clocksource=tsc tsc=reliable if the "
             "processor's counter is invariant; in a virtual machine "
             "ask for its own (kvm-clock, hyperv, on Xen tsc)",
-            "the clock is slow: source %s, %.0f ns a look, and time "
-            "is measured all the time",
+            "the clock is slow: source %s, %.0f ns per reading, and it is read "
+            "all the time",
             name, f->clock_ns);
-    return fdl_find_ok(out, "clock source %s, %.0f ns a look", name,
+    return fdl_find_ok(out, "clock source %s, %.0f ns per reading", name,
                        f->clock_ns);
 }
 

@@ -10,8 +10,8 @@ bool fdl_diagnose_gpu(const struct fdl_doctor_facts *f, struct fdl_finding *out)
         return false;
     if (!f->has_gpu)
         return fdl_find(out, FDL_FINDING_ERROR,
-                        "see that nvidia-smi shows a GPU here (docker --gpus "
-                        "all), and that a CUDA runtime can be found "
+                        "make sure that nvidia-smi shows a GPU here (docker "
+                        "--gpus all) and that a CUDA runtime can be found "
                         "(LD_LIBRARY_PATH, or FEEDLINE_CUDART with its path)",
                         "no GPU can be used: %s", f->gpu_reason);
     return fdl_find_ok(out, "%s, %s", f->gpu_name, f->gpu_pci);
@@ -32,15 +32,14 @@ bool fdl_diagnose_cuda_versions(const struct fdl_doctor_facts *f,
             out, FDL_FINDING_ERROR,
             "a newer driver, or a framework that is built for an "
             "older CUDA",
-            "the CUDA runtime is %d.%d, the driver knows %d.%d only",
+            "the CUDA runtime is %d.%d, the driver supports %d.%d only",
             VERSION(runtime), VERSION(driver));
     if (runtime > driver)
         return fdl_find(out, FDL_FINDING_NOTE,
                         "a newer driver, if kernels are compiled at run time "
                         "(PTX, NVRTC)",
                         "the CUDA runtime, %d.%d, is newer than the driver, "
-                        "%d.%d: it works, but for code that is compiled while "
-                        "running",
+                        "%d.%d: it works, except for code compiled at run time",
                         VERSION(runtime), VERSION(driver));
     return fdl_find_ok(out, "CUDA runtime %d.%d, driver for %d.%d",
                        VERSION(runtime), VERSION(driver));
@@ -61,8 +60,7 @@ bool fdl_diagnose_gpu_numa(const struct fdl_doctor_facts *f,
     if (f->gpu_node < 0)
         return fdl_find(
             out, FDL_FINDING_NOTE,
-            "nvidia-smi topo -m shows which cores are near; bind to "
-            "these",
+            "nvidia-smi topo -m shows which cores are near; bind to those",
             "%u NUMA nodes, and the system does not say which one "
             "is the GPU's",
             f->numa_nodes);
@@ -104,19 +102,18 @@ bool fdl_diagnose_gpu_clocks(const struct fdl_doctor_facts *f,
     if (f->gpu.thermal_capped)
         return fdl_find(
             out, FDL_FINDING_WARNING,
-            "see to cooling: fans, air flow, dust, neighbours; or "
-            "lower the power limit for even clocks",
-            "the GPU is too hot (%.0f degrees) and holds its clocks "
-            "down",
+            "improve cooling (fans, air flow, dust, neighbours), or lower the "
+            "power limit for steady clocks",
+            "the GPU is too hot (%.0f degrees) and lowers its clocks",
             f->gpu.temperature);
     if (f->gpu.power_capped)
         return fdl_find(out, FDL_FINDING_NOTE,
                         "nvidia-smi -q -d POWER; raise the limit with "
                         "nvidia-smi -pl (as root), if it was lowered",
                         "the GPU is at its power limit (%.0f of %.0f W) and "
-                        "holds its clocks down",
+                        "lowers its clocks",
                         f->gpu.power_watts, f->gpu.power_limit_watts);
-    return fdl_find_ok(out, "nothing holds the GPU's clocks down");
+    return fdl_find_ok(out, "the GPU's clocks are not throttled");
 }
 
 /* The doctor itself uses none of it. */
@@ -127,11 +124,11 @@ bool fdl_diagnose_gpu_busy(const struct fdl_doctor_facts *f,
         return false;
     if (f->gpu.utilization < 0.10)
         return fdl_find_ok(out, "the GPU is idle");
-    return fdl_find(out, FDL_FINDING_WARNING,
-                    "nvidia-smi shows who it is; CUDA_VISIBLE_DEVICES picks "
-                    "another GPU",
-                    "somebody uses the GPU already, %.0f %% of the time",
-                    100 * f->gpu.utilization);
+    return fdl_find(
+        out, FDL_FINDING_WARNING,
+        "nvidia-smi shows by whom; CUDA_VISIBLE_DEVICES selects another GPU",
+        "the GPU is already in use, %.0f %% of the time",
+        100 * f->gpu.utilization);
 }
 
 bool fdl_diagnose_gpu_memory(const struct fdl_doctor_facts *f,
@@ -146,7 +143,7 @@ bool fdl_diagnose_gpu_memory(const struct fdl_doctor_facts *f,
             out, FDL_FINDING_WARNING,
             "nvidia-smi shows whose it is; a process that died may "
             "have left children",
-            "%.1f of %.1f GiB of the GPU's memory are taken already",
+            "%.1f of %.1f GiB of the GPU's memory are already in use",
             FDL_GIB(used), FDL_GIB(all));
     return fdl_find_ok(out, "%.1f of %.1f GiB of the GPU's memory are taken",
                        FDL_GIB(used), FDL_GIB(all));

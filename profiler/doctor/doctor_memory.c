@@ -42,12 +42,11 @@ bool fdl_diagnose_memory_pressure(const struct fdl_doctor_facts *f,
     if (!f->has_memory_pressure)
         return false;
     if (f->memory_pressure < 0.01)
-        return fdl_find_ok(out, "nothing waits for memory");
+        return fdl_find_ok(out, "no task waits for memory");
     return fdl_find(
         out, FDL_FINDING_WARNING,
-        "free memory, or give the job more: pages are thrown out and "
-        "read again",
-        "for %.0f %% of the last 10 s something waited for memory",
+        "free memory, or give the job more: pages are evicted and read again",
+        "for %.0f %% of the last 10 s some task waited for memory",
         100 * f->memory_pressure);
 }
 
@@ -98,8 +97,8 @@ bool fdl_diagnose_huge_pages(const struct fdl_doctor_facts *f,
         return fdl_find(out, FDL_FINDING_NOTE,
                         "echo madvise > /sys/kernel/mm/transparent_hugepage/"
                         "enabled (as root)",
-                        "transparent huge pages are off: batches lie in pages "
-                        "of 4 KiB, with more TLB misses");
+                        "transparent huge pages are off: batches use pages of "
+                        "4 KiB, with more TLB misses");
     return fdl_find_ok(out, "transparent huge pages: %s", f->huge_pages);
 }
 

@@ -94,8 +94,7 @@ bool fdl_diagnose_read_ahead(const struct fdl_doctor_facts *f,
     if (f->read_ahead_bytes == 0)
         return fdl_find(
             out, FDL_FINDING_NOTE,
-            "blockdev --setra 256 DEVICE (as root), if the data lies "
-            "there",
+            "blockdev --setra 256 DEVICE (as root), if the data is there",
             "a disk has no read-ahead: large files come in pieces of "
             "4 KiB");
     return fdl_find_ok(out, "read-ahead of the disks: %.0f KiB or more",

@@ -132,7 +132,7 @@ static void judge_cause(const struct fdl_facts *f, enum fdl_cause cause,
     judges[cause](f, d);
     if (f->e->gpu_memory_used >= 0.9 &&
         (cause == CAUSE_PREP || cause == CAUSE_FETCH))
-        fdl_say(d, " GPU memory is %s full, which has no part in it.",
+        fdl_say(d, " GPU memory is %s full, which is unrelated.",
                 fdl_say_percent(f->e->gpu_memory_used).at);
     keep(f, all);
 }

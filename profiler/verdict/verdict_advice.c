@@ -30,7 +30,7 @@ static void add(struct fdl_moves *sum, const struct fdl_moves *m)
 
 static void give_way(struct fdl_draft *d)
 {
-    static const char nothing[] = "See to what comes first before this.";
+    static const char nothing[] = "Address the first finding before this one.";
     d->v.moves = (struct fdl_moves){0};
     d->v.workers_to = 0;
     d->v.tuner = false;

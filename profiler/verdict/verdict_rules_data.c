@@ -294,7 +294,7 @@ static void say_latency(const struct fdl_facts *f, struct fdl_draft *d,
     fdl_note(d, "passed", f->passed);
     fdl_note(d, "read_p99_us", f->e->read_p99_us);
     fdl_say(d, queued ? "; most of it before the reads were sent"
-                      : "; most of it with the reads on their way");
+                      : "; most of it with the reads in flight");
     say_reads(f, d);
     fdl_say(d, ".");
     if (flat) {
@@ -393,7 +393,7 @@ static bool judge_copies(const struct fdl_facts *f, struct fdl_draft *d)
                 fdl_say_word(f, "finish", "device").at);
     } else {
         d->v.code = "COPY_NOT_OVERLAPPED";
-        fdl_say(d, ", and only %s of them lay beside the consumer's work.",
+        fdl_say(d, ", and only %s of them overlapped the consumer's work.",
                 fdl_say_percent(overlapped).at);
         fdl_act(d,
                 "Release each batch as soon as its work is queued, and "

@@ -124,7 +124,7 @@ bool fdl_judge_launches(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_act(d, "The thread that launches kernels is the limit: fuse them, "
                    "use CUDA graphs or torch.compile, or larger batches.");
     else
-        fdl_act(d, "Look for what the program waits for itself: .item(), "
+        fdl_act(d, "Find what the program itself waits for: .item(), "
                    "synchronize(), printing losses, saving files.");
     fdl_note(d, "gpu_utilization", e->gpu_utilization);
     fdl_note(d, "consumer_cores", e->consumer_cores);
@@ -151,8 +151,8 @@ bool fdl_judge_capped(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_act(d, e->gpu_thermal_capped
                    ? "Look at the cooling of the GPU; more workers only add "
                      "heat."
-                   : "Raise the power limit of the GPU (nvidia-smi -pl) if it "
-                     "may have more; more workers do not help.");
+                   : "Raise the power limit of the GPU (nvidia-smi -pl) if "
+                     "possible; more workers do not help.");
     fdl_note(d, "gpu_thermal_capped", e->gpu_thermal_capped);
     fdl_note(d, "gpu_power_capped", e->gpu_power_capped);
     fdl_note(d, "gpu_clock", e->gpu_clock);
@@ -220,8 +220,8 @@ bool fdl_judge_world(const struct fdl_facts *f, struct fdl_draft *d)
     } else {
         d->v.confidence_ppm /= 4;
         fdl_say(d,
-                "if %u ranks are not as fast as they should be, it is one "
-                "of the others, or what they tell each other.",
+                "if %u ranks are slower than they should be, the cause is "
+                "another rank, or communication.",
                 e->world);
         fdl_act(d, "Compare the stall of all ranks.");
     }
@@ -356,7 +356,7 @@ bool fdl_judge_period(const struct fdl_facts *f, struct fdl_draft *d)
     d->v.confidence_ppm =
         (uint32_t)(d->v.confidence_ppm * fmin(e->stall_strength, 1));
     fdl_say(d, "Long waits come back every %u batches.", e->stall_period);
-    fdl_act(d, "Look for what has this period: an epoch, a checkpoint, a "
+    fdl_act(d, "Find what has this period: an epoch, a checkpoint, a "
                "shard, a slow sample in each group of files.");
     fdl_note(d, "period", e->stall_period);
     fdl_note(d, "strength", e->stall_strength);
@@ -390,7 +390,7 @@ bool fdl_judge_gpu_bound(const struct fdl_facts *f, struct fdl_draft *d)
             ": the GPU is the limit, and %s had no room for results for %s "
             "of their time.",
             fdl_say_workers(f).at, fdl_say_percent(f->blocked).at);
-    fdl_act(d, "Nothing to do here: a faster model or GPU would gain, the "
+    fdl_act(d, "Nothing to do here: only a faster model or GPU would help; the "
                "loader has time to spare.");
     fdl_note(d, "ready", f->ready);
     fdl_note(d, "blocked", f->blocked);

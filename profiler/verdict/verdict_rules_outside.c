@@ -134,8 +134,8 @@ static void say_idle(const struct fdl_facts *f, const struct makers *m,
         fdl_act(d, "Its workers are mostly not on a core: look at what they "
                    "wait for (storage, network, a lock, each other).");
     else
-        fdl_act(d, "Look inside of it: it waits for something itself (storage, "
-                   "network, other processes, a lock). Let it work ahead.");
+        fdl_act(d, "Look inside it: it waits for something itself (storage, "
+                   "network, other processes, a lock). Let it prefetch.");
 }
 
 static void judge_unseen(const struct fdl_facts *f, struct fdl_draft *d)
@@ -151,8 +151,8 @@ static void judge_unseen(const struct fdl_facts *f, struct fdl_draft *d)
     } else if (others_take_cores(f)) {
         d->v.code = "OVERSUBSCRIBED";
         fdl_say(d,
-                "; other processes used %s of %s, and who makes batches waited "
-                "for a core %s of the time.",
+                "; other processes used %s of %s, and the threads that make "
+                "batches waited for a core %s of the time.",
                 fdl_say_number(f->e->outside_cores, true).at,
                 fdl_say_cores(f).at, fdl_say_percent(f->e->outside_queued).at);
         fdl_act(d, "Other jobs on this machine take the cores: run fewer at "

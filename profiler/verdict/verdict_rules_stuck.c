@@ -28,11 +28,11 @@ static void say_who(const struct fdl_evidence *e, struct fdl_draft *d)
     if (e->stuck_path[0])
         fdl_say(d, ": the file %s", fdl_say_name(name_of(e->stuck_path)).at);
     fdl_say(d, ".");
-    fdl_act(d, reads ? "Look at the storage that file comes from: a read of it "
-                       "does not come back."
-                     : "Look at what that step does with that file; a debugger "
-                       "says where the thread stands. Fresh workers do not "
-                       "help.");
+    fdl_act(
+        d, reads
+               ? "Check the storage of that file: a read of it does not return."
+               : "Check what that step does with that file; a debugger shows "
+                 "where the thread is. Restarting workers does not help.");
 }
 
 bool fdl_judge_stuck(const struct fdl_facts *f, struct fdl_draft *d)

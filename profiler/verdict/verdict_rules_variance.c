@@ -53,7 +53,7 @@ static void say_depth(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_say(d, ".");
     if (is_held(f)) {
         d->v.code = "CONSUMER_HOLDS_SLOTS";
-        fdl_say(d, " So they begin late: the consumer holds their slots.");
+        fdl_say(d, " They start late because the consumer holds their slots.");
         fdl_act_on_held(f, d);
         return;
     }
@@ -67,7 +67,7 @@ static void say_depth(const struct fdl_facts *f, struct fdl_draft *d)
     }
     d->v.code = "DEPTH_LIMITED";
     d->v.moves.depth = 1;
-    fdl_act(d, "Raise %s, so that batches that take longer are begun earlier.",
+    fdl_act(d, "Raise %s, so that batches that take longer start earlier.",
             fdl_say_option(f, "depth").at);
 }
 

@@ -224,7 +224,7 @@ bool fdl_judge_large(const struct fdl_facts *f, struct fdl_draft *d)
         !is_large(f) || computed < MOSTLY)
         return false;
     d->weight = 0.9 * f->stall * f->share[CAUSE_PREP] * computed;
-    fdl_say(d, "Decoding costs more than it must: ");
+    fdl_say(d, "Decoding costs more than necessary: ");
     say_large(f, d);
     fdl_say(d, ".");
     return true;

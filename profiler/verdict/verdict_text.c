@@ -160,7 +160,7 @@ void fdl_move_workers(const struct fdl_facts *f, struct fdl_draft *d, double to)
 void fdl_say_stall(const struct fdl_facts *f, struct fdl_draft *d)
 {
     fdl_say(d,
-            f->device ? "The GPU was idle for want of images %s of the time "
+            f->device ? "The GPU was idle for lack of images %s of the time "
                         "(%s of %s)"
                       : "The consumer waited %s of the time (%s of %s)",
             fdl_say_percent(f->stall).at, fdl_say_duration(f->stalled_ns).at,

@@ -214,7 +214,7 @@ def case_resume_of_another_sweep(tmp):
     document = json.loads(before.decode("utf-8"))
     for damage, message in (
             (b"{", "no JSON"), (b"", "is empty"), (b"[]", "no document of a"),
-            (b'{"command": "run"}', "no document of a sweep")):
+            (b'{"command": "run"}', "not a sweep's document")):
         with open(path, "wb") as f:
             f.write(damage)
         refused(message=message, rc=3)
@@ -225,7 +225,7 @@ def case_resume_of_another_sweep(tmp):
         damaged["grid"][0][key] = value
         with open(path, "w", encoding="utf-8") as f:
             json.dump(damaged, f)
-        refused(message="no document of a sweep", rc=3)
+        refused(message="not a sweep's document", rc=3)
     equal(len(document["grid"]), 4)
 
 

@@ -331,11 +331,11 @@ static void tell_words(struct over *s, double cpu, double tuned)
                      cpu > 0 ? 100 * (tuned / cpu - 1) : 0);
     json_object_set_new(r->more, "disturbed", json_boolean(own < OWN));
     if (own < OWN)
-        snprintf(r->sentence + n, sizeof(r->sentence) - (size_t)n,
-                 " But other processes had %.0f %% of the cores, and then "
-                 "whoever runs more threads gets more of them: throughput "
-                 "means little here.",
-                 100 * (1 - own));
+        snprintf(
+            r->sentence + n, sizeof(r->sentence) - (size_t)n,
+            " But other processes had %.0f %% of the cores, and whichever runs "
+            "more threads gets more of them: throughput means little here.",
+            100 * (1 - own));
 }
 
 /* The duel, as far as it went. */

@@ -20,8 +20,7 @@ struct report_options {
 
 static const struct cli_option options[] = {
     {"out", "PAGE.html",
-     "where the page goes, '-' for standard output [FILE.html beside "
-     "FILE.json]",
+     "the page's file, '-' for standard output [FILE.html next to FILE.json]",
      CLI_OUTPUT, offsetof(struct report_options, out), 0, 0, NULL},
 };
 

@@ -177,7 +177,7 @@ static void print_device(const json_t *doc)
     double ceiling = number(doc, "transfer", "ceiling_gigabytes_per_second");
     if (!json_is_object(json_object_get(doc, "transfer")))
         return;
-    printf("\nGPU idle for want of images: ");
+    printf("\nGPU idle for lack of images: ");
     if (json_is_number(at(doc, "stall", "device_fraction")))
         printf("%.1f %% of %.1f s",
                100 * number(doc, "stall", "device_fraction"),
@@ -190,7 +190,7 @@ static void print_device(const json_t *doc)
                number(doc, "transfer", "gigabytes_per_second"));
         if (ceiling > 0)
             printf(" of %.1f", ceiling);
-        printf(" GB/s, %.0f %% beside the consumer's work",
+        printf(" GB/s, %.0f %% overlapping the consumer's work",
                100 * number(doc, "transfer", "overlap_fraction"));
     }
     printf("\nfinished on the %s", text(doc, "transfer", "finish"));

@@ -115,8 +115,7 @@ static int compare_settings(const char *path, json_t *mine, json_t *theirs)
 
 static int no_sweep(const char *path)
 {
-    tool_say("%s is no document of a sweep, so there is nothing to go on from",
-             path);
+    tool_say("%s is not a sweep's document, so it cannot be resumed", path);
     return TOOL_DATA;
 }
 

@@ -175,7 +175,7 @@ function facts(doc) {
   const blocks = [
     block("Machine", "machine", true),
     block("Machine", "facts.machine", true, "machine"),
-    block("What the doctor looked at", "facts", true),
+    block("What the doctor checked", "facts", true),
     block("During the run", "signals", true),
     block("Options in force at the end", "config"),
     block("Options of the command", "options"),

@@ -78,7 +78,7 @@ function device(doc) {
       value(doc, "transfer.gigabytes_per_second"), " GB/s, of which the bus ",
       "gives ", value(doc, "transfer.ceiling_gigabytes_per_second"), "; ",
       value(doc, "transfer.overlap_fraction", percent),
-      " of it beside the consumer's work.")];
+      " of it overlapping the consumer's work.")];
 }
 
 const ledger = (doc) => isObject(at(doc, "stall")) &&
@@ -188,7 +188,7 @@ const WORKERS = {
   cpu: "decoding and augmenting, on a core",
   runq: "the same, while no core was free",
   throttle: "the same, while the CPU quota was used up",
-  sleep: "the same, asleep by itself",
+  sleep: "the same, asleep",
   read: "reading",
   blocked: "no room for output",
   starved: "nothing to work on",

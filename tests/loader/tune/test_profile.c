@@ -368,7 +368,7 @@ TEST(json_is_read_strictly)
         {"{\"a\":\"\\u0000\"}", "a NUL in a string"},
         {"{\"a\":\"\n\"}", "a control character"},
         {"{\"a\":\"", "the text ends inside a string"},
-        {"{\"a\":1}{", "something behind the end"},
+        {"{\"a\":1}{", "text after the end"},
         {"{\"a\":1,\"a\":2}", "a name for the second time"},
         {"{\"a\":[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]}", "nested too deeply"},
         {"{\"a\":[1 2]}", "',' or the end"},

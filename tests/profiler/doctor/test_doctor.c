@@ -168,7 +168,7 @@ TEST(test_cores)
 
     WITHOUT((void)0, "cpu_throttling");
     WITHOUT((f.machine.cpu_quota = 4, f.seconds = 0), "cpu_throttling");
-    WITH(m->cpu_quota = 4, "cpu_throttling", OK, "nothing back");
+    WITH(m->cpu_quota = 4, "cpu_throttling", OK, "not throttle");
     WITH((m->cpu_quota = 4, f.throttled_share = 2.0 / 3), "cpu_throttling",
          WARNING, "67 % of the periods");
 
@@ -253,7 +253,7 @@ TEST(test_memory)
     WITH(f.memory_free_bytes = 100 * MIB, "memory", ERROR, "killed");
     WITHOUT(f.has_memory = false, "memory");
 
-    WITH((void)0, "memory_pressure", OK, "nothing waits");
+    WITH((void)0, "memory_pressure", OK, "no task waits");
     WITH(f.memory_pressure = 0.2, "memory_pressure", WARNING, "20 %");
     WITHOUT(f.has_memory_pressure = false, "memory_pressure");
 
@@ -358,7 +358,7 @@ TEST(test_gpu)
          "cannot open");
     WITHOUT(f.has_gpu = false, "nvml");
 
-    WITH((void)0, "gpu_clocks", OK, "nothing");
+    WITH((void)0, "gpu_clocks", OK, "not throttled");
     WITH(f.gpu.power_capped = true, "gpu_clocks", NOTE, "100 of 300 W");
     WITH(f.gpu.thermal_capped = true, "gpu_clocks", WARNING, "40 degrees");
     WITHOUT(f.has_nvml = false, "gpu_clocks");

@@ -76,7 +76,7 @@ static const struct verdict_row rows[] = {
      "HIGH",
      1,
      {"took that time"},
-     "Look inside of it"},
+     "Look inside it"},
     {"it is slow to start",
      {WATCH(20), .median_step_ns = SEC / 10, .first_batch_ns = 18 * SEC,
       .usual_wait_ns = 2e6},

@@ -18,7 +18,7 @@ static const struct verdict_row rows[] = {
      "FETCH_LATENCY_BOUND",
      "HIGH",
      1,
-     {"671.1 MB/s", "1024 KiB", "on their way"},
+     {"671.1 MB/s", "1024 KiB", "in flight"},
      "storage is the limit"},
     {"files of unknown size on their way",
      {RUN, .workers = 4, .cpus_usable = 4,
@@ -197,7 +197,7 @@ static const struct verdict_row rows[] = {
      "FETCH_LATENCY_BOUND",
      "HIGH",
      0.25,
-     {"on their way"},
+     {"in flight"},
      "io_depth"},
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all verdicts together advise, for whoever else gives advice: head-room,
- * the tuner's story, the live view. They must not promise what the verdicts
- * rule out, nor explain the wait by something else.
+ * The combined advice of all verdicts, for everything else that advises:
+ * headroom, the tuner's explanation, the live view. They must not promise what
+ * the verdicts rule out, nor blame another cause.
  */
 #ifndef FDL_PROFILER_ADVICE_H
 #define FDL_PROFILER_ADVICE_H
@@ -21,9 +21,9 @@ struct fdl_advice {
 void fdl_advice_of(const struct fdl_verdict *all, uint32_t n,
                    struct fdl_advice *out);
 
-/* Whether what the tuner is limited by ("cores" "bound" "lock" "memory"
- * "storage" "transfer") is what the verdicts say. Where it is not, the tuner's
- * words about it are left out. */
+/* Whether the tuner's limit ("cores" "bound" "lock" "memory" "storage"
+ * "transfer") agrees with the verdicts. If not, the tuner's explanation omits
+ * it. */
 bool fdl_advice_agrees(const struct fdl_advice *a, const char *limit);
 
 #endif

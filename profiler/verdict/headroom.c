@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Head-room; the formulas are in headroom.h. */
+/* Headroom; the formulas are in headroom.h. */
 #include "profiler/verdict/headroom.h"
 
 #include "profiler/verdict/advice.h"
@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Time that two more workers save, as far as more are of use; none where the
- * verdicts ask for fewer. */
+/* Time saved by two more workers, or fewer if fewer would help; none if the
+ * verdicts ask for fewer workers. */
 static double saved_by_workers(const struct fdl_facts *f,
                                const struct fdl_advice *advice)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks every rule, and puts what speaks in order: by the fraction of the time
- * that it explains, as verdict.h says. Causes of the stall come from the ledger
- * and share it out; the other rules look at the rest.
+ * Applies every rule, and orders the verdicts by the fraction of the time that
+ * each explains, as verdict.h defines it. Causes of the stall come from the
+ * ledger, which divides it among them; the other rules look beyond it.
  *
  *     evidence --digest--> facts --rules--> drafts --order--> verdicts
  *
- * The gain of a cause is what the clock says: without its wait the same work
- * takes wall - cause, so throughput grows by wall / (wall - cause) - 1. That is
- * an upper bound, since what is second now may be first then.
+ * The gain of a cause: without its wait the same work takes wall - cause, so
+ * throughput grows by wall / (wall - cause) - 1. That is an upper bound, since
+ * the second-largest cause may then be the first.
  */
 #include "profiler/verdict/verdict.h"
 
@@ -24,21 +24,22 @@
 
 typedef bool (*rule)(const struct fdl_facts *, struct fdl_draft *);
 
-/* Ahead of causes that explain no more than they do. */
+/* Before causes that explain no more than they do. */
 static const rule first_rules[] = {fdl_judge_stuck, fdl_judge_unused,
                                    fdl_judge_start};
 
-/* Beside the causes; where two explain as much, the first one leads. */
+/* In addition to the causes; of two that explain as much, the first one leads.
+ */
 static const rule rules[] = {
     fdl_judge_capped,   fdl_judge_kernels,      fdl_judge_gaps,
     fdl_judge_launches, fdl_judge_interference, fdl_judge_large,
 };
 
-/* Behind all that explain as little. */
+/* After everything that explains as little. */
 static const rule last_rules[] = {fdl_judge_quota, fdl_judge_world,
                                   fdl_judge_period};
 
-/* What limits; whether it is too much; FED where neither speaks. */
+/* The limit; whether there is too much; FED if neither applies. */
 static const rule fed_rules[] = {fdl_judge_gpu_bound, fdl_judge_too_many,
                                  fdl_judge_fed};
 
@@ -60,15 +61,15 @@ static const char *level_of(double stall)
     return stall < MODERATE_STALL ? "MODERATE" : "HIGH";
 }
 
-/* 8 batches give half, 64 give 89 %, of what the cause's share gives. */
+/* 8 batches give half, 64 give 89 %, of the cause's share. */
 static uint32_t confidence(const struct fdl_facts *f, double share)
 {
     double n = (double)f->e->batches;
     return (uint32_t)(n / (n + MIN_BATCHES) * share * 1e6);
 }
 
-/* What begin() gave out. Of two with the same code the weightier stays; a cause
- * of the stall keeps its words, and takes the weight. */
+/* Keeps the draft from begin(). Of two with the same code the heavier one
+ * stays; a cause of the stall keeps its wording and takes the weight. */
 static void keep(const struct fdl_facts *f, struct drafts *all)
 {
     struct fdl_draft *d = &all->at[all->n];
@@ -118,7 +119,7 @@ static void judge_cause(const struct fdl_facts *f, enum fdl_cause cause,
                                               "slot", "wake"};
     struct fdl_draft *d = begin(f, all);
     bool full = f->bus_full && cause == CAUSE_TRANSFER;
-    /* Copies that fill the span hold up everything else. */
+    /* Copies that fill the span delay everything else. */
     double share = full ? 1 : f->share[cause];
     d->v.share = share;
     d->v.part = parts[cause];
@@ -153,7 +154,7 @@ static void judge_unexplained(const struct fdl_facts *f, struct drafts *all)
     keep(f, all);
 }
 
-/* The whole wait is somebody else's. */
+/* The whole wait belongs to a watched loader. */
 static void judge_outside(const struct fdl_facts *f, struct drafts *all)
 {
     struct fdl_draft *d = begin(f, all);
@@ -197,7 +198,7 @@ static void judge_too_little(const struct fdl_facts *f, struct drafts *all)
     keep(f, all);
 }
 
-/* Few batches say nothing, but for what keeps the next one from coming. */
+/* Few batches show nothing, except what keeps the next one from coming. */
 static void judge_little(const struct fdl_facts *f, struct drafts *all)
 {
     if (f->e->stuck_awaited)
@@ -205,7 +206,7 @@ static void judge_little(const struct fdl_facts *f, struct drafts *all)
     judge_too_little(f, all);
 }
 
-/* By weight; insertion, which leaves equals in the order of the rules. */
+/* By weight; insertion sort keeps equals in the order of the rules. */
 static void sort(struct drafts *all)
 {
     for (uint32_t i = 1; i < all->n; i++) {

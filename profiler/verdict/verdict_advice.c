@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One judgement out of many verdicts. Each was found by itself; here they are
- * held against each other. The first one that turns a knob decides which way,
- * and a later one that would turn it back says something else instead. What
- * the tuner will do is promised only where it may do it, and will.
+ * Resolves contradictions among verdicts, which were found independently. The
+ * first one that turns a knob decides the direction; a later one that would
+ * turn it back advises something else. An action is announced as the tuner's
+ * only if the tuner may take it and will.
  */
 #include "profiler/verdict/advice.h"
 #include "profiler/verdict/verdict_own.h"
@@ -38,7 +38,7 @@ static void give_way(struct fdl_draft *d)
     fdl_act(d, "%s", d->instead ? d->instead : nothing);
 }
 
-/* Fewer workers are the tuner's own only where the consumer is fed. */
+/* The tuner uses fewer workers only when the consumer is fed. */
 static bool tuner_will(const struct fdl_facts *f, const struct fdl_moves *m)
 {
     const struct fdl_evidence *e = f->e;
@@ -50,7 +50,7 @@ static bool tuner_will(const struct fdl_facts *f, const struct fdl_moves *m)
     return (!m->depth || e->depth_auto) && (!m->io_depth || e->io_auto);
 }
 
-/* The knob that is held by its user, and turned up by the action. */
+/* The knob that was given by the user and that the action turns up. */
 static const char *given_knob(const struct fdl_evidence *e,
                               const struct fdl_moves *m)
 {
@@ -61,7 +61,7 @@ static const char *given_knob(const struct fdl_evidence *e,
     return m->io_depth > 0 && !e->io_auto ? "io_depth" : NULL;
 }
 
-/* Where the words have room for it. */
+/* If the text has room for it. */
 static void name_tuner(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_moves *m = &d->v.moves;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Evidence digested: sums of buckets, and the ratios that rules ask for. Each
- * is computed here and nowhere else, so that two rules cannot mean different
- * things by the same word.
+ * Evidence digested: sums of buckets, and the ratios that rules need. Each is
+ * computed only here, so two rules cannot mean different things by the same
+ * name.
  */
 #include "profiler/verdict/verdict_own.h"
 
@@ -13,7 +13,7 @@
 
 bool fdl_facts_known(double value)
 {
-    return value >= 0; /* which NaN is not */
+    return value >= 0; /* false for NaN */
 }
 
 double fdl_facts_ratio(double part, double whole)
@@ -39,8 +39,9 @@ static double bucket(const struct fdl_evidence *e, enum fdl_bucket b)
     return fmax((double)e->ledger.ns[b], 0);
 }
 
-/* The device's clock instead of the host's. Waits of the host for a slot are no
- * cause; what its other waits do not explain, the copy does. */
+/* Uses the device's clock instead of the host's. The host's waits for a slot
+ * are not a cause; idle time that its other waits do not explain is the copy's.
+ */
 static void digest_device(struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
@@ -56,8 +57,9 @@ static void digest_device(struct fdl_facts *f)
     f->bus_full = fdl_facts_ratio((double)e->copy_ns, f->of_ns) > COPIES_FILL;
 }
 
-/* Work on a core while other workers lack bytes is hidden behind the reads: by
- * itself it holds nobody up, as whatever is decoded sooner waits longer. */
+/* Work on a core while other workers lack bytes is hidden behind the reads: on
+ * its own it delays nothing, as whatever is decoded sooner just waits longer.
+ */
 static void leave_to_reads(struct fdl_facts *f)
 {
     double lacking = (double)FDL_MAX(f->e->ledger.lacking_ns, 0);
@@ -92,7 +94,7 @@ static void digest_stall(struct fdl_facts *f)
     f->stall = fdl_facts_ratio(f->stalled_ns, f->of_ns);
     for (int i = 0; i < CAUSES; i++)
         sum += f->cause_ns[i];
-    sum = fmax(sum, f->stalled_ns); /* what nothing explains has no share */
+    sum = fmax(sum, f->stalled_ns); /* unexplained time has no share */
     for (int i = 0; i < CAUSES; i++) {
         f->share[i] = fdl_facts_ratio(f->cause_ns[i], sum);
         if (f->cause_ns[i] > f->cause_ns[f->cause])

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the verdict: the evidence digested once (verdict_facts.c), a
- * function for each question (verdict_rules_*.c), and what they write with
- * (verdict_text.c). All is double here: sums of counters that are too large, or
- * of numbers that make no sense, stay numbers.
+ * Internals of the verdict: the evidence digested once (verdict_facts.c), one
+ * function per rule (verdict_rules_*.c), and their wording (verdict_text.c).
+ * Everything is double here, so sums of huge or nonsensical counters stay
+ * numbers.
  */
 #ifndef FDL_PROFILER_VERDICT_OWN_H
 #define FDL_PROFILER_VERDICT_OWN_H
@@ -27,28 +27,28 @@ enum fdl_cause {
     CAUSES
 };
 
-/* Of a lock that custom operations share; all 0 where there is none. */
+/* Of a lock that custom operations share; all 0 if there is none. */
 struct fdl_lock_facts {
     double waits;         /* of busy time, waiting for it */
-    double calls;         /* of busy time, in operations that have it */
+    double calls;         /* of busy time, in operations that use it */
     double held;          /* of wall */
     double gain;          /* throughput grows by this much without it */
-    double gain_of_cores; /* and with it, if nobody queued for a core */
+    double gain_of_cores; /* and with it, if none queued for a core */
 };
 
-/* Where the workers' time at work went, as fractions of it that sum to 1. */
+/* How the workers' busy time divides; fractions that sum to 1. */
 enum fdl_part {
     PART_CORE,     /* on a core */
     PART_OWN,      /* queueing for one, behind each other and the consumer */
     PART_FOREIGN,  /* behind other threads of this process */
     PART_OTHERS,   /* behind other processes */
     PART_THROTTLE, /* the CPU quota was spent */
-    PART_SLEEP,    /* off the core by themselves */
-    PART_LOCK,     /* of that and of the queueing: for a lock they share */
+    PART_SLEEP,    /* asleep */
+    PART_LOCK,     /* taken from that and from queueing: for a shared lock */
     PARTS
 };
 
-/* The evidence, digested. What is not known is -1, as there. */
+/* The evidence, digested. Unknown numbers are -1, as there. */
 struct fdl_facts {
     const struct fdl_evidence *e;
     const struct fdl_terms *terms;
@@ -62,33 +62,33 @@ struct fdl_facts {
     enum fdl_cause cause;    /* the largest */
     bool bus_full;           /* copies fill the span: then it is TRANSFER */
     double workers, cpus;    /* at least 1 */
-    double granted;          /* cores: cpus, or the quota if it is less */
+    double granted;          /* cores: the lesser of cpus and quota */
     double part[PARTS];
-    bool queues_most;  /* for cores, more than they do anything else */
-    double wants_core; /* part of the time of a worker that never queues;
-                                 1 if not known */
+    bool queues_most;  /* queueing for cores is the largest part */
+    double wants_core; /* fraction of its time that a worker needs a core, if
+                                 it never queues; 1 if unknown */
     double demand;     /* cores that workers and consumer would use then */
-    double outside;    /* cores that other processes took of ours */
-    double saturated_workers; /* so many fill the cores that others leave */
+    double outside;    /* of our cores, taken by other processes */
+    double saturated_workers; /* enough to fill the cores that others leave */
     double useful_workers;    /* more than these would not help, see
                                  verdict_split.c */
     bool scales;              /* false: the tuner saw that more do not help */
-    double blocked;           /* of worker time, without room */
+    double blocked;           /* of worker time, no room for output */
     double off_core;          /* of busy time, queueing for a core */
     struct fdl_lock_facts lock;
     double worker_cores; /* used by the workers */
-    double cores_taken;  /* of the usable ones, by all that is known */
+    double cores_taken;  /* of the usable ones, by everything known */
     double throttled;    /* of wall */
     double step_ns;      /* of the consumer's own time; 0 if not known */
-    double ready;        /* of calls, batch there */
-    double passed;       /* of long waits, later batch there */
+    double ready;        /* of calls, batch ready */
+    double passed;       /* of long waits, later batch ready */
 };
 
 /* A verdict being written. */
 struct fdl_draft {
     struct fdl_verdict v;
     double weight;       /* fraction of the time that it explains */
-    const char *instead; /* action where another verdict rules out `moves` */
+    const char *instead; /* action if another verdict rules out `moves` */
     bool aside;          /* `moves` are its second choice: not for the tuner */
     struct {
         const char *key, *text; /* text NULL: value */
@@ -97,7 +97,7 @@ struct fdl_draft {
     uint32_t n_notes;
 };
 
-/* A phrase, by value: a sentence is put together from several. */
+/* A phrase, by value: sentences are assembled from several. */
 struct fdl_phrase {
     char at[48];
 };
@@ -110,70 +110,70 @@ void fdl_facts_digest(const struct fdl_evidence *e, struct fdl_facts *f);
 double fdl_facts_ratio(double part, double whole);
 bool fdl_facts_known(double value);
 
-/* Throughput grows by this much at most if of `of` ns so many are saved. */
+/* The most that throughput grows if saved_ns of of_ns are saved. */
 double fdl_facts_gain(double saved_ns, double of_ns);
 
-/* What the stall's clock lost by a cause. */
+/* What the stall's clock lost to a cause. */
 double fdl_facts_lost(const struct fdl_facts *f, enum fdl_cause cause);
 
 /* ---- verdict_split.c ---- */
 
-/* The split of the workers' time and what follows from it for their number;
- * when all else but the lock's part is digested. */
+/* The split of the workers' time, and what it implies for their number; after
+ * everything but the lock's part is digested. */
 void fdl_facts_digest_split(struct fdl_facts *f);
 void fdl_facts_digest_room(struct fdl_facts *f);
 
-/* The largest part but `but`; PARTS if none has CONTRIBUTING. */
+/* The largest part except `but`; PARTS if none has CONTRIBUTING. */
 enum fdl_part fdl_facts_largest(const struct fdl_facts *f, enum fdl_part but);
 
-/* So many cores of the granted ones: 20 %, and at least half a core. */
+/* Whether `cores` is much of the granted ones: 20 %, at least half a core. */
 bool fdl_facts_many(const struct fdl_facts *f, double cores);
 
-/* ---- verdict_rules_*.c: a rule that speaks fills the draft; true ---- */
+/* ---- verdict_rules_*.c: a rule that applies fills the draft; true ---- */
 
-/* The causes of a stall: each always finds a code for its part. */
+/* The causes of a stall: each always finds a code. */
 void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_judge_transfer(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_judge_wake(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* The wait for somebody else's batches. */
+/* The wait for a watched loader's batches. */
 void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* Who has the cores; true: that is what holds the workers up. */
+/* Who has the cores; true: that is what delays the workers. */
 bool fdl_judge_throttled(const struct fdl_facts *f, struct fdl_draft *d);
 bool fdl_judge_cores(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* Advice that several rules give: on a quota that is spent, and on slots that
- * the consumer holds. */
+/* Advice shared by several rules: on a quota that is used up, and on slots held
+ * by the consumer. */
 void fdl_act_on_quota(const struct fdl_facts *f, struct fdl_draft *d);
 void fdl_act_on_held(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* What else has a fifth of the workers' time beside the part that leads. */
+/* The second part, if it has a fifth of the workers' time. */
 void fdl_say_second(const struct fdl_facts *f, struct fdl_draft *d,
                     enum fdl_part lead);
 
-/* The operation that has half of the workers' time: "; "blur": 10.9 ms a
+/* The operation that takes half of the workers' time: "; "blur": 10.9 ms a
  * sample, 2 % on a core, 88 % of the workers' time". */
 void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* The work itself; always finds a code. */
 void fdl_judge_work(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* Images far larger than what is made of them, beside another cause. */
+/* Images far larger than the result, in addition to another cause. */
 bool fdl_judge_large(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* Single slow samples or too little depth; before prep and fetch speak. */
+/* Single slow samples or too little depth; asked before prep and fetch. */
 bool fdl_judge_variance(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* A lock that custom operations share; for prep. Digested when all else is;
- * runq: how long workers queued for a core, in ns. */
+/* A lock that custom operations share; for prep. Digested last; runq: how long
+ * workers queued for a core, ns. */
 void fdl_facts_digest_lock(struct fdl_facts *f, double runq);
 bool fdl_judge_lock(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* Somebody has it nearly all the time: a consumer in the same interpreter waits
- * for it too, and samples that wait for it look slow. */
+/* It is held nearly all the time: a consumer in the same interpreter waits for
+ * it too, and samples that wait for it look slow. */
 bool fdl_lock_is_taken(const struct fdl_facts *f);
 
 /* Whatever the stall is. */
@@ -194,7 +194,7 @@ bool fdl_judge_fed(const struct fdl_facts *f, struct fdl_draft *d);
 
 /* ---- verdict_advice.c ---- */
 
-/* Makes one judgement of the n drafts, the first one first. */
+/* Resolves contradictions among the n drafts; the first one has precedence. */
 void fdl_advice_settle(const struct fdl_facts *f, struct fdl_draft *all,
                        uint32_t n);
 
@@ -216,22 +216,22 @@ struct fdl_term fdl_say_set(const struct fdl_facts *f, const char *option,
 struct fdl_term fdl_say_word(const struct fdl_facts *f, const char *option,
                              const char *word);
 
-/* Both go on with what is there. */
+/* Both append. */
 void fdl_say(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
 void fdl_act(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
 
-/* The same for a clause that may be left out: all of it or nothing, so that
- * what must be said after it still fits. */
+/* Appends an optional clause, all of it or nothing, so that what must follow
+ * still fits. */
 void fdl_say_clause(struct fdl_draft *d, const char *fmt, ...) FDL_PRINTF(2, 3);
 
-/* The action names a number of workers, above or below that in force. */
+/* The action names a number of workers, above or below the one in force. */
 void fdl_move_workers(const struct fdl_facts *f, struct fdl_draft *d,
                       double to);
 
 /* "The consumer waited 12 % of the time (1.2 s of 10.0 s)" */
 void fdl_say_stall(const struct fdl_facts *f, struct fdl_draft *d);
 
-/* A number that decided; one that is not known is left out. */
+/* A deciding number; omitted if unknown. */
 void fdl_note(struct fdl_draft *d, const char *key, double value);
 void fdl_note_name(struct fdl_draft *d, const char *key, const char *text);
 

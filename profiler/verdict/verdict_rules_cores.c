@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has the cores: the quota that ended, other threads of this process, other
- * processes, or more workers than there are cores. Each is the cause where it
+ * What has the cores: an exhausted quota, other threads of this process, other
+ * processes, or more workers than there are cores. Each is the cause if it
  * takes more of the workers' time than anything else does.
  */
 #include "profiler/verdict/verdict_own.h"
@@ -10,12 +10,12 @@
 
 #define OFF_CORE      0.10 /* of busy time: cores are short */
 #define THROTTLED     0.05 /* of wall: it is the cause */
-#define THROTTLED_BIT 0.01 /* of wall: more workers would be held back */
+#define THROTTLED_BIT 0.01 /* of wall: more workers would be throttled */
 #define NO_CORE_FREE  0.90 /* of the usable cores */
 #define TOO_MANY      0.05 /* of a core */
-#define LEAST_FOREIGN 0.30 /* of a core, where most queue behind it */
+#define LEAST_FOREIGN 0.30 /* of a core, if most queue for it */
 
-/* Workers and consumer alone ask for more cores than there are. */
+/* Workers and consumer alone need more cores than there are. */
 static bool too_many_own(const struct fdl_facts *f)
 {
     return f->workers * f->wants_core > f->granted + TOO_MANY;
@@ -64,8 +64,8 @@ void fdl_act_on_quota(const struct fdl_facts *f, struct fdl_draft *d)
     d->aside = true;
 }
 
-/* The part of the workers' time that the quota took; where the kernel does not
- * tell, that of a core. */
+/* The part of the workers' time that the quota took; if the kernel does not
+ * report it, that of a core. */
 static double throttled_part(const struct fdl_facts *f)
 {
     return fmax(f->part[PART_THROTTLE], fmin(f->throttled / f->cpus, 1));
@@ -91,7 +91,8 @@ bool fdl_judge_throttled(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* It stops the consumer's thread too, so no stall of the loader need tell. */
+/* It stops the consumer's thread too, so it need not show as a stall of the
+ * loader. */
 bool fdl_judge_quota(const struct fdl_facts *f, struct fdl_draft *d)
 {
     if (f->throttled < (f->stall < FED_STALL ? THROTTLED : THROTTLED_BIT))
@@ -113,7 +114,7 @@ static double queueing(const struct fdl_facts *f)
     return f->part[PART_OWN] + f->part[PART_FOREIGN] + f->part[PART_OTHERS];
 }
 
-/* Or there is no core for another one, because of them. */
+/* Or no core is left for another one, because of them. */
 static bool no_core_left(const struct fdl_facts *f)
 {
     return f->cores_taken >= NO_CORE_FREE &&
@@ -157,7 +158,7 @@ static void say_foreign(const struct fdl_facts *f, struct fdl_draft *d)
 
 /* ---- Other processes, or too many workers ------------------------------- */
 
-/* Unless others had more of the cores than we did. */
+/* Unless others had more of the cores than we had. */
 static bool is_own(const struct fdl_facts *f)
 {
     return too_many_own(f) && f->part[PART_OWN] >= f->part[PART_OTHERS];
@@ -219,8 +220,8 @@ bool fdl_judge_cores(const struct fdl_facts *f, struct fdl_draft *d)
 
 /* ---- The consumer is woken late ----------------------------------------- */
 
-/* Its thread was ready and did not run. Who else may use the cores does not
- * matter where workers get theirs. */
+/* Its thread was runnable and did not run. As long as workers get cores of
+ * their own, it does not matter who else may use them. */
 static bool cores_are_short(const struct fdl_facts *f)
 {
     if (f->worker_cores > 0)

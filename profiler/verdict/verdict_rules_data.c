@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why bytes hold it up: on their way from the storage, on their way to the
- * device, or for want of memory to put them.
+ * Stalls caused by moving bytes: from storage, to the device, or for lack of
+ * memory to put them in.
  */
 #include "profiler/verdict/verdict_own.h"
 
@@ -9,26 +9,26 @@
 
 #define SMALL_FILE_BYTES (32.0 * 1024)
 #define BY_OPERATIONS    0.80 /* of a read's time, whatever its size */
-#define FLAT             0.05 /* growth that is none */
-#define MORE_READS       1.50 /* under way: less of a change tells nothing */
+#define FLAT             0.05 /* growth below this is none */
+#define MORE_READS       1.50 /* in flight: a smaller change shows nothing */
 #define CACHED           3.0  /* the first epoch over the later ones */
 #define MIXED            0.05 /* of reads are slow, or of reads are fast */
 #define FAR_BELOW        0.50 /* of the ceiling, or of the best rate seen */
-#define OVERLAPPED       0.20 /* of copy time, beside the consumer's work */
+#define OVERLAPPED       0.20 /* of copy time: the consumer worked meanwhile */
 #define WORKS            0.20 /* of the span: there is something to overlap */
-#define ONE_SERVER       0.70 /* of the rate at which a read's own bytes pass */
+#define ONE_SERVER       0.70 /* of the rate of a read's own bytes */
 #define SEVERAL          1.40
-#define TOGETHER         1.50 /* reads under way */
+#define TOGETHER         1.50 /* reads in flight */
 #define FEW_UNDER_WAY    0.50 /* of io_depth */
 #define PASSED           0.50 /* of long waits: a later batch was ready */
 #define TAIL             10.0 /* times the median: some reads are slow */
 
-/* Growth of the rate for each doubling of the reads under way, by the last time
- * the depth was raised; -1: not known. By Little's law they grew as rate times
- * latency did: a limit on bytes makes them late, one on latency makes them
- * more. Their ratio is what tells one from the other, and not the rate alone: a
- * rate known within a few percent says more about 8 times the reads than about
- * one and a half. */
+/* Growth of the rate per doubling of the reads in flight, as of the last
+ * increase of the depth; -1: not known. By Little's law, reads in flight grew
+ * as rate times latency did: a limit on bytes raises the latency, a limit on
+ * latency raises the rate. The ratio of the two distinguishes them, not the
+ * rate alone: a rate known within a few percent shows more about 8 times the
+ * reads than about 1.5 times. */
 static double growth_of_twice(const struct fdl_evidence *e)
 {
     double rate = 1 + e->rate_by_depth;
@@ -38,7 +38,7 @@ static double growth_of_twice(const struct fdl_evidence *e)
     return fmax(exp2(log2(rate) / log2(reads)) - 1, 0);
 }
 
-/* Deeper queues were tried, and gave no more bytes but later ones. */
+/* Deeper queues were tried, and delivered the bytes no faster, only later. */
 static bool is_flat(const struct fdl_evidence *e)
 {
     double growth = growth_of_twice(e);
@@ -51,9 +51,9 @@ static double rate_of(const struct fdl_evidence *e)
 }
 
 /* Several reads share the storage, and together get no more than the rate at
- * which each passes its own bytes: then bytes are the limit, and a read's time
- * beyond them is the queue before it. A rate for each alone would show as
- * several times that. */
+ * which each one's own bytes arrive. Then bytes are the limit, and the rest of
+ * a read's time is the queue ahead of it. If each had a rate of its own, the
+ * total would be several times that. */
 static bool is_one_server(const struct fdl_evidence *e)
 {
     double share = rate_of(e) * e->read_byte_ns / 1e9;
@@ -72,7 +72,7 @@ static double fixed_part(const struct fdl_evidence *e)
     return fdl_facts_ratio(e->read_fixed_ns, e->read_fixed_ns + bytes);
 }
 
-/* Larger reads would bring more bytes in the same time. */
+/* Larger reads would deliver more bytes in the same time. */
 static bool is_small(const struct fdl_evidence *e)
 {
     double fixed = fixed_part(e);
@@ -86,8 +86,8 @@ static bool waits_passed(const struct fdl_evidence *e)
     return fdl_facts_known(later) && first > 0 && first >= CACHED * later;
 }
 
-/* Whatever changed between the epochs: a cache makes the reads themselves
- * shorter. Waits alone are shorter, too, where more reads were sent at once. */
+/* Whatever else changed between the epochs, a cache makes the reads themselves
+ * shorter. Waits alone also get shorter if more reads are in flight. */
 static bool is_cold_epoch(const struct fdl_evidence *e)
 {
     double first = e->first_epoch_read, later = e->later_epoch_read;
@@ -117,7 +117,7 @@ static bool judge_cold(const struct fdl_facts *f, struct fdl_draft *d)
                 fdl_say_percent(e->cold_fraction).at);
     }
     d->v.code = "COLD_CACHE";
-    d->v.predicted_gain = 0; /* it passes by itself */
+    d->v.predicted_gain = 0; /* it passes without any action */
     fdl_act(d, "Wait for the end of the first epoch, or read the files once "
                "before it; if later epochs are no faster, the files do not fit "
                "into memory: use faster storage.");
@@ -163,7 +163,7 @@ static void say_reads(const struct fdl_facts *f, struct fdl_draft *d)
                        fdl_say_number(e->reads_under_way, false).at);
 }
 
-/* What the library has for storage that gives no more. */
+/* What the library offers for storage at its limit. */
 static void act_on_storage(const struct fdl_facts *f, struct fdl_draft *d)
 {
     fdl_act(d,
@@ -222,8 +222,8 @@ static void say_bandwidth(const struct fdl_facts *f, struct fdl_draft *d,
                "more.");
 }
 
-/* Too few samples are ahead for as many reads as are allowed. Where the tuner
- * moves io_depth, that of now says nothing about the reads of before. */
+/* Too few samples are ahead for the permitted number of reads. While the tuner
+ * moves io_depth, its current value says nothing about past reads. */
 static bool lacks_samples(const struct fdl_evidence *e)
 {
     bool moves = e->tuning && e->io_auto;
@@ -231,9 +231,9 @@ static bool lacks_samples(const struct fdl_evidence *e)
            e->reads_under_way < FEW_UNDER_WAY * e->io_depth;
 }
 
-/* Some reads take far longer than others, and what comes behind them is ready.
- * A deeper queue by itself runs out of samples while one of them lasts, and
- * more samples by themselves run out of room in the queue. */
+/* Some reads take far longer than others, while later ones are complete. A
+ * deeper queue alone runs out of samples during a slow read, and more samples
+ * alone run out of room in the queue. */
 static bool waits_for_few(const struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
@@ -241,7 +241,7 @@ static bool waits_for_few(const struct fdl_facts *f)
            f->passed >= PASSED;
 }
 
-/* The tuner has sent more reads at once, and later epochs hardly waited. */
+/* The tuner has raised io_depth, and later epochs hardly waited. */
 static bool is_cured(const struct fdl_evidence *e)
 {
     return e->tuning && e->io_auto && waits_passed(e) &&
@@ -317,10 +317,11 @@ static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
     d->instead = "Read the files from storage instead.";
 }
 
-/* A limit on bytes, unless it is known beyond doubt (by two standard errors)
- * that a read's bytes pass faster than one server would let them: then each
- * takes as long whatever its size. In a queue of n reads an own byte has an nth
- * of the time, so fits of few reads in long queues say nothing. */
+/* Bytes are the limit unless it is certain (by two standard errors) that a
+ * read's bytes arrive faster than one server could deliver them: then each read
+ * takes as long whatever its size. In a queue of n reads, a read's own bytes
+ * get an nth of the time, so fits over few reads in long queues show nothing.
+ */
 static bool is_bandwidth(const struct fdl_evidence *e, bool flat)
 {
     double most = e->read_byte_ns + 2 * fmax(e->read_byte_error_ns, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules that look past the loader: where the time goes that no better loader
- * would give back. Each says in its sentence that the loader is not the cause.
+ * Rules for time that no better loader would save. The sentence of each says
+ * that the loader is not the cause.
  */
 #include "profiler/verdict/verdict_own.h"
 
@@ -12,7 +12,7 @@
 #define GPU_SILENT   10.0 /* seconds at utilisation 0 */
 #define GPU_WORKS    0.50 /* utilisation */
 #define SM_WORKS     0.50 /* SM activity while utilisation is high */
-#define CLOCK_DROPS  0.90 /* of the maximum: less is worth a word */
+#define CLOCK_DROPS  0.90 /* of the maximum: below, it is worth mentioning */
 #define GAPS         0.10 /* of wall */
 #define COLLECTIVES  0.20 /* of wall */
 #define PEER_STALLS  0.05 /* of its wall, on another rank */
@@ -24,8 +24,8 @@
 #define SLOW_STARTS  3.0 /* of what a batch usually takes */
 #define LEAST_EPOCH  8   /* batches */
 #define BEFORE                                                                 \
-  1.1 /* of the stall, which the first wait is part of: a
-                            batch takes that long to be handed over, too */
+  1.1 /* of the stall, which includes the first wait: a batch takes that long to
+       * be delivered, too */
 #define RHYTHM   0.50
 #define HEADROOM 1.10
 
@@ -51,7 +51,7 @@ static bool is_fed(const struct fdl_facts *f)
     return f->stall < FED_STALL;
 }
 
-/* Not while a batch takes as long as the silence. */
+/* Not while a batch takes longer than this silence. */
 bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -74,7 +74,7 @@ bool fdl_judge_unused(const struct fdl_facts *f, struct fdl_draft *d)
 bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
-    /* What the quota did to the program is no pause of its own. */
+    /* Throttling by the quota is not a pause of the program. */
     double own = (double)e->gap_ns - fmax((double)e->gap_throttled_ns, 0);
     double part = fdl_facts_ratio(own, wall(f));
     if (e->gaps == 0 || part < GAPS || fdl_lock_is_taken(f))
@@ -101,8 +101,8 @@ bool fdl_judge_gaps(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* The GPU has little to do although batches are there: it waits for the host
- * to launch work, or for what the host waits for itself. */
+/* The GPU has little work although batches are ready: it waits for the host to
+ * launch kernels, or for what the host itself waits for. */
 bool fdl_judge_launches(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -192,9 +192,8 @@ static bool is_collective(const char *phase)
     return false;
 }
 
-/* One of several ranks that is fed. What holds up all of them may be another
- * one, or what they tell each other; where nothing points at it, it is said
- * behind the rest. */
+/* One of several ranks, and fed. All of them may be slowed down by another rank
+ * or by communication; without evidence for either, this ranks last. */
 bool fdl_judge_world(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -260,8 +259,9 @@ bool fdl_judge_interference(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* Waits at the start: the first of the run, and that of each later epoch. Usual
- * is what another batch takes, the consumer's step and its wait. */
+/* Waits at the start: the first of the run, and that of each later epoch. The
+ * usual duration is that of other batches, the consumer's step plus its wait.
+ */
 struct start {
     double first_ns, edge_ns, edges, usual_ns;
 };
@@ -275,7 +275,7 @@ static double usual_wait(const struct fdl_facts *f, const struct start *s)
     return others > 0 ? fmax(rest, 0) / others : 0;
 }
 
-/* Of an epoch's batches the first is no exception where there are few. */
+/* In a short epoch the first batch is not exceptional. */
 static bool epochs_are_short(const struct fdl_evidence *e, double edges)
 {
     double batches = e->epoch_batches > 0 ? (double)e->epoch_batches
@@ -291,7 +291,7 @@ static struct start digest_start(const struct fdl_facts *f)
     s.first_ns = f->device ? 0 : fmax((double)e->first_batch_ns, 0);
     s.edge_ns = fmax((double)e->epoch_edge_ns, 0);
     s.edges = fmax((double)e->epoch_edges, s.edge_ns > 0);
-    if (s.first_ns > BEFORE * f->stalled_ns) /* the window began behind it */
+    if (s.first_ns > BEFORE * f->stalled_ns) /* the window began after it */
         s.first_ns = 0;
     s.usual_ns = f->step_ns + usual_wait(f, &s);
     if (s.first_ns < SLOW_STARTS * s.usual_ns)
@@ -327,7 +327,7 @@ static void say_start(const struct fdl_facts *f, struct fdl_draft *d,
                      "longer: this is paid once.");
 }
 
-/* Waits at the beginning, which later batches do not have. */
+/* Waits at the beginning that later batches do not have. */
 bool fdl_judge_start(const struct fdl_facts *f, struct fdl_draft *d)
 {
     struct start s = digest_start(f);
@@ -363,7 +363,7 @@ bool fdl_judge_period(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* A host that runs ahead of its GPU waits, and nobody starves. */
+/* A host that runs ahead of its GPU waits, and nothing starves. */
 static void say_host_wait(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -374,7 +374,7 @@ static void say_host_wait(const struct fdl_facts *f, struct fdl_draft *d)
                 fdl_say_duration(wall(f)).at);
 }
 
-/* Somebody has seen the GPU: its own clock, or NVML. */
+/* The GPU has been observed: by its own clock, or by NVML. */
 bool fdl_judge_gpu_bound(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -398,7 +398,7 @@ bool fdl_judge_gpu_bound(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* So many would do with a tenth to spare; 0: not known. */
+/* How many would be enough, with a tenth to spare; 0: not known. */
 static double enough_workers(const struct fdl_facts *f)
 {
     double busy = (double)f->e->worker_busy_ns / (double)f->e->batches;

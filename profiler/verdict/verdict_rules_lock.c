@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock that all calls of a custom operation share, as those have that are
- * written in the language of an interpreter with one. Workers that wait for it
- * look as if they worked, and more of them only wait longer.
+ * A lock shared by all calls of a custom operation, such as an interpreter's.
+ * Workers that wait for it seem to work, and more of them only wait longer.
  *
  *     worker 1   decode | wait | blur ==== | decode | wait ...
  *     worker 2   decode | blur ==== | decode | wait ...
  *     worker 3   wait ........... | blur ==== | decode ...
  *
- * Where cores are few, the same workers queue for these, too, and which of the
- * two holds them up is not told by which is longer: one that holds the lock and
- * has no core keeps all others waiting for the lock; one that waits is woken
- * now and then to ask again, and queues for a core to do so. So both ends are
- * tried on paper. Without the lock nobody waits for it, as far as there are
- * cores. With a core for each, the time that was queued for one goes, outside
- * of the lock and by its holder, and with the holder's the same part of what
- * others waited for it; but never more gets done than one holder can do.
+ * If cores are scarce, the same workers also queue for cores, and which of the
+ * two slows them down cannot be told from which is longer: a holder of the lock
+ * without a core keeps all others waiting for the lock; a waiter is woken now
+ * and then to ask again, and queues for a core to do so. So both remedies are
+ * tried on paper. Without the lock, the waits for it disappear as far as there
+ * are cores. With a core for each worker, the queueing outside the lock and by
+ * its holder disappears, and with the holder's share the same fraction of what
+ * others waited for the lock; but never more gets done than one holder can do.
  *
- * An operation tells how long it waited to begin. An interpreter takes its lock
- * away in between (every 5 ms in Python), and what is waited then nobody tells.
- * Where nearly every call found the lock taken, calls were off their core for
- * nothing else; nor were they where they fill one core and no more, and some
- * are told to have waited. A call that finds it free says little: who lets go
- * of the lock is back before others are awake, above all where cores are few.
+ * An operation reports how long it waited to begin. An interpreter may release
+ * its lock in between (every 5 ms in Python), and those waits go unreported. If
+ * nearly every call found the lock taken, calls were off their core for no
+ * other reason; the same holds if they fill just one core and some reported a
+ * wait. A call that finds the lock free proves little: a thread that releases
+ * the lock often takes it again before others wake, especially with few cores.
  */
 #include "profiler/verdict/verdict_own.h"
 
@@ -31,18 +30,18 @@
 #define LOCKED    0.20 /* of busy time */
 #define TAKEN     0.80 /* of the calls */
 #define ONE_CORE  0.75 /* of wall: calls that hold the lock in turn fill it */
-#define EXCLUSIVE 1.10 /* of wall: and are not in it at the same time */
+#define EXCLUSIVE 1.10 /* of wall: and do not hold it at the same time */
 #define SOME      0.02 /* of the calls' time */
 
-/* Of the calls of such operations, in ns. */
+/* The calls of such operations, ns. */
 struct calls {
     double wall, cpu, told;
-    double queued;  /* for a core; those who hold the lock */
-    double waited;  /* for the lock; told, or not */
-    double outside; /* of the calls: queued for a core */
+    double queued;  /* for a core, while holding the lock */
+    double waited;  /* for the lock; reported or not */
+    double outside; /* of the calls: queueing for a core */
 };
 
-/* What calls wait for, and do not tell, is the lock. */
+/* Unreported waits of calls are for the lock. */
 static bool is_always_taken(const struct fdl_evidence *e, const struct calls *c)
 {
     double wall = (double)e->wall_ns, calls = (double)e->lock.calls;
@@ -57,8 +56,8 @@ static double between(double low, double value, double high)
     return fmax(low, fmin(value, high));
 }
 
-/* Who was off the core in a call and did not say why: for a core, for the lock,
- * or asleep. */
+/* Time off the core in a call, with no reported reason: for a core, for the
+ * lock, or asleep. */
 static void divide(const struct fdl_facts *f, double runq, struct calls *c)
 {
     const struct fdl_evidence *e = f->e;
@@ -71,7 +70,7 @@ static void divide(const struct fdl_facts *f, double runq, struct calls *c)
     c->waited = c->told;
     bool taken = is_always_taken(e, c);
     double holders = taken ? c->cpu : c->wall - c->told;
-    if (holders <= EXCLUSIVE * wall) /* one at a time; others only ask */
+    if (holders <= EXCLUSIVE * wall) /* one at a time; the others only ask */
         c->queued = fmin(c->queued, fmax(wall - c->cpu, 0));
     if (taken)
         c->waited += untold - c->queued;
@@ -82,7 +81,7 @@ static double without(double part, double whole)
     return whole > 0 ? fdl_facts_gain(part, whole) : 0;
 }
 
-/* Whoever holds the lock has a core then. */
+/* The holder of the lock then has a core. */
 static double gain_of_cores(const struct fdl_facts *f, const struct calls *c)
 {
     double busy = (double)f->e->worker_busy_ns, wall = (double)f->e->wall_ns;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stall on batches that somebody else makes. Seen from outside is only who
- * had the cores meanwhile. Where the workers are processes, that splits their
- * time as the ledger splits that of our own threads, and the same rules judge
- * it. Otherwise there are the thread that waited, other threads, other
- * processes, nobody. From what nobody can work around to what is not known:
+ * Stalls of a watched loader. From outside only the use of the cores is
+ * visible. If the workers are processes, that divides their time as our own
+ * threads' time is divided, and the same rules judge it. Otherwise there are
+ * the waiting thread, other threads and other processes. In order, from causes
+ * outside the program's control to the unknown:
  *
- *   CPU_THROTTLED             the quota was spent for 5 % of the time
+ *   CPU_THROTTLED             the quota was used up for 5 % of the time
  *   OVERSUBSCRIBED            other processes had the cores, and it queued
- *   PREP_BOUND_TUNABLE        workers, or the thread itself, were on a core for
- *                             most of the time, and there are more cores; or it
- *                             slept, and more workers can be had
- *   PREP_BOUND_CPU_SATURATED  they computed, and there are no more cores
+ *   PREP_BOUND_TUNABLE        workers, or the thread itself, were on a core
+ *                             most of the time, and cores are free; or it
+ *                             slept, and there can be more workers
+ *   PREP_BOUND_CPU_SATURATED  they computed, and no core is free
  *   ITERABLE_BOUND            otherwise: it waits itself, or nothing is known
  */
 #include "profiler/verdict/verdict_own.h"
@@ -30,10 +30,10 @@ static const char cheaper[] =
     "The cores are used up: make batches cheaper (smaller images, fewer "
     "operations, a faster decoder), or use more cores.";
 
-/* Cores that make batches. */
+/* The cores that make batches. */
 struct makers {
-    double workers; /* 0: the thread that waits does it */
-    double cores;   /* of child processes or other threads, or of that one */
+    double workers; /* 0: the waiting thread makes them */
+    double cores;   /* of child processes, other threads, or that one */
     double on_core; /* of their time */
 };
 
@@ -82,7 +82,7 @@ static void say_makers(const struct fdl_facts *f, const struct makers *m,
     fdl_note(d, "cpus_usable", f->cpus);
 }
 
-/* How many make as much as the consumer takes, with a tenth to spare. */
+/* How many would keep up with the consumer, with a tenth to spare. */
 static double enough(const struct fdl_facts *f, const struct makers *m)
 {
     double user = fmax((double)f->e->wall_ns - f->stalled_ns, 1);
@@ -113,7 +113,7 @@ static void say_busy(const struct fdl_facts *f, const struct makers *m,
                    "processes: there are cores left.");
 }
 
-/* It has an option for workers, and none of them yet. */
+/* It has an option for workers, and no workers yet. */
 static bool can_have_workers(const struct fdl_facts *f)
 {
     return f->e->outside_option && f->e->workers == 0;
@@ -168,8 +168,7 @@ static void judge_unseen(const struct fdl_facts *f, struct fdl_draft *d)
 
 /* ---- Workers that are processes ------------------------------------------ */
 
-/* The thread that waits computes itself: it takes batches apart that are made.
- */
+/* The waiting thread itself computes: it unpacks finished batches. */
 static bool judge_handover(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double own = fdl_facts_ratio((double)f->e->wait_cpu_ns, f->stalled_ns);
@@ -184,13 +183,13 @@ static bool judge_handover(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* The words of the rules for our own workers, but for what only those can do.
+/* The texts of the rules for our own workers, without what only those can do.
  */
 static void judge_processes(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double gain = d->v.predicted_gain;
     fdl_say(d, "; %s took that time", fdl_say_name(f->e->outside).at);
-    d->v.predicted_gain = 0; /* nobody can tell what the cores would give */
+    d->v.predicted_gain = 0; /* unknown: what the cores would give */
     if (fdl_judge_throttled(f, d) || fdl_judge_cores(f, d))
         return;
     d->v.predicted_gain = gain;
@@ -209,6 +208,6 @@ void fdl_judge_outside(const struct fdl_facts *f, struct fdl_draft *d)
         judge_processes(f, d);
     else
         judge_unseen(f, d);
-    d->v.moves = (struct fdl_moves){0}; /* nothing of it is ours to turn */
+    d->v.moves = (struct fdl_moves){0}; /* none of its knobs are ours */
     d->v.workers_to = 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why decoding holds it up: the largest part of the workers' time, and beside
- * it the next one if that has a fifth of it. The quota comes before the rest,
- * for nobody can work around it, and samples that vary before the work, for
- * they hold up workers that are fast enough.
+ * Rules for stalls caused by preparation: the largest part of the workers'
+ * time, and the second if it has a fifth. The quota comes first, since no
+ * setting helps against it; samples that vary come before the work itself,
+ * since they delay workers that are fast enough.
  */
 #include "profiler/verdict/verdict_own.h"
 
 #define HALF 0.50
 
-/* Two parts of the queueing are told as one. */
+/* Two parts of the queueing are reported as one. */
 static bool is_told(enum fdl_part lead, enum fdl_part second)
 {
     bool queues =
@@ -43,7 +43,7 @@ void fdl_say_second(const struct fdl_facts *f, struct fdl_draft *d,
     fdl_note(d, "second", part);
 }
 
-/* Samples look slow, too, whose workers had no core. */
+/* Samples also look slow if their workers had no core. */
 static bool cores_decide(const struct fdl_facts *f)
 {
     return f->part[PART_OTHERS] + f->part[PART_FOREIGN] >= HALF;
@@ -52,7 +52,7 @@ static bool cores_decide(const struct fdl_facts *f)
 void fdl_judge_prep(const struct fdl_facts *f, struct fdl_draft *d)
 {
     double gain = d->v.predicted_gain;
-    d->v.predicted_gain = 0; /* nobody can tell what the cores would give */
+    d->v.predicted_gain = 0; /* unknown: what the cores would give */
     if (fdl_judge_throttled(f, d))
         return;
     d->v.predicted_gain = gain;

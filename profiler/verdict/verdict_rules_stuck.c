@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workers and reads that hang. If the next batch waits for one, nothing else
- * matters, and there need not be many batches to see it: nothing will come.
+ * matters, and few batches suffice to see it, as no more will come.
  */
 #include "profiler/verdict/verdict_own.h"
 
 #include <string.h>
 
-#define ALL_OF_IT 2.0 /* above every fraction of the time */
+#define ALL_OF_IT 2.0 /* above any fraction of the time */
 
-/* The end of the path, as far as a phrase goes. */
+/* The end of the path, as much as fits a phrase. */
 static const char *name_of(const char *path)
 {
     size_t length = strlen(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workers that could feed the consumer on average, and do not: one sample is
- * slow while later batches are done, or there is no room to get ahead.
+ * slow while later batches are ready, or there is no room to get ahead.
  */
 #include "profiler/verdict/verdict_own.h"
 
@@ -10,7 +10,7 @@
 #define PASSED   0.50 /* of waits of 50 us or more */
 #define NO_ROOM  0.05 /* of worker time */
 #define HELD_UP  0.20 /* of worker time, while there is a stall */
-#define CAPACITY 1.10 /* of what the consumer takes */
+#define CAPACITY 1.10 /* of the consumer's demand */
 
 static void say_slow(const struct fdl_facts *f, struct fdl_draft *d)
 {
@@ -31,8 +31,8 @@ static void say_slow(const struct fdl_facts *f, struct fdl_draft *d)
     d->instead = "Look at the list of slow samples.";
 }
 
-/* Twice the depth that the slowest batch needs, and the consumer waits all the
- * same: the slots are not there. */
+/* The depth is twice what the slowest batch needs, and the consumer still
+ * waits: slots are missing. */
 static bool is_held(const struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The work itself: what one thread more would cure, what no thread cures, and
- * which operation takes the time.
+ * The work itself: whether more workers would help, and which operation takes
+ * the time.
  */
 #include "profiler/verdict/verdict_own.h"
 
 #include <math.h>
 
 #define MOSTLY       0.50
-#define LARGE_IMAGES 16.0 /* times the pixels of what is made of one */
+#define LARGE_IMAGES 16.0 /* times the pixels of the result */
 
 /* ; "blur": 10.9 ms a sample, 2 % on a core, 88 % of the workers' time */
 void fdl_say_operation(const struct fdl_facts *f, struct fdl_draft *d)
@@ -59,8 +59,7 @@ static void say_asleep(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_say(d, ".");
 }
 
-/* The tuner had more of them at work, and got nothing for it: something lets
- * them in one at a time. */
+/* The tuner tried more workers in vain: something admits one at a time. */
 static void say_does_not_scale(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -118,7 +117,7 @@ static bool judge_tunable(const struct fdl_facts *f, struct fdl_draft *d)
     return true;
 }
 
-/* It waits, and may have no more workers, or no use for them. */
+/* It waits, and more workers are not allowed, or would not help. */
 static bool judge_asleep(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the workers' time went, and how many workers are of use.
+ * Where the workers' time went, and how many workers would help.
  *
  *     busy = core + own + foreign + others + throttle + sleep + lock
  *
- * The kernel tells how long workers queued for a core, not behind whom. While
- * they did, the cores were taken by whoever used them: so the queueing is
- * divided as the use of the cores is. It is none of our own where our threads
- * ask for no more cores than there are.
+ * The kernel reports how long workers queued for a core, not behind whom. The
+ * cores were meanwhile used by whoever ran on them, so the queueing is divided
+ * in proportion to core use. None of it is our own if our threads need no more
+ * cores than there are.
  *
  * A worker that never had to queue would be on a core for core / (core + sleep
- * + lock) of its time. That is what it wants of a core, whatever others do to
- * it: eight workers that sleep do not become hungry because a neighbour makes
- * them queue.
+ * + lock) of its time. That is its demand, whatever others do to it: eight
+ * workers that sleep do not need more cores because a neighbour makes them
+ * queue.
  *
- * More workers are of use until they fill the cores that others leave, until
- * the consumer is fed, up to workers_max, while the quota lasts, and not where
- * the tuner has seen that more of them get no more done.
+ * More workers help until they fill the cores that others leave, until the
+ * consumer is fed, up to workers_max, while the quota lasts, and unless the
+ * tuner has seen that more of them get no more done.
  */
 #include "profiler/verdict/verdict_own.h"
 
 #include <math.h>
 
 #define MANY          0.20 /* of the granted cores, and half a core */
-#define WHOLE         0.05 /* of a core more is no core more */
+#define WHOLE         0.05 /* of a core: less is not one core more */
 #define MOSTLY        0.50
-#define SPARE         1.10 /* of what the consumer takes */
-#define QUOTA_SPENT   0.01 /* of wall: more workers would be held back */
-#define NO_GAIN       0.05 /* of more workers */
+#define SPARE         1.10 /* of the consumer's demand */
+#define QUOTA_SPENT   0.01 /* of wall: more workers would be throttled */
+#define NO_GAIN       0.05 /* from more workers */
 #define LOCKED        0.20 /* of busy time */
 #define LEAST_OF_CORE 0.001
-#define PER_CORE      32 /* workers: as many as the tuner takes by itself */
+#define PER_CORE      32 /* workers: the tuner's own limit */
 
 bool fdl_facts_many(const struct fdl_facts *f, double cores)
 {
@@ -39,7 +39,7 @@ bool fdl_facts_many(const struct fdl_facts *f, double cores)
 
 /* ---- The split ---------------------------------------------------------- */
 
-/* Cores of ours that other processes had. On a larger machine they may run
+/* Our cores that other processes had. On a larger machine they may run
  * elsewhere, but never on what our own threads use. */
 static double cores_of_others(const struct fdl_facts *f, double own)
 {
@@ -61,7 +61,7 @@ static void divide_queueing(struct fdl_facts *f)
         fmax(f->off_core - f->part[PART_OWN] - f->part[PART_FOREIGN], 0);
 }
 
-/* Where nothing tells queueing from sleeping, what was not on a core queued. */
+/* If queueing cannot be told from sleeping, time off the core was queueing. */
 void fdl_facts_digest_split(struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
@@ -102,13 +102,13 @@ enum fdl_part fdl_facts_largest(const struct fdl_facts *f, enum fdl_part but)
 
 /* ---- How many workers --------------------------------------------------- */
 
-/* Without it more would get done than with a core for each. */
+/* Losing the lock would gain more than a core for each worker. */
 static bool lock_decides(const struct fdl_facts *f)
 {
     return f->lock.waits >= LOCKED && f->lock.gain >= f->lock.gain_of_cores;
 }
 
-/* Its waiting looked like sleep or like queueing until now. */
+/* Until now its waits were part of sleeping and queueing. */
 static void set_lock_apart(struct fdl_facts *f)
 {
     double left = f->lock.waits;
@@ -122,8 +122,9 @@ static void set_lock_apart(struct fdl_facts *f)
     }
 }
 
-/* Cores for the workers: what the consumer and others leave. One who sleeps is
- * let in soon when it wakes, so a neighbour does not take all of them. */
+/* Cores for the workers: what the consumer and others leave. A process that
+ * sleeps is scheduled soon after it wakes, so a neighbour does not take all of
+ * them. */
 static double cores_left(const struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
@@ -134,7 +135,7 @@ static double cores_left(const struct fdl_facts *f)
     return fmax(left, least);
 }
 
-/* So many would keep the consumer fed; 0: not known. While it waits for
+/* How many would keep the consumer fed; 0: not known. While it waits for
  * decoding it is not fed, whatever the mean says. */
 static double needed_workers(const struct fdl_facts *f)
 {
@@ -147,8 +148,7 @@ static double needed_workers(const struct fdl_facts *f)
     return fmax(needed, waits ? f->workers + 1 : 1);
 }
 
-/* The bound of a number that was given is that number: whoever gave it may
- * give more. */
+/* A number that was given is its own bound; the user may raise it. */
 static double most_workers(const struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;

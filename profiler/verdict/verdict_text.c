@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words of a verdict: numbers as people write them, with a point in every
- * locale, and the evidence as JSON. Phrases are values of 48 bytes, so that a
- * sentence of half a dozen fits its 384 with room to spare.
+ * Texts of a verdict: numbers as people write them, with a decimal point in
+ * every locale, and the evidence as JSON. Phrases are values of 48 bytes, so a
+ * sentence made of half a dozen fits its 384 bytes easily.
  */
 #include "base/json.h"
 #include "profiler/verdict/verdict_own.h"
@@ -133,7 +133,7 @@ void fdl_act(struct fdl_draft *d, const char *fmt, ...)
     va_end(args);
 }
 
-/* Room for what must follow: a point, and a word about the GPU's memory. */
+/* Room for what must follow: a full stop, and a remark on the GPU's memory. */
 #define KEPT_FREE 72u
 
 void fdl_say_clause(struct fdl_draft *d, const char *fmt, ...)
@@ -184,7 +184,7 @@ void fdl_note_name(struct fdl_draft *d, const char *key, const char *text)
     d->notes[d->n_notes++].text = text;
 }
 
-/* Four digits behind the point say all that was measured. */
+/* Four decimals cover the precision of the measurements. */
 static double rounded(double value)
 {
     return fabs(value) < 1e11 ? round(value * 1e4) / 1e4 : value;
@@ -202,7 +202,7 @@ void fdl_say_evidence(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_json_double(&j, "batches", (double)f->e->batches);
     for (uint32_t i = 0; i < d->n_notes; i++) {
         struct fdl_phrase name = fdl_say_name(d->notes[i].text);
-        name.at[strlen(name.at) - 1] = 0; /* without the quotes */
+        name.at[strlen(name.at) - 1] = 0; /* without quotes */
         if (d->notes[i].text)
             fdl_json_string(&j, d->notes[i].key, name.at + 1);
         else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From facts about an environment to findings, each with its remedy: a pure
- * function, so that every machine can be tried on any machine.
+ * function, so every machine can be tested on any machine.
  */
 #ifndef FDL_PROFILER_DOCTOR_H
 #define FDL_PROFILER_DOCTOR_H
@@ -31,7 +31,7 @@ struct fdl_finding {
 
 struct fdl_doctor_facts; /* doctor_facts.h: what was found, by value */
 
-/* Fills out[] and returns how many: one for each thing that was looked at. */
+/* Fills out[] and returns how many: one for each thing checked. */
 uint32_t fdl_doctor_judge(const struct fdl_doctor_facts *facts,
                           struct fdl_finding out[FDL_FINDINGS_MAX]);
 

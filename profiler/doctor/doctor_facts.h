@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the doctor knows about an environment. Zeroed, it is a machine of which
- * nothing is known, and every field says what its zero means.
+ * nothing is known; each field documents its zero.
  */
 #ifndef FDL_PROFILER_DOCTOR_FACTS_H
 #define FDL_PROFILER_DOCTOR_FACTS_H
@@ -29,7 +29,7 @@ struct fdl_doctor_facts {
     double seconds;         /* 0: nothing was measured */
     double throttled_share; /* of the periods in which the quota was spent */
     double other_cores;     /* that other processes used */
-    double clock_ns;        /* a look at the clock; 0: not known */
+    double clock_ns;        /* reading the clock; 0: not known */
     struct fdl_busy busiest[FDL_BUSIEST]; /* of them, the busiest first */
     uint32_t n_busiest;
 
@@ -76,8 +76,8 @@ struct fdl_doctor_facts {
     struct fdl_gpu_signals gpu;
 };
 
-/* The part that stands in files below a root ("" for the real one). The rest of
- * `f` is left alone. */
+/* Gathers the part that is in files below a root ("" for the real one). The
+ * rest of `f` is untouched. */
 void fdl_doctor_read(const char *root, struct fdl_doctor_facts *f);
 
 /* CPUs that this process may use and that are on a NUMA node. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The doctor's judges: one function for each finding, in files by subject. */
+/* The doctor's checks: one function per finding, in files by subject. */
 #ifndef FDL_PROFILER_DOCTOR_OWN_H
 #define FDL_PROFILER_DOCTOR_OWN_H
 
 #include "base/compiler.h"
 #include "profiler/doctor/doctor_facts.h"
 
-/* X(id, judge): in the order in which they are told. */
+/* X(id, judge): in the order in which they are listed. */
 #define FDL_FINDINGS(X)                                                        \
   X(cpu_quota)                                                                 \
   X(cpu_throttling)                                                            \
@@ -38,7 +38,7 @@
   X(gpu_busy)                                                                  \
   X(gpu_memory)
 
-/* false: nothing is known of it, or it does not matter here, so there is no
+/* false: nothing is known about it, or it does not matter here, so there is no
  * finding. */
 #define FDL_DECLARE_JUDGE(id)                                                  \
   bool fdl_diagnose_##id(const struct fdl_doctor_facts *f,                     \
@@ -56,7 +56,7 @@ bool fdl_find_ok(struct fdl_finding *out, const char *format, ...)
 #define FDL_MIB(bytes) ((double)(bytes) / 1048576)
 #define FDL_GIB(bytes) ((double)(bytes) / 1073741824)
 
-/* Cores that the threads of one process can have at the same time. */
+/* Cores that the threads of one process can use at the same time. */
 double fdl_doctor_cores(const struct fdl_doctor_facts *f);
 
 /* 6.1 of "6.1.0-13-amd64" as 601, 0 if it cannot be read. */

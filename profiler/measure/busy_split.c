@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proportions are taken of running sums and rounded there, so the parts add up
- * to the whole; see busy_split.h.
+ * Proportions are applied to running sums and rounded there, so the parts add
+ * up to the whole; see busy_split.h.
  */
 #include "profiler/measure/busy_split.h"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What "busy" was: on a core, waiting for one, held back by the CPU quota, or
- * asleep. Sums only grow, and are exact to the nanosecond.
- *
- * The kernel tells of a wait for a core when it is over. So what looks like
- * sleep now may turn out to have been the run queue a moment later, and the
- * best guess of a sum may fall. fdl_busy_split_advance makes sums that never
- * fall out of such guesses: new time goes to where it is missing, until guess
- * and sum agree.
+ * Divides busy time: on a core, waiting for one, throttled by the CPU quota,
+ * asleep. Sums only grow, and are exact to the nanosecond. The kernel reports a
+ * wait for a core only when it ends, so what looks like sleep now may turn out
+ * to have been the run queue, and the best estimate of a sum may fall.
+ * fdl_busy_split_advance turns such estimates into sums that never fall: new
+ * time goes where it is missing, until estimate and sum agree.
  */
 #ifndef FDL_PROFILER_BUSY_SPLIT_H
 #define FDL_PROFILER_BUSY_SPLIT_H
@@ -22,24 +20,24 @@ enum fdl_busy {
     FDL_BUSY_KINDS
 };
 
-/* sum[] grows by delta[], so that the whole grows to that of guess[]: each kind
- * that lags behind its guess gets a part of the growth as it lags. Nothing
- * changes where the whole of guess[] is not above that of sum[]. */
+/* sum[] grows by delta[] until its total is that of guess[]: each kind that
+ * lags behind its guess gets growth in proportion to its lag. Nothing changes
+ * if the total of guess[] does not exceed that of sum[]. */
 void fdl_busy_split_advance(int64_t sum[FDL_BUSY_KINDS],
                             const int64_t guess[FDL_BUSY_KINDS],
                             int64_t delta[FDL_BUSY_KINDS]);
 
-/* Adds ns to sum[] in the proportion of weights[], exactly; all to CPU where
- * there are none. */
+/* Adds ns to sum[] in proportion to weights[], exactly; all to CPU if they are
+ * all 0. */
 void fdl_busy_split_add(int64_t sum[FDL_BUSY_KINDS], int64_t ns,
                         const int64_t weights[FDL_BUSY_KINDS]);
 
-/* A thread worked for work ns and was on a core for cpu ns and queued for runq
- * ns of it, as far as that fits; the rest it slept. Nothing is throttled. */
+/* A thread worked for work ns, of which it was on a core for cpu ns and queued
+ * for runq ns, as far as they fit; the rest it slept. Nothing is throttled. */
 void fdl_busy_split_guess(int64_t work, int64_t cpu, int64_t runq,
                           int64_t guess[FDL_BUSY_KINDS]);
 
-/* Of the run queue time of guess[], up to ns was the quota's doing. */
+/* Up to ns of the run queue time of guess[] was caused by the quota. */
 void fdl_busy_split_throttle(int64_t guess[FDL_BUSY_KINDS], int64_t ns);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a copy takes: us = latency + bytes / bandwidth. A small copy costs
- * its latency, a large one its bytes; where both are equal, at latency *
- * bandwidth bytes, lies the border between the two regimes.
- *
- * The line is fitted by least squares of relative errors, that is with weights
- * 1 / us^2: times span five decades, and with plain least squares the largest
- * copies alone would decide, whose noise is larger than the whole latency. If
- * the best line has a negative latency, the best one through 0 is taken.
+ * How long a copy takes: us = latency + bytes / bandwidth. Small copies cost
+ * their latency, large ones their bytes; the border between the two regimes is
+ * where both are equal, at latency * bandwidth bytes. The line is fitted by
+ * least squares of relative errors, that is with weights 1 / us^2: times span
+ * five decades, and in plain least squares the largest copies, whose noise
+ * exceeds the whole latency, would decide alone. If the best line has a
+ * negative latency, the best one through 0 is used.
  */
 #ifndef FDL_PROFILER_COPY_FIT_H
 #define FDL_PROFILER_COPY_FIT_H

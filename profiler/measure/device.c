@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ledger of a device; device.h has the picture. Each pair of a copy and a
- * busy time is looked at once, when the later of the two becomes known. Busy
- * times come in the order of time, so a copy that ends before the last wait did
- * will meet nothing more. Pieces of a batch may be copied ahead of the batch
- * before it, so copies have no such order, and busy times are simply the last
- * 64: that costs 64 comparisons a batch.
+ * busy time is processed once, when the later of the two becomes known. Busy
+ * times arrive in order of time, so a copy that ended before the last wait did
+ * will meet no more. Pieces of a batch may be copied ahead of the previous
+ * batch, so copies have no such order, and simply the last 64 busy times are
+ * checked: 64 comparisons per batch.
  */
 #include "profiler/measure/device.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger of a device: what its copies did, and whether the consumer's
- * stream ever stood still for want of a batch. One record per batch is added,
- * in the order of the copies; sums come out.
+ * The ledger of a device: what its copies did, and when the consumer's stream
+ * was idle for want of a batch. One record per batch is added, in the order of
+ * the copies; the results are sums.
  *
  *   copies        [== 1 ==]  [== 2 ==]        [======== 3 ========]
  *   stream  --- wait 1 ---|  work on 1   |wait| work on 2  |-- wait 3 --| ...
@@ -11,31 +11,30 @@
  *                         |<------------------- span ------------------>|
  *
  * A step is a batch that a stream waited for. The stream enters the wait when
- * it has nothing else left to do, also if the host, which waits for the batch
- * too, cannot tell it yet to wait; and leaves it when the batch is ready.
+ * it has no other work left, even if the host, which waits for the batch too,
+ * cannot tell it to wait yet; it leaves the wait when the batch is ready.
  *
  * The span runs from the end of the first wait to the end of the last: the
- * first one is the start of the loader, which nothing could have hidden. Each
+ * first one is the loader's start-up, which nothing could have hidden. Each
  * instant of the span is
  *
- *   idle   the stream is in a wait: the sum of ready - entered, where that is
- *          above 0, over the steps behind the first
+ *   idle   the stream is in a wait: the sum of ready - entered, where positive,
+ *          over all steps but the first
  *   busy   from the end of a wait to the entry of the next
  *
  * so idle + busy = span, to the nanosecond. Waits of several streams do not
- * nest: a part of a wait that lies before the end of the wait before it counts
- * once.
+ * nest: the part of a wait before the end of the previous one counts once.
  *
  * The overlap of a copy is the part of [start, end) in which the stream was
- * busy. Where pieces of a copy leave gaps it is scaled by what was copying. The
- * work on the last step ends when the next one is entered, so it is counted
+ * busy. If pieces of a copy leave gaps, it is scaled by the time spent copying.
+ * The work on the last step ends when the next one is entered, so it is counted
  * with the next record.
  *
- * A copy meets busy times of steps before its own, which are known when its
- * record comes, and, if no stream waits for it, of steps behind it. The last
- * FDL_DEVICE_HELD busy times are remembered, and as many copies that may meet
- * more: the overlap is exact as long as no copy begins more than 64 steps ahead
- * of its own. Beyond that it is what is known at least.
+ * A copy meets busy times of earlier steps, known when its record arrives, and,
+ * if no stream waits for it, of later ones. The last FDL_DEVICE_HELD busy times
+ * are kept, and as many copies that may still meet some: the overlap is exact
+ * as long as no copy begins more than 64 steps ahead of its own. Beyond that it
+ * is a lower bound.
  */
 #ifndef FDL_PROFILER_DEVICE_H
 #define FDL_PROFILER_DEVICE_H
@@ -66,9 +65,9 @@ struct fdl_device_busy {
     int64_t begin, end;
 };
 
-/* Zeroed memory is an empty ledger, and zeroing is its reset: the next step
- * begins a new span. Nothing in here is atomic: whoever owns the ledger has one
- * thread add to it, and a lock for that thread and those who read. */
+/* Zeroed memory is an empty ledger, and zeroing resets it: the next step begins
+ * a new span. Nothing here is atomic: the owner has one thread add to it, and a
+ * lock for that thread and the readers. */
 struct fdl_device_ledger {
     uint64_t batches, finished, copies, bytes;
     int64_t queue_ns;   /* submitted until begun */
@@ -85,7 +84,7 @@ struct fdl_device_ledger {
     uint32_t n_held, n_busy;
 };
 
-/* The record of the next batch. Times that run backwards count as 0. */
+/* Adds the next batch. Times that run backwards count as 0. */
 void fdl_device_ledger_add(struct fdl_device_ledger *l,
                            const struct fdl_device_event *event);
 

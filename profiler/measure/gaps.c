@@ -4,7 +4,7 @@
 
 #include "base/compiler.h"
 
-/* Distances that have to be there, and how many of four agree. */
+/* The number of distances needed, and how many of four agree. */
 #define LEAST_DISTANCES 3u
 #define AGREE_OF_FOUR   3u
 #define STRONG          0.5 /* of a rhythm in the series: half of its power */
@@ -63,7 +63,7 @@ static uint32_t count_near(const uint64_t *all, uint32_t n, uint64_t distance)
     return near;
 }
 
-/* The distance that most others are near to. */
+/* The distance that most others are close to. */
 static uint64_t common_distance(const struct fdl_gaps *g, uint32_t *agree,
                                 uint32_t *n)
 {
@@ -93,8 +93,8 @@ uint32_t fdl_gaps_period(const struct fdl_gaps *g)
     return strength >= STRONG ? period : 0;
 }
 
-/* The part of the last `span_ns` in which the group was throttled. The kernel
- * counts every core that it stops. */
+/* The fraction of the last `span_ns` in which the group was throttled. The
+ * kernel counts each stopped core. */
 static double throttled_part(const struct fdl_gap_throttle *t, int64_t span_ns)
 {
     uint64_t last = t->n - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Do more workers slow the consumer down? Its step times are kept apart by how
- * many workers were active, in powers of two: count, mean and spread, by
- * Welford's method. The fewest and the most that were seen are compared.
+ * Do more workers slow the consumer down? Its step times are kept separately by
+ * the number of active workers, in powers of two: count, mean and variance, by
+ * Welford's method. The fewest and the most seen are compared.
  */
 #ifndef FDL_PROFILER_INTERFERENCE_H
 #define FDL_PROFILER_INTERFERENCE_H
@@ -24,7 +24,7 @@ struct fdl_interference {
 };
 
 /* A step of step_ns while `workers` were active. Steps above 5 times the mean
- * of their class so far, as checkpoints are, are left out. */
+ * of their class so far, such as checkpoints, are ignored. */
 void fdl_interference_add(struct fdl_interference *i, uint32_t workers,
                           int64_t step_ns);
 

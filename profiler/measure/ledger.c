@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sweep: between two stamps nothing changes, so a wait is cut at the stamps
- * that lie in it, and each piece is split by how many samples are where.
+ * The sweep: nothing changes between two stamps, so a wait is cut at the stamps
+ * inside it, and each piece is split by the number of samples in each state.
  *
  *   a        issued   s s  s   s    s  last    start     done      b
  *   |--SLOT----|------+-+--+---+----+---|--QUEUE--|-TRANSFER-|-WAKE-|
  *                 split by q, r, w, d
  *
- * The stamps come out of a binary heap in order: the heap is built in linear
- * time from the stamps inside (a, b) only, and takes no memory, as qsort may.
- * A stamp is kept as (time - a) * 4 + step, so a sample's steps of the same
- * instant stay in order. On a 2-core virtual machine a wait of 256 samples took
- * 2.4 us if it began late (few stamps in it), 55 us if all 1024 stamps lay in
- * it, as when the first batch is waited for.
+ * A binary heap yields the stamps in order: it is built in linear time from the
+ * stamps inside (a, b) only, and allocates nothing, as qsort may. A stamp is
+ * kept as (time - a) * 4 + step, so a sample's steps at the same instant stay
+ * in order. On a 2-core virtual machine a wait of 256 samples took 2.4 us if it
+ * began late (few stamps in it), and 55 us if all 1024 stamps were in it, as
+ * when waiting for the first batch.
  *
  * Steps imply the steps before them: a sample that is being worked on has been
  * read, whatever its read stamps say. So stamps written by several threads and
- * seen in part make no time appear or vanish, and a reader that has nothing to
- * read (memory) need not stamp it.
+ * partly seen make no time appear or vanish, and a reader with nothing to read
+ * (memory) need not stamp it.
  *
- * Rounding: parts of a piece are whole numbers of 2^-12 ns, cut where the
- * running sum is rounded, so they sum to the piece; at the end the parts of the
- * wait are cut at whole nanoseconds in the same way. A thousand pieces move
- * less than a nanosecond between two buckets, and none is lost.
+ * Rounding: parts of a piece are multiples of 2^-12 ns, cut where the running
+ * sum is rounded, so they sum to the piece; at the end the parts of the wait
+ * are cut to whole nanoseconds in the same way. A thousand pieces move less
+ * than a nanosecond between two buckets, and none is lost.
  */
 #include "profiler/measure/ledger.h"
 
@@ -122,7 +122,7 @@ static uint64_t pop(struct fdl_ledger_scratch *s)
     return first;
 }
 
-/* The time a stamp speaks of: 0 and times from b on have not happened. */
+/* The time of a stamp: 0 and times from b on have not happened. */
 static int64_t happened(int64_t stamp, int64_t b)
 {
     return stamp == 0 || stamp >= b ? NEVER : stamp;
@@ -133,8 +133,8 @@ static int64_t load(const _Atomic int64_t *stamp)
     return atomic_load_explicit(stamp, memory_order_relaxed);
 }
 
-/* Puts a sample where it is at time a, and its later steps among the keys. The
- * copy started at `latest`, so the sample was done then. */
+/* Enters a sample as of time a, and its later steps as keys. The copy started
+ * at `latest`, so the sample was done by then. */
 static void place_sample(struct sweep *sw, struct fdl_ledger_scratch *s,
                          const struct fdl_sample_times *t, int64_t latest,
                          int64_t a, int64_t b)
@@ -168,12 +168,12 @@ static void add_whole(struct sweep *sw, enum fdl_bucket bucket, int64_t ns)
         sw->part[bucket] += (uint64_t)ns << sw->bits;
 }
 
-/* A piece during which the samples stay where they are. */
+/* A piece during which no sample changes its state. */
 static void add_piece(struct sweep *sw, uint64_t ns)
 {
     uint32_t busy = sw->at[WORKING];
     uint32_t active = sw->at[QUEUED] + sw->at[READING] + sw->at[WAITING] + busy;
-    /* Workers may have been taken away while they were at it. */
+    /* Workers may have been parked while working on it. */
     uint32_t could = FDL_MAX(FDL_MIN(sw->workers, active), busy);
     uint32_t rest = could - busy;
     uint32_t waiting = FDL_MIN(rest, sw->at[WAITING]);
@@ -224,7 +224,7 @@ static int64_t sweep_samples(struct sweep *sw, struct fdl_ledger_scratch *s,
     return t + (int64_t)now;
 }
 
-/* Cuts the parts at whole nanoseconds and books them. */
+/* Cuts the parts to whole nanoseconds and adds them. */
 static void book(struct fdl_ledger *l, const struct sweep *sw)
 {
     uint64_t half = (UINT64_C(1) << sw->bits) >> 1;

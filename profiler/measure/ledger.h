@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stall ledger: where each nanosecond that the consumer waited went.
+ * The stall ledger: attributes each nanosecond that the consumer waited.
  *
  * A wait [a, b) in next() waits for exactly one batch, the awaited ticket. Its
  * samples carry time stamps, so at each instant it is known how many of them
- * are not yet sent to read (q), being read (r), read and without a worker (w)
- * or with a worker (d). With n active workers, P = min(n, q + r + w + d) of
- * them could be busy with this ticket, and d are. The instant is split:
+ * are not yet submitted for reading (q), being read (r), read and waiting for a
+ * worker (w), or with a worker (d). With n active workers, P = min(n, q + r + w
+ * + d) of them could be busy with this ticket, and d are. The instant is split:
  *
  *   d / P        PREP         decode and augment
  *   the rest, (P - d) / P, in this order until it is used up:
  *   w            WORKER_WAIT  bytes are there, the workers are elsewhere
- *   r            FETCH        bytes are on their way
- *   q            FETCH_QUEUE  reads are not sent, the I/O depth is used up
+ *   r            FETCH        reads are in flight
+ *   q            FETCH_QUEUE  reads are not submitted, the I/O depth is used up
  *
  * Before the ticket was issued the instant is SLOT if the consumer held every
  * slot, else NOT_ISSUED; when all samples are done, it is TRANSFER_QUEUE until
  * the copy starts, TRANSFER until it is done, and WAKE from then to b. The
  * parts of an instant sum to it, so the buckets sum to b - a.
  *
- * PREP of an instant in which reads are missing, too, is counted once more, as
+ * PREP of an instant in which reads are missing as well is also counted as
  * lacking: a faster worker would only have waited longer for bytes.
  *
- * Workers that are taken away finish what they do: where d > n, P is d.
+ * Workers that are parked finish their sample first: if d > n, P is d.
  *
- * The attribution is a pure function of time stamps. Stamps that lie in the
- * future of b, or are 0 (not happened), count as not happened. A step whose
- * stamp is missing counts as done together with the step after it, and the
- * start of the copy says that all samples are done.
+ * The attribution is a pure function of time stamps. Stamps after b, or 0 (not
+ * happened), count as not happened. A step whose stamp is missing counts as
+ * done together with the step after it, and the start of the copy implies that
+ * all samples are done.
  */
 #ifndef FDL_PROFILER_LEDGER_H
 #define FDL_PROFILER_LEDGER_H
@@ -75,7 +75,7 @@ struct fdl_ledger {
     int64_t ns[FDL_BUCKETS];
     int64_t wait_ns;
     uint32_t waits;
-    int64_t lacking_ns; /* of PREP: while a worker beside it had no bytes */
+    int64_t lacking_ns; /* of PREP: other workers lacked bytes */
 };
 
 /* Scratch for the sweep over a ticket of up to n_samples. */

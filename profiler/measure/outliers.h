@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches that the consumer waited for far longer than for most: more than 3
- * times the median wait and 1 ms. The last 32 are kept with what is known of
- * the reason. The median is asked for as in gaps.h.
+ * Batches for which the consumer waited far longer than usual: more than 3
+ * times the median wait and 1 ms. The last 32 are kept, with what is known of
+ * the cause. The median is computed as in gaps.h.
  */
 #ifndef FDL_PROFILER_OUTLIERS_H
 #define FDL_PROFILER_OUTLIERS_H
@@ -17,7 +17,7 @@
 #define FDL_OUTLIER_FACTOR    3
 #define FDL_OUTLIER_LONGER_NS INT64_C(1000000)
 #define FDL_OUTLIER_WINDOW    256u /* waits that the median is of */
-#define FDL_OUTLIER_KNOWN     8u   /* waits before one can stick out */
+#define FDL_OUTLIER_KNOWN     8u   /* waits before there can be one */
 
 struct fdl_outlier {
     uint64_t epoch, sequence;
@@ -27,7 +27,7 @@ struct fdl_outlier {
     int64_t bucket_ns;
     int64_t alone_ns; /* of the wait, for one sample alone */
     uint64_t index;   /* of that sample in the data set */
-    const char *path; /* of it; NULL: no one sample was the reason */
+    const char *path; /* its path; NULL: not due to one sample */
 };
 
 /* Zeroed memory is empty. */
@@ -38,12 +38,12 @@ struct fdl_outliers {
     struct fdl_outlier kept[FDL_OUTLIERS_KEPT];
 };
 
-/* A batch was waited for so long, or not at all. true: it sticks out, and the
- * caller describes it by fdl_outliers_keep. */
+/* Adds the wait for a batch, which may be 0. true: it is an outlier, and the
+ * caller describes it with fdl_outliers_keep. */
 bool fdl_outliers_add(struct fdl_outliers *o, int64_t wait_ns);
 void fdl_outliers_keep(struct fdl_outliers *o, const struct fdl_outlier *batch);
 
-/* The i-th of those kept, the oldest first; NULL past the end. */
+/* The i-th kept one, oldest first; NULL past the end. */
 const struct fdl_outlier *fdl_outliers_get(const struct fdl_outliers *o,
                                            uint32_t i);
 

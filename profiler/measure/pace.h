@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The consumer's pace: how it met the batches it asked for. One thread adds,
- * under the lock of whoever reads.
+ * The consumer's pace: how ready its batches were when it asked. One thread
+ * adds, under the readers' lock.
  */
 #ifndef FDL_PROFILER_PACE_H
 #define FDL_PROFILER_PACE_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Shorter waits are as good as none: what a wake-up takes. */
+/* Shorter waits count as none: a wake-up takes that long. */
 #define FDL_LONG_WAIT_NS INT64_C(50000)
 
 /* One batch that was delivered. */
@@ -37,14 +37,14 @@ struct fdl_pace {
     uint64_t calls;
     uint64_t ready_calls; /* that did not wait */
     uint64_t long_waits, passed_waits;
-    uint64_t edges; /* first batches of epochs behind the first */
+    uint64_t edges; /* first batches of later epochs */
     int64_t edge_ns;
     struct fdl_interference interference;
     struct fdl_histogram leads;
-    struct fdl_histogram waits; /* but for first batches of runs and epochs */
+    struct fdl_histogram waits; /* without first batches of runs and epochs */
     int64_t lead_ns;
 
-    /* Not touched by a reset: the first epoch is so once. */
+    /* Unaffected by a reset: there is only one first epoch. */
     bool begun;
     uint64_t first_epoch;
     uint64_t last_sequence,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Phases of the consumer's own time, by name: a stack, and sums.
- *
- * Times are points on the consumer's own clock, which stands still while it is
- * in next(): a phase that spans calls of next() needs nothing subtracted, and
- * no instant of it is counted twice, so the sum of `self` is at most what the
- * clock shows. Where a phase is inside of itself, its total counts once.
+ * Phases of the consumer's own time, by name: a stack, and sums. Times are
+ * points on the consumer's own clock, which stops while it is in next():
+ * nothing need be subtracted from a phase that spans calls of next(), and no
+ * instant is counted twice, so the sum of `self` is at most what the clock
+ * shows. If a phase is nested in itself, its total counts once.
  */
 #ifndef FDL_PROFILER_PHASE_H
 #define FDL_PROFILER_PHASE_H
@@ -45,11 +44,10 @@ int32_t fdl_phase_begin(struct fdl_phases *p, const char *name, int64_t now,
 int32_t fdl_phase_end(struct fdl_phases *p, int64_t now,
                       struct fdl_open_phase *out);
 
-/* The consumer's clock begins anew at 0, and so do the sums; names and what is
- * open stay. */
+/* Resets the consumer's clock and the sums to 0; names and open phases stay. */
 void fdl_phase_reset(struct fdl_phases *p);
 
-/* The phase with the most time of its own; NULL: none had any. */
+/* The phase with the most time of its own; NULL: none has any. */
 const struct fdl_phase *fdl_phase_largest(const struct fdl_phases *p);
 
 #endif

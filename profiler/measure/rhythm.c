@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rhythms of a series; see rhythm.h. */
+/* Periods of a series; see rhythm.h. */
 #include "profiler/measure/rhythm.h"
 
 #include "base/compiler.h"
@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values are cut at so many times what they mostly are, so that one that is
- * huge has no more weight than one that sticks out. What they mostly are is the
- * median, or, of waits that mostly are 0, the mean; without the two largest,
- * which are fewer than a rhythm has. */
+/* Values are capped at this multiple of the typical one, so that a huge one
+ * weighs no more than an outlier. The typical value is the median or, for waits
+ * that are mostly 0, the mean; without the two largest, which are fewer than a
+ * period needs. */
 #define CUT      8
 #define OUTLIERS 2u
-#define PERIODS  3u /* that a rhythm must have shown */
+#define PERIODS  3u /* that must have been seen */
 #define RECENT   64u
-#define LEAST    8u  /* values, below which there is none */
-#define VARIES   0.1 /* of the mean: less is no wait that is long */
+#define LEAST    8u  /* values: fewer show nothing */
+#define VARIES   0.1 /* of the mean: less is no long wait */
 
 void fdl_series_add(struct fdl_series *s, int64_t value)
 {
@@ -115,7 +115,7 @@ uint32_t fdl_series_period(const struct fdl_series *s, double *strength)
     double power = product(x, n, 0);
     for (uint32_t k = 2; k <= n / PERIODS; k++) {
         double here = product(x, n, k) / power;
-        /* The multiples of a period are as high: the first of them counts. */
+        /* The multiples of a period peak as high: take the first. */
         if (here > best + 0.05) {
             best = here;
             lag = k;

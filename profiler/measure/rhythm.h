@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rhythms of a series: is something long every k steps? The autocorrelation of
- * the last values, of which outliers are what counts: values are cut first, at
- * a multiple of what they mostly are, so that one huge value makes no rhythm.
+ * Periods of a series: is something long every k steps? The autocorrelation of
+ * the last values. Outliers are what matters, but values are first capped at a
+ * multiple of the typical one, so that a single huge value makes no period.
  */
 #ifndef FDL_PROFILER_RHYTHM_H
 #define FDL_PROFILER_RHYTHM_H
@@ -22,19 +22,19 @@ void fdl_series_add(struct fdl_series *s, int64_t value);
 /* Of the last `most` values; 0 if there are none. */
 int64_t fdl_series_median(const struct fdl_series *s, uint32_t most);
 
-/* A median that was taken before. Zeroed memory is none. */
+/* A cached median. Zeroed memory is none. */
 struct fdl_median {
     int64_t value;
     uint64_t n; /* of the series when it was taken */
 };
 
-/* The same as fdl_series_median, but up to 64 values old: what it costs to sort
- * is shared by them. */
+/* As fdl_series_median, but up to 64 values old: they share the cost of
+ * sorting. */
 int64_t fdl_series_recent_median(const struct fdl_series *s, uint32_t most,
                                  struct fdl_median *taken);
 
-/* The lag of the highest peak above lag 1, if it stands for at least three
- * periods; strength: its autocorrelation, -1..1. Lag 0: no rhythm. */
+/* The lag of the highest peak above lag 1, if it is based on at least three
+ * periods; strength: its autocorrelation, -1..1. Lag 0: no period. */
 uint32_t fdl_series_period(const struct fdl_series *s, double *strength);
 
 #endif

@@ -69,8 +69,9 @@ static struct fdl_slow_sample *smallest_locked(struct fdl_slow *s)
 void fdl_slow_offer(struct fdl_slow *s, const struct fdl_slow_sample *sample)
 {
     int64_t total = fdl_slow_total(sample);
-    /* relaxed: a limit that is out of date costs a look under the lock. It
-     * only rises but for a reset, and what passes that by belongs to before. */
+    /* relaxed: an outdated limit costs a look under the lock. It only rises,
+     * except for a reset, and what passes that by belongs to the time before.
+     */
     if (total <= atomic_load_explicit(&s->beat, memory_order_relaxed))
         return;
     fdl_lock(&s->lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slowest samples, and what the consumer waited for one of them alone.
+ * The slowest samples, and how long the consumer waited for each one alone.
  *
- * Workers offer every sample. The 32 largest are kept under a lock, but whoever
- * does not beat the smallest of them sees that in one relaxed load: after the
- * first few hundred samples hardly any does (of a random stream the n-th beats
- * 32 others with probability 32/n).
+ * Workers offer every sample. The 32 largest are kept under a lock, but a
+ * sample below the smallest of them is rejected by one relaxed load: after the
+ * first few hundred samples hardly any passes (in a random stream the n-th
+ * exceeds 32 others with probability 32/n).
  *
  * A batch waits for its last sample. From when all others were done until it
  * was, the consumer waited for this sample alone:
@@ -40,7 +40,7 @@ struct fdl_slow_sample {
 };
 
 struct fdl_slow {
-    struct fdl_lock lock;       /* guards what follows, but for: */
+    struct fdl_lock lock;       /* guards what follows, except: */
     _Atomic int64_t beat;       /* the smallest total kept; -1: there is room */
     _Atomic int64_t stalled_ns; /* for single samples, kept or not */
     struct fdl_slow_sample kept[FDL_SLOW_KEPT];
@@ -64,7 +64,7 @@ void fdl_slow_offer(struct fdl_slow *s, const struct fdl_slow_sample *sample);
 void fdl_slow_stall(struct fdl_slow *s, uint32_t place, int64_t done_ns,
                     int64_t ns);
 
-/* A copy, the slowest first; returns how many. */
+/* Copies them, slowest first; returns how many. */
 uint32_t fdl_slow_get(struct fdl_slow *s,
                       struct fdl_slow_sample out[FDL_SLOW_KEPT]);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters of one thread in one stage. The thread is the only writer (relaxed
- * stores of what it alone changes); readers add the counters of all threads
- * up (total.h). Each thread's counters lie on cache lines of their own.
+ * Counters of one thread in one stage. The thread is the only writer, with
+ * relaxed stores; readers add up the counters of all threads (total.h). Each
+ * thread's counters have their own cache lines.
  */
 #ifndef FDL_PROFILER_STAGE_H
 #define FDL_PROFILER_STAGE_H
@@ -31,8 +31,8 @@ struct fdl_stage {
 /* One item that took busy_ns. */
 void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes);
 
-/* One read, from when it was sent until its bytes were there. Adds to no
- * counter that the stage has for other items. */
+/* One read, from submission to its last byte. Does not touch the counters that
+ * the stage has for other items. */
 void fdl_stage_read(struct fdl_stage *s, int64_t own_ns, uint64_t bytes);
 
 /* counter += value, by its only writer. */

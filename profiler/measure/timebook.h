@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of one thread, without a gap: each span from one stamp to the next
- * is booked to what the thread did in it. The thread is the only writer; any
- * other may read at any time, and gets sums that reach to that very moment, for
- * the span that is still open is known by what it is spent on.
+ * The time of one thread, without gaps: each span from one stamp to the next is
+ * attributed to what the thread did in it. The thread is the only writer. Any
+ * other thread may read at any time, and gets sums up to that very moment,
+ * since the kind of the open span is known.
  *
  *     begin(WORK)  mark   begin(STARVED)     mark      begin(WORK)    read
  *          |-- work --|---------- starved ------|--------- work ......|
  *
- * A thread that ends closes its book; the next one may open it again, and the
- * sums go on. What is between close and open is booked to nothing.
+ * A thread that ends closes its book; the next one may reopen it, and the sums
+ * continue. Time between close and open is not attributed.
  */
 #ifndef FDL_PROFILER_TIMEBOOK_H
 #define FDL_PROFILER_TIMEBOOK_H
@@ -26,7 +26,7 @@ enum fdl_spent {
     FDL_SPENT_KINDS
 };
 
-/* Zeroed memory is a closed book with nothing in it. */
+/* Zeroed memory is a closed, empty book. */
 struct fdl_timebook {
     _Atomic uint64_t version; /* odd: being written */
     _Atomic int64_t stamp;    /* end of the last span; 0: closed */
@@ -38,7 +38,7 @@ struct fdl_spent_times {
     int64_t ns[FDL_SPENT_KINDS];
 };
 
-/* The writer's. What is spent from `now` on is of this kind. */
+/* For the writer. Time from `now` on is of this kind. */
 void fdl_timebook_open(struct fdl_timebook *b, enum fdl_spent kind,
                        int64_t now);
 

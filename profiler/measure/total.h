@@ -27,14 +27,13 @@ struct fdl_total {
 /* Zeroed memory is an empty total. Any thread; one at a time per total. */
 void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage);
 
-/* t -= before, where `before` is an earlier total of the same stages. The
- * largest value becomes the upper edge of the highest bucket that is left. */
+/* t -= before, an earlier total of the same stages. The maximum becomes the
+ * upper edge of the highest bucket left. */
 void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before);
 
-/* What a read takes whatever its size, and each byte of it: regression of time
- * on size. false: too few reads, of one size, or of times that follow nothing.
- * Reads that overlap share the storage, so its bytes may be faster than that.
- */
+/* The fixed cost of a read and the cost per byte: regression of time on size.
+ * false: too few reads, reads of one size, or times unrelated to it. Reads that
+ * overlap share the storage, so its bytes may be faster than that. */
 #define FDL_FIT_READS  64u
 #define FDL_FIT_SPREAD 0.05 /* standard deviation of sizes, of their mean */
 #define FDL_FIT_ERROR  0.20 /* of the mean time */

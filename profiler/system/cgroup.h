@@ -22,18 +22,18 @@ struct fdl_cgroup_limits {
     struct fdl_cpu_set cpus; /* if has_cpus */
 };
 
-/* Never fails: what cannot be read counts as no limit. */
+/* Never fails: unreadable files count as no limit. */
 void fdl_cgroup_read(struct fdl_cgroup_limits *out, const char *root);
 
-/* The folder of this process's group in the hierarchy of a controller of
- * version 1, or of version 2, as a path below the root, for free(). NULL: there
- * is none. Up leads to its parent; false at the mount point, which is
- * point_length long. */
+/* The folder of this process's group in the hierarchy of a version 1
+ * controller, or of version 2, as a path below the root, for free(). NULL:
+ * none. Up goes to its parent; false at the mount point, which is point_length
+ * long. */
 char *fdl_cgroup_folder(const char *root, const char *controller,
                         size_t *point_length);
 bool fdl_cgroup_up(char *folder, size_t point_length);
 
-/* What that folder alone grants. */
+/* The limits of that folder alone. */
 void fdl_cgroup_read_folder(struct fdl_cgroup_limits *out, const char *root,
                             const char *controller, const char *folder);
 

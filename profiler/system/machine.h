@@ -25,16 +25,15 @@ struct fdl_machine {
     char cpu_model[128];
 };
 
-/* Of that what changes while a process runs, and nothing else is read for it.
- */
+/* The part that changes while a process runs; nothing else is read for it. */
 struct fdl_machine_grant {
     uint32_t cpus_allowed; /* affinity and cpuset, at least 1 */
     double cpu_quota;      /* cores; 0: no limit */
 };
 void fdl_machine_read_grant(struct fdl_machine_grant *g, const char *root);
 
-/* Never fails: what cannot be read counts as no limit, and a text as "". Any
- * thread; takes memory while it reads. */
+/* Never fails: unreadable files count as no limit, and as "" for a text. Any
+ * thread; allocates while it reads. */
 void fdl_machine_read(struct fdl_machine *m, const char *root);
 
 /* As fdl_machine_read("") at the first call; any thread. */

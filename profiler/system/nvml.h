@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What NVIDIA's management library says of one GPU. It is loaded while running
- * (libnvidia-ml.so.1, or the file that FEEDLINE_NVML names), never required,
- * and may fail at any call: a field it does not give is -1, and after a call
- * that says the GPU is lost it is asked no more.
+ * One GPU as reported by NVIDIA's management library. It is loaded at run time
+ * (libnvidia-ml.so.1, or the file named by FEEDLINE_NVML), never required, and
+ * may fail at any call: a missing field is -1, and once a call reports the GPU
+ * lost it is not queried again.
  */
 #ifndef FDL_PROFILER_NVML_H
 #define FDL_PROFILER_NVML_H
@@ -21,18 +21,18 @@ struct fdl_gpu_signals {
     double sm_active; /* fraction of SMs at work, by GPM; mostly unknown */
     double pcie_rx_gbps, pcie_tx_gbps; /* 1e9 bytes per second */
     double energy_joules;              /* since the driver was loaded */
-    bool power_capped, thermal_capped; /* clocks are held down, and why */
+    bool power_capped, thermal_capped; /* why clocks are reduced */
     char driver[32];
 };
 
 struct fdl_nvml;
 
-/* pci: of the GPU, "0000:1b:00.0". NULL where there is no library or no such
- * GPU, with the reason in why (up to `room` bytes). */
+/* pci: of the GPU, "0000:1b:00.0". NULL if there is no library or no such GPU,
+ * with the reason in why (up to `room` bytes). */
 struct fdl_nvml *fdl_nvml_open(const char *pci, char *why, uint32_t room);
 void fdl_nvml_close(struct fdl_nvml *n);
 
-/* false: nothing could be read any more; out is all unknown then. */
+/* false: nothing can be read any more; everything in out is unknown then. */
 bool fdl_nvml_read(struct fdl_nvml *n, struct fdl_gpu_signals *out);
 
 /* "power", "thermal", "power, thermal" or "". */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the system says while a loader runs: counters that only grow, read
- * whole from /proc, /sys and the control group, so that two readings and a
- * subtraction make a rate. Nothing here is required: a source that is missing
- * leaves its field at 0 and its `has_` at false.
- *
- * Everything is read through a root folder, "" for the real one, as in
- * machine.h, so that tests can lay out any kind of machine as files. The reader
- * keeps its files open: a reading costs a pread each.
+ * What the system reports while a loader runs: counters that only grow, read as
+ * totals from /proc, /sys and the control group, so two readings and a
+ * subtraction give a rate. Nothing is required: a missing source leaves its
+ * field at 0 and its `has_` false. Everything is read below a root folder, ""
+ * for the real one, as in machine.h, so that tests can lay out any machine as
+ * files. The reader keeps its files open: a reading costs one pread each.
  */
 #ifndef FDL_PROFILER_SIGNALS_H
 #define FDL_PROFILER_SIGNALS_H
@@ -20,7 +18,7 @@
 /* One thread. */
 struct fdl_thread_signals {
     uint64_t cpu_ns;  /* schedstat field 1 */
-    uint64_t runq_ns; /* schedstat field 2: could run and did not */
+    uint64_t runq_ns; /* schedstat field 2: runnable, not running */
     uint64_t voluntary, involuntary; /* context switches */
     bool has_runq, has_switches;
 };
@@ -34,8 +32,8 @@ struct fdl_foreign_thread {
 
 #define FDL_FOREIGN_MAX 64u /* the busiest are kept */
 
-/* The processes that this one has started, and those that they started; the
- * CPU time of those that ended stays in the sum. */
+/* The processes that this one has started, and theirs; the CPU time of those
+ * that ended stays in the sum. */
 struct fdl_children_signals {
     uint32_t processes; /* alive */
     uint64_t cpu_ns;    /* in ticks of the kernel, mostly 10 ms */
@@ -57,12 +55,12 @@ struct fdl_system_signals {
 
 struct fdl_signals; /* open files */
 
-/* Never fails but with ENOMEM. */
+/* Fails with ENOMEM only. */
 int32_t fdl_signals_open(const char *root, struct fdl_signals **out);
 void fdl_signals_close(struct fdl_signals *s);
 void fdl_signals_read(struct fdl_signals *s, struct fdl_system_signals *out);
 
-/* One thread of this process, by its kernel id. false: it is gone. */
+/* One thread of this process, by its kernel id. false: it has ended. */
 bool fdl_signals_thread(struct fdl_signals *s, int32_t tid,
                         struct fdl_thread_signals *out);
 
@@ -72,7 +70,7 @@ bool fdl_signals_thread(struct fdl_signals *s, int32_t tid,
 uint32_t fdl_signals_foreign(struct fdl_signals *s,
                              struct fdl_foreign_thread out[FDL_FOREIGN_MAX]);
 
-/* Once a second at most, too. All 0 where the kernel does not tell. */
+/* Also at most once a second. All 0 if the kernel does not report it. */
 void fdl_signals_children(struct fdl_signals *s,
                           struct fdl_children_signals *out);
 

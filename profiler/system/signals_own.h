@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of struct fdl_signals: for signals.c, the machine and the group,
- * and signals_thread.c, the threads. */
+/* Internals of struct fdl_signals: signals.c has the machine and the group,
+ * signals_thread.c the threads. */
 #ifndef FDL_PROFILER_SIGNALS_OWN_H
 #define FDL_PROFILER_SIGNALS_OWN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The small text files in which the kernel tells about itself, below a root
- * folder ("" for the real one), and the lists of CPUs they contain.
+ * The small text files of /proc and /sys, below a root folder ("" for the real
+ * one), and the lists of CPUs in them.
  */
 #ifndef FDL_PROFILER_SYSFILE_H
 #define FDL_PROFILER_SYSFILE_H
@@ -19,24 +19,24 @@ struct fdl_cpu_set {
 /* The whole of root/path as a string for free(); NULL if it cannot be read. */
 char *fdl_sysfile_read(const char *root, const char *path);
 
-/* What follows `key` and its colon, on the first line that starts with it: in
- * "MemTotal:  12 kB", "12 kB". Blanks around it are cut. false, and *value
- * untouched, if there is none; longer values are cut. */
+/* The text after `key` and a colon, on the first line that starts with it: in
+ * "MemTotal:  12 kB", "12 kB". Surrounding blanks are removed. false, and
+ * *value untouched, if there is none; longer values are cut. */
 bool fdl_sysfile_field(const char *text, const char *key, char *value,
                        uint64_t capacity);
 
-/* A decimal number at *p, behind blanks, with a blank, a newline or a slash
- * behind it: the last one of a text that was cut may be cut itself. Numbers
- * beyond 64 bits are held at UINT64_MAX. false, and nothing touched, for
- * anything else. */
+/* A decimal number at *p, after blanks, followed by a blank, a newline or a
+ * slash: in a text that was cut, the last number may be cut itself. Numbers
+ * beyond 64 bits become UINT64_MAX. false, and nothing touched, for anything
+ * else. */
 bool fdl_sysfile_number(const char **p, uint64_t *value);
 
 /* The number on the line that starts with `key` and a blank, as in "nr_periods
  * 12". */
 bool fdl_sysfile_count(const char *text, const char *key, uint64_t *value);
 
-/* For files that are read again and again: opens root/path, -1 if it cannot;
- * reads it from its beginning, cut to the capacity, which NUL is part of. */
+/* For files that are read repeatedly: opens root/path, -1 on failure; reads it
+ * from the start, cut to the capacity, which includes the NUL. */
 int fdl_sysfile_open(const char *root, const char *path);
 bool fdl_sysfile_again(int fd, char *text, uint64_t capacity);
 
@@ -44,7 +44,7 @@ bool fdl_sysfile_again(int fd, char *text, uint64_t capacity);
 bool fdl_cpu_set_parse(struct fdl_cpu_set *set, const char *text);
 uint32_t fdl_cpu_set_count(const struct fdl_cpu_set *set);
 
-/* `into` keeps what both have. */
+/* `into` becomes the intersection. */
 void fdl_cpu_set_intersect(struct fdl_cpu_set *into,
                            const struct fdl_cpu_set *other);
 

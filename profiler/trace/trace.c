@@ -4,12 +4,12 @@
  *
  *   note h goes to place h % 4096, and then head becomes h + 1.
  *
- * A reader copies and then looks at head again: while it was h or less, the
- * writer had not begun note h, so notes above h - 4096 are whole. Each word of
- * a note is stored with release and loaded with acquire. Whoever sees a word of
- * note h thus sees head >= h as well, which is what that argument needs; on
- * x86-64 both are plain moves. Fences would do the same for less on other
- * machines, but the thread sanitizer does not understand them.
+ * A reader copies and then loads head again: while it was h or less, the writer
+ * had not begun note h, so notes above h - 4096 are intact. Each word of a note
+ * is stored with release and loaded with acquire. A reader that sees a word of
+ * note h thus sees head >= h as well, as that argument requires; on x86-64 both
+ * are plain moves. Fences would be cheaper on other machines, but the thread
+ * sanitizer does not support them.
  */
 #include "profiler/trace/trace.h"
 
@@ -65,12 +65,12 @@ void fdl_trace_note(struct fdl_trace_ring *ring, enum fdl_trace_kind kind,
 {
     if (!ring)
         return;
-    /* relaxed: nobody else writes it. */
+    /* relaxed: there is no other writer. */
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     struct place *p = &ring->places[head & MASK];
     put(&p->begin, (uint64_t)begin_ns);
     put(&p->length, (uint64_t)length);
-    /* relaxed: it stands while a run does. */
+    /* relaxed: constant during a run. */
     put(&p->ticket,
         atomic_load_explicit(&ring->base, memory_order_relaxed) + ticket);
     put(&p->rest,
@@ -90,7 +90,7 @@ uint64_t fdl_trace_ring_head(const struct fdl_trace_ring *ring)
     return ring ? get(&ring->head) : 0;
 }
 
-/* The oldest note that the writer, at this head, cannot be overwriting. */
+/* The oldest note that a writer with this head cannot be overwriting. */
 static uint64_t oldest(uint64_t head)
 {
     return head < FDL_TRACE_NOTES ? 0 : head - FDL_TRACE_NOTES + 1;
@@ -114,8 +114,8 @@ uint32_t fdl_trace_ring_copy(const struct fdl_trace_ring *ring, uint64_t *next,
         n->kind = (uint16_t)(rest >> 32);
         n->arg = (uint16_t)(rest >> 48);
     }
-    /* What was overwritten while it was copied. Head is looked at once: MIN and
-     * MAX would look again for the value that they return. */
+    /* Notes overwritten while being copied. Head is loaded once: MIN and MAX
+     * would load the value that they return again. */
     uint64_t first = oldest(get(&ring->head));
     uint64_t whole = FDL_MIN(FDL_MAX(begin, first), end);
     memmove(out, out + (whole - begin), (end - whole) * sizeof(*out));

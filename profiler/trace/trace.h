@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The always-on notebook: each thread writes what it did into a ring of its
- * own, 32 bytes a note, with time stamps that were taken anyway. Nobody waits
- * and nobody is woken; an old note is overwritten. Readers copy a ring and drop
- * what was overwritten meanwhile.
+ * The always-on recorder: each thread writes what it did into a ring of its
+ * own, 32 bytes per note (one event of a trace), with time stamps that are
+ * taken anyway. Nothing waits and nothing is woken; old notes are overwritten.
+ * Readers copy a ring and drop what was overwritten meanwhile.
  */
 #ifndef FDL_PROFILER_TRACE_H
 #define FDL_PROFILER_TRACE_H
@@ -16,20 +16,20 @@
 
 /* What a note is about. The category of a kind is in fdl_trace_category. */
 enum fdl_trace_kind {
-    FDL_TRACE_READ = 0, /* a sample: sent to read until its bytes are there */
+    FDL_TRACE_READ = 0, /* a sample: from submission to its last byte */
     FDL_TRACE_DECODE,   /* a sample in the image library */
     FDL_TRACE_AUGMENT,  /* a sample: the rest of a worker's time for it */
     FDL_TRACE_CUSTOM,   /* a sample in a custom operation; arg: which */
     FDL_TRACE_COPY,     /* a batch on the bus */
     FDL_TRACE_FINISH,   /* a batch in the finishing kernel */
     FDL_TRACE_WAIT,     /* the consumer waits in next() */
-    FDL_TRACE_CAUSE,    /* of the wait that is noted next: begin of the wait, ns
-                           of it; arg: bucket of the ledger */
+    FDL_TRACE_CAUSE,    /* part of the next wait: its begin, ns of it; arg:
+                         * bucket of the ledger */
     FDL_TRACE_STEP,     /* the consumer between two calls of next() */
     FDL_TRACE_PHASE,    /* of the consumer; arg: its index */
     FDL_TRACE_ISSUE,    /* instant: a batch was scheduled */
     FDL_TRACE_READY,    /* instant: a batch can be delivered */
-    FDL_TRACE_RELEASE,  /* instant: the consumer gave a batch back */
+    FDL_TRACE_RELEASE,  /* instant: the consumer released a batch */
     FDL_TRACE_DECISION, /* instant: a setting was changed; length: its number;
                            arg 1: what came of it is known now */
     FDL_TRACE_COUNTER,  /* value: arg names the counter */
@@ -57,18 +57,18 @@ struct fdl_trace_note {
     uint16_t arg;
 };
 
-/* Tickets begin at 0 in every run of a loader; a note has the run too. */
+/* Tickets restart at 0 in every run of a loader; a note includes the run. */
 #define FDL_TRACE_RUN_SHIFT 40
 
 struct fdl_trace_ring;
 
-/* NULL without an error line: there is no memory, and no notes then. */
+/* NULL, without an error line, if out of memory; there are no notes then. */
 struct fdl_trace_ring *fdl_trace_ring_create(void);
 void fdl_trace_ring_destroy(struct fdl_trace_ring *ring);
 uint64_t fdl_trace_ring_bytes(const struct fdl_trace_ring *ring);
 
-/* By the ring's one writer (or by several under one lock), at any time. ring
- * NULL: nothing happens. */
+/* By the ring's only writer (or by several under one lock), at any time. Does
+ * nothing if ring is NULL. */
 void fdl_trace_note(struct fdl_trace_ring *ring, enum fdl_trace_kind kind,
                     int64_t begin_ns, int64_t length, uint64_t ticket,
                     uint32_t sample, uint32_t arg);
@@ -77,8 +77,8 @@ void fdl_trace_note(struct fdl_trace_ring *ring, enum fdl_trace_kind kind,
 void fdl_trace_ring_set_run(struct fdl_trace_ring *ring, uint32_t run);
 
 /*
- * Notes from *next on, oldest first, into out[FDL_TRACE_NOTES]; returns how
- * many, and *next is behind the last. *lost grows by those that were
+ * Copies notes from *next on, oldest first, to out[FDL_TRACE_NOTES]; returns
+ * how many and advances *next past the last. *lost grows by those that were
  * overwritten before they could be copied. Any thread.
  */
 uint32_t fdl_trace_ring_copy(const struct fdl_trace_ring *ring, uint64_t *next,

@@ -24,11 +24,11 @@
 
 /* ---- Writing ------------------------------------------------------------ */
 
-/* A write beyond RLIMIT_FSIZE is answered with a signal that ends the process,
- * unless this thread blocks it: then it is an error like any other. */
+/* A write beyond RLIMIT_FSIZE raises a signal that ends the process unless this
+ * thread blocks it; then it is an ordinary error. */
 struct shield {
     sigset_t size, before;
-    bool pending; /* by somebody else, before */
+    bool pending; /* already, from elsewhere */
 };
 
 static void shield_raise(struct shield *s)
@@ -123,8 +123,8 @@ void fdl_trace_file_discard(struct fdl_trace_file *f)
     forget(f);
 }
 
-/* `path` from the root, so that it stays where it is if the program changes its
- * folder, with ".N" before its ending for N > 1. NULL: no memory. */
+/* `path` made absolute, so that the program may change its directory, with ".N"
+ * before its extension for N > 1. NULL: no memory. */
 static char *numbered(const char *path, uint32_t n)
 {
     char here[PATH_MAX] = "", number[16] = "";
@@ -163,9 +163,9 @@ static int32_t make_names(struct fdl_trace_file *f, const char *path,
     return FEEDLINE_OK;
 }
 
-/* Whether the file is ours alone: nobody else writes it, and it did not get its
- * final name between its opening and its locking. A file system that has no
- * locks has no say. */
+/* Whether the file is ours alone: nothing else writes it, and it did not get
+ * its final name between opening and locking. A file system without locks does
+ * not count. */
 static bool is_ours(const struct fdl_trace_file *f)
 {
     struct stat opened, named;
@@ -214,8 +214,8 @@ static bool reserve(struct fdl_trace_file *f, uint64_t bytes)
     return true;
 }
 
-/* The file ends where it is; its tail, for which there is room, says why.
- * Whether that worked is seen when the file is finished. */
+/* Ends the file where it is; its tail, for which room is reserved, says why.
+ * Failure shows when the file is finished. */
 static bool cut(struct fdl_trace_file *f, const struct fdl_trace_end *end)
 {
     f->cut = true;

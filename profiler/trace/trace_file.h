@@ -3,14 +3,14 @@
  * The file of a trace while it grows.
  *
  *   head | events ... | tail, of a fixed size
- *                     ^ the next events go here, and a new tail behind them
+ *                     ^ the next events go here, followed by a new tail
  *
- * The file is called PATH.partial until it is complete and then gets its name,
- * so that a PATH is a whole trace; and it has a tail all the time, so that what
- * a killed process leaves behind can be opened too. Each addition is one write.
+ * The file is called PATH.partial until it is complete and is then renamed to
+ * PATH, so PATH is always a whole trace. It has a tail at all times, so what a
+ * killed process leaves behind opens as well. Each addition is one write.
  *
- * Ends with the last events that fit: at the limit, or when the disk is full.
- * The tail says why. One thread at a time.
+ * It ends with the last events that fit: at the limit, or when the disk is
+ * full; the tail says why. One thread at a time.
  */
 #ifndef FDL_PROFILER_TRACE_FILE_H
 #define FDL_PROFILER_TRACE_FILE_H
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FDL_TRACE_TAIL 256u /* bytes behind the events */
+#define FDL_TRACE_TAIL 256u /* bytes after the events */
 
 struct fdl_trace_file {
     char *path, *partial;
@@ -36,9 +36,9 @@ struct fdl_trace_end {
     uint64_t steps, lost;
 };
 
-/* EIO with the path; ENOMEM. f is empty on error. Loaders of one process, or of
- * several, may be told the same path: who comes second gets PATH with ".2"
- * before its ending. exact: PATH itself, whoever else writes one. */
+/* EIO with the path; ENOMEM. f is empty on error. If loaders of one or several
+ * processes have the same path, the second gets PATH with ".2" before its
+ * extension. exact: PATH itself, whatever else writes it. */
 int32_t fdl_trace_file_open(struct fdl_trace_file *f, const char *path,
                             uint64_t limit, bool exact);
 
@@ -46,11 +46,11 @@ int32_t fdl_trace_file_open(struct fdl_trace_file *f, const char *path,
 bool fdl_trace_file_add(struct fdl_trace_file *f, const char *events,
                         uint64_t length, const struct fdl_trace_end *end);
 
-/* PATH is there after that. EIO: it is not, PATH.partial may be. Empties f. */
+/* PATH exists afterwards. EIO: it does not, PATH.partial may. Empties f. */
 int32_t fdl_trace_file_finish(struct fdl_trace_file *f,
                               const struct fdl_trace_end *end);
 
-/* Removes what was written. Nothing if f is empty. */
+/* Removes the file. Does nothing if f is empty. */
 void fdl_trace_file_discard(struct fdl_trace_file *f);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From notes to Chrome JSON; trace_json.h has the picture.
- *
- * Numbers are written digit by digit, since an event has seven or more of them
- * and there are some 20000 events a second where images are small.
+ * Formats notes as Chrome JSON; trace_json.h has the picture. Numbers are
+ * written digit by digit: an event has seven or more, and there are some 20000
+ * events a second with small images.
  */
 #include "profiler/trace/trace_json.h"
 
@@ -33,7 +32,7 @@
 #define WORKERS      2000u /* tracks of theirs, at most */
 
 #define LANES     1000u /* of slices that overlap: reads, copies */
-#define WAYS      4096u /* batches whose way is not complete; a power of two */
+#define WAYS      4096u /* batches whose flow is incomplete; a power of two */
 #define EVENT_MAX 1024u /* bytes of one event without its name */
 
 /* Tracks for slices that overlap. */
@@ -119,7 +118,7 @@ static void put_i64(struct fdl_trace_json *j, int64_t value)
     put_u64(j, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* Microseconds, with the nanoseconds behind the point. */
+/* Microseconds, with three decimals. */
 static void put_us(struct fdl_trace_json *j, int64_t ns)
 {
     uint64_t left = ns > 0 ? (uint64_t)ns : 0;
@@ -340,8 +339,8 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* A flow needs two ends. With a device the host may be through with a step
- * before its copy has begun, so the order is that of time. */
+/* A flow needs two ends. With a device the host may finish a step before its
+ * copy begins, so the order is that of time. */
 static void write_way(struct fdl_trace_json *j, struct way *w)
 {
     struct stop stops[] = {w->read, w->decode, w->copy, w->step};
@@ -478,7 +477,7 @@ static void instant_note(struct fdl_trace_json *j,
                                          : "release");
 }
 
-/* A change of a setting, and once more when it was judged. */
+/* A change of a setting, and again when it was judged. */
 static void decision_note(struct fdl_trace_json *j,
                           const struct fdl_trace_note *n)
 {

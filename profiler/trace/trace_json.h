@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From notes to Chrome JSON, the text that ui.perfetto.dev opens.
+ * Formats notes as Chrome JSON, which ui.perfetto.dev opens.
  *
  *   track           tid       slices
  *   consumer        1         wait (what was waited for in args), step
@@ -8,19 +8,19 @@
  *   batches         3         instants issue, ready, release
  *   tuner           4         instants
  *   worker N        1000 + N  decode, custom operations by name, augment
- *   read N          3000 + N  reads that are under way together lie on
- *                             different tracks: slices of one nest or follow
+ *   read N          3000 + N  reads in flight together are on different
+ *                             tracks: slices of one nest or follow
  *   copy N          5000 + N  batches on the bus
  *   finish N        6000 + N  the finishing kernel
  *
- * A flow along each batch leads from the sample that was done last, which is
- * what the batch waited for: its read -> its decode -> copy -> step, in order
- * of time. Its id is run << 40 | ticket.
+ * A flow along each batch starts at its last sample, which the batch waited
+ * for: its read -> its decode -> copy -> step, in order of time. Its id is run
+ * << 40 | ticket.
  *
- * Times are microseconds since `base`, with three digits behind the point. Base
- * is chosen and written as libkineto does it (baseTimeNanoseconds, the last
- * multiple of 7889238 s), so that a trace of torch.profiler from the same time
- * lines up digit by digit.
+ * Times are microseconds since `base`, with three decimals. Base is chosen and
+ * written as libkineto does it (baseTimeNanoseconds, the last multiple of
+ * 7889238 s), so a trace of torch.profiler from the same time lines up digit by
+ * digit.
  */
 #ifndef FDL_PROFILER_TRACE_JSON_H
 #define FDL_PROFILER_TRACE_JSON_H
@@ -80,7 +80,7 @@ void fdl_trace_json_destroy(struct fdl_trace_json *j);
 int64_t fdl_trace_unix_offset_ns(void);
 
 /* The head of a file: everything up to the first event, and the name of the
- * process. Behind it come events, each of them begun with a comma. */
+ * process. Events follow, each starting with a comma. */
 void fdl_trace_json_head(struct fdl_trace_json *j);
 
 /* Who wrote a note. */
@@ -99,12 +99,11 @@ struct fdl_trace_part {
     struct fdl_trace_note *notes; /* changed */
 };
 
-/* Those of all rings that were copied one after the other, the consumer's
- * first. */
+/* Notes of all rings, copied one after the other, the consumer's first. */
 void fdl_trace_json_notes(struct fdl_trace_json *j,
                           struct fdl_trace_part *parts, uint32_t n_parts);
 
-/* Flows that wait for the last part of their way are written without it. */
+/* Flows that still wait for their last part are written without it. */
 void fdl_trace_json_end(struct fdl_trace_json *j);
 
 /* The text since the last clear; false: there was no memory for some of it. */

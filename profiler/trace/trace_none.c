@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No rings, and so no notes: to measure what they cost (FEEDLINE_RINGS=OFF,
- * bench/overhead). */
+/* Without rings there are no notes: to measure what they cost
+ * (FEEDLINE_RINGS=OFF, bench/overhead). */
 #include "profiler/trace/trace.h"
 
 #include <stddef.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When to trace, in the words of torch.profiler.schedule and with their
- * meaning:
+ * When to trace, with the terms and the meaning of torch.profiler.schedule:
  *
  *   skip_first | wait  warmup  active | wait  warmup  active | ... repeat times
  *
- * counted in steps from 0. A step is one batch: from the call of next() that
- * delivers it to the call after that.
+ * in steps, counted from 0. A step is one batch: from the call of next() that
+ * delivers it to the next call.
  */
 #ifndef FDL_PROFILER_TRACE_SCHEDULE_H
 #define FDL_PROFILER_TRACE_SCHEDULE_H

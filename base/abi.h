@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Size-tagged output structs: the caller says in the first field how much it
- * knows of, and gets that much.
+ * Size-tagged output structs: the caller states in the first field how much of
+ * the struct it knows, and gets that much.
  */
 #ifndef FDL_BASE_ABI_H
 #define FDL_BASE_ABI_H

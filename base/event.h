@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event count: threads sleep until something that they look at without a
+ * An event count: threads sleep until a condition that they check without a
  * lock may have changed.
  *
  *     for (;;) {                                 made_true();
@@ -15,8 +15,8 @@
  * No wake-up is lost: prepare and notify both do an acquire-release
  * read-modify-write on `waiters`. Whichever comes second sees what the other
  * thread did before its own: either the notifier sees the waiter, or the
- * waiter's look at the predicate sees the change. notify makes no system call
- * while nobody waits, and is async-signal-safe.
+ * waiter's check of the condition sees the change. notify makes no system call
+ * while nothing waits, and is async-signal-safe.
  */
 #ifndef FDL_BASE_EVENT_H
 #define FDL_BASE_EVENT_H

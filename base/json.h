@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A JSON writer into the caller's buffer, with snprintf's habits: it counts
- * what the whole text needs and writes what fits. Commas and quoting are its
- * business; the order of calls is the caller's. Doubles are written with 17
- * digits at most and always read back equal; NaN and infinities become null.
+ * A JSON writer into the caller's buffer that works like snprintf: it counts
+ * the size of the whole text and writes what fits. It takes care of commas and
+ * quoting; the order of calls is the caller's. Doubles have at most 17 digits
+ * and always read back equal; NaN and infinities become null.
  */
 #ifndef FDL_BASE_JSON_H
 #define FDL_BASE_JSON_H

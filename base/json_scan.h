@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of a JSON text: strings, numbers, signs. What they mean, and which
- * of them there may be, is for those who read: saved states, profiles.
+ * The tokens of a JSON text: strings, numbers, punctuation. Their meaning, and
+ * which are allowed where, is up to the callers: saved states, profiles.
  */
 #ifndef FDL_BASE_JSON_SCAN_H
 #define FDL_BASE_JSON_SCAN_H
@@ -20,11 +20,10 @@ struct fdl_json_scan {
 /* EINVAL: "<what>at <offset>: <why>". */
 int32_t fdl_json_scan_fail(const struct fdl_json_scan *s, const char *why);
 
-/* The next character behind white space; '\0' at the end. */
+/* The next character after white space; '\0' at the end. */
 char fdl_json_scan_peek(struct fdl_json_scan *s);
 
-/* Steps over it, if it is what comes next: `c` behind white space, `word` at
- * once. */
+/* Skips it if it comes next: `c` after white space, `word` immediately. */
 bool fdl_json_scan_take(struct fdl_json_scan *s, char c);
 bool fdl_json_scan_word(struct fdl_json_scan *s, const char *word);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library's mutexes. Each has a rank, and a thread that holds some takes
- * only those of a higher rank, so no two threads can wait for each other.
+ * The library's mutexes. Each has a rank, and a thread that holds some may take
+ * only locks of a higher rank, so no two threads can wait for each other.
  * docs/locks.md says what each of them guards.
  *
- * Builds for tests (FEEDLINE_LOCK_ORDER: sanitizers, Debug) check the order at
- * every lock and end the process where it is broken. Elsewhere this is a plain
+ * Test builds (FEEDLINE_LOCK_ORDER: sanitizers, Debug) check the order at every
+ * lock and abort the process if it is violated. Elsewhere this is a plain
  * pthread_mutex_t.
  */
 #ifndef FDL_BASE_LOCK_H
@@ -108,7 +108,7 @@ static inline void fdl_lock(struct fdl_lock *l)
     fdl_lock_taken(l);
 }
 
-/* Waits for nobody, so any order will do. */
+/* Never waits, so any order is allowed. */
 static inline bool fdl_trylock(struct fdl_lock *l)
 {
     if (pthread_mutex_trylock(&l->mutex) != 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options in the words of the interface that a program uses. Advice is followed
- * only if it names something the reader can type: "depth=auto" means nothing to
- * someone who wrote prefetch_factor=2.
+ * Option names in the terms of the interface that a program uses. Advice is
+ * followed only if it names something the reader can type: "depth=auto" means
+ * nothing to someone who wrote prefetch_factor=2.
  *
  *     option       feedline        python            torch
  *     depth        depth           depth             prefetch_factor

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The image between resampling and the last pass, and the scratch that pixel
- * steps need. It is small (150 KB for 224 x 224 RGB) and stays in the
- * second-level cache of the worker it belongs to.
- *
- * Planes of bytes, one after the other, rows without gaps: so what treats every
- * pixel alike sees one long line. Buffers grow to the largest image seen.
+ * The image between resampling and the last pass, and scratch memory for pixel
+ * steps. It is small (150 KB for 224 x 224 RGB) and stays in its worker's
+ * second-level cache. Planes of bytes, one after the other, rows without gaps,
+ * so operations that treat all pixels alike see one long line. Buffers grow to
+ * the largest image seen.
  */
 #ifndef FDL_DECODE_CANVAS_H
 #define FDL_DECODE_CANVAS_H

@@ -27,7 +27,7 @@ struct fdl_format; /* decode/formats/format.h: fdl_format_jpeg, ... */
 extern const struct fdl_format fdl_format_raw;
 
 /* Bytes of one sample. The decoder only reads. `readable` >= size bytes may be
- * read (what lies behind size is zero padding); size where that is unknown. */
+ * read (those past size are zero padding); size if that is unknown. */
 struct fdl_encoded {
     const uint8_t *data;
     uint64_t size;
@@ -43,16 +43,16 @@ struct fdl_image_info {
     int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */
 };
 
-/* How floats are rounded, the choices of option rounding: once, or
- * after each step, as torchvision's ToTensor and Normalize do, which divide by
- * 255, or its v2.ToDtype, which multiplies. */
+/* How floats are rounded, the choices of option rounding: once, or after each
+ * step as in torchvision: its ToTensor and Normalize, which divide by 255, or
+ * its v2.ToDtype, which multiplies. */
 #define FDL_ROUNDING_CHOICES(C)                                                \
   C(FDL_ROUNDING_ONCE, "once")                                                 \
   C(FDL_ROUNDING_DIVIDE, "divide")                                             \
   C(FDL_ROUNDING_MULTIPLY, "multiply")
 enum fdl_rounding { FDL_CHOICE_VALUES(FDL_ROUNDING_CHOICES) };
 
-/* What is refused, and what is made of files that are not quite right. */
+/* Limits, and how imperfect files are treated. */
 struct fdl_decode_limits {
     uint64_t max_pixels;   /* width * height; checked before memory is taken */
     uint32_t max_scans;    /* of a progressive JPEG */
@@ -66,14 +66,14 @@ struct fdl_decode_limits {
      * them: gray, guessed from coarse scans, or black in a PNG. */
     double accept_truncated;
 
-    /* May leave out detail that the output does not show: an image that is
-     * resampled to half of its size or less is decoded at 1/2, 1/4 or 1/8,
-     * where its format can do that cheaply. How far that is from the exact
-     * pixels: docs/pixels.md. */
+    /* May omit detail that the output does not show: an image that is resampled
+     * to half its size or less is decoded at 1/2, 1/4 or 1/8 if its format can
+     * do that cheaply. docs/pixels.md has the distance from the exact pixels.
+     */
     bool fast;
 
-    /* The passes of resampling come in the order of Pillow 13, which begins
-     * with the columns where they become much shorter, instead of Pillow 12's
+    /* Resampling passes in the order of Pillow 13, which begins with the
+     * columns if they become much shorter, instead of Pillow 12's
      * (docs/pixels.md). */
     bool columns_first;
 
@@ -94,7 +94,7 @@ struct fdl_output_format {
     bool nhwc;
 };
 
-/* What is being done for a sample. Of a custom operation it is CUSTOM and its
+/* What is being done for a sample. For a custom operation, CUSTOM plus its
  * number in the pipeline. */
 enum fdl_render_step {
     FDL_STEP_NONE = 0,
@@ -127,20 +127,19 @@ int32_t fdl_decoder_create(const struct fdl_decode_limits *limits,
                            struct fdl_decoder **out);
 void fdl_decoder_destroy(struct fdl_decoder *d);
 
-/* Sniffs and reads the header. EDECODE: what it is instead, at what offset;
- * ERANGE: above a limit. After an error the decoder is ready for the next
- * open. */
+/* Sniffs and reads the header. EDECODE: names what it is instead, and the
+ * offset; ERANGE: above a limit. After an error the decoder is ready for the
+ * next open. */
 int32_t fdl_decoder_open(struct fdl_decoder *d, const struct fdl_encoded *bytes,
                          struct fdl_image_info *info);
 
-/* Ends what open began, also on error. The plan's window must have the size of
- * `format`. dst: fdl_output_bytes(format) for each of the plan's views, in a
- * row, aligned to the element; on error its content is undefined. EDECODE where
- * the part of the file that the pixels need is truncated, or damaged beyond
- * what libjpeg decodes around (as in Pillow), with the library's words; what
- * lies below that part is not looked at. ERANGE for too many scans or too much
- * time; EINVAL if the sizes do not match; ENOMEM. cost is untouched on error.
- */
+/* Completes an open, also on error. The plan's window must have the size of
+ * `format`. dst: fdl_output_bytes(format) for each of the plan's views,
+ * consecutively, aligned to the element; undefined on error. EDECODE, with the
+ * library's message, if the part of the file that the pixels need is truncated,
+ * or damaged beyond what libjpeg recovers from (as in Pillow); what follows
+ * that part is not checked. ERANGE for too many scans or too much time; EINVAL
+ * if the sizes do not match; ENOMEM. cost is untouched on error. */
 int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            const struct fdl_output_format *format, void *dst,
                            struct fdl_render_cost *cost);
@@ -148,8 +147,8 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
 /* Ends an open that is not rendered. */
 void fdl_decoder_abort(struct fdl_decoder *d);
 
-/* From now on renders write what they are at to *step, one of enum
- * fdl_render_step; for whoever watches this thread. */
+/* From now on renders store their current step in *step, one of enum
+ * fdl_render_step, for an observer of this thread. */
 void fdl_decoder_tell(struct fdl_decoder *d, _Atomic uint32_t *step);
 
 /* Scratch memory held now. */
@@ -159,9 +158,9 @@ uint64_t fdl_decoder_memory(const struct fdl_decoder *d);
 uint64_t fdl_dtype_bytes(int32_t dtype);
 uint64_t fdl_output_bytes(const struct fdl_output_format *format);
 
-/* Bytes that a reader should leave zeroed behind a file, so that the decoder's
- * fast paths work to its end: 10 blocks of 512 bytes, the most libjpeg-turbo's
- * fast Huffman path asks for. */
+/* Bytes that a reader should zero past the end of a file, so that the decoder's
+ * fast paths work to its end: 10 blocks of 512 bytes, the most that
+ * libjpeg-turbo's fast Huffman path asks for. */
 #define FDL_ENCODED_PADDING 5120
 
 #endif

@@ -5,10 +5,10 @@
  *
  *     source image --crop box--> resample to resize_* --keep window--> flip
  *
- * A flip in front of the resampling is counted as one behind it, but is not
- * quite the same: where a sample lies exactly between two others, filters take
- * the one on a given side, and Pillow's sums round differently from the other
- * end. So the resampling remembers that it saw a mirrored image.
+ * A flip before the resampling is treated as one after it, but is not quite the
+ * same: if a sample is exactly between two others, filters take the one on a
+ * given side, and Pillow's sums round differently from the other end. So the
+ * resampling records that it saw a mirrored image.
  *
  * Everything here is arithmetic on sizes; no pixel is touched.
  */

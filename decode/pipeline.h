@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pipeline: operations in order, each with checked arguments, and what they
- * come to for one sample: a plan. A plan depends on (seed, epoch, sample, copy,
- * image size) only. One operation may make several views of each sample; what
- * is drawn is the same for all of them.
+ * A pipeline: operations in order, each with checked arguments; for one sample
+ * they result in a plan, which depends on (seed, epoch, sample, copy, image
+ * size) only. One operation may make several views of each sample, which share
+ * all draws.
  *
  * An operation is one file, decode/ops/op_*.c, that exports one struct fdl_op,
  * and one line of the list in decode/ops/op.h.
@@ -99,8 +99,8 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
                        struct fdl_json *j);
 
 /* Any thread, allocates nothing. EINVAL if the operations do not fit an image
- * of that size: a random crop larger than it; a resampling behind a
- * border that a centre crop adds. */
+ * of that size: a random crop larger than it; a resampling after a border that
+ * a centre crop adds. */
 int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,
                           const struct fdl_draw_key *key, int32_t width,
                           int32_t height, struct fdl_plan *out);

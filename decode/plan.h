@@ -8,7 +8,7 @@
  *     finished steps       on the sample in its final place and form
  *
  * Operations write a plan through the functions below. A crop, flip or window
- * goes into the geometry wherever that gives the same pixels, even behind
+ * is folded into the geometry wherever that gives the same pixels, even after
  * pixel steps, and becomes a step of its own elsewhere. A plan without steps is
  * rendered row by row straight to its destination.
  */
@@ -37,7 +37,7 @@ struct fdl_op;
 struct fdl_output_format;
 struct fdl_step;
 
-/* What may change places with a step and still give the same pixels. */
+/* What may be reordered with a step without changing pixels. */
 #define FDL_WITH_FLIP 0x1u
 #define FDL_WITH_CROP 0x2u
 
@@ -57,7 +57,7 @@ struct fdl_step {
     _Alignas(16) uint8_t values[FDL_STEP_BYTES]; /* see fdl_step_values */
 };
 
-/* Instead of the number of a view: all of them, one after the other. */
+/* In place of a view's number: all of them, in turn. */
 #define FDL_EVERY_VIEW (-1)
 
 struct fdl_plan {
@@ -95,7 +95,7 @@ void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height);
 int32_t fdl_plan_width(const struct fdl_plan *plan);
 int32_t fdl_plan_height(const struct fdl_plan *plan);
 
-/* Keep only `box`, which lies inside. */
+/* Keep only `box`, which is inside. */
 void fdl_plan_crop(struct fdl_plan *plan, struct fdl_box box);
 
 /* The same for a box that may reach over the edges. ERANGE above
@@ -106,7 +106,7 @@ int32_t fdl_plan_window(struct fdl_plan *plan, struct fdl_box box,
 void fdl_plan_flip(struct fdl_plan *plan);
 void fdl_plan_flip_vertical(struct fdl_plan *plan);
 
-/* Goes on with `n` views of this size, each of which `kind` makes from the same
+/* Continues with `n` views of this size, each made by `kind` from the same
  * image, in a step with a copy of `values` (fdl_canvas.view says which). Only
  * with FDL_EVERY_VIEW, and once. */
 void fdl_plan_views(struct fdl_plan *plan, uint32_t n, int32_t width,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One sample: strips of source rows go through the resampler and the last pass
- * while they are in the second-level cache.
+ * Renders one sample: strips of source rows go through the resampler and the
+ * last pass while they are in the second-level cache.
  *
  *   source --read--> strip --horizontal--> ring --vertical--> line --finish-->
  *                    128 KiB               rows that coming            dst
@@ -11,26 +11,26 @@
  * output row is made as soon as its last tap is in the ring, so it is written
  * once, in its final place and form, and no whole image exists anywhere.
  *
- * An image that is stored mirrored comes upright by mirrored tables. Of one
- * that is stored on its side the rows are the upright columns, and what is
- * rounded between the passes must be the upright rows; so the passes change
- * places, and each step makes one column:
+ * An image that is stored mirrored is turned upright by mirrored tables. If it
+ * is stored on its side, its rows are the upright columns, while the rounding
+ * between the passes must be that of upright rows; so the passes swap places,
+ * and each step makes one column:
  *
  *   strip --copy--> ring --vertical--> line --horizontal--> column of an image
  *                                                 of the output's size
  *
- * Pillow 13 resamples columns first by itself where that leaves it much less to
- * do. With the limit `columns_first` the passes then change places once more:
- * which of them comes last, and whether rows or columns of the output are made,
- * are two questions.
+ * Pillow 13 itself resamples columns first if that leaves much less to do. With
+ * the limit `columns_first` the passes then swap once more: which of them comes
+ * last, and whether rows or columns of the output are made, are two independent
+ * questions.
  *
- * Where the plan has pixel steps the same work makes the small image they take
- * turns on (canvas.h), and the last pass follows them.
+ * If the plan has pixel steps, the same code makes the small image that they
+ * work on (canvas.h), and the last pass follows them.
  *
- * Alpha is taken off the rows and goes the same way as one more plane, by
- * kernels for one channel; so an image that has none costs nothing, and is
- * given 255 in the last pass. Colours are multiplied with it before anything
- * mixes them, and divided by it after (alpha.h).
+ * Alpha is split from the rows and takes the same path as one more plane,
+ * through kernels for one channel; so an image without alpha costs nothing, and
+ * gets 255 in the last pass. Colours are multiplied by alpha before anything
+ * mixes them, and divided by it afterwards (alpha.h).
  *
  * The clock is read twice per strip, a few times per image.
  */
@@ -52,8 +52,9 @@
  * to 1 MiB there is no difference beyond noise (checkdec --bench). */
 #define STRIP_BYTES 131072
 
-/* libjpeg-turbo writes rows that begin at a multiple of 16 bytes round the
- * caches, and they would come back from memory. So no row of a strip does. */
+/* libjpeg-turbo writes rows that begin at a multiple of 16 bytes past the
+ * caches, and they would be read back from memory. So no row of a strip does.
+ */
 #define STRIP_SHIFT 8
 
 /* One render. */
@@ -228,7 +229,7 @@ static void resample_row(const struct render *r, const uint8_t *row,
                                r->plane);
 }
 
-/* Planes that are resampled get their colours back. */
+/* Divides resampled planes by alpha. */
 static void divide_planes(const struct render *r, uint8_t *planes)
 {
     for (size_t c = 0; c < (size_t)r->channels; c++)
@@ -405,8 +406,8 @@ static int32_t check_plan(const struct fdl_decoder *d,
     return FEEDLINE_OK;
 }
 
-/* How much detail need not be decoded: the box stays at least as large as what
- * becomes of it. Nearest picks single pixels, which must be there. */
+/* How much detail need not be decoded: the box stays at least as large as the
+ * result. Nearest picks single pixels, which must exist. */
 static int32_t choose_shift(const struct fdl_decoder *d,
                             const struct fdl_geometry *g)
 {
@@ -617,7 +618,7 @@ static void finish_canvas(struct render *r)
         finish_row(r, fdl_image_row(image, 0, y), image->plane, y);
 }
 
-/* What custom operations took is theirs and not augmentation. */
+/* Time in custom operations is theirs, not augmentation. */
 static int64_t custom_ns(const struct fdl_render_cost *cost)
 {
     int64_t ns = 0;
@@ -626,7 +627,7 @@ static int64_t custom_ns(const struct fdl_render_cost *cost)
     return ns;
 }
 
-/* Pixel steps from `first` on, the last pass, and what comes behind it. */
+/* Pixel steps from `first` on, the last pass, and finished steps. */
 static int32_t run_to_end(struct render *r, uint32_t first,
                           struct fdl_render_cost *cost)
 {

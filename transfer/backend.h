@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfer backends: who owns the memory of batch slots and brings a finished
- * batch to where the consumer wants it.
+ * Transfer backends own the memory of batch slots and bring a finished batch to
+ * where the consumer wants it.
  *
  *   host   plain memory; handing over is a pointer
  *   fake   scripted latency, order and failure, for tests
@@ -15,13 +15,13 @@
  *                     +------------------------> landed ----> o may be filled
  *                                                               again
  *
- * `done` says that the consumer may have the batch, `landed` that the host
+ * `done` means that the consumer may have the batch, `landed` that the host
  * memory may be written again and that every time of the transfer is known. On
- * the host the two are one moment. A GPU's stream waits for the copy by itself
- * (`wait`), so there `done` comes as soon as the copy is queued.
+ * the host the two coincide. A GPU's stream itself waits for the copy (`wait`),
+ * so there `done` comes as soon as the copy is queued.
  *
- * Where the device finishes batches, the bytes that crossed the bus stay beside
- * what it makes of them:
+ * If the device finishes batches, the bytes that crossed the bus are kept in
+ * addition to the result:
  *
  *   host --copy--> device --kernel--> finished
  */
@@ -66,7 +66,7 @@ struct fdl_device_times {
     bool finished; /* by the device */
 };
 
-/* One batch on its way; lives in the ticket until landed was called. */
+/* A transfer of one batch; lives in the ticket until landed was called. */
 struct fdl_transfer {
     const struct fdl_slab *slab;
     uint64_t bytes;  /* used part of the slab */
@@ -82,8 +82,9 @@ struct fdl_transfer {
     void (*landed)(struct fdl_transfer *t);
     void *user;
 
-    /* Stamps of the backend, ns, written before done is called: when the bytes
-     * began to move, and when they were there. Who waits may look earlier. */
+    /* Stamps by the backend, ns, written before done is called: when the bytes
+     * began to move, and when they had arrived. A waiting thread may look
+     * earlier. */
     _Atomic int64_t start_ns, done_ns;
 };
 
@@ -122,7 +123,7 @@ struct fdl_backend_ops {
      */
     int32_t (*submit)(void *backend, struct fdl_transfer *t);
 
-    /* The following are NULL where consumers wait by themselves. */
+    /* The following are NULL if consumers need not wait. */
 
     /* Before submit: bytes [at, at + bytes) of the slab are final and may be
      * moved at once. Any thread. */
@@ -146,8 +147,8 @@ struct fdl_backend_ops {
      * thread. */
     void (*use)(void *backend, struct fdl_transfer *t, void *stream);
 
-    /* The batch was given back: its slab is overwritten only after the work
-     * that is queued now on every stream that waited. Any thread. */
+    /* The batch was released: its slab is overwritten only after the work that
+     * is queued now on every stream that waited. Any thread. */
     void (*release)(void *backend, struct fdl_transfer *t);
 
     void (*stats)(void *backend, struct fdl_backend_stats *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory for a library that allocates for each image: what one image takes is
- * cut from a block that is kept, so in the steady state nothing is allocated
- * and the library's rows and tables lie at the same, warm, addresses for every
+ * Memory for a library that allocates for each image: its allocations are cut
+ * from a block that is kept, so in the steady state nothing is allocated, and
+ * the library's rows and tables are at the same, warm, addresses for every
  * image. Nothing is freed before the image ends.
  */
 #ifndef FDL_DECODE_ARENA_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long one image may take. Looked at between steps of known length (a
- * strip, a scan), mostly with a time that was read anyway.
+ * The time limit of one image. Checked between steps of known length (a strip,
+ * a scan), mostly with a time that was read anyway.
  */
 #ifndef FDL_DECODE_DEADLINE_H
 #define FDL_DECODE_DEADLINE_H

@@ -16,13 +16,12 @@
 #include <stdint.h>
 
 /* Whether the data has an orientation that Pillow would see; if so it is 1 to
- * 8, else left as it was. data: a TIFF structure, with or without "Exif\0\0" in
- * front. */
+ * 8, else left as it was. data: a TIFF structure, with or without a leading
+ * "Exif\0\0". */
 bool fdl_exif_find(const uint8_t *data, uint64_t size, int32_t *orientation);
 
-/* The orientation in XMP data, any text: what stands behind the first
- * tiff:Orientation=" or tiff:Orientation>. 1 (as stored) where there is none.
- */
+/* The orientation in XMP data, any text: the value after the first
+ * tiff:Orientation=" or tiff:Orientation>. 1 (as stored) if there is none. */
 int32_t fdl_xmp_orientation(const uint8_t *text, uint64_t size);
 
 /* How an upright image is read from the stored one. */
@@ -33,7 +32,7 @@ struct fdl_turn {
 
 struct fdl_turn fdl_turn_of(int32_t orientation);
 
-/* Where a box of the upright image lies in the stored one of that size. */
+/* The stored part, in an image of that size, of a box of the upright image. */
 struct fdl_box fdl_turn_box(const struct fdl_turn *turn,
                             const struct fdl_box *upright, int32_t width,
                             int32_t height);

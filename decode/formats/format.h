@@ -92,9 +92,9 @@ enum fdl_format_number { FDL_FORMATS(FDL_FORMAT_NUMBER) FDL_FORMAT_COUNT };
 
 extern const struct fdl_format *const fdl_formats[FDL_FORMAT_COUNT];
 
-/* What the bytes are, whatever the file is called. EDECODE: nothing that this
- * build decodes; the error says what it seems to be, or which library is
- * missing. */
+/* Detects the format by content, whatever the file's name. EDECODE: nothing
+ * that this build decodes; the error says what it seems to be, or which library
+ * is missing. */
 int32_t fdl_format_find(const uint8_t *data, uint64_t size,
                         const struct fdl_format **out);
 
@@ -102,8 +102,8 @@ int32_t fdl_format_find(const uint8_t *data, uint64_t size,
  * as torchvision's ImageFolder does. */
 bool fdl_format_lists(const char *file_name);
 
-/* All endings one after the other; NULL past the end. *decoded: in this build,
- * as far as the name tells. */
+/* All file extensions in turn; NULL past the end. *decoded: in this build, as
+ * far as the name tells. */
 const struct fdl_ending *fdl_format_ending(uint32_t index, bool *decoded);
 
 #endif

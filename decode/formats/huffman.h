@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables that read JPEG's Huffman codes (ITU-T T.81, annexes C and F), made
- * from a file's own: how many codes of each length, and their symbols. They
- * answer for the top bits of a window:
+ * Tables for reading JPEG's Huffman codes (ITU-T T.81, annexes C and F), made
+ * from a file's own: how many codes of each length, and their symbols. Indexed
+ * by the top bits of a window, they give
  *
- *   look    one symbol: how long code and value are together, how long the
- *           value, how far it goes on in its block
- *   skip    several symbols, for blocks that nobody wants: how long they are
- *           together, and how far they go on
+ *   look    one symbol: the length of code and value together, the length of
+ *           the value, how many positions of the block it advances
+ *   skip    several symbols, for blocks that are not needed: their total
+ *           length, and how many positions they advance
  */
 #ifndef FDL_DECODE_HUFFMAN_H
 #define FDL_DECODE_HUFFMAN_H

@@ -4,46 +4,45 @@
  * Pillow's, bit for bit: accurate integer IDCT, fancy upsampling. Rows are
  * gray, RGB, or the inverted CMYK that Adobe writes.
  *
- * What is an error follows Pillow too, whatever part of the image is wanted.
- * Damage that libjpeg decodes around (a bad Huffman code, bytes between
- * markers, an early end marker) is accepted silently. A file that ends before
- * its end marker, or has a marker in its data behind which libjpeg cannot go
- * on, is an error, unless accept_truncated says otherwise.
+ * Errors follow Pillow too, whatever part of the image is wanted. Damage that
+ * libjpeg recovers from (a bad Huffman code, bytes between markers, an early
+ * end marker) is accepted silently. A file that ends before its end marker, or
+ * contains a marker past which libjpeg cannot continue, is an error, unless
+ * accept_truncated allows it.
  *
  * How a part of a JPEG is decoded exactly:
  *
  *   rows above      skipped once, from row 0 (a later skip is not exact in any
- *                   release of libjpeg-turbo where rows come in groups)
+ *                   release of libjpeg-turbo if rows come in groups)
  *   columns         cropped with one pixel more on either side, because fancy
- *                   upsampling takes the edge of the crop for the edge of the
+ *                   upsampling mistakes the edge of the crop for that of the
  *                   image; and never narrower than MIN_COLUMNS, because very
- *                   narrow images are upsampled in another way
+ *                   narrow images are upsampled differently
  *   rows below      not decoded: the decoder is aborted after the last row, and
- *                   what is left is searched for markers (jpeg_scan.h)
+ *                   the rest is searched for markers (jpeg_scan.h)
  *   missing scans   of a progressive file are smoothed over, in a way that
  *                   depends on the crop: such a file is decoded whole
  *
- * At 1/2, 1/4 and 1/8 (the sizes for which libjpeg-turbo has fast transforms)
- * the same holds. Only where the chroma of an odd sampling is upsampled from
- * another scale than that of luma, cropping takes its width for another, so the
- * columns are read whole.
+ * The same holds at 1/2, 1/4 and 1/8 (the sizes for which libjpeg-turbo has
+ * fast transforms). One exception: where the chroma of an unusual sampling is
+ * upsampled from another scale than luma's, cropping confuses their widths, so
+ * all columns are read.
  *
- * Sound sequential files go through our own Huffman decoder (jpeg_entropy.h).
- * Where that gives up, or something is wrong with the markers of a file of one
- * scan, libjpeg decodes the whole file first, to its end and at 1/8, as Pillow
- * would; what it cannot get through is refused, whatever part is wanted. Then
- * the image is begun again with libjpeg's decoder, and the rows that are out
- * already are decoded twice. Files of several scans are read to their end
- * anyway.
+ * Intact sequential files go through our own Huffman decoder (jpeg_entropy.h).
+ * If that gives up, or the markers of a file of one scan look wrong, libjpeg
+ * first decodes the whole file, to its end and at 1/8, as Pillow would; if it
+ * fails, the file is refused, whatever part is wanted. Then the image is
+ * restarted with libjpeg's decoder, and rows already delivered are decoded
+ * twice. Files of several scans are read to their end anyway.
  *
- * One libjpeg object serves all images of a decoder. What it remembers from one
- * to the next is forgotten with its memory (jpeg_arena.h).
+ * One libjpeg object serves all images of a decoder. Its state is dropped
+ * between images along with its memory (jpeg_arena.h).
  *
  * libjpeg's entropy decoder has a faster path as long as the input buffer holds
- * 512 bytes per block of an MCU, so zero padding behind a file is counted as
- * data; but only behind an end marker, which no reader of bits or markers goes
- * past. How far the two paths look ahead differs, so where a file just stops,
- * padding would decide whether that is noticed.
+ * 512 bytes per block of an MCU, so zero padding after a file is counted as
+ * data; but only after an end marker, which no reader of bits or markers
+ * passes. The two paths look ahead by different amounts, so in a file that
+ * simply stops, padding would decide whether that is noticed.
  *
  * Errors leave libjpeg by longjmp, and enter it in one place, guarded().
  */
@@ -66,8 +65,8 @@
 #define MIN_COLUMNS   16
 #define ROWS_PER_CALL 16
 
-/* The status with which a step ends where jpeg_entropy.h gave up, or where the
- * file is not sound. */
+/* The status of a step after jpeg_entropy.h gave up, or if the file is not
+ * intact. */
 #define AGAIN 1
 
 struct fdl_jpeg {
@@ -130,8 +129,8 @@ static uint32_t rows_there(const struct fdl_jpeg *j)
     return (uint32_t)FDL_MIN(rows, c->image_height);
 }
 
-/* A table or a header that is cut cannot be made up: libjpeg would take the end
- * marker for a part of it. */
+/* A cut table or header cannot be made up: libjpeg would take the end marker
+ * for a part of it. */
 static int32_t judge_end(const struct fdl_jpeg *j)
 {
     uint32_t rows = j->in_pixels ? rows_there(j) : 0;
@@ -145,8 +144,8 @@ static int32_t judge_end(const struct fdl_jpeg *j)
     return status;
 }
 
-/* Nothing comes behind the file. Returns if that is accepted: from now on there
- * is an end marker, as often as it is asked for. */
+/* Past the end of the file. Returns if that is accepted: from now on there is
+ * an end marker, as often as requested. */
 static void end_of_file(struct fdl_jpeg *j)
 {
     static const JOCTET marker[] = {0xff, JPEG_EOI};
@@ -160,7 +159,7 @@ static void end_of_file(struct fdl_jpeg *j)
     j->source.bytes_in_buffer = sizeof(marker);
 }
 
-/* What a file is that libjpeg does not decode, in words. */
+/* Describes a file that libjpeg does not decode. */
 static const char *process_name(int marker)
 {
     static const char *const names[] = {
@@ -282,7 +281,7 @@ static void read_app1(struct fdl_jpeg *j, const JOCTET *data, size_t size)
     }
 }
 
-/* APP1 is read where it lies: the whole file is in the buffer. */
+/* APP1 is read in place: the whole file is in the buffer. */
 static boolean on_app1(j_decompress_ptr c)
 {
     struct fdl_jpeg *j = c->client_data;
@@ -395,8 +394,8 @@ static void crop_columns(const struct fdl_box *need, int32_t image_width,
 
 /* Fill bytes before a zero, near enough to the end for padding to matter. No
  * encoder writes them, damage does, and then the two paths of the entropy
- * decoder disagree: the faster one takes a marker there, starts the MCU over,
- * and leaves what it had found in its blocks. */
+ * decoder disagree: the faster one sees a marker there, restarts the MCU, and
+ * leaves what it had found in its blocks. */
 static bool has_filled_end(const struct fdl_encoded *bytes)
 {
     uint64_t n = FDL_MIN(bytes->size, (uint64_t)FDL_ENCODED_PADDING);
@@ -409,8 +408,8 @@ static bool has_filled_end(const struct fdl_encoded *bytes)
     return false;
 }
 
-/* Whether the bytes behind the file may be counted as its own; see the top of
- * the file. */
+/* Whether the bytes past the file may be counted as its own; see the top of the
+ * file. */
 static bool may_pad(struct fdl_jpeg *j)
 {
     const struct fdl_encoded *b = &j->bytes;
@@ -496,7 +495,7 @@ static int32_t read_step(struct fdl_jpeg *j, struct job *job)
     return FEEDLINE_OK;
 }
 
-/* All rows and what lies behind them, as cheaply as the format allows. */
+/* All rows and what follows them, as cheaply as the format allows. */
 static int32_t whole_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
@@ -631,7 +630,7 @@ static void shrink(void *self, int32_t shift)
 }
 
 /* What libjpeg makes of the whole file. Damage that its rows do not show, but
- * only what it reads behind them, is like an early end: it may be accepted. */
+ * only what it reads after them, counts as an early end: it may be accepted. */
 static int32_t judge_file(struct fdl_jpeg *j, bool *damaged)
 {
     const struct jpeg_decompress_struct *c = &j->cinfo;
@@ -650,7 +649,7 @@ static int32_t judge_file(struct fdl_jpeg *j, bool *damaged)
     return status;
 }
 
-/* From the start of the file once more, without jpeg_entropy.h. */
+/* Restarts the file without jpeg_entropy.h. */
 static int32_t start_plain(struct fdl_jpeg *j, struct fdl_box *have)
 {
     int32_t shift = j->shift;
@@ -682,7 +681,7 @@ static int32_t begin(void *self, const struct fdl_box *need,
     return status;
 }
 
-/* The rows that were delivered come once more, and are the same; then `job`. */
+/* Repeats the delivered rows, which are the same; then `job`. */
 static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
 {
     struct fdl_box have;
@@ -697,8 +696,8 @@ static int32_t read_plain(struct fdl_jpeg *j, const struct job *job)
     return status ? status : guarded(j, read_step, &rest);
 }
 
-/* The rows are out. Whether the file is one that libjpeg gets through is asked
- * only where its markers leave a doubt. */
+/* The rows are delivered. Only if the file's markers leave a doubt, check
+ * whether libjpeg gets through it. */
 static int32_t check_rest(struct fdl_jpeg *j)
 {
     if (!j->attached || fdl_jpeg_entropy_rest_is_sound(j->entropy))

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the time of a Huffman decoder goes is one chain, symbol after symbol:
+ * A Huffman decoder spends its time in one dependency chain, symbol after
+ * symbol:
  *
  *     window --top bits--> table entry --length--> shift the window
  *
- * so everything else is taken off it, and the chain is kept at a shift, a load
- * from the first-level cache and a shift:
+ * so everything else is kept off that chain, which is a shift, a load from the
+ * first-level cache and a shift:
  *
  *   - An entry holds the length of code and value together, so the next symbol
- *     does not wait for this one's value. That is computed on the side, without
- *     a branch, from the length of the value.
+ *     does not wait for this one's value, which is computed on the side,
+ *     without a branch, from the length of the value.
  *   - The input is unstuffed a few kilobytes ahead (FF 00 -> FF) into a buffer
- *     that has room for a whole MCU behind any read position. So filling the
- *     window is one unaligned load, inside an MCU nothing is checked, and the
- *     end of the data is looked for once per MCU.
- *   - Blocks outside the crop are gone through for their length alone; in large
- *     files several symbols at a time.
+ *     with room for a whole MCU past any read position. So filling the window
+ *     is one unaligned load, nothing is checked inside an MCU, and the end of the
+ *     data is looked for once per MCU.
+ *   - Blocks outside the crop are only skipped, in large files several symbols
+ *     at a time.
  *
- * Tables of values with their codes, the usual next step, were slower on files
- * of high quality: their codes and values are too long together for a table
- * that stays in the first-level cache, and the branch between the two cases
- * costs more than the arithmetic.
+ * Tables that include values with their codes, the usual next step, were slower
+ * on files of high quality: code plus value are too long for a table that stays
+ * in the first-level cache, and the branch between the two cases costs more
+ * than the arithmetic.
  *
  * The format: ITU-T T.81, annexes B and F.
  */
@@ -37,7 +38,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most that a block takes, and what the window reads ahead. */
+/* The most that a block takes, and what the window reads ahead. */
 #define BLOCK_BYTES                                                            \
   (DCTSIZE2 * (FDL_HUFFMAN_CODE_BITS + FDL_HUFFMAN_VALUE_BITS) / 8)
 #define WINDOW_BYTES 8
@@ -125,7 +126,7 @@ static unsigned bytes_before_ff(const uint8_t *p)
     return hits ? (unsigned)__builtin_ctzll(hits) / 8 : 8;
 }
 
-/* Takes bytes to the buffer until that is full or a marker comes. */
+/* Unstuffs bytes into the buffer until it is full or at a marker. */
 static uint8_t *unstuff(struct fdl_jpeg_entropy *e, uint8_t *to,
                         const uint8_t *to_end)
 {
@@ -151,8 +152,8 @@ static uint8_t *unstuff(struct fdl_jpeg_entropy *e, uint8_t *to,
     return to;
 }
 
-/* Moves what is left to the front and fills up behind it; zeros behind the end
- * of the data. */
+/* Moves the rest to the front and fills up after it; zeros past the end of the
+ * data. */
 static void refill_buffer(struct fdl_jpeg_entropy *e, j_decompress_ptr c)
 {
     fdl_assert(e->window.next <= e->end);
@@ -176,14 +177,14 @@ static void begin_segment(struct fdl_jpeg_entropy *e)
     e->end = e->buffer;
 }
 
-/* Bits that were used beyond the end of the data; what is left, if negative. */
+/* Bits used past the end of the data; those left, if negative. */
 static int64_t overrun(const struct fdl_jpeg_entropy *e)
 {
     return (int64_t)(e->window.next - e->end) * 8 - e->window.count;
 }
 
-/* False unless the data ends here, but for the bits that fill up its last byte,
- * with the marker that is due; goes on behind that. */
+/* False unless the data ends here, except for bits that fill up its last byte,
+ * with the expected marker; continues after it. */
 static bool restart(struct fdl_jpeg_entropy *e)
 {
     if (!e->at_marker || overrun(e) <= -8 || e->raw_end - e->raw < 2 ||
@@ -236,7 +237,7 @@ FDL_INLINE void drop(struct window *w, uint16_t entry)
     w->count -= (int)FDL_LOOK_TOTAL(entry);
 }
 
-/* The value behind a code (T.81 F.2.2.1, EXTEND): if its top bit is 0 it stands
+/* The value after a code (T.81 F.2.2.1, EXTEND): if its top bit is 0 it stands
  * for itself less 2^n - 1. */
 FDL_INLINE int32_t value_of(uint64_t bits, uint16_t entry)
 {
@@ -267,9 +268,9 @@ FDL_INLINE unsigned take_skip(const struct fdl_huffman *t, struct window *w)
     return FDL_SKIP_ADVANCE(skip);
 }
 
-/* Goes over the 63 values that follow the first. False, and w is as before, if
- * a code is long, or a look went on into the next block: that happens where the
- * last value is there and no code ends the block. */
+/* Skips the 63 values that follow the first. False, with w unchanged, if a code
+ * is long, or a lookup reached into the next block, which happens if the last
+ * value is present and no code ends the block. */
 FDL_INLINE bool skip_ac(const struct fdl_huffman *t, struct window *w)
 {
     struct window at = *w;
@@ -347,7 +348,7 @@ static bool take_any(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 }
 
 #if defined(__x86_64__)
-/* Shifts by a variable without the detour through the flags. */
+/* Shifts by a variable without the detour via the flags. */
 FDL_TARGET("bmi,bmi2")
 static bool take_bmi2(struct fdl_jpeg_entropy *e, JBLOCKROW *mcu)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Huffman decoder of sequential JPEG files: two thirds of what decoding a
- * photo costs. It takes the place of libjpeg's inside a decompress object,
+ * The Huffman decoder of sequential JPEG files, which is two thirds of the cost
+ * of decoding a photo. It replaces libjpeg's inside a decompress object,
  * through the interface between libjpeg's own modules (jpegint.h), and leaves
  * everything else to it: headers, transforms, upsampling, colour.
  *
- * It decodes sound data and nothing else. At the first sign of anything unusual
- * (a code that no table has, a marker in the wrong place, an early end) it
- * gives up, and the caller decodes the image again with libjpeg's own decoder,
- * which knows what to make of damage, and whose word counts.
+ * It decodes intact data only. At the first sign of anything unusual (a code
+ * that no table has, a marker in the wrong place, an early end) it gives up,
+ * and the caller decodes the image again with libjpeg's own decoder, which
+ * knows how to treat damage and has the last word.
  *
  * Only decode/formats/jpeg*.c may include this: it shows libjpeg's types.
  */

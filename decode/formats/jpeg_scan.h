@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a JPEG file of one scan is sound, told by its markers and without
+ * Whether a JPEG file of one scan is intact, judged by its markers without
  * decoding it.
  */
 #ifndef FDL_DECODE_JPEG_SCAN_H
@@ -14,7 +14,7 @@ uint64_t fdl_jpeg_scan_restarts(uint64_t mcus, uint32_t interval);
 
 /* Whether the data of a scan from `at` on has `restarts` restart markers, the
  * first of which is number `next` (0 to 7), then the end marker, and no other
- * before it. What lies behind the end marker does not count. */
+ * before it. Anything after the end marker does not count. */
 bool fdl_jpeg_scan_is_sound(const uint8_t *at, const uint8_t *end,
                             uint64_t restarts, unsigned next);
 

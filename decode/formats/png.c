@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PNG through libpng, with the pixels of Pillow's convert(): alpha and tRNS
- * that are not asked for are dropped, not blended; 16 bits become the upper 8,
- * but in gray they are clipped at 255; an index past the palette is a gray of
- * that value; gamma and colour profiles are left alone.
+ * that are not requested are dropped, not blended; 16 bits become the upper 8,
+ * except in gray, where they are clipped at 255; an index past the palette is
+ * black; gamma and colour profiles are ignored.
  *
- * What is an error follows Pillow too: checksums count up to the pixel data,
- * and from there on only deflate's own one does.
+ * Errors follow Pillow too: checksums count up to the pixel data, and from
+ * there on only that of deflate does.
  *
  * Rows come from libpng one by one: those above the needed part are decoded and
  * dropped (deflate cannot skip), those below are not touched. An interlaced
- * image has its rows only at the end, so it is decoded whole first; and so is
- * one that ends early, since whether it will do must not depend on what is
- * wanted of it.
+ * image has its rows only at the end, so it is decoded whole first; so is one
+ * that ends early, since whether it is accepted must not depend on the crop.
  *
- * libpng has no way to use its state for another image; it is made anew for
- * each, in memory that is kept (arena.h).
+ * libpng cannot reuse its state for another image; it is recreated for each, in
+ * memory that is kept (arena.h).
  *
  * Errors leave libpng by longjmp, and enter it in one place, guarded().
- * Everything that lives longer than a step is in struct fdl_png, so nothing is
- * lost on the way.
+ * Everything that outlives a step is in struct fdl_png, so nothing leaks.
  */
 #include "base/compiler.h"
 #include "base/memory.h"
@@ -41,7 +39,7 @@
 /* Of a file that ends early; see choose_pieces. */
 #define PIECE_BYTES 512
 
-/* Rows between two looks at the clock. */
+/* Rows between two readings of the clock. */
 #define ROWS_PER_CHECK 256
 
 /* What libpng gives for a pixel. */
@@ -410,8 +408,8 @@ static int32_t rows_step(struct fdl_png *p, struct job *job)
     return FEEDLINE_OK;
 }
 
-/* Behind the last row libpng reads on to the end of the pixel data; what is
- * wrong there is no concern of the rows, which are all there. */
+/* After the last row libpng reads to the end of the pixel data; errors there do
+ * not concern the rows, which are complete. */
 static bool is_behind_rows(const struct fdl_png *p)
 {
     if (!p->in_pixels || p->status == FEEDLINE_ENOMEM)
@@ -525,7 +523,7 @@ static bool keep_alpha(void *self, int32_t channels)
     return p->alpha;
 }
 
-/* Goes through all rows of a file that ends early, and begins it again. */
+/* Decodes all rows of a file that ends early, and restarts it. */
 static int32_t judge_cut(struct fdl_png *p)
 {
     struct job all = {.top = p->height}, none = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must be known of a PNG file as a whole: libpng reads it piece by piece,
- * and no further than the pixels. Pure functions over bytes that may be
- * anything; they walk from chunk to chunk and read no pixels.
+ * What must be known about a PNG file as a whole: libpng reads it piece by
+ * piece, and no further than the pixels. Pure functions over arbitrary bytes;
+ * they walk from chunk to chunk and read no pixels.
  */
 #ifndef FDL_DECODE_PNG_CHUNKS_H
 #define FDL_DECODE_PNG_CHUNKS_H
@@ -13,9 +13,9 @@
 /* Whether the file ends inside the content of a chunk. */
 bool fdl_png_is_cut(const uint8_t *data, uint64_t size);
 
-/* Which way up, 1 to 8, as Pillow finds it: EXIF data in front of the pixels or
- * else behind them; where that says nothing, what XMP data says. Profiles in
- * compressed texts are not looked into. */
+/* The orientation, 1 to 8, as Pillow finds it: from EXIF data before the pixels
+ * or else after them; without an orientation there, from XMP data. Profiles in
+ * compressed texts are ignored. */
 int32_t fdl_png_orientation(const uint8_t *data, uint64_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bytes are that no format matches, told by how they begin. */
+/* Describes bytes that no format matches, by how they begin. */
 #ifndef FDL_DECODE_SNIFF_H
 #define FDL_DECODE_SNIFF_H
 

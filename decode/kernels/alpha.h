@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Colours with alpha. A colour that nobody sees must not run into its
- * neighbours, so what mixes pixels works on colours that are multiplied with
- * alpha, and divides by what alpha became: Pillow's modes La and RGBa, with its
- * rounding.
+ * Colours with alpha. An invisible colour must not bleed into its neighbours,
+ * so whatever mixes pixels works on colours multiplied by alpha, and divides by
+ * the resulting alpha: Pillow's modes La and RGBa, with its rounding.
  */
 #ifndef FDL_DECODE_ALPHA_H
 #define FDL_DECODE_ALPHA_H

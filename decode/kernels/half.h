@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of 16 bits, rounded to nearest with ties to even, as numpy and torch
- * do: what is too large becomes infinite, what is too small for a normal f16 a
- * subnormal one. */
+/* 16-bit floats, rounded to nearest with ties to even, as numpy and torch do:
+ * values too large become infinite, values too small for a normal f16
+ * subnormal. */
 #ifndef FDL_DECODE_HALF_H
 #define FDL_DECODE_HALF_H
 

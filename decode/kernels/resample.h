@@ -26,7 +26,7 @@
 /* Planar rows are whole vectors long. */
 #define FDL_PLANE_ALIGN 64
 
-/* Samples behind the touched ones that a horizontal kernel may read, without
+/* Samples past the touched ones that a horizontal kernel may read, without
  * using them: tables are packed in blocks of four taps, and the last load is
  * one or two vectors long. */
 #define FDL_TAP_BLOCK 4

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An image seen through an affine map, each pixel of the result mixed from the
- * four round the point it comes from, as Pillow does it: in double, every
- * operation rounded by itself, the value cut off and not rounded. All levels
- * give the same bytes.
+ * An image seen through an affine map, each pixel of the result interpolated
+ * from the four around the source point, as Pillow does it: in double, every
+ * operation rounded separately, the value truncated. All levels give the same
+ * bytes.
  */
 #ifndef FDL_DECODE_ROTATE_H
 #define FDL_DECODE_ROTATE_H

@@ -13,8 +13,8 @@
  *     without a branch, from the length of the value.
  *   - The input is unstuffed a few kilobytes ahead (FF 00 -> FF) into a buffer
  *     with room for a whole MCU past any read position. So filling the window
- *     is one unaligned load, nothing is checked inside an MCU, and the end of the
- *     data is looked for once per MCU.
+ *     is one unaligned load, nothing is checked inside an MCU, and the end of
+ *     the data is looked for once per MCU.
  *   - Blocks outside the crop are only skipped, in large files several symbols
  *     at a time.
  *

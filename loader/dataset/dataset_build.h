@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* NUL-terminated strings, one behind the other, named by their offsets: the
+/* NUL-terminated strings, one after the other, named by their offsets, as the
  * text may move while it grows. Starts zeroed; text is freed with free(). */
 struct fdl_strings {
     char *text;
@@ -27,8 +27,8 @@ struct fdl_strings {
 int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
                         const char *name, uint64_t *at);
 
-/* Room for n + 1 elements of `each` bytes in *array, which has *capacity of
- * them; what: for the message. ENOMEM, with everything as it was. */
+/* Room for n + 1 elements of `each` bytes in *array, whose capacity is
+ * *capacity; what: for the message. ENOMEM, with everything unchanged. */
 int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
                           size_t each, const char *what);
 
@@ -36,36 +36,36 @@ int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
 int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
                                const char *name, int64_t label);
 
-/* For samples whose bytes are in memory: room for `count` of them, and then one
+/* For samples in memory: reserves room for `count` of them; then adds them one
  * after the other, named "PLACE:0", "PLACE:1", ...; data stays where it is.
  * ENOMEM. */
 int32_t fdl_dataset_reserve_memory(feedline_dataset *ds, uint64_t count);
 int32_t fdl_dataset_add_memory(feedline_dataset *ds, const char *place,
                                const void *data, uint64_t size, int64_t label);
 
-/* The table is complete: gives spare room back and takes the fingerprint. Where
- * a name starts with `root` ("" if there is none), that part does not count, so
- * a data set that was moved keeps its fingerprint. */
+/* Completes the table: returns spare memory and computes the fingerprint. A
+ * leading `root` ("" if none) of names does not count, so a data set that was
+ * moved keeps its fingerprint. */
 void fdl_dataset_finish(feedline_dataset *ds, const char *root);
 
-/* After that: bytes that the fingerprint covers too. */
+/* Afterwards: adds bytes to the fingerprint. */
 void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
                               uint64_t size);
 
-/* The whole file, and a NUL behind it. ENOENT, EIO, ENOMEM; *out for free(). */
+/* The whole file, followed by a NUL. ENOENT, EIO, ENOMEM; *out for free(). */
 int32_t fdl_file_load(const char *path, char **out, uint64_t *bytes);
 
-/* What errno says about a path: ENOENT if it is missing, EIO for the rest. */
+/* The status for errno on a path: ENOENT if it is missing, else EIO. */
 int32_t fdl_fail_path(const char *path, int error);
 
-/* Whether a file that starts so is an IDX file, or a compressed one. */
+/* Whether a file with this start is an IDX file, or a compressed one. */
 bool fdl_idx_is_file(const char *start, uint64_t bytes);
 
 /* The training images in a folder, NULL if there are none; for free(). */
 int32_t fdl_idx_find_images(const char *folder, char **out);
 
 /* Order of names as Python's sorted(): by code point, where a byte that is not
- * UTF-8 stands for U+DC00 and itself. */
+ * UTF-8 counts as U+DC00 plus itself. */
 int fdl_name_compare(const char *a, const char *b);
 
 #endif

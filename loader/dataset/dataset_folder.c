@@ -32,7 +32,7 @@
 #define MAX_NAMED_CLASSES 5 /* in an error line */
 
 struct folder {
-    uint64_t path_at; /* in the arena: below the root, with a '/' at its end */
+    uint64_t path_at; /* in the arena: below the root, with a final '/' */
     uint64_t parent;  /* the root is its own */
     dev_t device;
     ino_t inode;
@@ -97,8 +97,8 @@ static int32_t add_file(struct walk *w, const char *name)
     return status;
 }
 
-/* Links count as what they lead to; one that leads nowhere is a file, which
- * fails when it is read. */
+/* Links count as their target; a dangling one is a file, which fails when it is
+ * read. */
 static bool is_folder(int fd, const struct dirent *entry)
 {
     if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
@@ -128,7 +128,7 @@ static int32_t check_cycle(struct walk *w, uint64_t index, int fd)
     return FEEDLINE_OK;
 }
 
-/* Everything in the open folder. prefix: its path, or "" for the root. */
+/* Collects the open folder. prefix: its path, or "" for the root. */
 static int32_t scan_entries(struct walk *w, uint64_t index, DIR *dir,
                             const char *prefix)
 {
@@ -198,7 +198,7 @@ static int compare_names(const void *a, const void *b, void *text)
                             (const char *)text + *at_b);
 }
 
-/* By path without the '/' at its end, as "a" comes before "a-b". */
+/* By path without the final '/', as "a" comes before "a-b". */
 static int compare_folders(const void *a, const void *b, void *user)
 {
     const struct walk *w = user;
@@ -214,7 +214,7 @@ static int compare_folders(const void *a, const void *b, void *user)
     return order;
 }
 
-/* Moves what was collected of one class, in order, into ds. */
+/* Moves a collected class, in order, into ds. */
 static int32_t add_samples(struct walk *w, int64_t label, feedline_dataset *ds)
 {
     struct fdl_strings prefix = {0};
@@ -286,7 +286,7 @@ static int32_t find_classes(struct walk *w, feedline_dataset *ds)
     return status;
 }
 
-/* Names the first classes without a sample. */
+/* Lists the first classes without a sample. */
 static int32_t fail_empty(const struct walk *w, const feedline_dataset *ds,
                           const uint32_t *empty, uint64_t n_empty)
 {

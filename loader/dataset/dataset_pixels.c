@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images that a program has in memory as pixels, all of one size, one behind
- * the other. They stay the program's: the table points at them, workers read
- * rows from where they lie, and nothing is decoded.
+ * Images that a program has in memory as pixels, all of one size, one after the
+ * other. They remain the program's: the table points at them, workers read rows
+ * in place, and nothing is decoded.
  *
- * The pixels are in the fingerprint, as nothing else tells two such data sets
- * apart: no name says where they come from. XXH64 reads them at several GB/s.
+ * The pixels are part of the fingerprint, as nothing else distinguishes two
+ * such data sets: no name says where they come from. XXH64 reads them at
+ * several GB/s.
  */
 #include "base/memory.h"
 #include "loader/dataset/dataset.h"

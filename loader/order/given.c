@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches that were given, in a table of KEPT entries that goes round, and
- * their samples in lots of memory that go round too: as many lots as batches
- * ever waited at once, so nothing is allocated once that many have.
+ * Appended batches, in a circular table of KEPT entries, and their samples in
+ * lots of memory that are reused too: as many as there were batches waiting at
+ * once, so in the steady state nothing is allocated.
  *
- * Why no lock is needed. A reader looks for a sample of ticket T that is not
- * done, so T is not delivered before it has found it. Entries are reused KEPT
- * tickets later and at most FEEDLINE_GIVEN_MAX wait, so while T is not
- * delivered only entries up to
+ * Why no lock is needed: a reader looks for a sample of ticket T that is not
+ * done, so T is not delivered before the reader has found it. Entries are
+ * reused KEPT tickets later and at most FEEDLINE_GIVEN_MAX wait, so while T is
+ * not delivered only entries up to
  *
  *     T + FEEDLINE_GIVEN_MAX - KEPT  =  T - FEEDLINE_GIVEN_MAX
  *
- * may be written over. The reader begins at `from`, which was no less than
- * T + 1 - FEEDLINE_GIVEN_MAX when T was appended, and never falls. Lots are
- * reused as soon as their batch is delivered; only that of T is looked at.
+ * may be overwritten. The reader begins at `from`, which was no less than T + 1
+ * - FEEDLINE_GIVEN_MAX when T was appended, and never falls. Lots are reused as
+ * soon as their batch is delivered; only T's is read.
  */
 #include "loader/order/given.h"
 
@@ -109,7 +109,7 @@ void fdl_given_destroy(struct fdl_given *g)
     free(g);
 }
 
-/* Relaxed: whoever starts the threads orders it. */
+/* Relaxed: starting the threads orders it. */
 void fdl_given_reset(struct fdl_given *g)
 {
     free_lots_below(g, appended_here(g));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order that a program gives, batch by batch (feedline/order.h), as a
+ * The order that a program supplies, batch by batch (feedline/order.h), as a
  * stream of tickets and samples like that of a sampler:
  *
  *     ticket       0       1       2       3      4       5
@@ -8,9 +8,9 @@
  *                      ^ awaited, at least            ^ appended
  *
  * The consumer's thread appends. Readers find a sample's batch by bisection
- * between these two and take no lock; given.c says why nothing that they look
- * at is being written. Tickets go on over epochs: one may begin as soon as the
- * one before it was delivered, without a stop.
+ * between these two, without a lock; given.c shows that nothing they read is
+ * being written. Tickets continue across epochs: one may begin as soon as the
+ * previous one was delivered, without a stop.
  */
 #ifndef FDL_LOADER_GIVEN_H
 #define FDL_LOADER_GIVEN_H
@@ -36,13 +36,13 @@ void fdl_given_reset(struct fdl_given *g);
 /* An epoch, after `position` of its samples. */
 void fdl_given_begin(struct fdl_given *g, uint64_t epoch, uint64_t position);
 
-/* As feedline_loader_append says; awaited: the ticket that is delivered next.
- * ENOMEM too. The ring has not been told yet. */
+/* As feedline_loader_append documents; awaited: the ticket that is delivered
+ * next. Also ENOMEM. The ring has not been told yet. */
 int32_t fdl_given_append(struct fdl_given *g, uint64_t awaited,
                          const uint64_t *indices, const uint32_t *copies,
                          uint32_t count);
 
-/* Nothing follows in the epoch. Whether one is open, and so something may. */
+/* Ends the epoch. Whether one is open, so that more may follow. */
 void fdl_given_end(struct fdl_given *g);
 bool fdl_given_is_open(const struct fdl_given *g);
 
@@ -51,8 +51,8 @@ uint64_t fdl_given_waiting(const struct fdl_given *g, uint64_t awaited);
 
 /* ---- Any thread --------------------------------------------------------- */
 
-/* As those of a stream: a sample that is issued and not done; a ticket that is
- * not delivered. false: it was not appended (yet). */
+/* As for a stream: a sample that is issued and not done; a ticket that is not
+ * delivered. false: it was not appended (yet). */
 void fdl_given_locate(const struct fdl_given *g, uint64_t sample,
                       struct fdl_place *out);
 bool fdl_given_ticket(const struct fdl_given *g, uint64_t ticket,

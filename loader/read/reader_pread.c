@@ -2,16 +2,16 @@
 /*
  * The pread reader: a pool of threads, each with one file at a time.
  *
- *     work    threads without anything to claim sleep here; woken one at a
- *             time: the window's waker wakes one, and a thread that claimed
- *             wakes the next while there is room, so that few threads serve a
- *             window that only trickles and all of them one that is empty
+ *     work    threads with nothing to claim sleep here, woken one at a time:
+ *             the window's waker wakes one, and a thread that claimed wakes the
+ *             next while there is room, so that few threads serve a window that
+ *             only trickles and all of them an empty one
  *     parked  threads beyond the depth sleep here; they exist because the depth
  *             was larger before
  *     descriptor   threads that found no free file descriptor
  *
- * Threads are made as the depth grows and joined at stop, since a parked thread
- * costs a few kilobytes and no time.
+ * Threads are created as the depth grows and joined at stop, since a parked
+ * thread costs a few kilobytes and no time.
  *
  * No posix_fadvise: a whole file in one pread tells the kernel all it needs.
  *
@@ -64,8 +64,8 @@ static bool is_parked(const struct io_thread *t)
            atomic_load_explicit(&t->reader->depth, memory_order_relaxed);
 }
 
-/* A wake-up for a sample that this thread may have taken with it is not lost:
- * set_depth wakes all that sleep on `work` after it has changed the depth. */
+/* A wake-up that this thread may have consumed is not lost: set_depth wakes all
+ * sleepers on `work` after changing the depth. */
 static void park(struct io_thread *t)
 {
     struct fdl_reader *r = t->reader;
@@ -76,7 +76,7 @@ static void park(struct io_thread *t)
         fdl_event_cancel(&r->parked);
 }
 
-/* The next sample to read, or NULL after a sleep: look around again. */
+/* The next sample to read, or NULL after sleeping: check again. */
 static struct fdl_read *claim_or_sleep(struct io_thread *t)
 {
     struct fdl_reader *r = t->reader;
@@ -99,9 +99,9 @@ static struct fdl_read *claim_or_sleep(struct io_thread *t)
     return NULL;
 }
 
-/* Tries until a file of this process was closed. While this pool holds files
- * open that will happen; while it holds none, nobody here can help it, and the
- * tries are numbered. */
+/* Retries until a file of this process is closed. While this pool has files
+ * open, that will happen; while it has none, nothing here can help, and retries
+ * are limited. */
 static int open_patiently(struct fdl_reader *r, const struct fdl_read *read)
 {
     int fd = fdl_file_open(read);
@@ -141,7 +141,7 @@ static void serve(struct io_thread *t, struct fdl_read *read)
         atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
     uint64_t bytes = read->size;
     bool failed = read->status != FEEDLINE_OK;
-    fdl_window_complete(r->window, read); /* it is the workers' from here */
+    fdl_window_complete(r->window, read); /* the workers own it from here */
     int64_t own = fdl_now_ns() - begin;
     fdl_stage_item(t->stage, own, bytes);
     fdl_stage_read(t->stage, own, bytes);
@@ -187,8 +187,8 @@ static int32_t start_thread_locked(struct fdl_reader *r)
     return status;
 }
 
-/* As many threads as the depth asks for; what the system refuses is missing,
- * which costs speed and nothing else. The error is that of the last one. */
+/* As many threads as the depth asks for; those that the system refuses are
+ * missing, which costs only speed. The error is that of the last one. */
 static int32_t apply_depth_locked(struct fdl_reader *r, uint32_t depth)
 {
     int32_t status = FEEDLINE_OK;

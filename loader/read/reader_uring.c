@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The io_uring reader: one thread, one ring, `depth` files on their way.
+ * The io_uring reader: one thread, one ring, `depth` files in flight.
  *
  *     claim --> open --> (fstat) --> read, until all is there --> complete
  *                 |                                           \-> close
  *                 +-- no descriptor left: later, at the next close
  *
- * fstat is a plain call: on an open file it does not wait, while statx in the
+ * fstat is a plain call: on an open file it does not block, while statx in the
  * ring is always handed to a kernel thread. close goes through the ring,
- * because on network file systems it may take a round trip, and nobody waits
+ * because on network file systems it may take a round trip, and nothing waits
  * for it.
  *
  * The thread sleeps in one place, reading an eventfd. The kernel writes to it
- * when something completes; for new samples whoever issues them does, if
- * `asleep` says so: see claim_or_announce. Waiting in io_uring_enter itself
+ * when something completes; a thread that issues new samples writes to it if
+ * `asleep` is set: see claim_or_announce. Waiting in io_uring_enter itself
  * would save a call per wake-up, but tools that run one thread at a time
  * (valgrind 3.19) do not know that it blocks, and the program would hang there.
  *
- * The ring has room for everything that can be under way at once: each flight
- * and each close has at most one request in it, the timer one more, and fill
- * keeps that sum within `entries`. So submission slots cannot run out, and the
- * completion ring, twice as large, cannot overflow.
+ * The ring has room for everything that can be in flight: each flight and each
+ * close has at most one request in it, the timer one more, and fill keeps that
+ * sum within `entries`. So submission slots cannot run out, and the completion
+ * ring, twice as large, cannot overflow.
  *
- * It is for storage that has to be waited for. Files of 110 KB in page cache
- * come at 20 to 32 thousand a second whatever the depth, because one thread
- * does all the copying; reader_pread.c has what threads do on that machine.
+ * It is for storage that has to be waited for. Files of 110 KB in the page
+ * cache are read at 20 to 32 thousand a second whatever the depth, because one
+ * thread does all the copying; reader_pread.c has what threads reach on that
+ * machine.
  *
- * A ring is taken only if it works: before start returns, a request went
- * through it once. Sandboxes that allow setup and forbid the rest exist.
+ * A ring is used only if it works: before start returns, a request has gone
+ * through it once. There are sandboxes that allow setup and forbid the rest.
  */
 #include "base/clock.h"
 #include "base/event.h"
@@ -62,7 +63,7 @@ enum request { REQUEST_OPEN, REQUEST_READ, REQUEST_CLOSE, REQUEST_TIMER };
 
 enum outcome { OUTCOME_PENDING, OUTCOME_RUNNING, OUTCOME_FAILED };
 
-/* One sample on its way. */
+/* One sample in flight. */
 struct flight {
     struct fdl_read *read;
     struct flight *next; /* in `idle`, `later` or `roomless` */
@@ -90,7 +91,7 @@ struct fdl_reader {
     uint32_t entries;
     uint32_t in_ring; /* requests without a completion */
     uint32_t in_flight;
-    uint32_t open_files; /* with those that are being closed */
+    uint32_t open_files; /* including those being closed */
     uint32_t closing;
     struct flight *flights; /* [max_depth] */
     struct flight *idle;
@@ -208,7 +209,7 @@ static void land(struct fdl_reader *r, struct flight *f)
         atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
     uint64_t bytes = read->size;
     bool failed = read->status != FEEDLINE_OK;
-    fdl_window_complete(r->window, read); /* it is the workers' from here */
+    fdl_window_complete(r->window, read); /* the workers own it from here */
     push(&r->idle, f);
     r->in_flight--;
 
@@ -320,7 +321,7 @@ static void on_timer(struct fdl_reader *r)
 {
     r->timer_armed = false;
     struct flight *f;
-    while ((f = pop(&r->later))) /* whoever fails again comes back */
+    while ((f = pop(&r->later))) /* a new failure requeues it */
         queue_open(r, f);
 }
 
@@ -350,7 +351,7 @@ static void write_wake(const struct fdl_reader *r)
 {
     uint64_t one = 1;
     ssize_t n;
-    /* Blocks only if nobody has read for 2^64 - 2 writes. */
+    /* Blocks only after 2^64 - 2 unread writes. */
     do
         n = write(r->wake_fd, &one, sizeof(one));
     while (n < 0 && errno == EINTR);
@@ -365,9 +366,9 @@ static void wake(void *user)
 }
 
 /* A sample, or NULL after `asleep` was set. No wake-up is lost: this exchange
- * and the one in wake change one word, so one comes first. If it is the one
- * here, wake sees `asleep` and writes; if it is the one there, the second claim
- * sees what wake was called for. */
+ * and the one in wake modify one word, so one comes first. If it is this one,
+ * wake sees `asleep` and writes; if it is the other, the second claim sees what
+ * wake was called for. */
 static struct fdl_read *claim_or_announce(struct fdl_reader *r)
 {
     struct fdl_read *read = fdl_window_claim(r->window);
@@ -375,13 +376,14 @@ static struct fdl_read *claim_or_announce(struct fdl_reader *r)
         return read;
     atomic_exchange_explicit(&r->asleep, true, memory_order_acq_rel);
     read = fdl_window_claim(r->window);
-    if (read) /* a write that came in between wakes us once for nothing */
+    if (read) /* a write in between wakes us once for nothing */
         atomic_store_explicit(&r->asleep, false, memory_order_relaxed);
     return read;
 }
 
-/* Announced first, as in claim_or_announce: who gives memory back then wakes
- * us. The window may miss that (hungry is a hint), so there is a timer too. */
+/* Announced first, as in claim_or_announce, so a thread that returns memory
+ * wakes us. The window may miss that (hungry is a hint), so there is a timer
+ * too. */
 static void retry_roomless(struct fdl_reader *r)
 {
     struct flight *f, *roomless = r->roomless;
@@ -434,7 +436,7 @@ static unsigned reap(struct fdl_reader *r)
     return n;
 }
 
-/* The time since the last mark goes to `counter`. */
+/* Adds the time since the last mark to `counter`. */
 static void account(struct fdl_reader *r, _Atomic uint64_t *counter)
 {
     int64_t now = fdl_now_ns();
@@ -443,8 +445,8 @@ static void account(struct fdl_reader *r, _Atomic uint64_t *counter)
     r->mark_ns = now;
 }
 
-/* Until something has completed or somebody has written. The eventfd has
- * counted what happened since the last look: then the read returns at once. */
+/* Sleeps until something has completed or been written. The eventfd counts what
+ * happened since it was last read; the read then returns at once. */
 static void sleep_until_event(struct fdl_reader *r)
 {
     struct fdl_stage *s = r->stage;
@@ -513,8 +515,8 @@ static bool has_requests(struct io_uring *ring)
     return all;
 }
 
-/* Sends a request through the ring, which then tells the eventfd of all that
- * follow. 0 or -errno. */
+/* Sends a request through the ring, which from then on reports completions to
+ * the eventfd. 0 or -errno. */
 static int try_ring(struct fdl_reader *r)
 {
     struct io_uring_cqe *cqe;
@@ -598,8 +600,8 @@ static void *ring_main(void *arg)
     r->mark_ns = fdl_now_ns();
     for (;;) {
         fill(r);
-        /* After the announcement in fill, so that a close that found nobody
-         * asleep is seen here. */
+        /* After the announcement in fill, so a close that found nothing asleep
+         * is seen here. */
         if (r->in_ring == 0 && fdl_window_is_closed(r->window))
             break; /* all have landed */
         if (submit(r) && reap(r) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page and who writes it; see live_page.h. */
+/* The page and its writer; see live_page.h. */
 #include "loader/report/live_page.h"
 
 #include "base/compiler.h"
@@ -29,15 +29,15 @@ struct layout {
 
 struct fdl_live_page {
     struct layout *shared;
-    int fd; /* the link by which others find it */
+    int fd; /* by which others find it */
     uint32_t number;
     uint64_t n; /* updates so far */
 };
 
 /* ---- Numbers ------------------------------------------------------------ */
 
-/* Loaders that live have different numbers, the lowest that are free, so that
- * the loader of each epoch has the number of the one before it. */
+/* Live loaders have different numbers, the lowest free ones, so the loader of
+ * each epoch gets the number of the one before. */
 #define NUMBERS 1024u
 
 static _Atomic uint64_t taken[NUMBERS / 64];
@@ -79,8 +79,8 @@ static void give_number(uint32_t number)
 
 /* ---- Its life ----------------------------------------------------------- */
 
-/* Owner-only, and of a size that nobody can change: whoever maps it never
- * meets an end that has moved. */
+/* Owner-only and of fixed size: a reader that maps it never meets an end that
+ * has moved. */
 static int open_memory(void)
 {
     int fd = memfd_create(FDL_LIVE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -155,8 +155,8 @@ void fdl_live_page_destroy(struct fdl_live_page *p)
     if (!p)
         return;
     if (p->shared) {
-        /* release: pairs with the load in live_reader.c; who sees the end sees
-         * the last update. */
+        /* release: pairs with the load in live_reader.c; a reader that sees the
+         * end sees the last update. */
         atomic_store_explicit(&p->shared->header.ended, 1,
                               memory_order_release);
         munmap(p->shared, PAGE_BYTES);
@@ -186,9 +186,9 @@ void fdl_live_page_publish(struct fdl_live_page *p,
     for (size_t i = 0; i < WORDS; i++) {
         uint64_t word;
         memcpy(&word, from + i * sizeof(word), sizeof(word));
-        /* release: pairs with the loads in live_reader.c; who sees this word
-         * sees begun. A fence would do it once, but thread sanitizers do not
-         * know fences, and on x86 neither costs anything. */
+        /* release: pairs with the loads in live_reader.c; a reader that sees
+         * this word sees begun. A fence would do it once, but thread sanitizers
+         * do not support fences, and on x86 neither costs anything. */
         atomic_store_explicit(&copy[i], word, memory_order_release);
     }
     /* release: pairs with the load in live_reader.c; the copy is whole. */

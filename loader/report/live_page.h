@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live page: what a loader says of itself to other processes.
+ * The live page: a loader's statistics for other processes.
  *
  *     loader's process                            loaderbench top
  *     memfd "feedline-live" --mapped, written     /proc/PID/fd/7 -> memfd
- *        ^ its descriptor is all that holds it       --opened, mapped, read
+ *        ^ only its descriptor holds it              --opened, mapped, read
  *
- * It is memory with a descriptor and no name in any file system. So there is
- * nothing to clean up: it goes with its process, also after kill -9. Others
- * find it through /proc, which asks whether they may look into that process at
- * all; the page itself is its owner's alone (mode 0600). Files in /dev/shm were
- * dropped: they stay behind, and their names have to be guessed.
+ * It is memory with a descriptor and no name in any file system, so there is
+ * nothing to clean up: it disappears with its process, even after kill -9.
+ * Readers find it through /proc, which checks whether they may look into that
+ * process at all; the page itself belongs to its owner (mode 0600). Files in
+ * /dev/shm were rejected: they are left behind, and their names must be
+ * guessed.
  *
  * Two copies of the statistics are written in turn, so a writer that is killed
- * half way through one leaves the other whole. Its words are copied by atomic
- * operations, for reader and writer share no lock:
+ * halfway through one leaves the other intact. Words are copied by atomic
+ * operations, as reader and writer share no lock:
  *
  *     begun = n          n goes to copy n % 2     published = n
  *
- * Who reads copy p % 2 of the p that is published, and then sees begun at p or
+ * A reader that copies p % 2 of the published p, and then sees begun at p or
  * p + 1, was not disturbed.
  */
 #ifndef FDL_LOADER_LIVE_PAGE_H
@@ -33,12 +34,12 @@
 #define FDL_LIVE_MAGIC   UINT64_C(0x65766c656e696c66) /* "flinelve" */
 #define FDL_LIVE_VERSION 1u
 
-/* The first 32 bytes are the same in every version. A version may grow its
- * statistics at their end; whatever else changes makes a new one. */
+/* The first 32 bytes are the same in every version. A version may append to its
+ * statistics; any other change makes a new version. */
 struct fdl_live_header {
     _Atomic uint64_t magic; /* written last: the page can be read */
     uint32_t version;
-    int32_t pid; /* as its own process sees it */
+    int32_t pid; /* in the process's own namespace */
     uint32_t loader;
     uint32_t header_bytes;
     int64_t started_unix_ns;
@@ -50,7 +51,7 @@ struct fdl_live_header {
 
 struct fdl_live_page;
 
-/* ENOSYS: the system has no such memory, or forbids it. */
+/* ENOSYS: the system lacks such memory, or forbids it. */
 int32_t fdl_live_page_create(struct fdl_live_page **out);
 
 /* One thread at a time. */

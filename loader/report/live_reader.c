@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Watching one loader of another process; see live_reader.h. */
+/* Watches a loader of another process; see live_reader.h. */
 #include "loader/report/live_reader.h"
 
 #include "base/abi.h"
@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A writer needs a microsecond four times a second. Who disturbs a reader so
- * often is none. */
+/* A writer needs a microsecond four times a second. One that disturbs a reader
+ * this often is broken. */
 #define TRIES 1000
 
 struct feedline_live {
@@ -32,12 +32,12 @@ struct feedline_live {
     const struct fdl_live_header *page;
     size_t page_bytes;
     const _Atomic uint64_t *copies[2];
-    size_t words; /* of a copy that we know */
+    size_t words; /* of a copy, as far as we know it */
 };
 
 /* ---- Texts -------------------------------------------------------------- */
 
-/* Bytes of the character at s that a terminal may be given, 0 if it may not. */
+/* Bytes of the character at s if a terminal may get it, else 0. */
 static uint32_t printable(const unsigned char *s)
 {
     uint32_t c = 0;
@@ -106,7 +106,7 @@ static int32_t fail_page(const struct feedline_live *live, const char *why)
                     live->pid, why);
 }
 
-/* Maps what fd is open on, and checks that what the header says is there. */
+/* Maps fd, and checks that everything in the header is there. */
 static int32_t map_page(struct feedline_live *live, int fd)
 {
     struct stat st;
@@ -134,7 +134,7 @@ static int32_t map_page(struct feedline_live *live, int fd)
     return FEEDLINE_OK;
 }
 
-/* What is looked for, and what was there instead. */
+/* What is searched, and what was found instead. */
 struct search {
     struct feedline_live *live;
     uint32_t loader;
@@ -221,7 +221,7 @@ void feedline_live_detach(feedline_live *live)
 
 /* ---- Read --------------------------------------------------------------- */
 
-/* false: it was changed meanwhile. */
+/* false: it changed meanwhile. */
 static bool copy_once(const struct feedline_live *live,
                       struct feedline_live_stats *out)
 {
@@ -257,7 +257,7 @@ int32_t feedline_live_read(feedline_live *live, struct feedline_live_stats *out)
         status = fdl_check_out(out);
     if (status < 0)
         return status;
-    bool end = ended(live); /* before the copy: nothing comes behind it then */
+    bool end = ended(live); /* before the copy: nothing follows it then */
     for (uint32_t i = 0; !copy_once(live, &stats); i++) {
         if (i == TRIES)
             return fail_page(live, "they never hold still");

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who finishes batches, the host or the device: a pure function, with its
- * reason in words.
+ * Where batches are finished, on the host or the device: a pure function, with
+ * its reason in words.
  *
- * To finish is to make numbers of pixels: cast, normalise, lay out. On the host
- * a worker does it while the pixels are in its cache, and finished bytes cross
+ * Finishing turns pixels into values: cast, normalise, lay out. On the host a
+ * worker does it while the pixels are in its cache, and finished bytes cross
  * the bus; on the device the u8 pixels cross it, a quarter of f32's bytes, and
- * one kernel finishes them behind the copy.
+ * one kernel finishes them after the copy.
  *
- * For option finish=auto, the first rule that fits:
+ * For option finish=auto, the first rule that applies:
  *
  *   host    the device cannot (the obstacle says why)
  *   host    as many bytes or more would cross the bus: nothing is saved
  *   device  the bus was not measured: fewer bytes, and less work for workers
- *   device  the copy of a batch becomes shorter by 10 % or more
+ *   device  the copy of a batch becomes at least 10 % shorter
  *   host    the copy is all latency, and cores are idle (less than half of them
- *           taken by others): a kernel more per batch would save nothing that
- *           is short
+ *           taken by others): another kernel per batch would not pay
  *   device  otherwise: the bus gains little, but workers are spared the work
  *
- * finish=host and finish=device are taken as they are; but where the device
- * cannot, it is the host, and whoever asks decides whether that is an error.
+ * finish=host and finish=device are used as given; but if the device cannot, it
+ * is the host, and the caller decides whether that is an error.
  */
 #ifndef FDL_LOADER_FINISH_CHOICE_H
 #define FDL_LOADER_FINISH_CHOICE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who else draws from our cores; see neighbours.h. */
+/* Other loaders on our cores; see neighbours.h. */
 #include "loader/tune/neighbours.h"
 
 #include "base/compiler.h"
@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who wants less is no load: a thread that watches takes 0.01, a queue of
- * prepared batches that is topped up now and then as much. */
+/* A smaller want is no load: a thread that watches takes 0.01, as does a full
+ * queue of prepared batches that is topped up now and then. */
 #define COUNTS 0.1
 
-/* A smaller change of the part is noise of wants and of their sampling, and
- * each makes the tuner measure anew. */
+/* A smaller change of the share is noise, and each makes the tuner measure
+ * again. */
 #define HYSTERESIS 0.2
 
 #define SPAN_NS   INT64_C(200000000) /* pages are written every 250 ms */
@@ -90,7 +90,7 @@ static bool affinity(int32_t pid, struct fdl_cpu_set *out)
                              (cpu_set_t *)(void *)out->word) == 0;
 }
 
-/* Of its cores, the part that are ours too. */
+/* The fraction of its cores that are ours too. */
 static double overlap(int32_t pid)
 {
     struct fdl_cpu_set ours, theirs;
@@ -107,7 +107,7 @@ static double weigh(const struct fdl_neighbour_self *self, const char *own,
 {
     if (pid == getpid())
         return 1;
-    /* Groups that are not limited draw from the cores of the machine. */
+    /* Groups without a limit draw from the machine's cores. */
     if (self->by_quota)
         return same_groups(self->root, own, pid) ? 1 : 0;
     return overlap(pid);
@@ -191,7 +191,7 @@ static double rate(int64_t now, int64_t before, int64_t span)
     return (double)(now - before) / (double)span;
 }
 
-/* false: its loader is gone. *fresh: it says something new. */
+/* false: its loader is gone. *fresh: it has new numbers. */
 static bool read_page(struct fdl_neighbour *x, int64_t now, bool *fresh)
 {
     struct feedline_live_stats s = {.struct_size = sizeof(s)};
@@ -221,8 +221,8 @@ static bool read_page(struct fdl_neighbour *x, int64_t now, bool *fresh)
     return true;
 }
 
-/* A process's time outside of workers, the consumer's above all, falls to its
- * loaders by what their workers do, for an idle one has no busy consumer. */
+/* A process's time outside workers, mainly the consumer's, is attributed to its
+ * loaders by their workers' time, as an idle loader has no busy consumer. */
 static double outside(const struct fdl_neighbours *n,
                       const struct fdl_neighbour *x)
 {

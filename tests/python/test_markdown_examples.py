@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python examples of README.md, docs/python.md and docs/frameworks.md run
-as they stand; those of a framework where it is installed.
+"""The Python examples of both READMEs, docs/python.md and docs/frameworks.md
+run as they stand; those of a framework where it is installed.
 
 Each runs in a process of its own, in a folder that has what the pages name: a
 folder of classes called photos.
@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("markdown_examples.py")
-PAGES = ("README.md", "docs/python.md")
+PAGES = ("README.md", "docs/python.md", "python/README.md")
 TORCH = "torch,torchvision"
 # From Python 3.12 on a fork beside idle threads, as numpy has them, is told of.
 QUIET = ("-W", "ignore:This process:DeprecationWarning")

@@ -11,8 +11,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* An exit status: 0, or 2 for a name that is none, or 4 with one line that says
- * what is missing. */
+/* An exit status: 0, 2 for an invalid name, or 4 with one line that says what
+ * is missing. */
 int gpu_find(const char *device, struct feedline_device_info *out);
 
 json_t *gpu_json(const struct feedline_device_info *gpu);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loaderbench: how fast are images loaded, and what is waited for. A program
- * like any other on top of the library's public header.
+ * loaderbench: how fast images are loaded, and what is waited for. A program
+ * like any other on top of the library's public headers.
  */
 #include "bench/loaderbench/cli/cli.h"
 #include "bench/loaderbench/cli/commands.h"

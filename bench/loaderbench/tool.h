@@ -32,9 +32,9 @@ void tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define TOOL_COUNT             "%lld %s"
 #define TOOL_COUNT_OF(n, noun) (long long)(n), (n) == 1 ? noun : noun "s"
 
-/* Says feedline's last error and returns the exit status it amounts to: while
- * setting up, a wrong value or a missing file is a matter of usage; while
- * running, an image that cannot be used is a data error. */
+/* Prints feedline's last error and returns its exit status: during set-up, a
+ * wrong value or a missing file is a usage error; while running, a failed
+ * sample is a data error. */
 int tool_setup_failed(int32_t status);
 int tool_run_failed(int32_t status);
 

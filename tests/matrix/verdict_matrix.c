@@ -294,7 +294,7 @@ static void print_text(void)
     char others[512];
     uint32_t runs, right;
     sum(&runs, &right);
-    printf("\n%-26s %5s %5s  %s\n", "done", "runs", "right", "else said");
+    printf("\n%-26s %5s %5s  %s\n", "done", "runs", "right", "others");
     for (uint32_t i = 0; i < n_rows; i++) {
         list_others(&rows[i], others, sizeof(others));
         printf("%-26s %5u %5u  %s\n", rows[i].scenario->code, rows[i].runs,
@@ -309,24 +309,26 @@ static const char intro[] =
     "\n"
     "Each verdict of `docs/profiling.md` was provoked: one thing was done to "
     "a\n"
-    "real loader with a real consumer, on real threads, and what it then said\n"
-    "of itself was compared. Storage that is slow is a `pread` that sleeps, a\n"
-    "quota is one of the kernel's, a GPU is a double of the CUDA runtime that\n"
-    "copies and computes in real time and one of NVML. Each run has another\n"
-    "seed, which varies times by a tenth and counts by more\n"
-    "(`tests/matrix/scenarios_*.c`). The last rows do two things at once, and\n"
-    "the larger one should be told first: neighbours are other processes that\n"
-    "compute on the same cores with the same precedence.\n"
+    "real loader with a real consumer, on real threads, and its own verdict "
+    "was\n"
+    "compared with the cause. Slow storage is a `pread` that sleeps, a quota "
+    "is\n"
+    "the kernel's, a GPU is a double of the CUDA runtime that copies and\n"
+    "computes in real time, and one of NVML. Each run has another seed, which\n"
+    "varies times by a tenth and counts by more\n"
+    "(`tests/matrix/scenarios_*.c`). The last rows combine two causes, of "
+    "which\n"
+    "the larger one should come first; neighbours are other processes that\n"
+    "compute on the same cores at the same priority.\n"
     "\n"
     "    build/tests/matrix/verdict_matrix --runs %u --seed %llu \\\n"
     "        --markdown docs/verdict_matrix.md\n"
     "\n"
-    "**%u of %u runs were told by the right verdict: %.1f %%.** The diagonal "
-    "of\n"
-    "the confusion matrix is the column *right*; what lies beside it is the\n"
-    "last column.\n"
+    "**%u of %u runs got the right verdict: %.1f %%.** The diagonal of the\n"
+    "confusion matrix is the column *right*; the rest of it is the last\n"
+    "column.\n"
     "\n"
-    "| what was done | should be said | runs | right | else said |\n"
+    "| what was done | expected | runs | right | others |\n"
     "|---|---|---:|---:|---|\n";
 
 static void write_markdown(void)
@@ -347,9 +349,10 @@ static void write_markdown(void)
         fprintf(f, "| %s | `%s` | %u | %u | %s |\n", row->scenario->what,
                 row->scenario->code, row->runs, row->right, others);
     }
-    fputs("\n`PERIODIC_STALL` is right where it stands beside its cause, for a "
-          "period is no\ncause of its own.\n",
-          f);
+    fputs(
+        "\n`PERIODIC_STALL` is right if it accompanies its cause, as a period "
+        "is not a\ncause itself.\n",
+        f);
     if (fclose(f) != 0) {
         perror(asked.markdown);
         exit(2);

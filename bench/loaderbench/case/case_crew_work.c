@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One process of a crew. It goes on taking batches a little longer than it is
- * measured, so that the others are not measured with less company; and what was
- * prepared ahead before that does not count.
+ * One process of a crew. It continues to take batches a little longer than it
+ * is measured, so the others are not measured with less competition; batches
+ * prepared before the measurement do not count.
  */
 #include "bench/loaderbench/case/case_crew.h"
 #include "bench/loaderbench/case/case_loader.h"
@@ -47,8 +47,8 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Stopped behind it, for a loader that nobody asks goes on until all batches
- * that it may keep are ready, and would take the cores from who comes next. */
+/* Stopped afterwards, since an idle loader continues until all batches it may
+ * prepare are ready, and would take the cores from the next one. */
 static int measure(feedline_loader *l, const struct crew_order *o,
                    struct crew_answer *out)
 {
@@ -73,8 +73,8 @@ static int measure(feedline_loader *l, const struct crew_order *o,
     return rc;
 }
 
-/* One loader for all numbers of workers: a new one would have to be given its
- * memory first, which takes long where there are few cores to be had. */
+/* One loader for all numbers of workers: a new one would have to get its memory
+ * first, which takes long with few cores. */
 static int measure_static(struct member *m, const struct crew_order *o,
                           struct crew_answer *out)
 {
@@ -91,7 +91,7 @@ static int measure_static(struct member *m, const struct crew_order *o,
     return rc == TOOL_DONE ? measure(m->fixed, o, out) : rc;
 }
 
-/* Whoever is done first goes on until all are. */
+/* The first to finish continue until all are done. */
 static int search(struct member *m, const struct crew_order *o,
                   struct crew_answer *out)
 {

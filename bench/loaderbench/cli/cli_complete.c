@@ -144,8 +144,8 @@ static bool is(const char *word, const char *other)
     return strcmp(word, other) == 0;
 }
 
-/* The word in front of the last one that is cut off at `mark`; NULL: it is not.
- * *t is what stands behind the mark. */
+/* The word before the last one that is cut off at `mark`; NULL: there is none.
+ * *t is the text after the mark. */
 static const char *cut_at(const char *mark, int n, char **words,
                           struct typed *t)
 {

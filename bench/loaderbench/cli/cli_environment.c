@@ -9,7 +9,8 @@
 
 #define PREFIX "FEEDLINE_"
 
-/* Beside the loader's options: libraries to load, and the Python package's. */
+/* In addition to the loader's options: libraries to load, and the Python
+ * package's. */
 static const char *const others[] = {"cudart", "nvml", "library"};
 #define N_OTHERS (sizeof(others) / sizeof(*others))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random numbers for generated images, as a pure function of a key: no state,
- * so image 17 is the same whoever makes it, and integers only, so it is the
- * same on every machine. The mixing step is that of splitmix64.
+ * so image 17 is always the same, and integers only, so it is the same on every
+ * machine. The mixing step is that of splitmix64.
  */
 #ifndef LOADERBENCH_RANDOM_H
 #define LOADERBENCH_RANDOM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loaderbench h2d, in parts: h2d.c asks and measures, h2d_advice.c says what
- * the numbers mean, h2d_report.c prints. cases use the fit, too.
+ * loaderbench h2d: h2d.c measures, h2d_advice.c interprets, h2d_report.c
+ * prints. The cases use the fit, too.
  */
 #ifndef LOADERBENCH_H2D_H
 #define LOADERBENCH_H2D_H

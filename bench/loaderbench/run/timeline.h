@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a loader did over time, for the report: a point is taken behind the
- * first batch after each quarter of a second, so that every wait lies in one
- * point as a whole and nobody measures beside the consumer. A run that is long
- * has points that are further apart: there are never more than 1200.
+ * A loader over time, for the report: a point is taken after the first batch
+ * that follows each quarter of a second, so every wait is in exactly one point,
+ * and nothing measures concurrently with the consumer. Points of a long run are
+ * further apart: there are never more than 1200.
  */
 #ifndef LOADERBENCH_TIMELINE_H
 #define LOADERBENCH_TIMELINE_H
@@ -38,11 +38,11 @@ void timeline_fini(struct timeline *t);
 /* The statistics have just been reset: everything counts from here. */
 void timeline_begin(struct timeline *t, double now);
 
-/* Behind each batch; `images` since begin. */
+/* After each batch; `images` since begin. */
 void timeline_note(struct timeline *t, const feedline_loader *l, double now,
                    uint64_t images);
 
-/* A last point for what came since the one before. */
+/* A final point for what came since the previous one. */
 void timeline_end(struct timeline *t, const feedline_loader *l, double now,
                   uint64_t images);
 

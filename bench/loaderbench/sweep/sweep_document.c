@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The document of a sweep, which is also what a later one goes on from: what
- * its points have in common stands in it, and must be the same.
+ * The document of a sweep, from which a later sweep can resume: it contains the
+ * settings that its points have in common, which must be the same.
  */
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/sweep/sweep.h"

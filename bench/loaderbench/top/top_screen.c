@@ -111,8 +111,8 @@ static const char *colour_of(enum top_style style)
     return tool_has_colour() ? codes[style] : "";
 }
 
-/* A line is erased before it is written: behind a full one the cursor still
- * stands on its last character. */
+/* A line is erased before it is written: after a full one the cursor is still
+ * on its last character. */
 void top_screen_draw(const struct top_view *view, int width, int height)
 {
     static char frame[TOP_LINES * (TOP_LINE_BYTES + 32) + 64];

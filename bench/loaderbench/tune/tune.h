@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loaderbench tune: the tuner at work on one loader, told in words. In parts:
- * tune.c is the command, tune_follow.c looks on while the loader runs and says
- * when it has seen enough, tune_compare.c sets what was found against a sweep,
- * tune_text.c tells people.
+ * loaderbench tune: the tuner at work on one loader, explained. tune.c is the
+ * command, tune_follow.c watches while the loader runs and decides when it has
+ * seen enough, tune_compare.c compares the result with a sweep, tune_text.c
+ * prints.
  */
 #ifndef LOADERBENCH_TUNE_H
 #define LOADERBENCH_TUNE_H

@@ -15,7 +15,7 @@ needs neither numpy nor torch; importing it starts no thread and touches no GPU.
 
 from ._library import lib as _lib
 from .batch import Batch, Tensor
-from .engine import EpochInfo, Failure, Loader
+from .dataset import Dataset
 from .errors import (
     DecodeError,
     DeviceError,
@@ -34,6 +34,7 @@ from .errors import (
     UnknownName,
     UserError,
 )
+from .loader import EpochInfo, Failure, Loader
 from .log_lines import EngineWarning
 from .machine import Device, devices, doctor, features, machine
 from .observe import Verdict
@@ -45,7 +46,6 @@ from .profiling import (
     schedule,
     tensorboard_trace_handler,
 )
-from .source import Dataset
 from .watching import Watch, watch
 
 __version__: str = _lib.version().decode()

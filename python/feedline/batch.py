@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
-from . import _c, capsule
+from . import _c, dlpack
 from ._library import lib
 from .errors import InvalidArgument, NotSupported, ReleasedError, check
 
@@ -154,7 +154,7 @@ class Batch:
         status = _export(self.handle, part, 1 if versioned else 0, managed)
         if status < 0:
             check(status)
-        return capsule.wrap(managed.value or 0, versioned)
+        return dlpack.wrap(managed.value or 0, versioned)
 
     def wait(self, stream: int = 0) -> None:
         """Work queued on `stream` (a cudaStream_t) from now on sees the batch.
@@ -328,8 +328,8 @@ class Tensor:
         """Pinned memory counts as plain host memory, which it is as well."""
         raw = self._alive()
         if raw.device == _c.CUDA:
-            return capsule.KDL_CUDA, int(raw.device_id)
-        return capsule.KDL_CPU, 0
+            return dlpack.KDL_CUDA, int(raw.device_id)
+        return dlpack.KDL_CPU, 0
 
     def __dlpack__(
         self,
@@ -354,7 +354,7 @@ class Tensor:
                 "the tensor is on device %s and cannot be exported to %s"
                 % (here, tuple(dl_device))
             )
-        self._order_behind_copy(stream, here[0] == capsule.KDL_CUDA)
+        self._order_behind_copy(stream, here[0] == dlpack.KDL_CUDA)
         if copy:
             return self._copied(versioned)
         return self._batch.export(self._part, versioned)
@@ -379,11 +379,11 @@ class Tensor:
         raw = self._alive()
         if raw.device == _c.CUDA:
             raise BufferError("a copy of a tensor on a GPU: copy_to makes one")
-        code, bits = capsule.TYPES[raw.dtype]
-        head = capsule.DLTensor(
-            device_type=capsule.KDL_CPU, code=code, bits=bits, lanes=1
+        code, bits = dlpack.TYPES[raw.dtype]
+        head = dlpack.DLTensor(
+            device_type=dlpack.KDL_CPU, code=code, bits=bits, lanes=1
         )
-        made, address = capsule.copied(head, self.nbytes, self.shape, versioned)
+        made, address = dlpack.copied(head, self.nbytes, self.shape, versioned)
         ctypes.memmove(address, self.data_ptr(), self.nbytes)
         return made
 

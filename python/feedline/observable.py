@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of a Loader that says how it is doing; see observe.py.
 
-Kept apart from the delivery of batches in engine.py. All of it may be called
+Kept apart from the delivery of batches in loader.py. All of it may be called
 from any thread, but phases, which are the consumer's own.
 """
 
@@ -9,13 +9,47 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, Optional, TextIO
+from types import TracebackType
+from typing import Any, Callable, Dict, Optional, TextIO, Type
 
 from . import observe
 from ._library import lib
 from .errors import RangeError, check, read_text
 from .observe import Verdict
-from .phase_span import Phase
+
+# ---- Phases -----------------------------------------------------------------
+#
+# They are in the statistics ("phases"), in the table and in traces, so the time
+# outside the loader is explained too. Only the host's clock is read: work
+# queued on a GPU shows where the host waits for it.
+
+
+class Phase:
+    """A span of the consumer's thread; begins at `with`, may be used again.
+
+    begin and end raise as the library says: RangeError for a 33rd name or a
+    9th level, InvalidArgument for a name above 31 bytes.
+    """
+
+    __slots__ = ("_begin", "_end")
+
+    def __init__(
+        self, begin: Callable[[], object], end: Callable[[], object]
+    ) -> None:
+        self._begin = begin
+        self._end = end
+
+    def __enter__(self) -> "Phase":
+        self._begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self._end()
 
 
 class Observable:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import ctypes
 import numbers
 import os
+import sys
 from functools import lru_cache
-from typing import Any, Dict, Iterator, Mapping, NamedTuple, Tuple, Union
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Tuple
+from typing import Union
 
 from . import _c
 from ._library import lib
@@ -173,3 +175,34 @@ class Config:
 
     def __del__(self) -> None:
         lib.config_destroy(self.handle)
+
+
+# ---- The option pillow ------------------------------------------------------
+#
+# Pillow 13 resamples in another order than earlier versions, and a few pixels
+# differ by one level (docs/pixels.md). A loader reproduces the installed
+# Pillow, whether or not the program has imported it.
+
+_SECOND_ORDER = 13  # the first version with the other order
+
+
+def option_pillow() -> Optional[str]:
+    """The value of the option: "12" or "13"; None where there is no Pillow."""
+    module = sys.modules.get("PIL")
+    version = getattr(module, "__version__", None) or _installed_version()
+    if version is None:
+        return None
+    major = str(version).split(".", 1)[0]
+    later = major.isdigit() and int(major) >= _SECOND_ORDER
+    return "13" if later else "12"
+
+
+@lru_cache(maxsize=None)
+def _installed_version() -> Optional[str]:
+    """From the package's metadata, without importing it."""
+    import importlib.metadata  # takes milliseconds, and only here
+
+    try:
+        return importlib.metadata.version("pillow")
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -24,7 +24,7 @@ HEAD = """
 import ctypes, gc, sys
 import numpy
 import feedline
-from feedline import _c, capsule
+from feedline import _c, dlpack
 
 double = ctypes.CDLL(sys.argv[1])
 double.double_read.argtypes = [
@@ -67,7 +67,7 @@ pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 def managed(made):
-    return capsule.DLManagedTensor.from_address(pointer(made, b"dltensor"))
+    return dlpack.DLManagedTensor.from_address(pointer(made, b"dltensor"))
 
 
 def end():

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 import pytest
 
 import feedline
-from feedline import installed_pillow
+from feedline import options
 
 EXPECTED = {"9.4.0": "12", "12.3.0.post1": "12", "13.0.0": "13", "14.1": "13"}
 
@@ -20,9 +20,9 @@ EXPECTED = {"9.4.0": "12", "12.3.0.post1": "12", "13.0.0": "13", "14.1": "13"}
 def unasked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is remembered of the metadata, and no variable is set."""
     monkeypatch.delenv("FEEDLINE_PILLOW", raising=False)
-    installed_pillow._installed_version.cache_clear()
+    options._installed_version.cache_clear()
     yield
-    installed_pillow._installed_version.cache_clear()
+    options._installed_version.cache_clear()
 
 
 def in_force(**options: Any) -> str:
@@ -58,7 +58,7 @@ def test_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delitem(sys.modules, "PIL", raising=False)
     monkeypatch.setattr(importlib.metadata, "version", version)
-    assert installed_pillow.option_pillow() is None
+    assert options.option_pillow() is None
     assert in_force() == "12"
 
 

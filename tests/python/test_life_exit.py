@@ -130,9 +130,9 @@ def test_a_transform_that_does_not_end_holds_up_the_end_for_a_time(
     pytest.importorskip("numpy")
     run_clean(
         """
-        from feedline import engine
+        from feedline import lifetime
 
-        engine.EXIT_WAIT_S = 0.3
+        lifetime.EXIT_WAIT_S = 0.3
         loader, gate = blocked_loader()  # for 60 s
         loader.next()
         print("done")

@@ -56,9 +56,9 @@ def test_an_uncaught_ctrl_c_ends_the_program_as_ever(
     image_folder: Path,
 ) -> None:
     code = """
-        from feedline import engine
+        from feedline import lifetime
 
-        engine.EXIT_WAIT_S = 0.3  # for the transform under way
+        lifetime.EXIT_WAIT_S = 0.3  # for the transform under way
         loader, gate = blocked_loader()
         loader.next()
         print("blocking", flush=True)
@@ -119,9 +119,9 @@ def test_a_handler_of_the_program_runs_and_the_wait_goes_on(
 def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
     """A transform under way cannot be ended; it need not be waited for."""
     code = """
-        from feedline import engine
+        from feedline import lifetime
 
-        engine.EXIT_WAIT_S = 0.3
+        lifetime.EXIT_WAIT_S = 0.3
         loader, gate = blocked_loader()
         loader.next()
         print("blocking", flush=True)
@@ -146,9 +146,9 @@ def test_ctrl_c_ends_the_wait_for_a_stop(image_folder: Path, call: str) -> None:
     when the transform ends."""
     code = """
         import warnings
-        from feedline import engine
+        from feedline import lifetime
 
-        engine.EXIT_WAIT_S = 0.3
+        lifetime.EXIT_WAIT_S = 0.3
         loader, gate = blocked_loader(stuck_after="50ms")
         next(iter(loader))
         gate.shut.wait(60)
@@ -179,9 +179,9 @@ def test_ctrl_c_ends_the_wait_for_a_stop(image_folder: Path, call: str) -> None:
 def test_a_program_ends_while_a_stop_waits(image_folder: Path) -> None:
     """The transform ends never."""
     code = """
-        from feedline import engine
+        from feedline import lifetime
 
-        engine.EXIT_WAIT_S = 0.3
+        lifetime.EXIT_WAIT_S = 0.3
         loader, gate = blocked_loader()
         loader.next()
         gate.shut.wait(60)
@@ -207,11 +207,11 @@ def test_ctrl_c_comes_up_behind_an_iterator_that_is_left(
     """Its end waits for the transform, in a place where exceptions are lost."""
     pytest.importorskip("torchvision")
     code = """
-        from feedline import engine
+        from feedline import lifetime
         import feedline.torch, feedline.transforms
         from torchvision import datasets, transforms
 
-        engine.EXIT_WAIT_S = 0.3
+        lifetime.EXIT_WAIT_S = 0.3
         seen, shut = [], threading.Event()
 
         def hold(image):

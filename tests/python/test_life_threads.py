@@ -153,7 +153,7 @@ def test_loaders_come_and_go_on_many_threads(image_folder: Path) -> None:
     and a fork do; threads change at every line."""
     run_clean(
         """
-        from feedline import engine
+        from feedline import lifetime
 
         sys.setswitchinterval(1e-6)
         data, chain = dataset(), pipeline()
@@ -166,9 +166,9 @@ def test_loaders_come_and_go_on_many_threads(image_folder: Path) -> None:
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
-            assert len(engine._all_live()) <= 8
+            assert len(lifetime.all_live()) <= 8
         gc.collect()
-        assert engine._all_live() == [] and not engine._live
+        assert lifetime.all_live() == [] and not lifetime._live
         print("done")
         """,
         image_folder,

@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Tuple
 import pytest
 
 import feedline
-from feedline import _c, python_op, thread_state
+from feedline import _c, python_op
 
 numpy = pytest.importorskip("numpy")
 
@@ -452,7 +452,7 @@ def child(text: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_workers_are_known_while_they_live() -> None:
-    if thread_state._at_thread_exit is None:
+    if python_op._at_thread_exit is None:
         pytest.skip("this C library does not tell the end of a thread")
     found = child(
         "import ctypes\n"
@@ -489,7 +489,7 @@ def test_workers_are_known_while_they_live() -> None:
 def test_a_fork_has_none_of_the_workers() -> None:
     found = child(
         "import os\n"
-        "from feedline import python_op, thread_state\n"
+        "from feedline import python_op\n"
         "here, go_on = threading.Event(), threading.Event()\n"
         "def hold(image):\n"
         "    here.set()\n"
@@ -501,7 +501,7 @@ def test_a_fork_has_none_of_the_workers() -> None:
         "    here.wait(50)\n"
         "assert python_op._inside\n"
         "if os.fork() == 0:\n"
-        "    assert not python_op._inside and not thread_state._kept\n"
+        "    assert not python_op._inside and not python_op._kept\n"
         "    loader.close()\n"
         "    data = feedline.Dataset.pixels(pixels)\n"
         "    epoch = make(lambda image: None, epochs=1)\n"

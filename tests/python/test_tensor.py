@@ -15,7 +15,7 @@ from typing import Any, Iterator, List
 import pytest
 
 import feedline
-from feedline import _c, capsule
+from feedline import _c, dlpack
 
 numpy = pytest.importorskip("numpy")
 images = pytest.importorskip("images")
@@ -215,9 +215,9 @@ _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 def read(made: Any, versioned: bool) -> Any:
     """The struct in a capsule, which must live meanwhile."""
     name = b"dltensor_versioned" if versioned else b"dltensor"
-    cls = capsule.DLManagedTensor
+    cls = dlpack.DLManagedTensor
     if versioned:
-        cls = capsule.DLManagedTensorVersioned  # type: ignore[assignment]
+        cls = dlpack.DLManagedTensorVersioned  # type: ignore[assignment]
     return cls.from_address(_pointer(made, name))
 
 

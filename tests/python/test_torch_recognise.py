@@ -25,7 +25,7 @@ from torchvision import datasets, transforms as v1  # noqa: E402
 
 import feedline  # noqa: E402
 from feedline.torch.chain import READERS  # noqa: E402
-from feedline.torch.chain_reader import read_chain  # noqa: E402
+from feedline.torch.native import read_chain  # noqa: E402
 from feedline.torch.native import NotNative, plan  # noqa: E402
 from feedline.torch.folders import ImageFolder, ImageList  # noqa: E402
 from feedline.transforms import Python  # noqa: E402

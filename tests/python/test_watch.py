@@ -16,7 +16,7 @@ import pytest
 
 feedline = pytest.importorskip("feedline")
 
-from feedline.meter import samples_of  # noqa: E402
+from feedline.watching import samples_of  # noqa: E402
 
 
 class Planted:

@@ -11,16 +11,31 @@ give the same pixels ends in `NotNative`, with its place and the reason.
 Reading takes some ten microseconds and is done for every epoch: chains are
 compared by value, so a transform that was changed or replaced is noticed.
 """
+
 from __future__ import annotations
 
+import inspect
 import operator
 from dataclasses import dataclass
 from enum import IntEnum
+from types import FunctionType
 from typing import Any, Callable, Dict, FrozenSet, List, NoReturn, Optional
 from typing import Sequence, Tuple
 
-from .forwarding import forwarded_to
-from .not_native import NotNative
+# ---- Refusing ---------------------------------------------------------------
+
+
+class NotNative(Exception):
+    """The engine cannot reproduce these samples pixel for pixel.
+
+    reason: a sentence for the user: which object, where, what about it, and
+    what would work instead.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
 
 # (operation, its arguments, which transform asked for it)
 Op = Tuple[str, Tuple[Tuple[str, Any], ...], str]
@@ -452,3 +467,74 @@ def _unknown(transform: Any, stage: Stage) -> str:
     if _family(cls.__module__) or cls.__module__.startswith("torchvision."):
         return "the engine has no such operation; " + remedy
     return "it is not a transform that feedline knows; " + remedy
+
+
+# ---- Classes that only forward ----------------------------------------------
+#
+# torchvision's reference scripts keep their chains in classes of their own:
+#
+#     class ClassificationPresetTrain:
+#         def __init__(self, ...):
+#             self.transforms = Compose(...)
+#         def __call__(self, img):
+#             return self.transforms(img)
+#
+# Such a __call__ is recognised by its compiled code, which must be that of this
+# one line, apart from the name of the attribute.
+
+# *args, **kwargs, generators and coroutines.
+_OTHER_CALLS = (
+    inspect.CO_VARARGS
+    | inspect.CO_VARKEYWORDS
+    | inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
+)
+
+
+def _template(self: Any, image: Any) -> Any:
+    return self.transforms(image)
+
+
+def forwarded_to(cls: type) -> Optional[str]:
+    """The attribute that instances of `cls` pass an image on to, or None."""
+    for base in cls.__mro__:
+        if "__call__" in base.__dict__:
+            return _passes_to(base.__dict__["__call__"])
+    return None
+
+
+def _passes_to(function: Any) -> Optional[str]:
+    if not isinstance(function, FunctionType) or function.__defaults__:
+        return None
+    code, wanted = function.__code__, _template.__code__
+    if (
+        code.co_code == wanted.co_code
+        and not code.co_flags & _OTHER_CALLS
+        and code.co_argcount == wanted.co_argcount
+        and code.co_kwonlyargcount == 0
+        and code.co_nlocals == wanted.co_nlocals
+        and len(code.co_names) == 1
+    ):
+        return code.co_names[0]
+    return None
+
+
+# ---- feedline.transforms ----------------------------------------------------
+#
+# Nobody can see whether a function in Python draws, so it is assumed to: a
+# repeated sample draws again.
+
+
+@reads("feedline", "Python", "fn name thread_safe")
+def python(b: Builder, t: Any) -> None:
+    b.need_image()
+    b.draws()
+    b.add("python", fn=t.fn, name=t.name, thread_safe=t.thread_safe)
+
+
+@reads("feedline", "PIL", "transform name thread_safe")
+def pil(b: Builder, t: Any) -> None:
+    b.need_image()
+    b.draws()
+    b.add("python", fn=t.of_pixels, name=t.name, thread_safe=t.thread_safe)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .chain import Builder, Stage, reads
-from .chain_v1 import border, filter_of, to_tensor_from_image
+from .chain_torchvision import border, filter_of, to_tensor_from_image
 
 
 @reads(

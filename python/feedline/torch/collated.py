@@ -34,6 +34,8 @@ from typing import Any, Callable, Iterator, List, Optional, Sequence
 import torch
 from torch.utils.data.dataloader import default_collate
 
+from ._compat import collate_functions, returns_tv_tensors
+
 # An odd constant near 2**64 divided by the golden ratio: seeds of neighbouring
 # batches have no bits in common.
 SPREAD = 0x9E3779B97F4A7C15
@@ -123,3 +125,26 @@ def seeded(seed: int) -> Iterator[None]:
         random.setstate(former[1])
         if numpy:
             numpy.random.set_state(former[2])
+
+
+# ---- Switches ---------------------------------------------------------------
+#
+# Some settings of a whole program change what default_collate makes of images
+# and labels; torch then makes the batches. Otherwise a batch of images is a
+# plain tensor, also with v2's transforms, and so is a batch of int labels.
+
+
+_usual = dict(collate_functions())
+
+
+def reason_in_switches() -> Optional[str]:
+    """Which of them is another than usual; None: none is."""
+    for kind, function in collate_functions().items():
+        mine = isinstance(kind, type) and issubclass(kind, (torch.Tensor, int))
+        if mine and _usual.get(kind) is not function:
+            return "default_collate_fn_map has %s, which is not torch's" % (
+                kind.__name__
+            )
+    if returns_tv_tensors():
+        return 'tv_tensors.set_return_type("TVTensor") is in force'
+    return None

@@ -28,26 +28,16 @@ and there are no processes that it could start. get_worker_info() is None.
 from __future__ import annotations
 
 import warnings
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    Mapping,
-    Optional,
-    TypeVar,
-    Union,
-)
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping
+from typing import Optional, TypeVar, Union
 
 import torch
 import torch.utils.data
-from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 import feedline
 
 from ..observable import Observable
+from ._compat import _BaseDataLoaderIter
 from .arguments import (
     TORCH_PREFETCH,
     AutoInt,
@@ -61,8 +51,7 @@ from .arguments import (
 from .decision import Decision, FallbackWarning
 from .epochs import Epochs
 from .iteration import NativeIterator
-from .observing import Observing
-from .readable import readable
+from .observing import Observing, readable
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset, Sampler

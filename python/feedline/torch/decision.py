@@ -11,18 +11,14 @@ import warnings
 from typing import Any, Optional
 
 import torch
-from torch.utils.data.dataloader import (
-    _DatasetKind,
-    default_collate,
-    default_convert,
-)
+from torch.utils.data.dataloader import default_collate, default_convert
 
+from ._compat import collates, is_stream
 from .arguments import Given
-from .collate_switches import reason_in_switches
-from .collated import Collated, seeded
+from .chain import NotNative
+from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
 from .native import Plan, plan as plan_of
-from .not_native import NotNative
 from .worker_init import only_seeds
 
 
@@ -63,7 +59,7 @@ class Decision:
         if reason is not None:
             raise NotNative(reason)
         plan = plan_of(loader.dataset)
-        if not loader._auto_collation:
+        if not collates(loader):
             self._check_type_of_samples(loader.dataset, plan)
         return plan
 
@@ -115,10 +111,10 @@ class Decision:
 def _reason_in_arguments(loader: Any) -> Optional[str]:
     if loader._feedline.given.backend == "torch":
         return 'backend="torch" asks for that'
-    if loader._dataset_kind == _DatasetKind.Iterable:
+    if is_stream(loader):
         return "the data set is an IterableDataset"
     collate = loader.collate_fn
-    if loader._auto_collation:
+    if collates(loader):
         if collate is not default_collate and not isinstance(collate, Collated):
             return (
                 "collate_fn is one of your own; if it begins with "

@@ -12,12 +12,18 @@ one, a `__dict__` that was copied shares it.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
-from typing import Any, Callable, Hashable, Optional, Tuple
+from typing import Any, Callable, Dict, Hashable, Mapping, Optional, Tuple
+
+import torch
 
 import feedline
+
+from .arguments import AUTO, DTYPES
+from .native import Plan
 
 
 class Lease:
@@ -107,3 +113,49 @@ class EnginePool:
 
     def __reduce__(self) -> Any:
         return EnginePool, ()
+
+
+# ---- Making an engine -------------------------------------------------------
+#
+# torch takes the memory that num_workers x prefetch_factor batches need,
+# however much that is; an engine has a budget, by default a tenth of the
+# machine's memory, and refuses a depth beyond it. A DataLoader that works with
+# torch must work here too. The depth only affects when batches arrive, never
+# what is in them, so it gives way; without a budget from the user, the budget
+# grows to a few batches.
+
+# One that is made, one that is ready, and two that the program has: its own
+# and the one before it.
+BATCHES_AT_LEAST = 4
+LABEL_BYTES = 8
+PADDING_BYTES = 65536  # what a slot has beside its images
+
+
+def fitting_engine(plan: Plan, options: Mapping[str, Any]) -> feedline.Loader:
+    """An engine with these options; with less depth where memory asks for it.
+
+    Raises what feedline.Loader raises, RangeError if a budget that was given
+    has no room for a few batches.
+    """
+    wanted: Dict[str, Any] = dict(options)
+    error = None
+    for smaller in ({}, {"depth": AUTO}, _with_room(plan, options)):
+        wanted.update(smaller)
+        try:
+            return feedline.Loader(plan.dataset, plan.pipeline, **wanted)
+        except feedline.RangeError as refused:
+            if "memory_budget" not in str(refused):
+                raise
+            error = error or refused
+    assert error is not None
+    raise error
+
+
+def _with_room(plan: Plan, options: Mapping[str, Any]) -> Dict[str, Any]:
+    """A budget for the fewest batches, where none was given."""
+    if "memory_budget" in options or "FEEDLINE_MEMORY_BUDGET" in os.environ:
+        return {}
+    element = torch.empty((), dtype=DTYPES[options.get("dtype") or "f32"])
+    sample = math.prod(plan.shape) * element.element_size()
+    batch = (sample + LABEL_BYTES) * options["batch_size"] + PADDING_BYTES
+    return {"depth": 1, "memory_budget": BATCHES_AT_LEAST * batch}

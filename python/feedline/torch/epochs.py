@@ -5,22 +5,160 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import Any, Dict, Iterator, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Union
 
 import torch
-from torch.utils.data.dataloader import _BaseDataLoaderIter, _DatasetKind
 
 import feedline
 
-from ..meter import Meter
-from . import dataset_states, state_dict as states, torch_iterators
-from .arguments import AutoInt, is_auto
+from ..watching import Meter, samples_of
+from . import state_dict as states
+from ._compat import (
+    _BaseDataLoaderIter,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+    index_sampler_of,
+    is_stream,
+)
+from .arguments import (
+    DTYPES,
+    LAYOUTS,
+    AutoInt,
+    device_name,
+    dtype_name,
+    is_auto,
+    layout_name,
+)
+from .chain import NotNative
 from .engine_pool import EnginePool
-from .iteration import NativeIterator
+from .iteration import CountedIterator, NativeIterator, check_dtype
 from .native import Plan, plan as plan_of
-from .not_native import NotNative
 from .order_trace import TracedSampler, global_state
 from .state_dict import Fingerprint, Progress, Saved
+
+# ---- torch's iterators ------------------------------------------------------
+#
+# They are torch's own, with what this DataLoader promises for every data set:
+# their state can be saved and restored without loading what was delivered, and
+# `device`, `dtype` and `layout` are honoured.
+
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class Finish:
+    """What is done to a batch of torch's before it is returned.
+
+    Images are the tensors of four axes; dtype and layout are about them.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        given = loader._feedline.given
+        self.device: Optional[str] = device_name(given.device)
+        if self.device == "host":
+            self.device = None  # it is there already
+        self.dtype = dtype_name(given.dtype)
+        layout = layout_name(given.layout)
+        self.layout = None if layout is None else LAYOUTS[layout]
+
+    def __bool__(self) -> bool:
+        return any((self.device, self.dtype, self.layout))
+
+    def __call__(self, data: Any) -> Any:
+        if isinstance(data, torch.Tensor):
+            return self.tensor(data)
+        if isinstance(data, (str, bytes)):
+            return data
+        if isinstance(data, dict):
+            return {key: self(value) for key, value in data.items()}
+        if isinstance(data, tuple) and hasattr(data, "_fields"):
+            return type(data)(*(self(value) for value in data))
+        if isinstance(data, (list, tuple)):
+            return type(data)(self(value) for value in data)
+        return data
+
+    def tensor(self, data: torch.Tensor) -> torch.Tensor:
+        if data.dim() == 4 and self.dtype is not None:
+            check_dtype(self.dtype, _NAMES.get(data.dtype))
+            data = data.to(DTYPES[self.dtype])
+        if data.dim() == 4 and self.layout is not None:
+            data = data.contiguous(memory_format=self.layout)
+        if self.device is not None:
+            data = data.to(self.device, non_blocking=True)
+        return data
+
+
+class MeteredIterator(CountedIterator):
+    """Its waits are counted, as an engine's would be."""
+
+    _meter: Meter
+
+    def __next__(self) -> Any:
+        return self._meter.call(super().__next__, samples_of)
+
+
+class SingleProcessIterator(MeteredIterator, _SingleProcessDataLoaderIter):
+    """torch's with num_workers=0."""
+
+    def __init__(
+        self, loader: Any, progress: Progress, saved_seed: Optional[int] = None
+    ) -> None:
+        self._progress = progress
+        self._saved_seed = saved_seed
+        self._finish = Finish(loader)
+        super().__init__(loader)
+        self._profile_name = _profile_name(_SingleProcessDataLoaderIter)
+        progress.fetcher = self._dataset_fetcher
+
+    def _next_data(self) -> Any:
+        try:
+            data = super()._next_data()  # type: ignore[no-untyped-call]
+        finally:
+            self._delivered()
+        return self._finish(data) if self._finish else data
+
+
+class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
+    """torch's with worker processes."""
+
+    def __init__(
+        self, loader: Any, progress: Progress, saved_seed: Optional[int] = None
+    ) -> None:
+        self._progress = progress
+        self._saved_seed = saved_seed
+        self._finish = Finish(loader)
+        super().__init__(loader)
+        self._profile_name = _profile_name(_MultiProcessingDataLoaderIter)
+
+    def _process_data(self, data: Any, *more: Any) -> Any:
+        # torch pulls the next index in there, and raises what a worker raised.
+        self._delivered()
+        data = super()._process_data(  # type: ignore[no-untyped-call]
+            data, *more
+        )
+        return self._finish(data) if self._finish else data
+
+
+def _profile_name(theirs: type) -> str:
+    """torch's own, which tools look for in a profile."""
+    return "enumerate(DataLoader)#%s.__next__" % theirs.__name__
+
+
+TorchIterator = Union[SingleProcessIterator, MultiProcessIterator]
+
+
+def make_torch_iterator(
+    loader: Any,
+    progress: Progress,
+    meter: Meter,
+    saved_seed: Optional[int] = None,
+) -> TorchIterator:
+    """The iterator that torch would make for this loader."""
+    kind: Callable[..., TorchIterator] = MultiProcessIterator
+    if loader.num_workers == 0:
+        kind = SingleProcessIterator
+    made = meter.nothing(lambda: kind(loader, progress, saved_seed))
+    made._meter = meter
+    return made
 
 
 class Epochs:
@@ -64,17 +202,17 @@ class Epochs:
         if saved is None:
             return self._begin(loader, plan)
         if plan is not None or loader.num_workers == 0:
-            dataset_states.load_dataset(loader.dataset, saved.state)
+            states.load_dataset(loader.dataset, saved.state)
         if saved.finished:
             return self._begin_behind(loader, plan, saved)
-        if loader._dataset_kind == _DatasetKind.Iterable:
+        if is_stream(loader):
             return self._resume_stream(loader, saved)
         with global_state(torch.get_rng_state()):
             return self._resume(loader, plan, saved)
 
     def _begin(self, loader: Any, plan: Optional[Plan]) -> _BaseDataLoaderIter:
         """A new epoch."""
-        traced = TracedSampler(loader._index_sampler, loader)
+        traced = TracedSampler(index_sampler_of(loader), loader)
         progress = Progress(traced, epoch=self.begun)
         return self._make(loader, plan, progress, None)
 
@@ -86,7 +224,7 @@ class Epochs:
         coming = saved.next
         if coming is None or saved.loaded.seeded_since():
             return self._begin(loader, plan)
-        traced = TracedSampler(loader._index_sampler, loader)
+        traced = TracedSampler(index_sampler_of(loader), loader)
         traced.sampler_seed = coming.sampler_seed
         progress = Progress(traced, epoch=self.begun, round=coming.round)
         with _no_draw(loader) if coming.round else nullcontext():
@@ -97,7 +235,7 @@ class Epochs:
     ) -> _BaseDataLoaderIter:
         """The rest of an epoch, which draws nothing from torch's global
         generator: what it needs was drawn when the epoch began."""
-        traced = TracedSampler(loader._index_sampler, loader, saved.resume)
+        traced = TracedSampler(index_sampler_of(loader), loader, saved.resume)
         progress = Progress(traced, epoch=saved.epoch, round=saved.round)
         progress.yielded = saved.yielded
         progress.batches = saved.batches
@@ -109,11 +247,11 @@ class Epochs:
     def _resume_stream(self, loader: Any, saved: Saved) -> _BaseDataLoaderIter:
         """By a state of its own, which may be that of a generator; or by
         reading past what was delivered."""
-        traced = TracedSampler(loader._index_sampler, loader)
+        traced = TracedSampler(index_sampler_of(loader), loader)
         progress = Progress(traced, epoch=saved.epoch, round=saved.round)
         with global_state(torch.get_rng_state()):
             iterator = self._make(loader, None, progress, saved.seed)
-        if dataset_states.load_iterator(progress.fetcher, saved.state):
+        if states.load_iterator(progress.fetcher, saved.state):
             iterator._num_yielded = progress.yielded = saved.yielded
             progress.batches = saved.batches
             return iterator
@@ -138,7 +276,7 @@ class Epochs:
         else:
             loader.check_worker_number_rationality()
             meter = self._meter_of(loader)
-            iterator = torch_iterators.make(loader, progress, meter, saved_seed)
+            iterator = make_torch_iterator(loader, progress, meter, saved_seed)
         self.by_torch = plan is None
         self.progress = progress
         return iterator
@@ -180,9 +318,9 @@ class Epochs:
         """See DataLoader.load_state_dict."""
         saved = None
         if not isinstance(state, dict) or state:
-            saved = states.read(state, loader._index_sampler)
+            saved = states.read(state, index_sampler_of(loader))
             states.check_dataset(_fingerprint(loader), state)
-            states.apply_epoch(saved, loader._index_sampler)
+            states.apply_epoch(saved, index_sampler_of(loader))
             self.begun = saved.epoch + 1 if saved.finished else saved.epoch
         loader._iterator = None
         self.waiting = None
@@ -220,7 +358,7 @@ def _length(dataset: Any) -> Optional[int]:
 def _fingerprint(loader: Any) -> Fingerprint:
     dataset = loader.dataset
     fingerprint = None
-    if loader._dataset_kind == _DatasetKind.Map:
+    if not is_stream(loader):
         try:
             fingerprint = plan_of(dataset).fingerprint
         except NotNative:

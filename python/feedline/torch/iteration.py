@@ -28,21 +28,17 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 import torch
-from torch.utils.data import _utils
-from torch.utils.data.dataloader import (
-    _BaseDataLoaderIter,
-    default_collate,
-    default_convert,
-)
+from torch.utils.data.dataloader import default_collate, default_convert
 
 import feedline
 
 from .. import torch_ranges
-from ..aside import interrupt_behind_finalizers
+from ..lifetime import interrupt_behind_finalizers
+from . import _compat
+from ._compat import _BaseDataLoaderIter
 from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
-from .engine_maker import fitting_engine
-from .engine_pool import EnginePool, Lease
+from .engine_pool import EnginePool, Lease, fitting_engine
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .sample_errors import failed, mended
@@ -50,9 +46,6 @@ from .state_dict import Progress
 from .targets import moved
 
 IMAGES, LABELS = 0, 1
-# Of a capsule torch's public function makes the same, after a few questions.
-_from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
-pinned: Callable[[Any, Any], Any] = _utils.pin_memory.pin_memory
 # Batches that may wait to be made (FEEDLINE_GIVEN_MAX in order.h).
 GIVEN_MAX = 1024
 # Images that a batch of the engine's may have (option batch_size).
@@ -161,8 +154,8 @@ class Samples:
 def shared(batch: feedline.Batch) -> List[torch.Tensor]:
     """Tensors that share the batch's memory and hold it."""
     return [
-        _from_dlpack(batch.export(IMAGES)),
-        _from_dlpack(batch.export(LABELS)),
+        _compat.from_dlpack(batch.export(IMAGES)),
+        _compat.from_dlpack(batch.export(LABELS)),
     ]
 
 
@@ -311,7 +304,7 @@ class NativeIterator(CountedIterator):
             plan.random and repeats(sampler),
         )
         self._progress.traced.on_skip = self._samples.note
-        self._fetcher = _utils.fetch._MapDatasetFetcher(
+        self._fetcher = _compat.MapFetcher(
             self._dataset, self._auto_collation, self._collate_fn, False
         )
         self._capacity = 0
@@ -481,7 +474,7 @@ class NativeIterator(CountedIterator):
         self._pull_ahead()
         data = self._fetcher.fetch(index)
         if self._pin_memory:
-            data = pinned(data, self._pin_memory_device)
+            data = _compat.pin_memory(data, self._pin_memory_device)
         return data
 
     def _finished(self, data: List[Any], number: int) -> Any:
@@ -499,7 +492,7 @@ class NativeIterator(CountedIterator):
             return data
         made = collate.of_batch(data, seed)
         if self._pin_memory:
-            made = pinned(made, self._pin_memory_device)
+            made = _compat.pin_memory(made, self._pin_memory_device)
         return made
 
     def _targets_of(self, positions: List[int], seed: Optional[int]) -> Any:
@@ -521,7 +514,7 @@ class NativeIterator(CountedIterator):
         if self._settings.device not in (None, "host"):
             return moved(found, self._settings.device)
         if self._pin_memory and not isinstance(collate, Collated):
-            found = pinned(found, self._pin_memory_device)
+            found = _compat.pin_memory(found, self._pin_memory_device)
         return found
 
     def _single_label(self, label: Any) -> Any:

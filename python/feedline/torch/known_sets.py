@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import operator
 import sys
-from os import fspath
 from dataclasses import dataclass, field
+from os import fspath
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import _c
 from ..machine import image_endings
-from .not_native import NotNative
+from .chain import NotNative
+from .changes import Contents, Facts, Items, Memory, Watched
 from .targets import read_labels
-from .watch import Contents, Facts, Items, Memory, Watched
 
 # Of files in formats that the engine decodes.
 _ENDINGS = image_endings(_c.ENDING_DECODED)

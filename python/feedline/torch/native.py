@@ -13,6 +13,7 @@ A plan is made once per data set and checked against it, by value, every time
 that it is asked for. So replaced transforms, appended samples and edited labels
 count from the next epoch on, as they do in torch.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -24,11 +25,10 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import feedline
 
-from ..installed_pillow import option_pillow
-from .chain import Chain
-from .chain_reader import read_chain
+from ..options import option_pillow
+from . import chain_timm, chain_torchvision
+from .chain import Builder, Chain, NotNative, Size
 from .known_sets import Piece, View, view_of
-from .not_native import NotNative
 from .targets import Targets, are_ints, as_bytes
 
 __all__ = ["NotNative", "Plan", "plan"]
@@ -275,3 +275,24 @@ def _names_inside(paths: List[str]) -> bytes:
     root = root[: root.rfind("/") + 1]
     text = os.fsencode("\0" + "\0".join(paths))
     return text.replace(os.fsencode("\0" + root), b"\0") if root else text
+
+
+# ---- Whole chains -----------------------------------------------------------
+
+# Importing these modules registered their readers.
+LIBRARIES = (chain_timm, chain_torchvision)
+
+
+def read_chain(transform: Any, channels: int, size: Optional[Size]) -> Chain:
+    """What `transform` does to images of a data set.
+
+    channels, size: as for Builder. Raises NotNative.
+    """
+    if transform is None:
+        raise NotNative(
+            "the data set has no transform, and torch cannot put Pillow images "
+            "into a batch; give it transform=ToTensor() at least"
+        )
+    builder = Builder(channels, size)
+    builder.read(transform, "")
+    return builder.finish()

@@ -2,7 +2,7 @@
 """What a DataLoader says about itself; see observe.py.
 
 Natively that is what its engine says. While torch loads the samples a meter
-around torch's iterators counts (meter.py), and words begin with why it is so.
+around torch's iterators counts (watching.py), and texts begin with the reason.
 Before the first epoch there is nothing to tell: numbers are refused, words say
 it, and phases do nothing, so a training script needs no `if` around them.
 """
@@ -10,16 +10,35 @@ it, and phases do nothing, so a training script needs no `if` around them.
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Optional, TextIO
+from typing import Any, Callable, Dict, Generic, List, Optional, TextIO, TypeVar
 
 import feedline
 
 from .. import observe
-from ..observable import Observable
+from ..observable import Observable, Phase
 from ..observe import Verdict
-from ..phase_span import Phase
 from ..profiling import why_no_engine
-from .readable import readable
+
+# ---- Attributes -------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+class readable(Generic[T]):
+    """Decorator of a method: read as an attribute, computed each time.
+
+    Unlike a property it may be hidden by an attribute of the object: a
+    subclass of DataLoader may well set an `engine`.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, instance: Any, owner: Optional[type] = None) -> T:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        return self._compute(instance)
 
 
 class Observing:

@@ -43,6 +43,8 @@ from torch.utils.data import (
 )
 from torch.utils.data.distributed import DistributedSampler
 
+from ._compat import index_sampler_of
+
 # The global generator's state before the sampler was asked for an iterator, or
 # before the first pull, where only that draws.
 GLOBAL = "global"
@@ -219,7 +221,7 @@ def batch_samples(index: Any) -> int:
 
 def generators(loader: Any) -> Dict[str, torch.Generator]:
     """The generators that were given to the loader or its samplers, once."""
-    index_sampler = loader._index_sampler
+    index_sampler = index_sampler_of(loader)
     found: Dict[str, torch.Generator] = {}
     for name, owner in (
         ("loader", loader),

@@ -12,7 +12,7 @@ find them:
     _sampler_iter_state        that of its iterator, or None
     _iterator_finished         whether the epoch came to its end
     dataset_state,             what the data set and the iterator of a stream
-    fetcher_state              save of themselves (dataset_states.py)
+    fetcher_state              save of themselves
 
 and ours are
 
@@ -47,11 +47,11 @@ from __future__ import annotations
 import copy
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Mapping, Optional
 
 import torch
 
-from . import dataset_states
+from ._compat import index_sampler_of
 from .order_trace import (
     Origin,
     Pulled,
@@ -66,6 +66,7 @@ from .order_trace import (
     packed,
     replicas,
     set_epoch,
+    state_of,
     stateful_part,
     unpacked,
 )
@@ -181,7 +182,7 @@ def save(
         "_IterableDataset_len_called": None,
         "_shared_seed": None,
         "_iterator_finished": progress.finished,
-        **dataset_states.saved(
+        **data_states(
             None if progress.in_workers else loader.dataset, progress.fetcher
         ),
     }
@@ -382,7 +383,7 @@ def apply_finished(saved: Saved, loader: Any) -> None:
     for name, generator in generators(loader).items():
         if name in noted:
             generator.set_state(unpacked(noted[name]))
-    index_sampler = loader._index_sampler
+    index_sampler = index_sampler_of(loader)
     part = stateful_part(index_sampler)
     own = saved.state.get("_index_sampler_state") or {}
     state = _sampler_state(own, part, index_sampler)
@@ -392,3 +393,63 @@ def apply_finished(saved: Saved, loader: Any) -> None:
     load_state(part, state)
     if next(iter(index_sampler), None) is not None:
         load_state(part, state)
+
+
+# ---- States of data sets ----------------------------------------------------
+#
+# A data set, or the iterator of a stream, may have state_dict and
+# load_state_dict, as in torchdata: how far it has read, or its random numbers.
+# Their states go into the loader's under torchdata's keys and are restored
+# before the next batch:
+#
+#     dataset_state    of the data set; None where its iterator is the data set
+#     fetcher_state    of the iterator of a stream
+#
+# Only objects of this process are asked, never the copies in torch's workers.
+
+DATASET = "dataset_state"
+FETCHER = "fetcher_state"
+_ITERATOR = "dataset_iter_state"
+_ENDED = "fetcher_ended"
+
+
+def data_states(dataset: Any, fetcher: Any) -> Dict[str, Any]:
+    """The states of a data set and its iterator, None where there is none.
+
+    dataset: None where worker processes have it. fetcher: torch's, in which
+    the iterator of a stream is; None where the samples are not loaded by torch
+    in this process.
+    """
+    iterator = getattr(fetcher, "dataset_iter", None)
+    found: Dict[str, Any] = {DATASET: None, FETCHER: None}
+    if iterator is not dataset:
+        found[DATASET] = state_of(dataset)
+    if iterator is not None:
+        found[FETCHER] = {
+            _ITERATOR: state_of(iterator),
+            _ENDED: bool(fetcher.ended),
+        }
+    return found
+
+
+def load_dataset(dataset: Any, state: Mapping[str, Any]) -> None:
+    """Before its iterator is made, and in no sandbox: the state may be that of
+    a global generator."""
+    own = state.get(DATASET)
+    if own is not None and is_stateful(dataset):
+        load_state(dataset, own)
+
+
+def load_iterator(fetcher: Any, state: Mapping[str, Any]) -> bool:
+    """Whether a stream goes on by a state of its own; if not, what was
+    delivered has to be read past."""
+    noted: Optional[Mapping[str, Any]] = state.get(FETCHER)
+    iterator = getattr(fetcher, "dataset_iter", None)
+    if noted is None or iterator is None:
+        return False
+    if noted.get(_ITERATOR) is not None and is_stateful(iterator):
+        load_state(iterator, noted[_ITERATOR])
+    elif state.get(DATASET) is None or not is_stateful(fetcher.dataset):
+        return False
+    fetcher.ended = bool(noted.get(_ENDED))
+    return True

@@ -22,22 +22,19 @@ where it was.
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import json
 import os
 import threading
-import time
 import weakref
 from array import array
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple
-from typing import Optional, Sequence, Set, Tuple, Type, Union
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, NoReturn
+from typing import Optional, Sequence, Tuple, Type, Union
 
-from . import _c, log_lines, torch_ranges
+from . import _c, lifetime, log_lines, torch_ranges
 from ._library import lib
-from .aside import Aside, under_way
 from .batch import Batch
-from .epoch_iterator import EpochIterator
+from .dataset import Dataset
 from .errors import (
     Error,
     InvalidArgument,
@@ -51,12 +48,11 @@ from .errors import (
     of_status,
     read_text,
 )
-from .installed_pillow import option_pillow
+from .lifetime import Aside
 from .observable import Observable
-from .options import Config
+from .options import Config, option_pillow
 from .pipeline import Pipeline, as_pipeline
 from .python_op import in_callback
-from .source import Dataset
 
 # Between two looks at pending signals.
 _PIECE_NS = 100_000_000
@@ -127,9 +123,7 @@ class Loader(Observable):
         self.pipeline = as_pipeline(pipeline)
         self.options = dict(options)
         self._pipeline_made_of = self.pipeline.__reduce__()  # of this moment
-        self._consumer = threading.RLock()
-        self._others = threading.RLock()
-        self._turns = threading.RLock()  # an iterator's, around the consumer's
+        self._renew_locks()
         self._turn = 0
         self._spare: Optional[Batch] = None
         self._given: Optional[_Given] = None  # where _append has its samples
@@ -143,7 +137,7 @@ class Loader(Observable):
         cell = ctypes.c_void_p()
         self._finalizer = weakref.finalize(
             self,
-            _destroy_on_a_thread if self._python else _destroy,
+            lifetime.destroy_aside if self._python else lifetime.destroy,
             cell,
             (dataset.buffers, self._python),
         )
@@ -156,7 +150,7 @@ class Loader(Observable):
         # A worker in the middle of a Python operation needs the interpreter's
         # lock to end, and next() may have to wait for it.
         self._next = (lib if self._python else lib.quick).loader_next
-        _live.add(weakref.ref(self, _live.discard))
+        lifetime.add(self)
 
     # ---- Batches (the consumer's thread) ----------------------------------
 
@@ -545,8 +539,8 @@ class Loader(Observable):
         return self._handle or self._refuse()
 
     def _refuse(self) -> int:
-        if _exiting and threading.current_thread() is not _main_thread:
-            # A daemon thread at exit: SystemExit ends it without a word.
+        if lifetime.is_exiting_elsewhere():
+            # A daemon thread at exit: SystemExit ends it silently.
             raise SystemExit
         if self._closing and self._handle is not None:
             raise StateError("the loader is being closed by another thread")
@@ -582,6 +576,12 @@ class Loader(Observable):
         if done is not None:
             done.wait()
 
+    def _renew_locks(self) -> None:
+        """After a fork: a lock that another thread held is never released."""
+        self._consumer = threading.RLock()
+        self._others = threading.RLock()
+        self._turns = threading.RLock()
+
     def _end(self) -> Optional[Aside]:
         """Closes it; what to wait for, if its end is another thread's."""
         self._closing = True  # a next() that waits must not begin again
@@ -602,7 +602,7 @@ class Loader(Observable):
             detached = self._finalizer.detach()
         if detached is not None:
             _, _, arguments, _ = detached
-            _destroy(*arguments)
+            lifetime.destroy(*arguments)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         """Pickled as its configuration: another loader, at its beginning."""
@@ -646,61 +646,52 @@ def _rebuilt(
     return cls(dataset, build(*made_of), **options)
 
 
-# ---- Ending -----------------------------------------------------------------
-
-# Not a WeakSet, which other threads must not change while it is iterated.
-_live: Set["weakref.ref[Loader]"] = set()
-_exiting = False
-_main_thread = threading.main_thread()
+# ---- Iterating --------------------------------------------------------------
 
 
-def _all_live() -> List[Loader]:
-    found = (reference() for reference in list(_live))
-    return [loader for loader in found if loader is not None]
+class EpochIterator(Iterator[Batch]):
+    """The batches of one epoch; in the given order those until end().
 
-
-def _destroy(cell: ctypes.c_void_p, kept: Any) -> None:
-    """kept: what the workers use, alive until they have ended."""
-    lib.loader_destroy(cell)
-
-
-# How long the end of the program waits for Python operations under way. One
-# that sleeps longer must not keep a program that was told to end.
-EXIT_WAIT_S = 10.0
-
-
-def _destroy_on_a_thread(cell: ctypes.c_void_p, kept: Any) -> None:
-    """For a loader whose workers call Python.
-
-    The garbage collector may get here on one of these workers, which cannot
-    wait for itself, or on a thread that has a lock which one of them wants. So
-    the wait is another thread's.
+    A loader is one stream, so only the newest iterator of it is valid: an older
+    one raises StateError, and never gets batches of another epoch. Threads may
+    share an iterator; each batch goes to one of them.
     """
-    Aside(lambda: _destroy(cell, kept))
 
+    __slots__ = ("_loader", "_turn")
 
-def _close_all() -> None:
-    """At exit, while the interpreter still runs: no worker may call into it
-    later."""
-    global _exiting
-    _exiting = True
-    for loader in _all_live():
-        loader._end()
-    give_up = time.monotonic() + EXIT_WAIT_S
-    for work in under_way():
-        work.wait_for(max(0.0, give_up - time.monotonic()))
+    def __init__(self, loader: Loader, turn: int) -> None:
+        self._loader: Optional[Loader] = loader
+        self._turn = turn
 
+    def __next__(self) -> Batch:
+        loader = self._loader
+        if loader is None:
+            raise StopIteration
+        with loader._turns:
+            if self._turn != loader._turn:
+                raise StateError(
+                    "a loader is one stream of batches, and a newer iterator "
+                    "has it; two at a time take two loaders"
+                )
+            if self._loader is None:  # another thread came to the end
+                raise StopIteration
+            batch = loader.next()
+            if batch is not None:
+                loader._midway = True
+                return batch
+            loader._midway = False
+            self._loader = None
+        log_lines.tell()
+        raise StopIteration
 
-def _after_fork() -> None:
-    """A lock that another thread had at the fork is never given back here."""
-    for loader in _all_live():
-        loader._consumer = threading.RLock()
-        loader._others = threading.RLock()
-        loader._turns = threading.RLock()
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "cannot pickle 'EpochIterator': pickle its loader, which goes as "
+            "its configuration, and loader.save() for where it stands"
+        )
 
-
-atexit.register(_close_all)
-os.register_at_fork(after_in_child=_after_fork)
+    def __copy__(self) -> Any:
+        return self.__reduce__()
 
 
 # ---- Arguments --------------------------------------------------------------

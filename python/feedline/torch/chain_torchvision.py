@@ -12,11 +12,12 @@ reading torchvision 0.14 to 0.29:
   numbers.
 - ToTensor gives torch's default floating type.
 """
+
 from __future__ import annotations
 
 from typing import Any, Optional, Sequence, Tuple
 
-from .chain import Builder, PILLOW_FIRST, Stage, reads
+from .chain import PILLOW_FIRST, Builder, Stage, reads
 
 _FILTERS = {
     "nearest": "nearest",
@@ -372,3 +373,62 @@ def erased_values(b: Builder, value: Any) -> Optional[Tuple[float, ...]]:
     if b.stage == Stage.BYTES and not whole:
         b.fail(f"value={value!r} on a tensor of bytes; use 0 to 255")
     return found
+
+
+# ---- v2 alone ---------------------------------------------------------------
+#
+# v2 dispatches on the type of its input and passes on what a transform is not
+# for: ToDtype leaves a Pillow image alone, and PILToTensor a tensor.
+
+
+@reads("v2", "RandomCrop", "size padding pad_if_needed fill padding_mode")
+def random_crop_v2(b: Builder, t: Any) -> None:
+    if t.padding is None:
+        add_random_crop(b, t, (0, 0, 0, 0))
+        return
+    found = b.integers("padding", t.padding)
+    if len(found) != 4 or min(found) < 0:
+        b.fail(f"padding={t.padding!r} is not supported natively")
+    left, right, top, bottom = found
+    add_random_crop(b, t, (left, top, right, bottom))
+
+
+@reads("v2", "RGB")
+def rgb(b: Builder, t: Any) -> None:
+    if b.stage == Stage.IMAGE or b.channels == 1:
+        b.to_rgb()
+
+
+@reads("v2", "ToTensor")
+def to_tensor_v2(b: Builder, t: Any) -> None:
+    if b.stage == Stage.IMAGE:
+        to_tensor_from_image(b)
+
+
+@reads("v2", "PILToTensor")
+@reads("v2", "ToImage")
+@reads("v2", "ToImageTensor")
+def to_image(b: Builder, t: Any) -> None:
+    if b.stage == Stage.IMAGE:
+        b.to_bytes()
+
+
+@reads("v2", "ToPureTensor")
+def to_pure_tensor(b: Builder, t: Any) -> None:
+    pass  # batches are plain tensors anyway
+
+
+@reads("v2", "ToDtype", "dtype scale")
+def to_dtype_v2(b: Builder, t: Any) -> None:
+    if isinstance(t.dtype, dict):
+        b.fail("dtype as a dict is not supported natively; give a torch.dtype")
+    if b.stage == Stage.IMAGE:
+        return
+    if b.stage == Stage.BYTES and not t.scale and str(t.dtype) != "torch.uint8":
+        b.fail("it keeps values of 0 to 255; set scale=True")
+    to_dtype(b, t.dtype, "multiply")
+
+
+@reads("v2", "ConvertImageDtype", "dtype")
+def convert_image_dtype_v2(b: Builder, t: Any) -> None:
+    to_dtype(b, t.dtype, "multiply")

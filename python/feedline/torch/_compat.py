@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this package uses of torch and torchvision that is not public.
+
+Private names are imported nowhere else; each has its reason here. They are the
+same in torch 1.13 to 2.15 unless it says otherwise, and test_torch_compat.py
+finds those that a new version renames. (torch_ranges.py has two more, because
+it must work before torch is imported.)
+
+A DataLoader and its iterators are subclasses of torch's and so share private
+attributes with them. Those of a loader are asked through the functions below;
+those of iterators are listed in ITERATOR.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable, Dict
+
+import torch
+import torch.utils.dlpack
+from torch.utils.data import _utils
+from torch.utils.data._utils import collate as _collate
+
+# The iterators are torch's own to whoever asks with isinstance, and torch's run
+# where the engine does not.
+from torch.utils.data.dataloader import (
+    _BaseDataLoaderIter,
+    _DatasetKind,
+    _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter,
+)
+
+__all__ = [
+    "ITERATOR",
+    "MapFetcher",
+    "_BaseDataLoaderIter",
+    "_MultiProcessingDataLoaderIter",
+    "_SingleProcessDataLoaderIter",
+    "collates",
+    "collate_functions",
+    "from_dlpack",
+    "index_sampler_of",
+    "is_stream",
+    "pin_memory",
+    "returns_tv_tensors",
+]
+
+# Loads what the engine cannot, and raises what torch would.
+MapFetcher: Any = _utils.fetch._MapDatasetFetcher
+
+# Pins whole batches, of any structure.
+pin_memory: Callable[[Any, Any], Any] = _utils.pin_memory.pin_memory
+
+# The public function makes the same of a capsule, after a few questions.
+from_dlpack: Callable[[Any], torch.Tensor] = getattr(
+    torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack
+)
+
+# Attributes and methods of torch's iterators that ours set, read or override.
+ITERATOR = (
+    "_base_seed",  # seeds random transforms; a resumed epoch has its own
+    "_collate_fn",
+    "_dataset",
+    "_index_sampler",  # replaced by one that notes what is drawn
+    "_next_data",  # makes the next batch
+    "_num_workers",
+    "_num_yielded",  # counted on from a saved state
+    "_pin_memory",
+    "_pin_memory_device",
+    "_profile_name",  # of the range that profilers show
+    "_reset",  # begins an epoch of a persistent iterator
+    "_sampler_iter",
+)
+
+
+def collates(loader: Any) -> bool:
+    """Whether a DataLoader makes batches of samples: batch_size or
+    batch_sampler is not None."""
+    return bool(loader._auto_collation)
+
+
+def index_sampler_of(loader: Any) -> Any:
+    """The sampler whose items are what the fetcher gets: that of batches, if
+    there are batches."""
+    return loader._index_sampler
+
+
+def is_stream(loader: Any) -> bool:
+    """Whether the data set is an IterableDataset, as torch decided."""
+    return bool(loader._dataset_kind == _DatasetKind.Iterable)
+
+
+def collate_functions() -> Dict[Any, Any]:
+    """What default_collate does, by type; empty before torch 2.0."""
+    return getattr(_collate, "default_collate_fn_map", {})
+
+
+def returns_tv_tensors() -> bool:
+    """Whether set_return_type("TVTensor") is in force (torchvision 0.16)."""
+    helpers = sys.modules.get("torchvision.tv_tensors._torch_function_helpers")
+    return bool(getattr(helpers, "_TORCHFUNCTION_SUBCLASS", False))

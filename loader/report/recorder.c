@@ -32,17 +32,24 @@ struct span {
 /* The one under way and those before, as long as notes of them may come. */
 #define SPANS 4u
 
+#define COPIES_END (UINT64_MAX / 2)
+
 struct fdl_recorder {
     feedline_loader *loader;
     struct fdl_trace_schedule schedule;
     struct fdl_thread thread;
     struct fdl_event changed;
     _Atomic bool broken; /* the file takes no more */
+    bool is_recording;   /* of the caller's, without a schedule */
+    struct fdl_event copied;
+    _Atomic uint64_t copies; /* rounds over all rings; COPIES_END: no more */
 
     /* The consumer's thread only. */
     bool begun;
     uint64_t step;
     enum fdl_trace_action action;
+    int64_t mark_ns; /* end of the program's last step */
+    uint64_t seen[FDL_RING_WORKERS + FDL_MAX_WORKERS]; /* heads, see catch_up */
 
     struct fdl_lock lock; /* guards the next five */
     struct span spans[SPANS];
@@ -184,7 +191,9 @@ static uint64_t copy_rings(struct fdl_recorder *r, const struct span *spans,
 
 static struct fdl_trace_end end_of(const struct fdl_recorder *r)
 {
-    return (struct fdl_trace_end){.steps = fdl_trace_json_steps(r->json),
+    return (struct fdl_trace_end){.steps = r->is_recording
+                                               ? fdl_trace_json_marks(r->json)
+                                               : fdl_trace_json_steps(r->json),
                                   .lost = r->lost};
 }
 
@@ -274,6 +283,13 @@ static bool is_due(const struct fdl_recorder *r, int64_t since_ns)
     return length > TEXT_ENOUGH || (length > 0 && since_ns >= FLUSH_NS);
 }
 
+/* Release: the rings were read before. */
+static void tell_copied(struct fdl_recorder *r, uint64_t rounds)
+{
+    atomic_fetch_add_explicit(&r->copies, rounds, memory_order_release);
+    fdl_event_notify(&r->copied, 1);
+}
+
 static void *recorder_main(void *arg)
 {
     struct fdl_recorder *r = arg;
@@ -295,6 +311,7 @@ static void *recorder_main(void *arg)
             flush(r);
         }
         uint64_t most = busy ? copy_rings(r, v.spans, v.n_spans) : 0;
+        tell_copied(r, 1);
         if (is_due(r, now - flushed_ns)) {
             flush(r);
             flushed_ns = now;
@@ -305,6 +322,7 @@ static void *recorder_main(void *arg)
     if (last_end(&v) != 0)
         copy_rings(r, v.spans, v.n_spans);
     finish(r);
+    tell_copied(r, COPIES_END);
     return NULL;
 }
 
@@ -323,15 +341,15 @@ static void read_schedule(const struct fdl_options *o,
 }
 
 /* The head is in the file from the beginning. */
-static int32_t begin_file(struct fdl_recorder *r)
+static int32_t begin_file(struct fdl_recorder *r, const char *path, bool exact)
 {
     const struct fdl_options *o = &r->loader->options;
     struct fdl_trace_end end = {0};
     const char *text;
     uint64_t length;
     int32_t status = fdl_trace_file_open(
-        &r->file, fdl_option_text(o, FDL_OPT_TRACE),
-        (uint64_t)fdl_option_int(o, FDL_OPT_TRACE_LIMIT), false);
+        &r->file, path, (uint64_t)fdl_option_int(o, FDL_OPT_TRACE_LIMIT),
+        exact);
     if (status < 0)
         return status;
     r->has_file = true;
@@ -347,28 +365,25 @@ static int32_t begin_file(struct fdl_recorder *r)
     return FEEDLINE_OK;
 }
 
-int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out)
+/* exact: as of fdl_trace_file_open. */
+static int32_t create(feedline_loader *l, const char *path, bool exact,
+                      uint32_t categories, struct fdl_recorder **out)
 {
-    const struct fdl_options *o = &l->options;
     struct fdl_trace_json_config config;
-    uint32_t categories;
-    int32_t status = fdl_trace_categories_parse(
-        fdl_option_text(o, FDL_OPT_TRACE_CATEGORIES), &categories);
-    *out = NULL;
-    if (status < 0 || fdl_option_text(o, FDL_OPT_TRACE)[0] == '\0')
-        return status;
     struct fdl_recorder *r = calloc(1, sizeof(*r));
+    int32_t status;
     if (!r)
         return fdl_fail_memory(sizeof(*r), "the recorder of a trace");
     r->loader = l;
     r->file.fd = -1;
     fdl_lock_init(&r->lock, FDL_RANK_RECORDER);
     fdl_event_init(&r->changed);
-    read_schedule(o, &r->schedule);
+    fdl_event_init(&r->copied);
+    read_schedule(&l->options, &r->schedule);
     fdl_tracing_describe(l, categories, &config);
     status = fdl_trace_json_create(&config, &r->json);
     if (status >= 0)
-        status = begin_file(r);
+        status = begin_file(r, path, exact);
     if (status < 0) {
         if (r->has_file)
             fdl_trace_file_discard(&r->file);
@@ -378,6 +393,86 @@ int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out)
     }
     *out = r;
     return FEEDLINE_OK;
+}
+
+int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out)
+{
+    const struct fdl_options *o = &l->options;
+    const char *path = fdl_option_text(o, FDL_OPT_TRACE);
+    uint32_t categories;
+    int32_t status = fdl_trace_categories_parse(
+        fdl_option_text(o, FDL_OPT_TRACE_CATEGORIES), &categories);
+    *out = NULL;
+    return status < 0 || path[0] == '\0'
+               ? status
+               : create(l, path, false, categories, out);
+}
+
+int32_t fdl_recorder_begin(feedline_loader *l, const char *path,
+                           int64_t since_ns, struct fdl_recorder **out)
+{
+    struct fdl_recorder *r;
+    int32_t status = create(l, path, true, FDL_CATEGORY_ALL, &r);
+    if (status < 0)
+        return status;
+    r->is_recording = true;
+    r->mark_ns = since_ns;
+    fdl_lock(&r->lock);
+    open_span_locked(r, since_ns);
+    fdl_unlock(&r->lock);
+    *out = r;
+    fdl_recorder_start(r);
+    return FEEDLINE_OK;
+}
+
+/* Whether a ring has a quarter that was written since the last round which it
+ * is certain to be in; notes where all rings are now. */
+static bool is_behind(struct fdl_recorder *r, uint64_t *heads, uint32_t n)
+{
+    bool behind = false;
+    for (uint32_t i = 0; i < n; i++) {
+        heads[i] = fdl_trace_ring_head(fdl_tracing_ring(r->loader, i));
+        behind |= heads[i] - r->seen[i] > FDL_TRACE_NOTES / 4;
+    }
+    return behind;
+}
+
+/* Waits for the recorder where it could be too late on a busy machine. A round
+ * under way may have passed a ring already, so the next one counts. */
+static void catch_up(struct fdl_recorder *r)
+{
+    uint64_t heads[FDL_RING_WORKERS + FDL_MAX_WORKERS];
+    uint32_t n = fdl_tracing_ring_count(r->loader);
+    if (!r->thread.running || !is_behind(r, heads, n))
+        return;
+    uint64_t wanted =
+        atomic_load_explicit(&r->copies, memory_order_relaxed) + 2;
+    for (;;) {
+        uint32_t key = fdl_event_prepare(&r->copied);
+        /* Pairs with tell_copied. */
+        if (atomic_load_explicit(&r->copies, memory_order_acquire) >= wanted)
+            break;
+        fdl_event_notify(&r->changed, 1);
+        fdl_event_wait(&r->copied, key, -1);
+    }
+    fdl_event_cancel(&r->copied);
+    memcpy(r->seen, heads, n * sizeof(heads[0]));
+}
+
+void fdl_recorder_mark(struct fdl_recorder *r, uint64_t number, int64_t now)
+{
+    catch_up(r);
+    fdl_trace_note(r->loader->consumer_ring, FDL_TRACE_MARK, r->mark_ns,
+                   now - r->mark_ns, number, FDL_TRACE_NO_SAMPLE, 0);
+    r->mark_ns = now;
+}
+
+void fdl_recorder_end(struct fdl_recorder *r, bool at_mark)
+{
+    fdl_lock(&r->lock);
+    close_span_locked(r, at_mark ? r->mark_ns : fdl_now_ns());
+    fdl_unlock(&r->lock);
+    fdl_recorder_destroy(r);
 }
 
 void fdl_recorder_start(struct fdl_recorder *r)

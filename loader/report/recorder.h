@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The recorder: the thread "feedline-trace", which exists only with option
- * trace. While a cycle of the schedule is recorded it copies the rings of all
- * threads often enough that nothing is overwritten before, and appends what
- * lies in the recorded steps to the file.
+ * trace and during feedline_loader_record. While steps are recorded it copies
+ * the rings of all threads often enough that nothing is overwritten, and appends
+ * what began in these steps to the file.
  *
  *     next()   | wait | warmup | active  active  active | wait | ...
  *     recorder          copies and     copies and        once more a little
@@ -21,6 +21,7 @@
 
 #include <feedline/feedline.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fdl_recorder;
@@ -36,6 +37,19 @@ void fdl_recorder_start(struct fdl_recorder *r);
 /* The consumer's thread: step number `step` begins at `now`. The same step may
  * begin again. */
 void fdl_recorder_step(struct fdl_recorder *r, uint64_t step, int64_t now);
+
+/* A recording that the caller begins and ends, of everything from since_ns on;
+ * what is still in the rings counts. The consumer's thread, as the next two.
+ * EIO, ENOMEM. */
+int32_t fdl_recorder_begin(feedline_loader *l, const char *path,
+                           int64_t since_ns, struct fdl_recorder **out);
+
+/* A step that the program counts ended: it began at the last mark. Waits for
+ * the recorder if a ring is a quarter full, so that nothing is overwritten. */
+void fdl_recorder_mark(struct fdl_recorder *r, uint64_t number, int64_t now);
+
+/* Ends at the last mark, or now; destroys it. */
+void fdl_recorder_end(struct fdl_recorder *r, bool at_mark);
 
 /* Joins the thread and completes the file. */
 void fdl_recorder_destroy(struct fdl_recorder *r);

@@ -256,6 +256,7 @@ void fdl_tracing_destroy(feedline_loader *l)
     struct fdl_tracing *t = &l->tracing;
     if (t->has_step)
         fdl_tracing_called(l, fdl_now_ns());
+    fdl_recorder_destroy(t->recording);
     fdl_recorder_destroy(t->recorder);
     fdl_trace_ring_destroy(t->decisions);
     fdl_trace_ring_destroy(l->consumer_ring);

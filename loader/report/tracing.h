@@ -36,7 +36,8 @@ struct fdl_tracing {
     uint64_t delivered; /* batches, over all runs */
     int64_t counted_ns; /* of the last counters */
 
-    struct fdl_recorder *recorder; /* NULL without option trace */
+    struct fdl_recorder *recorder;  /* NULL without option trace */
+    struct fdl_recorder *recording; /* of feedline_loader_record, or NULL */
 };
 
 /* l->tracing and l->consumer_ring. EINVAL, ERANGE, EIO: the options of the

@@ -33,6 +33,7 @@ enum fdl_trace_kind {
     FDL_TRACE_DECISION, /* instant: a setting was changed; length: its number;
                            arg 1: what came of it is known now */
     FDL_TRACE_COUNTER,  /* value: arg names the counter */
+    FDL_TRACE_MARK,     /* a step that the program counts; ticket: its number */
     FDL_TRACE_KINDS
 };
 

@@ -30,6 +30,7 @@ static const uint8_t categories[FDL_TRACE_KINDS] = {
     [FDL_TRACE_RELEASE] = FDL_CATEGORY_BATCH,
     [FDL_TRACE_DECISION] = FDL_CATEGORY_TUNER,
     [FDL_TRACE_COUNTER] = FDL_CATEGORY_COUNTER,
+    [FDL_TRACE_MARK] = FDL_CATEGORY_CONSUMER,
 };
 
 const char *fdl_trace_category_name(enum fdl_trace_category category)

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "profiler/trace/trace_decision.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #define TID_PHASES   2u
 #define TID_BATCHES  3u
 #define TID_TUNER    4u
+#define TID_MARKS    5u
 #define TID_WORKER   1000u
 #define TID_READ     3000u
 #define TID_COPY     5000u
@@ -61,7 +63,7 @@ struct fdl_trace_json {
     uint64_t length, capacity;
     uint64_t event_at; /* where the last event begins */
     bool failed;
-    uint64_t steps;
+    uint64_t steps, marks;
     uint8_t named[TIDS]; /* tracks that have their name */
     struct lanes reads, copies, finishing;
     struct way ways[WAYS];
@@ -197,7 +199,8 @@ static void name_of_track(uint32_t tid, char *out, size_t capacity)
     static const char *const fixed[] = {[TID_CONSUMER] = "consumer",
                                         [TID_PHASES] = "consumer's phases",
                                         [TID_BATCHES] = "batches",
-                                        [TID_TUNER] = "tuner"};
+                                        [TID_TUNER] = "tuner",
+                                        [TID_MARKS] = "steps"};
     static const struct {
         uint32_t from;
         const char *name;
@@ -205,7 +208,7 @@ static void name_of_track(uint32_t tid, char *out, size_t capacity)
                   {TID_COPY, "copy"},
                   {TID_READ, "read"},
                   {TID_WORKER, "worker"}};
-    if (tid <= TID_TUNER) {
+    if (tid <= TID_MARKS) {
         snprintf(out, capacity, "%s", fixed[tid]);
         return;
     }
@@ -461,6 +464,16 @@ static void step_note(struct fdl_trace_json *j, const struct fdl_trace_note *n)
     write_if_whole(j, w);
 }
 
+/* Named as torch.profiler names its steps. */
+static void mark_note(struct fdl_trace_json *j, const struct fdl_trace_note *n)
+{
+    char name[40];
+    snprintf(name, sizeof(name), "ProfilerStep#%" PRIu64, ticket_of(n));
+    if (begin_slice(j, TID_MARKS, n, name))
+        put(j, "}");
+    j->marks++;
+}
+
 static const char *name_from(const char *(*look)(const void *, uint32_t),
                              const void *user, uint32_t i, const char *other)
 {
@@ -539,6 +552,9 @@ static void write_note(struct fdl_trace_json *j, uint32_t tid,
         break;
     case FDL_TRACE_STEP:
         step_note(j, n);
+        break;
+    case FDL_TRACE_MARK:
+        mark_note(j, n);
         break;
     case FDL_TRACE_PHASE:
         if (begin_slice(j, TID_PHASES, n,
@@ -715,4 +731,9 @@ void fdl_trace_json_clear(struct fdl_trace_json *j)
 uint64_t fdl_trace_json_steps(const struct fdl_trace_json *j)
 {
     return j->steps;
+}
+
+uint64_t fdl_trace_json_marks(const struct fdl_trace_json *j)
+{
+    return j->marks;
 }

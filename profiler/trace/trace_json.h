@@ -7,6 +7,7 @@
  *   phases          2         of the user, nested
  *   batches         3         instants issue, ready, release
  *   tuner           4         instants
+ *   steps           5         of the program, in a recording
  *   worker N        1000 + N  decode, custom operations by name, augment
  *   read N          3000 + N  reads in flight together are on different
  *                             tracks: slices of one nest or follow
@@ -111,7 +112,8 @@ bool fdl_trace_json_text(const struct fdl_trace_json *j, const char **text,
                          uint64_t *length);
 void fdl_trace_json_clear(struct fdl_trace_json *j);
 
-/* Steps of the consumer that were written. */
+/* Steps that were written: of the consumer, and those the program counts. */
 uint64_t fdl_trace_json_steps(const struct fdl_trace_json *j);
+uint64_t fdl_trace_json_marks(const struct fdl_trace_json *j);
 
 #endif

@@ -10,6 +10,8 @@
 #ifndef FDL_PROFILER_TRACE_SCHEDULE_H
 #define FDL_PROFILER_TRACE_SCHEDULE_H
 
+#include <feedline/feedline.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,10 +22,10 @@ struct fdl_trace_schedule {
 };
 
 enum fdl_trace_action {
-    FDL_TRACE_NONE = 0,
-    FDL_TRACE_WARMUP,
-    FDL_TRACE_RECORD,
-    FDL_TRACE_RECORD_AND_SAVE /* the last one of a cycle */
+    FDL_TRACE_NONE = FEEDLINE_TRACE_NONE,
+    FDL_TRACE_WARMUP = FEEDLINE_TRACE_WARMUP,
+    FDL_TRACE_RECORD = FEEDLINE_TRACE_RECORD,
+    FDL_TRACE_RECORD_AND_SAVE = FEEDLINE_TRACE_RECORD_AND_SAVE
 };
 
 enum fdl_trace_action fdl_trace_action_at(const struct fdl_trace_schedule *s,

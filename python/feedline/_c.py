@@ -69,6 +69,10 @@ STAGE_AUGMENT = 2
 STAGE_TRANSFER = 3
 STAGE_CONSUME = 4
 STAGE_COUNT = 5
+TRACE_NONE = 0
+TRACE_WARMUP = 1
+TRACE_RECORD = 2
+TRACE_RECORD_AND_SAVE = 3
 COPY_PAGEABLE = 0x1
 COPY_BUSY = 0x2
 DLPACK_VERSIONED = 0x1
@@ -847,6 +851,13 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         (c_void_p, c_char_p, c_uint32, c_char_p, c_uint64, POINTER(c_uint64)),
     ),
     "loader_trace_save": (c_int32, (c_void_p, c_char_p)),
+    "loader_record": (c_int32, (c_void_p, c_char_p, c_int64)),
+    "loader_record_step": (c_int32, (c_void_p, c_uint64)),
+    "loader_record_end": (c_int32, (c_void_p, c_int32)),
+    "trace_action": (
+        c_int32,
+        (c_uint64, c_uint64, c_uint64, c_uint64, c_uint64, c_uint64),
+    ),
     "loader_get_device_stats": (c_int32, (c_void_p, POINTER(device_stats))),
     "device_count": (c_int32, ()),
     "device_get_info": (c_int32, (c_char_p, POINTER(device_info))),

@@ -270,6 +270,34 @@ TEST_WITH(replay_goes_on_with_fewer_slots, setup, teardown)
     feedline_dataset_close(ds);
 }
 
+/* A recording that cannot begin leaves no file and the stream as it is. */
+TEST_WITH(a_recording_begins_or_says_why, setup, teardown)
+{
+    char path[256];
+    feedline_dataset *ds = fixture_folder(&images);
+    feedline_loader *l = fixture_open(ds, "workers=1 epochs=1");
+    snprintf(path, sizeof(path), "%s/record.json", images.folder);
+    uint32_t n = 0, called, refused = 0;
+    do {
+        inject_arm(INJECT_MEMORY, ++n, false);
+        int32_t status = feedline_loader_record(l, path, 0);
+        called = inject_disarm();
+        refused += status < 0;
+        if (status < 0 && status != FEEDLINE_EIO)
+            assert_error(status, FEEDLINE_ENOMEM, "memory");
+        assert_true(status == FEEDLINE_OK || feedline_last_error()[0]);
+        assert_int_equal(feedline_loader_record_end(l, 0),
+                         status < 0 ? FEEDLINE_ESTATE : FEEDLINE_OK);
+    } while (called >= n);
+    assert_true(refused > 0);
+    inject_arm(INJECT_OPEN, 1, false);
+    assert_int_equal(feedline_loader_record(l, path, 0), FEEDLINE_EIO);
+    inject_disarm();
+    fixture_run(l, 1);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
 static void expect_at(feedline_loader *l, uint64_t epoch, uint64_t position)
 {
     uint64_t here, samples;

@@ -4,6 +4,7 @@
  * same with it as without, whatever becomes of its file. The format is checked
  * in trace_files.py.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "tests/loader/fixture.h"
 
@@ -296,6 +297,122 @@ TEST_WITH(rings_are_counted_as_memory, setup, teardown)
     fixture_run(l, 1);
     assert_ok(feedline_loader_get_stats(l, &after));
     assert_true(after.memory_bytes >= before.memory_bytes + 2 * 4096 * 32);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* ---- Recordings --------------------------------------------------------- */
+
+static void next_batches(feedline_loader *l, uint32_t n)
+{
+    feedline_batch *b;
+    for (uint32_t i = 0; i < n; i++) {
+        assert_ok(feedline_loader_next(l, -1, &b));
+        feedline_batch_release(b);
+    }
+}
+
+static void record_steps(feedline_loader *l, uint64_t first, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        next_batches(l, 1);
+        assert_ok(feedline_loader_record_step(l, first + i));
+    }
+}
+
+TEST_WITH(a_recording_has_the_steps_of_its_caller, setup, teardown)
+{
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "workers=2");
+    next_batches(l, 1);
+    assert_ok(feedline_loader_record(l, path, 0));
+    record_steps(l, 40, 3);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_ok(feedline_loader_record_end(l, 1));
+    next_batches(l, 1);
+    read_trace();
+    assert_non_null(strstr(content, "\"ProfilerStep#40\""));
+    assert_non_null(strstr(content, "\"ProfilerStep#42\""));
+    assert_null(strstr(content, "\"ProfilerStep#43\""));
+    /* The consumer's third began in it, and is not over. */
+    assert_int_equal(events("step"), 2);
+    assert_non_null(strstr(content, "\"complete\":true,\"steps\":3,"
+                                    "\"lost_notes\":0"));
+    /* Once more, to the same file; this one ends with the loader. */
+    assert_ok(feedline_loader_record(l, path, 0));
+    record_steps(l, 43, 1);
+    feedline_loader_destroy(l);
+    read_trace();
+    assert_null(strstr(content, "\"ProfilerStep#42\""));
+    assert_non_null(strstr(content, "\"complete\":true,\"steps\":1,"));
+    feedline_dataset_close(ds);
+}
+
+/* A ring has 4096 notes, and a batch some 12. */
+TEST_WITH(a_long_recording_loses_nothing, setup, teardown)
+{
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "workers=2 epochs=0");
+    assert_ok(feedline_loader_record(l, path, 0));
+    for (uint64_t step = 0; step < 900; step++) {
+        feedline_batch *b;
+        int32_t status = feedline_loader_next(l, -1, &b);
+        assert_ok(status);
+        if (status == FEEDLINE_OK)
+            feedline_batch_release(b);
+        assert_ok(feedline_loader_record_step(l, step));
+    }
+    assert_ok(feedline_loader_record_end(l, 1));
+    read_trace();
+    assert_non_null(strstr(content, "\"complete\":true,\"steps\":900,"
+                                    "\"lost_notes\":0"));
+    assert_int_equal(events("step"), 800);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+/* What the rings still have counts. */
+TEST_WITH(a_recording_may_begin_in_the_past, setup, teardown)
+{
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "workers=2");
+    int64_t since = fdl_now_ns();
+    fixture_run(l, 1);
+    assert_ok(feedline_loader_record(l, path, since));
+    fixture_run(l, 10);
+    assert_ok(feedline_loader_record_end(l, 0));
+    read_trace();
+    assert_int_equal(events("step"), 11 * 8);
+    assert_non_null(strstr(content, "\"lost_notes\":0"));
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+}
+
+TEST_WITH(mistakes_of_recordings_are_named, setup, teardown)
+{
+    feedline_dataset *ds = fixture_memory(&images);
+    feedline_loader *l = fixture_open(ds, "workers=1");
+    assert_error(feedline_loader_record_step(l, 0), FEEDLINE_ESTATE,
+                 "not being recorded");
+    assert_error(feedline_loader_record_end(l, 0), FEEDLINE_ESTATE,
+                 "not being recorded");
+    assert_error(feedline_loader_record(l, path, -1), FEEDLINE_ERANGE,
+                 "since_ns");
+    assert_error(feedline_loader_record(l, path, INT64_MAX), FEEDLINE_ERANGE,
+                 "since_ns");
+    assert_error(feedline_loader_record(l, "/no/such/folder/t.json", 0),
+                 FEEDLINE_EIO, "/no/such/folder/t.json");
+    assert_ok(feedline_loader_record(l, path, 0));
+    assert_error(feedline_loader_record(l, path, 0), FEEDLINE_ESTATE,
+                 "recorded already");
+    assert_error(feedline_trace_action(0, 1, 1, 0, 0, 5), FEEDLINE_EINVAL,
+                 "at least 1");
+    assert_int_equal(feedline_trace_action(2, 1, 1, 2, 1, 1),
+                     FEEDLINE_TRACE_NONE);
+    assert_int_equal(feedline_trace_action(2, 1, 1, 2, 1, 3),
+                     FEEDLINE_TRACE_WARMUP);
+    assert_int_equal(feedline_trace_action(2, 1, 1, 2, 1, 5),
+                     FEEDLINE_TRACE_RECORD_AND_SAVE);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
 }

@@ -85,10 +85,10 @@ static int32_t check_given(const struct fdl_options *o)
     static const struct {
         uint32_t row;
         int64_t none;
-    } rows[] = {{FDL_OPT_SHUFFLE, 0},       {FDL_OPT_WORLD, 1},
-                {FDL_OPT_RANK, 0},          {FDL_OPT_DROP_LAST, 0},
-                {FDL_OPT_REPEATS, 1},       {FDL_OPT_EPOCHS, 0},
-                {FDL_OPT_EPOCH_SAMPLES, 0}, {FDL_OPT_REPLAY, 0}};
+    } rows[] = {{FDL_OPT_SHUFFLE, 0},      {FDL_OPT_WORLD, 1},
+                {FDL_OPT_RANK, 0},         {FDL_OPT_DROP_LAST, 0},
+                {FDL_OPT_REPEATS, 1},      {FDL_OPT_EPOCHS, 0},
+                {FDL_OPT_EPOCH_SAMPLES, 0}};
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++)
         if (fdl_option_int(o, rows[i].row) != rows[i].none)
             return fdl_fail(FEEDLINE_EINVAL,
@@ -172,8 +172,7 @@ int32_t fdl_loader_fail_budget(const feedline_loader *l, uint32_t depth,
 /* The depth asked for, or what fits the budget. */
 static int32_t choose_depth(feedline_loader *l, uint64_t batch_bytes)
 {
-    uint32_t replay = option_u32(&l->options, FDL_OPT_REPLAY);
-    uint32_t asked = replay ? replay : option_u32(&l->options, FDL_OPT_DEPTH);
+    uint32_t asked = option_u32(&l->options, FDL_OPT_DEPTH);
     uint64_t fits = l->config.memory_budget / batch_bytes;
     uint32_t depth = asked ? asked : DEFAULT_DEPTH;
     if (!asked && fits > FDL_SPARE_SLOTS)
@@ -266,7 +265,6 @@ static int32_t make_path(feedline_loader *l, const struct fdl_backend_ops *ops,
     status = fdl_ring_create(&layout, ops, backend, &l->ring);
     if (status < 0)
         return status;
-    l->ring->replay = option_u32(&l->options, FDL_OPT_REPLAY);
     l->ring->may_grow =
         fdl_option_int(&l->options, FDL_OPT_HELD) == FDL_HELD_GROW;
     l->ring->device_id = (int32_t)backend_config->device;

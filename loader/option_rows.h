@@ -163,10 +163,6 @@ OPTION(STATS_INTERVAL,
 OPTION(LIVE, BOOL("live", "true",
                   "let loaderbench top, of the same user, watch "
                   "this loader"))
-OPTION(REPLAY, INT("replay", 0, 0, FDL_MAX_DEPTH, "0", "batches",
-                   "above 0: after this many batches of a run, serve "
-                   "them again and again at no cost, to measure, not "
-                   "to train; also sets depth"))
 OPTION(HELD, ENUM("held", FDL_CHOICE_TEXT(FDL_HELD_CHOICES), "refuse",
                   "when the program holds every batch that memory "
                   "allows: refuse: next fails; grow: allocate "

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * loaderbench headroom: what a better loader would gain, predicted from the
- * ledger, and then tried: once with batches that cost nothing (option replay),
- * once with two workers more. Faster storage cannot be had by trying, so that
- * is predicted only.
+ * ledger, and then tried: once with a batch that is kept and used over and
+ * over, once with two workers more. Faster storage cannot be had by trying, so
+ * that is predicted only.
  */
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/report/document.h"
@@ -15,7 +15,6 @@
 
 #define DEFAULT_SECONDS 5.0
 #define DEFAULT_WARMUP  3
-#define SPARE           2 /* batches that replay may read in addition */
 #define MORE_WORKERS    2
 
 #define OPTION(field) offsetof(struct run_options, field)
@@ -51,8 +50,8 @@ const struct cli_command command_headroom = {
         "checks it.\n\n"
         "Three things are predicted: an infinitely fast loader, two more "
         "workers, and storage of twice the speed. The first two are then "
-        "tried: with batches that are served again and again at no cost, and "
-        "with two more workers. Ctrl-C prints what has been measured.",
+        "tried: with one batch used over and over at no cost, and with two "
+        "more workers. Ctrl-C prints what has been measured.",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
     .n_first = 5,
@@ -108,27 +107,23 @@ static int set_int(const struct run_setup *s, const char *key, int64_t value)
     return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
 }
 
-/* As many batches that cost nothing as were kept ahead, which is known to fit
- * the memory. What is read before them is warm-up. */
-static int measure_fed(struct run_setup *s, const struct side *now,
-                       struct side *out)
+/* The batch has to be read first, so there is always a warm-up. */
+static int measure_fed(struct run_setup *s, struct side *out)
 {
     uint64_t warmup = s->options.warmup;
-    int64_t depth = json_integer_value(at(now->run, "tuner", "depth"));
-    int rc = set_int(s, "replay", depth);
-    if (rc != TOOL_DONE)
-        return rc;
-    s->options.warmup = warmup + (uint64_t)depth + SPARE;
-    rc = measure(s, out);
+    s->options.warmup = warmup + 1;
+    s->again = true;
+    int rc = measure(s, out);
+    s->again = false;
     s->options.warmup = warmup;
-    return rc == TOOL_DONE ? set_int(s, "replay", 0) : rc;
+    return rc;
 }
 
 static int measure_all(struct run_setup *s, struct result *r)
 {
     int rc = measure(s, &r->now);
     if (rc == TOOL_DONE)
-        rc = measure_fed(s, &r->now, &r->fed);
+        rc = measure_fed(s, &r->fed);
     if (rc == TOOL_DONE)
         rc = set_int(s, "workers", r->now.workers + MORE_WORKERS);
     return rc == TOOL_DONE ? measure(s, &r->more) : rc;
@@ -279,10 +274,6 @@ int headroom_main(const struct cli_command *command, int argc, char **argv)
     if (!s.options.batches && !(s.options.seconds > 0))
         s.options.seconds = DEFAULT_SECONDS;
     rc = run_set_up(&s, &parsed);
-    if (rc == TOOL_DONE && cli_given(&parsed, "replay")) {
-        tool_say("this command sets --replay itself");
-        rc = TOOL_USAGE;
-    }
     /* What is compared must not change meanwhile. */
     if (rc == TOOL_DONE && !cli_given(&parsed, "tuner"))
         feedline_config_set(s.config, "tuner", "off");

@@ -771,8 +771,8 @@ FEEDLINE_API int32_t feedline_loader_get_slow(const feedline_loader *l,
                                               struct feedline_slow_sample *out);
 
 /* Predicted gains, as fractions of today's throughput: 0.25 is a quarter more.
- * Upper bounds; the formulas are in docs/profiling.md. Option replay, which
- * serves the same batches repeatedly, measures the first of them. */
+ * Upper bounds; the formulas are in docs/profiling.md. A loop that uses one
+ * batch over and over measures the first of them. */
 struct feedline_headroom {
     uint32_t struct_size;
     uint32_t reserved;

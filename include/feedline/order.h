@@ -13,9 +13,9 @@
  *     next() -> [2 30 1]   next() -> [8 5]   next() -> END
  *
  * Options and calls that define an order otherwise are refused: the options
- * shuffle, world, rank, drop_last, repeats, epochs, epoch_samples and replay
- * when the loader is created (EINVAL), and start, set_position, restore and
- * save, as the program owns that state (ESTATE). feedline_epoch_info describes
+ * shuffle, world, rank, drop_last, repeats, epochs and epoch_samples when the
+ * loader is created (EINVAL), and start, set_position, restore and save, as the
+ * program owns that state (ESTATE). feedline_epoch_info describes
  * an epoch with each sample once, in batches of batch_size.
  *
  * begin, append and end: the consumer's thread, as next. Statuses and strings

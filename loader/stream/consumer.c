@@ -67,11 +67,6 @@ static int32_t grow(feedline_loader *l, bool *grew)
 static int32_t make_way(feedline_loader *l)
 {
     bool grew;
-    if (l->ring->replay > 0)
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "all batches that replay=%u serves are held: release "
-                        "one before asking for the next",
-                        l->ring->replay);
     if (!l->ring->may_grow)
         return fdl_fail(FEEDLINE_ESTATE,
                         "all %u batches that depth allows are held: release "
@@ -186,7 +181,7 @@ static int64_t fetch_ns(const struct fdl_ledger *ledger)
     return ledger->ns[FDL_BUCKET_FETCH_QUEUE] + ledger->ns[FDL_BUCKET_FETCH];
 }
 
-/* How long its reads took; batches from memory and replayed ones have none. */
+/* How long its reads took; batches from memory have none. */
 static void add_reads(const feedline_batch *b, struct fdl_pace_call *call)
 {
     for (uint32_t i = 0; i < b->range.count; i++) {

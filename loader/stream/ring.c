@@ -160,11 +160,11 @@ static uint32_t kept_locked(const struct fdl_ring *r)
     return r->may_grow && most > FDL_SPARE_SLOTS ? most - FDL_SPARE_SLOTS : 0;
 }
 
-/* Slots beyond depth. Whoever replays needs what its slots hold. */
+/* Slots beyond depth. */
 static uint32_t extra_locked(const struct fdl_ring *r)
 {
     uint32_t usual = r->depth + FDL_SPARE_SLOTS;
-    if (r->replay > 0 || r->depth == 0 || r->n_slots <= usual)
+    if (r->depth == 0 || r->n_slots <= usual)
         return 0;
     return r->n_slots - usual;
 }
@@ -357,7 +357,6 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     b->range = *range;
     b->issued_ns = fdl_now_ns();
     b->slots_held = slots_held;
-    b->kept = 0;
     b->wait_ns = 0;
     b->error = FEEDLINE_OK;
     memset(b->times, 0, range->count * sizeof(*b->times));
@@ -381,73 +380,6 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     atomic_store_explicit(&b->state, FDL_SLOT_FILLING, memory_order_relaxed);
 }
 
-/* ---- Replay ------------------------------------------------------------- */
-
-static void make_ready(feedline_batch *b);
-
-/* A free slot whose contents serve a batch of `count`; NULL: there is none. */
-static feedline_batch *take_kept_locked(struct fdl_ring *r, uint32_t count)
-{
-    for (uint32_t i = r->n_free; i-- > 0;) {
-        feedline_batch *b = r->free_slots[i];
-        if (b->kept < count)
-            continue;
-        r->free_slots[i] = r->free_slots[--r->n_free];
-        return b;
-    }
-    return NULL;
-}
-
-/* Whether some slot serves a batch of `count`, now or when it is free. */
-static bool can_replay_locked(const struct fdl_ring *r, uint32_t count)
-{
-    for (uint32_t i = 0; i < r->n_slots; i++) {
-        const feedline_batch *b = r->slots[i];
-        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
-        bool coming = state == FDL_SLOT_FILLING || state == FDL_SLOT_MOVING ||
-                      state == FDL_SLOT_READY;
-        if (b->kept >= count || (coming && b->range.count >= count))
-            return true;
-    }
-    return false;
-}
-
-/* Whether the next ticket is one that nobody reads. The samples of a run are
- * issued without a hole, so one that no slot can serve is read like those
- * before it, but only until the first that was served: that is enough for a run
- * that begins with a short batch. */
-static bool replays_next_locked(struct fdl_ring *r,
-                                const struct fdl_ticket_range *range)
-{
-    if (r->replay == 0 || r->next_issue < r->read_until)
-        return false;
-    if (r->replayed || can_replay_locked(r, range->count))
-        return true;
-    r->read_until = r->next_issue + 1;
-    return false;
-}
-
-static void issue_kept_locked(struct fdl_ring *r, feedline_batch *b,
-                              const struct fdl_ticket_range *range)
-{
-    int64_t now = fdl_now_ns();
-    b->ticket = b->transfer.ticket = r->next_issue;
-    b->range = *range;
-    b->issued_ns = now;
-    atomic_store_explicit(&b->transfer.start_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&b->transfer.done_ns, now, memory_order_relaxed);
-    b->slots_held = r->starved_of_slots;
-    b->wait_ns = 0;
-    memset(b->times, 0, range->count * sizeof(*b->times));
-    fdl_trace_note(r->notes, FDL_TRACE_ISSUE, now, 0, b->ticket,
-                   FDL_TRACE_NO_SAMPLE, 0);
-    r->by_ticket[r->next_issue % FDL_RING_TICKETS] = b;
-    r->next_issue++;
-    r->starved_of_slots = false;
-    r->replayed = true;
-    make_ready(b);
-}
-
 /* ---- Slots for tickets -------------------------------------------------- */
 
 /* Gives slots to the next tickets, as far as depth and free slots go. */
@@ -459,15 +391,6 @@ static void issue_locked(struct fdl_ring *r)
         return;
     while (r->next_issue - r->next_deliver < r->depth &&
            fdl_stream_ticket(r->stream, r->next_issue, &range)) {
-        if (replays_next_locked(r, &range)) {
-            feedline_batch *kept = take_kept_locked(r, range.count);
-            if (!kept) {
-                r->starved_of_slots = true;
-                break;
-            }
-            issue_kept_locked(r, kept, &range);
-            continue;
-        }
         if (r->n_free == 0) {
             r->starved_of_slots = true;
             break;
@@ -493,10 +416,7 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     fdl_lock(&r->lock);
     r->next_issue = r->next_deliver = r->issued_samples = 0;
     atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);
-    r->starved_of_slots = r->replayed = false;
-    r->read_until = r->replay;
-    for (uint32_t i = 0; i < r->n_slots; i++)
-        r->slots[i]->kept = 0;
+    r->starved_of_slots = false;
     r->stream = stream;
     r->window = window;
     issue_locked(r);
@@ -683,26 +603,6 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
 
 /* ---- The consumer's side ------------------------------------------------ */
 
-/* The consumer asks for a ticket that waits for a kept slot, and all are held
- * or on their way back. If the first are still being made, one more is.
- * false: it has to give one back. */
-static bool await_kept_locked(struct fdl_ring *r,
-                              const struct fdl_ticket_range *range)
-{
-    for (uint32_t i = 0; i < r->n_slots; i++) {
-        const feedline_batch *b = r->slots[i];
-        if (atomic_load_explicit(&b->state, memory_order_relaxed) ==
-                FDL_SLOT_LEAVING &&
-            b->kept >= range->count)
-            return true;
-    }
-    if (r->replayed || r->n_free == 0)
-        return false;
-    r->read_until = r->next_issue + 1;
-    issue_locked(r);
-    return true;
-}
-
 bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
                       feedline_batch **slot, bool *all_held)
 {
@@ -711,11 +611,7 @@ bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
         r->stream && fdl_stream_ticket(r->stream, r->next_deliver, range);
     if (more) {
         bool issued = r->next_deliver < r->next_issue;
-        if (!issued && r->replay > 0 && r->next_issue >= r->read_until)
-            *all_held = !await_kept_locked(r, range);
-        else
-            *all_held = !issued && r->n_held == r->n_slots;
-        issued = r->next_deliver < r->next_issue;
+        *all_held = !issued && r->n_held == r->n_slots;
         *slot = issued ? fdl_ring_slot(r, r->next_deliver) : NULL;
     }
     fdl_unlock(&r->lock);
@@ -728,7 +624,6 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
     fdl_assert(b->ticket == r->next_deliver);
     atomic_store_explicit(&b->state, FDL_SLOT_HELD, memory_order_relaxed);
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
-    b->kept = FDL_MAX(b->kept, b->range.count);
     atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     r->n_held++;
     r->most_held = FDL_MAX(r->most_held, r->n_held);

@@ -18,11 +18,6 @@
  * Per batch there is a lock, per sample there is none: workers find the slot of
  * a ticket without it (fdl_ring_slot) and count down `remaining`.
  *
- * With replay the first batches of a run are kept as they were delivered. A
- * ticket beyond them takes a free slot that was delivered before, READY at
- * once, with the old contents from its first sample on. No sample of such a
- * ticket is issued, so nothing reads, decodes or copies.
- *
  * A ring that may grow gets a slot for each batch that the consumer keeps
  * beyond the usual, so that depth tickets stay ahead however many that are.
  * They are lent: once batches came back, and it kept no more of them from one
@@ -85,7 +80,6 @@ struct feedline_batch {
     int64_t issued_ns;
     int64_t wait_ns; /* of the next() that delivered it */
     bool slots_held; /* issued late because the consumer held every slot */
-    uint32_t kept;   /* samples, if it was delivered in this run */
     _Atomic uint32_t part_left[FDL_PARTS_MAX]; /* samples not done */
     _Atomic bool parts_sent;
     bool landed; /* the slab may be written; guarded by the ring's lock
@@ -164,9 +158,6 @@ struct fdl_ring {
     uint32_t most_held; /* since the last trim */
     bool may_grow;      /* constant */
     uint32_t depth;
-    uint32_t replay;     /* constant; tickets that are read; 0: all are */
-    uint64_t read_until; /* in this run */
-    bool replayed;       /* a ticket of this run was */
 
     feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
     uint64_t next_issue;

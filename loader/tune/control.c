@@ -340,8 +340,6 @@ int32_t fdl_control_create(feedline_loader *l)
     c->share.looks = !fdl_control_world_is_given(o);
     c->share.part = 1;
     c->mode = (enum fdl_tuner_mode)fdl_option_int(o, FDL_OPT_TUNER);
-    if (fdl_option_int(o, FDL_OPT_REPLAY)) /* nothing is prepared */
-        c->mode = FDL_TUNER_OFF;
     fdl_event_init(&c->wake);
     fdl_lock_init(&c->lock, FDL_RANK_CONTROL);
     if (c->mode == FDL_TUNER_OFF)

@@ -246,16 +246,16 @@ static bool two_epochs(feedline_loader *l)
     return true;
 }
 
-/* Memory ends while slots are made: fewer batches are served again, or start
- * says why not. The epochs end where they do either way. */
-TEST_WITH(replay_goes_on_with_fewer_slots, setup, teardown)
+/* Memory ends while slots are made: fewer batches are ahead, or start says why
+ * not. The epochs end where they do either way. */
+TEST_WITH(goes_on_with_fewer_slots, setup, teardown)
 {
     uint32_t fewer = 0, refused = 0;
     feedline_dataset *ds = fixture_folder(&images);
     for (uint32_t n = 1; n < 60; n++) {
         int64_t depth = 0;
         feedline_loader *l =
-            fixture_open(ds, "replay=6 workers=1 batch_size=2 epochs=2");
+            fixture_open(ds, "depth=6 workers=1 batch_size=2 epochs=2");
         inject_arm(INJECT_MEMORY, n, false);
         int32_t status = feedline_loader_start(l, 0);
         inject_disarm();

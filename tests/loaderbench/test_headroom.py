@@ -71,7 +71,6 @@ def case_report(tmp):
 def case_mistakes(tmp):
     folder = generate(tmp)
     expect(tool("headroom"), 2, "URI")
-    expect(tool("headroom", folder, "--replay", 3), 2, "--replay")
     expect(tool("headroom", os.path.join(tmp, "nothing")), 2, "nothing")
     expect(tool("headroom", folder, "--seconds", 0), 2, "--seconds")
     expect(tool("headroom", folder, "--json", os.path.join(tmp, "no", "x"),

@@ -21,9 +21,6 @@
  * times were read; then it is used again. The copy thread never waits for the
  * device, and no thread polls: the land thread sleeps in the driver until the
  * oldest copy is done.
- *
- * A slab may be handed out again without a new copy (option replay). Then it
- * has no step: it is there, so nothing waits, and its marks of use add up.
  */
 #ifndef FDL_TRANSFER_CUDA_BACKEND_H
 #define FDL_TRANSFER_CUDA_BACKEND_H

@@ -95,9 +95,9 @@ static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
                         "them wait for another",
                         FDL_CUDA_STREAMS);
     int error = FDL_CUDA_SUCCESS;
-    if (own->step && own->n_streams == 0)
+    if (own->n_streams == 0)
         error = enter_step(c, own, stream);
-    if (own->step && error == FDL_CUDA_SUCCESS)
+    if (error == FDL_CUDA_SUCCESS)
         error = c->device->cuda->StreamWaitEvent(stream, own->step->ready, 0);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error,

@@ -99,7 +99,7 @@ static const struct group {
      {"on_error", "max_failures", "accept_truncated", "apply_exif", "pillow",
       "max_pixels", "max_file_bytes", "max_scans", "max_image_ms"}},
     {"Watching",
-     {"live", "stats_log", "metrics", "stats_interval", "stuck_after", "replay",
+     {"live", "stats_log", "metrics", "stats_interval", "stuck_after",
       "terms"}},
     {"Trace",
      {"trace", "trace_skip_first", "trace_wait", "trace_warmup", "trace_active",

@@ -45,6 +45,8 @@ struct run_setup {
     char device[32];  /* where the batches are delivered: "host", "cuda:0" */
     char label[64];   /* before the progress of one of many measurements */
     const struct run_watch *watch; /* NULL: nobody else looks on */
+    bool again; /* the last batch of the warm-up, which costs nothing, over and
+                   over: as from an infinitely fast loader */
 };
 
 /* What the consumer saw of one loader. */

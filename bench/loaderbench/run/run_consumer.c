@@ -35,24 +35,23 @@ void run_consumer_fini(struct run_consumer *c)
     c->busy = NULL;
 }
 
-static int take_on_host(const struct run_consumer *c, feedline_batch *batch,
-                        double delivered)
+int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
+                      double delivered)
 {
-    if (c->ms > 0)
+    if (!c->busy && c->ms > 0)
         tool_sleep_until(delivered + c->ms * 1e-3);
-    feedline_batch_release(batch);
-    return TOOL_DONE;
+    if (!c->busy)
+        return TOOL_DONE;
+    int32_t status = feedline_batch_wait(batch, feedline_busy_stream(c->busy));
+    if (status >= 0 && c->ms > 0)
+        status = feedline_busy_work(c->busy, (int64_t)(c->ms * 1e6));
+    return status < 0 ? tool_run_failed(status) : TOOL_DONE;
 }
 
 int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
                       double delivered)
 {
-    if (!c->busy)
-        return take_on_host(c, batch, delivered);
-    int32_t status = feedline_batch_wait(batch, feedline_busy_stream(c->busy));
-    if (status >= 0 && c->ms > 0)
-        status = feedline_busy_work(c->busy, (int64_t)(c->ms * 1e6));
-    int rc = status < 0 ? tool_run_failed(status) : TOOL_DONE;
+    int rc = run_consumer_work(c, batch, delivered);
     feedline_batch_release(batch);
     return rc;
 }

@@ -21,9 +21,13 @@ struct run_consumer {
 int run_consumer_init(struct run_consumer *c, const char *device, double ms);
 void run_consumer_fini(struct run_consumer *c);
 
-/* Works on the batch, which came at `delivered` on tool_seconds(), and gives it
- * back. On a GPU only the queueing is waited for, so the loop runs ahead of it
- * by as many batches as the loader has slots. An exit status. */
+/* Works on the batch, which came at `delivered` on tool_seconds(). On a GPU it
+ * only queues the work. An exit status. */
+int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
+                      double delivered);
+
+/* The same, and gives the batch back: on a GPU the loop runs ahead of it by as
+ * many batches as the loader has slots. */
 int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
                       double delivered);
 

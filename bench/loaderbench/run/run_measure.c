@@ -16,6 +16,7 @@
 
 #define PROGRESS_SECONDS 0.2
 #define STATE_BYTES      512 /* a saved state has less than 256 */
+#define AHEAD            64  /* steps of a kept batch queued on a GPU */
 
 struct measure {
     struct run_setup *setup;
@@ -24,6 +25,8 @@ struct measure {
     struct stream_hash *hash; /* NULL without --sink hash */
     struct run_consumer consumer;
     struct timeline timeline;
+
+    feedline_batch *kept; /* for setup->again; NULL: not yet */
 
     uint64_t epochs;  /* to end after; 0: no limit  */
     uint64_t batches; /* to end after, with warm-up */
@@ -152,20 +155,50 @@ static void clear_progress(const struct measure *m)
     }
 }
 
+/* From here on the batch is all that there is: the loader does nothing. */
+static int keep(struct measure *m, feedline_batch *batch)
+{
+    m->kept = batch;
+    int32_t status = feedline_loader_stop(m->loader);
+    return status < 0 ? tool_run_failed(status) : TOOL_DONE;
+}
+
+/* The step. Nothing but the loader's slots would keep the host from queueing
+ * far ahead of a GPU. */
+static int take(struct measure *m, feedline_batch *batch, double delivered)
+{
+    bool last = m->delivered + 1 >= m->counts->warmup_batches;
+    if (!m->setup->again || !last)
+        return run_consumer_take(&m->consumer, batch, delivered);
+    int rc = m->kept ? TOOL_DONE : keep(m, batch);
+    if (rc == TOOL_DONE)
+        rc = run_consumer_work(&m->consumer, batch, delivered);
+    if (rc == TOOL_DONE && m->delivered % AHEAD == 0)
+        rc = run_consumer_drain(&m->consumer);
+    return rc;
+}
+
+static int32_t next(struct measure *m, feedline_batch **out)
+{
+    *out = m->kept;
+    return m->kept ? FEEDLINE_OK : feedline_loader_next(m->loader, -1, out);
+}
+
 static int consume(struct measure *m, feedline_batch *batch)
 {
     double delivered = tool_seconds();
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     int32_t status = feedline_batch_get_info(batch, &info);
     if (status < 0) {
-        feedline_batch_release(batch);
+        if (batch != m->kept)
+            feedline_batch_release(batch);
         return tool_run_failed(status);
     }
     m->epoch = info.epoch;
     if (m->hash)
         stream_hash_add(m->hash, &info);
     count_samples(m, &info);
-    int rc = run_consumer_take(&m->consumer, batch, delivered);
+    int rc = take(m, batch, delivered);
     if (rc != TOOL_DONE)
         return rc;
 
@@ -203,7 +236,7 @@ static int consume_all(struct measure *m, double created)
     const struct run_options *o = &m->setup->options;
     while (!at_limit(m)) {
         feedline_batch *batch = NULL;
-        int32_t status = feedline_loader_next(m->loader, -1, &batch);
+        int32_t status = next(m, &batch);
         if (status == FEEDLINE_OK) {
             if (!m->delivered)
                 m->counts->first_batch_seconds = tool_seconds() - created;
@@ -294,6 +327,7 @@ int run_measure(struct run_setup *setup, json_t **out,
     if (setup->watch)
         rc = setup->watch->end(setup->watch->self, m.loader);
 out:
+    feedline_batch_release(m.kept);
     close_loader(&m);
     run_consumer_fini(&m.consumer);
     stream_hash_destroy(m.hash);

@@ -59,7 +59,6 @@ OURS = {
     "repeats": "sampler",
     "epoch_samples": "sampler",
     "epochs": "sampler",
-    "replay": "sampler",
     "held": "",
     "terms": "",
     "channels": "",

@@ -50,20 +50,6 @@ TEST(equals_host)
     rig_close(&r);
 }
 
-/* Replayed on both: no copy, and the streams take turns. */
-TEST(equals_host_in_replay)
-{
-    static const char *const finishes[] = {"host", "device"};
-    struct rig r;
-    rig_open(&r);
-    for (uint32_t i = 0; i < 4; i++) {
-        char options[64];
-        snprintf(options, sizeof(options), "dtype=f32 replay=%u", i + 1);
-        check_equal(&r, options, finishes[i % 2], 5 * RIG_BATCHES);
-    }
-    rig_close(&r);
-}
-
 TEST(equals_host_in_any_channels)
 {
     static const char *const finishes[] = {"host", "device"};

@@ -257,7 +257,6 @@ TEST_WITH(options_of_an_order_are_refused, setup, teardown)
         {"repeats=2", "repeats does not apply"},
         {"epoch_samples=5", "epoch_samples does not apply"},
         {"epochs=1", "epochs does not apply"},
-        {"replay=2", "replay does not apply"},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(options); i++) {
         char text[128];

@@ -197,14 +197,6 @@ TEST_WITH(what_is_given_leaves_nothing_to_tune, setup, teardown)
     feedline_loader_destroy(l);
 }
 
-TEST_WITH(replay_is_not_tuned, setup, teardown)
-{
-    feedline_loader *l = rig_sleepy(ds, 0, "batch_size=4 tuner=auto replay=2");
-    rig_take(l, 8);
-    assert_string_equal(rig_info(l).mode, "off");
-    feedline_loader_destroy(l);
-}
-
 static void strip(char *json)
 {
     for (char *p = json; *p; p++)

@@ -2,8 +2,8 @@
 /*
  * The recorder: the thread "feedline-trace", which exists only with option
  * trace and during feedline_loader_record. While steps are recorded it copies
- * the rings of all threads often enough that nothing is overwritten, and appends
- * what began in these steps to the file.
+ * the rings of all threads often enough that nothing is overwritten, and
+ * appends what began in these steps to the file.
  *
  *     next()   | wait | warmup | active  active  active | wait | ...
  *     recorder          copies and     copies and        once more a little

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""feedline: image loading for training that says what it waits for.
+"""feedline: image loading for training that reports what it waits for.
 
     import feedline
 

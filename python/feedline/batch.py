@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batch: a lease on the memory of one batch. Tensor: one of its two parts.
 
-The memory is used again when the batch was released and every tensor that was
-made of it is gone: an array of numpy's or a tensor of torch's holds it by
-itself. So what is seen is always this batch, whoever releases what first.
+The memory is reused once the batch was released and every tensor made from it
+is gone: a numpy array or a torch tensor holds it by itself. So they always show
+this batch, in whatever order things are released.
 """
 
 from __future__ import annotations

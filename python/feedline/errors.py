@@ -21,10 +21,10 @@ from ._library import lib
 
 
 class Error(RuntimeError):
-    """Something that feedline cannot do; the base of all of these.
+    """The base of all exceptions of feedline.
 
     Attributes:
-        status: the library's number, below 0; 0 where Python itself found it.
+        status: the library's number, below 0; 0 if Python itself raised it.
         name: its name, such as "EDECODE".
         path: the file of the sample, or None.
     """
@@ -51,7 +51,7 @@ class Error(RuntimeError):
 
 
 class InvalidArgument(Error, ValueError):
-    """EINVAL: an argument means nothing here; the text says what is allowed."""
+    """EINVAL: an invalid argument; the text says what is allowed."""
 
     default_status = _c.EINVAL
 
@@ -75,19 +75,19 @@ class NotFound(Error, FileNotFoundError):
 
 
 class UnknownName(Error, LookupError):
-    """ENOENT: no such option or operation; the text has the closest one."""
+    """ENOENT: no such option or operation; the text suggests the closest."""
 
     default_status = _c.ENOENT
 
 
 class DecodeError(Error, OSError):
-    """EDECODE: the bytes are no image that can be decoded."""
+    """EDECODE: the bytes are not an image that can be decoded."""
 
     default_status = _c.EDECODE
 
 
 class DeviceError(Error):
-    """EDEVICE: the GPU or its driver refused."""
+    """EDEVICE: an error of the GPU or its driver."""
 
     default_status = _c.EDEVICE
 
@@ -99,17 +99,17 @@ class NotSupported(Error, NotImplementedError):
 
 
 class StateError(Error):
-    """ESTATE: not now; a loader that was closed, a call out of order."""
+    """ESTATE: a closed loader, or a call out of order."""
 
     default_status = _c.ESTATE
 
 
 class ReleasedError(StateError):
-    """A batch, or a tensor of it, that was given back."""
+    """A batch, or one of its tensors, was used after release()."""
 
 
 class ForkError(Error):
-    """EFORK: the object was made in another process; make one in this."""
+    """EFORK: the object belongs to another process; create one here."""
 
     default_status = _c.EFORK
 
@@ -121,7 +121,7 @@ class RangeError(Error, ValueError):
 
 
 class LayoutError(Error):
-    """EABI: this package and the library do not fit."""
+    """EABI: this package and the library do not match."""
 
     default_status = _c.EABI
 
@@ -136,7 +136,7 @@ class UserError(Error):
 
 
 class Timeout(Error, TimeoutError):
-    """Nothing was ready in the time that was given."""
+    """Nothing was ready before the timeout."""
 
     default_status = _c.TIMEOUT
 

@@ -93,7 +93,7 @@ class Loader(Observable):
     """Batches of a data set. One consumer thread at a time; see each method.
 
     Attributes:
-        dataset, pipeline: what it was made from.
+        dataset, pipeline: as passed to the constructor.
         options: the keyword arguments.
     """
 
@@ -274,11 +274,11 @@ class Loader(Observable):
         """Appends a batch: the samples at these positions, in this order.
 
         indices: 1 to batch_size of them, a sequence of int or an array of
-        int64. copies: for each a number that tells the draws of equal samples
-        apart; None: all 0.
+        int64. copies: for each a number that gives repeated samples different
+        draws; None: all 0.
 
-        Raises RangeError: a position that is none, too many of them, or 1024
-        batches wait already; nothing is appended then.
+        Raises RangeError for an invalid position, too many of them, or if 1024
+        batches are queued already; nothing is appended then.
         """
         places = _unsigned_array("Q", "index", indices)
         numbers = None

@@ -31,7 +31,7 @@ _needed = ctypes.c_uint64()
 
 
 class EngineWarning(UserWarning):
-    """The engine goes on, but something should be looked at."""
+    """The engine continues, but something needs attention."""
 
 
 def lines() -> Iterator[Tuple[str, str]]:

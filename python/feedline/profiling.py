@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiling over a schedule, in the words of torch.profiler.
+"""Profiling over a schedule, with torch.profiler's interface.
 
     with feedline.profile(
         loader,
@@ -151,9 +151,9 @@ class profile:  # named as torch.profiler.profile is
     loader: feedline.Loader or feedline.torch.DataLoader. schedule: a function
     from the number of a step to its action, such as `feedline.schedule(...)`
     or torch.profiler.schedule(...); None records everything. on_trace_ready:
-    called with this object when a recording is complete; where nothing could
-    be recorded an EngineWarning says why instead. Call step() behind each
-    batch, on the thread that iterates.
+    called with this object when a recording is complete; if nothing could be
+    recorded, an EngineWarning says why instead. Call step() after each batch,
+    on the thread that iterates.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ torch calls a transform with a Pillow image, the engine an operation with an
 array of bytes. `PIL`, for callables on Pillow images, and `Python`, for
 functions on arrays, are both: a callable on images for torchvision and timm,
 and natively an operation of the pipeline (`Pipeline.python`) with the same
-result. They have to stand where images are, before ToTensor.
+result. They belong where samples are images, before ToTensor.
 
 Natively what they draw from `random`, numpy and torch is seeded for each
 sample, so it repeats with the seed for any number of threads, and the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""watch: what any loader keeps you waiting for, without changing it.
+"""watch: measures what any loader keeps you waiting for, without changing it.
 
     loader = feedline.watch(loader)         # torch's, DALI's, a generator ...
     for batch in loader:
@@ -219,10 +219,10 @@ def _facts_of(inner: Any) -> _Facts:
 class Watch(Meter):
     """Wraps an iterable and measures its iteration.
 
-    What is not its own (stats, explain, phase ...: see Observable) is the inner
-    one's: attributes, len(), bool(). A `with` closes the account at its end.
-    Statistics: any thread. One thread iterates at a time; where two do, calls
-    that overlap pass through and are not counted.
+    Everything but its own methods (stats, explain, phase ...: see Observable)
+    is the inner one's: attributes, len(), bool(). A `with` closes the account
+    at its end. Statistics: any thread. One thread iterates at a time;
+    overlapping calls of other threads pass through and are not counted.
     """
 
     def __init__(

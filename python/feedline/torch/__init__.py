@@ -3,9 +3,9 @@
 
     from feedline.torch import DataLoader
 
-DataLoader is torch's, with the engine behind it where it can be; `collated`
-makes a collate_fn that leaves it native. ImageFolder and ImageList are data
-sets that decode in whole batches also where a framework builds the loader.
+DataLoader is torch's, using the engine wherever possible; `collated` makes a
+collate_fn that keeps it native. ImageFolder and ImageList are data sets that
+decode whole batches even if a framework builds the loader.
 """
 
 from torch.utils.data.dataloader import (

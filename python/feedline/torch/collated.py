@@ -85,14 +85,13 @@ class Collated:
 
 
 def collated(fn: Callable[..., Any], samples: bool = False) -> Collated:
-    """A collate_fn that leaves a loader native.
+    """A collate_fn that keeps a loader native.
 
-    fn: called with what default_collate makes of a batch, here
-    `fn(images, labels)` with images [N, C, H, W] and labels int64 [N]; what it
-    returns is the batch. With samples=True it is called with a list of
-    (image [C, H, W], label) pairs instead, as any collate_fn: each image is a
-    view of the batch, and the function runs in the consumer's thread, so it
-    should be quick.
+    fn: called with the result of default_collate, here `fn(images, labels)`
+    with images [N, C, H, W] and labels int64 [N]; what it returns is the batch.
+    With samples=True it is called with a list of (image [C, H, W], label) pairs
+    instead, like any collate_fn: each image is a view of the batch, and the
+    function runs in the consumer's thread, so it should be quick.
     """
     return Collated(fn, samples)
 

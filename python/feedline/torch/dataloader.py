@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataLoader: torch's, with this engine behind it where it can be.
+"""DataLoader: torch's, using this engine wherever possible.
 
     from feedline.torch import DataLoader      # the one import that changes
 
-It takes every argument of torch's DataLoader and judges it as torch does. At
-each iter() it looks whether the engine can make the very batches that torch
-would make, from data set, transforms and arguments as they are then:
+It takes every argument of torch's DataLoader and validates it as torch does. At
+each iter() it checks whether the engine can make exactly the batches that torch
+would make from the current data set, transforms and arguments:
 
     native      data set and transforms are recognised (native.py), the samples
                 are collated as by default (or by a `collated` function), and a
                 worker_init_fn only seeds generators. Threads instead of
                 processes.
-    otherwise   torch's own iterators; `fallback_reason` says why, one
-                FallbackWarning too.
+    otherwise   torch's own iterators; `fallback_reason` says why, as does one
+                FallbackWarning.
 
-**The same either way.** The order comes from the sampler object, which is
-asked when torch would ask it, so the random numbers it draws, the draw of the
-loader's own seed, and torch's generators after the epoch are those of torch.
-What random transforms draw natively follows from that seed, the sample, and how
-often it came; with `seed` from that and the epoch. Batches are always in order,
-also with in_order=False, which allows but does not ask for another.
+**The same either way.** The order comes from the sampler object, which is read
+when torch would read it, so the random numbers it draws, the loader's own seed,
+and torch's generators after the epoch are those of torch. Natively, the draws
+of random transforms follow from that seed, the sample, and how often it
+occurred; with `seed`, from that and the epoch. Batches are always in order,
+also with in_order=False, which permits another order but does not require it.
 
-**What has no meaning natively.** multiprocessing_context is checked and kept,
-and there are no processes that it could start. get_worker_info() is None.
+**Without meaning natively.** multiprocessing_context is validated and kept, but
+there are no processes to start. get_worker_info() is None.
 """
 
 from __future__ import annotations
@@ -75,33 +75,35 @@ class Private:
 class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     """torch.utils.data.DataLoader on the feedline engine.
 
-    All of torch's arguments, by name and place. And:
+    All of torch's arguments, by keyword and position, and:
 
     num_workers: threads. "auto": the tuner finds the number (the attribute
         reads as the number it has). 0, the default: the same, natively; in
         torch's own loader samples are loaded inside next().
     prefetch_factor: batches prepared ahead for each worker, or "auto".
-    device: where batches come: None or "cpu", "cuda", "cuda:N", a torch.device.
-        On a GPU they are tensors of torch's, copied by the current stream.
+    device: where batches are delivered: None or "cpu", "cuda", "cuda:N", a
+        torch.device. On a GPU as torch's tensors, copied on the current stream.
     dtype: "f32", "f16", "bf16" (of float images), "u8", or torch's; None: as
         the transforms make them.
     layout: "nchw" or "nhwc" (torch.contiguous_format, torch.channels_last): the
         order in memory; the shape of images stays [N, C, H, W].
-    on_error: "raise" at the bad sample's batch, after which one may go on;
-        "skip": another sample in its place; "zero": zeros. Natively.
+    on_error: "raise" in place of the failed sample's batch, after which the
+        epoch may continue; "skip": another sample in its place; "zero": zeros.
+        Natively only.
     tuner, tuner_profile, memory_budget, reader, quality: options of the engine
         (docs/options.md).
-    seed: what random transforms draw from, with the epoch; None: the seed that
-        torch draws for each iterator.
+    seed: of random transforms, with the epoch; None: the seed that torch draws
+        for each iterator.
     options: any other options of the engine, by name.
-    backend: "auto": native where possible, with a FallbackWarning where not.
-        "native": NotNative is raised where not. "torch": always torch's own
-        loader, without a word; also its draws, where num_workers=0 takes them
-        from the global generators.
-    snapshot_every_n_steps: for code that had torchdata's StatefulDataLoader;
-        a state here is that of the last batch returned, whatever it says.
+    backend: "auto": native if possible, else torch with a FallbackWarning.
+        "native": raises NotNative if impossible. "torch": always torch's own
+        loader, without a warning; with num_workers=0 also with its draws from
+        the global generators.
+    snapshot_every_n_steps: accepted for code written for torchdata's
+        StatefulDataLoader; a state is always that of the last batch returned.
 
-    Raises what torch raises; ValueError for ours, with what is allowed.
+    Raises what torch raises, and for our arguments a ValueError that says what
+    is allowed.
     """
 
     num_workers: int
@@ -265,9 +267,9 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         return mine.epochs.iterator(self, plan)
 
     def check_worker_number_rationality(self) -> None:
-        """torch's warning of many processes, where there will be any.
+        """torch's warning about too many processes, if there will be any.
 
-        torch asks in its constructor, too, when that is not known yet.
+        torch also calls it in its constructor, when that is not known yet.
         """
         if self._feedline.decision.made and self.fallback_reason is not None:
             super().check_worker_number_rationality()
@@ -275,18 +277,20 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     # ---- State ------------------------------------------------------------
 
     def state_dict(self) -> Dict[str, Any]:
-        """Where the current epoch stands, behind the last batch returned.
+        """The position in the current epoch, after the last batch returned.
 
-        JSON-serialisable and small, but for what stateful samplers save. Before
-        the first epoch it begins that, and the next iter() goes on with it.
+        JSON-serialisable and small, except for what stateful samplers save.
+        Before the first epoch it begins that epoch, and the next iter()
+        continues it.
         """
         return self._feedline.epochs.state(self)
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """The next iter() goes on from there; behind a finished epoch it is
-        the next one. {} begins anew.
+        """The next iter() continues from there; after a finished epoch it is
+        the next one. {} starts over.
 
-        Raises ValueError for the state of another data set, or none at all.
+        Raises ValueError for the state of another data set, or an invalid
+        one.
         """
         self._feedline.epochs.load(self, state_dict)
 

@@ -1,81 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slot ring; ring.h has the picture. */
+/* The way of batches through the slot ring; ring.h has the picture. The memory
+ * of its slots is in ring_slots.c. */
 #include "loader/stream/ring.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "loader/stream/ring_own.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define WAIT_FOREVER (-1)
 
-/* ---- Slots -------------------------------------------------------------- */
-
-static void slot_destroy(feedline_batch *b)
-{
-    if (!b)
-        return;
-    if (b->slab.host)
-        b->ring->backend_ops->slab_free(b->ring->backend, &b->slab);
-    fdl_lock_destroy(&b->error_lock);
-    free(b->times);
-    free(b->rooms);
-    free(b);
-}
-
-static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
-{
-    feedline_batch *b = calloc(1, sizeof(*b));
-    if (!b)
-        return fdl_fail_memory(sizeof(*b), "a batch slot");
-    b->ring = r;
-    fdl_lock_init(&b->error_lock, FDL_RANK_BATCH_ERROR);
-    int32_t status;
-    size_t bytes = r->layout.batch_size * sizeof(*b->times);
-    b->times = calloc(1, bytes);
-    if (!b->times) {
-        status = fdl_fail_memory(bytes, "time stamps of a batch");
-        goto out;
-    }
-    if (fdl_layout_is_various(&r->layout)) {
-        bytes = r->layout.batch_size * sizeof(*b->rooms);
-        b->rooms = calloc(1, bytes);
-        if (!b->rooms) {
-            status = fdl_fail_memory(bytes, "the places of images");
-            goto out;
-        }
-    }
-    b->layout = &r->layout;
-    status =
-        r->backend_ops->slab_alloc(r->backend, r->layout.reserved, &b->slab);
-    if (status < 0)
-        goto out;
-    *out = b;
-    return FEEDLINE_OK;
-out:
-    slot_destroy(b);
-    return status;
-}
-
-static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
-{
-    if (n <= r->slots_capacity)
-        return FEEDLINE_OK;
-    size_t bytes = n * sizeof(feedline_batch *);
-    feedline_batch **slots = realloc(r->slots, bytes);
-    if (!slots)
-        return fdl_fail_memory(bytes, "the slot table");
-    r->slots = slots;
-    feedline_batch **free_slots = realloc(r->free_slots, bytes);
-    if (!free_slots)
-        return fdl_fail_memory(bytes, "the free slots");
-    r->free_slots = free_slots;
-    r->slots_capacity = n;
-    return FEEDLINE_OK;
-}
+/* ---- Create and destroy ------------------------------------------------- */
 
 /* Images of different sizes lie where they were claimed, so no part of them is
  * done before all are. */
@@ -123,179 +62,14 @@ void fdl_ring_unref(struct fdl_ring *r)
     /* acq_rel: the last one sees what all the others did to the slots. */
     if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
         return;
-    for (uint32_t i = 0; i < r->n_slots; i++)
-        slot_destroy(r->slots[i]);
+    fdl_ring_free_slots(r);
     r->backend_ops->destroy(r->backend);
     fdl_device_watch_unref(r->watch);
     fdl_trace_ring_destroy(r->notes);
     fdl_lock_destroy(&r->lock);
     fdl_lock_destroy(&r->growing);
     free(r->by_ticket);
-    free(r->free_slots);
-    free(r->slots);
     free(r);
-}
-
-static void issue_locked(struct fdl_ring *r);
-
-/* One slot more. Its memory is made outside the lock: to pin it takes long
- * enough for batches to pass meanwhile. */
-static int32_t add_slot(struct fdl_ring *r)
-{
-    feedline_batch *b = NULL;
-    int32_t status = slot_create(r, &b);
-    if (status < 0)
-        return status;
-    fdl_lock(&r->lock);
-    r->slots[r->n_slots++] = b;
-    r->free_slots[r->n_free++] = b;
-    fdl_unlock(&r->lock);
-    return FEEDLINE_OK;
-}
-
-/* What the consumer keeps, or kept lately, beyond the usual. */
-static uint32_t kept_locked(const struct fdl_ring *r)
-{
-    uint32_t most = FDL_MAX(r->most_held, r->n_held);
-    return r->may_grow && most > FDL_SPARE_SLOTS ? most - FDL_SPARE_SLOTS : 0;
-}
-
-/* Slots beyond depth. */
-static uint32_t extra_locked(const struct fdl_ring *r)
-{
-    uint32_t usual = r->depth + FDL_SPARE_SLOTS;
-    if (r->depth == 0 || r->n_slots <= usual)
-        return 0;
-    return r->n_slots - usual;
-}
-
-static uint32_t lent_locked(const struct fdl_ring *r)
-{
-    return FDL_MIN(extra_locked(r), kept_locked(r));
-}
-
-static uint32_t surplus_locked(const struct fdl_ring *r)
-{
-    return extra_locked(r) - lent_locked(r);
-}
-
-bool fdl_ring_has_surplus(struct fdl_ring *r)
-{
-    fdl_lock(&r->lock);
-    bool has = extra_locked(r) > 0;
-    fdl_unlock(&r->lock);
-    return has;
-}
-
-/* A free slot that is not needed; its tickets were delivered. */
-static feedline_batch *take_surplus(struct fdl_ring *r)
-{
-    feedline_batch *b = NULL;
-    fdl_lock(&r->lock);
-    if (surplus_locked(r) > 0 && r->n_free > 0) {
-        b = r->free_slots[--r->n_free];
-        uint32_t i = 0;
-        while (r->slots[i] != b)
-            i++;
-        r->slots[i] = r->slots[--r->n_slots];
-    }
-    fdl_unlock(&r->lock);
-    return b;
-}
-
-static void trim_growing(struct fdl_ring *r)
-{
-    feedline_batch *b;
-    while ((b = take_surplus(r)))
-        slot_destroy(b); /* outside the lock, as pinned memory takes long */
-    fdl_lock(&r->lock);
-    r->most_held = r->n_held;
-    fdl_unlock(&r->lock);
-}
-
-void fdl_ring_trim(struct fdl_ring *r)
-{
-    fdl_lock(&r->growing);
-    trim_growing(r);
-    fdl_unlock(&r->growing);
-}
-
-static bool is_short_locked(const struct fdl_ring *r)
-{
-    return r->may_grow && r->stream && r->n_slots < r->depth + r->n_held;
-}
-
-bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
-{
-    fdl_lock(&r->lock);
-    bool is_short = is_short_locked(r);
-    *n_held = r->n_held;
-    fdl_unlock(&r->lock);
-    return is_short;
-}
-
-int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
-{
-    int32_t status = FEEDLINE_OK;
-    fdl_lock(&r->growing);
-    fdl_lock(&r->lock);
-    *grew = is_short_locked(r);
-    /* The tables grow by half: a program may keep thousands. */
-    if (*grew && r->n_slots == r->slots_capacity)
-        status = reserve_slots_locked(r, r->n_slots + 1 + r->n_slots / 2);
-    fdl_unlock(&r->lock);
-    if (*grew && status >= 0)
-        status = add_slot(r);
-    fdl_unlock(&r->growing);
-    *grew = *grew && status >= 0;
-    if (*grew)
-        fdl_ring_more(r);
-    return status;
-}
-
-static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
-{
-    fdl_lock(&r->lock);
-    int32_t status = reserve_slots_locked(r, *depth + FDL_SPARE_SLOTS);
-    uint32_t n = r->n_slots; /* nobody else changes it */
-    fdl_unlock(&r->lock);
-    while (status >= 0 && n < *depth + FDL_SPARE_SLOTS) {
-        status = add_slot(r);
-        n += status >= 0;
-    }
-    if (status < 0 && n > FDL_SPARE_SLOTS) {
-        *depth = n - FDL_SPARE_SLOTS;
-        status = FEEDLINE_OK;
-    }
-    if (status < 0)
-        return status;
-    fdl_lock(&r->lock);
-    r->depth = *depth;
-    issue_locked(r);
-    fdl_unlock(&r->lock);
-    trim_growing(r);
-    return FEEDLINE_OK;
-}
-
-int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
-{
-    fdl_lock(&r->growing);
-    int32_t status = set_depth_growing(r, depth);
-    fdl_unlock(&r->growing);
-    return status;
-}
-
-uint32_t fdl_ring_slots(struct fdl_ring *r)
-{
-    fdl_lock(&r->lock);
-    uint32_t n = r->n_slots - lent_locked(r);
-    fdl_unlock(&r->lock);
-    return n;
-}
-
-uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
-{
-    return r->layout.bytes;
 }
 
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
@@ -312,19 +86,6 @@ bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns)
     }
     fdl_unlock(&r->lock);
     return passed;
-}
-
-uint64_t fdl_ring_memory(struct fdl_ring *r)
-{
-    fdl_lock(&r->lock);
-    uint64_t bytes = r->n_slots * r->layout.bytes;
-    fdl_unlock(&r->lock);
-    return bytes;
-}
-
-uint64_t fdl_ring_own_memory(struct fdl_ring *r)
-{
-    return fdl_ring_slots(r) * r->layout.bytes;
 }
 
 void fdl_ring_count(struct fdl_ring *r, uint32_t *ready, uint32_t *outstanding)
@@ -383,7 +144,7 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
 /* ---- Slots for tickets -------------------------------------------------- */
 
 /* Gives slots to the next tickets, as far as depth and free slots go. */
-static void issue_locked(struct fdl_ring *r)
+void fdl_ring_issue_locked(struct fdl_ring *r)
 {
     struct fdl_ticket_range range;
     bool issued = false;
@@ -419,14 +180,14 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     r->starved_of_slots = false;
     r->stream = stream;
     r->window = window;
-    issue_locked(r);
+    fdl_ring_issue_locked(r);
     fdl_unlock(&r->lock);
 }
 
 void fdl_ring_more(struct fdl_ring *r)
 {
     fdl_lock(&r->lock);
-    issue_locked(r);
+    fdl_ring_issue_locked(r);
     fdl_unlock(&r->lock);
 }
 
@@ -524,7 +285,7 @@ static void free_slot_locked(feedline_batch *b)
     struct fdl_ring *r = b->ring;
     atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
     r->free_slots[r->n_free++] = b;
-    issue_locked(r);
+    fdl_ring_issue_locked(r);
 }
 
 static void transfer_landed(struct fdl_transfer *t)
@@ -632,7 +393,7 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
         fdl_trace_note(r->notes, FDL_TRACE_READY, b->transfer.done_ns, 0,
                        b->ticket, FDL_TRACE_NO_SAMPLE, 0);
     atomic_store_explicit(&r->awaited, r->next_deliver, memory_order_relaxed);
-    issue_locked(r);
+    fdl_ring_issue_locked(r);
     fdl_unlock(&r->lock);
 }
 

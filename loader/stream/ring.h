@@ -20,8 +20,8 @@
  *
  * A ring that may grow gets a slot for each batch that the consumer keeps
  * beyond the usual, so that depth tickets stay ahead however many that are.
- * They are lent: once batches came back, and it kept no more of them from one
- * trim to the next, they go.
+ * These slots are lent; a trim frees them when batches came back
+ * (ring_slots.c).
  *
  * The ring outlives its loader while batches are held: it is counted.
  */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two halves of the ring ask of each other. */
+#ifndef FDL_LOADER_RING_OWN_H
+#define FDL_LOADER_RING_OWN_H
+
+#include "loader/stream/ring.h"
+
+/* ring.c: gives free slots to the next tickets, as far as depth goes. */
+void fdl_ring_issue_locked(struct fdl_ring *r);
+
+/* ring_slots.c: the last reference is gone. */
+void fdl_ring_free_slots(struct fdl_ring *r);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory of the ring: its slots, as many as depth asks for, and, where the
+ * program may keep batches (held=grow), one more for each that it keeps beyond
+ * the usual. Giving a batch back frees no slot: its memory may be pinned, and a
+ * stream may still read it, so that would take long. A trim does it.
+ */
+#include "base/memory.h"
+#include "base/status.h"
+#include "loader/stream/ring.h"
+#include "loader/stream/ring_own.h"
+
+#include <stdlib.h>
+
+/* ---- One slot ----------------------------------------------------------- */
+
+static void slot_destroy(feedline_batch *b)
+{
+    if (!b)
+        return;
+    if (b->slab.host)
+        b->ring->backend_ops->slab_free(b->ring->backend, &b->slab);
+    fdl_lock_destroy(&b->error_lock);
+    free(b->times);
+    free(b->rooms);
+    free(b);
+}
+
+static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
+{
+    feedline_batch *b = calloc(1, sizeof(*b));
+    if (!b)
+        return fdl_fail_memory(sizeof(*b), "a batch slot");
+    b->ring = r;
+    fdl_lock_init(&b->error_lock, FDL_RANK_BATCH_ERROR);
+    int32_t status;
+    size_t bytes = r->layout.batch_size * sizeof(*b->times);
+    b->times = calloc(1, bytes);
+    if (!b->times) {
+        status = fdl_fail_memory(bytes, "time stamps of a batch");
+        goto out;
+    }
+    if (fdl_layout_is_various(&r->layout)) {
+        bytes = r->layout.batch_size * sizeof(*b->rooms);
+        b->rooms = calloc(1, bytes);
+        if (!b->rooms) {
+            status = fdl_fail_memory(bytes, "the places of images");
+            goto out;
+        }
+    }
+    b->layout = &r->layout;
+    status =
+        r->backend_ops->slab_alloc(r->backend, r->layout.reserved, &b->slab);
+    if (status < 0)
+        goto out;
+    *out = b;
+    return FEEDLINE_OK;
+out:
+    slot_destroy(b);
+    return status;
+}
+
+/* ---- All slots ---------------------------------------------------------- */
+
+static int32_t reserve_slots_locked(struct fdl_ring *r, uint32_t n)
+{
+    if (n <= r->slots_capacity)
+        return FEEDLINE_OK;
+    size_t bytes = n * sizeof(feedline_batch *);
+    feedline_batch **slots = realloc(r->slots, bytes);
+    if (!slots)
+        return fdl_fail_memory(bytes, "the slot table");
+    r->slots = slots;
+    feedline_batch **free_slots = realloc(r->free_slots, bytes);
+    if (!free_slots)
+        return fdl_fail_memory(bytes, "the free slots");
+    r->free_slots = free_slots;
+    r->slots_capacity = n;
+    return FEEDLINE_OK;
+}
+
+void fdl_ring_free_slots(struct fdl_ring *r)
+{
+    for (uint32_t i = 0; i < r->n_slots; i++)
+        slot_destroy(r->slots[i]);
+    free(r->free_slots);
+    free(r->slots);
+}
+
+/* One slot more. Its memory is made outside the lock: to pin it takes long
+ * enough for batches to pass meanwhile. */
+static int32_t add_slot(struct fdl_ring *r)
+{
+    feedline_batch *b = NULL;
+    int32_t status = slot_create(r, &b);
+    if (status < 0)
+        return status;
+    fdl_lock(&r->lock);
+    r->slots[r->n_slots++] = b;
+    r->free_slots[r->n_free++] = b;
+    fdl_unlock(&r->lock);
+    return FEEDLINE_OK;
+}
+
+/* ---- More than depth needs ---------------------------------------------- */
+
+/* Slots beyond depth. */
+static uint32_t extra_locked(const struct fdl_ring *r)
+{
+    uint32_t usual = r->depth + FDL_SPARE_SLOTS;
+    return r->depth > 0 && r->n_slots > usual ? r->n_slots - usual : 0;
+}
+
+/* Of these, for what the program keeps, or kept since the last trim: one that
+ * keeps six batches again and again need not wait for memory each time. */
+static uint32_t lent_locked(const struct fdl_ring *r)
+{
+    uint32_t most = FDL_MAX(r->most_held, r->n_held);
+    if (!r->may_grow || most <= FDL_SPARE_SLOTS)
+        return 0;
+    return FDL_MIN(extra_locked(r), most - FDL_SPARE_SLOTS);
+}
+
+bool fdl_ring_has_surplus(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    bool has = extra_locked(r) > 0;
+    fdl_unlock(&r->lock);
+    return has;
+}
+
+/* A free slot that is not needed; its tickets were delivered. */
+static feedline_batch *take_surplus(struct fdl_ring *r)
+{
+    feedline_batch *b = NULL;
+    fdl_lock(&r->lock);
+    if (extra_locked(r) > lent_locked(r) && r->n_free > 0) {
+        b = r->free_slots[--r->n_free];
+        uint32_t i = 0;
+        while (r->slots[i] != b)
+            i++;
+        r->slots[i] = r->slots[--r->n_slots];
+    }
+    fdl_unlock(&r->lock);
+    return b;
+}
+
+static void trim_growing(struct fdl_ring *r)
+{
+    feedline_batch *b;
+    while ((b = take_surplus(r)))
+        slot_destroy(b); /* outside the lock, as pinned memory takes long */
+    fdl_lock(&r->lock);
+    r->most_held = r->n_held;
+    fdl_unlock(&r->lock);
+}
+
+void fdl_ring_trim(struct fdl_ring *r)
+{
+    fdl_lock(&r->growing);
+    trim_growing(r);
+    fdl_unlock(&r->growing);
+}
+
+static bool is_short_locked(const struct fdl_ring *r)
+{
+    return r->may_grow && r->stream && r->n_slots < r->depth + r->n_held;
+}
+
+bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
+{
+    fdl_lock(&r->lock);
+    bool is_short = is_short_locked(r);
+    *n_held = r->n_held;
+    fdl_unlock(&r->lock);
+    return is_short;
+}
+
+int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
+{
+    int32_t status = FEEDLINE_OK;
+    fdl_lock(&r->growing);
+    fdl_lock(&r->lock);
+    *grew = is_short_locked(r);
+    /* The tables grow by half: a program may keep thousands. */
+    if (*grew && r->n_slots == r->slots_capacity)
+        status = reserve_slots_locked(r, r->n_slots + 1 + r->n_slots / 2);
+    fdl_unlock(&r->lock);
+    if (*grew && status >= 0)
+        status = add_slot(r);
+    fdl_unlock(&r->growing);
+    *grew = *grew && status >= 0;
+    if (*grew)
+        fdl_ring_more(r);
+    return status;
+}
+
+/* ---- Depth -------------------------------------------------------------- */
+
+static int32_t set_depth_growing(struct fdl_ring *r, uint32_t *depth)
+{
+    fdl_lock(&r->lock);
+    int32_t status = reserve_slots_locked(r, *depth + FDL_SPARE_SLOTS);
+    uint32_t n = r->n_slots; /* nobody else changes it */
+    fdl_unlock(&r->lock);
+    while (status >= 0 && n < *depth + FDL_SPARE_SLOTS) {
+        status = add_slot(r);
+        n += status >= 0;
+    }
+    if (status < 0 && n > FDL_SPARE_SLOTS) {
+        *depth = n - FDL_SPARE_SLOTS;
+        status = FEEDLINE_OK;
+    }
+    if (status < 0)
+        return status;
+    fdl_lock(&r->lock);
+    r->depth = *depth;
+    fdl_ring_issue_locked(r);
+    fdl_unlock(&r->lock);
+    trim_growing(r);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
+{
+    fdl_lock(&r->growing);
+    int32_t status = set_depth_growing(r, depth);
+    fdl_unlock(&r->growing);
+    return status;
+}
+
+/* ---- Counts ------------------------------------------------------------- */
+
+uint32_t fdl_ring_slots(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    uint32_t n = r->n_slots - lent_locked(r);
+    fdl_unlock(&r->lock);
+    return n;
+}
+
+uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
+{
+    return r->layout.bytes;
+}
+
+uint64_t fdl_ring_memory(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    uint64_t bytes = r->n_slots * r->layout.bytes;
+    fdl_unlock(&r->lock);
+    return bytes;
+}
+
+uint64_t fdl_ring_own_memory(struct fdl_ring *r)
+{
+    return fdl_ring_slots(r) * r->layout.bytes;
+}

@@ -2,6 +2,7 @@
 /* The numbers of a moment; see live_gather.h. */
 #include "loader/report/live_gather.h"
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/status.h"
 #include "loader/engine.h"
@@ -41,17 +42,12 @@ static void add_decisions(struct fdl_decisions *d,
 
 /* ---- The rest ----------------------------------------------------------- */
 
-static uint32_t load_u32(const _Atomic uint32_t *x)
-{
-    return atomic_load_explicit(x, memory_order_relaxed);
-}
-
 static void add_knobs(feedline_loader *l, struct feedline_live_stats *out)
 {
     out->batch_size = l->config.batch_size;
-    out->workers = load_u32(&l->workers);
-    out->depth = load_u32(&l->depth);
-    out->io_depth = load_u32(&l->io_depth);
+    out->workers = fdl_load(&l->workers);
+    out->depth = fdl_load(&l->depth);
+    out->io_depth = fdl_load(&l->io_depth);
     fdl_ring_count(l->ring, &out->ready, &out->outstanding);
     out->reads = fdl_window_reading(l->window);
 }

@@ -2,6 +2,7 @@
 /* A stack of read buffers; see buffers.h. */
 #include "loader/stream/buffers.h"
 
+#include "base/atomic.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -93,15 +94,10 @@ void fdl_buffers_give(struct fdl_buffers *b, struct fdl_buffer *buffer)
 
 /* ---- Memory ------------------------------------------------------------- */
 
-static uint64_t load(const _Atomic uint64_t *x)
-{
-    return atomic_load_explicit(x, memory_order_relaxed);
-}
-
 static bool has_room(const struct fdl_buffers *b, uint64_t memory,
                      uint64_t bytes)
 {
-    uint64_t allowance = load(&b->allowance);
+    uint64_t allowance = fdl_load(&b->allowance);
     return memory == 0 || (memory <= allowance && bytes <= allowance - memory);
 }
 
@@ -111,8 +107,8 @@ static bool trim(struct fdl_buffers *b, uint64_t bytes)
     struct fdl_buffer *popped, *list = NULL;
     bool freed = false;
     fdl_lock(&b->trimming);
-    while (load(&b->idle) > 0 && !has_room(b, load(&b->memory), bytes) &&
-           (popped = pop(b))) {
+    while (fdl_load(&b->idle) > 0 &&
+           !has_room(b, fdl_load(&b->memory), bytes) && (popped = pop(b))) {
         uint64_t capacity = popped->capacity;
         uint32_t next = list ? (uint32_t)(list - b->all) + 1 : 0;
         fdl_pages_free(popped->bytes, (size_t)capacity);
@@ -137,14 +133,14 @@ static bool trim(struct fdl_buffers *b, uint64_t bytes)
 bool fdl_buffers_claim(struct fdl_buffers *b, uint64_t bytes, bool exempt)
 {
     for (;;) {
-        uint64_t memory = load(&b->memory);
+        uint64_t memory = fdl_load(&b->memory);
         /* Relaxed: a number, and nothing behind it. */
         while (exempt || has_room(b, memory, bytes))
             if (atomic_compare_exchange_weak_explicit(
                     &b->memory, &memory, memory + bytes, memory_order_relaxed,
                     memory_order_relaxed))
                 return true;
-        if (load(&b->idle) == 0 || !trim(b, bytes))
+        if (fdl_load(&b->idle) == 0 || !trim(b, bytes))
             return false;
     }
 }
@@ -167,5 +163,5 @@ void fdl_buffers_set_allowance(struct fdl_buffers *b, uint64_t bytes)
 
 bool fdl_buffers_is_over(const struct fdl_buffers *b)
 {
-    return load(&b->memory) > load(&b->allowance);
+    return fdl_load(&b->memory) > fdl_load(&b->allowance);
 }

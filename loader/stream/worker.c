@@ -10,6 +10,7 @@
  */
 #include "loader/stream/worker.h"
 
+#include "base/atomic.h"
 #include "base/clock.h"
 #include "base/philox.h"
 #include "base/thread.h"
@@ -33,11 +34,6 @@ struct noted {
     uint64_t ticket;
     uint32_t sample, customs;
 };
-
-static int64_t stamp(const _Atomic int64_t *time)
-{
-    return atomic_load_explicit(time, memory_order_relaxed);
-}
 
 /* ---- One sample --------------------------------------------------------- */
 
@@ -300,8 +296,8 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     uint32_t sample_place = r->place / l->config.views;
     struct noted noted = {
         .begin = begin,
-        .read_start = stamp(&times->read_start),
-        .read_done = stamp(&times->read_done),
+        .read_start = fdl_load(&times->read_start),
+        .read_done = fdl_load(&times->read_done),
         .ticket = r->ticket,
         .sample = sample_place,
         .customs = fdl_pipeline_custom_count(l->pipeline),
@@ -444,7 +440,7 @@ static void work_until_stopped(struct fdl_worker *w)
         /* Not before its bytes were there: this thread may have read them. */
         if (r) {
             int64_t now = fdl_timebook_stamp(&w->book);
-            work_on(w, r, FDL_MAX(now, stamp(&r->times->read_done)));
+            work_on(w, r, FDL_MAX(now, fdl_load(&r->times->read_done)));
         }
     }
 }

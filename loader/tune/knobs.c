@@ -3,6 +3,7 @@
  * Options of a loader that exists: the live knobs, which change what happens
  * next and never what is delivered, and the values in force.
  */
+#include "base/atomic.h"
 #include "base/log.h"
 #include "loader/engine.h"
 #include "loader/stream/budget.h"
@@ -63,17 +64,12 @@ static void set_io_depth_locked(feedline_loader *l, uint32_t depth)
 
 /* ---- The tuner's ways in ------------------------------------------------- */
 
-static uint32_t load(const _Atomic uint32_t *x)
-{
-    return atomic_load_explicit(x, memory_order_relaxed);
-}
-
 void fdl_loader_in_force(const feedline_loader *l, struct fdl_knobs *out)
 {
     *out = (struct fdl_knobs){
-        .workers = load(&l->workers),
-        .depth = load(&l->depth),
-        .io_depth = load(&l->io_depth),
+        .workers = fdl_load(&l->workers),
+        .depth = fdl_load(&l->depth),
+        .io_depth = fdl_load(&l->io_depth),
     };
 }
 
@@ -88,19 +84,19 @@ static void say_missed(int32_t status, const char *knob, uint32_t wanted)
 
 static void apply_depth_locked(feedline_loader *l, uint32_t depth)
 {
-    if (depth != load(&l->depth))
+    if (depth != fdl_load(&l->depth))
         say_missed(set_depth_locked(l, depth), "depth", depth);
 }
 
 void fdl_loader_apply_locked(feedline_loader *l, const struct fdl_knobs *want)
 {
     /* What is given back comes first: the budget holds at every moment. */
-    bool shrinks = want->depth < load(&l->depth);
+    bool shrinks = want->depth < fdl_load(&l->depth);
     if (shrinks)
         apply_depth_locked(l, want->depth);
-    if (want->io_depth != load(&l->io_depth))
+    if (want->io_depth != fdl_load(&l->io_depth))
         set_io_depth_locked(l, want->io_depth);
-    if (want->workers != load(&l->workers))
+    if (want->workers != fdl_load(&l->workers))
         say_missed(set_workers_locked(l, want->workers), "workers",
                    want->workers);
     if (!shrinks)

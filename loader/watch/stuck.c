@@ -2,6 +2,7 @@
 /* Who hangs, found and told; stuck.h has the picture. */
 #include "loader/watch/stuck.h"
 
+#include "base/atomic.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "loader/engine.h"
@@ -46,11 +47,6 @@ static int64_t patience(const feedline_loader *l)
     return fdl_option_int(&l->options, FDL_OPT_STUCK_AFTER);
 }
 
-static uint64_t load64(const _Atomic uint64_t *x)
-{
-    return atomic_load_explicit(x, memory_order_relaxed);
-}
-
 /* false: it is at no sample, or was at another one a moment ago. */
 static bool look_at_sample(const struct fdl_worker *w, struct hanging *out)
 {
@@ -62,9 +58,9 @@ static bool look_at_sample(const struct fdl_worker *w, struct hanging *out)
         .step = step,
         .tid = atomic_load_explicit(&w->tid, memory_order_relaxed),
         .since_ns = since,
-        .epoch = load64(&w->at.epoch),
-        .index = load64(&w->at.index),
-        .ticket = load64(&w->at.ticket),
+        .epoch = fdl_load(&w->at.epoch),
+        .index = fdl_load(&w->at.index),
+        .ticket = fdl_load(&w->at.ticket),
     };
     return step != FDL_STEP_NONE && since > 0 &&
            atomic_load_explicit(&w->book.stamp, memory_order_acquire) == since;

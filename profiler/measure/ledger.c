@@ -26,6 +26,7 @@
  */
 #include "profiler/measure/ledger.h"
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -128,20 +129,16 @@ static int64_t happened(int64_t stamp, int64_t b)
     return stamp == 0 || stamp >= b ? NEVER : stamp;
 }
 
-static int64_t load(const _Atomic int64_t *stamp)
-{
-    return atomic_load_explicit(stamp, memory_order_relaxed);
-}
-
 /* Enters a sample as of time a, and its later steps as keys. The copy started
  * at `latest`, so the sample was done by then. */
 static void place_sample(struct sweep *sw, struct fdl_ledger_scratch *s,
                          const struct fdl_sample_times *t, int64_t latest,
                          int64_t a, int64_t b)
 {
-    int64_t step[STEPS] = {
-        happened(load(&t->read_start), b), happened(load(&t->read_done), b),
-        happened(load(&t->work_start), b), happened(load(&t->work_done), b)};
+    int64_t step[STEPS] = {happened(fdl_load(&t->read_start), b),
+                           happened(fdl_load(&t->read_done), b),
+                           happened(fdl_load(&t->work_start), b),
+                           happened(fdl_load(&t->work_done), b)};
     uint32_t place = QUEUED;
     for (uint32_t i = STEPS; i-- > 0;) {
         latest = FDL_MIN(latest, step[i]);

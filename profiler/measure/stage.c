@@ -8,14 +8,12 @@
  */
 #include "profiler/measure/stage.h"
 
-static uint64_t get(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
+#include "base/atomic.h"
 
 void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value)
 {
-    atomic_store_explicit(counter, get(counter) + value, memory_order_relaxed);
+    atomic_store_explicit(counter, fdl_load(counter) + value,
+                          memory_order_relaxed);
 }
 
 void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes)

@@ -8,6 +8,7 @@
  */
 #include "profiler/measure/timebook.h"
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 
 #include <sched.h>
@@ -15,11 +16,6 @@
 
 /* A writer that lost its core in the middle is not waited for without end. */
 #define ATTEMPTS 1000
-
-static int64_t get(const _Atomic int64_t *value)
-{
-    return atomic_load_explicit(value, memory_order_relaxed);
-}
 
 /* release: pairs with the acquire in copy; who sees it sees the odd version. */
 static void put(_Atomic int64_t *value, int64_t x)
@@ -44,10 +40,10 @@ static void end_write(struct fdl_timebook *b)
 static int64_t book(struct fdl_timebook *b, int64_t now, bool closes)
 {
     uint32_t kind = atomic_load_explicit(&b->kind, memory_order_relaxed);
-    int64_t from = get(&b->stamp);
+    int64_t from = fdl_load(&b->stamp);
     int64_t to = FDL_MAX(from, now);
     begin_write(b);
-    put(&b->ns[kind], get(&b->ns[kind]) + to - from);
+    put(&b->ns[kind], fdl_load(&b->ns[kind]) + to - from);
     put(&b->stamp, closes ? 0 : to);
     end_write(b);
     return to - from;
@@ -77,7 +73,7 @@ int64_t fdl_timebook_mark(struct fdl_timebook *b, int64_t now)
 
 int64_t fdl_timebook_stamp(const struct fdl_timebook *b)
 {
-    return get(&b->stamp);
+    return fdl_load(&b->stamp);
 }
 
 void fdl_timebook_close(struct fdl_timebook *b, int64_t now)

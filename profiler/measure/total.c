@@ -2,32 +2,24 @@
 /* Sums over the counters of many threads; see total.h. */
 #include "profiler/measure/total.h"
 
+#include "base/atomic.h"
+
 #include <math.h>
-
-static uint64_t get(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-static double get_double(const _Atomic double *sum)
-{
-    return atomic_load_explicit(sum, memory_order_relaxed);
-}
 
 void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
 {
     t->threads++;
-    t->items += get(&stage->items);
-    t->bytes += get(&stage->bytes);
-    t->errors += get(&stage->errors);
-    t->busy_ns += get(&stage->busy_ns);
-    t->starved_ns += get(&stage->starved_ns);
-    t->blocked_ns += get(&stage->blocked_ns);
-    t->clock_reads += get(&stage->clock_reads);
-    t->own_ns += get(&stage->own_ns);
-    t->ns_ns += get_double(&stage->ns_ns);
-    t->bytes_ns += get_double(&stage->bytes_ns);
-    t->bytes_bytes += get_double(&stage->bytes_bytes);
+    t->items += fdl_load(&stage->items);
+    t->bytes += fdl_load(&stage->bytes);
+    t->errors += fdl_load(&stage->errors);
+    t->busy_ns += fdl_load(&stage->busy_ns);
+    t->starved_ns += fdl_load(&stage->starved_ns);
+    t->blocked_ns += fdl_load(&stage->blocked_ns);
+    t->clock_reads += fdl_load(&stage->clock_reads);
+    t->own_ns += fdl_load(&stage->own_ns);
+    t->ns_ns += fdl_load(&stage->ns_ns);
+    t->bytes_ns += fdl_load(&stage->bytes_ns);
+    t->bytes_bytes += fdl_load(&stage->bytes_bytes);
     fdl_histogram_merge(&t->times, &stage->times);
 }
 

@@ -37,7 +37,6 @@ from .errors import (
 from .loader import EpochInfo, Failure, Loader
 from .log_lines import EngineWarning
 from .machine import Device, devices, doctor, features, machine
-from .observe import Verdict
 from .options import Option, operations, option_table
 from .pipeline import Pipeline
 from .profiling import (
@@ -46,6 +45,7 @@ from .profiling import (
     schedule,
     tensorboard_trace_handler,
 )
+from .views import Verdict
 from .watching import Watch, watch
 
 __version__: str = _lib.version().decode()

@@ -411,10 +411,6 @@ class Loader(Observable):
                 UnknownName,
             )
 
-    def notes_of_batch(self) -> int:
-        """What a ring of the trace gets for a batch: a note a sample."""
-        return self.get("batch_size")
-
     @property
     def config(self) -> Dict[str, Any]:
         """All options with their current values."""

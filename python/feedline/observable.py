@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a Loader that says how it is doing; see observe.py.
+"""The part of a Loader that says how it is doing; see views.py.
 
 Kept apart from the delivery of batches in loader.py. All of it may be called
 from any thread, but phases, which are the consumer's own.
@@ -12,10 +12,10 @@ import os
 from types import TracebackType
 from typing import Any, Callable, Dict, Optional, TextIO, Type
 
-from . import observe
+from . import views
 from ._library import lib
 from .errors import RangeError, check, read_text
-from .observe import Verdict
+from .views import Verdict
 
 # ---- Phases -----------------------------------------------------------------
 #
@@ -52,6 +52,10 @@ class Phase:
         self._end()
 
 
+# What a table can be sorted by.
+SORT_COLUMNS = tuple("busy items bytes mean p50 p90 p99 max name".split())
+
+
 class Observable:
     """Statistics, explanations and views of one loader."""
 
@@ -79,7 +83,7 @@ class Observable:
         writer.add_scalar and wandb.log.
         """
         found: Dict[str, Any] = json.loads(self.text(lib.loader_stats_json))
-        return dict(observe.flat(found)) if flat else found
+        return dict(views.flat(found)) if flat else found
 
     def reset_stats(self) -> None:
         """Resets the statistics; deliveries are not affected."""
@@ -112,7 +116,7 @@ class Observable:
     @property
     def verdict(self) -> Verdict:
         """What the statistics mean."""
-        return observe.verdict(self.stats())
+        return views.verdict(self.stats())
 
     # ---- Views ------------------------------------------------------------
 
@@ -122,14 +126,14 @@ class Observable:
         interval: float = 1.0,
         out: Optional[TextIO] = None,
     ) -> str:
-        """Shows this loader while another thread iterates; see observe.top.
+        """Shows this loader while another thread iterates; see views.top.
 
         seconds=0: returns a single screen; None: until Ctrl-C.
         """
-        return observe.top(self, seconds, interval, out)
+        return views.top(self, seconds, interval, out)
 
     def _repr_html_(self) -> str:
-        return observe.repr_html(self)
+        return views.repr_html(self)
 
     # ---- Phases and traces ------------------------------------------------
 
@@ -156,3 +160,19 @@ class Observable:
         thread, completely or not at all. ReadError names the file."""
         with self._others:
             check(lib.loader_trace_save(self.handle, os.fsencode(path)))
+
+    def record(self, path: str, since_ns: int) -> None:
+        """Begins a recording, of all that began since then; see profiling.py.
+        The consumer's thread, as the next two."""
+        with self._consumer:
+            check(lib.loader_record(self.handle, os.fsencode(path), since_ns))
+
+    def record_step(self, number: int) -> None:
+        """A step of the program ended."""
+        with self._consumer:
+            check(lib.loader_record_step(self.handle, number))
+
+    def record_end(self, at_step: bool) -> None:
+        """Completes the file; at_step: it ends where the last step did."""
+        with self._consumer:
+            check(lib.loader_record_end(self.handle, at_step))

@@ -11,12 +11,10 @@
             prof.step()
     print(prof.key_averages().table(sort_by="busy", row_limit=5))
 
-What is exact: the statistics are those of the recorded steps, percentiles
-too, because they are set to zero when a recording begins; `loader.stats()`
-counts from there as well. The trace has every slice that began in a recorded
-step, from the rings that a loader always keeps (docs/trace.md); they are read
-when a recording ends, and in between where it is long. For recordings of
-thousands of batches the option `trace` costs less.
+The statistics, percentiles included, are exactly those of the recorded steps:
+they are reset when a recording begins, also for `loader.stats()`. The trace has
+every slice that began in a recorded step (docs/trace.md). The library records
+it, and step() waits for its recorder where that falls behind.
 
 A loader that was not iterated has nothing to profile: one warning says so, and
 every question to the profile raises `StateError` with the reason.
@@ -25,25 +23,31 @@ every question to the profile raises `StateError` with the reason.
 from __future__ import annotations
 
 import enum
+import gzip
+import json
 import os
+import tempfile
 import time
 import warnings
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Callable, Dict, List, Optional, Sequence, Type
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Type
 
-from . import table_view
-from .errors import StateError
+from . import _c
+from ._library import lib
+from .errors import InvalidArgument, StateError
 from .log_lines import EngineWarning
-from .trace_window import TraceWindow
+from .observable import SORT_COLUMNS
 
 
 class ProfilerAction(enum.Enum):
     """What a profile does in a step; names as in torch.profiler."""
 
-    NONE = 0
-    WARMUP = 1
-    RECORD = 2
-    RECORD_AND_SAVE = 3
+    NONE = _c.TRACE_NONE
+    WARMUP = _c.TRACE_WARMUP
+    RECORD = _c.TRACE_RECORD
+    RECORD_AND_SAVE = _c.TRACE_RECORD_AND_SAVE
 
 
 Schedule = Callable[[int], Any]
@@ -71,21 +75,13 @@ def schedule(
     ):
         if value < least:
             raise ValueError("%s=%r: at least %d" % (name, value, least))
-    cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
         if step < 0:
             raise ValueError("step=%r: steps count from 0" % (step,))
-        step -= skip_first
-        if step < 0 or (repeat and step >= repeat * cycle):
-            return ProfilerAction.NONE
-        step %= cycle
-        if step < wait:
-            return ProfilerAction.NONE
-        if step < wait + warmup:
-            return ProfilerAction.WARMUP
-        last = step == cycle - 1
-        return ProfilerAction.RECORD_AND_SAVE if last else ProfilerAction.RECORD
+        return ProfilerAction(
+            lib.trace_action(skip_first, wait, warmup, active, repeat, step)
+        )
 
     return action
 
@@ -95,12 +91,47 @@ def always(step: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
-class KeyAverages(Sequence[table_view.Row]):
+# What PyTorch's table calls its columns, in words of this one.
+TORCH_COLUMNS = {
+    "count": "items",
+    "cpu_time": "mean",
+    "cpu_time_total": "busy",
+    "self_cpu_time_total": "busy",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stage, or a phase of the consumer ("consume/forward").
+
+    busy_seconds: of a phase, without the phases inside it.
+    """
+
+    key: str
+    count: int
+    busy_seconds: float
+
+
+class KeyAverages(Sequence[Row]):
     """Stages and phases of a recording, in processing order."""
 
-    def __init__(self, stats: Dict[str, Any]) -> None:
+    def __init__(
+        self, stats: Dict[str, Any], tables: Dict[Optional[str], str]
+    ) -> None:
+        """tables: the library's, by the column that each is sorted by."""
         self.stats = stats
-        self._rows = table_view.rows_of(stats)
+        self._tables = tables
+        self._rows = [
+            Row(stage["name"], stage["items"], stage["busy_seconds"])
+            for stage in stats["stages"]
+        ] + [
+            Row(
+                "consume/" + phase["name"],
+                phase["count"],
+                phase["self_seconds"],
+            )
+            for phase in stats["phases"]
+        ]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -114,12 +145,23 @@ class KeyAverages(Sequence[table_view.Row]):
         row_limit: int = 100,
         header: Optional[str] = None,
     ) -> str:
-        """Lines of text; see `feedline.table_view.table` for sort_by.
+        """Lines of text, as Loader.table has them.
 
-        row_limit: 0, or -1 as torch has it, is all rows.
+        sort_by: a column of Loader.table, or PyTorch's "cpu_time_total",
+        "cpu_time" or "count". row_limit: 0, or -1 as torch has it, is all rows.
+        Raises InvalidArgument, which lists the columns.
         """
-        text = table_view.table(self._rows, sort_by, max(0, row_limit))
-        return text if header is None else header + "\n" + text
+        column = TORCH_COLUMNS.get(sort_by or "", sort_by)
+        if column not in self._tables:
+            raise InvalidArgument(
+                "sort_by=%r: the table is sorted by %s"
+                % (sort_by, ", ".join(SORT_COLUMNS))
+            )
+        title, dashes, *rows, total = self._tables[column].split("\n")
+        if 0 < row_limit < len(rows):
+            rows[row_limit:] = ["%d more rows" % (len(rows) - row_limit)]
+        lines = [title, dashes, *rows, total]
+        return "\n".join(lines if header is None else [header, *lines])
 
     def __str__(self) -> str:
         return self.table()
@@ -145,6 +187,14 @@ def why_no_engine(loader: Any) -> str:
     return "the loader was not iterated, so there is nothing to tell"
 
 
+class Recording(NamedTuple):
+    """A complete recording. tables: by the column each is sorted by."""
+
+    trace: bytes
+    stats: Dict[str, Any]
+    tables: Dict[Optional[str], str]
+
+
 class profile:  # named as torch.profiler.profile is
     """A context that records a loader over a schedule.
 
@@ -168,9 +218,10 @@ class profile:  # named as torch.profiler.profile is
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self._action = "NONE"
-        self._window: Optional[TraceWindow] = None
-        self._done: Optional[TraceWindow] = None
-        self._stats: Optional[Dict[str, Any]] = None
+        self._begun_ns = 0  # of the recording under way; 0: none is
+        self._engine: Any = None  # that records it, once there is one
+        self._folder: Any = None  # where it does
+        self._done: Optional[Recording] = None
 
     # ---- Life ----
 
@@ -186,8 +237,8 @@ class profile:  # named as torch.profiler.profile is
 
     def step(self) -> None:
         """Marks the end of a step; call it after the work on a batch."""
-        if self._window is not None:
-            self._window.step(engine_of(self.loader), self.step_num)
+        if self._begun_ns and self._find_engine():
+            self._engine.record_step(self.step_num)
         if self._action == "RECORD_AND_SAVE":
             self._finish(behind_step=True)
         self.step_num += 1
@@ -213,33 +264,67 @@ class profile:  # named as torch.profiler.profile is
         self._action = action
         recording = action in ("RECORD", "RECORD_AND_SAVE")
         if not recording:
-            self._window = None  # a schedule may drop what it began
-        elif self._window is None:
+            self._drop()  # a schedule may drop what it began
+        elif not self._begun_ns:
             engine = engine_of(self.loader)
-            if engine is not None:
+            if engine is not None and not engine.closed:
                 engine.reset_stats()
-            self._window = TraceWindow()
+            self._begun_ns = time.monotonic_ns()
+            self._find_engine()
 
-    def _finish(self, behind_step: bool) -> None:
-        window, self._window = self._window, None
-        if window is None:
-            return
+    def _find_engine(self) -> bool:
+        """Whether an engine records; the rings have what came before it did."""
         engine = engine_of(self.loader)
         if engine is None or engine.closed:
+            return False
+        if engine is not self._engine:
+            self._drop_engine()
+            self._folder = tempfile.TemporaryDirectory(prefix="feedline-")
+            engine.record(self._path(), self._begun_ns)
+            self._engine = engine
+        return True
+
+    def _path(self) -> str:
+        return os.path.join(self._folder.name, "trace.json")
+
+    def _drop_engine(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None and not engine.closed:
+            engine.record_end(False)
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def _drop(self) -> None:
+        self._drop_engine()
+        self._begun_ns = 0
+
+    def _finish(self, behind_step: bool) -> None:
+        if not self._begun_ns:
+            return
+        if not self._find_engine():
+            self._drop()
             # Training goes on: who asks for the results gets an error.
             warnings.warn(
                 why_no_engine(self.loader), EngineWarning, stacklevel=3
             )
             return
-        window.close(engine, behind_step)
-        self._stats = engine.stats()
-        self._done = window
+        engine, self._engine = self._engine, None
+        try:
+            engine.record_end(behind_step)
+            with open(self._path(), "rb") as file:
+                trace = file.read()
+        finally:
+            self._drop()
+        columns = (None, *SORT_COLUMNS)
+        tables = {name: engine.table(name).rstrip("\n") for name in columns}
+        self._done = Recording(trace, engine.stats(), tables)
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
     # ---- Results, of the last complete recording ----
 
-    def _recorded(self) -> TraceWindow:
+    def _recorded(self) -> "Recording":
         if self._done is None:
             raise StateError(why_no_engine(self.loader))
         return self._done
@@ -247,25 +332,37 @@ class profile:  # named as torch.profiler.profile is
     @property
     def stats(self) -> Dict[str, Any]:
         """As Loader.stats(), of the recorded steps."""
-        self._recorded()
-        assert self._stats is not None
-        return self._stats
+        return self._recorded().stats
 
     def key_averages(self) -> KeyAverages:
         """Stages and phases of the recorded steps."""
-        return KeyAverages(self.stats)
+        done = self._recorded()
+        return KeyAverages(done.stats, done.tables)
 
     def events(self) -> List[Dict[str, Any]]:
-        """The events of the trace, as Chrome's JSON has them; copies."""
-        return self._recorded().events()
+        """The events of the trace, as Chrome's JSON has them."""
+        trace = json.loads(self._recorded().trace)
+        found: List[Dict[str, Any]] = trace["traceEvents"]
+        return found
 
     def export_chrome_trace(self, path: "str | os.PathLike[str]") -> None:
-        """Writes the trace for ui.perfetto.dev; ".gz" at the end packs it.
+        """Writes the trace for ui.perfetto.dev; ".gz" at the end compresses it.
 
         It lines up with a trace of torch.profiler's of the same process:
         scripts/merge_traces puts both in one file. OSError as open() has it.
         """
-        self._recorded().write(os.fspath(path))
+        target = os.fspath(path)
+        trace = self._recorded().trace
+        pack: Any = gzip.open if target.endswith(".gz") else open
+        partial = target + ".partial"
+        try:
+            with pack(partial, "wb") as file:
+                file.write(trace)
+            os.replace(partial, target)
+        except BaseException:
+            if os.path.exists(partial):
+                os.unlink(partial)
+            raise
 
 
 def tensorboard_trace_handler(

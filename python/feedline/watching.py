@@ -104,10 +104,6 @@ class Meter(Observable):
                 self._handle = None
                 self._finalizer()
 
-    def notes_of_batch(self) -> int:
-        """What a ring of the trace gets for a batch: its steps and waits."""
-        return 1
-
     # ---- Measuring --------------------------------------------------------
 
     def call(self, function: Callable[[], T], size: Callable[[T], int]) -> T:

@@ -119,7 +119,12 @@ def test_a_recording_has_the_steps_of_its_schedule(
         for event in events:
             if event["ph"] != "M":
                 assert begin <= event["ts"] <= end, event
-        assert trace["feedline_end"] == {"complete": True, "steps": 3}
+        assert trace["feedline_end"] == {
+            "complete": True,
+            "steps": 3,
+            "lost_notes": 0,
+            "cut": "",
+        }
 
 
 def test_statistics_are_of_the_recorded_steps(loader: Any) -> None:
@@ -132,8 +137,15 @@ def test_statistics_are_of_the_recorded_steps(loader: Any) -> None:
     rows = {row.key: row for row in profile.key_averages()}
     assert rows["consume"].count == 3
     assert rows["consume/forward"].count == 3
-    text = profile.key_averages().table(sort_by="busy", row_limit=2)
-    assert len(text.split("\n")) == 4
+    table = profile.key_averages().table
+    assert table() == str(profile.key_averages())
+    assert table(sort_by="cpu_time_total") == table(sort_by="busy")
+    lines = table(sort_by="busy", row_limit=2, header="head").split("\n")
+    assert lines[0] == "head" and lines[1].split()[0] == "Name"
+    assert lines[-2:-1] == ["4 more rows"] and len(lines) == 7
+    assert "3 batches" in lines[-1]
+    with pytest.raises(feedline.InvalidArgument, match="'p42'.*busy.*name"):
+        table(sort_by="p42")
 
 
 def test_without_a_schedule_all_is_recorded(loader: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a DataLoader says about itself; see observe.py.
+"""What a DataLoader says about itself; see views.py.
 
 Natively that is what its engine says. While torch loads the samples a meter
 around torch's iterators counts (watching.py), and texts begin with the reason.
@@ -14,10 +14,10 @@ from typing import Any, Callable, Dict, Generic, List, Optional, TextIO, TypeVar
 
 import feedline
 
-from .. import observe
+from .. import views
 from ..observable import Observable, Phase
-from ..observe import Verdict
 from ..profiling import why_no_engine
+from ..views import Verdict
 
 # ---- Attributes -------------------------------------------------------------
 
@@ -114,17 +114,17 @@ class Observing:
         interval: float = 1.0,
         out: Optional[TextIO] = None,
     ) -> str:
-        """Shows this loader while another thread iterates; see observe.top.
+        """Shows this loader while another thread iterates; see views.top.
 
         seconds=0: only returns one screen; None: until Ctrl-C. Before the first
         epoch it returns that.
         """
         if self._feedline_observed() is None:
             return why_no_engine(self)
-        return observe.top(self, seconds, interval, out)
+        return views.top(self, seconds, interval, out)
 
     def _repr_html_(self) -> str:
-        return observe.repr_html(self)
+        return views.repr_html(self)
 
     def phase(self, name: str) -> Phase:
         """A context: what the training loop does in it is called `name`, in

@@ -40,6 +40,9 @@ struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
     t->measure_blocks = MEASURE_BLOCKS;
     t->fineness = 1;
     t->noise = UINT64_C(0x9e3779b97f4a7c15) * (start->workers + 1u);
+    for (unsigned i = 0; i < 3; i++)
+        if (!fdl_tuner_rule(FDL_RULE_NOISE_0 + i))
+            t->noise ^= (uint64_t)0x5bd1e995 << i;
     return t;
 }
 
@@ -55,7 +58,7 @@ static void new_era(struct fdl_tuner *t)
     ++t->changes;
     t->granted_ns += CREDIT_CHANGE * t->best.g;
     /* Conditions that change all the time are one. */
-    if (t->era_windows >= LASTING)
+    if (t->era_windows >= LASTING || !RULE(SHORT_ERA))
         t->backoff = t->due = BACKOFF_LEAST;
     t->era_windows = 0;
     t->held = t->at_arm = 0;
@@ -107,7 +110,7 @@ static void begin_anew(struct fdl_tuner *t, bool conditions, bool bounds)
         t->calm = 0;
         new_era(t);
     }
-    if (again)
+    if (again && RULE(AGAIN))
         fdl_tuner_back_off(t);
     to = back;
     fdl_tuner_fit(&t->limits, &to);
@@ -116,7 +119,8 @@ static void begin_anew(struct fdl_tuner *t, bool conditions, bool bounds)
     t->measure_blocks = MEASURE_BLOCKS;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
     /* The stock was made under the old ones. */
-    t->settle_batches += (double)FDL_MIN(t->last.ready, 256u);
+    if (t->last.ready && RULE(STOCK_PASSES))
+        t->settle_batches += (double)FDL_MIN(t->last.ready, 256u);
     if (was == FDL_TUNER_WARMUP || was == FDL_TUNER_FROZEN)
         t->state = was;
     if (was == FDL_TUNER_FROZEN)
@@ -159,7 +163,8 @@ static void warm_up(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
         return;
     fdl_tuner_add(w, s);
     /* There is no stock to be filled where the consumer waits anyway. */
-    bool waits = w->batches >= WARM_BATCHES && w->wait_ns > 0.1 * w->step_ns;
+    bool waits = w->batches >= WARM_BATCHES && w->wait_ns > 0.1 * w->step_ns &&
+                 RULE(WARM_EARLY);
     if (waits || w->batches >= fmax(WARM_BATCHES, (double)t->knobs.depth))
         fdl_tuner_enter(t, FDL_TUNER_MEASURE);
 }
@@ -173,16 +178,18 @@ static bool measured(const struct fdl_tuner *t,
     fdl_tuner_plan(t, e, &plan);
     /* Far off: the plan cannot be wrong by that much. Where the guard went back
      * to, one odd block can. */
-    bool known = t->arms[t->knobs.workers].era == t->era;
+    bool known = t->arms[t->knobs.workers].era == t->era && RULE(KNOWN_ARM);
     if (!known && e->stall > 0.2 && e->blocked < 0.05 &&
-        plan.workers >= 1.3 * t->knobs.workers)
+        plan.workers >= 1.3 * t->knobs.workers && RULE(JUMP_AT_ONCE))
         return true;
     /* More reads cost little and are tried in any case. */
     bool reads = e->starved > 0.2 && plan.io_depth > t->knobs.io_depth;
-    if (e->stall > 0.2 && reads && (e->blocks >= 3 || e->wall_ns >= SOON_NS))
+    if (e->stall > 0.2 && reads && (e->blocks >= 3 || e->wall_ns >= SOON_NS) &&
+        RULE(READS_SOON))
         return true;
     /* Slow batches make long blocks: what is that far off is seen in three. */
-    if (e->stall > 0.2 && e->blocks >= 3 && e->wall_ns >= HURRY_NS)
+    if (e->stall > 0.2 && e->blocks >= 3 && e->wall_ns >= HURRY_NS &&
+        RULE(HURRY))
         return true;
     return (e->blocks >= 6 && e->error < 0.01) ||
            e->blocks >= t->measure_blocks;
@@ -199,7 +206,7 @@ static void measure(struct fdl_tuner *t)
     t->best = t->latest = e;
     fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
     fdl_tuner_change_begin(t, &e);
-    t->replan = t->abandoned < 2;
+    t->replan = t->abandoned < 2 || !RULE(ABANDONED);
     t->measure_blocks = MEASURE_BLOCKS;
     decide(t);
 }
@@ -214,18 +221,22 @@ static bool go_back(struct fdl_tuner *t)
     fdl_tuner_fit(&t->limits, &to);
     if (to.workers != n || (t->has_seen && fdl_knobs_equal(&to, &t->seen)))
         return false;
+    if (!RULE(GUARD))
+        return false;
     ++t->guarded;
-    if (n > t->knobs.workers)
+    if (n > t->knobs.workers && RULE(GUARD_STARVES))
         t->arms[t->knobs.workers].starves = true;
     fdl_tuner_workers_moved(t, n > t->knobs.workers);
-    fdl_tuner_back_off(t);
+    if (RULE(GUARD_BACKOFF))
+        fdl_tuner_back_off(t);
     t->asked_from = t->n_decisions;
     fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_GUARD,
                    "%u workers delivered %.2f batches/s, %u deliver %.2f", n,
                    1e9 * t->arms[n].rate, t->knobs.workers,
                    1e9 * t->arms[t->knobs.workers].rate);
     t->arms[n].rate *= 0.99;
-    t->measure_blocks = 16;
+    if (RULE(GUARD_BLOCKS))
+        t->measure_blocks = 16;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
     return true;
 }
@@ -244,6 +255,8 @@ static bool starves_suddenly(struct fdl_tuner *t)
         t->starving_blocks = 0;
         return false;
     }
+    if (!RULE(SUDDEN))
+        return false;
     if (++t->starving_blocks == 1)
         t->window = one;
     return t->starving_blocks >= 2;
@@ -272,7 +285,8 @@ static void hold(struct fdl_tuner *t)
     ++t->era_windows;
     if (fdl_tuner_bridge(t))
         return;
-    if (t->suspicious) { /* half of it may be of other conditions */
+    if (t->suspicious &&
+        RULE(SUSPICIOUS)) { /* half of it may be of other conditions */
         fdl_tuner_enter(t, FDL_TUNER_HOLD);
         return;
     }
@@ -299,7 +313,7 @@ static void settle(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     if (t->rolling_back) {
         fdl_tuner_charge_done(t);
         t->rolling_back = false;
-        if (t->replan && fdl_tuner_next(t))
+        if (t->replan && RULE(REPLAN_BACK) && fdl_tuner_next(t))
             return;
     }
     fdl_tuner_enter(t, t->next);
@@ -308,7 +322,7 @@ static void settle(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
 static bool away(struct fdl_tuner *t, const struct fdl_tuner_reading *r)
 {
     bool is = t->ref_g > 0 && (double)r->away_ns > 10 * t->ref_g &&
-              (double)r->away_ns > BLOCK_NS;
+              (double)r->away_ns > BLOCK_NS && RULE(AWAY);
     if (is && t->state != FDL_TUNER_FROZEN) {
         t->thaw = t->state;
         t->state = FDL_TUNER_FROZEN;

@@ -36,7 +36,10 @@ uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)
     uint32_t best = t->knobs.workers;
     uint32_t most = fdl_tuner_most_of_share(t, &t->best);
     double room = fmax(fdl_tuner_lock_room(&t->best), best);
-    for (uint32_t n = t->limits.workers_min; n <= most && n <= room; ++n)
+    for (uint32_t n = t->limits.workers_min;
+         (n <= most && n <= room) ||
+         (n <= t->limits.workers_max && !RULE(GUARD_ROOM));
+         ++n)
         if (t->arms[n].era == t->era && t->arms[n].rate > t->arms[best].rate)
             best = n;
     bool clear = t->arms[best].rate * (1 - 2 * DELTA) > here->rate;
@@ -54,7 +57,8 @@ bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers)
     double least = here->rate * (workers > n ? 1 + DELTA : 1 - DELTA / 2);
     uint32_t from = FDL_MIN(workers, n), to = FDL_MAX(workers, n);
     for (uint32_t k = from; k <= to; ++k)
-        if (k != n && t->arms[k].era == t->era && t->arms[k].rate < least)
+        if (k != n && t->arms[k].era == t->era && t->arms[k].rate < least &&
+            RULE(USELESS))
             return true;
     return false;
 }

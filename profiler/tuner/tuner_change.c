@@ -70,10 +70,12 @@ bool fdl_tuner_change_seen(struct fdl_tuner *t,
     double queued = e->queued - t->ref_queued;
     double others = fabs(e->others - t->ref_others) / t->limits.cores;
     bool waits = t->best.stall > t->limits.target;
-    if (far(g, SHIFT_G, t->var_g) || far(work, SHIFT_WORK, t->var_work) ||
-        far(rate, SHIFT_RATE, t->var_rate) ||
+    if ((far(g, SHIFT_G, t->var_g) && RULE(SHIFT_G)) ||
+        (far(work, SHIFT_WORK, t->var_work) && RULE(SHIFT_WORK)) ||
+        (far(rate, SHIFT_RATE, t->var_rate) && RULE(SHIFT_RATE)) ||
         (waits &&
-         (far(queued, SHIFT_QUEUED, t->var_queued) || others > SHIFT_OTHERS)))
+         ((far(queued, SHIFT_QUEUED, t->var_queued) && RULE(SHIFT_QUEUED)) ||
+          (others > SHIFT_OTHERS && RULE(SHIFT_OTHERS)))))
         return ++t->suspicious >= 2;
     t->suspicious = 0;
     follow(&t->ref_g, &t->var_g, e->g, g);

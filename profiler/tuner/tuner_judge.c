@@ -13,7 +13,7 @@
 static double error_of(const struct fdl_tuner_estimate *ref,
                        const struct fdl_tuner_estimate *e)
 {
-    if (ref->blocks >= 3 || ref->blocks == 0)
+    if (ref->blocks >= 3 || ref->blocks == 0 || !RULE(FEW_BLOCKS))
         return ref->error;
     return e->error * sqrt((double)e->blocks / ref->blocks);
 }
@@ -57,18 +57,21 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
             return false;
         /* The wait for a batch, not its share: that hardly moves while it is
          * nearly everything. */
-        return (ref->stall > target && e->stall <= target) ||
+        return (ref->stall > target && e->stall <= target &&
+                RULE(ACCEPT_FED)) ||
                (e->rate > ref->rate * (1 + DELTA) &&
-                e->stall / e->rate < 0.8 * ref->stall / ref->rate);
+                e->stall / e->rate < 0.8 * ref->stall / ref->rate &&
+                RULE(ACCEPT_GAIN));
     }
     double d = log(e->rate / ref->rate);
     /* While it waits, fewer must be as good beyond doubt: many small doubts
      * add up to a loss. */
-    if (e->stall > target)
+    if (e->stall > target && RULE(DOWN_DOUBT))
         return d >= -DELTA / 2 && (v == FDL_VERDICT_EQUAL ||
                                    d - hypot(ref->error, e->error) >= -DELTA);
     /* Fed: the consumer sets the pace. What differs is the noise of its steps,
      * or that workers slow it. */
-    double doubt = fmin(2 * hypot(ref->error, e->error), 2 * DELTA);
+    double doubt =
+        RULE(FED_DOUBT) ? fmin(2 * hypot(ref->error, e->error), 2 * DELTA) : 0;
     return d >= -fmax(DELTA / 2, doubt);
 }

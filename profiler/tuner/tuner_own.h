@@ -22,6 +22,7 @@
 #include "base/compiler.h"
 #include "profiler/tuner/tuner.h"
 #include "profiler/tuner/tuner_found.h"
+#include "profiler/tuner/tuner_rules.h"
 
 #include <math.h>
 #include <string.h>

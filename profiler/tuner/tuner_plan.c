@@ -62,7 +62,8 @@ double fdl_tuner_cores(const struct fdl_tuner *t,
                        const struct fdl_tuner_estimate *e)
 {
     double most = granted(t, e);
-    if (!queues(e) || !t->has_host || e->others > ALONE * most)
+    if (!queues(e) || !t->has_host || e->others > ALONE * most ||
+        !RULE(CONTESTED))
         return most;
     return fmin(most, fmax(e->cores_used, CONTESTED * most));
 }
@@ -75,9 +76,10 @@ static double cores_left(const struct fdl_tuner *t,
     double had = fmax(e->cores_used, EQUAL * most);
     if (t->limits.host_cores > 0 && t->has_host)
         left = t->limits.host_cores - e->others - e->consumer_cores;
-    if (queues(e))
+    if (queues(e) && RULE(QUEUES_FULL))
         left = 0;
-    return fmin(most, fmax(left, had));
+    left = fmax(left, had);
+    return left < most && RULE(OTHERS) ? left : most;
 }
 
 bool fdl_tuner_crowded(const struct fdl_tuner *t,
@@ -108,7 +110,7 @@ double fdl_tuner_room(const struct fdl_tuner *t,
 
 double fdl_tuner_lock_room(const struct fdl_tuner_estimate *e)
 {
-    if (e->locked < LOCK_SEEN)
+    if (e->locked < LOCK_SEEN || !RULE(LOCK_ROOM))
         return INFINITY;
     double others = fmax(e->workers * e->busy - e->locked, 0);
     return ceil(others + LOCK_QUEUE + LOCK_SPREAD * sqrt(others));
@@ -117,7 +119,7 @@ double fdl_tuner_lock_room(const struct fdl_tuner_estimate *e)
 uint32_t fdl_tuner_most_of_share(const struct fdl_tuner *t,
                                  const struct fdl_tuner_estimate *e)
 {
-    if (!t->limits.shared)
+    if (!t->limits.shared || !RULE(SHARE))
         return t->limits.workers_max;
     /* A tenth is what the measure of a worker is off by. */
     double n = fmax(1.1 * granted(t, e) / fmax(e->share, 0.001), 1);
@@ -137,7 +139,9 @@ static double least_depth(const struct fdl_tuner *t,
                           const struct fdl_knobs *k)
 {
     double size = t->batch_size ? t->batch_size : 1;
-    double reads = fmin(1.2 * in_flight(e), (double)k->io_depth);
+    double reads = in_flight(e) > 0 && RULE(DEPTH_READS)
+                       ? fmin(1.2 * in_flight(e), (double)k->io_depth)
+                       : 0;
     return ceil(((double)k->workers + reads) / size) + AHEAD;
 }
 
@@ -147,11 +151,11 @@ uint32_t fdl_tuner_depth_for(const struct fdl_tuner *t,
 {
     double least = least_depth(t, e, with);
     double tail = (double)t->last.sample_tail_ns;
-    if (t->last.read_tail_ns > 0)
+    if (t->last.read_tail_ns > 0 && RULE(DEPTH_READ_TAIL))
         tail += (double)t->last.read_tail_ns;
     double batch = e->work / (double)(with->workers ? with->workers : 1);
     double step = fmax(e->g, batch); /* as fast as it can be */
-    if (t->storage_limit && e->rate > 0)
+    if (t->storage_limit && e->rate > 0 && RULE(DEPTH_STORAGE))
         step = fmax(step, 1 / e->rate);
     double k = step > 0 ? ceil(1.25 * (tail + batch) / step) + 2 : least;
     return fdl_tuner_clamp(fmax(k, least), t->limits.depth_min,
@@ -164,8 +168,9 @@ static uint32_t io_depth_for(const struct fdl_tuner *t,
     if (!(in_flight(e) > 0))
         return t->knobs.io_depth;
     double q = ceil(1.5 * in_flight(e)) + 2;
-    q = fmin(q, JUMP * (double)t->knobs.io_depth + 2);
-    if (t->io_ceiling && q > (double)t->io_ceiling)
+    if (q > JUMP * (double)t->knobs.io_depth + 2 && RULE(READS_JUMP))
+        q = JUMP * (double)t->knobs.io_depth + 2;
+    if (t->io_ceiling && q > (double)t->io_ceiling && RULE(READS_CEILING))
         q = (double)t->io_ceiling;
     return fdl_tuner_clamp(q, t->limits.io_depth_min, t->limits.io_depth_max);
 }
@@ -176,12 +181,16 @@ static uint32_t workers_for(const struct fdl_tuner *t,
     if (!(e->work > 0))
         return t->knobs.workers;
     double g = e->g, work = e->work;
-    double wanted = g > 0 ? 1.03 * work / g + 0.4 : INFINITY;
-    double n = fmin(ceil(wanted), fdl_tuner_saturation(t, e));
-    n = fmin(n, JUMP * (double)t->knobs.workers);
+    double wanted =
+        g > 0 ? (RULE(MARGIN) ? 1.03 * work / g + 0.4 : work / g) : INFINITY;
+    double n = ceil(wanted);
+    if (n > fdl_tuner_saturation(t, e) && RULE(SATURATION))
+        n = fdl_tuner_saturation(t, e);
+    if (n > JUMP * (double)t->knobs.workers && RULE(JUMP))
+        n = JUMP * (double)t->knobs.workers;
     /* More only where there is room for them; none are given up for others. */
     double now = (double)t->knobs.workers;
-    if (n > now)
+    if (n > now && n > fdl_tuner_room(t, e) && RULE(ROOM))
         n = fmax(now, fmin(n, fdl_tuner_room(t, e)));
     return fdl_tuner_clamp(n, t->limits.workers_min, t->limits.workers_max);
 }
@@ -238,7 +247,8 @@ void fdl_tuner_plan(const struct fdl_tuner *t,
     least.depth = fdl_tuner_clamp(least_depth(t, e, out), t->limits.depth_min,
                                   t->limits.depth_max);
     if (t->limits.memory_bytes &&
-        fdl_knobs_memory(&t->limits, &least) > t->limits.memory_bytes)
+        fdl_knobs_memory(&t->limits, &least) > t->limits.memory_bytes &&
+        RULE(PACE))
         within_memory(t, e, out);
     fdl_tuner_fit(&t->limits, out);
 }
@@ -285,6 +295,10 @@ void fdl_tuner_fit(const struct fdl_tuner_limits *l, struct fdl_knobs *k)
     double worker = (double)l->worker_bytes + read;
     uint32_t io = FDL_MAX(l->io_depth_min, (k->io_depth + 3) / 4);
     uint32_t depth = FDL_MAX(l->depth_min, FDL_MIN(2u, l->depth_max));
+    if (fdl_knobs_memory(l, k) > l->memory_bytes && !RULE(FIT_PARTS)) {
+        io = l->io_depth_min;
+        depth = l->depth_min;
+    }
     shave(l, k, &k->depth, depth, batch);
     shave(l, k, &k->io_depth, io, 2 * read);
     shave(l, k, &k->workers, l->workers_min, worker);

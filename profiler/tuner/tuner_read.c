@@ -92,7 +92,7 @@ static bool paused(const struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     if (!(t->ref_g > 0))
         return false;
     double extra = s->own_ns - s->batches * t->ref_g;
-    return extra > 10 * t->ref_g && extra > BLOCK_NS;
+    return extra > 10 * t->ref_g && extra > BLOCK_NS && RULE(PAUSED);
 }
 
 bool fdl_tuner_difference(struct fdl_tuner *t,

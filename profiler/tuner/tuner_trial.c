@@ -33,15 +33,16 @@ static double jitter(struct fdl_tuner *t)
 
 void fdl_tuner_back_off(struct fdl_tuner *t)
 {
-    t->backoff = fmin(2 * t->backoff, BACKOFF_MOST);
+    if (RULE(BACKOFF))
+        t->backoff = fmin(2 * t->backoff, BACKOFF_MOST);
     t->held = 0;
-    t->due = t->backoff * (0.75 + 0.5 * jitter(t));
+    t->due = RULE(JITTER) ? t->backoff * (0.75 + 0.5 * jitter(t)) : t->backoff;
 }
 
 /* Fewer that had to become more again soon were not worth it. */
 void fdl_tuner_workers_moved(struct fdl_tuner *t, bool up)
 {
-    if (up && t->fewer)
+    if (up && t->fewer && RULE(CALM))
         t->calm = t->steady >= LASTING
                       ? t->calm / 2
                       : FDL_MIN(FDL_MAX(2 * t->calm, 2u * BACKOFF_LEAST),
@@ -61,6 +62,10 @@ static void along(const struct fdl_tuner *t, struct fdl_knobs *to)
     uint32_t reads = to->io_depth;
     to->io_depth = FDL_MAX(reads, t->knobs.io_depth);
     to->depth = FDL_MAX(t->knobs.depth, fdl_tuner_depth_for(t, &t->best, to));
+    if (to->depth > t->knobs.depth && !RULE(ALONG_DEPTH))
+        to->depth = t->knobs.depth;
+    if (to->io_depth > t->knobs.io_depth && !RULE(ALONG_READS))
+        to->io_depth = reads = t->knobs.io_depth;
     if (t->limits.memory_bytes &&
         fdl_knobs_memory(&t->limits, to) > t->limits.memory_bytes)
         to->io_depth = reads;
@@ -167,7 +172,8 @@ static bool try_workers(struct fdl_tuner *t, uint32_t n,
     bool model = reason == FDL_REASON_PLAN_UP ||
                  reason == FDL_REASON_PLAN_DOWN || reason == FDL_REASON_SHRINK;
     bool robs = to.depth < t->knobs.depth || to.io_depth < t->knobs.io_depth;
-    if (to.workers == t->knobs.workers || already(t, &to) || (!model && robs))
+    if (to.workers == t->knobs.workers || already(t, &to) ||
+        (!model && robs && RULE(ROBS)))
         return false;
     bool up = to.workers > t->knobs.workers;
     char why[FDL_DECISION_WHY_BYTES];
@@ -212,6 +218,9 @@ static bool deepen(struct fdl_tuner *t, bool variance)
     uint32_t grown = to.depth + FDL_MAX(2u, to.depth / 2);
     to.depth = FDL_MAX(tail, variance ? grown : to.depth);
     fdl_tuner_fit(&t->limits, &to);
+    if (to.depth > t->knobs.depth &&
+        !(variance && grown > tail ? RULE(VARIANCE) : RULE(TAIL)))
+        return false;
     if (to.depth <= t->knobs.depth || to.workers != t->knobs.workers ||
         to.io_depth != t->knobs.io_depth || already(t, &to))
         return false;
@@ -231,6 +240,8 @@ bool fdl_tuner_bridge(struct fdl_tuner *t)
     fdl_tuner_fit(&t->limits, &to);
     if (to.depth <= t->knobs.depth || to.workers != t->knobs.workers ||
         to.io_depth != t->knobs.io_depth || already(t, &to))
+        return false;
+    if (!RULE(BRIDGE))
         return false;
     t->asked_from = t->n_decisions;
     fdl_tuner_note(t, FDL_KNOB_DEPTH, &to, FDL_REASON_TAIL,
@@ -270,7 +281,8 @@ static bool more_reads(struct fdl_tuner *t, bool again)
         most);
     to.depth = FDL_MAX(to.depth, fdl_tuner_depth_for(t, &t->best, &to));
     if (t->limits.memory_bytes &&
-        fdl_knobs_memory(&t->limits, &to) > t->limits.memory_bytes)
+        fdl_knobs_memory(&t->limits, &to) > t->limits.memory_bytes &&
+        RULE(READS_MEMORY))
         to = t->planned; /* of the memory, what each part needs */
     fdl_tuner_fit(&t->limits, &to);
     if (to.io_depth <= t->knobs.io_depth || already(t, &to))
@@ -293,7 +305,8 @@ static bool divide(struct fdl_tuner *t)
         enum fdl_tuner_split s = (enum fdl_tuner_split)i;
         struct fdl_knobs to;
         if ((t->splits_tried & 1u << i) || !fdl_tuner_split(t, s, &to) ||
-            already(t, &to))
+            already(t, &to) || !RULE(DIVIDE) ||
+            !fdl_tuner_rule(FDL_RULE_SPLIT_0 + i))
             continue;
         bool workers = to.workers != t->knobs.workers;
         bool up =
@@ -319,9 +332,12 @@ static bool divide(struct fdl_tuner *t)
 static bool explore(struct fdl_tuner *t)
 {
     uint32_t n = t->knobs.workers, step = FDL_MAX(1u, n / 4 / t->fineness);
+    if (!RULE(EXPLORE))
+        return false;
     double most =
         fmin(fdl_tuner_room(t, &t->best), (double)t->limits.workers_max);
-    if (t->flat.workers) /* it is not the number of workers that matters */
+    if (t->flat.workers &&
+        RULE(FLAT_STEP)) /* it is not the number of workers that matters */
         step = FDL_MAX(1u, n / 2 / t->fineness);
     for (unsigned i = 0; i < 2; ++i) {
         bool up = t->turn++ % 2 == 0;
@@ -334,7 +350,7 @@ static bool explore(struct fdl_tuner *t)
         return try_workers(
             t, to, up ? FDL_REASON_EXPLORE_UP : FDL_REASON_EXPLORE_DOWN);
     }
-    if (step > 1) {
+    if (step > 1 && RULE(FINER)) {
         t->fineness *= 2;
         return false;
     }
@@ -350,7 +366,7 @@ static bool reads_run_out(const struct fdl_tuner *t)
     const struct fdl_tuner_estimate *e = &t->best;
     double under_way = e->read_ns * e->reads * e->rate;
     return e->starved >= 0.2 && e->reads > 0 &&
-           under_way < 0.75 * t->knobs.io_depth;
+           under_way < 0.75 * t->knobs.io_depth && RULE(READS_RUN_OUT);
 }
 
 /* A stream waits for a copy by itself, so the consumer does not; what it waits
@@ -372,7 +388,8 @@ static bool starving(struct fdl_tuner *t)
     bool spare = e->blocked >= LITTLE_SPARE || reads_run_out(t);
     /* What the last of it brought is not yet in the smoothed stall. */
     bool waits_still = fdl_tuner_long_stall(t) > t->limits.target;
-    if (spare && waits_still && !crossing && deepen(t, true))
+    if (spare && (waits_still || !RULE(WAITS_STILL)) && !crossing &&
+        deepen(t, true))
         return true;
     bool now = t->replan || due(t);
     uint32_t n = t->planned.workers;
@@ -381,8 +398,9 @@ static bool starving(struct fdl_tuner *t)
         try_workers(t, n, FDL_REASON_PLAN_UP))
         return true;
     /* What failed lets the others have a turn before it is tried again. */
-    bool turn = !t->storage_limit && t->backoff != t->reads_failed;
-    if (now && little && turn && more_reads(t, false))
+    bool turn =
+        !t->storage_limit && (t->backoff != t->reads_failed || !RULE(TURN));
+    if (now && little && turn && RULE(READS_FIRST) && more_reads(t, false))
         return true;
     if (deepen(t, false))
         return true;
@@ -391,13 +409,13 @@ static bool starving(struct fdl_tuner *t)
     bool reads = fetching && e->reads > 0;
     if (reads && turn && more_reads(t, false))
         return true;
-    if (n < t->knobs.workers && t->steady >= t->calm &&
+    if (n < t->knobs.workers && RULE(PLAN_DOWN) && t->steady >= t->calm &&
         !fdl_tuner_arm_useless(t, n))
         return try_workers(t, n, FDL_REASON_PLAN_DOWN);
     if (!due(t) || crossing)
         return false;
     return divide(t) || (worked && explore(t)) ||
-           (reads && more_reads(t, true));
+           (reads && RULE(READS_AGAIN) && more_reads(t, true));
 }
 
 /* Down to the plan; where that starved before, half way. */
@@ -411,7 +429,7 @@ static bool fed(struct fdl_tuner *t)
     if (to >= n || t->steady < t->calm)
         return false;
     for (uint32_t k = n - 1; k >= to && k > 0; --k)
-        if (t->arms[k].era == t->era && t->arms[k].starves) {
+        if (t->arms[k].era == t->era && t->arms[k].starves && RULE(HALF_WAY)) {
             to = k + 1 + (n - k - 1) / 2;
             break;
         }
@@ -424,7 +442,7 @@ static bool give_up_what_is_theirs(struct fdl_tuner *t)
 {
     struct fdl_knobs to = t->knobs;
     uint32_t most = fdl_tuner_most_of_share(t, &t->best);
-    if (to.workers <= most)
+    if (to.workers <= most || !RULE(GIVE_UP))
         return false;
     to.workers = fdl_tuner_clamp(fdl_tuner_saturation(t, &t->best),
                                  t->limits.workers_min, to.workers);
@@ -447,7 +465,8 @@ static bool send_the_queue_home(struct fdl_tuner *t)
 {
     struct fdl_knobs to = t->knobs;
     double room = fdl_tuner_lock_room(&t->best);
-    if (t->best.stall <= t->limits.target || to.workers <= room + 1)
+    if (t->best.stall <= t->limits.target || to.workers <= room + 1 ||
+        !RULE(QUEUE_HOME))
         return false;
     to.workers = fdl_tuner_clamp(room, t->limits.workers_min, to.workers);
     fdl_tuner_fit(&t->limits, &to);
@@ -520,7 +539,7 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
     t->best = *e;
     t->moved_batch = t->trial.batch;
     t->moved_ns = t->trial.now_ns;
-    if (t->trial.up)
+    if (t->trial.up || !RULE(KEEP_BACKOFF))
         t->backoff = t->due = BACKOFF_LEAST;
     t->replan = true;
     t->held = t->at_arm = 0;
@@ -529,14 +548,14 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
     if (t->trial.knob == FDL_KNOB_IO_DEPTH) {
         uint32_t now = t->trial.after.io_depth;
         t->storage_limit = false;
-        if (now < t->trial.before.io_depth)
+        if (now < t->trial.before.io_depth && RULE(CEILING_LESS))
             t->io_ceiling = now; /* more left too little for the rest */
         else if (now > t->io_ceiling)
             t->io_ceiling = 0;
     }
     if (t->trial.knob == FDL_KNOB_WORKERS) {
         fdl_tuner_workers_moved(t, t->trial.up);
-        if (t->trial.up)
+        if (t->trial.up && RULE(STARVES_UP))
             t->arms[t->trial.before.workers].starves = true;
     }
     fdl_tuner_change_begin(t, e);
@@ -545,7 +564,7 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
 /* Nothing is learned for good from what could not tell. */
 static bool could_tell(double error)
 {
-    return error < CLEAR;
+    return error < CLEAR || !RULE(CLEAR);
 }
 
 static bool more_reads_tried(const struct fdl_tuner *t)
@@ -556,7 +575,7 @@ static bool more_reads_tried(const struct fdl_tuner *t)
 
 static void learn_reads(struct fdl_tuner *t, double error)
 {
-    if (!more_reads_tried(t) || !could_tell(error))
+    if (!more_reads_tried(t) || !could_tell(error) || !RULE(LEARN_READS))
         return;
     t->io_ceiling = t->trial.before.io_depth;
     t->storage_limit = true;
@@ -571,7 +590,8 @@ static void learn_scaling(struct fdl_tuner *t,
     const struct fdl_tuner_estimate *ref = &t->trial.reference;
     bool idle = e->cores_used < 0.8 * fdl_tuner_cores(t, e) &&
                 e->cores_used < 1.2 * ref->cores_used;
-    if (t->trial.up && idle && could_tell(error) && ref->starved < 0.2)
+    if (t->trial.up && idle && could_tell(error) && ref->starved < 0.2 &&
+        RULE(FLAT))
         t->flat = (struct fdl_tuner_flat){t->trial.before.workers, ref->work};
 }
 
@@ -585,7 +605,7 @@ static void learn(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
     case FDL_KNOB_WORKERS:
         learn_scaling(t, e, error);
         /* Slower and yet fed are the steps of the consumer, or chance. */
-        if (!t->trial.up && e->stall > t->limits.target)
+        if (!t->trial.up && e->stall > t->limits.target && RULE(STARVES_DOWN))
             t->arms[t->trial.after.workers].starves = true;
         break;
     default:
@@ -599,7 +619,7 @@ static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
     ++t->rolled_back;
     learn(t, e, error);
     struct fdl_knobs to = t->trial.before;
-    if (t->trial.knob != FDL_KNOB_DEPTH) {
+    if (t->knobs.depth > to.depth && RULE(KEEP_DEPTH)) {
         to.depth = FDL_MAX(to.depth, t->knobs.depth);
         fdl_tuner_fit(&t->limits, &to);
         if (to.workers != t->trial.before.workers ||
@@ -653,15 +673,17 @@ static enum fdl_tuner_verdict at_once(const struct fdl_tuner *t,
                                       double error)
 {
     const struct fdl_tuner_estimate *ref = &t->trial.reference;
-    if (v == FDL_VERDICT_OPEN && t->trial.up && hopeless(t, gain, error))
+    if (v == FDL_VERDICT_OPEN && t->trial.up && hopeless(t, gain, error) &&
+        RULE(HOPELESS))
         return FDL_VERDICT_EQUAL;
     if (v != FDL_VERDICT_OPEN || t->trial.up)
         return v;
     if (e->blocks >= 3 && e->stall > ref->stall + fmax(0.15, 2 * error) &&
-        e->blocked < LITTLE_SPARE)
+        e->blocked < LITTLE_SPARE && RULE(AT_ONCE_WORSE))
         return FDL_VERDICT_WORSE;
     if (e->blocks >= 6 && e->stall <= t->limits.target &&
-        e->blocked >= LITTLE_SPARE && e->rate > ref->rate * (1 - DELTA / 2))
+        e->blocked >= LITTLE_SPARE && e->rate > ref->rate * (1 - DELTA / 2) &&
+        RULE(AT_ONCE_EQUAL))
         return FDL_VERDICT_EQUAL;
     return v;
 }
@@ -676,17 +698,20 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
         fdl_tuner_compare(&t->trial.reference, &e, &gain, &error);
     v = at_once(t, &e, v, gain, error);
     unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH)
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH && RULE(READ_BLOCKS))
         most = READ_BLOCKS;
-    if (!up && e.rate < t->trial.reference.rate * (1 - DELTA / 2))
+    if (!up && e.rate < t->trial.reference.rate * (1 - DELTA / 2) &&
+        RULE(DOWN_LONGER))
         most = FDL_TUNER_BLOCKS;
     if (v == FDL_VERDICT_OPEN && e.blocks < most)
         return false;
     fdl_tuner_charge_done(t);
     if (t->trial.knob == FDL_KNOB_WORKERS &&
-        (e.batches >= ARM_BATCHES || v == FDL_VERDICT_WORSE))
+        (e.batches >= ARM_BATCHES || v == FDL_VERDICT_WORSE ||
+         !RULE(ARM_BATCHES)))
         fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
-    bool ok = fdl_tuner_acceptable(t, &t->trial.reference, &e, v, up);
+    bool ok = fdl_tuner_acceptable(t, &t->trial.reference, &e, v, up) ||
+              !RULE(VERIFY);
     settle_trial(t, ok ? FDL_OUTCOME_KEPT : FDL_OUTCOME_ROLLED_BACK, &e, gain,
                  error);
     t->latest = e;

@@ -116,8 +116,11 @@ static double error_of(const double *x, unsigned n, bool fed)
         mean += x[i] / n;
     for (unsigned i = 1; i < n; ++i)
         together += (x[i] - mean) * (x[i - 1] - mean) / (n - 1);
-    double factor = n >= 6 && square > 0 ? 1 + 2 * together / square : 1;
-    factor = fmin(fmax(factor, fed ? 1 : 0.15), 3);
+    double factor = n >= 6 && square > 0 && RULE(COVARIANCE)
+                        ? 1 + 2 * together / square
+                        : 1;
+    factor =
+        fmin(fmax(factor, fed && factor < 1 && RULE(FED_SPREAD) ? 1 : 0.15), 3);
     return sqrt(factor * square / n);
 }
 
@@ -168,7 +171,8 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
     out->on_device = s->span_ns > 0;
     estimate_workers(t, s, out);
     /* Delivered from a stock that is not made again. */
-    if (out->blocked < FDL_TUNER_SPARE && out->produced > 0)
+    if (out->blocked < FDL_TUNER_SPARE && out->produced > 0 &&
+        out->produced < out->rate && RULE(STOCK_RATE))
         out->rate = fmin(out->rate, out->produced);
     out->prep = part(s->prep_ns, s->wait_ns);
     out->fetch = part(s->fetch_ns, s->wait_ns);

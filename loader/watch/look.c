@@ -23,7 +23,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "loader/engine.h"
-#include "profiler/tuner/read_history.h"
+#include "profiler/measure/read_history.h"
 
 #include <stdlib.h>
 #include <string.h>

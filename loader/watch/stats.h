@@ -11,7 +11,7 @@
 #include "profiler/measure/ledger.h"
 #include "profiler/measure/timebook.h"
 #include "profiler/measure/total.h"
-#include "profiler/tuner/read_history.h"
+#include "profiler/measure/read_history.h"
 #include "profiler/verdict/verdict.h"
 
 #include <feedline/feedline.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The consumer's pace, its steps by number of workers, and how reading went. */
 #include "profiler/measure/pace.h"
-#include "profiler/tuner/read_history.h"
+#include "profiler/measure/read_history.h"
 #include "test.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
  * be 8 times as slow and above 50 us, which no copy out of the page cache of a
  * usual file takes; each has at least a fiftieth of the reads.
  */
-#include "profiler/tuner/read_history.h"
+#include "profiler/measure/read_history.h"
 
 #include "base/compiler.h"
 

@@ -175,9 +175,6 @@ OPTION(TUNER, ENUM("tuner", FDL_CHOICE_TEXT(FDL_TUNER_CHOICES), "auto",
 OPTION(TUNER_TARGET, FRACTION("tuner_target", "0.01",
                               "acceptable stall, as a fraction of time; below "
                               "it the tuner tries fewer workers"))
-OPTION(TUNER_STRICT, BOOL("tuner_strict", "false",
-                          "keep more workers only if throughput rose beyond "
-                          "doubt, which rules out oscillation"))
 OPTION(TUNER_PROFILE, STRING("tuner_profile", "",
                              "start from an earlier result, written by "
                              "loaderbench tune or "

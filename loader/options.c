@@ -41,3 +41,8 @@
 const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
 #include "loader/option_rows.h"
 };
+
+const struct fdl_option_gone fdl_loader_options_gone[] = {
+    {"tuner_strict", "to rule out changes, give workers, depth and io_depth as "
+                     "numbers"},
+    {NULL, NULL}};

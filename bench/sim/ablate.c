@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is a rule of the tuner worth? Each scenario runs with all rules, then
- * again with one rule or a group of them off; a rule that was never asked in the
- * first run changes nothing and is not run. Rows are printed as they come:
+ * again with one rule or a group of them off; a rule that was never asked in
+ * the first run changes nothing and is not run. Rows are printed as they come:
  *
  *   model  scenario  group   time, workers and depth off / on  changes off - on
  *

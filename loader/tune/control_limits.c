@@ -207,7 +207,6 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     fdl_unlock(&c->lock);
     limits.host_cores = host_cores();
     limits.target = fdl_option_double(&l->options, FDL_OPT_TUNER_TARGET);
-    limits.strict = option(&l->options, FDL_OPT_TUNER_STRICT) != 0;
     limit_workers(c, &limits);
     limit_depth(c, &limits);
     limit_reads(c, &limits);

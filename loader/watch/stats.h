@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "decode/pipeline.h"
 #include "profiler/measure/ledger.h"
+#include "profiler/measure/read_history.h"
 #include "profiler/measure/timebook.h"
 #include "profiler/measure/total.h"
-#include "profiler/measure/read_history.h"
 #include "profiler/verdict/verdict.h"
 
 #include <feedline/feedline.h>

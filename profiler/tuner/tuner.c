@@ -22,6 +22,8 @@
 #define WARM_BATCHES 4.0
 #define SOON_NS      1e9
 #define COPIES       8.0 /* to take a mean of */
+#define HURRY_NS     2e9
+#define FAR_OFF      0.2 /* a stall that needs no exact measurement */
 
 struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
                                    const struct fdl_knobs *start, bool warm)
@@ -37,8 +39,6 @@ struct fdl_tuner *fdl_tuner_create(const struct fdl_tuner_limits *limits,
     t->warm = warm;
     t->era = 1;
     t->backoff = t->due = BACKOFF_LEAST;
-    t->measure_blocks = MEASURE_BLOCKS;
-    t->fineness = 1;
     t->noise = UINT64_C(0x9e3779b97f4a7c15) * (start->workers + 1u);
     for (unsigned i = 0; i < 3; i++)
         if (!fdl_tuner_rule(FDL_RULE_NOISE_0 + i))
@@ -56,17 +56,13 @@ static void new_era(struct fdl_tuner *t)
 {
     ++t->era;
     ++t->changes;
-    t->granted_ns += CREDIT_CHANGE * t->best.g;
     /* Conditions that change all the time are one. */
     if (t->era_windows >= LASTING || !RULE(SHORT_ERA))
         t->backoff = t->due = BACKOFF_LEAST;
     t->era_windows = 0;
     t->held = t->at_arm = 0;
-    t->storage_limit = t->transfer_limit = false;
-    t->io_ceiling = 0;
-    t->reads_failed = 0;
+    t->storage_limit = t->reads_failed = t->transfer_limit = false;
     t->splits_tried = 0;
-    t->fineness = 1;
     t->has_seen = false;
     t->converged = false;
     t->replan = true;
@@ -107,7 +103,6 @@ static void begin_anew(struct fdl_tuner *t, bool conditions, bool bounds)
     bool again = fdl_tuner_trial_abandon(t, &back);
     if (conditions) {
         t->era_windows = LASTING;
-        t->calm = 0;
         new_era(t);
     }
     if (again && RULE(AGAIN))
@@ -116,11 +111,7 @@ static void begin_anew(struct fdl_tuner *t, bool conditions, bool bounds)
     fdl_tuner_fit(&t->limits, &to);
     note_limits(t, &back, &to, bounds);
     enum fdl_tuner_state was = t->state;
-    t->measure_blocks = MEASURE_BLOCKS;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
-    /* The stock was made under the old ones. */
-    if (t->last.ready && RULE(STOCK_PASSES))
-        t->settle_batches += (double)FDL_MIN(t->last.ready, 256u);
     if (was == FDL_TUNER_WARMUP || was == FDL_TUNER_FROZEN)
         t->state = was;
     if (was == FDL_TUNER_FROZEN)
@@ -162,7 +153,7 @@ static void warm_up(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     if ((double)t->batch <= s->batches) /* until the first one came */
         return;
     fdl_tuner_add(w, s);
-    /* There is no stock to be filled where the consumer waits anyway. */
+    /* There is no stock to fill where the consumer waits anyway. */
     bool waits = w->batches >= WARM_BATCHES && w->wait_ns > 0.1 * w->step_ns &&
                  RULE(WARM_EARLY);
     if (waits || w->batches >= fmax(WARM_BATCHES, (double)t->knobs.depth))
@@ -176,23 +167,18 @@ static bool measured(const struct fdl_tuner *t,
     if (t->warm && e->stall <= t->limits.target)
         return e->blocks >= 3;
     fdl_tuner_plan(t, e, &plan);
-    /* Far off: the plan cannot be wrong by that much. Where the guard went back
-     * to, one odd block can. */
-    bool known = t->arms[t->knobs.workers].era == t->era && RULE(KNOWN_ARM);
-    if (!known && e->stall > 0.2 && e->blocked < 0.05 &&
+    /* Far off: the plan cannot be wrong by that much. */
+    if (e->stall > FAR_OFF && e->blocked < 0.05 &&
         plan.workers >= 1.3 * t->knobs.workers && RULE(JUMP_AT_ONCE))
         return true;
-    /* More reads cost little and are tried in any case. */
+    /* More reads cost little and are tried in any case; slow batches make long
+     * blocks. */
     bool reads = e->starved > 0.2 && plan.io_depth > t->knobs.io_depth;
-    if (e->stall > 0.2 && reads && (e->blocks >= 3 || e->wall_ns >= SOON_NS) &&
-        RULE(READS_SOON))
+    bool soon = reads ? e->blocks >= 3 || e->wall_ns >= SOON_NS
+                      : e->blocks >= 3 && e->wall_ns >= HURRY_NS;
+    if (e->stall > FAR_OFF && soon && RULE(SOON))
         return true;
-    /* Slow batches make long blocks: what is that far off is seen in three. */
-    if (e->stall > 0.2 && e->blocks >= 3 && e->wall_ns >= HURRY_NS &&
-        RULE(HURRY))
-        return true;
-    return (e->blocks >= 6 && e->error < 0.01) ||
-           e->blocks >= t->measure_blocks;
+    return (e->blocks >= 6 && e->error < 0.01) || e->blocks >= MEASURE_BLOCKS;
 }
 
 static void measure(struct fdl_tuner *t)
@@ -201,13 +187,10 @@ static void measure(struct fdl_tuner *t)
     fdl_tuner_estimate_of(t, &t->window, &e);
     if (!measured(t, &e))
         return;
-    if (!(t->granted_ns > 0))
-        t->granted_ns = CREDIT_START * e.g;
     t->best = t->latest = e;
     fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
     fdl_tuner_change_begin(t, &e);
-    t->replan = t->abandoned < 2 || !RULE(ABANDONED);
-    t->measure_blocks = MEASURE_BLOCKS;
+    t->replan = t->abandoned < 2;
     decide(t);
 }
 
@@ -224,19 +207,13 @@ static bool go_back(struct fdl_tuner *t)
     if (!RULE(GUARD))
         return false;
     ++t->guarded;
-    if (n > t->knobs.workers && RULE(GUARD_STARVES))
-        t->arms[t->knobs.workers].starves = true;
-    fdl_tuner_workers_moved(t, n > t->knobs.workers);
-    if (RULE(GUARD_BACKOFF))
-        fdl_tuner_back_off(t);
+    fdl_tuner_back_off(t);
     t->asked_from = t->n_decisions;
     fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_GUARD,
                    "%u workers delivered %.2f batches/s, %u deliver %.2f", n,
                    1e9 * t->arms[n].rate, t->knobs.workers,
                    1e9 * t->arms[t->knobs.workers].rate);
     t->arms[n].rate *= 0.99;
-    if (RULE(GUARD_BLOCKS))
-        t->measure_blocks = 16;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
     return true;
 }
@@ -281,15 +258,9 @@ static void hold(struct fdl_tuner *t)
         return;
     }
     ++t->held;
-    ++t->steady;
     ++t->era_windows;
     if (fdl_tuner_bridge(t))
         return;
-    if (t->suspicious &&
-        RULE(SUSPICIOUS)) { /* half of it may be of other conditions */
-        fdl_tuner_enter(t, FDL_TUNER_HOLD);
-        return;
-    }
     ++t->at_arm;
     fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.3);
     fdl_tuner_estimate_mix(&t->best, &e, 0.3);
@@ -313,8 +284,6 @@ static void settle(struct fdl_tuner *t, const struct fdl_tuner_sums *s)
     if (t->rolling_back) {
         fdl_tuner_charge_done(t);
         t->rolling_back = false;
-        if (t->replan && RULE(REPLAN_BACK) && fdl_tuner_next(t))
-            return;
     }
     fdl_tuner_enter(t, t->next);
 }

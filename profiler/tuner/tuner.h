@@ -48,8 +48,6 @@ struct fdl_tuner_limits {
     bool shared;   /* others draw from the same, and had their part taken off:
                       more than fill these is theirs */
     double target; /* stall that counts as fed, fraction of wall */
-    bool strict;   /* accept upwards by the significance test alone, which
-                         excludes limit cycles */
 
     /* depth * batch_bytes + spare_bytes + (2 io_depth + workers) * read_bytes +
      * workers * worker_bytes <= memory_bytes; 0 where it is not known yet. */

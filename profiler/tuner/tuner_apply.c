@@ -115,7 +115,6 @@ static void taken_over(struct fdl_tuner *t, const struct fdl_knobs *in_force)
         fdl_tuner_knob_set(&t->want, knob, fdl_knob_get(&back, knob));
     t->go_on = false;
     t->best.valid = false;
-    t->measure_blocks = MEASURE_BLOCKS;
     if (t->state != FDL_TUNER_WARMUP) {
         t->state = FDL_TUNER_SETTLE;
         t->next = FDL_TUNER_MEASURE;

@@ -35,11 +35,7 @@ uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)
         return 0;
     uint32_t best = t->knobs.workers;
     uint32_t most = fdl_tuner_most_of_share(t, &t->best);
-    double room = fmax(fdl_tuner_lock_room(&t->best), best);
-    for (uint32_t n = t->limits.workers_min;
-         (n <= most && n <= room) ||
-         (n <= t->limits.workers_max && !RULE(GUARD_ROOM));
-         ++n)
+    for (uint32_t n = t->limits.workers_min; n <= most; ++n)
         if (t->arms[n].era == t->era && t->arms[n].rate > t->arms[best].rate)
             best = n;
     bool clear = t->arms[best].rate * (1 - 2 * DELTA) > here->rate;

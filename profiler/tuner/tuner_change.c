@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Are these still the conditions that were measured? Three numbers are
- * followed: the consumer's own time for a batch, a worker's work for one, and
- * the rate. Each has a slow reference and the variance of its logarithm about
- * it; a shift counts when it is large, unlikely, and there twice in a row.
+ * Are these still the conditions that were measured? Two numbers are
+ * followed: a worker's work for a batch, and the rate. Each has a slow
+ * reference and the variance of its logarithm about it; a shift counts when it
+ * is large, unlikely, and there twice in a row.
  *
- * While it waits a fourth is, the part of their work that workers queue for a
- * core: somebody else who takes cores, or leaves, moves the rate by as little
- * as the workers are few, and yet other numbers of workers are right then.
- * So does a quarter of the cores that others take or leave.
+ * While the consumer waits two more are: the share of their work that workers
+ * queue for a core, and the cores that others use. Few workers hardly feel that
+ * somebody takes cores or leaves, yet another number of them is right then.
  *
  * One kind cannot wait for two windows: a consumer that was fed and starves.
  * Two blocks with a large stall are enough there (tuner.c asks after each
@@ -16,7 +15,6 @@
  */
 #include "profiler/tuner/tuner_own.h"
 
-#define SHIFT_G      0.15
 #define SHIFT_WORK   0.25
 #define SHIFT_RATE   0.15
 #define SHIFT_OTHERS 0.25 /* of the cores granted */
@@ -36,7 +34,6 @@ void fdl_tuner_change_begin(struct fdl_tuner *t,
     t->ref_g = e->g;
     t->ref_work = e->work;
     t->ref_rate = e->rate;
-    t->var_g = first_variance(e->g_spread, WINDOW_BLOCKS);
     t->var_work = first_variance(e->g_spread, WINDOW_BLOCKS) + 0.0025;
     t->var_rate = first_variance(rate_spread, WINDOW_BLOCKS);
     t->ref_queued = e->queued;
@@ -64,21 +61,19 @@ static void follow(double *ref, double *variance, double now, double by)
 bool fdl_tuner_change_seen(struct fdl_tuner *t,
                            const struct fdl_tuner_estimate *e)
 {
-    double g = shift(e->g, t->ref_g);
     double work = shift(e->work, t->ref_work);
     double rate = shift(e->rate, t->ref_rate);
     double queued = e->queued - t->ref_queued;
     double others = fabs(e->others - t->ref_others) / t->limits.cores;
     bool waits = t->best.stall > t->limits.target;
-    if ((far(g, SHIFT_G, t->var_g) && RULE(SHIFT_G)) ||
-        (far(work, SHIFT_WORK, t->var_work) && RULE(SHIFT_WORK)) ||
+    if ((far(work, SHIFT_WORK, t->var_work) && RULE(SHIFT_WORK)) ||
         (far(rate, SHIFT_RATE, t->var_rate) && RULE(SHIFT_RATE)) ||
         (waits &&
          ((far(queued, SHIFT_QUEUED, t->var_queued) && RULE(SHIFT_QUEUED)) ||
           (others > SHIFT_OTHERS && RULE(SHIFT_OTHERS)))))
         return ++t->suspicious >= 2;
     t->suspicious = 0;
-    follow(&t->ref_g, &t->var_g, e->g, g);
+    t->ref_g += 0.1 * (e->g - t->ref_g);
     follow(&t->ref_work, &t->var_work, e->work, work);
     follow(&t->ref_rate, &t->var_rate, e->rate, rate);
     t->ref_others += 0.1 * (e->others - t->ref_others);

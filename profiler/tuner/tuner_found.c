@@ -42,7 +42,7 @@ void fdl_tuner_get_found(const struct fdl_tuner *t, struct fdl_tuner_found *out)
                           t->storage_limit ||
                           t->knobs.io_depth >= l->io_depth_max},
         .more_workers = t->more_workers,
-        .more_reads_failed = t->storage_limit && t->io_ceiling,
+        .more_reads_failed = t->reads_failed,
         .limited_by = status.limited_by,
         .converged = status.converged,
     };

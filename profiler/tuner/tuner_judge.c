@@ -47,31 +47,28 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *e,
                           enum fdl_tuner_verdict v, bool up)
 {
-    double target = t->limits.target;
     if (v == FDL_VERDICT_BETTER)
         return true;
     if (v == FDL_VERDICT_WORSE)
         return false;
-    if (up) {
-        if (t->limits.strict)
-            return false;
-        /* The wait for a batch, not its share: that hardly moves while it is
-         * nearly everything. */
+    double target = t->limits.target;
+    /* The wait for a batch, not its share: that hardly moves while it is nearly
+     * everything. */
+    if (up)
         return (ref->stall > target && e->stall <= target &&
                 RULE(ACCEPT_FED)) ||
                (e->rate > ref->rate * (1 + DELTA) &&
                 e->stall / e->rate < 0.8 * ref->stall / ref->rate &&
                 RULE(ACCEPT_GAIN));
-    }
     double d = log(e->rate / ref->rate);
+    double doubt = hypot(ref->error, e->error);
     /* While it waits, fewer must be as good beyond doubt: many small doubts
      * add up to a loss. */
     if (e->stall > target && RULE(DOWN_DOUBT))
-        return d >= -DELTA / 2 && (v == FDL_VERDICT_EQUAL ||
-                                   d - hypot(ref->error, e->error) >= -DELTA);
+        return d >= -DELTA / 2 &&
+               (v == FDL_VERDICT_EQUAL || d - doubt >= -DELTA);
     /* Fed: the consumer sets the pace. What differs is the noise of its steps,
      * or that workers slow it. */
-    double doubt =
-        RULE(FED_DOUBT) ? fmin(2 * hypot(ref->error, e->error), 2 * DELTA) : 0;
-    return d >= -fmax(DELTA / 2, doubt);
+    return d >=
+           -fmax(DELTA / 2, RULE(FED_DOUBT) ? fmin(2 * doubt, 2 * DELTA) : 0);
 }

@@ -33,20 +33,19 @@
 #define BLOCK_NS                                                               \
   100e6 /* a period of the kernel's quota: shorter blocks
                                see it spent or not, never its mean */
-#define LONG_BLOCK_NS       1e9 /* with slow batches: two are enough */
-#define WINDOW_BLOCKS       8   /* one look while nothing is tried */
-#define MEASURE_BLOCKS      12  /* the most that a first measurement takes */
-#define HURRY_NS            2e9 /* and this, if it waits far above the target */
-#define UP_BLOCKS           32  /* and a trial */
-#define READ_BLOCKS         16  /* more reads cost little: tried again later */
-#define DOWN_BLOCKS         20  /* the same; all there is room for in doubt */
-#define SETTLE_BATCHES      4.0 /* whose samples were begun before */
-#define FDL_TUNER_SETTLE_NS 50e6  /* of readings that are 25 ms apart */
+#define LONG_BLOCK_NS       1e9  /* with slow batches: two are enough */
+#define WINDOW_BLOCKS       8    /* one look while nothing is tried */
+#define MEASURE_BLOCKS      12   /* the most that a first measurement takes */
+#define UP_BLOCKS           32   /* and a trial of more */
+#define DOWN_BLOCKS         20   /* of fewer: small doubts add up */
+#define READ_BLOCKS         16   /* more reads cost little: tried again later */
+#define SETTLE_BATCHES      4.0  /* whose samples were begun before */
+#define FDL_TUNER_SETTLE_NS 50e6 /* of readings that are 25 ms apart */
 #define DELTA               0.015 /* the smallest change worth deciding */
 #define SIGMAS              2.6 /* standard errors of a decision: one in 200 */
 #define BACKOFF_LEAST       4   /* windows from a failed trial to the next */
 #define BACKOFF_MOST        512
-#define LASTING             32u /* windows: what holds as long was worth it */
+#define LASTING             32u /* windows of an era that is one of its own */
 
 /* What trials are expected to cost at most, in steps of the consumer, and as a
  * share of all time. Nothing is decided by it: the verification of trials keeps
@@ -54,12 +53,7 @@
 #define CREDIT_START  150.0
 #define CREDIT_CHANGE 50.0 /* more for each change of conditions */
 #define CREDIT_RATE   0.005
-#define CLEAR         0.1  /* an error that leaves something to learn */
-#define ARM_BATCHES   24.0 /* fewer are no memory of a setting */
-
-/* Workers that were held up by a full stock for so much of their time have as
- * much to spare: what they make is what is taken. */
-#define FDL_TUNER_SPARE 0.03
+#define CLEAR         0.1 /* an error that leaves something to learn */
 
 /* Growth of the counters. */
 struct fdl_tuner_sums {
@@ -80,10 +74,9 @@ struct fdl_tuner_estimate {
     bool on_device; /* stall and g are the device's */
     unsigned blocks;
     double batches, wall_ns;
-    double workers;  /* while it was made */
-    double rate;     /* X, batches per ns of the consumer's wall */
-    double produced; /* the same of what workers finished */
-    double error;    /* standard error of ln rate */
+    double workers; /* while it was made */
+    double rate;    /* X, batches per ns of the consumer's wall */
+    double error;   /* standard error of ln rate */
     double stall;
     double g;        /* the consumer's own time for a batch; median of blocks */
     double g_spread; /* standard deviation of ln g between blocks */
@@ -117,7 +110,6 @@ struct fdl_tuner_window {
 struct fdl_tuner_arm {
     double rate;
     uint32_t era; /* of the conditions it was measured in; 0: never */
-    bool starves; /* it looked enough and was not */
 };
 
 enum fdl_tuner_verdict {
@@ -163,8 +155,7 @@ struct fdl_tuner {
     bool rolling_back;         /* this SETTLE still costs what the trial did */
     double settle_batches;     /* SETTLE and WARMUP: still to pass */
     double settle_ns;
-    double waited;           /* batches, for memory to be given back */
-    unsigned measure_blocks; /* MEASURE: at most */
+    double waited; /* batches, for memory to be given back */
 
     /* Readings. */
     struct fdl_tuner_reading last;
@@ -191,21 +182,16 @@ struct fdl_tuner {
     double backoff;            /* windows */
     double due;                /* the same, with the jitter of this time */
     unsigned starving_blocks;  /* in a row, of one that was fed */
-    unsigned steady;           /* windows since workers were last moved */
-    unsigned calm;             /* as many must pass before fewer are tried */
-    bool fewer;                /* that was down */
     unsigned era_windows;      /* of this era */
     unsigned abandoned;        /* trials, since one was judged */
     unsigned turn;             /* of exploration: up, down */
-    unsigned fineness;         /* and its step: a quarter by this */
     bool replan;               /* a plan is due at once */
     bool storage_limit, transfer_limit;
+    bool reads_failed;      /* more of them, under these conditions */
     struct fdl_tuner_flat { /* more than these workers brought nothing */
         uint32_t workers;   /* 0: not seen */
         double work;        /* of a batch, then */
     } flat;
-    uint32_t io_ceiling;   /* more did not help in this era; 0: not known */
-    double reads_failed;   /* back-off after the last trial of more */
     unsigned splits_tried; /* of enum fdl_tuner_split, with this setting */
 
     struct fdl_tuner_arm arms[FDL_TUNER_WORKERS_MAX + 1];
@@ -224,12 +210,12 @@ struct fdl_tuner {
 
     /* References for changes. */
     double ref_g, ref_work, ref_rate; /* 0: none */
-    double var_g, var_work, var_rate; /* of the logs */
+    double var_work, var_rate;        /* of the logs */
     double ref_queued, var_queued;    /* of the part itself */
     double ref_others;                /* cores */
     unsigned suspicious;
 
-    double granted_ns, spent_ns;
+    double spent_ns;
     double lost_ns;      /* by the trial under way, so far */
     uint64_t asked_from; /* decisions of the last proposal */
     uint64_t trials, kept, rolled_back, guarded, changes;
@@ -316,9 +302,7 @@ enum fdl_tuner_split {
     FDL_TUNER_SPLIT_FEWER_READS = 0, /* for batches ahead */
     FDL_TUNER_SPLIT_MORE_READS,      /* and the other way */
     FDL_TUNER_SPLIT_FEWER_WORKERS,   /* one, for batches ahead */
-    FDL_TUNER_SPLIT_SLIGHTLY_FEWER_READS,
-    FDL_TUNER_SPLIT_SLIGHTLY_MORE_READS,
-    FDL_TUNER_SPLIT_WORKER, /* one more, for batches ahead */
+    FDL_TUNER_SPLIT_WORKER,          /* one more, for batches ahead */
     FDL_TUNER_SPLITS
 };
 bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
@@ -368,8 +352,6 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t);
  * being taken back as it was before. true: not for the first time. */
 bool fdl_tuner_trial_abandon(struct fdl_tuner *t, struct fdl_knobs *back);
 void fdl_tuner_back_off(struct fdl_tuner *t);
-/* Workers were moved, and it was not taken back. */
-void fdl_tuner_workers_moved(struct fdl_tuner *t, bool up);
 /* What a trial loses against its reference is paid from the credit. */
 void fdl_tuner_charge(struct fdl_tuner *t, const struct fdl_tuner_sums *s);
 void fdl_tuner_charge_done(struct fdl_tuner *t);

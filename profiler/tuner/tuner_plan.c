@@ -28,14 +28,11 @@
  * one that the last of its samples is missing from. */
 #define AHEAD 2.0
 
+/* Of the granted cores: an equal part beside one more who wants them all. */
+#define EQUAL 0.5
+
 /* Of their work workers queue for a core: all cores are taken. */
 #define QUEUES 0.25
-
-/* Of the granted cores: an equal part beside one more who wants them all; what
- * can be had for certain; and what others may use and count as nobody. */
-#define EQUAL     0.5
-#define CONTESTED 0.25
-#define ALONE     0.1
 
 /* Workers that wait for a lock which they share, on average: fewer than
  * LOCK_SEEN are chance. So many more than those at work are enough for it to be
@@ -45,8 +42,8 @@
 #define LOCK_QUEUE  2.2
 #define LOCK_SPREAD 0.5 /* for each square root of those at work */
 
-static double granted(const struct fdl_tuner *t,
-                      const struct fdl_tuner_estimate *e)
+double fdl_tuner_cores(const struct fdl_tuner *t,
+                       const struct fdl_tuner_estimate *e)
 {
     return fmax(t->limits.cores - e->consumer_cores, 0.5);
 }
@@ -54,18 +51,6 @@ static double granted(const struct fdl_tuner *t,
 static bool queues(const struct fdl_tuner_estimate *e)
 {
     return e->queued - e->throttled > QUEUES;
-}
-
-/* Workers that queue although nobody else is there had all cores that there
- * are, whatever was granted. */
-double fdl_tuner_cores(const struct fdl_tuner *t,
-                       const struct fdl_tuner_estimate *e)
-{
-    double most = granted(t, e);
-    if (!queues(e) || !t->has_host || e->others > ALONE * most ||
-        !RULE(CONTESTED))
-        return most;
-    return fmin(most, fmax(e->cores_used, CONTESTED * most));
 }
 
 /* What others leave, or was had beside them. */
@@ -85,7 +70,7 @@ static double cores_left(const struct fdl_tuner *t,
 bool fdl_tuner_crowded(const struct fdl_tuner *t,
                        const struct fdl_tuner_estimate *e)
 {
-    double most = granted(t, e);
+    double most = fdl_tuner_cores(t, e);
     return cores_left(t, e) < 0.8 * most && e->cores_used < 0.8 * most;
 }
 
@@ -122,7 +107,7 @@ uint32_t fdl_tuner_most_of_share(const struct fdl_tuner *t,
     if (!t->limits.shared || !RULE(SHARE))
         return t->limits.workers_max;
     /* A tenth is what the measure of a worker is off by. */
-    double n = fmax(1.1 * granted(t, e) / fmax(e->share, 0.001), 1);
+    double n = fmax(1.1 * fdl_tuner_cores(t, e) / fmax(e->share, 0.001), 1);
     return fdl_tuner_clamp(ceil(n - 0.05), t->limits.workers_min,
                            t->limits.workers_max);
 }
@@ -168,10 +153,8 @@ static uint32_t io_depth_for(const struct fdl_tuner *t,
     if (!(in_flight(e) > 0))
         return t->knobs.io_depth;
     double q = ceil(1.5 * in_flight(e)) + 2;
-    if (q > JUMP * (double)t->knobs.io_depth + 2 && RULE(READS_JUMP))
-        q = JUMP * (double)t->knobs.io_depth + 2;
-    if (t->io_ceiling && q > (double)t->io_ceiling && RULE(READS_CEILING))
-        q = (double)t->io_ceiling;
+    if (t->reads_failed && RULE(READS_CEILING))
+        q = fmin(q, (double)t->knobs.io_depth);
     return fdl_tuner_clamp(q, t->limits.io_depth_min, t->limits.io_depth_max);
 }
 

@@ -80,10 +80,6 @@ bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
         return reads(t, 2, to);
     case FDL_TUNER_SPLIT_FEWER_WORKERS:
         return one_fewer(t, to);
-    case FDL_TUNER_SPLIT_SLIGHTLY_FEWER_READS:
-        return reads(t, 0.8, to);
-    case FDL_TUNER_SPLIT_SLIGHTLY_MORE_READS:
-        return reads(t, 1.25, to);
     default:
         return one_more(t, to);
     }

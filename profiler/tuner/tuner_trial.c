@@ -39,36 +39,15 @@ void fdl_tuner_back_off(struct fdl_tuner *t)
     t->due = RULE(JITTER) ? t->backoff * (0.75 + 0.5 * jitter(t)) : t->backoff;
 }
 
-/* Fewer that had to become more again soon were not worth it. */
-void fdl_tuner_workers_moved(struct fdl_tuner *t, bool up)
-{
-    if (up && t->fewer && RULE(CALM))
-        t->calm = t->steady >= LASTING
-                      ? t->calm / 2
-                      : FDL_MIN(FDL_MAX(2 * t->calm, 2u * BACKOFF_LEAST),
-                                (unsigned)BACKOFF_MOST);
-    t->fewer = !up;
-    t->steady = 0;
-}
-
 static bool due(const struct fdl_tuner *t)
 {
     return (double)t->held >= t->due;
 }
 
-/* More depth and reads than in force where the target needs them. */
+/* More depth where the target needs it. */
 static void along(const struct fdl_tuner *t, struct fdl_knobs *to)
 {
-    uint32_t reads = to->io_depth;
-    to->io_depth = FDL_MAX(reads, t->knobs.io_depth);
     to->depth = FDL_MAX(t->knobs.depth, fdl_tuner_depth_for(t, &t->best, to));
-    if (to->depth > t->knobs.depth && !RULE(ALONG_DEPTH))
-        to->depth = t->knobs.depth;
-    if (to->io_depth > t->knobs.io_depth && !RULE(ALONG_READS))
-        to->io_depth = reads = t->knobs.io_depth;
-    if (t->limits.memory_bytes &&
-        fdl_knobs_memory(&t->limits, to) > t->limits.memory_bytes)
-        to->io_depth = reads;
     fdl_tuner_fit(&t->limits, to);
 }
 
@@ -171,9 +150,7 @@ static bool try_workers(struct fdl_tuner *t, uint32_t n,
     along(t, &to);
     bool model = reason == FDL_REASON_PLAN_UP ||
                  reason == FDL_REASON_PLAN_DOWN || reason == FDL_REASON_SHRINK;
-    bool robs = to.depth < t->knobs.depth || to.io_depth < t->knobs.io_depth;
-    if (to.workers == t->knobs.workers || already(t, &to) ||
-        (!model && robs && RULE(ROBS)))
+    if (to.workers == t->knobs.workers || already(t, &to))
         return false;
     bool up = to.workers > t->knobs.workers;
     char why[FDL_DECISION_WHY_BYTES];
@@ -265,13 +242,10 @@ static double of_reads(const struct fdl_tuner *t, uint32_t reads)
     return e->rate > 0 ? fmax(rate / e->rate - 1, 0) : NAN;
 }
 
-/* again: also what failed before. */
-static bool more_reads(struct fdl_tuner *t, bool again)
+static bool more_reads(struct fdl_tuner *t)
 {
     struct fdl_knobs to = t->knobs;
     uint32_t most = t->limits.io_depth_max;
-    if (t->io_ceiling && !again)
-        most = FDL_MIN(most, t->io_ceiling);
     if (to.io_depth >= most) {
         t->storage_limit = true;
         return false;
@@ -305,8 +279,7 @@ static bool divide(struct fdl_tuner *t)
         enum fdl_tuner_split s = (enum fdl_tuner_split)i;
         struct fdl_knobs to;
         if ((t->splits_tried & 1u << i) || !fdl_tuner_split(t, s, &to) ||
-            already(t, &to) || !RULE(DIVIDE) ||
-            !fdl_tuner_rule(FDL_RULE_SPLIT_0 + i))
+            already(t, &to) || !RULE(DIVIDE))
             continue;
         bool workers = to.workers != t->knobs.workers;
         bool up =
@@ -327,46 +300,37 @@ static bool divide(struct fdl_tuner *t)
     return false;
 }
 
-/* A step of a quarter where the model has no word, up and down in turn, then of
- * less. What was tried under these conditions is not tried again. */
+/* A step of a quarter where the model has no word, up and down in turn. What
+ * was tried under these conditions is not tried again. */
 static bool explore(struct fdl_tuner *t)
 {
-    uint32_t n = t->knobs.workers, step = FDL_MAX(1u, n / 4 / t->fineness);
-    if (!RULE(EXPLORE))
-        return false;
+    uint32_t n = t->knobs.workers, step = FDL_MAX(1u, n / 4);
     double most =
         fmin(fdl_tuner_room(t, &t->best), (double)t->limits.workers_max);
-    if (t->flat.workers &&
-        RULE(FLAT_STEP)) /* it is not the number of workers that matters */
-        step = FDL_MAX(1u, n / 2 / t->fineness);
     for (unsigned i = 0; i < 2; ++i) {
         bool up = t->turn++ % 2 == 0;
         uint32_t to = up ? n + step : n > step ? n - step : 1;
         if (up && (double)to > most)
             to = most > (double)n ? (uint32_t)most : n;
         if (to == n || to < t->limits.workers_min ||
-            (to < n && t->steady < t->calm) || fdl_tuner_arm_useless(t, to))
+            fdl_tuner_arm_useless(t, to) || !RULE(EXPLORE))
             continue;
         return try_workers(
             t, to, up ? FDL_REASON_EXPLORE_UP : FDL_REASON_EXPLORE_DOWN);
-    }
-    if (step > 1 && RULE(FINER)) {
-        t->fineness *= 2;
-        return false;
     }
     fdl_tuner_back_off(t);
     return false;
 }
 
 /* A batch waits for its slowest read, and meanwhile there is nothing left to
- * read: fewer reads are on their way than might be. Storage that gives no
- * more bytes has them all on their way, and then depth is of no use. */
+ * read: fewer reads are in flight than might be. Storage that gives no more
+ * bytes has them all in flight, and then depth is of no use. */
 static bool reads_run_out(const struct fdl_tuner *t)
 {
     const struct fdl_tuner_estimate *e = &t->best;
-    double under_way = e->read_ns * e->reads * e->rate;
+    double in_flight = e->read_ns * e->reads * e->rate;
     return e->starved >= 0.2 && e->reads > 0 &&
-           under_way < 0.75 * t->knobs.io_depth && RULE(READS_RUN_OUT);
+           in_flight < 0.75 * t->knobs.io_depth && RULE(READS_RUN_OUT);
 }
 
 /* A stream waits for a copy by itself, so the consumer does not; what it waits
@@ -397,43 +361,31 @@ static bool starving(struct fdl_tuner *t)
     if (now && n > t->knobs.workers && worked && !fdl_tuner_arm_useless(t, n) &&
         try_workers(t, n, FDL_REASON_PLAN_UP))
         return true;
-    /* What failed lets the others have a turn before it is tried again. */
-    bool turn =
-        !t->storage_limit && (t->backoff != t->reads_failed || !RULE(TURN));
-    if (now && little && turn && RULE(READS_FIRST) && more_reads(t, false))
+    if (now && little && !t->storage_limit && RULE(READS_FIRST) &&
+        more_reads(t))
         return true;
     if (deepen(t, false))
         return true;
     if (!now)
         return false;
     bool reads = fetching && e->reads > 0;
-    if (reads && turn && more_reads(t, false))
+    if (reads && !t->storage_limit && more_reads(t))
         return true;
-    if (n < t->knobs.workers && RULE(PLAN_DOWN) && t->steady >= t->calm &&
-        !fdl_tuner_arm_useless(t, n))
+    if (n < t->knobs.workers && RULE(PLAN_DOWN) && !fdl_tuner_arm_useless(t, n))
         return try_workers(t, n, FDL_REASON_PLAN_DOWN);
     if (!due(t) || crossing)
         return false;
-    return divide(t) || (worked && explore(t)) ||
-           (reads && RULE(READS_AGAIN) && more_reads(t, true));
+    return divide(t) || (worked && explore(t));
 }
 
-/* Down to the plan; where that starved before, half way. */
+/* Down to the plan. */
 static bool fed(struct fdl_tuner *t)
 {
-    uint32_t n = t->knobs.workers, to = t->planned.workers;
+    uint32_t to = t->planned.workers;
     if (deepen(t, false))
         return true;
-    if (!(t->replan || due(t)))
-        return false;
-    if (to >= n || t->steady < t->calm)
-        return false;
-    for (uint32_t k = n - 1; k >= to && k > 0; --k)
-        if (t->arms[k].era == t->era && t->arms[k].starves && RULE(HALF_WAY)) {
-            to = k + 1 + (n - k - 1) / 2;
-            break;
-        }
-    return to < n && try_workers(t, to, FDL_REASON_SHRINK);
+    return (t->replan || due(t)) && to < t->knobs.workers &&
+           try_workers(t, to, FDL_REASON_SHRINK);
 }
 
 /* More workers than fill our part of cores that others share: down by rule, for
@@ -454,30 +406,6 @@ static bool give_up_what_is_theirs(struct fdl_tuner *t)
                    "other loaders share the cores: %.2g are this loader's, and "
                    "a worker uses %.2g",
                    t->limits.cores, t->best.share);
-    t->measure_blocks = MEASURE_BLOCKS;
-    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
-    return true;
-}
-
-/* Of those that wait for a lock more than keep it taken: down by rule, for they
- * bring nothing, and a trial would be decided by chance. */
-static bool send_the_queue_home(struct fdl_tuner *t)
-{
-    struct fdl_knobs to = t->knobs;
-    double room = fdl_tuner_lock_room(&t->best);
-    if (t->best.stall <= t->limits.target || to.workers <= room + 1 ||
-        !RULE(QUEUE_HOME))
-        return false;
-    to.workers = fdl_tuner_clamp(room, t->limits.workers_min, to.workers);
-    fdl_tuner_fit(&t->limits, &to);
-    if (to.workers >= t->knobs.workers || already(t, &to))
-        return false;
-    t->asked_from = t->n_decisions;
-    fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_PLAN_DOWN,
-                   "on average %.1f of %u workers wait for a shared lock; %u "
-                   "keep it busy",
-                   t->best.locked, t->knobs.workers, to.workers);
-    t->measure_blocks = MEASURE_BLOCKS;
     fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
     return true;
 }
@@ -487,7 +415,7 @@ bool fdl_tuner_next(struct fdl_tuner *t)
     if (!t->best.valid)
         return false;
     fdl_tuner_plan(t, &t->best, &t->planned);
-    if (give_up_what_is_theirs(t) || send_the_queue_home(t))
+    if (give_up_what_is_theirs(t))
         return true;
     bool moved = fdl_tuner_bridge(t) ||
                  (t->best.stall > t->limits.target ? starving(t) : fed(t));
@@ -539,25 +467,13 @@ static void keep(struct fdl_tuner *t, const struct fdl_tuner_estimate *e)
     t->best = *e;
     t->moved_batch = t->trial.batch;
     t->moved_ns = t->trial.now_ns;
-    if (t->trial.up || !RULE(KEEP_BACKOFF))
-        t->backoff = t->due = BACKOFF_LEAST;
+    t->backoff = t->due = BACKOFF_LEAST;
     t->replan = true;
     t->held = t->at_arm = 0;
     t->converged = false;
     t->splits_tried = 0;
-    if (t->trial.knob == FDL_KNOB_IO_DEPTH) {
-        uint32_t now = t->trial.after.io_depth;
-        t->storage_limit = false;
-        if (now < t->trial.before.io_depth && RULE(CEILING_LESS))
-            t->io_ceiling = now; /* more left too little for the rest */
-        else if (now > t->io_ceiling)
-            t->io_ceiling = 0;
-    }
-    if (t->trial.knob == FDL_KNOB_WORKERS) {
-        fdl_tuner_workers_moved(t, t->trial.up);
-        if (t->trial.up && RULE(STARVES_UP))
-            t->arms[t->trial.before.workers].starves = true;
-    }
+    if (t->trial.knob == FDL_KNOB_IO_DEPTH)
+        t->storage_limit = t->reads_failed = false;
     fdl_tuner_change_begin(t, e);
 }
 
@@ -577,8 +493,7 @@ static void learn_reads(struct fdl_tuner *t, double error)
 {
     if (!more_reads_tried(t) || !could_tell(error) || !RULE(LEARN_READS))
         return;
-    t->io_ceiling = t->trial.before.io_depth;
-    t->storage_limit = true;
+    t->storage_limit = t->reads_failed = true;
     t->replan = true;
 }
 
@@ -604,9 +519,6 @@ static void learn(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
         break;
     case FDL_KNOB_WORKERS:
         learn_scaling(t, e, error);
-        /* Slower and yet fed are the steps of the consumer, or chance. */
-        if (!t->trial.up && e->stall > t->limits.target && RULE(STARVES_DOWN))
-            t->arms[t->trial.after.workers].starves = true;
         break;
     default:
         break;
@@ -619,13 +531,6 @@ static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
     ++t->rolled_back;
     learn(t, e, error);
     struct fdl_knobs to = t->trial.before;
-    if (t->knobs.depth > to.depth && RULE(KEEP_DEPTH)) {
-        to.depth = FDL_MAX(to.depth, t->knobs.depth);
-        fdl_tuner_fit(&t->limits, &to);
-        if (to.workers != t->trial.before.workers ||
-            to.io_depth != t->trial.before.io_depth)
-            to = t->trial.before;
-    }
     bool slower = t->trial.knob == FDL_KNOB_IO_DEPTH &&
                   e->read_ns > 1.5 * t->trial.reference.read_ns;
     t->asked_from = t->n_decisions;
@@ -636,8 +541,6 @@ static void take_back(struct fdl_tuner *t, const struct fdl_tuner_estimate *e,
         1e9 * t->trial.reference.rate, 100 * t->trial.reference.stall,
         1e9 * e->rate, 100 * e->stall);
     fdl_tuner_back_off(t);
-    if (more_reads_tried(t))
-        t->reads_failed = t->backoff;
     t->rolling_back = true;
     fdl_tuner_ask(t, &to, FDL_TUNER_HOLD);
 }
@@ -656,36 +559,14 @@ void fdl_tuner_charge_done(struct fdl_tuner *t)
     t->lost_ns = 0;
 }
 
-/* Far from what was expected of it, beyond doubt. */
-static bool hopeless(const struct fdl_tuner *t, double gain, double error)
+/* Fewer that feed it and have time to spare need no comparison of rates. */
+static bool feeds_at_once(const struct fdl_tuner *t,
+                          const struct fdl_tuner_estimate *e)
 {
-    const struct fdl_decision *d =
-        &t->decisions[t->trial.decision % FDL_TUNER_DECISIONS];
-    return d->predicted > 0.2 && t->window.n >= 6 &&
-           log1p(gain) + SIGMAS * error < 0.15 * log1p(d->predicted);
-}
-
-/* A fed setting that has time to spare needs no comparison of rates, a starving
- * one no more proof. */
-static enum fdl_tuner_verdict at_once(const struct fdl_tuner *t,
-                                      const struct fdl_tuner_estimate *e,
-                                      enum fdl_tuner_verdict v, double gain,
-                                      double error)
-{
-    const struct fdl_tuner_estimate *ref = &t->trial.reference;
-    if (v == FDL_VERDICT_OPEN && t->trial.up && hopeless(t, gain, error) &&
-        RULE(HOPELESS))
-        return FDL_VERDICT_EQUAL;
-    if (v != FDL_VERDICT_OPEN || t->trial.up)
-        return v;
-    if (e->blocks >= 3 && e->stall > ref->stall + fmax(0.15, 2 * error) &&
-        e->blocked < LITTLE_SPARE && RULE(AT_ONCE_WORSE))
-        return FDL_VERDICT_WORSE;
-    if (e->blocks >= 6 && e->stall <= t->limits.target &&
-        e->blocked >= LITTLE_SPARE && e->rate > ref->rate * (1 - DELTA / 2) &&
-        RULE(AT_ONCE_EQUAL))
-        return FDL_VERDICT_EQUAL;
-    return v;
+    return !t->trial.up && e->blocks >= 6 && e->stall <= t->limits.target &&
+           e->blocked >= LITTLE_SPARE &&
+           e->rate > t->trial.reference.rate * (1 - DELTA / 2) &&
+           RULE(AT_ONCE_EQUAL);
 }
 
 bool fdl_tuner_trial_step(struct fdl_tuner *t)
@@ -696,19 +577,15 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     fdl_tuner_estimate_of(t, &t->window, &e);
     enum fdl_tuner_verdict v =
         fdl_tuner_compare(&t->trial.reference, &e, &gain, &error);
-    v = at_once(t, &e, v, gain, error);
+    if (v == FDL_VERDICT_OPEN && feeds_at_once(t, &e))
+        v = FDL_VERDICT_EQUAL;
     unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
     if (t->trial.knob == FDL_KNOB_IO_DEPTH && RULE(READ_BLOCKS))
         most = READ_BLOCKS;
-    if (!up && e.rate < t->trial.reference.rate * (1 - DELTA / 2) &&
-        RULE(DOWN_LONGER))
-        most = FDL_TUNER_BLOCKS;
     if (v == FDL_VERDICT_OPEN && e.blocks < most)
         return false;
     fdl_tuner_charge_done(t);
-    if (t->trial.knob == FDL_KNOB_WORKERS &&
-        (e.batches >= ARM_BATCHES || v == FDL_VERDICT_WORSE ||
-         !RULE(ARM_BATCHES)))
+    if (t->trial.knob == FDL_KNOB_WORKERS)
         fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.5);
     bool ok = fdl_tuner_acceptable(t, &t->trial.reference, &e, v, up) ||
               !RULE(VERIFY);

@@ -104,9 +104,8 @@ static double deviation(const double *of, unsigned n)
 /* Of ln rate. A batch that just missed one block is in the next: what one lost
  * the other wins, so the error of the mean is less than the spread says; with a
  * drift it is more. The covariance of neighbours says how much, if there are
- * enough to tell. Where nothing is late nothing is missed: steps of a consumer
- * that is fed are no more exact than their spread. */
-static double error_of(const double *x, unsigned n, bool fed)
+ * enough to tell. */
+static double error_of(const double *x, unsigned n)
 {
     double mean = 0, together = 0, square = deviation(x, n);
     if (n < 3)
@@ -119,9 +118,7 @@ static double error_of(const double *x, unsigned n, bool fed)
     double factor = n >= 6 && square > 0 && RULE(COVARIANCE)
                         ? 1 + 2 * together / square
                         : 1;
-    factor =
-        fmin(fmax(factor, fed && factor < 1 && RULE(FED_SPREAD) ? 1 : 0.15), 3);
-    return sqrt(factor * square / n);
+    return sqrt(fmin(fmax(factor, 0.15), 3) * square / n);
 }
 
 static void estimate_workers(const struct fdl_tuner *t,
@@ -131,7 +128,6 @@ static void estimate_workers(const struct fdl_tuner *t,
     double pure = s->work_ns - s->runq_ns - s->throttle_ns - s->lock_ns;
     pure = fmax(pure, s->cpu_ns);
     double batches = ratio(s->samples, t->batch_size ? t->batch_size : 1);
-    out->produced = ratio(batches, fdl_tuner_block_wall(s));
     out->work = ratio(pure, batches);
     /* No processor time at all is a clock that does not tell. */
     out->share = s->cpu_ns > 0 ? part(s->cpu_ns, pure) : 1;
@@ -164,16 +160,11 @@ void fdl_tuner_estimate_of(const struct fdl_tuner *t,
     out->workers = (double)t->knobs.workers;
     out->rate = ratio(s->batches, fdl_tuner_block_wall(s));
     out->stall = fdl_tuner_block_stall(s);
-    bool fed = out->stall <= t->limits.target;
-    out->error = error_of(w->ln_step, n, fed);
+    out->error = error_of(w->ln_step, n);
     out->g = median(w->g, n);
     out->g_spread = out->g > 0 ? deviation(w->g, n) / out->g : 0;
     out->on_device = s->span_ns > 0;
     estimate_workers(t, s, out);
-    /* Delivered from a stock that is not made again. */
-    if (out->blocked < FDL_TUNER_SPARE && out->produced > 0 &&
-        out->produced < out->rate && RULE(STOCK_RATE))
-        out->rate = fmin(out->rate, out->produced);
     out->prep = part(s->prep_ns, s->wait_ns);
     out->fetch = part(s->fetch_ns, s->wait_ns);
     out->transfer = part(s->transfer_ns, s->wait_ns);
@@ -197,19 +188,18 @@ void fdl_tuner_estimate_mix(struct fdl_tuner_estimate *e,
                       : with->rate;
     double error = hypot((1 - a) * e->error, a * with->error);
     double *const mixed[] = {
-        &e->produced,   &e->stall, &e->g,       &e->g_spread,       &e->work,
-        &e->share,      &e->busy,  &e->blocked, &e->starved,        &e->queued,
-        &e->throttled,  &e->prep,  &e->fetch,   &e->transfer,       &e->slot,
-        &e->cores_used, &e->reads, &e->read_ns, &e->consumer_cores, &e->locked,
-        &e->others};
+        &e->stall, &e->g,       &e->g_spread,       &e->work,   &e->share,
+        &e->busy,  &e->blocked, &e->starved,        &e->queued, &e->throttled,
+        &e->prep,  &e->fetch,   &e->transfer,       &e->slot,   &e->cores_used,
+        &e->reads, &e->read_ns, &e->consumer_cores, &e->locked, &e->others};
     const double other[] = {
-        with->produced,       with->stall,     with->g,
-        with->g_spread,       with->work,      with->share,
-        with->busy,           with->blocked,   with->starved,
-        with->queued,         with->throttled, with->prep,
-        with->fetch,          with->transfer,  with->slot,
-        with->cores_used,     with->reads,     with->read_ns,
-        with->consumer_cores, with->locked,    with->others};
+        with->stall,     with->g,       with->g_spread,
+        with->work,      with->share,   with->busy,
+        with->blocked,   with->starved, with->queued,
+        with->throttled, with->prep,    with->fetch,
+        with->transfer,  with->slot,    with->cores_used,
+        with->reads,     with->read_ns, with->consumer_cores,
+        with->locked,    with->others};
     for (size_t i = 0; i < FDL_COUNT_OF(other); ++i)
         *mixed[i] += a * (other[i] - *mixed[i]);
     e->rate = rate;

@@ -93,7 +93,7 @@ static const struct group {
       "held", "local_world"}},
     {"Tuner",
      {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",
-      "workers_max", "depth_max", "io_depth_max", "tuner_strict"}},
+      "workers_max", "depth_max", "io_depth_max"}},
     {"Distributed training", {"rank", "world", "shard_tail"}},
     {"Images",
      {"on_error", "max_failures", "accept_truncated", "apply_exif", "pillow",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples are read (at most io_depth at once), then worked on (at most `workers`
- * at once; a part on a core, a part asleep), and delivered in batches of four.
- * Jobs under way progress at speeds that depend on how many there are; time
- * jumps from one completion to the next.
+ * Samples are read (at most io_depth at once), then worked on (at most
+ * `workers` at once; a part on a core, a part asleep), and delivered in batches
+ * of four. Jobs under way progress at speeds that depend on how many there are;
+ * time jumps from one completion to the next.
  */
 #include "bench/sim/second/second.h"
 

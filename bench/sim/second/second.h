@@ -2,8 +2,8 @@
 /*
  * A second, smaller model of a loader, which shares no code with the simulator
  * beside it: one loader, reads through a queue, workers that compute and sleep,
- * a consumer that takes batches in order. What a rule of the tuner is worth must
- * show in both before it is believed.
+ * a consumer that takes batches in order. What a rule of the tuner is worth
+ * must show in both before it is believed.
  */
 #ifndef SIM_SECOND_H
 #define SIM_SECOND_H

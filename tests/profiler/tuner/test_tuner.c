@@ -255,17 +255,6 @@ TEST(the_guard_goes_back)
     fdl_tuner_destroy(m.tuner);
 }
 
-TEST(strict_takes_proof_only)
-{
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    l.strict = true;
-    model_begin(&m, &l, 1, 82.3, 28.5);
-    model_steps(&m, 300);
-    assert_int_equal(m.knobs.workers, 4); /* a gain of 180 % is proof */
-    fdl_tuner_destroy(m.tuner);
-}
-
 TEST(a_pause_is_not_learned_from)
 {
     struct tuner_model m;
@@ -411,30 +400,6 @@ TEST(the_plan_does_not_wait_for_depth)
     assert_true(fdl_tuner_decision(m.tuner, 0, &d));
     assert_int_equal(d.reason, FDL_REASON_PLAN_UP);
     assert_true(m.knobs.depth > 3);
-    fdl_tuner_destroy(m.tuner);
-}
-
-/* Fewer are tried less and less often where they had to become more again. */
-TEST(a_cycle_of_conditions_is_not_followed)
-{
-    struct tuner_model m;
-    struct fdl_tuner_limits l = model_limits(8);
-    model_begin(&m, &l, 6, 60, 20);
-    uint64_t half = 0, all = 0;
-    for (unsigned turn = 0; turn < 40; ++turn) {
-        m.work = turn % 2 ? 60e6 : 120e6;
-        uint32_t before = m.knobs.workers;
-        for (unsigned i = 0; i < 600; ++i) {
-            model_step(&m);
-            all += m.knobs.workers != before;
-            before = m.knobs.workers;
-        }
-        if (turn == 19)
-            half = all;
-    }
-    model_print(&m);
-    assert_true(half > 0);
-    assert_true(all - half < half);
     fdl_tuner_destroy(m.tuner);
 }
 

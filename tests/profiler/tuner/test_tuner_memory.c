@@ -66,12 +66,6 @@ TEST(steps_are_along_the_budget)
     assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_MORE_READS, &to));
     assert_int_equal(to.io_depth, 40);
     assert_int_equal(to.depth, 12);
-    assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_SLIGHTLY_FEWER_READS, &to));
-    assert_int_equal(to.io_depth, 16);
-    assert_int_equal(to.depth, 15);
-    assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_SLIGHTLY_MORE_READS, &to));
-    assert_int_equal(to.io_depth, 25);
-    assert_int_equal(to.depth, 14);
     assert_false(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_WORKERS, &to));
     t->best.rate = 1 / 200e6; /* half of one is */
     assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_WORKERS, &to));

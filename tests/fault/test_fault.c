@@ -13,17 +13,7 @@
 #define N         18
 #define MAX_CALLS 4000 /* far more than a run makes */
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* From nothing to the end of an epoch and back; the first error ends it.
  * Without the tuner, which reads a little of /proc now and then; what fails in

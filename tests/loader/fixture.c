@@ -113,13 +113,10 @@ feedline_dataset *fixture_folder(const struct fixture *f)
     return ds;
 }
 
-static void set_options(feedline_config *cfg, const char *options)
+static void set_options(feedline_config *cfg, char *options)
 {
-    char text[512];
     char *save;
-    snprintf(text, sizeof(text), "dtype=u8 batch_size=8 %s",
-             options ? options : "");
-    for (char *word = strtok_r(text, " ", &save); word;
+    for (char *word = strtok_r(options, " ", &save); word;
          word = strtok_r(NULL, " ", &save)) {
         char *value = strchr(word, '=');
         assert_non_null(value);
@@ -128,21 +125,72 @@ static void set_options(feedline_config *cfg, const char *options)
     }
 }
 
-feedline_loader *fixture_loader(feedline_dataset *ds, const char *options)
+static void add_operations(feedline_pipeline *p, const char *operations)
+{
+    char text[256], *save;
+    snprintf(text, sizeof(text), "%s", operations);
+    for (char *op = strtok_r(text, ";", &save); op;
+         op = strtok_r(NULL, ";", &save)) {
+        char *args = strchr(op, ' ');
+        if (args)
+            *args++ = '\0';
+        assert_ok(feedline_pipeline_add(p, op, args));
+    }
+}
+
+static int32_t make(feedline_loader **out, feedline_dataset *ds,
+                    const struct feedline_op_def *def, const char *operations,
+                    const char *options, va_list values)
 {
     feedline_config *cfg;
     feedline_pipeline *p;
-    feedline_loader *l;
+    char text[512];
+    assert_in_range(vsnprintf(text, sizeof(text), options, values), 0,
+                    sizeof(text) - 1);
     assert_ok(feedline_config_create(&cfg));
-    set_options(cfg, options);
+    set_options(cfg, text);
     assert_ok(feedline_pipeline_create("none", &p));
-    if (!options || !strstr(options, "max_sample_bytes="))
-        assert_ok(feedline_pipeline_add(p, "random_resized_crop",
-                                        "width=32 height=32"));
-    assert_ok(feedline_pipeline_add(p, "horizontal_flip", NULL));
-    (void)feedline_loader_create(cfg, ds, p, &l);
+    if (def)
+        assert_ok(feedline_pipeline_register(p, def));
+    add_operations(p, operations);
+    int32_t status = feedline_loader_create(cfg, ds, p, out);
     feedline_pipeline_destroy(p);
     feedline_config_destroy(cfg);
+    return status;
+}
+
+int32_t fixture_try(feedline_loader **out, feedline_dataset *ds,
+                    const struct feedline_op_def *def, const char *operations,
+                    const char *options, ...)
+{
+    va_list values;
+    va_start(values, options);
+    int32_t status = make(out, ds, def, operations, options, values);
+    va_end(values);
+    return status;
+}
+
+feedline_loader *fixture_with(feedline_dataset *ds,
+                              const struct feedline_op_def *def,
+                              const char *operations, const char *options, ...)
+{
+    feedline_loader *l;
+    va_list values;
+    va_start(values, options);
+    assert_ok(make(&l, ds, def, operations, options, values));
+    va_end(values);
+    return l;
+}
+
+feedline_loader *fixture_loader(feedline_dataset *ds, const char *options)
+{
+    feedline_loader *l;
+    bool whole = options && strstr(options, "max_sample_bytes=");
+    (void)fixture_try(&l, ds, NULL,
+                      whole ? "horizontal_flip"
+                            : "random_resized_crop width=32 height=32;"
+                              "horizontal_flip",
+                      "dtype=u8 batch_size=8 %s", options ? options : "");
     return l;
 }
 

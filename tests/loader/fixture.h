@@ -6,6 +6,7 @@
 #ifndef FDL_TESTS_LOADER_FIXTURE_H
 #define FDL_TESTS_LOADER_FIXTURE_H
 
+#include "base/compiler.h"
 #include "test.h"
 
 #include <feedline/feedline.h>
@@ -27,10 +28,35 @@ struct fixture {
 void fixture_create(struct fixture *f, uint32_t n);
 void fixture_remove(struct fixture *f);
 
+/* `images`, made and removed by setup and teardown. */
+#define FIXTURE_IMAGES(n)                                                      \
+  static struct fixture images;                                                \
+  static void setup(void)                                                      \
+  {                                                                            \
+    fixture_create(&images, n);                                                \
+  }                                                                            \
+  static void teardown(void)                                                   \
+  {                                                                            \
+    fixture_remove(&images);                                                   \
+  }
+
 /* Path of image i in the folder. */
 void fixture_path(const struct fixture *f, uint32_t i, char *path, size_t size);
 feedline_dataset *fixture_memory(const struct fixture *f);
 feedline_dataset *fixture_folder(const struct fixture *f);
+
+/* A loader in words. options: "key=value key=value", a format; operations:
+ * "name args;name args", of which `def` (NULL: none) is one of the program's
+ * own. A status; *out is NULL on error. */
+int32_t fixture_try(feedline_loader **out, feedline_dataset *ds,
+                    const struct feedline_op_def *def, const char *operations,
+                    const char *options, ...) FDL_PRINTF(5, 6);
+
+/* The same, and expects it to work. */
+feedline_loader *fixture_with(feedline_dataset *ds,
+                              const struct feedline_op_def *def,
+                              const char *operations, const char *options, ...)
+    FDL_PRINTF(4, 5);
 
 /* options: "key=value key=value"; u8, 32 x 32 by the recipe "train" without
  * normalize unless they say otherwise; with max_sample_bytes, images keep their

@@ -15,17 +15,7 @@
 #define BATCH  8
 #define EPOCHS 2
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* What the listener heard; it is in the process once somebody loaded it. */
 static void listen(struct nvtx_listener *out)

@@ -16,17 +16,7 @@
 #define N    24
 #define SIDE 16
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 static feedline_pipeline *pipeline_of(void)
 {
@@ -364,19 +354,12 @@ static feedline_loader *run_locked(
         .name = "locked",
         .run = run,
     };
-    feedline_pipeline *p = pipeline_with(&def);
     feedline_dataset *ds = fixture_memory(&images);
-    feedline_config *cfg;
-    feedline_loader *l;
-    assert_ok(feedline_config_create(&cfg));
-    assert_ok(feedline_config_set_int(cfg, "workers", 4));
-    assert_ok(feedline_config_set_int(cfg, "batch_size", 2));
-    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_loader *l =
+        fixture_with(ds, &def, "resize width=16 height=16;locked",
+                     "workers=4 batch_size=2 dtype=u8");
     fixture_run(l, 8);
-    feedline_config_destroy(cfg);
     feedline_dataset_close(ds);
-    feedline_pipeline_destroy(p);
     return l;
 }
 

@@ -80,22 +80,13 @@ TEST(pixels_come_as_they_are)
         bool nhwc = i & 4;
         uint8_t *pixels = noise((size_t)from);
         feedline_dataset *ds = open_pixels(pixels, from);
-        feedline_config *cfg;
-        feedline_pipeline *p;
-        feedline_loader *l;
-        assert_ok(feedline_config_create(&cfg));
-        assert_ok(feedline_config_set(cfg, "dtype", "u8"));
-        assert_ok(feedline_config_set_int(cfg, "batch_size", 4));
-        assert_ok(feedline_config_set_int(cfg, "channels", to));
-        assert_ok(feedline_config_set(cfg, "reader", readers[i / 8]));
-        assert_ok(feedline_config_set(cfg, "layout", nhwc ? "nhwc" : "nchw"));
-        assert_ok(feedline_config_set(cfg, "shuffle", "true"));
-        assert_ok(feedline_pipeline_create("none", &p));
-        assert_ok(feedline_loader_create(cfg, ds, p, &l));
+        feedline_loader *l = fixture_with(
+            ds, NULL, "",
+            "dtype=u8 batch_size=4 channels=%d reader=%s layout=%s "
+            "shuffle=true",
+            to, readers[i / 8], nhwc ? "nhwc" : "nchw");
         check_epoch(l, pixels, from, to, nhwc);
         feedline_loader_destroy(l);
-        feedline_pipeline_destroy(p);
-        feedline_config_destroy(cfg);
         feedline_dataset_close(ds);
         free(pixels);
     }

@@ -101,19 +101,12 @@ TEST_WITH(many_wait, setup, teardown)
 
 TEST_WITH(views_and_sizes, setup, teardown)
 {
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l;
     feedline_batch *b;
     struct feedline_batch_info info = {.struct_size = sizeof(info)};
     static const uint64_t indices[] = {30, 2, 17};
-    assert_ok(feedline_config_create(&cfg));
-    assert_ok(feedline_config_set(cfg, "order", "given"));
-    assert_ok(feedline_config_set_int(cfg, "batch_size", 10));
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(feedline_pipeline_add(p, "resize", "size=36"));
-    assert_ok(feedline_pipeline_add(p, "five_crop", "width=24 height=24"));
-    assert_ok(feedline_loader_create(cfg, rig.dataset, p, &l));
+    feedline_loader *l = fixture_with(
+        rig.dataset, NULL, "resize size=36;five_crop width=24 height=24",
+        "order=given batch_size=10");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     assert_error(feedline_loader_append(l, indices, NULL, 3), FEEDLINE_ERANGE,
                  "a batch of 3 samples: 1 to 2");
@@ -126,8 +119,6 @@ TEST_WITH(views_and_sizes, setup, teardown)
         assert_int_equal(info.sample_index[i], indices[i / 5]);
     feedline_batch_release(b);
     feedline_loader_destroy(l);
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
 }
 
 /* ---- States ------------------------------------------------------------- */

@@ -15,17 +15,7 @@
 #define BATCH 4
 #define MS    INT64_C(1000000)
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 static int64_t clock_now(void)
 {

@@ -11,17 +11,7 @@
 #define DAMAGED 13 /* in the middle of the second batch */
 #define MISSING 21
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* A data set of the folder's files in order, then two of them are broken. */
 static feedline_dataset *broken_dataset(void)

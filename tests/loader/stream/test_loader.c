@@ -14,17 +14,7 @@
 
 #define N 50
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 static feedline_batch *next(feedline_loader *l)
 {

@@ -10,71 +10,18 @@
 #define SIDE  24
 #define IMAGE (3 * SIDE * SIDE)
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 #define FIVE "resize size=36;five_crop width=24 height=24"
 #define TEN  "resize size=36;ten_crop width=24 height=24"
 #define DRAW "random_resized_crop width=24 height=24;horizontal_flip"
 
-static void add_operations(feedline_pipeline *p, const char *operations)
-{
-    char text[256];
-    char *save;
-    snprintf(text, sizeof(text), "%s", operations);
-    for (char *op = strtok_r(text, ";", &save); op;
-         op = strtok_r(NULL, ";", &save)) {
-        char *args = strchr(op, ' ');
-        if (args)
-            *args++ = '\0';
-        assert_ok(feedline_pipeline_add(p, op, args));
-    }
-}
-
-/* options: "key=value key=value"; operations: "op args;op args". */
-static int32_t make_loader(feedline_dataset *ds, const char *options,
-                           const char *operations,
-                           const struct feedline_op_def *def,
-                           feedline_loader **out)
-{
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    char text[256];
-    char *save;
-    assert_ok(feedline_config_create(&cfg));
-    snprintf(text, sizeof(text), "dtype=u8 batch_size=10 workers=2 %s",
-             options);
-    for (char *word = strtok_r(text, " ", &save); word;
-         word = strtok_r(NULL, " ", &save)) {
-        char *value = strchr(word, '=');
-        *value = '\0';
-        assert_ok(feedline_config_set(cfg, word, value + 1));
-    }
-    assert_ok(feedline_pipeline_create("none", &p));
-    if (def)
-        assert_ok(feedline_pipeline_register(p, def));
-    add_operations(p, operations);
-    int32_t status = feedline_loader_create(cfg, ds, p, out);
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
-    return status;
-}
+#define OPTIONS "dtype=u8 batch_size=10 workers=2 %s"
 
 static feedline_loader *open_loader(feedline_dataset *ds, const char *options,
                                     const char *operations)
 {
-    feedline_loader *l;
-    assert_ok(make_loader(ds, options, operations, NULL, &l));
-    return l;
+    return fixture_with(ds, NULL, operations, OPTIONS, options);
 }
 
 /* The next batch, false at the END. */
@@ -491,8 +438,8 @@ TEST_WITH(custom_operations_know_copy_and_view, setup, teardown)
     const struct feedline_op_def def = {
         .struct_size = sizeof(def), .name = "paint", .run = paint};
     feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l;
-    assert_ok(make_loader(ds, "repeats=3", FIVE ";paint", &def, &l));
+    feedline_loader *l =
+        fixture_with(ds, &def, FIVE ";paint", OPTIONS, "repeats=3");
     uint32_t n;
     uint8_t *all = all_images(l, &n);
     assert_int_equal(n, 5 * N);
@@ -522,9 +469,9 @@ TEST_WITH(what_cannot_be_is_refused, setup, teardown)
     feedline_dataset *ds = fixture_memory(&images);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         feedline_loader *l = (void *)&images;
-        assert_error(
-            make_loader(ds, bad[i].options, bad[i].operations, NULL, &l),
-            FEEDLINE_EINVAL, bad[i].says);
+        assert_error(fixture_try(&l, ds, NULL, bad[i].operations, OPTIONS,
+                                 bad[i].options),
+                     FEEDLINE_EINVAL, bad[i].says);
         assert_null(l);
     }
     feedline_config *cfg;

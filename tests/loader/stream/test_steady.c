@@ -94,24 +94,10 @@ static void add_pngs(const struct fixture *images)
 static feedline_loader *eval_loader(feedline_dataset *ds, const char *reader,
                                     bool given)
 {
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l;
-    assert_ok(feedline_config_create(&cfg));
-    assert_ok(feedline_config_set(cfg, "reader", reader));
-    assert_ok(feedline_config_set(cfg, "order", given ? "given" : "own"));
-    assert_ok(feedline_config_set(cfg, "held", given ? "grow" : "refuse"));
-    assert_ok(feedline_config_set_int(cfg, "workers", 1));
-    assert_ok(feedline_config_set(cfg, "tuner", "off"));
-    assert_ok(feedline_config_set_int(cfg, "batch_size", 8));
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(feedline_pipeline_add(p, "resize", "size=32"));
-    assert_ok(feedline_pipeline_add(p, "center_crop", "width=24 height=24"));
-    assert_ok(feedline_pipeline_add(p, "normalize", NULL));
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
-    return l;
+    return fixture_with(
+        ds, NULL, "resize size=32;center_crop width=24 height=24;normalize",
+        "reader=%s order=%s held=%s workers=1 tuner=off batch_size=8", reader,
+        given ? "given" : "own", given ? "grow" : "refuse");
 }
 
 /* Epochs in an order of the program's, with as many batches ahead as can be. */

@@ -8,17 +8,7 @@
 
 #define N 61 /* not a multiple of the batch size */
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 static uint64_t hash_of(feedline_dataset *ds, const char *options)
 {
@@ -128,21 +118,12 @@ TEST_WITH(same_for_any_cpu_level, setup, teardown)
 static uint64_t hash_of_small(feedline_dataset *ds, const char *quality,
                               const char *workers)
 {
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l;
-    assert_ok(feedline_config_create(&cfg));
-    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
-    assert_ok(feedline_config_set(cfg, "quality", quality));
-    assert_ok(feedline_config_set(cfg, "workers", workers));
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(feedline_pipeline_add(p, "resize", "width=8 height=8"));
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    feedline_loader *l =
+        fixture_with(ds, NULL, "resize width=8 height=8",
+                     "dtype=u8 quality=%s workers=%s", quality, workers);
     assert_ok(feedline_loader_start(l, 0));
     uint64_t hash = fixture_run(l, 1);
     feedline_loader_destroy(l);
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
     return hash;
 }
 

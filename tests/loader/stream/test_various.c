@@ -13,17 +13,7 @@
 
 enum { N = 40 };
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* The size that fixture_jpeg gives image i. */
 static int32_t width_of(int64_t i)
@@ -36,30 +26,13 @@ static int32_t height_of(int64_t i)
     return 36 + (int32_t)(i % 17);
 }
 
-/* The pipeline is one operation, or none if op is NULL. NULL on error. */
+/* NULL on error. */
 static feedline_loader *open_with(feedline_dataset *ds, const char *options,
-                                  const char *op, const char *args)
+                                  const char *operations)
 {
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l = NULL;
-    char text[256], *save;
-    assert_ok(feedline_config_create(&cfg));
-    snprintf(text, sizeof(text), "batch_size=8 dtype=u8 layout=nhwc %s",
-             options);
-    for (char *word = strtok_r(text, " ", &save); word;
-         word = strtok_r(NULL, " ", &save)) {
-        char *value = strchr(word, '=');
-        *value = '\0';
-        assert_ok(feedline_config_set(cfg, word, value + 1));
-    }
-    assert_ok(feedline_pipeline_create("none", &p));
-    if (op)
-        assert_ok(feedline_pipeline_add(p, op, args));
-    if (feedline_loader_create(cfg, ds, p, &l) < 0)
-        l = NULL;
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
+    feedline_loader *l;
+    (void)fixture_try(&l, ds, NULL, operations,
+                      "batch_size=8 dtype=u8 layout=nhwc %s", options);
     return l;
 }
 
@@ -110,7 +83,7 @@ TEST_WITH(the_table_describes_the_batch, setup, teardown)
 {
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l =
-        open_with(ds, "max_sample_bytes=20k workers=3 epochs=1", NULL, NULL);
+        open_with(ds, "max_sample_bytes=20k workers=3 epochs=1", "");
     assert_non_null(l);
     feedline_batch *b;
     assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
@@ -154,7 +127,7 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
 {
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_with(
-        ds, "max_sample_bytes=20k workers=2 epochs=1 batch_size=7", NULL, NULL);
+        ds, "max_sample_bytes=20k workers=2 epochs=1 batch_size=7", "");
     feedline_batch *b, *one;
     assert_non_null(l);
     uint32_t seen = 0;
@@ -169,11 +142,11 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
             feedline_dataset *single;
             assert_ok(feedline_dataset_open_memory(&data, &images.sizes[index],
                                                    NULL, 1, &single));
-            char size[64];
-            snprintf(size, sizeof(size), "width=%d height=%d",
+            char crop[64];
+            snprintf(crop, sizeof(crop), "center_crop width=%d height=%d",
                      (int)width_of(index), (int)height_of(index));
-            feedline_loader *fixed = open_with(
-                single, "epochs=1 workers=1 batch_size=1", "center_crop", size);
+            feedline_loader *fixed =
+                open_with(single, "epochs=1 workers=1 batch_size=1", crop);
             assert_int_equal(feedline_loader_next(fixed, -1, &one),
                              FEEDLINE_OK);
             info_of(one, &want);
@@ -200,14 +173,14 @@ TEST_WITH(the_stream_does_not_depend_on_how, setup, teardown)
         "workers=1 depth=1 reader=pread", "workers=7 depth=3",
         "workers=3 reader=memory", "workers=2 depth=8 io_depth=1"};
     static const struct {
-        const char *dtype, *op, *args;
+        const char *dtype, *operations;
         size_t item;
     } work[] = {
-        {"dtype=u8", NULL, NULL, 1},
-        {"dtype=f32 layout=nchw", "resize", "size=20", 4},
-        {"dtype=u8", "color_jitter", "brightness=0.4 hue=0.1", 1},
-        {"dtype=f16", "random_erasing", "p=1", 2},
-        {"dtype=u8", "random_resized_crop", "width=30 height=20", 1},
+        {"dtype=u8", "", 1},
+        {"dtype=f32 layout=nchw", "resize size=20", 4},
+        {"dtype=u8", "color_jitter brightness=0.4 hue=0.1", 1},
+        {"dtype=f16", "random_erasing p=1", 2},
+        {"dtype=u8", "random_resized_crop width=30 height=20", 1},
     };
     feedline_dataset *ds = fixture_folder(&images);
     for (size_t k = 0; k < FDL_COUNT_OF(work); k++) {
@@ -217,8 +190,7 @@ TEST_WITH(the_stream_does_not_depend_on_how, setup, teardown)
             snprintf(options, sizeof(options),
                      "max_sample_bytes=60k shuffle=true epochs=1 seed=5 %s %s",
                      ways[i], work[k].dtype);
-            feedline_loader *l =
-                open_with(ds, options, work[k].op, work[k].args);
+            feedline_loader *l = open_with(ds, options, work[k].operations);
             assert_non_null(l);
             uint64_t got = hash_run(l, work[k].item);
             if (i == 0)
@@ -234,7 +206,7 @@ TEST_WITH(a_run_goes_on_where_it_was, setup, teardown)
 {
     feedline_dataset *ds = fixture_folder(&images);
     const char *options = "max_sample_bytes=20k shuffle=true epochs=1";
-    feedline_loader *l = open_with(ds, options, NULL, NULL);
+    feedline_loader *l = open_with(ds, options, "");
     feedline_batch *b;
     char line[256];
     uint64_t needed;
@@ -245,7 +217,7 @@ TEST_WITH(a_run_goes_on_where_it_was, setup, teardown)
     assert_ok(feedline_loader_save(l, line, sizeof(line), &needed));
     uint64_t want = hash_run(l, 1);
     feedline_loader_destroy(l);
-    l = open_with(ds, options, NULL, NULL);
+    l = open_with(ds, options, "");
     assert_ok(feedline_loader_restore(l, line));
     assert_true(hash_run(l, 1) == want);
     feedline_loader_destroy(l);
@@ -260,7 +232,7 @@ TEST_WITH(one_copy_moves_a_batch, setup, teardown)
     struct fdl_fake_config fake = {.steps = &slow, .n_steps = 1};
     const char *options = "max_sample_bytes=20k shuffle=true epochs=1";
     feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *host = open_with(ds, options, NULL, NULL), *l;
+    feedline_loader *host = open_with(ds, options, ""), *l;
     assert_non_null(host);
     uint64_t want = hash_run(host, 1), got = 1;
     struct fdl_backend_config config = {.script = &fake};
@@ -304,8 +276,8 @@ TEST_WITH(unused_memory_is_not_touched, setup, teardown)
 {
     feedline_dataset *ds = fixture_folder(&images);
     uint64_t before = resident_bytes();
-    feedline_loader *l = open_with(
-        ds, "max_sample_bytes=64m memory_budget=8g epochs=2", NULL, NULL);
+    feedline_loader *l =
+        open_with(ds, "max_sample_bytes=64m memory_budget=8g epochs=2", "");
     assert_non_null(l);
     hash_run(l, 1);
     struct feedline_stats stats = {.struct_size = sizeof(stats)};
@@ -322,8 +294,7 @@ TEST_WITH(samples_above_the_limit_fail, setup, teardown)
 {
     feedline_dataset *ds = fixture_memory(&images);
     feedline_batch *b;
-    feedline_loader *l =
-        open_with(ds, "max_sample_bytes=6000 workers=2", NULL, NULL);
+    feedline_loader *l = open_with(ds, "max_sample_bytes=6000 workers=2", "");
     int32_t status;
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
         feedline_batch_release(b);
@@ -336,7 +307,7 @@ TEST_WITH(samples_above_the_limit_fail, setup, teardown)
         snprintf(options, sizeof(options),
                  "max_sample_bytes=6000 epochs=1 on_error=zero workers=%d",
                  workers);
-        l = open_with(ds, options, NULL, NULL);
+        l = open_with(ds, options, "");
         while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
             struct feedline_batch_info info;
             info_of(b, &info);
@@ -372,8 +343,8 @@ TEST_WITH(damaged_samples_have_no_size, setup, teardown)
 {
     damage_most();
     feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = open_with(
-        ds, "max_sample_bytes=20k on_error=zero epochs=1", NULL, NULL);
+    feedline_loader *l =
+        open_with(ds, "max_sample_bytes=20k on_error=zero epochs=1", "");
     assert_non_null(l);
     feedline_batch *b;
     uint32_t damaged = 0;
@@ -395,7 +366,7 @@ TEST_WITH(damaged_samples_have_no_size, setup, teardown)
     assert_int_equal(damaged, N - (N + 2) / 3);
     feedline_loader_destroy(l);
 
-    l = open_with(ds, "max_sample_bytes=20k epochs=1", NULL, NULL);
+    l = open_with(ds, "max_sample_bytes=20k epochs=1", "");
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
         feedline_batch_release(b);
     assert_int_equal(status, FEEDLINE_EDECODE);
@@ -409,7 +380,7 @@ TEST_WITH(every_claim_finds_room, setup, teardown)
 {
     feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l =
-        open_with(ds, "max_sample_bytes=3000 on_error=skip", NULL, NULL);
+        open_with(ds, "max_sample_bytes=3000 on_error=skip", "");
     assert_non_null(l);
     uint32_t depth = 1;
     assert_ok(fdl_ring_set_depth(l->ring, &depth));
@@ -446,7 +417,7 @@ TEST_WITH(replacements_find_room, setup, teardown)
                  "max_sample_bytes=9672 epochs=1 on_error=skip shuffle=true "
                  "workers=%d",
                  workers);
-        feedline_loader *l = open_with(ds, options, NULL, NULL);
+        feedline_loader *l = open_with(ds, options, "");
         uint64_t got = hash_run(l, 1);
         if (workers == 1)
             want = got;
@@ -459,12 +430,11 @@ TEST_WITH(replacements_find_room, setup, teardown)
 TEST_WITH(what_does_not_fit_is_refused, setup, teardown)
 {
     feedline_dataset *ds = fixture_memory(&images);
-    assert_null(open_with(ds, "", NULL, NULL)); /* no size, none asked for */
-    assert_null(open_with(ds, "batch_size=10 max_sample_bytes=9k", "five_crop",
-                          "width=9 height=9"));
+    assert_null(open_with(ds, "", "")); /* no size, none asked for */
+    assert_null(open_with(ds, "batch_size=10 max_sample_bytes=9k",
+                          "five_crop width=9 height=9"));
     assert_non_null(strstr(feedline_last_error(), "max_sample_bytes"));
-    assert_null(
-        open_with(ds, "max_sample_bytes=1t memory_budget=1g", NULL, NULL));
+    assert_null(open_with(ds, "max_sample_bytes=1t memory_budget=1g", ""));
     assert_non_null(strstr(feedline_last_error(), "memory_budget"));
     feedline_dataset_close(ds);
 }

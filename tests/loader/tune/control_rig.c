@@ -40,26 +40,11 @@ static int32_t sleep_under_own_mutex(const struct feedline_op_call *call)
     return status;
 }
 
-static void set_options(feedline_config *cfg, const char *options)
-{
-    char copy[512];
-    snprintf(copy, sizeof(copy), "%s", options);
-    for (char *s = strtok(copy, " "); s; s = strtok(NULL, " ")) {
-        char *equal = strchr(s, '=');
-        assert_non_null(equal);
-        *equal = '\0';
-        assert_ok(feedline_config_set(cfg, s, equal + 1));
-    }
-}
-
 static feedline_loader *loader_of(
     feedline_dataset *ds, int64_t sleep_ns, const char *options,
     int32_t (*run)(const struct feedline_op_call *call))
 {
     static int64_t ns; /* of all of one test */
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l;
     struct feedline_op_def def = {
         .struct_size = sizeof(def),
         .name = "sleep_a_while",
@@ -67,18 +52,9 @@ static feedline_loader *loader_of(
         .user = &ns,
     };
     ns = sleep_ns;
-    assert_ok(feedline_config_create(&cfg));
-    assert_ok(feedline_config_set(cfg, "dtype", "u8"));
-    set_options(cfg, options);
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(
-        feedline_pipeline_add(p, "random_resized_crop", "width=32 height=32"));
-    assert_ok(feedline_pipeline_register(p, &def));
-    assert_ok(feedline_pipeline_add(p, "sleep_a_while", NULL));
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
-    return l;
+    return fixture_with(ds, &def,
+                        "random_resized_crop width=32 height=32;sleep_a_while",
+                        "dtype=u8 %s", options);
 }
 
 feedline_loader *rig_sleepy(feedline_dataset *ds, int64_t sleep_ns,

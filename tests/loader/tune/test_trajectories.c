@@ -215,26 +215,11 @@ static feedline_loader *open_tuned(feedline_dataset *ds, const char *tuner,
     struct feedline_op_def def = {.struct_size = sizeof(def),
                                   .name = "sleep_a_little",
                                   .run = sleep_a_little};
-    const char *const options[][2] = {
-        {"tuner", tuner},       {"reader", reader},  {"dtype", "u8"},
-        {"batch_size", "2"},    {"shuffle", "true"}, {"on_error", "skip"},
-        {"workers_start", "1"},
-    };
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l;
-    assert_ok(feedline_config_create(&cfg));
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-        assert_ok(feedline_config_set(cfg, options[i][0], options[i][1]));
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(
-        feedline_pipeline_add(p, "random_resized_crop", "width=16 height=16"));
-    assert_ok(feedline_pipeline_register(p, &def));
-    assert_ok(feedline_pipeline_add(p, def.name, NULL));
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
-    return l;
+    return fixture_with(
+        ds, &def, "random_resized_crop width=16 height=16;sleep_a_little",
+        "tuner=%s reader=%s dtype=u8 batch_size=2 shuffle=true on_error=skip "
+        "workers_start=1",
+        tuner, reader);
 }
 
 TEST_WITH(the_tuner_changes_nothing, setup, teardown)

@@ -12,17 +12,7 @@
 #define MS   INT64_C(1000000)
 #define STEP (100 * MS)
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* ---- The backend -------------------------------------------------------- */
 

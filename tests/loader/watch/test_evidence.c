@@ -17,17 +17,7 @@
 #define MS     1000000L
 #define SLOWLY (80 * MS)
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 static void doze(long ns)
 {
@@ -66,29 +56,15 @@ static feedline_loader *loader_with(
     int32_t (*run)(const struct feedline_op_call *), const char *workers,
     bool folder)
 {
-    const char *const options[][2] = {
-        {"batch_size", "4"},  {"workers", workers}, {"depth", "6"},
-        {"shuffle", "false"}, {"reader", "auto"},
-    };
     struct feedline_op_def def = {.struct_size = sizeof(def),
                                   .name = "told",
                                   .run = run,
                                   .label = "told (`work`)"};
-    feedline_config *cfg;
-    feedline_loader *l;
-    feedline_pipeline *p;
     feedline_dataset *ds =
         folder ? fixture_folder(&images) : fixture_memory(&images);
-    assert_ok(feedline_config_create(&cfg));
-    for (size_t i = 0; i < FDL_COUNT_OF(options); i++)
-        assert_ok(feedline_config_set(cfg, options[i][0], options[i][1]));
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
-    assert_ok(feedline_pipeline_register(p, &def));
-    assert_ok(feedline_pipeline_add(p, "told", NULL));
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
+    feedline_loader *l = fixture_with(
+        ds, &def, "resize width=16 height=16;told",
+        "batch_size=4 workers=%s depth=6 shuffle=false reader=auto", workers);
     feedline_dataset_close(ds);
     return l;
 }

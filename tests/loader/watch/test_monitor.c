@@ -17,17 +17,7 @@
 
 #define N 24
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* ---- A thread that cannot be had ---------------------------------------- */
 

@@ -72,26 +72,12 @@ static void work_ms(int64_t ms)
 
 static feedline_loader *open_loader(const char *workers)
 {
-    static const char *const fixed[][2] = {
-        {"dtype", "u8"}, {"batch_size", "4"}, {"reader", "pread"}};
     struct feedline_op_def def = {
         .struct_size = sizeof(def), .name = "doze", .run = doze};
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l;
     atomic_store(&asked, 0);
-    assert_ok(feedline_config_create(&cfg));
-    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-        assert_ok(feedline_config_set(cfg, fixed[i][0], fixed[i][1]));
-    assert_ok(feedline_config_set(cfg, "workers", workers));
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
-    assert_ok(feedline_pipeline_register(p, &def));
-    assert_ok(feedline_pipeline_add(p, "doze", NULL));
-    assert_ok(feedline_loader_create(cfg, dataset, p, &l));
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
-    return l;
+    return fixture_with(dataset, &def, "resize width=16 height=16;doze",
+                        "dtype=u8 batch_size=4 reader=pread workers=%s",
+                        workers);
 }
 
 static void steps(feedline_loader *l, uint32_t n)

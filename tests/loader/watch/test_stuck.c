@@ -18,8 +18,6 @@
 
 #define N 24
 
-static struct fixture images;
-
 /* ---- Gates -------------------------------------------------------------- */
 
 static struct {
@@ -65,15 +63,7 @@ ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at)
     return __real_pread(fd, buf, n, at);
 }
 
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 static void a_moment(void)
 {
@@ -148,31 +138,13 @@ static feedline_loader *open_with(feedline_dataset *ds, const char *name,
 {
     struct feedline_op_def def = {
         .struct_size = sizeof(def), .name = name, .run = run, .user = who};
-    char text[256];
-    feedline_config *cfg;
-    feedline_pipeline *p;
-    feedline_loader *l;
-    char *save;
-    assert_ok(feedline_config_create(&cfg));
-    snprintf(text, sizeof(text),
-             "dtype=u8 batch_size=4 epochs=1 stuck_after=20ms tuner=off %s",
-             options);
-    for (char *word = strtok_r(text, " ", &save); word;
-         word = strtok_r(NULL, " ", &save)) {
-        char *value = strchr(word, '=');
-        *value = '\0';
-        assert_ok(feedline_config_set(cfg, word, value + 1));
-    }
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
-    if (run) {
-        assert_ok(feedline_pipeline_register(p, &def));
-        assert_ok(feedline_pipeline_add(p, name, NULL));
-    }
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
-    return l;
+    char operations[64];
+    snprintf(operations, sizeof(operations), "resize width=16 height=16;%s",
+             run ? name : "");
+    return fixture_with(
+        ds, run ? &def : NULL, operations,
+        "dtype=u8 batch_size=4 epochs=1 stuck_after=20ms tuner=off %s",
+        options);
 }
 
 /* ---- What is told ------------------------------------------------------- */

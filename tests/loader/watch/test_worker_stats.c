@@ -17,17 +17,7 @@
 #define N  24
 #define MS UINT64_C(1000000)
 
-static struct fixture images;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-}
-
-static void teardown(void)
-{
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* ---- A loader whose operation does one thing ---------------------------- */
 
@@ -98,28 +88,15 @@ typedef int32_t run_fn(const struct feedline_op_call *call);
 static feedline_loader *loader_with(run_fn *run, int64_t ns,
                                     const char *workers, const char *reader)
 {
-    const char *const options[][2] = {
-        {"batch_size", "4"}, {"workers", workers}, {"reader", reader}};
     struct feedline_op_def def = {.struct_size = sizeof(def),
                                   .name = "told",
                                   .run = run,
                                   .user = (void *)(intptr_t)ns};
-    feedline_config *cfg;
-    feedline_loader *l;
-    feedline_pipeline *p;
     feedline_dataset *ds = fixture_folder(&images);
-    assert_ok(feedline_config_create(&cfg));
-    for (size_t i = 0; i < FDL_COUNT_OF(options); i++)
-        assert_ok(feedline_config_set(cfg, options[i][0], options[i][1]));
-    assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(feedline_pipeline_add(p, "resize", "width=16 height=16"));
-    if (run) {
-        assert_ok(feedline_pipeline_register(p, &def));
-        assert_ok(feedline_pipeline_add(p, "told", NULL));
-    }
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
-    feedline_pipeline_destroy(p);
-    feedline_config_destroy(cfg);
+    feedline_loader *l = fixture_with(
+        ds, run ? &def : NULL,
+        run ? "resize width=16 height=16;told" : "resize width=16 height=16",
+        "batch_size=4 workers=%s reader=%s", workers, reader);
     feedline_dataset_close(ds);
     return l;
 }

@@ -2,7 +2,7 @@
 /*
  * A pipeline is a short array of operations with their parsed options. Whatever
  * can be known without an image is refused when the operation is added; what is
- * left to fdl_pipeline_plan is arithmetic on the size of one image.
+ * left to fdl_pipeline_draw is arithmetic on the size of one image.
  */
 #include "decode/pipeline.h"
 
@@ -360,14 +360,6 @@ int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,
         memcpy(out->steps, plan.steps, plan.n_steps * sizeof(plan.steps[0]));
     }
     return status;
-}
-
-int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
-                          uint64_t epoch, uint64_t sample, int32_t width,
-                          int32_t height, struct fdl_plan *out)
-{
-    struct fdl_draw_key key = {seed, epoch, sample, 0, FDL_EVERY_VIEW};
-    return fdl_pipeline_draw(p, &key, width, height, out);
 }
 
 int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p,

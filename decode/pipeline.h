@@ -105,11 +105,6 @@ int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,
                           const struct fdl_draw_key *key, int32_t width,
                           int32_t height, struct fdl_plan *out);
 
-/* The same for the first copy, with every view. */
-int32_t fdl_pipeline_plan(const struct fdl_pipeline *p, uint64_t seed,
-                          uint64_t epoch, uint64_t sample, int32_t width,
-                          int32_t height, struct fdl_plan *out);
-
 /* Every operation with the values drawn for that sample, as an array into the
  * open object of j. */
 int32_t fdl_pipeline_draw_json(const struct fdl_pipeline *p,

@@ -126,11 +126,6 @@ int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
     return FEEDLINE_OK;
 }
 
-int32_t fdl_dataset_add(feedline_dataset *ds, const char *name, int64_t label)
-{
-    return fdl_dataset_add_joined(ds, "", name, label);
-}
-
 int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name)
 {
     uint64_t capacity = ds->class_capacity;
@@ -216,7 +211,8 @@ int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
     int32_t status = fdl_dataset_create(&ds);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < count; i++) {
         if (paths[i])
-            status = fdl_dataset_add(ds, paths[i], labels ? labels[i] : 0);
+            status = fdl_dataset_add_joined(ds, "", paths[i],
+                                            labels ? labels[i] : 0);
         else
             status = fdl_fail(FEEDLINE_EINVAL, "path %" PRIu64 " is NULL", i);
     }

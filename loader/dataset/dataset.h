@@ -64,7 +64,6 @@ int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,
 
 /* For builders. */
 int32_t fdl_dataset_create(feedline_dataset **out);
-int32_t fdl_dataset_add(feedline_dataset *ds, const char *name, int64_t label);
 int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name);
 
 /* Any thread. ref/unref: shared by the loaders made from it. */

@@ -3,7 +3,7 @@
  * What the builders of data sets (dataset_*.c) share. A builder creates the
  * table, adds sample after sample, finishes it and hands it out:
  *
- *     fdl_dataset_create -> fdl_dataset_add ... -> fdl_dataset_finish
+ *     fdl_dataset_create -> fdl_dataset_add_joined ... -> fdl_dataset_finish
  *
  * and on any error drops what it has with fdl_dataset_unref.
  */
@@ -32,7 +32,7 @@ int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
 int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
                           size_t each, const char *what);
 
-/* fdl_dataset_add for a name that comes in two parts. */
+/* A sample whose name is prefix and name, one behind the other. */
 int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
                                const char *name, int64_t label);
 

@@ -57,7 +57,8 @@ bool fdl_live_process_runs(int process)
     return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
 }
 
-void fdl_live_process_command(int process, char command[64])
+/* The first 63 bytes of its command line. */
+static void read_command(int process, char command[64])
 {
     char text[64];
     size_t bytes = read_file(process, "cmdline", text, sizeof(text));
@@ -181,7 +182,7 @@ int32_t fdl_live_pages(int process, int32_t pid,
         if (own == 0)
             own = own_number(process, pid);
         if (read_info(page, own, pid, &info)) {
-            fdl_live_process_command(process, info.command);
+            read_command(process, info.command);
             more = found(user, page, &info);
         }
         close(page);

@@ -20,9 +20,6 @@ int fdl_live_process(int32_t pid);
 /* false: gone, or a zombie. */
 bool fdl_live_process_runs(int process);
 
-/* The first 63 bytes of its command line. */
-void fdl_live_process_command(int process, char command[64]);
-
 /* Calls `found` for each page of the process, with a descriptor that is closed
  * afterwards, until it returns false. ENOENT: it is gone; EIO: access denied.
  * pid: for error messages. */

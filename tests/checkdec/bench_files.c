@@ -26,6 +26,7 @@
 #include "decode/formats/format.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/resample.h"
+#include "tests/decode/first_plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -352,8 +353,8 @@ static bool load(struct bench *b, char **paths, int n, uint64_t seed)
         if (!data) {
             printf("%s is left out: %s\n", paths[i], strerror(errno));
         } else if (fdl_decoder_open(b->exact, &bytes, &info) ||
-                   fdl_pipeline_plan(p, seed, 0, (uint64_t)i, info.width,
-                                     info.height, &f->plan)) {
+                   first_plan(p, seed, 0, (uint64_t)i, info.width, info.height,
+                              &f->plan)) {
             printf("%s is left out: %s\n", paths[i], fdl_last_error());
         } else if (info.format != &fdl_format_jpeg || info.channels == 4) {
             printf("%s is left out: neither gray nor RGB\n", paths[i]);

@@ -6,6 +6,7 @@
 #include "make_jpeg.h"
 #include "make_png.h"
 #include "test.h"
+#include "tests/decode/first_plan.h"
 
 static int fail_at; /* counts down; 0: never */
 
@@ -63,8 +64,7 @@ static int32_t decode(struct fdl_decoder *d, const struct fdl_pipeline *p,
     int32_t status = fdl_decoder_open(d, &bytes, &info);
     if (status)
         return status;
-    assert_int_equal(
-        fdl_pipeline_plan(p, 1, 2, 3, info.width, info.height, &plan), 0);
+    assert_int_equal(first_plan(p, 1, 2, 3, info.width, info.height, &plan), 0);
     struct fdl_output_format f = {SIDE, SIDE, 3, FEEDLINE_U8, true};
     struct fdl_render_cost cost;
     return fdl_decoder_render(d, &plan, &f, out, &cost);

@@ -6,6 +6,7 @@
 #include "decode/pipeline.h"
 #include "make_jpeg.h"
 #include "test.h"
+#include "tests/decode/first_plan.h"
 
 #include <math.h>
 
@@ -26,7 +27,7 @@ static struct fdl_plan plan(const struct fdl_pipeline *p, uint64_t sample,
                             int32_t width, int32_t height)
 {
     struct fdl_plan out;
-    if (fdl_pipeline_plan(p, 1, 0, sample, width, height, &out) != FEEDLINE_OK)
+    if (first_plan(p, 1, 0, sample, width, height, &out) != FEEDLINE_OK)
         fail_msg("%s", fdl_last_error());
     return out;
 }
@@ -322,8 +323,7 @@ TEST(resize_rounds_as_torchvision)
         assert_int_equal(h, g.window.height);
     }
     struct fdl_plan out;
-    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 1, 60000, &out),
-                     FEEDLINE_EINVAL);
+    assert_int_equal(first_plan(p, 0, 0, 0, 1, 60000, &out), FEEDLINE_EINVAL);
     fdl_pipeline_destroy(p);
 }
 
@@ -349,8 +349,7 @@ TEST(center_crop_of_a_small_image_has_a_border)
     assert_int_equal(fdl_plan_height(&out), 10);
     add(p, "resize", "size=20");
     assert_int_equal(plan(p, 0, 10, 30).n_pixel_steps, 0);
-    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 9, 30, &out),
-                     FEEDLINE_EINVAL);
+    assert_int_equal(first_plan(p, 0, 0, 0, 9, 30, &out), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "put resize first"));
     fdl_pipeline_destroy(p);
 }
@@ -406,12 +405,12 @@ TEST(plans_depend_on_the_key_alone)
     int same = 0;
     for (uint64_t i = 0; i < 500; i++) {
         struct fdl_plan a, b, c;
-        fdl_pipeline_plan(p, 7, 3, i, 500, 375, &a);
-        fdl_pipeline_plan(copy, 7, 3, 499 - i, 500, 375, &b);
-        fdl_pipeline_plan(copy, 7, 3, i, 500, 375, &b);
+        first_plan(p, 7, 3, i, 500, 375, &a);
+        first_plan(copy, 7, 3, 499 - i, 500, 375, &b);
+        first_plan(copy, 7, 3, i, 500, 375, &b);
         assert_true(same_plan(&a, &b));
-        fdl_pipeline_plan(p, 7, 4, i, 500, 375, &b);
-        fdl_pipeline_plan(p, 8, 3, i, 500, 375, &c);
+        first_plan(p, 7, 4, i, 500, 375, &b);
+        first_plan(p, 8, 3, i, 500, 375, &c);
         same += same_plan(&a, &b) + same_plan(&a, &c);
     }
     assert_in_range(same, 0, 1);
@@ -440,10 +439,8 @@ TEST(empty_images_are_refused)
 {
     struct fdl_pipeline *p = make("train");
     struct fdl_plan out;
-    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 0, 5, &out),
-                     FEEDLINE_EINVAL);
-    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 5, -1, &out),
-                     FEEDLINE_EINVAL);
+    assert_int_equal(first_plan(p, 0, 0, 0, 0, 5, &out), FEEDLINE_EINVAL);
+    assert_int_equal(first_plan(p, 0, 0, 0, 5, -1, &out), FEEDLINE_EINVAL);
     fdl_pipeline_destroy(p);
 }
 

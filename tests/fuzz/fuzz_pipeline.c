@@ -17,6 +17,7 @@
 #include "decode/decoder.h"
 #include "decode/pipeline.h"
 #include "fuzz.h"
+#include "tests/decode/first_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +79,8 @@ static void make_plan(const struct fdl_pipeline *p, struct subject *s)
         fdl_pipeline_output_size(p, s->width, s->height, &width, &height);
     if (promised != FEEDLINE_OK)
         fuzz_check_error(promised);
-    s->status = fdl_pipeline_plan(p, s->seed, 1, s->seed, s->width, s->height,
-                                  &s->plan);
+    s->status =
+        first_plan(p, s->seed, 1, s->seed, s->width, s->height, &s->plan);
     if (s->status != FEEDLINE_OK) {
         fuzz_check_error(s->status);
         return;

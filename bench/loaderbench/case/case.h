@@ -109,8 +109,6 @@ void case_bus_report(const struct case_result *r);
 void case_story_document(const struct case_result *r, json_t *doc);
 void case_story_report(const struct case_result *r);
 
-bool case_goal_reached(const struct case_goal *g);
-
 /* One more bar, if there is room. */
 void case_add_bar(struct case_result *r, const char *label, const char *note,
                   double value, bool marked);

@@ -8,7 +8,7 @@
 
 #define BAR_COLUMNS 24
 
-bool case_goal_reached(const struct case_goal *g)
+static bool is_reached(const struct case_goal *g)
 {
     return g->at_most ? g->value <= g->limit : g->value >= g->limit;
 }
@@ -67,7 +67,7 @@ void case_story_document(const struct case_result *r, json_t *doc)
                             ? json_pack("{s:s, s:f, s:f, s:b}", "what",
                                         r->goal.text, "value", r->goal.value,
                                         "limit", r->goal.limit, "reached",
-                                        case_goal_reached(&r->goal))
+                                        is_reached(&r->goal))
                             : json_null());
     json_object_set_new(doc, "measured_gain",
                         r->after.step_ms > 0
@@ -116,7 +116,7 @@ static void print_goal(const struct case_goal *g)
         return;
     printf("\n%s: %.4g, goal %s %.4g: %s.\n", g->text, g->value,
            g->at_most ? "at most" : "at least", g->limit,
-           case_goal_reached(g) ? "reached" : "missed");
+           is_reached(g) ? "reached" : "missed");
 }
 
 void case_story_report(const struct case_result *r)

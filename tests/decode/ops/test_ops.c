@@ -11,6 +11,7 @@
 #include "decode/kernels/hue.h"
 #include "decode/pipeline.h"
 #include "test.h"
+#include "tests/decode/first_plan.h"
 
 #include <math.h>
 
@@ -115,7 +116,7 @@ static struct fdl_pipeline *pipeline_of(const char *const (*ops)[2])
 static void plan_of(const char *const (*ops)[2], struct fdl_plan *plan)
 {
     struct fdl_pipeline *p = pipeline_of(ops);
-    assert_int_equal(fdl_pipeline_plan(p, 1, 2, 3, 90, 70, plan), FEEDLINE_OK);
+    assert_int_equal(first_plan(p, 1, 2, 3, 90, 70, plan), FEEDLINE_OK);
     fdl_pipeline_destroy(p);
 }
 
@@ -239,8 +240,7 @@ TEST(bad_arguments_are_refused)
     }
     struct fdl_plan plan;
     assert_int_equal(fdl_pipeline_add(p, "random_crop", NULL), FEEDLINE_OK);
-    assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 90, 300, &plan),
-                     FEEDLINE_EINVAL);
+    assert_int_equal(first_plan(p, 0, 0, 0, 90, 300, &plan), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "pad_if_needed"));
     fdl_pipeline_destroy(p);
 }
@@ -316,8 +316,7 @@ TEST(what_has_no_alpha_is_opaque)
         struct fdl_plan plan;
         uint8_t out[3 * 2 * FDL_CHANNELS_MAX];
         assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
-        assert_int_equal(fdl_pipeline_plan(p, 0, 0, 0, 2, 1, &plan),
-                         FEEDLINE_OK);
+        assert_int_equal(first_plan(p, 0, 0, 0, 2, 1, &plan), FEEDLINE_OK);
         assert_int_equal(fdl_decoder_render(d, &plan, &f, out, &cost),
                          FEEDLINE_OK);
         for (int32_t i = 0; i < 6; i++) {
@@ -355,8 +354,7 @@ TEST(noise_is_normal)
     assert_non_null(dst);
     for (size_t i = 0; i < n; i++)
         dst[i] = 1000;
-    assert_int_equal(fdl_pipeline_plan(p, 1, 2, 3, 200, 200, &plan),
-                     FEEDLINE_OK);
+    assert_int_equal(first_plan(p, 1, 2, 3, 200, 200, &plan), FEEDLINE_OK);
     assert_int_equal(plan.n_steps, 1);
     plan.steps[0].kind->finish(&plan.steps[0], &format, dst);
     for (size_t i = 0; i < n; i++) {

@@ -9,6 +9,7 @@
 #include "decode/decoder.h"
 #include "decode/pipeline.h"
 #include "test.h"
+#include "tests/decode/first_plan.h"
 
 #define MAX_BYTES (1 << 18)
 
@@ -109,7 +110,7 @@ static void check_places(const struct bench *b, int32_t width, int32_t height,
     struct fdl_pipeline *p = pipeline_of(ops);
     struct fdl_plan plan;
     assert_int_equal(fdl_pipeline_views(p, NULL), views);
-    assert_int_equal(fdl_pipeline_plan(p, 1, 2, 3, b->width, b->height, &plan),
+    assert_int_equal(first_plan(p, 1, 2, 3, b->width, b->height, &plan),
                      FEEDLINE_OK);
     assert_int_equal(plan.n_views, views);
     render(b, &plan, FEEDLINE_U8, dst);
@@ -220,8 +221,7 @@ TEST(copies_draw_for_themselves)
         {"random_resized_crop", "width=9 height=9"}, {NULL, NULL}};
     struct fdl_pipeline *p = pipeline_of(ops);
     struct fdl_plan first, plan;
-    assert_int_equal(fdl_pipeline_plan(p, 5, 6, 7, 900, 700, &first),
-                     FEEDLINE_OK);
+    assert_int_equal(first_plan(p, 5, 6, 7, 900, 700, &first), FEEDLINE_OK);
     for (uint32_t copy = 0; copy < FDL_COPIES_MAX; copy++) {
         struct fdl_draw_key key = {5, 6, 7, copy, FDL_EVERY_VIEW};
         assert_int_equal(fdl_pipeline_draw(p, &key, 900, 700, &plan),

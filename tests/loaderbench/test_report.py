@@ -248,6 +248,32 @@ def case_the_library_has_more(tmp):
     assert abs(parts - stats["wall_seconds"]) < 1e-6, stats
 
 
+def case_statistics(tmp):
+    """What stats() gives is as good as a document of run."""
+    done = expect(tool("run", generate(tmp), "--epochs", 2, "--json", "-"), 0)
+    stats = json.loads(done.out)
+    own = ("schema_version", "command", "version", "date", "host", "options",
+           "command_line", "dataset", "machine", "result", "config", "run",
+           "timeline", "interrupted", "failures")
+    for key in own:
+        del stats[key]
+    account = stats["stats"]
+    page = Page(made(tmp, stats)[1])
+    speed = account["samples"] / account["wall_seconds"]
+    shown = float(page.keyed["result.images_per_second"])
+    assert abs(shown - speed) < 1e-6 * speed, (shown, speed)
+    equal(float(page.keyed["result.batches"]), account["batches"])
+    contains(page.text, stats["verdict"]["sentence"])
+    path = put(tmp, stats)
+    contains(expect(tool("compare", path, path), 0).out, "pass")
+    contains(expect(tool("merge", path, path), 0).out, "No rank holds up")
+    for key in ("samples", "wall_seconds"):
+        less = copy.deepcopy(stats)
+        del less["stats"][key]
+        contains(expect(tool("report", put(tmp, less), "--out", "-"), 3).err,
+                 "is missing")
+
+
 def case_locale(tmp):
     path = put(tmp, report_document.document())
     plain = expect(tool("report", path, "--out", "-"), 0).out

@@ -161,17 +161,17 @@ static const struct metric *metric_of(const char *name)
     return &metrics[i];
 }
 
-static int check_run(const json_t *doc, const char *name, const char *path)
+static int read_run(const char *name, const char *path, json_t **doc)
 {
-    int rc = report_check(doc, name);
+    int rc = report_read(name, doc);
     if (rc != TOOL_DONE)
         return rc;
-    if (strcmp(doc_text(doc, "command"), "run") != 0) {
+    if (strcmp(doc_text(*doc, "command"), "run") != 0) {
         tool_say("%s is of '%s'; what run writes is compared", name,
-                 doc_text(doc, "command"));
+                 doc_text(*doc, "command"));
         return TOOL_DATA;
     }
-    if (!(doc_or_0(doc, path) > 0)) {
+    if (!(doc_or_0(*doc, path) > 0)) {
         tool_say("%s: %s is missing or no positive number", name, path);
         return TOOL_DATA;
     }
@@ -184,11 +184,8 @@ static int compare_files(const char *const *paths,
     const struct metric *m = metric_of(o->metric);
     json_t *docs[2] = {NULL, NULL}, *result = NULL;
     int rc = TOOL_DONE;
-    for (size_t i = 0; rc == TOOL_DONE && i < 2; i++) {
-        rc = document_read(paths[i], &docs[i]);
-        if (rc == TOOL_DONE)
-            rc = check_run(docs[i], paths[i], m->path);
-    }
+    for (size_t i = 0; rc == TOOL_DONE && i < 2; i++)
+        rc = read_run(paths[i], m->path, &docs[i]);
     if (rc != TOOL_DONE)
         goto out;
     result = compare(docs[0], docs[1], m, tolerated);

@@ -7,7 +7,6 @@
 
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/output.h"
-#include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
 
 #include <errno.h>
@@ -30,7 +29,8 @@ const struct cli_command command_report = {
     .positional_many = true,
     .summary = "one page of HTML about runs, sweeps and tunings",
     .about =
-        "Makes one HTML page of documents that were written with --json.\n\n"
+        "Makes one HTML page of documents that were written with --json, or of "
+        "the statistics that stats() gives, as JSON.\n\n"
         "The verdict, the stall over time by cause, the stages, the tuner, "
         "slow samples, the machine. The page is one file that needs no "
         "network, for screens of any size, light or dark, and for paper. "
@@ -87,11 +87,8 @@ static int report_files(const char *const *paths, size_t n, const char *out)
 {
     json_t **docs = calloc(n, sizeof(json_t *));
     int rc = docs ? TOOL_DONE : TOOL_ENVIRONMENT;
-    for (size_t i = 0; rc == TOOL_DONE && i < n; i++) {
-        rc = document_read(paths[i], &docs[i]);
-        if (rc == TOOL_DONE)
-            rc = report_check(docs[i], paths[i]);
-    }
+    for (size_t i = 0; rc == TOOL_DONE && i < n; i++)
+        rc = report_read(paths[i], &docs[i]);
     if (rc == TOOL_DONE)
         rc = report_write(docs, paths, n, out);
     for (size_t i = 0; docs && i < n; i++)

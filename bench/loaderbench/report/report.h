@@ -17,9 +17,10 @@
 int report_write(json_t *const *docs, const char *const *names, size_t n,
                  const char *path);
 
-/* Is it a document of ours with all that the page needs? If not, says what is
- * wrong with it. Returns an exit status. */
-int report_check(const json_t *doc, const char *name);
+/* Reads a document and refuses, in words, what is none or lacks what the page
+ * needs. The statistics of a loader, as stats() gives them, become a document
+ * of `run`. Returns an exit status; the caller drops *doc in any case. */
+int report_read(const char *path, json_t **doc);
 
 void report_page(FILE *f, json_t *const *docs, const char *const *names,
                  size_t n);

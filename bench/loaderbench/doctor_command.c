@@ -4,6 +4,7 @@
  * judges; here it is told, the worst first, with what to do about each.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
 
@@ -165,7 +166,7 @@ int doctor_main(const struct cli_command *command, int argc, char **argv)
         goto out;
     json_t *findings = json_object_get(found, "findings");
     add_environment(findings);
-    if (!o.quiet && !(o.json && strcmp(o.json, "-") == 0))
+    if (output_is_free(o.quiet, o.json, NULL))
         tell_all(findings);
     if (o.json) {
         doc = document_new("doctor");

@@ -6,6 +6,7 @@
  * that is predicted only.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/run/recipe.h"
 #include "bench/loaderbench/run/run.h"
@@ -247,14 +248,10 @@ static int run_all(struct run_setup *s, const char *uri)
     int rc = measure_all(s, &r);
     r.interrupted = rc == TOOL_INTERRUPTED;
     if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
-        if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+        if (output_is_free(o->quiet, o->json, NULL))
             report(s, &r);
-        if (o->json) {
-            json_t *doc = document(s, uri, &r);
-            int written = document_write(doc, o->json);
-            rc = written == TOOL_DONE ? rc : written;
-            json_decref(doc);
-        }
+        if (o->json)
+            rc = document_deliver(document(s, uri, &r), o->json, rc);
     }
     json_decref(r.now.run);
     json_decref(r.fed.run);

@@ -147,6 +147,12 @@ static int replace_file(const char *path, const char *text, size_t bytes)
     return error;
 }
 
+bool output_is_free(bool quiet, const char *json, const char *report)
+{
+    return !quiet && !(json && strcmp(json, "-") == 0) &&
+           !(report && strcmp(report, "-") == 0);
+}
+
 int output_write(const char *path, const char *text, size_t bytes)
 {
     struct stat st;

@@ -6,6 +6,7 @@
 #ifndef LOADERBENCH_OUTPUT_H
 #define LOADERBENCH_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* First thing in main: a descriptor 0, 1 or 2 that was closed must not become
@@ -19,6 +20,10 @@ int output_end(int rc);
 /* Can `path` be written? Changes nothing. An exit status; `option`, the one
  * that the path was given with, is named in the message. "-" is fine. */
 int output_check(const char *option, const char *path);
+
+/* May a report be printed? Not with --quiet, and not where the document or the
+ * page goes to standard output. json, report: their paths, or NULL. */
+bool output_is_free(bool quiet, const char *json, const char *report);
 
 /* The file is there whole or, if this fails, as it was before. "-" is standard
  * output; what is no regular file (a pipe, a terminal) is written to. An exit

@@ -2,6 +2,7 @@
 #include "bench/loaderbench/case/case.h"
 
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 
 #include <stdio.h>
@@ -160,14 +161,10 @@ static int run_case(const struct case_row *row, struct case_options *o)
         rc = row->measure(o, &r);
     r.interrupted = rc == TOOL_INTERRUPTED;
     if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
-        if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+        if (output_is_free(o->quiet, o->json, NULL))
             report(row, &r);
-        if (o->json) {
-            json_t *doc = document(row, &r);
-            int written = document_write(doc, o->json);
-            rc = written == TOOL_DONE ? rc : written;
-            json_decref(doc);
-        }
+        if (o->json)
+            rc = document_deliver(document(row, &r), o->json, rc);
     }
     json_decref(r.points);
     json_decref(r.more);

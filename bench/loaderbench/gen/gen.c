@@ -7,6 +7,7 @@
 #include "bench/loaderbench/cli/cli.h"
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/gen/gen_jpeg.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
 
@@ -177,7 +178,7 @@ static int summarise(const struct gen *g, double seconds)
 {
     uint64_t files = g->files, bytes = g->bytes, n = files ? files : 1;
     const struct gen_options *o = g->options;
-    if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+    if (output_is_free(o->quiet, o->json, NULL))
         printf("%s: %" PRIu64 " images in %" PRIu64 " classes, %.1f MB, "
                "%.0f KB and %.0f pixels on average, in %.1f s\n",
                g->destination, files, o->classes, (double)bytes * 1e-6,

@@ -11,6 +11,7 @@
 #include "bench/loaderbench/h2d/h2d.h"
 
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/run/recipe.h"
 
@@ -255,14 +256,10 @@ int h2d_main(const struct cli_command *command, int argc, char **argv)
         tool_say("interrupted before each copy was measured once");
     else if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
         h2d_advise(&h);
-        if (!o.quiet && !(o.json && strcmp(o.json, "-") == 0))
+        if (output_is_free(o.quiet, o.json, NULL))
             h2d_report(&h);
-        if (o.json) {
-            json_t *doc = h2d_document(&h);
-            int written = document_write(doc, o.json);
-            rc = written == TOOL_DONE ? rc : written;
-            json_decref(doc);
-        }
+        if (o.json)
+            rc = document_deliver(h2d_document(&h), o.json, rc);
     }
     tool_drain_log();
 out:

@@ -8,6 +8,7 @@
  * the median; that of both is added. A loss that is smaller than this is none.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/report/report_doc.h"
@@ -189,7 +190,7 @@ static int compare_files(const char *const *paths,
     if (rc != TOOL_DONE)
         goto out;
     result = compare(docs[0], docs[1], m, tolerated);
-    if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+    if (output_is_free(o->quiet, o->json, NULL))
         print(result);
     if (o->json)
         rc = document_write(result, o->json);

@@ -114,6 +114,13 @@ int document_write(const json_t *doc, const char *path)
     return rc;
 }
 
+int document_deliver(json_t *doc, const char *path, int rc)
+{
+    int written = document_write(doc, path);
+    json_decref(doc);
+    return written == TOOL_DONE ? rc : written;
+}
+
 /* ---- Reading ------------------------------------------------------------ */
 
 static int unreadable(const char *path, int error)

@@ -18,6 +18,10 @@ json_t *document_new(const char *command);
 /* To `path`, "-" for standard output. An exit status. */
 int document_write(const json_t *doc, const char *path);
 
+/* The same as the last thing of a command that ends with `rc`, which it still
+ * does unless writing fails. Drops doc. */
+int document_deliver(json_t *doc, const char *path, int rc);
+
 /* An exit status: 2 for a file that cannot be read, 3 for one that is no JSON,
  * with line and column. */
 int document_read(const char *path, json_t **out);

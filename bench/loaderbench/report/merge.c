@@ -10,6 +10,7 @@
  * something else on that rank is.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/report/report_doc.h"
@@ -236,7 +237,7 @@ static int merge_files(const char *const *paths, size_t n,
         goto out;
     result = merge(ranks, n);
     json_object_set_new(result, "total", totals(docs, n));
-    if (!o->quiet && !(o->json && strcmp(o->json, "-") == 0))
+    if (output_is_free(o->quiet, o->json, NULL))
         print(result, ranks, n);
     if (o->json)
         rc = document_write(result, o->json);

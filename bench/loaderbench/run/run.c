@@ -4,6 +4,7 @@
 
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/gpu.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/run/recipe.h"
@@ -175,18 +176,13 @@ static int judge_failures(const struct run_setup *s, uint64_t failed,
     return TOOL_DATA;
 }
 
-static bool to_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 static int report(const struct run_setup *s, const char *uri,
                   const json_t *runs, bool interrupted)
 {
     const struct run_options *o = &s->options;
     int rc = TOOL_DONE;
     json_t *doc = run_json_document(s, uri, runs, interrupted);
-    if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
+    if (output_is_free(o->quiet, o->json, o->report))
         run_text(doc, s->table);
     if (o->json)
         rc = document_write(doc, o->json);

@@ -3,6 +3,7 @@
 #include "bench/loaderbench/sweep/sweep.h"
 
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/run/recipe.h"
@@ -92,17 +93,12 @@ const struct cli_command command_sweep = {
     .run = sweep_main,
 };
 
-static bool to_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 static int report(const struct sweep *s)
 {
     const struct run_options *o = &s->setup->options;
     int rc = TOOL_DONE;
     json_t *doc = sweep_document(s);
-    if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
+    if (output_is_free(o->quiet, o->json, o->report))
         sweep_text(doc);
     if (o->json)
         rc = document_write(doc, o->json);

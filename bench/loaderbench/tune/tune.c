@@ -3,6 +3,7 @@
 #include "bench/loaderbench/tune/tune.h"
 
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/run/recipe.h"
@@ -83,11 +84,6 @@ const struct cli_command command_tune = {
     .run = tune_main,
 };
 
-static bool to_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 /* --tuner off is what this command is not for. */
 static int set_mode(struct run_setup *s, const struct tune_options *o,
                     const struct cli_parsed *parsed)
@@ -129,7 +125,7 @@ static int follow(struct run_setup *s, struct tune_follow *f, const char *uri,
 static int report(const struct run_options *o, json_t *doc, const char *uri)
 {
     int rc = TOOL_DONE;
-    if (!o->quiet && !to_stdout(o->json) && !to_stdout(o->report))
+    if (output_is_free(o->quiet, o->json, o->report))
         tune_text(doc);
     if (o->json)
         rc = document_write(doc, o->json);

@@ -149,3 +149,62 @@ int32_t fdl_json_scan_number(struct fdl_json_scan *s)
     s->at = at;
     return FEEDLINE_OK;
 }
+
+/* ---- Objects and lists --------------------------------------------------- */
+
+static int32_t scan_key(struct fdl_json_scan *s, char key[FDL_JSON_KEY_BYTES])
+{
+    fdl_json_scan_peek(s);
+    int32_t status = fdl_json_scan_string(s, key, FDL_JSON_KEY_BYTES);
+    if (status >= 0 && !fdl_json_scan_take(s, ':'))
+        status = fdl_json_scan_fail(s, "':' expected");
+    return status;
+}
+
+int32_t fdl_json_scan_each(struct fdl_json_scan *s, fdl_json_each *each,
+                           void *user)
+{
+    char key[FDL_JSON_KEY_BYTES];
+    bool list = fdl_json_scan_peek(s) == '[';
+    char close = list ? ']' : '}';
+    if (s->depth == 0)
+        return fdl_json_scan_fail(s, "nested too deeply");
+    s->depth--;
+    s->at++;
+    bool more = !fdl_json_scan_take(s, close);
+    while (more) {
+        int32_t status = list ? FEEDLINE_OK : scan_key(s, key);
+        if (status >= 0)
+            status = each(s, list ? NULL : key, user);
+        if (status < 0)
+            return status;
+        more = fdl_json_scan_take(s, ',');
+        if (!more && !fdl_json_scan_take(s, close))
+            return fdl_json_scan_fail(s,
+                                      list ? "',' or the end of a list expected"
+                                           : "',' or '}' expected");
+    }
+    s->depth++;
+    return FEEDLINE_OK;
+}
+
+static int32_t skip_one(struct fdl_json_scan *s, const char *key, void *user)
+{
+    (void)key;
+    (void)user;
+    return fdl_json_scan_skip(s);
+}
+
+int32_t fdl_json_scan_skip(struct fdl_json_scan *s)
+{
+    char ignored[1];
+    char c = fdl_json_scan_peek(s);
+    if (c == '{' || c == '[')
+        return fdl_json_scan_each(s, skip_one, NULL);
+    if (c == '"')
+        return fdl_json_scan_string(s, ignored, sizeof(ignored));
+    if (fdl_json_scan_word(s, "true") || fdl_json_scan_word(s, "false") ||
+        fdl_json_scan_word(s, "null"))
+        return FEEDLINE_OK;
+    return fdl_json_scan_number(s);
+}

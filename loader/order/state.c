@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The saved position as one line of JSON, written by hand and read by a parser
- * that knows objects, strings and whole numbers, and steps over the rest.
+ * The saved position as one line of JSON. Unknown keys are skipped when it is
+ * read.
  *
  * It is read twice: first for the version alone, as a later version may give
  * the other keys another meaning; then for the fields. Numbers are taken digit
@@ -18,8 +18,7 @@
 #include <string.h>
 
 #define VERSION   1
-#define KEY_BYTES 20 /* longer ones are none of ours */
-#define MAX_DEPTH 32 /* of values that we step over */
+#define MAX_DEPTH 33 /* with the object itself */
 
 enum kind { KIND_NUMBER, KIND_HEX, KIND_BOOL };
 
@@ -80,54 +79,6 @@ static int digit_value(char c, int base)
     return value < base ? value : -1;
 }
 
-/* Steps over any value. Brackets are kept on a stack of bits, so nesting costs
- * no recursion: 1 is an object. */
-static int32_t skip_value(struct fdl_json_scan *p)
-{
-    char ignored[KEY_BYTES];
-    uint64_t objects = 0;
-    int depth = 0;
-    for (;;) {
-        bool opened = false;
-        char c = fdl_json_scan_peek(p);
-        int32_t status = FEEDLINE_OK;
-        if (c == '{' || c == '[') {
-            if (++depth > MAX_DEPTH)
-                return fdl_json_scan_fail(p, "nested too deeply");
-            objects = objects << 1 | (c == '{');
-            p->at++;
-            opened = true;
-        } else if (c == '"') {
-            status = fdl_json_scan_string(p, ignored, sizeof(ignored));
-        } else if (!fdl_json_scan_word(p, "true") &&
-                   !fdl_json_scan_word(p, "false") &&
-                   !fdl_json_scan_word(p, "null")) {
-            status = fdl_json_scan_number(p);
-        }
-        if (status)
-            return status;
-
-        /* Ends that follow, then what must stand before the next value. */
-        while (depth > 0 && fdl_json_scan_take(p, objects & 1 ? '}' : ']')) {
-            objects >>= 1;
-            depth--;
-            opened = false;
-        }
-        if (depth == 0)
-            return FEEDLINE_OK;
-        if (!opened && !fdl_json_scan_take(p, ','))
-            return fdl_json_scan_fail(p, "',' or the end of a list expected");
-        if (objects & 1) {
-            fdl_json_scan_peek(p);
-            status = fdl_json_scan_string(p, ignored, sizeof(ignored));
-            if (status)
-                return status;
-            if (!fdl_json_scan_take(p, ':'))
-                return fdl_json_scan_fail(p, "':' expected");
-        }
-    }
-}
-
 static int32_t parse_digits(struct fdl_json_scan *p, const char *text, int base,
                             uint64_t *out)
 {
@@ -156,7 +107,7 @@ static int32_t parse_field(struct fdl_json_scan *p, const struct field *f,
 {
     char *target = (char *)out + f->at;
     uint64_t number = 0;
-    char text[KEY_BYTES];
+    char text[20];
     fdl_json_scan_peek(p);
     struct fdl_json_scan start = *p;
     int32_t status = FEEDLINE_OK;
@@ -185,44 +136,46 @@ static int32_t parse_field(struct fdl_json_scan *p, const struct field *f,
     return status;
 }
 
-/* One pass over the object: takes the fields that are asked for, each of which
- * must be there, and steps over all others. */
+/* The fields that are asked for, and those that were there. */
+struct wanted {
+    const struct field *fields;
+    size_t n;
+    struct fields *out;
+    uint32_t seen;
+};
+
+static int32_t parse_member(struct fdl_json_scan *p, const char *key,
+                            void *user)
+{
+    struct wanted *w = user;
+    size_t i = 0;
+    while (i < w->n && strcmp(key, w->fields[i].key) != 0)
+        i++;
+    if (i == w->n)
+        return fdl_json_scan_skip(p);
+    w->seen |= 1u << i;
+    return parse_field(p, &w->fields[i], w->out);
+}
+
+/* One pass over the object: every field asked for must be there, all others are
+ * skipped. */
 static int32_t parse_object(const char *text, const struct field *fields,
                             size_t n_fields, struct fields *out)
 {
-    struct fdl_json_scan p = {
-        .text = text, .at = text, .what = "not a saved state: "};
-    uint32_t seen = 0;
-    if (!fdl_json_scan_take(&p, '{'))
+    struct fdl_json_scan p = {.text = text,
+                              .at = text,
+                              .what = "not a saved state: ",
+                              .depth = MAX_DEPTH};
+    struct wanted w = {fields, n_fields, out, 0};
+    if (fdl_json_scan_peek(&p) != '{')
         return fdl_json_scan_fail(&p, "'{' expected");
-    bool more = !fdl_json_scan_take(&p, '}');
-    while (more) {
-        char key[KEY_BYTES];
-        fdl_json_scan_peek(&p);
-        int32_t status = fdl_json_scan_string(&p, key, sizeof(key));
-        if (status)
-            return status;
-        if (!fdl_json_scan_take(&p, ':'))
-            return fdl_json_scan_fail(&p, "':' expected");
-        size_t i = 0;
-        while (i < n_fields && strcmp(key, fields[i].key) != 0)
-            i++;
-        if (i < n_fields) {
-            status = parse_field(&p, &fields[i], out);
-            seen |= 1u << i;
-        } else {
-            status = skip_value(&p);
-        }
-        if (status)
-            return status;
-        more = fdl_json_scan_take(&p, ',');
-        if (!more && !fdl_json_scan_take(&p, '}'))
-            return fdl_json_scan_fail(&p, "',' or '}' expected");
-    }
+    int32_t status = fdl_json_scan_each(&p, parse_member, &w);
+    if (status)
+        return status;
     if (fdl_json_scan_peek(&p) != '\0')
         return fdl_json_scan_fail(&p, "text after the end");
     for (size_t i = 0; i < n_fields; i++) {
-        if (!(seen & 1u << i))
+        if (!(w.seen & 1u << i))
             return fdl_fail(FEEDLINE_EINVAL,
                             "not a saved state: at %td: \"%s\" is missing",
                             p.at - text, fields[i].key);

@@ -17,7 +17,7 @@ struct parser {
     struct fdl_json_scan scan;
     struct fdl_profile_values *out;
     char path[FDL_PROFILE_NAME_BYTES]; /* of the object that is read */
-    uint32_t depth, lists;
+    uint32_t lists;
 };
 
 /* A string of a profile is a name or a word. */
@@ -87,23 +87,21 @@ static int32_t parse_scalar(struct parser *p)
 static int32_t parse_value(struct parser *p);
 
 /* "key": value; the key stands behind the path meanwhile. */
-static int32_t parse_member(struct parser *p)
+static int32_t parse_member(struct fdl_json_scan *s, const char *key,
+                            void *user)
 {
-    char key[FDL_PROFILE_NAME_BYTES];
-    size_t before = strlen(p->path);
-    fdl_json_scan_peek(&p->scan);
-    int32_t status = parse_string(p, key, sizeof(key));
-    if (status < 0)
-        return status;
-    size_t n = strlen(key);
+    struct parser *p = user;
+    size_t before = strlen(p->path), n = key ? strlen(key) : 0;
+    if (!key)
+        return parse_value(p);
+    if (s->has_nul)
+        return fdl_json_scan_fail(s, "a NUL in a string");
     if (before + 1 + n >= sizeof(p->path))
-        return fdl_json_scan_fail(&p->scan, "a name that is too long");
+        return fdl_json_scan_fail(s, "a name that is too long");
     if (before > 0)
         p->path[before] = '.';
     memcpy(p->path + before + (before > 0), key, n + 1);
-    if (!fdl_json_scan_take(&p->scan, ':'))
-        return fdl_json_scan_fail(&p->scan, "':' expected");
-    status = parse_value(p);
+    int32_t status = parse_value(p);
     p->path[before] = '\0';
     return status;
 }
@@ -112,31 +110,19 @@ static int32_t parse_value(struct parser *p)
 {
     char open = fdl_json_scan_peek(&p->scan);
     bool list = open == '[';
-    char close = list ? ']' : '}';
-    if (open != '{' && open != '[')
+    if (open != '{' && !list)
         return parse_scalar(p);
-    if (++p->depth > MAX_DEPTH)
-        return fdl_json_scan_fail(&p->scan, "nested too deeply");
     p->lists += list;
-    p->scan.at++;
-    int32_t status = FEEDLINE_OK;
-    bool more = !fdl_json_scan_take(&p->scan, close);
-    while (more && status >= 0) {
-        status = list ? parse_value(p) : parse_member(p);
-        more = status >= 0 && fdl_json_scan_take(&p->scan, ',');
-        if (status >= 0 && !more && !fdl_json_scan_take(&p->scan, close))
-            status = fdl_json_scan_fail(&p->scan,
-                                        "',' or the end of a list expected");
-    }
+    int32_t status = fdl_json_scan_each(&p->scan, parse_member, p);
     p->lists -= list;
-    p->depth--;
     return status;
 }
 
 int32_t fdl_profile_parse(const char *text, struct fdl_profile_values *out)
 {
-    struct parser p = {.scan = {.text = text, .at = text, .what = ""},
-                       .out = out};
+    struct parser p = {
+        .scan = {.text = text, .at = text, .what = "", .depth = MAX_DEPTH},
+        .out = out};
     out->n = 0;
     if (fdl_json_scan_peek(&p.scan) != '{')
         return fdl_json_scan_fail(&p.scan, "'{' expected");

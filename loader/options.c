@@ -2,12 +2,15 @@
 /* The option table, made of option_rows.h. */
 #include "loader/options.h"
 
+#include "base/compiler.h"
 #include "base/philox.h"
 #include "base/terms.h"
 #include "decode/decoder.h"
 #include "loader/order/sampler.h"
 #include "loader/read/reader.h"
 #include "loader/stream/finish_choice.h"
+
+#include <stdlib.h>
 
 #define AUTO FEEDLINE_OPT_AUTO
 #define LIVE FEEDLINE_OPT_LIVE
@@ -46,3 +49,27 @@ const struct fdl_option_gone fdl_loader_options_gone[] = {
     {"tuner_strict", "to rule out changes, give workers, depth and io_depth as "
                      "numbers"},
     {NULL, NULL}};
+
+/* 0: nobody says. */
+static uint32_t given_world(const struct fdl_options *o)
+{
+    uint32_t n = (uint32_t)fdl_option_int(o, FDL_OPT_LOCAL_WORLD);
+    const char *text = getenv("LOCAL_WORLD_SIZE");
+    if (n == 0 && text) {
+        char *end;
+        long of_launcher = strtol(text, &end, 10);
+        if (end != text && *end == '\0' && of_launcher > 0)
+            n = (uint32_t)FDL_MIN(of_launcher, 1L << 16);
+    }
+    return n;
+}
+
+uint32_t fdl_options_local_world(const struct fdl_options *o)
+{
+    return FDL_MAX(given_world(o), 1u);
+}
+
+bool fdl_options_world_is_given(const struct fdl_options *o)
+{
+    return given_world(o) != 0;
+}

@@ -56,4 +56,9 @@ enum fdl_on_error { FDL_CHOICE_VALUES(FDL_ON_ERROR_CHOICES) };
 extern const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS];
 extern const struct fdl_option_gone fdl_loader_options_gone[];
 
+/* Processes that share this machine: option local_world, or what the launcher
+ * says, or 1. given: one of the two says it. */
+uint32_t fdl_options_local_world(const struct fdl_options *o);
+bool fdl_options_world_is_given(const struct fdl_options *o);
+
 #endif

@@ -2,7 +2,7 @@
 /* Public functions: the loader and its batches. */
 #include "base/philox.h"
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/order/state.h"
 #include "transfer/nvtx.h"
 
@@ -19,13 +19,13 @@ static int32_t enter(const feedline_loader *l)
 static int32_t enter_engine(const feedline_loader *l)
 {
     int32_t status = enter(l);
-    return status >= 0 && l->outside ? fdl_outside_refuse() : status;
+    return status >= 0 && l->watch.outside ? fdl_outside_refuse() : status;
 }
 
 /* What a program that gives the order would contradict. */
 static int32_t need_own_order(const feedline_loader *l, const char *call)
 {
-    if (!l->given)
+    if (!l->engine->given)
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_ESTATE,
                     "%s is not for order=given: feedline_loader_begin "
@@ -77,7 +77,7 @@ int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
         status = need_own_order(l, "start");
     if (status < 0)
         return status;
-    if (fdl_consumer_stands_at(l, epoch))
+    if (fdl_consumer_stands_at(l->engine, epoch))
         return FEEDLINE_OK;
     return fdl_loader_begin(l, epoch, 0);
 }
@@ -86,10 +86,10 @@ static int32_t next(feedline_loader *l, int64_t timeout_ns,
                     feedline_batch **out)
 {
     uint64_t ticket =
-        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed);
-    uint32_t samples = l->config.batch_size / l->config.views;
+        atomic_load_explicit(&l->engine->ring->awaited, memory_order_relaxed);
+    uint32_t samples = l->engine->config.batch_size / l->engine->config.views;
     fdl_nvtx_push(FDL_NVTX_NEXT, ticket, samples);
-    int32_t status = fdl_consumer_next(l, timeout_ns, out);
+    int32_t status = fdl_consumer_next(l->engine, timeout_ns, out);
     fdl_nvtx_pop();
     return status;
 }
@@ -98,9 +98,10 @@ static int32_t next(feedline_loader *l, int64_t timeout_ns,
 static int32_t begin_here(feedline_loader *l)
 {
     uint64_t epoch, position;
-    if (l->given || l->running || l->stopped || l->consumer.failed)
+    if (l->engine->given || l->engine->running || l->engine->stopped ||
+        l->engine->consumer.failed)
         return FEEDLINE_OK;
-    fdl_consumer_position(l, &epoch, &position);
+    fdl_consumer_position(l->engine, &epoch, &position);
     return fdl_loader_begin(l, epoch, position);
 }
 
@@ -124,8 +125,8 @@ int32_t feedline_loader_interrupt(feedline_loader *l)
         return FEEDLINE_EINVAL;
     if (l->fork_generation != fdl_fork_generation())
         return FEEDLINE_EFORK;
-    atomic_store_explicit(&l->interrupted, true, memory_order_release);
-    fdl_event_notify(&l->ring->ready, UINT32_MAX);
+    atomic_store_explicit(&l->engine->interrupted, true, memory_order_release);
+    fdl_event_notify(&l->engine->ring->ready, UINT32_MAX);
     return FEEDLINE_OK;
 }
 
@@ -134,8 +135,8 @@ int32_t feedline_loader_stop(feedline_loader *l)
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_loader_stop(l);
-    l->stopped = true;
+    fdl_engine_stop(l->engine);
+    l->engine->stopped = true;
     return FEEDLINE_OK;
 }
 
@@ -155,7 +156,7 @@ int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     if (status >= 0)
-        status = fdl_options_find(&l->options, key, &row);
+        status = fdl_options_find(&l->engine->options, key, &row);
     return status < 0 ? status : fdl_loader_set_knob(l, row, value);
 }
 
@@ -167,7 +168,7 @@ int32_t feedline_loader_get_int(const feedline_loader *l, const char *key,
         status = fdl_api_enter(key, "key");
     if (status >= 0)
         status = fdl_api_enter(out, "out");
-    return status < 0 ? status : fdl_loader_value(l, key, out);
+    return status < 0 ? status : fdl_engine_value(l->engine, key, out);
 }
 
 int32_t feedline_loader_config_json(const feedline_loader *l, char *buf,
@@ -180,7 +181,7 @@ int32_t feedline_loader_config_json(const feedline_loader *l, char *buf,
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
-    status = fdl_loader_config_json(l, &j);
+    status = fdl_engine_config_json(l->engine, &j);
     return status < 0 ? status : fdl_json_finish(&j, needed);
 }
 
@@ -191,12 +192,13 @@ int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
     if (status < 0)
         return status;
     struct feedline_epoch_info info = {
-        .samples = l->sampler.samples,
-        .batches = l->sampler.batches,
-        .views = l->config.views,
-        .batch_bytes = l->ring->layout.bytes,
+        .samples = l->engine->sampler.samples,
+        .batches = l->engine->sampler.batches,
+        .views = l->engine->config.views,
+        .batch_bytes = l->engine->ring->layout.bytes,
     };
-    fdl_batch_shape(&l->ring->layout, l->config.batch_size, info.shape);
+    fdl_batch_shape(&l->engine->ring->layout, l->engine->config.batch_size,
+                    info.shape);
     return fdl_copy_out(out, &info, sizeof(info));
 }
 
@@ -211,7 +213,7 @@ int32_t feedline_loader_get_position(const feedline_loader *l, uint64_t *epoch,
     if (status >= 0)
         status = fdl_api_enter(position, "position");
     if (status >= 0)
-        fdl_consumer_position(l, epoch, position);
+        fdl_consumer_position(l->engine, epoch, position);
     return status;
 }
 
@@ -227,14 +229,14 @@ int32_t feedline_loader_set_position(feedline_loader *l, uint64_t epoch,
 static void state_of(const feedline_loader *l, struct fdl_state *out)
 {
     *out = (struct fdl_state){
-        .fingerprint = l->dataset->fingerprint,
-        .count = l->dataset->count,
-        .seed = fdl_loader_seed(l),
-        .shuffle = l->sampler.shuffle,
-        .repeats = l->sampler.repeats,
-        .epoch_samples = l->sampler.places,
+        .fingerprint = l->engine->dataset->fingerprint,
+        .count = l->engine->dataset->count,
+        .seed = fdl_engine_seed(l->engine),
+        .shuffle = l->engine->sampler.shuffle,
+        .repeats = l->engine->sampler.repeats,
+        .epoch_samples = l->engine->sampler.places,
     };
-    fdl_consumer_position(l, &out->epoch, &out->position);
+    fdl_consumer_position(l->engine, &out->epoch, &out->position);
 }
 
 int32_t feedline_loader_save(const feedline_loader *l, char *buf,
@@ -244,7 +246,7 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
     int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
-    if (status >= 0 && l->given)
+    if (status >= 0 && l->engine->given)
         status = fdl_fail(FEEDLINE_ESTATE,
                           "with order=given the program owns the order: save "
                           "its state and the result of get_position");
@@ -280,28 +282,28 @@ static int32_t key_of(const feedline_loader *l, uint64_t epoch,
                       uint64_t sample_index, uint32_t copy, uint32_t view,
                       struct fdl_draw_key *out)
 {
-    if (sample_index >= l->dataset->count)
+    if (sample_index >= l->engine->dataset->count)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no sample %" PRIu64 "; the data set has "
                         "%" PRIu64,
-                        sample_index, l->dataset->count);
-    if (l->given && copy >= FDL_COPY_NUMBERS)
+                        sample_index, l->engine->dataset->count);
+    if (l->engine->given && copy >= FDL_COPY_NUMBERS)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no copy %" PRIu32 "; copies count from 0 to "
                         "%" PRIu32,
                         copy, FDL_COPY_NUMBERS - 1);
-    if (!l->given && copy >= l->sampler.repeats)
+    if (!l->engine->given && copy >= l->engine->sampler.repeats)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no copy %" PRIu32 " with repeats=%" PRIu32
                         "; copies count from 0",
-                        copy, l->sampler.repeats);
-    if (view >= l->config.views)
+                        copy, l->engine->sampler.repeats);
+    if (view >= l->engine->config.views)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no view %" PRIu32 " of %" PRIu32
                         "; views count from 0",
-                        view, l->config.views);
+                        view, l->engine->config.views);
     *out = (struct fdl_draw_key){
-        .seed = fdl_loader_seed(l),
+        .seed = fdl_engine_seed(l->engine),
         .epoch = epoch,
         .sample = sample_index,
         .copy = copy,
@@ -324,7 +326,8 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
         return fdl_fail(FEEDLINE_EINVAL, "image size %dx%d", width, height);
     status = key_of(l, epoch, sample_index, copy, view, &key);
     if (status >= 0)
-        status = fdl_pipeline_draw(l->pipeline, &key, width, height, &plan);
+        status =
+            fdl_pipeline_draw(l->engine->pipeline, &key, width, height, &plan);
     if (status < 0)
         return status;
     const struct fdl_geometry *g = &plan.geometry;
@@ -365,7 +368,7 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
         return status;
     fdl_json_init(&j, buf, capacity);
     fdl_json_begin_object(&j, NULL);
-    status = fdl_pipeline_draw_json(l->pipeline, &key, width, height,
+    status = fdl_pipeline_draw_json(l->engine->pipeline, &key, width, height,
                                     "operations", &j);
     if (status < 0)
         return status;

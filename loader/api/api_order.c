@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: an order of the caller's. */
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 
 #include <feedline/order.h>
 
@@ -9,9 +9,9 @@ static int32_t enter(const feedline_loader *l)
 {
     int32_t status =
         fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-    if (status < 0 || l->given)
+    if (status < 0 || l->engine->given)
         return status;
-    if (l->outside)
+    if (l->watch.outside)
         return fdl_outside_refuse();
     return fdl_fail(FEEDLINE_ESTATE,
                     "the loader makes its own order; create it with "
@@ -33,17 +33,18 @@ int32_t feedline_loader_append(feedline_loader *l, const uint64_t *indices,
     if (status >= 0)
         status = fdl_api_enter(indices, "indices");
     if (status >= 0)
-        status = fdl_consumer_check_run(l);
+        status = fdl_consumer_check_run(l->engine);
     if (status < 0)
         return status;
-    if (!fdl_given_is_open(l->given))
+    if (!fdl_given_is_open(l->engine->given))
         return fdl_fail(FEEDLINE_ESTATE,
                         "the epoch was ended: begin the next one first");
     uint64_t awaited =
-        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed);
-    status = fdl_given_append(l->given, awaited, indices, copies, count);
+        atomic_load_explicit(&l->engine->ring->awaited, memory_order_relaxed);
+    status =
+        fdl_given_append(l->engine->given, awaited, indices, copies, count);
     if (status >= 0)
-        fdl_ring_more(l->ring);
+        fdl_ring_more(l->engine->ring);
     return status;
 }
 
@@ -51,8 +52,8 @@ int32_t feedline_loader_end(feedline_loader *l)
 {
     int32_t status = enter(l);
     if (status >= 0)
-        status = fdl_consumer_check_run(l);
+        status = fdl_consumer_check_run(l->engine);
     if (status >= 0)
-        fdl_given_end(l->given);
+        fdl_given_end(l->engine->given);
     return status;
 }

@@ -2,10 +2,11 @@
 /* Public functions: failures, statistics, machine, log. */
 #include "base/log.h"
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
+#include "loader/report/evidence.h"
 #include "loader/report/stat_rows.h"
+#include "loader/report/stats_json.h"
 #include "loader/report/stats_table.h"
-#include "loader/watch/evidence.h"
 #include "profiler/system/machine.h"
 
 static int32_t enter(const feedline_loader *l)
@@ -20,7 +21,8 @@ int32_t feedline_loader_failure_count(const feedline_loader *l)
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    return (int32_t)fdl_failures_count(&fdl_loader_writable(l)->failures);
+    return (int32_t)fdl_failures_count(
+        &fdl_loader_writable(l)->engine->failures);
 }
 
 int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
@@ -29,7 +31,8 @@ int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    return fdl_failures_get(&fdl_loader_writable(l)->failures, index, out);
+    return fdl_failures_get(&fdl_loader_writable(l)->engine->failures, index,
+                            out);
 }
 
 /* ---- Statistics --------------------------------------------------------- */
@@ -41,7 +44,7 @@ int32_t feedline_loader_get_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_get(fdl_loader_writable(l), &stats);
+    fdl_stats_get(&fdl_loader_writable(l)->watch, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -49,7 +52,7 @@ int32_t feedline_loader_reset_stats(feedline_loader *l)
 {
     int32_t status = enter(l);
     if (status >= 0)
-        fdl_stats_reset(l);
+        fdl_stats_reset(&l->watch);
     return status;
 }
 
@@ -60,7 +63,7 @@ int32_t feedline_loader_get_wait_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_waits(fdl_loader_writable(l), &waits);
+    fdl_stats_waits(&fdl_loader_writable(l)->watch, &waits);
     return fdl_copy_out(out, &waits, sizeof(waits));
 }
 
@@ -71,7 +74,7 @@ int32_t feedline_loader_get_worker_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_workers(fdl_loader_writable(l), &stats);
+    fdl_stats_workers(&fdl_loader_writable(l)->watch, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -83,12 +86,12 @@ const char *feedline_stage_name(uint32_t stage)
 int32_t feedline_loader_stage_count(const feedline_loader *l)
 {
     int32_t status = enter(l);
-    return status < 0 ? status : (int32_t)fdl_stats_stage_count(l);
+    return status < 0 ? status : (int32_t)fdl_stats_stage_count(&l->watch);
 }
 
 const char *feedline_loader_stage_name(const feedline_loader *l, uint32_t stage)
 {
-    return enter(l) < 0 ? NULL : fdl_stats_stage_name(l, stage);
+    return enter(l) < 0 ? NULL : fdl_stats_stage_name(&l->watch, stage);
 }
 
 int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
@@ -99,10 +102,10 @@ int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    if (stage >= fdl_stats_stage_count(l))
+    if (stage >= fdl_stats_stage_count(&l->watch))
         return fdl_fail(FEEDLINE_ERANGE, "stage %u: there are %u", stage,
-                        fdl_stats_stage_count(l));
-    fdl_stats_stage(fdl_loader_writable(l), stage, &stats);
+                        fdl_stats_stage_count(&l->watch));
+    fdl_stats_stage(&fdl_loader_writable(l)->watch, stage, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -112,7 +115,7 @@ int32_t feedline_loader_get_device_stats(const feedline_loader *l,
     struct feedline_device_stats stats;
     int32_t status = enter(l);
     if (status >= 0)
-        status = fdl_stats_device(fdl_loader_writable(l), &stats);
+        status = fdl_stats_device(&fdl_loader_writable(l)->watch, &stats);
     return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -129,20 +132,20 @@ int32_t feedline_loader_get_verdict(feedline_loader *l,
     fdl_evidence_gather(l, &evidence);
     fdl_verdict_judge(&evidence, all);
     struct fdl_verdict found = all[0];
-    struct fdl_consumer *c = &l->consumer;
-    fdl_lock(&c->books);
-    c->verdict = found;
+    struct fdl_books *c = &l->watch.books;
+    fdl_lock(&c->lock);
+    l->verdict = found;
     struct feedline_verdict verdict = {
         .confidence_ppm = found.confidence_ppm,
         .predicted_gain = found.predicted_gain,
         .code = found.code,
         .level = found.level,
-        .sentence = c->verdict.sentence,
-        .action = c->verdict.action,
-        .evidence = c->verdict.evidence,
+        .sentence = l->verdict.sentence,
+        .action = l->verdict.action,
+        .evidence = l->verdict.evidence,
         .tuner = found.tuner,
     };
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     return fdl_copy_out(out, &verdict, sizeof(verdict));
 }
 
@@ -170,7 +173,7 @@ int32_t feedline_loader_stats_table(feedline_loader *l, const char *sort_by,
         status = fdl_api_enter(needed, "needed");
     if (status < 0)
         return status;
-    status = fdl_stats_table(l, sort_by, row_limit, &text);
+    status = fdl_stats_table(&l->watch, sort_by, row_limit, &text);
     if (status >= 0)
         status = fdl_text_copy_out(&text, buf, capacity, needed);
     fdl_text_free(&text);

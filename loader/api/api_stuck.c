@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: workers that hang. */
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/watch/stuck.h"
 
 int32_t feedline_loader_get_stuck(const feedline_loader *l, uint32_t index,
@@ -13,7 +13,7 @@ int32_t feedline_loader_get_stuck(const feedline_loader *l, uint32_t index,
     if (status < 0)
         return status;
     /* A look locks what it reads; the loader is const to the caller. */
-    status = fdl_stuck_get(fdl_loader_writable(l), index, &found);
+    status = fdl_stuck_get(&fdl_loader_writable(l)->watch, index, &found);
     if (status != FEEDLINE_OK)
         return status;
     return fdl_copy_out(out, &found, sizeof(found));

@@ -2,7 +2,7 @@
 /* Public functions: traces, recordings and their schedule. */
 #include "base/clock.h"
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/recorder.h"
 #include "profiler/trace/trace_schedule.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: the tuner. */
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/explain.h"
+#include "loader/report/outside_text.h"
 #include "loader/tune/control.h"
 #include "loader/tune/profile.h"
 
@@ -99,7 +100,7 @@ int32_t feedline_loader_explain(const feedline_loader *l, char *buf,
 
 static void explain_tuner(feedline_loader *l, struct fdl_text *t)
 {
-    if (l->outside)
+    if (l->watch.outside)
         fdl_outside_explain(l, t);
     else
         fdl_tuner_explain(l, t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: a watch around somebody else's next. */
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/watch/outside.h"
 #include "transfer/backend.h"
 
@@ -11,7 +11,7 @@ static int32_t enter(const feedline_loader *l)
 {
     int32_t status =
         fdl_api_enter_handle(l, l ? l->fork_generation : 0, "watch");
-    if (status < 0 || l->outside)
+    if (status < 0 || l->watch.outside)
         return status;
     return fdl_fail(FEEDLINE_ESTATE, "this loader makes its own batches; only "
                                      "a watch records another loader's");
@@ -98,7 +98,7 @@ static int32_t create(const feedline_config *cfg,
     if (status < 0)
         return status;
     bool has_gpu = ops && ops->device == FEEDLINE_CUDA;
-    status = fdl_outside_create(l, def, has_gpu, gpu);
+    status = fdl_outside_create(&l->watch, def, has_gpu, gpu);
     if (status < 0)
         fdl_loader_destroy(l);
     else
@@ -131,12 +131,13 @@ int32_t feedline_watch_create(const feedline_config *cfg,
 int32_t feedline_watch_begin(feedline_loader *w)
 {
     int32_t status = enter(w);
-    return status < 0 ? status : fdl_outside_begin(w);
+    return status < 0 ? status : fdl_outside_begin(&w->watch);
 }
 
 int32_t feedline_watch_end(feedline_loader *w, int32_t status, uint64_t samples,
                            uint64_t bytes)
 {
     int32_t entered = enter(w);
-    return entered < 0 ? entered : fdl_outside_end(w, status, samples, bytes);
+    return entered < 0 ? entered
+                       : fdl_outside_end(&w->watch, status, samples, bytes);
 }

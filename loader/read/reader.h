@@ -18,7 +18,7 @@
 #ifndef FDL_LOADER_READER_H
 #define FDL_LOADER_READER_H
 
-#include "loader/stream/window.h"
+#include "loader/read/window.h"
 #include "profiler/measure/stage.h"
 
 #include <stdbool.h>

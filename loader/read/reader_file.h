@@ -10,7 +10,7 @@
 #ifndef FDL_LOADER_READER_FILE_H
 #define FDL_LOADER_READER_FILE_H
 
-#include "loader/stream/window.h"
+#include "loader/read/window.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -2,10 +2,11 @@
 /* How a loader is doing, in words; see explain.h. */
 #include "loader/report/explain.h"
 
-#include "loader/engine.h"
-#include "loader/stream/costs.h"
+#include "loader/loader.h"
+#include "loader/report/evidence.h"
+#include "loader/report/outside_text.h"
 #include "loader/tune/control.h"
-#include "loader/watch/evidence.h"
+#include "loader/watch/costs.h"
 
 #include <inttypes.h>
 
@@ -38,10 +39,10 @@ static void add_verdicts(feedline_loader *l, struct fdl_text *t)
 static void add_kept(feedline_loader *l, struct fdl_text *t)
 {
     uint32_t n_held;
-    fdl_ring_is_short(l->ring, &n_held);
+    fdl_ring_is_short(l->engine->ring, &n_held);
     if (n_held <= FDL_SPARE_SLOTS)
         return;
-    uint64_t bytes = n_held * fdl_ring_slot_bytes(l->ring);
+    uint64_t bytes = n_held * fdl_ring_slot_bytes(l->engine->ring);
     fdl_text_add(t,
                  "The program keeps %" PRIu32 " batches (%.3g MB): memory that "
                  "comes back when they are released.\n",
@@ -53,11 +54,11 @@ void fdl_explain(feedline_loader *l, struct fdl_text *t)
     struct fdl_costs costs;
     add_verdicts(l, t);
     fdl_text_add(t, "\n");
-    if (l->outside) {
+    if (l->watch.outside) {
         fdl_outside_explain(l, t);
         return;
     }
-    fdl_costs_get(l, &costs);
+    fdl_costs_get(&l->watch, &costs);
     fdl_costs_say(&costs, t);
     add_kept(l, t);
     fdl_text_add(t, "\nThe tuner:\n");

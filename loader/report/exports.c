@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/metrics.h"
 #include "loader/report/stats_log.h"
 #include "loader/watch/monitor.h"
@@ -66,7 +66,7 @@ static int32_t make_page(feedline_loader *l, struct fdl_exports *e)
         fdl_clear_error();
         return FEEDLINE_OK;
     }
-    return status < 0 ? status : fdl_monitor_subscribe(l->monitor, &live);
+    return status < 0 ? status : fdl_monitor_subscribe(l->watch.monitor, &live);
 }
 
 int32_t fdl_exports_init(feedline_loader *l)
@@ -75,18 +75,19 @@ int32_t fdl_exports_init(feedline_loader *l)
     struct fdl_subscriber files = {
         .serve = serve_files,
         .user = l,
-        .interval_ns = fdl_option_int(&l->options, FDL_OPT_STATS_INTERVAL),
+        .interval_ns =
+            fdl_option_int(&l->engine->options, FDL_OPT_STATS_INTERVAL),
     };
     int32_t status = FEEDLINE_OK;
     fdl_lock_init(&e->decisions.lock, FDL_RANK_DECISIONS);
     e->started_ns = fdl_now_ns();
-    e->rank = (uint32_t)fdl_option_int(&l->options, FDL_OPT_RANK);
-    e->log_path = path_of(&l->options, FDL_OPT_STATS_LOG);
-    e->metrics_path = path_of(&l->options, FDL_OPT_METRICS);
-    if (fdl_option_int(&l->options, FDL_OPT_LIVE))
+    e->rank = (uint32_t)fdl_option_int(&l->engine->options, FDL_OPT_RANK);
+    e->log_path = path_of(&l->engine->options, FDL_OPT_STATS_LOG);
+    e->metrics_path = path_of(&l->engine->options, FDL_OPT_METRICS);
+    if (fdl_option_int(&l->engine->options, FDL_OPT_LIVE))
         status = make_page(l, e);
     if (status >= 0 && (e->log_path || e->metrics_path))
-        status = fdl_monitor_subscribe(l->monitor, &files);
+        status = fdl_monitor_subscribe(l->watch.monitor, &files);
     return status;
 }
 

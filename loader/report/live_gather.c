@@ -5,9 +5,9 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
+#include "loader/report/evidence.h"
 #include "loader/tune/control.h"
-#include "loader/watch/evidence.h"
 #include "loader/watch/gpu_watch.h"
 #include "loader/watch/monitor.h"
 #include "loader/watch/stuck.h"
@@ -44,18 +44,19 @@ static void add_decisions(struct fdl_decisions *d,
 
 static void add_knobs(feedline_loader *l, struct feedline_live_stats *out)
 {
-    out->batch_size = l->config.batch_size;
-    out->workers = fdl_load(&l->workers);
-    out->depth = fdl_load(&l->depth);
-    out->io_depth = fdl_load(&l->io_depth);
-    fdl_ring_count(l->ring, &out->ready, &out->outstanding);
-    out->reads = fdl_window_reading(l->window);
+    out->batch_size = l->engine->config.batch_size;
+    out->workers = fdl_load(&l->engine->workers);
+    out->depth = fdl_load(&l->engine->depth);
+    out->io_depth = fdl_load(&l->engine->io_depth);
+    fdl_ring_count(l->engine->ring, &out->ready, &out->outstanding);
+    out->reads = fdl_window_reading(l->engine->window);
 }
 
 static void add_device(feedline_loader *l, struct feedline_live_stats *out)
 {
     struct feedline_device_stats d;
-    if (!l->ring->backend_ops->stats || fdl_stats_device(l, &d) < 0)
+    if (!l->engine->ring->backend_ops->stats ||
+        fdl_stats_device(&l->watch, &d) < 0)
         return;
     out->has_device = 1;
     out->copied_bytes = d.copied_bytes;
@@ -90,7 +91,7 @@ static void add_machine(feedline_loader *l, struct feedline_live_stats *out)
     const struct fdl_machine *m = fdl_machine_get();
     struct fdl_watched watched;
     struct fdl_gpu_watched gpu;
-    fdl_monitor_get(l->monitor, &watched, &gpu);
+    fdl_monitor_get(l->watch.monitor, &watched, &gpu);
     const struct fdl_system_signals *s = &watched.system;
     out->cpu_quota = m->cpu_quota;
     out->cpus_usable = m->cpus_usable;
@@ -148,15 +149,16 @@ void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out)
         .started_ns = l->exports.started_ns,
     };
     add_knobs(l, out);
-    fdl_stats_get(l, &out->stats);
-    fdl_stats_waits(l, &out->waits);
+    fdl_stats_get(&l->watch, &out->stats);
+    fdl_stats_waits(&l->watch, &out->waits);
     add_device(l, out);
-    fdl_stats_workers(l, &out->threads);
+    fdl_stats_workers(&l->watch, &out->threads);
     add_machine(l, out);
-    out->stuck_workers = fdl_stuck_count(l);
+    out->stuck_workers = fdl_stuck_count(&l->watch);
     add_verdict(l, out);
     add_decisions(&l->exports.decisions, out);
     add_tuner(l, out);
-    if (l->outside)
-        snprintf(out->watched, sizeof(out->watched), "%s", l->outside->name);
+    if (l->watch.outside)
+        snprintf(out->watched, sizeof(out->watched), "%s",
+                 l->watch.outside->name);
 }

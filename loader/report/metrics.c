@@ -10,7 +10,7 @@
 #include "loader/report/metrics.h"
 
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/stat_rows.h"
 
 #include <errno.h>
@@ -200,10 +200,10 @@ static void write_stages(struct metrics *m, feedline_loader *l)
                                "the start, the sum is busy time.";
     struct feedline_stage_stats stats[FDL_STAGES_MAX];
     const char *names[FDL_STAGES_MAX];
-    uint32_t n = fdl_stats_stage_count(l);
+    uint32_t n = fdl_stats_stage_count(&l->watch);
     for (uint32_t i = 0; i < n; i++) {
-        fdl_stats_stage(l, i, &stats[i]);
-        names[i] = fdl_stats_stage_name(l, i);
+        fdl_stats_stage(&l->watch, i, &stats[i]);
+        names[i] = fdl_stats_stage_name(&l->watch, i);
     }
     family(m, "stage_seconds", "summary", help);
     for (uint32_t i = 0; i < n; i++) {
@@ -257,7 +257,7 @@ void fdl_metrics_write(feedline_loader *l,
     write_part(&m, FDL_STAT_QUEUE, stats);
     write_tuner(&m, l);
     write_stages(&m, l);
-    if (stats->has_device && fdl_stats_device(l, &device) >= 0)
+    if (stats->has_device && fdl_stats_device(&l->watch, &device) >= 0)
         write_part(&m, FDL_STAT_TRANSFER, &device);
     write_part(&m, FDL_STAT_MACHINE, stats);
     if (stats->has_gpu) {

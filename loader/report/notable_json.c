@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sticks out, as JSON; the keys are in docs/profiling.md. */
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/stat_rows.h"
+#include "loader/report/stats_json.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/stats.h"
 
@@ -34,12 +35,12 @@ static void json_phase(struct fdl_json *j, const struct fdl_phase *p,
 /* All of user time, if there are phases: the last row is what is in none. */
 static void json_phases(feedline_loader *l, struct fdl_json *j)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &l->watch.books;
     struct fdl_phase other = {.name = "(other)"};
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     struct fdl_phases p = c->notable.phases;
     int64_t user = c->user_ns;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     other.self_ns = user;
     fdl_json_begin_array(j, "phases");
     for (uint32_t i = 0; i < p.n; i++) {
@@ -55,7 +56,7 @@ static void json_phases(feedline_loader *l, struct fdl_json *j)
 static void json_gaps(feedline_loader *l, struct fdl_json *j)
 {
     struct feedline_gap_stats g;
-    fdl_notable_gaps(l, &g);
+    fdl_notable_gaps(&l->watch, &g);
     fdl_json_begin_object(j, "gaps");
     fdl_stat_json(j, FDL_STAT_GAPS, &g, 0);
     fdl_json_end_object(j);
@@ -64,13 +65,13 @@ static void json_gaps(feedline_loader *l, struct fdl_json *j)
 static void json_slow(feedline_loader *l, int64_t wait_ns, struct fdl_json *j)
 {
     struct feedline_slow_sample slow[FDL_SLOW_KEPT];
-    uint32_t n = fdl_notable_slow(l, slow);
+    uint32_t n = fdl_notable_slow(&l->watch, slow);
     fdl_json_begin_array(j, "slow_samples");
     for (uint32_t i = 0; i < n; i++) {
         const struct feedline_slow_sample *s = &slow[i];
         fdl_json_begin_object(j, NULL);
         fdl_json_string(j, "path", s->path);
-        fdl_json_string(j, "stage", fdl_stats_stage_name(l, s->stage));
+        fdl_json_string(j, "stage", fdl_stats_stage_name(&l->watch, s->stage));
         fdl_stat_json(j, FDL_STAT_SLOW, s, 0);
         fdl_json_double(j, "stall_fraction",
                         wait_ns ? (double)s->stall_ns / (double)wait_ns : 0);
@@ -128,11 +129,11 @@ static void json_headroom(feedline_loader *l, struct fdl_json *j)
 
 void fdl_notable_json(feedline_loader *l, struct fdl_json *j)
 {
-    struct fdl_consumer *c = &l->consumer;
-    fdl_lock(&c->books);
+    struct fdl_books *c = &l->watch.books;
+    fdl_lock(&c->lock);
     struct fdl_outliers outliers = c->notable.outliers;
     int64_t wait_ns = c->ledger.wait_ns;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     json_phases(l, j);
     json_gaps(l, j);
     json_slow(l, wait_ns, j);

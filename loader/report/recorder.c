@@ -6,8 +6,9 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/tracing.h"
+#include "loader/watch/notes.h"
 #include "profiler/trace/trace_file.h"
 #include "profiler/trace/trace_schedule.h"
 
@@ -144,7 +145,7 @@ static bool reserve_notes(struct fdl_recorder *r, uint64_t n)
 static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
                           const struct span *spans, uint32_t n_spans)
 {
-    const struct fdl_trace_ring *ring = fdl_tracing_ring(r->loader, i);
+    const struct fdl_trace_ring *ring = fdl_notes_ring(&r->loader->watch, i);
     uint64_t lost = 0, before = r->next[i];
     struct fdl_trace_part *part = &r->parts[i];
     *part = (struct fdl_trace_part){.writer = i};
@@ -171,7 +172,7 @@ static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
 static uint64_t copy_rings(struct fdl_recorder *r, const struct span *spans,
                            uint32_t n_spans)
 {
-    uint32_t n = fdl_tracing_ring_count(r->loader);
+    uint32_t n = fdl_notes_ring_count(&r->loader->watch);
     uint64_t most = 0;
     r->n_notes = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -343,7 +344,7 @@ static void read_schedule(const struct fdl_options *o,
 /* The head is in the file from the beginning. */
 static int32_t begin_file(struct fdl_recorder *r, const char *path, bool exact)
 {
-    const struct fdl_options *o = &r->loader->options;
+    const struct fdl_options *o = &r->loader->engine->options;
     struct fdl_trace_end end = {0};
     const char *text;
     uint64_t length;
@@ -379,7 +380,7 @@ static int32_t create(feedline_loader *l, const char *path, bool exact,
     fdl_lock_init(&r->lock, FDL_RANK_RECORDER);
     fdl_event_init(&r->changed);
     fdl_event_init(&r->copied);
-    read_schedule(&l->options, &r->schedule);
+    read_schedule(&l->engine->options, &r->schedule);
     fdl_tracing_describe(l, categories, &config);
     status = fdl_trace_json_create(&config, &r->json);
     if (status >= 0)
@@ -397,7 +398,7 @@ static int32_t create(feedline_loader *l, const char *path, bool exact,
 
 int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out)
 {
-    const struct fdl_options *o = &l->options;
+    const struct fdl_options *o = &l->engine->options;
     const char *path = fdl_option_text(o, FDL_OPT_TRACE);
     uint32_t categories;
     int32_t status = fdl_trace_categories_parse(
@@ -431,7 +432,7 @@ static bool is_behind(struct fdl_recorder *r, uint64_t *heads, uint32_t n)
 {
     bool behind = false;
     for (uint32_t i = 0; i < n; i++) {
-        heads[i] = fdl_trace_ring_head(fdl_tracing_ring(r->loader, i));
+        heads[i] = fdl_trace_ring_head(fdl_notes_ring(&r->loader->watch, i));
         behind |= heads[i] - r->seen[i] > FDL_TRACE_NOTES / 4;
     }
     return behind;
@@ -442,7 +443,7 @@ static bool is_behind(struct fdl_recorder *r, uint64_t *heads, uint32_t n)
 static void catch_up(struct fdl_recorder *r)
 {
     uint64_t heads[FDL_RING_WORKERS + FDL_MAX_WORKERS];
-    uint32_t n = fdl_tracing_ring_count(r->loader);
+    uint32_t n = fdl_notes_ring_count(&r->loader->watch);
     if (!r->thread.running || !is_behind(r, heads, n))
         return;
     uint64_t wanted =
@@ -462,7 +463,7 @@ static void catch_up(struct fdl_recorder *r)
 void fdl_recorder_mark(struct fdl_recorder *r, uint64_t number, int64_t now)
 {
     catch_up(r);
-    fdl_trace_note(r->loader->consumer_ring, FDL_TRACE_MARK, r->mark_ns,
+    fdl_trace_note(r->loader->watch.notes.consumer, FDL_TRACE_MARK, r->mark_ns,
                    now - r->mark_ns, number, FDL_TRACE_NO_SAMPLE, 0);
     r->mark_ns = now;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The statistics as one JSON object; the keys are in docs/profiling.md. */
-#include "loader/engine.h"
+#include "loader/report/stats_json.h"
+
+#include "loader/loader.h"
+#include "loader/report/evidence.h"
+#include "loader/report/outside_text.h"
 #include "loader/report/stat_rows.h"
-#include "loader/stream/costs.h"
-#include "loader/watch/evidence.h"
+#include "loader/watch/costs.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
 
@@ -18,7 +21,7 @@ static void json_stall(feedline_loader *l, const struct feedline_stats *s,
                        struct fdl_json *j)
 {
     struct feedline_wait_stats w;
-    fdl_stats_waits(l, &w);
+    fdl_stats_waits(&l->watch, &w);
     fdl_json_begin_object(j, "stall");
     fdl_json_double(j, "host_fraction", fraction(s->wait_ns, s->wall_ns));
     if (d && d->span_ns > 0)
@@ -48,10 +51,10 @@ static void json_transfer(const struct feedline_device_stats *d,
 static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
 {
     struct feedline_stage_stats s;
-    fdl_stats_stage(l, stage, &s);
+    fdl_stats_stage(&l->watch, stage, &s);
     fdl_json_begin_object(j, NULL);
-    fdl_json_string(j, "name", fdl_stats_stage_name(l, stage));
-    fdl_json_string(j, "label", fdl_stats_stage_label(l, stage));
+    fdl_json_string(j, "name", fdl_stats_stage_name(&l->watch, stage));
+    fdl_json_string(j, "label", fdl_stats_stage_label(&l->watch, stage));
     fdl_stat_json(j, FDL_STAT_STAGES, &s,
                   stage < FEEDLINE_STAGE_COUNT ? FEEDLINE_STAT_CUSTOM : 0);
     fdl_json_end_object(j);
@@ -60,7 +63,7 @@ static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
 static void json_workers(feedline_loader *l, struct fdl_json *j)
 {
     struct feedline_worker_stats w;
-    fdl_stats_workers(l, &w);
+    fdl_stats_workers(&l->watch, &w);
     fdl_json_begin_object(j, "workers");
     fdl_stat_json(j, FDL_STAT_WORKERS, &w, 0);
     fdl_json_end_object(j);
@@ -100,8 +103,9 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     struct feedline_stats s;
     struct feedline_device_stats device, *d = NULL;
     struct fdl_costs costs;
-    fdl_stats_get(l, &s);
-    if (l->ring->backend_ops->stats && fdl_stats_device(l, &device) >= 0)
+    fdl_stats_get(&l->watch, &s);
+    if (l->engine->ring->backend_ops->stats &&
+        fdl_stats_device(&l->watch, &device) >= 0)
         d = &device;
     fdl_json_begin_object(j, NULL);
     fdl_json_begin_object(j, "stats");
@@ -111,13 +115,13 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
     json_stall(l, &s, d, j);
     json_transfer(d, j);
     fdl_json_begin_array(j, "stages");
-    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
+    for (uint32_t i = 0; i < fdl_stats_stage_count(&l->watch); i++)
         json_stage(l, i, j);
     fdl_json_end_array(j);
-    fdl_costs_get(l, &costs);
+    fdl_costs_get(&l->watch, &costs);
     fdl_costs_json(&costs, j);
     json_workers(l, j);
-    fdl_stuck_json(l, j);
+    fdl_stuck_json(&l->watch, j);
     fdl_notable_json(l, j);
     fdl_stats_signals_json(l, j);
     fdl_json_begin_object(j, "tuner");

@@ -11,7 +11,8 @@
 #include "loader/report/stats_log.h"
 
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
+#include "loader/report/stats_json.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,6 +12,7 @@
 #include "loader/report/stats_table.h"
 
 #include "base/status.h"
+#include "loader/watch/phases.h"
 #include "loader/watch/stats.h"
 
 #include <inttypes.h>
@@ -116,13 +117,13 @@ static void begin_row(struct row *r, uint32_t place, const char *prefix,
     snprintf(r->cell[NAME], CELL_BYTES, "%s%s", prefix, name);
 }
 
-static void add_stage(feedline_loader *l, uint32_t stage, uint64_t wall_ns,
+static void add_stage(struct fdl_watch *watch, uint32_t stage, uint64_t wall_ns,
                       struct row *r)
 {
     struct feedline_stage_stats s;
-    fdl_stats_stage(l, stage, &s);
+    fdl_stats_stage(watch, stage, &s);
     uint64_t sum = s.busy_ns + s.starved_ns + s.blocked_ns;
-    begin_row(r, stage, "", fdl_stats_stage_name(l, stage));
+    begin_row(r, stage, "", fdl_stats_stage_name(watch, stage));
     put_count(r, ITEMS, s.items);
     put_seconds(r, BUSY_S, s.busy_ns);
     put_part(r, BUSY_PART, s.busy_ns, sum);
@@ -246,11 +247,11 @@ static void add_sums(const struct feedline_stats *s, struct fdl_text *out)
                  (double)s->api_ns * part, s->batches, s->samples);
 }
 
-int32_t fdl_stats_table(feedline_loader *l, const char *sort_by,
+int32_t fdl_stats_table(struct fdl_watch *watch, const char *sort_by,
                         uint32_t row_limit, struct fdl_text *out)
 {
     struct feedline_stats s;
-    struct feedline_phase_stats phase = {.struct_size = sizeof(phase)};
+    struct feedline_phase_stats phase;
     enum column by;
     int32_t status = find_column(sort_by, &by);
     if (status < 0)
@@ -262,12 +263,11 @@ int32_t fdl_stats_table(feedline_loader *l, const char *sort_by,
         free(rows);
         return fdl_fail_memory(ROWS_MAX * sizeof(*rows), "a table");
     }
-    fdl_stats_get(l, &s);
+    fdl_stats_get(watch, &s);
     uint32_t n = 0, place = 0;
-    for (; n < fdl_stats_stage_count(l); n++)
-        add_stage(l, n, s.wall_ns, &rows[n]);
-    while (n < ROWS_MAX &&
-           feedline_loader_get_phase(l, place, &phase) == FEEDLINE_OK)
+    for (; n < fdl_stats_stage_count(watch); n++)
+        add_stage(watch, n, s.wall_ns, &rows[n]);
+    while (n < ROWS_MAX && fdl_phases_get(watch, place, &phase) == FEEDLINE_OK)
         add_phase(&phase, FDL_STAGES_MAX + place++, s.user_ns, &rows[n++]);
     fdl_clear_error();
     for (uint32_t i = 0; i < n; i++)

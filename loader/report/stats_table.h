@@ -10,8 +10,10 @@
 
 #include <feedline/feedline.h>
 
+struct fdl_watch;
+
 /* See feedline_loader_stats_table. EINVAL: sort_by is no column. */
-int32_t fdl_stats_table(feedline_loader *l, const char *sort_by,
+int32_t fdl_stats_table(struct fdl_watch *watch, const char *sort_by,
                         uint32_t row_limit, struct fdl_text *out);
 
 #endif

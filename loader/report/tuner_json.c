@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tuner as members of a JSON object; the keys are in docs/tuner.md. */
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control.h"
 
 static double seconds(uint64_t ns)

@@ -5,9 +5,9 @@
  */
 #include "base/compiler.h"
 #include "base/terms.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
+#include "loader/report/evidence.h"
 #include "loader/tune/control.h"
-#include "loader/watch/evidence.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -133,20 +133,20 @@ static void add_term(struct fdl_text *t, const char *before,
                      const feedline_loader *l, const char *option,
                      const char *after)
 {
-    fdl_text_add(t, "%s%s%s", before, fdl_term(fdl_loader_terms(l), option).at,
-                 after);
+    fdl_text_add(t, "%s%s%s", before,
+                 fdl_term(fdl_engine_terms(l->engine), option).at, after);
 }
 
 /* There are no more workers than these: who says so? */
 static void add_bound(struct fdl_text *t, const feedline_loader *l)
 {
-    const struct fdl_terms *terms = fdl_loader_terms(l);
-    if (fdl_loader_asked(l, FDL_OPT_WORKERS) != 0) {
+    const struct fdl_terms *terms = fdl_engine_terms(l->engine);
+    if (fdl_engine_asked(l->engine, FDL_OPT_WORKERS) != 0) {
         fdl_text_add(t,
                      "The number of workers was given. Raise it, or leave it "
                      "to the tuner with %s.\n",
                      fdl_term_set(terms, "workers", "auto").at);
-    } else if (fdl_option_int(&l->options, FDL_OPT_WORKERS_MAX) != 0) {
+    } else if (fdl_option_int(&l->engine->options, FDL_OPT_WORKERS_MAX) != 0) {
         add_term(t, "More workers are not allowed by ", l, "workers_max",
                  ". Raise it.\n");
     } else {

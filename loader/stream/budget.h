@@ -21,17 +21,19 @@
 #ifndef FDL_LOADER_BUDGET_H
 #define FDL_LOADER_BUDGET_H
 
-#include <feedline/feedline.h>
+#include <stdint.h>
+
+struct fdl_engine;
 
 /* Of slots that become fewer, the rest goes at a beat of the monitor. */
-int32_t fdl_budget_create(feedline_loader *l);
+int32_t fdl_budget_create(struct fdl_engine *l);
 
 /* Before slots grow to `bytes` in all: reads make room. Returns what slots may
  * take, which is less where files do not get decoded within a moment, and no
  * less than they have. `run_lock` is held. */
-uint64_t fdl_budget_make_room_locked(feedline_loader *l, uint64_t bytes);
+uint64_t fdl_budget_make_room_locked(struct fdl_engine *l, uint64_t bytes);
 
 /* After that, and whenever slots became fewer: reads get what is left. */
-void fdl_budget_share_locked(feedline_loader *l);
+void fdl_budget_share_locked(struct fdl_engine *l);
 
 #endif

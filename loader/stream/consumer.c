@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The consumer's side: next(), its waits, and where the stream stands. The
- * books of its time are in account.h.
- */
+/* The consumer's side: next(), its waits, and where the stream stands. */
 #include "base/log.h"
 #include "base/thread.h"
-#include "loader/engine.h"
-#include "loader/stream/account.h"
 #include "loader/stream/budget.h"
-#include "loader/watch/phases.h"
+#include "loader/stream/engine_own.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,51 +23,51 @@ static bool is_ready(const feedline_batch *b)
 #define KEPT_PART 64u
 #define KEPT_MANY 64u
 
-static void tell_kept(feedline_loader *l, uint32_t n_held)
+static void tell_kept(struct fdl_engine *e, uint32_t n_held)
 {
-    uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
+    uint32_t depth = atomic_load_explicit(&e->depth, memory_order_relaxed);
     uint32_t usual = depth + FDL_SPARE_SLOTS;
-    uint64_t bytes = fdl_ring_slot_bytes(l->ring);
-    if (l->consumer.told_kept || n_held <= usual)
+    uint64_t bytes = fdl_ring_slot_bytes(e->ring);
+    if (e->consumer.told_kept || n_held <= usual)
         return;
     uint32_t more = n_held - usual;
-    if (more < KEPT_MANY && more <= l->config.memory_budget / KEPT_PART / bytes)
+    if (more < KEPT_MANY && more <= e->config.memory_budget / KEPT_PART / bytes)
         return;
-    l->consumer.told_kept = true;
+    e->consumer.told_kept = true;
     fdl_log(
         FDL_LOG_WARNING,
         "the program keeps %u batches of %.3g MB, but %s has memory for %u; "
         "more is allocated until they are released. If this is not "
         "intended, release each batch after its step and copy what you keep",
-        n_held, (double)bytes / 1e6, fdl_term(fdl_loader_terms(l), "depth").at,
+        n_held, (double)bytes / 1e6, fdl_term(fdl_engine_terms(e), "depth").at,
         usual);
 }
 
 /* Slots for as many batches ahead as ever, beside those that the program keeps.
  * false: there were enough. ENOMEM. */
-static int32_t grow(feedline_loader *l, bool *grew)
+static int32_t grow(struct fdl_engine *e, bool *grew)
 {
     int32_t status = FEEDLINE_OK;
     uint32_t n_held;
     *grew = false;
-    if (!l->ring->may_grow || !fdl_ring_is_short(l->ring, &n_held))
+    if (!e->ring->may_grow || !fdl_ring_is_short(e->ring, &n_held))
         return FEEDLINE_OK;
-    tell_kept(l, n_held);
+    tell_kept(e, n_held);
     for (bool more = true; more && status >= 0; *grew |= more)
-        status = fdl_ring_grow(l->ring, &more);
+        status = fdl_ring_grow(e->ring, &more);
     return status;
 }
 
 /* Every slot is held. OK: there is another one now, or one came back. */
-static int32_t make_way(feedline_loader *l)
+static int32_t make_way(struct fdl_engine *e)
 {
     bool grew;
-    if (!l->ring->may_grow)
+    if (!e->ring->may_grow)
         return fdl_fail(FEEDLINE_ESTATE,
                         "all %u batches that depth allows are held: release "
                         "one before asking for the next",
-                        fdl_ring_slots(l->ring));
-    int32_t status = grow(l, &grew);
+                        fdl_ring_slots(e->ring));
+    int32_t status = grow(e, &grew);
     if (status >= 0 || grew)
         return FEEDLINE_OK;
     return fdl_fail(status,
@@ -94,45 +89,45 @@ struct wait {
 };
 
 /* There is no next batch: it does not come, or was not given. */
-static int32_t at_the_end(const feedline_loader *l)
+static int32_t at_the_end(const struct fdl_engine *e)
 {
-    if (!l->given || !fdl_given_is_open(l->given))
+    if (!e->given || !fdl_given_is_open(e->given))
         return FEEDLINE_END;
     return fdl_fail(FEEDLINE_ESTATE, "no batch was given: append one, or end "
                                      "the epoch");
 }
 
 /* OK: wt->batch is ready. Else it can never be. */
-static int32_t look(feedline_loader *l, struct wait *wt, bool *done)
+static int32_t look(struct fdl_engine *e, struct wait *wt, bool *done)
 {
     bool all_held = false;
     *done = true;
-    if (atomic_exchange_explicit(&l->interrupted, false, memory_order_relaxed))
+    if (atomic_exchange_explicit(&e->interrupted, false, memory_order_relaxed))
         return FEEDLINE_INTERRUPTED;
-    if (!fdl_ring_awaited(l->ring, &wt->range, &wt->batch, &all_held))
-        return at_the_end(l);
+    if (!fdl_ring_awaited(e->ring, &wt->range, &wt->batch, &all_held))
+        return at_the_end(e);
     if (all_held) {
-        int32_t status = make_way(l);
+        int32_t status = make_way(e);
         *done = status < 0;
         return status;
     }
     wt->ready = wt->batch && is_ready(wt->batch);
     int32_t status = FEEDLINE_OK;
     if (!wt->ready)
-        status = l->consumer.failed = fdl_pool_check(&l->pool);
+        status = e->consumer.failed = fdl_pool_check(&e->pool);
     *done = wt->ready || status < 0;
     return status;
 }
 
-static int32_t wait_ready(feedline_loader *l, struct wait *wt)
+static int32_t wait_ready(struct fdl_engine *e, struct wait *wt)
 {
-    struct fdl_event *ready = &l->ring->ready;
+    struct fdl_event *ready = &e->ring->ready;
     bool done;
-    int32_t status = look(l, wt, &done);
+    int32_t status = look(e, wt, &done);
     wt->begin = wt->end = fdl_now_ns();
     while (!done) {
         uint32_t key = fdl_event_prepare(ready);
-        status = look(l, wt, &done);
+        status = look(e, wt, &done);
         if (done || wt->end >= wt->deadline) {
             fdl_event_cancel(ready);
         } else {
@@ -147,144 +142,45 @@ static int32_t wait_ready(feedline_loader *l, struct wait *wt)
     return status;
 }
 
-/* ---- Accounting --------------------------------------------------------- */
-
-static void attribute_locked(feedline_loader *l, const struct wait *wt)
-{
-    struct fdl_consumer *c = &l->consumer;
-    const feedline_batch *b = wt->batch;
-    struct fdl_ticket_times times = {
-        .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
-        .slots_held = b && b->slots_held,
-    };
-    if (b) {
-        times.issued = b->issued_ns;
-        times.n_samples = b->range.count;
-        times.samples = b->times;
-        /* A wait may time out while the copy is under way. */
-        times.transfer_start =
-            atomic_load_explicit(&b->transfer.start_ns, memory_order_relaxed);
-        times.transfer_done =
-            atomic_load_explicit(&b->transfer.done_ns, memory_order_relaxed);
-    }
-    struct fdl_ledger before = c->ledger;
-    fdl_ledger_add(&c->ledger, c->scratch, &times, wt->begin, wt->end);
-    if (c->turn.wait_ns > 0) /* another piece of one wait */
-        c->ledger.waits = before.waits;
-    fdl_notable_wait_locked(l, &times, wt->begin, wt->end);
-    fdl_tracing_waited(l, b ? b->ticket : wt->ticket, wt->begin, wt->end,
-                       &before);
-}
-
-static int64_t fetch_ns(const struct fdl_ledger *ledger)
-{
-    return ledger->ns[FDL_BUCKET_FETCH_QUEUE] + ledger->ns[FDL_BUCKET_FETCH];
-}
-
-/* How long its reads took; batches from memory have none. */
-static void add_reads(const feedline_batch *b, struct fdl_pace_call *call)
-{
-    for (uint32_t i = 0; i < b->range.count; i++) {
-        const struct fdl_sample_times *t = &b->times[i];
-        int64_t from =
-            atomic_load_explicit(&t->read_start, memory_order_relaxed);
-        int64_t to = atomic_load_explicit(&t->read_done, memory_order_relaxed);
-        if (from <= 0 || to <= from)
-            continue;
-        call->reads++;
-        call->read_ns += to - from;
-    }
-}
-
-/* What the account asks of a batch; `passed`: a later one was ready before. */
-static struct fdl_pace_call pace_of(const feedline_loader *l,
-                                    const feedline_batch *b, bool passed)
-{
-    struct fdl_pace_call call = {
-        .epoch = b->range.epoch,
-        .starts_run = b->ticket == 0,
-        .starts_epoch = b->range.sequence == 0,
-        .sequence = b->range.sequence,
-        .passed = passed,
-        .lead_ns = b->transfer.done_ns - b->issued_ns,
-        .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
-    };
-    add_reads(b, &call);
-    return call;
-}
-
-/* The books of one call that began at `called` and ends now. */
-static void account(feedline_loader *l, struct wait *wt, int64_t called,
-                    const feedline_batch *delivered)
-{
-    struct fdl_consumer *c = &l->consumer;
-    struct fdl_account_call call = {
-        .called = called,
-        .waited = wt->end,
-        .delivered = delivered != NULL,
-    };
-    if (delivered) {
-        bool is_long =
-            c->turn.wait_ns + wt->end - wt->begin >= FDL_LONG_WAIT_NS;
-        call.pace =
-            pace_of(l, delivered,
-                    is_long && fdl_ring_passed(l->ring, delivered->ticket,
-                                               delivered->transfer.done_ns));
-        call.bytes = fdl_slot_image_bytes(delivered);
-    }
-    fdl_lock(&c->books);
-    int64_t fetched = fetch_ns(&c->ledger);
-    wt->begin = FDL_MIN(fdl_account_since_locked(c, wt->begin), wt->end);
-    call.wait_ns = wt->end - wt->begin;
-    if (call.wait_ns > 0)
-        attribute_locked(l, wt);
-    call.fetch_ns = fetch_ns(&c->ledger) - fetched;
-    fdl_notable_call_locked(l, called - c->returned_ns, delivered);
-    int64_t now = fdl_account_add_locked(c, &call);
-    fdl_unlock(&c->books);
-    if (delivered)
-        fdl_tracing_returned(l, delivered->ticket, now, call.wait_ns);
-}
-
-static void count_delivery(feedline_loader *l, const feedline_batch *b)
-{
-    struct fdl_consumer *c = &l->consumer;
-    const struct fdl_transfer *t = &b->transfer;
-    fdl_lock(&c->books);
-    if (c->first_batch_ns == 0)
-        c->first_batch_ns = fdl_now_ns() - c->started_ns;
-    c->batches++;
-    c->samples += b->range.count;
-    fdl_stage_item(&c->transfer, t->done_ns - t->start_ns,
-                   fdl_slot_image_bytes(b));
-    fdl_unlock(&c->books);
-}
-
 /* ---- next --------------------------------------------------------------- */
 
-/* The run failed, with this thread's error line. Its last wait is in the books:
- * once it is stopped the monitor may give the memory of any slot back. */
-static void end_run(feedline_loader *l)
+/* What an observer makes of the call; delivered may be NULL. */
+static void tell(const struct fdl_engine *e, const struct wait *wt,
+                 int64_t called, const feedline_batch *delivered)
 {
-    struct fdl_consumer *c = &l->consumer;
-    char reason[FDL_ERROR_BYTES];
-    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
-    fdl_loader_stop(l);
-    fdl_lock(&c->books);
-    int64_t now = fdl_now_ns();
-    c->api_ns += now - fdl_account_since_locked(c, c->returned_ns);
-    c->returned_ns = c->booked_ns = now;
-    fdl_unlock(&c->books);
-    fdl_fail(c->failed, "%s", reason);
+    struct fdl_next_record record = {
+        .called = called,
+        .begin = wt->begin,
+        .end = wt->end,
+        .ticket = wt->ticket,
+        .batch = wt->batch,
+        .delivered = delivered,
+        .fails = e->consumer.failed != FEEDLINE_OK,
+    };
+    if (e->observer.returned)
+        e->observer.returned(e->observer.user, &record);
 }
 
-static void hand_over(feedline_loader *l, struct wait *wt, feedline_batch **out)
+/* The run failed, with this thread's error line. Its last wait has been told:
+ * once it is stopped the memory of any slot may be given back. */
+static void end_run(struct fdl_engine *e)
 {
-    struct fdl_consumer *c = &l->consumer;
+    char reason[FDL_ERROR_BYTES];
+    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
+    fdl_engine_stop(e);
+    if (e->observer.broken)
+        e->observer.broken(e->observer.user);
+    fdl_fail(e->consumer.failed, "%s", reason);
+}
+
+static void hand_over(struct fdl_engine *e, struct wait *wt,
+                      feedline_batch **out)
+{
+    struct fdl_consumer *c = &e->consumer;
     feedline_batch *b = wt->batch;
-    b->wait_ns = c->turn.wait_ns + wt->end - wt->begin;
-    fdl_ring_deliver(l->ring, b);
-    count_delivery(l, b);
+    b->wait_ns = c->waited_ns + wt->end - wt->begin;
+    c->waited_ns = 0;
+    fdl_ring_deliver(e->ring, b);
     c->epoch = b->range.epoch;
     c->position = b->range.position + b->range.count;
     c->at_end = b->range.last;
@@ -293,35 +189,35 @@ static void hand_over(feedline_loader *l, struct wait *wt, feedline_batch **out)
 
 /* In force again before the next call. Without memory for it fewer batches are
  * ahead, which is no error yet. */
-static void stay_ahead(feedline_loader *l)
+static void stay_ahead(struct fdl_engine *e)
 {
     bool grew;
-    if (l->ring->may_grow && grow(l, &grew) < 0)
+    if (e->ring->may_grow && grow(e, &grew) < 0)
         fdl_clear_error();
 }
 
 /* END where it is due. */
-static bool take_end(feedline_loader *l)
+static bool take_end(struct fdl_engine *e)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_consumer *c = &e->consumer;
     if (!c->at_end)
         return c->finished;
     c->at_end = false;
     c->epoch++;
     c->position = 0;
-    c->finished = c->epoch >= l->stream.end_epoch;
+    c->finished = c->epoch >= e->stream.end_epoch;
     return true;
 }
 
-int32_t fdl_consumer_check_run(const feedline_loader *l)
+int32_t fdl_consumer_check_run(const struct fdl_engine *e)
 {
-    const char *anew = l->given ? "begin" : "start";
-    if (l->consumer.failed)
+    const char *anew = e->given ? "begin" : "start";
+    if (e->consumer.failed)
         return fdl_fail(FEEDLINE_ESTATE,
                         "the run ended with an error; %s starts over", anew);
-    if (l->running)
+    if (e->running)
         return FEEDLINE_OK;
-    if (l->given && !l->stopped)
+    if (e->given && !e->stopped)
         return fdl_fail(FEEDLINE_ESTATE,
                         "no epoch was begun: with order=given call "
                         "feedline_loader_begin first");
@@ -329,9 +225,33 @@ int32_t fdl_consumer_check_run(const feedline_loader *l)
                     anew);
 }
 
-int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
+/* The next batch, END where that is due, or an error. */
+static int32_t advance(struct fdl_engine *e, struct wait *wt,
+                       feedline_batch **out)
+{
+    struct fdl_consumer *c = &e->consumer;
+    if (take_end(e))
+        return FEEDLINE_END;
+    int32_t status = wait_ready(e, wt);
+    if (status == FEEDLINE_END)
+        c->finished = true;
+    if (status == FEEDLINE_OK && wt->batch->error != FEEDLINE_OK) {
+        status = c->failed = wt->batch->error;
+        return fdl_fail(status, "%s", wt->batch->reason);
+    }
+    if (status == FEEDLINE_OK) {
+        hand_over(e, wt, out);
+        stay_ahead(e);
+    } else {
+        c->waited_ns += wt->end - wt->begin;
+    }
+    return status;
+}
+
+int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
                           feedline_batch **out)
 {
+    const struct fdl_observer *o = &e->observer;
     int64_t called = fdl_now_ns();
     struct wait wt = {
         .deadline = timeout_ns < 0 || called > INT64_MAX - timeout_ns
@@ -339,58 +259,44 @@ int32_t fdl_consumer_next(feedline_loader *l, int64_t timeout_ns,
                         : called + timeout_ns,
         .begin = called,
         .end = called,
-        .ticket = atomic_load_explicit(&l->ring->awaited, memory_order_relaxed),
+        .ticket = atomic_load_explicit(&e->ring->awaited, memory_order_relaxed),
     };
-    atomic_store_explicit(&l->consumer.tid, fdl_thread_id(),
-                          memory_order_relaxed);
-    fdl_phases_claim(l);
-    fdl_tracing_called(l, called);
-    if (l->ring->backend_ops->ask)
-        l->ring->backend_ops->ask(l->ring->backend);
-    int32_t status = fdl_consumer_check_run(l);
-    if (status < 0)
+    if (o->called)
+        o->called(o->user, called);
+    if (e->ring->backend_ops->ask)
+        e->ring->backend_ops->ask(e->ring->backend);
+    int32_t status = fdl_consumer_check_run(e);
+    if (status < 0) {
+        if (o->refused)
+            o->refused(o->user);
         return status;
-    atomic_store_explicit(&l->consumer.inside, 1, memory_order_relaxed);
-    if (take_end(l)) {
-        status = FEEDLINE_END;
-    } else {
-        status = wait_ready(l, &wt);
-        if (status == FEEDLINE_END)
-            l->consumer.finished = true;
     }
-    if (status == FEEDLINE_OK && wt.batch->error != FEEDLINE_OK) {
-        status = l->consumer.failed = wt.batch->error;
-        fdl_fail(status, "%s", wt.batch->reason);
-    } else if (status == FEEDLINE_OK) {
-        hand_over(l, &wt, out);
-        stay_ahead(l);
-    }
-    account(l, &wt, called, status == FEEDLINE_OK ? *out : NULL);
-    if (l->consumer.failed)
-        end_run(l);
-    atomic_store_explicit(&l->consumer.inside, 0, memory_order_relaxed);
+    status = advance(e, &wt, out);
+    tell(e, &wt, called, status == FEEDLINE_OK ? *out : NULL);
+    if (e->consumer.failed)
+        end_run(e);
     return status;
 }
 
 /* ---- Position ----------------------------------------------------------- */
 
-void fdl_consumer_position(const feedline_loader *l, uint64_t *epoch,
+void fdl_consumer_position(const struct fdl_engine *e, uint64_t *epoch,
                            uint64_t *position)
 {
-    const struct fdl_consumer *c = &l->consumer;
+    const struct fdl_consumer *c = &e->consumer;
     *epoch = c->epoch + (c->at_end ? 1 : 0);
-    *position = c->at_end ? 0 : c->position * l->sampler.world;
+    *position = c->at_end ? 0 : c->position * e->sampler.world;
 }
 
-bool fdl_consumer_stands_at(feedline_loader *l, uint64_t epoch)
+bool fdl_consumer_stands_at(struct fdl_engine *e, uint64_t epoch)
 {
     uint64_t at, position;
-    fdl_consumer_position(l, &at, &position);
-    if (!l->running || l->consumer.failed || l->consumer.finished ||
-        at != epoch || position != 0 || at >= l->stream.end_epoch)
+    fdl_consumer_position(e, &at, &position);
+    if (!e->running || e->consumer.failed || e->consumer.finished ||
+        at != epoch || position != 0 || at >= e->stream.end_epoch)
         return false;
-    l->consumer.at_end = false;
-    l->consumer.epoch = at;
-    l->consumer.position = 0;
+    e->consumer.at_end = false;
+    e->consumer.epoch = at;
+    e->consumer.position = 0;
     return true;
 }

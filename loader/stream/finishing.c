@@ -9,7 +9,7 @@
 
 #include "base/lock.h"
 #include "base/log.h"
-#include "loader/engine.h"
+#include "loader/stream/engine_own.h"
 #include "profiler/system/machine.h"
 #include "transfer/cuda/cuda_probe.h"
 
@@ -56,7 +56,7 @@ int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out)
     return status;
 }
 
-void fdl_loader_measure_bus(feedline_loader *l)
+void fdl_engine_measure_bus(struct fdl_engine *l)
 {
     if (l->ring->backend_ops->device != FEEDLINE_CUDA ||
         l->fit.gigabytes_per_second > 0)
@@ -78,7 +78,7 @@ static double cpu_load(uint32_t cpus)
 }
 
 /* Why the device cannot finish; NULL: it can. buf: for the words. */
-static const char *obstacle(const feedline_loader *l,
+static const char *obstacle(const struct fdl_engine *l,
                             const struct fdl_backend_ops *ops,
                             const struct fdl_output_format *delivered,
                             char *buf, size_t capacity)
@@ -98,7 +98,7 @@ static const char *obstacle(const feedline_loader *l,
     return buf;
 }
 
-void fdl_loader_set_finishing(const feedline_loader *l,
+void fdl_engine_set_finishing(const struct fdl_engine *l,
                               const struct fdl_layout *wire,
                               struct fdl_finish *finish)
 {
@@ -128,7 +128,7 @@ void fdl_finish_wire(const struct fdl_output_format *delivered,
 
 /* On a busy machine the times of copies may be noise (EINVAL). That is no
  * reason to refuse a loader: it does without. */
-static int32_t ask_bus(feedline_loader *l, uint32_t device)
+static int32_t ask_bus(struct fdl_engine *l, uint32_t device)
 {
     int32_t status = fdl_device_fit(device, &l->fit);
     for (int i = 1; i < FIT_ATTEMPTS && status == FEEDLINE_EINVAL; i++)
@@ -142,7 +142,7 @@ static int32_t ask_bus(feedline_loader *l, uint32_t device)
 
 /* How fast copies are, and whether there are kernels; the device cannot finish
  * without. */
-static int32_t ask_device(feedline_loader *l, uint32_t device,
+static int32_t ask_device(struct fdl_engine *l, uint32_t device,
                           struct fdl_finish_question *q, char *buf,
                           size_t capacity)
 {
@@ -159,7 +159,7 @@ static int32_t ask_device(feedline_loader *l, uint32_t device,
     return FEEDLINE_OK;
 }
 
-int32_t fdl_loader_choose_finish(feedline_loader *l,
+int32_t fdl_engine_choose_finish(struct fdl_engine *l,
                                  const struct fdl_backend_ops *ops,
                                  const struct fdl_output_format *delivered,
                                  uint32_t device)

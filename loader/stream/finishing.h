@@ -9,27 +9,29 @@
 #include "profiler/measure/copy_fit.h"
 #include "transfer/backend.h"
 
+struct fdl_engine;
+
 /* How long copies to a device take, measured once per process: some tens of
  * milliseconds, and a CUDA context. Any thread. */
 int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out);
 
 /* The bus of the loader's device, once: where it cannot be measured, the log
  * says why, and rates are not compared with anything. */
-void fdl_loader_measure_bus(feedline_loader *l);
+void fdl_engine_measure_bus(struct fdl_engine *l);
 
 /* What workers write if the device finishes their batches. */
 void fdl_finish_wire(const struct fdl_output_format *delivered,
                      struct fdl_output_format *wire);
 
 /* Decides l->finish. EINVAL: finish=device is not possible, and why. */
-int32_t fdl_loader_choose_finish(feedline_loader *l,
+int32_t fdl_engine_choose_finish(struct fdl_engine *l,
                                  const struct fdl_backend_ops *ops,
                                  const struct fdl_output_format *delivered,
                                  uint32_t device);
 
 /* What the backend needs to know where the device finishes; wire: of batches as
  * they cross the bus. */
-void fdl_loader_set_finishing(const feedline_loader *l,
+void fdl_engine_set_finishing(const struct fdl_engine *l,
                               const struct fdl_layout *wire,
                               struct fdl_finish *out);
 

@@ -11,8 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "loader/engine.h"
-#include "loader/watch/stuck.h"
+#include "loader/stream/engine_own.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,41 +38,26 @@ static void worker_destroy(struct fdl_worker *w)
     if (!w)
         return;
     fdl_decoder_destroy(w->decoder);
-    fdl_trace_ring_destroy(w->notes);
-    free(w->customs);
     free(w);
 }
 
-static int32_t make_customs(struct fdl_worker *w)
-{
-    size_t n = fdl_pipeline_custom_count(w->loader->pipeline);
-    if (n == 0)
-        return FEEDLINE_OK;
-    w->customs = fdl_alloc_aligned(n * sizeof(*w->customs));
-    if (!w->customs)
-        return fdl_fail_memory(n * sizeof(*w->customs), "counters");
-    memset(w->customs, 0, n * sizeof(*w->customs));
-    return FEEDLINE_OK;
-}
-
-static int32_t worker_create(feedline_loader *l, uint32_t id,
+static int32_t worker_create(struct fdl_engine *e, uint32_t id,
                              struct fdl_worker **out)
 {
     struct fdl_worker *w = fdl_alloc_aligned(sizeof(*w));
     if (!w)
         return fdl_fail_memory(sizeof(*w), "a worker");
     memset(w, 0, sizeof(*w));
-    w->loader = l;
+    w->engine = e;
     w->id = id;
     /* Who replaces a sample holds that one's buffer: to wait for another would
      * be to wait for itself. */
     w->spare.exempt = true;
-    w->notes = fdl_trace_ring_create();
     struct fdl_decode_limits limits = {0};
-    fdl_options_fill(&l->options, &limits);
+    fdl_options_fill(&e->options, &limits);
     int32_t status = fdl_decoder_create(&limits, &w->decoder);
-    if (status >= 0)
-        status = make_customs(w);
+    if (status >= 0 && e->observer.worker_made)
+        status = e->observer.worker_made(e->observer.user, id, &w->books);
     if (status < 0) {
         worker_destroy(w);
         return status;
@@ -91,7 +75,7 @@ static void set_life_locked(struct fdl_worker *w, enum fdl_worker_life life)
 
 static int32_t worker_start(struct fdl_worker *w)
 {
-    struct fdl_lock *settings = &w->loader->settings;
+    struct fdl_lock *settings = &w->engine->settings;
     char name[32];
     snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
     fdl_lock(settings);
@@ -117,21 +101,21 @@ static enum fdl_worker_life life_of(const struct fdl_worker *w)
 static void join(struct fdl_worker *w)
 {
     fdl_thread_join(&w->thread);
-    fdl_lock(&w->loader->settings);
+    fdl_lock(&w->engine->settings);
     w->past_ns += w->died_ns - w->born_ns;
     set_life_locked(w, FDL_WORKER_UNBORN);
-    fdl_unlock(&w->loader->settings);
+    fdl_unlock(&w->engine->settings);
 }
 
-int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
+int32_t fdl_pool_set_active(struct fdl_engine *e, uint32_t active)
 {
-    struct fdl_pool *pool = &l->pool;
+    struct fdl_pool *pool = &e->pool;
     int32_t status = FEEDLINE_OK;
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
     uint32_t ready = 0;
     for (; ready < active; ready++) {
         if (ready == n) {
-            status = worker_create(l, n, &pool->workers[n]);
+            status = worker_create(e, n, &pool->workers[n]);
             if (status < 0)
                 break;
             /* release: readers of statistics see the worker behind it. */
@@ -149,7 +133,7 @@ int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active)
     if (status >= 0 || ready > before)
         atomic_store_explicit(&pool->active, ready, memory_order_release);
     fdl_event_notify(&pool->unpark, UINT32_MAX);
-    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(e->window), UINT32_MAX);
     return status;
 }
 
@@ -169,11 +153,12 @@ int32_t fdl_pool_check(const struct fdl_pool *pool)
 /* Whoever stops a run stands still meanwhile, and wants to know why. */
 #define STOP_PATIENCE_NS INT64_C(5000000000)
 
-/* Until its thread has ended; says so if that takes long. */
+/* Until its thread has ended; the observer is told if that takes long. */
 static void wait_for_end(struct fdl_worker *w)
 {
-    struct fdl_pool *pool = &w->loader->pool;
-    int64_t patience = fdl_option_int(&w->loader->options, FDL_OPT_STUCK_AFTER);
+    const struct fdl_observer *o = &w->engine->observer;
+    struct fdl_pool *pool = &w->engine->pool;
+    int64_t patience = fdl_option_int(&w->engine->options, FDL_OPT_STUCK_AFTER);
     patience = patience == 0 ? -1 : FDL_MIN(patience, STOP_PATIENCE_NS);
     for (;;) {
         uint32_t key = fdl_event_prepare(&pool->ended);
@@ -182,17 +167,18 @@ static void wait_for_end(struct fdl_worker *w)
             return;
         }
         if (!fdl_event_wait(&pool->ended, key, patience) && patience > 0) {
-            fdl_stuck_tell_stop(w);
+            if (o->late)
+                o->late(o->user, w->id);
             patience = -1;
         }
     }
 }
 
-void fdl_pool_stop(feedline_loader *l)
+void fdl_pool_stop(struct fdl_engine *e)
 {
-    struct fdl_pool *pool = &l->pool;
+    struct fdl_pool *pool = &e->pool;
     fdl_event_notify(&pool->unpark, UINT32_MAX);
-    fdl_event_notify(fdl_window_ready(l->window), UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(e->window), UINT32_MAX);
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_relaxed);
     for (uint32_t i = 0; i < n; i++) {
         struct fdl_worker *w = pool->workers[i];
@@ -205,13 +191,13 @@ void fdl_pool_stop(feedline_loader *l)
     atomic_store_explicit(&pool->exited, NULL, memory_order_relaxed);
 }
 
-int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads)
+int64_t fdl_pool_lived_ns(struct fdl_engine *e, int64_t now, uint32_t *threads)
 {
-    const struct fdl_pool *pool = &l->pool;
+    const struct fdl_pool *pool = &e->pool;
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
     int64_t sum = 0;
     *threads = 0;
-    fdl_lock(&l->settings);
+    fdl_lock(&e->settings);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
         enum fdl_worker_life life = life_of(w);
@@ -222,16 +208,16 @@ int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads)
             ++*threads;
         }
     }
-    fdl_unlock(&l->settings);
+    fdl_unlock(&e->settings);
     return sum;
 }
 
-uint64_t fdl_pool_cpu_ns(feedline_loader *l)
+uint64_t fdl_pool_cpu_ns(struct fdl_engine *e)
 {
-    const struct fdl_pool *pool = &l->pool;
+    const struct fdl_pool *pool = &e->pool;
     uint64_t sum = 0;
     uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
-    fdl_lock(&l->settings); /* no thread ends meanwhile */
+    fdl_lock(&e->settings); /* no thread ends meanwhile */
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
         struct timespec now;
@@ -240,7 +226,7 @@ uint64_t fdl_pool_cpu_ns(feedline_loader *l)
             clock_gettime(w->cpu_clock, &now) == 0)
             sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     }
-    fdl_unlock(&l->settings);
+    fdl_unlock(&e->settings);
     return sum;
 }
 

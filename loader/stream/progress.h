@@ -13,7 +13,7 @@
 #define FDL_LOADER_PROGRESS_H
 
 #include "decode/decoder.h"
-#include "loader/stream/window.h"
+#include "loader/read/window.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

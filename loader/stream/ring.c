@@ -64,7 +64,8 @@ void fdl_ring_unref(struct fdl_ring *r)
         return;
     fdl_ring_free_slots(r);
     r->backend_ops->destroy(r->backend);
-    fdl_device_watch_unref(r->watch);
+    if (r->copies.let_go)
+        r->copies.let_go(r->copies.user);
     fdl_trace_ring_destroy(r->notes);
     fdl_lock_destroy(&r->lock);
     fdl_lock_destroy(&r->growing);

@@ -32,8 +32,8 @@
 #include "base/lock.h"
 #include "decode/decoder.h"
 #include "loader/order/sampler.h"
-#include "loader/stream/window.h"
-#include "loader/watch/device_watch.h"
+#include "loader/read/window.h"
+#include "loader/stream/observer.h"
 #include "profiler/trace/trace.h"
 #include "transfer/backend.h"
 
@@ -146,9 +146,9 @@ struct fdl_ring {
     struct fdl_layout layout; /* constant */
     const struct fdl_backend_ops *backend_ops;
     void *backend;
-    int32_t device_id;              /* constant */
-    struct fdl_device_watch *watch; /* a reference; what the backend tells */
-    struct fdl_trace_ring *notes;   /* written under the lock; NULL: none */
+    int32_t device_id;               /* constant */
+    struct fdl_copy_observer copies; /* held; all NULL: none */
+    struct fdl_trace_ring *notes;    /* written under the lock; NULL: none */
 
     feedline_batch **slots; /* [n_slots], all of them */
     uint32_t n_slots, slots_capacity;

@@ -14,8 +14,7 @@
 #include "base/clock.h"
 #include "base/philox.h"
 #include "base/thread.h"
-#include "loader/engine.h"
-#include "profiler/measure/pace.h"
+#include "loader/stream/engine_own.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -27,13 +26,6 @@
 /* Replacements that are tried for one damaged sample, each drawn anew. With a
  * tenth of the data set damaged, 16 in a row fail once in 10^16. */
 #define REPLACEMENT_ATTEMPTS 16
-
-/* Of the sample under way, as long as it is known. */
-struct noted {
-    int64_t begin, read_start, read_done;
-    uint64_t ticket;
-    uint32_t sample, customs;
-};
 
 /* ---- One sample --------------------------------------------------------- */
 
@@ -51,33 +43,13 @@ static void encoded_of(const struct fdl_read *r, struct fdl_encoded *out)
     };
 }
 
-/* What custom operations took of one attempt to render. */
-static void count_customs(struct fdl_worker *w,
-                          const struct fdl_render_cost *cost)
-{
-    uint32_t n = fdl_pipeline_custom_count(w->loader->pipeline);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_custom_cost *c = &cost->custom[i];
-        struct fdl_custom_stage *s = &w->customs[i];
-        if (c->runs == 0)
-            continue;
-        fdl_stage_item(&s->stage, c->wall_ns, 0);
-        fdl_counter_add(&s->stage.errors, c->errors);
-        fdl_counter_add(&s->cpu_ns, (uint64_t)c->cpu_ns);
-        fdl_counter_add(&s->lock_ns, (uint64_t)c->lock_ns);
-        if (c->lock_ns >= c->runs * FDL_LONG_WAIT_NS)
-            fdl_counter_add(&s->lock_waits, 1);
-        w->customs_ns += c->wall_ns;
-    }
-}
-
 /* Pixels of the sample in r to their place; the detail is this thread's error
  * line. */
 static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
                       feedline_batch *b, uint32_t place,
                       struct fdl_render_cost *cost)
 {
-    const feedline_loader *l = w->loader;
+    const struct fdl_engine *e = w->engine;
     struct fdl_encoded encoded;
     struct fdl_image_info info;
     struct fdl_output_format format = b->layout->format;
@@ -94,14 +66,14 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         w->height = (uint32_t)info.height;
     }
     struct fdl_draw_key key = {
-        .seed = fdl_loader_seed(l),
+        .seed = fdl_engine_seed(e),
         .epoch = r->epoch,
         .sample = r->index,
         .copy = r->copy,
         .view = FDL_EVERY_VIEW,
     };
     status =
-        fdl_pipeline_draw(l->pipeline, &key, info.width, info.height, &plan);
+        fdl_pipeline_draw(e->pipeline, &key, info.width, info.height, &plan);
     if (status >= 0 && fdl_layout_is_various(b->layout)) {
         format.width = fdl_plan_width(&plan);
         format.height = fdl_plan_height(&plan);
@@ -112,9 +84,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         fdl_decoder_abort(w->decoder);
         return status;
     }
-    status = fdl_decoder_render(w->decoder, &plan, &format, dst, cost);
-    count_customs(w, cost);
-    return status;
+    return fdl_decoder_render(w->decoder, &plan, &format, dst, cost);
 }
 
 static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,
@@ -127,7 +97,7 @@ static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,
         .path = r->source.path,
         .reason = fdl_last_error(),
     };
-    return fdl_failures_add(&w->loader->failures, &failure);
+    return fdl_failures_add(&w->engine->failures, &failure);
 }
 
 /* Bytes of the data set's sample `index`, until fdl_read_release. */
@@ -140,30 +110,40 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     spare->copy = like->copy;
     spare->status = FEEDLINE_OK;
     fdl_progress_enter(&w->at, like, index, FDL_STEP_READ);
-    fdl_dataset_get(w->loader->dataset, index, &spare->source);
+    fdl_dataset_get(w->engine->dataset, index, &spare->source);
     if (spare->source.data) {
         spare->data = spare->source.data;
         spare->size = spare->readable = (uint64_t)spare->source.length;
         return;
     }
-    fdl_read_file(w->loader->window, spare);
+    fdl_read_file(w->engine->window, spare);
+}
+
+/* What the attempt before took is told, and belongs to no other. */
+static void begin_attempt(struct fdl_worker *w, struct fdl_render_cost *cost)
+{
+    const struct fdl_observer *o = &w->engine->observer;
+    if (o->attempt)
+        o->attempt(w->books, cost);
+    memset(cost->custom, 0, sizeof(cost->custom));
 }
 
 static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
                        feedline_batch *b, struct fdl_render_cost *cost)
 {
-    feedline_loader *l = w->loader;
+    struct fdl_engine *e = w->engine;
     uint32_t place = r->place;
     int32_t status = FEEDLINE_OK;
     for (uint32_t i = 0; i < REPLACEMENT_ATTEMPTS; i++) {
         uint64_t index =
-            fdl_sampler_replacement(&l->sampler, r->epoch, r->index, i);
+            fdl_sampler_replacement(&e->sampler, r->epoch, r->index, i);
         read_spare(w, r, index);
         fdl_progress_enter(&w->at, r, index, FDL_STEP_DECODE);
+        begin_attempt(w, cost);
         status = render(w, &w->spare, b, place, cost);
-        fdl_read_release(l->window, &w->spare);
+        fdl_read_release(e->window, &w->spare);
         if (status >= 0) {
-            fdl_slot_describe(b, place, fdl_dataset_label(l->dataset, index),
+            fdl_slot_describe(b, place, fdl_dataset_label(e->dataset, index),
                               index, FEEDLINE_REPLACED);
             return FEEDLINE_OK;
         }
@@ -185,24 +165,23 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
                            feedline_batch *b, int32_t status,
                            struct fdl_render_cost *cost)
 {
-    feedline_loader *l = w->loader;
+    struct fdl_engine *e = w->engine;
     uint64_t total = record_failure(w, r, status);
-    fdl_counter_add(&w->decode.errors, 1);
-    if (l->config.max_failures && total > l->config.max_failures) {
+    if (e->config.max_failures && total > e->config.max_failures) {
         fdl_fail(status,
                  "%s; with it %" PRIu64 " samples failed, more than "
                  "max_failures=%" PRIu64,
-                 fdl_last_error(), total, l->config.max_failures);
+                 fdl_last_error(), total, e->config.max_failures);
         end_batch(b, r, status);
         return;
     }
-    switch (l->config.on_error) {
+    switch (e->config.on_error) {
     case FDL_ON_ERROR_RAISE:
         end_batch(b, r, status);
         break;
     case FDL_ON_ERROR_ZERO:
         fdl_slot_blank(b, r->place);
-        fdl_slot_describe(b, r->place, fdl_dataset_label(l->dataset, r->index),
+        fdl_slot_describe(b, r->place, fdl_dataset_label(e->dataset, r->index),
                           r->index, status);
         break;
     case FDL_ON_ERROR_SKIP:
@@ -213,97 +192,35 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
     }
 }
 
-/* What became of the sample, for the trace. Of the time after `begin` only how
- * long each step took is known; they are noted one behind the other. */
-static void note_sample(struct fdl_worker *w, const struct noted *n,
-                        const struct fdl_render_cost *cost, int64_t decode,
-                        int64_t augment)
-{
-    struct fdl_trace_ring *ring = w->notes;
-    int64_t at = n->begin + decode;
-    if (n->read_done > n->read_start)
-        fdl_trace_note(ring, FDL_TRACE_READ, n->read_start,
-                       n->read_done - n->read_start, n->ticket, n->sample, 0);
-    fdl_trace_note(ring, FDL_TRACE_DECODE, n->begin, decode, n->ticket,
-                   n->sample, 0);
-    uint32_t customs = w->customs_ns ? n->customs : 0;
-    for (uint32_t i = 0; i < customs; i++) {
-        if (cost->custom[i].runs == 0)
-            continue;
-        int64_t ns = cost->custom[i].wall_ns;
-        fdl_trace_note(ring, FDL_TRACE_CUSTOM, at, ns, n->ticket, n->sample, i);
-        at += ns;
-    }
-    if (augment > 0)
-        fdl_trace_note(ring, FDL_TRACE_AUGMENT, at, augment, n->ticket,
-                       n->sample, 0);
-}
-
 /* What is known of a sample before its entry in the window is free. */
-static void describe_slow(const struct fdl_worker *w, const struct fdl_read *r,
-                          const feedline_batch *b, struct fdl_slow_sample *out)
+static void describe(const struct fdl_worker *w, const struct fdl_read *r,
+                     const feedline_batch *b, struct fdl_sample_record *out)
 {
-    *out = (struct fdl_slow_sample){
+    const struct fdl_output_format *f = &b->layout->format;
+    *out = (struct fdl_sample_record){
+        .ticket = r->ticket,
         .epoch = r->epoch,
         .sequence = b->range.sequence,
         .index = r->index,
         .path = r->source.path,
-        .place = r->place / w->loader->config.views,
-        .bytes = r->size,
+        .place = r->place / w->engine->config.views,
         .width = w->width,
         .height = w->height,
+        .bytes = r->size,
+        .made = fdl_slot_sample_bytes(b, r->place),
+        .pixel_bytes = (uint64_t)f->channels * fdl_dtype_bytes(f->dtype),
+        .read_start = fdl_load(&r->times->read_start),
+        .read_done = fdl_load(&r->times->read_done),
     };
-}
-
-static void offer_slow(struct fdl_worker *w, const struct noted *n,
-                       const struct fdl_render_cost *cost, int64_t decode,
-                       int64_t augment, struct fdl_slow_sample *slow)
-{
-    slow->read_ns = FDL_MAX(n->read_done - n->read_start, INT64_C(0));
-    slow->decode_ns = decode;
-    slow->augment_ns = augment;
-    slow->custom_ns = w->customs_ns;
-    uint32_t customs = w->customs_ns ? n->customs : 0;
-    for (uint32_t i = 0; i < customs; i++) {
-        if (cost->custom[i].wall_ns <= slow->slowest_custom_ns)
-            continue;
-        slow->slowest_custom_ns = cost->custom[i].wall_ns;
-        slow->custom = i;
-    }
-    fdl_slow_offer(&w->loader->slow, slow);
-}
-
-/* made: bytes of the sample. */
-static void count_pixels(struct fdl_worker *w, const feedline_batch *b,
-                         uint64_t made)
-{
-    const struct fdl_output_format *f = &b->layout->format;
-    uint64_t pixel = (uint64_t)f->channels * fdl_dtype_bytes(f->dtype);
-    if (w->width == 0)
-        return;
-    fdl_counter_add(&w->pixels.samples, 1);
-    fdl_counter_add(&w->pixels.source, (uint64_t)w->width * w->height);
-    fdl_counter_add(&w->pixels.output, made / pixel);
 }
 
 static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
 {
-    feedline_loader *l = w->loader;
-    feedline_batch *b = fdl_ring_slot(l->ring, r->ticket);
+    struct fdl_engine *e = w->engine;
+    feedline_batch *b = fdl_ring_slot(e->ring, r->ticket);
     struct fdl_render_cost cost = {0};
     struct fdl_sample_times *times = r->times;
-    uint64_t bytes = r->size;
-    uint32_t sample_place = r->place / l->config.views;
-    struct noted noted = {
-        .begin = begin,
-        .read_start = fdl_load(&times->read_start),
-        .read_done = fdl_load(&times->read_done),
-        .ticket = r->ticket,
-        .sample = sample_place,
-        .customs = fdl_pipeline_custom_count(l->pipeline),
-    };
-    struct fdl_slow_sample slow;
-    w->customs_ns = 0;
+    struct fdl_sample_record record;
     w->width = w->height = 0;
     fdl_progress_enter(&w->at, r, r->index, FDL_STEP_DECODE);
     atomic_store_explicit(&times->work_start, begin, memory_order_relaxed);
@@ -311,65 +228,57 @@ static void work_on(struct fdl_worker *w, struct fdl_read *r, int64_t begin)
     int32_t status = render(w, r, b, r->place, &cost);
     if (status < 0)
         handle_failure(w, r, b, status, &cost);
-    if (cost.truncated)
-        fdl_counter_add(&w->truncated, 1);
     fdl_nvtx_pop();
-    uint64_t made = fdl_slot_sample_bytes(b, r->place);
-    count_pixels(w, b, made);
-    describe_slow(w, r, b, &slow);
-    fdl_window_free(l->window, r);
+    describe(w, r, b, &record);
+    fdl_window_free(e->window, r);
 
-    int64_t end = fdl_now_ns();
+    record.begin = begin;
+    record.end = fdl_now_ns();
+    record.cost = &cost;
+    record.failed = status < 0;
     fdl_progress_leave(&w->at);
-    fdl_timebook_mark(&w->book, end);
-    atomic_store_explicit(&times->work_done, end, memory_order_relaxed);
-    int64_t own = end - begin - FDL_MIN(w->customs_ns, end - begin);
-    int64_t augment = FDL_MIN(cost.augment_ns, own);
-    fdl_stage_item(&w->decode, own - augment, bytes);
-    fdl_stage_item(&w->augment, augment, made);
-    fdl_histogram_add(&w->whole, end - begin);
-    fdl_counter_add(&w->decode.clock_reads, 1 + cost.clock_reads);
+    fdl_timebook_mark(&w->time, record.end);
+    atomic_store_explicit(&times->work_done, record.end, memory_order_relaxed);
     atomic_store_explicit(&w->scratch_bytes, fdl_decoder_memory(w->decoder),
                           memory_order_relaxed);
-    note_sample(w, &noted, &cost, own - augment, augment);
-    slow.done_ns = end;
-    offer_slow(w, &noted, &cost, own - augment, augment, &slow);
-    fdl_ring_sample_done(b, sample_place);
+    if (e->observer.sample)
+        e->observer.sample(w->books, &record);
+    fdl_ring_sample_done(b, record.place);
 }
 
 /* ---- The thread --------------------------------------------------------- */
 
 static bool is_parked(const struct fdl_worker *w)
 {
-    const struct fdl_pool *pool = &w->loader->pool;
+    const struct fdl_pool *pool = &w->engine->pool;
     /* acquire: pairs with fdl_pool_set_active, for the event's sake. */
     return w->id >= atomic_load_explicit(&pool->active, memory_order_acquire);
 }
 
 static bool is_stopping(const struct fdl_worker *w)
 {
-    return fdl_window_is_closed(w->loader->window);
+    return fdl_window_is_closed(w->engine->window);
 }
 
 /* Claims the next sample and reads it on this thread. */
 static bool read_one(struct fdl_worker *w)
 {
-    feedline_loader *l = w->loader;
-    struct fdl_read *r = fdl_window_claim(l->window);
+    struct fdl_engine *e = w->engine;
+    struct fdl_read *r = fdl_window_claim(e->window);
     if (!r)
         return false;
-    enum fdl_spent before = fdl_timebook_begin(&w->book, FDL_SPENT_READ);
+    enum fdl_spent before = fdl_timebook_begin(&w->time, FDL_SPENT_READ);
     fdl_progress_enter(&w->at, r, r->index, FDL_STEP_READ);
-    l->reader_ops->read_now(l->reader, r);
+    e->reader_ops->read_now(e->reader, r);
     fdl_progress_leave(&w->at);
     if (r->status < 0)
         fdl_counter_add(&w->read.errors, 1);
     uint64_t bytes = r->size;
-    int64_t busy = fdl_timebook_mark(&w->book, fdl_now_ns());
-    fdl_timebook_begin(&w->book, before);
+    int64_t busy = fdl_timebook_mark(&w->time, fdl_now_ns());
+    fdl_timebook_begin(&w->time, before);
     /* From here on another worker may have it, and its stamps may be those of
      * another batch. */
-    fdl_window_complete(l->window, r);
+    fdl_window_complete(e->window, r);
     fdl_stage_item(&w->read, busy, bytes);
     fdl_stage_read(&w->read, busy, bytes);
     fdl_counter_add(&w->read.clock_reads, 3);
@@ -380,37 +289,37 @@ static bool read_one(struct fdl_worker *w)
  * straight from the sampler. */
 static struct fdl_read *take(struct fdl_worker *w)
 {
-    feedline_loader *l = w->loader;
-    struct fdl_read *r = fdl_window_take(l->window);
-    if (r || !l->reader_ops->read_now)
+    struct fdl_engine *e = w->engine;
+    struct fdl_read *r = fdl_window_take(e->window);
+    if (r || !e->reader_ops->read_now)
         return r;
     while (!r && read_one(w))
-        r = fdl_window_take(l->window);
+        r = fdl_window_take(e->window);
     return r;
 }
 
 static void park(struct fdl_worker *w)
 {
-    feedline_loader *l = w->loader;
+    struct fdl_engine *e = w->engine;
     /* A wake-up that was meant for a worker is passed on. */
-    fdl_event_notify(fdl_window_ready(l->window), 1);
-    fdl_timebook_begin(&w->book, FDL_SPENT_PARKED);
-    uint32_t key = fdl_event_prepare(&l->pool.unpark);
+    fdl_event_notify(fdl_window_ready(e->window), 1);
+    fdl_timebook_begin(&w->time, FDL_SPENT_PARKED);
+    uint32_t key = fdl_event_prepare(&e->pool.unpark);
     if (!is_parked(w) || is_stopping(w))
-        fdl_event_cancel(&l->pool.unpark);
+        fdl_event_cancel(&e->pool.unpark);
     else
-        fdl_event_wait(&l->pool.unpark, key, -1);
-    fdl_timebook_mark(&w->book, fdl_now_ns());
-    fdl_timebook_begin(&w->book, FDL_SPENT_WORK);
+        fdl_event_wait(&e->pool.unpark, key, -1);
+    fdl_timebook_mark(&w->time, fdl_now_ns());
+    fdl_timebook_begin(&w->time, FDL_SPENT_WORK);
 }
 
 /* Sleeps until there may be work; a sample that came in between is returned. */
 static struct fdl_read *wait_for_work(struct fdl_worker *w)
 {
-    struct fdl_window *window = w->loader->window;
+    struct fdl_window *window = w->engine->window;
     struct fdl_event *ready = fdl_window_ready(window);
     bool starved = fdl_window_has_reads(window);
-    fdl_timebook_begin(&w->book,
+    fdl_timebook_begin(&w->time,
                        starved ? FDL_SPENT_STARVED : FDL_SPENT_BLOCKED);
     uint32_t key = fdl_event_prepare(ready);
     struct fdl_read *r = take(w);
@@ -419,11 +328,10 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w)
     else
         fdl_event_wait(ready, key, -1);
     /* What take() read here has been booked already. */
-    int64_t waited = fdl_timebook_mark(&w->book, fdl_now_ns());
-    fdl_timebook_begin(&w->book, FDL_SPENT_WORK);
-    fdl_counter_add(starved ? &w->decode.starved_ns : &w->decode.blocked_ns,
-                    (uint64_t)waited);
-    fdl_counter_add(&w->decode.clock_reads, 1);
+    int64_t waited = fdl_timebook_mark(&w->time, fdl_now_ns());
+    fdl_timebook_begin(&w->time, FDL_SPENT_WORK);
+    if (w->engine->observer.waited)
+        w->engine->observer.waited(w->books, waited, starved);
     return r;
 }
 
@@ -439,7 +347,7 @@ static void work_until_stopped(struct fdl_worker *w)
             r = wait_for_work(w);
         /* Not before its bytes were there: this thread may have read them. */
         if (r) {
-            int64_t now = fdl_timebook_stamp(&w->book);
+            int64_t now = fdl_timebook_stamp(&w->time);
             work_on(w, r, FDL_MAX(now, fdl_load(&r->times->read_done)));
         }
     }
@@ -447,27 +355,27 @@ static void work_until_stopped(struct fdl_worker *w)
 
 static void begin_thread(struct fdl_worker *w)
 {
-    fdl_timebook_open(&w->book, FDL_SPENT_WORK, fdl_now_ns());
-    fdl_lock(&w->loader->settings);
+    fdl_timebook_open(&w->time, FDL_SPENT_WORK, fdl_now_ns());
+    fdl_lock(&w->engine->settings);
     pthread_getcpuclockid(pthread_self(), &w->cpu_clock);
     /* release: pairs with look.c. */
     atomic_store_explicit(&w->tid, fdl_thread_id(), memory_order_release);
-    fdl_unlock(&w->loader->settings);
+    fdl_unlock(&w->engine->settings);
 }
 
 static void end_thread(struct fdl_worker *w)
 {
     fdl_progress_leave(&w->at);
-    fdl_lock(&w->loader->settings);
+    fdl_lock(&w->engine->settings);
     /* release: pairs with look.c; the id goes before the time is added. */
     atomic_store_explicit(&w->tid, 0, memory_order_release);
     fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
     w->died_ns = fdl_now_ns();
-    fdl_timebook_close(&w->book, w->died_ns);
+    fdl_timebook_close(&w->time, w->died_ns);
     /* release: pairs with life_of; died_ns is there. */
     atomic_store_explicit(&w->life, FDL_WORKER_DONE, memory_order_release);
-    fdl_unlock(&w->loader->settings);
-    fdl_event_notify(&w->loader->pool.ended, UINT32_MAX);
+    fdl_unlock(&w->engine->settings);
+    fdl_event_notify(&w->engine->pool.ended, UINT32_MAX);
 }
 
 static const char *operation_of(const struct fdl_worker *w)
@@ -475,7 +383,7 @@ static const char *operation_of(const struct fdl_worker *w)
     uint32_t step = atomic_load_explicit(&w->at.step, memory_order_relaxed);
     if (step < FDL_STEP_CUSTOM)
         return "another place";
-    return fdl_pipeline_custom_name(w->loader->pipeline,
+    return fdl_pipeline_custom_name(w->engine->pipeline,
                                     step - FDL_STEP_CUSTOM);
 }
 
@@ -485,13 +393,13 @@ static const char *operation_of(const struct fdl_worker *w)
 static void exit_early(void *arg)
 {
     struct fdl_worker *w = arg;
-    feedline_loader *l = w->loader;
-    fdl_read_release(l->window, &w->spare);
+    struct fdl_engine *e = w->engine;
+    fdl_read_release(e->window, &w->spare);
     w->exited_in = operation_of(w);
     end_thread(w);
     /* release: pairs with fdl_pool_exited. */
-    atomic_store_explicit(&l->pool.exited, w, memory_order_release);
-    fdl_event_notify(&l->ring->ready, UINT32_MAX);
+    atomic_store_explicit(&e->pool.exited, w, memory_order_release);
+    fdl_event_notify(&e->ring->ready, UINT32_MAX);
 }
 
 void *fdl_worker_main(void *arg)

@@ -10,11 +10,10 @@
 #include "base/event.h"
 #include "base/thread.h"
 #include "decode/decoder.h"
+#include "loader/read/window.h"
 #include "loader/stream/progress.h"
-#include "loader/stream/window.h"
 #include "profiler/measure/stage.h"
 #include "profiler/measure/timebook.h"
-#include "profiler/trace/trace.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -27,33 +26,18 @@ enum fdl_worker_life {
     FDL_WORKER_DONE /* it ended, and is not joined yet */
 };
 
-/* A custom operation. */
-struct fdl_custom_stage {
-    struct fdl_stage stage;
-    _Atomic uint64_t cpu_ns;     /* of its busy time */
-    _Atomic uint64_t lock_ns;    /* of its busy time, as it said */
-    _Atomic uint64_t lock_waits; /* items for which that was long */
-};
-
-/* Of samples whose image was opened. */
-struct fdl_worker_pixels {
-    _Atomic uint64_t samples, source, output;
-};
+struct fdl_engine;
 
 struct fdl_worker {
-    /* Written by the worker only; read: what it reads itself. */
-    struct fdl_stage read, decode, augment;
-    struct fdl_histogram whole;       /* times at work on a sample */
-    struct fdl_custom_stage *customs; /* of the pipeline; NULL: it has none */
-    int64_t customs_ns;               /* spent in them on this sample */
-    uint32_t width, height;           /* of its image, if that was opened */
-    feedline_loader *loader;
+    struct fdl_engine *engine;
+    void *books;            /* the observer's, of this worker */
+    struct fdl_stage read;  /* what it reads itself; written by it only */
+    uint32_t width, height; /* of its image, if that was opened */
     struct fdl_decoder *decoder;
     struct fdl_read spare; /* reads replacements */
     struct fdl_thread thread;
-    struct fdl_trace_ring *notes; /* NULL: there was no memory */
     uint32_t id;
-    struct fdl_timebook book; /* the thread's time, without a gap */
+    struct fdl_timebook time; /* the thread's, without a gap */
     struct fdl_progress at;   /* the sample under way */
 
     /* Written under the loader's `settings`. */
@@ -66,8 +50,6 @@ struct fdl_worker {
 
     const char *exited_in; /* where the thread ended by itself */
     _Atomic uint64_t scratch_bytes;
-    struct fdl_worker_pixels pixels;
-    _Atomic uint64_t truncated; /* samples used though their file ends early */
 };
 
 struct fdl_pool {
@@ -79,6 +61,13 @@ struct fdl_pool {
     _Atomic(struct fdl_worker *) exited; /* its thread ended by itself */
 };
 
+/* Workers that were ever made, which all are there for any thread. */
+static inline uint32_t fdl_pool_born(const struct fdl_pool *pool)
+{
+    /* acquire: pairs with fdl_pool_set_active. */
+    return atomic_load_explicit(&pool->n_workers, memory_order_acquire);
+}
+
 /* The thread of a struct fdl_worker. */
 void *fdl_worker_main(void *worker);
 
@@ -86,19 +75,19 @@ int32_t fdl_pool_init(struct fdl_pool *pool);
 
 /* Workers 0 .. active-1 work, the others park; starts threads that are
  * missing. On error fewer are active, and at least as many as before. */
-int32_t fdl_pool_set_active(feedline_loader *l, uint32_t active);
+int32_t fdl_pool_set_active(struct fdl_engine *l, uint32_t active);
 
 /* EUSER: a worker's thread has ended by itself, as it does when a custom
  * operation calls pthread_exit, and which operation that was. */
 int32_t fdl_pool_check(const struct fdl_pool *pool);
 
 /* Joins every thread; the window is closed. Counters stay. */
-void fdl_pool_stop(feedline_loader *l);
+void fdl_pool_stop(struct fdl_engine *l);
 
 /* Wall time of all threads' lives, from before they were started; and how many
  * there are. CPU time of all of them, ever. Any thread. */
-int64_t fdl_pool_lived_ns(feedline_loader *l, int64_t now, uint32_t *threads);
-uint64_t fdl_pool_cpu_ns(feedline_loader *l);
+int64_t fdl_pool_lived_ns(struct fdl_engine *l, int64_t now, uint32_t *threads);
+uint64_t fdl_pool_cpu_ns(struct fdl_engine *l);
 void fdl_pool_fini(struct fdl_pool *pool);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile.h"
 
@@ -57,7 +57,7 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
 static void say_in_force_locked(struct fdl_control *c)
 {
     struct fdl_knobs knobs;
-    fdl_loader_in_force(c->loader, &knobs);
+    fdl_engine_in_force(c->loader->engine, &knobs);
     fdl_lock(&c->lock);
     fdl_tuner_applied(c->tuner, &knobs, c->mode == FDL_TUNER_OBSERVE);
     take_decisions_locked(c);
@@ -70,16 +70,16 @@ static int64_t tick(struct fdl_control *c)
     feedline_loader *l = c->loader;
     struct fdl_tuner_status status;
     struct fdl_knobs want;
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     if (observe_locked(c, &want)) {
         if (c->mode == FDL_TUNER_AUTO)
-            fdl_loader_apply_locked(l, &want);
+            fdl_engine_apply_locked(l->engine, &want);
         say_in_force_locked(c);
     }
     fdl_lock(&c->lock);
     fdl_tuner_get(c->tuner, &status);
     fdl_unlock(&c->lock);
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
     return status.state == FDL_TUNER_HOLD || status.state == FDL_TUNER_FROZEN
                ? CALM_TICK_NS
                : TICK_NS;
@@ -155,10 +155,10 @@ void fdl_control_begin(feedline_loader *l)
     struct fdl_knobs now;
     if (c->thread.running)
         return;
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     c->granted_ns = 0;
     fdl_control_limits_locked(c, fdl_now_ns());
-    fdl_loader_in_force(l, &now);
+    fdl_engine_in_force(l->engine, &now);
     fdl_lock(&c->lock);
     if (c->began.workers == 0) {
         c->began = now;
@@ -169,7 +169,7 @@ void fdl_control_begin(feedline_loader *l)
         make_tuner(c, &now);
     else if (c->tuner)
         resume_tuner(c, &now);
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
     if (!c->tuner)
         return;
     fdl_control_share_begin(c);
@@ -190,12 +190,12 @@ void fdl_control_end(feedline_loader *l)
     atomic_store_explicit(&c->stopping, true, memory_order_release);
     fdl_event_notify(&c->wake, UINT32_MAX);
     fdl_thread_join(&c->thread);
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     fdl_lock(&c->lock);
     fdl_tuner_pause(c->tuner);
     take_decisions_locked(c);
     fdl_unlock(&c->lock);
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
 }
 
 /* ---- The program --------------------------------------------------------- */
@@ -207,9 +207,9 @@ bool fdl_control_is_on(const feedline_loader *l)
 
 bool fdl_control_tunes(const feedline_loader *l)
 {
-    bool all_given = fdl_loader_asked(l, FDL_OPT_WORKERS) &&
-                     fdl_loader_asked(l, FDL_OPT_DEPTH) &&
-                     fdl_loader_asked(l, FDL_OPT_IO_DEPTH);
+    bool all_given = fdl_engine_asked(l->engine, FDL_OPT_WORKERS) &&
+                     fdl_engine_asked(l->engine, FDL_OPT_DEPTH) &&
+                     fdl_engine_asked(l->engine, FDL_OPT_IO_DEPTH);
     return l->control->mode == FDL_TUNER_AUTO && !all_given;
 }
 
@@ -234,12 +234,12 @@ void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
     strcpy(d.why, given ? "set by the program"
                         : "handed to the tuner by the "
                           "program");
-    fdl_lock(&l->consumer.books);
-    d.batch = l->consumer.past.batches + l->consumer.batches;
-    fdl_unlock(&l->consumer.books);
-    if (l->running)
+    fdl_lock(&l->watch.books.lock);
+    d.batch = l->watch.books.past.batches + l->watch.books.batches;
+    fdl_unlock(&l->watch.books.lock);
+    if (l->engine->running)
         fdl_control_limits_locked(c, d.time_ns);
-    fdl_loader_in_force(l, &now);
+    fdl_engine_in_force(l->engine, &now);
     fdl_lock(&c->lock);
     if (c->tuner) {
         take_decisions_locked(c);
@@ -250,15 +250,6 @@ void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
     fdl_decision_log_add(&c->log, &d);
     fdl_control_tell_locked(c, &d, false);
     fdl_unlock(&c->lock);
-}
-
-uint32_t fdl_control_io_depth(const feedline_loader *l)
-{
-    const struct fdl_control *c = l->control;
-    uint32_t now = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
-    if (!c || c->mode == FDL_TUNER_OFF)
-        return 0;
-    return now ? now : c->start.io_depth;
 }
 
 /* ---- What it did --------------------------------------------------------- */
@@ -326,7 +317,7 @@ void fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
 
 int32_t fdl_control_create(feedline_loader *l)
 {
-    const struct fdl_options *o = &l->options;
+    const struct fdl_options *o = &l->engine->options;
     int32_t status = fdl_control_check_bounds(o);
     if (status < 0)
         return status;
@@ -336,8 +327,8 @@ int32_t fdl_control_create(feedline_loader *l)
     l->control = c;
     c->loader = l;
     c->created_ns = fdl_now_ns();
-    c->local_world = fdl_control_local_world(o);
-    c->share.looks = !fdl_control_world_is_given(o);
+    c->local_world = fdl_options_local_world(o);
+    c->share.looks = !fdl_options_world_is_given(o);
     c->share.part = 1;
     c->mode = (enum fdl_tuner_mode)fdl_option_int(o, FDL_OPT_TUNER);
     fdl_event_init(&c->wake);
@@ -346,8 +337,7 @@ int32_t fdl_control_create(feedline_loader *l)
         return FEEDLINE_OK;
     fdl_control_start_values(l, &c->start);
     c->warm = fdl_profile_start(l, &c->start);
-    atomic_store_explicit(&l->workers, c->start.workers, memory_order_relaxed);
-    atomic_store_explicit(&l->depth, c->start.depth, memory_order_relaxed);
+    fdl_engine_start_with(l->engine, &c->start);
     return FEEDLINE_OK;
 }
 
@@ -367,11 +357,11 @@ void fdl_control_destroy(feedline_loader *l)
 void fdl_control_set_root(feedline_loader *l, const char *root)
 {
     struct fdl_control *c = l->control;
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     fdl_lock(&c->lock);
     free(c->root);
     c->root = strdup(root);
     fdl_unlock(&c->lock);
     c->granted_ns = 0;
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
 }

@@ -37,24 +37,16 @@
 
 struct fdl_control;
 
-/* Processes that share this machine: option local_world, or what the launcher
- * says, or 1. */
-uint32_t fdl_control_local_world(const struct fdl_options *o);
-bool fdl_control_world_is_given(const struct fdl_options *o);
-
 /* l->control, and where workers and depth of l begin. ERANGE: bounds that
  * contradict each other. Behind l's ring. */
 int32_t fdl_control_create(feedline_loader *l);
 void fdl_control_destroy(feedline_loader *l);
 
-/* A run has begun; without l->run_lock. */
+/* A run has begun; without l->engine->run_lock. */
 void fdl_control_begin(feedline_loader *l);
 
-/* Joins the thread; before a run ends, without l->run_lock. */
+/* Joins the thread; before a run ends, without l->engine->run_lock. */
 void fdl_control_end(feedline_loader *l);
-
-/* The I/O depth that a run begins with; 0: as the reader likes. */
-uint32_t fdl_control_io_depth(const feedline_loader *l);
 
 /* false: nobody would choose a knob that is auto. Constant. */
 bool fdl_control_is_on(const feedline_loader *l);

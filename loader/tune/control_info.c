@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the tuner stands, for those who ask. */
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile.h"
 
@@ -52,20 +52,20 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
     struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
     struct fdl_knobs now;
     struct fdl_tuner_status status;
-    fdl_loader_in_force(l, &now);
+    fdl_engine_in_force(l->engine, &now);
     fdl_lock(&c->lock);
     *out = (struct feedline_tuner_info){
         .struct_size = sizeof(*out),
         .workers = now.workers,
         .depth = now.depth,
         .io_depth = now.io_depth,
-        .finish = l->finish.device,
+        .finish = l->engine->finish.device,
         .mode = modes[c->mode],
         .profile = fdl_profile_note(l),
-        .target = fdl_option_double(&l->options, FDL_OPT_TUNER_TARGET),
+        .target = fdl_option_double(&l->engine->options, FDL_OPT_TUNER_TARGET),
         .cores = c->cores,
         .memory_bytes = fdl_knobs_memory(&c->limits, &now),
-        .memory_budget = l->config.memory_budget,
+        .memory_budget = l->engine->config.memory_budget,
     };
     if (c->tuner) {
         fdl_tuner_get(c->tuner, &status);

@@ -8,12 +8,11 @@
  */
 #include "base/compiler.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "profiler/system/machine.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ASK_AGAIN_NS     INT64_C(1000000000)
@@ -23,30 +22,6 @@
 static uint32_t option(const struct fdl_options *o, uint32_t row)
 {
     return (uint32_t)fdl_option_int(o, row);
-}
-
-/* 0: nobody says. */
-static uint32_t given_world(const struct fdl_options *o)
-{
-    uint32_t n = option(o, FDL_OPT_LOCAL_WORLD);
-    const char *text = getenv("LOCAL_WORLD_SIZE");
-    if (n == 0 && text) {
-        char *end;
-        long of_launcher = strtol(text, &end, 10);
-        if (end != text && *end == '\0' && of_launcher > 0)
-            n = (uint32_t)FDL_MIN(of_launcher, 1L << 16);
-    }
-    return n;
-}
-
-uint32_t fdl_control_local_world(const struct fdl_options *o)
-{
-    return FDL_MAX(given_world(o), 1u);
-}
-
-bool fdl_control_world_is_given(const struct fdl_options *o)
-{
-    return given_world(o) != 0;
 }
 
 /* ---- The user's bounds --------------------------------------------------- */
@@ -80,21 +55,22 @@ static uint32_t workers_max(const struct fdl_options *o, double cores)
 
 static uint32_t cores_of(const struct fdl_options *o)
 {
-    return FDL_MAX(fdl_machine_get()->cpus_usable / fdl_control_local_world(o),
+    return FDL_MAX(fdl_machine_get()->cpus_usable / fdl_options_local_world(o),
                    1u);
 }
 
 void fdl_control_start_values(const feedline_loader *l, struct fdl_knobs *out)
 {
-    const struct fdl_options *o = &l->options;
+    const struct fdl_options *o = &l->engine->options;
     uint32_t start = option(o, FDL_OPT_WORKERS_START);
     uint32_t most = workers_max(o, cores_of(o));
     if (start == 0)
         start = FDL_MIN(cores_of(o), most);
     start = FDL_MAX(start, option(o, FDL_OPT_WORKERS_MIN));
     *out = (struct fdl_knobs){
-        .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
-        .depth = atomic_load_explicit(&l->depth, memory_order_relaxed),
+        .workers =
+            atomic_load_explicit(&l->engine->workers, memory_order_relaxed),
+        .depth = atomic_load_explicit(&l->engine->depth, memory_order_relaxed),
         .io_depth = 0,
     };
     if (option(o, FDL_OPT_WORKERS) == 0)
@@ -133,7 +109,7 @@ static double host_cores(void)
 static void limit_workers(const struct fdl_control *c,
                           struct fdl_tuner_limits *out)
 {
-    const struct fdl_options *o = &c->loader->options;
+    const struct fdl_options *o = &c->loader->engine->options;
     out->workers_min = out->workers_max = option(o, FDL_OPT_WORKERS);
     if (out->workers_max == 0) {
         out->workers_min = option(o, FDL_OPT_WORKERS_MIN);
@@ -145,9 +121,11 @@ static void limit_depth(const struct fdl_control *c,
                         struct fdl_tuner_limits *out)
 {
     const feedline_loader *l = c->loader;
-    uint32_t most = option(&l->options, FDL_OPT_DEPTH_MAX);
-    uint64_t fits = l->config.memory_budget / fdl_ring_slot_bytes(l->ring);
-    out->depth_min = out->depth_max = option(&l->options, FDL_OPT_DEPTH);
+    uint32_t most = option(&l->engine->options, FDL_OPT_DEPTH_MAX);
+    uint64_t fits =
+        l->engine->config.memory_budget / fdl_ring_slot_bytes(l->engine->ring);
+    out->depth_min = out->depth_max =
+        option(&l->engine->options, FDL_OPT_DEPTH);
     if (out->depth_max != 0)
         return;
     fits = fits > FDL_SPARE_SLOTS ? fits - FDL_SPARE_SLOTS : 1;
@@ -159,16 +137,19 @@ static void limit_reads(const struct fdl_control *c,
                         struct fdl_tuner_limits *out)
 {
     const feedline_loader *l = c->loader;
-    uint32_t now = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
-    uint32_t most = option(&l->options, FDL_OPT_IO_DEPTH_MAX);
-    uint32_t fixed = option(&l->options, FDL_OPT_IO_DEPTH);
-    if (l->reader_ops && !l->reader_ops->set_depth) /* it means nothing */
+    uint32_t now =
+        atomic_load_explicit(&l->engine->io_depth, memory_order_relaxed);
+    uint32_t most = option(&l->engine->options, FDL_OPT_IO_DEPTH_MAX);
+    uint32_t fixed = option(&l->engine->options, FDL_OPT_IO_DEPTH);
+    if (l->engine->reader_ops &&
+        !l->engine->reader_ops->set_depth) /* it means nothing */
         fixed = now;
     out->io_depth_min = out->io_depth_max = fixed;
     if (fixed != 0)
         return;
     if (most == 0)
-        most = l->reader_ops ? l->reader_ops->max_depth : FDL_MAX_IO_DEPTH;
+        most = l->engine->reader_ops ? l->engine->reader_ops->max_depth
+                                     : FDL_MAX_IO_DEPTH;
     out->io_depth_min = 1;
     out->io_depth_max = most;
 }
@@ -177,11 +158,11 @@ static void limit_reads(const struct fdl_control *c,
 static void weigh(const struct fdl_control *c, struct fdl_tuner_limits *out)
 {
     const feedline_loader *l = c->loader;
-    uint64_t batch = fdl_ring_slot_bytes(l->ring);
-    out->memory_bytes = l->config.memory_budget;
+    uint64_t batch = fdl_ring_slot_bytes(l->engine->ring);
+    out->memory_bytes = l->engine->config.memory_budget;
     out->batch_bytes = batch;
     out->spare_bytes = FDL_SPARE_SLOTS * batch;
-    out->read_bytes = fdl_window_largest(l->window);
+    out->read_bytes = fdl_window_largest(l->engine->window);
 }
 
 void fdl_control_start_limits(const feedline_loader *l,
@@ -206,7 +187,8 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     limits.shared = c->share.part < 1;
     fdl_unlock(&c->lock);
     limits.host_cores = host_cores();
-    limits.target = fdl_option_double(&l->options, FDL_OPT_TUNER_TARGET);
+    limits.target =
+        fdl_option_double(&l->engine->options, FDL_OPT_TUNER_TARGET);
     limit_workers(c, &limits);
     limit_depth(c, &limits);
     limit_reads(c, &limits);

@@ -12,7 +12,7 @@
  */
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
 
 static uint32_t n_workers(const feedline_loader *l)
 {
-    return fdl_pool_born(&l->pool);
+    return fdl_pool_born(&l->engine->pool);
 }
 
 static void read_tails(struct fdl_control *c)
@@ -66,25 +66,26 @@ static void read_tails(struct fdl_control *c)
     uint32_t n = n_workers(l);
     memset(&m->now, 0, sizeof(m->now));
     for (uint32_t i = 0; i < n; i++)
-        fdl_histogram_merge(&m->now, &l->pool.workers[i]->whole);
+        fdl_histogram_merge(&m->now, &l->watch.workers[i]->whole);
     fdl_recent_add(&m->samples, &m->now, SAMPLES, SAMPLE_QUANTILE);
 
     memset(&m->now, 0, sizeof(m->now));
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        if (atomic_load_explicit(&l->read_stages[i].items,
+        if (atomic_load_explicit(&l->engine->read_stages[i].items,
                                  memory_order_relaxed))
-            fdl_histogram_merge(&m->now, &l->read_stages[i].times);
+            fdl_histogram_merge(&m->now, &l->engine->read_stages[i].times);
     for (uint32_t i = 0; i < n; i++)
-        if (atomic_load_explicit(&l->pool.workers[i]->read.items,
+        if (atomic_load_explicit(&l->engine->pool.workers[i]->read.items,
                                  memory_order_relaxed))
-            fdl_histogram_merge(&m->now, &l->pool.workers[i]->read.times);
+            fdl_histogram_merge(&m->now,
+                                &l->engine->pool.workers[i]->read.times);
     fdl_recent_add(&m->reads, &m->now, READS, READ_QUANTILE);
 }
 
 /* ---- The consumer -------------------------------------------------------- */
 
 /* Since the loader was made, resets or not. */
-static void read_ledger_locked(const struct fdl_consumer *c,
+static void read_ledger_locked(const struct fdl_books *c,
                                struct fdl_tuner_reading *r)
 {
     int64_t ns[FDL_BUCKETS];
@@ -101,10 +102,10 @@ static void read_ledger_locked(const struct fdl_consumer *c,
 static void read_consumer(struct fdl_control *control, int64_t now,
                           struct fdl_tuner_reading *r, uint32_t *resets)
 {
-    struct fdl_consumer *c = &control->loader->consumer;
+    struct fdl_books *c = &control->loader->watch.books;
     struct fdl_meter *m = &control->meter;
     memset(&m->now, 0, sizeof(m->now));
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     *resets = c->resets;
     r->batches = c->past.batches + c->batches;
     r->user_ns = c->past.user_ns + c->user_ns;
@@ -112,7 +113,7 @@ static void read_consumer(struct fdl_control *control, int64_t now,
     read_ledger_locked(c, r);
     int64_t returned = c->returned_ns;
     fdl_histogram_merge(&m->now, &c->pace.leads);
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     bool inside = atomic_load_explicit(&c->inside, memory_order_relaxed) != 0;
     r->away_ns = inside ? 0 : FDL_MAX(now - returned, INT64_C(0));
     fdl_recent_add(&m->leads, &m->now, LEADS, LEAD_QUANTILE);
@@ -147,9 +148,9 @@ static void raise_to(int64_t *to, int64_t x)
 static void read_device(feedline_loader *l, struct fdl_meter_sums *s)
 {
     struct fdl_device_ledger ledger;
-    if (!l->ring->backend_ops->stats)
+    if (!l->engine->ring->backend_ops->stats)
         return;
-    fdl_device_watch_get(l->watch, &ledger);
+    fdl_device_watch_get(l->watch.device, &ledger);
     s->idle_ns = ledger.idle_ns;
     s->span_ns = ledger.span_ns;
     s->copy_ns = ledger.copy_ns;
@@ -221,7 +222,7 @@ static void read_resettable(struct fdl_control *c, uint32_t resets,
     struct fdl_meter_sums now = {0}, sum = {0};
     struct fdl_watched w;
     read_device(c->loader, &now);
-    fdl_monitor_get(c->loader->monitor, &w, NULL);
+    fdl_monitor_get(c->loader->watch.monitor, &w, NULL);
     now.runq_ns = w.work[FDL_BUSY_RUNQ];
     now.throttle_ns = w.work[FDL_BUSY_THROTTLE];
     if (resets != m->resets) {
@@ -249,7 +250,7 @@ static int64_t consumer_cpu(struct fdl_control *c)
     struct fdl_meter *m = &c->meter;
     struct timespec t;
     int32_t tid =
-        atomic_load_explicit(&c->loader->consumer.tid, memory_order_relaxed);
+        atomic_load_explicit(&c->loader->watch.books.tid, memory_order_relaxed);
     /* What pthread_getcpuclockid makes of a thread, made of its id. */
     clockid_t clock = (clockid_t)(~(uint32_t)tid << 3 | PER_THREAD | SCHEDULED);
     if (tid == 0 || clock_gettime(clock, &t) != 0)
@@ -263,11 +264,10 @@ static int64_t consumer_cpu(struct fdl_control *c)
 }
 
 /* As custom operations say when they are done with a sample. */
-static int64_t waited_for_locks(const feedline_loader *l,
-                                const struct fdl_worker *w)
+static int64_t waited_for_locks(const struct fdl_worker_books *w)
 {
     uint64_t ns = 0;
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
+    for (uint32_t i = 0; i < w->n_customs; i++)
         ns +=
             atomic_load_explicit(&w->customs[i].lock_ns, memory_order_relaxed);
     return (int64_t)ns;
@@ -278,25 +278,26 @@ static void read_workers(feedline_loader *l, int64_t now,
 {
     uint32_t n = n_workers(l);
     for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = l->pool.workers[i];
+        const struct fdl_worker *w = l->engine->pool.workers[i];
+        const struct fdl_worker_books *books = l->watch.workers[i];
         struct fdl_spent_times spent;
-        fdl_timebook_read(&w->book, now, &spent);
+        fdl_timebook_read(&w->time, now, &spent);
         r->work_ns += spent.ns[FDL_SPENT_WORK] + spent.ns[FDL_SPENT_READ];
         r->blocked_ns += spent.ns[FDL_SPENT_BLOCKED];
         r->starved_ns += spent.ns[FDL_SPENT_STARVED];
-        r->lock_ns += waited_for_locks(l, w);
+        r->lock_ns += waited_for_locks(books);
         r->samples +=
-            atomic_load_explicit(&w->decode.items, memory_order_relaxed);
+            atomic_load_explicit(&books->decode.items, memory_order_relaxed);
         r->memory_bytes +=
             atomic_load_explicit(&w->scratch_bytes, memory_order_relaxed);
     }
-    r->cpu_ns = (int64_t)fdl_pool_cpu_ns(l);
+    r->cpu_ns = (int64_t)fdl_pool_cpu_ns(l->engine);
 }
 
 static void read_reads(const feedline_loader *l, struct fdl_tuner_reading *r)
 {
     struct fdl_read_sums sums;
-    fdl_stats_read_sums(l, &sums);
+    fdl_stats_read_sums(&l->watch, &sums);
     r->reads = sums.items;
     r->read_ns = (int64_t)sums.busy_ns;
     r->read_bytes = sums.bytes;
@@ -327,7 +328,7 @@ void fdl_control_read_locked(struct fdl_control *c, int64_t now,
     uint32_t resets;
     *out = (struct fdl_tuner_reading){
         .now_ns = now,
-        .batch_size = l->config.batch_size / l->config.views,
+        .batch_size = l->engine->config.batch_size / l->engine->config.views,
     };
     read_workers(l, now, out);
     read_consumer(c, now, out, &resets);
@@ -340,8 +341,8 @@ void fdl_control_read_locked(struct fdl_control *c, int64_t now,
     }
     out->sample_tail_ns = m->samples.tail;
     out->read_tail_ns = m->reads.tail;
-    fdl_ring_count(l->ring, &out->ready, &out->outstanding);
+    fdl_ring_count(l->engine->ring, &out->ready, &out->outstanding);
     out->memory_bytes +=
-        fdl_ring_memory(l->ring) + fdl_window_memory(l->window);
+        fdl_ring_memory(l->engine->ring) + fdl_window_memory(l->engine->window);
     keep_growing(out, &m->told);
 }

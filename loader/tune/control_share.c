@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/log.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 
 #include <stdlib.h>

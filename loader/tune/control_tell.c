@@ -2,8 +2,9 @@
 /* Decisions to those who look on: trace, live page, log. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
+#include "loader/watch/notes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -55,7 +56,7 @@ void fdl_control_tell_locked(void *control, const struct fdl_decision *d,
         judged_line(d, line, sizeof(line));
     else
         made_line(d, line, sizeof(line));
-    fdl_tracing_decided_locked(l, d->id, judged);
+    fdl_notes_decided_locked(&l->watch, d->id, judged);
     fdl_decisions_say(&l->exports.decisions, line);
     fdl_log(FDL_LOG_INFO, "tuner: %s", line);
 }

@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile_parse.h"
 #include "loader/tune/profile_print.h"
@@ -203,7 +203,8 @@ static void begin_with(feedline_loader *l, const char *path,
 
 bool fdl_profile_start(feedline_loader *l, struct fdl_knobs *start)
 {
-    const char *path = fdl_option_text(&l->options, FDL_OPT_TUNER_PROFILE);
+    const char *path =
+        fdl_option_text(&l->engine->options, FDL_OPT_TUNER_PROFILE);
     struct found found;
     if (!path || !*path)
         return false;

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/stream/finishing.h"
 #include "profiler/system/machine.h"
 
@@ -42,8 +42,8 @@ static void add(struct fdl_print *p, const char *part, const char *key,
 static void add_gpu(const feedline_loader *l, struct fdl_print *p)
 {
     struct feedline_device_info info = {.struct_size = sizeof(info)};
-    const char *device = fdl_option_text(&l->options, FDL_OPT_DEVICE);
-    if (!l->ring->backend_ops->stats ||
+    const char *device = fdl_option_text(&l->engine->options, FDL_OPT_DEVICE);
+    if (!l->engine->ring->backend_ops->stats ||
         feedline_device_get_info(device, &info) < 0)
         info.name[0] = '\0';
     fdl_clear_error();
@@ -58,7 +58,8 @@ static void add_host(const feedline_loader *l, struct fdl_print *p)
         cores = m->cpu_quota;
     add(p, "host", "cpu_model", "%s", m->cpu_model);
     add(p, "host", "cores", "%.6g", cores);
-    add(p, "host", "local_world", "%u", fdl_control_local_world(&l->options));
+    add(p, "host", "local_world", "%u",
+        fdl_options_local_world(&l->engine->options));
     add(p, "host", "memory_limit_bytes", "%" PRIu64, m->memory_limit_bytes);
     add_gpu(l, p);
 }
@@ -67,7 +68,7 @@ static void add_host(const feedline_loader *l, struct fdl_print *p)
 
 static void add_data_set(const feedline_loader *l, struct fdl_print *p)
 {
-    const feedline_dataset *ds = l->dataset;
+    const feedline_dataset *ds = l->engine->dataset;
     add(p, "data_set", "kind", "%s",
         ds->raw_width ? "raw"
         : ds->data    ? "memory"
@@ -92,13 +93,13 @@ static int32_t hash_operations(const feedline_loader *l, uint64_t *out)
     struct fdl_json j;
     uint64_t needed;
     fdl_json_init(&j, NULL, 0);
-    fdl_pipeline_json(l->pipeline, NULL, &j);
+    fdl_pipeline_json(l->engine->pipeline, NULL, &j);
     fdl_json_finish(&j, &needed);
     char *text = malloc(needed);
     if (!text)
         return fdl_fail_memory(needed, "the fingerprint of a pipeline");
     fdl_json_init(&j, text, needed);
-    fdl_pipeline_json(l->pipeline, NULL, &j);
+    fdl_pipeline_json(l->engine->pipeline, NULL, &j);
     fdl_json_finish(&j, &needed);
     *out = hash_of(text);
     free(text);
@@ -109,17 +110,17 @@ static void add_choice(const feedline_loader *l, uint32_t row,
                        struct fdl_print *p)
 {
     char buf[32];
-    const struct fdl_option *o = &l->options.table[row];
+    const struct fdl_option *o = &l->engine->options.table[row];
     add(p, "pipeline", o->name, "%s",
-        fdl_option_choice(o, fdl_option_int(&l->options, row), buf,
+        fdl_option_choice(o, fdl_option_int(&l->engine->options, row), buf,
                           sizeof(buf)));
 }
 
 static void add_options(const feedline_loader *l, struct fdl_print *p)
 {
-    const struct fdl_options *o = &l->options;
-    add(p, "pipeline", "batch_size", "%u", l->config.batch_size);
-    add(p, "pipeline", "channels", "%u", l->config.channels);
+    const struct fdl_options *o = &l->engine->options;
+    add(p, "pipeline", "batch_size", "%u", l->engine->config.batch_size);
+    add(p, "pipeline", "channels", "%u", l->engine->config.channels);
     add_choice(l, FDL_OPT_DTYPE, p);
     add_choice(l, FDL_OPT_LAYOUT, p);
     add_choice(l, FDL_OPT_QUALITY, p);

@@ -4,13 +4,14 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/stream/engine_own.h"
+#include "loader/watch/watcher.h"
 #include "transfer/cuda/cuda_probe.h"
 
 #include <stdlib.h>
 
 struct fdl_gpu_watch {
-    feedline_loader *loader;
+    struct fdl_watch *watch;
     struct fdl_nvml *nvml;
     bool tried;
     int64_t idle_since; /* 0: not idle */
@@ -33,12 +34,13 @@ void fdl_gpu_watched_init(struct fdl_gpu_watched *w)
                                           .energy_joules = -1}};
 }
 
-int32_t fdl_gpu_watch_create(feedline_loader *l, struct fdl_gpu_watch **out)
+int32_t fdl_gpu_watch_create(struct fdl_watch *watch,
+                             struct fdl_gpu_watch **out)
 {
     struct fdl_gpu_watch *w = calloc(1, sizeof(*w));
     if (!w)
         return fdl_fail_memory(sizeof(*w), "the watch over a GPU");
-    w->loader = l;
+    w->watch = watch;
     *out = w;
     return FEEDLINE_OK;
 }
@@ -53,11 +55,13 @@ void fdl_gpu_watch_destroy(struct fdl_gpu_watch *w)
 }
 
 /* false: batches stay on the host, or nobody knows where they go. */
-static bool find_gpu(const feedline_loader *l, uint32_t *number)
+static bool find_gpu(const struct fdl_watch *watch, uint32_t *number)
 {
-    *number = l->outside ? l->outside->gpu : (uint32_t)l->ring->device_id;
-    return l->outside ? l->outside->has_gpu
-                      : l->ring->backend_ops->device == FEEDLINE_CUDA;
+    *number = watch->outside ? watch->outside->gpu
+                             : (uint32_t)watch->engine->ring->device_id;
+    return watch->outside
+               ? watch->outside->has_gpu
+               : watch->engine->ring->backend_ops->device == FEEDLINE_CUDA;
 }
 
 static void open_nvml(struct fdl_gpu_watch *w)
@@ -66,8 +70,7 @@ static void open_nvml(struct fdl_gpu_watch *w)
     char why[256] = "";
     uint32_t number;
     w->tried = true;
-    if (!find_gpu(w->loader, &number) ||
-        fdl_cuda_device_info(number, &info) < 0)
+    if (!find_gpu(w->watch, &number) || fdl_cuda_device_info(number, &info) < 0)
         return;
     w->nvml = fdl_nvml_open(info.pci, why, sizeof(why));
     if (!w->nvml)

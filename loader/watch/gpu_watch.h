@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct fdl_watch;
 struct fdl_gpu_watched {
     bool has_gpu;
     struct fdl_gpu_signals now; /* all -1 without one */
@@ -25,7 +26,8 @@ struct fdl_gpu_watch;
 /* Nothing is known. */
 void fdl_gpu_watched_init(struct fdl_gpu_watched *w);
 
-int32_t fdl_gpu_watch_create(feedline_loader *l, struct fdl_gpu_watch **out);
+int32_t fdl_gpu_watch_create(struct fdl_watch *watch,
+                             struct fdl_gpu_watch **out);
 void fdl_gpu_watch_destroy(struct fdl_gpu_watch *w);
 
 /* now: of fdl_now_ns. */

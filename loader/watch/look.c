@@ -22,7 +22,9 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "loader/engine.h"
+#include "loader/stream/engine_own.h"
+#include "loader/watch/stats.h"
+#include "loader/watch/watcher.h"
 #include "profiler/measure/read_history.h"
 
 #include <stdlib.h>
@@ -45,7 +47,7 @@ struct seen {
 };
 
 struct fdl_look {
-    feedline_loader *loader;
+    struct fdl_watch *watch;
     struct fdl_signals *signals;
     struct seen *seen; /* [FDL_MAX_WORKERS] */
     struct fdl_watched watched;
@@ -68,12 +70,10 @@ struct fdl_look {
 
 /* ---- One worker --------------------------------------------------------- */
 
-static int64_t custom_sleep(const feedline_loader *l,
-                            const struct fdl_worker *w)
+static int64_t custom_sleep(const struct fdl_worker_books *w)
 {
     int64_t sum = 0;
-    uint32_t n = fdl_pipeline_custom_count(l->pipeline);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < w->n_customs; i++) {
         const struct fdl_custom_stage *s = &w->customs[i];
         sum += (int64_t)atomic_load_explicit(&s->stage.busy_ns,
                                              memory_order_relaxed) -
@@ -121,11 +121,11 @@ static void look_at_worker(struct fdl_look *k, const struct fdl_worker *w,
 {
     struct fdl_spent_times spent;
     look_at_thread(k, w, s);
-    fdl_timebook_read(&w->book, now, &spent);
+    fdl_timebook_read(&w->time, now, &spent);
     /* A span that is open may turn out to have been something else. */
     s->sum.work = FDL_MAX(s->sum.work, spent.ns[FDL_SPENT_WORK]);
     s->sum.read = FDL_MAX(s->sum.read, spent.ns[FDL_SPENT_READ]);
-    s->sum.custom_sleep = custom_sleep(k->loader, w);
+    s->sum.custom_sleep = custom_sleep(k->watch->workers[w->id]);
 }
 
 /* Part of ns that belongs to work, of work and reading. */
@@ -149,21 +149,21 @@ static void guess_worker(const struct fdl_look *k, const struct seen *s,
     fdl_busy_split_guess(work, cpu, runq, guess);
 }
 
-static uint32_t n_workers(const feedline_loader *l)
+static uint32_t n_workers(const struct fdl_watch *watch)
 {
-    return fdl_pool_born(&l->pool);
+    return fdl_pool_born(&watch->engine->pool);
 }
 
 /* Sums over all workers. */
 static void look_at_workers(struct fdl_look *k, int64_t now,
                             int64_t guess[FDL_BUSY_KINDS], int64_t *active)
 {
-    const feedline_loader *l = k->loader;
-    uint32_t n = n_workers(l);
+    const struct fdl_watch *watch = k->watch;
+    uint32_t n = n_workers(watch);
     k->watched.voluntary = k->watched.involuntary = 0;
     *active = 0;
     for (uint32_t i = 0; i < n; i++)
-        look_at_worker(k, l->pool.workers[i], &k->seen[i], now);
+        look_at_worker(k, watch->engine->pool.workers[i], &k->seen[i], now);
     for (uint32_t i = 0; i < n; i++) {
         const struct seen *s = &k->seen[i];
         int64_t one[FDL_BUSY_KINDS];
@@ -215,7 +215,7 @@ static void look_at_consumer(struct fdl_look *k, int64_t now, bool counts)
 {
     struct fdl_thread_signals t;
     int32_t tid =
-        atomic_load_explicit(&k->loader->consumer.tid, memory_order_relaxed);
+        atomic_load_explicit(&k->watch->books.tid, memory_order_relaxed);
     bool same = tid == k->consumer_tid;
     k->consumer_tid = tid;
     if (tid == 0 || !fdl_signals_thread(k->signals, tid, &t)) {
@@ -242,7 +242,7 @@ static void look_at_children(struct fdl_look *k, bool counts)
 {
     struct fdl_watched *w = &k->watched;
     struct fdl_children_signals c;
-    if (!k->loader->outside)
+    if (!k->watch->outside)
         return;
     fdl_signals_children(k->signals, &c);
     if (counts && c.cpu_ns > k->children_cpu)
@@ -285,7 +285,7 @@ static void look_at_reads(struct fdl_look *k, int64_t now)
 {
     struct fdl_watched *w = &k->watched;
     struct fdl_read_sums sums;
-    fdl_stats_read_sums(k->loader, &sums);
+    fdl_stats_read_sums(k->watch, &sums);
     sums.time_ns = now;
     fdl_read_history_add(&k->reads, &sums);
     w->best_read_rate = k->reads.best_rate;
@@ -298,10 +298,10 @@ static void look_at_reads(struct fdl_look *k, int64_t now)
 
 static void look_at_gaps(struct fdl_look *k, int64_t now)
 {
-    struct fdl_consumer *c = &k->loader->consumer;
-    fdl_lock(&c->books);
+    struct fdl_books *c = &k->watch->books;
+    fdl_lock(&c->lock);
     int64_t gap_ns = c->notable.gaps.total_ns;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     fdl_gap_throttle_look(&k->gaps, now, k->watched.system.throttled_ns,
                           gap_ns);
     k->watched.gap_throttled_ns = k->gaps.quota_ns;
@@ -309,11 +309,11 @@ static void look_at_gaps(struct fdl_look *k, int64_t now)
 
 static void read_ledger(struct fdl_look *k, int64_t *prep, int64_t *worker_wait)
 {
-    struct fdl_consumer *c = &k->loader->consumer;
-    fdl_lock(&c->books);
+    struct fdl_books *c = &k->watch->books;
+    fdl_lock(&c->lock);
     *prep = c->ledger.ns[FDL_BUCKET_PREP];
     *worker_wait = c->ledger.ns[FDL_BUCKET_WORKER_WAIT];
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
 }
 
 void fdl_look_now(struct fdl_look *k, int64_t now)
@@ -353,7 +353,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
 {
     struct fdl_watched *w = &k->watched;
     bool has_runq = w->has_runq;
-    uint32_t n = n_workers(k->loader);
+    uint32_t n = n_workers(k->watch);
     memset(w, 0, sizeof(*w));
     k->gaps.quota_ns = k->gaps.gap_ns = 0; /* gaps begin anew too */
     w->has_runq = has_runq;
@@ -361,7 +361,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     k->last_active = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct seen *s = &k->seen[i];
-        look_at_worker(k, k->loader->pool.workers[i], s, now);
+        look_at_worker(k, k->watch->engine->pool.workers[i], s, now);
         s->zero = s->sum;
         k->last_active += s->sum.work + s->sum.read;
     }
@@ -375,12 +375,12 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     look_at_reads(k, now);
 }
 
-int32_t fdl_look_create(feedline_loader *l, struct fdl_look **out)
+int32_t fdl_look_create(struct fdl_watch *watch, struct fdl_look **out)
 {
     struct fdl_look *k = calloc(1, sizeof(*k));
     if (!k)
         return fdl_fail_memory(sizeof(*k), "a probe of a loader");
-    k->loader = l;
+    k->watch = watch;
     k->seen = calloc(FDL_MAX_WORKERS, sizeof(*k->seen));
     int32_t status = k->seen
                          ? fdl_signals_open("", &k->signals)

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 /* What was learned since the last reset. */
+struct fdl_watch;
 struct fdl_watched {
     /* Of the workers' time at work; see enum fdl_busy. What was not looked at
      * yet is in none of them. */
@@ -57,7 +58,7 @@ struct fdl_watched {
 
 struct fdl_look;
 
-int32_t fdl_look_create(feedline_loader *l, struct fdl_look **out);
+int32_t fdl_look_create(struct fdl_watch *watch, struct fdl_look **out);
 void fdl_look_destroy(struct fdl_look *k);
 
 /* One thread at a time for all of these; now: of fdl_now_ns. Threads that are

@@ -29,7 +29,7 @@ struct seat {
 };
 
 struct fdl_monitor {
-    feedline_loader *loader;
+    struct fdl_watch *watch;
     struct fdl_thread thread;
     struct fdl_event wake;
     _Atomic bool stopping;
@@ -150,18 +150,18 @@ static void *watch_main(void *arg)
 
 /* ---- Its life ----------------------------------------------------------- */
 
-int32_t fdl_monitor_create(feedline_loader *l, struct fdl_monitor **out)
+int32_t fdl_monitor_create(struct fdl_watch *watch, struct fdl_monitor **out)
 {
     struct fdl_monitor *m = calloc(1, sizeof(*m));
     if (!m)
         return fdl_fail_memory(sizeof(*m), "the monitor");
-    m->loader = l;
+    m->watch = watch;
     fdl_event_init(&m->wake);
     fdl_lock_init(&m->looking, FDL_RANK_LOOKING);
     fdl_lock_init(&m->lock, FDL_RANK_MONITOR);
-    int32_t status = fdl_look_create(l, &m->look);
+    int32_t status = fdl_look_create(watch, &m->look);
     if (status >= 0)
-        status = fdl_gpu_watch_create(l, &m->gpu);
+        status = fdl_gpu_watch_create(watch, &m->gpu);
     if (status < 0) {
         fdl_monitor_destroy(m);
         return status;

@@ -29,6 +29,7 @@
 #define FDL_SUBSCRIBERS_MAX 8u
 
 struct fdl_monitor;
+struct fdl_watch;
 
 /* Who is served. All on the thread of the monitor, one after another, in the
  * order in which they subscribed; they may ask for any statistics, and hold up
@@ -42,7 +43,7 @@ struct fdl_subscriber {
     int64_t interval_ns; /* rounded up to whole beats; 0: each beat */
 };
 
-int32_t fdl_monitor_create(feedline_loader *l, struct fdl_monitor **out);
+int32_t fdl_monitor_create(struct fdl_watch *watch, struct fdl_monitor **out);
 
 /* Before the first start. ERANGE: the table is full; nothing is closed then. */
 int32_t fdl_monitor_subscribe(struct fdl_monitor *m,

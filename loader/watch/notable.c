@@ -2,33 +2,34 @@
 /* What sticks out of a run; see notable.h. */
 #include "loader/watch/notable.h"
 
-#include "loader/engine.h"
+#include "loader/stream/engine_own.h"
+#include "loader/watch/watcher.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- From next() -------------------------------------------------------- */
 
-static void forget_wait(struct fdl_consumer *c)
+static void forget_wait(struct fdl_books *c)
 {
     c->notable.before = c->ledger;
     c->notable.step_ns = c->notable.alone_ns = 0;
 }
 
-void fdl_notable_begin(feedline_loader *l)
+void fdl_notable_begin(struct fdl_watch *watch)
 {
-    struct fdl_consumer *c = &l->consumer;
-    fdl_lock(&c->books);
+    struct fdl_books *c = &watch->books;
+    fdl_lock(&c->lock);
     forget_wait(c);
     c->notable.begun = true;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
 }
 
-void fdl_notable_wait_locked(feedline_loader *l,
+void fdl_notable_wait_locked(struct fdl_watch *watch,
                              const struct fdl_ticket_times *ticket, int64_t a,
                              int64_t b)
 {
-    struct fdl_notable *n = &l->consumer.notable;
+    struct fdl_notable *n = &watch->books.notable;
     n->alone_ns += fdl_alone(ticket, a, b, &n->alone);
 }
 
@@ -37,10 +38,10 @@ static uint64_t index_at(const feedline_batch *b, uint32_t place)
     return (uint64_t)fdl_slot_index(b)[place * b->layout->views];
 }
 
-static void keep_outlier_locked(feedline_loader *l, const feedline_batch *b,
-                                int64_t wait)
+static void keep_outlier_locked(struct fdl_watch *watch,
+                                const feedline_batch *b, int64_t wait)
 {
-    struct fdl_notable *n = &l->consumer.notable;
+    struct fdl_notable *n = &watch->books.notable;
     struct fdl_outlier found = {
         .epoch = b->range.epoch,
         .sequence = b->range.sequence,
@@ -48,17 +49,17 @@ static void keep_outlier_locked(feedline_loader *l, const feedline_batch *b,
         .alone_ns = n->alone_ns,
     };
     found.bucket =
-        fdl_largest_bucket(&n->before, &l->consumer.ledger, &found.bucket_ns);
+        fdl_largest_bucket(&n->before, &watch->books.ledger, &found.bucket_ns);
     if (n->alone_ns > wait / 2) {
         struct fdl_source source;
         found.index = index_at(b, n->alone);
-        fdl_dataset_get(l->dataset, found.index, &source);
+        fdl_dataset_get(watch->engine->dataset, found.index, &source);
         found.path = source.path;
     }
     fdl_outliers_keep(&n->outliers, &found);
 }
 
-bool fdl_notable_step_locked(struct fdl_consumer *c, int64_t wait_ns)
+bool fdl_notable_step_locked(struct fdl_books *c, int64_t wait_ns)
 {
     struct fdl_notable *n = &c->notable;
     if (n->begun)
@@ -67,16 +68,16 @@ bool fdl_notable_step_locked(struct fdl_consumer *c, int64_t wait_ns)
     return fdl_outliers_add(&n->outliers, wait_ns);
 }
 
-void fdl_notable_next_locked(struct fdl_consumer *c)
+void fdl_notable_next_locked(struct fdl_books *c)
 {
     c->notable.begun = false;
     forget_wait(c);
 }
 
-void fdl_notable_call_locked(feedline_loader *l, int64_t user_ns,
+void fdl_notable_call_locked(struct fdl_watch *watch, int64_t user_ns,
                              const feedline_batch *delivered)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     struct fdl_notable *n = &c->notable;
     n->step_ns += user_ns;
     if (!delivered)
@@ -85,37 +86,37 @@ void fdl_notable_call_locked(feedline_loader *l, int64_t user_ns,
     if (n->alone_ns > 0) {
         const struct fdl_sample_times *t = &delivered->times[n->alone];
         fdl_slow_stall(
-            &l->slow, n->alone,
+            &watch->slow, n->alone,
             atomic_load_explicit(&t->work_done, memory_order_relaxed),
             n->alone_ns);
     }
     if (fdl_notable_step_locked(c, wait))
-        keep_outlier_locked(l, delivered, wait);
+        keep_outlier_locked(watch, delivered, wait);
     fdl_notable_next_locked(c);
 }
 
-void fdl_notable_reset_locked(feedline_loader *l)
+void fdl_notable_reset_locked(struct fdl_watch *watch)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     struct fdl_notable *n = &c->notable;
     fdl_phase_reset(&n->phases);
     memset(&n->gaps, 0, sizeof(n->gaps));
     memset(&n->outliers, 0, sizeof(n->outliers));
     forget_wait(c);
     n->begun = true;
-    fdl_slow_reset(&l->slow);
+    fdl_slow_reset(&watch->slow);
 }
 
 /* ---- What is asked for -------------------------------------------------- */
 
-void fdl_notable_gaps(feedline_loader *l, struct feedline_gap_stats *out)
+void fdl_notable_gaps(struct fdl_watch *watch, struct feedline_gap_stats *out)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     double strength = 0;
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     struct fdl_gaps gaps = c->notable.gaps;
     struct fdl_series waits = c->notable.outliers.waits;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     uint32_t stall_period = fdl_series_period(&waits, &strength);
     strength = FDL_MAX(0.0, FDL_MIN(strength, 1.0));
     *out = (struct feedline_gap_stats){
@@ -130,11 +131,11 @@ void fdl_notable_gaps(feedline_loader *l, struct feedline_gap_stats *out)
     };
 }
 
-void fdl_notable_evidence(feedline_loader *l, struct fdl_evidence *out)
+void fdl_notable_evidence(struct fdl_watch *watch, struct fdl_evidence *out)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     struct feedline_gap_stats gaps;
-    fdl_notable_gaps(l, &gaps);
+    fdl_notable_gaps(watch, &gaps);
     out->median_step_ns = (int64_t)gaps.median_ns;
     out->gaps = gaps.count;
     out->gap_ns = (int64_t)gaps.total_ns;
@@ -142,19 +143,19 @@ void fdl_notable_evidence(feedline_loader *l, struct fdl_evidence *out)
     out->stall_period = gaps.stall_period;
     out->stall_strength = gaps.stall_strength / 1e6;
     out->slow_stall_ns =
-        atomic_load_explicit(&l->slow.stalled_ns, memory_order_relaxed);
-    fdl_lock(&c->books);
+        atomic_load_explicit(&watch->slow.stalled_ns, memory_order_relaxed);
+    fdl_lock(&c->lock);
     const struct fdl_phase *most = fdl_phase_largest(&c->notable.phases);
     out->phase = most ? most->name : NULL; /* names stay where they are */
     out->phase_ns = most ? most->self_ns : 0;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
 }
 
-uint32_t fdl_notable_slow(feedline_loader *l,
+uint32_t fdl_notable_slow(struct fdl_watch *watch,
                           struct feedline_slow_sample out[FDL_SLOW_KEPT])
 {
     struct fdl_slow_sample kept[FDL_SLOW_KEPT];
-    uint32_t n = fdl_slow_get(&l->slow, kept);
+    uint32_t n = fdl_slow_get(&watch->slow, kept);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_slow_sample *s = &kept[i];
         out[i] = (struct feedline_slow_sample){

@@ -14,7 +14,6 @@
 #ifndef FDL_LOADER_NOTABLE_H
 #define FDL_LOADER_NOTABLE_H
 
-#include "base/json.h"
 #include "profiler/measure/gaps.h"
 #include "profiler/measure/outliers.h"
 #include "profiler/measure/phase.h"
@@ -23,7 +22,8 @@
 
 #include <feedline/feedline.h>
 
-struct fdl_consumer;
+struct fdl_books;
+struct fdl_watch;
 
 /* Of the consumer, guarded by its lock. */
 struct fdl_notable {
@@ -39,37 +39,32 @@ struct fdl_notable {
 };
 
 /* A run begins. */
-void fdl_notable_begin(feedline_loader *l);
+void fdl_notable_begin(struct fdl_watch *watch);
 
 /* A wait [a, b) that the ledger has. */
-void fdl_notable_wait_locked(feedline_loader *l,
+void fdl_notable_wait_locked(struct fdl_watch *watch,
                              const struct fdl_ticket_times *ticket, int64_t a,
                              int64_t b);
 
 /* A call of next(), after user_ns of the consumer's own; delivered may be NULL.
  * The ledger has its wait. */
-void fdl_notable_call_locked(feedline_loader *l, int64_t user_ns,
+void fdl_notable_call_locked(struct fdl_watch *watch, int64_t user_ns,
                              const feedline_batch *delivered);
-void fdl_notable_reset_locked(feedline_loader *l);
+void fdl_notable_reset_locked(struct fdl_watch *watch);
 
 /* The two halves of that which know nothing of the batch: the step before it
  * and its wait (true: an outlier, to be described by fdl_outliers_keep), and
  * that the next step begins. */
-bool fdl_notable_step_locked(struct fdl_consumer *c, int64_t wait_ns);
-void fdl_notable_next_locked(struct fdl_consumer *c);
+bool fdl_notable_step_locked(struct fdl_books *c, int64_t wait_ns);
+void fdl_notable_next_locked(struct fdl_books *c);
 
 /* For the functions of the same names in the public header. */
-void fdl_notable_gaps(feedline_loader *l, struct feedline_gap_stats *out);
-uint32_t fdl_notable_slow(feedline_loader *l,
+void fdl_notable_gaps(struct fdl_watch *watch, struct feedline_gap_stats *out);
+uint32_t fdl_notable_slow(struct fdl_watch *watch,
                           struct feedline_slow_sample out[FDL_SLOW_KEPT]);
-
-void fdl_notable_headroom(feedline_loader *l, struct feedline_headroom *out);
 
 /* What of it a verdict may need: phases, gaps, the rhythm of waits, waits for
  * single samples. */
-void fdl_notable_evidence(feedline_loader *l, struct fdl_evidence *out);
-
-/* "phases", "gaps", "slow_samples", "outliers" and "headroom" of an object. */
-void fdl_notable_json(feedline_loader *l, struct fdl_json *j);
+void fdl_notable_evidence(struct fdl_watch *watch, struct fdl_evidence *out);
 
 #endif

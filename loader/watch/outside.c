@@ -3,9 +3,10 @@
 #include "loader/watch/outside.h"
 
 #include "base/thread.h"
-#include "loader/engine.h"
-#include "loader/stream/account.h"
-#include "loader/watch/phases.h"
+#include "loader/stream/engine_own.h"
+#include "loader/watch/account.h"
+#include "loader/watch/notes.h"
+#include "loader/watch/watcher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void copy_text(char to[FDL_OUTSIDE_TEXT], const char *from)
     snprintf(to, FDL_OUTSIDE_TEXT, "%s", from ? from : "");
 }
 
-int32_t fdl_outside_create(feedline_loader *l,
+int32_t fdl_outside_create(struct fdl_watch *watch,
                            const struct feedline_watch_def *def, bool has_gpu,
                            uint32_t gpu)
 {
@@ -30,12 +31,8 @@ int32_t fdl_outside_create(feedline_loader *l,
     copy_text(o->option, def->option);
     o->has_gpu = has_gpu;
     o->gpu = gpu;
-    l->outside = o;
-    /* What the engine has of its own is not there. */
-    atomic_store_explicit(&l->workers, def->workers, memory_order_relaxed);
-    atomic_store_explicit(&l->depth, 0, memory_order_relaxed);
-    atomic_store_explicit(&l->io_depth, 0, memory_order_relaxed);
-    l->config.batch_size = def->batch_size;
+    watch->outside = o;
+    fdl_engine_stand_in(watch->engine, def->workers, def->batch_size);
     return FEEDLINE_OK;
 }
 
@@ -46,10 +43,10 @@ int32_t fdl_outside_refuse(void)
                     "batches");
 }
 
-bool fdl_outside_between_locked(const feedline_loader *l)
+bool fdl_outside_between_locked(const struct fdl_watch *watch)
 {
-    return l->consumer.booked_ns != 0 &&
-           atomic_load_explicit(&l->outside->state, memory_order_relaxed) ==
+    return watch->books.booked_ns != 0 &&
+           atomic_load_explicit(&watch->outside->state, memory_order_relaxed) ==
                OUT;
 }
 
@@ -74,34 +71,33 @@ static void set_state(struct fdl_outside *o, uint32_t state)
 /* ---- One call of next() -------------------------------------------------- */
 
 /* As a run begins. */
-static void begin_run(feedline_loader *l, int64_t now)
+static void begin_run(struct fdl_watch *watch, int64_t now)
 {
-    l->outside->begun = true;
-    fdl_lock(&l->run_lock);
-    fdl_tracing_begin_run(l);
-    fdl_unlock(&l->run_lock);
-    fdl_account_begin(&l->consumer, now, now);
-    fdl_notable_begin(l);
+    const struct fdl_observer *tells = &watch->engine->observer;
+    watch->outside->begun = true;
+    fdl_lock(&watch->engine->run_lock);
+    tells->beginning(tells->user);
+    fdl_unlock(&watch->engine->run_lock);
+    fdl_account_begin(&watch->books, now, now);
+    fdl_notable_begin(watch);
 }
 
-int32_t fdl_outside_begin(feedline_loader *l)
+int32_t fdl_outside_begin(struct fdl_watch *watch)
 {
-    struct fdl_outside *o = l->outside;
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_outside *o = watch->outside;
+    const struct fdl_observer *tells = &watch->engine->observer;
+    struct fdl_books *c = &watch->books;
     if (!turn(o, OUT))
         return fdl_fail(FEEDLINE_ESTATE,
                         "next is being called already: end that call first");
     if (!o->begun)
-        begin_run(l, fdl_now_ns());
+        begin_run(watch, fdl_now_ns());
     o->called = fdl_now_ns();
     o->tid = fdl_thread_id();
-    atomic_store_explicit(&c->tid, o->tid, memory_order_relaxed);
-    fdl_phases_claim(l);
-    fdl_tracing_called(l, o->called);
-    fdl_lock(&c->books);
+    tells->called(tells->user, o->called);
+    fdl_lock(&c->lock);
     fdl_account_book_user_locked(c, o->called);
-    fdl_unlock(&c->books);
-    atomic_store_explicit(&c->inside, 1, memory_order_relaxed);
+    fdl_unlock(&c->lock);
     o->cpu_ns = fdl_thread_cpu_ns();
     o->waiting = fdl_now_ns();
     set_state(o, INSIDE);
@@ -109,23 +105,24 @@ int32_t fdl_outside_begin(feedline_loader *l)
 }
 
 /* The ledger has nothing to split the wait by. */
-static void add_wait_locked(feedline_loader *l, int64_t end)
+static void add_wait_locked(struct fdl_watch *watch, int64_t end)
 {
-    struct fdl_outside *o = l->outside;
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_outside *o = watch->outside;
+    struct fdl_books *c = &watch->books;
     int64_t cpu = fdl_thread_id() == o->tid ? fdl_thread_cpu_ns() : o->cpu_ns;
     int64_t wait = end - o->waiting;
     o->wait_cpu_ns += FDL_MIN(cpu - o->cpu_ns, wait);
     c->ledger.wait_ns += wait;
     if (c->turn.wait_ns == 0) /* else another piece of one wait */
         c->ledger.waits++;
-    fdl_tracing_waited(l, o->tickets, o->waiting, end, &c->ledger);
+    fdl_notes_waited(watch, o->tickets, o->waiting, end, &c->ledger);
 }
 
-static void add_step_locked(feedline_loader *l, int64_t user_ns, bool delivered)
+static void add_step_locked(struct fdl_watch *watch, int64_t user_ns,
+                            bool delivered)
 {
-    const struct fdl_outside *o = l->outside;
-    struct fdl_consumer *c = &l->consumer;
+    const struct fdl_outside *o = watch->outside;
+    struct fdl_books *c = &watch->books;
     struct fdl_notable *n = &c->notable;
     n->step_ns += user_ns;
     if (!delivered)
@@ -141,7 +138,7 @@ static void add_step_locked(feedline_loader *l, int64_t user_ns, bool delivered)
     fdl_notable_next_locked(c);
 }
 
-static void count_locked(struct fdl_consumer *c, uint64_t samples, int64_t now)
+static void count_locked(struct fdl_books *c, uint64_t samples, int64_t now)
 {
     if (c->first_batch_ns == 0)
         c->first_batch_ns = now - c->started_ns;
@@ -161,12 +158,12 @@ static void move_on(struct fdl_outside *o, int32_t status)
     }
 }
 
-int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
-                        uint64_t bytes)
+int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
+                        uint64_t samples, uint64_t bytes)
 {
     int64_t end = fdl_now_ns();
-    struct fdl_outside *o = l->outside;
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_outside *o = watch->outside;
+    struct fdl_books *c = &watch->books;
     if (!turn(o, INSIDE))
         return fdl_fail(FEEDLINE_ESTATE, "no call of next is under way: "
                                          "feedline_watch_begin comes first");
@@ -180,26 +177,26 @@ int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
                  .starts_run = o->tickets == 0,
                  .starts_epoch = o->sequence == 0,
                  .sequence = o->sequence,
-                 .workers =
-                     atomic_load_explicit(&l->workers, memory_order_relaxed)},
+                 .workers = atomic_load_explicit(&watch->engine->workers,
+                                                 memory_order_relaxed)},
     };
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     o->waiting = FDL_MIN(fdl_account_since_locked(c, o->waiting), end);
     call.wait_ns = end - o->waiting;
-    add_wait_locked(l, end);
-    add_step_locked(l, o->called - c->returned_ns, delivered);
+    add_wait_locked(watch, end);
+    add_step_locked(watch, o->called - c->returned_ns, delivered);
     if (delivered)
         count_locked(c, samples, end);
     int64_t now = fdl_account_add_locked(c, &call);
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     if (delivered)
-        fdl_tracing_returned(l, o->tickets, now, call.wait_ns);
+        fdl_notes_returned(watch, o->tickets, now, call.wait_ns);
     /* Not before: a first call that forks finds no thread of ours. */
     if (!o->watching)
-        fdl_monitor_start(l->monitor); /* works without it, too */
+        fdl_monitor_start(watch->monitor); /* works without it, too */
     o->watching = true;
     move_on(o, status);
-    atomic_store_explicit(&c->inside, 0, memory_order_relaxed);
+    fdl_account_refused(watch);
     set_state(o, OUT);
     return FEEDLINE_OK;
 }
@@ -239,10 +236,10 @@ static void add_processes(const struct fdl_watched *w, struct fdl_evidence *out)
         add_workers(w, out);
 }
 
-void fdl_outside_evidence(feedline_loader *l, const struct fdl_watched *w,
+void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,
                           struct fdl_evidence *out)
 {
-    const struct fdl_outside *o = l->outside;
+    const struct fdl_outside *o = watch->outside;
     out->outside = o->name;
     out->outside_option = o->option[0] ? o->option : NULL;
     out->outside_processes = w->n_children;
@@ -250,7 +247,7 @@ void fdl_outside_evidence(feedline_loader *l, const struct fdl_watched *w,
     out->memory_limited = false;
     if (w->seconds_ns > 0)
         add_processes(w, out);
-    fdl_lock(&l->consumer.books);
+    fdl_lock(&watch->books.lock);
     out->wait_cpu_ns = o->wait_cpu_ns;
-    fdl_unlock(&l->consumer.books);
+    fdl_unlock(&watch->books.lock);
 }

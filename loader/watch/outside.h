@@ -12,8 +12,6 @@
 #ifndef FDL_LOADER_OUTSIDE_H
 #define FDL_LOADER_OUTSIDE_H
 
-#include "base/json.h"
-#include "base/text.h"
 #include "profiler/verdict/verdict.h"
 
 #include <feedline/watch.h>
@@ -23,6 +21,7 @@
 
 #define FDL_OUTSIDE_TEXT 64u /* bytes, with NUL */
 
+struct fdl_watch;
 struct fdl_watched;
 
 struct fdl_outside {
@@ -40,32 +39,27 @@ struct fdl_outside {
     int64_t wait_cpu_ns; /* since the reset; guarded by the consumer's lock */
 };
 
-/* l->outside, of a loader that was just created and never runs. ENOMEM. */
-int32_t fdl_outside_create(feedline_loader *l,
+/* watch->outside, of a loader that was just created and never runs. ENOMEM. */
+int32_t fdl_outside_create(struct fdl_watch *watch,
                            const struct feedline_watch_def *def, bool has_gpu,
                            uint32_t gpu);
 
 /* ESTATE, for what needs an engine. */
 int32_t fdl_outside_refuse(void);
 
-int32_t fdl_outside_begin(feedline_loader *l);
-int32_t fdl_outside_end(feedline_loader *l, int32_t status, uint64_t samples,
-                        uint64_t bytes);
+int32_t fdl_outside_begin(struct fdl_watch *watch);
+int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
+                        uint64_t samples, uint64_t bytes);
 
 /* The consumer's own time goes on: it is between two calls. Its lock is held.
  */
-bool fdl_outside_between_locked(const feedline_loader *l);
+bool fdl_outside_between_locked(const struct fdl_watch *watch);
 
-/* ---- Any thread; of a loader that has l->outside ------------------------- */
+/* ---- Any thread; of a loader that has watch->outside -------------------- */
 
 /* What is known of the makers of batches, behind the rest of the evidence. */
-void fdl_outside_evidence(feedline_loader *l, const struct fdl_watched *w,
+void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,
                           struct fdl_evidence *out);
 void fdl_outside_reset_locked(struct fdl_outside *o);
-
-/* outside_text.c: the member "watch", null for a loader with an engine; and in
- * place of the tuner's story. */
-void fdl_outside_json(feedline_loader *l, struct fdl_json *j);
-void fdl_outside_explain(const feedline_loader *l, struct fdl_text *t);
 
 #endif

@@ -1,33 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public functions: the consumer's phases. */
+/* The consumer's phases; see phases.h. */
 #include "loader/watch/phases.h"
 
-#include "loader/api/api.h"
-#include "loader/engine.h"
-#include "loader/stream/account.h"
-
-static int32_t enter(const feedline_loader *l)
-{
-    return fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-}
+#include "base/status.h"
+#include "loader/stream/engine_own.h"
+#include "loader/watch/watcher.h"
 
 /* ---- Whose thread ------------------------------------------------------- */
 
 /* Its address names a thread; 0 is none. */
 static _Thread_local char thread_mark;
 
-void fdl_phases_claim(feedline_loader *l)
+void fdl_phases_claim(struct fdl_books *c)
 {
-    atomic_store_explicit(&l->consumer.thread, (uintptr_t)&thread_mark,
+    atomic_store_explicit(&c->thread, (uintptr_t)&thread_mark,
                           memory_order_relaxed);
 }
 
 /* The consumer is who called next() last, or before that marked first. */
-static int32_t check_thread(feedline_loader *l)
+static int32_t check_thread(struct fdl_books *c)
 {
     uintptr_t none = 0, self = (uintptr_t)&thread_mark;
-    if (atomic_compare_exchange_strong_explicit(&l->consumer.thread, &none,
-                                                self, memory_order_relaxed,
+    if (atomic_compare_exchange_strong_explicit(&c->thread, &none, self,
+                                                memory_order_relaxed,
                                                 memory_order_relaxed) ||
         none == self)
         return FEEDLINE_OK;
@@ -39,88 +34,77 @@ static int32_t check_thread(feedline_loader *l)
 
 /* The consumer's own clock, up to date: it goes on between two calls of next()
  * of a run. */
-static int64_t book_user_locked(feedline_loader *l, int64_t now)
+static int64_t book_user_locked(struct fdl_watch *watch, int64_t now)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     c->clock_reads++;
-    if (l->outside ? fdl_outside_between_locked(l) : l->running)
+    if (watch->outside ? fdl_outside_between_locked(watch)
+                       : watch->engine->running)
         fdl_account_book_user_locked(c, now);
     return c->user_ns;
 }
 
-int32_t feedline_loader_phase_begin(feedline_loader *l, const char *name)
+int32_t fdl_phases_begin(struct fdl_watch *watch, const char *name)
 {
-    int32_t status = enter(l);
-    if (status >= 0)
-        status = fdl_api_enter(name, "name");
-    if (status >= 0)
-        status = check_thread(l);
+    struct fdl_books *c = &watch->books;
+    int32_t status = check_thread(c);
     if (status < 0)
         return status;
-    struct fdl_consumer *c = &l->consumer;
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     int64_t now = fdl_now_ns();
-    status = fdl_phase_begin(&c->notable.phases, name, book_user_locked(l, now),
-                             now);
-    fdl_unlock(&c->books);
+    status = fdl_phase_begin(&c->notable.phases, name,
+                             book_user_locked(watch, now), now);
+    fdl_unlock(&c->lock);
     return status;
 }
 
-int32_t feedline_loader_phase_end(feedline_loader *l)
+int32_t fdl_phases_end(struct fdl_watch *watch)
 {
     struct fdl_open_phase closed;
-    int32_t status = enter(l);
-    if (status >= 0)
-        status = check_thread(l);
+    struct fdl_books *c = &watch->books;
+    int32_t status = check_thread(c);
     if (status < 0)
         return status;
-    struct fdl_consumer *c = &l->consumer;
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     int64_t now = fdl_now_ns();
-    status =
-        fdl_phase_end(&c->notable.phases, book_user_locked(l, now), &closed);
+    status = fdl_phase_end(&c->notable.phases, book_user_locked(watch, now),
+                           &closed);
     if (status >= 0)
-        fdl_trace_note(l->consumer_ring, FDL_TRACE_PHASE, closed.wall_ns,
+        fdl_trace_note(watch->notes.consumer, FDL_TRACE_PHASE, closed.wall_ns,
                        now - closed.wall_ns, 0, FDL_TRACE_NO_SAMPLE,
                        closed.index);
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     return status;
 }
 
 /* ---- Statistics --------------------------------------------------------- */
 
-int32_t feedline_loader_phase_count(const feedline_loader *l)
+uint32_t fdl_phases_count(struct fdl_watch *watch)
 {
-    int32_t status = enter(l);
-    if (status < 0)
-        return status;
-    struct fdl_consumer *c = &fdl_loader_writable(l)->consumer;
-    fdl_lock(&c->books);
+    struct fdl_books *c = &watch->books;
+    fdl_lock(&c->lock);
     uint32_t n = c->notable.phases.n;
-    fdl_unlock(&c->books);
-    return (int32_t)n;
+    fdl_unlock(&c->lock);
+    return n;
 }
 
-int32_t feedline_loader_get_phase(const feedline_loader *l, uint32_t index,
-                                  struct feedline_phase_stats *out)
+int32_t fdl_phases_get(struct fdl_watch *watch, uint32_t index,
+                       struct feedline_phase_stats *out)
 {
-    int32_t status = enter(l);
-    if (status < 0)
-        return status;
-    struct fdl_consumer *c = &fdl_loader_writable(l)->consumer;
-    fdl_lock(&c->books);
+    struct fdl_books *c = &watch->books;
+    fdl_lock(&c->lock);
     uint32_t n = c->notable.phases.n;
     const struct fdl_phase *p =
         &c->notable.phases.phases[index < n ? index : 0];
-    struct feedline_phase_stats stats = {
+    *out = (struct feedline_phase_stats){
         .name = p->name, /* names stay where they are */
         .count = p->count,
         .total_ns = (uint64_t)p->total_ns,
         .self_ns = (uint64_t)p->self_ns,
         .max_ns = (uint64_t)p->max_ns,
     };
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     if (index >= n)
         return fdl_fail(FEEDLINE_ERANGE, "phase %u: there are %u", index, n);
-    return fdl_copy_out(out, &stats, sizeof(stats));
+    return FEEDLINE_OK;
 }

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The consumer's phases: marks of its thread, on the clock of its user time.
- * The public functions of phases are in phases.c; see also notable.h.
+ * The consumer's phases: marks of its thread, on the clock of its user time;
+ * see also notable.h.
  */
 #ifndef FDL_LOADER_PHASES_H
 #define FDL_LOADER_PHASES_H
 
 #include <feedline/feedline.h>
 
+struct fdl_books;
+struct fdl_watch;
+
 /* The calling thread is the consumer: it is in next(). */
-void fdl_phases_claim(feedline_loader *l);
+void fdl_phases_claim(struct fdl_books *c);
+
+/* For the functions of the same names in the public header. */
+int32_t fdl_phases_begin(struct fdl_watch *watch, const char *name);
+int32_t fdl_phases_end(struct fdl_watch *watch);
+uint32_t fdl_phases_count(struct fdl_watch *watch);
+int32_t fdl_phases_get(struct fdl_watch *watch, uint32_t index,
+                       struct feedline_phase_stats *out);
 
 #endif

@@ -2,9 +2,11 @@
 /* Statistics of a loader; see stats.h. */
 #include "loader/watch/stats.h"
 
-#include "loader/engine.h"
-#include "loader/stream/account.h"
+#include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
+#include "loader/watch/account.h"
+#include "loader/watch/notes.h"
+#include "loader/watch/watcher.h"
 #include "profiler/system/machine.h"
 
 #include <string.h>
@@ -22,45 +24,54 @@ const char *fdl_stage_name(uint32_t stage)
     return stage < FEEDLINE_STAGE_COUNT ? stage_names[stage] : NULL;
 }
 
-uint32_t fdl_stats_stage_count(const feedline_loader *l)
+uint32_t fdl_stats_stage_count(const struct fdl_watch *watch)
 {
-    return FEEDLINE_STAGE_COUNT + fdl_pipeline_custom_count(l->pipeline);
+    return FEEDLINE_STAGE_COUNT +
+           fdl_pipeline_custom_count(watch->engine->pipeline);
 }
 
-const char *fdl_stats_stage_name(const feedline_loader *l, uint32_t stage)
+uint32_t fdl_stats_custom_count(const struct fdl_watch *watch)
 {
-    if (stage >= fdl_stats_stage_count(l))
+    return fdl_pipeline_custom_count(watch->engine->pipeline);
+}
+
+const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage)
+{
+    if (stage >= fdl_stats_stage_count(watch))
         return NULL;
     if (stage < FEEDLINE_STAGE_COUNT)
         return stage_names[stage];
-    return fdl_pipeline_custom_name(l->pipeline, stage - FEEDLINE_STAGE_COUNT);
+    return fdl_pipeline_custom_name(watch->engine->pipeline,
+                                    stage - FEEDLINE_STAGE_COUNT);
 }
 
-const char *fdl_stats_stage_label(const feedline_loader *l, uint32_t stage)
+const char *fdl_stats_stage_label(const struct fdl_watch *watch, uint32_t stage)
 {
     if (stage < FEEDLINE_STAGE_COUNT)
-        return fdl_stats_stage_name(l, stage);
-    return fdl_pipeline_custom_label(l->pipeline, stage - FEEDLINE_STAGE_COUNT);
+        return fdl_stats_stage_name(watch, stage);
+    return fdl_pipeline_custom_label(watch->engine->pipeline,
+                                     stage - FEEDLINE_STAGE_COUNT);
 }
 
 /* ---- Sums --------------------------------------------------------------- */
 
-static const struct fdl_stage *worker_stage(const struct fdl_worker *w,
-                                            uint32_t stage)
+static const struct fdl_stage *worker_stage(const struct fdl_watch *watch,
+                                            uint32_t i, uint32_t stage)
 {
+    const struct fdl_worker_books *w = watch->workers[i];
     if (stage == FEEDLINE_STAGE_READ)
-        return &w->read;
+        return &watch->engine->pool.workers[i]->read;
     if (stage >= FEEDLINE_STAGE_COUNT)
         return &w->customs[stage - FEEDLINE_STAGE_COUNT].stage;
     return stage == FEEDLINE_STAGE_DECODE ? &w->decode : &w->augment;
 }
 
-static void total_workers(const feedline_loader *l, uint32_t stage,
+static void total_workers(const struct fdl_watch *watch, uint32_t stage,
                           struct fdl_total *t)
 {
-    uint32_t n = fdl_pool_born(&l->pool);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     for (uint32_t i = 0; i < n; i++)
-        fdl_total_add(t, worker_stage(l->pool.workers[i], stage));
+        fdl_total_add(t, worker_stage(watch, i, stage));
 }
 
 static bool was_used(const struct fdl_stage *s)
@@ -71,13 +82,13 @@ static bool was_used(const struct fdl_stage *s)
 }
 
 /* Threads of the reader, and workers that read for themselves. */
-static void total_readers(const feedline_loader *l, struct fdl_total *t)
+static void total_readers(const struct fdl_watch *watch, struct fdl_total *t)
 {
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        if (was_used(&l->read_stages[i]))
-            fdl_total_add(t, &l->read_stages[i]);
+        if (was_used(&watch->engine->read_stages[i]))
+            fdl_total_add(t, &watch->engine->read_stages[i]);
     uint32_t threads = t->threads;
-    total_workers(l, FEEDLINE_STAGE_READ, t);
+    total_workers(watch, FEEDLINE_STAGE_READ, t);
     if (threads > 0)
         t->threads = threads;
 }
@@ -89,64 +100,67 @@ static void add_sums(const struct fdl_stage *s, struct fdl_read_sums *sums)
     sums->busy_ns += atomic_load_explicit(&s->own_ns, memory_order_relaxed);
 }
 
-void fdl_stats_read_sums(const feedline_loader *l, struct fdl_read_sums *out)
+void fdl_stats_read_sums(const struct fdl_watch *watch,
+                         struct fdl_read_sums *out)
 {
-    uint32_t n = fdl_pool_born(&l->pool);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     struct fdl_read_sums sums = {
-        .depth = atomic_load_explicit(&l->io_depth, memory_order_relaxed)};
+        .depth = atomic_load_explicit(&watch->engine->io_depth,
+                                      memory_order_relaxed)};
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        add_sums(&l->read_stages[i], &sums);
+        add_sums(&watch->engine->read_stages[i], &sums);
     for (uint32_t i = 0; i < n; i++)
-        add_sums(&l->pool.workers[i]->read, &sums);
+        add_sums(&watch->engine->pool.workers[i]->read, &sums);
     *out = sums;
 }
 
 /* Since the loader was made. */
-static void total(const feedline_loader *l, uint32_t stage, struct fdl_total *t)
+static void total(const struct fdl_watch *watch, uint32_t stage,
+                  struct fdl_total *t)
 {
     memset(t, 0, sizeof(*t));
     switch (stage) {
     case FEEDLINE_STAGE_READ:
-        total_readers(l, t);
+        total_readers(watch, t);
         break;
     case FEEDLINE_STAGE_DECODE:
     case FEEDLINE_STAGE_AUGMENT:
-        total_workers(l, stage, t);
+        total_workers(watch, stage, t);
         break;
     case FEEDLINE_STAGE_TRANSFER:
-        fdl_total_add(t, &l->consumer.transfer);
+        fdl_total_add(t, &watch->books.transfer);
         break;
     case FEEDLINE_STAGE_CONSUME:
-        fdl_total_add(t, &l->consumer.consume);
+        fdl_total_add(t, &watch->books.consume);
         break;
     default:
-        total_workers(l, stage, t);
+        total_workers(watch, stage, t);
         break;
     }
 }
 
 /* The zero is copied first: sums only grow. Histograms are added up with no
  * lock held, as next() takes the consumer's for each batch. */
-void fdl_stats_since_reset(feedline_loader *l, uint32_t stage,
+void fdl_stats_since_reset(struct fdl_watch *watch, uint32_t stage,
                            struct fdl_total *t)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     struct fdl_total zero;
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     zero = c->zero->stages[stage];
-    fdl_unlock(&c->books);
-    total(l, stage, t);
+    fdl_unlock(&c->lock);
+    total(watch, stage, t);
     fdl_total_subtract(t, &zero);
 }
 
 /* Of a custom operation, since the loader was made. */
-static struct fdl_custom_sums custom_sums(const feedline_loader *l,
+static struct fdl_custom_sums custom_sums(const struct fdl_watch *watch,
                                           uint32_t custom)
 {
-    uint32_t n = fdl_pool_born(&l->pool);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     struct fdl_custom_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_custom_stage *s = &l->pool.workers[i]->customs[custom];
+        const struct fdl_custom_stage *s = &watch->workers[i]->customs[custom];
         sums.cpu_ns += atomic_load_explicit(&s->cpu_ns, memory_order_relaxed);
         sums.lock_ns += atomic_load_explicit(&s->lock_ns, memory_order_relaxed);
         sums.lock_waits +=
@@ -161,36 +175,36 @@ struct custom_counts {
     uint64_t items, busy_ns;
 };
 
-static void custom_since(feedline_loader *l, uint32_t custom,
+static void custom_since(struct fdl_watch *watch, uint32_t custom,
                          struct custom_counts *out)
 {
-    struct fdl_consumer *c = &l->consumer;
-    fdl_lock(&c->books);
+    struct fdl_books *c = &watch->books;
+    fdl_lock(&c->lock);
     struct fdl_custom_sums zero = c->zero->customs[custom];
     const struct fdl_total *stage =
         &c->zero->stages[FEEDLINE_STAGE_COUNT + custom];
     *out = (struct custom_counts){.items = -stage->items,
                                   .busy_ns = -stage->busy_ns};
-    fdl_unlock(&c->books);
-    out->sums = custom_sums(l, custom);
+    fdl_unlock(&c->lock);
+    out->sums = custom_sums(watch, custom);
     out->sums.cpu_ns -= zero.cpu_ns;
     out->sums.lock_ns -= zero.lock_ns;
     out->sums.lock_waits -= zero.lock_waits;
-    uint32_t n = fdl_pool_born(&l->pool);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_stage *s = &l->pool.workers[i]->customs[custom].stage;
+        const struct fdl_stage *s = &watch->workers[i]->customs[custom].stage;
         out->items += atomic_load_explicit(&s->items, memory_order_relaxed);
         out->busy_ns += atomic_load_explicit(&s->busy_ns, memory_order_relaxed);
     }
 }
 
 /* Since the loader was made. */
-static struct fdl_pixel_sums pixel_sums(const feedline_loader *l)
+static struct fdl_pixel_sums pixel_sums(const struct fdl_watch *watch)
 {
-    uint32_t n = fdl_pool_born(&l->pool);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     struct fdl_pixel_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker_pixels *p = &l->pool.workers[i]->pixels;
+        const struct fdl_worker_pixels *p = &watch->workers[i]->pixels;
         sums.samples += atomic_load_explicit(&p->samples, memory_order_relaxed);
         sums.source += atomic_load_explicit(&p->source, memory_order_relaxed);
         sums.output += atomic_load_explicit(&p->output, memory_order_relaxed);
@@ -198,47 +212,51 @@ static struct fdl_pixel_sums pixel_sums(const feedline_loader *l)
     return sums;
 }
 
-void fdl_stats_pixels(feedline_loader *l, struct fdl_pixel_sums *out)
+void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out)
 {
-    struct fdl_pixel_sums sums = pixel_sums(l);
-    fdl_lock(&l->consumer.books);
-    const struct fdl_pixel_sums *zero = &l->consumer.zero->pixels;
+    struct fdl_pixel_sums sums = pixel_sums(watch);
+    fdl_lock(&watch->books.lock);
+    const struct fdl_pixel_sums *zero = &watch->books.zero->pixels;
     sums.samples -= FDL_MIN(zero->samples, sums.samples);
     sums.source -= FDL_MIN(zero->source, sums.source);
     sums.output -= FDL_MIN(zero->output, sums.output);
-    fdl_unlock(&l->consumer.books);
+    fdl_unlock(&watch->books.lock);
     *out = sums;
 }
 
-static uint64_t failed_samples(const feedline_loader *l)
+static uint64_t failed_samples(const struct fdl_watch *watch)
 {
-    return atomic_load_explicit(&l->failures.total, memory_order_relaxed);
+    return atomic_load_explicit(&watch->engine->failures.total,
+                                memory_order_relaxed);
 }
 
-static uint64_t truncated_samples(const feedline_loader *l)
+static uint64_t truncated_samples(const struct fdl_watch *watch)
 {
-    uint32_t n = fdl_pool_born(&l->pool);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++)
-        sum += atomic_load_explicit(&l->pool.workers[i]->truncated,
+        sum += atomic_load_explicit(&watch->workers[i]->truncated,
                                     memory_order_relaxed);
     return sum;
 }
 
 /* ---- What is asked for -------------------------------------------------- */
 
-static uint64_t memory_bytes(feedline_loader *l)
+static uint64_t memory_bytes(struct fdl_watch *watch)
 {
-    uint64_t bytes = fdl_ring_memory(l->ring) + fdl_window_memory(l->window) +
-                     fdl_tracing_bytes(l);
-    uint32_t n = atomic_load_explicit(&l->pool.n_workers, memory_order_acquire);
+    uint64_t bytes = fdl_ring_memory(watch->engine->ring) +
+                     fdl_window_memory(watch->engine->window) +
+                     fdl_notes_bytes(watch);
+    uint32_t n = atomic_load_explicit(&watch->engine->pool.n_workers,
+                                      memory_order_acquire);
     for (uint32_t i = 0; i < n; i++)
-        bytes += atomic_load_explicit(&l->pool.workers[i]->scratch_bytes,
-                                      memory_order_relaxed);
-    fdl_lock(&l->settings);
-    if (l->reader && l->reader_ops->memory)
-        bytes += l->reader_ops->memory(l->reader);
-    fdl_unlock(&l->settings);
+        bytes +=
+            atomic_load_explicit(&watch->engine->pool.workers[i]->scratch_bytes,
+                                 memory_order_relaxed);
+    fdl_lock(&watch->engine->settings);
+    if (watch->engine->reader && watch->engine->reader_ops->memory)
+        bytes += watch->engine->reader_ops->memory(watch->engine->reader);
+    fdl_unlock(&watch->engine->settings);
     return bytes;
 }
 
@@ -248,41 +266,43 @@ static uint64_t reads_of(const struct fdl_stage *s)
 }
 
 /* Of the clock, since the loader was made. */
-static uint64_t stage_clock_reads(const feedline_loader *l)
+static uint64_t stage_clock_reads(const struct fdl_watch *watch)
 {
-    const struct fdl_consumer *c = &l->consumer;
+    const struct fdl_books *c = &watch->books;
     uint64_t sum = reads_of(&c->transfer) + reads_of(&c->consume);
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        sum += reads_of(&l->read_stages[i]);
-    uint32_t n = fdl_pool_born(&l->pool);
+        sum += reads_of(&watch->engine->read_stages[i]);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = l->pool.workers[i];
-        sum +=
-            reads_of(&w->read) + reads_of(&w->decode) + reads_of(&w->augment);
-        for (uint32_t j = 0; j < fdl_pipeline_custom_count(l->pipeline); j++)
+        const struct fdl_worker_books *w = watch->workers[i];
+        sum += reads_of(&watch->engine->pool.workers[i]->read) +
+               reads_of(&w->decode) + reads_of(&w->augment);
+        for (uint32_t j = 0;
+             j < fdl_pipeline_custom_count(watch->engine->pipeline); j++)
             sum += reads_of(&w->customs[j].stage);
     }
     return sum;
 }
 
-static uint64_t zero_clock_reads_locked(const feedline_loader *l)
+static uint64_t zero_clock_reads_locked(const struct fdl_watch *watch)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
-        sum += l->consumer.zero->stages[i].clock_reads;
+    for (uint32_t i = 0; i < fdl_stats_stage_count(watch); i++)
+        sum += watch->books.zero->stages[i].clock_reads;
     return sum;
 }
 
 /* The zeros under the lock, and the sums that they are taken from behind it. */
-void fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
+void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     struct fdl_read_sums read;
-    fdl_lock(&c->books);
+    fdl_lock(&c->lock);
     const struct fdl_stats_zero *zero = c->zero;
     *out = (struct feedline_stats){
         .struct_size = sizeof(*out),
-        .workers = atomic_load_explicit(&l->workers, memory_order_relaxed),
+        .workers =
+            atomic_load_explicit(&watch->engine->workers, memory_order_relaxed),
         .wall_ns = (uint64_t)(c->ledger.wait_ns + c->user_ns + c->api_ns),
         .wait_ns = (uint64_t)c->ledger.wait_ns,
         .user_ns = (uint64_t)c->user_ns,
@@ -294,16 +314,16 @@ void fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
         .first_batch_ns = (uint64_t)c->first_batch_ns,
         .truncated_samples = -zero->truncated_samples,
     };
-    uint64_t clock_reads = c->clock_reads - zero_clock_reads_locked(l);
+    uint64_t clock_reads = c->clock_reads - zero_clock_reads_locked(watch);
     uint64_t ledger_ns = c->ledger_ns;
-    fdl_unlock(&c->books);
-    fdl_stats_read_sums(l, &read);
-    clock_reads += stage_clock_reads(l);
-    out->failed_samples += failed_samples(l);
+    fdl_unlock(&c->lock);
+    fdl_stats_read_sums(watch, &read);
+    clock_reads += stage_clock_reads(watch);
+    out->failed_samples += failed_samples(watch);
     out->bytes_read += read.bytes;
-    out->truncated_samples += truncated_samples(l);
+    out->truncated_samples += truncated_samples(watch);
     out->profiler_ns = clock_reads * (uint64_t)fdl_clock_cost_ns() + ledger_ns;
-    out->memory_bytes = memory_bytes(l);
+    out->memory_bytes = memory_bytes(watch);
 }
 
 /* What was not looked at yet is on a core. Where a reset came in between, the
@@ -317,15 +337,15 @@ static void split_bucket(int64_t bucket, const int64_t watched[FDL_BUSY_KINDS],
     out[FDL_BUSY_CPU] = bucket - sum;
 }
 
-void fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out)
+void fdl_stats_waits(struct fdl_watch *watch, struct feedline_wait_stats *out)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     struct fdl_watched watched;
     /* Before the ledger: what is split is part of what is booked. */
-    fdl_monitor_get(l->monitor, &watched, NULL);
-    fdl_lock(&c->books);
+    fdl_monitor_get(watch->monitor, &watched, NULL);
+    fdl_lock(&c->lock);
     struct fdl_ledger ledger = c->ledger;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     uint64_t ns[FDL_BUCKETS];
     int64_t prep[FDL_BUSY_KINDS], held[FDL_BUSY_KINDS];
     split_bucket(ledger.ns[FDL_BUCKET_PREP], watched.prep, prep);
@@ -358,43 +378,45 @@ void fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out)
     };
 }
 
-void fdl_stats_stage(feedline_loader *l, uint32_t stage,
+void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
                      struct feedline_stage_stats *out)
 {
     struct fdl_total t;
     struct custom_counts counts = {0};
-    fdl_stats_since_reset(l, stage, &t);
+    fdl_stats_since_reset(watch, stage, &t);
     if (stage >= FEEDLINE_STAGE_COUNT)
-        custom_since(l, stage - FEEDLINE_STAGE_COUNT, &counts);
+        custom_since(watch, stage - FEEDLINE_STAGE_COUNT, &counts);
     fdl_total_report(&t, out);
     out->cpu_ns = counts.sums.cpu_ns;
     out->lock_ns = counts.sums.lock_ns;
 }
 
-uint64_t fdl_stats_customs_busy_ns(feedline_loader *l)
+uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++) {
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(watch->engine->pipeline);
+         i++) {
         struct custom_counts counts;
-        custom_since(l, i, &counts);
+        custom_since(watch, i, &counts);
         sum += counts.busy_ns;
     }
     return sum;
 }
 
 /* Waits are alike for all of them; the one that causes most has it most. */
-void fdl_stats_shared_lock(feedline_loader *l, struct fdl_shared_lock *out)
+void fdl_stats_shared_lock(struct fdl_watch *watch, struct fdl_shared_lock *out)
 {
     uint64_t most = 0;
     *out = (struct fdl_shared_lock){0};
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++) {
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(watch->engine->pipeline);
+         i++) {
         struct custom_counts c;
-        custom_since(l, i, &c);
+        custom_since(watch, i, &c);
         if (c.sums.lock_ns == 0)
             continue;
         uint64_t has = c.busy_ns - FDL_MIN(c.sums.lock_ns, c.busy_ns);
         if (!out->name || has > most) {
-            out->name = fdl_pipeline_custom_label(l->pipeline, i);
+            out->name = fdl_pipeline_custom_label(watch->engine->pipeline, i);
             most = has;
         }
         out->wall_ns += (int64_t)c.busy_ns;
@@ -407,9 +429,10 @@ void fdl_stats_shared_lock(feedline_loader *l, struct fdl_shared_lock *out)
 
 /* ---- The device --------------------------------------------------------- */
 
-int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
+int32_t fdl_stats_device(struct fdl_watch *watch,
+                         struct feedline_device_stats *out)
 {
-    const struct fdl_backend_ops *ops = l->ring->backend_ops;
+    const struct fdl_backend_ops *ops = watch->engine->ring->backend_ops;
     struct fdl_backend_stats backend = {0};
     struct fdl_device_ledger ledger;
     if (!ops->stats)
@@ -418,11 +441,11 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
                         "transfer to look at",
                         ops->name);
     /* First, because the backend may tell what it has not told yet. */
-    ops->stats(l->ring->backend, &backend);
-    fdl_device_watch_get(l->watch, &ledger);
+    ops->stats(watch->engine->ring->backend, &backend);
+    fdl_device_watch_get(watch->device, &ledger);
     *out = (struct feedline_device_stats){
         .struct_size = sizeof(*out),
-        .finish = l->finish.device,
+        .finish = watch->engine->finish.device,
         .batches = ledger.batches,
         .finished = ledger.finished,
         .copies = ledger.copies,
@@ -436,12 +459,12 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
         .idle_ns = (uint64_t)ledger.idle_ns,
         .pinned_bytes = backend.pinned_bytes,
         .device_bytes = backend.device_bytes,
-        .latency_us = l->fit.latency_us,
-        .gigabytes_per_second = l->fit.gigabytes_per_second,
-        .regime =
-            fdl_copy_regime(l->fit.latency_us, l->fit.gigabytes_per_second,
-                            l->ring->layout.bytes),
-        .finish_reason = l->finish.reason,
+        .latency_us = watch->engine->fit.latency_us,
+        .gigabytes_per_second = watch->engine->fit.gigabytes_per_second,
+        .regime = fdl_copy_regime(watch->engine->fit.latency_us,
+                                  watch->engine->fit.gigabytes_per_second,
+                                  watch->engine->ring->layout.bytes),
+        .finish_reason = watch->engine->finish.reason,
     };
     return FEEDLINE_OK;
 }
@@ -449,38 +472,40 @@ int32_t fdl_stats_device(feedline_loader *l, struct feedline_device_stats *out)
 /* ---- Reset -------------------------------------------------------------- */
 
 /* The sums of now; what the consumer counts itself comes under its lock. */
-static void take_zero(feedline_loader *l, struct fdl_stats_zero *zero)
+static void take_zero(struct fdl_watch *watch, struct fdl_stats_zero *zero)
 {
-    fdl_stats_workers_time(l, &zero->workers);
-    for (uint32_t i = 0; i < fdl_stats_stage_count(l); i++)
-        total(l, i, &zero->stages[i]);
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(l->pipeline); i++)
-        zero->customs[i] = custom_sums(l, i);
-    zero->pixels = pixel_sums(l);
-    zero->failed_samples = failed_samples(l);
-    zero->truncated_samples = truncated_samples(l);
+    fdl_stats_workers_time(watch, &zero->workers);
+    for (uint32_t i = 0; i < fdl_stats_stage_count(watch); i++)
+        total(watch, i, &zero->stages[i]);
+    for (uint32_t i = 0; i < fdl_pipeline_custom_count(watch->engine->pipeline);
+         i++)
+        zero->customs[i] = custom_sums(watch, i);
+    zero->pixels = pixel_sums(watch);
+    zero->failed_samples = failed_samples(watch);
+    zero->truncated_samples = truncated_samples(watch);
 }
 
-void fdl_stats_reset(feedline_loader *l)
+void fdl_stats_reset(struct fdl_watch *watch)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &watch->books;
     /* One reset at a time, so the other zero is nobody's. */
-    fdl_monitor_begin_reset(l->monitor);
+    fdl_monitor_begin_reset(watch->monitor);
     struct fdl_stats_zero *zero =
         c->zero == &c->zeros[0] ? &c->zeros[1] : &c->zeros[0];
-    take_zero(l, zero);
-    fdl_lock(&c->books);
-    total(l, FEEDLINE_STAGE_TRANSFER, &zero->stages[FEEDLINE_STAGE_TRANSFER]);
-    total(l, FEEDLINE_STAGE_CONSUME, &zero->stages[FEEDLINE_STAGE_CONSUME]);
+    take_zero(watch, zero);
+    fdl_lock(&c->lock);
+    total(watch, FEEDLINE_STAGE_TRANSFER,
+          &zero->stages[FEEDLINE_STAGE_TRANSFER]);
+    total(watch, FEEDLINE_STAGE_CONSUME, &zero->stages[FEEDLINE_STAGE_CONSUME]);
     c->zero = zero;
     fdl_account_reset_locked(c, fdl_now_ns());
-    fdl_notable_reset_locked(l);
-    if (l->outside)
-        fdl_outside_reset_locked(l->outside);
+    fdl_notable_reset_locked(watch);
+    if (watch->outside)
+        fdl_outside_reset_locked(watch->outside);
     fdl_pace_reset(&c->pace);
-    fdl_unlock(&c->books);
-    fdl_monitor_end_reset(l->monitor);
-    fdl_device_watch_reset(
-        l->watch,
-        atomic_load_explicit(&l->ring->awaited, memory_order_relaxed));
+    fdl_unlock(&c->lock);
+    fdl_monitor_end_reset(watch->monitor);
+    fdl_device_watch_reset(watch->device,
+                           atomic_load_explicit(&watch->engine->ring->awaited,
+                                                memory_order_relaxed));
 }

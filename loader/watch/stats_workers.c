@@ -6,18 +6,20 @@
  * measured apart, and `residual` is by how much they differ: a thread's first
  * moments, before it runs.
  */
-#include "loader/engine.h"
+#include "loader/stream/engine_own.h"
 #include "loader/watch/stats.h"
+#include "loader/watch/watcher.h"
 
-void fdl_stats_workers_time(feedline_loader *l, struct fdl_workers_time *out)
+void fdl_stats_workers_time(struct fdl_watch *watch,
+                            struct fdl_workers_time *out)
 {
     *out = (struct fdl_workers_time){0};
-    uint32_t n = fdl_pool_born(&l->pool);
+    uint32_t n = fdl_pool_born(&watch->engine->pool);
     int64_t now = fdl_now_ns();
-    out->lived_ns = fdl_pool_lived_ns(l, now, &out->threads);
+    out->lived_ns = fdl_pool_lived_ns(watch->engine, now, &out->threads);
     for (uint32_t i = 0; i < n; i++) {
         struct fdl_spent_times spent;
-        fdl_timebook_read(&l->pool.workers[i]->book, now, &spent);
+        fdl_timebook_read(&watch->engine->pool.workers[i]->time, now, &spent);
         for (uint32_t j = 0; j < FDL_SPENT_KINDS; j++)
             out->spent.ns[j] += spent.ns[j];
     }
@@ -28,17 +30,18 @@ static uint64_t positive(int64_t ns)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-void fdl_stats_workers(feedline_loader *l, struct feedline_worker_stats *out)
+void fdl_stats_workers(struct fdl_watch *watch,
+                       struct feedline_worker_stats *out)
 {
     struct fdl_workers_time now, zero;
     struct fdl_watched watched;
     /* In this order: what was looked at is part of what was booked. */
-    fdl_monitor_look(l->monitor);
-    fdl_monitor_get(l->monitor, &watched, NULL);
-    fdl_stats_workers_time(l, &now);
-    fdl_lock(&l->consumer.books);
-    zero = l->consumer.zero->workers;
-    fdl_unlock(&l->consumer.books);
+    fdl_monitor_look(watch->monitor);
+    fdl_monitor_get(watch->monitor, &watched, NULL);
+    fdl_stats_workers_time(watch, &now);
+    fdl_lock(&watch->books.lock);
+    zero = watch->books.zero->workers;
+    fdl_unlock(&watch->books.lock);
 
     uint64_t spent[FDL_SPENT_KINDS];
     uint64_t sum = 0;

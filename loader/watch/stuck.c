@@ -5,7 +5,8 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "loader/engine.h"
+#include "loader/stream/engine_own.h"
+#include "loader/watch/watcher.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,23 +36,23 @@ struct told {
 };
 
 struct fdl_stuck {
-    feedline_loader *loader;
+    struct fdl_watch *watch;
     int64_t last_beat_ns;
     struct told told[KEPT]; /* of the thread that watches */
 };
 
 /* ---- Looking ------------------------------------------------------------ */
 
-static int64_t patience(const feedline_loader *l)
+static int64_t patience(const struct fdl_watch *watch)
 {
-    return fdl_option_int(&l->options, FDL_OPT_STUCK_AFTER);
+    return fdl_option_int(&watch->engine->options, FDL_OPT_STUCK_AFTER);
 }
 
 /* false: it is at no sample, or was at another one a moment ago. */
 static bool look_at_sample(const struct fdl_worker *w, struct hanging *out)
 {
     /* acquire: pairs with the stores of timebook.c and progress.h. */
-    int64_t since = atomic_load_explicit(&w->book.stamp, memory_order_acquire);
+    int64_t since = atomic_load_explicit(&w->time.stamp, memory_order_acquire);
     uint32_t step = atomic_load_explicit(&w->at.step, memory_order_acquire);
     *out = (struct hanging){
         .worker = w->id,
@@ -63,13 +64,13 @@ static bool look_at_sample(const struct fdl_worker *w, struct hanging *out)
         .ticket = fdl_load(&w->at.ticket),
     };
     return step != FDL_STEP_NONE && since > 0 &&
-           atomic_load_explicit(&w->book.stamp, memory_order_acquire) == since;
+           atomic_load_explicit(&w->time.stamp, memory_order_acquire) == since;
 }
 
-static void visit_workers(feedline_loader *l, int64_t now, int64_t limit,
+static void visit_workers(struct fdl_watch *watch, int64_t now, int64_t limit,
                           visitor *visit, void *user)
 {
-    struct fdl_pool *pool = &l->pool;
+    struct fdl_pool *pool = &watch->engine->pool;
     uint32_t n = fdl_pool_born(pool);
     for (uint32_t i = 0; limit > 0 && i < n; i++) {
         const struct fdl_worker *w = pool->workers[i];
@@ -103,20 +104,20 @@ static bool look_at_read_locked(const struct fdl_ring *ring, uint64_t sample,
 }
 
 /* The stream is that of the run as long as the ring has one. */
-static void visit_reads(feedline_loader *l, int64_t now, int64_t limit,
+static void visit_reads(struct fdl_watch *watch, int64_t now, int64_t limit,
                         visitor *visit, void *user)
 {
-    struct fdl_ring *ring = l->ring;
+    struct fdl_ring *ring = watch->engine->ring;
     uint64_t samples[READS_MOST];
     struct hanging found[READS_MOST];
     uint32_t n_found = 0;
     if (limit <= 0 || !fdl_reader_has_threads(atomic_load_explicit(
-                          &l->reader_kind, memory_order_relaxed)))
+                          &watch->engine->reader_kind, memory_order_relaxed)))
         return; /* then workers read */
     fdl_lock(&ring->lock);
-    uint32_t n = ring->stream
-                     ? fdl_window_list_reads(l->window, samples, READS_MOST)
-                     : 0;
+    uint32_t n = ring->stream ? fdl_window_list_reads(watch->engine->window,
+                                                      samples, READS_MOST)
+                              : 0;
     for (uint32_t i = 0; i < n; i++) {
         struct hanging h;
         if (look_at_read_locked(ring, samples[i], &h) &&
@@ -128,28 +129,30 @@ static void visit_reads(feedline_loader *l, int64_t now, int64_t limit,
         visit(user, &found[i]);
 }
 
-static void visit_all(feedline_loader *l, int64_t now, visitor *visit,
+static void visit_all(struct fdl_watch *watch, int64_t now, visitor *visit,
                       void *user)
 {
-    int64_t limit = patience(l);
-    visit_workers(l, now, limit, visit, user);
-    visit_reads(l, now, limit, visit, user);
+    int64_t limit = patience(watch);
+    visit_workers(watch, now, limit, visit, user);
+    visit_reads(watch, now, limit, visit, user);
 }
 
 /* ---- Words -------------------------------------------------------------- */
 
-static const char *where(const feedline_loader *l, uint32_t step)
+static const char *where(const struct fdl_watch *watch, uint32_t step)
 {
     static const char *const names[] = {"", "read", "decode", "augment"};
     if (step < FDL_STEP_CUSTOM)
         return names[step];
-    return fdl_pipeline_custom_name(l->pipeline, step - FDL_STEP_CUSTOM);
+    return fdl_pipeline_custom_name(watch->engine->pipeline,
+                                    step - FDL_STEP_CUSTOM);
 }
 
-static const char *path_of(const feedline_loader *l, const struct hanging *h)
+static const char *path_of(const struct fdl_watch *watch,
+                           const struct hanging *h)
 {
     struct fdl_source source;
-    fdl_dataset_get(l->dataset, h->index, &source);
+    fdl_dataset_get(watch->engine->dataset, h->index, &source);
     return source.path ? source.path : "";
 }
 
@@ -161,8 +164,8 @@ static void copy_path(char *to, size_t size, const char *path)
     memcpy(to, path + skip, length - skip + 1);
 }
 
-static void describe(feedline_loader *l, const struct hanging *h, int64_t now,
-                     struct feedline_stuck_worker *out)
+static void describe(struct fdl_watch *watch, const struct hanging *h,
+                     int64_t now, struct feedline_stuck_worker *out)
 {
     *out = (struct feedline_stuck_worker){
         .struct_size = sizeof(*out),
@@ -172,8 +175,8 @@ static void describe(feedline_loader *l, const struct hanging *h, int64_t now,
         .epoch = h->epoch,
         .sample_index = (int64_t)h->index,
     };
-    copy_path(out->path, sizeof(out->path), path_of(l, h));
-    snprintf(out->where, sizeof(out->where), "%s", where(l, h->step));
+    copy_path(out->path, sizeof(out->path), path_of(watch, h));
+    snprintf(out->where, sizeof(out->where), "%s", where(watch, h->step));
 }
 
 static double seconds(int64_t ns)
@@ -182,19 +185,19 @@ static double seconds(int64_t ns)
 }
 
 /* "sample 17 of epoch 2, PATH" */
-static void say_sample(feedline_loader *l, const struct hanging *h, char *to,
-                       size_t size)
+static void say_sample(struct fdl_watch *watch, const struct hanging *h,
+                       char *to, size_t size)
 {
-    const char *path = path_of(l, h);
+    const char *path = path_of(watch, h);
     snprintf(to, size, "sample %" PRIu64 " of epoch %" PRIu64 "%s%.200s",
              h->index, h->epoch, *path ? ", " : "", path);
 }
 
-static void tell(feedline_loader *l, const struct hanging *h, int64_t now)
+static void tell(struct fdl_watch *watch, const struct hanging *h, int64_t now)
 {
     char sample[300];
     double s = seconds(now - h->since_ns);
-    say_sample(l, h, sample, sizeof(sample));
+    say_sample(watch, h, sample, sizeof(sample));
     if (h->worker == A_READ)
         fdl_log(FDL_LOG_WARNING,
                 "a read has been in flight for %.1f s: %s; check the "
@@ -205,36 +208,36 @@ static void tell(feedline_loader *l, const struct hanging *h, int64_t now)
                 "worker %" PRIu32 " (thread %" PRId32 ") has been at one "
                 "sample for %.1f s, in %s: %s; gdb -p shows where "
                 "(threshold: stuck_after)",
-                h->worker, h->tid, s, where(l, h->step), sample);
+                h->worker, h->tid, s, where(watch, h->step), sample);
 }
 
-static void tell_end(feedline_loader *l, const struct hanging *h, int64_t now)
+static void tell_end(struct fdl_watch *watch, const struct hanging *h,
+                     int64_t now)
 {
     char sample[300];
     double s = seconds(now - h->since_ns);
-    say_sample(l, h, sample, sizeof(sample));
+    say_sample(watch, h, sample, sizeof(sample));
     if (h->worker == A_READ)
         fdl_log(FDL_LOG_WARNING, "the stuck read completed after %.1f s: %s", s,
                 sample);
     else
         fdl_log(FDL_LOG_WARNING,
                 "worker %" PRIu32 " continues after %.1f s in %s: %s",
-                h->worker, s, where(l, h->step), sample);
+                h->worker, s, where(watch, h->step), sample);
 }
 
-void fdl_stuck_tell_stop(struct fdl_worker *w)
+void fdl_stuck_tell_stop(struct fdl_watch *watch, uint32_t worker)
 {
-    feedline_loader *l = w->loader;
     struct hanging h;
     char sample[300];
-    if (!look_at_sample(w, &h))
+    if (!look_at_sample(watch->engine->pool.workers[worker], &h))
         return;
-    say_sample(l, &h, sample, sizeof(sample));
+    say_sample(watch, &h, sample, sizeof(sample));
     fdl_log(FDL_LOG_WARNING,
             "stopping; waiting for worker %" PRIu32 " (thread %" PRId32
             "), which is in %s for %.1f s: %s",
-            w->id, h.tid, where(l, h.step), seconds(fdl_now_ns() - h.since_ns),
-            sample);
+            worker, h.tid, where(watch, h.step),
+            seconds(fdl_now_ns() - h.since_ns), sample);
 }
 
 /* ---- Watching ----------------------------------------------------------- */
@@ -266,7 +269,7 @@ static void notice(void *user, const struct hanging *h)
             continue;
         t->seen = true;
         if (!t->said)
-            tell(beat->stuck->loader, h, beat->now);
+            tell(beat->stuck->watch, h, beat->now);
         t->said = true;
         return;
     }
@@ -280,7 +283,7 @@ static void forget(struct fdl_stuck *s, int64_t now)
         struct told *t = &s->told[i];
         if (t->used && !t->seen) {
             if (t->said)
-                tell_end(s->loader, &t->who, now);
+                tell_end(s->watch, &t->who, now);
             t->used = false;
         }
         t->seen = false;
@@ -297,18 +300,18 @@ static void serve(void *user, bool last)
         return;
     if (late)
         return;
-    visit_all(s->loader, beat.now, notice, &beat);
+    visit_all(s->watch, beat.now, notice, &beat);
     forget(s, beat.now);
 }
 
-int32_t fdl_stuck_create(feedline_loader *l)
+int32_t fdl_stuck_create(struct fdl_watch *watch)
 {
     struct fdl_stuck *s = calloc(1, sizeof(*s));
     if (!s)
         return fdl_fail_memory(sizeof(*s), "the watch over workers");
-    s->loader = l;
+    s->watch = watch;
     struct fdl_subscriber who = {.serve = serve, .close = free, .user = s};
-    int32_t status = fdl_monitor_subscribe(l->monitor, &who);
+    int32_t status = fdl_monitor_subscribe(watch->monitor, &who);
     if (status < 0)
         free(s);
     return status;
@@ -328,27 +331,27 @@ static void count(void *user, const struct hanging *h)
         s->found = *h;
 }
 
-int32_t fdl_stuck_get(feedline_loader *l, uint32_t index,
+int32_t fdl_stuck_get(struct fdl_watch *watch, uint32_t index,
                       struct feedline_stuck_worker *out)
 {
     struct search s = {.index = index};
     int64_t now = fdl_now_ns();
-    visit_all(l, now, count, &s);
+    visit_all(watch, now, count, &s);
     if (index >= s.n)
         return FEEDLINE_END;
-    describe(l, &s.found, now, out);
+    describe(watch, &s.found, now, out);
     return FEEDLINE_OK;
 }
 
-uint32_t fdl_stuck_count(feedline_loader *l)
+uint32_t fdl_stuck_count(struct fdl_watch *watch)
 {
     struct search s = {.index = UINT32_MAX};
-    visit_all(l, fdl_now_ns(), count, &s);
+    visit_all(watch, fdl_now_ns(), count, &s);
     return s.n;
 }
 
 struct writing {
-    feedline_loader *loader;
+    struct fdl_watch *watch;
     struct fdl_json *j;
     int64_t now;
 };
@@ -357,7 +360,7 @@ static void write_one(void *user, const struct hanging *h)
 {
     struct writing *w = user;
     struct feedline_stuck_worker one;
-    describe(w->loader, h, w->now, &one);
+    describe(w->watch, h, w->now, &one);
     fdl_json_begin_object(w->j, NULL);
     if (h->worker == A_READ)
         fdl_json_null(w->j, "worker");
@@ -372,11 +375,11 @@ static void write_one(void *user, const struct hanging *h)
     fdl_json_end_object(w->j);
 }
 
-void fdl_stuck_json(feedline_loader *l, struct fdl_json *j)
+void fdl_stuck_json(struct fdl_watch *watch, struct fdl_json *j)
 {
-    struct writing w = {l, j, fdl_now_ns()};
+    struct writing w = {watch, j, fdl_now_ns()};
     fdl_json_begin_array(j, "stuck_workers");
-    visit_all(l, w.now, write_one, &w);
+    visit_all(watch, w.now, write_one, &w);
     fdl_json_end_array(j);
 }
 
@@ -401,19 +404,19 @@ static void weigh(void *user, const struct hanging *h)
     w->who = *h;
 }
 
-void fdl_stuck_evidence(feedline_loader *l, struct fdl_evidence *out)
+void fdl_stuck_evidence(struct fdl_watch *watch, struct fdl_evidence *out)
 {
     struct worst w = {
-        .awaited =
-            atomic_load_explicit(&l->ring->awaited, memory_order_relaxed),
+        .awaited = atomic_load_explicit(&watch->engine->ring->awaited,
+                                        memory_order_relaxed),
     };
     int64_t now = fdl_now_ns();
-    visit_all(l, now, weigh, &w);
+    visit_all(watch, now, weigh, &w);
     if (!w.found)
         return;
     out->stuck_workers = w.n;
     out->stuck_awaited = w.awaits;
     out->stuck_ns = FDL_MAX(now - w.who.since_ns, INT64_C(1));
-    out->stuck_where = where(l, w.who.step);
-    copy_path(out->stuck_path, sizeof(out->stuck_path), path_of(l, &w.who));
+    out->stuck_where = where(watch, w.who.step);
+    copy_path(out->stuck_path, sizeof(out->stuck_path), path_of(watch, &w.who));
 }

@@ -24,23 +24,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fdl_worker;
+struct fdl_watch;
 
 /* Subscribes to the monitor, which it lives as long as. */
-int32_t fdl_stuck_create(feedline_loader *l);
+int32_t fdl_stuck_create(struct fdl_watch *watch);
 
 /* END behind the last one. Any thread. */
-int32_t fdl_stuck_get(feedline_loader *l, uint32_t index,
+int32_t fdl_stuck_get(struct fdl_watch *watch, uint32_t index,
                       struct feedline_stuck_worker *out);
-uint32_t fdl_stuck_count(feedline_loader *l);
+uint32_t fdl_stuck_count(struct fdl_watch *watch);
 
 /* "stuck_workers" of an object. */
-void fdl_stuck_json(feedline_loader *l, struct fdl_json *j);
+void fdl_stuck_json(struct fdl_watch *watch, struct fdl_json *j);
 
 /* The worst of them: what the next batch waits for, if it does for one. */
-void fdl_stuck_evidence(feedline_loader *l, struct fdl_evidence *out);
+void fdl_stuck_evidence(struct fdl_watch *watch, struct fdl_evidence *out);
 
 /* A run cannot end because of this worker: says so in the log. */
-void fdl_stuck_tell_stop(struct fdl_worker *w);
+void fdl_stuck_tell_stop(struct fdl_watch *watch, uint32_t worker);
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include "base/status.h"
 #include "inject.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #define N         18

@@ -9,7 +9,7 @@
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/run/run.h"
 #include "bench/loaderbench/top/top.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/metrics.h"
 #include "loader/tune/control.h"
 #include "loader/watch/notable.h"
@@ -33,18 +33,18 @@ static void plant(void *in, size_t first, size_t last, uint64_t seed)
   plant((in), (size_t)((char *)&(in)->first - (char *)(in)),                   \
         (size_t)((char *)&(in)->last - (char *)(in)), (seed))
 
-void __wrap_fdl_stats_get(feedline_loader *l, struct feedline_stats *out);
-void __wrap_fdl_stats_waits(feedline_loader *l,
+void __wrap_fdl_stats_get(struct fdl_watch *l, struct feedline_stats *out);
+void __wrap_fdl_stats_waits(struct fdl_watch *l,
                             struct feedline_wait_stats *out);
-void __wrap_fdl_stats_stage(feedline_loader *l, uint32_t stage,
+void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t stage,
                             struct feedline_stage_stats *out);
-void __wrap_fdl_stats_workers(feedline_loader *l,
+void __wrap_fdl_stats_workers(struct fdl_watch *l,
                               struct feedline_worker_stats *out);
-int32_t __wrap_fdl_stats_device(feedline_loader *l,
+int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
                                 struct feedline_device_stats *out);
-void __wrap_fdl_notable_gaps(feedline_loader *l,
+void __wrap_fdl_notable_gaps(struct fdl_watch *l,
                              struct feedline_gap_stats *out);
-uint32_t __wrap_fdl_notable_slow(feedline_loader *l,
+uint32_t __wrap_fdl_notable_slow(struct fdl_watch *l,
                                  struct feedline_slow_sample *out);
 void __wrap_fdl_notable_headroom(feedline_loader *l,
                                  struct feedline_headroom *out);
@@ -54,14 +54,15 @@ void __wrap_fdl_control_info(const feedline_loader *l,
 void __wrap_fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
                              uint64_t *ticks);
 
-void __wrap_fdl_stats_get(feedline_loader *l, struct feedline_stats *out)
+void __wrap_fdl_stats_get(struct fdl_watch *l, struct feedline_stats *out)
 {
     (void)l;
     *out = (struct feedline_stats){.struct_size = sizeof(*out), .workers = 7};
     PLANT(out, wall_ns, truncated_samples, 100);
 }
 
-void __wrap_fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out)
+void __wrap_fdl_stats_waits(struct fdl_watch *l,
+                            struct feedline_wait_stats *out)
 {
     (void)l;
     *out =
@@ -74,7 +75,7 @@ void __wrap_fdl_stats_waits(feedline_loader *l, struct feedline_wait_stats *out)
                           out->worker_wait_sleep_ns;
 }
 
-void __wrap_fdl_stats_stage(feedline_loader *l, uint32_t stage,
+void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t stage,
                             struct feedline_stage_stats *out)
 {
     (void)l;
@@ -85,7 +86,7 @@ void __wrap_fdl_stats_stage(feedline_loader *l, uint32_t stage,
         out->cpu_ns = out->lock_ns = 0;
 }
 
-void __wrap_fdl_stats_workers(feedline_loader *l,
+void __wrap_fdl_stats_workers(struct fdl_watch *l,
                               struct feedline_worker_stats *out)
 {
     (void)l;
@@ -94,7 +95,7 @@ void __wrap_fdl_stats_workers(feedline_loader *l,
     PLANT(out, wall_ns, involuntary_switches, 700);
 }
 
-int32_t __wrap_fdl_stats_device(feedline_loader *l,
+int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
                                 struct feedline_device_stats *out)
 {
     (void)l;
@@ -108,7 +109,8 @@ int32_t __wrap_fdl_stats_device(feedline_loader *l,
     return FEEDLINE_OK;
 }
 
-void __wrap_fdl_notable_gaps(feedline_loader *l, struct feedline_gap_stats *out)
+void __wrap_fdl_notable_gaps(struct fdl_watch *l,
+                             struct feedline_gap_stats *out)
 {
     (void)l;
     *out = (struct feedline_gap_stats){.struct_size = sizeof(*out),
@@ -118,7 +120,7 @@ void __wrap_fdl_notable_gaps(feedline_loader *l, struct feedline_gap_stats *out)
     PLANT(out, count, median_ns, 1100);
 }
 
-uint32_t __wrap_fdl_notable_slow(feedline_loader *l,
+uint32_t __wrap_fdl_notable_slow(struct fdl_watch *l,
                                  struct feedline_slow_sample *out)
 {
     (void)l;
@@ -406,19 +408,19 @@ static feedline_loader *make_loader(void)
 int main(void)
 {
     feedline_loader *l = make_loader();
-    const struct fdl_backend_ops *real = l->ring->backend_ops;
+    const struct fdl_backend_ops *real = l->engine->ring->backend_ops;
     struct fdl_backend_ops with_stats = *real;
     struct feedline_wait_stats waits;
-    __wrap_fdl_stats_waits(l, &waits);
-    memcpy(l->consumer.ledger.ns, &waits.not_issued_ns,
-           sizeof(l->consumer.ledger.ns));
+    __wrap_fdl_stats_waits(&l->watch, &waits);
+    memcpy(l->watch.books.ledger.ns, &waits.not_issued_ns,
+           sizeof(l->watch.books.ledger.ns));
     with_stats.stats = no_stats;
-    l->ring->backend_ops = &with_stats;
+    l->engine->ring->backend_ops = &with_stats;
     print_library(l);
     print_metrics(l);
     print_run(l);
     print_top();
-    l->ring->backend_ops = real;
+    l->engine->ring->backend_ops = real;
     feedline_loader_destroy(l);
     return 0;
 }

@@ -25,7 +25,7 @@
 #include "cores.h"
 #include "fixture.h"
 #include "ledger_log.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "nap.h"
 #include "slow_bus.h"
 #include "slow_reads.h"

@@ -5,7 +5,7 @@
 #include "base/event.h"
 #include "fair_lock.h"
 #include "fixture.h"
-#include "loader/watch/evidence.h"
+#include "loader/report/evidence.h"
 
 #include <feedline/bench.h>
 

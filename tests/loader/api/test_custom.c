@@ -4,7 +4,7 @@
  * what its result does, what the statistics say of it, and shared objects.
  */
 #include "fair_lock.h"
-#include "loader/watch/evidence.h"
+#include "loader/report/evidence.h"
 #include "tests/loader/fixture.h"
 
 #include <pthread.h>

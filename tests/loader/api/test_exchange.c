@@ -7,7 +7,7 @@
  */
 #include "loader/api/api.h"
 #include "loader/api/dlpack.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/exchange.h>
@@ -81,7 +81,7 @@ static struct fdl_dl_versioned *export_versioned(feedline_batch *b,
 
 static uint32_t held_slots(feedline_loader *l)
 {
-    struct fdl_ring *r = l->ring;
+    struct fdl_ring *r = l->engine->ring;
     fdl_lock(&r->lock);
     uint32_t n = r->n_held;
     fdl_unlock(&r->lock);

@@ -5,7 +5,7 @@
  * goes back when batches do.
  */
 #include "base/compiler.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 #include "tests/loader/order/order_rig.h"
 
@@ -31,7 +31,7 @@ static void teardown(void)
 
 static uint64_t usual_memory(const feedline_loader *l, uint32_t depth)
 {
-    return (depth + FDL_SPARE_SLOTS) * l->ring->layout.bytes;
+    return (depth + FDL_SPARE_SLOTS) * l->engine->ring->layout.bytes;
 }
 
 /* ---- Kept --------------------------------------------------------------- */
@@ -140,18 +140,19 @@ TEST_WITH(depth_stays_ahead, setup, teardown)
     }
     for (uint32_t i = 0; i < 40; i++) {
         assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
-        fdl_ring_count(l->ring, &ready, &outstanding);
+        fdl_ring_count(l->engine->ring, &ready, &outstanding);
         assert_int_equal(outstanding, 5);
     }
-    assert_int_equal(fdl_ring_slots(l->ring), 7); /* the others are lent */
-    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 5));
-    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 43));
+    assert_int_equal(fdl_ring_slots(l->engine->ring),
+                     7); /* the others are lent */
+    assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 5));
+    assert_int_equal(fdl_ring_memory(l->engine->ring), usual_memory(l, 43));
     assert_ok(feedline_loader_set_int(l, "depth", 9));
     feedline_batch *another;
     assert_int_equal(feedline_loader_next(l, -1, &another), FEEDLINE_OK);
-    fdl_ring_count(l->ring, &ready, &outstanding);
+    fdl_ring_count(l->engine->ring, &ready, &outstanding);
     assert_int_equal(outstanding, 9); /* all that were given */
-    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 9));
+    assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 9));
     feedline_batch_release(another);
     for (uint32_t i = 0; i < 40; i++)
         feedline_batch_release(kept[i]);
@@ -172,8 +173,8 @@ TEST_WITH(reads_keep_their_share, setup, teardown)
         assert_ok(order_append(l, &given));
         assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
     }
-    assert_true(fdl_ring_memory(l->ring) > 1u << 20);
-    assert_int_equal(fdl_ring_own_memory(l->ring), usual_memory(l, 2));
+    assert_true(fdl_ring_memory(l->engine->ring) > 1u << 20);
+    assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 2));
     assert_ok(feedline_loader_set_int(l, "depth", 3)); /* fits beside them */
     for (uint32_t i = 0; i < 60; i++)
         feedline_batch_release(kept[i]);
@@ -195,10 +196,10 @@ TEST_WITH(memory_goes_back, setup, teardown)
         assert_ok(order_append(l, &given));
         assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
     }
-    assert_true(fdl_ring_memory(l->ring) > usual_memory(l, 20));
+    assert_true(fdl_ring_memory(l->engine->ring) > usual_memory(l, 20));
     for (uint32_t i = 0; i < 30; i++)
         feedline_batch_release(kept[i]);
-    while (fdl_ring_memory(l->ring) > usual_memory(l, 2))
+    while (fdl_ring_memory(l->engine->ring) > usual_memory(l, 2))
         nanosleep(&pause, NULL); /* the test's timeout is the limit */
     struct order_batch given = order_row(3, 1, 2);
     assert_ok(order_append(l, &given));
@@ -218,17 +219,17 @@ TEST_WITH(memory_stays_for_a_while, setup, teardown)
         assert_ok(order_append(l, &given));
         assert_int_equal(feedline_loader_next(l, -1, &kept[i]), FEEDLINE_OK);
     }
-    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 6));
-    fdl_lock(&l->run_lock); /* the monitor passes by */
+    assert_int_equal(fdl_ring_memory(l->engine->ring), usual_memory(l, 6));
+    fdl_lock(&l->engine->run_lock); /* the monitor passes by */
     for (uint32_t i = 0; i < 6; i++)
         feedline_batch_release(kept[i]);
-    fdl_ring_trim(l->ring);
-    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 6));
-    assert_true(fdl_ring_has_surplus(l->ring));
-    fdl_ring_trim(l->ring);
-    assert_int_equal(fdl_ring_memory(l->ring), usual_memory(l, 2));
-    assert_false(fdl_ring_has_surplus(l->ring));
-    fdl_unlock(&l->run_lock);
+    fdl_ring_trim(l->engine->ring);
+    assert_int_equal(fdl_ring_memory(l->engine->ring), usual_memory(l, 6));
+    assert_true(fdl_ring_has_surplus(l->engine->ring));
+    fdl_ring_trim(l->engine->ring);
+    assert_int_equal(fdl_ring_memory(l->engine->ring), usual_memory(l, 2));
+    assert_false(fdl_ring_has_surplus(l->engine->ring));
+    fdl_unlock(&l->engine->run_lock);
     feedline_loader_destroy(l);
 }
 
@@ -238,18 +239,18 @@ TEST_WITH(memory_stays_for_a_while, setup, teardown)
  * worst one, when a run that failed has just given its slots back. */
 static bool monitor_is_next;
 
-void __real_fdl_loader_stop(feedline_loader *l);
-void __wrap_fdl_loader_stop(feedline_loader *l);
+void __real_fdl_engine_stop(struct fdl_engine *e);
+void __wrap_fdl_engine_stop(struct fdl_engine *e);
 
-void __wrap_fdl_loader_stop(feedline_loader *l)
+void __wrap_fdl_engine_stop(struct fdl_engine *e)
 {
-    __real_fdl_loader_stop(l);
+    __real_fdl_engine_stop(e);
     if (!monitor_is_next)
         return;
-    fdl_lock(&l->run_lock);
-    fdl_ring_trim(l->ring);
-    fdl_ring_trim(l->ring);
-    fdl_unlock(&l->run_lock);
+    fdl_lock(&e->run_lock);
+    fdl_ring_trim(e->ring);
+    fdl_ring_trim(e->ring);
+    fdl_unlock(&e->run_lock);
 }
 
 /* Images of which the second is none. */
@@ -283,13 +284,13 @@ TEST(a_failed_batch_is_booked_before_its_slot_goes)
     }
     for (uint32_t i = 0; i < 5; i++)
         feedline_batch_release(kept[i]);
-    uint64_t before = fdl_ring_memory(l->ring);
+    uint64_t before = fdl_ring_memory(l->engine->ring);
     monitor_is_next = true;
     assert_ok(feedline_loader_append(l, &bad, NULL, 1));
     assert_error(feedline_loader_next(l, -1, &none), FEEDLINE_EDECODE,
                  "JPEG, PNG");
     monitor_is_next = false;
-    assert_true(fdl_ring_memory(l->ring) < before);
+    assert_true(fdl_ring_memory(l->engine->ring) < before);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
     fixture_remove(&images);
@@ -313,7 +314,7 @@ static feedline_loader *loader_of_little_memory(void)
 {
     char options[96];
     feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
-    uint64_t bytes = fdl_ring_slot_bytes(l->ring);
+    uint64_t bytes = fdl_ring_slot_bytes(l->engine->ring);
     feedline_loader_destroy(l);
     snprintf(options, sizeof(options),
              "held=grow depth=2 tuner=off memory_budget=%" PRIu64, 16 * bytes);

@@ -4,7 +4,7 @@
  * is busy, and loaders on devices that are too small or break. Each case is a
  * process of its own and finds a runtime that nobody has loaded yet. */
 #include "cudart_double.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/stream/finishing.h"
 #include "tests/loader/fixture.h"
 

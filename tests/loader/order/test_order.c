@@ -5,7 +5,7 @@
  * in every state; and that options and calls which contradict a given order are
  * refused by name.
  */
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "order_rig.h"
 
 #include <feedline/order.h>
@@ -190,7 +190,7 @@ TEST_WITH(an_epoch_joins_without_a_stop, setup, teardown)
 {
     feedline_loader *l = order_loader(&rig, "reader=memory workers=2");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
-    pthread_t first = l->pool.workers[0]->thread.handle;
+    pthread_t first = l->engine->pool.workers[0]->thread.handle;
     for (uint64_t i = 0; i < 40; i++) {
         struct order_batch given = order_row(i, 1, ORDER_BATCH);
         assert_ok(feedline_loader_begin(l, i % 3, i % 2, 0));
@@ -203,7 +203,8 @@ TEST_WITH(an_epoch_joins_without_a_stop, setup, teardown)
         if (i % 3 == 2)
             assert_next(l, FEEDLINE_END);
     }
-    assert_true(pthread_equal(first, l->pool.workers[0]->thread.handle));
+    assert_true(
+        pthread_equal(first, l->engine->pool.workers[0]->thread.handle));
     feedline_loader_destroy(l);
 }
 

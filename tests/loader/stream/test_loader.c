@@ -4,7 +4,7 @@
  * that end, forks, and books that balance.
  */
 #include "base/clock.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <pthread.h>
@@ -49,7 +49,7 @@ TEST_WITH(epochs_follow_each_other, setup, teardown)
             assert_ok(feedline_loader_start(l, epoch));
             assert_ok(feedline_loader_get_stats(l, &after));
             assert_true(after.bytes_read >= before.bytes_read);
-            assert_true(l->stream.first_epoch == 0);
+            assert_true(l->engine->stream.first_epoch == 0);
         }
         while ((b = next(l))) {
             assert_int_equal(info_of(b).epoch, epoch);

@@ -6,7 +6,7 @@
  */
 #include "base/compiler.h"
 #include "loader/api/api.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <unistd.h>
@@ -239,7 +239,7 @@ TEST_WITH(one_copy_moves_a_batch, setup, teardown)
     feedline_pipeline *p;
     feedline_batch *b;
     assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(fdl_loader_create(&host->options, ds, p->pipeline,
+    assert_ok(fdl_loader_create(&host->engine->options, ds, p->pipeline,
                                 &fdl_backend_fake, &config, &l));
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
         struct feedline_batch_info info;
@@ -383,8 +383,9 @@ TEST_WITH(every_claim_finds_room, setup, teardown)
         open_with(ds, "max_sample_bytes=3000 on_error=skip", "");
     assert_non_null(l);
     uint32_t depth = 1;
-    assert_ok(fdl_ring_set_depth(l->ring, &depth));
-    feedline_batch *b = l->ring->slots[0]; /* nobody else's: not started */
+    assert_ok(fdl_ring_set_depth(l->engine->ring, &depth));
+    feedline_batch *b =
+        l->engine->ring->slots[0]; /* nobody else's: not started */
     struct fdl_output_format f = b->ring->layout.format;
     const uint8_t *end = (const uint8_t *)b->slab.host + b->slab.bytes;
     void *dst;

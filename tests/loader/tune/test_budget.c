@@ -5,7 +5,7 @@
  * buffers take, while random hands or the tuner turn the knobs as far as they
  * go. Files differ in size by a factor of a hundred.
  */
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/tuning.h>
@@ -53,12 +53,12 @@ struct watcher {
 static void look(struct watcher *w)
 {
     feedline_loader *l = w->l;
-    uint64_t budget = l->config.memory_budget;
-    fdl_lock(&l->run_lock);
-    uint64_t slots = fdl_ring_memory(l->ring);
-    uint64_t reads = fdl_window_memory(l->window);
-    uint64_t largest = fdl_window_largest(l->window);
-    fdl_unlock(&l->run_lock);
+    uint64_t budget = l->engine->config.memory_budget;
+    fdl_lock(&l->engine->run_lock);
+    uint64_t slots = fdl_ring_memory(l->engine->ring);
+    uint64_t reads = fdl_window_memory(l->engine->window);
+    uint64_t largest = fdl_window_largest(l->engine->window);
+    fdl_unlock(&l->engine->run_lock);
     bool one_file = reads <= largest;
     w->broken |= slots > budget || (slots + reads > budget && !one_file);
     w->most = FDL_MAX(w->most, slots + reads);
@@ -89,7 +89,7 @@ static void end_watch(struct watcher *w)
     pthread_join(w->thread, NULL);
     look(w);
     printf("budget %llu: at most %llu, slots %llu, reads %llu, %llu looks\n",
-           (unsigned long long)w->l->config.memory_budget,
+           (unsigned long long)w->l->engine->config.memory_budget,
            (unsigned long long)w->most, (unsigned long long)w->most_slots,
            (unsigned long long)w->most_reads, (unsigned long long)w->looks);
     assert_false(w->broken);
@@ -108,9 +108,10 @@ static void turn_a_knob(feedline_loader *l, uint64_t *random)
 {
     static const char *const knobs[] = {"workers", "depth", "io_depth"};
     uint32_t k = draw(random, 3), value = 1 + draw(random, k == 1 ? 12 : 16);
-    uint64_t slots = (value + FDL_SPARE_SLOTS) * fdl_ring_slot_bytes(l->ring);
+    uint64_t slots =
+        (value + FDL_SPARE_SLOTS) * fdl_ring_slot_bytes(l->engine->ring);
     int32_t status = feedline_loader_set_int(l, knobs[k], value);
-    if (k == 1 && slots > l->config.memory_budget)
+    if (k == 1 && slots > l->engine->config.memory_budget)
         assert_int_equal(status, FEEDLINE_ERANGE);
     else
         assert_ok(status);
@@ -191,9 +192,9 @@ TEST_WITH(the_tuner_stays_within, setup, teardown)
 
 static uint64_t slots_memory(feedline_loader *l)
 {
-    fdl_lock(&l->run_lock);
-    uint64_t bytes = fdl_ring_memory(l->ring);
-    fdl_unlock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
+    uint64_t bytes = fdl_ring_memory(l->engine->ring);
+    fdl_unlock(&l->engine->run_lock);
     return bytes;
 }
 
@@ -205,7 +206,7 @@ TEST_WITH(a_smaller_depth_gives_memory_back, setup, teardown)
     feedline_loader *l = fixture_open(ds, "tuner=off workers=2 depth=10");
     feedline_batch *held[8];
     assert_ok(feedline_loader_start(l, 0));
-    uint64_t slot = fdl_ring_slot_bytes(l->ring);
+    uint64_t slot = fdl_ring_slot_bytes(l->engine->ring);
     assert_true(slots_memory(l) == 12 * slot);
     for (uint32_t i = 0; i < 5; i++)
         assert_int_equal(feedline_loader_next(l, -1, &held[i]), FEEDLINE_OK);

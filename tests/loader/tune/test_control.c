@@ -6,7 +6,7 @@
  */
 #include "base/log.h"
 #include "control_rig.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 
 #include <pthread.h>
@@ -37,9 +37,9 @@ static void teardown(void)
 
 static struct fdl_tuner_limits limits_of(feedline_loader *l)
 {
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     struct fdl_tuner_limits limits = l->control->limits;
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
     return limits;
 }
 
@@ -133,13 +133,13 @@ TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
 static void share_cores(feedline_loader *l, double cores)
 {
     struct fdl_control *c = l->control;
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     fdl_lock(&c->lock);
     struct fdl_tuner_limits limits = c->limits;
     limits.cores = cores;
     fdl_tuner_set_limits(c->tuner, &limits);
     fdl_unlock(&c->lock);
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
 }
 
 /* The next decision about workers after each that was not kept is the way
@@ -333,7 +333,7 @@ TEST_WITH(a_tight_budget_bounds_the_depth, setup, teardown)
 {
     /* 8 images of 32 x 32 x 3 bytes and what goes with them: four batches. */
     feedline_loader *l = fixture_open(ds, "batch_size=8 tuner=auto");
-    uint64_t batch = l->ring->layout.bytes;
+    uint64_t batch = l->engine->ring->layout.bytes;
     feedline_loader_destroy(l);
     char options[96];
     snprintf(options, sizeof(options),
@@ -458,13 +458,13 @@ TEST_WITH(a_quota_that_changes_is_noticed, setup, teardown)
 TEST_WITH(the_machine_is_shared_by_a_world, setup, teardown)
 {
     feedline_loader *l = fixture_open(ds, "local_world=3");
-    assert_int_equal(fdl_control_local_world(&l->options), 3);
+    assert_int_equal(fdl_options_local_world(&l->engine->options), 3);
     uint64_t third = rig_info(l).memory_budget;
     feedline_loader_destroy(l);
 
     setenv("LOCAL_WORLD_SIZE", "4", 1);
     l = fixture_open(ds, "");
-    assert_int_equal(fdl_control_local_world(&l->options), 4);
+    assert_int_equal(fdl_options_local_world(&l->engine->options), 4);
     uint64_t quarter = rig_info(l).memory_budget;
     assert_true(third / 4 == quarter / 3 || third / 4 == quarter / 3 + 1);
     feedline_loader_destroy(l);
@@ -472,7 +472,7 @@ TEST_WITH(the_machine_is_shared_by_a_world, setup, teardown)
     for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
         setenv("LOCAL_WORLD_SIZE", nonsense[i], 1);
         l = fixture_open(ds, "");
-        assert_int_equal(fdl_control_local_world(&l->options), 1);
+        assert_int_equal(fdl_options_local_world(&l->engine->options), 1);
         feedline_loader_destroy(l);
     }
     unsetenv("LOCAL_WORLD_SIZE");
@@ -483,9 +483,9 @@ TEST_WITH(the_machine_is_shared_by_a_world, setup, teardown)
 static struct fdl_tuner_reading reading_of(feedline_loader *l)
 {
     struct fdl_tuner_reading r;
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     fdl_control_read_locked(l->control, fdl_now_ns(), &r);
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
     return r;
 }
 
@@ -522,7 +522,7 @@ TEST_WITH(who_is_away_is_seen, setup, teardown)
 {
     feedline_loader *l = rig_sleepy(ds, 0, "tuner=off batch_size=4");
     rig_take(l, 2);
-    int64_t returned = l->consumer.returned_ns;
+    int64_t returned = l->watch.books.returned_ns;
     usleep(2000);
     int64_t least = fdl_now_ns() - returned;
     assert_true(reading_of(l).away_ns >= least);

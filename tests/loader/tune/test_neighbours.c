@@ -8,7 +8,7 @@
  */
 #include "base/clock.h"
 #include "control_rig.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/report/live_page.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/neighbours.h"
@@ -311,9 +311,9 @@ TEST_WITH(loaders_of_one_process, setup, teardown)
 
 static struct fdl_tuner_limits limits_of(feedline_loader *l)
 {
-    fdl_lock(&l->run_lock);
+    fdl_lock(&l->engine->run_lock);
     struct fdl_tuner_limits limits = l->control->limits;
-    fdl_unlock(&l->run_lock);
+    fdl_unlock(&l->engine->run_lock);
     return limits;
 }
 

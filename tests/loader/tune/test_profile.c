@@ -4,7 +4,7 @@
  * damaged is said and left, and nothing in such a file ever stops a loader.
  */
 #include "control_rig.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile.h"
 #include "loader/tune/profile_parse.h"

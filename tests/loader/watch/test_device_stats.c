@@ -3,7 +3,7 @@
  * What a loader says of its device, told by a backend whose device is made up:
  * memory is the host's, and times are a script.
  */
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <math.h>
@@ -91,8 +91,8 @@ static feedline_loader *open_scripted(feedline_dataset *ds, int64_t idle_ms)
     assert_ok(fdl_pipeline_create("none", &p));
     assert_ok(fdl_pipeline_add(p, "resize", "width=16 height=16"));
     assert_ok(fdl_loader_create(&options, ds, p, &ops, &config, &l));
-    l->fit.latency_us = 500;
-    l->fit.gigabytes_per_second = 2;
+    l->engine->fit.latency_us = 500;
+    l->engine->fit.gigabytes_per_second = 2;
     fdl_pipeline_destroy(p);
     fdl_options_fini(&options);
     return l;
@@ -276,7 +276,7 @@ TEST_WITH(backend_may_speak_after_the_loader, setup, teardown)
     feedline_loader *l = open_scripted(ds, 0);
     feedline_batch *b;
     assert_ok(feedline_loader_next(l, -1, &b));
-    struct fdl_device_watch *watch = fdl_device_watch_ref(l->watch);
+    struct fdl_device_watch *watch = fdl_device_watch_ref(l->watch.device);
     struct fdl_device_ledger before, after;
     feedline_loader_destroy(l);
     fdl_device_watch_get(watch, &before);

@@ -4,8 +4,8 @@
  * custom operation, and the same numbers in the JSON.
  */
 #include "base/compiler.h"
-#include "loader/engine.h"
-#include "loader/watch/evidence.h"
+#include "loader/loader.h"
+#include "loader/report/evidence.h"
 #include "tests/loader/fixture.h"
 
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <errno.h>
@@ -56,8 +56,8 @@ static void serve(void *user, bool last)
     if (g->last || g->closed)
         g->early = true;
     /* Any statistics may be asked for. */
-    fdl_stats_workers(g->loader, &w);
-    fdl_stats_get(g->loader, &s);
+    fdl_stats_workers(&g->loader->watch, &w);
+    fdl_stats_get(&g->loader->watch, &s);
     if (last)
         g->last++;
     else
@@ -80,7 +80,7 @@ static feedline_loader *loader_with(struct guest *g, int64_t interval_ns)
     *g = (struct guest){.loader = l, .maker = pthread_self()};
     struct fdl_subscriber s = {
         .serve = serve, .close = closed, .user = g, .interval_ns = interval_ns};
-    assert_ok(fdl_monitor_subscribe(l->monitor, &s));
+    assert_ok(fdl_monitor_subscribe(l->watch.monitor, &s));
     return l;
 }
 
@@ -132,7 +132,7 @@ TEST_WITH(the_table_has_an_end, setup, teardown)
     struct fdl_subscriber s = {.serve = serve, .user = &g};
     int32_t status;
     uint32_t taken = 0;
-    while ((status = fdl_monitor_subscribe(l->monitor, &s)) >= 0)
+    while ((status = fdl_monitor_subscribe(l->watch.monitor, &s)) >= 0)
         assert_true(++taken < FDL_SUBSCRIBERS_MAX);
     assert_int_equal(status, FEEDLINE_ERANGE);
     feedline_loader_destroy(l);

@@ -4,7 +4,7 @@
  * and that nothing hangs. Gates hold work up until the test has seen what it
  * wants to see, so nothing here depends on how fast anything is.
  */
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/live.h>
@@ -466,9 +466,9 @@ TEST_WITH(pinning_memory_holds_up_nobody, setup, teardown)
         open_with(ds, NULL, NULL, NULL, "workers=2 depth=2 held=grow");
     feedline_batch *b;
     pthread_t thread;
-    slow_ops = *l->ring->backend_ops;
+    slow_ops = *l->engine->ring->backend_ops;
     slow_ops.slab_alloc = alloc_at_gate;
-    l->ring->backend_ops = &slow_ops; /* before there are threads */
+    l->engine->ring->backend_ops = &slow_ops; /* before there are threads */
     assert_ok(feedline_loader_start(l, 0));
     atomic_store(&pinning, false);
     set_gate(true);

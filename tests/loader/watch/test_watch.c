@@ -5,7 +5,7 @@
  * known; everything else is on the real one.
  */
 #include "base/clock.h"
-#include "loader/engine.h"
+#include "loader/loader.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/order.h>

@@ -26,7 +26,7 @@
  * latest by the free of the last one held; and had that free come before the
  * reader told its waker, the claim would have seen it.
  */
-#include "loader/stream/window.h"
+#include "loader/read/window.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

@@ -3,7 +3,7 @@
 #include "base/event.h"
 #include "base/thread.h"
 #include "decode/decoder.h"
-#include "loader/stream/window.h"
+#include "loader/read/window.h"
 #include "test.h"
 
 #include <sched.h>

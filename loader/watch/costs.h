@@ -18,6 +18,7 @@
 /* Decode, augment, and the pipeline's custom operations. */
 #define FDL_COSTS_MAX (2 + FDL_CUSTOM_MAX)
 
+struct fdl_watch;
 struct fdl_op_cost {
     const char *name;  /* of the stage */
     const char *label; /* for people; both live as long as the loader */
@@ -36,7 +37,7 @@ struct fdl_costs {
     double source_pixels, output_pixels; /* means a sample; -1: not known */
 };
 
-void fdl_costs_get(feedline_loader *l, struct fdl_costs *out);
+void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out);
 
 /* As lines of text, with the share of the workers' time. */
 void fdl_costs_say(const struct fdl_costs *c, struct fdl_text *t);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a watch says of itself; see outside.h. */
-#include "loader/engine.h"
-#include "loader/watch/evidence.h"
+/* What a watch says of itself; see outside_text.h. */
+#include "loader/report/outside_text.h"
+
+#include "loader/loader.h"
+#include "loader/report/evidence.h"
 #include "loader/watch/outside.h"
 
 #include <inttypes.h>
 
 void fdl_outside_json(feedline_loader *l, struct fdl_json *j)
 {
-    const struct fdl_outside *o = l->outside;
+    const struct fdl_outside *o = l->watch.outside;
     struct fdl_evidence e;
     if (!o) {
         fdl_json_null(j, "watch");
@@ -37,9 +39,9 @@ static double part(uint64_t ns, uint64_t wall_ns)
 
 void fdl_outside_explain(const feedline_loader *l, struct fdl_text *t)
 {
-    const struct fdl_outside *o = l->outside;
+    const struct fdl_outside *o = l->watch.outside;
     struct feedline_stats s;
-    fdl_stats_get(fdl_loader_writable(l), &s);
+    fdl_stats_get(&fdl_loader_writable(l)->watch, &s);
     fdl_text_add(t, "Watching %s", o->name);
     if (s.workers && o->option[0])
         fdl_text_add(t, " (%s=%" PRIu32 ")", o->option, s.workers);

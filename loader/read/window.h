@@ -21,7 +21,7 @@
 
 #include "base/event.h"
 #include "loader/dataset/dataset.h"
-#include "loader/stream/buffers.h"
+#include "loader/read/buffers.h"
 #include "profiler/measure/ledger.h"
 
 #include <stdatomic.h>

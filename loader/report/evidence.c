@@ -4,10 +4,10 @@
  * window that moves would need copies of every histogram; who wants to judge
  * the last minute resets the statistics and waits for it.
  */
-#include "loader/watch/evidence.h"
+#include "loader/report/evidence.h"
 
-#include "loader/engine.h"
-#include "loader/stream/costs.h"
+#include "loader/loader.h"
+#include "loader/watch/costs.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
 #include "profiler/system/machine.h"
@@ -36,7 +36,8 @@ static double possible_gbps(const struct feedline_device_stats *d)
 static void add_device(feedline_loader *l, struct fdl_evidence *e)
 {
     struct feedline_device_stats d;
-    if (!l->ring->backend_ops->stats || fdl_stats_device(l, &d) < 0)
+    if (!l->engine->ring->backend_ops->stats ||
+        fdl_stats_device(&l->watch, &d) < 0)
         return;
     e->has_device = true;
     e->device_idle_ns = (int64_t)d.idle_ns;
@@ -51,14 +52,14 @@ static void add_device(feedline_loader *l, struct fdl_evidence *e)
 /* The consumer, its ledger and the stages of workers and reads. */
 static void add_counters(feedline_loader *l, struct fdl_evidence *e)
 {
-    struct fdl_consumer *c = &l->consumer;
+    struct fdl_books *c = &l->watch.books;
     struct fdl_pace copy;
     const struct fdl_pace *pace = &copy;
     struct fdl_total read;
-    fdl_stats_since_reset(l, FEEDLINE_STAGE_READ, &read);
-    e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(l);
-    fdl_stats_shared_lock(l, &e->lock);
-    fdl_lock(&c->books);
+    fdl_stats_since_reset(&l->watch, FEEDLINE_STAGE_READ, &read);
+    e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(&l->watch);
+    fdl_stats_shared_lock(&l->watch, &e->lock);
+    fdl_lock(&c->lock);
     copy = c->pace;
     e->ledger = c->ledger;
     e->batches = c->batches;
@@ -67,7 +68,7 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     e->user_ns = c->user_ns;
     e->api_ns = c->api_ns;
     e->first_batch_ns = c->first_batch_ns;
-    fdl_unlock(&c->books);
+    fdl_unlock(&c->lock);
     e->calls = pace->calls;
     e->ready_calls = pace->ready_calls;
     e->long_waits = pace->long_waits;
@@ -81,7 +82,8 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     }
     if (fdl_histogram_total(&pace->waits))
         e->usual_wait_ns = (double)fdl_histogram_quantile(&pace->waits, 0.5);
-    e->epoch_batches = l->given ? pace->epoch_batches : l->sampler.batches;
+    e->epoch_batches =
+        l->engine->given ? pace->epoch_batches : l->engine->sampler.batches;
     fdl_interference_judge(&pace->interference, &e->interference,
                            &e->interference_sigma);
     e->first_epoch_fetch = fdl_pace_fetch(pace, false);
@@ -112,7 +114,7 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
 static void add_workers(feedline_loader *l, struct fdl_evidence *e)
 {
     struct feedline_worker_stats w;
-    fdl_stats_workers(l, &w);
+    fdl_stats_workers(&l->watch, &w);
     e->worker_busy_ns =
         (int64_t)(w.cpu_ns + w.runq_ns + w.throttle_ns + w.sleep_ns);
     e->worker_cpu_ns = (int64_t)w.cpu_ns;
@@ -126,7 +128,7 @@ static void add_workers(feedline_loader *l, struct fdl_evidence *e)
 static void add_costs(feedline_loader *l, struct fdl_evidence *e)
 {
     struct fdl_costs costs;
-    fdl_costs_get(l, &costs);
+    fdl_costs_get(&l->watch, &costs);
     e->source_pixels = costs.source_pixels;
     e->output_pixels = costs.output_pixels;
     if (costs.n_ops == 0)
@@ -195,43 +197,46 @@ static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
         e->tried_gain = found.more_workers.gain;
     }
     e->more_reads_failed = found.more_reads_failed;
-    e->workers_auto = fdl_loader_asked(l, FDL_OPT_WORKERS) == 0;
-    e->depth_auto = fdl_loader_asked(l, FDL_OPT_DEPTH) == 0;
-    e->io_auto = fdl_loader_asked(l, FDL_OPT_IO_DEPTH) == 0;
+    e->workers_auto = fdl_engine_asked(l->engine, FDL_OPT_WORKERS) == 0;
+    e->depth_auto = fdl_engine_asked(l->engine, FDL_OPT_DEPTH) == 0;
+    e->io_auto = fdl_engine_asked(l->engine, FDL_OPT_IO_DEPTH) == 0;
     e->workers_max = fdl_control_workers_max(l);
-    e->terms = fdl_loader_terms(l);
+    e->terms = fdl_engine_terms(l->engine);
 }
 
 void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
 {
     struct fdl_watched watched;
     struct fdl_gpu_watched gpu;
-    uint64_t batch = fdl_ring_slot_bytes(l->ring);
-    uint32_t depth = atomic_load_explicit(&l->depth, memory_order_relaxed);
+    uint64_t batch = fdl_ring_slot_bytes(l->engine->ring);
+    uint32_t depth =
+        atomic_load_explicit(&l->engine->depth, memory_order_relaxed);
     fdl_evidence_init(out);
     add_workers(l, out);
     add_counters(l, out);
     add_costs(l, out);
-    fdl_monitor_get(l->monitor, &watched, &gpu);
+    fdl_monitor_get(l->watch.monitor, &watched, &gpu);
     add_machine(&watched, out);
     add_gpu(&gpu, out);
-    out->workers = atomic_load_explicit(&l->workers, memory_order_relaxed);
+    out->workers =
+        atomic_load_explicit(&l->engine->workers, memory_order_relaxed);
     out->cpus_usable = fdl_machine_get()->cpus_usable;
     if (fdl_machine_get()->cpu_quota > 0)
         out->cpu_quota = fdl_machine_get()->cpu_quota;
-    out->world = l->sampler.world;
-    out->io_depth = atomic_load_explicit(&l->io_depth, memory_order_relaxed);
+    out->world = l->engine->sampler.world;
+    out->io_depth =
+        atomic_load_explicit(&l->engine->io_depth, memory_order_relaxed);
     out->reads_storage = fdl_reader_reads_files(
-        atomic_load_explicit(&l->reader_kind, memory_order_relaxed));
+        atomic_load_explicit(&l->engine->reader_kind, memory_order_relaxed));
     out->depth = depth;
-    out->memory_limited = (depth + 3) * batch > l->config.memory_budget;
+    out->memory_limited = (depth + 3) * batch > l->engine->config.memory_budget;
     add_tuner(l, out);
-    fdl_notable_evidence(l, out);
+    fdl_notable_evidence(&l->watch, out);
     out->gap_throttled_ns = FDL_MIN(watched.gap_throttled_ns, out->gap_ns);
-    fdl_stuck_evidence(l, out);
+    fdl_stuck_evidence(&l->watch, out);
     add_device(l, out);
-    if (l->outside)
-        fdl_outside_evidence(l, &watched, out);
+    if (l->watch.outside)
+        fdl_outside_evidence(&l->watch, &watched, out);
 }
 
 bool fdl_evidence_agrees(const feedline_loader *l, const char *limit)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the workers' time goes into; see costs.h. */
-#include "loader/stream/costs.h"
+#include "loader/watch/costs.h"
 
-#include "loader/engine.h"
+#include "loader/stream/engine_own.h"
+#include "loader/watch/stats.h"
+#include "loader/watch/watcher.h"
 
 #include <string.h>
 
@@ -15,13 +17,14 @@
 
 /* ---- Gathering ----------------------------------------------------------- */
 
-static void take_op(feedline_loader *l, uint32_t stage, struct fdl_op_cost *op)
+static void take_op(struct fdl_watch *watch, uint32_t stage,
+                    struct fdl_op_cost *op)
 {
     struct feedline_stage_stats s;
-    fdl_stats_stage(l, stage, &s);
+    fdl_stats_stage(watch, stage, &s);
     *op = (struct fdl_op_cost){
-        .name = fdl_stats_stage_name(l, stage),
-        .label = fdl_stats_stage_label(l, stage),
+        .name = fdl_stats_stage_name(watch, stage),
+        .label = fdl_stats_stage_label(watch, stage),
         .samples = s.items,
         .wall_ns = (int64_t)s.busy_ns,
         .cpu_ns = (int64_t)FDL_MIN(s.cpu_ns, s.busy_ns),
@@ -52,10 +55,10 @@ static void share_cpu(struct fdl_op_cost built_in[2], int64_t cpu_ns)
             (int64_t)((double)built_in[i].wall_ns * FDL_MIN(part, 1.0));
 }
 
-static void add_pixels(feedline_loader *l, struct fdl_costs *c)
+static void add_pixels(struct fdl_watch *watch, struct fdl_costs *c)
 {
     struct fdl_pixel_sums sums;
-    fdl_stats_pixels(l, &sums);
+    fdl_stats_pixels(watch, &sums);
     c->source_pixels = c->output_pixels = -1;
     if (sums.samples == 0)
         return;
@@ -63,28 +66,29 @@ static void add_pixels(feedline_loader *l, struct fdl_costs *c)
     c->output_pixels = (double)sums.output / (double)sums.samples;
 }
 
-void fdl_costs_get(feedline_loader *l, struct fdl_costs *out)
+void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
 {
     struct feedline_worker_stats w;
     struct fdl_op_cost built_in[2], custom;
     memset(out, 0, sizeof(*out));
-    fdl_stats_workers(l, &w);
+    fdl_stats_workers(watch, &w);
     int64_t cpu = (int64_t)w.cpu_ns;
     out->worker_ns = (int64_t)(w.wall_ns - FDL_MIN(w.parked_ns, w.wall_ns));
     out->read_ns = (int64_t)w.read_ns;
     out->blocked_ns = (int64_t)w.blocked_ns;
     out->starved_ns = (int64_t)w.starved_ns;
-    for (uint32_t i = FEEDLINE_STAGE_COUNT; i < fdl_stats_stage_count(l); i++) {
-        take_op(l, i, &custom);
+    for (uint32_t i = FEEDLINE_STAGE_COUNT; i < fdl_stats_stage_count(watch);
+         i++) {
+        take_op(watch, i, &custom);
         cpu -= custom.cpu_ns;
         insert(out, &custom);
     }
-    take_op(l, FEEDLINE_STAGE_DECODE, &built_in[0]);
-    take_op(l, FEEDLINE_STAGE_AUGMENT, &built_in[1]);
+    take_op(watch, FEEDLINE_STAGE_DECODE, &built_in[0]);
+    take_op(watch, FEEDLINE_STAGE_AUGMENT, &built_in[1]);
     share_cpu(built_in, cpu);
     insert(out, &built_in[0]);
     insert(out, &built_in[1]);
-    add_pixels(l, out);
+    add_pixels(watch, out);
 }
 
 /* ---- In words ------------------------------------------------------------ */

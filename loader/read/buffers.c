@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stack of read buffers; see buffers.h. */
-#include "loader/stream/buffers.h"
+#include "loader/read/buffers.h"
 
 #include "base/atomic.h"
 #include "base/memory.h"

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one file that knows all the rooms: it makes an engine, attaches those who
+ * watch it and those who steer it, and hands on what concerns several of them.
+ * The error path of create is destroy.
+ */
+#include "loader/loader.h"
+
+#include "base/memory.h"
+#include "base/thread.h"
+#include "loader/report/recorder.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Hooks that several share -------------------------------------------- */
+
+/* The loader that a watch is part of. */
+static feedline_loader *loader_of(void *watch)
+{
+    return (feedline_loader *)(void *)((char *)watch -
+                                       offsetof(feedline_loader, watch));
+}
+
+static void called(void *watch, int64_t now)
+{
+    feedline_loader *l = loader_of(watch);
+    uint64_t delivered = l->watch.notes.delivered;
+    fdl_watch_called(&l->watch, now);
+    if (l->tracing.recorder)
+        fdl_recorder_step(l->tracing.recorder, delivered, now);
+}
+
+static void ending(void *watch)
+{
+    fdl_control_end(loader_of(watch));
+}
+
+static void beginning(void *watch)
+{
+    feedline_loader *l = loader_of(watch);
+    fdl_watch_beginning(&l->watch);
+    fdl_recorder_start(l->tracing.recorder);
+}
+
+/* ---- Create and destroy -------------------------------------------------- */
+
+static int32_t make_engine(feedline_loader *l,
+                           const struct fdl_options *options,
+                           feedline_dataset *ds, const struct fdl_pipeline *p,
+                           const struct fdl_backend_ops *ops,
+                           const struct fdl_backend_config *config)
+{
+    struct fdl_observer observer;
+    uint32_t batch = (uint32_t)fdl_option_int(options, FDL_OPT_BATCH_SIZE);
+    int32_t status = fdl_watch_init(&l->watch, batch, &observer);
+    if (status < 0)
+        return status;
+    observer.called = called;
+    observer.ending = ending;
+    observer.beginning = beginning;
+    status =
+        fdl_engine_create(options, ds, p, ops, config, &observer, &l->engine);
+    l->watch.engine = l->engine;
+    return status;
+}
+
+int32_t fdl_loader_create(const struct fdl_options *options,
+                          feedline_dataset *ds, const struct fdl_pipeline *p,
+                          const struct fdl_backend_ops *backend_ops,
+                          const struct fdl_backend_config *backend_config,
+                          feedline_loader **out)
+{
+    feedline_loader *l = fdl_alloc_aligned(sizeof(*l));
+    if (!l)
+        return fdl_fail_memory(sizeof(*l), "a loader");
+    memset(l, 0, sizeof(*l));
+    l->fork_generation = fdl_fork_generation();
+    int32_t status =
+        make_engine(l, options, ds, p, backend_ops, backend_config);
+    if (status >= 0)
+        status = fdl_control_create(l);
+    if (status >= 0)
+        status = fdl_watch_attach(&l->watch, l->engine);
+    if (status >= 0)
+        status = fdl_tracing_create(l);
+    if (status >= 0)
+        status = fdl_exports_init(l);
+    if (status < 0) {
+        fdl_loader_destroy(l);
+        return status;
+    }
+    *out = l;
+    return FEEDLINE_OK;
+}
+
+void fdl_loader_destroy(feedline_loader *l)
+{
+    if (l->engine)
+        fdl_engine_stop(l->engine);
+    fdl_watch_end(&l->watch);
+    fdl_tracing_destroy(l);
+    fdl_exports_fini(&l->exports);
+    fdl_control_destroy(l);
+    fdl_engine_destroy(l->engine);
+    fdl_watch_fini(&l->watch);
+    free(l);
+}
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+/* A run has begun that was asked for at `asked`. */
+static void open_books(feedline_loader *l, int64_t asked)
+{
+    fdl_account_begin(&l->watch.books, asked, fdl_now_ns());
+    fdl_notable_begin(&l->watch);
+    fdl_control_begin(l);
+}
+
+int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
+{
+    int64_t asked = fdl_now_ns();
+    fdl_monitor_start(l->watch.monitor); /* the run does without it too */
+    int32_t status = fdl_engine_begin(l->engine, epoch, position);
+    if (status >= 0)
+        open_books(l, asked);
+    return status;
+}
+
+int32_t fdl_loader_begin_given(feedline_loader *l, uint64_t epoch,
+                               uint64_t seed, uint64_t position)
+{
+    bool anew = false;
+    int64_t asked = fdl_now_ns();
+    fdl_monitor_start(l->watch.monitor);
+    int32_t status =
+        fdl_engine_begin_given(l->engine, epoch, seed, position, &anew);
+    if (status >= 0 && anew)
+        open_books(l, asked);
+    return status;
+}

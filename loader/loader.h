@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loader: the engine, and everyone who watches and steers it from outside.
+ *
+ *      stream: engine  ---- records ---->  watch: books, notes, monitor
+ *        ^   ^                               |         |
+ *        |   +--------- snapshots -----------+         v
+ *        +---- settings ---- tune: control <--- report: pages, logs, traces
+ */
+#ifndef FDL_LOADER_LOADER_H
+#define FDL_LOADER_LOADER_H
+
+#include "loader/report/exports.h"
+#include "loader/report/tracing.h"
+#include "loader/stream/engine_own.h"
+#include "loader/tune/control.h"
+#include "loader/watch/notable.h"
+#include "loader/watch/stats.h"
+#include "loader/watch/watcher.h"
+#include "profiler/verdict/verdict.h"
+
+struct feedline_loader {
+    uint32_t fork_generation;
+    struct fdl_engine *engine;
+    struct fdl_watch watch;
+    struct fdl_control *control; /* its thread runs with a run */
+    struct fdl_tracing tracing;
+    struct fdl_exports exports; /* page, log, metrics */
+    struct fdl_verdict verdict; /* the last one asked for; under the books'
+                                   lock */
+};
+
+/* backend_config: the device, and a script; the rest is filled in here. */
+int32_t fdl_loader_create(const struct fdl_options *options,
+                          feedline_dataset *ds, const struct fdl_pipeline *p,
+                          const struct fdl_backend_ops *backend_ops,
+                          const struct fdl_backend_config *backend_config,
+                          feedline_loader **out);
+void fdl_loader_destroy(feedline_loader *l);
+
+/* fdl_engine_begin and fdl_engine_begin_given, with the books and the tuner of
+ * a run that begins. */
+int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position);
+int32_t fdl_loader_begin_given(feedline_loader *l, uint64_t epoch,
+                               uint64_t seed, uint64_t position);
+
+/* The program turns a knob, or (value 0) hands it to the tuner. ESTATE,
+ * ERANGE. Any thread. */
+int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);
+
+/* To look at a loader takes locks in it; it is const to the caller alone. */
+static inline feedline_loader *fdl_loader_writable(const feedline_loader *l)
+{
+    return (feedline_loader *)(uintptr_t)l;
+}
+
+#endif

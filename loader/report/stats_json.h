@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The statistics as one JSON document, and its parts. Any thread. */
+#ifndef FDL_LOADER_STATS_JSON_H
+#define FDL_LOADER_STATS_JSON_H
+
+#include "base/json.h"
+
+#include <feedline/feedline.h>
+
+/* The whole, as one object. */
+void fdl_stats_json(feedline_loader *l, struct fdl_json *j);
+
+/* signals_json.c: a member of that object. */
+void fdl_stats_signals_json(feedline_loader *l, struct fdl_json *j);
+
+/* notable_json.c: "phases", "gaps", "slow_samples", "outliers", "headroom". */
+void fdl_notable_json(feedline_loader *l, struct fdl_json *j);
+
+/* ceilings.c: feedline_loader_get_headroom. */
+void fdl_notable_headroom(feedline_loader *l, struct feedline_headroom *out);
+
+#endif

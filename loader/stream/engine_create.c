@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine from options to what a run needs. The error path of create is
+ * destroy. */
+#include "base/memory.h"
+#include "loader/stream/engine_own.h"
+#include "loader/stream/finishing.h"
+#include "profiler/system/machine.h"
+#include "transfer/nvtx.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_DEPTH      4u
+#define MEMORY_BUDGET_PART 10u /* of the memory limit, see docs/options.md */
+
+/* ---- From options to a configuration ------------------------------------ */
+
+static uint64_t option_u64(const struct fdl_options *o, uint32_t row)
+{
+    return (uint64_t)fdl_option_int(o, row);
+}
+
+static uint32_t option_u32(const struct fdl_options *o, uint32_t row)
+{
+    return (uint32_t)fdl_option_int(o, row);
+}
+
+static void read_config(struct fdl_engine *e)
+{
+    const struct fdl_options *o = &e->options;
+    const struct fdl_machine *machine = fdl_machine_get();
+    struct fdl_config_values *c = &e->config;
+    c->batch_size = option_u32(o, FDL_OPT_BATCH_SIZE);
+    c->channels = option_u32(o, FDL_OPT_CHANNELS);
+    c->on_error = (enum fdl_on_error)fdl_option_int(o, FDL_OPT_ON_ERROR);
+    c->max_failures = option_u64(o, FDL_OPT_MAX_FAILURES);
+    c->epochs = option_u64(o, FDL_OPT_EPOCHS);
+    atomic_store_explicit(&c->seed, option_u64(o, FDL_OPT_SEED),
+                          memory_order_relaxed);
+    c->max_file_bytes = option_u64(o, FDL_OPT_MAX_FILE_BYTES);
+    c->reader = (enum fdl_reader_kind)fdl_option_int(o, FDL_OPT_READER);
+    c->memory_budget = option_u64(o, FDL_OPT_MEMORY_BUDGET);
+    if (c->memory_budget == 0)
+        c->memory_budget = machine->memory_limit_bytes / MEMORY_BUDGET_PART /
+                           fdl_options_local_world(o);
+
+    uint32_t workers = option_u32(o, FDL_OPT_WORKERS);
+    if (workers == 0)
+        workers = FDL_MIN(machine->cpus_usable, FDL_MAX_WORKERS);
+    atomic_store_explicit(&e->workers, workers, memory_order_relaxed);
+    atomic_store_explicit(&e->io_depth, option_u32(o, FDL_OPT_IO_DEPTH),
+                          memory_order_relaxed);
+}
+
+/* A batch has every view of its samples. */
+static int32_t choose_views(struct fdl_engine *e)
+{
+    const char *op = NULL;
+    uint32_t views = fdl_pipeline_views(e->pipeline, &op);
+    uint32_t batch_size = e->config.batch_size;
+    uint32_t below = batch_size - batch_size % views;
+    e->config.views = views;
+    if (below == batch_size)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "batch_size=%" PRIu32 " images are not a multiple of the "
+                    "%" PRIu32 " views that %s makes of a sample; use %" PRIu32,
+                    batch_size, views, op, below ? below : views);
+}
+
+/* What says which sample comes when says nothing to a program that does. */
+static int32_t check_given(const struct fdl_options *o)
+{
+    static const struct {
+        uint32_t row;
+        int64_t none;
+    } rows[] = {{FDL_OPT_SHUFFLE, 0},      {FDL_OPT_WORLD, 1},
+                {FDL_OPT_RANK, 0},         {FDL_OPT_DROP_LAST, 0},
+                {FDL_OPT_REPEATS, 1},      {FDL_OPT_EPOCHS, 0},
+                {FDL_OPT_EPOCH_SAMPLES, 0}};
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++)
+        if (fdl_option_int(o, rows[i].row) != rows[i].none)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s does not apply to order=given: the program "
+                            "that appends the batches decides it",
+                            o->table[rows[i].row].name);
+    return FEEDLINE_OK;
+}
+
+static int32_t make_order(struct fdl_engine *e)
+{
+    const struct fdl_options *o = &e->options;
+    if (fdl_option_int(o, FDL_OPT_ORDER) != FDL_ORDER_GIVEN)
+        return FEEDLINE_OK;
+    int32_t status = check_given(o);
+    if (status < 0)
+        return status;
+    return fdl_given_create(e->sampler.batch_size, e->dataset->count,
+                            &e->given);
+}
+
+static int32_t make_sampler(struct fdl_engine *e)
+{
+    const struct fdl_options *o = &e->options;
+    e->sampler = (struct fdl_sampler){
+        .count = e->dataset->count,
+        .epoch_samples = option_u64(o, FDL_OPT_EPOCH_SAMPLES),
+        .repeats = option_u32(o, FDL_OPT_REPEATS),
+        .seed = fdl_engine_seed(e),
+        .rank = option_u32(o, FDL_OPT_RANK),
+        .world = option_u32(o, FDL_OPT_WORLD),
+        .tail = (enum fdl_shard_tail)fdl_option_int(o, FDL_OPT_SHARD_TAIL),
+        .shuffle = fdl_option_int(o, FDL_OPT_SHUFFLE) != 0,
+        .drop_last = fdl_option_int(o, FDL_OPT_DROP_LAST) != 0,
+        .batch_size = e->config.batch_size / e->config.views,
+    };
+    return fdl_sampler_init(&e->sampler);
+}
+
+/* Shape of a sample from pipeline and data set. */
+static int32_t make_format(const struct fdl_engine *e,
+                           struct fdl_output_format *format)
+{
+    static const int32_t dtypes[] = {[FDL_DTYPE_U8] = FEEDLINE_U8,
+                                     [FDL_DTYPE_F32] = FEEDLINE_F32,
+                                     [FDL_DTYPE_F16] = FEEDLINE_F16,
+                                     [FDL_DTYPE_BF16] = FEEDLINE_BF16};
+    const struct fdl_options *o = &e->options;
+    *format = (struct fdl_output_format){
+        .channels = (int32_t)e->config.channels,
+        .dtype = dtypes[fdl_option_int(o, FDL_OPT_DTYPE)],
+        .nhwc = fdl_option_int(o, FDL_OPT_LAYOUT) == FDL_LAYOUT_NHWC,
+    };
+    int32_t status = fdl_pipeline_check_channels(e->pipeline, format->channels);
+    if (status)
+        return status;
+    if (format->dtype == FEEDLINE_U8 && fdl_pipeline_normalizes(e->pipeline))
+        return fdl_fail(
+            FEEDLINE_EINVAL,
+            "dtype=u8 cannot hold normalised pixels; use dtype=f32, "
+            "f16 or bf16, or leave out normalize (recipes train_u8, eval_u8)");
+    if (fdl_option_int(o, FDL_OPT_MAX_SAMPLE_BYTES) > 0)
+        return FEEDLINE_OK; /* 0x0: every size */
+    return fdl_pipeline_output_size(e->pipeline, e->dataset->raw_width,
+                                    e->dataset->raw_height, &format->width,
+                                    &format->height);
+}
+
+int32_t fdl_engine_fail_budget(const struct fdl_engine *e, uint32_t depth,
+                               uint64_t batch_bytes)
+{
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "depth=%u needs %u batches of %" PRIu64
+                    " bytes, more than memory_budget=%" PRIu64
+                    "; lower batch_size or depth, use dtype=u8, or raise "
+                    "memory_budget",
+                    depth, depth + FDL_SPARE_SLOTS, batch_bytes,
+                    e->config.memory_budget);
+}
+
+/* The depth asked for, or what fits the budget. */
+static int32_t choose_depth(struct fdl_engine *e, uint64_t batch_bytes)
+{
+    uint32_t asked = option_u32(&e->options, FDL_OPT_DEPTH);
+    uint64_t fits = e->config.memory_budget / batch_bytes;
+    uint32_t depth = asked ? asked : DEFAULT_DEPTH;
+    if (!asked && fits > FDL_SPARE_SLOTS)
+        depth = (uint32_t)FDL_MIN(depth, fits - FDL_SPARE_SLOTS);
+    if (depth + FDL_SPARE_SLOTS > fits)
+        return fdl_engine_fail_budget(e, asked ? asked : 1, batch_bytes);
+    atomic_store_explicit(&e->depth, depth, memory_order_relaxed);
+    return FEEDLINE_OK;
+}
+
+/* ---- Create and destroy ------------------------------------------------- */
+
+/* On the reader's thread: what the window needs to know of a sample, and what
+ * the batch does. */
+static void resolve(void *user, struct fdl_read *r)
+{
+    struct fdl_engine *e = user;
+    struct fdl_place place;
+    fdl_stream_locate(&e->stream, r->sample, &place);
+    r->epoch = place.epoch;
+    r->ticket = place.ticket;
+    r->place = place.slot_place * e->config.views;
+    r->copy = place.copy;
+    r->index = place.index;
+    fdl_dataset_get(e->dataset, r->index, &r->source);
+
+    feedline_batch *b = fdl_ring_slot(e->ring, place.ticket);
+    r->times = &b->times[place.slot_place];
+    fdl_slot_describe(b, r->place, fdl_dataset_label(e->dataset, r->index),
+                      r->index, FEEDLINE_OK);
+}
+
+/* Of batches as workers write them: the device may finish them then. */
+static int32_t make_layout(const struct fdl_engine *e,
+                           const struct fdl_output_format *delivered,
+                           struct fdl_layout *layout)
+{
+    uint64_t most = option_u64(&e->options, FDL_OPT_MAX_SAMPLE_BYTES);
+    struct fdl_output_format format = *delivered;
+    if (most > 0 && e->config.views > 1)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "views of a sample have one size; leave "
+                        "max_sample_bytes at 0");
+    if (e->finish.device)
+        fdl_finish_wire(delivered, &format);
+    int32_t status =
+        most == 0
+            ? fdl_layout_init(layout, e->config.batch_size, &format)
+            : fdl_layout_init_various(layout, e->config.batch_size, &format,
+                                      most,
+                                      e->config.on_error == FDL_ON_ERROR_SKIP);
+    if (status < 0)
+        return status;
+    layout->views = e->config.views;
+    layout->delivered = *delivered;
+    return FEEDLINE_OK;
+}
+
+/* The backend, and ring and window, whose sizes follow from the format. */
+static int32_t make_path(struct fdl_engine *e,
+                         const struct fdl_backend_ops *ops,
+                         struct fdl_backend_config *backend_config)
+{
+    struct fdl_output_format delivered;
+    struct fdl_layout layout;
+    void *backend;
+    int32_t status = make_format(e, &delivered);
+    if (status >= 0)
+        status = fdl_engine_choose_finish(e, ops, &delivered,
+                                          backend_config->device);
+    if (status >= 0)
+        status = make_layout(e, &delivered, &layout);
+    if (status >= 0)
+        status = choose_depth(e, layout.bytes);
+    if (status < 0)
+        return status;
+    if (e->finish.device)
+        fdl_engine_set_finishing(e, &layout, &backend_config->finish);
+    const struct fdl_copy_observer *copies = &e->observer.copies;
+    backend_config->observe = copies->observe;
+    backend_config->observer = copies->user;
+    status = ops->create(backend_config, &backend);
+    if (status < 0)
+        return status;
+    status = fdl_ring_create(&layout, ops, backend, &e->ring);
+    if (status < 0)
+        return status;
+    e->ring->may_grow =
+        fdl_option_int(&e->options, FDL_OPT_HELD) == FDL_HELD_GROW;
+    e->ring->device_id = (int32_t)backend_config->device;
+    if (copies->hold)
+        copies->hold(copies->user);
+    e->ring->copies = *copies;
+    return fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
+                             e->config.max_file_bytes, resolve, e, &e->window);
+}
+
+static int32_t make_stages(struct fdl_engine *e)
+{
+    size_t bytes = FDL_MAX_IO_DEPTH * sizeof(*e->read_stages);
+    e->read_stages = fdl_pages_alloc(bytes);
+    return e->read_stages ? FEEDLINE_OK
+                          : fdl_fail_memory(bytes, "read counters");
+}
+
+/* Everything, of options and pipeline that are copied. */
+static int32_t make_parts(struct fdl_engine *e,
+                          const struct fdl_backend_ops *ops,
+                          const struct fdl_backend_config *given)
+{
+    struct fdl_backend_config config = *given;
+    read_config(e);
+    int32_t status = choose_views(e);
+    if (status >= 0)
+        status = make_sampler(e);
+    if (status >= 0)
+        status = make_order(e);
+    if (status >= 0)
+        status = make_path(e, ops, &config);
+    if (status >= 0)
+        status = make_stages(e);
+    return status;
+}
+
+int32_t fdl_engine_create(const struct fdl_options *options,
+                          feedline_dataset *ds, const struct fdl_pipeline *p,
+                          const struct fdl_backend_ops *backend_ops,
+                          const struct fdl_backend_config *backend_config,
+                          const struct fdl_observer *observer,
+                          struct fdl_engine **out)
+{
+    struct fdl_engine *e = fdl_alloc_aligned(sizeof(*e));
+    if (!e)
+        return fdl_fail_memory(sizeof(*e), "an engine");
+    memset(e, 0, sizeof(*e));
+    if (observer)
+        e->observer = *observer;
+    fdl_nvtx_init();
+    fdl_lock_init(&e->run_lock, FDL_RANK_RUN);
+    fdl_lock_init(&e->settings, FDL_RANK_SETTINGS);
+    fdl_dataset_ref(ds);
+    e->dataset = ds;
+
+    int32_t status = fdl_failures_init(&e->failures);
+    if (status >= 0)
+        status = fdl_pool_init(&e->pool);
+    if (status >= 0)
+        status = fdl_options_copy(&e->options, options);
+    if (status >= 0)
+        status = fdl_pipeline_copy(p, &e->pipeline);
+    if (status >= 0)
+        status = make_parts(e, backend_ops, backend_config);
+    if (status < 0) {
+        fdl_engine_destroy(e);
+        return status;
+    }
+    *out = e;
+    return FEEDLINE_OK;
+}
+
+void fdl_engine_destroy(struct fdl_engine *e)
+{
+    if (!e)
+        return;
+    fdl_pool_fini(&e->pool);
+    fdl_window_destroy(e->window);
+    fdl_ring_unref(e->ring);
+    fdl_given_destroy(e->given);
+    fdl_pages_free(e->read_stages, FDL_MAX_IO_DEPTH * sizeof(*e->read_stages));
+    fdl_pipeline_destroy(e->pipeline);
+    fdl_options_fini(&e->options);
+    fdl_failures_fini(&e->failures);
+    fdl_dataset_unref(e->dataset);
+    fdl_lock_destroy(&e->settings);
+    fdl_lock_destroy(&e->run_lock);
+    free(e);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of loader/stream/ share; see engine.h. */
+#ifndef FDL_LOADER_ENGINE_OWN_H
+#define FDL_LOADER_ENGINE_OWN_H
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/status.h"
+#include "base/terms.h"
+#include "loader/options.h"
+#include "loader/order/given.h"
+#include "loader/read/reader.h"
+#include "loader/stream/engine.h"
+#include "loader/stream/failure.h"
+#include "loader/stream/finish_choice.h"
+#include "loader/stream/observer.h"
+#include "loader/stream/ring.h"
+#include "loader/stream/worker.h"
+#include "profiler/measure/copy_fit.h"
+#include "profiler/measure/stage.h"
+
+#include <stdatomic.h>
+
+struct fdl_config_values { /* of the options, resolved */
+    uint32_t batch_size;   /* images */
+    uint32_t channels;
+    uint32_t views; /* images of each sample */
+    enum fdl_on_error on_error;
+    uint64_t max_failures;
+    uint64_t epochs;
+    _Atomic uint64_t seed; /* with order=given that of the epoch */
+    uint64_t memory_budget;
+    uint64_t max_file_bytes;
+    enum fdl_reader_kind reader;
+};
+
+/* Where the stream stands: the consumer's thread only. */
+struct fdl_consumer {
+    bool at_end;       /* END is due before the next batch */
+    bool finished;     /* END for ever */
+    uint64_t epoch;    /* of the batches handed out now */
+    uint64_t position; /* delivered of it, this rank */
+    bool told_kept;    /* that the program keeps batches */
+    int32_t failed;    /* status of the error that ended the run */
+    int64_t waited_ns; /* since the last batch, in calls without one */
+};
+
+struct fdl_engine {
+    struct fdl_observer observer; /* constant; all NULL: nobody watches */
+    feedline_dataset *dataset;
+    struct fdl_pipeline *pipeline;
+    struct fdl_options options; /* as given; of the knobs as asked for now:
+                                   written under run_lock and settings */
+    struct fdl_config_values config;
+    struct fdl_sampler sampler;
+    struct fdl_stream stream;
+    struct fdl_given *given; /* NULL: order=own */
+
+    struct fdl_ring *ring;
+    struct fdl_window *window;
+    struct fdl_pool pool;
+
+    struct fdl_finish_choice finish; /* constant */
+    struct fdl_copy_fit fit;         /* of the device; 0: not measured */
+
+    const struct fdl_reader_ops *reader_ops;
+    struct fdl_reader *reader;     /* written under run_lock and settings */
+    struct fdl_stage *read_stages; /* [FDL_MAX_IO_DEPTH] */
+    bool keeps_io_depth;           /* from run to run, where it is auto */
+    uint32_t first_io_depth;       /* of the first run then; 0: the reader's */
+
+    /* Whoever starts or stops threads, or makes or frees memory of batches: one
+     * at a time, for as long as that takes. Statistics never ask for it. */
+    struct fdl_lock run_lock;
+    struct fdl_lock settings; /* numbers only, so it is never held for long:
+                                 options, the reader's pointer, the lives of
+                                 workers' threads */
+    _Atomic uint32_t workers, depth, io_depth;
+    _Atomic int32_t reader_kind; /* enum fdl_reader_kind; AUTO before a run */
+    bool running;
+    uint64_t range; /* of the run, transfer/nvtx.h */
+    bool stopped;   /* by the caller: next does not start by itself */
+
+    _Atomic bool interrupted;
+    struct fdl_failures failures;
+    struct fdl_consumer consumer;
+};
+
+/* ERANGE: what a depth takes, and what would help. */
+int32_t fdl_engine_fail_budget(const struct fdl_engine *e, uint32_t depth,
+                               uint64_t batch_bytes);
+
+/* Read-ahead follows from workers and I/O depth; `run_lock` is held. */
+void fdl_engine_set_limit_locked(struct fdl_engine *e);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of the engine: begin starts its threads, stop joins them. */
+#include "base/log.h"
+#include "loader/stream/budget.h"
+#include "loader/stream/engine_own.h"
+#include "loader/stream/finishing.h"
+#include "transfer/nvtx.h"
+
+/* ---- Threads ------------------------------------------------------------- */
+
+/* Encoded samples between claim and free: every read in flight, one for each
+ * worker, and as many reads again ready for the workers' next turn. */
+void fdl_engine_set_limit_locked(struct fdl_engine *e)
+{
+    uint32_t io = atomic_load_explicit(&e->io_depth, memory_order_relaxed);
+    uint32_t n = atomic_load_explicit(&e->workers, memory_order_relaxed);
+    fdl_window_set_limit(e->window, 2 * io + n);
+}
+
+static void set_reader_locked(struct fdl_engine *e, struct fdl_reader *reader)
+{
+    fdl_lock(&e->settings);
+    e->reader = reader;
+    fdl_unlock(&e->settings);
+}
+
+static int32_t start_reader_locked(struct fdl_engine *e)
+{
+    struct fdl_reader *reader;
+    uint32_t asked = (uint32_t)fdl_option_int(&e->options, FDL_OPT_IO_DEPTH);
+    if (asked == 0 && e->keeps_io_depth) {
+        uint32_t now = atomic_load_explicit(&e->io_depth, memory_order_relaxed);
+        asked = now ? now : e->first_io_depth;
+    }
+    struct fdl_reader_config cfg = {
+        .window = e->window,
+        .dataset = e->dataset,
+        .depth = FDL_MAX(asked, 1u),
+        .max_depth = FDL_MAX_IO_DEPTH,
+        .stages = e->read_stages,
+        .memory_budget = e->config.memory_budget,
+    };
+    int32_t status =
+        fdl_reader_start(e->config.reader, &cfg, &e->reader_ops, &reader);
+    if (status < 0)
+        return status;
+    set_reader_locked(e, reader);
+    if (!asked)
+        cfg.depth = e->reader_ops->default_depth;
+    if (e->reader_ops->set_depth)
+        e->reader_ops->set_depth(e->reader, cfg.depth);
+    atomic_store_explicit(&e->io_depth, cfg.depth, memory_order_relaxed);
+    atomic_store_explicit(&e->reader_kind, e->reader_ops->kind,
+                          memory_order_relaxed);
+    return FEEDLINE_OK;
+}
+
+static void wake_workers(void *user)
+{
+    struct fdl_engine *e = user;
+    fdl_event_notify(fdl_window_ready(e->window), UINT32_MAX);
+}
+
+static int32_t start_threads_locked(struct fdl_engine *e)
+{
+    fdl_window_reset(e->window);
+    int32_t status = start_reader_locked(e);
+    if (status < 0)
+        return status;
+    if (e->reader_ops->read_now)
+        fdl_window_set_waker(e->window, wake_workers, e);
+    fdl_engine_set_limit_locked(e);
+    uint32_t depth = atomic_load_explicit(&e->depth, memory_order_relaxed);
+    uint32_t got = depth;
+    status = fdl_ring_set_depth(e->ring, &got);
+    fdl_budget_share_locked(e);
+    if (status < 0)
+        return status;
+    if (got < depth) {
+        fdl_log(FDL_LOG_WARNING,
+                "memory suffices for depth %u instead of %u; continuing", got,
+                depth);
+        atomic_store_explicit(&e->depth, got, memory_order_relaxed);
+    }
+    return fdl_pool_set_active(
+        e, atomic_load_explicit(&e->workers, memory_order_relaxed));
+}
+
+static void stop_threads_locked(struct fdl_engine *e)
+{
+    if (!e->window)
+        return;
+    fdl_window_close(e->window);
+    if (e->running && e->observer.stopping) /* threads can still be asked */
+        e->observer.stopping(e->observer.user);
+    if (e->pool.workers)
+        fdl_pool_stop(e);
+    struct fdl_reader *reader = e->reader;
+    set_reader_locked(e, NULL); /* nobody looks into it any more */
+    if (reader)
+        e->reader_ops->stop(reader);
+    fdl_ring_stop(e->ring);
+    e->running = false;
+    fdl_nvtx_end(e->range);
+    e->range = 0;
+}
+
+static void lock_for_end(struct fdl_engine *e)
+{
+    if (e->observer.ending)
+        e->observer.ending(e->observer.user);
+    fdl_lock(&e->run_lock);
+}
+
+void fdl_engine_stop(struct fdl_engine *e)
+{
+    lock_for_end(e);
+    stop_threads_locked(e);
+    fdl_unlock(&e->run_lock);
+}
+
+uint64_t fdl_engine_seed(const struct fdl_engine *e)
+{
+    return atomic_load_explicit(&e->config.seed, memory_order_relaxed);
+}
+
+/* Nothing is being drawn now: what is issued later comes after it. */
+static void take_seed(struct fdl_engine *e, uint64_t seed)
+{
+    e->sampler.seed = seed;
+    atomic_store_explicit(&e->config.seed, seed, memory_order_relaxed);
+}
+
+/* Stops the run that is under way, and starts another. */
+static int32_t run(struct fdl_engine *e, const struct fdl_stream *stream)
+{
+    fdl_engine_measure_bus(e);
+    lock_for_end(e);
+    stop_threads_locked(e);
+    e->stream = *stream;
+    take_seed(e, stream->sampler.seed);
+    if (e->given)
+        fdl_given_reset(e->given);
+    if (e->observer.beginning)
+        e->observer.beginning(e->observer.user);
+    e->range = fdl_nvtx_start(FDL_NVTX_RUN, 0, 0);
+    int32_t status = start_threads_locked(e);
+    if (status >= 0) {
+        fdl_ring_start(e->ring, &e->stream, e->window);
+        e->running = true;
+    } else {
+        stop_threads_locked(e);
+    }
+    fdl_unlock(&e->run_lock);
+    return status;
+}
+
+/* The consumer stands at `position`, on this rank, of `epoch`. */
+static void stand_at(struct fdl_engine *e, uint64_t epoch, uint64_t position)
+{
+    struct fdl_consumer *c = &e->consumer;
+    c->finished = c->at_end = false;
+    c->failed = FEEDLINE_OK;
+    c->epoch = epoch;
+    c->position = position;
+    c->waited_ns = 0;
+    e->stopped = false;
+}
+
+int32_t fdl_engine_begin(struct fdl_engine *e, uint64_t epoch,
+                         uint64_t position)
+{
+    uint64_t epochs = e->config.epochs;
+    uint64_t end =
+        epochs && epoch < UINT64_MAX - epochs ? epoch + epochs : UINT64_MAX;
+    struct fdl_stream stream;
+    struct fdl_ticket_range first;
+    int32_t status =
+        fdl_stream_init(&stream, &e->sampler, epoch, position, end);
+    if (status >= 0)
+        status = run(e, &stream);
+    if (status < 0)
+        return status;
+    stand_at(e, stream.first_epoch, stream.first_position);
+    /* With drop_last nothing may be left of an epoch that is resumed late. */
+    e->consumer.at_end = !fdl_stream_ticket(&stream, 0, &first) ||
+                         first.epoch != stream.first_epoch;
+    return FEEDLINE_OK;
+}
+
+/* Whether every batch that was given has been delivered. */
+static bool is_through(const struct fdl_engine *e)
+{
+    uint64_t awaited =
+        atomic_load_explicit(&e->ring->awaited, memory_order_relaxed);
+    return e->running && fdl_given_waiting(e->given, awaited) == 0;
+}
+
+int32_t fdl_engine_begin_given(struct fdl_engine *e, uint64_t epoch,
+                               uint64_t seed, uint64_t position, bool *anew)
+{
+    struct fdl_stream stream;
+    int32_t status = fdl_epoch_check(epoch);
+    if (status < 0)
+        return status;
+    *anew = !is_through(e);
+    if (!*anew) {
+        take_seed(e, seed);
+    } else {
+        fdl_stream_init_given(&stream, &e->sampler, e->given);
+        stream.sampler.seed = seed;
+        status = run(e, &stream);
+    }
+    if (status < 0)
+        return status;
+    fdl_given_begin(e->given, epoch, position);
+    stand_at(e, epoch, position);
+    return FEEDLINE_OK;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine tells whoever watches it, one way: it never asks, and does
+ * the same without an observer. In the hot path that is one record per sample
+ * and one per call of next(); whatever else an observer wants to know it reads
+ * from outside (engine.h).
+ *
+ * Every hook may be NULL. None may call what starts or stops a run.
+ */
+#ifndef FDL_LOADER_OBSERVER_H
+#define FDL_LOADER_OBSERVER_H
+
+#include "decode/decoder.h"
+#include "transfer/backend.h"
+
+#include <feedline/feedline.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A sample that a worker is done with. */
+struct fdl_sample_record {
+    uint64_t ticket, epoch, sequence; /* of its batch */
+    uint64_t index;                   /* in the data set */
+    const char *path;                 /* lives as long as the data set */
+    uint32_t place;                   /* in its batch, in samples */
+    uint32_t width, height;           /* of its image; 0: it was not opened */
+    uint64_t bytes;                   /* of its file */
+    uint64_t made, pixel_bytes;       /* bytes of its images, and of a pixel */
+    int64_t read_start, read_done, begin, end;
+    const struct fdl_render_cost *cost; /* of the last attempt to render */
+    bool failed;
+};
+
+/* A call of next(). */
+struct fdl_next_record {
+    int64_t called;
+    int64_t begin, end;              /* of its wait; equal: it did not wait */
+    uint64_t ticket;                 /* that it waited for */
+    const feedline_batch *batch;     /* the same; NULL: not issued */
+    const feedline_batch *delivered; /* NULL: it returns without one */
+    bool fails;                      /* the run ends with it */
+};
+
+/* Told by the backend of each batch that landed on a device, on a thread of its
+ * own. Batches that the program holds keep the backend alive after the engine
+ * is gone: it holds the observer, and lets go of it. */
+struct fdl_copy_observer {
+    void *user;
+    void (*observe)(void *user, const struct fdl_device_times *times);
+    void (*hold)(void *user);
+    void (*let_go)(void *user);
+};
+
+struct fdl_observer {
+    void *user;
+    struct fdl_copy_observer copies;
+
+    /* The consumer's thread. next() was called; it was refused, as no run is
+     * under way; it returns; and, behind a record that fails, the run has been
+     * stopped. */
+    void (*called)(void *user, int64_t now);
+    void (*refused)(void *user);
+    void (*returned)(void *user, const struct fdl_next_record *r);
+    void (*broken)(void *user);
+
+    /* Books of a worker, before its first thread; ENOMEM. They go with the
+     * engine. */
+    int32_t (*worker_made)(void *user, uint32_t id, void **books);
+
+    /* A worker's thread, on its books: it is done with a sample; an attempt to
+     * render is followed by another one; it had nothing to do for so long,
+     * starved of reads or blocked by batches that are ready. */
+    void (*sample)(void *books, const struct fdl_sample_record *r);
+    void (*attempt)(void *books, const struct fdl_render_cost *cost);
+    void (*waited)(void *books, int64_t ns, bool starved);
+
+    /* Whoever starts or stops a run. ending: no lock is held. stopping: its
+     * threads are still there; beginning: there are none; `run_lock` is held.
+     * late: the stop waits for this worker. */
+    void (*ending)(void *user);
+    void (*stopping)(void *user);
+    void (*beginning)(void *user);
+    void (*late)(void *user, uint32_t worker);
+};
+
+#endif

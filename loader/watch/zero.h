@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The zero of the statistics: the sums of everything at the last reset. */
+#ifndef FDL_LOADER_ZERO_H
+#define FDL_LOADER_ZERO_H
+
+#include "decode/pipeline.h"
+#include "profiler/measure/timebook.h"
+#include "profiler/measure/total.h"
+
+#include <feedline/feedline.h>
+
+/* The fixed ones, then the custom operations of the pipeline. */
+#define FDL_STAGES_MAX (FEEDLINE_STAGE_COUNT + FDL_CUSTOM_MAX)
+
+/* The time of all workers, ever. */
+struct fdl_workers_time {
+    uint32_t threads;
+    int64_t lived_ns;
+    struct fdl_spent_times spent;
+};
+
+/* What custom operations are measured by beside other stages. */
+struct fdl_custom_sums {
+    uint64_t cpu_ns, lock_ns, lock_waits;
+};
+
+/* Pixels of the images of samples, and of what was made of them. */
+struct fdl_pixel_sums {
+    uint64_t samples, source, output;
+};
+
+/* The zero of the statistics. */
+struct fdl_stats_zero {
+    struct fdl_total stages[FDL_STAGES_MAX];
+    struct fdl_custom_sums customs[FDL_CUSTOM_MAX];
+    struct fdl_pixel_sums pixels;
+    uint64_t failed_samples, truncated_samples;
+    struct fdl_workers_time workers;
+};
+
+#endif

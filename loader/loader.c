@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one file that knows all the rooms: it makes an engine, attaches those who
- * watch it and those who steer it, and hands on what concerns several of them.
- * The error path of create is destroy.
+ * The one file that knows all rooms: it creates an engine, attaches what
+ * watches and controls it, and forwards what concerns several of them. The
+ * error path of create is destroy.
  */
 #include "loader/loader.h"
 
@@ -110,7 +110,7 @@ void fdl_loader_destroy(feedline_loader *l)
 
 /* ---- Runs ---------------------------------------------------------------- */
 
-/* A run has begun that was asked for at `asked`. */
+/* A run has begun that was requested at `asked`. */
 static void open_books(feedline_loader *l, int64_t asked)
 {
     fdl_account_begin(&l->watch.books, asked, fdl_now_ns());
@@ -121,7 +121,7 @@ static void open_books(feedline_loader *l, int64_t asked)
 int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)
 {
     int64_t asked = fdl_now_ns();
-    fdl_monitor_start(l->watch.monitor); /* the run does without it too */
+    fdl_monitor_start(l->watch.monitor); /* the run works without it */
     int32_t status = fdl_engine_begin(l->engine, epoch, position);
     if (status >= 0)
         open_books(l, asked);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loader: the engine, and everyone who watches and steers it from outside.
+ * The loader: the engine, and everything that watches and controls it from
+ * outside.
  *
  *      stream: engine  ---- records ---->  watch: books, notes, monitor
  *        ^   ^                               |         |
@@ -26,8 +27,8 @@ struct feedline_loader {
     struct fdl_control *control; /* its thread runs with a run */
     struct fdl_tracing tracing;
     struct fdl_exports exports; /* page, log, metrics */
-    struct fdl_verdict verdict; /* the last one asked for; under the books'
-                                   lock */
+    struct fdl_verdict verdict; /* the last one requested; under the books' lock
+                                 */
 };
 
 /* backend_config: the device, and a script; the rest is filled in here. */
@@ -48,7 +49,7 @@ int32_t fdl_loader_begin_given(feedline_loader *l, uint64_t epoch,
  * ERANGE. Any thread. */
 int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);
 
-/* To look at a loader takes locks in it; it is const to the caller alone. */
+/* Reading a loader takes locks in it; it is const to the caller only. */
 static inline feedline_loader *fdl_loader_writable(const feedline_loader *l)
 {
     return (feedline_loader *)(uintptr_t)l;

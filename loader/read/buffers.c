@@ -74,7 +74,7 @@ static void push(struct fdl_buffers *b, struct fdl_buffer *buffer)
 struct fdl_buffer *fdl_buffers_take(struct fdl_buffers *b)
 {
     struct fdl_buffer *buffer = pop(b);
-    if (!buffer) { /* perhaps somebody searches the stack */
+    if (!buffer) { /* another thread may be searching the stack */
         fdl_lock(&b->trimming);
         buffer = pop(b);
         fdl_unlock(&b->trimming);
@@ -101,7 +101,7 @@ static bool has_room(const struct fdl_buffers *b, uint64_t memory,
     return memory == 0 || (memory <= allowance && bytes <= allowance - memory);
 }
 
-/* Frees idle memory until there is room for `bytes`; false: there was none. */
+/* Frees idle memory until there is room for `bytes`; false: there is none. */
 static bool trim(struct fdl_buffers *b, uint64_t bytes)
 {
     struct fdl_buffer *popped, *list = NULL;
@@ -134,7 +134,7 @@ bool fdl_buffers_claim(struct fdl_buffers *b, uint64_t bytes, bool exempt)
 {
     for (;;) {
         uint64_t memory = fdl_load(&b->memory);
-        /* Relaxed: a number, and nothing behind it. */
+        /* Relaxed: a number that publishes nothing. */
         while (exempt || has_room(b, memory, bytes))
             if (atomic_compare_exchange_weak_explicit(
                     &b->memory, &memory, memory + bytes, memory_order_relaxed,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read buffers: a stack without a lock. What was given back last is taken
- * first, so as many buffers exist as were ever in use at once, and the next
- * file lands in cache lines that are still warm.
+ * Read buffers: a stack without a lock. The one returned last is taken first,
+ * so there are as many buffers as were ever in use at once, and the next file
+ * goes to cache lines that are still warm.
  *
- * All of their memory is counted, and never above an allowance, but for this:
- * one buffer may always be had, or nothing would ever be read. Memory that lies
- * idle in the stack goes first. Who gets none waits for `room`, and holds
- * nothing while it does: what others hold is decoded and given back without it.
+ * Their total memory is bounded by an allowance, with one exception: one buffer
+ * is always available, or nothing would ever be read. Idle memory in the stack
+ * is freed first. A caller that gets no buffer waits on `room` while holding
+ * nothing, so progress never depends on it: what others hold is decoded and
+ * returned.
  */
 #ifndef FDL_LOADER_BUFFERS_H
 #define FDL_LOADER_BUFFERS_H
@@ -31,13 +32,14 @@ struct fdl_buffer {
 struct fdl_buffers {
     struct fdl_buffer *all;
     uint32_t n;
-    /* Place of the top, from 1, and above it a count of changes: without it a
-     * buffer taken and given back would look as if nothing had happened. */
+    /* Place of the top, from 1, and in the upper bits a count of changes:
+     * without it, taking and returning a buffer would look as if nothing had
+     * happened. */
     _Atomic uint64_t top;
     _Atomic uint64_t memory; /* of all buffers */
     _Atomic uint64_t idle;   /* of it, in the stack */
     _Atomic uint64_t allowance;
-    struct fdl_event room;    /* some memory was given back */
+    struct fdl_event room;    /* some memory was returned */
     struct fdl_lock trimming; /* held while the stack is searched */
 };
 
@@ -48,14 +50,15 @@ void fdl_buffers_fini(struct fdl_buffers *b);
 struct fdl_buffer *fdl_buffers_take(struct fdl_buffers *b);
 void fdl_buffers_give(struct fdl_buffers *b, struct fdl_buffer *buffer);
 
-/* Counts `bytes` more; false: there is no room for them. exempt: there is. */
+/* Counts `bytes` more; false: there is no room. exempt: there always is. */
 bool fdl_buffers_claim(struct fdl_buffers *b, uint64_t bytes, bool exempt);
 void fdl_buffers_unclaim(struct fdl_buffers *b, uint64_t bytes);
 
-/* Idle memory beyond it is freed; what is in use goes when it is given back. */
+/* Idle memory beyond it is freed; memory in use is freed when it is returned.
+ */
 void fdl_buffers_set_allowance(struct fdl_buffers *b, uint64_t bytes);
 
-/* Whether more is counted than may be. */
+/* Whether the allowance is exceeded. */
 bool fdl_buffers_is_over(const struct fdl_buffers *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The read window, without a lock. Four counters say everything:
+ * The read window, without a lock. Its state is four counters:
  *
  *     next    samples claimed so far; moved by a CAS, so samples are claimed
  *             exactly once and in order
@@ -8,23 +8,22 @@
  *     freed   samples freed so far; next - freed are held, at most `limit`
  *     head    a hint: all samples below it were taken, so take starts there
  *
- * Words of one entry only grow (sample << 2 | state), which makes the question
- * "was this sample taken already?" one comparison, whatever happened since.
+ * Words of an entry only grow (sample << 2 | state), so "was this sample
+ * already taken?" is one comparison, whatever happened since.
  *
  * Frees come in any order, so the oldest sample may hold its entry while the
- * counters say that there is room. The ring has twice as many entries as the
- * limit: a slow sample may be overtaken by a whole window before it stops the
- * readers.
+ * counters show room. The ring has twice as many entries as the limit: a slow
+ * sample may be overtaken by a whole window before it stops the readers.
  *
- * Readers are not woken for each entry that comes free but when a quarter of
- * the limit is: a worker that decodes much slower than a reader reads would
- * otherwise pay a wake-up per sample. No wake-up is lost by that. A reader goes
- * to sleep only after a claim that found the window full, made after its waker
- * was told that it sleeps. While all readers sleep `next` stands still, and
- * what is held can only fall: reads in flight complete, workers take what is
- * READY without asking a reader, and free it. So the threshold is passed at the
- * latest by the free of the last one held; and had that free come before the
- * reader told its waker, the claim would have seen it.
+ * Readers are not woken for each entry that becomes free, but when a quarter of
+ * the limit is: otherwise a worker that decodes much more slowly than a reader
+ * reads would pay a wake-up per sample. No wake-up is lost by that. A reader
+ * goes to sleep only after a claim that found the window full, made after its
+ * waker was told that it sleeps. While all readers sleep, `next` is constant,
+ * and what is held can only fall: reads in flight complete, workers take what
+ * is READY without asking a reader, and free it. So the threshold is passed at
+ * the latest by the free of the last one held; and had that free come before
+ * the reader told its waker, the claim would have seen it.
  */
 #include "loader/read/window.h"
 
@@ -42,14 +41,14 @@
  * data set) settle after a few samples. */
 #define BUFFER_STEP_BYTES ((uint64_t)16 << 10)
 
-/* A buffer stays for the next file unless it is this many times as large as
- * files are on average. Otherwise each of them would in the end be as large as
- * the largest file. Of 400 files of ImageNet four are that large, so one sample
- * in a hundred pays for other pages, some 50 us. */
+/* A buffer is kept for the next file unless it is this many times as large as
+ * the average file. Otherwise each would eventually be as large as the largest
+ * file. Of 400 files of ImageNet four are that large, so one sample in a
+ * hundred pays for new pages, some 50 us. */
 #define KEEP_TIMES       3
 #define KEEP_LEAST_BYTES ((uint64_t)256 << 10)
 
-/* The average is that of about so many files. */
+/* The average is over about this many files. */
 #define USUAL_FILES 256
 
 /* 1 / WAKE_FRACTION of the limit must be free before readers are woken. */
@@ -73,7 +72,7 @@ struct fdl_window {
 
     struct fdl_buffers buffers;
 
-    /* Each changed by another kind of thread. */
+    /* Each modified by a different kind of thread. */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t next; /* readers */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t end;  /* the loader, rarely */
     _Atomic uint32_t limit;
@@ -84,7 +83,7 @@ struct fdl_window {
     _Atomic uint64_t largest;                           /* buffer ever */
     _Atomic uint64_t usual; /* bytes of a file, on average of late */
     _Atomic bool hungry;    /* a read found no room for its buffer */
-    FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint32_t wakers; /* calls under way */
+    FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint32_t wakers; /* calls in progress */
     void (*_Atomic waker)(void *);
     void *_Atomic waker_user;
 };
@@ -126,7 +125,8 @@ static void wake_readers(struct fdl_window *w)
     atomic_fetch_sub_explicit(&w->wakers, 1, memory_order_release);
 }
 
-/* Every move is counted: what the window holds is known at any time. */
+/* Every transition is counted, so the contents of the window are known at any
+ * time. */
 static void drop_memory(struct fdl_window *w, struct fdl_read *r)
 {
     fdl_pages_free(r->buffer, (size_t)r->capacity);
@@ -184,12 +184,12 @@ void fdl_window_destroy(struct fdl_window *w)
     free(w);
 }
 
-/* Relaxed: whoever starts the threads orders it. */
+/* Relaxed: starting the threads orders it. */
 void fdl_window_reset(struct fdl_window *w)
 {
     for (uint64_t i = 0; i < w->capacity; i++) {
         struct fdl_read *r = &w->entries[i].read;
-        fdl_read_release(w, r); /* of a sample that nobody took */
+        fdl_read_release(w, r); /* of a sample that was never taken */
         atomic_store_explicit(&r->word, make_word(i, FDL_READ_FREE),
                               memory_order_relaxed);
     }
@@ -260,7 +260,7 @@ struct fdl_read *fdl_window_take(struct fdl_window *w)
         if (passed == s && was_taken(word, s))
             passed = s + 1;
     }
-    /* Lost to another worker's: only the hint is older than it could be. */
+    /* Lost to another worker's: the hint is merely older than it could be. */
     if (passed > head)
         atomic_compare_exchange_strong_explicit(&w->head, &head, passed,
                                                 memory_order_relaxed,
@@ -372,8 +372,8 @@ static enum outlook look(const struct fdl_window *w, uint64_t *sample)
 struct fdl_read *fdl_window_claim(struct fdl_window *w)
 {
     uint64_t sample;
-    /* Relaxed: all that a claim must see, look has acquired; who wins the CAS
-     * only needs to be one. */
+    /* Relaxed: look has acquired everything that a claim must see; only one
+     * thread may win the CAS. */
     do {
         if (look(w, &sample) != OUTLOOK_ROOM)
             return NULL;
@@ -396,7 +396,7 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
 void fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
 {
     fdl_nvtx_end(r->range);
-    /* release: who acquires read_done also sees read_start. */
+    /* release: a thread that acquires read_done also sees read_start. */
     atomic_store_explicit(&r->times->read_done, fdl_now_ns(),
                           memory_order_release);
     /* release: pairs with the acquire in take. */
@@ -503,16 +503,16 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
         return FEEDLINE_OK;
 
     rounded -= rounded % BUFFER_STEP_BYTES;
-    drop_memory(w, r); /* first: nothing in it is needed any more */
+    drop_memory(w, r); /* first: its contents are no longer needed */
     note_size(w, rounded);
     if (!fdl_buffers_claim(&w->buffers, rounded, r->exempt)) {
         fdl_read_release(w, r);
         atomic_store_explicit(&w->hungry, true, memory_order_relaxed);
         return FDL_READ_NO_ROOM;
     }
-    /* Pages of its own: what is given back is the system's again at once, what
-     * no file has reached takes no memory, and to memcheck they are zeros: it
-     * does not see what the kernel writes for io_uring. */
+    /* Separate pages: freed memory returns to the system at once, pages that no
+     * file reached take no memory, and memcheck sees them as zeros: it does not
+     * see what the kernel writes for io_uring. */
     r->buffer = fdl_pages_alloc(rounded);
     if (!r->buffer) {
         fdl_buffers_unclaim(&w->buffers, rounded);

@@ -2,19 +2,20 @@
 /*
  * The read window: the samples between "may be read" and "decoded", in a ring
  * of entries. Readers claim samples in exactly the coming order; workers take
- * the oldest one whose bytes are there, so one slow read idles nobody.
+ * the oldest one whose bytes are there, so one slow read idles no worker.
  *
  *        freed <= ... TAKEN TAKEN READY READING READY READING | FREE FREE ...
  *                       workers    ^ take                  next ^ claim   < end
  *
- * An entry is named by its sample number s, at s % capacity. Its word holds
- * s << 2 | state, and moves FREE -> READING -> READY -> TAKEN -> FREE of
- * s + capacity; each move is made by one thread, so there is no lock and no
- * ABA. Whoever moves the word owns the entry's fields until it moves it on.
+ * An entry is named by its sample number s, at s % capacity. Its word holds s
+ * << 2 | state, and moves FREE -> READING -> READY -> TAKEN -> FREE of s +
+ * capacity; each transition is made by one thread, so there is no lock and no
+ * ABA. The thread that moves the word owns the entry's fields until the next
+ * transition.
  *
- * At most `limit` samples are between claim and free: limit bounds the memory
- * for encoded bytes. Their buffers come from a stack (buffers.h) and stay, but
- * for those that are much larger than most files are, which are given back.
+ * At most `limit` samples are between claim and free, which bounds the memory
+ * for encoded bytes. Their buffers come from a stack (buffers.h) and are kept,
+ * except for those much larger than most files, which are freed.
  */
 #ifndef FDL_LOADER_WINDOW_H
 #define FDL_LOADER_WINDOW_H
@@ -84,7 +85,7 @@ void fdl_window_reset(struct fdl_window *w);
 void fdl_window_issue(struct fdl_window *w, uint64_t end);
 void fdl_window_set_limit(struct fdl_window *w, uint32_t limit);
 
-/* From now on claim gives nothing, and everyone who waits is woken. */
+/* From now on claim returns nothing, and all waiters are woken. */
 void fdl_window_close(struct fdl_window *w);
 bool fdl_window_is_closed(const struct fdl_window *w);
 
@@ -106,9 +107,9 @@ uint32_t fdl_window_list_reads(const struct fdl_window *w, uint64_t *samples,
                                uint32_t n);
 
 /* The readers' side. claim: the next sample in order, resolved and stamped, or
- * NULL if there is no room, nothing issued, or the window is closed. `waker`
- * is called (any thread) when claim may have something again; it must be quick
- * and must not lose a wake-up. complete: r->status and the rest are set. */
+ * NULL if there is no room, nothing is issued, or the window is closed. `waker`
+ * is called (any thread) when claim may succeed again; it must be quick and
+ * must not lose a wake-up. complete: r->status and the rest are set. */
 struct fdl_read *fdl_window_claim(struct fdl_window *w);
 void fdl_window_complete(struct fdl_window *w, struct fdl_read *r);
 
@@ -117,22 +118,23 @@ void fdl_window_complete(struct fdl_window *w, struct fdl_read *r);
 void fdl_window_set_waker(struct fdl_window *w, void (*waker)(void *),
                           void *user);
 
-/* Why claim gave nothing: true if samples are issued but the window is full. */
+/* Why claim returned nothing: true if samples are issued but the window is
+ * full. */
 bool fdl_window_is_full(const struct fdl_window *w);
 
-/* Whether a claim would give something now: a reader that got a sample then
- * wakes another one. */
+/* Whether a claim would succeed now: a reader that got a sample then wakes
+ * another one. */
 bool fdl_window_has_room(const struct fdl_window *w);
 
 /* Gives r a buffer of at least size + padding. ERANGE above max_file_bytes,
- * ENOMEM: r->status and r->reason are set too. NO_ROOM: all that reads may take
- * is in use; r has none then, and whoever asks waits for the event `room`,
- * which close notifies too. */
+ * ENOMEM: r->status and r->reason are set too. NO_ROOM: the allowance is used
+ * up; r has no buffer then, and the caller waits for the event `room`, which
+ * close notifies too. */
 #define FDL_READ_NO_ROOM 1
 int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
                          uint64_t size);
 
-/* Gives the buffer back; fdl_window_free does it for samples of the window. */
+/* Returns the buffer; fdl_window_free does it for samples of the window. */
 void fdl_read_release(struct fdl_window *w, struct fdl_read *r);
 
 /* r->status = status, r->reason = one line. Returns status. */

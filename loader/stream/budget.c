@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares the budget out between slots and read buffers; see budget.h. */
+/* Divides the budget between slots and read buffers; see budget.h. */
 #include "loader/stream/budget.h"
 
 #include "base/clock.h"
@@ -21,8 +21,8 @@ void fdl_budget_share_locked(struct fdl_engine *e)
     allow(e, fdl_ring_own_memory(e->ring));
 }
 
-/* Files on their way are decoded without anybody's help, and then their buffers
- * are free: that takes as long as workers take for what they have. */
+/* Files being read are decoded without any help, and then their buffers are
+ * free: that takes as long as workers take for what they have. */
 static uint64_t wait_for_reads(struct fdl_engine *e, uint64_t left)
 {
     struct timespec pause = {.tv_nsec = LOOK_NS};
@@ -50,7 +50,7 @@ uint64_t fdl_budget_make_room_locked(struct fdl_engine *e, uint64_t bytes)
     return FDL_MAX(have, budget > memory ? budget - memory : 0);
 }
 
-/* Where somebody has run_lock, next time. */
+/* If run_lock is taken, next time. */
 void fdl_engine_tidy(struct fdl_engine *e)
 {
     if (!fdl_ring_has_surplus(e->ring) || !fdl_trylock(&e->run_lock))

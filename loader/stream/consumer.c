@@ -18,8 +18,8 @@ static bool is_ready(const feedline_batch *b)
 
 /* ---- Batches that are kept ---------------------------------------------- */
 
-/* What a program may keep for a while before it is told: a list of a few small
- * batches harms nobody. Of the budget, or batches. */
+/* What a program may keep before it is warned: a list of a few small batches
+ * does no harm. Of the budget, or batches. */
 #define KEPT_PART 64u
 #define KEPT_MANY 64u
 
@@ -43,8 +43,8 @@ static void tell_kept(struct fdl_engine *e, uint32_t n_held)
         usual);
 }
 
-/* Slots for as many batches ahead as ever, beside those that the program keeps.
- * false: there were enough. ENOMEM. */
+/* Slots for as many batches ahead as before, in addition to those that the
+ * program keeps. false: there were enough. ENOMEM. */
 static int32_t grow(struct fdl_engine *e, bool *grew)
 {
     int32_t status = FEEDLINE_OK;
@@ -58,7 +58,7 @@ static int32_t grow(struct fdl_engine *e, bool *grew)
     return status;
 }
 
-/* Every slot is held. OK: there is another one now, or one came back. */
+/* Every slot is held. OK: there is another one now, or one was released. */
 static int32_t make_way(struct fdl_engine *e)
 {
     bool grew;
@@ -88,7 +88,7 @@ struct wait {
     bool ready; /* batch may be delivered */
 };
 
-/* There is no next batch: it does not come, or was not given. */
+/* There is no next batch: the stream ends, or none was appended. */
 static int32_t at_the_end(const struct fdl_engine *e)
 {
     if (!e->given || !fdl_given_is_open(e->given))
@@ -97,7 +97,7 @@ static int32_t at_the_end(const struct fdl_engine *e)
                                      "the epoch");
 }
 
-/* OK: wt->batch is ready. Else it can never be. */
+/* OK: wt->batch is ready. Otherwise it never will be. */
 static int32_t look(struct fdl_engine *e, struct wait *wt, bool *done)
 {
     bool all_held = false;
@@ -161,8 +161,8 @@ static void tell(const struct fdl_engine *e, const struct wait *wt,
         e->observer.returned(e->observer.user, &record);
 }
 
-/* The run failed, with this thread's error line. Its last wait has been told:
- * once it is stopped the memory of any slot may be given back. */
+/* The run failed, with this thread's error line. Its last wait has been
+ * reported: once it is stopped, the memory of any slot may be freed. */
 static void end_run(struct fdl_engine *e)
 {
     char reason[FDL_ERROR_BYTES];
@@ -187,8 +187,8 @@ static void hand_over(struct fdl_engine *e, struct wait *wt,
     *out = b;
 }
 
-/* In force again before the next call. Without memory for it fewer batches are
- * ahead, which is no error yet. */
+/* Restores the depth before the next call. Without memory for it fewer batches
+ * are ahead, which is no error yet. */
 static void stay_ahead(struct fdl_engine *e)
 {
     bool grew;
@@ -196,7 +196,7 @@ static void stay_ahead(struct fdl_engine *e)
         fdl_clear_error();
 }
 
-/* END where it is due. */
+/* END if it is due. */
 static bool take_end(struct fdl_engine *e)
 {
     struct fdl_consumer *c = &e->consumer;
@@ -225,7 +225,7 @@ int32_t fdl_consumer_check_run(const struct fdl_engine *e)
                     anew);
 }
 
-/* The next batch, END where that is due, or an error. */
+/* The next batch, END if that is due, or an error. */
 static int32_t advance(struct fdl_engine *e, struct wait *wt,
                        feedline_batch **out)
 {

@@ -69,7 +69,8 @@ static int32_t choose_views(struct fdl_engine *e)
                     batch_size, views, op, below ? below : views);
 }
 
-/* What says which sample comes when says nothing to a program that does. */
+/* Options that determine the order have no effect if the program supplies it.
+ */
 static int32_t check_given(const struct fdl_options *o)
 {
     static const struct {
@@ -175,8 +176,8 @@ static int32_t choose_depth(struct fdl_engine *e, uint64_t batch_bytes)
 
 /* ---- Create and destroy ------------------------------------------------- */
 
-/* On the reader's thread: what the window needs to know of a sample, and what
- * the batch does. */
+/* On the reader's thread: fills in what the window and the batch need to know
+ * of a sample. */
 static void resolve(void *user, struct fdl_read *r)
 {
     struct fdl_engine *e = user;

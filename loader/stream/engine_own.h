@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of loader/stream/ share; see engine.h. */
+/* Shared by the files of loader/stream/; see engine.h. */
 #ifndef FDL_LOADER_ENGINE_OWN_H
 #define FDL_LOADER_ENGINE_OWN_H
 
@@ -37,16 +37,16 @@ struct fdl_config_values { /* of the options, resolved */
 /* Where the stream stands: the consumer's thread only. */
 struct fdl_consumer {
     bool at_end;       /* END is due before the next batch */
-    bool finished;     /* END for ever */
+    bool finished;     /* END forever */
     uint64_t epoch;    /* of the batches handed out now */
     uint64_t position; /* delivered of it, this rank */
-    bool told_kept;    /* that the program keeps batches */
+    bool told_kept;    /* reported that the program keeps batches */
     int32_t failed;    /* status of the error that ended the run */
     int64_t waited_ns; /* since the last batch, in calls without one */
 };
 
 struct fdl_engine {
-    struct fdl_observer observer; /* constant; all NULL: nobody watches */
+    struct fdl_observer observer; /* constant; all NULL: none */
     feedline_dataset *dataset;
     struct fdl_pipeline *pipeline;
     struct fdl_options options; /* as given; of the knobs as asked for now:
@@ -69,8 +69,9 @@ struct fdl_engine {
     bool keeps_io_depth;           /* from run to run, where it is auto */
     uint32_t first_io_depth;       /* of the first run then; 0: the reader's */
 
-    /* Whoever starts or stops threads, or makes or frees memory of batches: one
-     * at a time, for as long as that takes. Statistics never ask for it. */
+    /* Held by a thread that starts or stops threads, or allocates or frees
+     * memory of batches, one at a time, for as long as that takes. Statistics
+     * never take it. */
     struct fdl_lock run_lock;
     struct fdl_lock settings; /* numbers only, so it is never held for long:
                                  options, the reader's pointer, the lives of
@@ -79,14 +80,14 @@ struct fdl_engine {
     _Atomic int32_t reader_kind; /* enum fdl_reader_kind; AUTO before a run */
     bool running;
     uint64_t range; /* of the run, transfer/nvtx.h */
-    bool stopped;   /* by the caller: next does not start by itself */
+    bool stopped;   /* by the caller: next does not restart it */
 
     _Atomic bool interrupted;
     struct fdl_failures failures;
     struct fdl_consumer consumer;
 };
 
-/* ERANGE: what a depth takes, and what would help. */
+/* ERANGE: says what a depth takes, and what would help. */
 int32_t fdl_engine_fail_budget(const struct fdl_engine *e, uint32_t depth,
                                uint64_t batch_bytes);
 

@@ -96,7 +96,7 @@ static void stop_threads_locked(struct fdl_engine *e)
     if (e->pool.workers)
         fdl_pool_stop(e);
     struct fdl_reader *reader = e->reader;
-    set_reader_locked(e, NULL); /* nobody looks into it any more */
+    set_reader_locked(e, NULL); /* nothing uses it any more */
     if (reader)
         e->reader_ops->stop(reader);
     fdl_ring_stop(e->ring);
@@ -131,7 +131,7 @@ static void take_seed(struct fdl_engine *e, uint64_t seed)
     atomic_store_explicit(&e->config.seed, seed, memory_order_relaxed);
 }
 
-/* Stops the run that is under way, and starts another. */
+/* Stops the current run, and starts another. */
 static int32_t run(struct fdl_engine *e, const struct fdl_stream *stream)
 {
     fdl_engine_measure_bus(e);
@@ -188,7 +188,7 @@ int32_t fdl_engine_begin(struct fdl_engine *e, uint64_t epoch,
     return FEEDLINE_OK;
 }
 
-/* Whether every batch that was given has been delivered. */
+/* Whether every appended batch has been delivered. */
 static bool is_through(const struct fdl_engine *e)
 {
     uint64_t awaited =

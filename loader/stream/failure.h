@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The list of samples that could not be used. Any thread; a lock per failure,
- * none while all is well.
+ * The list of failed samples. Any thread; a lock per failure, none otherwise.
  */
 #ifndef FDL_LOADER_FAILURE_H
 #define FDL_LOADER_FAILURE_H

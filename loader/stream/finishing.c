@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where batches are finished. If the device does it, workers write u8 pixels
- * with interleaved channels, as images come out of the decoder, and what the
- * last pass would have made of them the device makes with the same two numbers
- * per channel (decode/kernels/finish.h), so the bits are the same.
+ * Where batches are finished. If on the device, workers write u8 pixels with
+ * interleaved channels, as they come out of the decoder, and the device applies
+ * the last pass with the same two numbers per channel
+ * (decode/kernels/finish.h), so the bits are the same.
  */
 #include "loader/stream/finishing.h"
 
@@ -68,7 +68,7 @@ void fdl_engine_measure_bus(struct fdl_engine *l)
 
 /* ---- The choice --------------------------------------------------------- */
 
-/* Of the cores this process may use, taken by others in the last minute. */
+/* The fraction of this process's cores taken by others in the last minute. */
 static double cpu_load(uint32_t cpus)
 {
     double load;
@@ -126,8 +126,8 @@ void fdl_finish_wire(const struct fdl_output_format *delivered,
     wire->nhwc = true;
 }
 
-/* On a busy machine the times of copies may be noise (EINVAL). That is no
- * reason to refuse a loader: it does without. */
+/* On a busy machine the times of copies may be noise (EINVAL), which is no
+ * reason to refuse a loader. */
 static int32_t ask_bus(struct fdl_engine *l, uint32_t device)
 {
     int32_t status = fdl_device_fit(device, &l->fit);

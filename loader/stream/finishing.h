@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where batches are finished, and what crosses the bus then: chosen once, when
+/* Where batches are finished, and what then crosses the bus: chosen once, when
  * the loader is created. */
 #ifndef FDL_LOADER_FINISHING_H
 #define FDL_LOADER_FINISHING_H
@@ -15,8 +15,8 @@ struct fdl_engine;
  * milliseconds, and a CUDA context. Any thread. */
 int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out);
 
-/* The bus of the loader's device, once: where it cannot be measured, the log
- * says why, and rates are not compared with anything. */
+/* Measures the bus of the loader's device, once: if that fails, the log says
+ * why, and rates are not compared with anything. */
 void fdl_engine_measure_bus(struct fdl_engine *l);
 
 /* What workers write if the device finishes their batches. */

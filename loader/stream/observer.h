@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine tells whoever watches it, one way: it never asks, and does
- * the same without an observer. In the hot path that is one record per sample
- * and one per call of next(); whatever else an observer wants to know it reads
- * from outside (engine.h).
+ * What the engine reports to an observer, one way: it never asks, and does the
+ * same without one. In the hot path that is one record per sample and one per
+ * call of next(); everything else an observer reads from outside (engine.h).
  *
  * Every hook may be NULL. None may call what starts or stops a run.
  */
@@ -18,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A sample that a worker is done with. */
+/* A sample that a worker has finished. */
 struct fdl_sample_record {
     uint64_t ticket, epoch, sequence; /* of its batch */
     uint64_t index;                   /* in the data set */
@@ -42,9 +41,9 @@ struct fdl_next_record {
     bool fails;                      /* the run ends with it */
 };
 
-/* Told by the backend of each batch that landed on a device, on a thread of its
- * own. Batches that the program holds keep the backend alive after the engine
- * is gone: it holds the observer, and lets go of it. */
+/* Called by the backend for each batch that landed on a device, on its own
+ * thread. Batches that the program holds keep the backend alive after the
+ * engine is gone: it holds the observer, and releases it. */
 struct fdl_copy_observer {
     void *user;
     void (*observe)(void *user, const struct fdl_device_times *times);
@@ -56,27 +55,27 @@ struct fdl_observer {
     void *user;
     struct fdl_copy_observer copies;
 
-    /* The consumer's thread. next() was called; it was refused, as no run is
-     * under way; it returns; and, behind a record that fails, the run has been
+    /* The consumer's thread. next() was called; it was refused, as no run is in
+     * progress; it returns; and, after a record that fails, the run has been
      * stopped. */
     void (*called)(void *user, int64_t now);
     void (*refused)(void *user);
     void (*returned)(void *user, const struct fdl_next_record *r);
     void (*broken)(void *user);
 
-    /* Books of a worker, before its first thread; ENOMEM. They go with the
-     * engine. */
+    /* Books of a worker, before its first thread; ENOMEM. They are freed with
+     * the engine. */
     int32_t (*worker_made)(void *user, uint32_t id, void **books);
 
-    /* A worker's thread, on its books: it is done with a sample; an attempt to
-     * render is followed by another one; it had nothing to do for so long,
-     * starved of reads or blocked by batches that are ready. */
+    /* A worker's thread, on its books: it finished a sample; another attempt to
+     * render follows; it was idle for this long, starved of reads or blocked by
+     * batches that are ready. */
     void (*sample)(void *books, const struct fdl_sample_record *r);
     void (*attempt)(void *books, const struct fdl_render_cost *cost);
     void (*waited)(void *books, int64_t ns, bool starved);
 
-    /* Whoever starts or stops a run. ending: no lock is held. stopping: its
-     * threads are still there; beginning: there are none; `run_lock` is held.
+    /* The thread that starts or stops a run. ending: no lock is held. stopping:
+     * its threads still exist; beginning: there are none; `run_lock` is held.
      * late: the stop waits for this worker. */
     void (*ending)(void *user);
     void (*stopping)(void *user);

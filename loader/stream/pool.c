@@ -4,8 +4,8 @@
  *
  *     UNBORN --start--> LIVING --end--> DONE --join--> UNBORN
  *
- * A thread that ends before it is told to, because a custom operation calls
- * pthread_exit or lets itself be cancelled, leaves a batch that nobody will
+ * A thread that ends unexpectedly, because a custom operation calls
+ * pthread_exit or lets itself be cancelled, leaves a batch that will never be
  * complete: next() reports it and ends the run (exit_early in worker.c).
  */
 #include "base/clock.h"
@@ -50,8 +50,8 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
     memset(w, 0, sizeof(*w));
     w->engine = e;
     w->id = id;
-    /* Who replaces a sample holds that one's buffer: to wait for another would
-     * be to wait for itself. */
+    /* A worker that replaces a sample holds its buffer: waiting for another
+     * would be waiting for itself. */
     w->spare.exempt = true;
     struct fdl_decode_limits limits = {0};
     fdl_options_fill(&e->options, &limits);
@@ -69,7 +69,7 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
 
 static void set_life_locked(struct fdl_worker *w, enum fdl_worker_life life)
 {
-    /* Relaxed: for others than life_of the lock orders it. */
+    /* Relaxed: except for life_of, the lock orders it. */
     atomic_store_explicit(&w->life, (uint32_t)life, memory_order_relaxed);
 }
 
@@ -118,7 +118,7 @@ int32_t fdl_pool_set_active(struct fdl_engine *e, uint32_t active)
             status = worker_create(e, n, &pool->workers[n]);
             if (status < 0)
                 break;
-            /* release: readers of statistics see the worker behind it. */
+            /* release: readers of statistics see the complete worker. */
             atomic_store_explicit(&pool->n_workers, ++n, memory_order_release);
         }
         struct fdl_worker *w = pool->workers[ready];
@@ -150,10 +150,12 @@ int32_t fdl_pool_check(const struct fdl_pool *pool)
                     w->id, w->exited_in);
 }
 
-/* Whoever stops a run stands still meanwhile, and wants to know why. */
+/* The thread that stops a run is blocked meanwhile, and its user wants to know
+ * why. */
 #define STOP_PATIENCE_NS INT64_C(5000000000)
 
-/* Until its thread has ended; the observer is told if that takes long. */
+/* Waits until its thread has ended; the observer is notified if that takes
+ * long. */
 static void wait_for_end(struct fdl_worker *w)
 {
     const struct fdl_observer *o = &w->engine->observer;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a worker is at, for whoever watches it (stuck.h). The worker writes a
- * few words for each sample, in relaxed order where that is enough; nobody
- * locks anything. Since when it is at that sample its timebook knows: the end
- * of its last span.
+ * A worker's current sample and step, for an observer (stuck.h). The worker
+ * writes a few words per sample, in relaxed order where that suffices; there is
+ * no lock. Its timebook knows since when: the end of its last span.
  *
  *     worker   leave | mark (stamp) | enter(sample) | ... work ... | leave ...
- *     watcher          stamp, step and the rest, stamp again: the same one, and
+ *     watcher          stamp, step and the rest, stamp again: if unchanged,
  *                      what was read in between belongs to it
  */
 #ifndef FDL_LOADER_PROGRESS_H
@@ -24,7 +23,7 @@ struct fdl_progress {
     _Atomic uint64_t epoch, index, ticket;
 };
 
-/* The writer's three. index: may differ from that of r, for a replacement. */
+/* For the writer. index: may differ from that of r, for a replacement. */
 static inline void fdl_progress_enter(struct fdl_progress *p,
                                       const struct fdl_read *r, uint64_t index,
                                       enum fdl_render_step step)
@@ -32,8 +31,8 @@ static inline void fdl_progress_enter(struct fdl_progress *p,
     atomic_store_explicit(&p->epoch, r->epoch, memory_order_relaxed);
     atomic_store_explicit(&p->index, index, memory_order_relaxed);
     atomic_store_explicit(&p->ticket, r->ticket, memory_order_relaxed);
-    /* release: pairs with stuck.c; who sees the step sees the rest, and the
-     * stamp before it. */
+    /* release: pairs with stuck.c; a thread that sees the step sees the rest,
+     * and the stamp before it. */
     atomic_store_explicit(&p->step, (uint32_t)step, memory_order_release);
 }
 

@@ -16,8 +16,8 @@
 
 /* ---- Create and destroy ------------------------------------------------- */
 
-/* Images of different sizes lie where they were claimed, so no part of them is
- * done before all are. */
+/* Images of different sizes are where they were claimed, so no part of them is
+ * complete before all are. */
 static uint32_t count_parts(const struct fdl_ring *r)
 {
     const struct fdl_layout *l = &r->layout;
@@ -208,7 +208,7 @@ static void wait_for_transfers(struct fdl_ring *r)
 
 static void submit(feedline_batch *b);
 
-/* What was moved of batches that are not full: it has to land too. */
+/* Parts of incomplete batches that were moved: they have to land too. */
 static void end_parts(struct fdl_ring *r)
 {
     for (uint32_t i = 0; i < r->n_slots; i++) {
@@ -322,8 +322,8 @@ static void submit(feedline_batch *b)
     }
 }
 
-/* A part that is full may go ahead, if its batch is the one that is awaited:
- * of others no copy ends sooner for it. */
+/* A full part may go ahead if its batch is the awaited one; for others, no copy
+ * would end sooner. */
 static void part_done(feedline_batch *b, uint32_t p)
 {
     struct fdl_ring *r = b->ring;
@@ -400,7 +400,7 @@ void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
 
 void fdl_ring_hold(feedline_batch *b)
 {
-    /* Relaxed: who holds the batch sees it already. */
+    /* Relaxed: a holder of the batch already sees it. */
     atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
 }
 
@@ -426,7 +426,7 @@ static void give_back(feedline_batch *b)
 
 void fdl_ring_release(feedline_batch *b)
 {
-    /* acq_rel: whoever is last comes after all that the others read. */
+    /* acq_rel: the last one comes after everything that the others read. */
     uint32_t before =
         atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel);
     fdl_assert(before > 0);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The slot ring: the memory of batches, and the way of each batch through it.
+ * The slot ring: the memory of batches, and the life of each batch.
  *
  *      issue           last sample        handed over        next()
  * FREE -----> FILLING ------------> MOVING ----------> READY --------> HELD
  *   ^                                                                   |
  *   +-- LEAVING <--------------------- release -------------------------+
  *
- * A slot that is given back while the device still copies from it is LEAVING
+ * A slot that is released while the device still copies from it is LEAVING
  * until the copy has landed; on the host it is free at once.
  *
  * Tickets number the batches of a run from 0. A ticket gets a slot when it is
- * issued; a free slot is any slot, so a consumer that keeps a batch for long
- * costs one slot and holds up nothing else. At most `depth` tickets are issued
+ * issued; any free slot will do, so a consumer that keeps a batch for long
+ * costs one slot and delays nothing else. At most `depth` tickets are issued
  * and not yet delivered.
  *
- * Per batch there is a lock, per sample there is none: workers find the slot of
- * a ticket without it (fdl_ring_slot) and count down `remaining`.
+ * There is a lock per batch and none per sample: workers find the slot of a
+ * ticket without it (fdl_ring_slot) and count down `remaining`.
  *
  * A ring that may grow gets a slot for each batch that the consumer keeps
- * beyond the usual, so that depth tickets stay ahead however many that are.
- * These slots are lent; a trim frees them when batches came back
- * (ring_slots.c).
+ * beyond the usual, so that depth tickets stay ahead however many those are.
+ * These slots are lent: they go once batches came back and no more were kept
+ * from one trim to the next.
  *
- * The ring outlives its loader while batches are held: it is counted.
+ * The ring outlives its loader while batches are held: it is reference-counted.
  */
 #ifndef FDL_LOADER_RING_H
 #define FDL_LOADER_RING_H
@@ -54,9 +54,9 @@ enum fdl_slot_state {
 
 #define FDL_SLOT_REASON_BYTES 512
 
-/* A batch that the consumer waits for is moved in parts as they are filled, of
- * no less than this: at 50 GB/s a copy of 4 MiB takes 80 us, against a few us
- * that one copy more costs. */
+/* A batch that the consumer waits for is moved in parts as they fill up, each
+ * of at least this size: at 50 GB/s a copy of 4 MiB takes 80 us, while each
+ * additional copy costs a few us. */
 #define FDL_PART_BYTES (UINT64_C(4) << 20)
 #define FDL_PARTS_MAX  4u
 
@@ -85,22 +85,20 @@ struct feedline_batch {
     bool landed; /* the slab may be written; guarded by the ring's lock
                         once the batch is submitted */
 
-    /* The worst that happened; read after READY. The lowest failed place wins,
-     * so the error does not depend on which worker was first. */
+    /* The worst error; read after READY. The lowest failed place wins, so the
+     * error does not depend on which worker was first. */
     struct fdl_lock error_lock; /* guards the three below */
     int32_t error;
     uint32_t error_place;
     char reason[FDL_SLOT_REASON_BYTES];
 };
 
-/* Where things lie in a slab of a full batch.
- *
- * Images of one size lie at their places. Of images of different sizes nobody
- * knows where one ends before those before it are decoded, so each takes the
- * next free bytes when its own size is known, and the offsets are a table. What
- * is used stays in one piece, at the front of the slab, and what is not used is
- * never touched. In which order they lie depends on timing; that is hidden by
- * the table. */
+/* The layout of a full batch's slab. Images of one size have fixed places. With
+ * different sizes it is unknown where one ends before all previous ones are
+ * decoded, so each takes the next free bytes once its own size is known, and
+ * the offsets are a table. The used part stays in one piece at the front of the
+ * slab, and the rest is never touched. The order of the images depends on
+ * timing, which the table hides. */
 struct fdl_layout {
     struct fdl_output_format format;    /* 0x0: images differ in size */
     struct fdl_output_format delivered; /* after the device finished it */
@@ -114,12 +112,12 @@ struct fdl_layout {
     uint64_t reserved;             /* of the slab, in addresses */
 };
 
-/* An image's part of the slab, where images differ. */
+/* An image's part of the slab, if images differ. */
 struct fdl_room {
     uint64_t at, bytes; /* bytes 0: none yet */
 };
 
-/* Slots beyond depth: one in use, one the consumer has not let go yet. */
+/* Slots beyond depth: one in use, one not yet released by the consumer. */
 #define FDL_SPARE_SLOTS 2u
 
 /* Shape of `count` images as a tensor. */
@@ -162,9 +160,9 @@ struct fdl_ring {
     feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
     uint64_t next_issue;
     uint64_t next_deliver;
-    _Atomic uint64_t awaited; /* next_deliver, for who has no lock */
+    _Atomic uint64_t awaited; /* next_deliver, for threads without the lock */
     uint64_t issued_samples;
-    bool starved_of_slots; /* the last issue stopped for want of a slot */
+    bool starved_of_slots; /* the last issue stopped for lack of a slot */
 
     const struct fdl_stream *stream; /* NULL: no run */
     struct fdl_window *window;
@@ -183,18 +181,18 @@ int32_t fdl_ring_create(const struct fdl_layout *layout,
 
 void fdl_ring_unref(struct fdl_ring *r);
 
-/* Slots for `depth` batches ahead and two held ones. Fewer, down to depth 1,
- * if memory ends there (*depth says); ENOMEM below that. Any thread. */
+/* Slots for `depth` batches ahead and two held ones; fewer, down to depth 1, if
+ * memory runs out (*depth is set); ENOMEM below that. Any thread. */
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
 
-/* Slots that a smaller depth leaves over, or batches that came back, are given
- * back as they come free: here, and in set_depth. Any thread.
- * has_surplus: trim may have something to do, now or next time. */
+/* Slots left over by a smaller depth, or by batches that came back, are freed
+ * as they become free: here, and in set_depth. Any thread. has_surplus: trim
+ * may have something to do, now or next time. */
 void fdl_ring_trim(struct fdl_ring *r);
 bool fdl_ring_has_surplus(struct fdl_ring *r);
 
-/* With may_grow: a slot more while there are fewer than depth ones beside those
- * that the consumer keeps. false: there was none to add. Any thread. ENOMEM. */
+/* With may_grow: adds a slot if fewer than depth remain beside those that the
+ * consumer keeps. false: none was needed. Any thread. ENOMEM. */
 int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
 
 /* Whether it would; and how many batches are kept. */
@@ -213,7 +211,7 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
                     struct fdl_window *window);
 void fdl_ring_stop(struct fdl_ring *r);
 
-/* The stream has tickets that it had not before. */
+/* The stream has new tickets. */
 void fdl_ring_more(struct fdl_ring *r);
 
 /* Slot of an issued and undelivered ticket; no lock. */
@@ -227,9 +225,8 @@ bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
 /* READY -> HELD, for the consumer. */
 void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);
 
-/* One reference more, and one less, of a batch that is HELD; any thread. The
- * last one that goes makes it FREE, or LEAVING; the loader may be gone by then.
- */
+/* Adds and drops a reference of a batch that is HELD; any thread. Dropping the
+ * last one makes it FREE, or LEAVING; the loader may be gone by then. */
 void fdl_ring_hold(feedline_batch *b);
 void fdl_ring_release(feedline_batch *b);
 
@@ -241,7 +238,7 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place);
 void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
                            const char *reason);
 
-/* Whether a batch behind `ticket` was ready before done_ns. */
+/* Whether a batch after `ticket` was ready before done_ns. */
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
 
 /* Of all slots; and of those alone that are not lent. */
@@ -259,8 +256,8 @@ uint32_t fdl_slot_images(const feedline_batch *b);
 void fdl_slot_describe(const feedline_batch *b, uint32_t place, int64_t label,
                        uint64_t index, int32_t status);
 
-/* Where the image of `place` goes; f has its size. May be called again for a
- * sample that failed. ERANGE: it is larger than max_sample_bytes. */
+/* The destination of the image of `place`; f has its size. May be called again
+ * for a sample that failed. ERANGE: it is larger than max_sample_bytes. */
 int32_t fdl_slot_claim(feedline_batch *b, uint32_t place,
                        const struct fdl_output_format *f, void **out);
 
@@ -274,7 +271,7 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place);
 uint64_t fdl_slot_image_bytes(const feedline_batch *b);
 uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place);
 
-/* Where images and labels of a batch that is done are for the consumer. */
+/* The consumer's pointers to images and labels of a batch that is done. */
 void *fdl_slot_delivered_images(const feedline_batch *b);
 void *fdl_slot_delivered_labels(const feedline_batch *b);
 uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */

@@ -45,7 +45,7 @@ static int32_t set_workers_locked(struct fdl_engine *e, uint32_t workers)
     int32_t status = FEEDLINE_OK;
     if (e->running) {
         status = fdl_pool_set_active(e, workers);
-        if (status < 0) /* as many as could be had */
+        if (status < 0) /* as many as possible */
             workers =
                 atomic_load_explicit(&e->pool.active, memory_order_relaxed);
     }
@@ -95,7 +95,7 @@ static void apply_depth_locked(struct fdl_engine *e, uint32_t depth)
 
 void fdl_engine_apply_locked(struct fdl_engine *e, const struct fdl_knobs *want)
 {
-    /* What is given back comes first: the budget holds at every moment. */
+    /* Reductions come first: the budget holds at every moment. */
     bool shrinks = want->depth < fdl_load(&e->depth);
     if (shrinks)
         apply_depth_locked(e, want->depth);
@@ -119,7 +119,7 @@ bool fdl_engine_chosen(const struct fdl_engine *e, uint32_t row, int64_t *value)
         return true;
     case FDL_OPT_IO_DEPTH:
         *value = atomic_load_explicit(&e->io_depth, memory_order_relaxed);
-        return *value != 0; /* before the first run nothing is chosen */
+        return *value != 0; /* nothing is chosen before the first run */
     case FDL_OPT_MEMORY_BUDGET:
         *value = (int64_t)e->config.memory_budget;
         return true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workers: take the oldest sample whose bytes are there, decode and augment it
- * straight into its place in its batch, count it, again. No lock, no
- * allocation and no system call on that way, but for a wait when there is
+ * straight into its place in its batch, count it, repeat. No lock, no
+ * allocation and no system call on that path, except for a wait when there is
  * nothing to do.
  *
  * Time stamps are shared: the end of one step is the start of the next, so a
- * sample costs the worker two clock reads beside those of the decoder.
+ * sample costs the worker two clock reads in addition to the decoder's.
  */
 #include "loader/stream/worker.h"
 
@@ -23,8 +23,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Replacements that are tried for one damaged sample, each drawn anew. With a
- * tenth of the data set damaged, 16 in a row fail once in 10^16. */
+/* Replacements tried for one damaged sample, each drawn anew. With a tenth of
+ * the data set damaged, 16 in a row fail once in 10^16. */
 #define REPLACEMENT_ATTEMPTS 16
 
 /* ---- One sample --------------------------------------------------------- */
@@ -43,8 +43,8 @@ static void encoded_of(const struct fdl_read *r, struct fdl_encoded *out)
     };
 }
 
-/* Pixels of the sample in r to their place; the detail is this thread's error
- * line. */
+/* Renders the sample in r to its place; the detail is this thread's error line.
+ */
 static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
                       feedline_batch *b, uint32_t place,
                       struct fdl_render_cost *cost)
@@ -119,7 +119,7 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     fdl_read_file(w->engine->window, spare);
 }
 
-/* What the attempt before took is told, and belongs to no other. */
+/* Reports the cost of the previous attempt, which belongs to no other. */
 static void begin_attempt(struct fdl_worker *w, struct fdl_render_cost *cost)
 {
     const struct fdl_observer *o = &w->engine->observer;
@@ -152,7 +152,7 @@ static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
                     fdl_last_error(), REPLACEMENT_ATTEMPTS);
 }
 
-/* The batch ends with the error line of this thread, behind the path. */
+/* Ends the batch with this thread's error line, after the path. */
 static void end_batch(feedline_batch *b, const struct fdl_read *r,
                       int32_t status)
 {
@@ -160,7 +160,7 @@ static void end_batch(feedline_batch *b, const struct fdl_read *r,
     fdl_ring_sample_error(b, r->place, status, fdl_last_error());
 }
 
-/* What on_error asks for. The error line still describes the failure. */
+/* Applies on_error. The error line still describes the failure. */
 static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
                            feedline_batch *b, int32_t status,
                            struct fdl_render_cost *cost)
@@ -192,7 +192,7 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
     }
 }
 
-/* What is known of a sample before its entry in the window is free. */
+/* Collects a sample's record before its entry in the window is free. */
 static void describe(const struct fdl_worker *w, const struct fdl_read *r,
                      const feedline_batch *b, struct fdl_sample_record *out)
 {
@@ -276,7 +276,7 @@ static bool read_one(struct fdl_worker *w)
     uint64_t bytes = r->size;
     int64_t busy = fdl_timebook_mark(&w->time, fdl_now_ns());
     fdl_timebook_begin(&w->time, before);
-    /* From here on another worker may have it, and its stamps may be those of
+    /* From here on another worker may own it, and its stamps may be those of
      * another batch. */
     fdl_window_complete(e->window, r);
     fdl_stage_item(&w->read, busy, bytes);
@@ -301,7 +301,7 @@ static struct fdl_read *take(struct fdl_worker *w)
 static void park(struct fdl_worker *w)
 {
     struct fdl_engine *e = w->engine;
-    /* A wake-up that was meant for a worker is passed on. */
+    /* Passes on a wake-up that was meant for a worker. */
     fdl_event_notify(fdl_window_ready(e->window), 1);
     fdl_timebook_begin(&w->time, FDL_SPENT_PARKED);
     uint32_t key = fdl_event_prepare(&e->pool.unpark);
@@ -313,7 +313,7 @@ static void park(struct fdl_worker *w)
     fdl_timebook_begin(&w->time, FDL_SPENT_WORK);
 }
 
-/* Sleeps until there may be work; a sample that came in between is returned. */
+/* Sleeps until there may be work; returns a sample that came in between. */
 static struct fdl_read *wait_for_work(struct fdl_worker *w)
 {
     struct fdl_window *window = w->engine->window;
@@ -327,7 +327,7 @@ static struct fdl_read *wait_for_work(struct fdl_worker *w)
         fdl_event_cancel(ready);
     else
         fdl_event_wait(ready, key, -1);
-    /* What take() read here has been booked already. */
+    /* What take() read here is already attributed. */
     int64_t waited = fdl_timebook_mark(&w->time, fdl_now_ns());
     fdl_timebook_begin(&w->time, FDL_SPENT_WORK);
     if (w->engine->observer.waited)
@@ -387,9 +387,9 @@ static const char *operation_of(const struct fdl_worker *w)
                                     step - FDL_STEP_CUSTOM);
 }
 
-/* The thread ends here, though nobody told it to: a custom operation called
- * pthread_exit, or let itself be cancelled. Its batch will never be complete,
- * so next() ends the run with this reason. */
+/* The thread ends here unexpectedly: a custom operation called pthread_exit, or
+ * let itself be cancelled. Its batch will never be complete, so next() ends the
+ * run with this reason. */
 static void exit_early(void *arg)
 {
     struct fdl_worker *w = arg;
@@ -406,7 +406,7 @@ void *fdl_worker_main(void *arg)
 {
     struct fdl_worker *w = arg;
     int before;
-    /* Nobody ends it in the middle of our own code. */
+    /* It cannot be ended in the middle of our own code. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     begin_thread(w);
     pthread_cleanup_push(exit_early, w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The elastic pool of workers. Each has its decoder and its counters. Threads
- * are started up to the largest number ever asked for; those above `active`
- * are parked between two samples and cost nothing.
+ * are started up to the largest number ever requested; those above `active` are
+ * parked between two samples and cost nothing.
  */
 #ifndef FDL_LOADER_WORKER_H
 #define FDL_LOADER_WORKER_H
@@ -37,18 +37,18 @@ struct fdl_worker {
     struct fdl_read spare; /* reads replacements */
     struct fdl_thread thread;
     uint32_t id;
-    struct fdl_timebook time; /* the thread's, without a gap */
-    struct fdl_progress at;   /* the sample under way */
+    struct fdl_timebook time; /* the thread's, without gaps */
+    struct fdl_progress at;   /* the current sample */
 
     /* Written under the loader's `settings`. */
     _Atomic uint32_t life;        /* enum fdl_worker_life */
     _Atomic int32_t tid;          /* of the running thread; 0: none */
     int64_t born_ns, died_ns;     /* of that thread */
-    int64_t past_ns;              /* lives of joined ones */
-    clockid_t cpu_clock;          /* where there is a tid */
+    int64_t past_ns;              /* total life of joined ones */
+    clockid_t cpu_clock;          /* if there is a tid */
     _Atomic uint64_t past_cpu_ns; /* of threads that have ended */
 
-    const char *exited_in; /* where the thread ended by itself */
+    const char *exited_in; /* where the thread ended early */
     _Atomic uint64_t scratch_bytes;
 };
 
@@ -58,10 +58,10 @@ struct fdl_pool {
     _Atomic uint32_t active;
     struct fdl_event unpark;
     struct fdl_event ended;              /* a thread did */
-    _Atomic(struct fdl_worker *) exited; /* its thread ended by itself */
+    _Atomic(struct fdl_worker *) exited; /* its thread ended early */
 };
 
-/* Workers that were ever made, which all are there for any thread. */
+/* All workers ever created, which exist for any thread. */
 static inline uint32_t fdl_pool_born(const struct fdl_pool *pool)
 {
     /* acquire: pairs with fdl_pool_set_active. */
@@ -77,15 +77,15 @@ int32_t fdl_pool_init(struct fdl_pool *pool);
  * missing. On error fewer are active, and at least as many as before. */
 int32_t fdl_pool_set_active(struct fdl_engine *l, uint32_t active);
 
-/* EUSER: a worker's thread has ended by itself, as it does when a custom
- * operation calls pthread_exit, and which operation that was. */
+/* EUSER: a worker's thread ended early, as when a custom operation calls
+ * pthread_exit; names the operation. */
 int32_t fdl_pool_check(const struct fdl_pool *pool);
 
 /* Joins every thread; the window is closed. Counters stay. */
 void fdl_pool_stop(struct fdl_engine *l);
 
-/* Wall time of all threads' lives, from before they were started; and how many
- * there are. CPU time of all of them, ever. Any thread. */
+/* Total wall time of all threads' lives, from before they were started; and how
+ * many there are. CPU time of all of them, ever. Any thread. */
 int64_t fdl_pool_lived_ns(struct fdl_engine *l, int64_t now, uint32_t *threads);
 uint64_t fdl_pool_cpu_ns(struct fdl_engine *l);
 void fdl_pool_fini(struct fdl_pool *pool);

@@ -2,11 +2,11 @@
 /*
  * The thread that drives the tuner; see control.h.
  *
- * A tick holds the loader's run_lock from the reading to what came of it, so
+ * A tick holds the loader's run_lock from the reading to its consequences, so
  * the program cannot change a setting between the tuner's proposal and its
- * being put in force. Whoever asks for numbers takes the control's own lock
- * alone, which is never held while a knob is turned: threads that are started
- * and memory that is pinned may take their time.
+ * application. Callers that want numbers take only the control's own lock,
+ * which is never held while a knob is turned, as starting threads and pinning
+ * memory may take a while.
  */
 #include "loader/tune/control.h"
 
@@ -34,7 +34,7 @@ static void take_decisions_locked(struct fdl_control *c)
     fdl_decision_log_take(&c->log, c->tuner, fdl_control_tell_locked, c);
 }
 
-/* true: *want is to be put in force. */
+/* true: apply *want. */
 static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
 {
     struct fdl_tuner_reading reading;
@@ -47,7 +47,7 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
     c->batches = reading.batches;
     fdl_tuner_observe(c->tuner, &reading);
     bool wants = fdl_tuner_propose(c->tuner, want);
-    /* What is only observed has its outcome when it has been said. */
+    /* In observe mode, reporting a decision is its outcome. */
     if (!wants || c->mode != FDL_TUNER_OBSERVE)
         take_decisions_locked(c);
     fdl_unlock(&c->lock);
@@ -108,7 +108,7 @@ static void *tune_main(void *arg)
     int64_t before = fdl_thread_cpu_ns();
     while (!is_stopping(c)) {
         fdl_control_share(c);
-        int64_t shared = fdl_thread_cpu_ns(); /* has a pace of its own */
+        int64_t shared = fdl_thread_cpu_ns(); /* has its own interval */
         int64_t pause = tick(c);
         int64_t now = fdl_thread_cpu_ns();
         int64_t cost = FDL_MAX(now - shared, INT64_C(0));
@@ -134,7 +134,7 @@ static void make_tuner(struct fdl_control *c, const struct fdl_knobs *start)
     fdl_unlock(&c->lock);
 }
 
-/* What is in force now may be less than what was when the last run ended. */
+/* The settings in force may be lower than when the last run ended. */
 static void resume_tuner(struct fdl_control *c, const struct fdl_knobs *now)
 {
     struct fdl_tuner_status status;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread "feedline-tune": what drives the tuner (profiler/tuner/tuner.h)
- * while a run is under way.
+ * The thread "feedline-tune", which drives the tuner (profiler/tuner/tuner.h)
+ * during a run.
  *
  *     tick  |--25 ms--|--25 ms--| ...      |---100 ms---| nothing to do
  *             read the counters (control_reading.c)
  *             tuner: observe, propose
- *             knobs.c: apply
+ *             apply the settings
  *             tuner: applied; decisions to trace, live page and log
  *
- * It takes no lock that a worker takes for a sample. A tick costs some
- * microseconds and one more for each worker; where that would be more than a
- * two-hundredth of the time, ticks come less often.
+ * It takes no lock that a worker takes per sample. A tick costs some
+ * microseconds plus one per worker; if that would exceed a two-hundredth of the
+ * time, ticks are less frequent.
  *
- * Knobs that the user gave as numbers are the user's: least and most are that
- * number. What is auto is the tuner's, and a value that the program sets while
- * the loader runs takes the knob away from it until the program sets 0.
+ * Knobs that the user gave as numbers are the user's: their bounds are that
+ * number. Knobs that are auto are the tuner's; a value that the program sets
+ * while the loader runs takes the knob away from it until the program sets 0.
  *
  * The thread lives from begin to stop. What the tuner learned stays until the
- * loader is destroyed. Where the thread or the tuner's memory cannot be had,
- * the loader goes on as it is set, and the log says so.
+ * loader is destroyed. If the thread or the tuner's memory cannot be had, the
+ * loader keeps its settings, and the log says so.
  */
 #ifndef FDL_LOADER_CONTROL_H
 #define FDL_LOADER_CONTROL_H
@@ -48,13 +48,13 @@ void fdl_control_begin(feedline_loader *l);
 /* Joins the thread; before a run ends, without l->engine->run_lock. */
 void fdl_control_end(feedline_loader *l);
 
-/* false: nobody would choose a knob that is auto. Constant. */
+/* false: nothing would choose a knob that is auto. Constant. */
 bool fdl_control_is_on(const feedline_loader *l);
 
-/* It changes knobs, as some are auto. Any thread. */
+/* It changes knobs, since some are auto. Any thread. */
 bool fdl_control_tunes(const feedline_loader *l);
 
-/* The program set a knob, or (given: false) handed it back. `run_lock` is held,
+/* The program set a knob, or (given: false) returned it. `run_lock` is held,
  * the option is set. */
 void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
                             int64_t before, int64_t after, bool given);
@@ -73,24 +73,24 @@ void fdl_control_found(const feedline_loader *l, struct fdl_tuner_found *out);
 bool fdl_control_decision(const feedline_loader *l, uint32_t index,
                           struct fdl_decision *out, int64_t *created_ns);
 
-/* What was in force when the first run began, and the cores granted then, 0:
- * not known. false: none has begun. */
+/* The settings when the first run began, and the cores granted then, 0: not
+ * known. false: none has begun. */
 bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
                        double *cores);
 
-/* Cores granted, those of them that are this loader's, and the loaders that it
- * shares them with. */
+/* Cores granted, this loader's share of them, and the loaders that share them.
+ */
 void fdl_control_shared(const feedline_loader *l, double *granted,
                         double *cores, uint32_t *others);
 
-/* Workers that the tuner takes at most; 0: no run has begun. */
+/* The tuner's upper bound of workers; 0: no run has begun. */
 uint32_t fdl_control_workers_max(const feedline_loader *l);
 
 /* By its id, for the trace. */
 bool fdl_control_find(const feedline_loader *l, uint64_t id,
                       struct fdl_decision *out);
 
-/* Delivered over all runs, as the tuner was told last. */
+/* Batches delivered over all runs, as last reported to the tuner. */
 uint64_t fdl_control_batches(const feedline_loader *l);
 
 /* CPU time of the thread so far, and its ticks. */
@@ -106,7 +106,8 @@ void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t);
 
 /* ---- For tests ----------------------------------------------------------- */
 
-/* Where the machine's files are from now on (machine.h); "" is the real one. */
+/* The folder of the machine's files from now on (machine.h); "" is the real
+ * one. */
 void fdl_control_set_root(feedline_loader *l, const char *root);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the tuner stands, for those who ask. */
+/* The state of the tuner, for callers. */
 #include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile.h"
@@ -37,7 +37,7 @@ static void add_status(const struct fdl_tuner_status *s,
     out->cpu_share = s->cpu_share;
 }
 
-/* No run was there yet to begin with. */
+/* No run has begun yet. */
 static void fill_cold(const struct fdl_control *c,
                       struct feedline_tuner_info *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tuner must stay within: the user's bounds, the cores that are
- * granted, the memory budget and what things take of it.
+ * The tuner's limits: the user's bounds, the granted cores, the memory budget
+ * and what things take of it.
  *
  * A container's quota and a process's affinity change while it runs, so the
- * machine is asked again once a second; only what can change is read again.
+ * machine is queried again once a second; only what can change is read again.
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -96,8 +96,8 @@ static void ask_machine(struct fdl_control *c, int64_t now)
     fdl_unlock(&c->lock);
 }
 
-/* Whose use tells how much others leave us; 0: we are confined to some of them,
- * and what goes on on the rest says nothing. */
+/* The cores whose use shows how much others leave us; 0: we are confined to
+ * some of them, and use of the rest says nothing. */
 static double host_cores(void)
 {
     const struct fdl_machine *m = fdl_machine_get();
@@ -142,7 +142,7 @@ static void limit_reads(const struct fdl_control *c,
     uint32_t most = option(&l->engine->options, FDL_OPT_IO_DEPTH_MAX);
     uint32_t fixed = option(&l->engine->options, FDL_OPT_IO_DEPTH);
     if (l->engine->reader_ops &&
-        !l->engine->reader_ops->set_depth) /* it means nothing */
+        !l->engine->reader_ops->set_depth) /* it has no effect */
         fixed = now;
     out->io_depth_min = out->io_depth_max = fixed;
     if (fixed != 0)
@@ -154,7 +154,7 @@ static void limit_reads(const struct fdl_control *c,
     out->io_depth_max = most;
 }
 
-/* What decoders work with is not in the budget, see budget.h. */
+/* Decoders' memory is not in the budget, see budget.h. */
 static void weigh(const struct fdl_control *c, struct fdl_tuner_limits *out)
 {
     const feedline_loader *l = c->loader;

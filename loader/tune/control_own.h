@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the control thread share; see control.h. */
+/* Shared by the files of the control thread; see control.h. */
 #ifndef FDL_LOADER_CONTROL_OWN_H
 #define FDL_LOADER_CONTROL_OWN_H
 
@@ -15,59 +15,59 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A tail of recent values from a histogram that only grows: what came since a
- * state of it that is between `enough` and twice as many values old. */
+/* A tail of recent values from a histogram that only grows: what was added
+ * since a state that is between `enough` and twice as many values old. */
 struct fdl_recent {
     struct fdl_histogram older, newer;
     uint64_t n_newer;
     int64_t tail;
 };
 
-/* Counters that a reset of the statistics begins anew. */
+/* Counters that restart when the statistics are reset. */
 struct fdl_meter_sums {
     int64_t idle_ns, span_ns, copy_ns, copied;
     int64_t runq_ns, throttle_ns;
 };
 
-/* How workers queued for a core while at work. */
+/* How workers queued for a core while busy. */
 struct fdl_delays {
-    int64_t looked_ns;                    /* span of the look that it is from */
+    int64_t looked_ns;                    /* span of the probe it is from */
     int64_t work_ns, idle_ns;             /* of the workers, then */
     int64_t all_runq_ns, all_throttle_ns; /* counted by then */
     int64_t runq_ns, throttle_ns;         /* of that, at work */
-    double runq_rate, throttle_rate;      /* for each ns of work, lately */
+    double runq_rate, throttle_rate;      /* per ns of work, recently */
 };
 
 struct fdl_host_busy {
-    int64_t busy_ns, now_ns; /* as looked at last, and when that was seen */
+    int64_t busy_ns, now_ns; /* as last probed, and when that was seen */
     double rate;             /* cores */
 };
 
 struct fdl_meter {
     struct fdl_meter_sums past, last; /* until the last reset, and since */
     uint32_t resets;
-    struct fdl_tuner_reading told; /* what must not fall back */
+    struct fdl_tuner_reading told; /* what must not decrease */
     struct fdl_delays delays;
     struct fdl_host_busy host;
 
     int32_t consumer_tid;
     int64_t consumer_cpu_ns, consumer_before_ns;
 
-    int64_t slow_ns; /* when the slow parts were read last */
+    int64_t slow_ns; /* when the slow parts were last read */
     struct fdl_recent leads, samples, reads;
     struct fdl_histogram now; /* scratch */
 };
 
-/* Of the granted cores; see control_share.c. */
+/* The share of the granted cores; see control_share.c. */
 struct fdl_share {
-    bool looks; /* constant: nobody said how many share them */
+    bool looks; /* constant: the number of sharers was not given */
 
     /* The thread's. */
     struct fdl_neighbours neighbours;
     int64_t find_ns, look_ns; /* when to do so next */
 
     /* Guarded by the control's lock. */
-    double part;     /* that is ours, 0 to 1 */
+    double part;     /* our share, 0 to 1 */
     uint32_t others; /* that want some */
 };
 
@@ -86,12 +86,12 @@ struct fdl_control {
 
     /* Guarded by the loader's run_lock. */
     struct fdl_meter meter;
-    int64_t granted_ns; /* when the machine was asked last; 0: never */
+    int64_t granted_ns; /* when the machine was last queried; 0: never */
 
     /* Written under the loader's run_lock and `lock`. */
     struct fdl_tuner_limits limits;
     char *root;
-    bool by_quota;  /* the machine grants fewer than there are */
+    bool by_quota;  /* fewer are granted than there are */
     double granted; /* divided by local_world */
     struct fdl_knobs
         began; /* in force at the first begin; workers 0: none yet */

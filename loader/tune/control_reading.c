@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reading of a loader that runs, for the tuner.
+ * A reading of a running loader, for the tuner.
  *
- * Most of it is counters that are there anyway. Statistics are reset when the
- * user likes, and their counters begin anew: the sums of before are added, so
- * to the tuner everything only grows. CPU clocks of the workers are
- * read here and now; how they queued for a core the monitor asks the kernel
- * four times a second, as that takes files to be opened for each of them. Tails
- * are of recent values, and are taken twice a second: a histogram for each
- * worker has to be added up for them.
+ * Most of it is counters that exist anyway. Statistics may be reset at any
+ * time, and their counters restart: the sums from before are added, so for the
+ * tuner everything only grows. The workers' CPU clocks are read here; how long
+ * they queued for a core the monitor reads four times a second, as that takes
+ * several files per worker. Tails are over recent values, and computed twice a
+ * second: a histogram per worker has to be added up.
  */
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -20,7 +19,7 @@
 
 #define SLOW_NS INT64_C(500000000)
 
-/* Quantiles, and how many values they are taken of at least. */
+/* Quantiles, and the least number of values for them. */
 #define LEAD_QUANTILE   0.996
 #define LEADS           256u
 #define SAMPLE_QUANTILE 0.999
@@ -34,7 +33,7 @@ void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
                     uint64_t enough, double quantile)
 {
     uint64_t n = fdl_histogram_total(now);
-    if (n < r->n_newer) { /* it began anew; the tail is that of before */
+    if (n < r->n_newer) { /* it was reset; keep the previous tail */
         memset(&r->older, 0, sizeof(r->older));
         memset(&r->newer, 0, sizeof(r->newer));
         r->n_newer = 0;
@@ -122,7 +121,7 @@ static void read_consumer(struct fdl_control *control, int64_t now,
 
 /* ---- Counters that begin anew -------------------------------------------- */
 
-/* What a reset of the statistics loses is what came since the last tick. */
+/* A reset of the statistics loses what came since the last tick. */
 static void for_each(struct fdl_meter_sums *to,
                      void (*visit)(int64_t *to, int64_t x),
                      const struct fdl_meter_sums *x)
@@ -158,11 +157,11 @@ static void read_device(feedline_loader *l, struct fdl_meter_sums *s)
 }
 
 /*
- * The kernel counts delays of a thread, whatever it did; part of them are those
- * of waking up when there is work again, or room. They are taken to be as
- * frequent in the time at work as in the rest: with many idle workers on a busy
- * machine most of a delay is not of a sample, and would make samples look
- * cheaper than they are. Between two looks it goes on as it was.
+ * The kernel counts a thread's delays whatever it did, including those of
+ * waking up when there is work again, or room. They are assumed to be as
+ * frequent while busy as otherwise: with many idle workers on a busy machine,
+ * most of the delay does not belong to a sample, and would make samples look
+ * cheaper than they are. Between two probes the rate is extrapolated.
  */
 static void spread_delays(struct fdl_delays *d, const struct fdl_watched *w,
                           const struct fdl_meter_sums *sum,
@@ -196,8 +195,8 @@ static void spread_delays(struct fdl_delays *d, const struct fdl_watched *w,
         out->throttle_ns = d->throttle_ns + (int64_t)(d->throttle_rate * more);
 }
 
-/* The machine is looked at four times a second; in between it goes on as it
- * did. */
+/* The machine is probed four times a second; in between its rate is
+ * extrapolated. */
 static int64_t host_busy(struct fdl_host_busy *h, const struct fdl_watched *w,
                          int64_t now)
 {
@@ -243,7 +242,7 @@ static void read_resettable(struct fdl_control *c, uint32_t resets,
 
 /* ---- Counters that only grow --------------------------------------------- */
 
-/* CPU time of whoever calls next(), which may be another thread tomorrow. */
+/* CPU time of the thread that calls next(), which may change. */
 static int64_t consumer_cpu(struct fdl_control *c)
 {
     enum { PER_THREAD = 4, SCHEDULED = 2 };
@@ -251,7 +250,7 @@ static int64_t consumer_cpu(struct fdl_control *c)
     struct timespec t;
     int32_t tid =
         atomic_load_explicit(&c->loader->watch.books.tid, memory_order_relaxed);
-    /* What pthread_getcpuclockid makes of a thread, made of its id. */
+    /* As pthread_getcpuclockid would, but from a thread's id. */
     clockid_t clock = (clockid_t)(~(uint32_t)tid << 3 | PER_THREAD | SCHEDULED);
     if (tid == 0 || clock_gettime(clock, &t) != 0)
         return m->consumer_cpu_ns;
@@ -263,7 +262,7 @@ static int64_t consumer_cpu(struct fdl_control *c)
     return m->consumer_cpu_ns;
 }
 
-/* As custom operations say when they are done with a sample. */
+/* As custom operations report when they are done with a sample. */
 static int64_t waited_for_locks(const struct fdl_worker_books *w)
 {
     uint64_t ns = 0;
@@ -303,8 +302,8 @@ static void read_reads(const feedline_loader *l, struct fdl_tuner_reading *r)
     r->read_bytes = sums.bytes;
 }
 
-/* A book that is read while it is written, or a sum over threads that end
- * meanwhile, may fall back by a hair. */
+/* A book read while being written, or a sum over threads that end meanwhile,
+ * may decrease minimally. */
 static void keep_growing(struct fdl_tuner_reading *r,
                          struct fdl_tuner_reading *told)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What part of the granted cores is this loader's (neighbours.h): when the
- * thread of the tuner looks, and what it makes of it. Where the user or the
- * launcher says how many share them (local_world), it looks for nobody.
+ * This loader's share of the granted cores (neighbours.h): when the tuner's
+ * thread looks for neighbours, and what follows. If the user or the launcher
+ * states how many share them (local_world), it does not look.
  *
- * A walk through /proc takes some 12 us for each process of the machine, a page
- * 5 us. Both come less often where they would be more than a
- * four-hundredth of the time, so they stay within what the thread may take.
+ * Walking through /proc takes some 12 us per process of the machine, a page 5
+ * us. Both become less frequent if they would exceed a four-hundredth of the
+ * time, so they stay within the thread's allowance.
  */
 #include "base/clock.h"
 #include "base/compiler.h"
@@ -19,7 +19,7 @@
 
 #define FIRST_NS  INT64_C(300000000)  /* loaders of one job start together */
 #define SOON_NS   INT64_C(600000000)  /* two updates of a page */
-#define LOOK_NS   INT64_C(1000000000) /* the machine is asked as often */
+#define LOOK_NS   INT64_C(1000000000) /* the machine is queried as often */
 #define FIND_NS   INT64_C(3000000000)
 #define COST_PART 400 /* of the time, at most one part */
 

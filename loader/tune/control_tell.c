@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions to those who look on: trace, live page, log. */
+/* Publishes decisions to the trace, the live page and the log. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "loader/loader.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A knob that the program turns while a loader exists, or hands to the tuner:
- * that changes what happens next and never what is delivered. */
+ * this changes what happens next and never what is delivered. */
 #include "loader/loader.h"
 
 static bool is_knob(uint32_t option)
@@ -42,7 +42,7 @@ int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
 {
     struct fdl_engine *e = l->engine;
     const char *name = e->options.table[option].name;
-    if (!is_knob(option)) /* nor is it written: threads read it as they like */
+    if (!is_knob(option)) /* nor written: threads read it without a lock */
         return fdl_fail(FEEDLINE_ESTATE,
                         "%s cannot change while a loader exists", name);
     fdl_lock(&e->run_lock);

@@ -2,9 +2,9 @@
 /*
  * Profiles: written, read, compared; see profile.h.
  *
- * The file is written beside its name and renamed, so a job that is killed
- * leaves the old one or the new one. While something is being tried, what is
- * saved is what was in force before.
+ * The file is written under a temporary name and renamed, so a job that is
+ * killed leaves the old one or the new one. During a trial, the settings before
+ * it are saved.
  */
 #include "loader/tune/profile.h"
 
@@ -29,7 +29,7 @@
 #define VERSION    1u
 #define FILE_BYTES 65536u /* a larger file is no profile */
 
-/* What is read of one. */
+/* The parsed contents of one. */
 struct found {
     uint64_t workers, depth, io_depth, batch;
 };
@@ -291,7 +291,7 @@ static int write_beside(const char *path, const char *text, size_t n)
 
 static int32_t replace_file(const char *path, const char *text, size_t n)
 {
-    static _Atomic uint32_t saved; /* several may be on their way */
+    static _Atomic uint32_t saved; /* several may be in progress */
     char beside[4096];
     int length = snprintf(
         beside, sizeof(beside), "%s.tmp.%ld.%" PRIu32, path, (long)getpid(),
@@ -307,7 +307,7 @@ static int32_t replace_file(const char *path, const char *text, size_t n)
     return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error));
 }
 
-/* What was in force before whatever is being tried now. */
+/* The settings before the current trial. */
 static void leave_trials_out(const feedline_loader *l,
                              struct feedline_tuner_info *t)
 {

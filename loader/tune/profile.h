@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tuner found, in a file, for the next time: JSON with a version, the
+ * The tuner's result, in a file, for the next time: JSON with a version, the
  * settings, and a fingerprint of what they were found on. A profile is only a
- * place to begin: the tuner measures from the first batch on whether it is
- * right. So nothing that is wrong with one stops a training; it is said, in the
- * log and in feedline_tuner_info, and the tuner begins anew.
+ * starting point: the tuner checks it by measuring from the first batch on. So
+ * an invalid one never stops a training; the log and feedline_tuner_info say
+ * so, and the tuner starts from scratch.
  *
  *     {"feedline_profile": 1,
  *      "host":     {"cpu_model", "cores", "cpu_quota", "memory_limit_bytes",
@@ -23,14 +23,14 @@
 
 #include <stdbool.h>
 
-/* true: *start is from option tuner_profile, within the bounds. What became of
- * it is noted. While l is created. */
+/* true: *start is from option tuner_profile, within the bounds. Records what
+ * became of it. While l is created. */
 bool fdl_profile_start(feedline_loader *l, struct fdl_knobs *start);
 
 /* In words; "" without the option. */
 const char *fdl_profile_note(const feedline_loader *l);
 
-/* ESTATE: nothing was found yet. EIO, ENOMEM. */
+/* ESTATE: no result yet. EIO, ENOMEM. */
 int32_t fdl_profile_save(const feedline_loader *l, const char *path);
 
 #endif

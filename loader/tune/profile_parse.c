@@ -86,7 +86,7 @@ static int32_t parse_scalar(struct parser *p)
 
 static int32_t parse_value(struct parser *p);
 
-/* "key": value; the key stands behind the path meanwhile. */
+/* "key": value; the key is appended to the path meanwhile. */
 static int32_t parse_member(struct fdl_json_scan *s, const char *key,
                             void *user)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of profiles: strict JSON, of which it keeps what is a string, a
- * number, true, false or null, by the names on the way to it:
+ * The reader of profiles: strict JSON, of which it keeps strings, numbers,
+ * true, false and null, named by their path:
  *
  *     {"host": {"cores": 2}}    ->    "host.cores" number "2"
  *
- * Lists have no names and are not kept. What JSON does not have is an error
- * that says where: a profile may come from anywhere.
+ * Lists have no names and are not kept. Invalid JSON is an error with its
+ * position: a profile may come from anywhere.
  */
 #ifndef FDL_LOADER_PROFILE_PARSE_H
 #define FDL_LOADER_PROFILE_PARSE_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define FDL_PROFILE_VALUES      64u  /* kept; more are an error */
-#define FDL_PROFILE_NAME_BYTES  64u  /* with those in front of it */
+#define FDL_PROFILE_NAME_BYTES  64u  /* with its path */
 #define FDL_PROFILE_VALUE_BYTES 256u /* longer ones are cut */
 
 enum fdl_profile_kind {
@@ -25,7 +25,7 @@ enum fdl_profile_kind {
 
 struct fdl_profile_value {
     char name[FDL_PROFILE_NAME_BYTES];
-    char text[FDL_PROFILE_VALUE_BYTES]; /* a number as it stands there */
+    char text[FDL_PROFILE_VALUE_BYTES]; /* a number as written */
     enum fdl_profile_kind kind;
 };
 

@@ -2,10 +2,10 @@
 /*
  * The fingerprint of a profile; see profile_print.h.
  *
- * Names of samples are part of the data set's own fingerprint, which is made
- * when it is opened. Of the options those count that decide what is made of a
- * sample and what a batch is; who reads, for that is where times come from.
- * Seeds, ranks and epochs do not: they change no cost.
+ * Names of samples are part of the data set's own fingerprint, computed when it
+ * is opened. Of the options, those count that determine the work per sample and
+ * what a batch is; and the reader, as times depend on it. Seeds, ranks and
+ * epochs do not: they change no cost.
  */
 #include "loader/tune/profile_print.h"
 

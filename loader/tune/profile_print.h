@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a profile was found on: facts of the machine, the data set and the
- * pipeline that change what a sample costs or what cores there are. Each is a
- * name and a text; a profile fits if all texts are the same.
+ * The fingerprint of a profile: facts of the machine, the data set and the
+ * pipeline that change the cost of a sample or the available cores. Each is a
+ * name and a text; a profile fits if all texts are equal.
  */
 #ifndef FDL_LOADER_PROFILE_PRINT_H
 #define FDL_LOADER_PROFILE_PRINT_H

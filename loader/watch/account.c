@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer's account, and what is kept of its calls; see account.h. */
+/* The consumer's account, and the statistics of its calls; see account.h. */
 #include "loader/watch/account.h"
 
 #include "base/compiler.h"
@@ -33,7 +33,7 @@ static int64_t own_time(int64_t from, int64_t to)
     return FDL_MAX(to - from, INT64_C(0));
 }
 
-/* No step: what the program did until it asked for another run. */
+/* Not a step: what the program did until it requested another run. */
 static void add_restart(struct fdl_books *c, int64_t asked, int64_t now)
 {
     int64_t from = fdl_account_since_locked(c, c->returned_ns);
@@ -63,7 +63,7 @@ int64_t fdl_account_since_locked(const struct fdl_books *c, int64_t time)
     return FDL_MAX(time, c->reset_ns);
 }
 
-/* Who wants sums that only grow has these. */
+/* For callers that need sums that only grow. */
 static void keep_past(struct fdl_books *c)
 {
     c->resets++;
@@ -89,8 +89,8 @@ void fdl_account_reset_locked(struct fdl_books *c, int64_t now)
     c->reset_ns = now;
 }
 
-/* What the consumer did since the last batch is one item of its stage; of it,
- * `user` is not in busy_ns yet. */
+/* The consumer's time since the last batch is one item of its stage; `user` of
+ * it is not in busy_ns yet. */
 static void count_step(struct fdl_books *c, const struct fdl_account_call *call,
                        int64_t user)
 {
@@ -105,7 +105,7 @@ static void count_step(struct fdl_books *c, const struct fdl_account_call *call,
     fdl_histogram_add(&s->times, c->turn.user_ns + user);
 }
 
-/* A batch ends the turn, anything else makes it longer. */
+/* A batch ends the turn, anything else extends it. */
 static void take_turn(struct fdl_books *c, struct fdl_account_call *call,
                       int64_t user, int64_t wall)
 {
@@ -167,7 +167,7 @@ static void attribute_locked(struct fdl_watch *watch,
     }
     struct fdl_ledger before = c->ledger;
     fdl_ledger_add(&c->ledger, c->scratch, &times, begin, r->end);
-    if (c->turn.wait_ns > 0) /* another piece of one wait */
+    if (c->turn.wait_ns > 0) /* another part of the same wait */
         c->ledger.waits = before.waits;
     fdl_notable_wait_locked(watch, &times, begin, r->end);
     fdl_notes_waited(watch, b ? b->ticket : r->ticket, begin, r->end, &before);
@@ -193,7 +193,7 @@ static void add_reads(const feedline_batch *b, struct fdl_pace_call *call)
     }
 }
 
-/* What the account asks of a batch; `passed`: a later one was ready before. */
+/* What the account needs of a batch; `passed`: a later one was ready before. */
 static struct fdl_pace_call pace_of(const struct fdl_watch *watch,
                                     const feedline_batch *b, bool passed)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The consumer's account: one call of next() after the other, and what the
- * program did in between. A loader's own next() and a watch around somebody
- * else's (outside.h) keep it in the same way.
+ * The consumer's account: each call of next(), and what the program did in
+ * between. A loader's own next() and a watch around another library's
+ * (outside.h) keep it in the same way.
  *
  *   returned ---- user ----> called -- api --> waiting -- wait --> ready -- api
  *
- * Wall = user + wait + api holds to the nanosecond. Calls that come back
- * without a batch belong to the turn of the batch that comes in the end.
+ * Wall = user + wait + api holds to the nanosecond. Calls that return without a
+ * batch belong to the turn of the batch that follows.
  */
 #ifndef FDL_LOADER_ACCOUNT_H
 #define FDL_LOADER_ACCOUNT_H
@@ -39,8 +39,9 @@ struct fdl_books {
     struct fdl_ledger ledger;
     struct fdl_ledger_scratch *scratch;
     int64_t user_ns, api_ns;
-    int64_t booked_ns; /* user_ns is up to here, at least to returned_ns */
-    int64_t reset_ns;  /* of the statistics; what was before is not theirs */
+    int64_t booked_ns; /* user_ns includes time up to here, at least to
+                          returned_ns */
+    int64_t reset_ns;  /* of the statistics; earlier time does not count */
     struct fdl_notable notable;
     struct fdl_pace pace;
     int64_t first_batch_ns;
@@ -75,22 +76,22 @@ struct fdl_account_call {
     struct fdl_pace_call pace; /* of the batch, without its times */
 };
 
-/* A run begins at `now`, and was asked for at `asked`: the time until then is
- * the program's, from then on it is the call's. What was before the first run
- * is nobody's. */
+/* A run begins at `now`, and was requested at `asked`: time until then is the
+ * program's, from then on the call's. Time before the first run is not counted.
+ */
 void fdl_account_begin(struct fdl_books *c, int64_t asked, int64_t now);
 
-/* The user's time up to `now`, while a call is under way or a phase is marked.
+/* Adds the user's time up to `now`, during a call or when a phase is marked.
  * The consumer's lock is held, here and below. */
 void fdl_account_book_user_locked(struct fdl_books *c, int64_t now);
 
-/* All sums begin anew at `now`, also in the middle of a step or a call. */
+/* Resets all sums at `now`, even in the middle of a step or a call. */
 void fdl_account_reset_locked(struct fdl_books *c, int64_t now);
 
-/* The part of [time, ...) that counts: what was before the reset does not. */
+/* The part of [time, ...) that counts: only after the reset. */
 int64_t fdl_account_since_locked(const struct fdl_books *c, int64_t time);
 
-/* Adds the call; the ledger has its wait already. Returns when it ended. */
+/* Adds the call; the ledger already has its wait. Returns when it ended. */
 int64_t fdl_account_add_locked(struct fdl_books *c,
                                struct fdl_account_call *call);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the workers' time goes into; see costs.h. */
+/* How the workers' time divides; see costs.h. */
 #include "loader/watch/costs.h"
 
 #include "loader/stream/engine_own.h"
@@ -10,8 +10,7 @@
 
 #define TOLD_LEAST 0.01 /* of the workers' time: less is not worth a line */
 
-/* An image that is worth a line: so large, and so much larger than what is made
- * of it. */
+/* An image worth a line: this large, and this much larger than the result. */
 #define LARGE_PIXELS 1e6
 #define MUCH_LARGER  4.0
 
@@ -44,7 +43,7 @@ static void insert(struct fdl_costs *c, const struct fdl_op_cost *op)
     c->n_ops++;
 }
 
-/* cpu_ns: of all workers, at work; customs know theirs. */
+/* cpu_ns: of all workers, busy; customs know theirs. */
 static void share_cpu(struct fdl_op_cost built_in[2], int64_t cpu_ns)
 {
     int64_t wall = built_in[0].wall_ns + built_in[1].wall_ns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the workers' time goes into, operation by operation, since the last
- * reset of the statistics. Any thread.
+ * How the workers' time divides among operations, since the last reset of the
+ * statistics. Any thread.
  *
- * Custom operations have clocks of their own. Decoding and augmenting share
- * what is left of the workers' CPU time, in proportion to how long they took.
+ * Custom operations have their own clocks. Decoding and augmentation share the
+ * rest of the workers' CPU time in proportion to how long they took.
  */
 #ifndef FDL_LOADER_COSTS_H
 #define FDL_LOADER_COSTS_H
@@ -25,14 +25,14 @@ struct fdl_op_cost {
     uint64_t samples;
     int64_t wall_ns;
     int64_t cpu_ns;  /* of wall_ns */
-    int64_t lock_ns; /* of wall_ns, as custom operations said */
+    int64_t lock_ns; /* of wall_ns, as custom operations reported */
 };
 
 struct fdl_costs {
     struct fdl_op_cost ops[FDL_COSTS_MAX]; /* those that ran, costliest first */
     uint32_t n_ops;
-    int64_t worker_ns; /* of all workers that were not parked; what is not in
-                          ops and not below went into the steps between */
+    int64_t worker_ns; /* of all workers that were not parked; what is neither
+                          in ops nor below was spent between steps */
     int64_t read_ns, blocked_ns, starved_ns;
     double source_pixels, output_pixels; /* means a sample; -1: not known */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger of a loader's device, with its lock. The backend adds to it on a
- * thread of its own. Batches that the caller holds keep the backend alive after
- * the loader is gone, so the ledger is counted: loader and ring have it.
+ * The ledger of a loader's device, with its lock. The backend adds to it on its
+ * own thread. Batches that the caller holds keep the backend alive after the
+ * loader is gone, so the ledger is reference-counted: loader and ring hold it.
  */
 #ifndef FDL_LOADER_DEVICE_WATCH_H
 #define FDL_LOADER_DEVICE_WATCH_H
@@ -34,8 +34,8 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t);
 void fdl_device_watch_get(struct fdl_device_watch *w,
                           struct fdl_device_ledger *out);
 
-/* A new zero: batches from this ticket on count, however late the backend tells
- * of those before. */
+/* A new zero: batches from this ticket on count, however late earlier ones are
+ * reported. */
 void fdl_device_watch_reset(struct fdl_device_watch *w, uint64_t ticket);
 
 /* A new run, whose tickets begin at 0. */

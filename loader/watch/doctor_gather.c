@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The facts that no file tells: limits of the process, its environment, whether
- * io_uring works, what the GPU's libraries say, and what happens on the cores
+ * Facts that are in no file: limits of the process, its environment, whether
+ * io_uring works, what the GPU's libraries report, and the use of the cores
  * while nothing of ours runs, for three periods of a CPU quota (100 ms each).
  */
 #include "loader/watch/doctor_gather.h"

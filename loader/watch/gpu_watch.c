@@ -54,7 +54,7 @@ void fdl_gpu_watch_destroy(struct fdl_gpu_watch *w)
     free(w);
 }
 
-/* false: batches stay on the host, or nobody knows where they go. */
+/* false: batches stay on the host, or their destination is unknown. */
 static bool find_gpu(const struct fdl_watch *watch, uint32_t *number)
 {
     *number = watch->outside ? watch->outside->gpu

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The GPU that a loader copies to, as NVML sees it. NVML is loaded at the first
- * look, and only for a loader with device=cuda:N; where it is missing, one line
+ * probe, and only for a loader with device=cuda:N; if it is missing, one line
  * in the log says why. One thread.
  */
 #ifndef FDL_LOADER_GPU_WATCH_H

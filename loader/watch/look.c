@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything is compared as sums since the reset, not from look to look: what
- * the kernel tells late still comes to its place, and a look may be as close to
- * the one before as it likes.
+ * All values are cumulative since the last reset, so what the kernel reports
+ * late is still attributed, and probes may run at any interval.
  *
- *   cpu       the thread's CPU clock; of an ended one, what it said at its end
- *   runq      schedstat. Where the kernel does not count it: whatever was not
- *             on a core and not in a custom operation, for a decoder never
- *             sleeps by itself
- *   throttle  of the run queue time, as much as the group's throttled time
- *             explains. The kernel counts that once for each core that it
- *             stops, a delay once for each thread that wanted it, so it
- *             explains more where threads outnumber those cores; of which there
- *             are as many as the throttled time needs
+ *   cpu       the thread's CPU clock; of an ended one, its final value
+ *   runq      schedstat. If the kernel does not count it: whatever was neither
+ *             on a core nor in a custom operation, since decoders never sleep
+ *   throttle  as much of the run queue time as the group's throttled time
+ *             explains. The kernel counts that once for each core it stops, and
+ *             a delay once for each thread that wanted it, so it explains more
+ *             if threads outnumber those cores; the least number of cores that
+ *             the throttled time needs is assumed
  *   sleep     the rest
  *
- * A worker that reads by itself (reader=memory) spends CPU on that too; its
- * numbers are divided between reading and work as its time is.
+ * A worker that reads files itself (reader=memory) spends CPU time on that too;
+ * its numbers are divided between reading and work as its time is.
  */
 #include "loader/watch/look.h"
 
@@ -32,14 +30,14 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* Of one worker: sums over all of its threads, and those at the reset. */
+/* One worker: sums over all of its threads, and those at the reset. */
 struct counts {
     int64_t work, read, cpu, runq, custom_sleep;
     uint64_t voluntary, involuntary;
 };
 
 struct seen {
-    int32_t tid; /* whose numbers are in `live`; 0: none */
+    int32_t tid; /* its numbers are in `live`; 0: none */
     struct fdl_thread_signals live;
     int64_t past_runq; /* of threads before that one */
     uint64_t past_voluntary, past_involuntary;
@@ -55,7 +53,7 @@ struct fdl_look {
     int64_t begin; /* of the watched time */
     int64_t last;
     int64_t last_second;
-    int64_t last_active; /* work + read of all workers at the last look */
+    int64_t last_active; /* work + read of all workers at the last probe */
     uint64_t last_throttled;
     double explained; /* run queue time that throttling explains, ns */
     int64_t last_prep, last_worker_wait;
@@ -65,7 +63,7 @@ struct fdl_look {
     uint64_t consumer_cpu, consumer_runq;
     struct fdl_foreign_thread before[FDL_FOREIGN_MAX]; /* a second ago */
     uint32_t n_before;
-    uint64_t children_cpu, children_runq; /* at the last look */
+    uint64_t children_cpu, children_runq; /* at the last probe */
 };
 
 /* ---- One worker --------------------------------------------------------- */
@@ -82,7 +80,7 @@ static int64_t custom_sleep(const struct fdl_worker_books *w)
     return FDL_MAX(sum, INT64_C(0));
 }
 
-/* The numbers of an ended thread stay. */
+/* Keeps the numbers of an ended thread. */
 static void bury(struct seen *s)
 {
     s->past_runq += (int64_t)s->live.runq_ns;
@@ -122,13 +120,13 @@ static void look_at_worker(struct fdl_look *k, const struct fdl_worker *w,
     struct fdl_spent_times spent;
     look_at_thread(k, w, s);
     fdl_timebook_read(&w->time, now, &spent);
-    /* A span that is open may turn out to have been something else. */
+    /* An open span may turn out to have been something else. */
     s->sum.work = FDL_MAX(s->sum.work, spent.ns[FDL_SPENT_WORK]);
     s->sum.read = FDL_MAX(s->sum.read, spent.ns[FDL_SPENT_READ]);
     s->sum.custom_sleep = custom_sleep(k->watch->workers[w->id]);
 }
 
-/* Part of ns that belongs to work, of work and reading. */
+/* The part of ns that belongs to work, of work and reading. */
 static int64_t of_work(int64_t ns, int64_t work, int64_t read)
 {
     if (read <= 0)
@@ -136,7 +134,7 @@ static int64_t of_work(int64_t ns, int64_t work, int64_t read)
     return (int64_t)((double)ns * ((double)work / (double)(work + read)));
 }
 
-/* What the worker's time at work was, since the reset. */
+/* How the worker's busy time divides, since the reset. */
 static void guess_worker(const struct fdl_look *k, const struct seen *s,
                          int64_t guess[FDL_BUSY_KINDS])
 {
@@ -178,7 +176,7 @@ static void look_at_workers(struct fdl_look *k, int64_t now,
 
 /* ---- The quota ---------------------------------------------------------- */
 
-/* active: time that workers were at it since the last look. */
+/* active: busy time of the workers since the last probe. */
 static void explain_delays(struct fdl_look *k, int64_t active, int64_t span)
 {
     const struct fdl_system_signals *s = &k->watched.system;
@@ -203,7 +201,7 @@ static uint64_t cpu_before(const struct fdl_look *k, int32_t tid)
     return 0;
 }
 
-/* Of `span`; -1 where the counter began anew. */
+/* Fraction of `span`; -1 if the counter was reset. */
 static double queued_part(uint64_t before, uint64_t now, int64_t span)
 {
     if (now < before || span <= 0)
@@ -231,13 +229,13 @@ static void look_at_consumer(struct fdl_look *k, int64_t now, bool counts)
     k->consumer_runq = t.runq_ns;
 }
 
-/* The kernel's helper of a thread with an io_uring, which the reader has. */
+/* The kernel's helper for a thread with an io_uring, which the reader has. */
 static bool is_ring_worker(const struct fdl_foreign_thread *t)
 {
     return strncmp(t->name, "iou-", 4) == 0;
 }
 
-/* Somebody else's workers may be processes. */
+/* A watched loader's workers may be processes. */
 static void look_at_children(struct fdl_look *k, bool counts)
 {
     struct fdl_watched *w = &k->watched;
@@ -255,7 +253,7 @@ static void look_at_children(struct fdl_look *k, bool counts)
     w->n_children = FDL_MAX(w->n_children, c.processes);
 }
 
-/* counts: else this is only where counting begins. */
+/* counts: otherwise this is only where counting begins. */
 static void look_at_others(struct fdl_look *k, int64_t now, bool counts)
 {
     struct fdl_watched *w = &k->watched;
@@ -355,7 +353,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     bool has_runq = w->has_runq;
     uint32_t n = n_workers(k->watch);
     memset(w, 0, sizeof(*w));
-    k->gaps.quota_ns = k->gaps.gap_ns = 0; /* gaps begin anew too */
+    k->gaps.quota_ns = k->gaps.gap_ns = 0; /* gaps are reset too */
     w->has_runq = has_runq;
     w->consumer_queued = -1;
     k->last_active = 0;

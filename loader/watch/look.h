@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look at a loader from outside: what the kernel says of its workers'
- * threads, of the control group and the machine, compared with what they
- * counted themselves.
+ * A probe of a loader: what the kernel reports about its workers' threads, the
+ * control group and the machine, compared with what the threads counted.
  *
  *     timebook of a worker   |-- work --|starved|------- work -------|
  *     kernel                 |cpu|  cpu |       |cpu|runq|cpu|   |cpu|
  *     split of its work        cpu, runq, throttle, sleep    (busy_split.h)
  *
- * The ledger's time for PREP and WORKER_WAIT since the look before is split in
- * the same proportion: what the consumer waited for, in that fraction of a
- * second, was workers that were running, queueing, throttled or asleep.
+ * The ledger's time for PREP and WORKER_WAIT since the previous probe is split
+ * in the same proportion: in that fraction of a second, the consumer waited for
+ * workers that were running, queueing, throttled or asleep.
  */
 #ifndef FDL_LOADER_LOOK_H
 #define FDL_LOADER_LOOK_H
@@ -23,32 +22,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was learned since the last reset. */
+/* Results since the last reset. */
 struct fdl_watch;
 struct fdl_watched {
-    /* Of the workers' time at work; see enum fdl_busy. What was not looked at
-     * yet is in none of them. */
+    /* The workers' busy time, see enum fdl_busy; without what has not been
+     * probed yet. */
     int64_t work[FDL_BUSY_KINDS];
     int64_t prep[FDL_BUSY_KINDS], worker_wait[FDL_BUSY_KINDS]; /* ledger */
     uint64_t voluntary, involuntary; /* context switches of the workers */
     bool has_runq;                   /* the kernel counts run queue delays */
 
-    int64_t span_ns;                  /* from the reset until the last look */
-    int64_t seconds_ns;               /* the same, for what follows from here:
-                                         looked at once a second */
+    int64_t span_ns;                  /* from the reset to the last probe */
+    int64_t seconds_ns;               /* the same for the following, which is
+                                         probed once a second */
     int64_t foreign_ns, consumer_ns;  /* CPU time of threads, see verdict.h */
     char foreign_name[16];            /* the busiest of the last second */
     struct fdl_system_signals system; /* now */
     struct fdl_system_signals zero;   /* at the reset */
     struct fdl_foreign_thread foreign[FDL_FOREIGN_MAX]; /* now */
     uint32_t n_foreign;
-    /* Of child processes, for a watch only: CPU time, time that their main
-     * threads queued for a core, and how many there were at once at most. */
+    /* Child processes, for a watch only: CPU time, time that their main threads
+     * queued for a core, and the most there were at once. */
     int64_t children_ns, children_queued_ns;
     uint32_t n_children;
-    double consumer_queued; /* part of the last second; -1 */
+    double consumer_queued; /* fraction of the last second; -1 */
 
-    int64_t gap_throttled_ns; /* of the consumer's gaps, the quota's */
+    int64_t gap_throttled_ns; /* of the consumer's gaps, caused by the quota */
 
     /* Of reads; see read_history.h. Not touched by a reset. */
     double best_read_rate, read_rate_now; /* 0: not known */
@@ -61,12 +60,12 @@ struct fdl_look;
 int32_t fdl_look_create(struct fdl_watch *watch, struct fdl_look **out);
 void fdl_look_destroy(struct fdl_look *k);
 
-/* One thread at a time for all of these; now: of fdl_now_ns. Threads that are
- * not the loader's are walked through once a second at most. */
+/* One thread at a time for all of these; now: from fdl_now_ns. Foreign threads
+ * are enumerated once a second at most. */
 void fdl_look_now(struct fdl_look *k, int64_t now);
 const struct fdl_watched *fdl_look_watched(const struct fdl_look *k);
 
-/* Forgets; the ledger begins anew too. */
+/* Resets everything, including the ledger's split. */
 void fdl_look_reset(struct fdl_look *k, int64_t now);
 
 #endif

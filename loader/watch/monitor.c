@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two locks, in this order: `looking` is held while somebody looks, which may
- * take as long as the kernel takes to answer; `lock` guards the copy of what
- * was learned, and is held for no longer than a copy takes. So who asks for
- * numbers never waits for a look, and the GPU's driver, which may hang, is
- * asked by the thread of the monitor alone, with no lock at all.
+ * Two locks, in this order: `looking` is held during a probe, which may take as
+ * long as the kernel takes to answer; `lock` guards the copy of the results,
+ * and is held only for the length of a copy. So callers that want numbers never
+ * wait for a probe, and the GPU's driver, which may hang, is called by the
+ * monitor's thread alone, with no lock at all.
  */
 #include "loader/watch/monitor.h"
 
@@ -25,7 +25,7 @@
 
 struct seat {
     struct fdl_subscriber who;
-    int64_t due; /* when it is served next */
+    int64_t due; /* when it is next served */
 };
 
 struct fdl_monitor {
@@ -141,7 +141,7 @@ static void *watch_main(void *arg)
         int64_t now = fdl_now_ns();
         serve(m, now);
         next += FDL_BEAT_NS;
-        if (next < now) /* late: the beats in between are left out */
+        if (next < now) /* late: skip the beats in between */
             next = now + FDL_BEAT_NS;
         sleep_until(m, next);
     }
@@ -189,7 +189,7 @@ int32_t fdl_monitor_start(struct fdl_monitor *m)
         return FEEDLINE_OK;
     if (!m->begun) {
         int64_t now = fdl_now_ns();
-        fdl_monitor_begin_reset(m); /* what was before is nobody's time */
+        fdl_monitor_begin_reset(m); /* earlier time belongs to no run */
         fdl_monitor_end_reset(m);
         for (uint32_t i = 0; i < m->n_seats; i++)
             m->seats[i].due = now + m->seats[i].who.interval_ns;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread "feedline-watch": four times a second it looks at what the system
- * says of the workers and of the machine (look.h), and serves whoever wants the
- * statistics regularly: the live page, the log, the metrics file. It runs from
- * the first start of a loader until it is destroyed, sleeps in between, and
- * takes no lock that a worker takes for a sample.
+ * The thread "feedline-watch": four times a second it probes the system
+ * (look.h) and serves subscribers that want statistics regularly: the live
+ * page, the log, the metrics file. It runs from the first start of a loader
+ * until its destruction, sleeps in between, and takes no lock that workers take
+ * per sample.
  *
  *     beat     |----250 ms----|--------------|--------------|---- ...
- *     look     *              *              *              *
+ *     probe    *              *              *              *
  *     served   live  log      live           live           live metrics
  *
- * Where the thread cannot be started, the loader works without it: looks are
- * then made only when somebody asks for numbers, and subscribers are served
- * once, at the end.
+ * If the thread cannot be started, the loader works without it: probes happen
+ * only when numbers are requested, and subscribers are served once, at the end.
  */
 #ifndef FDL_LOADER_MONITOR_H
 #define FDL_LOADER_MONITOR_H
@@ -31,16 +30,16 @@
 struct fdl_monitor;
 struct fdl_watch;
 
-/* Who is served. All on the thread of the monitor, one after another, in the
- * order in which they subscribed; they may ask for any statistics, and hold up
- * the others as long as they take. */
+/* A subscriber. All are served on the monitor's thread, one after another, in
+ * the order in which they subscribed; they may request any statistics, and
+ * delay the others for as long as they take. */
 struct fdl_subscriber {
-    /* last: the loader is being destroyed; what is said now is the last word.
-     * Once, after every other call, on the thread that destroys. */
+    /* last: the loader is being destroyed, and this is the final call; once,
+     * after every other call, on the destroying thread. */
     void (*serve)(void *user, bool last);
     void (*close)(void *user); /* frees user; after the last call. NULL: no */
     void *user;
-    int64_t interval_ns; /* rounded up to whole beats; 0: each beat */
+    int64_t interval_ns; /* rounded up to whole beats; 0: every beat */
 };
 
 int32_t fdl_monitor_create(struct fdl_watch *watch, struct fdl_monitor **out);
@@ -49,28 +48,27 @@ int32_t fdl_monitor_create(struct fdl_watch *watch, struct fdl_monitor **out);
 int32_t fdl_monitor_subscribe(struct fdl_monitor *m,
                               const struct fdl_subscriber *s);
 
-/* Starts the thread if it does not run; once a run begins. ENOMEM, ESTATE: the
- * system has no more threads; a line in the log says so. One thread at a time.
- */
+/* Starts the thread if it is not running; when a run begins. ENOMEM, ESTATE:
+ * the system has no more threads; a line in the log says so. One thread at a
+ * time. */
 int32_t fdl_monitor_start(struct fdl_monitor *m);
 
-/* Joins the thread, which wakes at once, serves everyone a last time and closes
- * them. The loader's other threads are joined already, what they counted is
- * still there. */
+/* Joins the thread, which wakes at once, serves all subscribers a last time and
+ * closes them. The loader's other threads are joined already; their counters
+ * still exist. */
 void fdl_monitor_destroy(struct fdl_monitor *m);
 
-/* Looks now, on this thread, whatever the beat; for whoever asks for numbers
- * that are up to date. Any thread; takes the consumer's lock. */
+/* Probes now, on this thread, whatever the beat, for callers that need current
+ * numbers. Any thread; takes the consumer's lock. */
 void fdl_monitor_look(struct fdl_monitor *m);
 
-/* What was learned since the last reset; a consistent copy. Any thread. gpu:
- * NULL, or its last second. */
+/* Results since the last reset; a consistent copy. Any thread. gpu: NULL, or
+ * its last second. */
 void fdl_monitor_get(struct fdl_monitor *m, struct fdl_watched *out,
                      struct fdl_gpu_watched *gpu);
 
-/* A reset of the statistics: between the two nobody looks, and what was learned
- * until the second is forgotten. The consumer's lock is taken inside of them.
- */
+/* Resets the statistics: there is no probe between the two, and results up to
+ * the second are dropped. They take the consumer's lock. */
 void fdl_monitor_begin_reset(struct fdl_monitor *m);
 void fdl_monitor_end_reset(struct fdl_monitor *m);
 

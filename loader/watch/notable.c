@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sticks out of a run; see notable.h. */
+/* Outliers of a run; see notable.h. */
 #include "loader/watch/notable.h"
 
 #include "loader/stream/engine_own.h"
@@ -146,7 +146,7 @@ void fdl_notable_evidence(struct fdl_watch *watch, struct fdl_evidence *out)
         atomic_load_explicit(&watch->slow.stalled_ns, memory_order_relaxed);
     fdl_lock(&c->lock);
     const struct fdl_phase *most = fdl_phase_largest(&c->notable.phases);
-    out->phase = most ? most->name : NULL; /* names stay where they are */
+    out->phase = most ? most->name : NULL; /* names do not move */
     out->phase_ns = most ? most->self_ns : 0;
     fdl_unlock(&c->lock);
 }

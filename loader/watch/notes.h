@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The notes of a loader: who writes them where.
+ * The notes of a loader, and where they are written.
  *
  *   thread               ring                     notes
  *   worker               fdl_worker_books.notes   read, decode, custom, augment
@@ -9,8 +9,8 @@
  *   the backend's        fdl_device_watch         copy, finish
  *   under the run_lock   notes.decisions          decisions
  *
- * The rings are always written. They are read when somebody asks for what led
- * to this moment, and by the recorder of a trace (report/tracing.h).
+ * The rings are always written. They are read when what led to this moment is
+ * requested, and by the recorder of a trace (report/tracing.h).
  */
 #ifndef FDL_LOADER_NOTES_H
 #define FDL_LOADER_NOTES_H
@@ -23,20 +23,20 @@
 
 struct fdl_watch;
 
-/* `run_lock` is held and no thread runs: what is noted from now on is of a new
- * run. */
+/* `run_lock` is held and no thread runs: later notes belong to a new run. */
 void fdl_notes_begin_run(struct fdl_watch *watch);
 
-/* The consumer's thread: next() was called; it waited from begin to end, and
- * `before` is the ledger without that; it returned at `now` with a batch. */
+/* The consumer's thread: next() was called; it waited from begin to end,
+ * `before` being the ledger without that wait; it returned at `now` with a
+ * batch. */
 void fdl_notes_called(struct fdl_watch *watch, int64_t called);
 void fdl_notes_waited(struct fdl_watch *watch, uint64_t ticket, int64_t begin,
                       int64_t end, const struct fdl_ledger *before);
 void fdl_notes_returned(struct fdl_watch *watch, uint64_t ticket, int64_t now,
                         int64_t wait);
 
-/* `run_lock` is held: a setting was changed while the loader exists, or the
- * change was judged; id: of decision_log.h. */
+/* `run_lock` is held: a setting changed while the loader exists, or the change
+ * was judged; id: of decision_log.h. */
 void fdl_notes_decided_locked(struct fdl_watch *watch, uint64_t id,
                               bool judged);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that somebody else makes; see outside.h. */
+/* Watched loaders; see outside.h. */
 #include "loader/watch/outside.h"
 
 #include "base/thread.h"
@@ -55,7 +55,7 @@ void fdl_outside_reset_locked(struct fdl_outside *o)
     o->wait_cpu_ns = 0;
 }
 
-/* acquire: pairs with set_state; what the call before wrote is seen. */
+/* acquire: pairs with set_state; what the previous call wrote is visible. */
 static bool turn(struct fdl_outside *o, uint32_t from)
 {
     return atomic_compare_exchange_strong_explicit(
@@ -104,7 +104,7 @@ int32_t fdl_outside_begin(struct fdl_watch *watch)
     return FEEDLINE_OK;
 }
 
-/* The ledger has nothing to split the wait by. */
+/* The ledger cannot split this wait. */
 static void add_wait_locked(struct fdl_watch *watch, int64_t end)
 {
     struct fdl_outside *o = watch->outside;
@@ -146,7 +146,7 @@ static void count_locked(struct fdl_books *c, uint64_t samples, int64_t now)
     c->samples += samples;
 }
 
-/* Where the stream stands behind this call. */
+/* The position after this call. */
 static void move_on(struct fdl_outside *o, int32_t status)
 {
     if (status == FEEDLINE_OK) {
@@ -191,7 +191,7 @@ int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
     fdl_unlock(&c->lock);
     if (delivered)
         fdl_notes_returned(watch, o->tickets, now, call.wait_ns);
-    /* Not before: a first call that forks finds no thread of ours. */
+    /* Not earlier: a first call that forks finds no thread of ours. */
     if (!o->watching)
         fdl_monitor_start(watch->monitor); /* works without it, too */
     o->watching = true;
@@ -203,9 +203,8 @@ int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
 
 /* ---- Evidence ------------------------------------------------------------ */
 
-/* Its workers are processes. As long as the consumer waits for them they have
- * work, and the kernel's counters divide their time as they do that of threads.
- */
+/* Its workers are processes. While the consumer waits for them they have work,
+ * and the kernel's counters divide their time as they do that of threads. */
 static void add_workers(const struct fdl_watched *w, struct fdl_evidence *out)
 {
     double scale = (double)out->wall_ns / (double)w->seconds_ns;
@@ -216,7 +215,7 @@ static void add_workers(const struct fdl_watched *w, struct fdl_evidence *out)
     out->worker_cpu_ns = (int64_t)cpu;
     out->worker_runq_ns = (int64_t)queued;
     out->worker_sleep_ns = (int64_t)(busy - cpu - queued);
-    /* A process costs memory: twice as many is a step whose effect shows. */
+    /* A process costs memory: doubling them is a step whose effect shows. */
     out->workers_max = FDL_MAX(2 * out->workers, out->cpus_usable);
     out->workers_auto = false;
 }
@@ -229,7 +228,7 @@ static void add_processes(const struct fdl_watched *w, struct fdl_evidence *out)
         return;
     out->outside_queued = FDL_MIN(
         (double)w->children_queued_ns / seconds / (double)w->n_children, 1.0);
-    if (out->outside_cores > 0) /* those are not somebody else's */
+    if (out->outside_cores > 0) /* those are its own */
         out->outside_cores =
             FDL_MAX(out->outside_cores - out->outside_process_cores, 0.0);
     if (out->workers > 0)

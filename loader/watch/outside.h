@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loader whose batches are made outside: the object behind a watch
- * (feedline/watch.h). Account, monitor, live page, logs, metrics and trace are
+ * The object behind a watch (feedline/watch.h): a loader whose batches are made
+ * by another library. Account, monitor, live page, logs, metrics and trace are
  * any loader's; its engine is one pixel and never runs.
  *
  *     begin: OUT -> TURNING -> INSIDE      end: INSIDE -> TURNING -> OUT
  *
- * Who wins the first step is the only thread at work until the second, so a
- * program that calls from two threads gets an error and no torn numbers.
+ * The thread that wins the first step is the only one at work until the second,
+ * so a program that calls from two threads gets an error and no torn numbers.
  */
 #ifndef FDL_LOADER_OUTSIDE_H
 #define FDL_LOADER_OUTSIDE_H
@@ -51,13 +51,13 @@ int32_t fdl_outside_begin(struct fdl_watch *watch);
 int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
                         uint64_t samples, uint64_t bytes);
 
-/* The consumer's own time goes on: it is between two calls. Its lock is held.
+/* The consumer's own time continues: it is between two calls. Its lock is held.
  */
 bool fdl_outside_between_locked(const struct fdl_watch *watch);
 
 /* ---- Any thread; of a loader that has watch->outside -------------------- */
 
-/* What is known of the makers of batches, behind the rest of the evidence. */
+/* What is known of the makers of batches, added to the evidence. */
 void fdl_outside_evidence(struct fdl_watch *watch, const struct fdl_watched *w,
                           struct fdl_evidence *out);
 void fdl_outside_reset_locked(struct fdl_outside *o);

@@ -17,7 +17,8 @@ void fdl_phases_claim(struct fdl_books *c)
                           memory_order_relaxed);
 }
 
-/* The consumer is who called next() last, or before that marked first. */
+/* The consumer is the thread that last called next() or, before that, marked
+ * first. */
 static int32_t check_thread(struct fdl_books *c)
 {
     uintptr_t none = 0, self = (uintptr_t)&thread_mark;
@@ -32,7 +33,7 @@ static int32_t check_thread(struct fdl_books *c)
 
 /* ---- Marks -------------------------------------------------------------- */
 
-/* The consumer's own clock, up to date: it goes on between two calls of next()
+/* The consumer's own clock, updated: it continues between two calls of next()
  * of a run. */
 static int64_t book_user_locked(struct fdl_watch *watch, int64_t now)
 {
@@ -97,7 +98,7 @@ int32_t fdl_phases_get(struct fdl_watch *watch, uint32_t index,
     const struct fdl_phase *p =
         &c->notable.phases.phases[index < n ? index : 0];
     *out = (struct feedline_phase_stats){
-        .name = p->name, /* names stay where they are */
+        .name = p->name, /* names do not move */
         .count = p->count,
         .total_ns = (uint64_t)p->total_ns,
         .self_ns = (uint64_t)p->self_ns,

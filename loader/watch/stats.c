@@ -81,7 +81,7 @@ static bool was_used(const struct fdl_stage *s)
            atomic_load_explicit(&s->blocked_ns, memory_order_relaxed);
 }
 
-/* Threads of the reader, and workers that read for themselves. */
+/* The reader's threads, and workers that read for themselves. */
 static void total_readers(const struct fdl_watch *watch, struct fdl_total *t)
 {
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
@@ -139,8 +139,8 @@ static void total(const struct fdl_watch *watch, uint32_t stage,
     }
 }
 
-/* The zero is copied first: sums only grow. Histograms are added up with no
- * lock held, as next() takes the consumer's for each batch. */
+/* The zero is copied first, as sums only grow. Histograms are added up without
+ * a lock, as next() takes the consumer's lock for each batch. */
 void fdl_stats_since_reset(struct fdl_watch *watch, uint32_t stage,
                            struct fdl_total *t)
 {
@@ -292,7 +292,8 @@ static uint64_t zero_clock_reads_locked(const struct fdl_watch *watch)
     return sum;
 }
 
-/* The zeros under the lock, and the sums that they are taken from behind it. */
+/* The zeros are copied under the lock; the sums minus them follow without it.
+ */
 void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
 {
     struct fdl_books *c = &watch->books;
@@ -326,8 +327,8 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
     out->memory_bytes = memory_bytes(watch);
 }
 
-/* What was not looked at yet is on a core. Where a reset came in between, the
- * bucket may be the smaller one. */
+/* What has not been probed yet counts as on a core. If a reset came in between,
+ * the bucket may be the smaller one. */
 static void split_bucket(int64_t bucket, const int64_t watched[FDL_BUSY_KINDS],
                          int64_t out[FDL_BUSY_KINDS])
 {
@@ -341,7 +342,7 @@ void fdl_stats_waits(struct fdl_watch *watch, struct feedline_wait_stats *out)
 {
     struct fdl_books *c = &watch->books;
     struct fdl_watched watched;
-    /* Before the ledger: what is split is part of what is booked. */
+    /* Before the ledger: what is split is part of what the ledger has. */
     fdl_monitor_get(watch->monitor, &watched, NULL);
     fdl_lock(&c->lock);
     struct fdl_ledger ledger = c->ledger;
@@ -403,7 +404,8 @@ uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch)
     return sum;
 }
 
-/* Waits are alike for all of them; the one that causes most has it most. */
+/* Waits are alike for all of them; the largest share belongs to the one that
+ * causes most. */
 void fdl_stats_shared_lock(struct fdl_watch *watch, struct fdl_shared_lock *out)
 {
     uint64_t most = 0;
@@ -440,7 +442,7 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
                         "batches of device=%s stay on the host: there is no "
                         "transfer to look at",
                         ops->name);
-    /* First, because the backend may tell what it has not told yet. */
+    /* First, because the backend may have reports outstanding. */
     ops->stats(watch->engine->ring->backend, &backend);
     fdl_device_watch_get(watch->device, &ledger);
     *out = (struct feedline_device_stats){
@@ -471,7 +473,7 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
 
 /* ---- Reset -------------------------------------------------------------- */
 
-/* The sums of now; what the consumer counts itself comes under its lock. */
+/* Current sums; the consumer's own come under its lock. */
 static void take_zero(struct fdl_watch *watch, struct fdl_stats_zero *zero)
 {
     fdl_stats_workers_time(watch, &zero->workers);
@@ -488,7 +490,7 @@ static void take_zero(struct fdl_watch *watch, struct fdl_stats_zero *zero)
 void fdl_stats_reset(struct fdl_watch *watch)
 {
     struct fdl_books *c = &watch->books;
-    /* One reset at a time, so the other zero is nobody's. */
+    /* One reset at a time, so the other zero is unused. */
     fdl_monitor_begin_reset(watch->monitor);
     struct fdl_stats_zero *zero =
         c->zero == &c->zeros[0] ? &c->zeros[1] : &c->zeros[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was measured, added up over threads. Any thread may ask. A reset takes
- * the sums of that moment as the new zero; no counter is written.
+ * Measurements, summed over threads. Any thread may ask. A reset stores the
+ * sums of that moment as the new zero; no counter is written.
  */
 #ifndef FDL_LOADER_STATS_H
 #define FDL_LOADER_STATS_H
@@ -21,7 +21,7 @@ uint32_t fdl_stats_custom_count(const struct fdl_watch *watch);
 uint32_t fdl_stats_stage_count(const struct fdl_watch *watch);
 const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage);
 
-/* For people: of a custom operation its label. */
+/* For people: a custom operation's label. */
 const char *fdl_stats_stage_label(const struct fdl_watch *watch,
                                   uint32_t stage);
 void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out);
@@ -41,8 +41,8 @@ void fdl_stats_workers(struct fdl_watch *watch,
 int32_t fdl_stats_device(struct fdl_watch *watch,
                          struct feedline_device_stats *out);
 
-/* For who gathers evidence. Each takes the consumer's lock for the length of a
- * copy, and adds up without it. */
+/* For the evidence. Each takes the consumer's lock for the length of a copy,
+ * and adds up without it. */
 void fdl_stats_since_reset(struct fdl_watch *watch, uint32_t stage,
                            struct fdl_total *t);
 uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch);

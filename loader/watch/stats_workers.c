@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of the workers, without a gap. What each thread did it books itself
- * (profiler/measure/timebook.h), how long the threads lived is known from the
- * clock, and what "work" was is known from the kernel (look.h). The three are
- * measured apart, and `residual` is by how much they differ: a thread's first
- * moments, before it runs.
+ * The workers' time, without gaps. Each thread attributes its own time
+ * (profiler/measure/timebook.h), the clock tells how long the threads lived,
+ * and the kernel divides their busy time (look.h). The three are measured
+ * independently, and `residual` is their difference: a thread's first moments,
+ * before it runs.
  */
 #include "loader/stream/engine_own.h"
 #include "loader/watch/stats.h"
@@ -35,7 +35,7 @@ void fdl_stats_workers(struct fdl_watch *watch,
 {
     struct fdl_workers_time now, zero;
     struct fdl_watched watched;
-    /* In this order: what was looked at is part of what was booked. */
+    /* In this order: what was probed is part of what the books have. */
     fdl_monitor_look(watch->monitor);
     fdl_monitor_get(watch->monitor, &watched, NULL);
     fdl_stats_workers_time(watch, &now);
@@ -48,7 +48,7 @@ void fdl_stats_workers(struct fdl_watch *watch,
     for (uint32_t i = 0; i < FDL_SPENT_KINDS; i++)
         sum += spent[i] = positive(now.spent.ns[i] - zero.spent.ns[i]);
     uint64_t wall = positive(now.lived_ns - zero.lived_ns);
-    if (wall < sum) /* a book that was read while it was written */
+    if (wall < sum) /* a book read while being written */
         wall = sum;
     *out = (struct feedline_worker_stats){
         .struct_size = sizeof(*out),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who hangs, found and told; stuck.h has the picture. */
+/* Finds and reports what hangs; stuck.h has the picture. */
 #include "loader/watch/stuck.h"
 
 #include "base/atomic.h"
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT       64u /* that are told apart in the log */
-#define READS_MOST 64u /* looked at at once */
+#define KEPT       64u /* distinguished in the log */
+#define READS_MOST 64u /* examined at once */
 #define A_READ     UINT32_MAX
-#define LATE_BEATS 8 /* a beat that comes so late: the process was stopped */
+#define LATE_BEATS 8 /* a beat as late as this: the process was stopped */
 
 /* One that hangs. */
 struct hanging {
@@ -29,7 +29,7 @@ struct hanging {
 
 typedef void visitor(void *user, const struct hanging *h);
 
-/* What the log was told. */
+/* Already reported in the log. */
 struct told {
     bool used, said, seen;
     struct hanging who;
@@ -48,7 +48,7 @@ static int64_t patience(const struct fdl_watch *watch)
     return fdl_option_int(&watch->engine->options, FDL_OPT_STUCK_AFTER);
 }
 
-/* false: it is at no sample, or was at another one a moment ago. */
+/* false: it is idle, or was at another sample a moment ago. */
 static bool look_at_sample(const struct fdl_worker *w, struct hanging *out)
 {
     /* acquire: pairs with the stores of timebook.c and progress.h. */
@@ -103,7 +103,7 @@ static bool look_at_read_locked(const struct fdl_ring *ring, uint64_t sample,
            atomic_load_explicit(&times->read_done, memory_order_relaxed) == 0;
 }
 
-/* The stream is that of the run as long as the ring has one. */
+/* The stream belongs to the run as long as the ring has one. */
 static void visit_reads(struct fdl_watch *watch, int64_t now, int64_t limit,
                         visitor *visit, void *user)
 {
@@ -156,7 +156,7 @@ static const char *path_of(const struct fdl_watch *watch,
     return source.path ? source.path : "";
 }
 
-/* The end of it, where it is too long. */
+/* Its end, if it is too long. */
 static void copy_path(char *to, size_t size, const char *path)
 {
     size_t length = strlen(path);
@@ -253,8 +253,8 @@ struct beat {
     int64_t now;
 };
 
-/* Told at the second beat that sees it: what a process did while it was stopped
- * is no news. */
+/* Reported at the second beat that sees it, as a stopped process would look the
+ * same. */
 static void notice(void *user, const struct hanging *h)
 {
     struct beat *beat = user;
@@ -390,7 +390,7 @@ struct worst {
     struct hanging who;
 };
 
-/* What the next batch waits for is worse than what has time. */
+/* What the next batch waits for is worse than the rest. */
 static void weigh(void *user, const struct hanging *h)
 {
     struct worst *w = user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever watches an engine: their life, and the hooks; see watcher.h. */
+/* Everything that watches an engine: its life, and the hooks; see watcher.h. */
 #include "loader/watch/watcher.h"
 
 #include "loader/watch/notes.h"
@@ -39,7 +39,7 @@ static int32_t worker_made(void *user, uint32_t id, void **books)
     return status;
 }
 
-/* While the threads can still be asked. */
+/* While the threads still answer. */
 static void stopping(void *user)
 {
     struct fdl_watch *watch = user;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whoever watches an engine: the consumer's books and those of the workers, the
- * device's ledger, the thread that looks at the system, and notes for the
- * trace. The engine tells it what happens (stream/observer.h) and knows nothing
- * of it; a watch around somebody else's next() (outside.h) has an engine that
- * never runs.
+ * Everything that watches an engine: the books of the consumer and of the
+ * workers, the device's ledger, the monitor's thread, and notes for the trace.
+ * The engine reports to it (stream/observer.h) and knows nothing of it; a watch
+ * around another library's next() (outside.h) has an engine that never runs.
  */
 #ifndef FDL_LOADER_WATCHER_H
 #define FDL_LOADER_WATCHER_H
@@ -40,26 +39,26 @@ struct fdl_watch {
     } notes;
 };
 
-/* Zeroed memory. observer: is filled in with the hooks of `watch`, for the
- * engine; behind it `engine` is set, and start is called. ENOMEM. */
+/* Zeroed memory. observer: filled in with the hooks of `watch`, for the engine;
+ * afterwards `engine` is set, and start is called. ENOMEM. */
 int32_t fdl_watch_init(struct fdl_watch *watch, uint32_t batch_size,
                        struct fdl_observer *observer);
 
-/* The engine is there: what looks at it is made. ENOMEM. */
+/* The engine exists: creates what probes it. ENOMEM. */
 int32_t fdl_watch_attach(struct fdl_watch *watch, struct fdl_engine *engine);
 
-/* The monitor's thread is joined, and everyone is served a last time; the
- * engine is stopped and still there. */
+/* Joins the monitor's thread after serving everyone a last time; the engine is
+ * stopped but exists. */
 void fdl_watch_end(struct fdl_watch *watch);
 
 /* The engine is gone. */
 void fdl_watch_fini(struct fdl_watch *watch);
 
-/* Hooks, for who composes them with others. */
+/* Hooks, to be composed with others. */
 void fdl_watch_called(void *watch, int64_t now);
 void fdl_watch_beginning(void *watch);
 
-/* To look at it takes locks in it; it is const to the caller alone. */
+/* Reading it takes locks in it; it is const to the caller only. */
 static inline struct fdl_watch *fdl_watch_writable(const struct fdl_watch *w)
 {
     return (struct fdl_watch *)(uintptr_t)w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of each worker's samples; see worker_books.h. */
+/* The statistics of each worker's samples; see worker_books.h. */
 #include "loader/watch/worker_books.h"
 
 #include "base/compiler.h"
@@ -69,8 +69,8 @@ struct parts {
     int64_t decode, augment, customs;
 };
 
-/* For the trace. Of the time after `begin` only how long each step took is
- * known; they are noted one behind the other. */
+/* For the trace. Only the length of each step after `begin` is known; they are
+ * drawn one after the other. */
 static void note(const struct fdl_worker_books *b,
                  const struct fdl_sample_record *r, const struct parts *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept of each worker's samples: times, pixels, and notes for the
+ * The statistics of each worker's samples: times, pixels, and notes for the
  * trace. Written by the worker's thread alone, one record per sample; read by
  * any thread.
  */
@@ -20,8 +20,8 @@
 struct fdl_custom_stage {
     struct fdl_stage stage;
     _Atomic uint64_t cpu_ns;     /* of its busy time */
-    _Atomic uint64_t lock_ns;    /* of its busy time, as it said */
-    _Atomic uint64_t lock_waits; /* items for which that was long */
+    _Atomic uint64_t lock_ns;    /* of its busy time, as it reported */
+    _Atomic uint64_t lock_waits; /* items with a long wait */
 };
 
 /* Of samples whose image was opened. */

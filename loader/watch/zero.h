@@ -19,12 +19,12 @@ struct fdl_workers_time {
     struct fdl_spent_times spent;
 };
 
-/* What custom operations are measured by beside other stages. */
+/* Counters that only custom operations have. */
 struct fdl_custom_sums {
     uint64_t cpu_ns, lock_ns, lock_waits;
 };
 
-/* Pixels of the images of samples, and of what was made of them. */
+/* Pixels of the samples' images, and of the results. */
 struct fdl_pixel_sums {
     uint64_t samples, source, output;
 };

@@ -199,16 +199,28 @@ def read_line(child: "subprocess.Popen[str]") -> str:
 def interrupt_when(
     child: "subprocess.Popen[str]", words: str, number: int = signal.SIGINT
 ) -> float:
-    """Signals a program once it has said `words`; the time of that moment."""
+    """Signals a program that printed `words` and waits; returns the time."""
     line = read_line(child)
     if line != words:
         kill_group(child)
         raise AssertionError(
             "%r, not %r\n%s" % (line, words, child.communicate())
         )
-    time.sleep(0.2)  # it blocks by now, or soon: both must work
+    wait_until_asleep(child.pid)
     os.kill(child.pid, number)
     return time.monotonic()
+
+
+def wait_until_asleep(pid: int) -> None:
+    """Until the main thread of a program sleeps: it has reached the call that
+    it waits in. A busy machine keeps it runnable for a while before."""
+    seen = 0
+    end = time.monotonic() + TIME_LIMIT_S
+    while seen < 3 and time.monotonic() < end:
+        time.sleep(0.02)
+        with open("/proc/%d/stat" % pid) as file:
+            state = file.read().rsplit(")", 1)[1].split()[0]
+        seen = seen + 1 if state == "S" else 0
 
 
 __all__: List[str] = [

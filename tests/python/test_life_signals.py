@@ -124,8 +124,8 @@ def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
         lifetime.EXIT_WAIT_S = 0.3
         loader, gate = blocked_loader()
         loader.next()
-        print("blocking", flush=True)
         try:
+            print("blocking", flush=True)
             loader.close()
         except KeyboardInterrupt:
             print("interrupted", flush=True)
@@ -185,8 +185,8 @@ def test_a_program_ends_while_a_stop_waits(image_folder: Path) -> None:
         loader, gate = blocked_loader()
         loader.next()
         gate.shut.wait(60)
-        print("blocking", flush=True)
         try:
+            print("blocking", flush=True)
             loader.stop()
         except KeyboardInterrupt:
             print("interrupted", flush=True)
@@ -233,8 +233,8 @@ def test_ctrl_c_comes_up_behind_an_iterator_that_is_left(
         iterator = iter(loader)
         next(iterator)
         shut.wait(60)
-        print("blocking", flush=True)
         try:
+            print("blocking", flush=True)
             del iterator
             time.sleep(60)
             print("not reached")

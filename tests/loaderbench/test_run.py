@@ -37,7 +37,9 @@ BUCKETS = ["not_issued", "slot", "fetch_queue", "fetch", "worker_wait", "prep",
 
 
 def typed(section, keys, name):
+    """JSON has one kind of number: 0 is a float, too."""
     for key, kind in keys.items():
+        kind = (int, float) if kind is float else kind
         if key not in section or not isinstance(section[key], kind):
             raise AssertionError("%s.%s: %r" % (name, key, section.get(key)))
 

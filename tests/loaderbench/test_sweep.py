@@ -213,7 +213,8 @@ def case_resume_of_another_sweep(tmp):
         equal(f.read(), before)
     document = json.loads(before.decode("utf-8"))
     for damage, message in (
-            (b"{", "no JSON"), (b"", "is empty"), (b"[]", "no document of a"),
+            (b"{", "no JSON"), (b"", "is empty"),
+            (b"[]", "not a sweep's document"),
             (b'{"command": "run"}', "not a sweep's document")):
         with open(path, "wb") as f:
             f.write(damage)

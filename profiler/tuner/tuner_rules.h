@@ -56,6 +56,7 @@
   X(READS_FIRST)                                                               \
   X(PLAN_DOWN)                                                                 \
   X(GIVE_UP)                                                                   \
+  X(QUEUE_HOME)                                                                \
   X(CLEAR)                                                                     \
   X(LEARN_READS)                                                               \
   X(FLAT)                                                                      \

@@ -410,12 +410,34 @@ static bool give_up_what_is_theirs(struct fdl_tuner *t)
     return true;
 }
 
+/* Of those that wait for a lock more than keep it taken: down by rule, for they
+ * bring nothing, and a trial would be decided by chance. */
+static bool send_the_queue_home(struct fdl_tuner *t)
+{
+    struct fdl_knobs to = t->knobs;
+    double room = fdl_tuner_lock_room(&t->best);
+    if (t->best.stall <= t->limits.target || to.workers <= room + 1 ||
+        !RULE(QUEUE_HOME))
+        return false;
+    to.workers = fdl_tuner_clamp(room, t->limits.workers_min, to.workers);
+    fdl_tuner_fit(&t->limits, &to);
+    if (to.workers >= t->knobs.workers || already(t, &to))
+        return false;
+    t->asked_from = t->n_decisions;
+    fdl_tuner_note(t, FDL_KNOB_WORKERS, &to, FDL_REASON_PLAN_DOWN,
+                   "on average %.1f of %u workers wait for a shared lock; %u "
+                   "keep it busy",
+                   t->best.locked, t->knobs.workers, to.workers);
+    fdl_tuner_ask(t, &to, FDL_TUNER_MEASURE);
+    return true;
+}
+
 bool fdl_tuner_next(struct fdl_tuner *t)
 {
     if (!t->best.valid)
         return false;
     fdl_tuner_plan(t, &t->best, &t->planned);
-    if (give_up_what_is_theirs(t))
+    if (give_up_what_is_theirs(t) || send_the_queue_home(t))
         return true;
     bool moved = fdl_tuner_bridge(t) ||
                  (t->best.stall > t->limits.target ? starving(t) : fed(t));

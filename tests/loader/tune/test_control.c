@@ -106,7 +106,7 @@ TEST_WITH(observe_does_nothing_and_says_what_it_would, setup, teardown)
 }
 
 /* One of 16 workers has the lock, and a few waiting ones are enough that it is
- * never free: the others go, and the decision says why. It is held so long that
+ * never free: the others go by rule, and it is said why. It is had so long that
  * waits for a core, on a machine with other work, are little beside it. */
 TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
 {
@@ -114,10 +114,11 @@ TEST_WITH(a_lock_that_all_share_needs_few_workers, setup, teardown)
         rig_locked(ds, 8 * MS,
                    "batch_size=4 tuner=auto workers_start=16 workers_max=32 "
                    "local_world=1");
-    struct feedline_decision d = rig_await(l, "workers", "kept");
+    struct feedline_decision d = rig_await(l, "workers", "rule");
     assert_string_equal(d.reason, "plan_down");
+    assert_int_equal(d.before, 16);
     assert_in_range(d.after, 1, 10);
-    REGARDS(d.why, "beside a shared lock");
+    REGARDS(d.why, "wait for a shared lock");
     while (!rig_info(l).converged)
         rig_take(l, 1);
     assert_in_range(rig_info(l).workers, 1, 10);

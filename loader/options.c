@@ -46,6 +46,7 @@ const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS] = {
 };
 
 const struct fdl_option_gone fdl_loader_options_gone[] = {
+    {"replay", "loaderbench headroom measures a loop that is always fed"},
     {"tuner_strict", "to rule out changes, give workers, depth and io_depth as "
                      "numbers"},
     {NULL, NULL}};

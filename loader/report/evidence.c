@@ -17,8 +17,8 @@
 
 #define TAIL 0.996 /* of ticket times, what depth has to cover */
 
-/* Bytes per ns are 1e9 bytes per second. */
-double fdl_achieved_gbps(const struct feedline_device_stats *d)
+/* Of the copies that were made: bytes per ns are 1e9 bytes per second. */
+static double achieved_gbps(const struct feedline_device_stats *d)
 {
     return d->copy_ns ? (double)d->copied_bytes / (double)d->copy_ns : 0;
 }
@@ -45,7 +45,7 @@ static void add_device(feedline_loader *l, struct fdl_evidence *e)
     e->steps = d.steps;
     e->copy_ns = (int64_t)d.copy_ns;
     e->overlap_ns = (int64_t)d.overlap_ns;
-    e->copy_gbps = fdl_achieved_gbps(&d);
+    e->copy_gbps = achieved_gbps(&d);
     e->ceiling_gbps = possible_gbps(&d);
 }
 

@@ -18,7 +18,4 @@ void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out);
  * see fdl_advice_agrees. */
 bool fdl_evidence_agrees(const feedline_loader *l, const char *limit);
 
-/* The speed of the copies that were made, 1e9 bytes per second. */
-double fdl_achieved_gbps(const struct feedline_device_stats *d);
-
 #endif

@@ -42,7 +42,9 @@ static int32_t measure(uint32_t number, struct fdl_copy_fit *out)
     return fdl_copy_fit(sizes, us, FDL_COUNT_OF(sizes), out);
 }
 
-int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out)
+/* How long copies to a device take, measured once per process: some tens of
+ * milliseconds, and a CUDA context. Any thread. */
+static int32_t device_fit(uint32_t number, struct fdl_copy_fit *out)
 {
     int32_t status = FEEDLINE_OK;
     if (number >= FIT_DEVICES) /* the user's number, not checked yet */
@@ -61,7 +63,7 @@ void fdl_engine_measure_bus(struct fdl_engine *l)
     if (l->ring->backend_ops->device != FEEDLINE_CUDA ||
         l->fit.gigabytes_per_second > 0)
         return;
-    if (fdl_device_fit((uint32_t)l->ring->device_id, &l->fit) < 0)
+    if (device_fit((uint32_t)l->ring->device_id, &l->fit) < 0)
         fdl_log(FDL_LOG_WARNING, "the bus was not measured: %s",
                 fdl_last_error());
 }
@@ -130,9 +132,9 @@ void fdl_finish_wire(const struct fdl_output_format *delivered,
  * reason to refuse a loader. */
 static int32_t ask_bus(struct fdl_engine *l, uint32_t device)
 {
-    int32_t status = fdl_device_fit(device, &l->fit);
+    int32_t status = device_fit(device, &l->fit);
     for (int i = 1; i < FIT_ATTEMPTS && status == FEEDLINE_EINVAL; i++)
-        status = fdl_device_fit(device, &l->fit);
+        status = device_fit(device, &l->fit);
     if (status != FEEDLINE_EINVAL)
         return status;
     fdl_log(FDL_LOG_INFO, "the bus was not measured: %s", fdl_last_error());

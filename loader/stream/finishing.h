@@ -11,10 +11,6 @@
 
 struct fdl_engine;
 
-/* How long copies to a device take, measured once per process: some tens of
- * milliseconds, and a CUDA context. Any thread. */
-int32_t fdl_device_fit(uint32_t number, struct fdl_copy_fit *out);
-
 /* Measures the bus of the loader's device, once: if that fails, the log says
  * why, and rates are not compared with anything. */
 void fdl_engine_measure_bus(struct fdl_engine *l);

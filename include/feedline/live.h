@@ -24,7 +24,7 @@ struct feedline_live_info {
     uint32_t loader;  /* of the process, from 0 */
     uint32_t version; /* of the layout of its page */
     int64_t started_unix_ns;
-    char command[64]; /* of the process, cut */
+    char command[64]; /* of the process, without its folder; cut */
 };
 
 /* The loaders that can be watched, ordered by pid and loader; index past the

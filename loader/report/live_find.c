@@ -57,19 +57,29 @@ bool fdl_live_process_runs(int process)
     return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
 }
 
-/* The first 63 bytes of its command line. */
+void fdl_live_command(const char *line, size_t bytes, char command[64])
+{
+    while (bytes > 0 && (line[bytes - 1] == '\0' || line[bytes - 1] == '\n'))
+        bytes--;
+    /* 63 bytes are soon spent on a program's folder, and say less. */
+    size_t start = 0;
+    for (size_t i = 0; i < bytes && line[i] && line[i] != ' '; i++)
+        if (line[i] == '/' && i + 1 < bytes)
+            start = i + 1;
+    size_t kept = bytes - start < 63 ? bytes - start : 63;
+    for (size_t i = 0; i < kept; i++)
+        command[i] = line[start + i] ? line[start + i] : ' ';
+    memset(command + kept, 0, 64 - kept);
+    fdl_live_clean_text(command, 64);
+}
+
 static void read_command(int process, char command[64])
 {
-    char text[64];
+    char text[4096];
     size_t bytes = read_file(process, "cmdline", text, sizeof(text));
     if (bytes == 0)
         bytes = read_file(process, "comm", text, sizeof(text));
-    while (bytes > 0 && (text[bytes - 1] == '\0' || text[bytes - 1] == '\n'))
-        bytes--;
-    for (size_t i = 0; i < bytes; i++)
-        command[i] = text[i] ? text[i] : ' ';
-    memset(command + bytes, 0, 64 - bytes);
-    fdl_live_clean_text(command, 64);
+    fdl_live_command(text, bytes, command);
 }
 
 /* Its number as it sees itself: in a container that is another one. */

@@ -10,6 +10,7 @@
 #include <feedline/live.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A process, by /proc/PID: the descriptor keeps referring to that process, and
@@ -27,6 +28,10 @@ int32_t fdl_live_pages(int process, int32_t pid,
                        bool (*found)(void *user, int fd,
                                      const struct feedline_live_info *info),
                        void *user);
+
+/* What /proc/PID/cmdline holds (bytes of it, arguments parted by NUL), as one
+ * line: the program without its folder, then its arguments, cut at 63 bytes. */
+void fdl_live_command(const char *line, size_t bytes, char command[64]);
 
 /* One control-free, valid UTF-8 string in text[capacity]. */
 void fdl_live_clean_text(char *text, uint32_t capacity);

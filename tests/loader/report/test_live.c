@@ -106,6 +106,35 @@ static bool listed(int32_t pid, uint32_t loader,
     }
 }
 
+TEST(command_lines)
+{
+    static const struct {
+        const char *line;
+        size_t bytes;
+        const char *command;
+    } cases[] = {
+        {"/opt/bin/python3\0train.py\0--lr\0"
+         "1",
+         32, "python3 train.py --lr 1"},
+        {"a/b/./train\0/data/x\0", 20, "train /data/x"},
+        {"bash\n", 5, "bash"},
+        {"server: worker /tmp/s", 21, "server: worker /tmp/s"},
+        {"odd/", 4, "odd/"},
+        {"", 0, ""},
+        {"/a/very/long/folder/0123456789/0123456789/0123456789/0123456789/0123/"
+         "x",
+         70, "x"},
+        {"0123456789012345678901234567890123456789012345678901234567890123456",
+         67, "012345678901234567890123456789012345678901234567890123456789012"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char command[64];
+        memset(command, 'x', sizeof(command));
+        fdl_live_command(cases[i].line, cases[i].bytes, command);
+        assert_string_equal(command, cases[i].command);
+    }
+}
+
 TEST(list_and_numbers)
 {
     struct fdl_live_page *pages[3], *again;

@@ -49,11 +49,11 @@ foreach(page ${manual})
   set(made ${PROJECT_BINARY_DIR}/${page})
   add_custom_command(OUTPUT ${made} DEPENDS ${source} VERBATIM
     COMMAND sh -c "'${SCDOC}' < '${source}' > '${made}'")
-  list(APPEND pages ${made})
+  list(APPEND manual_made ${made})
   string(REGEX REPLACE ".*\\." "" section ${page})
   install(FILES ${made} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
-add_custom_target(feedline_manual ALL DEPENDS ${pages})
+add_custom_target(feedline_manual ALL DEPENDS ${manual_made})
 
 # pkg-config: from where feedline.pc lies, unless folders were given whole.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

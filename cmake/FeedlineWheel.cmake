@@ -10,6 +10,12 @@ if(FEEDLINE_TOOLS)
   install(TARGETS loaderbench COMPONENT python
           RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR})
 endif()
+# pip puts these into the environment, where man looks by PATH.
+foreach(made ${manual_made})
+  string(REGEX REPLACE ".*\\." "" section ${made})
+  install(FILES ${made} COMPONENT python
+          DESTINATION ${SKBUILD_DATA_DIR}/share/man/man${section})
+endforeach()
 
 # Who hands on what is linked in hands on its licence too. Debian keeps it with
 # the package that has the archive.

@@ -49,6 +49,12 @@ if [[ -f /usr/share/doc/libjpeg62-turbo-dev/copyright ]]; then
             fail "no licence of $package in it"
     done
 fi
+if command -v scdoc > /dev/null; then
+    for page in man1/loaderbench.1 man7/feedline-options.7; do
+        [[ -s $(echo "$work"/wheel/feedline-*.data/data/share/man/"$page") ]] ||
+            fail "no $page in it"
+    done
+fi
 compiled=$(find "$work/wheel" -name '*.pyc' -o -name '__pycache__')
 [[ -z $compiled ]] || fail "it has compiled files: $compiled"
 

@@ -61,7 +61,8 @@ struct fdl_engine {
     struct fdl_pool pool;
 
     struct fdl_finish_choice finish; /* constant */
-    struct fdl_copy_fit fit;         /* of the device; 0: not measured */
+    struct fdl_copy_fit fit;         /* of the device, constant once known: */
+    _Atomic bool fit_known;          /* see fdl_engine_bus */
 
     const struct fdl_reader_ops *reader_ops;
     struct fdl_reader *reader;     /* written under run_lock and settings */

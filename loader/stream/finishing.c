@@ -7,6 +7,7 @@
  */
 #include "loader/stream/finishing.h"
 
+#include "base/atomic.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "loader/stream/engine_own.h"
@@ -58,14 +59,30 @@ static int32_t device_fit(uint32_t number, struct fdl_copy_fit *out)
     return status;
 }
 
+/* Those who read statistics do so while the first run begins. */
+static int32_t know_fit(struct fdl_engine *l, uint32_t number)
+{
+    int32_t status = device_fit(number, &l->fit);
+    if (status >= 0)
+        atomic_store_explicit(&l->fit_known, true, memory_order_release);
+    return status;
+}
+
 void fdl_engine_measure_bus(struct fdl_engine *l)
 {
     if (l->ring->backend_ops->device != FEEDLINE_CUDA ||
-        l->fit.gigabytes_per_second > 0)
+        fdl_load(&l->fit_known))
         return;
-    if (device_fit((uint32_t)l->ring->device_id, &l->fit) < 0)
+    if (know_fit(l, (uint32_t)l->ring->device_id) < 0)
         fdl_log(FDL_LOG_WARNING, "the bus was not measured: %s",
                 fdl_last_error());
+}
+
+struct fdl_copy_fit fdl_engine_bus(const struct fdl_engine *l)
+{
+    if (!atomic_load_explicit(&l->fit_known, memory_order_acquire))
+        return (struct fdl_copy_fit){0};
+    return l->fit;
 }
 
 /* ---- The choice --------------------------------------------------------- */
@@ -132,9 +149,9 @@ void fdl_finish_wire(const struct fdl_output_format *delivered,
  * reason to refuse a loader. */
 static int32_t ask_bus(struct fdl_engine *l, uint32_t device)
 {
-    int32_t status = device_fit(device, &l->fit);
+    int32_t status = know_fit(l, device);
     for (int i = 1; i < FIT_ATTEMPTS && status == FEEDLINE_EINVAL; i++)
-        status = device_fit(device, &l->fit);
+        status = know_fit(l, device);
     if (status != FEEDLINE_EINVAL)
         return status;
     fdl_log(FDL_LOG_INFO, "the bus was not measured: %s", fdl_last_error());

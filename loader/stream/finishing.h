@@ -15,6 +15,9 @@ struct fdl_engine;
  * why, and rates are not compared with anything. */
 void fdl_engine_measure_bus(struct fdl_engine *l);
 
+/* What was measured; zeros before that. Any thread. */
+struct fdl_copy_fit fdl_engine_bus(const struct fdl_engine *l);
+
 /* What workers write if the device finishes their batches. */
 void fdl_finish_wire(const struct fdl_output_format *delivered,
                      struct fdl_output_format *wire);

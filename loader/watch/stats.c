@@ -437,6 +437,7 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
     const struct fdl_backend_ops *ops = watch->engine->ring->backend_ops;
     struct fdl_backend_stats backend = {0};
     struct fdl_device_ledger ledger;
+    struct fdl_copy_fit bus = fdl_engine_bus(watch->engine);
     if (!ops->stats)
         return fdl_fail(FEEDLINE_ESTATE,
                         "batches of device=%s stay on the host: there is no "
@@ -461,10 +462,9 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
         .idle_ns = (uint64_t)ledger.idle_ns,
         .pinned_bytes = backend.pinned_bytes,
         .device_bytes = backend.device_bytes,
-        .latency_us = watch->engine->fit.latency_us,
-        .gigabytes_per_second = watch->engine->fit.gigabytes_per_second,
-        .regime = fdl_copy_regime(watch->engine->fit.latency_us,
-                                  watch->engine->fit.gigabytes_per_second,
+        .latency_us = bus.latency_us,
+        .gigabytes_per_second = bus.gigabytes_per_second,
+        .regime = fdl_copy_regime(bus.latency_us, bus.gigabytes_per_second,
                                   watch->engine->ring->layout.bytes),
         .finish_reason = watch->engine->finish.reason,
     };

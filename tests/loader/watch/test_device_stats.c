@@ -93,6 +93,7 @@ static feedline_loader *open_scripted(feedline_dataset *ds, int64_t idle_ms)
     assert_ok(fdl_loader_create(&options, ds, p, &ops, &config, &l));
     l->engine->fit.latency_us = 500;
     l->engine->fit.gigabytes_per_second = 2;
+    l->engine->fit_known = true;
     fdl_pipeline_destroy(p);
     fdl_options_fini(&options);
     return l;

@@ -67,16 +67,26 @@ static bool is_one_of(int32_t status, const int32_t *allowed)
     return false;
 }
 
+/* Most reads are of /proc, again and again: where they take ten times as long,
+ * one in three fails, others for each reader. */
+#ifdef __SANITIZE_ADDRESS__
+#  define READ_STRIDE 3
+#else
+#  define READ_STRIDE 1
+#endif
+
 /* Fails each call in turn. A run that ends well although a call failed must
  * deliver the same bytes. `allowed` ends with 0. */
 static void each_call_in_turn(enum inject_kind kind, const char *reader,
                               const char *max_sample_bytes,
                               const int32_t *allowed)
 {
+    bool reads = kind == INJECT_READ || kind == INJECT_SHORT;
+    uint32_t stride = reads ? READ_STRIDE : 1;
     uint64_t whole = 0;
     assert_int_equal(whole_life(reader, "raise", max_sample_bytes, &whole),
                      FEEDLINE_END);
-    uint32_t n = 1, failed = 0, calls;
+    uint32_t n = 1 + (uint32_t)reader[1] % stride, failed = 0, calls;
     do {
         uint64_t hash = 0;
         inject_arm(kind, n, false);
@@ -92,8 +102,9 @@ static void each_call_in_turn(enum inject_kind kind, const char *reader,
             assert_int_equal(status, FEEDLINE_END);
             assert_true(hash == whole);
         }
-    } while (++n < MAX_CALLS && n <= calls + 1);
-    printf("%u calls, %u runs ended by an error\n", n - 1, failed);
+        n += stride;
+    } while (n < MAX_CALLS && n <= calls + stride);
+    printf("%u calls, %u runs ended by an error\n", calls, failed);
     assert_true(failed > 0 || kind == INJECT_SHORT);
     assert_true(n < MAX_CALLS);
 }

@@ -346,7 +346,7 @@ def case_anything_anywhere(tmp):
     print("FDL_TEST_SEED=%d" % seed)
     dice = random.Random(seed)
     pages = 0
-    for i in range(150):
+    for i in range(75):
         document = damaged(dice, i)
         page = os.path.join(tmp, "page.html")
         done = tool("report", put(tmp, document), "--out", page)
@@ -358,7 +358,7 @@ def case_anything_anywhere(tmp):
         with open(page, encoding="utf-8") as f:
             text = f.read()
         Page(text)
-    assert 20 < pages < 150, pages
+    assert 10 < pages < 75, pages
 
 
 def case_one_bad_of_several(tmp):

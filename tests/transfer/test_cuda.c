@@ -412,7 +412,7 @@ TEST(copies_in_the_order_of_the_stream)
     close_desk(&d);
 }
 
-/* So many batches (100,000; fewer under a sanitizer) with a delay before every
+/* So many batches (40,000; fewer under a sanitizer) with a delay before every
  * second operation, readers of several lengths on two streams, and slabs that
  * go round as fast as they can. */
 TEST(no_slab_is_reused_too_early)

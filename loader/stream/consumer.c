@@ -2,8 +2,10 @@
 /* The consumer's side: next(), its waits, and where the stream stands. */
 #include "base/log.h"
 #include "base/thread.h"
+#include "loader/order/state.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/engine_own.h"
+#include "transfer/nvtx.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -248,8 +250,8 @@ static int32_t advance(struct fdl_engine *e, struct wait *wt,
     return status;
 }
 
-int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
-                          feedline_batch **out)
+static int32_t next(struct fdl_engine *e, int64_t timeout_ns,
+                    feedline_batch **out)
 {
     const struct fdl_observer *o = &e->observer;
     int64_t called = fdl_now_ns();
@@ -278,6 +280,53 @@ int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
     return status;
 }
 
+int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
+                          feedline_batch **out)
+{
+    uint64_t ticket =
+        atomic_load_explicit(&e->ring->awaited, memory_order_relaxed);
+    fdl_nvtx_push(FDL_NVTX_NEXT, ticket, e->sampler.batch_size);
+    int32_t status = next(e, timeout_ns, out);
+    fdl_nvtx_pop();
+    return status;
+}
+
+void fdl_consumer_interrupt(struct fdl_engine *e)
+{
+    atomic_store_explicit(&e->interrupted, true, memory_order_release);
+    fdl_event_notify(&e->ring->ready, UINT32_MAX);
+}
+
+/* ---- What else its thread does ------------------------------------------- */
+
+void fdl_consumer_stop(struct fdl_engine *e)
+{
+    fdl_engine_stop(e);
+    e->stopped = true;
+}
+
+bool fdl_consumer_may_begin(const struct fdl_engine *e)
+{
+    return !e->given && !e->running && !e->stopped && !e->consumer.failed;
+}
+
+int32_t fdl_consumer_append(struct fdl_engine *e, const uint64_t *indices,
+                            const uint32_t *copies, uint32_t count)
+{
+    int32_t status = fdl_consumer_check_run(e);
+    if (status < 0)
+        return status;
+    if (!fdl_given_is_open(e->given))
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "the epoch was ended: begin the next one first");
+    uint64_t awaited =
+        atomic_load_explicit(&e->ring->awaited, memory_order_relaxed);
+    status = fdl_given_append(e->given, awaited, indices, copies, count);
+    if (status >= 0)
+        fdl_ring_more(e->ring);
+    return status;
+}
+
 /* ---- Position ----------------------------------------------------------- */
 
 void fdl_consumer_position(const struct fdl_engine *e, uint64_t *epoch,
@@ -286,6 +335,19 @@ void fdl_consumer_position(const struct fdl_engine *e, uint64_t *epoch,
     const struct fdl_consumer *c = &e->consumer;
     *epoch = c->epoch + (c->at_end ? 1 : 0);
     *position = c->at_end ? 0 : c->position * e->sampler.world;
+}
+
+void fdl_consumer_state(const struct fdl_engine *e, struct fdl_state *out)
+{
+    *out = (struct fdl_state){
+        .fingerprint = e->dataset->fingerprint,
+        .count = e->dataset->count,
+        .seed = fdl_engine_seed(e),
+        .shuffle = e->sampler.shuffle,
+        .repeats = e->sampler.repeats,
+        .epoch_samples = e->sampler.places,
+    };
+    fdl_consumer_position(e, &out->epoch, &out->position);
 }
 
 bool fdl_consumer_stands_at(struct fdl_engine *e, uint64_t epoch)

@@ -22,6 +22,7 @@
 #include "base/json.h"
 #include "base/terms.h"
 #include "loader/options.h"
+#include "loader/read/reader.h"
 #include "loader/stream/observer.h"
 #include "profiler/tuner/tuner.h"
 #include "transfer/backend.h"
@@ -32,7 +33,29 @@
 #include <stdint.h>
 
 struct fdl_engine;
+struct fdl_failures;
+struct fdl_finish_choice;
+struct fdl_given;
 struct fdl_pipeline;
+struct fdl_pool;
+struct fdl_ring;
+struct fdl_sampler;
+struct fdl_stage;
+struct fdl_state;
+struct fdl_window;
+
+struct fdl_config_values { /* of the options, resolved */
+    uint32_t batch_size;   /* images */
+    uint32_t channels;
+    uint32_t views; /* images of each sample */
+    enum fdl_on_error on_error;
+    uint64_t max_failures;
+    uint64_t epochs;
+    _Atomic uint64_t seed; /* with order=given that of the epoch */
+    uint64_t memory_budget;
+    uint64_t max_file_bytes;
+    enum fdl_reader_kind reader;
+};
 
 /* observer: copied; NULL: none. backend_config: the device, a script, and the
  * observer of its copies; the rest is filled in here. */
@@ -65,11 +88,29 @@ void fdl_engine_stop(struct fdl_engine *e);
 int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
                           feedline_batch **out);
 
+/* The next call of next, or the current one, returns INTERRUPTED. Any thread,
+ * and signal handlers. */
+void fdl_consumer_interrupt(struct fdl_engine *e);
+
+/* Stops the run for good: next() does not begin another. */
+void fdl_consumer_stop(struct fdl_engine *e);
+
+/* next() has to begin a run where the stream stands: nobody did yet, or a
+ * restart failed. */
+bool fdl_consumer_may_begin(const struct fdl_engine *e);
+
+/* With order=given: feedline_loader_append. */
+int32_t fdl_consumer_append(struct fdl_engine *e, const uint64_t *indices,
+                            const uint32_t *copies, uint32_t count);
+
 /* ESTATE: no run is in progress, and why. */
 int32_t fdl_consumer_check_run(const struct fdl_engine *e);
 bool fdl_consumer_stands_at(struct fdl_engine *e, uint64_t epoch);
 void fdl_consumer_position(const struct fdl_engine *e, uint64_t *epoch,
                            uint64_t *position);
+
+/* Position and stream, as a saved state has them. */
+void fdl_consumer_state(const struct fdl_engine *e, struct fdl_state *out);
 
 /* ---- Settings (settings.c); any thread ----------------------------------- */
 
@@ -82,6 +123,12 @@ void fdl_engine_apply_locked(struct fdl_engine *e,
 /* The program turns a knob; `run_lock` is held. */
 int32_t fdl_engine_turn_locked(struct fdl_engine *e, uint32_t option,
                                int64_t value);
+
+/* Holds `run_lock`: meanwhile no run begins or ends, and no knob is turned. Not
+ * for statistics, as it may take as long as a start or a stop. */
+void fdl_engine_lock(struct fdl_engine *e);
+void fdl_engine_unlock(struct fdl_engine *e);
+bool fdl_engine_runs_locked(const struct fdl_engine *e);
 
 /* The options' values; `run_lock` is held. */
 int32_t fdl_engine_set_option_locked(struct fdl_engine *e, const char *name,
@@ -113,6 +160,36 @@ void fdl_engine_stand_in(struct fdl_engine *e, uint32_t workers,
 /* Frees slots left over by a smaller depth, if they are free. From time to
  * time, on any thread. */
 void fdl_engine_tidy(struct fdl_engine *e);
+
+/* ---- Its parts (parts.c) ------------------------------------------------- */
+
+/* None of these is ever exchanged for another. What a part may be asked, and on
+ * which thread, its own header says. */
+struct fdl_ring *fdl_engine_ring(const struct fdl_engine *e);
+struct fdl_window *fdl_engine_window(const struct fdl_engine *e);
+const struct fdl_pool *fdl_engine_pool(const struct fdl_engine *e);
+struct fdl_failures *fdl_engine_failures(const struct fdl_engine *e);
+const struct fdl_pipeline *fdl_engine_pipeline(const struct fdl_engine *e);
+const feedline_dataset *fdl_engine_dataset(const struct fdl_engine *e);
+const struct fdl_sampler *fdl_engine_sampler(const struct fdl_engine *e);
+
+/* NULL: order=own. */
+struct fdl_given *fdl_engine_given(const struct fdl_engine *e);
+
+/* Reads by the reader's own threads. [FDL_MAX_IO_DEPTH] */
+const struct fdl_stage *fdl_engine_read_stages(const struct fdl_engine *e);
+
+/* Constant, except that knobs may be asked with fdl_engine_asked only. */
+const struct fdl_options *fdl_engine_options(const struct fdl_engine *e);
+const struct fdl_config_values *fdl_engine_config(const struct fdl_engine *e);
+const struct fdl_finish_choice *fdl_engine_finish(const struct fdl_engine *e);
+
+/* Batches are copied to a device that keeps statistics. */
+bool fdl_engine_has_device(const struct fdl_engine *e);
+
+/* How many reads the reader can have in flight; 0: it decides that itself.
+ * `run_lock` is held. */
+uint32_t fdl_engine_max_io_depth_locked(const struct fdl_engine *e);
 
 /* Reading an engine takes locks in it; it is const to the caller only. */
 static inline struct fdl_engine *fdl_engine_writable(const struct fdl_engine *e)

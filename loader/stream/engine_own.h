@@ -21,19 +21,6 @@
 
 #include <stdatomic.h>
 
-struct fdl_config_values { /* of the options, resolved */
-    uint32_t batch_size;   /* images */
-    uint32_t channels;
-    uint32_t views; /* images of each sample */
-    enum fdl_on_error on_error;
-    uint64_t max_failures;
-    uint64_t epochs;
-    _Atomic uint64_t seed; /* with order=given that of the epoch */
-    uint64_t memory_budget;
-    uint64_t max_file_bytes;
-    enum fdl_reader_kind reader;
-};
-
 /* Where the stream stands: the consumer's thread only. */
 struct fdl_consumer {
     bool at_end;       /* END is due before the next batch */

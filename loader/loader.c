@@ -34,7 +34,7 @@ static void called(void *watch, int64_t now)
 
 static void ending(void *watch)
 {
-    fdl_control_end(loader_of(watch));
+    fdl_control_end(loader_of(watch)->control);
 }
 
 static void beginning(void *watch)
@@ -80,13 +80,15 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     int32_t status =
         make_engine(l, options, ds, p, backend_ops, backend_config);
     if (status >= 0)
-        status = fdl_control_create(l);
+        status = fdl_control_create(l->engine, &l->watch, &l->control);
     if (status >= 0)
         status = fdl_watch_attach(&l->watch, l->engine);
     if (status >= 0)
         status = fdl_tracing_create(l);
     if (status >= 0)
         status = fdl_exports_init(l);
+    if (status >= 0 && l->exports.page)
+        fdl_control_set_page(l->control, fdl_live_page_number(l->exports.page));
     if (status < 0) {
         fdl_loader_destroy(l);
         return status;
@@ -102,7 +104,7 @@ void fdl_loader_destroy(feedline_loader *l)
     fdl_watch_end(&l->watch);
     fdl_tracing_destroy(l);
     fdl_exports_fini(&l->exports);
-    fdl_control_destroy(l);
+    fdl_control_destroy(l->control);
     fdl_engine_destroy(l->engine);
     fdl_watch_fini(&l->watch);
     free(l);
@@ -115,7 +117,7 @@ static void open_books(feedline_loader *l, int64_t asked)
 {
     fdl_account_begin(&l->watch.books, asked, fdl_now_ns());
     fdl_notable_begin(&l->watch);
-    fdl_control_begin(l);
+    fdl_control_begin(l->control);
 }
 
 int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position)

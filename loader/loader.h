@@ -45,10 +45,6 @@ int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position);
 int32_t fdl_loader_begin_given(feedline_loader *l, uint64_t epoch,
                                uint64_t seed, uint64_t position);
 
-/* The program turns a knob, or (value 0) hands it to the tuner. ESTATE,
- * ERANGE. Any thread. */
-int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value);
-
 /* Reading a loader takes locks in it; it is const to the caller only. */
 static inline feedline_loader *fdl_loader_writable(const feedline_loader *l)
 {

@@ -157,7 +157,7 @@ int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
         status = fdl_api_enter(key, "key");
     if (status >= 0)
         status = fdl_options_find(&l->engine->options, key, &row);
-    return status < 0 ? status : fdl_loader_set_knob(l, row, value);
+    return status < 0 ? status : fdl_control_set_knob(l->control, row, value);
 }
 
 int32_t feedline_loader_get_int(const feedline_loader *l, const char *key,

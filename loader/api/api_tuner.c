@@ -4,7 +4,7 @@
 #include "loader/loader.h"
 #include "loader/report/explain.h"
 #include "loader/report/outside_text.h"
-#include "loader/tune/control.h"
+#include "loader/report/stats_json.h"
 #include "loader/tune/profile.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ int32_t feedline_loader_get_tuner(const feedline_loader *l,
         status = fdl_check_out(out);
     if (status < 0)
         return status;
-    fdl_control_info(l, &info);
+    fdl_control_info(l->control, &info);
     return fdl_copy_out(out, &info, sizeof(info));
 }
 
@@ -37,7 +37,7 @@ int32_t feedline_loader_get_decision(const feedline_loader *l, uint32_t index,
         status = fdl_check_out(out);
     if (status < 0)
         return status;
-    if (!fdl_control_decision(l, index, &d, &created_ns))
+    if (!fdl_control_decision(l->control, index, &d, &created_ns))
         return FEEDLINE_END;
     struct feedline_decision decision = {
         .id = d.id,
@@ -117,5 +117,5 @@ int32_t feedline_loader_save_profile(const feedline_loader *l, const char *path)
     int32_t status = enter(l);
     if (status >= 0)
         status = fdl_api_enter(path, "path");
-    return status < 0 ? status : fdl_profile_save(l, path);
+    return status < 0 ? status : fdl_profile_save(l->control, path);
 }

@@ -190,8 +190,8 @@ static void add_gpu(const struct fdl_gpu_watched *g, struct fdl_evidence *e)
 static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
 {
     struct fdl_tuner_found found;
-    fdl_control_found(l, &found);
-    e->tuning = fdl_control_tunes(l);
+    fdl_control_found(l->control, &found);
+    e->tuning = fdl_control_tunes(l->control);
     if (found.more_workers.judged) {
         e->tried_workers = found.more_workers.after;
         e->tried_gain = found.more_workers.gain;
@@ -200,7 +200,7 @@ static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
     e->workers_auto = fdl_engine_asked(l->engine, FDL_OPT_WORKERS) == 0;
     e->depth_auto = fdl_engine_asked(l->engine, FDL_OPT_DEPTH) == 0;
     e->io_auto = fdl_engine_asked(l->engine, FDL_OPT_IO_DEPTH) == 0;
-    e->workers_max = fdl_control_workers_max(l);
+    e->workers_max = fdl_control_workers_max(l->control);
     e->terms = fdl_engine_terms(l->engine);
 }
 

@@ -13,4 +13,7 @@
 /* Any thread. */
 void fdl_explain(feedline_loader *l, struct fdl_text *t);
 
+/* tuner_text.c: the tuner's part of it. */
+void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t);
+
 #endif

@@ -79,7 +79,6 @@ int32_t fdl_exports_init(feedline_loader *l)
             fdl_option_int(&l->engine->options, FDL_OPT_STATS_INTERVAL),
     };
     int32_t status = FEEDLINE_OK;
-    fdl_lock_init(&e->decisions.lock, FDL_RANK_DECISIONS);
     e->started_ns = fdl_now_ns();
     e->rank = (uint32_t)fdl_option_int(&l->engine->options, FDL_OPT_RANK);
     e->log_path = path_of(&l->engine->options, FDL_OPT_STATS_LOG);
@@ -95,6 +94,5 @@ void fdl_exports_fini(struct fdl_exports *e)
 {
     fdl_live_page_destroy(e->page);
     fdl_text_free(&e->text);
-    fdl_lock_destroy(&e->decisions.lock);
     *e = (struct fdl_exports){0};
 }

@@ -17,7 +17,6 @@
 
 struct fdl_exports {
     struct fdl_live_page *page; /* NULL: none */
-    struct fdl_decisions decisions;
     int64_t started_ns;
     uint32_t rank;
     const char *log_path, *metrics_path; /* of the options; NULL: none */

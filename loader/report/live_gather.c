@@ -17,31 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Decisions ---------------------------------------------------------- */
-
-void fdl_decisions_say(struct fdl_decisions *d, const char *line)
-{
-    fdl_lock(&d->lock);
-    snprintf(d->lines[d->n++ % FEEDLINE_LIVE_DECISIONS], sizeof(d->lines[0]),
-             "%s", line);
-    fdl_unlock(&d->lock);
-}
-
-static void add_decisions(struct fdl_decisions *d,
-                          struct feedline_live_stats *out)
-{
-    fdl_lock(&d->lock);
-    uint64_t n = FDL_MIN(d->n, FEEDLINE_LIVE_DECISIONS);
-    for (uint64_t i = 0; i < n; i++)
-        memcpy(out->decisions[i],
-               d->lines[(d->n - n + i) % FEEDLINE_LIVE_DECISIONS],
-               sizeof(out->decisions[i]));
-    fdl_unlock(&d->lock);
-    out->n_decisions = (uint32_t)n;
-}
-
-/* ---- The rest ----------------------------------------------------------- */
-
 static void add_knobs(feedline_loader *l, struct feedline_live_stats *out)
 {
     out->batch_size = l->engine->config.batch_size;
@@ -125,7 +100,7 @@ static void add_verdict(feedline_loader *l, struct feedline_live_stats *out)
 static void add_tuner(const feedline_loader *l, struct feedline_live_stats *out)
 {
     struct feedline_tuner_info t;
-    fdl_control_info(l, &t);
+    fdl_control_info(l->control, &t);
     snprintf(out->tuner.mode, sizeof(out->tuner.mode), "%s", t.mode);
     snprintf(out->tuner.state, sizeof(out->tuner.state), "%s", t.state);
     if (fdl_evidence_agrees(l, t.limited_by))
@@ -156,7 +131,7 @@ void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out)
     add_machine(l, out);
     out->stuck_workers = fdl_stuck_count(&l->watch);
     add_verdict(l, out);
-    add_decisions(&l->exports.decisions, out);
+    out->n_decisions = fdl_control_lines(l->control, out->decisions);
     add_tuner(l, out);
     if (l->watch.outside)
         snprintf(out->watched, sizeof(out->watched), "%s",

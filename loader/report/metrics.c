@@ -168,10 +168,10 @@ static void write_tuner(struct metrics *m, feedline_loader *l)
     struct feedline_tuner_info t;
     int64_t cpu_ns;
     uint64_t ticks;
-    if (!fdl_control_is_on(l))
+    if (!fdl_control_is_on(l->control))
         return;
-    fdl_control_info(l, &t);
-    fdl_control_cost(l, &cpu_ns, &ticks);
+    fdl_control_info(l->control, &t);
+    fdl_control_cost(l->control, &cpu_ns, &ticks);
     family(m, "tuner_info", "gauge", "Mode and state, as labels of a 1.");
     value(m, "tuner_info", 1, "mode", t.mode, "state", t.state);
     gauge(m, "tuner_converged", "1: nothing is left to be improved.",

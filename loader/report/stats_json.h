@@ -13,6 +13,10 @@ void fdl_stats_json(feedline_loader *l, struct fdl_json *j);
 /* signals_json.c: a member of that object. */
 void fdl_stats_signals_json(feedline_loader *l, struct fdl_json *j);
 
+/* tuner_json.c: members "mode", ... of the open object; and "decisions". */
+void fdl_tuner_json(const feedline_loader *l, bool decisions,
+                    struct fdl_json *j);
+
 /* notable_json.c: "phases", "gaps", "slow_samples", "outliers", "headroom". */
 void fdl_notable_json(feedline_loader *l, struct fdl_json *j);
 

@@ -34,7 +34,8 @@ static const char *phase_name(const void *user, uint32_t i)
 static bool find_decision(const void *user, uint64_t id,
                           struct fdl_decision *out)
 {
-    return fdl_control_find(user, id, out);
+    const feedline_loader *l = user;
+    return fdl_control_find(l->control, id, out);
 }
 
 void fdl_tracing_describe(const feedline_loader *l, uint32_t categories,

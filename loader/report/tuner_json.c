@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tuner as members of a JSON object; the keys are in docs/tuner.md. */
 #include "loader/loader.h"
-#include "loader/tune/control.h"
+#include "loader/report/stats_json.h"
 
 static double seconds(uint64_t ns)
 {
@@ -43,7 +43,8 @@ static void list_decisions(struct fdl_json *j, const feedline_loader *l)
     struct fdl_decision d;
     int64_t created_ns;
     fdl_json_begin_array(j, "decisions");
-    for (uint32_t i = 0; fdl_control_decision(l, i, &d, &created_ns); i++)
+    for (uint32_t i = 0; fdl_control_decision(l->control, i, &d, &created_ns);
+         i++)
         decision(j, &d, created_ns);
     fdl_json_end_array(j);
 }
@@ -65,8 +66,8 @@ void fdl_tuner_json(const feedline_loader *l, bool decisions,
     struct feedline_tuner_info t;
     int64_t cpu_ns;
     uint64_t ticks;
-    fdl_control_info(l, &t);
-    fdl_control_cost(l, &cpu_ns, &ticks);
+    fdl_control_info(l->control, &t);
+    fdl_control_cost(l->control, &cpu_ns, &ticks);
     fdl_json_string(j, "mode", t.mode);
     fdl_json_string(j, "state", t.state);
     fdl_json_int(j, "workers", t.workers);

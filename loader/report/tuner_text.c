@@ -7,7 +7,7 @@
 #include "base/terms.h"
 #include "loader/loader.h"
 #include "loader/report/evidence.h"
-#include "loader/tune/control.h"
+#include "loader/report/explain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,7 +40,7 @@ static void add_beginning(struct fdl_text *t, const feedline_loader *l,
                         "nothing.\n");
     if (now->profile[0])
         fdl_text_add(t, "Profile: %s.\n", now->profile);
-    if (!fdl_control_began(l, &began, &granted)) {
+    if (!fdl_control_began(l->control, &began, &granted)) {
         fdl_text_add(t, "No batch has been requested yet.\n");
         return;
     }
@@ -115,7 +115,7 @@ static void add_decisions(struct fdl_text *t, const feedline_loader *l)
     struct fdl_decision d;
     int64_t created_ns;
     uint32_t n = 0;
-    while (fdl_control_decision(l, n, &d, &created_ns))
+    while (fdl_control_decision(l->control, n, &d, &created_ns))
         n++;
     uint32_t first = n > TOLD_MOST ? n - TOLD_MOST : 0;
     if (n == 0)
@@ -123,7 +123,7 @@ static void add_decisions(struct fdl_text *t, const feedline_loader *l)
     else if (first > 0)
         fdl_text_add(t, "The last %u of %u changes:\n", n - first, n);
     for (uint32_t i = first; i < n; i++)
-        if (fdl_control_decision(l, i, &d, &created_ns))
+        if (fdl_control_decision(l->control, i, &d, &created_ns))
             add_decision(t, &d, created_ns);
 }
 
@@ -159,7 +159,7 @@ static void add_bound(struct fdl_text *t, const feedline_loader *l)
 static void add_flat(struct fdl_text *t, const feedline_loader *l)
 {
     struct fdl_tuner_found f;
-    fdl_control_found(l, &f);
+    fdl_control_found(l->control, &f);
     if (f.more_workers.judged && !f.more_workers.kept)
         fdl_text_add(t, "%u workers delivered no more than %u (%+.1f %%): ",
                      f.more_workers.after, f.more_workers.before,
@@ -231,7 +231,7 @@ static void add_share(struct fdl_text *t, const feedline_loader *l)
 {
     double granted, cores;
     uint32_t others;
-    fdl_control_shared(l, &granted, &cores, &others);
+    fdl_control_shared(l->control, &granted, &cores, &others);
     if (others)
         fdl_text_add(t,
                      "%.3g %s granted, shared with %u other %s: %.2g for this "
@@ -245,7 +245,7 @@ static bool has_a_knob(const feedline_loader *l,
                        const struct feedline_tuner_info *n)
 {
     struct fdl_tuner_found f;
-    fdl_control_found(l, &f);
+    fdl_control_found(l->control, &f);
     bool any = strcmp(n->mode, "auto") != 0; /* it proposes */
     for (uint32_t i = 0; i < FDL_KNOBS; i++)
         any |= f.owns[i];
@@ -291,7 +291,7 @@ static void add_verdict(struct fdl_text *t, const feedline_loader *l,
 void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t)
 {
     struct feedline_tuner_info n;
-    fdl_control_info(l, &n);
+    fdl_control_info(l->control, &n);
     add_beginning(t, l, &n);
     add_decisions(t, l);
     struct fdl_knobs now = {n.workers, n.depth, n.io_depth};

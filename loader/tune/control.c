@@ -2,7 +2,7 @@
 /*
  * The thread that drives the tuner; see control.h.
  *
- * A tick holds the loader's run_lock from the reading to its consequences, so
+ * A tick holds the engine's run_lock from the reading to its consequences, so
  * the program cannot change a setting between the tuner's proposal and its
  * application. Callers that want numbers take only the control's own lock,
  * which is never held while a knob is turned, as starting threads and pinning
@@ -14,7 +14,6 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile.h"
 
@@ -57,7 +56,7 @@ static bool observe_locked(struct fdl_control *c, struct fdl_knobs *want)
 static void say_in_force_locked(struct fdl_control *c)
 {
     struct fdl_knobs knobs;
-    fdl_engine_in_force(c->loader->engine, &knobs);
+    fdl_engine_in_force(c->engine, &knobs);
     fdl_lock(&c->lock);
     fdl_tuner_applied(c->tuner, &knobs, c->mode == FDL_TUNER_OBSERVE);
     take_decisions_locked(c);
@@ -67,19 +66,18 @@ static void say_in_force_locked(struct fdl_control *c)
 /* The time until the next tick. */
 static int64_t tick(struct fdl_control *c)
 {
-    feedline_loader *l = c->loader;
     struct fdl_tuner_status status;
     struct fdl_knobs want;
-    fdl_lock(&l->engine->run_lock);
+    fdl_engine_lock(c->engine);
     if (observe_locked(c, &want)) {
         if (c->mode == FDL_TUNER_AUTO)
-            fdl_engine_apply_locked(l->engine, &want);
+            fdl_engine_apply_locked(c->engine, &want);
         say_in_force_locked(c);
     }
     fdl_lock(&c->lock);
     fdl_tuner_get(c->tuner, &status);
     fdl_unlock(&c->lock);
-    fdl_unlock(&l->engine->run_lock);
+    fdl_engine_unlock(c->engine);
     return status.state == FDL_TUNER_HOLD || status.state == FDL_TUNER_FROZEN
                ? CALM_TICK_NS
                : TICK_NS;
@@ -149,16 +147,15 @@ static void resume_tuner(struct fdl_control *c, const struct fdl_knobs *now)
     fdl_unlock(&c->lock);
 }
 
-void fdl_control_begin(feedline_loader *l)
+void fdl_control_begin(struct fdl_control *c)
 {
-    struct fdl_control *c = l->control;
     struct fdl_knobs now;
     if (c->thread.running)
         return;
-    fdl_lock(&l->engine->run_lock);
+    fdl_engine_lock(c->engine);
     c->granted_ns = 0;
     fdl_control_limits_locked(c, fdl_now_ns());
-    fdl_engine_in_force(l->engine, &now);
+    fdl_engine_in_force(c->engine, &now);
     fdl_lock(&c->lock);
     if (c->began.workers == 0) {
         c->began = now;
@@ -169,7 +166,7 @@ void fdl_control_begin(feedline_loader *l)
         make_tuner(c, &now);
     else if (c->tuner)
         resume_tuner(c, &now);
-    fdl_unlock(&l->engine->run_lock);
+    fdl_engine_unlock(c->engine);
     if (!c->tuner)
         return;
     fdl_control_share_begin(c);
@@ -181,42 +178,41 @@ void fdl_control_begin(feedline_loader *l)
     fdl_clear_error();
 }
 
-void fdl_control_end(feedline_loader *l)
+void fdl_control_end(struct fdl_control *c)
 {
-    struct fdl_control *c = l->control;
     if (!c || !c->thread.running)
         return;
     /* release: pairs with is_stopping. */
     atomic_store_explicit(&c->stopping, true, memory_order_release);
     fdl_event_notify(&c->wake, UINT32_MAX);
     fdl_thread_join(&c->thread);
-    fdl_lock(&l->engine->run_lock);
+    fdl_engine_lock(c->engine);
     fdl_lock(&c->lock);
     fdl_tuner_pause(c->tuner);
     take_decisions_locked(c);
     fdl_unlock(&c->lock);
-    fdl_unlock(&l->engine->run_lock);
+    fdl_engine_unlock(c->engine);
 }
 
 /* ---- The program --------------------------------------------------------- */
 
-bool fdl_control_is_on(const feedline_loader *l)
+bool fdl_control_is_on(const struct fdl_control *c)
 {
-    return l->control->mode != FDL_TUNER_OFF;
+    return c->mode != FDL_TUNER_OFF;
 }
 
-bool fdl_control_tunes(const feedline_loader *l)
+bool fdl_control_tunes(const struct fdl_control *c)
 {
-    bool all_given = fdl_engine_asked(l->engine, FDL_OPT_WORKERS) &&
-                     fdl_engine_asked(l->engine, FDL_OPT_DEPTH) &&
-                     fdl_engine_asked(l->engine, FDL_OPT_IO_DEPTH);
-    return l->control->mode == FDL_TUNER_AUTO && !all_given;
+    bool all_given = fdl_engine_asked(c->engine, FDL_OPT_WORKERS) &&
+                     fdl_engine_asked(c->engine, FDL_OPT_DEPTH) &&
+                     fdl_engine_asked(c->engine, FDL_OPT_IO_DEPTH);
+    return c->mode == FDL_TUNER_AUTO && !all_given;
 }
 
-void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
+void fdl_control_set_locked(struct fdl_control *c, enum fdl_knob knob,
                             int64_t before, int64_t after, bool given)
 {
-    struct fdl_control *c = l->control;
+    struct fdl_books *books = &c->watch->books;
     struct fdl_knobs now;
     struct fdl_decision d = {
         .time_ns = fdl_now_ns(),
@@ -234,12 +230,12 @@ void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
     strcpy(d.why, given ? "set by the program"
                         : "handed to the tuner by the "
                           "program");
-    fdl_lock(&l->watch.books.lock);
-    d.batch = l->watch.books.past.batches + l->watch.books.batches;
-    fdl_unlock(&l->watch.books.lock);
-    if (l->engine->running)
+    fdl_lock(&books->lock);
+    d.batch = books->past.batches + books->batches;
+    fdl_unlock(&books->lock);
+    if (fdl_engine_runs_locked(c->engine))
         fdl_control_limits_locked(c, d.time_ns);
-    fdl_engine_in_force(l->engine, &now);
+    fdl_engine_in_force(c->engine, &now);
     fdl_lock(&c->lock);
     if (c->tuner) {
         take_decisions_locked(c);
@@ -254,15 +250,9 @@ void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
 
 /* ---- What it did --------------------------------------------------------- */
 
-static struct fdl_control *writable(const feedline_loader *l)
-{
-    return (struct fdl_control *)(uintptr_t)l->control;
-}
-
-bool fdl_control_find(const feedline_loader *l, uint64_t id,
+bool fdl_control_find(struct fdl_control *c, uint64_t id,
                       struct fdl_decision *out)
 {
-    struct fdl_control *c = writable(l);
     fdl_lock(&c->lock);
     const struct fdl_decision *d = fdl_decision_log_find(&c->log, id);
     if (d)
@@ -271,10 +261,9 @@ bool fdl_control_find(const feedline_loader *l, uint64_t id,
     return d != NULL;
 }
 
-bool fdl_control_decision(const feedline_loader *l, uint32_t index,
+bool fdl_control_decision(struct fdl_control *c, uint32_t index,
                           struct fdl_decision *out, int64_t *created_ns)
 {
-    struct fdl_control *c = writable(l);
     fdl_lock(&c->lock);
     const struct fdl_decision *d =
         fdl_decision_log_find(&c->log, fdl_decision_log_first(&c->log) + index);
@@ -285,10 +274,9 @@ bool fdl_control_decision(const feedline_loader *l, uint32_t index,
     return d != NULL;
 }
 
-bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
+bool fdl_control_began(struct fdl_control *c, struct fdl_knobs *out,
                        double *cores)
 {
-    struct fdl_control *c = writable(l);
     fdl_lock(&c->lock);
     *out = c->began;
     *cores = c->began_cores;
@@ -296,54 +284,54 @@ bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
     return out->workers != 0;
 }
 
-uint64_t fdl_control_batches(const feedline_loader *l)
+uint64_t fdl_control_batches(struct fdl_control *c)
 {
-    struct fdl_control *c = writable(l);
     fdl_lock(&c->lock);
     uint64_t batches = c->batches;
     fdl_unlock(&c->lock);
     return batches;
 }
 
-void fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
+void fdl_control_cost(const struct fdl_control *c, int64_t *cpu_ns,
                       uint64_t *ticks)
 {
-    const struct fdl_control *c = l->control;
     *cpu_ns = atomic_load_explicit(&c->cpu_ns, memory_order_relaxed);
     *ticks = atomic_load_explicit(&c->ticks, memory_order_relaxed);
 }
 
 /* ---- Its life ------------------------------------------------------------ */
 
-int32_t fdl_control_create(feedline_loader *l)
+int32_t fdl_control_create(struct fdl_engine *engine, struct fdl_watch *watch,
+                           struct fdl_control **out)
 {
-    const struct fdl_options *o = &l->engine->options;
+    const struct fdl_options *o = fdl_engine_options(engine);
     int32_t status = fdl_control_check_bounds(o);
     if (status < 0)
         return status;
     struct fdl_control *c = calloc(1, sizeof(*c));
     if (!c)
         return fdl_fail_memory(sizeof(*c), "the tuner's thread");
-    l->control = c;
-    c->loader = l;
+    *out = c;
+    c->engine = engine;
+    c->watch = watch;
     c->created_ns = fdl_now_ns();
     c->local_world = fdl_options_local_world(o);
     c->share.looks = !fdl_options_world_is_given(o);
+    c->share.page = UINT32_MAX;
     c->share.part = 1;
     c->mode = (enum fdl_tuner_mode)fdl_option_int(o, FDL_OPT_TUNER);
     fdl_event_init(&c->wake);
     fdl_lock_init(&c->lock, FDL_RANK_CONTROL);
     if (c->mode == FDL_TUNER_OFF)
         return FEEDLINE_OK;
-    fdl_control_start_values(l, &c->start);
-    c->warm = fdl_profile_start(l, &c->start);
-    fdl_engine_start_with(l->engine, &c->start);
+    fdl_control_start_values(c, &c->start);
+    c->warm = fdl_profile_start(c, &c->start);
+    fdl_engine_start_with(engine, &c->start);
     return FEEDLINE_OK;
 }
 
-void fdl_control_destroy(feedline_loader *l)
+void fdl_control_destroy(struct fdl_control *c)
 {
-    struct fdl_control *c = l->control;
     if (!c)
         return;
     fdl_tuner_destroy(c->tuner);
@@ -351,17 +339,20 @@ void fdl_control_destroy(feedline_loader *l)
     fdl_lock_destroy(&c->lock);
     free(c->root);
     free(c);
-    l->control = NULL;
 }
 
-void fdl_control_set_root(feedline_loader *l, const char *root)
+void fdl_control_set_page(struct fdl_control *c, uint32_t number)
 {
-    struct fdl_control *c = l->control;
-    fdl_lock(&l->engine->run_lock);
+    c->share.page = number;
+}
+
+void fdl_control_set_root(struct fdl_control *c, const char *root)
+{
+    fdl_engine_lock(c->engine);
     fdl_lock(&c->lock);
     free(c->root);
     c->root = strdup(root);
     fdl_unlock(&c->lock);
     c->granted_ns = 0;
-    fdl_unlock(&l->engine->run_lock);
+    fdl_engine_unlock(c->engine);
 }

@@ -24,90 +24,92 @@
 #ifndef FDL_LOADER_CONTROL_H
 #define FDL_LOADER_CONTROL_H
 
-#include "base/json.h"
-#include "base/text.h"
-#include "loader/options.h"
 #include "profiler/tuner/tuner.h"
 #include "profiler/tuner/tuner_found.h"
 
+#include <feedline/live.h>
 #include <feedline/tuning.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct fdl_control;
+struct fdl_engine;
+struct fdl_watch;
 
-/* l->control, and where workers and depth of l begin. ERANGE: bounds that
- * contradict each other. Behind l's ring. */
-int32_t fdl_control_create(feedline_loader *l);
-void fdl_control_destroy(feedline_loader *l);
+/* Also sets the workers and the depth that the engine begins with. Engine and
+ * watch outlive it. ERANGE: bounds that contradict each other. ENOMEM. */
+int32_t fdl_control_create(struct fdl_engine *engine, struct fdl_watch *watch,
+                           struct fdl_control **out);
+void fdl_control_destroy(struct fdl_control *c);
 
-/* A run has begun; without l->engine->run_lock. */
-void fdl_control_begin(feedline_loader *l);
+/* The number of this loader's own live page, which no neighbour has. Before the
+ * first run. */
+void fdl_control_set_page(struct fdl_control *c, uint32_t number);
 
-/* Joins the thread; before a run ends, without l->engine->run_lock. */
-void fdl_control_end(feedline_loader *l);
+/* A run has begun; without the engine's run_lock. */
+void fdl_control_begin(struct fdl_control *c);
+
+/* Joins the thread; before a run ends, without the engine's run_lock. */
+void fdl_control_end(struct fdl_control *c);
 
 /* false: nothing would choose a knob that is auto. Constant. */
-bool fdl_control_is_on(const feedline_loader *l);
+bool fdl_control_is_on(const struct fdl_control *c);
 
 /* It changes knobs, since some are auto. Any thread. */
-bool fdl_control_tunes(const feedline_loader *l);
+bool fdl_control_tunes(const struct fdl_control *c);
 
-/* The program set a knob, or (given: false) returned it. `run_lock` is held,
- * the option is set. */
-void fdl_control_set_locked(feedline_loader *l, enum fdl_knob knob,
-                            int64_t before, int64_t after, bool given);
+/* knobs.c: the program turns a knob, or (value 0) hands it to the tuner.
+ * ESTATE, ERANGE. Any thread. */
+int32_t fdl_control_set_knob(struct fdl_control *c, uint32_t option,
+                             int64_t value);
 
 /* ---- What it did; any thread --------------------------------------------- */
 
-void fdl_control_info(const feedline_loader *l,
-                      struct feedline_tuner_info *out);
+void fdl_control_info(struct fdl_control *c, struct feedline_tuner_info *out);
 
 /* All false and 0 while no run has begun. owns: false for each knob where the
  * tuner does not act on its own. */
-void fdl_control_found(const feedline_loader *l, struct fdl_tuner_found *out);
+void fdl_control_found(struct fdl_control *c, struct fdl_tuner_found *out);
 
 /* index: from the oldest that is kept. false: there is none. created_ns: what
  * its time counts from. */
-bool fdl_control_decision(const feedline_loader *l, uint32_t index,
+bool fdl_control_decision(struct fdl_control *c, uint32_t index,
                           struct fdl_decision *out, int64_t *created_ns);
 
 /* The settings when the first run began, and the cores granted then, 0: not
  * known. false: none has begun. */
-bool fdl_control_began(const feedline_loader *l, struct fdl_knobs *out,
+bool fdl_control_began(struct fdl_control *c, struct fdl_knobs *out,
                        double *cores);
 
 /* Cores granted, this loader's share of them, and the loaders that share them.
  */
-void fdl_control_shared(const feedline_loader *l, double *granted,
-                        double *cores, uint32_t *others);
+void fdl_control_shared(struct fdl_control *c, double *granted, double *cores,
+                        uint32_t *others);
 
 /* The tuner's upper bound of workers; 0: no run has begun. */
-uint32_t fdl_control_workers_max(const feedline_loader *l);
+uint32_t fdl_control_workers_max(struct fdl_control *c);
+
+/* The last decisions in words, such as "workers 2 -> 4 (why)", cut if need be,
+ * oldest first. Returns how many. */
+uint32_t fdl_control_lines(struct fdl_control *c,
+                           char out[FEEDLINE_LIVE_DECISIONS][128]);
 
 /* By its id, for the trace. */
-bool fdl_control_find(const feedline_loader *l, uint64_t id,
+bool fdl_control_find(struct fdl_control *c, uint64_t id,
                       struct fdl_decision *out);
 
 /* Batches delivered over all runs, as last reported to the tuner. */
-uint64_t fdl_control_batches(const feedline_loader *l);
+uint64_t fdl_control_batches(struct fdl_control *c);
 
 /* CPU time of the thread so far, and its ticks. */
-void fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
+void fdl_control_cost(const struct fdl_control *c, int64_t *cpu_ns,
                       uint64_t *ticks);
-
-/* tuner_json.c: members "mode", ... of the open object; and "decisions". */
-void fdl_tuner_json(const feedline_loader *l, bool decisions,
-                    struct fdl_json *j);
-
-/* tuner_text.c */
-void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t);
 
 /* ---- For tests ----------------------------------------------------------- */
 
 /* The folder of the machine's files from now on (machine.h); "" is the real
  * one. */
-void fdl_control_set_root(feedline_loader *l, const char *root);
+void fdl_control_set_root(struct fdl_control *c, const char *root);
 
 #endif

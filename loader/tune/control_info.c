@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of the tuner, for callers. */
-#include "loader/loader.h"
+#include "loader/stream/finish_choice.h"
 #include "loader/tune/control_own.h"
-#include "loader/tune/profile.h"
 
 #include <string.h>
 
@@ -47,25 +46,25 @@ static void fill_cold(const struct fdl_control *c,
     out->limited_by = "";
 }
 
-void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
+void fdl_control_info(struct fdl_control *c, struct feedline_tuner_info *out)
 {
-    struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
     struct fdl_knobs now;
     struct fdl_tuner_status status;
-    fdl_engine_in_force(l->engine, &now);
+    fdl_engine_in_force(c->engine, &now);
     fdl_lock(&c->lock);
     *out = (struct feedline_tuner_info){
         .struct_size = sizeof(*out),
         .workers = now.workers,
         .depth = now.depth,
         .io_depth = now.io_depth,
-        .finish = l->engine->finish.device,
+        .finish = fdl_engine_finish(c->engine)->device,
         .mode = modes[c->mode],
-        .profile = fdl_profile_note(l),
-        .target = fdl_option_double(&l->engine->options, FDL_OPT_TUNER_TARGET),
+        .profile = c->profile_note,
+        .target = fdl_option_double(fdl_engine_options(c->engine),
+                                    FDL_OPT_TUNER_TARGET),
         .cores = c->cores,
         .memory_bytes = fdl_knobs_memory(&c->limits, &now),
-        .memory_budget = l->engine->config.memory_budget,
+        .memory_budget = fdl_engine_config(c->engine)->memory_budget,
     };
     if (c->tuner) {
         fdl_tuner_get(c->tuner, &status);
@@ -79,18 +78,16 @@ void fdl_control_info(const feedline_loader *l, struct feedline_tuner_info *out)
     fdl_unlock(&c->lock);
 }
 
-uint32_t fdl_control_workers_max(const feedline_loader *l)
+uint32_t fdl_control_workers_max(struct fdl_control *c)
 {
-    struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
     fdl_lock(&c->lock);
     uint32_t most = c->limits.workers_max;
     fdl_unlock(&c->lock);
     return most;
 }
 
-void fdl_control_found(const feedline_loader *l, struct fdl_tuner_found *out)
+void fdl_control_found(struct fdl_control *c, struct fdl_tuner_found *out)
 {
-    struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
     *out = (struct fdl_tuner_found){.limited_by = ""};
     fdl_lock(&c->lock);
     if (c->tuner)

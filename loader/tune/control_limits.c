@@ -6,9 +6,10 @@
  * A container's quota and a process's affinity change while it runs, so the
  * machine is queried again once a second; only what can change is read again.
  */
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
-#include "loader/loader.h"
+#include "loader/stream/ring.h"
 #include "loader/tune/control_own.h"
 #include "profiler/system/machine.h"
 
@@ -59,20 +60,17 @@ static uint32_t cores_of(const struct fdl_options *o)
                    1u);
 }
 
-void fdl_control_start_values(const feedline_loader *l, struct fdl_knobs *out)
+void fdl_control_start_values(const struct fdl_control *c,
+                              struct fdl_knobs *out)
 {
-    const struct fdl_options *o = &l->engine->options;
+    const struct fdl_options *o = fdl_engine_options(c->engine);
     uint32_t start = option(o, FDL_OPT_WORKERS_START);
     uint32_t most = workers_max(o, cores_of(o));
     if (start == 0)
         start = FDL_MIN(cores_of(o), most);
     start = FDL_MAX(start, option(o, FDL_OPT_WORKERS_MIN));
-    *out = (struct fdl_knobs){
-        .workers =
-            atomic_load_explicit(&l->engine->workers, memory_order_relaxed),
-        .depth = atomic_load_explicit(&l->engine->depth, memory_order_relaxed),
-        .io_depth = 0,
-    };
+    fdl_engine_in_force(c->engine, out);
+    out->io_depth = 0;
     if (option(o, FDL_OPT_WORKERS) == 0)
         out->workers = FDL_MIN(start, FDL_MAX_WORKERS);
 }
@@ -109,7 +107,7 @@ static double host_cores(void)
 static void limit_workers(const struct fdl_control *c,
                           struct fdl_tuner_limits *out)
 {
-    const struct fdl_options *o = &c->loader->engine->options;
+    const struct fdl_options *o = fdl_engine_options(c->engine);
     out->workers_min = out->workers_max = option(o, FDL_OPT_WORKERS);
     if (out->workers_max == 0) {
         out->workers_min = option(o, FDL_OPT_WORKERS_MIN);
@@ -120,12 +118,11 @@ static void limit_workers(const struct fdl_control *c,
 static void limit_depth(const struct fdl_control *c,
                         struct fdl_tuner_limits *out)
 {
-    const feedline_loader *l = c->loader;
-    uint32_t most = option(&l->engine->options, FDL_OPT_DEPTH_MAX);
-    uint64_t fits =
-        l->engine->config.memory_budget / fdl_ring_slot_bytes(l->engine->ring);
-    out->depth_min = out->depth_max =
-        option(&l->engine->options, FDL_OPT_DEPTH);
+    const struct fdl_options *o = fdl_engine_options(c->engine);
+    uint32_t most = option(o, FDL_OPT_DEPTH_MAX);
+    uint64_t fits = fdl_engine_config(c->engine)->memory_budget /
+                    fdl_ring_slot_bytes(fdl_engine_ring(c->engine));
+    out->depth_min = out->depth_max = option(o, FDL_OPT_DEPTH);
     if (out->depth_max != 0)
         return;
     fits = fits > FDL_SPARE_SLOTS ? fits - FDL_SPARE_SLOTS : 1;
@@ -136,39 +133,34 @@ static void limit_depth(const struct fdl_control *c,
 static void limit_reads(const struct fdl_control *c,
                         struct fdl_tuner_limits *out)
 {
-    const feedline_loader *l = c->loader;
-    uint32_t now =
-        atomic_load_explicit(&l->engine->io_depth, memory_order_relaxed);
-    uint32_t most = option(&l->engine->options, FDL_OPT_IO_DEPTH_MAX);
-    uint32_t fixed = option(&l->engine->options, FDL_OPT_IO_DEPTH);
-    if (l->engine->reader_ops &&
-        !l->engine->reader_ops->set_depth) /* it has no effect */
-        fixed = now;
+    const struct fdl_options *o = fdl_engine_options(c->engine);
+    uint32_t most = option(o, FDL_OPT_IO_DEPTH_MAX);
+    uint32_t fixed = option(o, FDL_OPT_IO_DEPTH);
+    uint32_t possible = fdl_engine_max_io_depth_locked(c->engine);
+    struct fdl_knobs now;
+    fdl_engine_in_force(c->engine, &now);
+    if (possible == 0) /* it has no effect */
+        fixed = now.io_depth;
     out->io_depth_min = out->io_depth_max = fixed;
     if (fixed != 0)
         return;
-    if (most == 0)
-        most = l->engine->reader_ops ? l->engine->reader_ops->max_depth
-                                     : FDL_MAX_IO_DEPTH;
     out->io_depth_min = 1;
-    out->io_depth_max = most;
+    out->io_depth_max = most ? most : possible;
 }
 
 /* Decoders' memory is not in the budget, see budget.h. */
 static void weigh(const struct fdl_control *c, struct fdl_tuner_limits *out)
 {
-    const feedline_loader *l = c->loader;
-    uint64_t batch = fdl_ring_slot_bytes(l->engine->ring);
-    out->memory_bytes = l->engine->config.memory_budget;
+    uint64_t batch = fdl_ring_slot_bytes(fdl_engine_ring(c->engine));
+    out->memory_bytes = fdl_engine_config(c->engine)->memory_budget;
     out->batch_bytes = batch;
     out->spare_bytes = FDL_SPARE_SLOTS * batch;
-    out->read_bytes = fdl_window_largest(l->engine->window);
+    out->read_bytes = fdl_window_largest(fdl_engine_window(c->engine));
 }
 
-void fdl_control_start_limits(const feedline_loader *l,
+void fdl_control_start_limits(struct fdl_control *c,
                               struct fdl_tuner_limits *out)
 {
-    struct fdl_control *c = l->control;
     memset(out, 0, sizeof(*out));
     ask_machine(c, fdl_now_ns());
     limit_workers(c, out);
@@ -178,7 +170,6 @@ void fdl_control_start_limits(const feedline_loader *l,
 
 bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
 {
-    const feedline_loader *l = c->loader;
     struct fdl_tuner_limits limits;
     memset(&limits, 0, sizeof(limits)); /* compared byte by byte */
     ask_machine(c, now);
@@ -188,7 +179,7 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     fdl_unlock(&c->lock);
     limits.host_cores = host_cores();
     limits.target =
-        fdl_option_double(&l->engine->options, FDL_OPT_TUNER_TARGET);
+        fdl_option_double(fdl_engine_options(c->engine), FDL_OPT_TUNER_TARGET);
     limit_workers(c, &limits);
     limit_depth(c, &limits);
     limit_reads(c, &limits);

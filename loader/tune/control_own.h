@@ -6,9 +6,11 @@
 #include "base/event.h"
 #include "base/lock.h"
 #include "base/thread.h"
+#include "loader/stream/engine.h"
 #include "loader/tune/control.h"
 #include "loader/tune/decision_log.h"
 #include "loader/tune/neighbours.h"
+#include "loader/watch/watcher.h"
 #include "profiler/measure/histogram.h"
 #include "profiler/tuner/tuner.h"
 
@@ -60,7 +62,8 @@ struct fdl_meter {
 
 /* The share of the granted cores; see control_share.c. */
 struct fdl_share {
-    bool looks; /* constant: the number of sharers was not given */
+    bool looks;    /* constant: the number of sharers was not given */
+    uint32_t page; /* constant: our own live page; UINT32_MAX: none */
 
     /* The thread's. */
     struct fdl_neighbours neighbours;
@@ -71,8 +74,15 @@ struct fdl_share {
     uint32_t others; /* that want some */
 };
 
+/* The last decisions in words, for the live page. */
+struct fdl_told {
+    uint64_t n; /* ever; line i is at i % FEEDLINE_LIVE_DECISIONS */
+    char lines[FEEDLINE_LIVE_DECISIONS][128];
+};
+
 struct fdl_control {
-    feedline_loader *loader;
+    struct fdl_engine *engine;
+    struct fdl_watch *watch;
     enum fdl_tuner_mode mode; /* constant */
     uint32_t local_world;     /* constant */
     int64_t created_ns;       /* constant */
@@ -84,11 +94,11 @@ struct fdl_control {
     struct fdl_event wake;
     _Atomic bool stopping;
 
-    /* Guarded by the loader's run_lock. */
+    /* Guarded by the engine's run_lock. */
     struct fdl_meter meter;
     int64_t granted_ns; /* when the machine was last queried; 0: never */
 
-    /* Written under the loader's run_lock and `lock`. */
+    /* Written under the engine's run_lock and `lock`. */
     struct fdl_tuner_limits limits;
     char *root;
     bool by_quota;  /* fewer are granted than there are */
@@ -102,20 +112,27 @@ struct fdl_control {
     _Atomic int64_t cpu_ns; /* of threads that ended, and the running one */
     _Atomic uint64_t ticks;
 
-    struct fdl_lock lock; /* guards the rest; numbers only */
+    struct fdl_lock lock; /* guards the rest, for as long as a copy takes */
     double cores;         /* granted, our share of them */
     struct fdl_share share;
     uint64_t batches;        /* of the last reading */
     struct fdl_tuner *tuner; /* NULL: off, or not begun */
     struct fdl_decision_log log;
+    struct fdl_told told;
 };
+
+/* The program set a knob, or (given: false) returned it. run_lock is held, the
+ * option is set. */
+void fdl_control_set_locked(struct fdl_control *c, enum fdl_knob knob,
+                            int64_t before, int64_t after, bool given);
 
 /* control_limits.c */
 int32_t fdl_control_check_bounds(const struct fdl_options *o);
-void fdl_control_start_values(const feedline_loader *l, struct fdl_knobs *out);
+void fdl_control_start_values(const struct fdl_control *c,
+                              struct fdl_knobs *out);
 
 /* Before the first run; io_depth is bounded, but not by its reader. */
-void fdl_control_start_limits(const feedline_loader *l,
+void fdl_control_start_limits(struct fdl_control *c,
                               struct fdl_tuner_limits *out);
 
 /* run_lock is held. true: something changed. */
@@ -131,7 +148,8 @@ void fdl_control_read_locked(struct fdl_control *c, int64_t now,
 void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
                     uint64_t enough, double quantile);
 
-/* control_tell.c: a decision to trace, live page and log. run_lock is held. */
+/* control_tell.c: a decision to trace, live page and log. Both locks are held.
+ */
 void fdl_control_tell_locked(void *control, const struct fdl_decision *d,
                              bool judged);
 

@@ -11,8 +11,10 @@
  */
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "loader/loader.h"
+#include "loader/stream/ring.h"
+#include "loader/stream/worker.h"
 #include "loader/tune/control_own.h"
+#include "loader/watch/stats.h"
 
 #include <string.h>
 #include <time.h>
@@ -53,31 +55,28 @@ void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
     r->n_newer = n;
 }
 
-static uint32_t n_workers(const feedline_loader *l)
+static void add_times(struct fdl_histogram *to, const struct fdl_stage *s)
 {
-    return fdl_pool_born(&l->engine->pool);
+    if (atomic_load_explicit(&s->items, memory_order_relaxed))
+        fdl_histogram_merge(to, &s->times);
 }
 
 static void read_tails(struct fdl_control *c)
 {
-    const feedline_loader *l = c->loader;
+    const struct fdl_pool *pool = fdl_engine_pool(c->engine);
+    const struct fdl_stage *reads = fdl_engine_read_stages(c->engine);
     struct fdl_meter *m = &c->meter;
-    uint32_t n = n_workers(l);
+    uint32_t n = fdl_pool_born(pool);
     memset(&m->now, 0, sizeof(m->now));
     for (uint32_t i = 0; i < n; i++)
-        fdl_histogram_merge(&m->now, &l->watch.workers[i]->whole);
+        fdl_histogram_merge(&m->now, &c->watch->workers[i]->whole);
     fdl_recent_add(&m->samples, &m->now, SAMPLES, SAMPLE_QUANTILE);
 
     memset(&m->now, 0, sizeof(m->now));
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        if (atomic_load_explicit(&l->engine->read_stages[i].items,
-                                 memory_order_relaxed))
-            fdl_histogram_merge(&m->now, &l->engine->read_stages[i].times);
+        add_times(&m->now, &reads[i]);
     for (uint32_t i = 0; i < n; i++)
-        if (atomic_load_explicit(&l->engine->pool.workers[i]->read.items,
-                                 memory_order_relaxed))
-            fdl_histogram_merge(&m->now,
-                                &l->engine->pool.workers[i]->read.times);
+        add_times(&m->now, &pool->workers[i]->read);
     fdl_recent_add(&m->reads, &m->now, READS, READ_QUANTILE);
 }
 
@@ -101,7 +100,7 @@ static void read_ledger_locked(const struct fdl_books *c,
 static void read_consumer(struct fdl_control *control, int64_t now,
                           struct fdl_tuner_reading *r, uint32_t *resets)
 {
-    struct fdl_books *c = &control->loader->watch.books;
+    struct fdl_books *c = &control->watch->books;
     struct fdl_meter *m = &control->meter;
     memset(&m->now, 0, sizeof(m->now));
     fdl_lock(&c->lock);
@@ -144,12 +143,12 @@ static void raise_to(int64_t *to, int64_t x)
     *to = FDL_MAX(*to, x);
 }
 
-static void read_device(feedline_loader *l, struct fdl_meter_sums *s)
+static void read_device(const struct fdl_control *c, struct fdl_meter_sums *s)
 {
     struct fdl_device_ledger ledger;
-    if (!l->engine->ring->backend_ops->stats)
+    if (!fdl_engine_has_device(c->engine))
         return;
-    fdl_device_watch_get(l->watch.device, &ledger);
+    fdl_device_watch_get(c->watch->device, &ledger);
     s->idle_ns = ledger.idle_ns;
     s->span_ns = ledger.span_ns;
     s->copy_ns = ledger.copy_ns;
@@ -220,8 +219,8 @@ static void read_resettable(struct fdl_control *c, uint32_t resets,
     struct fdl_meter *m = &c->meter;
     struct fdl_meter_sums now = {0}, sum = {0};
     struct fdl_watched w;
-    read_device(c->loader, &now);
-    fdl_monitor_get(c->loader->watch.monitor, &w, NULL);
+    read_device(c, &now);
+    fdl_monitor_get(c->watch->monitor, &w, NULL);
     now.runq_ns = w.work[FDL_BUSY_RUNQ];
     now.throttle_ns = w.work[FDL_BUSY_THROTTLE];
     if (resets != m->resets) {
@@ -249,7 +248,7 @@ static int64_t consumer_cpu(struct fdl_control *c)
     struct fdl_meter *m = &c->meter;
     struct timespec t;
     int32_t tid =
-        atomic_load_explicit(&c->loader->watch.books.tid, memory_order_relaxed);
+        atomic_load_explicit(&c->watch->books.tid, memory_order_relaxed);
     /* As pthread_getcpuclockid would, but from a thread's id. */
     clockid_t clock = (clockid_t)(~(uint32_t)tid << 3 | PER_THREAD | SCHEDULED);
     if (tid == 0 || clock_gettime(clock, &t) != 0)
@@ -272,13 +271,14 @@ static int64_t waited_for_locks(const struct fdl_worker_books *w)
     return (int64_t)ns;
 }
 
-static void read_workers(feedline_loader *l, int64_t now,
+static void read_workers(const struct fdl_control *c, int64_t now,
                          struct fdl_tuner_reading *r)
 {
-    uint32_t n = n_workers(l);
+    const struct fdl_pool *pool = fdl_engine_pool(c->engine);
+    uint32_t n = fdl_pool_born(pool);
     for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = l->engine->pool.workers[i];
-        const struct fdl_worker_books *books = l->watch.workers[i];
+        const struct fdl_worker *w = pool->workers[i];
+        const struct fdl_worker_books *books = c->watch->workers[i];
         struct fdl_spent_times spent;
         fdl_timebook_read(&w->time, now, &spent);
         r->work_ns += spent.ns[FDL_SPENT_WORK] + spent.ns[FDL_SPENT_READ];
@@ -290,13 +290,13 @@ static void read_workers(feedline_loader *l, int64_t now,
         r->memory_bytes +=
             atomic_load_explicit(&w->scratch_bytes, memory_order_relaxed);
     }
-    r->cpu_ns = (int64_t)fdl_pool_cpu_ns(l->engine);
+    r->cpu_ns = (int64_t)fdl_pool_cpu_ns(c->engine);
 }
 
-static void read_reads(const feedline_loader *l, struct fdl_tuner_reading *r)
+static void read_reads(const struct fdl_control *c, struct fdl_tuner_reading *r)
 {
     struct fdl_read_sums sums;
-    fdl_stats_read_sums(&l->watch, &sums);
+    fdl_stats_read_sums(c->watch, &sums);
     r->reads = sums.items;
     r->read_ns = (int64_t)sums.busy_ns;
     r->read_bytes = sums.bytes;
@@ -322,17 +322,17 @@ static void keep_growing(struct fdl_tuner_reading *r,
 void fdl_control_read_locked(struct fdl_control *c, int64_t now,
                              struct fdl_tuner_reading *out)
 {
-    feedline_loader *l = c->loader;
+    struct fdl_ring *ring = fdl_engine_ring(c->engine);
     struct fdl_meter *m = &c->meter;
     uint32_t resets;
     *out = (struct fdl_tuner_reading){
         .now_ns = now,
-        .batch_size = l->engine->config.batch_size / l->engine->config.views,
+        .batch_size = fdl_engine_sampler(c->engine)->batch_size,
     };
-    read_workers(l, now, out);
+    read_workers(c, now, out);
     read_consumer(c, now, out, &resets);
     read_resettable(c, resets, out);
-    read_reads(l, out);
+    read_reads(c, out);
     out->consumer_cpu_ns = consumer_cpu(c);
     if (m->slow_ns == 0 || now - m->slow_ns >= SLOW_NS) {
         m->slow_ns = now;
@@ -340,8 +340,8 @@ void fdl_control_read_locked(struct fdl_control *c, int64_t now,
     }
     out->sample_tail_ns = m->samples.tail;
     out->read_tail_ns = m->reads.tail;
-    fdl_ring_count(l->engine->ring, &out->ready, &out->outstanding);
+    fdl_ring_count(ring, &out->ready, &out->outstanding);
     out->memory_bytes +=
-        fdl_ring_memory(l->engine->ring) + fdl_window_memory(l->engine->window);
+        fdl_ring_memory(ring) + fdl_window_memory(fdl_engine_window(c->engine));
     keep_growing(out, &m->told);
 }

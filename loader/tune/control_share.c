@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/log.h"
-#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 
 #include <stdlib.h>
@@ -36,10 +35,7 @@ static int64_t next(int64_t now, int64_t before, int64_t least)
 
 static bool find(struct fdl_control *c)
 {
-    const feedline_loader *l = c->loader;
-    struct fdl_neighbour_self self = {.loader = UINT32_MAX};
-    if (l->exports.page)
-        self.loader = fdl_live_page_number(l->exports.page);
+    struct fdl_neighbour_self self = {.loader = c->share.page};
     fdl_lock(&c->lock);
     char *root = c->root ? strdup(c->root) : NULL;
     self.by_quota = c->by_quota;
@@ -96,10 +92,9 @@ void fdl_control_share(struct fdl_control *c)
     take_part(c);
 }
 
-void fdl_control_shared(const feedline_loader *l, double *granted,
-                        double *cores, uint32_t *others)
+void fdl_control_shared(struct fdl_control *c, double *granted, double *cores,
+                        uint32_t *others)
 {
-    struct fdl_control *c = (struct fdl_control *)(uintptr_t)l->control;
     fdl_lock(&c->lock);
     *granted = c->granted;
     *cores = c->cores;

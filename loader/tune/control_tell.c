@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishes decisions to the trace, the live page and the log. */
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/log.h"
-#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/watch/notes.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *outcome_words(enum fdl_decision_outcome outcome)
 {
@@ -46,17 +47,35 @@ static void made_line(const struct fdl_decision *d, char *line, size_t size)
              d->outcome == FDL_OUTCOME_PROPOSED ? "proposed: " : "", d->why);
 }
 
+static void keep_line(struct fdl_told *told, const char *line)
+{
+    char *place = told->lines[told->n++ % FEEDLINE_LIVE_DECISIONS];
+    snprintf(place, sizeof(told->lines[0]), "%.127s", line);
+}
+
 void fdl_control_tell_locked(void *control, const struct fdl_decision *d,
                              bool judged)
 {
     struct fdl_control *c = control;
-    feedline_loader *l = c->loader;
     char line[FDL_DECISION_WHY_BYTES + 96];
     if (judged)
         judged_line(d, line, sizeof(line));
     else
         made_line(d, line, sizeof(line));
-    fdl_notes_decided_locked(&l->watch, d->id, judged);
-    fdl_decisions_say(&l->exports.decisions, line);
+    fdl_notes_decided_locked(c->watch, d->id, judged);
+    keep_line(&c->told, line);
     fdl_log(FDL_LOG_INFO, "tuner: %s", line);
+}
+
+uint32_t fdl_control_lines(struct fdl_control *c,
+                           char out[FEEDLINE_LIVE_DECISIONS][128])
+{
+    const struct fdl_told *told = &c->told;
+    fdl_lock(&c->lock);
+    uint64_t n = FDL_MIN(told->n, FEEDLINE_LIVE_DECISIONS);
+    for (uint64_t i = 0; i < n; i++)
+        memcpy(out[i], told->lines[(told->n - n + i) % FEEDLINE_LIVE_DECISIONS],
+               sizeof(out[i]));
+    fdl_unlock(&c->lock);
+    return (uint32_t)n;
 }

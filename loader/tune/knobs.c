@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A knob that the program turns while a loader exists, or hands to the tuner:
  * this changes what happens next and never what is delivered. */
-#include "loader/loader.h"
+#include "base/status.h"
+#include "loader/tune/control_own.h"
 
 static bool is_knob(uint32_t option)
 {
@@ -17,44 +18,46 @@ static enum fdl_knob knob_of(uint32_t option)
 }
 
 /* The option is set to `value` already. was: what is in force. */
-static int32_t hand_to_tuner_locked(feedline_loader *l, uint32_t option,
+static int32_t hand_to_tuner_locked(struct fdl_control *c, uint32_t option,
                                     int64_t was)
 {
-    if (!fdl_control_is_on(l))
+    if (!fdl_control_is_on(c))
         return fdl_fail(FEEDLINE_ERANGE,
                         "%s=auto: tuner=off, so nothing would choose it; give "
                         "a running loader a number",
-                        l->engine->options.table[option].name);
-    fdl_control_set_locked(l, knob_of(option), was, was, false);
+                        fdl_engine_options(c->engine)->table[option].name);
+    fdl_control_set_locked(c, knob_of(option), was, was, false);
     return FEEDLINE_OK;
 }
 
-static int32_t turn_locked(feedline_loader *l, uint32_t option, int64_t was,
+static int32_t turn_locked(struct fdl_control *c, uint32_t option, int64_t was,
                            int64_t value)
 {
-    int32_t status = fdl_engine_turn_locked(l->engine, option, value);
+    int32_t status = fdl_engine_turn_locked(c->engine, option, value);
     if (status >= 0)
-        fdl_control_set_locked(l, knob_of(option), was, value, true);
+        fdl_control_set_locked(c, knob_of(option), was, value, true);
     return status;
 }
 
-int32_t fdl_loader_set_knob(feedline_loader *l, uint32_t option, int64_t value)
+int32_t fdl_control_set_knob(struct fdl_control *c, uint32_t option,
+                             int64_t value)
 {
-    struct fdl_engine *e = l->engine;
-    const char *name = e->options.table[option].name;
+    struct fdl_engine *e = c->engine;
+    const struct fdl_options *o = fdl_engine_options(e);
+    const char *name = o->table[option].name;
     if (!is_knob(option)) /* nor written: threads read it without a lock */
         return fdl_fail(FEEDLINE_ESTATE,
                         "%s cannot change while a loader exists", name);
-    fdl_lock(&e->run_lock);
-    int64_t before = fdl_option_int(&e->options, option), was = before;
+    fdl_engine_lock(e);
+    int64_t before = fdl_option_int(o, option), was = before;
     int32_t status = fdl_engine_set_option_locked(e, name, value);
     if (status >= 0) {
         fdl_engine_chosen(e, option, &was);
-        status = value == 0 ? hand_to_tuner_locked(l, option, was)
-                            : turn_locked(l, option, was, value);
+        status = value == 0 ? hand_to_tuner_locked(c, option, was)
+                            : turn_locked(c, option, was, value);
         if (status < 0)
             fdl_engine_set_option_locked(e, name, before);
     }
-    fdl_unlock(&e->run_lock);
+    fdl_engine_unlock(e);
     return status;
 }

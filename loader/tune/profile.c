@@ -11,7 +11,6 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "loader/loader.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile_parse.h"
 #include "loader/tune/profile_print.h"
@@ -36,23 +35,18 @@ struct found {
 
 /* ---- Words --------------------------------------------------------------- */
 
-static void note(feedline_loader *l, enum fdl_log_level level, const char *fmt,
-                 ...) FDL_PRINTF(3, 4);
+static void note(struct fdl_control *c, enum fdl_log_level level,
+                 const char *fmt, ...) FDL_PRINTF(3, 4);
 
-static void note(feedline_loader *l, enum fdl_log_level level, const char *fmt,
-                 ...)
+static void note(struct fdl_control *c, enum fdl_log_level level,
+                 const char *fmt, ...)
 {
-    char *words = l->control->profile_note;
+    char *words = c->profile_note;
     va_list args;
     va_start(args, fmt);
-    fdl_format_line(words, sizeof(l->control->profile_note), fmt, args);
+    fdl_format_line(words, sizeof(c->profile_note), fmt, args);
     va_end(args);
     fdl_log(level, "tuner_profile: %s", words);
-}
-
-const char *fdl_profile_note(const feedline_loader *l)
-{
-    return l->control->profile_note;
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -152,7 +146,7 @@ static int32_t compare(const struct fdl_profile_values *v,
     return FEEDLINE_OK;
 }
 
-static int32_t load(const feedline_loader *l, const char *path,
+static int32_t load(const struct fdl_control *c, const char *path,
                     struct fdl_profile_values *v, struct fdl_print *here,
                     struct found *found)
 {
@@ -166,7 +160,7 @@ static int32_t load(const feedline_loader *l, const char *path,
     if (status >= 0)
         status = read_found(v, found);
     if (status >= 0)
-        status = fdl_print_take(l, here);
+        status = fdl_print_take(c->engine, here);
     return status < 0 ? status : compare(v, here);
 }
 
@@ -177,12 +171,12 @@ static uint32_t within(uint64_t value, uint64_t least, uint64_t most)
     return (uint32_t)FDL_MAX(FDL_MIN(value, most), least);
 }
 
-static void begin_with(feedline_loader *l, const char *path,
+static void begin_with(struct fdl_control *c, const char *path,
                        const struct found *f, struct fdl_knobs *start)
 {
     struct fdl_knobs bound;
     struct fdl_tuner_limits limits;
-    fdl_control_start_limits(l, &limits);
+    fdl_control_start_limits(c, &limits);
     bound = (struct fdl_knobs){
         .workers = within(f->workers, limits.workers_min, limits.workers_max),
         .depth = within(f->depth, limits.depth_min, limits.depth_max),
@@ -192,7 +186,7 @@ static void begin_with(feedline_loader *l, const char *path,
         bound.io_depth =
             within(f->io_depth, limits.io_depth_min, limits.io_depth_max);
     *start = bound;
-    note(l, FDL_LOG_INFO,
+    note(c, FDL_LOG_INFO,
          "%s: begins with workers=%u depth=%u io_depth=%u, as found on batch "
          "%" PRIu64 "%s",
          path, bound.workers, bound.depth, bound.io_depth, f->batch,
@@ -201,10 +195,10 @@ static void begin_with(feedline_loader *l, const char *path,
              : "");
 }
 
-bool fdl_profile_start(feedline_loader *l, struct fdl_knobs *start)
+bool fdl_profile_start(struct fdl_control *c, struct fdl_knobs *start)
 {
     const char *path =
-        fdl_option_text(&l->engine->options, FDL_OPT_TUNER_PROFILE);
+        fdl_option_text(fdl_engine_options(c->engine), FDL_OPT_TUNER_PROFILE);
     struct found found;
     if (!path || !*path)
         return false;
@@ -212,16 +206,16 @@ bool fdl_profile_start(feedline_loader *l, struct fdl_knobs *start)
     struct fdl_print *here = malloc(sizeof(*here));
     int32_t status = FEEDLINE_ENOMEM;
     if (v && here)
-        status = load(l, path, v, here, &found);
+        status = load(c, path, v, here, &found);
     else
         fdl_fail_memory(sizeof(*v), "a profile");
     if (status >= 0)
-        begin_with(l, path, &found, start);
+        begin_with(c, path, &found, start);
     else if (status == FEEDLINE_ENOENT && access(path, F_OK) != 0)
-        note(l, FDL_LOG_INFO, "%s: does not exist yet; the tuner starts over",
+        note(c, FDL_LOG_INFO, "%s: does not exist yet; the tuner starts over",
              path);
     else
-        note(l, FDL_LOG_WARNING, "%s: %s; the tuner starts over", path,
+        note(c, FDL_LOG_WARNING, "%s: %s; the tuner starts over", path,
              fdl_last_error());
     fdl_clear_error();
     free(here);
@@ -308,15 +302,15 @@ static int32_t replace_file(const char *path, const char *text, size_t n)
 }
 
 /* The settings before the current trial. */
-static void leave_trials_out(const feedline_loader *l,
+static void leave_trials_out(struct fdl_control *c,
                              struct feedline_tuner_info *t)
 {
     struct fdl_decision d;
     int64_t created_ns;
     uint32_t n = 0;
-    while (fdl_control_decision(l, n, &d, &created_ns))
+    while (fdl_control_decision(c, n, &d, &created_ns))
         n++;
-    while (n > 0 && fdl_control_decision(l, --n, &d, &created_ns)) {
+    while (n > 0 && fdl_control_decision(c, --n, &d, &created_ns)) {
         uint32_t before = (uint32_t)d.before;
         if (d.outcome != FDL_OUTCOME_PENDING)
             continue;
@@ -351,21 +345,21 @@ static int32_t check_found(const struct feedline_tuner_info *t,
     return FEEDLINE_OK;
 }
 
-int32_t fdl_profile_save(const feedline_loader *l, const char *path)
+int32_t fdl_profile_save(struct fdl_control *c, const char *path)
 {
     struct feedline_tuner_info t;
     struct fdl_print print;
     struct fdl_json j;
     uint64_t needed;
     char *text = NULL;
-    fdl_control_info(l, &t);
+    fdl_control_info(c, &t);
     int32_t status = check_found(&t, path);
     if (status >= 0)
-        status = fdl_print_take(l, &print);
+        status = fdl_print_take(c->engine, &print);
     if (status < 0)
         return status;
-    leave_trials_out(l, &t);
-    uint64_t batch = fdl_control_batches(l);
+    leave_trials_out(c, &t);
+    uint64_t batch = fdl_control_batches(c);
     fdl_json_init(&j, NULL, 0);
     write_profile(&print, &t, batch, &j);
     fdl_json_finish(&j, &needed);

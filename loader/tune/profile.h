@@ -23,14 +23,13 @@
 
 #include <stdbool.h>
 
-/* true: *start is from option tuner_profile, within the bounds. Records what
- * became of it. While l is created. */
-bool fdl_profile_start(feedline_loader *l, struct fdl_knobs *start);
+struct fdl_control;
 
-/* In words; "" without the option. */
-const char *fdl_profile_note(const feedline_loader *l);
+/* true: *start is from option tuner_profile, within the bounds. Records what
+ * became of it in c->profile_note. While c is created. */
+bool fdl_profile_start(struct fdl_control *c, struct fdl_knobs *start);
 
 /* ESTATE: no result yet. EIO, ENOMEM. */
-int32_t fdl_profile_save(const feedline_loader *l, const char *path);
+int32_t fdl_profile_save(struct fdl_control *c, const char *path);
 
 #endif

@@ -11,9 +11,10 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "loader/loader.h"
-#include "loader/stream/finishing.h"
+#include "loader/stream/engine.h"
+#include "loader/stream/ring.h"
 #include "profiler/system/machine.h"
+#include "transfer/cuda/cuda_probe.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -39,18 +40,18 @@ static void add(struct fdl_print *p, const char *part, const char *key,
 
 /* ---- Host ---------------------------------------------------------------- */
 
-static void add_gpu(const feedline_loader *l, struct fdl_print *p)
+static void add_gpu(const struct fdl_engine *e, struct fdl_print *p)
 {
     struct feedline_device_info info = {.struct_size = sizeof(info)};
-    const char *device = fdl_option_text(&l->engine->options, FDL_OPT_DEVICE);
-    if (!l->engine->ring->backend_ops->stats ||
-        feedline_device_get_info(device, &info) < 0)
+    const struct fdl_ring *ring = fdl_engine_ring(e);
+    if (ring->backend_ops->device != FEEDLINE_CUDA ||
+        fdl_cuda_device_info((uint32_t)ring->device_id, &info) < 0)
         info.name[0] = '\0';
     fdl_clear_error();
     add(p, "host", "gpu", "%s", info.name);
 }
 
-static void add_host(const feedline_loader *l, struct fdl_print *p)
+static void add_host(const struct fdl_engine *e, struct fdl_print *p)
 {
     const struct fdl_machine *m = fdl_machine_get();
     double cores = m->cpus_allowed;
@@ -59,16 +60,16 @@ static void add_host(const feedline_loader *l, struct fdl_print *p)
     add(p, "host", "cpu_model", "%s", m->cpu_model);
     add(p, "host", "cores", "%.6g", cores);
     add(p, "host", "local_world", "%u",
-        fdl_options_local_world(&l->engine->options));
+        fdl_options_local_world(fdl_engine_options(e)));
     add(p, "host", "memory_limit_bytes", "%" PRIu64, m->memory_limit_bytes);
-    add_gpu(l, p);
+    add_gpu(e, p);
 }
 
 /* ---- Data set ------------------------------------------------------------ */
 
-static void add_data_set(const feedline_loader *l, struct fdl_print *p)
+static void add_data_set(const struct fdl_engine *e, struct fdl_print *p)
 {
-    const feedline_dataset *ds = l->engine->dataset;
+    const feedline_dataset *ds = fdl_engine_dataset(e);
     add(p, "data_set", "kind", "%s",
         ds->raw_width ? "raw"
         : ds->data    ? "memory"
@@ -88,57 +89,57 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-static int32_t hash_operations(const feedline_loader *l, uint64_t *out)
+static int32_t hash_operations(const struct fdl_engine *e, uint64_t *out)
 {
     struct fdl_json j;
     uint64_t needed;
     fdl_json_init(&j, NULL, 0);
-    fdl_pipeline_json(l->engine->pipeline, NULL, &j);
+    fdl_pipeline_json(fdl_engine_pipeline(e), NULL, &j);
     fdl_json_finish(&j, &needed);
     char *text = malloc(needed);
     if (!text)
         return fdl_fail_memory(needed, "the fingerprint of a pipeline");
     fdl_json_init(&j, text, needed);
-    fdl_pipeline_json(l->engine->pipeline, NULL, &j);
+    fdl_pipeline_json(fdl_engine_pipeline(e), NULL, &j);
     fdl_json_finish(&j, &needed);
     *out = hash_of(text);
     free(text);
     return FEEDLINE_OK;
 }
 
-static void add_choice(const feedline_loader *l, uint32_t row,
+static void add_choice(const struct fdl_engine *e, uint32_t row,
                        struct fdl_print *p)
 {
     char buf[32];
-    const struct fdl_option *o = &l->engine->options.table[row];
+    const struct fdl_options *all = fdl_engine_options(e);
+    const struct fdl_option *o = &all->table[row];
     add(p, "pipeline", o->name, "%s",
-        fdl_option_choice(o, fdl_option_int(&l->engine->options, row), buf,
-                          sizeof(buf)));
+        fdl_option_choice(o, fdl_option_int(all, row), buf, sizeof(buf)));
 }
 
-static void add_options(const feedline_loader *l, struct fdl_print *p)
+static void add_options(const struct fdl_engine *e, struct fdl_print *p)
 {
-    const struct fdl_options *o = &l->engine->options;
-    add(p, "pipeline", "batch_size", "%u", l->engine->config.batch_size);
-    add(p, "pipeline", "channels", "%u", l->engine->config.channels);
-    add_choice(l, FDL_OPT_DTYPE, p);
-    add_choice(l, FDL_OPT_LAYOUT, p);
-    add_choice(l, FDL_OPT_QUALITY, p);
-    add_choice(l, FDL_OPT_FINISH, p);
-    add_choice(l, FDL_OPT_READER, p);
+    const struct fdl_options *o = fdl_engine_options(e);
+    add(p, "pipeline", "batch_size", "%u", fdl_engine_config(e)->batch_size);
+    add(p, "pipeline", "channels", "%u", fdl_engine_config(e)->channels);
+    add_choice(e, FDL_OPT_DTYPE, p);
+    add_choice(e, FDL_OPT_LAYOUT, p);
+    add_choice(e, FDL_OPT_QUALITY, p);
+    add_choice(e, FDL_OPT_FINISH, p);
+    add_choice(e, FDL_OPT_READER, p);
     add(p, "pipeline", "device", "%s", fdl_option_text(o, FDL_OPT_DEVICE));
 }
 
-int32_t fdl_print_take(const feedline_loader *l, struct fdl_print *out)
+int32_t fdl_print_take(const struct fdl_engine *e, struct fdl_print *out)
 {
     uint64_t hash = 0;
     out->n = 0;
-    int32_t status = hash_operations(l, &hash);
+    int32_t status = hash_operations(e, &hash);
     if (status < 0)
         return status;
-    add_host(l, out);
-    add_data_set(l, out);
+    add_host(e, out);
+    add_data_set(e, out);
     add(out, "pipeline", "operations", "%016" PRIx64, hash);
-    add_options(l, out);
+    add_options(e, out);
     return FEEDLINE_OK;
 }

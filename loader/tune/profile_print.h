@@ -7,11 +7,11 @@
 #ifndef FDL_LOADER_PROFILE_PRINT_H
 #define FDL_LOADER_PROFILE_PRINT_H
 
-#include <feedline/feedline.h>
-
 #include <stdint.h>
 
 #define FDL_PRINT_FACTS 24u
+
+struct fdl_engine;
 
 struct fdl_fact {
     const char *part; /* "host", "data_set" or "pipeline" */
@@ -25,6 +25,6 @@ struct fdl_print {
 };
 
 /* ENOMEM. */
-int32_t fdl_print_take(const feedline_loader *l, struct fdl_print *out);
+int32_t fdl_print_take(const struct fdl_engine *e, struct fdl_print *out);
 
 #endif

@@ -48,10 +48,10 @@ uint32_t __wrap_fdl_notable_slow(struct fdl_watch *l,
                                  struct feedline_slow_sample *out);
 void __wrap_fdl_notable_headroom(feedline_loader *l,
                                  struct feedline_headroom *out);
-bool __wrap_fdl_control_is_on(const feedline_loader *l);
-void __wrap_fdl_control_info(const feedline_loader *l,
+bool __wrap_fdl_control_is_on(const struct fdl_control *l);
+void __wrap_fdl_control_info(struct fdl_control *l,
                              struct feedline_tuner_info *out);
-void __wrap_fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
+void __wrap_fdl_control_cost(const struct fdl_control *l, int64_t *cpu_ns,
                              uint64_t *ticks);
 
 void __wrap_fdl_stats_get(struct fdl_watch *l, struct feedline_stats *out)
@@ -151,13 +151,13 @@ void __wrap_fdl_notable_headroom(feedline_loader *l,
                                       .stages = {20, 30, 0, 40, 50}};
 }
 
-bool __wrap_fdl_control_is_on(const feedline_loader *l)
+bool __wrap_fdl_control_is_on(const struct fdl_control *l)
 {
     (void)l;
     return true;
 }
 
-void __wrap_fdl_control_info(const feedline_loader *l,
+void __wrap_fdl_control_info(struct fdl_control *l,
                              struct feedline_tuner_info *out)
 {
     (void)l;
@@ -180,7 +180,7 @@ void __wrap_fdl_control_info(const feedline_loader *l,
     PLANT(out, memory_bytes, memory_budget, 1700);
 }
 
-void __wrap_fdl_control_cost(const feedline_loader *l, int64_t *cpu_ns,
+void __wrap_fdl_control_cost(const struct fdl_control *l, int64_t *cpu_ns,
                              uint64_t *ticks)
 {
     (void)l;

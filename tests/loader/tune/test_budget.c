@@ -6,6 +6,7 @@
  * go. Files differ in size by a factor of a hundred.
  */
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/tuning.h>

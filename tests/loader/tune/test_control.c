@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "control_rig.h"
 #include "loader/loader.h"
+#include "loader/report/live_gather.h"
+#include "loader/stream/engine_own.h"
 #include "loader/tune/control_own.h"
 
 #include <pthread.h>
@@ -48,7 +50,7 @@ static struct fdl_tuner_limits limits_of(feedline_loader *l)
 static struct fdl_tuner_found found_by(const feedline_loader *l)
 {
     struct fdl_tuner_found found;
-    fdl_control_found(l, &found);
+    fdl_control_found(l->control, &found);
     return found;
 }
 
@@ -148,7 +150,8 @@ static void assert_nothing_unjudged_stays(const feedline_loader *l)
 {
     struct fdl_decision d;
     int64_t created_ns, back_to = 0;
-    for (uint32_t i = 0; fdl_control_decision(l, i, &d, &created_ns); i++) {
+    for (uint32_t i = 0; fdl_control_decision(l->control, i, &d, &created_ns);
+         i++) {
         if (d.knob != FDL_KNOB_WORKERS)
             continue;
         if (back_to > 0)
@@ -257,6 +260,24 @@ TEST_WITH(what_it_does_is_told_everywhere, setup, teardown)
     strip(stats);
     REGARDS(stats, "\"tuner\":{\"mode\":\"auto\"");
     free(stats);
+    feedline_loader_destroy(l);
+}
+
+TEST_WITH(the_last_decisions_are_kept_in_words, setup, teardown)
+{
+    enum { MORE = 3 };
+    char lines[FEEDLINE_LIVE_DECISIONS][128], want[128];
+    feedline_loader *l = rig_sleepy(ds, 0, "workers=1");
+    assert_int_equal(fdl_control_lines(l->control, lines), 0);
+    for (int n = 2; n < 2 + FEEDLINE_LIVE_DECISIONS + MORE; n++)
+        assert_ok(feedline_loader_set_int(l, "workers", n));
+    assert_int_equal(fdl_control_lines(l->control, lines),
+                     FEEDLINE_LIVE_DECISIONS);
+    for (int i = 0; i < FEEDLINE_LIVE_DECISIONS; i++) {
+        snprintf(want, sizeof(want), "workers %d -> %d (set by the program)",
+                 1 + MORE + i, 2 + MORE + i);
+        assert_string_equal(lines[i], want);
+    }
     feedline_loader_destroy(l);
 }
 
@@ -443,7 +464,7 @@ TEST_WITH(a_quota_that_changes_is_noticed, setup, teardown)
     snprintf(root, sizeof(root), "%s/machine", images.folder);
     feedline_loader *l = rig_sleepy(
         ds, MS, "batch_size=4 tuner=auto workers_start=1 local_world=2");
-    fdl_control_set_root(l, root);
+    fdl_control_set_root(l->control, root);
     rig_take(l, 1);
     while (limits_of(l).cores != 4.0) /* of two processes */
         rig_take(l, 1);
@@ -586,7 +607,7 @@ TEST_WITH(its_own_cost_is_known, setup, teardown)
     feedline_loader *l = rig_sleepy(ds, MS, SLEEPY);
     while (ticks < 3) {
         rig_take(l, 1);
-        fdl_control_cost(l, &cpu_ns, &ticks);
+        fdl_control_cost(l->control, &cpu_ns, &ticks);
     }
     assert_true(cpu_ns > 0);
     feedline_loader_destroy(l);

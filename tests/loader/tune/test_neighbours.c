@@ -10,6 +10,7 @@
 #include "control_rig.h"
 #include "loader/loader.h"
 #include "loader/report/live_page.h"
+#include "loader/stream/engine_own.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/neighbours.h"
 
@@ -333,7 +334,7 @@ TEST_WITH(a_loader_takes_its_share, setup, teardown)
     put_group(pid, "0::/\n");
     feedline_loader *l = rig_sleepy(ds, SECOND / 1000,
                                     "batch_size=4 tuner=auto workers_start=1");
-    fdl_control_set_root(l, root);
+    fdl_control_set_root(l->control, root);
     rig_take(l, 1);
     while (!limits_of(l).shared)
         rig_take(l, 1);
@@ -365,7 +366,7 @@ TEST_WITH(a_world_that_was_told_is_believed, setup, teardown)
             setenv("LOCAL_WORLD_SIZE", "2", 1);
         lay_out_machine();
         feedline_loader *l = rig_sleepy(ds, SECOND / 1000, options[i]);
-        fdl_control_set_root(l, root);
+        fdl_control_set_root(l->control, root);
         assert_false(l->control->share.looks);
         rig_take(l, 1);
         while (limits_of(l).cores != 1.0)

@@ -6,9 +6,12 @@
  */
 #include "loader/loader.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "base/thread.h"
 #include "loader/report/recorder.h"
+#include "loader/watch/notable.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -66,6 +69,26 @@ static int32_t make_engine(feedline_loader *l,
     return status;
 }
 
+/* The engine exists: what reports are made from, and who makes them. */
+static int32_t make_reports(feedline_loader *l, const struct fdl_options *o)
+{
+    l->sources = (struct fdl_sources){
+        .engine = l->engine,
+        .watch = &l->watch,
+        .control = l->control,
+        .started_ns = fdl_now_ns(),
+        .rank = (uint32_t)fdl_option_int(o, FDL_OPT_RANK),
+    };
+    int32_t status = fdl_tracing_create(&l->sources, &l->tracing);
+    if (status >= 0)
+        status = fdl_exports_init(&l->exports, &l->sources);
+    if (status < 0 || !l->exports.page)
+        return status;
+    l->sources.page = fdl_live_page_number(l->exports.page);
+    fdl_control_set_page(l->control, l->sources.page);
+    return FEEDLINE_OK;
+}
+
 int32_t fdl_loader_create(const struct fdl_options *options,
                           feedline_dataset *ds, const struct fdl_pipeline *p,
                           const struct fdl_backend_ops *backend_ops,
@@ -84,11 +107,7 @@ int32_t fdl_loader_create(const struct fdl_options *options,
     if (status >= 0)
         status = fdl_watch_attach(&l->watch, l->engine);
     if (status >= 0)
-        status = fdl_tracing_create(l);
-    if (status >= 0)
-        status = fdl_exports_init(l);
-    if (status >= 0 && l->exports.page)
-        fdl_control_set_page(l->control, fdl_live_page_number(l->exports.page));
+        status = make_reports(l, options);
     if (status < 0) {
         fdl_loader_destroy(l);
         return status;
@@ -102,7 +121,7 @@ void fdl_loader_destroy(feedline_loader *l)
     if (l->engine)
         fdl_engine_stop(l->engine);
     fdl_watch_end(&l->watch);
-    fdl_tracing_destroy(l);
+    fdl_tracing_destroy(&l->tracing);
     fdl_exports_fini(&l->exports);
     fdl_control_destroy(l->control);
     fdl_engine_destroy(l->engine);

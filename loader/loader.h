@@ -12,6 +12,7 @@
 #define FDL_LOADER_LOADER_H
 
 #include "loader/report/exports.h"
+#include "loader/report/sources.h"
 #include "loader/report/tracing.h"
 #include "loader/stream/engine_own.h"
 #include "loader/tune/control.h"
@@ -25,6 +26,7 @@ struct feedline_loader {
     struct fdl_engine *engine;
     struct fdl_watch watch;
     struct fdl_control *control; /* its thread runs with a run */
+    struct fdl_sources sources;  /* of all reports; constant */
     struct fdl_tracing tracing;
     struct fdl_exports exports; /* page, log, metrics */
     struct fdl_verdict verdict; /* the last one requested; under the books' lock
@@ -44,11 +46,5 @@ void fdl_loader_destroy(feedline_loader *l);
 int32_t fdl_loader_begin(feedline_loader *l, uint64_t epoch, uint64_t position);
 int32_t fdl_loader_begin_given(feedline_loader *l, uint64_t epoch,
                                uint64_t seed, uint64_t position);
-
-/* Reading a loader takes locks in it; it is const to the caller only. */
-static inline feedline_loader *fdl_loader_writable(const feedline_loader *l)
-{
-    return (feedline_loader *)(uintptr_t)l;
-}
 
 #endif

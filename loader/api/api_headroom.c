@@ -12,6 +12,6 @@ int32_t feedline_loader_get_headroom(const feedline_loader *l,
         fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
     if (status < 0)
         return status;
-    fdl_notable_headroom(fdl_loader_writable(l), &headroom);
+    fdl_notable_headroom(&l->sources, &headroom);
     return fdl_copy_out(out, &headroom, sizeof(headroom));
 }

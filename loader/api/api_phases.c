@@ -28,7 +28,7 @@ int32_t feedline_loader_phase_count(const feedline_loader *l)
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    return (int32_t)fdl_phases_count(&fdl_loader_writable(l)->watch);
+    return (int32_t)fdl_phases_count(l->sources.watch);
 }
 
 int32_t feedline_loader_get_phase(const feedline_loader *l, uint32_t index,
@@ -37,6 +37,6 @@ int32_t feedline_loader_get_phase(const feedline_loader *l, uint32_t index,
     struct feedline_phase_stats stats;
     int32_t status = enter(l);
     if (status >= 0)
-        status = fdl_phases_get(&fdl_loader_writable(l)->watch, index, &stats);
+        status = fdl_phases_get(l->sources.watch, index, &stats);
     return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
 }

@@ -7,6 +7,8 @@
 #include "loader/report/stat_rows.h"
 #include "loader/report/stats_json.h"
 #include "loader/report/stats_table.h"
+#include "loader/stream/failure.h"
+#include "loader/watch/stats.h"
 #include "profiler/system/machine.h"
 
 static int32_t enter(const feedline_loader *l)
@@ -21,8 +23,7 @@ int32_t feedline_loader_failure_count(const feedline_loader *l)
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    return (int32_t)fdl_failures_count(
-        &fdl_loader_writable(l)->engine->failures);
+    return (int32_t)fdl_failures_count(fdl_engine_failures(l->engine));
 }
 
 int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
@@ -31,8 +32,7 @@ int32_t feedline_loader_get_failure(const feedline_loader *l, uint32_t index,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    return fdl_failures_get(&fdl_loader_writable(l)->engine->failures, index,
-                            out);
+    return fdl_failures_get(fdl_engine_failures(l->engine), index, out);
 }
 
 /* ---- Statistics --------------------------------------------------------- */
@@ -44,7 +44,7 @@ int32_t feedline_loader_get_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_get(&fdl_loader_writable(l)->watch, &stats);
+    fdl_stats_get(l->sources.watch, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -63,7 +63,7 @@ int32_t feedline_loader_get_wait_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_waits(&fdl_loader_writable(l)->watch, &waits);
+    fdl_stats_waits(l->sources.watch, &waits);
     return fdl_copy_out(out, &waits, sizeof(waits));
 }
 
@@ -74,7 +74,7 @@ int32_t feedline_loader_get_worker_stats(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_stats_workers(&fdl_loader_writable(l)->watch, &stats);
+    fdl_stats_workers(l->sources.watch, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -105,7 +105,7 @@ int32_t feedline_loader_get_stage_stats(const feedline_loader *l,
     if (stage >= fdl_stats_stage_count(&l->watch))
         return fdl_fail(FEEDLINE_ERANGE, "stage %u: there are %u", stage,
                         fdl_stats_stage_count(&l->watch));
-    fdl_stats_stage(&fdl_loader_writable(l)->watch, stage, &stats);
+    fdl_stats_stage(l->sources.watch, stage, &stats);
     return fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -115,7 +115,7 @@ int32_t feedline_loader_get_device_stats(const feedline_loader *l,
     struct feedline_device_stats stats;
     int32_t status = enter(l);
     if (status >= 0)
-        status = fdl_stats_device(&fdl_loader_writable(l)->watch, &stats);
+        status = fdl_stats_device(l->sources.watch, &stats);
     return status < 0 ? status : fdl_copy_out(out, &stats, sizeof(stats));
 }
 
@@ -129,7 +129,7 @@ int32_t feedline_loader_get_verdict(feedline_loader *l,
         return status;
     struct fdl_evidence evidence;
     struct fdl_verdict all[FDL_VERDICTS_MAX];
-    fdl_evidence_gather(l, &evidence);
+    fdl_evidence_gather(&l->sources, &evidence);
     fdl_verdict_judge(&evidence, all);
     struct fdl_verdict found = all[0];
     struct fdl_books *c = &l->watch.books;
@@ -159,7 +159,7 @@ int32_t feedline_loader_stats_json(feedline_loader *l, char *buf,
     if (status < 0)
         return status;
     fdl_json_init(&j, buf, capacity);
-    fdl_stats_json(l, &j);
+    fdl_stats_json(&l->sources, &j);
     return fdl_json_finish(&j, needed);
 }
 

@@ -16,7 +16,7 @@ int32_t feedline_loader_trace_save(feedline_loader *l, const char *path)
     int32_t status = enter(l);
     if (status >= 0)
         status = fdl_api_enter(path, "path");
-    return status < 0 ? status : fdl_tracing_save(l, path);
+    return status < 0 ? status : fdl_tracing_save(&l->sources, path);
 }
 
 int32_t feedline_loader_record(feedline_loader *l, const char *path,
@@ -35,7 +35,7 @@ int32_t feedline_loader_record(feedline_loader *l, const char *path,
         return fdl_fail(FEEDLINE_ESTATE,
                         "this loader is being recorded already; end that "
                         "recording first");
-    return fdl_recorder_begin(l, path, since_ns ? since_ns : now,
+    return fdl_recorder_begin(&l->sources, path, since_ns ? since_ns : now,
                               &l->tracing.recording);
 }
 

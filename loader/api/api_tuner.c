@@ -71,13 +71,14 @@ int32_t feedline_loader_tuner_json(const feedline_loader *l, char *buf,
         return status;
     fdl_json_init(&j, buf, capacity);
     fdl_json_begin_object(&j, NULL);
-    fdl_tuner_json(l, true, &j);
+    fdl_tuner_json(l->control, true, &j);
     fdl_json_end_object(&j);
     return fdl_json_finish(&j, needed);
 }
 
 static int32_t text_of(const feedline_loader *l,
-                       void (*write)(feedline_loader *, struct fdl_text *),
+                       void (*write)(const struct fdl_sources *,
+                                     struct fdl_text *),
                        char *buf, uint64_t capacity, uint64_t *needed)
 {
     struct fdl_text text = {0};
@@ -86,7 +87,7 @@ static int32_t text_of(const feedline_loader *l,
         status = fdl_api_enter(needed, "needed");
     if (status < 0)
         return status;
-    write(fdl_loader_writable(l), &text);
+    write(&l->sources, &text);
     status = fdl_text_copy_out(&text, buf, capacity, needed);
     fdl_text_free(&text);
     return status;
@@ -98,12 +99,12 @@ int32_t feedline_loader_explain(const feedline_loader *l, char *buf,
     return text_of(l, fdl_explain, buf, capacity, needed);
 }
 
-static void explain_tuner(feedline_loader *l, struct fdl_text *t)
+static void explain_tuner(const struct fdl_sources *from, struct fdl_text *t)
 {
-    if (l->watch.outside)
-        fdl_outside_explain(l, t);
+    if (from->watch->outside)
+        fdl_outside_explain(from->watch, t);
     else
-        fdl_tuner_explain(l, t);
+        fdl_tuner_explain(from, t);
 }
 
 int32_t feedline_loader_tuner_text(const feedline_loader *l, char *buf,

@@ -7,9 +7,9 @@
  * whose one thread is busy while at least one read is on its way, that is the
  * rate of the reads that were in flight together.
  */
-#include "loader/loader.h"
 #include "loader/report/evidence.h"
 #include "loader/report/stats_json.h"
+#include "loader/watch/stats.h"
 #include "profiler/verdict/headroom.h"
 
 /* Of a stage in batches per second; 0: not known. */
@@ -22,13 +22,14 @@ static double ceiling(const struct feedline_stage_stats *s, double threads,
     return per_second / items_per_batch;
 }
 
-static void fill_ceilings(feedline_loader *l, const struct fdl_evidence *e,
+static void fill_ceilings(const struct fdl_sources *from,
+                          const struct fdl_evidence *e,
                           double out[FEEDLINE_STAGE_COUNT])
 {
     double samples = e->batches ? (double)e->samples / (double)e->batches : 0;
     for (uint32_t i = 0; i < FEEDLINE_STAGE_COUNT; i++) {
         struct feedline_stage_stats s;
-        fdl_stats_stage(&l->watch, i, &s);
+        fdl_stats_stage(from->watch, i, &s);
         bool of_workers =
             i == FEEDLINE_STAGE_DECODE || i == FEEDLINE_STAGE_AUGMENT;
         bool of_batches =
@@ -44,11 +45,12 @@ static void fill_ceilings(feedline_loader *l, const struct fdl_evidence *e,
             (double)e->batches / ((double)e->copy_ns / 1e9);
 }
 
-void fdl_notable_headroom(feedline_loader *l, struct feedline_headroom *out)
+void fdl_notable_headroom(const struct fdl_sources *from,
+                          struct feedline_headroom *out)
 {
     struct fdl_evidence evidence;
     struct fdl_headroom found;
-    fdl_evidence_gather(l, &evidence);
+    fdl_evidence_gather(from, &evidence);
     fdl_headroom_judge(&evidence, &found);
     *out = (struct feedline_headroom){
         .struct_size = sizeof(*out),
@@ -58,5 +60,5 @@ void fdl_notable_headroom(feedline_loader *l, struct feedline_headroom *out)
         .storage = found.storage,
         .transfer = found.transfer,
     };
-    fill_ceilings(l, &evidence, out->stages);
+    fill_ceilings(from, &evidence, out->stages);
 }

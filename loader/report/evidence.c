@@ -6,7 +6,8 @@
  */
 #include "loader/report/evidence.h"
 
-#include "loader/loader.h"
+#include "loader/order/sampler.h"
+#include "loader/stream/ring.h"
 #include "loader/watch/costs.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
@@ -33,11 +34,11 @@ static double possible_gbps(const struct feedline_device_stats *d)
     return ns > 0 ? bytes / ns : 0;
 }
 
-static void add_device(feedline_loader *l, struct fdl_evidence *e)
+static void add_device(const struct fdl_sources *from, struct fdl_evidence *e)
 {
     struct feedline_device_stats d;
-    if (!l->engine->ring->backend_ops->stats ||
-        fdl_stats_device(&l->watch, &d) < 0)
+    if (!fdl_engine_has_device(from->engine) ||
+        fdl_stats_device(from->watch, &d) < 0)
         return;
     e->has_device = true;
     e->device_idle_ns = (int64_t)d.idle_ns;
@@ -50,15 +51,15 @@ static void add_device(feedline_loader *l, struct fdl_evidence *e)
 }
 
 /* The consumer, its ledger and the stages of workers and reads. */
-static void add_counters(feedline_loader *l, struct fdl_evidence *e)
+static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
 {
-    struct fdl_books *c = &l->watch.books;
+    struct fdl_books *c = &from->watch->books;
     struct fdl_pace copy;
     const struct fdl_pace *pace = &copy;
     struct fdl_total read;
-    fdl_stats_since_reset(&l->watch, FEEDLINE_STAGE_READ, &read);
-    e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(&l->watch);
-    fdl_stats_shared_lock(&l->watch, &e->lock);
+    fdl_stats_since_reset(from->watch, FEEDLINE_STAGE_READ, &read);
+    e->custom_ns = (int64_t)fdl_stats_customs_busy_ns(from->watch);
+    fdl_stats_shared_lock(from->watch, &e->lock);
     fdl_lock(&c->lock);
     copy = c->pace;
     e->ledger = c->ledger;
@@ -82,8 +83,9 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     }
     if (fdl_histogram_total(&pace->waits))
         e->usual_wait_ns = (double)fdl_histogram_quantile(&pace->waits, 0.5);
-    e->epoch_batches =
-        l->engine->given ? pace->epoch_batches : l->engine->sampler.batches;
+    e->epoch_batches = fdl_engine_given(from->engine)
+                           ? pace->epoch_batches
+                           : fdl_engine_sampler(from->engine)->batches;
     fdl_interference_judge(&pace->interference, &e->interference,
                            &e->interference_sigma);
     e->first_epoch_fetch = fdl_pace_fetch(pace, false);
@@ -111,10 +113,10 @@ static void add_counters(feedline_loader *l, struct fdl_evidence *e)
     e->read_byte_error_ns = fit.byte_error_ns;
 }
 
-static void add_workers(feedline_loader *l, struct fdl_evidence *e)
+static void add_workers(struct fdl_watch *watch, struct fdl_evidence *e)
 {
     struct feedline_worker_stats w;
-    fdl_stats_workers(&l->watch, &w);
+    fdl_stats_workers(watch, &w);
     e->worker_busy_ns =
         (int64_t)(w.cpu_ns + w.runq_ns + w.throttle_ns + w.sleep_ns);
     e->worker_cpu_ns = (int64_t)w.cpu_ns;
@@ -125,10 +127,10 @@ static void add_workers(feedline_loader *l, struct fdl_evidence *e)
     e->worker_starved_ns = (int64_t)w.starved_ns;
 }
 
-static void add_costs(feedline_loader *l, struct fdl_evidence *e)
+static void add_costs(struct fdl_watch *watch, struct fdl_evidence *e)
 {
     struct fdl_costs costs;
-    fdl_costs_get(&l->watch, &costs);
+    fdl_costs_get(watch, &costs);
     e->source_pixels = costs.source_pixels;
     e->output_pixels = costs.output_pixels;
     if (costs.n_ops == 0)
@@ -187,64 +189,71 @@ static void add_gpu(const struct fdl_gpu_watched *g, struct fdl_evidence *e)
         e->gpu_clock = s->sm_clock_mhz / s->max_sm_clock_mhz;
 }
 
-static void add_tuner(const feedline_loader *l, struct fdl_evidence *e)
+static void add_settings(const struct fdl_engine *engine,
+                         struct fdl_evidence *e)
+{
+    uint64_t batch = fdl_ring_slot_bytes(fdl_engine_ring(engine));
+    uint64_t budget = fdl_engine_config(engine)->memory_budget;
+    struct fdl_knobs now;
+    int64_t reader;
+    fdl_engine_in_force(engine, &now);
+    fdl_engine_chosen(engine, FDL_OPT_READER, &reader);
+    e->workers = now.workers;
+    e->depth = now.depth;
+    e->io_depth = now.io_depth;
+    e->reads_storage = fdl_reader_reads_files((int32_t)reader);
+    e->memory_limited = (now.depth + 3) * batch > budget;
+    e->workers_auto = fdl_engine_asked(engine, FDL_OPT_WORKERS) == 0;
+    e->depth_auto = fdl_engine_asked(engine, FDL_OPT_DEPTH) == 0;
+    e->io_auto = fdl_engine_asked(engine, FDL_OPT_IO_DEPTH) == 0;
+    e->terms = fdl_engine_terms(engine);
+}
+
+static void add_tuner(struct fdl_control *c, struct fdl_evidence *e)
 {
     struct fdl_tuner_found found;
-    fdl_control_found(l->control, &found);
-    e->tuning = fdl_control_tunes(l->control);
+    fdl_control_found(c, &found);
+    e->tuning = fdl_control_tunes(c);
     if (found.more_workers.judged) {
         e->tried_workers = found.more_workers.after;
         e->tried_gain = found.more_workers.gain;
     }
     e->more_reads_failed = found.more_reads_failed;
-    e->workers_auto = fdl_engine_asked(l->engine, FDL_OPT_WORKERS) == 0;
-    e->depth_auto = fdl_engine_asked(l->engine, FDL_OPT_DEPTH) == 0;
-    e->io_auto = fdl_engine_asked(l->engine, FDL_OPT_IO_DEPTH) == 0;
-    e->workers_max = fdl_control_workers_max(l->control);
-    e->terms = fdl_engine_terms(l->engine);
+    e->workers_max = fdl_control_workers_max(c);
 }
 
-void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out)
+void fdl_evidence_gather(const struct fdl_sources *from,
+                         struct fdl_evidence *out)
 {
     struct fdl_watched watched;
     struct fdl_gpu_watched gpu;
-    uint64_t batch = fdl_ring_slot_bytes(l->engine->ring);
-    uint32_t depth =
-        atomic_load_explicit(&l->engine->depth, memory_order_relaxed);
     fdl_evidence_init(out);
-    add_workers(l, out);
-    add_counters(l, out);
-    add_costs(l, out);
-    fdl_monitor_get(l->watch.monitor, &watched, &gpu);
+    add_workers(from->watch, out);
+    add_counters(from, out);
+    add_costs(from->watch, out);
+    fdl_monitor_get(from->watch->monitor, &watched, &gpu);
     add_machine(&watched, out);
     add_gpu(&gpu, out);
-    out->workers =
-        atomic_load_explicit(&l->engine->workers, memory_order_relaxed);
     out->cpus_usable = fdl_machine_get()->cpus_usable;
     if (fdl_machine_get()->cpu_quota > 0)
         out->cpu_quota = fdl_machine_get()->cpu_quota;
-    out->world = l->engine->sampler.world;
-    out->io_depth =
-        atomic_load_explicit(&l->engine->io_depth, memory_order_relaxed);
-    out->reads_storage = fdl_reader_reads_files(
-        atomic_load_explicit(&l->engine->reader_kind, memory_order_relaxed));
-    out->depth = depth;
-    out->memory_limited = (depth + 3) * batch > l->engine->config.memory_budget;
-    add_tuner(l, out);
-    fdl_notable_evidence(&l->watch, out);
+    out->world = fdl_engine_sampler(from->engine)->world;
+    add_settings(from->engine, out);
+    add_tuner(from->control, out);
+    fdl_notable_evidence(from->watch, out);
     out->gap_throttled_ns = FDL_MIN(watched.gap_throttled_ns, out->gap_ns);
-    fdl_stuck_evidence(&l->watch, out);
-    add_device(l, out);
-    if (l->watch.outside)
-        fdl_outside_evidence(&l->watch, &watched, out);
+    fdl_stuck_evidence(from->watch, out);
+    add_device(from, out);
+    if (from->watch->outside)
+        fdl_outside_evidence(from->watch, &watched, out);
 }
 
-bool fdl_evidence_agrees(const feedline_loader *l, const char *limit)
+bool fdl_evidence_agrees(const struct fdl_sources *from, const char *limit)
 {
     struct fdl_evidence e;
     struct fdl_verdict all[FDL_VERDICTS_MAX];
     struct fdl_advice advice;
-    fdl_evidence_gather(fdl_loader_writable(l), &e);
+    fdl_evidence_gather(from, &e);
     fdl_advice_of(all, fdl_verdict_judge(&e, all), &advice);
     return fdl_advice_agrees(&advice, limit);
 }

@@ -6,16 +6,16 @@
 #ifndef FDL_LOADER_EVIDENCE_H
 #define FDL_LOADER_EVIDENCE_H
 
+#include "loader/report/sources.h"
 #include "profiler/verdict/verdict.h"
-
-#include <feedline/feedline.h>
 
 #include <stdbool.h>
 
-void fdl_evidence_gather(feedline_loader *l, struct fdl_evidence *out);
+void fdl_evidence_gather(const struct fdl_sources *from,
+                         struct fdl_evidence *out);
 
 /* Whether the verdicts say the same as the tuner, which is limited by `limit`;
  * see fdl_advice_agrees. */
-bool fdl_evidence_agrees(const feedline_loader *l, const char *limit);
+bool fdl_evidence_agrees(const struct fdl_sources *from, const char *limit);
 
 #endif

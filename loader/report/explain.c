@@ -2,10 +2,9 @@
 /* How a loader is doing, in words; see explain.h. */
 #include "loader/report/explain.h"
 
-#include "loader/loader.h"
 #include "loader/report/evidence.h"
 #include "loader/report/outside_text.h"
-#include "loader/tune/control.h"
+#include "loader/stream/ring.h"
 #include "loader/watch/costs.h"
 
 #include <inttypes.h>
@@ -23,11 +22,11 @@ static void add_verdict(const struct fdl_verdict *v, const char *before,
         fdl_text_add(t, "%s\n", v->action);
 }
 
-static void add_verdicts(feedline_loader *l, struct fdl_text *t)
+static void add_verdicts(const struct fdl_sources *from, struct fdl_text *t)
 {
     struct fdl_evidence e;
     struct fdl_verdict all[FDL_VERDICTS_MAX];
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(from, &e);
     uint32_t n = fdl_verdict_judge(&e, all);
     add_verdict(&all[0], "", t);
     for (uint32_t i = 1; i < n; i++)
@@ -36,31 +35,32 @@ static void add_verdicts(feedline_loader *l, struct fdl_text *t)
 }
 
 /* Batches that the program keeps beyond what next() needs. */
-static void add_kept(feedline_loader *l, struct fdl_text *t)
+static void add_kept(const struct fdl_sources *from, struct fdl_text *t)
 {
+    struct fdl_ring *ring = fdl_engine_ring(from->engine);
     uint32_t n_held;
-    fdl_ring_is_short(l->engine->ring, &n_held);
+    fdl_ring_is_short(ring, &n_held);
     if (n_held <= FDL_SPARE_SLOTS)
         return;
-    uint64_t bytes = n_held * fdl_ring_slot_bytes(l->engine->ring);
+    uint64_t bytes = n_held * fdl_ring_slot_bytes(ring);
     fdl_text_add(t,
                  "The program keeps %" PRIu32 " batches (%.3g MB): memory that "
                  "comes back when they are released.\n",
                  n_held, (double)bytes / 1e6);
 }
 
-void fdl_explain(feedline_loader *l, struct fdl_text *t)
+void fdl_explain(const struct fdl_sources *from, struct fdl_text *t)
 {
     struct fdl_costs costs;
-    add_verdicts(l, t);
+    add_verdicts(from, t);
     fdl_text_add(t, "\n");
-    if (l->watch.outside) {
-        fdl_outside_explain(l, t);
+    if (from->watch->outside) {
+        fdl_outside_explain(from->watch, t);
         return;
     }
-    fdl_costs_get(&l->watch, &costs);
+    fdl_costs_get(from->watch, &costs);
     fdl_costs_say(&costs, t);
-    add_kept(l, t);
+    add_kept(from, t);
     fdl_text_add(t, "\nThe tuner:\n");
-    fdl_tuner_explain(l, t);
+    fdl_tuner_explain(from, t);
 }

@@ -7,13 +7,12 @@
 #define FDL_LOADER_EXPLAIN_H
 
 #include "base/text.h"
-
-#include <feedline/feedline.h>
+#include "loader/report/sources.h"
 
 /* Any thread. */
-void fdl_explain(feedline_loader *l, struct fdl_text *t);
+void fdl_explain(const struct fdl_sources *from, struct fdl_text *t);
 
 /* tuner_text.c: the tuner's part of it. */
-void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t);
+void fdl_tuner_explain(const struct fdl_sources *from, struct fdl_text *t);
 
 #endif

@@ -10,23 +10,22 @@
 #define FDL_LOADER_EXPORTS_H
 
 #include "base/text.h"
-#include "loader/report/live_gather.h"
 #include "loader/report/live_page.h"
+#include "loader/report/sources.h"
 
 #include <stdbool.h>
 
 struct fdl_exports {
-    struct fdl_live_page *page; /* NULL: none */
-    int64_t started_ns;
-    uint32_t rank;
+    const struct fdl_sources *from;
+    struct fdl_live_page *page;          /* NULL: none */
     const char *log_path, *metrics_path; /* of the options; NULL: none */
     bool log_failed, metrics_failed;     /* and that was said */
     struct fdl_text text;                /* of the monitor's thread */
     struct feedline_live_stats stats;    /* the same */
 };
 
-/* l->exports, from its options, as subscribers of its monitor. ENOMEM. */
-int32_t fdl_exports_init(feedline_loader *l);
+/* As the options want them, as subscribers of the monitor. ENOMEM. */
+int32_t fdl_exports_init(struct fdl_exports *e, const struct fdl_sources *from);
 
 /* The monitor is gone. */
 void fdl_exports_fini(struct fdl_exports *e);

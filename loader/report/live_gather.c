@@ -2,14 +2,11 @@
 /* The numbers of a moment; see live_gather.h. */
 #include "loader/report/live_gather.h"
 
-#include "base/atomic.h"
-#include "base/compiler.h"
-#include "base/status.h"
-#include "loader/loader.h"
+#include "base/clock.h"
 #include "loader/report/evidence.h"
-#include "loader/tune/control.h"
+#include "loader/stream/ring.h"
 #include "loader/watch/gpu_watch.h"
-#include "loader/watch/monitor.h"
+#include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
 #include "profiler/system/machine.h"
 
@@ -17,21 +14,26 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_knobs(feedline_loader *l, struct feedline_live_stats *out)
+static void add_knobs(const struct fdl_sources *from,
+                      struct feedline_live_stats *out)
 {
-    out->batch_size = l->engine->config.batch_size;
-    out->workers = fdl_load(&l->engine->workers);
-    out->depth = fdl_load(&l->engine->depth);
-    out->io_depth = fdl_load(&l->engine->io_depth);
-    fdl_ring_count(l->engine->ring, &out->ready, &out->outstanding);
-    out->reads = fdl_window_reading(l->engine->window);
+    struct fdl_knobs now;
+    fdl_engine_in_force(from->engine, &now);
+    out->batch_size = fdl_engine_config(from->engine)->batch_size;
+    out->workers = now.workers;
+    out->depth = now.depth;
+    out->io_depth = now.io_depth;
+    fdl_ring_count(fdl_engine_ring(from->engine), &out->ready,
+                   &out->outstanding);
+    out->reads = fdl_window_reading(fdl_engine_window(from->engine));
 }
 
-static void add_device(feedline_loader *l, struct feedline_live_stats *out)
+static void add_device(const struct fdl_sources *from,
+                       struct feedline_live_stats *out)
 {
     struct feedline_device_stats d;
-    if (!l->engine->ring->backend_ops->stats ||
-        fdl_stats_device(&l->watch, &d) < 0)
+    if (!fdl_engine_has_device(from->engine) ||
+        fdl_stats_device(from->watch, &d) < 0)
         return;
     out->has_device = 1;
     out->copied_bytes = d.copied_bytes;
@@ -61,12 +63,13 @@ static void add_gpu(const struct fdl_gpu_watched *gpu,
                  fdl_gpu_cap_name(g));
 }
 
-static void add_machine(feedline_loader *l, struct feedline_live_stats *out)
+static void add_machine(const struct fdl_sources *from,
+                        struct feedline_live_stats *out)
 {
     const struct fdl_machine *m = fdl_machine_get();
     struct fdl_watched watched;
     struct fdl_gpu_watched gpu;
-    fdl_monitor_get(l->watch.monitor, &watched, &gpu);
+    fdl_monitor_get(from->watch->monitor, &watched, &gpu);
     const struct fdl_system_signals *s = &watched.system;
     out->cpu_quota = m->cpu_quota;
     out->cpus_usable = m->cpus_usable;
@@ -80,11 +83,12 @@ static void add_machine(feedline_loader *l, struct feedline_live_stats *out)
     add_gpu(&gpu, out);
 }
 
-static void add_verdict(feedline_loader *l, struct feedline_live_stats *out)
+static void add_verdict(const struct fdl_sources *from,
+                        struct feedline_live_stats *out)
 {
     struct fdl_evidence e;
     struct fdl_verdict all[FDL_VERDICTS_MAX];
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(from, &e);
     fdl_verdict_judge(&e, all);
     out->verdict.confidence = (double)all[0].confidence_ppm / 1e6;
     out->verdict.predicted_gain = all[0].predicted_gain;
@@ -97,13 +101,14 @@ static void add_verdict(feedline_loader *l, struct feedline_live_stats *out)
              all[0].action);
 }
 
-static void add_tuner(const feedline_loader *l, struct feedline_live_stats *out)
+static void add_tuner(const struct fdl_sources *from,
+                      struct feedline_live_stats *out)
 {
     struct feedline_tuner_info t;
-    fdl_control_info(l->control, &t);
+    fdl_control_info(from->control, &t);
     snprintf(out->tuner.mode, sizeof(out->tuner.mode), "%s", t.mode);
     snprintf(out->tuner.state, sizeof(out->tuner.state), "%s", t.state);
-    if (fdl_evidence_agrees(l, t.limited_by))
+    if (fdl_evidence_agrees(from, t.limited_by))
         snprintf(out->tuner.limited_by, sizeof(out->tuner.limited_by), "%s",
                  t.limited_by);
     out->tuner.planned_workers = t.planned_workers;
@@ -115,25 +120,26 @@ static void add_tuner(const feedline_loader *l, struct feedline_live_stats *out)
     out->tuner.decisions = t.decisions;
 }
 
-void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out)
+void fdl_live_gather(const struct fdl_sources *from,
+                     struct feedline_live_stats *out)
 {
     *out = (struct feedline_live_stats){
         .struct_size = sizeof(*out),
         .pid = getpid(),
         .updated_ns = fdl_now_ns(),
-        .started_ns = l->exports.started_ns,
+        .started_ns = from->started_ns,
     };
-    add_knobs(l, out);
-    fdl_stats_get(&l->watch, &out->stats);
-    fdl_stats_waits(&l->watch, &out->waits);
-    add_device(l, out);
-    fdl_stats_workers(&l->watch, &out->threads);
-    add_machine(l, out);
-    out->stuck_workers = fdl_stuck_count(&l->watch);
-    add_verdict(l, out);
-    out->n_decisions = fdl_control_lines(l->control, out->decisions);
-    add_tuner(l, out);
-    if (l->watch.outside)
+    add_knobs(from, out);
+    fdl_stats_get(from->watch, &out->stats);
+    fdl_stats_waits(from->watch, &out->waits);
+    add_device(from, out);
+    fdl_stats_workers(from->watch, &out->threads);
+    add_machine(from, out);
+    out->stuck_workers = fdl_stuck_count(from->watch);
+    add_verdict(from, out);
+    out->n_decisions = fdl_control_lines(from->control, out->decisions);
+    add_tuner(from, out);
+    if (from->watch->outside)
         snprintf(out->watched, sizeof(out->watched), "%s",
-                 l->watch.outside->name);
+                 from->watch->outside->name);
 }

@@ -6,9 +6,12 @@
 #ifndef FDL_LOADER_LIVE_GATHER_H
 #define FDL_LOADER_LIVE_GATHER_H
 
+#include "loader/report/sources.h"
+
 #include <feedline/live.h>
 
 /* On the monitor's thread: it asks for the verdict. *out is wholly set. */
-void fdl_live_gather(feedline_loader *l, struct feedline_live_stats *out);
+void fdl_live_gather(const struct fdl_sources *from,
+                     struct feedline_live_stats *out);
 
 #endif

@@ -10,8 +10,8 @@
 #include "loader/report/metrics.h"
 
 #include "base/status.h"
-#include "loader/loader.h"
 #include "loader/report/stat_rows.h"
+#include "loader/watch/stats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,15 +163,15 @@ static void stage_counters(struct metrics *m,
 }
 
 /* Nothing where it is off. */
-static void write_tuner(struct metrics *m, feedline_loader *l)
+static void write_tuner(struct metrics *m, struct fdl_control *c)
 {
     struct feedline_tuner_info t;
     int64_t cpu_ns;
     uint64_t ticks;
-    if (!fdl_control_is_on(l->control))
+    if (!fdl_control_is_on(c))
         return;
-    fdl_control_info(l->control, &t);
-    fdl_control_cost(l->control, &cpu_ns, &ticks);
+    fdl_control_info(c, &t);
+    fdl_control_cost(c, &cpu_ns, &ticks);
     family(m, "tuner_info", "gauge", "Mode and state, as labels of a 1.");
     value(m, "tuner_info", 1, "mode", t.mode, "state", t.state);
     gauge(m, "tuner_converged", "1: nothing is left to be improved.",
@@ -194,16 +194,16 @@ static void write_tuner(struct metrics *m, feedline_loader *l)
                   (uint64_t)cpu_ns);
 }
 
-static void write_stages(struct metrics *m, feedline_loader *l)
+static void write_stages(struct metrics *m, struct fdl_watch *watch)
 {
     static const char help[] = "Time of one item in a stage; quantiles since "
                                "the start, the sum is busy time.";
     struct feedline_stage_stats stats[FDL_STAGES_MAX];
     const char *names[FDL_STAGES_MAX];
-    uint32_t n = fdl_stats_stage_count(&l->watch);
+    uint32_t n = fdl_stats_stage_count(watch);
     for (uint32_t i = 0; i < n; i++) {
-        fdl_stats_stage(&l->watch, i, &stats[i]);
-        names[i] = fdl_stats_stage_name(&l->watch, i);
+        fdl_stats_stage(watch, i, &stats[i]);
+        names[i] = fdl_stats_stage_name(watch, i);
     }
     family(m, "stage_seconds", "summary", help);
     for (uint32_t i = 0; i < n; i++) {
@@ -237,17 +237,15 @@ static void write_verdict(struct metrics *m,
           s->verdict.predicted_gain);
 }
 
-void fdl_metrics_write(feedline_loader *l,
+void fdl_metrics_write(const struct fdl_sources *from,
                        const struct feedline_live_stats *stats,
                        struct fdl_text *text)
 {
-    const struct fdl_exports *e = &l->exports;
     struct feedline_device_stats device;
     struct metrics m = {.text = text};
     snprintf(m.common, sizeof(m.common),
              "pid=\"%ld\",loader=\"%" PRIu32 "\",rank=\"%" PRIu32 "\"",
-             (long)getpid(), e->page ? fdl_live_page_number(e->page) : 0,
-             e->rank);
+             (long)getpid(), from->page, from->rank);
     fdl_text_clear(text);
     family(&m, "build_info", "gauge", "The library, as labels of a 1.");
     value(&m, "build_info", 1, "version", feedline_version(), NULL, NULL);
@@ -255,9 +253,9 @@ void fdl_metrics_write(feedline_loader *l,
     write_part(&m, FDL_STAT_STALL, &stats->waits);
     write_part(&m, FDL_STAT_WORKERS, &stats->threads);
     write_part(&m, FDL_STAT_QUEUE, stats);
-    write_tuner(&m, l);
-    write_stages(&m, l);
-    if (stats->has_device && fdl_stats_device(&l->watch, &device) >= 0)
+    write_tuner(&m, from->control);
+    write_stages(&m, from->watch);
+    if (stats->has_device && fdl_stats_device(from->watch, &device) >= 0)
         write_part(&m, FDL_STAT_TRANSFER, &device);
     write_part(&m, FDL_STAT_MACHINE, stats);
     if (stats->has_gpu) {
@@ -291,18 +289,16 @@ static int write_all(const char *path, const struct fdl_text *text)
     return error;
 }
 
-int32_t fdl_metrics_replace(feedline_loader *l,
+int32_t fdl_metrics_replace(const struct fdl_sources *from,
                             const struct feedline_live_stats *stats,
                             const char *path, struct fdl_text *text)
 {
     char temporary[4096];
-    const struct fdl_exports *e = &l->exports;
-    int n =
-        snprintf(temporary, sizeof(temporary), "%s.tmp.%ld.%" PRIu32, path,
-                 (long)getpid(), e->page ? fdl_live_page_number(e->page) : 0);
+    int n = snprintf(temporary, sizeof(temporary), "%s.tmp.%ld.%" PRIu32, path,
+                     (long)getpid(), from->page);
     if (n < 0 || (size_t)n >= sizeof(temporary))
         return fdl_fail(FEEDLINE_EIO, "%s: the name is too long", path);
-    fdl_metrics_write(l, stats, text);
+    fdl_metrics_write(from, stats, text);
     if (text->failed)
         return fdl_fail_memory(text->capacity, "metrics");
     int error = write_all(temporary, text);

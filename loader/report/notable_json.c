@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sticks out, as JSON; the keys are in docs/profiling.md. */
-#include "loader/loader.h"
 #include "loader/report/stat_rows.h"
 #include "loader/report/stats_json.h"
 #include "loader/watch/notable.h"
@@ -33,9 +32,9 @@ static void json_phase(struct fdl_json *j, const struct fdl_phase *p,
 }
 
 /* All of user time, if there are phases: the last row is what is in none. */
-static void json_phases(feedline_loader *l, struct fdl_json *j)
+static void json_phases(const struct fdl_sources *from, struct fdl_json *j)
 {
-    struct fdl_books *c = &l->watch.books;
+    struct fdl_books *c = &from->watch->books;
     struct fdl_phase other = {.name = "(other)"};
     fdl_lock(&c->lock);
     struct fdl_phases p = c->notable.phases;
@@ -53,25 +52,27 @@ static void json_phases(feedline_loader *l, struct fdl_json *j)
     fdl_json_end_array(j);
 }
 
-static void json_gaps(feedline_loader *l, struct fdl_json *j)
+static void json_gaps(const struct fdl_sources *from, struct fdl_json *j)
 {
     struct feedline_gap_stats g;
-    fdl_notable_gaps(&l->watch, &g);
+    fdl_notable_gaps(from->watch, &g);
     fdl_json_begin_object(j, "gaps");
     fdl_stat_json(j, FDL_STAT_GAPS, &g, 0);
     fdl_json_end_object(j);
 }
 
-static void json_slow(feedline_loader *l, int64_t wait_ns, struct fdl_json *j)
+static void json_slow(const struct fdl_sources *from, int64_t wait_ns,
+                      struct fdl_json *j)
 {
     struct feedline_slow_sample slow[FDL_SLOW_KEPT];
-    uint32_t n = fdl_notable_slow(&l->watch, slow);
+    uint32_t n = fdl_notable_slow(from->watch, slow);
     fdl_json_begin_array(j, "slow_samples");
     for (uint32_t i = 0; i < n; i++) {
         const struct feedline_slow_sample *s = &slow[i];
         fdl_json_begin_object(j, NULL);
         fdl_json_string(j, "path", s->path);
-        fdl_json_string(j, "stage", fdl_stats_stage_name(&l->watch, s->stage));
+        fdl_json_string(j, "stage",
+                        fdl_stats_stage_name(from->watch, s->stage));
         fdl_stat_json(j, FDL_STAT_SLOW, s, 0);
         fdl_json_double(j, "stall_fraction",
                         wait_ns ? (double)s->stall_ns / (double)wait_ns : 0);
@@ -113,10 +114,10 @@ static void json_outliers(const struct fdl_outliers *o, struct fdl_json *j)
     fdl_json_end_object(j);
 }
 
-static void json_headroom(feedline_loader *l, struct fdl_json *j)
+static void json_headroom(const struct fdl_sources *from, struct fdl_json *j)
 {
     struct feedline_headroom h;
-    fdl_notable_headroom(l, &h);
+    fdl_notable_headroom(from, &h);
     fdl_json_begin_object(j, "headroom");
     fdl_stat_json(j, FDL_STAT_HEADROOM, &h, 0);
     fdl_json_begin_object(j, "stages");
@@ -127,16 +128,16 @@ static void json_headroom(feedline_loader *l, struct fdl_json *j)
     fdl_json_end_object(j);
 }
 
-void fdl_notable_json(feedline_loader *l, struct fdl_json *j)
+void fdl_notable_json(const struct fdl_sources *from, struct fdl_json *j)
 {
-    struct fdl_books *c = &l->watch.books;
+    struct fdl_books *c = &from->watch->books;
     fdl_lock(&c->lock);
     struct fdl_outliers outliers = c->notable.outliers;
     int64_t wait_ns = c->ledger.wait_ns;
     fdl_unlock(&c->lock);
-    json_phases(l, j);
-    json_gaps(l, j);
-    json_slow(l, wait_ns, j);
+    json_phases(from, j);
+    json_gaps(from, j);
+    json_slow(from, wait_ns, j);
     json_outliers(&outliers, j);
-    json_headroom(l, j);
+    json_headroom(from, j);
 }

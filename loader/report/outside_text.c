@@ -2,21 +2,21 @@
 /* What a watch says of itself; see outside_text.h. */
 #include "loader/report/outside_text.h"
 
-#include "loader/loader.h"
 #include "loader/report/evidence.h"
 #include "loader/watch/outside.h"
+#include "loader/watch/stats.h"
 
 #include <inttypes.h>
 
-void fdl_outside_json(feedline_loader *l, struct fdl_json *j)
+void fdl_outside_json(const struct fdl_sources *from, struct fdl_json *j)
 {
-    const struct fdl_outside *o = l->watch.outside;
+    const struct fdl_outside *o = from->watch->outside;
     struct fdl_evidence e;
     if (!o) {
         fdl_json_null(j, "watch");
         return;
     }
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(from, &e);
     fdl_json_begin_object(j, "watch");
     fdl_json_string(j, "name", o->name);
     if (o->option[0])
@@ -37,11 +37,11 @@ static double part(uint64_t ns, uint64_t wall_ns)
     return wall_ns ? 100 * (double)ns / (double)wall_ns : 0;
 }
 
-void fdl_outside_explain(const feedline_loader *l, struct fdl_text *t)
+void fdl_outside_explain(struct fdl_watch *watch, struct fdl_text *t)
 {
-    const struct fdl_outside *o = l->watch.outside;
+    const struct fdl_outside *o = watch->outside;
     struct feedline_stats s;
-    fdl_stats_get(&fdl_loader_writable(l)->watch, &s);
+    fdl_stats_get(watch, &s);
     fdl_text_add(t, "Watching %s", o->name);
     if (s.workers && o->option[0])
         fdl_text_add(t, " (%s=%" PRIu32 ")", o->option, s.workers);

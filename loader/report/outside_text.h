@@ -5,13 +5,12 @@
 
 #include "base/json.h"
 #include "base/text.h"
-
-#include <feedline/feedline.h>
+#include "loader/report/sources.h"
 
 /* The member "watch", null for a loader with an engine. */
-void fdl_outside_json(feedline_loader *l, struct fdl_json *j);
+void fdl_outside_json(const struct fdl_sources *from, struct fdl_json *j);
 
 /* In place of the tuner's story. */
-void fdl_outside_explain(const feedline_loader *l, struct fdl_text *t);
+void fdl_outside_explain(struct fdl_watch *watch, struct fdl_text *t);
 
 #endif

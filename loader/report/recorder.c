@@ -2,11 +2,11 @@
 /* The recorder of a trace; see recorder.h. */
 #include "loader/report/recorder.h"
 
+#include "base/clock.h"
 #include "base/event.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "loader/loader.h"
 #include "loader/report/tracing.h"
 #include "loader/watch/notes.h"
 #include "profiler/trace/trace_file.h"
@@ -36,7 +36,7 @@ struct span {
 #define COPIES_END (UINT64_MAX / 2)
 
 struct fdl_recorder {
-    feedline_loader *loader;
+    const struct fdl_sources *from;
     struct fdl_trace_schedule schedule;
     struct fdl_thread thread;
     struct fdl_event changed;
@@ -145,7 +145,7 @@ static bool reserve_notes(struct fdl_recorder *r, uint64_t n)
 static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
                           const struct span *spans, uint32_t n_spans)
 {
-    const struct fdl_trace_ring *ring = fdl_notes_ring(&r->loader->watch, i);
+    const struct fdl_trace_ring *ring = fdl_notes_ring(r->from->watch, i);
     uint64_t lost = 0, before = r->next[i];
     struct fdl_trace_part *part = &r->parts[i];
     *part = (struct fdl_trace_part){.writer = i};
@@ -172,7 +172,7 @@ static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
 static uint64_t copy_rings(struct fdl_recorder *r, const struct span *spans,
                            uint32_t n_spans)
 {
-    uint32_t n = fdl_notes_ring_count(&r->loader->watch);
+    uint32_t n = fdl_notes_ring_count(r->from->watch);
     uint64_t most = 0;
     r->n_notes = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -344,7 +344,7 @@ static void read_schedule(const struct fdl_options *o,
 /* The head is in the file from the beginning. */
 static int32_t begin_file(struct fdl_recorder *r, const char *path, bool exact)
 {
-    const struct fdl_options *o = &r->loader->engine->options;
+    const struct fdl_options *o = fdl_engine_options(r->from->engine);
     struct fdl_trace_end end = {0};
     const char *text;
     uint64_t length;
@@ -367,21 +367,22 @@ static int32_t begin_file(struct fdl_recorder *r, const char *path, bool exact)
 }
 
 /* exact: as of fdl_trace_file_open. */
-static int32_t create(feedline_loader *l, const char *path, bool exact,
-                      uint32_t categories, struct fdl_recorder **out)
+static int32_t create(const struct fdl_sources *from, const char *path,
+                      bool exact, uint32_t categories,
+                      struct fdl_recorder **out)
 {
     struct fdl_trace_json_config config;
     struct fdl_recorder *r = calloc(1, sizeof(*r));
     int32_t status;
     if (!r)
         return fdl_fail_memory(sizeof(*r), "the recorder of a trace");
-    r->loader = l;
+    r->from = from;
     r->file.fd = -1;
     fdl_lock_init(&r->lock, FDL_RANK_RECORDER);
     fdl_event_init(&r->changed);
     fdl_event_init(&r->copied);
-    read_schedule(&l->engine->options, &r->schedule);
-    fdl_tracing_describe(l, categories, &config);
+    read_schedule(fdl_engine_options(from->engine), &r->schedule);
+    fdl_tracing_describe(from, categories, &config);
     status = fdl_trace_json_create(&config, &r->json);
     if (status >= 0)
         status = begin_file(r, path, exact);
@@ -396,9 +397,10 @@ static int32_t create(feedline_loader *l, const char *path, bool exact,
     return FEEDLINE_OK;
 }
 
-int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out)
+int32_t fdl_recorder_create(const struct fdl_sources *from,
+                            struct fdl_recorder **out)
 {
-    const struct fdl_options *o = &l->engine->options;
+    const struct fdl_options *o = fdl_engine_options(from->engine);
     const char *path = fdl_option_text(o, FDL_OPT_TRACE);
     uint32_t categories;
     int32_t status = fdl_trace_categories_parse(
@@ -406,14 +408,14 @@ int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out)
     *out = NULL;
     return status < 0 || path[0] == '\0'
                ? status
-               : create(l, path, false, categories, out);
+               : create(from, path, false, categories, out);
 }
 
-int32_t fdl_recorder_begin(feedline_loader *l, const char *path,
+int32_t fdl_recorder_begin(const struct fdl_sources *from, const char *path,
                            int64_t since_ns, struct fdl_recorder **out)
 {
     struct fdl_recorder *r;
-    int32_t status = create(l, path, true, FDL_CATEGORY_ALL, &r);
+    int32_t status = create(from, path, true, FDL_CATEGORY_ALL, &r);
     if (status < 0)
         return status;
     r->is_recording = true;
@@ -432,7 +434,7 @@ static bool is_behind(struct fdl_recorder *r, uint64_t *heads, uint32_t n)
 {
     bool behind = false;
     for (uint32_t i = 0; i < n; i++) {
-        heads[i] = fdl_trace_ring_head(fdl_notes_ring(&r->loader->watch, i));
+        heads[i] = fdl_trace_ring_head(fdl_notes_ring(r->from->watch, i));
         behind |= heads[i] - r->seen[i] > FDL_TRACE_NOTES / 4;
     }
     return behind;
@@ -443,7 +445,7 @@ static bool is_behind(struct fdl_recorder *r, uint64_t *heads, uint32_t n)
 static void catch_up(struct fdl_recorder *r)
 {
     uint64_t heads[FDL_RING_WORKERS + FDL_MAX_WORKERS];
-    uint32_t n = fdl_notes_ring_count(&r->loader->watch);
+    uint32_t n = fdl_notes_ring_count(r->from->watch);
     if (!r->thread.running || !is_behind(r, heads, n))
         return;
     uint64_t wanted =
@@ -463,7 +465,7 @@ static void catch_up(struct fdl_recorder *r)
 void fdl_recorder_mark(struct fdl_recorder *r, uint64_t number, int64_t now)
 {
     catch_up(r);
-    fdl_trace_note(r->loader->watch.notes.consumer, FDL_TRACE_MARK, r->mark_ns,
+    fdl_trace_note(r->from->watch->notes.consumer, FDL_TRACE_MARK, r->mark_ns,
                    now - r->mark_ns, number, FDL_TRACE_NO_SAMPLE, 0);
     r->mark_ns = now;
 }

@@ -19,7 +19,7 @@
 #ifndef FDL_LOADER_RECORDER_H
 #define FDL_LOADER_RECORDER_H
 
-#include <feedline/feedline.h>
+#include "loader/report/sources.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +28,8 @@ struct fdl_recorder;
 
 /* Reads the options; the file is there, partial, after that. *out is NULL
  * without option trace. EINVAL, EIO, ENOMEM. */
-int32_t fdl_recorder_create(feedline_loader *l, struct fdl_recorder **out);
+int32_t fdl_recorder_create(const struct fdl_sources *from,
+                            struct fdl_recorder **out);
 
 /* The thread. Once a run begins; again is nothing. A thread that cannot be had
  * is a line in the log. */
@@ -41,7 +42,7 @@ void fdl_recorder_step(struct fdl_recorder *r, uint64_t step, int64_t now);
 /* A recording that the caller begins and ends, of everything from since_ns on;
  * what is still in the rings counts. The consumer's thread, as the next two.
  * EIO, ENOMEM. */
-int32_t fdl_recorder_begin(feedline_loader *l, const char *path,
+int32_t fdl_recorder_begin(const struct fdl_sources *from, const char *path,
                            int64_t since_ns, struct fdl_recorder **out);
 
 /* A step that the program counts ended: it began at the last mark. Waits for

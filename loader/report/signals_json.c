@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "signals" of the statistics; the keys are in docs/profiling.md. */
-#include "loader/loader.h"
 #include "loader/report/stats_json.h"
 #include "loader/watch/stats.h"
 #include "profiler/system/machine.h"
@@ -54,12 +53,12 @@ static double rate(uint64_t now, uint64_t before, int64_t span_ns)
     return span_ns > 0 ? (double)(now - before) / (double)span_ns : 0;
 }
 
-void fdl_stats_signals_json(feedline_loader *l, struct fdl_json *j)
+void fdl_stats_signals_json(struct fdl_watch *watch, struct fdl_json *j)
 {
     const struct fdl_machine *machine = fdl_machine_get();
     struct fdl_gpu_watched gpu;
     struct fdl_watched w;
-    fdl_monitor_get(l->watch.monitor, &w, &gpu);
+    fdl_monitor_get(watch->monitor, &w, &gpu);
     const struct fdl_system_signals *a = &w.zero, *b = &w.system;
     int64_t span = w.span_ns;
     uint64_t total = b->host_total_ns - a->host_total_ns;

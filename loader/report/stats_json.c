@@ -2,7 +2,6 @@
 /* The statistics as one JSON object; the keys are in docs/profiling.md. */
 #include "loader/report/stats_json.h"
 
-#include "loader/loader.h"
 #include "loader/report/evidence.h"
 #include "loader/report/outside_text.h"
 #include "loader/report/stat_rows.h"
@@ -16,12 +15,13 @@ static double fraction(uint64_t part, uint64_t whole)
 }
 
 /* d: NULL without a device. */
-static void json_stall(feedline_loader *l, const struct feedline_stats *s,
+static void json_stall(const struct fdl_sources *from,
+                       const struct feedline_stats *s,
                        const struct feedline_device_stats *d,
                        struct fdl_json *j)
 {
     struct feedline_wait_stats w;
-    fdl_stats_waits(&l->watch, &w);
+    fdl_stats_waits(from->watch, &w);
     fdl_json_begin_object(j, "stall");
     fdl_json_double(j, "host_fraction", fraction(s->wait_ns, s->wall_ns));
     if (d && d->span_ns > 0)
@@ -48,22 +48,23 @@ static void json_transfer(const struct feedline_device_stats *d,
     fdl_json_end_object(j);
 }
 
-static void json_stage(feedline_loader *l, uint32_t stage, struct fdl_json *j)
+static void json_stage(const struct fdl_sources *from, uint32_t stage,
+                       struct fdl_json *j)
 {
     struct feedline_stage_stats s;
-    fdl_stats_stage(&l->watch, stage, &s);
+    fdl_stats_stage(from->watch, stage, &s);
     fdl_json_begin_object(j, NULL);
-    fdl_json_string(j, "name", fdl_stats_stage_name(&l->watch, stage));
-    fdl_json_string(j, "label", fdl_stats_stage_label(&l->watch, stage));
+    fdl_json_string(j, "name", fdl_stats_stage_name(from->watch, stage));
+    fdl_json_string(j, "label", fdl_stats_stage_label(from->watch, stage));
     fdl_stat_json(j, FDL_STAT_STAGES, &s,
                   stage < FEEDLINE_STAGE_COUNT ? FEEDLINE_STAT_CUSTOM : 0);
     fdl_json_end_object(j);
 }
 
-static void json_workers(feedline_loader *l, struct fdl_json *j)
+static void json_workers(const struct fdl_sources *from, struct fdl_json *j)
 {
     struct feedline_worker_stats w;
-    fdl_stats_workers(&l->watch, &w);
+    fdl_stats_workers(from->watch, &w);
     fdl_json_begin_object(j, "workers");
     fdl_stat_json(j, FDL_STAT_WORKERS, &w, 0);
     fdl_json_end_object(j);
@@ -85,11 +86,11 @@ static void json_one_verdict(const struct fdl_verdict *v, const char *key,
 }
 
 /* The verdict, and the others that hold too. */
-static void json_verdicts(feedline_loader *l, struct fdl_json *j)
+static void json_verdicts(const struct fdl_sources *from, struct fdl_json *j)
 {
     struct fdl_evidence e;
     struct fdl_verdict all[FDL_VERDICTS_MAX];
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(from, &e);
     uint32_t n = fdl_verdict_judge(&e, all);
     json_one_verdict(&all[0], "verdict", j);
     fdl_json_begin_array(j, "verdicts");
@@ -98,35 +99,35 @@ static void json_verdicts(feedline_loader *l, struct fdl_json *j)
     fdl_json_end_array(j);
 }
 
-void fdl_stats_json(feedline_loader *l, struct fdl_json *j)
+void fdl_stats_json(const struct fdl_sources *from, struct fdl_json *j)
 {
     struct feedline_stats s;
     struct feedline_device_stats device, *d = NULL;
     struct fdl_costs costs;
-    fdl_stats_get(&l->watch, &s);
-    if (l->engine->ring->backend_ops->stats &&
-        fdl_stats_device(&l->watch, &device) >= 0)
+    fdl_stats_get(from->watch, &s);
+    if (fdl_engine_has_device(from->engine) &&
+        fdl_stats_device(from->watch, &device) >= 0)
         d = &device;
     fdl_json_begin_object(j, NULL);
     fdl_json_begin_object(j, "stats");
     fdl_stat_json(j, FDL_STAT_STATS, &s, 0);
     fdl_json_end_object(j);
-    fdl_outside_json(l, j);
-    json_stall(l, &s, d, j);
+    fdl_outside_json(from, j);
+    json_stall(from, &s, d, j);
     json_transfer(d, j);
     fdl_json_begin_array(j, "stages");
-    for (uint32_t i = 0; i < fdl_stats_stage_count(&l->watch); i++)
-        json_stage(l, i, j);
+    for (uint32_t i = 0; i < fdl_stats_stage_count(from->watch); i++)
+        json_stage(from, i, j);
     fdl_json_end_array(j);
-    fdl_costs_get(&l->watch, &costs);
+    fdl_costs_get(from->watch, &costs);
     fdl_costs_json(&costs, j);
-    json_workers(l, j);
-    fdl_stuck_json(&l->watch, j);
-    fdl_notable_json(l, j);
-    fdl_stats_signals_json(l, j);
+    json_workers(from, j);
+    fdl_stuck_json(from->watch, j);
+    fdl_notable_json(from, j);
+    fdl_stats_signals_json(from->watch, j);
     fdl_json_begin_object(j, "tuner");
-    fdl_tuner_json(l, false, j);
+    fdl_tuner_json(from->control, false, j);
     fdl_json_end_object(j);
-    json_verdicts(l, j);
+    json_verdicts(from, j);
     fdl_json_end_object(j);
 }

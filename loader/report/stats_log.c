@@ -10,8 +10,8 @@
  */
 #include "loader/report/stats_log.h"
 
+#include "base/clock.h"
 #include "base/status.h"
-#include "loader/loader.h"
 #include "loader/report/stats_json.h"
 
 #include <errno.h>
@@ -30,19 +30,18 @@ static double unix_seconds(void)
 }
 
 /* The members before those of the statistics object, whose brace goes. */
-static void add_head(const feedline_loader *l, struct fdl_text *text)
+static void add_head(const struct fdl_sources *from, struct fdl_text *text)
 {
-    const struct fdl_exports *e = &l->exports;
     fdl_text_add(text, "{\"time_unix\":");
     fdl_text_add_double(text, unix_seconds());
     fdl_text_add(text, ",\"uptime_seconds\":");
-    fdl_text_add_double(text, (double)(fdl_now_ns() - e->started_ns) / 1e9);
+    fdl_text_add_double(text, (double)(fdl_now_ns() - from->started_ns) / 1e9);
     fdl_text_add(text, ",\"pid\":%ld,\"rank\":%" PRIu32 ",", (long)getpid(),
-                 e->rank);
+                 from->rank);
 }
 
 /* Numbers may take more digits the second time, so it may need a third. */
-static int32_t add_stats(feedline_loader *l, struct fdl_text *text)
+static int32_t add_stats(const struct fdl_sources *from, struct fdl_text *text)
 {
     uint64_t needed = 16384;
     for (;;) {
@@ -51,7 +50,7 @@ static int32_t add_stats(feedline_loader *l, struct fdl_text *text)
             return fdl_fail_memory(needed, "a line of stats_log");
         uint64_t room = text->capacity - text->length;
         fdl_json_init(&j, text->data + text->length, room);
-        fdl_stats_json(l, &j);
+        fdl_stats_json(from, &j);
         int32_t status = fdl_json_finish(&j, &needed);
         if (status == FEEDLINE_ERANGE)
             continue;
@@ -84,12 +83,12 @@ static int32_t write_line(int fd, const char *path, const struct fdl_text *text)
     return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error));
 }
 
-int32_t fdl_stats_log_append(feedline_loader *l, const char *path,
+int32_t fdl_stats_log_append(const struct fdl_sources *from, const char *path,
                              struct fdl_text *text)
 {
     fdl_text_clear(text);
-    add_head(l, text);
-    int32_t status = add_stats(l, text);
+    add_head(from, text);
+    int32_t status = add_stats(from, text);
     if (status < 0)
         return status;
     fdl_text_add(text, "\n");

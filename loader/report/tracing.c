@@ -2,8 +2,8 @@
 /* The notes of a loader; see tracing.h. */
 #include "loader/report/tracing.h"
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "loader/loader.h"
 #include "loader/report/recorder.h"
 #include "loader/tune/control.h"
 #include "loader/watch/notes.h"
@@ -17,28 +17,28 @@
 
 static const char *custom_name(const void *user, uint32_t i)
 {
-    const feedline_loader *l = user;
-    return i < fdl_pipeline_custom_count(l->engine->pipeline)
-               ? fdl_pipeline_custom_name(l->engine->pipeline, i)
+    const struct fdl_sources *from = user;
+    return i < fdl_pipeline_custom_count(fdl_engine_pipeline(from->engine))
+               ? fdl_pipeline_custom_name(fdl_engine_pipeline(from->engine), i)
                : NULL;
 }
 
 static const char *phase_name(const void *user, uint32_t i)
 {
-    const feedline_loader *l = user;
+    const struct fdl_sources *from = user;
     /* A phase that has a note has its name, for ever. */
-    return i < FDL_PHASES_MAX ? l->watch.books.notable.phases.phases[i].name
+    return i < FDL_PHASES_MAX ? from->watch->books.notable.phases.phases[i].name
                               : NULL;
 }
 
 static bool find_decision(const void *user, uint64_t id,
                           struct fdl_decision *out)
 {
-    const feedline_loader *l = user;
-    return fdl_control_find(l->control, id, out);
+    const struct fdl_sources *from = user;
+    return fdl_control_find(from->control, id, out);
 }
 
-void fdl_tracing_describe(const feedline_loader *l, uint32_t categories,
+void fdl_tracing_describe(const struct fdl_sources *from, uint32_t categories,
                           struct fdl_trace_json_config *out)
 {
     *out = (struct fdl_trace_json_config){
@@ -46,26 +46,26 @@ void fdl_tracing_describe(const feedline_loader *l, uint32_t categories,
         .pid = (int32_t)getpid(),
         .unix_offset_ns = fdl_trace_unix_offset_ns(),
         .process = "feedline",
-        .has_device = l->engine->ring->backend_ops->stats != NULL,
+        .has_device = fdl_engine_has_device(from->engine),
         .custom = custom_name,
         .phase = phase_name,
         .decision = find_decision,
-        .user = l,
+        .user = from,
     };
 }
 
 /* ---- What the rings hold now -------------------------------------------- */
 
 /* One memory for all of them: rings * FDL_TRACE_NOTES. */
-static void copy_all(const feedline_loader *l, struct fdl_trace_json *json,
-                     struct fdl_trace_part *parts, struct fdl_trace_note *notes,
-                     uint32_t n)
+static void copy_all(const struct fdl_sources *from,
+                     struct fdl_trace_json *json, struct fdl_trace_part *parts,
+                     struct fdl_trace_note *notes, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint64_t next = 0, lost = 0;
         parts[i] = (struct fdl_trace_part){
             .writer = i, .notes = notes + (uint64_t)i * FDL_TRACE_NOTES};
-        parts[i].n = fdl_trace_ring_copy(fdl_notes_ring(&l->watch, i), &next,
+        parts[i].n = fdl_trace_ring_copy(fdl_notes_ring(from->watch, i), &next,
                                          parts[i].notes, &lost);
     }
     fdl_trace_json_head(json);
@@ -91,11 +91,11 @@ static int32_t write_file(struct fdl_trace_json *json, const char *path)
     return fdl_trace_file_finish(&file, &end);
 }
 
-int32_t fdl_tracing_save(feedline_loader *l, const char *path)
+int32_t fdl_tracing_save(const struct fdl_sources *from, const char *path)
 {
     struct fdl_trace_json_config config;
     struct fdl_trace_json *json = NULL;
-    uint32_t n = fdl_notes_ring_count(&l->watch);
+    uint32_t n = fdl_notes_ring_count(from->watch);
     uint64_t bytes =
         (uint64_t)n * FDL_TRACE_NOTES * sizeof(struct fdl_trace_note);
     struct fdl_trace_note *notes = malloc(bytes);
@@ -105,11 +105,11 @@ int32_t fdl_tracing_save(feedline_loader *l, const char *path)
         status = fdl_fail_memory(bytes, "a copy of the rings");
         goto out;
     }
-    fdl_tracing_describe(l, FDL_CATEGORY_ALL, &config);
+    fdl_tracing_describe(from, FDL_CATEGORY_ALL, &config);
     status = fdl_trace_json_create(&config, &json);
     if (status < 0)
         goto out;
-    copy_all(l, json, parts, notes, n);
+    copy_all(from, json, parts, notes, n);
     status = write_file(json, path);
 out:
     fdl_trace_json_destroy(json);
@@ -120,25 +120,27 @@ out:
 
 /* ---- Life --------------------------------------------------------------- */
 
-int32_t fdl_tracing_create(feedline_loader *l)
+int32_t fdl_tracing_create(const struct fdl_sources *from,
+                           struct fdl_tracing *t)
 {
-    return fdl_recorder_create(l, &l->tracing.recorder);
+    t->from = from;
+    return fdl_recorder_create(from, &t->recorder);
 }
 
 /* The last step ends now. */
-static void end_step(feedline_loader *l)
+static void end_step(const struct fdl_tracing *t)
 {
-    struct fdl_recorder *r = l->tracing.recorder;
+    struct fdl_watch *watch = t->from->watch;
     int64_t now = fdl_now_ns();
-    fdl_notes_called(&l->watch, now);
-    if (r)
-        fdl_recorder_step(r, l->watch.notes.delivered, now);
+    fdl_notes_called(watch, now);
+    if (t->recorder)
+        fdl_recorder_step(t->recorder, watch->notes.delivered, now);
 }
 
-void fdl_tracing_destroy(feedline_loader *l)
+void fdl_tracing_destroy(struct fdl_tracing *t)
 {
-    if (l->watch.notes.has_step)
-        end_step(l);
-    fdl_recorder_destroy(l->tracing.recording);
-    fdl_recorder_destroy(l->tracing.recorder);
+    if (t->from && t->from->watch->notes.has_step)
+        end_step(t);
+    fdl_recorder_destroy(t->recording);
+    fdl_recorder_destroy(t->recorder);
 }

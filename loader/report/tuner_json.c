@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tuner as members of a JSON object; the keys are in docs/tuner.md. */
-#include "loader/loader.h"
 #include "loader/report/stats_json.h"
 
 static double seconds(uint64_t ns)
@@ -38,13 +37,12 @@ static void decision(struct fdl_json *j, const struct fdl_decision *d,
     fdl_json_end_object(j);
 }
 
-static void list_decisions(struct fdl_json *j, const feedline_loader *l)
+static void list_decisions(struct fdl_json *j, struct fdl_control *c)
 {
     struct fdl_decision d;
     int64_t created_ns;
     fdl_json_begin_array(j, "decisions");
-    for (uint32_t i = 0; fdl_control_decision(l->control, i, &d, &created_ns);
-         i++)
+    for (uint32_t i = 0; fdl_control_decision(c, i, &d, &created_ns); i++)
         decision(j, &d, created_ns);
     fdl_json_end_array(j);
 }
@@ -60,14 +58,13 @@ static void converged(struct fdl_json *j, const struct feedline_tuner_info *t)
     fdl_json_null(j, "converged_seconds");
 }
 
-void fdl_tuner_json(const feedline_loader *l, bool decisions,
-                    struct fdl_json *j)
+void fdl_tuner_json(struct fdl_control *c, bool decisions, struct fdl_json *j)
 {
     struct feedline_tuner_info t;
     int64_t cpu_ns;
     uint64_t ticks;
-    fdl_control_info(l->control, &t);
-    fdl_control_cost(l->control, &cpu_ns, &ticks);
+    fdl_control_info(c, &t);
+    fdl_control_cost(c, &cpu_ns, &ticks);
     fdl_json_string(j, "mode", t.mode);
     fdl_json_string(j, "state", t.state);
     fdl_json_int(j, "workers", t.workers);
@@ -98,5 +95,5 @@ void fdl_tuner_json(const feedline_loader *l, bool decisions,
     fdl_json_string(j, "profile", t.profile);
     fdl_json_int(j, "n_decisions", (int64_t)t.decisions);
     if (decisions)
-        list_decisions(j, l);
+        list_decisions(j, c);
 }

@@ -5,7 +5,6 @@
  */
 #include "base/compiler.h"
 #include "base/terms.h"
-#include "loader/loader.h"
 #include "loader/report/evidence.h"
 #include "loader/report/explain.h"
 
@@ -28,7 +27,7 @@ static void add_setting(struct fdl_text *t, const struct fdl_knobs *k)
                      k->io_depth == 1 ? "read" : "reads");
 }
 
-static void add_beginning(struct fdl_text *t, const feedline_loader *l,
+static void add_beginning(struct fdl_text *t, struct fdl_control *c,
                           const struct feedline_tuner_info *now)
 {
     struct fdl_knobs began;
@@ -40,7 +39,7 @@ static void add_beginning(struct fdl_text *t, const feedline_loader *l,
                         "nothing.\n");
     if (now->profile[0])
         fdl_text_add(t, "Profile: %s.\n", now->profile);
-    if (!fdl_control_began(l->control, &began, &granted)) {
+    if (!fdl_control_began(c, &began, &granted)) {
         fdl_text_add(t, "No batch has been requested yet.\n");
         return;
     }
@@ -110,12 +109,12 @@ static void add_decision(struct fdl_text *t, const struct fdl_decision *d,
     fdl_text_add(t, "%s\n", outcome_words(d->outcome));
 }
 
-static void add_decisions(struct fdl_text *t, const feedline_loader *l)
+static void add_decisions(struct fdl_text *t, struct fdl_control *c)
 {
     struct fdl_decision d;
     int64_t created_ns;
     uint32_t n = 0;
-    while (fdl_control_decision(l->control, n, &d, &created_ns))
+    while (fdl_control_decision(c, n, &d, &created_ns))
         n++;
     uint32_t first = n > TOLD_MOST ? n - TOLD_MOST : 0;
     if (n == 0)
@@ -123,43 +122,44 @@ static void add_decisions(struct fdl_text *t, const feedline_loader *l)
     else if (first > 0)
         fdl_text_add(t, "The last %u of %u changes:\n", n - first, n);
     for (uint32_t i = first; i < n; i++)
-        if (fdl_control_decision(l->control, i, &d, &created_ns))
+        if (fdl_control_decision(c, i, &d, &created_ns))
             add_decision(t, &d, created_ns);
 }
 
 /* ---- Where it stands ----------------------------------------------------- */
 
 static void add_term(struct fdl_text *t, const char *before,
-                     const feedline_loader *l, const char *option,
+                     const struct fdl_engine *e, const char *option,
                      const char *after)
 {
-    fdl_text_add(t, "%s%s%s", before,
-                 fdl_term(fdl_engine_terms(l->engine), option).at, after);
+    fdl_text_add(t, "%s%s%s", before, fdl_term(fdl_engine_terms(e), option).at,
+                 after);
 }
 
 /* There are no more workers than these: who says so? */
-static void add_bound(struct fdl_text *t, const feedline_loader *l)
+static void add_bound(struct fdl_text *t, const struct fdl_engine *e)
 {
-    const struct fdl_terms *terms = fdl_engine_terms(l->engine);
-    if (fdl_engine_asked(l->engine, FDL_OPT_WORKERS) != 0) {
+    const struct fdl_terms *terms = fdl_engine_terms(e);
+    if (fdl_engine_asked(e, FDL_OPT_WORKERS) != 0) {
         fdl_text_add(t,
                      "The number of workers was given. Raise it, or leave it "
                      "to the tuner with %s.\n",
                      fdl_term_set(terms, "workers", "auto").at);
-    } else if (fdl_option_int(&l->engine->options, FDL_OPT_WORKERS_MAX) != 0) {
-        add_term(t, "More workers are not allowed by ", l, "workers_max",
+    } else if (fdl_option_int(fdl_engine_options(e), FDL_OPT_WORKERS_MAX) !=
+               0) {
+        add_term(t, "More workers are not allowed by ", e, "workers_max",
                  ". Raise it.\n");
     } else {
         add_term(t,
                  "It has reached its own limit of 32 workers per core; raise ",
-                 l, "workers_max", " to allow more.\n");
+                 e, "workers_max", " to allow more.\n");
     }
 }
 
-static void add_flat(struct fdl_text *t, const feedline_loader *l)
+static void add_flat(struct fdl_text *t, struct fdl_control *c)
 {
     struct fdl_tuner_found f;
-    fdl_control_found(l->control, &f);
+    fdl_control_found(c, &f);
     if (f.more_workers.judged && !f.more_workers.kept)
         fdl_text_add(t, "%u workers delivered no more than %u (%+.1f %%): ",
                      f.more_workers.after, f.more_workers.before,
@@ -199,13 +199,13 @@ static const char *limit_words(const char *by)
     return "";
 }
 
-static void add_limit(struct fdl_text *t, const feedline_loader *l,
+static void add_limit(struct fdl_text *t, const struct fdl_sources *from,
                       const char *by)
 {
     if (strcmp(by, "bound") == 0)
-        add_bound(t, l);
+        add_bound(t, from->engine);
     else if (strcmp(by, "scaling") == 0)
-        add_flat(t, l);
+        add_flat(t, from->control);
     else
         fdl_text_add(t, "%s\n", limit_words(by));
 }
@@ -227,11 +227,11 @@ static void add_speed(struct fdl_text *t, const struct feedline_tuner_info *n)
                      n->sample_ns / 1e6, 100 * n->cpu_share, n->step_ns / 1e6);
 }
 
-static void add_share(struct fdl_text *t, const feedline_loader *l)
+static void add_share(struct fdl_text *t, struct fdl_control *c)
 {
     double granted, cores;
     uint32_t others;
-    fdl_control_shared(l->control, &granted, &cores, &others);
+    fdl_control_shared(c, &granted, &cores, &others);
     if (others)
         fdl_text_add(t,
                      "%.3g %s granted, shared with %u other %s: %.2g for this "
@@ -241,11 +241,11 @@ static void add_share(struct fdl_text *t, const feedline_loader *l)
 }
 
 /* It may change something at all. */
-static bool has_a_knob(const feedline_loader *l,
+static bool has_a_knob(struct fdl_control *c,
                        const struct feedline_tuner_info *n)
 {
     struct fdl_tuner_found f;
-    fdl_control_found(l->control, &f);
+    fdl_control_found(c, &f);
     bool any = strcmp(n->mode, "auto") != 0; /* it proposes */
     for (uint32_t i = 0; i < FDL_KNOBS; i++)
         any |= f.owns[i];
@@ -267,11 +267,11 @@ static void add_state(struct fdl_text *t, const struct feedline_tuner_info *n)
         fdl_text_add(t, "It is still measuring.\n");
 }
 
-static void add_verdict(struct fdl_text *t, const feedline_loader *l,
+static void add_verdict(struct fdl_text *t, const struct fdl_sources *from,
                         const struct feedline_tuner_info *n)
 {
     bool fed = n->batches_per_second > 0 && n->stall <= n->target;
-    if (!has_a_knob(l, n)) {
+    if (!has_a_knob(from->control, n)) {
         fdl_text_add(t, "Nothing is left to the tuner: every setting was "
                         "given.\n");
         return;
@@ -281,26 +281,26 @@ static void add_verdict(struct fdl_text *t, const feedline_loader *l,
         fdl_text_add(t, n->converged ? "The consumer is fed, with the fewest "
                                        "workers found to do it.\n"
                                      : "The consumer is fed.\n");
-    else if (n->limited_by[0] && fdl_evidence_agrees(l, n->limited_by))
-        add_limit(t, l, n->limited_by);
+    else if (n->limited_by[0] && fdl_evidence_agrees(from, n->limited_by))
+        add_limit(t, from, n->limited_by);
     else if (n->converged)
         fdl_text_add(t, "The consumer still waits; the verdict says for "
                         "what.\n");
 }
 
-void fdl_tuner_explain(const feedline_loader *l, struct fdl_text *t)
+void fdl_tuner_explain(const struct fdl_sources *from, struct fdl_text *t)
 {
     struct feedline_tuner_info n;
-    fdl_control_info(l->control, &n);
-    add_beginning(t, l, &n);
-    add_decisions(t, l);
+    fdl_control_info(from->control, &n);
+    add_beginning(t, from->control, &n);
+    add_decisions(t, from->control);
     struct fdl_knobs now = {n.workers, n.depth, n.io_depth};
     fdl_text_add(t, "Now: ");
     add_setting(t, &now);
     fdl_text_add(t, n.finish ? ", finished on the device.\n" : ".\n");
     if (strcmp(n.mode, "off") == 0)
         return;
-    add_share(t, l);
+    add_share(t, from->control);
     add_speed(t, &n);
-    add_verdict(t, l, &n);
+    add_verdict(t, from, &n);
 }

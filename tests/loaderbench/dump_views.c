@@ -11,6 +11,7 @@
 #include "bench/loaderbench/top/top.h"
 #include "loader/loader.h"
 #include "loader/report/metrics.h"
+#include "loader/stream/engine_own.h"
 #include "loader/tune/control.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/stats.h"
@@ -46,7 +47,7 @@ void __wrap_fdl_notable_gaps(struct fdl_watch *l,
                              struct feedline_gap_stats *out);
 uint32_t __wrap_fdl_notable_slow(struct fdl_watch *l,
                                  struct feedline_slow_sample *out);
-void __wrap_fdl_notable_headroom(feedline_loader *l,
+void __wrap_fdl_notable_headroom(const struct fdl_sources *l,
                                  struct feedline_headroom *out);
 bool __wrap_fdl_control_is_on(const struct fdl_control *l);
 void __wrap_fdl_control_info(struct fdl_control *l,
@@ -138,7 +139,7 @@ uint32_t __wrap_fdl_notable_slow(struct fdl_watch *l,
     return 2;
 }
 
-void __wrap_fdl_notable_headroom(feedline_loader *l,
+void __wrap_fdl_notable_headroom(const struct fdl_sources *l,
                                  struct feedline_headroom *out)
 {
     (void)l;
@@ -306,7 +307,7 @@ static void print_metrics(feedline_loader *l)
     struct feedline_live_stats live;
     struct fdl_text text = {0};
     plant_live(2000, &live);
-    fdl_metrics_write(l, &live, &text);
+    fdl_metrics_write(&l->sources, &live, &text);
     for (char *line = strtok(text.data, "\n"); line;
          line = strtok(NULL, "\n")) {
         const char *loader = strstr(line, ",loader=");

@@ -5,6 +5,7 @@
 #include "base/event.h"
 #include "fair_lock.h"
 #include "fixture.h"
+#include "loader/loader.h"
 #include "loader/report/evidence.h"
 
 #include <feedline/bench.h>
@@ -248,7 +249,7 @@ static void gather(feedline_loader *l, struct scene_end *out)
              v.evidence ? v.evidence : "");
     MUST(feedline_loader_get_stats(l, &stats));
     out->stall = (double)stats.wait_ns / (double)stats.wall_ns;
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(&l->sources, &e);
     uint32_t n = fdl_verdict_judge(&e, all);
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(all[i].code, v.code) != 0)

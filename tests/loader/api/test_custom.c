@@ -4,6 +4,7 @@
  * what its result does, what the statistics say of it, and shared objects.
  */
 #include "fair_lock.h"
+#include "loader/loader.h"
 #include "loader/report/evidence.h"
 #include "tests/loader/fixture.h"
 
@@ -368,7 +369,7 @@ static feedline_loader *run_locked(
 static void judge_alone(feedline_loader *l, struct fdl_evidence *e,
                         struct fdl_verdict v[FDL_VERDICTS_MAX])
 {
-    fdl_evidence_gather(l, e);
+    fdl_evidence_gather(&l->sources, e);
     struct fdl_evidence alone = *e;
     alone.worker_sleep_ns += alone.worker_runq_ns;
     alone.worker_runq_ns = 0;

@@ -4,6 +4,7 @@
  * table is in JSON and, if it has a metric, in the metrics, with its value.
  */
 #include "base/text.h"
+#include "loader/loader.h"
 #include "loader/report/metrics.h"
 #include "loader/report/stat_rows.h"
 #include "loader/watch/stats.h"
@@ -269,12 +270,12 @@ TEST(json_leaves_rows_out)
 static struct feedline_device_stats device;
 static struct feedline_stage_stats stage;
 
-int32_t __wrap_fdl_stats_device(feedline_loader *l,
+int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
                                 struct feedline_device_stats *out);
-void __wrap_fdl_stats_stage(feedline_loader *l, uint32_t i,
+void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t i,
                             struct feedline_stage_stats *out);
 
-int32_t __wrap_fdl_stats_device(feedline_loader *l,
+int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
                                 struct feedline_device_stats *out)
 {
     (void)l;
@@ -282,7 +283,7 @@ int32_t __wrap_fdl_stats_device(feedline_loader *l,
     return FEEDLINE_OK;
 }
 
-void __wrap_fdl_stats_stage(feedline_loader *l, uint32_t i,
+void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t i,
                             struct feedline_stage_stats *out)
 {
     (void)l;
@@ -338,7 +339,7 @@ TEST(metrics_have_every_row)
         plant(FDL_STAT_GPU, &s);
         plant(FDL_STAT_TRANSFER, &device);
         plant(FDL_STAT_STAGES, &stage);
-        fdl_metrics_write(l, &s, &text);
+        fdl_metrics_write(&l->sources, &s, &text);
         check_metrics(text.data, FDL_STAT_STATS, &s.stats, "");
         check_metrics(text.data, FDL_STAT_STALL, &s.waits, "");
         check_metrics(text.data, FDL_STAT_WORKERS, &s.threads, "");

@@ -230,7 +230,7 @@ TEST_WITH(what_it_does_is_told_everywhere, setup, teardown)
 
     struct feedline_live_stats *live = calloc(1, sizeof(*live));
     assert_non_null(live);
-    fdl_live_gather(l, live);
+    fdl_live_gather(&l->sources, live);
     assert_true(live->n_decisions > 0);
     bool made = false;
     for (uint32_t i = 0; i < live->n_decisions; i++)

@@ -89,7 +89,7 @@ TEST_WITH(a_later_batch_was_ready, setup, teardown)
     struct fdl_evidence e;
     feedline_loader *l = loader_with(holds_up, "4", false);
     run(l, EPOCHS, 0);
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(&l->sources, &e);
     assert_int_equal(e.batches, EPOCHS * N / BATCH);
     assert_int_equal(e.calls, e.batches - 1); /* but the first of the run */
     assert_int_equal(e.calls, e.ready_calls + e.long_waits);
@@ -112,7 +112,7 @@ TEST_WITH(one_worker_passes_nobody, setup, teardown)
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "1", false);
     run(l, 1, 0);
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(&l->sources, &e);
     assert_true(e.long_waits > 0);
     assert_int_equal(e.passed_waits, 0);
     assert_true(e.worker_sleep_ns > 0);
@@ -125,7 +125,7 @@ TEST_WITH(a_slow_consumer_finds_batches_ready, setup, teardown)
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "4", true);
     run(l, 2, 30 * MS);
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(&l->sources, &e);
     assert_true(e.ready_calls > e.long_waits);
     assert_true(e.worker_blocked_ns > e.worker_starved_ns);
     assert_true(e.median_step_ns >= 30 * MS);
@@ -135,7 +135,7 @@ TEST_WITH(a_slow_consumer_finds_batches_ready, setup, teardown)
     assert_true(e.first_epoch_fetch >= 0 && e.later_epoch_fetch >= 0);
     assert_true(e.gpu_utilization < 0); /* batches stay on the host */
     assert_ok(feedline_loader_reset_stats(l));
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(&l->sources, &e);
     assert_int_equal(e.calls + e.batches, 0);
     assert_int_equal(e.ticket_mean_ns, 0);
     feedline_loader_destroy(l);
@@ -165,7 +165,7 @@ TEST_WITH(the_costliest_operation_is_named, setup, teardown)
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "2", false);
     run(l, EPOCHS, 0);
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(&l->sources, &e);
     assert_string_equal(e.op.name, "told (`work`)");
     assert_true(e.op.samples >= EPOCHS * N); /* they work ahead */
     assert_true(e.op.wall_ns >= (int64_t)e.op.samples * 3 * MS);
@@ -180,7 +180,7 @@ TEST_WITH(what_may_change_is_known, setup, teardown)
     struct fdl_evidence e;
     feedline_loader *l = loader_with(dozes, "2", false);
     run(l, EPOCHS, 0);
-    fdl_evidence_gather(l, &e);
+    fdl_evidence_gather(&l->sources, &e);
     assert_false(e.workers_auto);
     assert_false(e.depth_auto);
     assert_true(e.io_auto);

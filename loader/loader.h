@@ -4,9 +4,11 @@
  * outside.
  *
  *      stream: engine  ---- records ---->  watch: books, notes, monitor
- *        ^   ^                               |         |
- *        |   +--------- snapshots -----------+         v
- *        +---- settings ---- tune: control <--- report: pages, logs, traces
+ *        ^   ^                               |  |
+ *        |   +---------- questions ----------+  |
+ *        |                                      v
+ *        +---- settings ---- tune: control <--- questions --- report: pages,
+ *                                                             logs, traces
  */
 #ifndef FDL_LOADER_LOADER_H
 #define FDL_LOADER_LOADER_H
@@ -14,10 +16,8 @@
 #include "loader/report/exports.h"
 #include "loader/report/sources.h"
 #include "loader/report/tracing.h"
-#include "loader/stream/engine_own.h"
+#include "loader/stream/engine.h"
 #include "loader/tune/control.h"
-#include "loader/watch/notable.h"
-#include "loader/watch/stats.h"
 #include "loader/watch/watcher.h"
 #include "profiler/verdict/verdict.h"
 

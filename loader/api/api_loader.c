@@ -3,7 +3,9 @@
 #include "base/philox.h"
 #include "loader/api/api.h"
 #include "loader/loader.h"
+#include "loader/order/sampler.h"
 #include "loader/order/state.h"
+#include "loader/stream/ring.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -25,7 +27,7 @@ static int32_t enter_engine(const feedline_loader *l)
 /* What a program that gives the order would contradict. */
 static int32_t need_own_order(const feedline_loader *l, const char *call)
 {
-    if (!l->engine->given)
+    if (!fdl_engine_given(l->engine))
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_ESTATE,
                     "%s is not for order=given: feedline_loader_begin "
@@ -82,24 +84,11 @@ int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch)
     return fdl_loader_begin(l, epoch, 0);
 }
 
-static int32_t next(feedline_loader *l, int64_t timeout_ns,
-                    feedline_batch **out)
-{
-    uint64_t ticket =
-        atomic_load_explicit(&l->engine->ring->awaited, memory_order_relaxed);
-    uint32_t samples = l->engine->config.batch_size / l->engine->config.views;
-    fdl_nvtx_push(FDL_NVTX_NEXT, ticket, samples);
-    int32_t status = fdl_consumer_next(l->engine, timeout_ns, out);
-    fdl_nvtx_pop();
-    return status;
-}
-
 /* Nobody started it, or a restart failed: it goes on where it stands. */
 static int32_t begin_here(feedline_loader *l)
 {
     uint64_t epoch, position;
-    if (l->engine->given || l->engine->running || l->engine->stopped ||
-        l->engine->consumer.failed)
+    if (!fdl_consumer_may_begin(l->engine))
         return FEEDLINE_OK;
     fdl_consumer_position(l->engine, &epoch, &position);
     return fdl_loader_begin(l, epoch, position);
@@ -115,7 +104,7 @@ int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
     status = enter_engine(l);
     if (status >= 0)
         status = begin_here(l);
-    return status < 0 ? status : next(l, timeout_ns, out);
+    return status < 0 ? status : fdl_consumer_next(l->engine, timeout_ns, out);
 }
 
 int32_t feedline_loader_interrupt(feedline_loader *l)
@@ -125,8 +114,7 @@ int32_t feedline_loader_interrupt(feedline_loader *l)
         return FEEDLINE_EINVAL;
     if (l->fork_generation != fdl_fork_generation())
         return FEEDLINE_EFORK;
-    atomic_store_explicit(&l->engine->interrupted, true, memory_order_release);
-    fdl_event_notify(&l->engine->ring->ready, UINT32_MAX);
+    fdl_consumer_interrupt(l->engine);
     return FEEDLINE_OK;
 }
 
@@ -135,8 +123,7 @@ int32_t feedline_loader_stop(feedline_loader *l)
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_engine_stop(l->engine);
-    l->engine->stopped = true;
+    fdl_consumer_stop(l->engine);
     return FEEDLINE_OK;
 }
 
@@ -156,7 +143,7 @@ int32_t feedline_loader_set_int(feedline_loader *l, const char *key,
     if (status >= 0)
         status = fdl_api_enter(key, "key");
     if (status >= 0)
-        status = fdl_options_find(&l->engine->options, key, &row);
+        status = fdl_options_find(fdl_engine_options(l->engine), key, &row);
     return status < 0 ? status : fdl_control_set_knob(l->control, row, value);
 }
 
@@ -191,14 +178,15 @@ int32_t feedline_loader_get_epoch_info(const feedline_loader *l,
     int32_t status = enter_engine(l);
     if (status < 0)
         return status;
+    const struct fdl_sampler *s = fdl_engine_sampler(l->engine);
+    const struct fdl_layout *layout = &fdl_engine_ring(l->engine)->layout;
     struct feedline_epoch_info info = {
-        .samples = l->engine->sampler.samples,
-        .batches = l->engine->sampler.batches,
-        .views = l->engine->config.views,
-        .batch_bytes = l->engine->ring->layout.bytes,
+        .samples = s->samples,
+        .batches = s->batches,
+        .views = layout->views,
+        .batch_bytes = layout->bytes,
     };
-    fdl_batch_shape(&l->engine->ring->layout, l->engine->config.batch_size,
-                    info.shape);
+    fdl_batch_shape(layout, layout->batch_size, info.shape);
     return fdl_copy_out(out, &info, sizeof(info));
 }
 
@@ -226,19 +214,6 @@ int32_t feedline_loader_set_position(feedline_loader *l, uint64_t epoch,
     return status < 0 ? status : fdl_loader_begin(l, epoch, position);
 }
 
-static void state_of(const feedline_loader *l, struct fdl_state *out)
-{
-    *out = (struct fdl_state){
-        .fingerprint = l->engine->dataset->fingerprint,
-        .count = l->engine->dataset->count,
-        .seed = fdl_engine_seed(l->engine),
-        .shuffle = l->engine->sampler.shuffle,
-        .repeats = l->engine->sampler.repeats,
-        .epoch_samples = l->engine->sampler.places,
-    };
-    fdl_consumer_position(l->engine, &out->epoch, &out->position);
-}
-
 int32_t feedline_loader_save(const feedline_loader *l, char *buf,
                              uint64_t capacity, uint64_t *needed)
 {
@@ -246,13 +221,13 @@ int32_t feedline_loader_save(const feedline_loader *l, char *buf,
     int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(needed, "needed");
-    if (status >= 0 && l->engine->given)
+    if (status >= 0 && fdl_engine_given(l->engine))
         status = fdl_fail(FEEDLINE_ESTATE,
                           "with order=given the program owns the order: save "
                           "its state and the result of get_position");
     if (status < 0)
         return status;
-    state_of(l, &state);
+    fdl_consumer_state(l->engine, &state);
     return fdl_state_write(&state, buf, capacity, needed);
 }
 
@@ -268,7 +243,7 @@ int32_t feedline_loader_restore(feedline_loader *l, const char *state)
         status = fdl_state_read(state, &saved);
     if (status < 0)
         return status;
-    state_of(l, &here);
+    fdl_consumer_state(l->engine, &here);
     status = fdl_state_check(&saved, &here);
     if (status < 0)
         return status;
@@ -282,26 +257,29 @@ static int32_t key_of(const feedline_loader *l, uint64_t epoch,
                       uint64_t sample_index, uint32_t copy, uint32_t view,
                       struct fdl_draw_key *out)
 {
-    if (sample_index >= l->engine->dataset->count)
+    const struct fdl_sampler *s = fdl_engine_sampler(l->engine);
+    uint32_t views = fdl_engine_config(l->engine)->views;
+    bool given = fdl_engine_given(l->engine) != NULL;
+    if (sample_index >= s->count)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no sample %" PRIu64 "; the data set has "
                         "%" PRIu64,
-                        sample_index, l->engine->dataset->count);
-    if (l->engine->given && copy >= FDL_COPY_NUMBERS)
+                        sample_index, s->count);
+    if (given && copy >= FDL_COPY_NUMBERS)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no copy %" PRIu32 "; copies count from 0 to "
                         "%" PRIu32,
                         copy, FDL_COPY_NUMBERS - 1);
-    if (!l->engine->given && copy >= l->engine->sampler.repeats)
+    if (!given && copy >= s->repeats)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no copy %" PRIu32 " with repeats=%" PRIu32
                         "; copies count from 0",
-                        copy, l->engine->sampler.repeats);
-    if (view >= l->engine->config.views)
+                        copy, s->repeats);
+    if (view >= views)
         return fdl_fail(FEEDLINE_EINVAL,
                         "there is no view %" PRIu32 " of %" PRIu32
                         "; views count from 0",
-                        view, l->engine->config.views);
+                        view, views);
     *out = (struct fdl_draw_key){
         .seed = fdl_engine_seed(l->engine),
         .epoch = epoch,
@@ -326,8 +304,8 @@ int32_t feedline_loader_get_draw(const feedline_loader *l, uint64_t epoch,
         return fdl_fail(FEEDLINE_EINVAL, "image size %dx%d", width, height);
     status = key_of(l, epoch, sample_index, copy, view, &key);
     if (status >= 0)
-        status =
-            fdl_pipeline_draw(l->engine->pipeline, &key, width, height, &plan);
+        status = fdl_pipeline_draw(fdl_engine_pipeline(l->engine), &key, width,
+                                   height, &plan);
     if (status < 0)
         return status;
     const struct fdl_geometry *g = &plan.geometry;
@@ -368,8 +346,8 @@ int32_t feedline_loader_draw_json(const feedline_loader *l, uint64_t epoch,
         return status;
     fdl_json_init(&j, buf, capacity);
     fdl_json_begin_object(&j, NULL);
-    status = fdl_pipeline_draw_json(l->engine->pipeline, &key, width, height,
-                                    "operations", &j);
+    status = fdl_pipeline_draw_json(fdl_engine_pipeline(l->engine), &key, width,
+                                    height, "operations", &j);
     if (status < 0)
         return status;
     fdl_json_end_object(&j);

@@ -2,6 +2,7 @@
 /* Public functions: an order of the caller's. */
 #include "loader/api/api.h"
 #include "loader/loader.h"
+#include "loader/order/given.h"
 
 #include <feedline/order.h>
 
@@ -9,7 +10,7 @@ static int32_t enter(const feedline_loader *l)
 {
     int32_t status =
         fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-    if (status < 0 || l->engine->given)
+    if (status < 0 || fdl_engine_given(l->engine))
         return status;
     if (l->watch.outside)
         return fdl_outside_refuse();
@@ -32,20 +33,8 @@ int32_t feedline_loader_append(feedline_loader *l, const uint64_t *indices,
     int32_t status = enter(l);
     if (status >= 0)
         status = fdl_api_enter(indices, "indices");
-    if (status >= 0)
-        status = fdl_consumer_check_run(l->engine);
-    if (status < 0)
-        return status;
-    if (!fdl_given_is_open(l->engine->given))
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "the epoch was ended: begin the next one first");
-    uint64_t awaited =
-        atomic_load_explicit(&l->engine->ring->awaited, memory_order_relaxed);
-    status =
-        fdl_given_append(l->engine->given, awaited, indices, copies, count);
-    if (status >= 0)
-        fdl_ring_more(l->engine->ring);
-    return status;
+    return status < 0 ? status
+                      : fdl_consumer_append(l->engine, indices, copies, count);
 }
 
 int32_t feedline_loader_end(feedline_loader *l)
@@ -54,6 +43,6 @@ int32_t feedline_loader_end(feedline_loader *l)
     if (status >= 0)
         status = fdl_consumer_check_run(l->engine);
     if (status >= 0)
-        fdl_given_end(l->engine->given);
+        fdl_given_end(fdl_engine_given(l->engine));
     return status;
 }

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "inject.h"
 #include "loader/loader.h"
+#include "loader/stream/failure.h"
 #include "tests/loader/fixture.h"
 
 #define N         18

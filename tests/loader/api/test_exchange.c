@@ -8,6 +8,7 @@
 #include "loader/api/api.h"
 #include "loader/api/dlpack.h"
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/exchange.h>

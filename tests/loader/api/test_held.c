@@ -6,6 +6,7 @@
  */
 #include "base/compiler.h"
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 #include "tests/loader/order/order_rig.h"
 

@@ -6,6 +6,7 @@
  * refused by name.
  */
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "order_rig.h"
 
 #include <feedline/order.h>

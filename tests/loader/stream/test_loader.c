@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 
 #include <pthread.h>

@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "loader/api/api.h"
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 
 #include <unistd.h>

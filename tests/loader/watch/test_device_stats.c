@@ -4,6 +4,7 @@
  * memory is the host's, and times are a script.
  */
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 
 #include <math.h>

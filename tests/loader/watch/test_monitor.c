@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "loader/loader.h"
+#include "loader/watch/stats.h"
 #include "tests/loader/fixture.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
  * wants to see, so nothing here depends on how fast anything is.
  */
 #include "loader/loader.h"
+#include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/live.h>

@@ -141,3 +141,13 @@ int32_t feedline_watch_end(feedline_loader *w, int32_t status, uint64_t samples,
     return entered < 0 ? entered
                        : fdl_outside_end(&w->watch, status, samples, bytes);
 }
+
+int32_t feedline_watch_end_at(feedline_loader *w, int32_t status,
+                              uint64_t samples, uint64_t bytes,
+                              int64_t began_ns, int64_t ended_ns)
+{
+    int32_t entered = enter(w);
+    return entered < 0 ? entered
+                       : fdl_outside_end_at(&w->watch, status, samples, bytes,
+                                            began_ns, ended_ns);
+}

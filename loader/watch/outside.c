@@ -158,15 +158,12 @@ static void move_on(struct fdl_outside *o, int32_t status)
     }
 }
 
-int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
-                        uint64_t samples, uint64_t bytes)
+/* Between a begin and here, its thread alone. */
+static void end_call(struct fdl_watch *watch, int32_t status, uint64_t samples,
+                     uint64_t bytes, int64_t end)
 {
-    int64_t end = fdl_now_ns();
     struct fdl_outside *o = watch->outside;
     struct fdl_books *c = &watch->books;
-    if (!turn(o, INSIDE))
-        return fdl_fail(FEEDLINE_ESTATE, "no call of next is under way: "
-                                         "feedline_watch_begin comes first");
     bool delivered = status == FEEDLINE_OK;
     struct fdl_account_call call = {
         .called = o->called,
@@ -198,6 +195,39 @@ int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
     move_on(o, status);
     fdl_account_refused(watch);
     set_state(o, OUT);
+}
+
+static int32_t no_begin(void)
+{
+    return fdl_fail(FEEDLINE_ESTATE, "no call of next is under way: "
+                                     "feedline_watch_begin comes first");
+}
+
+int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
+                        uint64_t samples, uint64_t bytes)
+{
+    int64_t end = fdl_now_ns();
+    if (!turn(watch->outside, INSIDE))
+        return no_begin();
+    end_call(watch, status, samples, bytes, end);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_outside_end_at(struct fdl_watch *watch, int32_t status,
+                           uint64_t samples, uint64_t bytes, int64_t began,
+                           int64_t ended)
+{
+    struct fdl_outside *o = watch->outside;
+    if (!turn(o, INSIDE))
+        return no_begin();
+    if (began < o->waiting || ended < began || ended > fdl_now_ns()) {
+        set_state(o, INSIDE);
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "began and ended are nanoseconds of CLOCK_MONOTONIC "
+                        "since feedline_watch_begin, in that order");
+    }
+    o->waiting = began;
+    end_call(watch, status, samples, bytes, ended);
     return FEEDLINE_OK;
 }
 

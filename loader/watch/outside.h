@@ -50,6 +50,10 @@ int32_t fdl_outside_refuse(void);
 int32_t fdl_outside_begin(struct fdl_watch *watch);
 int32_t fdl_outside_end(struct fdl_watch *watch, int32_t status,
                         uint64_t samples, uint64_t bytes);
+/* The wait lasted from began to ended, both since begin. EINVAL: it did not. */
+int32_t fdl_outside_end_at(struct fdl_watch *watch, int32_t status,
+                           uint64_t samples, uint64_t bytes, int64_t began,
+                           int64_t ended);
 
 /* The consumer's own time continues: it is between two calls. Its lock is held.
  */

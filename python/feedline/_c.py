@@ -926,4 +926,8 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     ),
     "watch_begin": (c_int32, (c_void_p,)),
     "watch_end": (c_int32, (c_void_p, c_int32, c_uint64, c_uint64)),
+    "watch_end_at": (
+        c_int32,
+        (c_void_p, c_int32, c_uint64, c_uint64, c_int64, c_int64),
+    ),
 }

@@ -15,6 +15,7 @@ import ctypes
 import os
 import sys
 import threading
+import time
 import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, NamedTuple
 from typing import Optional, Tuple, TypeVar
@@ -37,7 +38,8 @@ T = TypeVar("T")
 
 # Both wait for nothing, so the interpreter's lock stays here.
 _begin = lib.quick.watch_begin
-_end = lib.quick.watch_end
+_end = lib.quick.watch_end_at
+_now = time.monotonic_ns  # the library's clock
 _OK, _END, _TIMEOUT = _c.OK, _c.END, _c.TIMEOUT
 
 
@@ -110,21 +112,24 @@ class Meter(Observable):
         """What function() returns, as one call of next(). size: samples of a
         batch. StopIteration is the end of an epoch.
 
-        Written out, as what Python does between the library's clocks and
-        function() is counted as waiting for it.
+        Written out, as what Python does between its clocks and function() is
+        counted as waiting for it.
         """
         with self._consumer:
             handle = self._handle or self._made()
             counted = handle is not None and _begin(handle) == _OK
+        began = _now()
         try:
             batch = function()
         except BaseException as error:
+            ended = _now()
             if counted:
-                ended = isinstance(error, StopIteration)
-                self._returned(_END if ended else _TIMEOUT)
+                over = isinstance(error, StopIteration)
+                self._returned(_END if over else _TIMEOUT, 0, began, ended)
             raise
+        ended = _now()
         if counted:
-            self._returned(_OK, size(batch))
+            self._returned(_OK, size(batch), began, ended)
         return batch
 
     def nothing(self, function: Callable[[], T]) -> T:
@@ -132,20 +137,24 @@ class Meter(Observable):
         with self._consumer:
             handle = self._handle or self._made()
             counted = handle is not None and _begin(handle) == _OK
+        began = _now()
         try:
             return function()
         finally:
+            ended = _now()
             if counted:
-                self._returned(_TIMEOUT)
+                self._returned(_TIMEOUT, 0, began, ended)
 
     def _made(self) -> Optional[int]:
         """The handle, made now; None after close()."""
         return None if self._closed else self._make()
 
-    def _returned(self, status: int, samples: int = 0) -> None:
+    def _returned(
+        self, status: int, samples: int, began: int, ended: int
+    ) -> None:
         with self._consumer:
             if self._handle is not None:
-                _end(self._handle, status, samples, 0)
+                _end(self._handle, status, samples, 0, began, ended)
 
 
 def _device() -> Optional[bytes]:

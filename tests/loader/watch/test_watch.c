@@ -258,7 +258,51 @@ TEST_WITH(it_explains_itself, setup, teardown)
     assert_in(json(), "\"watch\":{\"name\":\"DataLoader\"");
 }
 
+/* What lies between the caller's clocks and ours is our time, not a wait. */
+TEST_WITH(a_caller_may_have_clocks_of_its_own, setup, teardown)
+{
+    for (int i = 0; i < 10; i++) {
+        assert_ok(feedline_watch_begin(w));
+        pass(1 * MS);
+        int64_t began = own_clock();
+        pass(7 * MS);
+        int64_t ended = own_clock();
+        pass(2 * MS);
+        assert_ok(feedline_watch_end_at(w, FEEDLINE_OK, 8, 100, began, ended));
+        pass(3 * MS);
+    }
+    call(0, FEEDLINE_END);
+    struct feedline_stats s = stats();
+    assert_int_equal(s.wait_ns, 70 * MS);
+    assert_int_equal(s.user_ns, 30 * MS);
+    assert_int_equal(s.wall_ns, 130 * MS);
+    assert_int_equal(s.batches, 10);
+    assert_int_equal(s.samples, 80);
+}
+
 /* ---- Mistakes ------------------------------------------------------------ */
+
+TEST_WITH(clocks_that_cannot_be, setup, teardown)
+{
+    int64_t before = own_clock();
+    assert_error(feedline_watch_end_at(w, 0, 1, 0, before, before),
+                 FEEDLINE_ESTATE, "feedline_watch_begin");
+    pass(1 * MS);
+    assert_ok(feedline_watch_begin(w));
+    int64_t began = own_clock();
+    pass(5 * MS);
+    int64_t now = own_clock();
+    const int64_t wrong[][2] = {
+        {before, now}, {now, began}, {began, now + 1}, {0, 0}};
+    for (size_t i = 0; i < FDL_COUNT_OF(wrong); i++)
+        assert_error(feedline_watch_end_at(w, FEEDLINE_OK, 1, 0, wrong[i][0],
+                                           wrong[i][1]),
+                     FEEDLINE_EINVAL, "CLOCK_MONOTONIC");
+    assert_ok(feedline_watch_end_at(w, FEEDLINE_OK, 1, 0, began, now));
+    assert_int_equal(stats().wait_ns, 5 * MS);
+    assert_error(feedline_watch_end_at(NULL, 0, 0, 0, 0, 0), FEEDLINE_EINVAL,
+                 "watch is NULL");
+}
 
 TEST_WITH(calls_out_of_turn_are_refused, setup, teardown)
 {

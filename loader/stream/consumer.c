@@ -157,6 +157,7 @@ static void tell(const struct fdl_engine *e, const struct wait *wt,
         .ticket = wt->ticket,
         .batch = wt->batch,
         .delivered = delivered,
+        .workers = atomic_load_explicit(&e->workers, memory_order_relaxed),
         .fails = e->consumer.failed != FEEDLINE_OK,
     };
     if (e->observer.returned)
@@ -209,6 +210,11 @@ static bool take_end(struct fdl_engine *e)
     c->position = 0;
     c->finished = c->epoch >= e->stream.end_epoch;
     return true;
+}
+
+bool fdl_consumer_runs(const struct fdl_engine *e)
+{
+    return e->running;
 }
 
 int32_t fdl_consumer_check_run(const struct fdl_engine *e)

@@ -13,8 +13,8 @@
  * begin and ends with stop, which joins every thread.
  *
  * It knows nothing of what watches it. It may be given an observer
- * (observer.h), to which it reports what happens, and it answers the questions
- * below.
+ * (observer.h), to which it reports what happens, and it answers questions
+ * (snapshot.h).
  */
 #ifndef FDL_LOADER_ENGINE_H
 #define FDL_LOADER_ENGINE_H
@@ -103,6 +103,9 @@ bool fdl_consumer_may_begin(const struct fdl_engine *e);
 int32_t fdl_consumer_append(struct fdl_engine *e, const uint64_t *indices,
                             const uint32_t *copies, uint32_t count);
 
+/* A run is in progress; the consumer's thread. */
+bool fdl_consumer_runs(const struct fdl_engine *e);
+
 /* ESTATE: no run is in progress, and why. */
 int32_t fdl_consumer_check_run(const struct fdl_engine *e);
 bool fdl_consumer_stands_at(struct fdl_engine *e, uint64_t epoch);
@@ -153,9 +156,14 @@ uint64_t fdl_engine_seed(const struct fdl_engine *e);
  * stays from run to run; 0: the first one begins with the reader's default. */
 void fdl_engine_start_with(struct fdl_engine *e, const struct fdl_knobs *start);
 
-/* An engine that never runs stands in for a watched loader. */
+/* An engine that never runs stands in for a watched loader, whose numbers these
+ * are; gpu: where its batches go, -1: not known. */
 void fdl_engine_stand_in(struct fdl_engine *e, uint32_t workers,
-                         uint32_t batch_size);
+                         uint32_t batch_size, int32_t gpu);
+
+/* Its observer is told that a run begins, and that next() was called. */
+void fdl_engine_stand_in_begin(struct fdl_engine *e);
+void fdl_engine_stand_in_called(const struct fdl_engine *e, int64_t now);
 
 /* Frees slots left over by a smaller depth, if they are free. From time to
  * time, on any thread. */

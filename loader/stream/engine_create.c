@@ -306,6 +306,9 @@ int32_t fdl_engine_create(const struct fdl_options *options,
     fdl_lock_init(&e->settings, FDL_RANK_SETTINGS);
     fdl_dataset_ref(ds);
     e->dataset = ds;
+    e->gpu = backend_ops->device == FEEDLINE_CUDA
+                 ? (int32_t)backend_config->device
+                 : -1;
 
     int32_t status = fdl_failures_init(&e->failures);
     if (status >= 0)

@@ -47,6 +47,8 @@ struct fdl_engine {
     struct fdl_window *window;
     struct fdl_pool pool;
 
+    bool stands_in; /* for a watched loader; constant once threads exist */
+    int32_t gpu;    /* its number, -1: none; constant like that */
     struct fdl_finish_choice finish; /* constant */
     struct fdl_copy_fit fit;         /* of the device, constant once known: */
     _Atomic bool fit_known;          /* see fdl_engine_bus */

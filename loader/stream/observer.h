@@ -2,7 +2,7 @@
 /*
  * What the engine reports to an observer, one way: it never asks, and does the
  * same without one. In the hot path that is one record per sample and one per
- * call of next(); everything else an observer reads from outside (engine.h).
+ * call of next(); everything else an observer asks for (snapshot.h).
  *
  * Every hook may be NULL. None may call what starts or stops a run.
  */
@@ -38,6 +38,7 @@ struct fdl_next_record {
     uint64_t ticket;                 /* that it waited for */
     const feedline_batch *batch;     /* the same; NULL: not issued */
     const feedline_batch *delivered; /* NULL: it returns without one */
+    uint32_t workers;                /* in force */
     bool fails;                      /* the run ends with it */
 };
 

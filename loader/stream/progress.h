@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker's current sample and step, for an observer (stuck.h). The worker
- * writes a few words per sample, in relaxed order where that suffices; there is
- * no lock. Its timebook knows since when: the end of its last span.
+ * A worker's current sample and step, for snapshot.c. The worker writes a few
+ * words per sample, in relaxed order where that suffices; there is no lock. Its
+ * timebook knows since when: the end of its last span.
  *
  *     worker   leave | mark (stamp) | enter(sample) | ... work ... | leave ...
  *     watcher          stamp, step and the rest, stamp again: if unchanged,
@@ -31,8 +31,8 @@ static inline void fdl_progress_enter(struct fdl_progress *p,
     atomic_store_explicit(&p->epoch, r->epoch, memory_order_relaxed);
     atomic_store_explicit(&p->index, index, memory_order_relaxed);
     atomic_store_explicit(&p->ticket, r->ticket, memory_order_relaxed);
-    /* release: pairs with stuck.c; a thread that sees the step sees the rest,
-     * and the stamp before it. */
+    /* release: pairs with snapshot.c; a thread that sees the step sees the
+     * rest, and the stamp before it. */
     atomic_store_explicit(&p->step, (uint32_t)step, memory_order_release);
 }
 

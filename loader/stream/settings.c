@@ -160,13 +160,31 @@ void fdl_engine_start_with(struct fdl_engine *e, const struct fdl_knobs *start)
     e->first_io_depth = start->io_depth;
 }
 
+/* ---- Standing in for a watched loader ------------------------------------ */
+
 void fdl_engine_stand_in(struct fdl_engine *e, uint32_t workers,
-                         uint32_t batch_size)
+                         uint32_t batch_size, int32_t gpu)
 {
     store(&e->workers, workers);
     store(&e->depth, 0);
     store(&e->io_depth, 0);
     e->config.batch_size = batch_size;
+    e->stands_in = true;
+    e->gpu = gpu;
+}
+
+void fdl_engine_stand_in_begin(struct fdl_engine *e)
+{
+    fdl_lock(&e->run_lock);
+    if (e->observer.beginning)
+        e->observer.beginning(e->observer.user);
+    fdl_unlock(&e->run_lock);
+}
+
+void fdl_engine_stand_in_called(const struct fdl_engine *e, int64_t now)
+{
+    if (e->observer.called)
+        e->observer.called(e->observer.user, now);
 }
 
 /* ---- Values in force ---------------------------------------------------- */

@@ -32,7 +32,8 @@ int32_t fdl_outside_create(struct fdl_watch *watch,
     o->has_gpu = has_gpu;
     o->gpu = gpu;
     watch->outside = o;
-    fdl_engine_stand_in(watch->engine, def->workers, def->batch_size);
+    fdl_engine_stand_in(watch->engine, def->workers, def->batch_size,
+                        has_gpu ? (int32_t)gpu : -1);
     return FEEDLINE_OK;
 }
 

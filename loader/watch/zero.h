@@ -4,20 +4,13 @@
 #define FDL_LOADER_ZERO_H
 
 #include "decode/pipeline.h"
-#include "profiler/measure/timebook.h"
+#include "loader/stream/snapshot.h"
 #include "profiler/measure/total.h"
 
 #include <feedline/feedline.h>
 
 /* The fixed ones, then the custom operations of the pipeline. */
 #define FDL_STAGES_MAX (FEEDLINE_STAGE_COUNT + FDL_CUSTOM_MAX)
-
-/* The time of all workers, ever. */
-struct fdl_workers_time {
-    uint32_t threads;
-    int64_t lived_ns;
-    struct fdl_spent_times spent;
-};
 
 /* Counters that only custom operations have. */
 struct fdl_custom_sums {

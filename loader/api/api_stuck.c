@@ -12,7 +12,7 @@ int32_t feedline_loader_get_stuck(const feedline_loader *l, uint32_t index,
         fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
     if (status < 0)
         return status;
-    status = fdl_stuck_get(l->sources.watch, index, &found);
+    status = fdl_stuck_get(l->engine, index, &found);
     if (status != FEEDLINE_OK)
         return status;
     return fdl_copy_out(out, &found, sizeof(found));

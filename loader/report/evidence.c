@@ -242,7 +242,7 @@ void fdl_evidence_gather(const struct fdl_sources *from,
     add_tuner(from->control, out);
     fdl_notable_evidence(from->watch, out);
     out->gap_throttled_ns = FDL_MIN(watched.gap_throttled_ns, out->gap_ns);
-    fdl_stuck_evidence(from->watch, out);
+    fdl_stuck_evidence(from->engine, out);
     add_device(from, out);
     if (from->watch->outside)
         fdl_outside_evidence(from->watch, &watched, out);

@@ -135,7 +135,7 @@ void fdl_live_gather(const struct fdl_sources *from,
     add_device(from, out);
     fdl_stats_workers(from->watch, &out->threads);
     add_machine(from, out);
-    out->stuck_workers = fdl_stuck_count(from->watch);
+    out->stuck_workers = fdl_stuck_count(from->engine);
     add_verdict(from, out);
     out->n_decisions = fdl_control_lines(from->control, out->decisions);
     add_tuner(from, out);

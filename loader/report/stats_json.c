@@ -122,7 +122,7 @@ void fdl_stats_json(const struct fdl_sources *from, struct fdl_json *j)
     fdl_costs_get(from->watch, &costs);
     fdl_costs_json(&costs, j);
     json_workers(from, j);
-    fdl_stuck_json(from->watch, j);
+    fdl_stuck_json(from->engine, j);
     fdl_notable_json(from, j);
     fdl_stats_signals_json(from->watch, j);
     fdl_json_begin_object(j, "tuner");

@@ -9,9 +9,7 @@
  *                                  |-----> get_stuck, stats_json, page, metrics
  *                                  +-----> verdict WORKER_STUCK
  *
- * A worker's state is a few relaxed words (progress.h); for the reader's reads,
- * it is the window and the stamps of their batches. A probe takes the ring's
- * lock for as long as it takes to read a few of these.
+ * What each worker and read is at the engine tells (snapshot.h).
  */
 #ifndef FDL_LOADER_STUCK_H
 #define FDL_LOADER_STUCK_H
@@ -24,23 +22,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fdl_watch;
+struct fdl_engine;
+struct fdl_monitor;
 
 /* Subscribes to the monitor, and lives as long as it. */
-int32_t fdl_stuck_create(struct fdl_watch *watch);
+int32_t fdl_stuck_create(const struct fdl_engine *engine,
+                         struct fdl_monitor *monitor);
 
 /* END past the last one. Any thread. */
-int32_t fdl_stuck_get(struct fdl_watch *watch, uint32_t index,
+int32_t fdl_stuck_get(const struct fdl_engine *engine, uint32_t index,
                       struct feedline_stuck_worker *out);
-uint32_t fdl_stuck_count(struct fdl_watch *watch);
+uint32_t fdl_stuck_count(const struct fdl_engine *engine);
 
 /* "stuck_workers" of an object. */
-void fdl_stuck_json(struct fdl_watch *watch, struct fdl_json *j);
+void fdl_stuck_json(const struct fdl_engine *engine, struct fdl_json *j);
 
 /* The worst of them: the one that the next batch waits for, if any. */
-void fdl_stuck_evidence(struct fdl_watch *watch, struct fdl_evidence *out);
+void fdl_stuck_evidence(const struct fdl_engine *engine,
+                        struct fdl_evidence *out);
 
 /* A run cannot end because of this worker: reports it in the log. */
-void fdl_stuck_tell_stop(struct fdl_watch *watch, uint32_t worker);
+void fdl_stuck_tell_stop(const struct fdl_engine *engine, uint32_t worker);
 
 #endif

@@ -53,9 +53,10 @@ void fdl_watch_beginning(void *user)
     fdl_device_watch_rewind(watch->device);
 }
 
-static void late(void *watch, uint32_t worker)
+static void late(void *user, uint32_t worker)
 {
-    fdl_stuck_tell_stop(watch, worker);
+    struct fdl_watch *watch = user;
+    fdl_stuck_tell_stop(watch->engine, worker);
 }
 
 static void hold_device(void *device)
@@ -114,7 +115,7 @@ int32_t fdl_watch_attach(struct fdl_watch *watch, struct fdl_engine *engine)
     watch->notes.decisions = fdl_trace_ring_create();
     int32_t status = fdl_monitor_create(watch, &watch->monitor);
     if (status >= 0)
-        status = fdl_stuck_create(watch);
+        status = fdl_stuck_create(engine, watch->monitor);
     if (status >= 0)
         status = fdl_monitor_subscribe(watch->monitor, &tidy);
     return status;

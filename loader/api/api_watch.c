@@ -98,7 +98,7 @@ static int32_t create(const feedline_config *cfg,
     if (status < 0)
         return status;
     bool has_gpu = ops && ops->device == FEEDLINE_CUDA;
-    status = fdl_outside_create(&l->watch, def, has_gpu, gpu);
+    status = fdl_outside_create(&l->watch, def, has_gpu ? (int32_t)gpu : -1);
     if (status < 0)
         fdl_loader_destroy(l);
     else

@@ -358,8 +358,7 @@ static void begin_thread(struct fdl_worker *w)
     fdl_timebook_open(&w->time, FDL_SPENT_WORK, fdl_now_ns());
     fdl_lock(&w->engine->settings);
     pthread_getcpuclockid(pthread_self(), &w->cpu_clock);
-    /* release: pairs with look.c. */
-    atomic_store_explicit(&w->tid, fdl_thread_id(), memory_order_release);
+    atomic_store_explicit(&w->tid, fdl_thread_id(), memory_order_relaxed);
     fdl_unlock(&w->engine->settings);
 }
 
@@ -367,9 +366,11 @@ static void end_thread(struct fdl_worker *w)
 {
     fdl_progress_leave(&w->at);
     fdl_lock(&w->engine->settings);
-    /* release: pairs with look.c; the id goes before the time is added. */
-    atomic_store_explicit(&w->tid, 0, memory_order_release);
-    fdl_counter_add(&w->past_cpu_ns, (uint64_t)fdl_thread_cpu_ns());
+    uint64_t cpu_ns = fdl_load(&w->past_cpu_ns) + (uint64_t)fdl_thread_cpu_ns();
+    /* release: pairs with fdl_engine_worker_thread; whoever sees this thread's
+     * time there does not see its id any more. */
+    atomic_store_explicit(&w->tid, 0, memory_order_relaxed);
+    atomic_store_explicit(&w->past_cpu_ns, cpu_ns, memory_order_release);
     w->died_ns = fdl_now_ns();
     fdl_timebook_close(&w->time, w->died_ns);
     /* release: pairs with life_of; died_ns is there. */

@@ -4,14 +4,13 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "loader/stream/engine_own.h"
-#include "loader/watch/watcher.h"
+#include "loader/stream/snapshot.h"
 #include "transfer/cuda/cuda_probe.h"
 
 #include <stdlib.h>
 
 struct fdl_gpu_watch {
-    struct fdl_watch *watch;
+    const struct fdl_engine *engine;
     struct fdl_nvml *nvml;
     bool tried;
     int64_t idle_since; /* 0: not idle */
@@ -34,13 +33,13 @@ void fdl_gpu_watched_init(struct fdl_gpu_watched *w)
                                           .energy_joules = -1}};
 }
 
-int32_t fdl_gpu_watch_create(struct fdl_watch *watch,
+int32_t fdl_gpu_watch_create(const struct fdl_engine *engine,
                              struct fdl_gpu_watch **out)
 {
     struct fdl_gpu_watch *w = calloc(1, sizeof(*w));
     if (!w)
         return fdl_fail_memory(sizeof(*w), "the watch over a GPU");
-    w->watch = watch;
+    w->engine = engine;
     *out = w;
     return FEEDLINE_OK;
 }
@@ -54,23 +53,13 @@ void fdl_gpu_watch_destroy(struct fdl_gpu_watch *w)
     free(w);
 }
 
-/* false: batches stay on the host, or their destination is unknown. */
-static bool find_gpu(const struct fdl_watch *watch, uint32_t *number)
-{
-    *number = watch->outside ? watch->outside->gpu
-                             : (uint32_t)watch->engine->ring->device_id;
-    return watch->outside
-               ? watch->outside->has_gpu
-               : watch->engine->ring->backend_ops->device == FEEDLINE_CUDA;
-}
-
 static void open_nvml(struct fdl_gpu_watch *w)
 {
     struct feedline_device_info info;
     char why[256] = "";
-    uint32_t number;
+    int32_t number = fdl_engine_gpu(w->engine);
     w->tried = true;
-    if (!find_gpu(w->watch, &number) || fdl_cuda_device_info(number, &info) < 0)
+    if (number < 0 || fdl_cuda_device_info((uint32_t)number, &info) < 0)
         return;
     w->nvml = fdl_nvml_open(info.pci, why, sizeof(why));
     if (!w->nvml)

@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fdl_watch;
+struct fdl_engine;
+
 struct fdl_gpu_watched {
     bool has_gpu;
     struct fdl_gpu_signals now; /* all -1 without one */
@@ -26,7 +27,7 @@ struct fdl_gpu_watch;
 /* Nothing is known. */
 void fdl_gpu_watched_init(struct fdl_gpu_watched *w);
 
-int32_t fdl_gpu_watch_create(struct fdl_watch *watch,
+int32_t fdl_gpu_watch_create(const struct fdl_engine *engine,
                              struct fdl_gpu_watch **out);
 void fdl_gpu_watch_destroy(struct fdl_gpu_watch *w);
 

@@ -20,9 +20,10 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "loader/stream/engine_own.h"
-#include "loader/watch/stats.h"
-#include "loader/watch/watcher.h"
+#include "loader/options.h"
+#include "loader/stream/snapshot.h"
+#include "loader/watch/account.h"
+#include "loader/watch/worker_books.h"
 #include "profiler/measure/read_history.h"
 
 #include <stdlib.h>
@@ -45,7 +46,9 @@ struct seen {
 };
 
 struct fdl_look {
-    struct fdl_watch *watch;
+    const struct fdl_engine *engine;
+    struct fdl_books *books;
+    struct fdl_worker_books *const *workers;
     struct fdl_signals *signals;
     struct seen *seen; /* [FDL_MAX_WORKERS] */
     struct fdl_watched watched;
@@ -90,19 +93,24 @@ static void bury(struct seen *s)
     s->tid = 0;
 }
 
-static void look_at_thread(struct fdl_look *k, const struct fdl_worker *w,
-                           struct seen *s)
+static bool still_runs(const struct fdl_look *k, uint32_t worker, int32_t tid)
+{
+    struct fdl_worker_thread now;
+    fdl_engine_worker_thread(k->engine, worker, &now);
+    return now.tid == tid;
+}
+
+static void look_at_thread(struct fdl_look *k, uint32_t worker, struct seen *s)
 {
     struct fdl_thread_signals t;
-    int64_t cpu =
-        (int64_t)atomic_load_explicit(&w->past_cpu_ns, memory_order_relaxed);
-    /* acquire: pairs with worker_main; a thread that ends takes its id back
-     * before it adds to past_cpu_ns. */
-    int32_t tid = atomic_load_explicit(&w->tid, memory_order_acquire);
+    struct fdl_worker_thread thread;
+    fdl_engine_worker_thread(k->engine, worker, &thread);
+    int64_t cpu = (int64_t)thread.past_cpu_ns;
+    int32_t tid = thread.tid;
     if (s->tid != tid && s->tid != 0)
         bury(s);
     if (tid != 0 && fdl_signals_thread(k->signals, tid, &t) &&
-        atomic_load_explicit(&w->tid, memory_order_acquire) == tid) {
+        still_runs(k, worker, tid)) {
         s->tid = tid;
         s->live = t;
         cpu += (int64_t)t.cpu_ns;
@@ -114,16 +122,16 @@ static void look_at_thread(struct fdl_look *k, const struct fdl_worker *w,
     s->sum.involuntary = s->past_involuntary + s->live.involuntary;
 }
 
-static void look_at_worker(struct fdl_look *k, const struct fdl_worker *w,
-                           struct seen *s, int64_t now)
+static void look_at_worker(struct fdl_look *k, uint32_t worker, int64_t now)
 {
+    struct seen *s = &k->seen[worker];
     struct fdl_spent_times spent;
-    look_at_thread(k, w, s);
-    fdl_timebook_read(&w->time, now, &spent);
+    look_at_thread(k, worker, s);
+    fdl_engine_worker_spent(k->engine, worker, now, &spent);
     /* An open span may turn out to have been something else. */
     s->sum.work = FDL_MAX(s->sum.work, spent.ns[FDL_SPENT_WORK]);
     s->sum.read = FDL_MAX(s->sum.read, spent.ns[FDL_SPENT_READ]);
-    s->sum.custom_sleep = custom_sleep(k->watch->workers[w->id]);
+    s->sum.custom_sleep = custom_sleep(k->workers[worker]);
 }
 
 /* The part of ns that belongs to work, of work and reading. */
@@ -147,21 +155,15 @@ static void guess_worker(const struct fdl_look *k, const struct seen *s,
     fdl_busy_split_guess(work, cpu, runq, guess);
 }
 
-static uint32_t n_workers(const struct fdl_watch *watch)
-{
-    return fdl_pool_born(&watch->engine->pool);
-}
-
 /* Sums over all workers. */
 static void look_at_workers(struct fdl_look *k, int64_t now,
                             int64_t guess[FDL_BUSY_KINDS], int64_t *active)
 {
-    const struct fdl_watch *watch = k->watch;
-    uint32_t n = n_workers(watch);
+    uint32_t n = fdl_engine_worker_count(k->engine);
     k->watched.voluntary = k->watched.involuntary = 0;
     *active = 0;
     for (uint32_t i = 0; i < n; i++)
-        look_at_worker(k, watch->engine->pool.workers[i], &k->seen[i], now);
+        look_at_worker(k, i, now);
     for (uint32_t i = 0; i < n; i++) {
         const struct seen *s = &k->seen[i];
         int64_t one[FDL_BUSY_KINDS];
@@ -212,8 +214,7 @@ static double queued_part(uint64_t before, uint64_t now, int64_t span)
 static void look_at_consumer(struct fdl_look *k, int64_t now, bool counts)
 {
     struct fdl_thread_signals t;
-    int32_t tid =
-        atomic_load_explicit(&k->watch->books.tid, memory_order_relaxed);
+    int32_t tid = atomic_load_explicit(&k->books->tid, memory_order_relaxed);
     bool same = tid == k->consumer_tid;
     k->consumer_tid = tid;
     if (tid == 0 || !fdl_signals_thread(k->signals, tid, &t)) {
@@ -240,7 +241,7 @@ static void look_at_children(struct fdl_look *k, bool counts)
 {
     struct fdl_watched *w = &k->watched;
     struct fdl_children_signals c;
-    if (!k->watch->outside)
+    if (!fdl_engine_stands_in(k->engine))
         return;
     fdl_signals_children(k->signals, &c);
     if (counts && c.cpu_ns > k->children_cpu)
@@ -283,7 +284,7 @@ static void look_at_reads(struct fdl_look *k, int64_t now)
 {
     struct fdl_watched *w = &k->watched;
     struct fdl_read_sums sums;
-    fdl_stats_read_sums(k->watch, &sums);
+    fdl_engine_read_sums(k->engine, &sums);
     sums.time_ns = now;
     fdl_read_history_add(&k->reads, &sums);
     w->best_read_rate = k->reads.best_rate;
@@ -296,7 +297,7 @@ static void look_at_reads(struct fdl_look *k, int64_t now)
 
 static void look_at_gaps(struct fdl_look *k, int64_t now)
 {
-    struct fdl_books *c = &k->watch->books;
+    struct fdl_books *c = k->books;
     fdl_lock(&c->lock);
     int64_t gap_ns = c->notable.gaps.total_ns;
     fdl_unlock(&c->lock);
@@ -307,7 +308,7 @@ static void look_at_gaps(struct fdl_look *k, int64_t now)
 
 static void read_ledger(struct fdl_look *k, int64_t *prep, int64_t *worker_wait)
 {
-    struct fdl_books *c = &k->watch->books;
+    struct fdl_books *c = k->books;
     fdl_lock(&c->lock);
     *prep = c->ledger.ns[FDL_BUCKET_PREP];
     *worker_wait = c->ledger.ns[FDL_BUCKET_WORKER_WAIT];
@@ -351,7 +352,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
 {
     struct fdl_watched *w = &k->watched;
     bool has_runq = w->has_runq;
-    uint32_t n = n_workers(k->watch);
+    uint32_t n = fdl_engine_worker_count(k->engine);
     memset(w, 0, sizeof(*w));
     k->gaps.quota_ns = k->gaps.gap_ns = 0; /* gaps are reset too */
     w->has_runq = has_runq;
@@ -359,7 +360,7 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     k->last_active = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct seen *s = &k->seen[i];
-        look_at_worker(k, k->watch->engine->pool.workers[i], s, now);
+        look_at_worker(k, i, now);
         s->zero = s->sum;
         k->last_active += s->sum.work + s->sum.read;
     }
@@ -373,12 +374,17 @@ void fdl_look_reset(struct fdl_look *k, int64_t now)
     look_at_reads(k, now);
 }
 
-int32_t fdl_look_create(struct fdl_watch *watch, struct fdl_look **out)
+int32_t fdl_look_create(const struct fdl_engine *engine,
+                        struct fdl_books *books,
+                        struct fdl_worker_books *const *workers,
+                        struct fdl_look **out)
 {
     struct fdl_look *k = calloc(1, sizeof(*k));
     if (!k)
         return fdl_fail_memory(sizeof(*k), "a probe of a loader");
-    k->watch = watch;
+    k->engine = engine;
+    k->books = books;
+    k->workers = workers;
     k->seen = calloc(FDL_MAX_WORKERS, sizeof(*k->seen));
     int32_t status = k->seen
                          ? fdl_signals_open("", &k->signals)

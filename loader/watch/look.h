@@ -22,8 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct fdl_books;
+struct fdl_engine;
+struct fdl_worker_books;
+
 /* Results since the last reset. */
-struct fdl_watch;
 struct fdl_watched {
     /* The workers' busy time, see enum fdl_busy; without what has not been
      * probed yet. */
@@ -57,7 +60,12 @@ struct fdl_watched {
 
 struct fdl_look;
 
-int32_t fdl_look_create(struct fdl_watch *watch, struct fdl_look **out);
+/* workers: their books, [FDL_MAX_WORKERS]; those of workers that exist are
+ * there. All three outlive it. */
+int32_t fdl_look_create(const struct fdl_engine *engine,
+                        struct fdl_books *books,
+                        struct fdl_worker_books *const *workers,
+                        struct fdl_look **out);
 void fdl_look_destroy(struct fdl_look *k);
 
 /* One thread at a time for all of these; now: from fdl_now_ns. Foreign threads

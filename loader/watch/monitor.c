@@ -29,7 +29,6 @@ struct seat {
 };
 
 struct fdl_monitor {
-    struct fdl_watch *watch;
     struct fdl_thread thread;
     struct fdl_event wake;
     _Atomic bool stopping;
@@ -150,18 +149,20 @@ static void *watch_main(void *arg)
 
 /* ---- Its life ----------------------------------------------------------- */
 
-int32_t fdl_monitor_create(struct fdl_watch *watch, struct fdl_monitor **out)
+int32_t fdl_monitor_create(const struct fdl_engine *engine,
+                           struct fdl_books *books,
+                           struct fdl_worker_books *const *workers,
+                           struct fdl_monitor **out)
 {
     struct fdl_monitor *m = calloc(1, sizeof(*m));
     if (!m)
         return fdl_fail_memory(sizeof(*m), "the monitor");
-    m->watch = watch;
     fdl_event_init(&m->wake);
     fdl_lock_init(&m->looking, FDL_RANK_LOOKING);
     fdl_lock_init(&m->lock, FDL_RANK_MONITOR);
-    int32_t status = fdl_look_create(watch, &m->look);
+    int32_t status = fdl_look_create(engine, books, workers, &m->look);
     if (status >= 0)
-        status = fdl_gpu_watch_create(watch, &m->gpu);
+        status = fdl_gpu_watch_create(engine, &m->gpu);
     if (status < 0) {
         fdl_monitor_destroy(m);
         return status;

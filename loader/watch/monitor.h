@@ -27,8 +27,10 @@
 #define FDL_BEAT_NS         INT64_C(250000000)
 #define FDL_SUBSCRIBERS_MAX 8u
 
+struct fdl_books;
+struct fdl_engine;
 struct fdl_monitor;
-struct fdl_watch;
+struct fdl_worker_books;
 
 /* A subscriber. All are served on the monitor's thread, one after another, in
  * the order in which they subscribed; they may request any statistics, and
@@ -42,7 +44,11 @@ struct fdl_subscriber {
     int64_t interval_ns; /* rounded up to whole beats; 0: every beat */
 };
 
-int32_t fdl_monitor_create(struct fdl_watch *watch, struct fdl_monitor **out);
+/* See fdl_look_create. */
+int32_t fdl_monitor_create(const struct fdl_engine *engine,
+                           struct fdl_books *books,
+                           struct fdl_worker_books *const *workers,
+                           struct fdl_monitor **out);
 
 /* Before the first start. ERANGE: the table is full; nothing is closed then. */
 int32_t fdl_monitor_subscribe(struct fdl_monitor *m,

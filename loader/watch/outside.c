@@ -21,19 +21,15 @@ static void copy_text(char to[FDL_OUTSIDE_TEXT], const char *from)
 }
 
 int32_t fdl_outside_create(struct fdl_watch *watch,
-                           const struct feedline_watch_def *def, bool has_gpu,
-                           uint32_t gpu)
+                           const struct feedline_watch_def *def, int32_t gpu)
 {
     struct fdl_outside *o = calloc(1, sizeof(*o));
     if (!o)
         return fdl_fail_memory(sizeof(*o), "a watch");
     copy_text(o->name, def->name ? def->name : "the iterable");
     copy_text(o->option, def->option);
-    o->has_gpu = has_gpu;
-    o->gpu = gpu;
     watch->outside = o;
-    fdl_engine_stand_in(watch->engine, def->workers, def->batch_size,
-                        has_gpu ? (int32_t)gpu : -1);
+    fdl_engine_stand_in(watch->engine, def->workers, def->batch_size, gpu);
     return FEEDLINE_OK;
 }
 

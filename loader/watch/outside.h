@@ -26,8 +26,6 @@ struct fdl_watched;
 
 struct fdl_outside {
     char name[FDL_OUTSIDE_TEXT], option[FDL_OUTSIDE_TEXT]; /* "": not known */
-    bool has_gpu;
-    uint32_t gpu;
 
     _Atomic uint32_t state; /* OUT, TURNING, INSIDE */
     bool begun, watching;   /* the first call was; has ended */
@@ -39,10 +37,10 @@ struct fdl_outside {
     int64_t wait_cpu_ns; /* since the reset; guarded by the consumer's lock */
 };
 
-/* watch->outside, of a loader that was just created and never runs. ENOMEM. */
+/* watch->outside, of a loader that was just created and never runs. gpu: number
+ * of the one that its batches go to, -1: not known. ENOMEM. */
 int32_t fdl_outside_create(struct fdl_watch *watch,
-                           const struct feedline_watch_def *def, bool has_gpu,
-                           uint32_t gpu);
+                           const struct feedline_watch_def *def, int32_t gpu);
 
 /* ESTATE, for what needs an engine. */
 int32_t fdl_outside_refuse(void);

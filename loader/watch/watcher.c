@@ -113,7 +113,8 @@ int32_t fdl_watch_attach(struct fdl_watch *watch, struct fdl_engine *engine)
     watch->engine = engine;
     watch->notes.consumer = fdl_trace_ring_create();
     watch->notes.decisions = fdl_trace_ring_create();
-    int32_t status = fdl_monitor_create(watch, &watch->monitor);
+    int32_t status = fdl_monitor_create(engine, &watch->books, watch->workers,
+                                        &watch->monitor);
     if (status >= 0)
         status = fdl_stuck_create(engine, watch->monitor);
     if (status >= 0)

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "loader/report/recorder.h"
-#include "loader/watch/notable.h"
+#include "loader/watch/account.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static feedline_loader *loader_of(void *watch)
 static void called(void *watch, int64_t now)
 {
     feedline_loader *l = loader_of(watch);
-    uint64_t delivered = l->watch.notes.delivered;
+    uint64_t delivered = l->watch.books.notes.delivered;
     fdl_watch_called(&l->watch, now);
     if (l->tracing.recorder)
         fdl_recorder_step(l->tracing.recorder, delivered, now);
@@ -63,10 +63,8 @@ static int32_t make_engine(feedline_loader *l,
     observer.called = called;
     observer.ending = ending;
     observer.beginning = beginning;
-    status =
-        fdl_engine_create(options, ds, p, ops, config, &observer, &l->engine);
-    l->watch.engine = l->engine;
-    return status;
+    return fdl_engine_create(options, ds, p, ops, config, &observer,
+                             &l->engine);
 }
 
 /* The engine exists: what reports are made from, and who makes them. */
@@ -135,7 +133,6 @@ void fdl_loader_destroy(feedline_loader *l)
 static void open_books(feedline_loader *l, int64_t asked)
 {
     fdl_account_begin(&l->watch.books, asked, fdl_now_ns());
-    fdl_notable_begin(&l->watch);
     fdl_control_begin(l->control);
 }
 

@@ -6,6 +6,7 @@
 #include "loader/order/sampler.h"
 #include "loader/order/state.h"
 #include "loader/stream/ring.h"
+#include "loader/watch/outside.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>

@@ -16,7 +16,7 @@ int32_t feedline_loader_get_gaps(const feedline_loader *l,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    fdl_notable_gaps(l->sources.watch, &gaps);
+    fdl_notable_gaps(&l->sources.watch->books, &gaps);
     return fdl_copy_out(out, &gaps, sizeof(gaps));
 }
 
@@ -24,8 +24,9 @@ int32_t feedline_loader_slow_count(const feedline_loader *l)
 {
     struct feedline_slow_sample slow[FDL_SLOW_KEPT];
     int32_t status = enter(l);
-    return status < 0 ? status
-                      : (int32_t)fdl_notable_slow(l->sources.watch, slow);
+    return status < 0
+               ? status
+               : (int32_t)fdl_notable_slow(&l->sources.watch->books, slow);
 }
 
 int32_t feedline_loader_get_slow(const feedline_loader *l, uint32_t index,
@@ -35,7 +36,7 @@ int32_t feedline_loader_get_slow(const feedline_loader *l, uint32_t index,
     int32_t status = enter(l);
     if (status < 0)
         return status;
-    uint32_t n = fdl_notable_slow(l->sources.watch, slow);
+    uint32_t n = fdl_notable_slow(&l->sources.watch->books, slow);
     if (index >= n)
         return fdl_fail(FEEDLINE_ERANGE, "slow sample %u: there are %u", index,
                         n);

@@ -3,6 +3,7 @@
 #include "loader/api/api.h"
 #include "loader/loader.h"
 #include "loader/order/given.h"
+#include "loader/watch/outside.h"
 
 #include <feedline/order.h>
 

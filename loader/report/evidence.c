@@ -9,6 +9,8 @@
 #include "loader/order/sampler.h"
 #include "loader/stream/ring.h"
 #include "loader/watch/costs.h"
+#include "loader/watch/notable.h"
+#include "loader/watch/outside.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
 #include "profiler/system/machine.h"
@@ -240,7 +242,7 @@ void fdl_evidence_gather(const struct fdl_sources *from,
     out->world = fdl_engine_sampler(from->engine)->world;
     add_settings(from->engine, out);
     add_tuner(from->control, out);
-    fdl_notable_evidence(from->watch, out);
+    fdl_notable_evidence(&from->watch->books, out);
     out->gap_throttled_ns = FDL_MIN(watched.gap_throttled_ns, out->gap_ns);
     fdl_stuck_evidence(from->engine, out);
     add_device(from, out);

@@ -6,6 +6,7 @@
 #include "loader/report/evidence.h"
 #include "loader/stream/ring.h"
 #include "loader/watch/gpu_watch.h"
+#include "loader/watch/outside.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
 #include "profiler/system/machine.h"

@@ -55,7 +55,7 @@ static void json_phases(const struct fdl_sources *from, struct fdl_json *j)
 static void json_gaps(const struct fdl_sources *from, struct fdl_json *j)
 {
     struct feedline_gap_stats g;
-    fdl_notable_gaps(from->watch, &g);
+    fdl_notable_gaps(&from->watch->books, &g);
     fdl_json_begin_object(j, "gaps");
     fdl_stat_json(j, FDL_STAT_GAPS, &g, 0);
     fdl_json_end_object(j);
@@ -65,7 +65,7 @@ static void json_slow(const struct fdl_sources *from, int64_t wait_ns,
                       struct fdl_json *j)
 {
     struct feedline_slow_sample slow[FDL_SLOW_KEPT];
-    uint32_t n = fdl_notable_slow(from->watch, slow);
+    uint32_t n = fdl_notable_slow(&from->watch->books, slow);
     fdl_json_begin_array(j, "slow_samples");
     for (uint32_t i = 0; i < n; i++) {
         const struct feedline_slow_sample *s = &slow[i];

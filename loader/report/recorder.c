@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "loader/report/tracing.h"
-#include "loader/watch/notes.h"
+#include "loader/watch/watcher.h"
 #include "profiler/trace/trace_file.h"
 #include "profiler/trace/trace_schedule.h"
 
@@ -145,7 +145,7 @@ static bool reserve_notes(struct fdl_recorder *r, uint64_t n)
 static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
                           const struct span *spans, uint32_t n_spans)
 {
-    const struct fdl_trace_ring *ring = fdl_notes_ring(r->from->watch, i);
+    const struct fdl_trace_ring *ring = fdl_watch_ring(r->from->watch, i);
     uint64_t lost = 0, before = r->next[i];
     struct fdl_trace_part *part = &r->parts[i];
     *part = (struct fdl_trace_part){.writer = i};
@@ -172,7 +172,7 @@ static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
 static uint64_t copy_rings(struct fdl_recorder *r, const struct span *spans,
                            uint32_t n_spans)
 {
-    uint32_t n = fdl_notes_ring_count(r->from->watch);
+    uint32_t n = fdl_watch_ring_count(r->from->watch);
     uint64_t most = 0;
     r->n_notes = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -434,7 +434,7 @@ static bool is_behind(struct fdl_recorder *r, uint64_t *heads, uint32_t n)
 {
     bool behind = false;
     for (uint32_t i = 0; i < n; i++) {
-        heads[i] = fdl_trace_ring_head(fdl_notes_ring(r->from->watch, i));
+        heads[i] = fdl_trace_ring_head(fdl_watch_ring(r->from->watch, i));
         behind |= heads[i] - r->seen[i] > FDL_TRACE_NOTES / 4;
     }
     return behind;
@@ -445,7 +445,7 @@ static bool is_behind(struct fdl_recorder *r, uint64_t *heads, uint32_t n)
 static void catch_up(struct fdl_recorder *r)
 {
     uint64_t heads[FDL_RING_WORKERS + FDL_MAX_WORKERS];
-    uint32_t n = fdl_notes_ring_count(r->from->watch);
+    uint32_t n = fdl_watch_ring_count(r->from->watch);
     if (!r->thread.running || !is_behind(r, heads, n))
         return;
     uint64_t wanted =
@@ -465,7 +465,7 @@ static void catch_up(struct fdl_recorder *r)
 void fdl_recorder_mark(struct fdl_recorder *r, uint64_t number, int64_t now)
 {
     catch_up(r);
-    fdl_trace_note(r->from->watch->notes.consumer, FDL_TRACE_MARK, r->mark_ns,
+    fdl_trace_note(r->from->watch->books.notes.ring, FDL_TRACE_MARK, r->mark_ns,
                    now - r->mark_ns, number, FDL_TRACE_NO_SAMPLE, 0);
     r->mark_ns = now;
 }

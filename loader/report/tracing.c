@@ -65,7 +65,7 @@ static void copy_all(const struct fdl_sources *from,
         uint64_t next = 0, lost = 0;
         parts[i] = (struct fdl_trace_part){
             .writer = i, .notes = notes + (uint64_t)i * FDL_TRACE_NOTES};
-        parts[i].n = fdl_trace_ring_copy(fdl_notes_ring(from->watch, i), &next,
+        parts[i].n = fdl_trace_ring_copy(fdl_watch_ring(from->watch, i), &next,
                                          parts[i].notes, &lost);
     }
     fdl_trace_json_head(json);
@@ -95,7 +95,7 @@ int32_t fdl_tracing_save(const struct fdl_sources *from, const char *path)
 {
     struct fdl_trace_json_config config;
     struct fdl_trace_json *json = NULL;
-    uint32_t n = fdl_notes_ring_count(from->watch);
+    uint32_t n = fdl_watch_ring_count(from->watch);
     uint64_t bytes =
         (uint64_t)n * FDL_TRACE_NOTES * sizeof(struct fdl_trace_note);
     struct fdl_trace_note *notes = malloc(bytes);
@@ -132,14 +132,14 @@ static void end_step(const struct fdl_tracing *t)
 {
     struct fdl_watch *watch = t->from->watch;
     int64_t now = fdl_now_ns();
-    fdl_notes_called(watch, now);
+    fdl_notes_called(&watch->books, now);
     if (t->recorder)
-        fdl_recorder_step(t->recorder, watch->notes.delivered, now);
+        fdl_recorder_step(t->recorder, watch->books.notes.delivered, now);
 }
 
 void fdl_tracing_destroy(struct fdl_tracing *t)
 {
-    if (t->from && t->from->watch->notes.has_step)
+    if (t->from && t->from->watch->books.notes.has_step)
         end_step(t);
     fdl_recorder_destroy(t->recording);
     fdl_recorder_destroy(t->recorder);

@@ -4,7 +4,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "loader/tune/control_own.h"
-#include "loader/watch/notes.h"
+#include "loader/watch/watcher.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -62,7 +62,7 @@ void fdl_control_tell_locked(void *control, const struct fdl_decision *d,
         judged_line(d, line, sizeof(line));
     else
         made_line(d, line, sizeof(line));
-    fdl_notes_decided_locked(c->watch, d->id, judged);
+    fdl_watch_decided_locked(c->watch, d->id, judged);
     keep_line(&c->told, line);
     fdl_log(FDL_LOG_INFO, "tuner: %s", line);
 }

@@ -2,29 +2,16 @@
 /* The consumer's account, and the statistics of its calls; see account.h. */
 #include "loader/watch/account.h"
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/thread.h"
-#include "loader/stream/engine_own.h"
+#include "loader/stream/ring.h"
+#include "loader/watch/notable.h"
 #include "loader/watch/notes.h"
-#include "loader/watch/phases.h"
-#include "loader/watch/watcher.h"
 
 #include <string.h>
 
 #define CLOCK_READS 4 /* of one call: called, waiting, ready, returned */
-
-int32_t fdl_books_init(struct fdl_books *c, uint32_t batch_size)
-{
-    fdl_lock_init(&c->lock, FDL_RANK_BOOKS);
-    c->zero = &c->zeros[0];
-    return fdl_ledger_scratch_create(batch_size, &c->scratch);
-}
-
-void fdl_books_fini(struct fdl_books *c)
-{
-    fdl_ledger_scratch_destroy(c->scratch);
-    fdl_lock_destroy(&c->lock);
-}
 
 /* ---- Sums ---------------------------------------------------------------- */
 
@@ -49,6 +36,7 @@ void fdl_account_begin(struct fdl_books *c, int64_t asked, int64_t now)
         add_restart(c, asked, now);
     c->started_ns = c->returned_ns = c->booked_ns = now;
     memset(&c->turn, 0, sizeof(c->turn));
+    fdl_notable_begin_locked(c);
     fdl_unlock(&c->lock);
 }
 
@@ -141,18 +129,24 @@ int64_t fdl_account_add_locked(struct fdl_books *c,
 
 /* ---- From next() --------------------------------------------------------- */
 
-static uint32_t workers_of(const struct fdl_watch *watch)
+/* Its address names a thread; 0 is none. */
+static _Thread_local char thread_mark;
+
+bool fdl_account_is_consumer(struct fdl_books *c)
 {
-    return atomic_load_explicit(&watch->engine->workers, memory_order_relaxed);
+    uintptr_t none = 0, self = (uintptr_t)&thread_mark;
+    return atomic_compare_exchange_strong_explicit(&c->thread, &none, self,
+                                                   memory_order_relaxed,
+                                                   memory_order_relaxed) ||
+           none == self;
 }
 
-static void attribute_locked(struct fdl_watch *watch,
+static void attribute_locked(struct fdl_books *c,
                              const struct fdl_next_record *r, int64_t begin)
 {
-    struct fdl_books *c = &watch->books;
     const feedline_batch *b = r->batch;
     struct fdl_ticket_times times = {
-        .workers = workers_of(watch),
+        .workers = r->workers,
         .slots_held = b && b->slots_held,
     };
     if (b) {
@@ -169,8 +163,8 @@ static void attribute_locked(struct fdl_watch *watch,
     fdl_ledger_add(&c->ledger, c->scratch, &times, begin, r->end);
     if (c->turn.wait_ns > 0) /* another part of the same wait */
         c->ledger.waits = before.waits;
-    fdl_notable_wait_locked(watch, &times, begin, r->end);
-    fdl_notes_waited(watch, b ? b->ticket : r->ticket, begin, r->end, &before);
+    fdl_notable_wait_locked(c, &times, begin, r->end);
+    fdl_notes_waited(c, b ? b->ticket : r->ticket, begin, r->end, &before);
 }
 
 static int64_t fetch_ns(const struct fdl_ledger *ledger)
@@ -194,8 +188,8 @@ static void add_reads(const feedline_batch *b, struct fdl_pace_call *call)
 }
 
 /* What the account needs of a batch; `passed`: a later one was ready before. */
-static struct fdl_pace_call pace_of(const struct fdl_watch *watch,
-                                    const feedline_batch *b, bool passed)
+static struct fdl_pace_call pace_of(const feedline_batch *b, uint32_t workers,
+                                    bool passed)
 {
     struct fdl_pace_call call = {
         .epoch = b->range.epoch,
@@ -204,23 +198,22 @@ static struct fdl_pace_call pace_of(const struct fdl_watch *watch,
         .sequence = b->range.sequence,
         .passed = passed,
         .lead_ns = b->transfer.done_ns - b->issued_ns,
-        .workers = workers_of(watch),
+        .workers = workers,
     };
     add_reads(b, &call);
     return call;
 }
 
 /* The batch of a call, before any lock is taken. */
-static void look_at_batch(const struct fdl_watch *watch,
-                          const struct fdl_next_record *r,
-                          struct fdl_account_call *call)
+static void read_batch(const struct fdl_books *c,
+                       const struct fdl_next_record *r,
+                       struct fdl_account_call *call)
 {
     const feedline_batch *b = r->delivered;
-    int64_t wait = watch->books.turn.wait_ns + r->end - r->begin;
-    bool passed =
-        wait >= FDL_LONG_WAIT_NS &&
-        fdl_ring_passed(watch->engine->ring, b->ticket, b->transfer.done_ns);
-    call->pace = pace_of(watch, b, passed);
+    int64_t wait = c->turn.wait_ns + r->end - r->begin;
+    bool passed = wait >= FDL_LONG_WAIT_NS &&
+                  fdl_ring_passed(b->ring, b->ticket, b->transfer.done_ns);
+    call->pace = pace_of(b, r->workers, passed);
     call->bytes = fdl_slot_image_bytes(b);
 }
 
@@ -235,31 +228,29 @@ static void count_delivery_locked(struct fdl_books *c, const feedline_batch *b,
                    bytes);
 }
 
-void fdl_account_called(struct fdl_watch *watch, int64_t now)
+void fdl_account_called(struct fdl_books *c, int64_t now)
 {
-    struct fdl_books *c = &watch->books;
     atomic_store_explicit(&c->tid, fdl_thread_id(), memory_order_relaxed);
-    fdl_phases_claim(c);
-    fdl_notes_called(watch, now);
+    atomic_store_explicit(&c->thread, (uintptr_t)&thread_mark,
+                          memory_order_relaxed);
+    fdl_notes_called(c, now);
     atomic_store_explicit(&c->inside, 1, memory_order_relaxed);
 }
 
-void fdl_account_refused(struct fdl_watch *watch)
+void fdl_account_refused(struct fdl_books *c)
 {
-    atomic_store_explicit(&watch->books.inside, 0, memory_order_relaxed);
+    atomic_store_explicit(&c->inside, 0, memory_order_relaxed);
 }
 
-void fdl_account_returned(struct fdl_watch *watch,
-                          const struct fdl_next_record *r)
+void fdl_account_returned(struct fdl_books *c, const struct fdl_next_record *r)
 {
-    struct fdl_books *c = &watch->books;
     struct fdl_account_call call = {
         .called = r->called,
         .waited = r->end,
         .delivered = r->delivered != NULL,
     };
     if (r->delivered)
-        look_at_batch(watch, r, &call);
+        read_batch(c, r, &call);
     fdl_lock(&c->lock);
     if (r->delivered)
         count_delivery_locked(c, r->delivered, call.bytes, r->end);
@@ -267,24 +258,23 @@ void fdl_account_returned(struct fdl_watch *watch,
     int64_t begin = FDL_MIN(fdl_account_since_locked(c, r->begin), r->end);
     call.wait_ns = r->end - begin;
     if (call.wait_ns > 0)
-        attribute_locked(watch, r, begin);
+        attribute_locked(c, r, begin);
     call.fetch_ns = fetch_ns(&c->ledger) - fetched;
-    fdl_notable_call_locked(watch, r->called - c->returned_ns, r->delivered);
+    fdl_notable_call_locked(c, r->called - c->returned_ns, r->delivered);
     int64_t now = fdl_account_add_locked(c, &call);
     fdl_unlock(&c->lock);
     if (r->delivered)
-        fdl_notes_returned(watch, r->delivered->ticket, now, call.wait_ns);
+        fdl_notes_returned(c, r->delivered->ticket, now, call.wait_ns);
     if (!r->fails)
-        fdl_account_refused(watch);
+        fdl_account_refused(c);
 }
 
-void fdl_account_broken(struct fdl_watch *watch)
+void fdl_account_broken(struct fdl_books *c)
 {
-    struct fdl_books *c = &watch->books;
     fdl_lock(&c->lock);
     int64_t now = fdl_now_ns();
     c->api_ns += now - fdl_account_since_locked(c, c->returned_ns);
     c->returned_ns = c->booked_ns = now;
     fdl_unlock(&c->lock);
-    fdl_account_refused(watch);
+    fdl_account_refused(c);
 }

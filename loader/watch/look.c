@@ -22,7 +22,7 @@
 #include "base/status.h"
 #include "loader/options.h"
 #include "loader/stream/snapshot.h"
-#include "loader/watch/account.h"
+#include "loader/watch/books.h"
 #include "loader/watch/worker_books.h"
 #include "profiler/measure/read_history.h"
 

@@ -2,8 +2,10 @@
 /* Outliers of a run; see notable.h. */
 #include "loader/watch/notable.h"
 
-#include "loader/stream/engine_own.h"
-#include "loader/watch/watcher.h"
+#include "base/compiler.h"
+#include "loader/stream/ring.h"
+#include "loader/stream/snapshot.h"
+#include "loader/watch/books.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +18,17 @@ static void forget_wait(struct fdl_books *c)
     c->notable.step_ns = c->notable.alone_ns = 0;
 }
 
-void fdl_notable_begin(struct fdl_watch *watch)
+void fdl_notable_begin_locked(struct fdl_books *c)
 {
-    struct fdl_books *c = &watch->books;
-    fdl_lock(&c->lock);
     forget_wait(c);
     c->notable.begun = true;
-    fdl_unlock(&c->lock);
 }
 
-void fdl_notable_wait_locked(struct fdl_watch *watch,
+void fdl_notable_wait_locked(struct fdl_books *c,
                              const struct fdl_ticket_times *ticket, int64_t a,
                              int64_t b)
 {
-    struct fdl_notable *n = &watch->books.notable;
+    struct fdl_notable *n = &c->notable;
     n->alone_ns += fdl_alone(ticket, a, b, &n->alone);
 }
 
@@ -38,23 +37,20 @@ static uint64_t index_at(const feedline_batch *b, uint32_t place)
     return (uint64_t)fdl_slot_index(b)[place * b->layout->views];
 }
 
-static void keep_outlier_locked(struct fdl_watch *watch,
-                                const feedline_batch *b, int64_t wait)
+static void keep_outlier_locked(struct fdl_books *c, const feedline_batch *b,
+                                int64_t wait)
 {
-    struct fdl_notable *n = &watch->books.notable;
+    struct fdl_notable *n = &c->notable;
     struct fdl_outlier found = {
         .epoch = b->range.epoch,
         .sequence = b->range.sequence,
         .wait_ns = wait,
         .alone_ns = n->alone_ns,
     };
-    found.bucket =
-        fdl_largest_bucket(&n->before, &watch->books.ledger, &found.bucket_ns);
+    found.bucket = fdl_largest_bucket(&n->before, &c->ledger, &found.bucket_ns);
     if (n->alone_ns > wait / 2) {
-        struct fdl_source source;
         found.index = index_at(b, n->alone);
-        fdl_dataset_get(watch->engine->dataset, found.index, &source);
-        found.path = source.path;
+        found.path = fdl_engine_path(c->engine, found.index);
     }
     fdl_outliers_keep(&n->outliers, &found);
 }
@@ -74,10 +70,9 @@ void fdl_notable_next_locked(struct fdl_books *c)
     forget_wait(c);
 }
 
-void fdl_notable_call_locked(struct fdl_watch *watch, int64_t user_ns,
+void fdl_notable_call_locked(struct fdl_books *c, int64_t user_ns,
                              const feedline_batch *delivered)
 {
-    struct fdl_books *c = &watch->books;
     struct fdl_notable *n = &c->notable;
     n->step_ns += user_ns;
     if (!delivered)
@@ -86,32 +81,30 @@ void fdl_notable_call_locked(struct fdl_watch *watch, int64_t user_ns,
     if (n->alone_ns > 0) {
         const struct fdl_sample_times *t = &delivered->times[n->alone];
         fdl_slow_stall(
-            &watch->slow, n->alone,
+            &c->slow, n->alone,
             atomic_load_explicit(&t->work_done, memory_order_relaxed),
             n->alone_ns);
     }
     if (fdl_notable_step_locked(c, wait))
-        keep_outlier_locked(watch, delivered, wait);
+        keep_outlier_locked(c, delivered, wait);
     fdl_notable_next_locked(c);
 }
 
-void fdl_notable_reset_locked(struct fdl_watch *watch)
+void fdl_notable_reset_locked(struct fdl_books *c)
 {
-    struct fdl_books *c = &watch->books;
     struct fdl_notable *n = &c->notable;
     fdl_phase_reset(&n->phases);
     memset(&n->gaps, 0, sizeof(n->gaps));
     memset(&n->outliers, 0, sizeof(n->outliers));
     forget_wait(c);
     n->begun = true;
-    fdl_slow_reset(&watch->slow);
+    fdl_slow_reset(&c->slow);
 }
 
 /* ---- What is asked for -------------------------------------------------- */
 
-void fdl_notable_gaps(struct fdl_watch *watch, struct feedline_gap_stats *out)
+void fdl_notable_gaps(struct fdl_books *c, struct feedline_gap_stats *out)
 {
-    struct fdl_books *c = &watch->books;
     double strength = 0;
     fdl_lock(&c->lock);
     struct fdl_gaps gaps = c->notable.gaps;
@@ -131,11 +124,10 @@ void fdl_notable_gaps(struct fdl_watch *watch, struct feedline_gap_stats *out)
     };
 }
 
-void fdl_notable_evidence(struct fdl_watch *watch, struct fdl_evidence *out)
+void fdl_notable_evidence(struct fdl_books *c, struct fdl_evidence *out)
 {
-    struct fdl_books *c = &watch->books;
     struct feedline_gap_stats gaps;
-    fdl_notable_gaps(watch, &gaps);
+    fdl_notable_gaps(c, &gaps);
     out->median_step_ns = (int64_t)gaps.median_ns;
     out->gaps = gaps.count;
     out->gap_ns = (int64_t)gaps.total_ns;
@@ -143,7 +135,7 @@ void fdl_notable_evidence(struct fdl_watch *watch, struct fdl_evidence *out)
     out->stall_period = gaps.stall_period;
     out->stall_strength = gaps.stall_strength / 1e6;
     out->slow_stall_ns =
-        atomic_load_explicit(&watch->slow.stalled_ns, memory_order_relaxed);
+        atomic_load_explicit(&c->slow.stalled_ns, memory_order_relaxed);
     fdl_lock(&c->lock);
     const struct fdl_phase *most = fdl_phase_largest(&c->notable.phases);
     out->phase = most ? most->name : NULL; /* names do not move */
@@ -151,11 +143,11 @@ void fdl_notable_evidence(struct fdl_watch *watch, struct fdl_evidence *out)
     fdl_unlock(&c->lock);
 }
 
-uint32_t fdl_notable_slow(struct fdl_watch *watch,
+uint32_t fdl_notable_slow(struct fdl_books *c,
                           struct feedline_slow_sample out[FDL_SLOW_KEPT])
 {
     struct fdl_slow_sample kept[FDL_SLOW_KEPT];
-    uint32_t n = fdl_slow_get(&watch->slow, kept);
+    uint32_t n = fdl_slow_get(&c->slow, kept);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_slow_sample *s = &kept[i];
         out[i] = (struct feedline_slow_sample){

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "loader/stream/engine_own.h"
 #include "loader/watch/account.h"
+#include "loader/watch/notable.h"
 #include "loader/watch/notes.h"
 #include "loader/watch/watcher.h"
 
@@ -76,7 +77,6 @@ static void begin_run(struct fdl_watch *watch, int64_t now)
     tells->beginning(tells->user);
     fdl_unlock(&watch->engine->run_lock);
     fdl_account_begin(&watch->books, now, now);
-    fdl_notable_begin(watch);
 }
 
 int32_t fdl_outside_begin(struct fdl_watch *watch)
@@ -112,7 +112,7 @@ static void add_wait_locked(struct fdl_watch *watch, int64_t end)
     c->ledger.wait_ns += wait;
     if (c->turn.wait_ns == 0) /* else another piece of one wait */
         c->ledger.waits++;
-    fdl_notes_waited(watch, o->tickets, o->waiting, end, &c->ledger);
+    fdl_notes_waited(c, o->tickets, o->waiting, end, &c->ledger);
 }
 
 static void add_step_locked(struct fdl_watch *watch, int64_t user_ns,
@@ -184,13 +184,13 @@ static void end_call(struct fdl_watch *watch, int32_t status, uint64_t samples,
     int64_t now = fdl_account_add_locked(c, &call);
     fdl_unlock(&c->lock);
     if (delivered)
-        fdl_notes_returned(watch, o->tickets, now, call.wait_ns);
+        fdl_notes_returned(c, o->tickets, now, call.wait_ns);
     /* Not earlier: a first call that forks finds no thread of ours. */
     if (!o->watching)
         fdl_monitor_start(watch->monitor); /* works without it, too */
     o->watching = true;
     move_on(o, status);
-    fdl_account_refused(watch);
+    fdl_account_refused(c);
     set_state(o, OUT);
 }
 

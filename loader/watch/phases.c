@@ -2,36 +2,22 @@
 /* The consumer's phases; see phases.h. */
 #include "loader/watch/phases.h"
 
+#include "base/clock.h"
 #include "base/status.h"
-#include "loader/stream/engine_own.h"
+#include "loader/stream/engine.h"
+#include "loader/watch/account.h"
+#include "loader/watch/outside.h"
 #include "loader/watch/watcher.h"
 
-/* ---- Whose thread ------------------------------------------------------- */
+/* ---- Marks -------------------------------------------------------------- */
 
-/* Its address names a thread; 0 is none. */
-static _Thread_local char thread_mark;
-
-void fdl_phases_claim(struct fdl_books *c)
-{
-    atomic_store_explicit(&c->thread, (uintptr_t)&thread_mark,
-                          memory_order_relaxed);
-}
-
-/* The consumer is the thread that last called next() or, before that, marked
- * first. */
 static int32_t check_thread(struct fdl_books *c)
 {
-    uintptr_t none = 0, self = (uintptr_t)&thread_mark;
-    if (atomic_compare_exchange_strong_explicit(&c->thread, &none, self,
-                                                memory_order_relaxed,
-                                                memory_order_relaxed) ||
-        none == self)
+    if (fdl_account_is_consumer(c))
         return FEEDLINE_OK;
     return fdl_fail(FEEDLINE_ESTATE,
                     "only the thread that calls next may mark phases");
 }
-
-/* ---- Marks -------------------------------------------------------------- */
 
 /* The consumer's own clock, updated: it continues between two calls of next()
  * of a run. */
@@ -40,7 +26,7 @@ static int64_t book_user_locked(struct fdl_watch *watch, int64_t now)
     struct fdl_books *c = &watch->books;
     c->clock_reads++;
     if (watch->outside ? fdl_outside_between_locked(watch)
-                       : watch->engine->running)
+                       : fdl_consumer_runs(watch->engine))
         fdl_account_book_user_locked(c, now);
     return c->user_ns;
 }
@@ -71,7 +57,7 @@ int32_t fdl_phases_end(struct fdl_watch *watch)
     status = fdl_phase_end(&c->notable.phases, book_user_locked(watch, now),
                            &closed);
     if (status >= 0)
-        fdl_trace_note(watch->notes.consumer, FDL_TRACE_PHASE, closed.wall_ns,
+        fdl_trace_note(c->notes.ring, FDL_TRACE_PHASE, closed.wall_ns,
                        now - closed.wall_ns, 0, FDL_TRACE_NO_SAMPLE,
                        closed.index);
     fdl_unlock(&c->lock);

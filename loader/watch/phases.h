@@ -8,11 +8,7 @@
 
 #include <feedline/feedline.h>
 
-struct fdl_books;
 struct fdl_watch;
-
-/* The calling thread is the consumer: it is in next(). */
-void fdl_phases_claim(struct fdl_books *c);
 
 /* For the functions of the same names in the public header. */
 int32_t fdl_phases_begin(struct fdl_watch *watch, const char *name);

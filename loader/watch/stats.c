@@ -5,7 +5,8 @@
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
 #include "loader/watch/account.h"
-#include "loader/watch/notes.h"
+#include "loader/watch/notable.h"
+#include "loader/watch/outside.h"
 #include "loader/watch/watcher.h"
 #include "profiler/system/machine.h"
 
@@ -246,7 +247,7 @@ static uint64_t memory_bytes(struct fdl_watch *watch)
 {
     uint64_t bytes = fdl_ring_memory(watch->engine->ring) +
                      fdl_window_memory(watch->engine->window) +
-                     fdl_notes_bytes(watch);
+                     fdl_watch_ring_bytes(watch);
     uint32_t n = atomic_load_explicit(&watch->engine->pool.n_workers,
                                       memory_order_acquire);
     for (uint32_t i = 0; i < n; i++)
@@ -501,7 +502,7 @@ void fdl_stats_reset(struct fdl_watch *watch)
     total(watch, FEEDLINE_STAGE_CONSUME, &zero->stages[FEEDLINE_STAGE_CONSUME]);
     c->zero = zero;
     fdl_account_reset_locked(c, fdl_now_ns());
-    fdl_notable_reset_locked(watch);
+    fdl_notable_reset_locked(c);
     if (watch->outside)
         fdl_outside_reset_locked(watch->outside);
     fdl_pace_reset(&c->pace);

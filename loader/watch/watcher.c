@@ -2,39 +2,92 @@
 /* Everything that watches an engine: its life, and the hooks; see watcher.h. */
 #include "loader/watch/watcher.h"
 
-#include "loader/watch/notes.h"
-#include "loader/watch/stats.h"
+#include "base/clock.h"
+#include "decode/pipeline.h"
+#include "loader/stream/engine.h"
+#include "loader/stream/snapshot.h"
+#include "loader/watch/account.h"
 #include "loader/watch/stuck.h"
 
 #include <stdlib.h>
 
+/* ---- Notes --------------------------------------------------------------- */
+
+uint32_t fdl_watch_ring_count(const struct fdl_watch *watch)
+{
+    return FDL_RING_WORKERS + fdl_engine_worker_count(watch->engine);
+}
+
+static struct fdl_trace_ring *ring_at(const struct fdl_watch *watch, uint32_t i)
+{
+    switch (i) {
+    case FDL_RING_CONSUMER:
+        return watch->books.notes.ring;
+    case FDL_RING_BATCHES:
+        return fdl_engine_notes(watch->engine);
+    case FDL_RING_DEVICE:
+        return watch->device->notes;
+    case FDL_RING_DECISIONS:
+        return watch->decisions;
+    default:
+        return watch->workers[i - FDL_RING_WORKERS]->notes;
+    }
+}
+
+const struct fdl_trace_ring *fdl_watch_ring(const struct fdl_watch *watch,
+                                            uint32_t i)
+{
+    return ring_at(watch, i);
+}
+
+uint64_t fdl_watch_ring_bytes(const struct fdl_watch *watch)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < fdl_watch_ring_count(watch); i++)
+        bytes += fdl_trace_ring_bytes(ring_at(watch, i));
+    return bytes;
+}
+
+void fdl_watch_decided_locked(struct fdl_watch *watch, uint64_t id, bool judged)
+{
+    fdl_trace_note(watch->decisions, FDL_TRACE_DECISION, fdl_now_ns(),
+                   (int64_t)id, 0, FDL_TRACE_NO_SAMPLE, judged);
+}
+
 /* ---- Hooks --------------------------------------------------------------- */
+
+static struct fdl_books *books_of(void *watch)
+{
+    return &((struct fdl_watch *)watch)->books;
+}
 
 void fdl_watch_called(void *watch, int64_t now)
 {
-    fdl_account_called(watch, now);
+    fdl_account_called(books_of(watch), now);
 }
 
 static void refused(void *watch)
 {
-    fdl_account_refused(watch);
+    fdl_account_refused(books_of(watch));
 }
 
 static void returned(void *watch, const struct fdl_next_record *r)
 {
-    fdl_account_returned(watch, r);
+    fdl_account_returned(books_of(watch), r);
 }
 
 static void broken(void *watch)
 {
-    fdl_account_broken(watch);
+    fdl_account_broken(books_of(watch));
 }
 
 static int32_t worker_made(void *user, uint32_t id, void **books)
 {
     struct fdl_watch *watch = user;
-    int32_t status = fdl_worker_books_create(fdl_stats_custom_count(watch),
-                                             &watch->slow, &watch->workers[id]);
+    uint32_t customs =
+        fdl_pipeline_custom_count(fdl_engine_pipeline(watch->engine));
+    int32_t status = fdl_worker_books_create(customs, &watch->books.slow,
+                                             &watch->workers[id]);
     *books = watch->workers[id];
     return status;
 }
@@ -46,10 +99,14 @@ static void stopping(void *user)
     fdl_monitor_look(watch->monitor);
 }
 
+/* No thread runs: later notes belong to a new run. */
 void fdl_watch_beginning(void *user)
 {
     struct fdl_watch *watch = user;
-    fdl_notes_begin_run(watch);
+    watch->books.notes.has_step = false;
+    for (uint32_t i = 0; i < fdl_watch_ring_count(watch); i++)
+        fdl_trace_ring_set_run(ring_at(watch, i), watch->runs);
+    watch->runs++;
     fdl_device_watch_rewind(watch->device);
 }
 
@@ -74,7 +131,6 @@ static void let_go_of_device(void *device)
 int32_t fdl_watch_init(struct fdl_watch *watch, uint32_t batch_size,
                        struct fdl_observer *observer)
 {
-    fdl_slow_init(&watch->slow);
     int32_t status = fdl_books_init(&watch->books, batch_size);
     if (status >= 0)
         status = fdl_device_watch_create(&watch->device);
@@ -111,8 +167,8 @@ int32_t fdl_watch_attach(struct fdl_watch *watch, struct fdl_engine *engine)
 {
     struct fdl_subscriber tidy = {.serve = serve_engine, .user = engine};
     watch->engine = engine;
-    watch->notes.consumer = fdl_trace_ring_create();
-    watch->notes.decisions = fdl_trace_ring_create();
+    watch->books.engine = engine;
+    watch->decisions = fdl_trace_ring_create();
     int32_t status = fdl_monitor_create(engine, &watch->books, watch->workers,
                                         &watch->monitor);
     if (status >= 0)
@@ -132,10 +188,8 @@ void fdl_watch_fini(struct fdl_watch *watch)
 {
     for (uint32_t i = 0; i < FDL_MAX_WORKERS; i++)
         fdl_worker_books_destroy(watch->workers[i]);
-    fdl_trace_ring_destroy(watch->notes.decisions);
-    fdl_trace_ring_destroy(watch->notes.consumer);
+    fdl_trace_ring_destroy(watch->decisions);
     free(watch->outside);
     fdl_device_watch_unref(watch->device);
     fdl_books_fini(&watch->books);
-    fdl_slow_fini(&watch->slow);
 }

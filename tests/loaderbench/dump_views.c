@@ -43,9 +43,9 @@ void __wrap_fdl_stats_workers(struct fdl_watch *l,
                               struct feedline_worker_stats *out);
 int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
                                 struct feedline_device_stats *out);
-void __wrap_fdl_notable_gaps(struct fdl_watch *l,
+void __wrap_fdl_notable_gaps(struct fdl_books *l,
                              struct feedline_gap_stats *out);
-uint32_t __wrap_fdl_notable_slow(struct fdl_watch *l,
+uint32_t __wrap_fdl_notable_slow(struct fdl_books *l,
                                  struct feedline_slow_sample *out);
 void __wrap_fdl_notable_headroom(const struct fdl_sources *l,
                                  struct feedline_headroom *out);
@@ -110,7 +110,7 @@ int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
     return FEEDLINE_OK;
 }
 
-void __wrap_fdl_notable_gaps(struct fdl_watch *l,
+void __wrap_fdl_notable_gaps(struct fdl_books *l,
                              struct feedline_gap_stats *out)
 {
     (void)l;
@@ -121,7 +121,7 @@ void __wrap_fdl_notable_gaps(struct fdl_watch *l,
     PLANT(out, count, median_ns, 1100);
 }
 
-uint32_t __wrap_fdl_notable_slow(struct fdl_watch *l,
+uint32_t __wrap_fdl_notable_slow(struct fdl_books *l,
                                  struct feedline_slow_sample *out)
 {
     (void)l;

@@ -2,9 +2,8 @@
 /* How the workers' time divides; see costs.h. */
 #include "loader/watch/costs.h"
 
-#include "loader/stream/engine_own.h"
+#include "base/compiler.h"
 #include "loader/watch/stats.h"
-#include "loader/watch/watcher.h"
 
 #include <string.h>
 

@@ -19,6 +19,7 @@
 #define FDL_COSTS_MAX (2 + FDL_CUSTOM_MAX)
 
 struct fdl_watch;
+
 struct fdl_op_cost {
     const char *name;  /* of the stage */
     const char *label; /* for people; both live as long as the loader */

@@ -2,8 +2,11 @@
 /* Watched loaders; see outside.h. */
 #include "loader/watch/outside.h"
 
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
 #include "base/thread.h"
-#include "loader/stream/engine_own.h"
+#include "loader/stream/engine.h"
 #include "loader/watch/account.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/notes.h"
@@ -71,18 +74,14 @@ static void set_state(struct fdl_outside *o, uint32_t state)
 /* As a run begins. */
 static void begin_run(struct fdl_watch *watch, int64_t now)
 {
-    const struct fdl_observer *tells = &watch->engine->observer;
     watch->outside->begun = true;
-    fdl_lock(&watch->engine->run_lock);
-    tells->beginning(tells->user);
-    fdl_unlock(&watch->engine->run_lock);
+    fdl_engine_stand_in_begin(watch->engine);
     fdl_account_begin(&watch->books, now, now);
 }
 
 int32_t fdl_outside_begin(struct fdl_watch *watch)
 {
     struct fdl_outside *o = watch->outside;
-    const struct fdl_observer *tells = &watch->engine->observer;
     struct fdl_books *c = &watch->books;
     if (!turn(o, OUT))
         return fdl_fail(FEEDLINE_ESTATE,
@@ -91,7 +90,7 @@ int32_t fdl_outside_begin(struct fdl_watch *watch)
         begin_run(watch, fdl_now_ns());
     o->called = fdl_now_ns();
     o->tid = fdl_thread_id();
-    tells->called(tells->user, o->called);
+    fdl_engine_stand_in_called(watch->engine, o->called);
     fdl_lock(&c->lock);
     fdl_account_book_user_locked(c, o->called);
     fdl_unlock(&c->lock);
@@ -161,6 +160,8 @@ static void end_call(struct fdl_watch *watch, int32_t status, uint64_t samples,
 {
     struct fdl_outside *o = watch->outside;
     struct fdl_books *c = &watch->books;
+    struct fdl_knobs knobs;
+    fdl_engine_in_force(watch->engine, &knobs);
     bool delivered = status == FEEDLINE_OK;
     struct fdl_account_call call = {
         .called = o->called,
@@ -171,8 +172,7 @@ static void end_call(struct fdl_watch *watch, int32_t status, uint64_t samples,
                  .starts_run = o->tickets == 0,
                  .starts_epoch = o->sequence == 0,
                  .sequence = o->sequence,
-                 .workers = atomic_load_explicit(&watch->engine->workers,
-                                                 memory_order_relaxed)},
+                 .workers = knobs.workers},
     };
     fdl_lock(&c->lock);
     o->waiting = FDL_MIN(fdl_account_since_locked(c, o->waiting), end);

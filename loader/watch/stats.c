@@ -2,13 +2,16 @@
 /* Statistics of a loader; see stats.h. */
 #include "loader/watch/stats.h"
 
-#include "loader/stream/engine_own.h"
-#include "loader/stream/finishing.h"
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/status.h"
+#include "loader/stream/engine.h"
+#include "loader/stream/snapshot.h"
 #include "loader/watch/account.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/outside.h"
 #include "loader/watch/watcher.h"
-#include "profiler/system/machine.h"
 
 #include <string.h>
 
@@ -25,15 +28,14 @@ const char *fdl_stage_name(uint32_t stage)
     return stage < FEEDLINE_STAGE_COUNT ? stage_names[stage] : NULL;
 }
 
-uint32_t fdl_stats_stage_count(const struct fdl_watch *watch)
+static uint32_t custom_count(const struct fdl_watch *watch)
 {
-    return FEEDLINE_STAGE_COUNT +
-           fdl_pipeline_custom_count(watch->engine->pipeline);
+    return fdl_pipeline_custom_count(fdl_engine_pipeline(watch->engine));
 }
 
-uint32_t fdl_stats_custom_count(const struct fdl_watch *watch)
+uint32_t fdl_stats_stage_count(const struct fdl_watch *watch)
 {
-    return fdl_pipeline_custom_count(watch->engine->pipeline);
+    return FEEDLINE_STAGE_COUNT + custom_count(watch);
 }
 
 const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage)
@@ -42,7 +44,7 @@ const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage)
         return NULL;
     if (stage < FEEDLINE_STAGE_COUNT)
         return stage_names[stage];
-    return fdl_pipeline_custom_name(watch->engine->pipeline,
+    return fdl_pipeline_custom_name(fdl_engine_pipeline(watch->engine),
                                     stage - FEEDLINE_STAGE_COUNT);
 }
 
@@ -50,18 +52,15 @@ const char *fdl_stats_stage_label(const struct fdl_watch *watch, uint32_t stage)
 {
     if (stage < FEEDLINE_STAGE_COUNT)
         return fdl_stats_stage_name(watch, stage);
-    return fdl_pipeline_custom_label(watch->engine->pipeline,
+    return fdl_pipeline_custom_label(fdl_engine_pipeline(watch->engine),
                                      stage - FEEDLINE_STAGE_COUNT);
 }
 
 /* ---- Sums --------------------------------------------------------------- */
 
-static const struct fdl_stage *worker_stage(const struct fdl_watch *watch,
-                                            uint32_t i, uint32_t stage)
+static const struct fdl_stage *worker_stage(const struct fdl_worker_books *w,
+                                            uint32_t stage)
 {
-    const struct fdl_worker_books *w = watch->workers[i];
-    if (stage == FEEDLINE_STAGE_READ)
-        return &watch->engine->pool.workers[i]->read;
     if (stage >= FEEDLINE_STAGE_COUNT)
         return &w->customs[stage - FEEDLINE_STAGE_COUNT].stage;
     return stage == FEEDLINE_STAGE_DECODE ? &w->decode : &w->augment;
@@ -70,49 +69,15 @@ static const struct fdl_stage *worker_stage(const struct fdl_watch *watch,
 static void total_workers(const struct fdl_watch *watch, uint32_t stage,
                           struct fdl_total *t)
 {
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
+    uint32_t n = fdl_engine_worker_count(watch->engine);
     for (uint32_t i = 0; i < n; i++)
-        fdl_total_add(t, worker_stage(watch, i, stage));
-}
-
-static bool was_used(const struct fdl_stage *s)
-{
-    return atomic_load_explicit(&s->items, memory_order_relaxed) ||
-           atomic_load_explicit(&s->starved_ns, memory_order_relaxed) ||
-           atomic_load_explicit(&s->blocked_ns, memory_order_relaxed);
-}
-
-/* The reader's threads, and workers that read for themselves. */
-static void total_readers(const struct fdl_watch *watch, struct fdl_total *t)
-{
-    for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        if (was_used(&watch->engine->read_stages[i]))
-            fdl_total_add(t, &watch->engine->read_stages[i]);
-    uint32_t threads = t->threads;
-    total_workers(watch, FEEDLINE_STAGE_READ, t);
-    if (threads > 0)
-        t->threads = threads;
-}
-
-static void add_sums(const struct fdl_stage *s, struct fdl_read_sums *sums)
-{
-    sums->items += atomic_load_explicit(&s->items, memory_order_relaxed);
-    sums->bytes += atomic_load_explicit(&s->bytes, memory_order_relaxed);
-    sums->busy_ns += atomic_load_explicit(&s->own_ns, memory_order_relaxed);
+        fdl_total_add(t, worker_stage(watch->workers[i], stage));
 }
 
 void fdl_stats_read_sums(const struct fdl_watch *watch,
                          struct fdl_read_sums *out)
 {
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
-    struct fdl_read_sums sums = {
-        .depth = atomic_load_explicit(&watch->engine->io_depth,
-                                      memory_order_relaxed)};
-    for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        add_sums(&watch->engine->read_stages[i], &sums);
-    for (uint32_t i = 0; i < n; i++)
-        add_sums(&watch->engine->pool.workers[i]->read, &sums);
-    *out = sums;
+    fdl_engine_read_sums(watch->engine, out);
 }
 
 /* Since the loader was made. */
@@ -122,11 +87,7 @@ static void total(const struct fdl_watch *watch, uint32_t stage,
     memset(t, 0, sizeof(*t));
     switch (stage) {
     case FEEDLINE_STAGE_READ:
-        total_readers(watch, t);
-        break;
-    case FEEDLINE_STAGE_DECODE:
-    case FEEDLINE_STAGE_AUGMENT:
-        total_workers(watch, stage, t);
+        fdl_engine_add_reads(watch->engine, t);
         break;
     case FEEDLINE_STAGE_TRANSFER:
         fdl_total_add(t, &watch->books.transfer);
@@ -158,14 +119,13 @@ void fdl_stats_since_reset(struct fdl_watch *watch, uint32_t stage,
 static struct fdl_custom_sums custom_sums(const struct fdl_watch *watch,
                                           uint32_t custom)
 {
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
+    uint32_t n = fdl_engine_worker_count(watch->engine);
     struct fdl_custom_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_custom_stage *s = &watch->workers[i]->customs[custom];
-        sums.cpu_ns += atomic_load_explicit(&s->cpu_ns, memory_order_relaxed);
-        sums.lock_ns += atomic_load_explicit(&s->lock_ns, memory_order_relaxed);
-        sums.lock_waits +=
-            atomic_load_explicit(&s->lock_waits, memory_order_relaxed);
+        sums.cpu_ns += fdl_load(&s->cpu_ns);
+        sums.lock_ns += fdl_load(&s->lock_ns);
+        sums.lock_waits += fdl_load(&s->lock_waits);
     }
     return sums;
 }
@@ -191,24 +151,24 @@ static void custom_since(struct fdl_watch *watch, uint32_t custom,
     out->sums.cpu_ns -= zero.cpu_ns;
     out->sums.lock_ns -= zero.lock_ns;
     out->sums.lock_waits -= zero.lock_waits;
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
+    uint32_t n = fdl_engine_worker_count(watch->engine);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_stage *s = &watch->workers[i]->customs[custom].stage;
-        out->items += atomic_load_explicit(&s->items, memory_order_relaxed);
-        out->busy_ns += atomic_load_explicit(&s->busy_ns, memory_order_relaxed);
+        out->items += fdl_load(&s->items);
+        out->busy_ns += fdl_load(&s->busy_ns);
     }
 }
 
 /* Since the loader was made. */
 static struct fdl_pixel_sums pixel_sums(const struct fdl_watch *watch)
 {
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
+    uint32_t n = fdl_engine_worker_count(watch->engine);
     struct fdl_pixel_sums sums = {0};
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker_pixels *p = &watch->workers[i]->pixels;
-        sums.samples += atomic_load_explicit(&p->samples, memory_order_relaxed);
-        sums.source += atomic_load_explicit(&p->source, memory_order_relaxed);
-        sums.output += atomic_load_explicit(&p->output, memory_order_relaxed);
+        sums.samples += fdl_load(&p->samples);
+        sums.source += fdl_load(&p->source);
+        sums.output += fdl_load(&p->output);
     }
     return sums;
 }
@@ -225,62 +185,30 @@ void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out)
     *out = sums;
 }
 
-static uint64_t failed_samples(const struct fdl_watch *watch)
-{
-    return atomic_load_explicit(&watch->engine->failures.total,
-                                memory_order_relaxed);
-}
-
 static uint64_t truncated_samples(const struct fdl_watch *watch)
 {
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
+    uint32_t n = fdl_engine_worker_count(watch->engine);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < n; i++)
-        sum += atomic_load_explicit(&watch->workers[i]->truncated,
-                                    memory_order_relaxed);
+        sum += fdl_load(&watch->workers[i]->truncated);
     return sum;
 }
 
 /* ---- What is asked for -------------------------------------------------- */
 
-static uint64_t memory_bytes(struct fdl_watch *watch)
-{
-    uint64_t bytes = fdl_ring_memory(watch->engine->ring) +
-                     fdl_window_memory(watch->engine->window) +
-                     fdl_watch_ring_bytes(watch);
-    uint32_t n = atomic_load_explicit(&watch->engine->pool.n_workers,
-                                      memory_order_acquire);
-    for (uint32_t i = 0; i < n; i++)
-        bytes +=
-            atomic_load_explicit(&watch->engine->pool.workers[i]->scratch_bytes,
-                                 memory_order_relaxed);
-    fdl_lock(&watch->engine->settings);
-    if (watch->engine->reader && watch->engine->reader_ops->memory)
-        bytes += watch->engine->reader_ops->memory(watch->engine->reader);
-    fdl_unlock(&watch->engine->settings);
-    return bytes;
-}
-
-static uint64_t reads_of(const struct fdl_stage *s)
-{
-    return atomic_load_explicit(&s->clock_reads, memory_order_relaxed);
-}
-
-/* Of the clock, since the loader was made. */
+/* Of the clock, since the loader was made, without those of reads. */
 static uint64_t stage_clock_reads(const struct fdl_watch *watch)
 {
     const struct fdl_books *c = &watch->books;
-    uint64_t sum = reads_of(&c->transfer) + reads_of(&c->consume);
-    for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        sum += reads_of(&watch->engine->read_stages[i]);
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
+    uint64_t sum =
+        fdl_load(&c->transfer.clock_reads) + fdl_load(&c->consume.clock_reads);
+    uint32_t n = fdl_engine_worker_count(watch->engine);
     for (uint32_t i = 0; i < n; i++) {
         const struct fdl_worker_books *w = watch->workers[i];
-        sum += reads_of(&watch->engine->pool.workers[i]->read) +
-               reads_of(&w->decode) + reads_of(&w->augment);
-        for (uint32_t j = 0;
-             j < fdl_pipeline_custom_count(watch->engine->pipeline); j++)
-            sum += reads_of(&w->customs[j].stage);
+        sum += fdl_load(&w->decode.clock_reads) +
+               fdl_load(&w->augment.clock_reads);
+        for (uint32_t j = 0; j < w->n_customs; j++)
+            sum += fdl_load(&w->customs[j].stage.clock_reads);
     }
     return sum;
 }
@@ -299,12 +227,14 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
 {
     struct fdl_books *c = &watch->books;
     struct fdl_read_sums read;
+    struct fdl_in_use in_use;
+    struct fdl_knobs knobs;
+    fdl_engine_in_force(watch->engine, &knobs);
     fdl_lock(&c->lock);
     const struct fdl_stats_zero *zero = c->zero;
     *out = (struct feedline_stats){
         .struct_size = sizeof(*out),
-        .workers =
-            atomic_load_explicit(&watch->engine->workers, memory_order_relaxed),
+        .workers = knobs.workers,
         .wall_ns = (uint64_t)(c->ledger.wait_ns + c->user_ns + c->api_ns),
         .wait_ns = (uint64_t)c->ledger.wait_ns,
         .user_ns = (uint64_t)c->user_ns,
@@ -319,13 +249,14 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
     uint64_t clock_reads = c->clock_reads - zero_clock_reads_locked(watch);
     uint64_t ledger_ns = c->ledger_ns;
     fdl_unlock(&c->lock);
-    fdl_stats_read_sums(watch, &read);
-    clock_reads += stage_clock_reads(watch);
-    out->failed_samples += failed_samples(watch);
+    fdl_engine_read_sums(watch->engine, &read);
+    fdl_engine_in_use(watch->engine, &in_use);
+    clock_reads += stage_clock_reads(watch) + in_use.clock_reads;
+    out->failed_samples += in_use.failed_samples;
     out->bytes_read += read.bytes;
     out->truncated_samples += truncated_samples(watch);
     out->profiler_ns = clock_reads * (uint64_t)fdl_clock_cost_ns() + ledger_ns;
-    out->memory_bytes = memory_bytes(watch);
+    out->memory_bytes = in_use.memory_bytes + fdl_watch_ring_bytes(watch);
 }
 
 /* What has not been probed yet counts as on a core. If a reset came in between,
@@ -396,8 +327,7 @@ void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
 uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(watch->engine->pipeline);
-         i++) {
+    for (uint32_t i = 0; i < custom_count(watch); i++) {
         struct custom_counts counts;
         custom_since(watch, i, &counts);
         sum += counts.busy_ns;
@@ -411,15 +341,14 @@ void fdl_stats_shared_lock(struct fdl_watch *watch, struct fdl_shared_lock *out)
 {
     uint64_t most = 0;
     *out = (struct fdl_shared_lock){0};
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(watch->engine->pipeline);
-         i++) {
+    for (uint32_t i = 0; i < custom_count(watch); i++) {
         struct custom_counts c;
         custom_since(watch, i, &c);
         if (c.sums.lock_ns == 0)
             continue;
         uint64_t has = c.busy_ns - FDL_MIN(c.sums.lock_ns, c.busy_ns);
         if (!out->name || has > most) {
-            out->name = fdl_pipeline_custom_label(watch->engine->pipeline, i);
+            out->name = fdl_stats_stage_label(watch, FEEDLINE_STAGE_COUNT + i);
             most = has;
         }
         out->wall_ns += (int64_t)c.busy_ns;
@@ -435,21 +364,16 @@ void fdl_stats_shared_lock(struct fdl_watch *watch, struct fdl_shared_lock *out)
 int32_t fdl_stats_device(struct fdl_watch *watch,
                          struct feedline_device_stats *out)
 {
-    const struct fdl_backend_ops *ops = watch->engine->ring->backend_ops;
-    struct fdl_backend_stats backend = {0};
+    struct fdl_device_state device;
     struct fdl_device_ledger ledger;
-    struct fdl_copy_fit bus = fdl_engine_bus(watch->engine);
-    if (!ops->stats)
-        return fdl_fail(FEEDLINE_ESTATE,
-                        "batches of device=%s stay on the host: there is no "
-                        "transfer to look at",
-                        ops->name);
-    /* First, because the backend may have reports outstanding. */
-    ops->stats(watch->engine->ring->backend, &backend);
+    /* Before the ledger, as copies may wait to be reported to it. */
+    int32_t status = fdl_engine_device(watch->engine, &device);
+    if (status < 0)
+        return status;
     fdl_device_watch_get(watch->device, &ledger);
     *out = (struct feedline_device_stats){
         .struct_size = sizeof(*out),
-        .finish = watch->engine->finish.device,
+        .finish = device.finish->device,
         .batches = ledger.batches,
         .finished = ledger.finished,
         .copies = ledger.copies,
@@ -461,13 +385,14 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
         .steps = ledger.steps,
         .span_ns = (uint64_t)ledger.span_ns,
         .idle_ns = (uint64_t)ledger.idle_ns,
-        .pinned_bytes = backend.pinned_bytes,
-        .device_bytes = backend.device_bytes,
-        .latency_us = bus.latency_us,
-        .gigabytes_per_second = bus.gigabytes_per_second,
-        .regime = fdl_copy_regime(bus.latency_us, bus.gigabytes_per_second,
-                                  watch->engine->ring->layout.bytes),
-        .finish_reason = watch->engine->finish.reason,
+        .pinned_bytes = device.memory.pinned_bytes,
+        .device_bytes = device.memory.device_bytes,
+        .latency_us = device.bus.latency_us,
+        .gigabytes_per_second = device.bus.gigabytes_per_second,
+        .regime = fdl_copy_regime(device.bus.latency_us,
+                                  device.bus.gigabytes_per_second,
+                                  device.batch_bytes),
+        .finish_reason = device.finish->reason,
     };
     return FEEDLINE_OK;
 }
@@ -477,14 +402,15 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
 /* Current sums; the consumer's own come under its lock. */
 static void take_zero(struct fdl_watch *watch, struct fdl_stats_zero *zero)
 {
-    fdl_stats_workers_time(watch, &zero->workers);
+    struct fdl_in_use in_use;
+    fdl_engine_workers_time(watch->engine, &zero->workers);
     for (uint32_t i = 0; i < fdl_stats_stage_count(watch); i++)
         total(watch, i, &zero->stages[i]);
-    for (uint32_t i = 0; i < fdl_pipeline_custom_count(watch->engine->pipeline);
-         i++)
+    for (uint32_t i = 0; i < custom_count(watch); i++)
         zero->customs[i] = custom_sums(watch, i);
     zero->pixels = pixel_sums(watch);
-    zero->failed_samples = failed_samples(watch);
+    fdl_engine_in_use(watch->engine, &in_use);
+    zero->failed_samples = in_use.failed_samples;
     zero->truncated_samples = truncated_samples(watch);
 }
 
@@ -508,7 +434,5 @@ void fdl_stats_reset(struct fdl_watch *watch)
     fdl_pace_reset(&c->pace);
     fdl_unlock(&c->lock);
     fdl_monitor_end_reset(watch->monitor);
-    fdl_device_watch_reset(watch->device,
-                           atomic_load_explicit(&watch->engine->ring->awaited,
-                                                memory_order_relaxed));
+    fdl_device_watch_reset(watch->device, fdl_engine_awaited(watch->engine));
 }

@@ -16,8 +16,8 @@
 struct fdl_watch;
 
 const char *fdl_stage_name(uint32_t stage);
-/* Custom operations, and all stages. */
-uint32_t fdl_stats_custom_count(const struct fdl_watch *watch);
+
+/* Custom operations are stages too, after the fixed ones. */
 uint32_t fdl_stats_stage_count(const struct fdl_watch *watch);
 const char *fdl_stats_stage_name(const struct fdl_watch *watch, uint32_t stage);
 
@@ -32,8 +32,6 @@ void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
 void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out);
 
 /* stats_workers.c */
-void fdl_stats_workers_time(struct fdl_watch *watch,
-                            struct fdl_workers_time *out);
 void fdl_stats_workers(struct fdl_watch *watch,
                        struct feedline_worker_stats *out);
 

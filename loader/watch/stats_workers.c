@@ -6,24 +6,10 @@
  * independently, and `residual` is their difference: a thread's first moments,
  * before it runs.
  */
-#include "loader/stream/engine_own.h"
+#include "base/compiler.h"
+#include "loader/stream/snapshot.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/watcher.h"
-
-void fdl_stats_workers_time(struct fdl_watch *watch,
-                            struct fdl_workers_time *out)
-{
-    *out = (struct fdl_workers_time){0};
-    uint32_t n = fdl_pool_born(&watch->engine->pool);
-    int64_t now = fdl_now_ns();
-    out->lived_ns = fdl_pool_lived_ns(watch->engine, now, &out->threads);
-    for (uint32_t i = 0; i < n; i++) {
-        struct fdl_spent_times spent;
-        fdl_timebook_read(&watch->engine->pool.workers[i]->time, now, &spent);
-        for (uint32_t j = 0; j < FDL_SPENT_KINDS; j++)
-            out->spent.ns[j] += spent.ns[j];
-    }
-}
 
 static uint64_t positive(int64_t ns)
 {
@@ -38,7 +24,7 @@ void fdl_stats_workers(struct fdl_watch *watch,
     /* In this order: what was probed is part of what the books have. */
     fdl_monitor_look(watch->monitor);
     fdl_monitor_get(watch->monitor, &watched, NULL);
-    fdl_stats_workers_time(watch, &now);
+    fdl_engine_workers_time(watch->engine, &now);
     fdl_lock(&watch->books.lock);
     zero = watch->books.zero->workers;
     fdl_unlock(&watch->books.lock);

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "loader/report/evidence.h"
-#include "loader/stream/ring.h"
+#include "loader/stream/snapshot.h"
 #include "loader/watch/gpu_watch.h"
 #include "loader/watch/outside.h"
 #include "loader/watch/stats.h"
@@ -19,14 +19,16 @@ static void add_knobs(const struct fdl_sources *from,
                       struct feedline_live_stats *out)
 {
     struct fdl_knobs now;
+    struct fdl_in_flight in_flight;
     fdl_engine_in_force(from->engine, &now);
     out->batch_size = fdl_engine_config(from->engine)->batch_size;
     out->workers = now.workers;
     out->depth = now.depth;
     out->io_depth = now.io_depth;
-    fdl_ring_count(fdl_engine_ring(from->engine), &out->ready,
-                   &out->outstanding);
-    out->reads = fdl_window_reading(fdl_engine_window(from->engine));
+    fdl_engine_in_flight(from->engine, &in_flight);
+    out->ready = in_flight.ready;
+    out->outstanding = in_flight.outstanding;
+    out->reads = in_flight.reads;
 }
 
 static void add_device(const struct fdl_sources *from,

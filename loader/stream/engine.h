@@ -37,10 +37,8 @@ struct fdl_failures;
 struct fdl_finish_choice;
 struct fdl_given;
 struct fdl_pipeline;
-struct fdl_pool;
 struct fdl_ring;
 struct fdl_sampler;
-struct fdl_stage;
 struct fdl_state;
 struct fdl_window;
 
@@ -175,7 +173,6 @@ void fdl_engine_tidy(struct fdl_engine *e);
  * which thread, its own header says. */
 struct fdl_ring *fdl_engine_ring(const struct fdl_engine *e);
 struct fdl_window *fdl_engine_window(const struct fdl_engine *e);
-const struct fdl_pool *fdl_engine_pool(const struct fdl_engine *e);
 struct fdl_failures *fdl_engine_failures(const struct fdl_engine *e);
 const struct fdl_pipeline *fdl_engine_pipeline(const struct fdl_engine *e);
 const feedline_dataset *fdl_engine_dataset(const struct fdl_engine *e);
@@ -183,9 +180,6 @@ const struct fdl_sampler *fdl_engine_sampler(const struct fdl_engine *e);
 
 /* NULL: order=own. */
 struct fdl_given *fdl_engine_given(const struct fdl_engine *e);
-
-/* Reads by the reader's own threads. [FDL_MAX_IO_DEPTH] */
-const struct fdl_stage *fdl_engine_read_stages(const struct fdl_engine *e);
 
 /* Constant, except that knobs may be asked with fdl_engine_asked only. */
 const struct fdl_options *fdl_engine_options(const struct fdl_engine *e);

@@ -12,11 +12,6 @@ struct fdl_window *fdl_engine_window(const struct fdl_engine *e)
     return e->window;
 }
 
-const struct fdl_pool *fdl_engine_pool(const struct fdl_engine *e)
-{
-    return &e->pool;
-}
-
 struct fdl_failures *fdl_engine_failures(const struct fdl_engine *e)
 {
     return &fdl_engine_writable(e)->failures;
@@ -40,11 +35,6 @@ const struct fdl_sampler *fdl_engine_sampler(const struct fdl_engine *e)
 struct fdl_given *fdl_engine_given(const struct fdl_engine *e)
 {
     return e->given;
-}
-
-const struct fdl_stage *fdl_engine_read_stages(const struct fdl_engine *e)
-{
-    return e->read_stages;
 }
 
 const struct fdl_options *fdl_engine_options(const struct fdl_engine *e)

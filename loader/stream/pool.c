@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- The pool ----------------------------------------------------------- */
 
@@ -209,24 +208,6 @@ int64_t fdl_pool_lived_ns(struct fdl_engine *e, int64_t now, uint32_t *threads)
             sum += FDL_MAX(end - w->born_ns, INT64_C(0));
             ++*threads;
         }
-    }
-    fdl_unlock(&e->settings);
-    return sum;
-}
-
-uint64_t fdl_pool_cpu_ns(struct fdl_engine *e)
-{
-    const struct fdl_pool *pool = &e->pool;
-    uint64_t sum = 0;
-    uint32_t n = atomic_load_explicit(&pool->n_workers, memory_order_acquire);
-    fdl_lock(&e->settings); /* no thread ends meanwhile */
-    for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = pool->workers[i];
-        struct timespec now;
-        sum += atomic_load_explicit(&w->past_cpu_ns, memory_order_relaxed);
-        if (atomic_load_explicit(&w->tid, memory_order_relaxed) != 0 &&
-            clock_gettime(w->cpu_clock, &now) == 0)
-            sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     }
     fdl_unlock(&e->settings);
     return sum;

@@ -6,7 +6,7 @@
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
 
-#include <string.h>
+#include <time.h>
 
 /* ---- Constants ----------------------------------------------------------- */
 
@@ -65,6 +65,22 @@ void fdl_engine_add_reads(const struct fdl_engine *e, struct fdl_total *t)
         t->threads = threads;
 }
 
+static void add_times(const struct fdl_stage *s, struct fdl_histogram *times)
+{
+    if (fdl_load(&s->items))
+        fdl_histogram_merge(times, &s->times);
+}
+
+void fdl_engine_add_read_times(const struct fdl_engine *e,
+                               struct fdl_histogram *times)
+{
+    uint32_t n = fdl_pool_born(&e->pool);
+    for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
+        add_times(&e->read_stages[i], times);
+    for (uint32_t i = 0; i < n; i++)
+        add_times(&e->pool.workers[i]->read, times);
+}
+
 static void add_sums(const struct fdl_stage *s, struct fdl_read_sums *sums)
 {
     sums->items += fdl_load(&s->items);
@@ -97,8 +113,8 @@ void fdl_engine_in_use(const struct fdl_engine *e, struct fdl_in_use *out)
 {
     uint32_t n = fdl_pool_born(&e->pool);
     *out = (struct fdl_in_use){
-        .memory_bytes = fdl_ring_memory(e->ring) +
-                        fdl_window_memory(e->window) + reader_memory(e),
+        .memory_bytes = fdl_ring_memory(e->ring) + fdl_window_memory(e->window),
+        .reader_bytes = reader_memory(e),
         .failed_samples = fdl_load(&e->failures.total),
     };
     for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
@@ -148,6 +164,23 @@ void fdl_engine_workers_time(const struct fdl_engine *e,
         for (uint32_t j = 0; j < FDL_SPENT_KINDS; j++)
             out->spent.ns[j] += spent.ns[j];
     }
+}
+
+uint64_t fdl_engine_workers_cpu_ns(const struct fdl_engine *e)
+{
+    struct fdl_lock *settings = &fdl_engine_writable(e)->settings;
+    uint64_t sum = 0;
+    uint32_t n = fdl_pool_born(&e->pool);
+    fdl_lock(settings); /* no thread ends meanwhile */
+    for (uint32_t i = 0; i < n; i++) {
+        const struct fdl_worker *w = e->pool.workers[i];
+        struct timespec now;
+        sum += fdl_load(&w->past_cpu_ns);
+        if (fdl_load(&w->tid) != 0 && clock_gettime(w->cpu_clock, &now) == 0)
+            sum += (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    }
+    fdl_unlock(settings);
+    return sum;
 }
 
 bool fdl_engine_worker_at(const struct fdl_engine *e, uint32_t worker,

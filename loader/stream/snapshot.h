@@ -53,12 +53,17 @@ uint64_t fdl_engine_awaited(const struct fdl_engine *e);
 /* Adds all reads to *t, by the reader's threads and by workers. */
 void fdl_engine_add_reads(const struct fdl_engine *e, struct fdl_total *t);
 
-/* The same without histograms; time_ns is 0, depth the one in force. */
+/* Adds only how long each took. */
+void fdl_engine_add_read_times(const struct fdl_engine *e,
+                               struct fdl_histogram *times);
+
+/* Their sums; time_ns is 0, depth the one in force. */
 void fdl_engine_read_sums(const struct fdl_engine *e,
                           struct fdl_read_sums *out);
 
 struct fdl_in_use {
     uint64_t memory_bytes; /* of batches, read buffers and decoders */
+    uint64_t reader_bytes; /* beyond that, of files that the reader keeps */
     uint64_t clock_reads;  /* of reads */
     uint64_t failed_samples;
 };
@@ -93,6 +98,9 @@ struct fdl_workers_time {
 
 void fdl_engine_workers_time(const struct fdl_engine *e,
                              struct fdl_workers_time *out);
+
+/* CPU time of all workers' threads, ever. A system call for each that runs. */
+uint64_t fdl_engine_workers_cpu_ns(const struct fdl_engine *e);
 
 /* A sample that is being read or prepared. */
 struct fdl_sample_at {

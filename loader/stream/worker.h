@@ -85,9 +85,8 @@ int32_t fdl_pool_check(const struct fdl_pool *pool);
 void fdl_pool_stop(struct fdl_engine *l);
 
 /* Total wall time of all threads' lives, from before they were started; and how
- * many there are. CPU time of all of them, ever. Any thread. */
+ * many there are. Any thread. */
 int64_t fdl_pool_lived_ns(struct fdl_engine *l, int64_t now, uint32_t *threads);
-uint64_t fdl_pool_cpu_ns(struct fdl_engine *l);
 void fdl_pool_fini(struct fdl_pool *pool);
 
 #endif

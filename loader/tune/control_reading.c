@@ -11,8 +11,8 @@
  */
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "loader/stream/ring.h"
-#include "loader/stream/worker.h"
+#include "loader/order/sampler.h"
+#include "loader/stream/snapshot.h"
 #include "loader/tune/control_own.h"
 #include "loader/watch/stats.h"
 
@@ -55,28 +55,17 @@ void fdl_recent_add(struct fdl_recent *r, const struct fdl_histogram *now,
     r->n_newer = n;
 }
 
-static void add_times(struct fdl_histogram *to, const struct fdl_stage *s)
-{
-    if (atomic_load_explicit(&s->items, memory_order_relaxed))
-        fdl_histogram_merge(to, &s->times);
-}
-
 static void read_tails(struct fdl_control *c)
 {
-    const struct fdl_pool *pool = fdl_engine_pool(c->engine);
-    const struct fdl_stage *reads = fdl_engine_read_stages(c->engine);
     struct fdl_meter *m = &c->meter;
-    uint32_t n = fdl_pool_born(pool);
+    uint32_t n = fdl_engine_worker_count(c->engine);
     memset(&m->now, 0, sizeof(m->now));
     for (uint32_t i = 0; i < n; i++)
         fdl_histogram_merge(&m->now, &c->watch->workers[i]->whole);
     fdl_recent_add(&m->samples, &m->now, SAMPLES, SAMPLE_QUANTILE);
 
     memset(&m->now, 0, sizeof(m->now));
-    for (uint32_t i = 0; i < FDL_MAX_IO_DEPTH; i++)
-        add_times(&m->now, &reads[i]);
-    for (uint32_t i = 0; i < n; i++)
-        add_times(&m->now, &pool->workers[i]->read);
+    fdl_engine_add_read_times(c->engine, &m->now);
     fdl_recent_add(&m->reads, &m->now, READS, READ_QUANTILE);
 }
 
@@ -274,29 +263,25 @@ static int64_t waited_for_locks(const struct fdl_worker_books *w)
 static void read_workers(const struct fdl_control *c, int64_t now,
                          struct fdl_tuner_reading *r)
 {
-    const struct fdl_pool *pool = fdl_engine_pool(c->engine);
-    uint32_t n = fdl_pool_born(pool);
+    uint32_t n = fdl_engine_worker_count(c->engine);
     for (uint32_t i = 0; i < n; i++) {
-        const struct fdl_worker *w = pool->workers[i];
         const struct fdl_worker_books *books = c->watch->workers[i];
         struct fdl_spent_times spent;
-        fdl_timebook_read(&w->time, now, &spent);
+        fdl_engine_worker_spent(c->engine, i, now, &spent);
         r->work_ns += spent.ns[FDL_SPENT_WORK] + spent.ns[FDL_SPENT_READ];
         r->blocked_ns += spent.ns[FDL_SPENT_BLOCKED];
         r->starved_ns += spent.ns[FDL_SPENT_STARVED];
         r->lock_ns += waited_for_locks(books);
         r->samples +=
             atomic_load_explicit(&books->decode.items, memory_order_relaxed);
-        r->memory_bytes +=
-            atomic_load_explicit(&w->scratch_bytes, memory_order_relaxed);
     }
-    r->cpu_ns = (int64_t)fdl_pool_cpu_ns(c->engine);
+    r->cpu_ns = (int64_t)fdl_engine_workers_cpu_ns(c->engine);
 }
 
 static void read_reads(const struct fdl_control *c, struct fdl_tuner_reading *r)
 {
     struct fdl_read_sums sums;
-    fdl_stats_read_sums(c->watch, &sums);
+    fdl_engine_read_sums(c->engine, &sums);
     r->reads = sums.items;
     r->read_ns = (int64_t)sums.busy_ns;
     r->read_bytes = sums.bytes;
@@ -322,8 +307,9 @@ static void keep_growing(struct fdl_tuner_reading *r,
 void fdl_control_read_locked(struct fdl_control *c, int64_t now,
                              struct fdl_tuner_reading *out)
 {
-    struct fdl_ring *ring = fdl_engine_ring(c->engine);
     struct fdl_meter *m = &c->meter;
+    struct fdl_in_flight in_flight;
+    struct fdl_in_use in_use;
     uint32_t resets;
     *out = (struct fdl_tuner_reading){
         .now_ns = now,
@@ -340,8 +326,10 @@ void fdl_control_read_locked(struct fdl_control *c, int64_t now,
     }
     out->sample_tail_ns = m->samples.tail;
     out->read_tail_ns = m->reads.tail;
-    fdl_ring_count(ring, &out->ready, &out->outstanding);
-    out->memory_bytes +=
-        fdl_ring_memory(ring) + fdl_window_memory(fdl_engine_window(c->engine));
+    fdl_engine_in_flight(c->engine, &in_flight);
+    out->ready = in_flight.ready;
+    out->outstanding = in_flight.outstanding;
+    fdl_engine_in_use(c->engine, &in_use);
+    out->memory_bytes = in_use.memory_bytes;
     keep_growing(out, &m->told);
 }

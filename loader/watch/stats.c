@@ -74,12 +74,6 @@ static void total_workers(const struct fdl_watch *watch, uint32_t stage,
         fdl_total_add(t, worker_stage(watch->workers[i], stage));
 }
 
-void fdl_stats_read_sums(const struct fdl_watch *watch,
-                         struct fdl_read_sums *out)
-{
-    fdl_engine_read_sums(watch->engine, out);
-}
-
 /* Since the loader was made. */
 static void total(const struct fdl_watch *watch, uint32_t stage,
                   struct fdl_total *t)
@@ -256,7 +250,8 @@ void fdl_stats_get(struct fdl_watch *watch, struct feedline_stats *out)
     out->bytes_read += read.bytes;
     out->truncated_samples += truncated_samples(watch);
     out->profiler_ns = clock_reads * (uint64_t)fdl_clock_cost_ns() + ledger_ns;
-    out->memory_bytes = in_use.memory_bytes + fdl_watch_ring_bytes(watch);
+    out->memory_bytes =
+        in_use.memory_bytes + in_use.reader_bytes + fdl_watch_ring_bytes(watch);
 }
 
 /* What has not been probed yet counts as on a core. If a reset came in between,

@@ -7,7 +7,6 @@
 #define FDL_LOADER_STATS_H
 
 #include "loader/watch/zero.h"
-#include "profiler/measure/read_history.h"
 #include "profiler/measure/total.h"
 #include "profiler/verdict/verdict.h"
 
@@ -47,9 +46,6 @@ uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch);
 void fdl_stats_shared_lock(struct fdl_watch *watch,
                            struct fdl_shared_lock *out);
 
-/* All reads since the loader was made; time_ns is 0. */
-void fdl_stats_read_sums(const struct fdl_watch *watch,
-                         struct fdl_read_sums *out);
 void fdl_stats_reset(struct fdl_watch *watch);
 
 #endif

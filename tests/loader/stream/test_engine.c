@@ -102,6 +102,8 @@ static void check_reads(const struct fdl_engine *e,
     assert_int_equal(all.items, 2 * images->n);
     assert_int_equal(all.bytes, 2 * file_bytes(images));
     assert_int_equal(fdl_histogram_total(&all.times), all.items);
+    fdl_engine_add_read_times(e, &all.times);
+    assert_int_equal(fdl_histogram_total(&all.times), 2 * all.items);
     assert_int_equal(sums.items, all.items);
     assert_int_equal(sums.bytes, all.bytes);
 }
@@ -153,6 +155,8 @@ TEST(it_tells_what_it_did)
     fdl_engine_in_use(e, &used);
     assert_true(used.memory_bytes > 0 && used.clock_reads > 0);
     assert_int_equal(used.failed_samples, 0);
+    assert_int_equal(used.reader_bytes, 0); /* the reader has stopped */
+    assert_true(fdl_engine_workers_cpu_ns(e) > 0);
     for (uint32_t i = 0; i < images.n; i++) {
         assert_ok(feedline_dataset_get_sample(ds, i, &info));
         assert_string_equal(fdl_engine_path(e, i), info.path);

@@ -102,8 +102,4 @@ int32_t fdl_reader_start(enum fdl_reader_kind kind,
                          const struct fdl_reader_ops **ops,
                          struct fdl_reader **out);
 
-/* What r->source names, synchronously, into r (the pread way). Also used by
- * workers for replacement samples. Sets r->status. */
-void fdl_read_file(struct fdl_window *w, struct fdl_read *r);
-
 #endif

@@ -51,4 +51,8 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd);
 /* The rest, and closes fd: r->status is set. */
 void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd);
 
+/* All of it, on the calling thread: for readers without threads, and for
+ * workers' replacement samples. Sets r->status. */
+void fdl_read_file(struct fdl_window *w, struct fdl_read *r);
+
 #endif

@@ -17,6 +17,7 @@
 #include "decode/decoder.h"
 #include "loader/options.h"
 #include "loader/read/reader.h"
+#include "loader/read/reader_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The size comes from fstat on the open file, not from the data set: files
+ * change between listing and reading, and on an open descriptor the answer is
+ * in memory (a fraction of a microsecond). What fstat said is what is read: a
+ * file that grows meanwhile is delivered as it was, one that shrinks is an
+ * error, because half an image is damage that decoders may not notice.
+ */
+#include "loader/read/reader_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_PAUSE_SHIFT 6 /* 64 ms */
+
+int64_t fdl_file_pause_ns(uint32_t tries)
+{
+    return (int64_t)1000000 << FDL_MIN(tries, (uint32_t)MAX_PAUSE_SHIFT);
+}
+
+void fdl_file_pause(uint32_t tries)
+{
+    int64_t ns = fdl_file_pause_ns(tries);
+    struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000),
+                          .tv_nsec = (long)(ns % 1000000000)};
+    nanosleep(&ts, NULL);
+}
+
+bool fdl_file_is_limit(int err)
+{
+    return err == EMFILE || err == ENFILE;
+}
+
+int fdl_file_open(const struct fdl_read *r)
+{
+    int fd;
+    do
+        fd = open(r->source.path, FDL_FILE_FLAGS);
+    while (fd < 0 && errno == EINTR);
+    return fd < 0 ? -errno : fd;
+}
+
+static int32_t status_of(int err)
+{
+    switch (err) {
+    case ENOENT:
+    case ENOTDIR:
+        return FEEDLINE_ENOENT;
+    case ENOMEM:
+        return FEEDLINE_ENOMEM;
+    default:
+        return FEEDLINE_EIO;
+    }
+}
+
+void fdl_file_fail(struct fdl_read *r, const char *step, int err)
+{
+    fdl_read_fail(r, status_of(err), "%s: %s%s", step, strerror(err),
+                  err == EMFILE ? "; raise the limit (ulimit -n)" : "");
+}
+
+void fdl_file_fail_read(struct fdl_read *r, uint64_t done, int err)
+{
+    fdl_read_fail(r, status_of(err), "read at %" PRIu64 ": %s",
+                  r->source.offset + done, strerror(err));
+}
+
+void fdl_file_fail_shrank(struct fdl_read *r, uint64_t done)
+{
+    uint64_t offset = r->source.offset;
+    if (offset)
+        fdl_read_fail(r, FEEDLINE_EIO,
+                      "file shrank while it was read: expected %" PRIu64
+                      " bytes at offset %" PRIu64 ", got %" PRIu64,
+                      r->size, offset, done);
+    else
+        fdl_read_fail(r, FEEDLINE_EIO,
+                      "file shrank while it was read: expected %" PRIu64
+                      " bytes, got %" PRIu64,
+                      r->size, done);
+}
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a directory";
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFCHR:
+        return "a character device";
+    case S_IFBLK:
+        return "a block device";
+    default:
+        return "neither file nor directory";
+    }
+}
+
+/* How many bytes the sample has in a file of `all` bytes. */
+static int32_t measure(struct fdl_read *r, uint64_t all, uint64_t *size)
+{
+    const struct fdl_source *s = &r->source;
+    if (s->offset > all)
+        return fdl_read_fail(r, FEEDLINE_EIO,
+                             "offset %" PRIu64 " is past the end of the file, "
+                             "which has %" PRIu64 " bytes",
+                             s->offset, all);
+    uint64_t rest = all - s->offset;
+    if (s->length >= 0 && (uint64_t)s->length > rest)
+        return fdl_read_fail(r, FEEDLINE_EIO,
+                             "expected %" PRId64 " bytes at offset %" PRIu64
+                             ", got %" PRIu64 ", which is all there is",
+                             s->length, s->offset, rest);
+    *size = s->length >= 0 ? (uint64_t)s->length : rest;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        fdl_file_fail(r, "fstat", errno);
+        return r->status;
+    }
+    if (!S_ISREG(st.st_mode))
+        return fdl_read_fail(r, FEEDLINE_EIO, "not a regular file: it is %s",
+                             kind_of(st.st_mode));
+    /* Not for the sake of plain pread: io_uring answers EAGAIN for ever on a
+     * non-blocking file whose file system cannot read without blocking. */
+    fcntl(fd, F_SETFL, 0);
+
+    uint64_t size = 0;
+    int32_t status = measure(r, (uint64_t)st.st_size, &size);
+    if (status == FEEDLINE_OK)
+        status = fdl_read_reserve(w, r, size);
+    if (status == FEEDLINE_OK)
+        r->size = size;
+    return status;
+}
+
+/* r->size bytes into the buffer; false: r has failed. */
+static bool read_bytes(struct fdl_read *r, int fd)
+{
+    uint64_t done = 0;
+    uint32_t tries = 0;
+    while (done < r->size) {
+        ssize_t n = pread(fd, r->buffer + done, (size_t)(r->size - done),
+                          (off_t)(r->source.offset + done));
+        if (n > 0) {
+            done += (uint64_t)n;
+            tries = 0;
+            continue;
+        }
+        if (n == 0) {
+            fdl_file_fail_shrank(r, done);
+            return false;
+        }
+        int err = errno;
+        if (err == EAGAIN && tries < FDL_FILE_TRIES) {
+            fdl_file_pause(tries++);
+        } else if (err != EINTR) {
+            fdl_file_fail_read(r, done, err);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Waits until others have given back what they hold. */
+static int32_t prepare_patiently(struct fdl_window *w, struct fdl_read *r,
+                                 int fd)
+{
+    struct fdl_event *room = fdl_window_room(w);
+    int32_t status = fdl_file_prepare(w, r, fd);
+    while (status == FDL_READ_NO_ROOM) {
+        uint32_t key = fdl_event_prepare(room);
+        status = fdl_file_prepare(w, r, fd);
+        if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(w))
+            status = fdl_read_fail(r, FEEDLINE_ENOMEM, FDL_FILE_STOPS);
+        if (status == FDL_READ_NO_ROOM)
+            fdl_event_wait(room, key, -1);
+        else
+            fdl_event_cancel(room);
+    }
+    return status;
+}
+
+void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd)
+{
+    if (prepare_patiently(w, r, fd) == FEEDLINE_OK && read_bytes(r, fd))
+        fdl_read_finish(r);
+    close(fd);
+}
+
+void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
+{
+    int fd = fdl_file_open(r);
+    /* The readers' own files come and go: a descriptor is free again soon. */
+    for (uint32_t tries = 0;
+         fd < 0 && fdl_file_is_limit(-fd) && tries < FDL_FILE_TRIES; tries++) {
+        fdl_file_pause(tries);
+        fd = fdl_file_open(r);
+    }
+    if (fd < 0)
+        fdl_file_fail(r, "open", -fd);
+    else
+        fdl_file_read(w, r, fd);
+}

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 
 #include <stdatomic.h>
@@ -47,7 +48,7 @@ int32_t fdl_canvas_begin(struct fdl_canvas *c, int32_t width, int32_t height,
 {
     c->turn = 0;
     c->view = 0;
-    c->kernels = fdl_blend_kernels(fdl_cpu_level());
+    c->kernels = fdl_kernels[fdl_cpu_level()].blend;
     return image_in(c, 0, width, height, channels, &c->image);
 }
 

@@ -41,6 +41,7 @@
 #include "decode/decoder_state.h"
 #include "decode/kernels/alpha.h"
 #include "decode/kernels/colour.h"
+#include "decode/kernels/levels.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -602,7 +603,7 @@ static int32_t begin_canvas(struct render *r, struct fdl_output_format *drawing)
         return status;
     r->format = drawing;
     r->dst = r->d->canvas.image.data;
-    r->finish = fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), drawing);
+    r->finish = fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, drawing);
     return FEEDLINE_OK;
 }
 
@@ -611,7 +612,7 @@ static void finish_canvas(struct render *r)
 {
     const struct fdl_image *image = &r->d->canvas.image;
     r->finish =
-        fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), r->format);
+        fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, r->format);
     r->channels = FDL_COLOURS(image->channels);
     r->alpha = FDL_HAS_ALPHA(image->channels);
     for (int32_t y = 0; y < image->height; y++)
@@ -688,8 +689,8 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
         .d = d,
         .plan = plan,
         .format = format,
-        .kernels = fdl_resample_kernels(level),
-        .finish = fdl_finish_choose(fdl_finish_kernels(level), format),
+        .kernels = fdl_kernels[level].resample,
+        .finish = fdl_finish_choose(fdl_kernels[level].finish, format),
         .dst = dst,
         .channels = FDL_MIN(d->info.channels, FDL_COLOURS(format->channels)) > 1
                         ? 3

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Colour enhancement in plain C, and the choice between families. */
+/* Colour enhancement in plain C. */
 #include "decode/kernels/blend.h"
 
 #include "decode/kernels/hue.h"
-#include "decode/kernels/levels.h"
 
 static uint8_t blend(float base, float x, float factor)
 {
@@ -46,19 +45,10 @@ static uint64_t sum(const uint8_t *x, size_t n)
     return total;
 }
 
-static const struct fdl_blend_kernels kernels_c = {
+const struct fdl_blend_kernels fdl_blend_c = {
     .constant = constant,
     .line = line,
     .luma = luma,
     .sum = sum,
     .hue = fdl_hue_shift,
 };
-
-const struct fdl_blend_kernels *fdl_blend_kernels(enum fdl_cpu_level level)
-{
-    for (int i = (int)level; i > FDL_CPU_C; i--) {
-        if (fdl_blend_levels[i])
-            return fdl_blend_levels[i];
-    }
-    return &kernels_c;
-}

@@ -30,7 +30,7 @@ struct fdl_blend_kernels {
     void (*hue)(uint8_t *r, uint8_t *g, uint8_t *b, size_t n, uint8_t shift);
 };
 
-/* Kernels of one level; the best lower one where a level has none. */
-const struct fdl_blend_kernels *fdl_blend_kernels(enum fdl_cpu_level level);
+/* Of each level; levels.h has them all. */
+extern const struct fdl_blend_kernels fdl_blend_c, fdl_blend_avx2;
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/compiler.h"
 #include "decode/kernels/blend.h"
 #include "decode/kernels/hue.h"
-#include "decode/kernels/levels.h"
 
 #include <immintrin.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last pass in plain C, and the choice between families. */
+/* The last pass in plain C. */
 #include "decode/kernels/finish.h"
 
 #include "base/status.h"
 #include "decode/kernels/half.h"
-#include "decode/kernels/levels.h"
 
 #include <math.h>
 #include <string.h>
@@ -204,7 +203,7 @@ static void bf16_nhwc(const uint8_t *const planes[],
     half_nhwc(planes, affine->bf16, f, row, dst);
 }
 
-static const struct fdl_finish_kernels kernels_c = {
+const struct fdl_finish_kernels fdl_finish_c = {
     .u8_nchw = u8_nchw,
     .u8_nhwc = u8_nhwc,
     .f16_nchw = f16_nchw,
@@ -214,15 +213,6 @@ static const struct fdl_finish_kernels kernels_c = {
     .f32_nchw = f32_nchw,
     .f32_nhwc = f32_nhwc,
 };
-
-const struct fdl_finish_kernels *fdl_finish_kernels(enum fdl_cpu_level level)
-{
-    for (int i = (int)level; i > FDL_CPU_C; i--) {
-        if (fdl_finish_levels[i])
-            return fdl_finish_levels[i];
-    }
-    return &kernels_c;
-}
 
 fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,
                                 const struct fdl_output_format *f)

@@ -57,7 +57,8 @@ struct fdl_finish_kernels {
     fdl_finish_fn bf16_nchw, bf16_nhwc, f32_nchw, f32_nhwc;
 };
 
-const struct fdl_finish_kernels *fdl_finish_kernels(enum fdl_cpu_level level);
+/* Of each level; levels.h has them all. */
+extern const struct fdl_finish_kernels fdl_finish_c, fdl_finish_avx2;
 
 /* The one for a format. */
 fdl_finish_fn fdl_finish_choose(const struct fdl_finish_kernels *k,

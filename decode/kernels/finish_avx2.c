@@ -9,7 +9,6 @@
  */
 #include "base/compiler.h"
 #include "decode/kernels/finish.h"
-#include "decode/kernels/levels.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -298,7 +297,7 @@ AVX2 static void f32_nchw(const uint8_t *const planes[],
                           void *dst)
 {
     if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_kernels(FDL_CPU_C)->f32_nchw(planes, affine, f, row, dst);
+        fdl_finish_c.f32_nchw(planes, affine, f, row, dst);
     else
         planar(planes, affine, f, row, dst, F32);
 }
@@ -309,7 +308,7 @@ AVX2 static void f32_nhwc(const uint8_t *const planes[],
                           void *dst)
 {
     if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_kernels(FDL_CPU_C)->f32_nhwc(planes, affine, f, row, dst);
+        fdl_finish_c.f32_nhwc(planes, affine, f, row, dst);
     else if (affine->way == FDL_AFFINE_STEPS)
         packed(planes, affine, f, row, dst, F32, true);
     else
@@ -322,7 +321,7 @@ AVX2 static void f16_nchw(const uint8_t *const planes[],
                           void *dst)
 {
     if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_kernels(FDL_CPU_C)->f16_nchw(planes, affine, f, row, dst);
+        fdl_finish_c.f16_nchw(planes, affine, f, row, dst);
     else
         planar(planes, affine, f, row, dst, F16);
 }
@@ -333,7 +332,7 @@ AVX2 static void f16_nhwc(const uint8_t *const planes[],
                           void *dst)
 {
     if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_kernels(FDL_CPU_C)->f16_nhwc(planes, affine, f, row, dst);
+        fdl_finish_c.f16_nhwc(planes, affine, f, row, dst);
     else if (affine->way == FDL_AFFINE_STEPS)
         packed(planes, affine, f, row, dst, F16, true);
     else
@@ -346,7 +345,7 @@ AVX2 static void bf16_nchw(const uint8_t *const planes[],
                            void *dst)
 {
     if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_kernels(FDL_CPU_C)->bf16_nchw(planes, affine, f, row, dst);
+        fdl_finish_c.bf16_nchw(planes, affine, f, row, dst);
     else
         planar(planes, affine, f, row, dst, BF16);
 }
@@ -357,7 +356,7 @@ AVX2 static void bf16_nhwc(const uint8_t *const planes[],
                            void *dst)
 {
     if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_kernels(FDL_CPU_C)->bf16_nhwc(planes, affine, f, row, dst);
+        fdl_finish_c.bf16_nhwc(planes, affine, f, row, dst);
     else if (affine->way == FDL_AFFINE_STEPS)
         packed(planes, affine, f, row, dst, BF16, true);
     else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which families of kernels are built in: one array entry per level, NULL where
- * a level adds nothing. levels_x86.c names those of x86-64; levels_none.c is
- * built everywhere else.
+ * The kernels of each instruction set level: where a level has none of its own,
+ * those of the best lower one. levels_x86.c is the table of x86-64;
+ * levels_none.c, all plain C, is built everywhere else.
  */
 #ifndef FDL_DECODE_LEVELS_H
 #define FDL_DECODE_LEVELS_H
@@ -13,16 +13,13 @@
 #include "decode/kernels/resample.h"
 #include "decode/kernels/rotate.h"
 
-extern const struct fdl_resample_kernels
-    *const fdl_resample_levels[FDL_CPU_LEVELS];
-extern const struct fdl_finish_kernels *const fdl_finish_levels[FDL_CPU_LEVELS];
-extern const struct fdl_blend_kernels *const fdl_blend_levels[FDL_CPU_LEVELS];
-extern const struct fdl_rotate_kernels *const fdl_rotate_levels[FDL_CPU_LEVELS];
+struct fdl_kernels {
+    const struct fdl_resample_kernels *resample;
+    const struct fdl_finish_kernels *finish;
+    const struct fdl_blend_kernels *blend;
+    const struct fdl_rotate_kernels *rotate;
+};
 
-/* Of the families that are built in. */
-extern const struct fdl_resample_kernels fdl_resample_avx2, fdl_resample_avx512;
-extern const struct fdl_blend_kernels fdl_blend_avx2;
-extern const struct fdl_finish_kernels fdl_finish_avx2;
-extern const struct fdl_rotate_kernels fdl_rotate_avx2;
+extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];
 
 #endif

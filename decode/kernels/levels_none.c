@@ -2,7 +2,13 @@
 /* A processor for which there are no kernels beyond plain C. */
 #include "decode/kernels/levels.h"
 
-const struct fdl_resample_kernels *const fdl_resample_levels[FDL_CPU_LEVELS];
-const struct fdl_finish_kernels *const fdl_finish_levels[FDL_CPU_LEVELS];
-const struct fdl_blend_kernels *const fdl_blend_levels[FDL_CPU_LEVELS];
-const struct fdl_rotate_kernels *const fdl_rotate_levels[FDL_CPU_LEVELS];
+#define PLAIN_C                                                                \
+  {                                                                            \
+    &fdl_resample_c, &fdl_finish_c, &fdl_blend_c, &fdl_rotate_c                \
+  }
+
+const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS] = {
+    [FDL_CPU_C] = PLAIN_C,
+    [FDL_CPU_AVX2] = PLAIN_C,
+    [FDL_CPU_AVX512] = PLAIN_C,
+};

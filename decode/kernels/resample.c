@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of weights, the plain C kernels, and the choice between families.
+ * Tables of weights and the plain C kernels.
  *
  * The weights follow Pillow's Resample.c step by step, in doubles and in the
  * same order of operations (this file is built without contracted multiply-
@@ -14,7 +14,6 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "decode/kernels/levels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -320,17 +319,7 @@ static void vertical_c(const struct fdl_axis *axis, int32_t i,
     }
 }
 
-static const struct fdl_resample_kernels kernels_c = {
+const struct fdl_resample_kernels fdl_resample_c = {
     .horizontal = horizontal_c,
     .vertical = vertical_c,
 };
-
-const struct fdl_resample_kernels *fdl_resample_kernels(
-    enum fdl_cpu_level level)
-{
-    for (int i = (int)level; i > FDL_CPU_C; i--) {
-        if (fdl_resample_levels[i])
-            return fdl_resample_levels[i];
-    }
-    return &kernels_c;
-}

@@ -89,9 +89,9 @@ struct fdl_resample_kernels {
                      const uint8_t *const *rows, uint8_t *out, size_t n);
 };
 
-/* Kernels of one level; the best lower one where a level has none. */
-const struct fdl_resample_kernels *fdl_resample_kernels(
-    enum fdl_cpu_level level);
+/* Of each level; levels.h has them all. */
+extern const struct fdl_resample_kernels fdl_resample_c, fdl_resample_avx2,
+    fdl_resample_avx512;
 
 /* Packs the weights for a kernel, if they are not already. ENOMEM. */
 int32_t fdl_axis_pack(struct fdl_axis *axis, const struct fdl_packing *packing,

@@ -17,7 +17,6 @@
  * time.
  */
 #include "base/compiler.h"
-#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 
 #include <immintrin.h>

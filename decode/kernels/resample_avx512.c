@@ -17,7 +17,6 @@
  * horizontal 29 us, not 74; vertical 27 us, not 49 (checkdec --bench).
  */
 #include "base/compiler.h"
-#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 
 #include <immintrin.h>

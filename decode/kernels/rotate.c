@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bilinear mapping in plain C, and the choice between families. */
+/* Bilinear mapping in plain C. */
 #include "decode/kernels/rotate.h"
 
 #include "base/compiler.h"
-#include "decode/kernels/levels.h"
 
 static double between(double a, double b, double part)
 {
@@ -61,13 +60,4 @@ static void bilinear_c(const struct fdl_rotate_job *job)
     }
 }
 
-static const struct fdl_rotate_kernels kernels_c = {.bilinear = bilinear_c};
-
-const struct fdl_rotate_kernels *fdl_rotate_kernels(enum fdl_cpu_level level)
-{
-    for (int i = (int)level; i > FDL_CPU_C; i--) {
-        if (fdl_rotate_levels[i])
-            return fdl_rotate_levels[i];
-    }
-    return &kernels_c;
-}
+const struct fdl_rotate_kernels fdl_rotate_c = {.bilinear = bilinear_c};

@@ -28,7 +28,7 @@ struct fdl_rotate_kernels {
     void (*bilinear)(const struct fdl_rotate_job *job);
 };
 
-/* Kernels of one level; the best lower one where a level has none. */
-const struct fdl_rotate_kernels *fdl_rotate_kernels(enum fdl_cpu_level level);
+/* Of each level; levels.h has them all. */
+extern const struct fdl_rotate_kernels fdl_rotate_c, fdl_rotate_avx2;
 
 #endif

@@ -17,7 +17,6 @@
  */
 #include "base/compiler.h"
 #include "base/memory.h"
-#include "decode/kernels/levels.h"
 #include "decode/kernels/rotate.h"
 
 #include <immintrin.h>

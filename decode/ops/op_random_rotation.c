@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "decode/canvas.h"
 #include "decode/kernels/alpha.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/rotate.h"
 #include "decode/ops/op.h"
 #include "decode/padding.h"
@@ -212,7 +213,7 @@ static void divide(const struct fdl_image *image)
 static int32_t bilinear(const struct rotation *r, struct fdl_canvas *canvas,
                         struct fdl_image *out)
 {
-    const struct fdl_rotate_kernels *k = fdl_rotate_kernels(fdl_cpu_level());
+    const struct fdl_rotate_kernels *k = fdl_kernels[fdl_cpu_level()].rotate;
     struct fdl_rotate_job job = {.in = &canvas->image, .out = out};
     memcpy(job.matrix, r->matrix, sizeof(job.matrix));
     memcpy(job.fill, r->fill, sizeof(job.fill));

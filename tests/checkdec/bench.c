@@ -6,6 +6,7 @@
 #include "checkdec.h"
 #include "decode/kernels/blend.h"
 #include "decode/kernels/finish.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 #include "decode/kernels/rotate.h"
 #include "make_jpeg.h"
@@ -53,14 +54,14 @@ static void run_table(struct work *w)
     w->axis.key.in = 0; /* forget it, keep the memory */
     if (fdl_axis_prepare(&w->axis, &w->key) ||
         fdl_axis_pack(&w->axis,
-                      &fdl_resample_kernels(w->level)->horizontal_packing, 3))
+                      &fdl_kernels[w->level].resample->horizontal_packing, 3))
         abort();
 }
 
 static void run_horizontal(struct work *w)
 {
     for (size_t y = 0; y < SIDE; y++)
-        fdl_resample_kernels(w->level)->horizontal(
+        fdl_kernels[w->level].resample->horizontal(
             &w->axis, w->rows + y * w->stride, 3, w->out, 256);
 }
 
@@ -70,7 +71,7 @@ static void run_vertical(struct work *w)
     for (int32_t y = 0; y < SIDE; y++) {
         for (int32_t t = 0; t < w->axis.length[y]; t++)
             rows[t] = w->rows + (size_t)(w->axis.start[y] + t) % 4 * w->stride;
-        fdl_resample_kernels(w->level)->vertical(&w->axis, y, rows, w->out,
+        fdl_kernels[w->level].resample->vertical(&w->axis, y, rows, w->out,
                                                  768);
     }
 }
@@ -79,7 +80,7 @@ static void run_finish(struct work *w)
 {
     const uint8_t *planes[3] = {w->rows, w->rows + 256, w->rows + 512};
     fdl_finish_fn finish =
-        fdl_finish_choose(fdl_finish_kernels(w->level), &w->format);
+        fdl_finish_choose(fdl_kernels[w->level].finish, &w->format);
     for (int32_t y = 0; y < SIDE; y++)
         finish(planes, &w->affine, &w->format, y, w->out);
 }
@@ -87,7 +88,7 @@ static void run_finish(struct work *w)
 static void run_hue(struct work *w)
 {
     size_t plane = SIDE * SIDE;
-    fdl_blend_kernels(w->level)->hue(w->rows, w->rows + plane,
+    fdl_kernels[w->level].blend->hue(w->rows, w->rows + plane,
                                      w->rows + 2 * plane, plane, 20);
 }
 
@@ -101,7 +102,7 @@ static void run_rotation(struct work *w)
         .matrix = {0.98, 0.2, -20, -0.2, 0.98, 25},
         .scratch = w->out + SIDE * SIDE * 4,
     };
-    fdl_rotate_kernels(w->level)->bilinear(&job);
+    fdl_kernels[w->level].rotate->bilinear(&job);
 }
 
 static void bench_level(enum fdl_cpu_level level)
@@ -126,7 +127,7 @@ static void bench_level(enum fdl_cpu_level level)
     for (size_t i = 0; i < FDL_COUNT_OF(inputs); i++) {
         w.key =
             (struct fdl_axis_key){.in = inputs[i], .out = SIDE, .count = SIDE};
-        const struct fdl_resample_kernels *k = fdl_resample_kernels(level);
+        const struct fdl_resample_kernels *k = fdl_kernels[level].resample;
         make_table(&w, &k->horizontal_packing);
         int64_t table = fastest(run_table, &w);
         int64_t horizontal = fastest(run_horizontal, &w);

@@ -25,6 +25,7 @@
 #include "decode/decoder.h"
 #include "decode/formats/format.h"
 #include "decode/kernels/finish.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 #include "tests/decode/first_plan.h"
 
@@ -144,7 +145,7 @@ static bool prepare_resample(struct bench *b, const struct file *f)
 {
     const struct fdl_geometry *g = &f->plan.geometry;
     const struct fdl_resample_kernels *k =
-        fdl_resample_kernels(fdl_cpu_level());
+        fdl_kernels[fdl_cpu_level()].resample;
     struct fdl_axis_key x = {.in = g->box.width,
                              .out = g->resize_width,
                              .first = g->window.x,
@@ -168,7 +169,7 @@ static bool resample(struct bench *b, struct file *f)
 {
     (void)f;
     const struct fdl_resample_kernels *k =
-        fdl_resample_kernels(fdl_cpu_level());
+        fdl_kernels[fdl_cpu_level()].resample;
     const struct fdl_axis *h = &b->horizontal, *v = &b->vertical;
     size_t stride = ((size_t)h->extent * 3 + 63) / 64 * 64;
     size_t plane = fdl_plane_bytes(SIDE);
@@ -196,7 +197,7 @@ static bool last_pass(struct bench *b, struct file *f)
     size_t plane = fdl_plane_bytes(SIDE);
     const uint8_t *planes[3] = {b->line, b->line + plane, b->line + 2 * plane};
     fdl_finish_fn finish =
-        fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), &format);
+        fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, &format);
     for (int32_t y = 0; y < SIDE; y++)
         finish(planes, &b->affine, &format, y, b->out);
     return true;

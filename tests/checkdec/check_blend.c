@@ -4,6 +4,7 @@
 #include "base/compiler.h"
 #include "checkdec.h"
 #include "decode/kernels/blend.h"
+#include "decode/kernels/levels.h"
 #include "make_jpeg.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ static bool check_one(const struct fdl_blend_kernels *k, uint64_t *state)
 {
     static const float factors[] = {0,    0.25F, 0.9999F, 1,   1.0001F,
                                     1.5F, 9,     1000,    1e6F};
-    const struct fdl_blend_kernels *c = fdl_blend_kernels(FDL_CPU_C);
+    const struct fdl_blend_kernels *c = fdl_kernels[FDL_CPU_C].blend;
     struct lines l;
     size_t n = (size_t)pick(state, 0, LONGEST);
     float factor = factors[pick(state, 0, FDL_COUNT_OF(factors) - 1)];
@@ -78,7 +79,7 @@ static bool check_one(const struct fdl_blend_kernels *k, uint64_t *state)
 
 bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds)
 {
-    const struct fdl_blend_kernels *k = fdl_blend_kernels(level);
+    const struct fdl_blend_kernels *k = fdl_kernels[level].blend;
     uint64_t state = seed;
     for (int i = 0; i < rounds * ROUNDS; i++) {
         if (!check_one(k, &state))

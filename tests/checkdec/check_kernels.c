@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "checkdec.h"
 #include "decode/kernels/finish.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 #include "make_jpeg.h"
 
@@ -83,7 +84,7 @@ static size_t compare_planes(const uint8_t *a, const uint8_t *b, size_t width,
 static bool check_horizontal(const struct fdl_resample_kernels *k,
                              uint64_t *state)
 {
-    const struct fdl_resample_kernels *c = fdl_resample_kernels(FDL_CPU_C);
+    const struct fdl_resample_kernels *c = fdl_kernels[FDL_CPU_C].resample;
     struct fdl_axis axis = {0};
     struct fdl_axis_key key = pick_key(state);
     int32_t channels = pick(state, 0, 2) ? 3 : 1;
@@ -112,7 +113,7 @@ static bool check_horizontal(const struct fdl_resample_kernels *k,
 static bool check_vertical(const struct fdl_resample_kernels *k,
                            uint64_t *state)
 {
-    const struct fdl_resample_kernels *c = fdl_resample_kernels(FDL_CPU_C);
+    const struct fdl_resample_kernels *c = fdl_kernels[FDL_CPU_C].resample;
     struct fdl_axis axis = {0};
     struct fdl_axis_key key = pick_key(state);
     if (fdl_axis_prepare(&axis, &key) ||
@@ -176,7 +177,7 @@ static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
     memset(want, 7, bytes); /* rows that are not written stay equal too */
     memset(got, 7, bytes);
     int32_t row = pick(state, 0, f.height - 1);
-    fdl_finish_choose(fdl_finish_kernels(FDL_CPU_C), &f)(planes, &affine, &f,
+    fdl_finish_choose(fdl_kernels[FDL_CPU_C].finish, &f)(planes, &affine, &f,
                                                          row, want);
     fdl_finish_choose(k, &f)(planes, &affine, &f, row, got);
     bool same = memcmp(want, got, bytes) == 0;
@@ -192,8 +193,8 @@ static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
 
 bool check_kernels(enum fdl_cpu_level level, uint64_t seed, int rounds)
 {
-    const struct fdl_resample_kernels *resample = fdl_resample_kernels(level);
-    const struct fdl_finish_kernels *finish = fdl_finish_kernels(level);
+    const struct fdl_resample_kernels *resample = fdl_kernels[level].resample;
+    const struct fdl_finish_kernels *finish = fdl_kernels[level].finish;
     uint64_t state = seed;
     for (int i = 0; i < rounds; i++) {
         if (!check_horizontal(resample, &state) ||

@@ -3,6 +3,7 @@
  * turns, shifts by less than a pixel and far outside. */
 #include "base/compiler.h"
 #include "checkdec.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/rotate.h"
 #include "make_jpeg.h"
 
@@ -46,7 +47,7 @@ static bool check_one(const struct fdl_rotate_kernels *k, uint64_t *state)
     struct fdl_rotate_job job = {
         .in = &in, .out = &want, .fill = {7, 99, 255, 1}};
     pick_matrix(state, &in, job.matrix);
-    fdl_rotate_kernels(FDL_CPU_C)->bilinear(&job);
+    fdl_kernels[FDL_CPU_C].rotate->bilinear(&job);
     job.out = &got;
     job.scratch = must_alloc(k->scratch_bytes ? k->scratch_bytes(&in) : 0);
     k->bilinear(&job);
@@ -65,7 +66,7 @@ static bool check_one(const struct fdl_rotate_kernels *k, uint64_t *state)
 
 bool check_rotate(enum fdl_cpu_level level, uint64_t seed, int rounds)
 {
-    const struct fdl_rotate_kernels *k = fdl_rotate_kernels(level);
+    const struct fdl_rotate_kernels *k = fdl_kernels[level].rotate;
     uint64_t state = seed ^ 0x707a7e;
     for (int i = 0; i < rounds; i++) {
         if (!check_one(k, &state))

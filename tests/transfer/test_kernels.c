@@ -5,6 +5,7 @@
  * the library carries has the kernels that the host starts.
  */
 #include "decode/kernels/finish.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 #include "kernels_as_c.h"
 #include "test.h"
@@ -65,7 +66,7 @@ static void finish_image(const struct fdl_output_format *f,
     const uint8_t *planes[FDL_CHANNELS_MAX];
     memset(row, 0, FDL_CHANNELS_MAX * padded);
     fdl_finish_fn finish =
-        fdl_finish_choose(fdl_finish_kernels(fdl_cpu_level()), f);
+        fdl_finish_choose(fdl_kernels[fdl_cpu_level()].finish, f);
     for (int32_t y = 0; y < f->height; y++) {
         const uint8_t *from = src + (size_t)y * width * channels;
         for (size_t c = 0; c < channels; c++) {

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/half.h"
+#include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
 #include "test.h"
 
@@ -264,8 +265,8 @@ TEST(floats_are_those_of_torch)
             struct fdl_affine affine;
             static float out[3 * 256];
             affine_of(&affine, normalize != 0, FDL_ROUNDING_ONCE);
-            fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
-                              &f)(planes, &affine, &f, 0, out);
+            fdl_finish_choose(fdl_kernels[level].finish, &f)(planes, &affine,
+                                                             &f, 0, out);
             for (int i = 0; i < 3 * 256; i++) {
                 int c = i / 256;
                 float want = (float)(i % 256) / 255.0f;
@@ -285,8 +286,8 @@ static void finish_ramps(const struct fdl_affine *affine, int level, float *out)
         ramp[x] = (uint8_t)x;
     const uint8_t *planes[3] = {ramp, ramp, ramp};
     struct fdl_output_format f = {256, 1, 3, FEEDLINE_F32, false};
-    fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
-                      &f)(planes, affine, &f, 0, out);
+    fdl_finish_choose(fdl_kernels[level].finish, &f)(planes, affine, &f, 0,
+                                                     out);
 }
 
 /* Rounded after each step, as torch's operations are. */
@@ -389,8 +390,7 @@ static void check_row(const struct fdl_output_format *f, int level,
         for (size_t x = 0; x < sizeof(bytes[c]); x++)
             bytes[c][x] = (uint8_t)(x * 7 + c * 41);
     }
-    fdl_finish_choose(fdl_finish_kernels((enum fdl_cpu_level)level),
-                      f)(planes, &a, f, 1, out);
+    fdl_finish_choose(fdl_kernels[level].finish, f)(planes, &a, f, 1, out);
     for (int32_t c = 0; c < f->channels; c++) {
         for (int32_t x = 0; x < f->width; x++) {
             int32_t i = f->nhwc ? (f->width + x) * f->channels + c

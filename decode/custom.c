@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "decode/canvas.h"
+#include "decode/plan/canvas.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

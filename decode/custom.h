@@ -8,7 +8,7 @@
 #define FDL_DECODE_CUSTOM_H
 
 #include "base/philox.h"
-#include "decode/pipeline.h"
+#include "decode/ops/op.h"
 
 #include <feedline/feedline.h>
 

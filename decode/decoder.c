@@ -38,14 +38,14 @@ void fdl_decoder_destroy(struct fdl_decoder *d)
     fdl_axis_fini(&d->horizontal);
     fdl_axis_fini(&d->vertical);
     fdl_axis_fini(&d->beside);
-    free(d->strip.data);
-    free(d->ring.data);
-    free(d->line.data);
-    free(d->taps.data);
-    free(d->column.data);
-    free(d->upright.data);
-    free(d->alpha.data);
-    free(d->opaque.data);
+    fdl_scratch_fini(&d->strip);
+    fdl_scratch_fini(&d->ring);
+    fdl_scratch_fini(&d->line);
+    fdl_scratch_fini(&d->taps);
+    fdl_scratch_fini(&d->column);
+    fdl_scratch_fini(&d->upright);
+    fdl_scratch_fini(&d->alpha);
+    fdl_scratch_fini(&d->opaque);
     fdl_canvas_fini(&d->canvas);
     free(d);
 }
@@ -127,25 +127,4 @@ uint64_t fdl_decoder_memory(const struct fdl_decoder *d)
            d->horizontal.capacity + d->horizontal.packed_capacity +
            d->vertical.capacity + d->vertical.packed_capacity +
            sources_memory(d);
-}
-
-uint64_t fdl_dtype_bytes(int32_t dtype)
-{
-    switch (dtype) {
-    case FEEDLINE_U8:
-        return 1;
-    case FEEDLINE_F16:
-    case FEEDLINE_BF16:
-        return 2;
-    case FEEDLINE_F32:
-        return 4;
-    default:
-        return 0;
-    }
-}
-
-uint64_t fdl_output_bytes(const struct fdl_output_format *f)
-{
-    return (uint64_t)f->width * (uint64_t)f->height * (uint64_t)f->channels *
-           fdl_dtype_bytes(f->dtype);
 }

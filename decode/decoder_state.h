@@ -3,21 +3,17 @@
 #ifndef FDL_DECODE_DECODER_STATE_H
 #define FDL_DECODE_DECODER_STATE_H
 
-#include "decode/canvas.h"
 #include "decode/decoder.h"
 #include "decode/formats/deadline.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/format.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/resample.h"
+#include "decode/pixels/scratch.h"
+#include "decode/plan/canvas.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct fdl_scratch {
-    uint8_t *data;
-    size_t bytes;
-};
 
 struct fdl_decoder {
     struct fdl_decode_limits limits;
@@ -29,8 +25,8 @@ struct fdl_decoder {
     struct fdl_turn turn;       /* from there to upright */
 
     struct fdl_axis horizontal, vertical;
-    struct fdl_axis beside;      /* horizontal, packed for alpha */
-    struct fdl_plan affine_plan; /* the one that affine was made for */
+    struct fdl_axis beside; /* horizontal, packed for alpha */
+    struct fdl_norm norm;   /* that affine was made for */
     struct fdl_affine affine;
     bool affine_valid;
     struct fdl_scratch strip, ring, line, taps;

@@ -456,7 +456,7 @@ int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
     status = plan_normalization(p, &plan);
     if (status)
         return status;
-    fdl_affine_numbers(&plan, scale, bias);
+    fdl_affine_numbers(&plan.norm, scale, bias);
     for (int32_t c = channels; c < FDL_CHANNELS_MAX; c++)
         scale[c] = bias[c] = 0;
     return FEEDLINE_OK;

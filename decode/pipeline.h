@@ -3,63 +3,18 @@
  * A pipeline: operations in order, each with checked arguments; for one sample
  * they result in a plan, which depends on (seed, epoch, sample, copy, image
  * size) only. One operation may make several views of each sample, which share
- * all draws.
- *
- * An operation is one file, decode/ops/op_*.c, that exports one struct fdl_op,
- * and one line of the list in decode/ops/op.h.
+ * all draws. Operations are in ops/op.h.
  */
 #ifndef FDL_DECODE_PIPELINE_H
 #define FDL_DECODE_PIPELINE_H
 
 #include "base/json.h"
-#include "base/option.h"
-#include "base/philox.h"
-#include "decode/plan.h"
+#include "decode/plan/plan.h"
 
 #include <feedline/feedline.h>
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Largest side that an option may ask for. */
-#define FDL_OP_SIZE_MAX 65500
-
-/* Most custom operations in one pipeline. */
-#define FDL_CUSTOM_MAX 8
-
-struct fdl_op {
-    const char *name; /* torchvision's, in lower_snake */
-    const char *help; /* one line */
-    bool resamples;   /* one pass can do one of these */
-    bool pixels;     /* works on the resampled image: nothing resamples after */
-    bool normalizes; /* pixels are no longer 0 to 1: neither does after */
-    bool finished;   /* works on the finished sample: only these after */
-    uint32_t views;  /* that it makes of an image; 0: it makes none */
-    const struct fdl_option *options;
-    uint32_t n_options;
-
-    /* Arguments that depend on each other; NULL: nothing to check. */
-    int32_t (*check)(const struct fdl_options *o);
-
-    /* Arguments that depend on the channels of the output, and operations that
-     * are not for all numbers of them; NULL: nothing to check. */
-    int32_t (*check_channels)(const struct fdl_options *o, int32_t channels);
-
-    /* Adds to plan. rng is keyed by the sample and this operation's place. */
-    int32_t (*plan)(const struct fdl_options *o, struct fdl_rng *rng,
-                    struct fdl_plan *plan);
-
-    /* Size of what comes in -> size of what goes out, 0 where it depends on
-     * the image; NULL: unchanged. */
-    void (*output_size)(const struct fdl_options *o, int32_t *width,
-                        int32_t *height);
-};
-
-/* The built-in operations; NULL past the end. */
-const struct fdl_op *fdl_op_at(uint32_t index);
-
-/* ENOENT, with the closest name. */
-int32_t fdl_op_find(const char *name, const struct fdl_op **out);
 
 struct fdl_pipeline;
 

@@ -25,7 +25,7 @@
  * questions.
  *
  * If the plan has pixel steps, the same code makes the small image that they
- * work on (canvas.h), and the last pass follows them.
+ * work on (plan/canvas.h), and the last pass follows them.
  *
  * Alpha is split from the rows and takes the same path as one more plane,
  * through kernels for one channel; so an image without alpha costs nothing, and
@@ -36,7 +36,6 @@
  */
 #include "base/clock.h"
 #include "base/compiler.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "decode/decoder_state.h"
 #include "decode/kernels/alpha.h"
@@ -44,7 +43,6 @@
 #include "decode/kernels/levels.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Half of the smallest second-level cache there is. Strips of 4 to 32 KiB made
@@ -87,30 +85,6 @@ struct render {
 
 /* ---- Buffers ------------------------------------------------------------ */
 
-/* At least n bytes, of any content, all initialised. */
-static int32_t grow(struct fdl_scratch *b, size_t n, const char *what)
-{
-    if (n <= b->bytes)
-        return FEEDLINE_OK;
-    free(b->data);
-    b->bytes = 0;
-    b->data = fdl_alloc_aligned(n);
-    if (!b->data)
-        return fdl_fail_memory(n, what);
-    b->bytes = n;
-    memset(b->data, 0, n);
-    return FEEDLINE_OK;
-}
-
-static int32_t grow_rows(struct fdl_scratch *b, size_t rows, size_t row_bytes,
-                         size_t extra, const char *what)
-{
-    size_t n;
-    if (!fdl_mul_size(rows, row_bytes, &n) || !fdl_add_size(n, extra, &n))
-        return fdl_fail_memory(UINT64_MAX, what);
-    return grow(b, n, what);
-}
-
 /* Rows that are in the ring at once: from the first tap of an output to the
  * last row that was read for it or any before it. */
 static int32_t ring_rows(const struct fdl_axis *v)
@@ -131,11 +105,12 @@ static int32_t prepare_columns(struct render *r)
     size_t channels = (size_t)r->channels + r->alpha;
     int32_t status = FEEDLINE_OK;
     if (r->raw_ring)
-        status = grow(&d->column, r->plane * channels, "a column");
+        status = fdl_scratch_grow(&d->column, r->plane * channels, "a column");
     r->pitch = fdl_plane_bytes(r->format->width);
     if (!status && d->turn.transposed)
-        status = grow_rows(&d->upright, (size_t)r->format->height,
-                           r->pitch * channels, 0, "an upright image");
+        status =
+            fdl_scratch_grow_rows(&d->upright, (size_t)r->format->height,
+                                  r->pitch * channels, 0, "an upright image");
     return status;
 }
 
@@ -144,11 +119,11 @@ static int32_t prepare_alpha(struct render *r, size_t width, size_t overread)
 {
     struct fdl_decoder *d = r->d;
     if (r->alpha)
-        return grow(&d->alpha, width + overread, "a row of alpha");
+        return fdl_scratch_grow(&d->alpha, width + overread, "a row of alpha");
     if (!FDL_HAS_ALPHA(r->format->channels))
         return FEEDLINE_OK;
-    int32_t status =
-        grow(&d->opaque, fdl_plane_bytes(r->format->width), "a row of alpha");
+    int32_t status = fdl_scratch_grow(
+        &d->opaque, fdl_plane_bytes(r->format->width), "a row of alpha");
     if (!status)
         memset(d->opaque.data, 255, d->opaque.bytes);
     return status;
@@ -179,20 +154,23 @@ static int32_t prepare_buffers(struct render *r)
         r->ring_bytes +=
             r->raw_ring ? fdl_plane_bytes(d->horizontal.extent) : r->plane;
 
-    int32_t status = grow_rows(&d->strip, (size_t)r->strip_rows, r->stride,
-                               overread + STRIP_SHIFT, "a strip of rows");
+    int32_t status =
+        fdl_scratch_grow_rows(&d->strip, (size_t)r->strip_rows, r->stride,
+                              overread + STRIP_SHIFT, "a strip of rows");
     if (!status)
-        status = grow_rows(&d->ring, (size_t)r->ring_rows, r->ring_bytes,
-                           overread, "rows between the passes");
+        status =
+            fdl_scratch_grow_rows(&d->ring, (size_t)r->ring_rows, r->ring_bytes,
+                                  overread, "rows between the passes");
     if (!status)
-        status = grow_rows(&d->line, 1, r->ring_bytes, overread, "a row");
+        status = fdl_scratch_grow_rows(&d->line, 1, r->ring_bytes, overread,
+                                       "a row");
     if (!status)
         status = prepare_alpha(r, width, overread);
     if (!status)
         status = prepare_columns(r);
     if (!status)
-        status = grow_rows(&d->taps, (size_t)d->vertical.taps,
-                           sizeof(uint8_t *), 0, "row pointers");
+        status = fdl_scratch_grow_rows(&d->taps, (size_t)d->vertical.taps,
+                                       sizeof(uint8_t *), 0, "row pointers");
     return status;
 }
 
@@ -519,15 +497,15 @@ static int32_t prepare_tables(struct render *r)
 }
 
 /* Plans of one pipeline differ in geometry only: this does something once. */
-static void prepare_affine(struct fdl_decoder *d, const struct fdl_plan *plan)
+static void prepare_affine(struct fdl_decoder *d, const struct fdl_norm *norm)
 {
-    const struct fdl_plan *old = &d->affine_plan;
-    if (d->affine_valid && old->normalize == plan->normalize &&
-        memcmp(old->mean, plan->mean, sizeof(plan->mean)) == 0 &&
-        memcmp(old->std, plan->std, sizeof(plan->std)) == 0)
+    const struct fdl_norm *old = &d->norm;
+    if (d->affine_valid && old->on == norm->on &&
+        memcmp(old->mean, norm->mean, sizeof(norm->mean)) == 0 &&
+        memcmp(old->std, norm->std, sizeof(norm->std)) == 0)
         return;
-    fdl_affine_init(&d->affine, plan, d->limits.rounding);
-    d->affine_plan = *plan;
+    fdl_affine_init(&d->affine, norm, d->limits.rounding);
+    d->norm = *norm;
     d->affine_valid = true;
 }
 
@@ -566,7 +544,7 @@ static int32_t render(struct render *r, struct fdl_render_cost *cost)
     status = prepare_tables(r);
     if (status)
         return status;
-    prepare_affine(d, r->plan);
+    prepare_affine(d, &r->plan->norm);
 
     int64_t begin = fdl_now_ns();
     cost->augment_ns = begin - start;
@@ -628,6 +606,22 @@ static int64_t custom_ns(const struct fdl_render_cost *cost)
     return ns;
 }
 
+/* The pixel steps [first, end). */
+static int32_t run_pixel_steps(struct render *r, uint32_t first, uint32_t end,
+                               struct fdl_render_cost *cost)
+{
+    struct fdl_canvas *canvas = &r->d->canvas;
+    canvas->cost = cost;
+    fdl_canvas_tell(canvas, FDL_STEP_AUGMENT);
+    for (uint32_t i = first; i < end; i++) {
+        const struct fdl_step *step = &r->plan->steps[i];
+        int32_t status = step->kind->run(step, canvas);
+        if (status)
+            return status;
+    }
+    return FEEDLINE_OK;
+}
+
 /* Pixel steps from `first` on, the last pass, and finished steps. */
 static int32_t run_to_end(struct render *r, uint32_t first,
                           struct fdl_render_cost *cost)
@@ -635,8 +629,7 @@ static int32_t run_to_end(struct render *r, uint32_t first,
     const struct fdl_plan *plan = r->plan;
     if (plan->n_pixel_steps > 0) {
         struct fdl_canvas *canvas = &r->d->canvas;
-        int32_t status =
-            fdl_canvas_run(canvas, plan, first, plan->n_pixel_steps, cost);
+        int32_t status = run_pixel_steps(r, first, plan->n_pixel_steps, cost);
         if (status)
             return status;
         fdl_assert(canvas->image.width == plan->width);
@@ -654,7 +647,7 @@ static int32_t run_views(struct render *r, struct fdl_render_cost *cost)
     const struct fdl_plan *plan = r->plan;
     struct fdl_canvas *canvas = &r->d->canvas;
     uint64_t bytes = fdl_output_bytes(r->format);
-    int32_t status = fdl_canvas_run(canvas, plan, 0, plan->view_step, cost);
+    int32_t status = run_pixel_steps(r, 0, plan->view_step, cost);
     if (status)
         return status;
     fdl_canvas_keep(canvas);

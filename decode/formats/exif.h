@@ -10,7 +10,7 @@
 #ifndef FDL_DECODE_EXIF_H
 #define FDL_DECODE_EXIF_H
 
-#include "decode/geometry.h"
+#include "decode/pixels/geometry.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -20,9 +20,9 @@
 #ifndef FDL_DECODE_FORMAT_H
 #define FDL_DECODE_FORMAT_H
 
-#include "decode/decoder.h"
 #include "decode/formats/deadline.h"
-#include "decode/geometry.h"
+#include "decode/formats/encoded.h"
+#include "decode/pixels/geometry.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -113,7 +113,7 @@ static void escape(struct fdl_jpeg *j, int32_t status)
     longjmp(j->escape, 1);
 }
 
-/* See accept_truncated in decoder.h. Scans that only refine leave no row
+/* See accept_truncated in encoded.h. Scans that only refine leave no row
  * without pixels. */
 static uint32_t rows_there(const struct fdl_jpeg *j)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of accept_truncated; see decoder.h. */
+/* The rule of accept_truncated; see encoded.h. */
 #include "decode/formats/truncation.h"
 
 #include "base/status.h"

@@ -3,7 +3,7 @@
 #ifndef FDL_DECODE_TRUNCATION_H
 #define FDL_DECODE_TRUNCATION_H
 
-#include "decode/decoder.h"
+#include "decode/formats/encoded.h"
 
 /* EDECODE if `rows` of `height` rows being there is not enough; size: of the
  * file. */

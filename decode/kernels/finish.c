@@ -3,33 +3,33 @@
 #include "decode/kernels/finish.h"
 
 #include "base/status.h"
-#include "decode/kernels/half.h"
+#include "decode/pixels/half.h"
 
 #include <math.h>
 #include <string.h>
 
-void fdl_affine_numbers(const struct fdl_plan *plan,
+void fdl_affine_numbers(const struct fdl_norm *norm,
                         float scale[FDL_CHANNELS_MAX],
                         float bias[FDL_CHANNELS_MAX])
 {
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
-        double mean = plan->normalize ? (double)plan->mean[c] : 0.0;
-        double std = plan->normalize ? (double)plan->std[c] : 1.0;
+        double mean = norm->on ? (double)norm->mean[c] : 0.0;
+        double std = norm->on ? (double)norm->std[c] : 1.0;
         scale[c] = (float)(1.0 / (255.0 * std));
         bias[c] = (float)(-mean / std);
     }
 }
 
 /* What torchvision's operations make of x, one after the other. */
-static float in_steps(const struct fdl_plan *plan, enum fdl_rounding rounding,
+static float in_steps(const struct fdl_norm *norm, enum fdl_rounding rounding,
                       size_t c, float x)
 {
     const float scale = (float)(1.0 / 255.0);
     float unit = rounding == FDL_ROUNDING_DIVIDE ? x / 255.0f : x * scale;
-    if (!plan->normalize)
+    if (!norm->on)
         return unit;
-    float centred = unit - plan->mean[c];
-    return centred / plan->std[c];
+    float centred = unit - norm->mean[c];
+    return centred / norm->std[c];
 }
 
 /* The same as vectors compute it: a quotient is a product, corrected by its
@@ -42,7 +42,7 @@ static float by_remainder(const struct fdl_affine *a, size_t c, float x)
     return fmaf(fmaf(-near, a->std[c], centred), a->inverse[c], near);
 }
 
-static void init_steps(struct fdl_affine *affine, const struct fdl_plan *plan,
+static void init_steps(struct fdl_affine *affine, const struct fdl_norm *norm,
                        enum fdl_rounding rounding)
 {
     const float scale = (float)(1.0 / 255.0);
@@ -53,11 +53,11 @@ static void init_steps(struct fdl_affine *affine, const struct fdl_plan *plan,
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         affine->scale[c] = scale;
         affine->bias[c] = 0.0f;
-        affine->mean[c] = plan->normalize ? plan->mean[c] : 0.0f;
-        affine->std[c] = plan->normalize ? plan->std[c] : 1.0f;
+        affine->mean[c] = norm->on ? norm->mean[c] : 0.0f;
+        affine->std[c] = norm->on ? norm->std[c] : 1.0f;
         affine->inverse[c] = 1.0f / affine->std[c];
         for (int x = 0; x < 256; x++) {
-            float want = in_steps(plan, rounding, c, (float)x);
+            float want = in_steps(norm, rounding, c, (float)x);
             float got = by_remainder(affine, c, (float)x);
             if (memcmp(&want, &got, sizeof(want)) != 0)
                 affine->way = FDL_AFFINE_TABLE;
@@ -66,10 +66,10 @@ static void init_steps(struct fdl_affine *affine, const struct fdl_plan *plan,
     }
 }
 
-static void init_once(struct fdl_affine *affine, const struct fdl_plan *plan)
+static void init_once(struct fdl_affine *affine, const struct fdl_norm *norm)
 {
     affine->way = FDL_AFFINE_ONCE;
-    fdl_affine_numbers(plan, affine->scale, affine->bias);
+    fdl_affine_numbers(norm, affine->scale, affine->bias);
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         float scale = affine->scale[c], bias = affine->bias[c];
         for (int x = 0; x < 256; x++)
@@ -77,15 +77,15 @@ static void init_once(struct fdl_affine *affine, const struct fdl_plan *plan)
     }
 }
 
-void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan,
+void fdl_affine_init(struct fdl_affine *affine, const struct fdl_norm *norm,
                      enum fdl_rounding rounding)
 {
     memset(affine, 0, sizeof(*affine));
-    bool product = rounding == FDL_ROUNDING_MULTIPLY && !plan->normalize;
+    bool product = rounding == FDL_ROUNDING_MULTIPLY && !norm->on;
     if (rounding == FDL_ROUNDING_ONCE || product) /* of one step */
-        init_once(affine, plan);
+        init_once(affine, norm);
     else
-        init_steps(affine, plan, rounding);
+        init_steps(affine, norm, rounding);
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         for (int x = 0; x < 256; x++) {
             affine->f16[c][x] = fdl_f16_of(affine->table[c][x]);

@@ -16,7 +16,9 @@
 #define FDL_DECODE_FINISH_H
 
 #include "base/cpu.h"
-#include "decode/decoder.h"
+#include "decode/pixels/output_format.h"
+
+#include <stdint.h>
 
 enum fdl_affine_way {
     FDL_AFFINE_ONCE = 0, /* fma(x, scale, bias) */
@@ -37,11 +39,11 @@ struct fdl_affine {
     uint16_t f16[FDL_CHANNELS_MAX][256], bf16[FDL_CHANNELS_MAX][256];
 };
 
-/* Of a plan: from mean and std, or to 0..1 where it does not normalise. */
-void fdl_affine_numbers(const struct fdl_plan *plan,
+/* From mean and std, or to 0..1 where norm is not on. */
+void fdl_affine_numbers(const struct fdl_norm *norm,
                         float scale[FDL_CHANNELS_MAX],
                         float bias[FDL_CHANNELS_MAX]);
-void fdl_affine_init(struct fdl_affine *affine, const struct fdl_plan *plan,
+void fdl_affine_init(struct fdl_affine *affine, const struct fdl_norm *norm,
                      enum fdl_rounding rounding);
 
 /* planes[c]: `width` bytes and readable up to FDL_PLANE_ALIGN, for each of the

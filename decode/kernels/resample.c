@@ -273,12 +273,6 @@ void fdl_axis_fini(struct fdl_axis *axis)
     *axis = (struct fdl_axis){0};
 }
 
-size_t fdl_plane_bytes(int32_t width)
-{
-    return ((size_t)width + FDL_PLANE_ALIGN - 1) &
-           ~(size_t)(FDL_PLANE_ALIGN - 1);
-}
-
 /* ---- Plain C ------------------------------------------------------------ */
 
 /* A sum is added up modulo 2^32 and is then an int32: the weights of an output

@@ -15,16 +15,14 @@
 #define FDL_DECODE_RESAMPLE_H
 
 #include "base/cpu.h"
-#include "decode/geometry.h"
+#include "decode/pixels/geometry.h"
+#include "decode/pixels/image.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define FDL_WEIGHT_BITS 22
-
-/* Planar rows are whole vectors long. */
-#define FDL_PLANE_ALIGN 64
 
 /* Samples past the touched ones that a horizontal kernel may read, without
  * using them: tables are packed in blocks of four taps, and the last load is
@@ -66,8 +64,6 @@ struct fdl_axis {
 /* Makes the table for key, if it is not there already. ENOMEM. */
 int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key);
 void fdl_axis_fini(struct fdl_axis *axis);
-
-size_t fdl_plane_bytes(int32_t width);
 
 /* How a kernel wants its weights; bytes is NULL where it takes them as they
  * are. What pack returns becomes packed_form. */

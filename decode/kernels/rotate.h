@@ -9,7 +9,7 @@
 #define FDL_DECODE_ROTATE_H
 
 #include "base/cpu.h"
-#include "decode/canvas.h"
+#include "decode/pixels/image.h"
 
 #include <stddef.h>
 #include <stdint.h>

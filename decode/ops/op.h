@@ -1,49 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The built-in operations. To add one, write decode/ops/op_NAME.c, which
- * defines fdl_op_NAME, and add its line to FDL_OPS.
+ * The operations. One is one file, decode/ops/op_NAME.c, with its options, its
+ * random draws, and what it adds to the plan of a sample: a struct fdl_op.
+ *
+ * To add one, write that file, which defines fdl_op_NAME, and add its line to
+ * FDL_OPS. What several of them share is in shared_options.h.
  */
 #ifndef FDL_DECODE_OP_H
 #define FDL_DECODE_OP_H
 
-#include "decode/pipeline.h"
+#include "base/option.h"
+#include "base/philox.h"
+#include "decode/plan/plan.h"
 
-/* A row of options: enum fdl_filter. */
-#define FDL_OP_INTERPOLATION                                                   \
-  {                                                                            \
-    .name = "interpolation", .type = FEEDLINE_T_ENUM,                          \
-    .default_text = "bilinear", .unit = "",                                    \
-    .choices = "bilinear|nearest|box|hamming|bicubic|lanczos",                 \
-    .help = "the filter, as in Pillow; all but nearest with antialias"         \
-  }
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Rows 0 and 1 of an operation whose result has a fixed size, which goes with
- * fdl_op_fixed_size. "size=N" sets both. */
-#define FDL_OP_WIDTH(what)                                                     \
-  FDL_OP_FIXED_SIDE("width", "width of " what "; size=N sets both")
-#define FDL_OP_HEIGHT(what) FDL_OP_FIXED_SIDE("height", "height of " what)
-#define FDL_OP_FIXED_SIDE(key, about)                                          \
-  {                                                                            \
-    .name = key, .type = FEEDLINE_T_INT, .min = 1, .max = FDL_OP_SIZE_MAX,     \
-    .default_text = "224", .unit = "pixels", .shorthand = "size",              \
-    .help = about                                                              \
-  }
+struct fdl_op {
+    const char *name; /* torchvision's, in lower_snake */
+    const char *help; /* one line */
+    bool resamples;   /* one pass can do one of these */
+    bool pixels;     /* works on the resampled image: nothing resamples after */
+    bool normalizes; /* pixels are no longer 0 to 1: neither does after */
+    bool finished;   /* works on the finished sample: only these after */
+    uint32_t views;  /* that it makes of an image; 0: it makes none */
+    const struct fdl_option *options;
+    uint32_t n_options;
 
-void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
-                       int32_t *height);
+    /* Arguments that depend on each other; NULL: nothing to check. */
+    int32_t (*check)(const struct fdl_options *o);
 
-/* A row of options: how likely something is. */
-#define FDL_OP_PROBABILITY(text, about)                                        \
-  {                                                                            \
-    .name = "p", .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
-    .default_text = text, .unit = "", .help = "probability that " about        \
-  }
+    /* Arguments that depend on the channels of the output, and operations that
+     * are not for all numbers of them; NULL: nothing to check. */
+    int32_t (*check_channels)(const struct fdl_options *o, int32_t channels);
 
-/* For check_channels: operations that images with alpha cannot have, and rows
- * of 1 number, or one per channel. Of 3 gray images take the first. */
-int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels);
-int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
-                             int32_t channels);
+    /* Adds to plan. rng is keyed by the sample and this operation's place. */
+    int32_t (*plan)(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan);
+
+    /* Size of what comes in -> size of what goes out, 0 where it depends on
+     * the image; NULL: unchanged. */
+    void (*output_size)(const struct fdl_options *o, int32_t *width,
+                        int32_t *height);
+};
+
+/* The built-in operations; NULL past the end. */
+const struct fdl_op *fdl_op_at(uint32_t index);
+
+/* ENOENT, with the closest name. */
+int32_t fdl_op_find(const char *name, const struct fdl_op **out);
 
 /* In the order in which they are listed. CMakeLists.txt reads it too. */
 #define FDL_OPS(OP)                                                            \

@@ -5,8 +5,9 @@
  * arguments, and its adjust_* functions for a number.
  */
 #include "base/status.h"
-#include "decode/kernels/adjust.h"
 #include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
+#include "decode/plan/adjust.h"
 
 enum { ROW_FACTOR, ROWS };
 

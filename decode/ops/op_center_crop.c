@@ -5,6 +5,8 @@
  */
 #include "decode/ops/op.h"
 
+#include "decode/ops/shared_options.h"
+
 #include <math.h>
 
 enum { ROW_WIDTH, ROW_HEIGHT, ROWS };

@@ -6,8 +6,9 @@
  */
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/kernels/adjust.h"
 #include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
+#include "decode/plan/adjust.h"
 
 #define RANGE(key, low, high, about)                                           \
   {                                                                            \

@@ -17,7 +17,8 @@
 #include "decode/ops/op.h"
 
 #include "base/status.h"
-#include "decode/frame.h"
+#include "decode/ops/shared_options.h"
+#include "decode/plan/frame.h"
 
 #include <inttypes.h>
 #include <math.h>

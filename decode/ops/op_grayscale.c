@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torchvision's Grayscale with as many channels as before, and RandomGrayscale:
  * every channel becomes Pillow's luma. */
-#include "decode/canvas.h"
 #include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
+#include "decode/plan/canvas.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  */
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/decoder.h"
 #include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
 
 enum { ROW_MEAN, ROW_STD, ROWS };
 
@@ -55,16 +55,16 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     (void)rng;
-    for (uint32_t c = 0; c < FDL_COUNT_OF(plan->mean); c++) {
+    for (uint32_t c = 0; c < FDL_COUNT_OF(plan->norm.mean); c++) {
         double mean = channel(o, ROW_MEAN, c), std = channel(o, ROW_STD, c);
-        if (plan->normalize) { /* ((x - m) / s - mean) / std */
-            mean = plan->mean[c] + mean * plan->std[c];
-            std *= plan->std[c];
+        if (plan->norm.on) { /* ((x - m) / s - mean) / std */
+            mean = plan->norm.mean[c] + mean * plan->norm.std[c];
+            std *= plan->norm.std[c];
         }
-        plan->mean[c] = (float)mean;
-        plan->std[c] = (float)std;
+        plan->norm.mean[c] = (float)mean;
+        plan->norm.std[c] = (float)std;
     }
-    plan->normalize = true;
+    plan->norm.on = true;
     return FEEDLINE_OK;
 }
 

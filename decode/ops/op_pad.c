@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torchvision's Pad on a Pillow image. */
 #include "decode/ops/op.h"
-#include "decode/padding.h"
+#include "decode/ops/shared_options.h"
 
 enum { ROW_PADDING, ROW_FILL, ROW_MODE, ROWS };
 

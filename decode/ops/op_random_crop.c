@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/padding.h"
+#include "decode/ops/shared_options.h"
 
 #include <inttypes.h>
 

@@ -7,9 +7,8 @@
  */
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/kernels/finish.h"
 #include "decode/ops/op.h"
-#include "decode/store.h"
+#include "decode/ops/shared_options.h"
 
 #include <math.h>
 

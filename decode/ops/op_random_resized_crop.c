@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/ops/shared_options.h"
 
 #include <math.h>
 

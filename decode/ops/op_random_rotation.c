@@ -11,12 +11,12 @@
  */
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/canvas.h"
 #include "decode/kernels/alpha.h"
 #include "decode/kernels/levels.h"
 #include "decode/kernels/rotate.h"
 #include "decode/ops/op.h"
-#include "decode/padding.h"
+#include "decode/ops/shared_options.h"
+#include "decode/plan/canvas.h"
 
 #include <math.h>
 #include <stdio.h>

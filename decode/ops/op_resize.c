@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
 
 #include <inttypes.h>
 

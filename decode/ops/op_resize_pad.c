@@ -6,7 +6,7 @@
  */
 #include "base/compiler.h"
 #include "decode/ops/op.h"
-#include "decode/padding.h"
+#include "decode/ops/shared_options.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 /* torchvision's RandomVerticalFlip: mirror top to bottom, one time in 1/p. */
 #include "base/compiler.h"
 #include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
 
 enum { ROW_P, ROWS };
 

@@ -2,6 +2,7 @@
 /* Public functions: version, status, options, config, pipeline. */
 #include "base/json.h"
 #include "base/memory.h"
+#include "decode/ops/op.h"
 #include "decode/pipeline.h"
 #include "loader/api/api.h"
 #include "loader/options.h"

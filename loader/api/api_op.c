@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public functions: custom operations and their random numbers. */
 #include "decode/custom.h"
+#include "decode/pipeline.h"
 #include "loader/api/api.h"
 
 #include <dlfcn.h>

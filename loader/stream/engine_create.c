@@ -2,6 +2,7 @@
 /* The engine from options to what a run needs. The error path of create is
  * destroy. */
 #include "base/memory.h"
+#include "decode/pipeline.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
 #include "profiler/system/machine.h"

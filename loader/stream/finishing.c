@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "decode/pipeline.h"
 #include "loader/stream/engine_own.h"
 #include "profiler/system/machine.h"
 #include "transfer/cuda/cuda_probe.h"

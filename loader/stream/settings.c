@@ -5,6 +5,7 @@
  */
 #include "base/atomic.h"
 #include "base/log.h"
+#include "decode/pipeline.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/engine_own.h"
 

@@ -14,6 +14,8 @@
 #include "base/clock.h"
 #include "base/philox.h"
 #include "base/thread.h"
+#include "decode/formats/format.h"
+#include "decode/pipeline.h"
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
 #include "transfer/nvtx.h"

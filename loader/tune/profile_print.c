@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "decode/pipeline.h"
 #include "loader/stream/engine.h"
 #include "loader/stream/ring.h"
 #include "profiler/system/machine.h"

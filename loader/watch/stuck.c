@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "decode/pipeline.h"
 #include "loader/options.h"
 #include "loader/stream/engine.h"
 #include "loader/stream/snapshot.h"

@@ -116,10 +116,9 @@ static void bench_level(enum fdl_cpu_level level)
                   {"bf16", FEEDLINE_BF16},
                   {"f32", FEEDLINE_F32}};
     struct work w = {.level = level, .stride = 4096};
-    struct fdl_plan plan = {.normalize = true,
-                            .mean = {0.5f, 0.5f, 0.5f},
-                            .std = {0.2f, 0.2f, 0.2f}};
-    fdl_affine_init(&w.affine, &plan, FDL_ROUNDING_ONCE);
+    struct fdl_norm norm = {
+        .on = true, .mean = {0.5f, 0.5f, 0.5f}, .std = {0.2f, 0.2f, 0.2f}};
+    fdl_affine_init(&w.affine, &norm, FDL_ROUNDING_ONCE);
     w.rows = must_alloc(w.stride * SIDE);
     w.out = must_alloc(SIDE * SIDE * 3 * sizeof(float));
     memset(w.rows, 99, w.stride * SIDE);

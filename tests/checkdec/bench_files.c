@@ -419,7 +419,7 @@ bool bench_files(char **paths, int n, uint64_t seed, int rounds)
     rounds = FDL_MAX(1, FDL_MIN(rounds, ROUNDS_MAX));
     bool good = setup(&b, &deadline) && load(&b, paths, n, seed);
     if (good)
-        fdl_affine_init(&b.affine, &b.files[0].plan, FDL_ROUNDING_ONCE);
+        fdl_affine_init(&b.affine, &b.files[0].plan.norm, FDL_ROUNDING_ONCE);
     for (; good && b.round < rounds; b.round++) {
         for (size_t i = 0; good && i < b.n; i++)
             good = time_file(&b, &b.files[i]);

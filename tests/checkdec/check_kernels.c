@@ -155,18 +155,18 @@ static bool check_finish(const struct fdl_finish_kernels *k, uint64_t *state)
         .dtype = pick_dtype(state),
         .nhwc = pick(state, 0, 1) != 0,
     };
-    struct fdl_plan plan = {
-        .normalize = pick(state, 0, 1) != 0,
+    struct fdl_norm norm = {
+        .on = pick(state, 0, 1) != 0,
         .mean = {0.485f, 0.456f, 0.406f, 0.5f},
         .std = {0.229f, 0.224f, 0.225f, 0.25f},
     };
     if (pick(state, 0, 3) == 0) { /* beyond the range of f16, and below */
-        plan.std[0] = 1e-6f;
-        plan.std[1] = 1e5f;
-        plan.std[2] = 3e7f;
+        norm.std[0] = 1e-6f;
+        norm.std[1] = 1e5f;
+        norm.std[2] = 3e7f;
     }
     struct fdl_affine affine;
-    fdl_affine_init(&affine, &plan, (enum fdl_rounding)pick(state, 0, 2));
+    fdl_affine_init(&affine, &norm, (enum fdl_rounding)pick(state, 0, 2));
     size_t plane = fdl_plane_bytes(f.width), bytes = fdl_output_bytes(&f);
     uint8_t *data = must_alloc(plane * FDL_CHANNELS_MAX);
     fill_random(data, plane * FDL_CHANNELS_MAX, state);

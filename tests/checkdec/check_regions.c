@@ -113,8 +113,8 @@ static bool check_part(struct fdl_decoder *d, const struct make_jpeg *m,
     pick_span(state, m->width, &box.x, &box.width);
     pick_span(state, m->height, &box.y, &box.height);
     struct fdl_image_info info;
-    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
-    fdl_geometry_init(&plan.geometry, m->width, m->height);
+    struct fdl_plan plan;
+    fdl_plan_init(&plan, m->width, m->height);
     fdl_geometry_crop(&plan.geometry, box);
     struct fdl_output_format f = {box.width, box.height, 3, FEEDLINE_U8, true};
     struct fdl_render_cost cost;

@@ -110,9 +110,9 @@ static int32_t render(struct fdl_decoder *d, struct request *q,
     }
     struct fdl_plan plan = {
         .geometry = q->geometry,
-        .normalize = q->normalize,
-        .mean = {0.485f, 0.456f, 0.406f},
-        .std = {0.229f, 0.224f, 0.225f, 1},
+        .norm = {.on = q->normalize,
+                 .mean = {0.485f, 0.456f, 0.406f},
+                 .std = {0.229f, 0.224f, 0.225f, 1}},
     };
     a->width = q->format.width = q->geometry.window.width;
     a->height = q->format.height = q->geometry.window.height;

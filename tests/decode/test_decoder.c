@@ -4,7 +4,8 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "decode/decoder.h"
-#include "decode/kernels/half.h"
+#include "decode/formats/format.h"
+#include "decode/pixels/half.h"
 #include "make_jpeg.h"
 #include "test.h"
 
@@ -24,8 +25,8 @@ static struct fdl_encoded encoded(const void *data, size_t size)
 
 static struct fdl_plan whole(int32_t width, int32_t height)
 {
-    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
-    fdl_geometry_init(&plan.geometry, width, height);
+    struct fdl_plan plan;
+    fdl_plan_init(&plan, width, height);
     return plan;
 }
 

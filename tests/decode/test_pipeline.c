@@ -3,6 +3,7 @@
  * a plan is a function of (seed, epoch, sample, size) alone. */
 #include "base/status.h"
 #include "decode/kernels/finish.h"
+#include "decode/ops/op.h"
 #include "decode/pipeline.h"
 #include "make_jpeg.h"
 #include "test.h"
@@ -238,7 +239,7 @@ TEST(random_resized_crop_stays_inside)
         check_inside(&out.geometry, width, height);
         assert_int_equal(out.geometry.resize_width, 224);
         assert_int_equal(out.geometry.window.height, 224);
-        assert_true(out.normalize);
+        assert_true(out.norm.on);
     }
     fdl_pipeline_destroy(p);
 }
@@ -364,7 +365,7 @@ TEST(normalize_twice_is_folded)
     struct fdl_plan out = plan(p, 0, 4, 4);
     for (int c = 0; c < 3; c++) {
         double x = 0.3, want = ((x - 0.5) / 0.5 - (c + 1)) / 2;
-        double got = (x - (double)out.mean[c]) / (double)out.std[c];
+        double got = (x - (double)out.norm.mean[c]) / (double)out.norm.std[c];
         assert_true(fabs(got - want) < 1e-6);
     }
     fdl_pipeline_destroy(p);
@@ -450,7 +451,7 @@ static void check_affine(const struct fdl_pipeline *p, int32_t channels)
     static struct fdl_affine want;
     float scale[4] = {9, 9, 9, 9}, bias[4] = {9, 9, 9, 9};
     struct fdl_plan of_sample = plan(p, 5, 640, 480);
-    fdl_affine_init(&want, &of_sample, FDL_ROUNDING_ONCE);
+    fdl_affine_init(&want, &of_sample.norm, FDL_ROUNDING_ONCE);
     assert_int_equal(fdl_pipeline_affine(p, channels, scale, bias),
                      FEEDLINE_OK);
     size_t bytes = (size_t)channels * sizeof(float);

@@ -15,6 +15,7 @@
  */
 #include "base/cpu.h"
 #include "base/status.h"
+#include "decode/decoder.h"
 #include "decode/formats/format.h"
 #include "fuzz.h"
 
@@ -108,9 +109,9 @@ static struct fdl_plan plan_of(const struct request *q,
                                const struct fdl_image_info *info)
 {
     struct fdl_plan plan = {
-        .normalize = q->normalize,
-        .mean = {0.485f, 0.456f, 0.406f},
-        .std = {0.229f, 0.224f, 0.225f, 1},
+        .norm = {.on = q->normalize,
+                 .mean = {0.485f, 0.456f, 0.406f},
+                 .std = {0.229f, 0.224f, 0.225f, 1}},
     };
     struct fdl_geometry *g = &plan.geometry;
     fdl_geometry_init(g, info->width, info->height);

@@ -11,6 +11,7 @@
  */
 #include "base/option.h"
 #include "base/option_parse.h"
+#include "decode/ops/op.h"
 #include "decode/pipeline.h"
 #include "fuzz.h"
 #include "loader/options.h"

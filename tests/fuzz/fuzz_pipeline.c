@@ -15,6 +15,7 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "decode/decoder.h"
+#include "decode/formats/format.h"
 #include "decode/pipeline.h"
 #include "fuzz.h"
 #include "tests/decode/first_plan.h"
@@ -117,7 +118,7 @@ static uint8_t *render(const struct subject *s, enum fdl_cpu_level level,
         .width = fdl_plan_width(&s->plan),
         .height = fdl_plan_height(&s->plan),
         .channels = s->seed & 1 ? 1 : 3,
-        .dtype = s->seed & 2 || s->plan.normalize ? FEEDLINE_F32 : FEEDLINE_U8,
+        .dtype = s->seed & 2 || s->plan.norm.on ? FEEDLINE_F32 : FEEDLINE_U8,
         .nhwc = s->seed & 4,
     };
     *bytes = s->plan.n_views * fdl_output_bytes(&format);

@@ -8,7 +8,7 @@
 #define FDL_TESTS_TRANSFER_KERNELS_AS_C_H
 
 #include "base/compiler.h"
-#include "decode/kernels/half.h"
+#include "decode/pixels/half.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -135,12 +135,12 @@ static void check(const struct run *r, const struct fdl_affine *affine)
 
 static void draw_affine(struct fdl_affine *affine, double largest)
 {
-    struct fdl_plan plan = {.normalize = true};
+    struct fdl_norm norm = {.on = true};
     for (size_t c = 0; c < 4; c++) {
-        plan.mean[c] = (float)draw_between(-largest, largest);
-        plan.std[c] = (float)draw_between(largest / 1000, largest);
+        norm.mean[c] = (float)draw_between(-largest, largest);
+        norm.std[c] = (float)draw_between(largest / 1000, largest);
     }
-    fdl_affine_init(affine, &plan, FDL_ROUNDING_ONCE);
+    fdl_affine_init(affine, &norm, FDL_ROUNDING_ONCE);
 }
 
 /* Every type, order and number of channels of one size. */
@@ -201,11 +201,10 @@ TEST(rounds_the_tiny_and_the_huge)
         check_forms(r, largest[i]);
     }
     static struct fdl_affine affine;
-    struct fdl_plan plan = {.normalize = true,
-                            .mean = {0, 0, 0, 0},
-                            .std = {1e3f, 3e4f, 1e5f, 1e6f}};
+    struct fdl_norm norm = {
+        .on = true, .mean = {0, 0, 0, 0}, .std = {1e3f, 3e4f, 1e5f, 1e6f}};
     /* 255 / 255 / 1e6: below f16's range */
-    fdl_affine_init(&affine, &plan, FDL_ROUNDING_ONCE);
+    fdl_affine_init(&affine, &norm, FDL_ROUNDING_ONCE);
     for (int nhwc = 0; nhwc < 2; nhwc++) {
         struct run r = {
             .format = {64, 32, 4, FEEDLINE_F16, nhwc != 0}, 2, 0, 0};

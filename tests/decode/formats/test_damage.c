@@ -44,8 +44,8 @@ static int32_t decode(struct fdl_decoder *d, const uint8_t *data, size_t size,
     box.height = FDL_MIN(box.height, info.height);
     box.x = FDL_MIN(box.x, info.width - box.width);
     box.y = FDL_MIN(box.y, info.height - box.height);
-    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
-    fdl_geometry_init(&plan.geometry, info.width, info.height);
+    struct fdl_plan plan;
+    fdl_plan_init(&plan, info.width, info.height);
     fdl_geometry_crop(&plan.geometry, box);
     if (fdl_geometry_resize(&plan.geometry, SIDE, SIDE))
         fail_msg("%s", fdl_last_error());

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "decode/decoder.h"
 #include "decode/formats/format.h"
 #include "test.h"
 #include "tests/decode/make_jpeg.h"
@@ -40,8 +41,8 @@ static int32_t decode(struct fdl_decoder *d, const uint8_t *data, size_t size,
     int32_t status = fdl_decoder_open(d, &bytes, &info);
     if (status)
         return status;
-    struct fdl_plan plan = {.std = {1, 1, 1, 1}};
-    fdl_geometry_init(&plan.geometry, info.width, info.height);
+    struct fdl_plan plan;
+    fdl_plan_init(&plan, info.width, info.height);
     struct fdl_box box = {0, 0, info.width, FDL_MIN(rows, info.height)};
     fdl_geometry_crop(&plan.geometry, box);
     if (fdl_geometry_resize(&plan.geometry, SIDE, SIDE))
@@ -446,8 +447,8 @@ static int32_t decode_canvas(const struct container *c, bool apply_exif,
     int32_t status = fdl_decoder_open(d, &bytes, &info);
     if (!status) {
         assert_true(info.width == 4 && info.height == 3);
-        struct fdl_plan plan = {.std = {1, 1, 1, 1}};
-        fdl_geometry_init(&plan.geometry, 4, 3);
+        struct fdl_plan plan;
+        fdl_plan_init(&plan, 4, 3);
         struct fdl_output_format f = {4, 3, 3, FEEDLINE_U8, true};
         status = fdl_decoder_render(d, &plan, &f, out, &cost);
     }

@@ -5,9 +5,9 @@
  */
 #include "base/status.h"
 #include "decode/kernels/finish.h"
-#include "decode/kernels/half.h"
 #include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
+#include "decode/pixels/half.h"
 #include "test.h"
 
 #include <math.h>
@@ -243,10 +243,10 @@ TEST(known_weights)
 static void affine_of(struct fdl_affine *a, bool normalize,
                       enum fdl_rounding rounding)
 {
-    struct fdl_plan plan = {.normalize = normalize,
+    struct fdl_norm norm = {.on = normalize,
                             .mean = {0.485f, 0.456f, 0.406f, 0},
                             .std = {0.229f, 0.224f, 0.225f, 1}};
-    fdl_affine_init(a, &plan, rounding);
+    fdl_affine_init(a, &norm, rounding);
 }
 
 /* All bytes, all channels, all levels, against float32 arithmetic as
@@ -291,7 +291,7 @@ static void finish_ramps(const struct fdl_affine *affine, int level, float *out)
 }
 
 /* Rounded after each step, as torch's operations are. */
-static float in_steps(const struct fdl_plan *plan, enum fdl_rounding rounding,
+static float in_steps(const struct fdl_norm *norm, enum fdl_rounding rounding,
                       int c, int byte)
 {
     volatile float y = (float)byte;
@@ -299,24 +299,24 @@ static float in_steps(const struct fdl_plan *plan, enum fdl_rounding rounding,
         y = y / 255.0f;
     else
         y = y * (float)(1.0 / 255.0);
-    if (plan->normalize) {
-        y = y - plan->mean[c];
-        y = y / plan->std[c];
+    if (norm->on) {
+        y = y - norm->mean[c];
+        y = y / norm->std[c];
     }
     return y;
 }
 
 /* A plan with numbers of a common size, or of any that Normalize may have. */
-static void draw_plan(struct fdl_plan *plan, uint64_t *seed)
+static void draw_norm(struct fdl_norm *norm, uint64_t *seed)
 {
-    plan->normalize = random_number(seed) % 8 != 0;
+    norm->on = random_number(seed) % 8 != 0;
     for (int c = 0; c < 3; c++) {
         double mean = (double)random_number(seed) / INT32_MAX;
         double std = (double)random_number(seed) / INT32_MAX;
         int power = (int)(random_number(seed) % 80) - 40;
         bool common = random_number(seed) % 4 != 0;
-        plan->mean[c] = (float)(common ? mean : ldexp(mean - 0.5, power));
-        plan->std[c] = (float)(common ? std + 1e-6 : ldexp(std + 1e-6, -power));
+        norm->mean[c] = (float)(common ? mean : ldexp(mean - 0.5, power));
+        norm->std[c] = (float)(common ? std + 1e-6 : ldexp(std + 1e-6, -power));
     }
 }
 
@@ -325,14 +325,14 @@ TEST(steps_round_as_torch_does)
 {
     uint64_t seed = test_seed();
     for (int round = 0; round < 400; round++) {
-        struct fdl_plan plan = {.mean = {0.485f, 0.456f, 0.406f},
+        struct fdl_norm norm = {.mean = {0.485f, 0.456f, 0.406f},
                                 .std = {0.229f, 0.224f, 0.225f, 1},
-                                .normalize = round == 1};
+                                .on = round == 1};
         if (round > 1)
-            draw_plan(&plan, &seed);
+            draw_norm(&norm, &seed);
         for (int r = FDL_ROUNDING_DIVIDE; r <= FDL_ROUNDING_MULTIPLY; r++) {
             struct fdl_affine affine;
-            fdl_affine_init(&affine, &plan, (enum fdl_rounding)r);
+            fdl_affine_init(&affine, &norm, (enum fdl_rounding)r);
             if (round < 2) /* the usual ones take no table */
                 assert_true(affine.way != FDL_AFFINE_TABLE);
             for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
@@ -340,7 +340,7 @@ TEST(steps_round_as_torch_does)
                 finish_ramps(&affine, level, out);
                 for (int i = 0; i < 3 * 256; i++) {
                     float want =
-                        in_steps(&plan, (enum fdl_rounding)r, i / 256, i % 256);
+                        in_steps(&norm, (enum fdl_rounding)r, i / 256, i % 256);
                     assert_memory_equal(&out[i], &want, sizeof(want));
                 }
             }
@@ -351,17 +351,16 @@ TEST(steps_round_as_torch_does)
 /* Where products and remainders do not divide, the table does. */
 TEST(what_steps_cannot_is_looked_up)
 {
-    struct fdl_plan plan = {.normalize = true,
-                            .mean = {0, 0.5f, 0.5f},
-                            .std = {1e-6f, 1e-39f, 3e38f, 1}};
+    struct fdl_norm norm = {
+        .on = true, .mean = {0, 0.5f, 0.5f}, .std = {1e-6f, 1e-39f, 3e38f, 1}};
     struct fdl_affine affine;
-    fdl_affine_init(&affine, &plan, FDL_ROUNDING_DIVIDE);
+    fdl_affine_init(&affine, &norm, FDL_ROUNDING_DIVIDE);
     assert_int_equal(affine.way, FDL_AFFINE_TABLE);
     for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
         static float out[3 * 256];
         finish_ramps(&affine, level, out);
         for (int i = 0; i < 3 * 256; i++) {
-            float want = in_steps(&plan, FDL_ROUNDING_DIVIDE, i / 256, i % 256);
+            float want = in_steps(&norm, FDL_ROUNDING_DIVIDE, i / 256, i % 256);
             assert_memory_equal(&out[i], &want, sizeof(want));
         }
     }

@@ -7,9 +7,10 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/decoder.h"
-#include "decode/frame.h"
+#include "decode/formats/format.h"
 #include "decode/kernels/hue.h"
 #include "decode/pipeline.h"
+#include "decode/plan/frame.h"
 #include "test.h"
 #include "tests/decode/first_plan.h"
 

@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "decode/decoder.h"
+#include "decode/formats/format.h"
 #include "decode/pipeline.h"
 #include "test.h"
 #include "tests/decode/first_plan.h"

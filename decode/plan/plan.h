@@ -17,7 +17,8 @@
 
 #include "base/json.h"
 #include "base/philox.h"
-#include "decode/geometry.h"
+#include "decode/pixels/geometry.h"
+#include "decode/plan/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,33 +30,7 @@
 /* Most operations in one pipeline; each adds one step at most. */
 #define FDL_PIPELINE_OPS 32
 
-/* Most bytes of drawn values in a step. */
-#define FDL_STEP_BYTES 128
-
-struct fdl_canvas;
-struct fdl_op;
-struct fdl_output_format;
-struct fdl_step;
-
-/* What may be reordered with a step without changing pixels. */
-#define FDL_WITH_FLIP 0x1u
-#define FDL_WITH_CROP 0x2u
-
-struct fdl_step_kind {
-    uint32_t commutes; /* FDL_WITH_* */
-
-    /* A pixel step; NULL in a finished step. */
-    int32_t (*run)(const struct fdl_step *step, struct fdl_canvas *canvas);
-
-    /* A finished step; dst: the sample, of that format. */
-    void (*finish)(const struct fdl_step *step,
-                   const struct fdl_output_format *format, void *dst);
-};
-
-struct fdl_step {
-    const struct fdl_step_kind *kind;
-    _Alignas(16) uint8_t values[FDL_STEP_BYTES]; /* see fdl_step_values */
-};
+struct fdl_op; /* ops/op.h */
 
 /* In place of a view's number: all of them, in turn. */
 #define FDL_EVERY_VIEW (-1)
@@ -63,8 +38,7 @@ struct fdl_step {
 struct fdl_plan {
     struct fdl_geometry geometry;
     int32_t width, height; /* of what the pixel steps produce */
-    bool normalize; /* (pixel / 255 - mean) / std, else pixel / 255 for f32 */
-    float mean[4], std[4]; /* per output channel */
+    struct fdl_norm norm;  /* of floats */
 
     /* Of the operation that writes now. */
     const struct fdl_op *op;
@@ -79,14 +53,6 @@ struct fdl_plan {
     uint32_t n_pixel_steps; /* the first of them */
     uint32_t n_steps;
     struct fdl_step steps[FDL_PIPELINE_OPS];
-};
-
-/* Edges that a window reaches over. */
-enum fdl_padding {
-    FDL_PAD_CONSTANT = 0, /* fill */
-    FDL_PAD_EDGE,         /* the last pixel again */
-    FDL_PAD_REFLECT,      /* mirrored, without the last pixel */
-    FDL_PAD_SYMMETRIC     /* mirrored, with it */
 };
 
 void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height);
@@ -116,7 +82,6 @@ void fdl_plan_views(struct fdl_plan *plan, uint32_t n, int32_t width,
 /* Adds a step with a copy of its drawn values; the size stays. */
 void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
                   const void *values, size_t bytes);
-void fdl_step_values(const struct fdl_step *step, void *values, size_t bytes);
 
 /* What was drawn, for fdl_pipeline_draw_json. */
 void fdl_note_int(const struct fdl_plan *plan, const char *key, int64_t value);

@@ -4,10 +4,10 @@
  * own gray. The degenerate image is never made; a constant or one plane of luma
  * stands for it.
  */
-#include "decode/kernels/adjust.h"
+#include "decode/plan/adjust.h"
 
 #include "base/compiler.h"
-#include "decode/canvas.h"
+#include "base/status.h"
 #include "decode/kernels/alpha.h"
 
 const char *const fdl_adjust_names[FDL_ADJUSTS] = {

@@ -6,8 +6,7 @@
 #ifndef FDL_DECODE_ADJUST_H
 #define FDL_DECODE_ADJUST_H
 
-#include "base/option.h"
-#include "decode/plan.h"
+#include "decode/plan/plan.h"
 
 enum fdl_adjust {
     FDL_ADJUST_BRIGHTNESS = 0,

@@ -2,52 +2,37 @@
 /*
  * The image between resampling and the last pass, and scratch memory for pixel
  * steps. It is small (150 KB for 224 x 224 RGB) and stays in its worker's
- * second-level cache. Planes of bytes, one after the other, rows without gaps,
- * so operations that treat all pixels alike see one long line. Buffers grow to
- * the largest image seen.
+ * second-level cache.
  */
 #ifndef FDL_DECODE_CANVAS_H
 #define FDL_DECODE_CANVAS_H
 
-#include "decode/decoder.h"
 #include "decode/kernels/blend.h"
-#include "decode/plan.h"
+#include "decode/pixels/image.h"
+#include "decode/pixels/scratch.h"
+#include "decode/plan/render_cost.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct fdl_image {
-    uint8_t *data; /* readable for FDL_PLANE_ALIGN bytes past its end */
-    int32_t width, height, channels; /* as in fdl_output_format */
-    size_t plane;                    /* bytes of one: width * height */
-};
+enum fdl_canvas_scratch { FDL_SCRATCH_STEP, FDL_SCRATCH_CUSTOM, FDL_SCRATCHES };
 
 struct fdl_canvas {
     struct fdl_image image; /* steps work on this */
     const struct fdl_blend_kernels *kernels;
     struct fdl_render_cost *cost; /* custom operations add theirs */
     _Atomic uint32_t *step;       /* see fdl_decoder_tell; NULL: nobody asks */
-    struct {
-        uint8_t *data;
-        size_t bytes;
-    } buffers[5];  /* [0] and [1]: images in turn; [2] and [3]: see
-                     fdl_canvas_scratch; [4]: what views are made from */
-    uint32_t turn; /* the buffer of image */
+    struct fdl_scratch images[2]; /* in turn */
+    struct fdl_scratch apart;     /* the image that views are made from */
+    struct fdl_scratch scratch[FDL_SCRATCHES];
+    uint32_t turn; /* the one of images that has image */
     struct fdl_image kept;
     uint32_t view; /* that steps work on, from 0 */
 };
 
-enum fdl_canvas_scratch { FDL_SCRATCH_STEP = 2, FDL_SCRATCH_CUSTOM = 3 };
-
 /* An image of that size and undefined content to begin with. ENOMEM. */
 int32_t fdl_canvas_begin(struct fdl_canvas *c, int32_t width, int32_t height,
                          int32_t channels);
-
-/* The pixel steps [first, end) of a plan. ENOMEM, and what custom operations
- * return. */
-int32_t fdl_canvas_run(struct fdl_canvas *c, const struct fdl_plan *plan,
-                       uint32_t first, uint32_t end,
-                       struct fdl_render_cost *cost);
 
 /* Views: keep the image as it is now, and go back to it for each of them. The
  * first step that follows must leave its pixels alone. */
@@ -66,8 +51,5 @@ int32_t fdl_canvas_spare(struct fdl_canvas *c, int32_t width, int32_t height,
 void fdl_canvas_swap(struct fdl_canvas *c, const struct fdl_image *image);
 int32_t fdl_canvas_scratch(struct fdl_canvas *c, enum fdl_canvas_scratch which,
                            size_t bytes, uint8_t **out);
-
-uint8_t *fdl_image_row(const struct fdl_image *image, int32_t channel,
-                       int32_t y);
 
 #endif

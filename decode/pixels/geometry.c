@@ -5,7 +5,7 @@
  * shrinks the box; after that it can only shrink the window, because the taps
  * of the kept pixels still reach into the rest of the box.
  */
-#include "decode/geometry.h"
+#include "decode/pixels/geometry.h"
 
 #include "base/status.h"
 

@@ -4,7 +4,7 @@
  * the last place that stays, and the one bit more that makes a tie even,
  * carries into the exponent exactly where rounding does.
  */
-#include "decode/kernels/half.h"
+#include "decode/pixels/half.h"
 
 #include <string.h>
 

@@ -5,11 +5,10 @@
  * rotation, or a crop after a change of contrast (whose mean is of the whole
  * image), it has to be done where it stands.
  */
-#include "decode/plan.h"
+#include "decode/plan/plan.h"
 
 #include "base/compiler.h"
 #include "base/status.h"
-#include "decode/frame.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,8 +16,8 @@
 void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height)
 {
     memset(plan, 0, offsetof(struct fdl_plan, steps));
-    for (size_t c = 0; c < FDL_COUNT_OF(plan->std); c++)
-        plan->std[c] = 1;
+    for (size_t c = 0; c < FDL_COUNT_OF(plan->norm.std); c++)
+        plan->norm.std[c] = 1;
     plan->view = FDL_EVERY_VIEW;
     plan->n_views = 1;
     fdl_geometry_init(&plan->geometry, width, height);
@@ -75,11 +74,6 @@ void fdl_plan_views(struct fdl_plan *plan, uint32_t n, int32_t width,
     fdl_plan_add(plan, kind, values, bytes);
     plan->width = width;
     plan->height = height;
-}
-
-void fdl_step_values(const struct fdl_step *step, void *values, size_t bytes)
-{
-    memcpy(values, step->values, bytes);
 }
 
 static void add_frame(struct fdl_plan *plan, const struct fdl_frame_step *w)

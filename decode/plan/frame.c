@@ -3,9 +3,10 @@
  * A window of the image in a new one. Rows are whole copies in their inner part
  * and walked pixel by pixel at the edges, which are short.
  */
-#include "decode/frame.h"
+#include "decode/plan/frame.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * them one after the other to a grid of coordinates.
  */
 #include "base/status.h"
-#include "decode/geometry.h"
+#include "decode/pixels/geometry.h"
 #include "test.h"
 
 static void check_box(struct fdl_box box, int32_t x, int32_t y, int32_t width,

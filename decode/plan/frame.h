@@ -4,8 +4,19 @@
 #ifndef FDL_DECODE_FRAME_H
 #define FDL_DECODE_FRAME_H
 
-#include "decode/canvas.h"
-#include "decode/plan.h"
+#include "decode/pixels/geometry.h"
+#include "decode/plan/step.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Edges that a window reaches over. */
+enum fdl_padding {
+    FDL_PAD_CONSTANT = 0, /* fill */
+    FDL_PAD_EDGE,         /* the last pixel again */
+    FDL_PAD_REFLECT,      /* mirrored, without the last pixel */
+    FDL_PAD_SYMMETRIC     /* mirrored, with it */
+};
 
 struct fdl_frame_step {
     struct fdl_box box; /* of the image; may reach over its edges */

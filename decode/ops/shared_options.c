@@ -1,8 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Borders as options say them. */
-#include "decode/padding.h"
+/* Arguments that several operations have, checked and read. */
+#include "decode/ops/shared_options.h"
 
 #include "base/compiler.h"
+#include "base/status.h"
+#include "decode/kernels/alpha.h"
+
+#include <inttypes.h>
+
+void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
+                       int32_t *height)
+{
+    *width = (int32_t)fdl_option_int(o, 0);
+    *height = (int32_t)fdl_option_int(o, 1);
+}
+
+int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels)
+{
+    if (!FDL_HAS_ALPHA(channels))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s is for images without alpha, and channels=%" PRId32
+                    " has it; use 1 or 3",
+                    o->scope, channels);
+}
+
+int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
+                             int32_t channels)
+{
+    int32_t n = (int32_t)fdl_option_value(o, row)->n_doubles;
+    if (n == 1 || n == channels || (n == 3 && channels == 1))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s: %s has %" PRId32 " numbers, but channels=%" PRId32
+                    "; give 1 or %" PRId32,
+                    o->scope, o->table[row].name, n, channels, channels);
+}
+
+/* ---- Borders ------------------------------------------------------------ */
 
 static bool are_whole(const struct fdl_option_value *v)
 {

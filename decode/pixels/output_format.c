@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value to a place of the output, whatever its layout and type. */
-#include "decode/store.h"
+/* Sizes of the output, and values in it, whatever its layout and type. */
+#include "decode/pixels/output_format.h"
 
-#include "decode/kernels/half.h"
+#include "decode/pixels/half.h"
+
+uint64_t fdl_dtype_bytes(int32_t dtype)
+{
+    switch (dtype) {
+    case FEEDLINE_U8:
+        return 1;
+    case FEEDLINE_F16:
+    case FEEDLINE_BF16:
+        return 2;
+    case FEEDLINE_F32:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+uint64_t fdl_output_bytes(const struct fdl_output_format *f)
+{
+    return (uint64_t)f->width * (uint64_t)f->height * (uint64_t)f->channels *
+           fdl_dtype_bytes(f->dtype);
+}
 
 static uint8_t byte_of(float value)
 {
@@ -10,8 +31,6 @@ static uint8_t byte_of(float value)
         return 0;
     return value >= 255 ? 255 : (uint8_t)value;
 }
-
-#include "decode/kernels/half.h"
 
 void fdl_output_store(const struct fdl_output_format *f, void *dst, int32_t c,
                       int32_t y, int32_t x, float value)

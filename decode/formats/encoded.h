@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What goes into a decoder: the bytes of one sample, and limits; and what is
+ * known of the image once it is open.
+ */
+#ifndef FDL_DECODE_ENCODED_H
+#define FDL_DECODE_ENCODED_H
+
+#include "decode/pixels/output_format.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fdl_format; /* format.h: fdl_format_jpeg, ... */
+
+/* Bytes of one sample. The decoder only reads. `readable` >= size bytes may be
+ * read (those past size are zero padding); size if that is unknown. */
+struct fdl_encoded {
+    const uint8_t *data;
+    uint64_t size;
+    uint64_t readable;
+    const struct fdl_format *format;             /* NULL: told by content */
+    int32_t raw_width, raw_height, raw_channels; /* of fdl_format_raw only */
+};
+
+/* Bytes that a reader should zero past the end of a file, so that the decoder's
+ * fast paths work to its end: 10 blocks of 512 bytes, the most that
+ * libjpeg-turbo's fast Huffman path asks for. */
+#define FDL_ENCODED_PADDING 5120
+
+struct fdl_image_info {
+    const struct fdl_format *format;
+    int32_t width, height; /* upright, where the orientation is applied */
+    int32_t channels; /* that its rows have, without alpha: 1, 3 or 4 (CMYK) */
+    int32_t orientation; /* that is applied, as in EXIF: 1 to 8 */
+};
+
+/* Limits, and how imperfect files are treated. */
+struct fdl_decode_limits {
+    uint64_t max_pixels;   /* width * height; checked before memory is taken */
+    uint32_t max_scans;    /* of a progressive JPEG */
+    uint32_t max_image_ms; /* from open to the last row; 0: no limit */
+
+    /* A JPEG or PNG that ends early is an error if this is 0. Else it is
+     * decoded if at least this fraction of its rows is there: a row is, if all
+     * its bytes are; in a file of several scans, those of the first scan of
+     * each component; in an interlaced PNG, those of every pass. A cut in a
+     * header or table remains an error. The other rows come as Pillow makes
+     * them: gray, guessed from coarse scans, or black in a PNG. */
+    double accept_truncated;
+
+    /* May omit detail that the output does not show: an image that is resampled
+     * to half its size or less is decoded at 1/2, 1/4 or 1/8 if its format can
+     * do that cheaply. docs/pixels.md has the distance from the exact pixels.
+     */
+    bool fast;
+
+    /* Resampling passes in the order of Pillow 13, which begins with the
+     * columns if they become much shorter, instead of Pillow 12's
+     * (docs/pixels.md). */
+    bool columns_first;
+
+    /* Huffman decoding is left to libjpeg, to compare
+     * (decode/formats/jpeg_entropy.h). Pixels and errors are the same. */
+    bool libjpeg_huffman;
+    enum fdl_rounding rounding;
+    bool apply_exif; /* images come upright, as by Pillow's exif_transpose */
+};
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that several operations share: rows of their tables, checks of the
+ * arguments, and what they mean. */
+#ifndef FDL_DECODE_SHARED_OPTIONS_H
+#define FDL_DECODE_SHARED_OPTIONS_H
+
+#include "base/option.h"
+#include "decode/pixels/geometry.h"
+
+#include <stdint.h>
+
+/* Largest side that an option may ask for. */
+#define FDL_OP_SIZE_MAX 65500
+
+/* A row of options: enum fdl_filter. */
+#define FDL_OP_INTERPOLATION                                                   \
+  {                                                                            \
+    .name = "interpolation", .type = FEEDLINE_T_ENUM,                          \
+    .default_text = "bilinear", .unit = "",                                    \
+    .choices = "bilinear|nearest|box|hamming|bicubic|lanczos",                 \
+    .help = "the filter, as in Pillow; all but nearest with antialias"         \
+  }
+
+/* Rows 0 and 1 of an operation whose result has a fixed size, which goes with
+ * fdl_op_fixed_size. "size=N" sets both. */
+#define FDL_OP_WIDTH(what)                                                     \
+  FDL_OP_FIXED_SIDE("width", "width of " what "; size=N sets both")
+#define FDL_OP_HEIGHT(what) FDL_OP_FIXED_SIDE("height", "height of " what)
+#define FDL_OP_FIXED_SIDE(key, about)                                          \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_INT, .min = 1, .max = FDL_OP_SIZE_MAX,     \
+    .default_text = "224", .unit = "pixels", .shorthand = "size",              \
+    .help = about                                                              \
+  }
+
+void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
+                       int32_t *height);
+
+/* A row of options: how likely something is. */
+#define FDL_OP_PROBABILITY(text, about)                                        \
+  {                                                                            \
+    .name = "p", .type = FEEDLINE_T_DOUBLE, .double_max = 1,                   \
+    .default_text = text, .unit = "", .help = "probability that " about        \
+  }
+
+/* For check_channels: operations that images with alpha cannot have, and rows
+ * of 1 number, or one per channel. Of 3 gray images take the first. */
+int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels);
+int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
+                             int32_t channels);
+
+/* ---- Borders ------------------------------------------------------------ */
+
+/* Widest border. */
+#define FDL_PADDING_MAX 65500
+
+#define FDL_OPTION_PADDING(text)                                               \
+  {                                                                            \
+    .name = "padding", .type = FEEDLINE_T_DOUBLES,                             \
+    .double_max = FDL_PADDING_MAX, .default_text = text, .unit = "pixels",     \
+    .help = "border: all sides; left and right, top and bottom; or left, "     \
+            "top, right, bottom"                                               \
+  }
+#define FDL_OPTION_FILL                                                        \
+  {                                                                            \
+    .name = "fill", .type = FEEDLINE_T_DOUBLES, .double_max = 255,             \
+    .default_text = "0", .unit = "",                                           \
+    .help = "colour of what is not in the image, per channel or one for all"   \
+  }
+#define FDL_OPTION_PADDING_MODE /* choices as in enum fdl_padding (frame.h) */ \
+  {                                                                            \
+    .name = "padding_mode", .type = FEEDLINE_T_ENUM,                           \
+    .default_text = "constant", .unit = "",                                    \
+    .choices = "constant|edge|reflect|symmetric",                              \
+    .help = "what the border shows: fill, the last pixel, or the image "       \
+            "mirrored without or with it"                                      \
+  }
+
+struct fdl_margins {
+    int32_t left, top, right, bottom;
+};
+
+/* EINVAL: not 1, 2 or 4 whole numbers; not 1 to 4 whole numbers. */
+int32_t fdl_padding_check(const struct fdl_options *o, uint32_t row);
+int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row);
+
+struct fdl_margins fdl_padding_margins(const struct fdl_options *o,
+                                       uint32_t row);
+void fdl_padding_grow(const struct fdl_margins *m, struct fdl_box *box);
+void fdl_fill_of(const struct fdl_options *o, uint32_t row, uint8_t fill[4]);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a render tells whoever watches it: what it does now, and its cost. */
+#ifndef FDL_DECODE_RENDER_COST_H
+#define FDL_DECODE_RENDER_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Most custom operations in one pipeline. */
+#define FDL_CUSTOM_MAX 8
+
+/* What is being done for a sample. For a custom operation, CUSTOM plus its
+ * number in the pipeline. */
+enum fdl_render_step {
+    FDL_STEP_NONE = 0,
+    FDL_STEP_READ, /* by others */
+    FDL_STEP_DECODE,
+    FDL_STEP_AUGMENT, /* on pixels, after resampling */
+    FDL_STEP_CUSTOM
+};
+
+/* Of a custom operation, by its number in the pipeline. */
+struct fdl_custom_cost {
+    int64_t wall_ns, cpu_ns;
+    int64_t lock_ns; /* of wall_ns, as its run function said */
+    uint32_t runs, errors;
+};
+
+/* Cost of the last render, for the profiler. */
+struct fdl_render_cost {
+    int64_t decode_ns;  /* in the image library                */
+    int64_t augment_ns; /* resample, flip, normalise, layout   */
+    uint64_t pixels;    /* decoded                             */
+    uint32_t clock_reads;
+    bool truncated; /* the file ends early, and that was accepted */
+    struct fdl_custom_cost custom[FDL_CUSTOM_MAX]; /* also on error */
+};
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step of a plan: what is done, and the values drawn for it. */
+#ifndef FDL_DECODE_STEP_H
+#define FDL_DECODE_STEP_H
+
+#include "decode/pixels/output_format.h"
+#include "decode/plan/canvas.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Most bytes of drawn values in a step. */
+#define FDL_STEP_BYTES 128
+
+/* What may be reordered with a step without changing pixels. */
+#define FDL_WITH_FLIP 0x1u
+#define FDL_WITH_CROP 0x2u
+
+struct fdl_step;
+
+struct fdl_step_kind {
+    uint32_t commutes; /* FDL_WITH_* */
+
+    /* A pixel step; NULL in a finished step. */
+    int32_t (*run)(const struct fdl_step *step, struct fdl_canvas *canvas);
+
+    /* A finished step; dst: the sample, of that format. */
+    void (*finish)(const struct fdl_step *step,
+                   const struct fdl_output_format *format, void *dst);
+};
+
+struct fdl_step {
+    const struct fdl_step_kind *kind;
+    _Alignas(16) uint8_t values[FDL_STEP_BYTES]; /* see fdl_step_values */
+};
+
+static inline void fdl_step_values(const struct fdl_step *step, void *values,
+                                   size_t bytes)
+{
+    memcpy(values, step->values, bytes);
+}
+
+#endif

@@ -128,80 +128,31 @@ static void u8_nhwc(const uint8_t *const planes[],
     }
 }
 
-static void f32_nchw(const uint8_t *const planes[],
-                     const struct fdl_affine *affine,
-                     const struct fdl_output_format *f, int32_t row, void *dst)
-{
-    for (int32_t c = 0; c < f->channels; c++) {
-        float *to = (float *)dst + planar_place(f, c, row);
-        for (int32_t x = 0; x < f->width; x++)
-            to[x] = affine->table[c][planes[c][x]];
-    }
-}
-
-static void f32_nhwc(const uint8_t *const planes[],
-                     const struct fdl_affine *affine,
-                     const struct fdl_output_format *f, int32_t row, void *dst)
-{
-    float *to = (float *)dst + packed_place(f, row);
-    for (int32_t x = 0; x < f->width; x++) {
-        for (int32_t c = 0; c < f->channels; c++)
-            *to++ = affine->table[c][planes[c][x]];
-    }
-}
-
-/* Either type of 16 bits. */
-static void half_nchw(const uint8_t *const planes[],
-                      const uint16_t table[][256],
-                      const struct fdl_output_format *f, int32_t row,
-                      uint16_t *dst)
-{
-    for (int32_t c = 0; c < f->channels; c++) {
-        uint16_t *to = dst + planar_place(f, c, row);
-        for (int32_t x = 0; x < f->width; x++)
-            to[x] = table[c][planes[c][x]];
-    }
-}
-
-static void half_nhwc(const uint8_t *const planes[],
-                      const uint16_t table[][256],
-                      const struct fdl_output_format *f, int32_t row,
-                      uint16_t *dst)
-{
-    uint16_t *to = dst + packed_place(f, row);
-    for (int32_t x = 0; x < f->width; x++) {
-        for (int32_t c = 0; c < f->channels; c++)
-            *to++ = table[c][planes[c][x]];
-    }
-}
-
-static void f16_nchw(const uint8_t *const planes[],
-                     const struct fdl_affine *affine,
-                     const struct fdl_output_format *f, int32_t row, void *dst)
-{
-    half_nchw(planes, affine->f16, f, row, dst);
-}
-
-static void f16_nhwc(const uint8_t *const planes[],
-                     const struct fdl_affine *affine,
-                     const struct fdl_output_format *f, int32_t row, void *dst)
-{
-    half_nhwc(planes, affine->f16, f, row, dst);
-}
-
-static void bf16_nchw(const uint8_t *const planes[],
-                      const struct fdl_affine *affine,
-                      const struct fdl_output_format *f, int32_t row, void *dst)
-{
-    half_nchw(planes, affine->bf16, f, row, dst);
-}
-
-static void bf16_nhwc(const uint8_t *const planes[],
-                      const struct fdl_affine *affine,
-                      const struct fdl_output_format *f, int32_t row, void *dst)
-{
-    half_nhwc(planes, affine->bf16, f, row, dst);
-}
+/* Both layouts of one type, from its table. */
+#define NUMBERS(name, type, table)                                             \
+  static void name##_nchw(                                                     \
+      const uint8_t *const planes[], const struct fdl_affine *affine,          \
+      const struct fdl_output_format *f, int32_t row, void *dst)               \
+  {                                                                            \
+    for (int32_t c = 0; c < f->channels; c++) {                                \
+      type *to = (type *)dst + planar_place(f, c, row);                        \
+      for (int32_t x = 0; x < f->width; x++)                                   \
+        to[x] = affine->table[c][planes[c][x]];                                \
+    }                                                                          \
+  }                                                                            \
+  static void name##_nhwc(                                                     \
+      const uint8_t *const planes[], const struct fdl_affine *affine,          \
+      const struct fdl_output_format *f, int32_t row, void *dst)               \
+  {                                                                            \
+    type *to = (type *)dst + packed_place(f, row);                             \
+    for (int32_t x = 0; x < f->width; x++) {                                   \
+      for (int32_t c = 0; c < f->channels; c++)                                \
+        *to++ = affine->table[c][planes[c][x]];                                \
+    }                                                                          \
+  }
+NUMBERS(f32, float, table)
+NUMBERS(f16, uint16_t, f16)
+NUMBERS(bf16, uint16_t, bf16)
 
 const struct fdl_finish_kernels fdl_finish_c = {
     .u8_nchw = u8_nchw,

@@ -291,77 +291,31 @@ AVX2 FDL_INLINE void packed(const uint8_t *const planes[],
         packed_row(planes, width, 2, &p, to, kind, steps);
 }
 
-AVX2 static void f32_nchw(const uint8_t *const planes[],
-                          const struct fdl_affine *affine,
-                          const struct fdl_output_format *f, int32_t row,
-                          void *dst)
-{
-    if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_c.f32_nchw(planes, affine, f, row, dst);
-    else
-        planar(planes, affine, f, row, dst, F32);
-}
-
-AVX2 static void f32_nhwc(const uint8_t *const planes[],
-                          const struct fdl_affine *affine,
-                          const struct fdl_output_format *f, int32_t row,
-                          void *dst)
-{
-    if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_c.f32_nhwc(planes, affine, f, row, dst);
-    else if (affine->way == FDL_AFFINE_STEPS)
-        packed(planes, affine, f, row, dst, F32, true);
-    else
-        packed(planes, affine, f, row, dst, F32, false);
-}
-
-AVX2 static void f16_nchw(const uint8_t *const planes[],
-                          const struct fdl_affine *affine,
-                          const struct fdl_output_format *f, int32_t row,
-                          void *dst)
-{
-    if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_c.f16_nchw(planes, affine, f, row, dst);
-    else
-        planar(planes, affine, f, row, dst, F16);
-}
-
-AVX2 static void f16_nhwc(const uint8_t *const planes[],
-                          const struct fdl_affine *affine,
-                          const struct fdl_output_format *f, int32_t row,
-                          void *dst)
-{
-    if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_c.f16_nhwc(planes, affine, f, row, dst);
-    else if (affine->way == FDL_AFFINE_STEPS)
-        packed(planes, affine, f, row, dst, F16, true);
-    else
-        packed(planes, affine, f, row, dst, F16, false);
-}
-
-AVX2 static void bf16_nchw(const uint8_t *const planes[],
-                           const struct fdl_affine *affine,
-                           const struct fdl_output_format *f, int32_t row,
-                           void *dst)
-{
-    if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_c.bf16_nchw(planes, affine, f, row, dst);
-    else
-        planar(planes, affine, f, row, dst, BF16);
-}
-
-AVX2 static void bf16_nhwc(const uint8_t *const planes[],
-                           const struct fdl_affine *affine,
-                           const struct fdl_output_format *f, int32_t row,
-                           void *dst)
-{
-    if (affine->way == FDL_AFFINE_TABLE)
-        fdl_finish_c.bf16_nhwc(planes, affine, f, row, dst);
-    else if (affine->way == FDL_AFFINE_STEPS)
-        packed(planes, affine, f, row, dst, BF16, true);
-    else
-        packed(planes, affine, f, row, dst, BF16, false);
-}
+/* Both layouts of one type. */
+#define NUMBERS(type, kind)                                                    \
+  AVX2 static void type##_nchw(                                                \
+      const uint8_t *const planes[], const struct fdl_affine *affine,          \
+      const struct fdl_output_format *f, int32_t row, void *dst)               \
+  {                                                                            \
+    if (affine->way == FDL_AFFINE_TABLE)                                       \
+      fdl_finish_c.type##_nchw(planes, affine, f, row, dst);                   \
+    else                                                                       \
+      planar(planes, affine, f, row, dst, kind);                               \
+  }                                                                            \
+  AVX2 static void type##_nhwc(                                                \
+      const uint8_t *const planes[], const struct fdl_affine *affine,          \
+      const struct fdl_output_format *f, int32_t row, void *dst)               \
+  {                                                                            \
+    if (affine->way == FDL_AFFINE_TABLE)                                       \
+      fdl_finish_c.type##_nhwc(planes, affine, f, row, dst);                   \
+    else if (affine->way == FDL_AFFINE_STEPS)                                  \
+      packed(planes, affine, f, row, dst, kind, true);                         \
+    else                                                                       \
+      packed(planes, affine, f, row, dst, kind, false);                        \
+  }
+NUMBERS(f32, F32)
+NUMBERS(f16, F16)
+NUMBERS(bf16, BF16)
 
 const struct fdl_finish_kernels fdl_finish_avx2 = {
     .u8_nchw = u8_nchw,

@@ -41,63 +41,42 @@ static int32_t check(const struct fdl_options *o)
     return FEEDLINE_OK;
 }
 
-static void plan_one(const struct fdl_options *o, struct fdl_rng *rng,
-                     struct fdl_plan *plan, enum fdl_adjust which)
+static int32_t plan_one(const struct fdl_options *o, struct fdl_rng *rng,
+                        struct fdl_plan *plan, enum fdl_adjust which)
 {
     const struct fdl_option_value *v = fdl_option_value(o, ROW_FACTOR);
     double factor = v->doubles[0];
     if (v->n_doubles == 2)
-        factor += (v->doubles[1] - v->doubles[0]) * fdl_rng_uniform(rng);
+        factor = fdl_op_draw(rng, factor, v->doubles[1]);
     fdl_note_double(plan, "factor", factor);
     struct fdl_adjust_step a = {.n = 1, .order = {which}};
     a.factor[which] = factor;
     fdl_plan_adjust(plan, &a);
-}
-
-static int32_t brightness(const struct fdl_options *o, struct fdl_rng *rng,
-                          struct fdl_plan *plan)
-{
-    plan_one(o, rng, plan, FDL_ADJUST_BRIGHTNESS);
     return FEEDLINE_OK;
 }
 
-static int32_t contrast(const struct fdl_options *o, struct fdl_rng *rng,
-                        struct fdl_plan *plan)
-{
-    plan_one(o, rng, plan, FDL_ADJUST_CONTRAST);
-    return FEEDLINE_OK;
-}
-
-static int32_t saturation(const struct fdl_options *o, struct fdl_rng *rng,
-                          struct fdl_plan *plan)
-{
-    plan_one(o, rng, plan, FDL_ADJUST_SATURATION);
-    return FEEDLINE_OK;
-}
-
-static int32_t hue(const struct fdl_options *o, struct fdl_rng *rng,
-                   struct fdl_plan *plan)
-{
-    plan_one(o, rng, plan, FDL_ADJUST_HUE);
-    return FEEDLINE_OK;
-}
-
-#define ADJUST(op, rows, planner, channels, about)                             \
+#define ADJUST(op, which, rows, channels, about)                               \
+  static int32_t plan_##op(const struct fdl_options *o, struct fdl_rng *rng,   \
+                           struct fdl_plan *plan)                              \
   {                                                                            \
-    .name = op, .help = about, .pixels = true, .options = rows,                \
-    .n_options = ROWS, .check = check, .check_channels = channels,             \
-    .plan = planner                                                            \
-  }
+    return plan_one(o, rng, plan, which);                                      \
+  }                                                                            \
+  const struct fdl_op fdl_op_##op = {                                          \
+      .name = #op,                                                             \
+      .help = about,                                                           \
+      .pixels = true,                                                          \
+      .options = rows,                                                         \
+      .n_options = ROWS,                                                       \
+      .check = check,                                                          \
+      .check_channels = channels,                                              \
+      .plan = plan_##op,                                                       \
+  };
 
-const struct fdl_op fdl_op_brightness =
-    ADJUST("brightness", factor_options, brightness, NULL,
-           "towards black, or away from it");
-const struct fdl_op fdl_op_contrast =
-    ADJUST("contrast", factor_options, contrast, NULL,
-           "towards the mean gray of the image, or away from it");
-const struct fdl_op fdl_op_saturation =
-    ADJUST("saturation", factor_options, saturation, NULL,
-           "towards the gray of each pixel, or away from it");
-const struct fdl_op fdl_op_hue =
-    ADJUST("hue", shift_options, hue, fdl_op_refuse_alpha,
-           "turn every colour round the circle");
+ADJUST(brightness, FDL_ADJUST_BRIGHTNESS, factor_options, NULL,
+       "towards black, or away from it")
+ADJUST(contrast, FDL_ADJUST_CONTRAST, factor_options, NULL,
+       "towards the mean gray of the image, or away from it")
+ADJUST(saturation, FDL_ADJUST_SATURATION, factor_options, NULL,
+       "towards the gray of each pixel, or away from it")
+ADJUST(hue, FDL_ADJUST_HUE, shift_options, fdl_op_refuse_alpha,
+       "turn every colour round the circle")

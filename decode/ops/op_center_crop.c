@@ -28,10 +28,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 {
     (void)rng;
     static const uint8_t black[4];
-    struct fdl_box box = {
-        .width = (int32_t)fdl_option_int(o, ROW_WIDTH),
-        .height = (int32_t)fdl_option_int(o, ROW_HEIGHT),
-    };
+    struct fdl_box box;
+    fdl_op_fixed_size(o, &box.width, &box.height);
     box.x = margin(fdl_plan_width(plan), box.width);
     box.y = margin(fdl_plan_height(plan), box.height);
     fdl_note_box(plan, &box);

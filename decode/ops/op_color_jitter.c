@@ -98,8 +98,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     struct fdl_adjust_step a = {0};
     for (uint32_t row = 0; row < FDL_ADJUSTS; row++) {
         struct range r = range_of(o, row);
-        double factor = r.low + (r.high - r.low) * fdl_rng_uniform(rng);
-        a.factor[row] = FDL_MIN(factor, r.high);
+        a.factor[row] = FDL_MIN(fdl_op_draw(rng, r.low, r.high), r.high);
     }
     for (uint32_t i = 0; i < FDL_ADJUSTS; i++) {
         if (changes(range_of(o, order[i]), order[i]))

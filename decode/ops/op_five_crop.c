@@ -25,14 +25,16 @@
 
 #define FIVE 5
 
-enum { ROW_WIDTH, ROW_HEIGHT, FIVE_ROWS, ROW_VERTICAL_FLIP = 2, TEN_ROWS };
-
-static const struct fdl_option five_options[FIVE_ROWS] = {
-    [ROW_WIDTH] = FDL_OP_WIDTH("each crop"),
-    [ROW_HEIGHT] = FDL_OP_HEIGHT("each crop"),
+enum {
+    ROW_WIDTH,
+    ROW_HEIGHT,
+    FIVE_ROWS,
+    ROW_VERTICAL_FLIP = FIVE_ROWS,
+    TEN_ROWS
 };
 
-static const struct fdl_option ten_options[TEN_ROWS] = {
+/* Five crops have the first two of them. */
+static const struct fdl_option options[TEN_ROWS] = {
     [ROW_WIDTH] = FDL_OP_WIDTH("each crop"),
     [ROW_HEIGHT] = FDL_OP_HEIGHT("each crop"),
     [ROW_VERTICAL_FLIP] = {.name = "vertical_flip",
@@ -103,44 +105,26 @@ static void plan_one(struct fdl_plan *plan, const struct views *s)
         fdl_plan_flip_vertical(plan);
 }
 
-static int32_t plan_views(struct fdl_plan *plan, const struct views *s)
+static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
+                    struct fdl_plan *plan)
 {
+    (void)rng;
+    struct views s = {.vertical = o->n == TEN_ROWS &&
+                                  fdl_option_int(o, ROW_VERTICAL_FLIP) != 0};
     int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
-    if (s->width > width || s->height > height)
+    fdl_op_fixed_size(o, &s.width, &s.height);
+    if (s.width > width || s.height > height)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: %" PRId32 "x%" PRId32
                         " does not fit into an image of %" PRId32 "x%" PRId32
                         "; put a resize before it",
-                        plan->op->name, s->width, s->height, width, height);
+                        plan->op->name, s.width, s.height, width, height);
     if (plan->view != FDL_EVERY_VIEW)
-        plan_one(plan, s);
+        plan_one(plan, &s);
     else
-        fdl_plan_views(plan, plan->op->views, s->width, s->height, &kind, s,
-                       sizeof(*s));
+        fdl_plan_views(plan, plan->op->views, s.width, s.height, &kind, &s,
+                       sizeof(s));
     return FEEDLINE_OK;
-}
-
-static int32_t plan_five(const struct fdl_options *o, struct fdl_rng *rng,
-                         struct fdl_plan *plan)
-{
-    (void)rng;
-    struct views s = {
-        .width = (int32_t)fdl_option_int(o, ROW_WIDTH),
-        .height = (int32_t)fdl_option_int(o, ROW_HEIGHT),
-    };
-    return plan_views(plan, &s);
-}
-
-static int32_t plan_ten(const struct fdl_options *o, struct fdl_rng *rng,
-                        struct fdl_plan *plan)
-{
-    (void)rng;
-    struct views s = {
-        .width = (int32_t)fdl_option_int(o, ROW_WIDTH),
-        .height = (int32_t)fdl_option_int(o, ROW_HEIGHT),
-        .vertical = fdl_option_int(o, ROW_VERTICAL_FLIP) != 0,
-    };
-    return plan_views(plan, &s);
 }
 
 const struct fdl_op fdl_op_five_crop = {
@@ -148,9 +132,9 @@ const struct fdl_op fdl_op_five_crop = {
     .help = "5 views of each sample: the corners and the middle",
     .pixels = true,
     .views = FIVE,
-    .options = five_options,
+    .options = options,
     .n_options = FIVE_ROWS,
-    .plan = plan_five,
+    .plan = plan,
     .output_size = fdl_op_fixed_size,
 };
 
@@ -159,8 +143,8 @@ const struct fdl_op fdl_op_ten_crop = {
     .help = "10 views of each sample: five_crop, and that of the mirror image",
     .pixels = true,
     .views = 2 * FIVE,
-    .options = ten_options,
+    .options = options,
     .n_options = TEN_ROWS,
-    .plan = plan_ten,
+    .plan = plan,
     .output_size = fdl_op_fixed_size,
 };

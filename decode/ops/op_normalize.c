@@ -27,22 +27,10 @@ static const struct fdl_option options[ROWS] = {
                  .help = "divided by, per channel or one for all"},
 };
 
-static double channel(const struct fdl_options *o, uint32_t row, uint32_t c)
-{
-    const struct fdl_option_value *v = fdl_option_value(o, row);
-    return v->doubles[FDL_MIN(c, v->n_doubles - 1)];
-}
-
 static int32_t check(const struct fdl_options *o)
 {
-    for (uint32_t row = 0; row < ROWS; row++) {
-        uint32_t n = fdl_option_value(o, row)->n_doubles;
-        if (n > FDL_CHANNELS_MAX)
-            return fdl_fail(FEEDLINE_EINVAL,
-                            "normalize: %s has %u numbers; it takes 1 to 4",
-                            options[row].name, n);
-    }
-    return FEEDLINE_OK;
+    int32_t status = fdl_op_check_count(o, ROW_MEAN);
+    return status ? status : fdl_op_check_count(o, ROW_STD);
 }
 
 static int32_t check_channels(const struct fdl_options *o, int32_t channels)
@@ -56,7 +44,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 {
     (void)rng;
     for (uint32_t c = 0; c < FDL_COUNT_OF(plan->norm.mean); c++) {
-        double mean = channel(o, ROW_MEAN, c), std = channel(o, ROW_STD, c);
+        double mean = fdl_op_number(o, ROW_MEAN, c);
+        double std = fdl_op_number(o, ROW_STD, c);
         if (plan->norm.on) { /* ((x - m) / s - mean) / std */
             mean = plan->norm.mean[c] + mean * plan->norm.std[c];
             std *= plan->norm.std[c];

@@ -72,8 +72,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     uint8_t fill[4];
-    int32_t width = (int32_t)fdl_option_int(o, ROW_WIDTH);
-    int32_t height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
+    int32_t width, height;
+    fdl_op_fixed_size(o, &width, &height);
     struct fdl_box whole = {0, 0, fdl_plan_width(plan), fdl_plan_height(plan)};
     struct fdl_margins m = fdl_padding_margins(o, ROW_PADDING);
     fdl_padding_grow(&m, &whole);
@@ -86,11 +86,10 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                         "; use pad_if_needed, or put a resize before it",
                         width, height, whole.width, whole.height);
 
-    uint32_t room_y = (uint32_t)(whole.height - height + 1);
-    uint32_t room_x = (uint32_t)(whole.width - width + 1);
     struct fdl_box box = {.width = width, .height = height};
-    box.y = whole.y + (int32_t)fdl_rng_below(rng, room_y);
-    box.x = whole.x + (int32_t)fdl_rng_below(rng, room_x);
+    fdl_op_draw_place(rng, whole.width, whole.height, &box);
+    box.x += whole.x;
+    box.y += whole.y;
     fdl_note_box(plan, &box);
     fdl_fill_of(o, ROW_FILL, fill);
     return fdl_plan_window(plan, box,

@@ -57,29 +57,12 @@ struct erasing {
     struct fdl_rng rng;
 };
 
-static int32_t check_range(const struct fdl_options *o, uint32_t row)
-{
-    const struct fdl_option_value *v = fdl_option_value(o, row);
-    if (v->n_doubles != 2 || v->doubles[0] > v->doubles[1])
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "random_erasing: %s takes two numbers, the smaller one "
-                        "first",
-                        options[row].name);
-    return FEEDLINE_OK;
-}
-
 static int32_t check(const struct fdl_options *o)
 {
-    uint32_t n = fdl_option_value(o, ROW_VALUE)->n_doubles;
-    int32_t status = check_range(o, ROW_SCALE);
+    int32_t status = fdl_op_check_range(o, ROW_SCALE);
     if (!status)
-        status = check_range(o, ROW_RATIO);
-    if (!status && n > FDL_CHANNELS_MAX)
-        status = fdl_fail(FEEDLINE_EINVAL,
-                          "random_erasing: value has %u numbers; it takes 1 "
-                          "to 4",
-                          n);
-    return status;
+        status = fdl_op_check_range(o, ROW_RATIO);
+    return status ? status : fdl_op_check_count(o, ROW_VALUE);
 }
 
 static int32_t check_channels(const struct fdl_options *o, int32_t channels)
@@ -121,11 +104,6 @@ static void finish(const struct fdl_step *step,
 
 static const struct fdl_step_kind kind = {.finish = finish};
 
-static double uniform(struct fdl_rng *rng, double low, double high)
-{
-    return low + (high - low) * fdl_rng_uniform(rng);
-}
-
 /* false: ten tries were not enough. */
 static bool draw_box(const struct fdl_options *o, struct fdl_rng *rng,
                      int32_t width, int32_t height, struct fdl_box *out)
@@ -135,16 +113,14 @@ static bool draw_box(const struct fdl_options *o, struct fdl_rng *rng,
     double low = log(ratio[0]), high = log(ratio[1]);
     double area = (double)width * height;
     for (int attempt = 0; attempt < 10; attempt++) {
-        double target = area * uniform(rng, scale[0], scale[1]);
-        double shape = exp(uniform(rng, low, high));
+        double target = area * fdl_op_draw(rng, scale[0], scale[1]);
+        double shape = exp(fdl_op_draw(rng, low, high));
         double h = nearbyint(sqrt(target * shape));
         double w = nearbyint(sqrt(target / shape));
         if (!(h < height && w < width))
             continue;
         struct fdl_box box = {.width = (int32_t)w, .height = (int32_t)h};
-        box.y =
-            (int32_t)fdl_rng_below(rng, (uint32_t)(height - box.height + 1));
-        box.x = (int32_t)fdl_rng_below(rng, (uint32_t)(width - box.width + 1));
+        fdl_op_draw_place(rng, width, height, &box);
         *out = box;
         return true;
     }
@@ -162,9 +138,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
     if (!erases)
         return FEEDLINE_OK;
     fdl_note_box(plan, &e.box);
-    const struct fdl_option_value *v = fdl_option_value(o, ROW_VALUE);
     for (uint32_t c = 0; c < FDL_CHANNELS_MAX; c++)
-        e.value[c] = (float)v->doubles[FDL_MIN(c, v->n_doubles - 1)];
+        e.value[c] = (float)fdl_op_number(o, ROW_VALUE, c);
     e.rng = *rng;
     fdl_plan_add(plan, &kind, &e, sizeof(e));
     return FEEDLINE_OK;

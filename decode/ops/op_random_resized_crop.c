@@ -35,26 +35,10 @@ static const struct fdl_option options[ROWS] = {
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
 };
 
-static int32_t check_range(const struct fdl_options *o, uint32_t row)
-{
-    const struct fdl_option_value *v = fdl_option_value(o, row);
-    if (v->n_doubles != 2 || v->doubles[0] > v->doubles[1])
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "random_resized_crop: %s takes two numbers, the "
-                        "smaller one first",
-                        options[row].name);
-    return FEEDLINE_OK;
-}
-
 static int32_t check(const struct fdl_options *o)
 {
-    int32_t status = check_range(o, ROW_SCALE);
-    return status ? status : check_range(o, ROW_RATIO);
-}
-
-static double uniform(struct fdl_rng *rng, double low, double high)
-{
-    return low + (high - low) * fdl_rng_uniform(rng);
+    int32_t status = fdl_op_check_range(o, ROW_SCALE);
+    return status ? status : fdl_op_check_range(o, ROW_RATIO);
 }
 
 static struct fdl_box fallback(int32_t width, int32_t height,
@@ -82,16 +66,14 @@ static struct fdl_box draw(const struct fdl_options *o, struct fdl_rng *rng,
     double low = log(ratio[0]), high = log(ratio[1]);
 
     for (int attempt = 0; attempt < 10; attempt++) {
-        double target = area * uniform(rng, scale[0], scale[1]);
-        double shape = exp(uniform(rng, low, high));
+        double target = area * fdl_op_draw(rng, scale[0], scale[1]);
+        double shape = exp(fdl_op_draw(rng, low, high));
         double w = nearbyint(sqrt(target * shape));
         double h = nearbyint(sqrt(target / shape));
         if (w < 1 || w > width || h < 1 || h > height)
             continue;
         struct fdl_box box = {.width = (int32_t)w, .height = (int32_t)h};
-        box.y =
-            (int32_t)fdl_rng_below(rng, (uint32_t)(height - box.height + 1));
-        box.x = (int32_t)fdl_rng_below(rng, (uint32_t)(width - box.width + 1));
+        fdl_op_draw_place(rng, width, height, &box);
         return box;
     }
     return fallback(width, height, ratio);
@@ -100,14 +82,15 @@ static struct fdl_box draw(const struct fdl_options *o, struct fdl_rng *rng,
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
+    int32_t width, height;
     struct fdl_geometry *g = &plan->geometry;
     struct fdl_box box =
         draw(o, rng, fdl_geometry_width(g), fdl_geometry_height(g));
     fdl_note_box(plan, &box);
     fdl_geometry_crop(g, box);
     g->filter = (enum fdl_filter)fdl_option_int(o, ROW_INTERPOLATION);
-    return fdl_geometry_resize(g, (int32_t)fdl_option_int(o, ROW_WIDTH),
-                               (int32_t)fdl_option_int(o, ROW_HEIGHT));
+    fdl_op_fixed_size(o, &width, &height);
+    return fdl_geometry_resize(g, width, height);
 }
 
 const struct fdl_op fdl_op_random_resized_crop = {

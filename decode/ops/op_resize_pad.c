@@ -34,8 +34,8 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 {
     (void)rng;
     uint8_t fill[4];
-    int32_t width = (int32_t)fdl_option_int(o, ROW_WIDTH);
-    int32_t height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
+    int32_t width, height;
+    fdl_op_fixed_size(o, &width, &height);
     double w = fdl_plan_width(plan), h = fdl_plan_height(plan);
     double shape = w / h, wanted = (double)width / height;
     struct fdl_box box = {0, 0, width, height};

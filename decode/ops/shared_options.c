@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/kernels/alpha.h"
+#include "decode/pixels/image.h"
 
 #include <inttypes.h>
 
@@ -35,6 +36,45 @@ int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
                     "%s: %s has %" PRId32 " numbers, but channels=%" PRId32
                     "; give 1 or %" PRId32,
                     o->scope, o->table[row].name, n, channels, channels);
+}
+
+int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    if (v->n_doubles != 2 || v->doubles[0] > v->doubles[1])
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: %s takes two numbers, the smaller one first",
+                        o->scope, o->table[row].name);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_op_check_count(const struct fdl_options *o, uint32_t row)
+{
+    uint32_t n = fdl_option_value(o, row)->n_doubles;
+    if (n > FDL_CHANNELS_MAX)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: %s has %" PRIu32 " numbers; it takes 1 to %d",
+                        o->scope, o->table[row].name, n, FDL_CHANNELS_MAX);
+    return FEEDLINE_OK;
+}
+
+double fdl_op_number(const struct fdl_options *o, uint32_t row,
+                     uint32_t channel)
+{
+    const struct fdl_option_value *v = fdl_option_value(o, row);
+    return v->doubles[FDL_MIN(channel, v->n_doubles - 1)];
+}
+
+double fdl_op_draw(struct fdl_rng *rng, double low, double high)
+{
+    return low + (high - low) * fdl_rng_uniform(rng);
+}
+
+void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
+                       struct fdl_box *box)
+{
+    box->y = (int32_t)fdl_rng_below(rng, (uint32_t)(height - box->height + 1));
+    box->x = (int32_t)fdl_rng_below(rng, (uint32_t)(width - box->width + 1));
 }
 
 /* ---- Borders ------------------------------------------------------------ */
@@ -86,7 +126,6 @@ void fdl_padding_grow(const struct fdl_margins *m, struct fdl_box *box)
 
 void fdl_fill_of(const struct fdl_options *o, uint32_t row, uint8_t fill[4])
 {
-    const struct fdl_option_value *v = fdl_option_value(o, row);
-    for (uint32_t c = 0; c < 4; c++)
-        fill[c] = (uint8_t)v->doubles[FDL_MIN(c, v->n_doubles - 1)];
+    for (uint32_t c = 0; c < FDL_CHANNELS_MAX; c++)
+        fill[c] = (uint8_t)fdl_op_number(o, row, c);
 }

@@ -5,6 +5,7 @@
 #define FDL_DECODE_SHARED_OPTIONS_H
 
 #include "base/option.h"
+#include "base/philox.h"
 #include "decode/pixels/geometry.h"
 
 #include <stdint.h>
@@ -43,11 +44,29 @@ void fdl_op_fixed_size(const struct fdl_options *o, int32_t *width,
     .default_text = text, .unit = "", .help = "probability that " about        \
   }
 
-/* For check_channels: operations that images with alpha cannot have, and rows
- * of 1 number, or one per channel. Of 3 gray images take the first. */
+/* EINVAL: not a range, two numbers of which the first is the smaller one. */
+int32_t fdl_op_check_range(const struct fdl_options *o, uint32_t row);
+
+/* A row of numbers per channel, or one for all. EINVAL: more than there can be
+ * channels. */
+int32_t fdl_op_check_count(const struct fdl_options *o, uint32_t row);
+double fdl_op_number(const struct fdl_options *o, uint32_t row,
+                     uint32_t channel);
+
+/* For check_channels: operations that images with alpha cannot have, and such
+ * rows of numbers. Of 3 gray images take the first. */
 int32_t fdl_op_refuse_alpha(const struct fdl_options *o, int32_t channels);
 int32_t fdl_op_check_numbers(const struct fdl_options *o, uint32_t row,
                              int32_t channels);
+
+/* ---- Draws -------------------------------------------------------------- */
+
+/* Evenly from the range. */
+double fdl_op_draw(struct fdl_rng *rng, double low, double high);
+
+/* Moves box to a place that is drawn evenly from all where it is inside. */
+void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
+                       struct fdl_box *box);
 
 /* ---- Borders ------------------------------------------------------------ */
 

@@ -22,12 +22,10 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "checkdec.h"
-#include "decode/decoder.h"
-#include "decode/formats/format.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/levels.h"
 #include "decode/kernels/resample.h"
-#include "tests/decode/first_plan.h"
+#include "tests/decode/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -350,7 +348,7 @@ static bool load(struct bench *b, char **paths, int n, uint64_t seed)
         struct fdl_image_info info;
         uint64_t size;
         uint8_t *data = read_file(paths[i], &size);
-        struct fdl_encoded bytes = {data, .size = size, .readable = size};
+        struct fdl_encoded bytes = file_of(data, size);
         if (!data) {
             printf("%s is left out: %s\n", paths[i], strerror(errno));
         } else if (fdl_decoder_open(b->exact, &bytes, &info) ||

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The n-th allocation fails, for every n: ENOMEM, nothing leaks, and the same
  * decoder works when there is memory again. */
-#include "base/status.h"
-#include "decode/decoder.h"
 #include "make_jpeg.h"
 #include "make_png.h"
-#include "test.h"
-#include "tests/decode/first_plan.h"
+#include "tests/decode/rig.h"
 
 static int fail_at; /* counts down; 0: never */
 
@@ -58,7 +55,7 @@ static uint8_t out[SIDE * SIDE * 3];
 static int32_t decode(struct fdl_decoder *d, const struct fdl_pipeline *p,
                       const uint8_t *file, size_t size)
 {
-    struct fdl_encoded bytes = {.data = file, .size = size, .readable = size};
+    struct fdl_encoded bytes = file_of(file, size);
     struct fdl_image_info info;
     struct fdl_plan plan;
     int32_t status = fdl_decoder_open(d, &bytes, &info);
@@ -79,18 +76,13 @@ static void check_memory_error(int32_t status)
 /* Of the size that is wanted, and then everything that takes memory. */
 static struct fdl_pipeline *pipeline_of(bool steps)
 {
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create("none", &p), 0);
-    assert_int_equal(fdl_pipeline_add(p, "resize", "width=50 height=50"), 0);
-    if (steps) {
-        assert_int_equal(fdl_pipeline_add(p, "contrast", "factor=1.5"), 0);
-        assert_int_equal(fdl_pipeline_add(p, "random_rotation", "degrees=20"),
-                         0);
-        assert_int_equal(fdl_pipeline_add(p, "pad", "padding=3"), 0);
-        assert_int_equal(
-            fdl_pipeline_add(p, "center_crop", "width=50 height=50"), 0);
-    }
-    return p;
+    static const char *const ops[][2] = {
+        {"resize", "width=50 height=50"},      {"contrast", "factor=1.5"},
+        {"random_rotation", "degrees=20"},     {"pad", "padding=3"},
+        {"center_crop", "width=50 height=50"}, {NULL, NULL}};
+    static const char *const size[][2] = {{"resize", "width=50 height=50"},
+                                          {NULL, NULL}};
+    return rig_pipeline(steps ? ops : size);
 }
 
 /* Every allocation of a decoder and its first image; `least` of them matter. */
@@ -157,34 +149,25 @@ TEST(canvas_survives)
 /* Stored on its side, so rows become columns. */
 TEST(orientation_survives)
 {
-    static const uint8_t exif[] = {'M', 'M', 0,    '*', 0, 0, 0, 8, 0,
-                                   1,   1,   0x12, 0,   3, 0, 0, 0, 1,
-                                   0,   6,   0,    0,   0, 0, 0, 0};
     struct make_png m = {.width = 60,
                          .height = 50,
                          .depth = 8,
                          .colour = 2,
-                         .exif = exif,
-                         .exif_bytes = sizeof(exif)};
+                         .exif = rig_on_its_side,
+                         .exif_bytes = sizeof(rig_on_its_side)};
     size_t size;
     uint8_t *file = make_png(&m, &size);
     check_survival(file, size, false, 14);
     free(file);
 }
 
-/* Two pixels, lossless. What libwebp takes for itself does not fail here. */
+/* What libwebp takes for itself does not fail here. */
 TEST(webp_survives)
 {
-    static const uint8_t file[] = {
-        0x52, 0x49, 0x46, 0x46, 0x22, 0x00, 0x00, 0x00, 0x57, 0x45, 0x42,
-        0x50, 0x56, 0x50, 0x38, 0x4c, 0x16, 0x00, 0x00, 0x00, 0x2f, 0x01,
-        0x00, 0x00, 0x00, 0x0f, 0xf0, 0xa0, 0xff, 0x2b, 0xd8, 0xfd, 0x20,
-        0x63, 0xfe, 0x23, 0x0d, 0x15, 0x88, 0xe8, 0x7f, 0x00};
     if (!(feedline_features() & FEEDLINE_FEATURE_WEBP)) {
-        print_message("skipped: built without libwebp\n");
-        return;
+        test_skip("built without libwebp");
     }
-    check_survival(file, sizeof(file), false, 6);
+    check_survival(rig_webp, sizeof(rig_webp), false, 6);
 }
 
 /* Interlaced, with a palette: what PNG can take memory for. */

@@ -2,25 +2,14 @@
 /* The decoder as a whole: formats, limits, raw pixels, layouts, levels, reuse
  * after errors. Exactness is the business of checkdec and pillow_parity. */
 #include "base/cpu.h"
-#include "base/status.h"
-#include "decode/decoder.h"
-#include "decode/formats/format.h"
 #include "decode/pixels/half.h"
 #include "make_jpeg.h"
-#include "test.h"
+#include "tests/decode/rig.h"
 
 static struct fdl_decoder *create(uint64_t max_pixels, uint32_t max_scans)
 {
-    struct fdl_decode_limits limits = {.max_pixels = max_pixels,
-                                       .max_scans = max_scans};
-    struct fdl_decoder *d;
-    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
-    return d;
-}
-
-static struct fdl_encoded encoded(const void *data, size_t size)
-{
-    return (struct fdl_encoded){.data = data, .size = size, .readable = size};
+    return rig_decoder((struct fdl_decode_limits){.max_pixels = max_pixels,
+                                                  .max_scans = max_scans});
 }
 
 static struct fdl_plan whole(int32_t width, int32_t height)
@@ -52,7 +41,7 @@ static const struct fdl_output_format u8_nhwc = {0, 0, 3, FEEDLINE_U8, true};
 static void expect_error(struct fdl_decoder *d, const void *data, size_t size,
                          int32_t status, const char *words)
 {
-    struct fdl_encoded bytes = encoded(data, size);
+    struct fdl_encoded bytes = file_of(data, size);
     struct fdl_image_info info = {.width = -7};
     int32_t got = fdl_decoder_open(d, &bytes, &info);
     if (got != status || !strstr(fdl_last_error(), words))
@@ -103,7 +92,7 @@ TEST(scans_are_limited)
     struct make_jpeg m = {
         .width = 64, .height = 64, .components = 3, .progressive = true};
     uint8_t *file = make_jpeg(&m, &size), out[64 * 64 * 3];
-    struct fdl_encoded bytes = encoded(file, size);
+    struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(64, 64);
     struct fdl_output_format f = {64, 64, 3, FEEDLINE_U8, true};
     struct fdl_image_info info;
@@ -125,11 +114,7 @@ TEST(raw_pixels_come_back)
 {
     static const uint8_t gray[6] = {0, 50, 100, 150, 200, 250};
     struct fdl_decoder *d = create(100, 1);
-    struct fdl_encoded bytes = encoded(gray, 6);
-    bytes.format = &fdl_format_raw;
-    bytes.raw_width = 3;
-    bytes.raw_height = 2;
-    bytes.raw_channels = 1;
+    struct fdl_encoded bytes = raw_of(gray, 3, 2, 1);
     struct fdl_plan plan = whole(3, 2);
     fdl_geometry_flip(&plan.geometry);
     uint8_t *out = render(d, &bytes, &plan, u8_nhwc);
@@ -154,16 +139,9 @@ TEST(raw_pixels_come_back)
 static uint8_t *resize_raw(bool columns_first, const uint8_t *data,
                            const int32_t from[2], const int32_t to[2])
 {
-    struct fdl_decode_limits limits = {.max_pixels = 1u << 20,
-                                       .columns_first = columns_first};
-    struct fdl_decoder *d;
-    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
-    struct fdl_encoded bytes =
-        encoded(data, (size_t)from[0] * (size_t)from[1] * 3);
-    bytes.format = &fdl_format_raw;
-    bytes.raw_width = from[0];
-    bytes.raw_height = from[1];
-    bytes.raw_channels = 3;
+    struct fdl_decoder *d =
+        rig_decoder((struct fdl_decode_limits){.columns_first = columns_first});
+    struct fdl_encoded bytes = raw_of(data, from[0], from[1], 3);
     struct fdl_plan plan = whole(from[0], from[1]);
     assert_int_equal(fdl_geometry_resize(&plan.geometry, to[0], to[1]), 0);
     uint8_t *out = render(d, &bytes, &plan, u8_nhwc);
@@ -208,7 +186,7 @@ TEST(layouts_and_levels_agree)
     struct make_jpeg m = {
         .width = 200, .height = 150, .components = 3, .h = 2, .v = 2};
     uint8_t *file = make_jpeg(&m, &size);
-    struct fdl_encoded bytes = encoded(file, size);
+    struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(200, 150);
     fdl_geometry_crop(&plan.geometry, (struct fdl_box){11, 7, 170, 130});
     assert_int_equal(fdl_geometry_resize(&plan.geometry, 93, 71), 0);
@@ -271,7 +249,7 @@ TEST(reuse_leaves_no_trace)
         };
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
-        struct fdl_encoded bytes = encoded(file, size);
+        struct fdl_encoded bytes = file_of(file, size);
         struct fdl_plan plan = whole(m.width, m.height);
         struct fdl_image_info info;
         if (i % 7 == 0) { /* an image that is not finished, a bad one */
@@ -298,7 +276,7 @@ TEST(missing_tables_are_an_error)
     struct make_jpeg m = {.width = 16, .height = 16, .components = 1};
     uint8_t *file = make_jpeg(&m, &size);
     struct fdl_decoder *d = create(1u << 20, 10);
-    struct fdl_encoded bytes = encoded(file, size);
+    struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(16, 16);
     free(render(d, &bytes, &plan, u8_nhwc));
 
@@ -325,7 +303,7 @@ TEST(size_mismatch_is_refused)
     struct make_jpeg m = {.width = 16, .height = 16, .components = 1};
     uint8_t *file = make_jpeg(&m, &size), out[1];
     struct fdl_decoder *d = create(1u << 20, 10);
-    struct fdl_encoded bytes = encoded(file, size);
+    struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(16, 16);
     struct fdl_image_info info;
     struct fdl_output_format f = {17, 16, 3, FEEDLINE_U8, true};
@@ -344,7 +322,7 @@ TEST(scratch_memory_settles)
     size_t size;
     struct make_jpeg m = {.width = 300, .height = 200, .components = 3};
     uint8_t *file = make_jpeg(&m, &size);
-    struct fdl_encoded bytes = encoded(file, size);
+    struct fdl_encoded bytes = file_of(file, size);
     struct fdl_plan plan = whole(300, 200);
     assert_int_equal(fdl_geometry_resize(&plan.geometry, 224, 224), 0);
     struct fdl_decoder *d = create(1u << 20, 10);

@@ -7,7 +7,7 @@
 #include "decode/pipeline.h"
 #include "make_jpeg.h"
 #include "test.h"
-#include "tests/decode/first_plan.h"
+#include "tests/decode/inputs.h"
 
 #include <math.h>
 

@@ -14,11 +14,8 @@
  */
 #include "base/cpu.h"
 #include "base/status.h"
-#include "decode/decoder.h"
-#include "decode/formats/format.h"
-#include "decode/pipeline.h"
 #include "fuzz.h"
-#include "tests/decode/first_plan.h"
+#include "tests/decode/inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,15 +102,8 @@ static uint8_t *render(const struct subject *s, enum fdl_cpu_level level,
     uint64_t n = 3u * (uint64_t)s->width * (uint64_t)s->height;
     uint8_t *raw = malloc(n);
     fuzz_check(raw);
-    for (uint64_t i = 0; i < n; i++)
-        raw[i] = (uint8_t)(i * 2654435761u >> 13);
-    struct fdl_encoded image = {.data = raw,
-                                .size = n,
-                                .readable = n,
-                                .format = &fdl_format_raw,
-                                .raw_width = s->width,
-                                .raw_height = s->height,
-                                .raw_channels = 3};
+    fill_noise(raw, n);
+    struct fdl_encoded image = raw_of(raw, s->width, s->height, 3);
     struct fdl_output_format format = {
         .width = fdl_plan_width(&s->plan),
         .height = fdl_plan_height(&s->plan),

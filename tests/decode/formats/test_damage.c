@@ -5,21 +5,15 @@
  * to decode the next image as if nothing had happened. With sanitizers this is
  * also the test that nothing is read or written outside, and nothing leaks.
  */
-#include "base/status.h"
-#include "decode/decoder.h"
-#include "test.h"
 #include "tests/decode/make_jpeg.h"
+#include "tests/decode/rig.h"
 
 enum { SIDE = 60 };
 
 static struct fdl_decoder *create_for(double accept_truncated)
 {
-    struct fdl_decode_limits limits = {.max_pixels = 1u << 16,
-                                       .max_scans = 30,
-                                       .accept_truncated = accept_truncated};
-    struct fdl_decoder *d;
-    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
-    return d;
+    return rig_decoder(
+        (struct fdl_decode_limits){.accept_truncated = accept_truncated});
 }
 
 static struct fdl_decoder *create(void)
@@ -35,38 +29,13 @@ static int32_t decode(struct fdl_decoder *d, const uint8_t *data, size_t size,
 {
     struct fdl_encoded bytes = {
         .data = data, .size = size, .readable = readable};
-    struct fdl_image_info info;
-    fdl_clear_error();
-    int32_t status = fdl_decoder_open(d, &bytes, &info);
-    if (status)
-        return status;
-    box.width = FDL_MIN(box.width, info.width);
-    box.height = FDL_MIN(box.height, info.height);
-    box.x = FDL_MIN(box.x, info.width - box.width);
-    box.y = FDL_MIN(box.y, info.height - box.height);
-    struct fdl_plan plan;
-    fdl_plan_init(&plan, info.width, info.height);
-    fdl_geometry_crop(&plan.geometry, box);
-    if (fdl_geometry_resize(&plan.geometry, SIDE, SIDE))
-        fail_msg("%s", fdl_last_error());
-    struct fdl_output_format f = {SIDE, SIDE, 3, FEEDLINE_U8, true};
     struct fdl_render_cost cost = {0};
-    status = fdl_decoder_render(d, &plan, &f, out, &cost);
+    int32_t status = rig_decode(d, &bytes, box, SIDE, out, &cost);
     truncated = cost.truncated;
     return status;
 }
 
 static const struct fdl_box all = {0, 0, 65535, 65535};
-
-static void check_clean(int32_t status)
-{
-    if (status == FEEDLINE_OK)
-        return;
-    assert_true(status == FEEDLINE_EDECODE || status == FEEDLINE_ERANGE ||
-                status == FEEDLINE_ENOMEM);
-    assert_non_null(strstr(fdl_last_error(), "offset"));
-    assert_null(strchr(fdl_last_error(), '\n'));
-}
 
 static struct make_jpeg kind(int i)
 {
@@ -106,7 +75,7 @@ TEST(truncated_files_are_errors)
                 if (status != FEEDLINE_EDECODE)
                     fail_msg("kind %d cut at %zu of %zu, padded %d: status %d",
                              i, n, size, padded, status);
-                check_clean(status);
+                rig_check_clean(status);
                 free(copy);
             }
         }
@@ -285,7 +254,7 @@ TEST(random_damage_is_survived)
                               1 + (int32_t)(make_random(&seed) % 100)};
         size_t readable =
             size + (make_random(&seed) & 1 ? FDL_ENCODED_PADDING : 0);
-        check_clean(decode(d, file, size, readable, box, out));
+        rig_check_clean(decode(d, file, size, readable, box, out));
         free(file);
         if (round % 50 == 0) {
             assert_int_equal(decode(d, good, good_size, good_size, all, out),

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The orientation tag in data of every kind, also none, and what it does to
  * coordinates. That pixels come upright is the business of reference_parity. */
-#include "base/compiler.h"
-#include "decode/decoder.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/png_chunks.h"
-#include "test.h"
 #include "tests/decode/make_jpeg.h"
+#include "tests/decode/rig.h"
 
 /* Two entries, little-endian: a resolution, then the orientation. */
 static const uint8_t little[] = {
@@ -226,11 +224,10 @@ static int32_t jpeg_orientation(const char *segments)
     assert_true(at + size < sizeof(file));
     memcpy(file + at, rest + 2, size - 2);
     free(rest);
-    struct fdl_decode_limits limits = {.max_pixels = 1000, .apply_exif = true};
-    struct fdl_encoded bytes = {.data = file, .size = at + size - 2};
-    struct fdl_decoder *d;
+    struct fdl_encoded bytes = file_of(file, at + size - 2);
+    struct fdl_decoder *d =
+        rig_decoder((struct fdl_decode_limits){.apply_exif = true});
     struct fdl_image_info info;
-    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
     assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
     fdl_decoder_destroy(d);
     return info.orientation;

@@ -5,60 +5,25 @@
  * time. Exact pixels are the business of reference_parity.
  */
 #include "base/clock.h"
-#include "base/compiler.h"
-#include "base/status.h"
-#include "decode/decoder.h"
-#include "decode/formats/format.h"
-#include "test.h"
 #include "tests/decode/make_jpeg.h"
 #include "tests/decode/make_png.h"
+#include "tests/decode/rig.h"
 
 enum { SIDE = 40, PIXELS = SIDE * SIDE * 3 };
 
-static struct fdl_decoder *create_with(struct fdl_decode_limits limits)
-{
-    struct fdl_decoder *d;
-    if (limits.max_pixels == 0)
-        limits.max_pixels = 1u << 16;
-    limits.max_scans = 30;
-    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
-    return d;
-}
-
 static struct fdl_decoder *create(void)
 {
-    return create_with((struct fdl_decode_limits){0});
+    return rig_decoder((struct fdl_decode_limits){0});
 }
 
 /* The whole image, or its upper part, resampled to SIDE x SIDE. */
 static int32_t decode(struct fdl_decoder *d, const uint8_t *data, size_t size,
                       int32_t rows, uint8_t *out, struct fdl_render_cost *cost)
 {
-    struct fdl_encoded bytes = {.data = data, .size = size, .readable = size};
-    struct fdl_image_info info;
+    struct fdl_encoded bytes = file_of(data, size);
     struct fdl_render_cost unused;
-    fdl_clear_error();
-    int32_t status = fdl_decoder_open(d, &bytes, &info);
-    if (status)
-        return status;
-    struct fdl_plan plan;
-    fdl_plan_init(&plan, info.width, info.height);
-    struct fdl_box box = {0, 0, info.width, FDL_MIN(rows, info.height)};
-    fdl_geometry_crop(&plan.geometry, box);
-    if (fdl_geometry_resize(&plan.geometry, SIDE, SIDE))
-        fail_msg("%s", fdl_last_error());
-    struct fdl_output_format f = {SIDE, SIDE, 3, FEEDLINE_U8, true};
-    return fdl_decoder_render(d, &plan, &f, out, cost ? cost : &unused);
-}
-
-static void check_clean(int32_t status)
-{
-    if (status == FEEDLINE_OK)
-        return;
-    assert_true(status == FEEDLINE_EDECODE || status == FEEDLINE_ERANGE ||
-                status == FEEDLINE_ENOMEM);
-    assert_non_null(strstr(fdl_last_error(), "offset"));
-    assert_null(strchr(fdl_last_error(), '\n'));
+    struct fdl_box box = {0, 0, INT32_MAX, rows};
+    return rig_decode(d, &bytes, box, SIDE, out, cost ? cost : &unused);
 }
 
 static void expect(struct fdl_decoder *d, const void *data, size_t size,
@@ -102,7 +67,7 @@ TEST(truncated_png_is_an_error)
             assert_non_null(copy);
             memcpy(copy, file, n);
             int32_t status = decode(d, copy, n, 99, out, NULL);
-            check_clean(status);
+            rig_check_clean(status);
             if (status == FEEDLINE_OK && n + TAIL + 2 < size)
                 fail_msg("kind %d cut at %zu of %zu", i, n, size);
             if (status == FEEDLINE_OK)
@@ -123,7 +88,7 @@ TEST(damaged_png_is_survived)
     uint64_t seed = test_seed();
     struct fdl_decode_limits lenient = {.accept_truncated = 0.3,
                                         .apply_exif = true};
-    struct fdl_decoder *decoders[] = {create(), create_with(lenient)};
+    struct fdl_decoder *decoders[] = {create(), rig_decoder(lenient)};
     struct make_png good_kind = kind(0);
     size_t good_size;
     uint8_t *good = make_png(&good_kind, &good_size);
@@ -143,7 +108,7 @@ TEST(damaged_png_is_survived)
             size = make_random(&seed) % size;
         file = realloc(file, size ? size : 1);
         int32_t rows = 1 + (int32_t)(make_random(&seed) % 60);
-        check_clean(decode(d, file, size, rows, out, NULL));
+        rig_check_clean(decode(d, file, size, rows, out, NULL));
         free(file);
         if (round % 50 == 0) {
             assert_int_equal(decode(d, good, good_size, 99, out, NULL), 0);
@@ -179,7 +144,7 @@ TEST(png_checksums_count_in_the_header)
 TEST(png_limits_come_first)
 {
     struct fdl_decoder *d =
-        create_with((struct fdl_decode_limits){.max_pixels = 33 * 28});
+        rig_decoder((struct fdl_decode_limits){.max_pixels = 33 * 28});
     struct make_png m = kind(6);
     size_t size;
     uint8_t *file = make_png(&m, &size);
@@ -196,10 +161,10 @@ static void check_fraction(const uint8_t *file, size_t size, size_t cut)
     static const bool accepted[] = {false, true, false, false};
     for (size_t i = 0; i < FDL_COUNT_OF(fractions); i++) {
         struct fdl_decode_limits limits = {.accept_truncated = fractions[i]};
-        struct fdl_decoder *d = create_with(limits);
+        struct fdl_decoder *d = rig_decoder(limits);
         struct fdl_render_cost cost = {0};
         int32_t status = decode(d, file, cut, INT32_MAX, out, &cost);
-        check_clean(status);
+        rig_check_clean(status);
         assert_int_equal(status, accepted[i] ? FEEDLINE_OK : FEEDLINE_EDECODE);
         assert_int_equal(cost.truncated, accepted[i]);
         if (!accepted[i])
@@ -236,7 +201,7 @@ TEST(every_cut_is_clean_when_accepted)
 {
     static uint8_t out[PIXELS];
     struct fdl_decoder *d =
-        create_with((struct fdl_decode_limits){.accept_truncated = 0.2});
+        rig_decoder((struct fdl_decode_limits){.accept_truncated = 0.2});
     for (int i = 0; i < 5; i++) {
         struct make_jpeg m = {.width = 50,
                               .height = 40,
@@ -255,7 +220,7 @@ TEST(every_cut_is_clean_when_accepted)
             memcpy(copy, file, n);
             struct fdl_render_cost cost = {0};
             int32_t status = decode(d, copy, n, INT32_MAX, out, &cost);
-            check_clean(status);
+            rig_check_clean(status);
             assert_int_equal(cost.truncated, status == FEEDLINE_OK);
             accepted += status == FEEDLINE_OK;
             free(copy);
@@ -313,12 +278,12 @@ TEST(slow_images_are_given_up)
     uint8_t *png_file = make_png(&png, &png_size);
     uint8_t *jpeg_file = make_jpeg(&jpeg, &jpeg_size);
     struct fdl_decoder *d =
-        create_with((struct fdl_decode_limits){.max_image_ms = 6});
+        rig_decoder((struct fdl_decode_limits){.max_image_ms = 6});
     const char *words = "took longer than the limit of 6 ms";
     expect(d, png_file, png_size, FEEDLINE_ERANGE, words);
     expect(d, jpeg_file, jpeg_size, FEEDLINE_ERANGE, words);
     fdl_decoder_destroy(d);
-    d = create_with((struct fdl_decode_limits){.max_image_ms = 1000});
+    d = rig_decoder((struct fdl_decode_limits){.max_image_ms = 1000});
     assert_int_equal(decode(d, png_file, png_size, 99, out, NULL), 0);
     assert_int_equal(decode(d, jpeg_file, jpeg_size, 99, out, NULL), 0);
     fdl_decoder_destroy(d);
@@ -330,19 +295,15 @@ TEST(slow_images_are_given_up)
 /* Stored on its side: the size is the upright one, where that is asked for. */
 TEST(orientation_turns_the_size)
 {
-    static const uint8_t exif[] = {'M', 'M', 0,    '*', 0, 0, 0, 8, 0,
-                                   1,   1,   0x12, 0,   3, 0, 0, 0, 1,
-                                   0,   6,   0,    0,   0, 0, 0, 0};
     struct make_png m = kind(0);
-    m.exif = exif;
-    m.exif_bytes = sizeof(exif);
+    m.exif = rig_on_its_side;
+    m.exif_bytes = sizeof(rig_on_its_side);
     size_t size;
     uint8_t *file = make_png(&m, &size);
     for (int apply = 0; apply < 2; apply++) {
         struct fdl_decoder *d =
-            create_with((struct fdl_decode_limits){.apply_exif = apply});
-        struct fdl_encoded bytes = {
-            .data = file, .size = size, .readable = size};
+            rig_decoder((struct fdl_decode_limits){.apply_exif = apply});
+        struct fdl_encoded bytes = file_of(file, size);
         struct fdl_image_info info;
         assert_int_equal(fdl_decoder_open(d, &bytes, &info), FEEDLINE_OK);
         assert_int_equal(info.orientation, apply ? 6 : 1);
@@ -353,42 +314,35 @@ TEST(orientation_turns_the_size)
     free(file);
 }
 
-/* Two pixels, lossless: (10, 255, 7) and (128, 64, 32). */
-static const uint8_t webp[] = {
-    0x52, 0x49, 0x46, 0x46, 0x22, 0x00, 0x00, 0x00, 0x57, 0x45, 0x42,
-    0x50, 0x56, 0x50, 0x38, 0x4c, 0x16, 0x00, 0x00, 0x00, 0x2f, 0x01,
-    0x00, 0x00, 0x00, 0x0f, 0xf0, 0xa0, 0xff, 0x2b, 0xd8, 0xfd, 0x20,
-    0x63, 0xfe, 0x23, 0x0d, 0x15, 0x88, 0xe8, 0x7f, 0x00};
-
 TEST(webp_is_decoded_or_refused_by_name)
 {
     static uint8_t out[PIXELS];
     struct fdl_decoder *d = create();
     if (!(feedline_features() & FEEDLINE_FEATURE_WEBP)) {
-        expect(d, webp, sizeof(webp), FEEDLINE_EDECODE,
+        expect(d, rig_webp, sizeof(rig_webp), FEEDLINE_EDECODE,
                "this is a WebP image, and this feedline was built without");
         fdl_decoder_destroy(d);
         return;
     }
     static const uint8_t first[] = {10, 255, 7}, last[] = {128, 64, 32};
-    assert_int_equal(decode(d, webp, sizeof(webp), 99, out, NULL), 0);
+    assert_int_equal(decode(d, rig_webp, sizeof(rig_webp), 99, out, NULL), 0);
     assert_memory_equal(out, first, sizeof(first));
     assert_memory_equal(out + PIXELS - sizeof(last), last, sizeof(last));
-    for (size_t n = 12; n < sizeof(webp); n++) {
+    for (size_t n = 12; n < sizeof(rig_webp); n++) {
         uint8_t *copy = malloc(n);
         assert_non_null(copy);
-        memcpy(copy, webp, n);
-        check_clean(decode(d, copy, n, 99, out, NULL));
+        memcpy(copy, rig_webp, n);
+        rig_check_clean(decode(d, copy, n, 99, out, NULL));
         free(copy);
     }
     uint64_t seed = test_seed();
     for (int round = 0; round < 20000; round++) {
-        uint8_t copy[sizeof(webp)];
-        memcpy(copy, webp, sizeof(webp));
+        uint8_t copy[sizeof(rig_webp)];
+        memcpy(copy, rig_webp, sizeof(rig_webp));
         for (int i = 0; i < 2; i++)
             copy[12 + make_random(&seed) % (sizeof(copy) - 12)] =
                 (uint8_t)make_random(&seed);
-        check_clean(decode(d, copy, sizeof(copy), 99, out, NULL));
+        rig_check_clean(decode(d, copy, sizeof(copy), 99, out, NULL));
     }
     fdl_decoder_destroy(d);
 }
@@ -420,12 +374,12 @@ static void add_riff(struct container *c, const char *name, const void *content,
 static struct container animation(uint8_t flags)
 {
     const uint8_t canvas[10] = {flags, [4] = 3, [7] = 2};
-    uint8_t frame[16 + sizeof(webp) - 12] = {1, 0, 0, 1, 0, 0, 1};
+    uint8_t frame[16 + sizeof(rig_webp) - 12] = {1, 0, 0, 1, 0, 0, 1};
     struct container c = {0};
     add_bytes(&c, "RIFF\0\0\0\0WEBP", 12);
     add_riff(&c, "VP8X", canvas, sizeof(canvas));
     add_riff(&c, "ANIM", (uint8_t[6]){255, 255, 255, 255}, 6);
-    memcpy(frame + 16, webp + 12, sizeof(webp) - 12);
+    memcpy(frame + 16, rig_webp + 12, sizeof(rig_webp) - 12);
     add_riff(&c, "ANMF", frame, sizeof(frame));
     frame[0] = frame[3] = 0;
     add_riff(&c, "ANMF", frame, sizeof(frame));
@@ -439,7 +393,7 @@ static int32_t decode_canvas(const struct container *c, bool apply_exif,
                              uint8_t out[36])
 {
     struct fdl_decoder *d =
-        create_with((struct fdl_decode_limits){.apply_exif = apply_exif});
+        rig_decoder((struct fdl_decode_limits){.apply_exif = apply_exif});
     struct fdl_encoded bytes = {.data = c->bytes, .size = c->size};
     struct fdl_image_info info;
     struct fdl_render_cost cost;
@@ -481,7 +435,7 @@ TEST(a_webp_container_is_sound_or_refused)
     uint8_t out[36];
     struct container good = animation(2), c = good;
     c.size -= 5;
-    check_clean(decode_canvas(&c, false, out));
+    rig_check_clean(decode_canvas(&c, false, out));
     assert_non_null(strstr(fdl_last_error(), "truncated"));
     c = good;
     memcpy(c.bytes + 12 + 18 + 14 + 8 + 46 + 8 + 16 + 8, "no", 2);

@@ -4,15 +4,9 @@
  * what moves pixels against what is written down, plans that fold or do not,
  * orders and arguments that are refused. ops_parity.py has the pixels.
  */
-#include "base/compiler.h"
-#include "base/status.h"
-#include "decode/decoder.h"
-#include "decode/formats/format.h"
 #include "decode/kernels/hue.h"
-#include "decode/pipeline.h"
 #include "decode/plan/frame.h"
-#include "test.h"
-#include "tests/decode/first_plan.h"
+#include "tests/decode/rig.h"
 
 #include <math.h>
 
@@ -103,20 +97,9 @@ TEST(edges_come_from_where_they_should)
 
 /* ---- Plans -------------------------------------------------------------- */
 
-static struct fdl_pipeline *pipeline_of(const char *const (*ops)[2])
-{
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-    for (; (*ops)[0]; ops++) {
-        if (fdl_pipeline_add(p, (*ops)[0], (*ops)[1]) < 0)
-            fail_msg("%s %s: %s", (*ops)[0], (*ops)[1], fdl_last_error());
-    }
-    return p;
-}
-
 static void plan_of(const char *const (*ops)[2], struct fdl_plan *plan)
 {
-    struct fdl_pipeline *p = pipeline_of(ops);
+    struct fdl_pipeline *p = rig_pipeline(ops);
     assert_int_equal(first_plan(p, 1, 2, 3, 90, 70, plan), FEEDLINE_OK);
     fdl_pipeline_destroy(p);
 }
@@ -295,21 +278,13 @@ TEST(channels_that_do_not_fit_are_refused)
 TEST(what_has_no_alpha_is_opaque)
 {
     static const uint8_t pixels[] = {9, 9, 9, 80, 80, 80};
-    const struct fdl_encoded bytes = {.data = pixels,
-                                      .size = sizeof(pixels),
-                                      .readable = sizeof(pixels),
-                                      .format = &fdl_format_raw,
-                                      .raw_width = 2,
-                                      .raw_height = 1,
-                                      .raw_channels = 3};
+    struct fdl_encoded bytes = raw_of(pixels, 2, 1, 3);
     static const char *const ops[][2] = {
         {"resize", "width=3 height=2 interpolation=nearest"},
         {"brightness", "factor=0.5"},
         {NULL, NULL}};
-    const struct fdl_decode_limits limits = {.max_pixels = 100};
-    struct fdl_decoder *d;
-    struct fdl_pipeline *p = pipeline_of(ops);
-    assert_int_equal(fdl_decoder_create(&limits, &d), FEEDLINE_OK);
+    struct fdl_decoder *d = rig_decoder((struct fdl_decode_limits){0});
+    struct fdl_pipeline *p = rig_pipeline(ops);
     for (int32_t channels = 1; channels <= FDL_CHANNELS_MAX; channels++) {
         struct fdl_output_format f = {3, 2, channels, FEEDLINE_U8, true};
         struct fdl_image_info info;
@@ -342,7 +317,7 @@ TEST(noise_is_normal)
         {"random_erasing", "p=1 noise=true scale=0.6:0.6 ratio=1:1"},
         {NULL, NULL}};
     struct fdl_plan plan;
-    struct fdl_pipeline *p = pipeline_of(ops);
+    struct fdl_pipeline *p = rig_pipeline(ops);
     struct fdl_output_format format = {
         .width = 200,
         .height = 200,

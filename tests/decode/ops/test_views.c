@@ -5,12 +5,7 @@
  * before and behind the operation. ops_parity.py has torchvision's pixels.
  */
 #include "base/cpu.h"
-#include "base/status.h"
-#include "decode/decoder.h"
-#include "decode/formats/format.h"
-#include "decode/pipeline.h"
-#include "test.h"
-#include "tests/decode/first_plan.h"
+#include "tests/decode/rig.h"
 
 #define MAX_BYTES (1 << 18)
 
@@ -22,13 +17,11 @@ struct bench {
 
 static void bench_init(struct bench *b, int32_t width, int32_t height)
 {
-    static const struct fdl_decode_limits limits = {.max_pixels = 1 << 20};
     size_t n = 3 * (size_t)width * (size_t)height;
     *b = (struct bench){.width = width, .height = height, .raw = malloc(n)};
     assert_non_null(b->raw);
-    for (size_t i = 0; i < n; i++)
-        b->raw[i] = (uint8_t)(i * 2654435761u >> 13);
-    assert_int_equal(fdl_decoder_create(&limits, &b->decoder), FEEDLINE_OK);
+    fill_noise(b->raw, n);
+    b->decoder = rig_decoder((struct fdl_decode_limits){0});
 }
 
 static void bench_fini(struct bench *b)
@@ -41,16 +34,7 @@ static void bench_fini(struct bench *b)
 static uint64_t render(const struct bench *b, const struct fdl_plan *plan,
                        int32_t dtype, uint8_t *dst)
 {
-    uint64_t n = 3u * (uint64_t)b->width * (uint64_t)b->height;
-    struct fdl_encoded image = {
-        .data = b->raw,
-        .size = n,
-        .readable = n,
-        .format = &fdl_format_raw,
-        .raw_width = b->width,
-        .raw_height = b->height,
-        .raw_channels = 3,
-    };
+    struct fdl_encoded image = raw_of(b->raw, b->width, b->height, 3);
     struct fdl_output_format format = {
         .width = fdl_plan_width(plan),
         .height = fdl_plan_height(plan),
@@ -67,17 +51,6 @@ static uint64_t render(const struct bench *b, const struct fdl_plan *plan,
     if (status)
         fail_msg("%s", fdl_last_error());
     return bytes;
-}
-
-static struct fdl_pipeline *pipeline_of(const char *const (*ops)[2])
-{
-    struct fdl_pipeline *p;
-    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
-    for (; (*ops)[0]; ops++) {
-        if (fdl_pipeline_add(p, (*ops)[0], (*ops)[1]) < 0)
-            fail_msg("%s %s: %s", (*ops)[0], (*ops)[1], fdl_last_error());
-    }
-    return p;
 }
 
 /* ---- Places ------------------------------------------------------------- */
@@ -108,7 +81,7 @@ static void check_places(const struct bench *b, int32_t width, int32_t height,
              (int)height, vertical ? " vertical_flip=true" : "");
     const char *const ops[][2] = {{views == 5 ? "five_crop" : "ten_crop", args},
                                   {NULL, NULL}};
-    struct fdl_pipeline *p = pipeline_of(ops);
+    struct fdl_pipeline *p = rig_pipeline(ops);
     struct fdl_plan plan;
     assert_int_equal(fdl_pipeline_views(p, NULL), views);
     assert_int_equal(first_plan(p, 1, 2, 3, b->width, b->height, &plan),
@@ -159,7 +132,7 @@ static void check_one_by_one(const char *const (*ops)[2], uint64_t sample)
 {
     static uint8_t all[MAX_BYTES], one[MAX_BYTES];
     struct bench b;
-    struct fdl_pipeline *p = pipeline_of(ops);
+    struct fdl_pipeline *p = rig_pipeline(ops);
     struct fdl_plan plan;
     bench_init(&b, 83, 61);
     int32_t dtype = fdl_pipeline_normalizes(p) ? FEEDLINE_F32 : FEEDLINE_U8;
@@ -220,7 +193,7 @@ TEST(copies_draw_for_themselves)
 {
     static const char *const ops[][2] = {
         {"random_resized_crop", "width=9 height=9"}, {NULL, NULL}};
-    struct fdl_pipeline *p = pipeline_of(ops);
+    struct fdl_pipeline *p = rig_pipeline(ops);
     struct fdl_plan first, plan;
     assert_int_equal(first_plan(p, 5, 6, 7, 900, 700, &first), FEEDLINE_OK);
     for (uint32_t copy = 0; copy < FDL_COPIES_MAX; copy++) {
@@ -238,7 +211,7 @@ TEST(what_cannot_be_is_refused)
 {
     static const char *const ops[][2] = {{"five_crop", "width=30 height=20"},
                                          {NULL, NULL}};
-    struct fdl_pipeline *p = pipeline_of(ops);
+    struct fdl_pipeline *p = rig_pipeline(ops);
     struct fdl_plan plan;
     const char *name = NULL;
     assert_int_equal(fdl_pipeline_views(p, &name), 5);

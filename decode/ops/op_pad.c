@@ -17,11 +17,6 @@ static int32_t check(const struct fdl_options *o)
     return status ? status : fdl_fill_check(o, ROW_FILL);
 }
 
-static int32_t check_channels(const struct fdl_options *o, int32_t channels)
-{
-    return fdl_op_check_numbers(o, ROW_FILL, channels);
-}
-
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -52,7 +47,7 @@ const struct fdl_op fdl_op_pad = {
     .options = options,
     .n_options = ROWS,
     .check = check,
-    .check_channels = check_channels,
+    .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = output_size,
 };

@@ -54,11 +54,6 @@ static int32_t check(const struct fdl_options *o)
     return status;
 }
 
-static int32_t check_channels(const struct fdl_options *o, int32_t channels)
-{
-    return fdl_op_check_numbers(o, ROW_FILL, channels);
-}
-
 /* What is missing is added on both sides, as torchvision does. */
 static void widen(struct fdl_box *box, int32_t width, int32_t height)
 {
@@ -104,7 +99,7 @@ const struct fdl_op fdl_op_random_crop = {
     .options = options,
     .n_options = ROWS,
     .check = check,
-    .check_channels = check_channels,
+    .check_channels = fdl_fill_check_channels,
     .plan = plan,
     .output_size = fdl_op_fixed_size,
 };

@@ -73,11 +73,6 @@ static int32_t check(const struct fdl_options *o)
     return fdl_fill_check(o, ROW_FILL);
 }
 
-static int32_t check_channels(const struct fdl_options *o, int32_t channels)
-{
-    return fdl_op_check_numbers(o, ROW_FILL, channels);
-}
-
 /* To 15 decimals, half to even of the exact value, as Python's round does. */
 static double round_15(double x)
 {
@@ -292,6 +287,6 @@ const struct fdl_op fdl_op_random_rotation = {
     .options = options,
     .n_options = ROWS,
     .check = check,
-    .check_channels = check_channels,
+    .check_channels = fdl_fill_check_channels,
     .plan = plan,
 };

@@ -106,6 +106,13 @@ int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row)
     return FEEDLINE_OK;
 }
 
+int32_t fdl_fill_check_channels(const struct fdl_options *o, int32_t channels)
+{
+    uint32_t row;
+    int32_t status = fdl_options_find(o, "fill", &row);
+    return status ? status : fdl_op_check_numbers(o, row, channels);
+}
+
 struct fdl_margins fdl_padding_margins(const struct fdl_options *o,
                                        uint32_t row)
 {

@@ -6,7 +6,7 @@
 
 #include "base/option.h"
 #include "base/philox.h"
-#include "decode/pixels/geometry.h"
+#include "decode/plan/frame.h"
 
 #include <stdint.h>
 
@@ -18,7 +18,7 @@
   {                                                                            \
     .name = "interpolation", .type = FEEDLINE_T_ENUM,                          \
     .default_text = "bilinear", .unit = "",                                    \
-    .choices = "bilinear|nearest|box|hamming|bicubic|lanczos",                 \
+    .choices = FDL_CHOICE_TEXT(FDL_FILTER_CHOICES),                            \
     .help = "the filter, as in Pillow; all but nearest with antialias"         \
   }
 
@@ -86,11 +86,11 @@ void fdl_op_draw_place(struct fdl_rng *rng, int32_t width, int32_t height,
     .default_text = "0", .unit = "",                                           \
     .help = "colour of what is not in the image, per channel or one for all"   \
   }
-#define FDL_OPTION_PADDING_MODE /* choices as in enum fdl_padding (frame.h) */ \
+#define FDL_OPTION_PADDING_MODE                                                \
   {                                                                            \
     .name = "padding_mode", .type = FEEDLINE_T_ENUM,                           \
     .default_text = "constant", .unit = "",                                    \
-    .choices = "constant|edge|reflect|symmetric",                              \
+    .choices = FDL_CHOICE_TEXT(FDL_PADDING_CHOICES),                           \
     .help = "what the border shows: fill, the last pixel, or the image "       \
             "mirrored without or with it"                                      \
   }
@@ -102,6 +102,9 @@ struct fdl_margins {
 /* EINVAL: not 1, 2 or 4 whole numbers; not 1 to 4 whole numbers. */
 int32_t fdl_padding_check(const struct fdl_options *o, uint32_t row);
 int32_t fdl_fill_check(const struct fdl_options *o, uint32_t row);
+
+/* check_channels of an operation with a fill. */
+int32_t fdl_fill_check_channels(const struct fdl_options *o, int32_t channels);
 
 struct fdl_margins fdl_padding_margins(const struct fdl_options *o,
                                        uint32_t row);

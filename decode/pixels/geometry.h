@@ -15,20 +15,21 @@
 #ifndef FDL_DECODE_GEOMETRY_H
 #define FDL_DECODE_GEOMETRY_H
 
+#include "base/choice.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Pillow's filters, under torchvision's names; numbers as in the public
  * header. */
-enum fdl_filter {
-    FDL_FILTER_BILINEAR = 0,
-    FDL_FILTER_NEAREST,
-    FDL_FILTER_BOX,
-    FDL_FILTER_HAMMING,
-    FDL_FILTER_BICUBIC,
-    FDL_FILTER_LANCZOS,
-    FDL_FILTERS
-};
+#define FDL_FILTER_CHOICES(C)                                                  \
+  C(FDL_FILTER_BILINEAR, "bilinear")                                           \
+  C(FDL_FILTER_NEAREST, "nearest")                                             \
+  C(FDL_FILTER_BOX, "box")                                                     \
+  C(FDL_FILTER_HAMMING, "hamming")                                             \
+  C(FDL_FILTER_BICUBIC, "bicubic")                                             \
+  C(FDL_FILTER_LANCZOS, "lanczos")
+enum fdl_filter { FDL_CHOICE_VALUES(FDL_FILTER_CHOICES) FDL_FILTERS };
 
 struct fdl_box {
     int32_t x, y, width, height; /* pixels */

@@ -4,6 +4,7 @@
 #ifndef FDL_DECODE_FRAME_H
 #define FDL_DECODE_FRAME_H
 
+#include "base/choice.h"
 #include "decode/pixels/geometry.h"
 #include "decode/plan/step.h"
 
@@ -11,12 +12,12 @@
 #include <stdint.h>
 
 /* Edges that a window reaches over. */
-enum fdl_padding {
-    FDL_PAD_CONSTANT = 0, /* fill */
-    FDL_PAD_EDGE,         /* the last pixel again */
-    FDL_PAD_REFLECT,      /* mirrored, without the last pixel */
-    FDL_PAD_SYMMETRIC     /* mirrored, with it */
-};
+#define FDL_PADDING_CHOICES(C)                                                 \
+  C(FDL_PAD_CONSTANT, "constant")   /* fill */                                 \
+  C(FDL_PAD_EDGE, "edge")           /* the last pixel again */                 \
+  C(FDL_PAD_REFLECT, "reflect")     /* mirrored, without the last pixel */     \
+  C(FDL_PAD_SYMMETRIC, "symmetric") /* mirrored, with it */
+enum fdl_padding { FDL_CHOICE_VALUES(FDL_PADDING_CHOICES) };
 
 struct fdl_frame_step {
     struct fdl_box box; /* of the image; may reach over its edges */

@@ -380,14 +380,16 @@ def check(program, level, data, seed):
           f"{len(odd)} odd files seen; fast, at 1/1 to 1/8: {checker.shrunk}")
 
 
-def main():
+def main(check_level):
+    """Each level of kernels, by the arguments of the program; where DATA is."""
     program = sys.argv[1]
     data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     print(f"seed {seed}")
     for level in ("c", "avx2", "avx512"):
-        check(program, level, data, seed)
+        check_level(program, level, data, seed)
+    return data
 
 
 if __name__ == "__main__":
-    main()
+    main(check)

@@ -25,7 +25,7 @@ except ImportError as error:
     sys.exit(77)
 
 from pillow_parity import (FILTERS, MODES, Renderer, converted, geometry,
-                           noise_image, reference)
+                           main, noise_image, reference)
 
 # Palettes with transparency are converted here on purpose.
 warnings.filterwarnings("ignore", module="PIL")
@@ -38,6 +38,14 @@ KEYS = b"\0\1\xff"
 
 
 # ---- Files ------------------------------------------------------------------
+
+def png_file(header, chunks):
+    """The bytes of a PNG of these chunks, each a name and its content."""
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data
+        + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in ((b"IHDR", struct.pack(">2I5B", *header)), *chunks))
+
 
 def png(width, height, depth, colour, interlace, rng, chunks=()):
     """A PNG of random pixels, of any kind there is; where one colour is
@@ -64,18 +72,11 @@ def png(width, height, depth, colour, interlace, rng, chunks=()):
     else:
         raw = lines(width, height)
 
-    def chunk(kind, data):
-        return (struct.pack(">I", len(data)) + kind + data
-                + struct.pack(">I", zlib.crc32(kind + data)))
-
     body = zlib.compress(raw)
     parts = [body[i:i + 700] for i in range(0, len(body), 700)]
-    return (b"\x89PNG\r\n\x1a\n"
-            + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth,
-                                         colour, 0, 0, interlace))
-            + b"".join(chunk(*c) for c in chunks)
-            + b"".join(chunk(b"IDAT", part) for part in parts)
-            + chunk(b"IEND", b""))
+    return png_file((width, height, depth, colour, 0, 0, interlace),
+                    [*chunks, *((b"IDAT", part) for part in parts),
+                     (b"IEND", b"")])
 
 
 def png_kinds(rng):
@@ -148,15 +149,9 @@ def made_oriented(rng, folder, webp):
 
 def small_png(body, before=(), after=(), end=True):
     """5 x 4 pixels of RGB, of which `body` is the deflate stream."""
-    def chunk(kind, data):
-        return (struct.pack(">I", len(data)) + kind + data
-                + struct.pack(">I", zlib.crc32(kind + data)))
-
-    return (b"\x89PNG\r\n\x1a\n"
-            + chunk(b"IHDR", struct.pack(">2I5B", 5, 4, 8, 2, 0, 0, 0))
-            + b"".join(chunk(*c) for c in before) + chunk(b"IDAT", body)
-            + b"".join(chunk(*c) for c in after)
-            + (chunk(b"IEND", b"") if end else b""))
+    return png_file((5, 4, 8, 2, 0, 0, 0),
+                    [*before, (b"IDAT", body), *after,
+                     *([(b"IEND", b"")] if end else [])])
 
 
 def made_endings(rng):
@@ -409,16 +404,7 @@ def check(program, level, data, seed):
           "orientations")
 
 
-def main():
-    program = sys.argv[1]
-    data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    print(f"seed {seed}")
-    for level in ("c", "avx2", "avx512"):
-        check(program, level, data, seed)
+if __name__ == "__main__":
+    data = main(check)
     if data and not data.is_dir():
         print(f"skipped: reference files, as {data} is not there")
-
-
-if __name__ == "__main__":
-    main()

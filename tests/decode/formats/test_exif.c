@@ -66,10 +66,7 @@ TEST(any_bytes_are_survived)
 {
     uint64_t seed = test_seed();
     for (size_t n = 0; n <= sizeof(little); n++) {
-        uint8_t *copy = malloc(n + 1);
-        assert_non_null(copy);
-        memcpy(copy, little, n);
-        copy = realloc(copy, n ? n : 1);
+        uint8_t *copy = rig_copy(little, n);
         int32_t got = orientation_of(copy, n);
         assert_int_equal(got, n >= ENTRY + 12 ? 6 : 1);
         free(copy);
@@ -188,10 +185,7 @@ TEST(png_chunks_are_looked_through)
     }
     struct png p = png_of("XDE.");
     for (size_t n = 0; n <= p.size; n++) {
-        uint8_t *copy = malloc(n + 1);
-        assert_non_null(copy);
-        memcpy(copy, p.bytes, n);
-        copy = realloc(copy, n ? n : 1);
+        uint8_t *copy = rig_copy(p.bytes, n);
         assert_in_range(fdl_png_orientation(copy, n), 1, 8);
         fdl_png_is_cut(copy, n);
         free(copy);

@@ -63,9 +63,7 @@ TEST(truncated_png_is_an_error)
         uint8_t *file = make_png(&m, &size);
         assert_int_equal(decode(d, file, size, 99, want, NULL), FEEDLINE_OK);
         for (size_t n = 0; n < size; n++) {
-            uint8_t *copy = malloc(n ? n : 1); /* exact, for sanitizers */
-            assert_non_null(copy);
-            memcpy(copy, file, n);
+            uint8_t *copy = rig_copy(file, n);
             int32_t status = decode(d, copy, n, 99, out, NULL);
             rig_check_clean(status);
             if (status == FEEDLINE_OK && n + TAIL + 2 < size)
@@ -215,9 +213,7 @@ TEST(every_cut_is_clean_when_accepted)
         uint8_t *file = make_jpeg(&m, &size);
         int accepted = 0;
         for (size_t n = 0; n < size; n++) {
-            uint8_t *copy = malloc(n ? n : 1);
-            assert_non_null(copy);
-            memcpy(copy, file, n);
+            uint8_t *copy = rig_copy(file, n);
             struct fdl_render_cost cost = {0};
             int32_t status = decode(d, copy, n, INT32_MAX, out, &cost);
             rig_check_clean(status);
@@ -329,9 +325,7 @@ TEST(webp_is_decoded_or_refused_by_name)
     assert_memory_equal(out, first, sizeof(first));
     assert_memory_equal(out + PIXELS - sizeof(last), last, sizeof(last));
     for (size_t n = 12; n < sizeof(rig_webp); n++) {
-        uint8_t *copy = malloc(n);
-        assert_non_null(copy);
-        memcpy(copy, rig_webp, n);
+        uint8_t *copy = rig_copy(rig_webp, n);
         rig_check_clean(decode(d, copy, n, 99, out, NULL));
         free(copy);
     }

@@ -12,24 +12,28 @@
 
 #include <math.h>
 
+static struct fdl_axis prepare_key(struct fdl_axis_key key)
+{
+    struct fdl_axis axis = {0};
+    assert_int_equal(fdl_axis_prepare(&axis, &key), FEEDLINE_OK);
+    return axis;
+}
+
 static struct fdl_axis prepare(int32_t in, int32_t out, int32_t first,
                                int32_t count, bool mirror)
 {
-    struct fdl_axis axis = {0};
-    struct fdl_axis_key key = {
-        .in = in, .out = out, .first = first, .count = count, .mirror = mirror};
-    assert_int_equal(fdl_axis_prepare(&axis, &key), FEEDLINE_OK);
-    return axis;
+    return prepare_key((struct fdl_axis_key){.in = in,
+                                             .out = out,
+                                             .first = first,
+                                             .count = count,
+                                             .mirror = mirror});
 }
 
 static struct fdl_axis prepare_filter(int32_t in, int32_t out,
                                       enum fdl_filter filter)
 {
-    struct fdl_axis axis = {0};
-    struct fdl_axis_key key = {
-        .in = in, .out = out, .count = out, .filter = filter};
-    assert_int_equal(fdl_axis_prepare(&axis, &key), FEEDLINE_OK);
-    return axis;
+    return prepare_key((struct fdl_axis_key){
+        .in = in, .out = out, .count = out, .filter = filter});
 }
 
 static const int32_t *weights(const struct fdl_axis *a, int32_t i)
@@ -249,35 +253,6 @@ static void affine_of(struct fdl_affine *a, bool normalize,
     fdl_affine_init(a, &norm, rounding);
 }
 
-/* All bytes, all channels, all levels, against float32 arithmetic as
- * ToTensor and Normalize do it. */
-TEST(floats_are_those_of_torch)
-{
-    static const float mean[] = {0.485f, 0.456f, 0.406f};
-    static const float std[] = {0.229f, 0.224f, 0.225f};
-    uint8_t ramp[256];
-    for (int x = 0; x < 256; x++)
-        ramp[x] = (uint8_t)x;
-    const uint8_t *planes[3] = {ramp, ramp, ramp};
-    struct fdl_output_format f = {256, 1, 3, FEEDLINE_F32, false};
-    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
-        for (int normalize = 0; normalize < 2; normalize++) {
-            struct fdl_affine affine;
-            static float out[3 * 256];
-            affine_of(&affine, normalize != 0, FDL_ROUNDING_ONCE);
-            fdl_finish_choose(fdl_kernels[level].finish, &f)(planes, &affine,
-                                                             &f, 0, out);
-            for (int i = 0; i < 3 * 256; i++) {
-                int c = i / 256;
-                float want = (float)(i % 256) / 255.0f;
-                if (normalize)
-                    want = (want - mean[c]) / std[c];
-                assert_true(fabsf(out[i] - want) <= 1e-6f);
-            }
-        }
-    }
-}
-
 /* The floats of an output of three planes, each of all bytes. */
 static void finish_ramps(const struct fdl_affine *affine, int level, float *out)
 {
@@ -288,6 +263,29 @@ static void finish_ramps(const struct fdl_affine *affine, int level, float *out)
     struct fdl_output_format f = {256, 1, 3, FEEDLINE_F32, false};
     fdl_finish_choose(fdl_kernels[level].finish, &f)(planes, affine, &f, 0,
                                                      out);
+}
+
+/* All bytes, all channels, all levels, against float32 arithmetic as
+ * ToTensor and Normalize do it. */
+TEST(floats_are_those_of_torch)
+{
+    static const float mean[] = {0.485f, 0.456f, 0.406f};
+    static const float std[] = {0.229f, 0.224f, 0.225f};
+    for (int level = 0; level <= (int)fdl_cpu_level(); level++) {
+        for (int normalize = 0; normalize < 2; normalize++) {
+            struct fdl_affine affine;
+            static float out[3 * 256];
+            affine_of(&affine, normalize != 0, FDL_ROUNDING_ONCE);
+            finish_ramps(&affine, level, out);
+            for (int i = 0; i < 3 * 256; i++) {
+                int c = i / 256;
+                float want = (float)(i % 256) / 255.0f;
+                if (normalize)
+                    want = (want - mean[c]) / std[c];
+                assert_true(fabsf(out[i] - want) <= 1e-6f);
+            }
+        }
+    }
 }
 
 /* Rounded after each step, as torch's operations are. */

@@ -53,7 +53,7 @@
 #include "decode/formats/jpeg_arena.h"
 #include "decode/formats/jpeg_entropy.h"
 #include "decode/formats/jpeg_scan.h"
-#include "decode/formats/truncation.h"
+#include "decode/formats/limits.h"
 
 #include <inttypes.h>
 #include <jerror.h>
@@ -134,7 +134,7 @@ static uint32_t rows_there(const struct fdl_jpeg *j)
 static int32_t judge_end(const struct fdl_jpeg *j)
 {
     uint32_t rows = j->in_pixels ? rows_there(j) : 0;
-    int32_t status = fdl_truncation_judge(&j->limits, j->bytes.size, rows,
+    int32_t status = fdl_limits_judge_cut(&j->limits, j->bytes.size, rows,
                                           j->cinfo.image_height);
     if (!status && (!j->in_pixels || j->cinfo.unread_marker != 0))
         status = fdl_fail(FEEDLINE_EDECODE,
@@ -336,13 +336,10 @@ static int32_t header_step(struct fdl_jpeg *j, struct job *job)
 {
     struct jpeg_decompress_struct *c = &j->cinfo;
     jpeg_read_header(c, TRUE);
-    uint64_t pixels = (uint64_t)c->image_width * c->image_height;
-    if (pixels > j->limits.max_pixels)
-        return fdl_fail(FEEDLINE_ERANGE,
-                        "offset %" PRIu64 ": JPEG of %ux%u is above the limit "
-                        "of %" PRIu64 " pixels",
-                        position(j), c->image_width, c->image_height,
-                        j->limits.max_pixels);
+    int32_t status = fdl_limits_check_size(&j->limits, position(j), "JPEG",
+                                           c->image_width, c->image_height);
+    if (status)
+        return status;
     int channels = c->num_components;
     if (channels != 1 && channels != 3 && channels != 4)
         return fdl_fail(FEEDLINE_EDECODE,
@@ -520,8 +517,9 @@ static int32_t whole_step(struct fdl_jpeg *j, struct job *job)
     return FEEDLINE_OK;
 }
 
-static void end_image(struct fdl_jpeg *j)
+static void end_image(void *self)
 {
+    struct fdl_jpeg *j = self;
     jpeg_abort_decompress(&j->cinfo);
     fdl_jpeg_arena_reset(&j->cinfo);
     j->in_pixels = j->cut = j->damaged = false;
@@ -642,7 +640,7 @@ static int32_t judge_file(struct fdl_jpeg *j, bool *damaged)
     *damaged = j->cut;
     if (status == FEEDLINE_EDECODE && j->limits.accept_truncated > 0 &&
         j->in_pixels && c->output_scanline >= c->output_height) {
-        status = fdl_truncation_judge(&j->limits, j->bytes.size, job.rows_there,
+        status = fdl_limits_judge_cut(&j->limits, j->bytes.size, job.rows_there,
                                       (uint32_t)job.info.height);
         *damaged = true;
     }
@@ -727,11 +725,6 @@ static bool is_truncated(const void *self)
     return j->cut || j->damaged;
 }
 
-static void abort_image(void *self)
-{
-    end_image(self);
-}
-
 static bool matches(const uint8_t *data, uint64_t size)
 {
     return size >= 2 && memcmp(data, "\xff\xd8\xff", FDL_MIN(size, 3u)) == 0;
@@ -752,5 +745,5 @@ const struct fdl_format fdl_format_jpeg = {
     .begin = begin,
     .read = read_rows,
     .truncated = is_truncated,
-    .abort = abort_image,
+    .abort = end_image,
 };

@@ -24,8 +24,8 @@
 #include "base/status.h"
 #include "decode/formats/arena.h"
 #include "decode/formats/format.h"
+#include "decode/formats/limits.h"
 #include "decode/formats/png_chunks.h"
-#include "decode/formats/truncation.h"
 
 #include <inttypes.h>
 #include <png.h>
@@ -152,7 +152,7 @@ static void on_read(png_structp png, png_bytep out, size_t n)
         uint32_t rows = p->in_pixels ? complete_rows(p) : 0;
         p->position = p->bytes.size;
         p->cut = true;
-        escape(p, fdl_truncation_judge(&p->limits, p->bytes.size, rows,
+        escape(p, fdl_limits_judge_cut(&p->limits, p->bytes.size, rows,
                                        p->height));
     }
     memcpy(out, p->bytes.data + p->position, n);
@@ -178,17 +178,6 @@ static int32_t guarded(struct fdl_png *p,
     if (setjmp(p->escape))
         return p->status;
     return step(p, job);
-}
-
-static int32_t check_header(struct fdl_png *p)
-{
-    uint64_t pixels = (uint64_t)p->width * p->height;
-    if (pixels <= p->limits.max_pixels)
-        return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_ERANGE,
-                    "offset %" PRIu64 ": PNG of %" PRIu32 "x%" PRIu32
-                    " is above the limit of %" PRIu64 " pixels",
-                    p->position, p->width, p->height, p->limits.max_pixels);
 }
 
 /* Without entries for all indices, those left out are black. */
@@ -272,7 +261,8 @@ static int32_t header_step(struct fdl_png *p, struct job *job)
     choose_transforms(p, colour, depth);
     p->ends_early = fdl_png_is_cut(p->bytes.data, p->bytes.size);
     choose_pieces(p);
-    return check_header(p);
+    return fdl_limits_check_size(&p->limits, p->position, "PNG", p->width,
+                                 p->height);
 }
 
 static bool has_channel(const struct fdl_png *p)
@@ -421,8 +411,9 @@ static bool is_behind_rows(const struct fdl_png *p)
 
 /* ---- The row source ----------------------------------------------------- */
 
-static void end_image(struct fdl_png *p)
+static void end_image(void *self)
 {
+    struct fdl_png *p = self;
     png_destroy_read_struct(&p->png, &p->info, NULL);
     fdl_arena_reset(&p->arena);
     p->image = p->row = NULL;
@@ -599,11 +590,6 @@ static bool is_truncated(const void *self)
     return p->cut || p->damaged;
 }
 
-static void abort_image(void *self)
-{
-    end_image(self);
-}
-
 static bool matches(const uint8_t *data, uint64_t size)
 {
     return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
@@ -621,5 +607,5 @@ const struct fdl_format fdl_format_png = {
     .begin = begin,
     .read = read_rows,
     .truncated = is_truncated,
-    .abort = abort_image,
+    .abort = end_image,
 };

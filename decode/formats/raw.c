@@ -8,13 +8,14 @@
  */
 #include "base/status.h"
 #include "decode/formats/format.h"
+#include "decode/formats/limits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct fdl_raw {
-    uint64_t max_pixels;
+    struct fdl_decode_limits limits;
     const uint8_t *data;
     int32_t width, height, channels;
     struct fdl_box have;
@@ -28,7 +29,7 @@ static int32_t create(const struct fdl_decode_limits *limits,
     struct fdl_raw *raw = calloc(1, sizeof(*raw));
     if (!raw)
         return fdl_fail_memory(sizeof(*raw), "the reader of raw pixels");
-    raw->max_pixels = limits->max_pixels;
+    raw->limits = *limits;
     *out = raw;
     return FEEDLINE_OK;
 }
@@ -51,12 +52,11 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
                         "raw pixels of %" PRId32 "x%" PRId32 " with %" PRId32
                         " channels: sides are 1 or more, channels 1 or 3",
                         width, height, channels);
+    int32_t status = fdl_limits_check_size(&raw->limits, 0, "image",
+                                           (uint32_t)width, (uint32_t)height);
+    if (status)
+        return status;
     uint64_t pixels = (uint64_t)width * (uint64_t)height;
-    if (pixels > raw->max_pixels)
-        return fdl_fail(FEEDLINE_ERANGE,
-                        "raw pixels: %" PRId32 "x%" PRId32
-                        " is above the limit of %" PRIu64 " pixels",
-                        width, height, raw->max_pixels);
     if (bytes->size != pixels * (uint64_t)channels)
         return fdl_fail(FEEDLINE_EDECODE,
                         "raw pixels: %" PRIu64 " bytes, but %" PRId32

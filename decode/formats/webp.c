@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "decode/formats/exif.h"
 #include "decode/formats/format.h"
+#include "decode/formats/limits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -85,18 +86,6 @@ static int32_t fail_status(const struct fdl_webp *w, VP8StatusCode code)
                     w->bytes.size, text ? text : "not understood");
 }
 
-static int32_t check_features(const struct fdl_webp *w,
-                              const WebPBitstreamFeatures *f)
-{
-    uint64_t pixels = (uint64_t)f->width * (uint64_t)f->height;
-    if (pixels > w->limits.max_pixels)
-        return fdl_fail(FEEDLINE_ERANGE,
-                        "offset 0: WebP of %dx%d is above the limit of "
-                        "%" PRIu64 " pixels",
-                        f->width, f->height, w->limits.max_pixels);
-    return FEEDLINE_OK;
-}
-
 static bool find_frame(struct fdl_webp *w, const WebPDemuxer *demux)
 {
     WebPIterator i;
@@ -130,8 +119,9 @@ static int32_t read_container(struct fdl_webp *w, struct fdl_image_info *info)
 
 /* ---- The row source ----------------------------------------------------- */
 
-static void end_image(struct fdl_webp *w)
+static void end_image(void *self)
 {
+    struct fdl_webp *w = self;
     free(w->pixels);
     w->pixels = NULL;
 }
@@ -167,7 +157,8 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     VP8StatusCode code = WebPGetFeatures(bytes->data, bytes->size, &f);
     if (code != VP8_STATUS_OK)
         return fail_status(w, code);
-    int32_t status = check_features(w, &f);
+    int32_t status = fdl_limits_check_size(
+        &w->limits, 0, "WebP", (uint32_t)f.width, (uint32_t)f.height);
     if (status)
         return status;
     w->width = f.width;
@@ -235,11 +226,6 @@ static int32_t read_rows(void *self, uint8_t *rows, size_t stride, int32_t n)
     return FEEDLINE_OK;
 }
 
-static void abort_image(void *self)
-{
-    end_image(self);
-}
-
 #endif /* FEEDLINE_FEATURE_WEBP */
 
 static bool matches(const uint8_t *data, uint64_t size)
@@ -260,7 +246,7 @@ const struct fdl_format fdl_format_webp = {
     .alpha = keep_alpha,
     .begin = begin,
     .read = read_rows,
-    .abort = abort_image,
+    .abort = end_image,
 #else
     .missing = "libwebp",
 #endif

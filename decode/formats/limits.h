@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the limits say of a file: one rule for all formats. */
+#ifndef FDL_DECODE_FORMATS_LIMITS_H
+#define FDL_DECODE_FORMATS_LIMITS_H
+
+#include "decode/formats/encoded.h"
+
+#include <stdint.h>
+
+/* ERANGE for an image of more than max_pixels; what: "JPEG". */
+int32_t fdl_limits_check_size(const struct fdl_decode_limits *limits,
+                              uint64_t offset, const char *what, uint32_t width,
+                              uint32_t height);
+
+/* Whether a file that ends early will do: EDECODE if `rows` of `height` rows
+ * being there is not enough; size: of the file. */
+int32_t fdl_limits_judge_cut(const struct fdl_decode_limits *limits,
+                             uint64_t size, uint32_t rows, uint32_t height);
+
+#endif

@@ -8,7 +8,6 @@ early, and the reference images where they are.
 RENDER is the helper built from render.c; DATA has reftest/ and orientation/.
 Every kernel level of the machine is tried. Exit status 77: no Pillow here.
 """
-import io
 import pathlib
 import random
 import struct

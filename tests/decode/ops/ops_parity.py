@@ -11,7 +11,7 @@ without it the table there has to be the one that would be written. Exit status
 77: no torchvision here.
 """
 import argparse
-import ctypes
+import importlib
 import json
 import os
 import pathlib
@@ -33,7 +33,6 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-U8 = 1
 FLOAT_LIMIT = 1e-6
 BEGIN, END = "<!-- contract: begin -->", "<!-- contract: end -->"
 SIZE = "resize width=61 height=47"
@@ -364,86 +363,27 @@ def reference(image, operations, drawn):
 
 # ---- The library -------------------------------------------------------------
 
-class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32),
-                ("device_id", ctypes.c_int32), ("dtype", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("shape", ctypes.c_int64 * 4),
-                ("stride", ctypes.c_int64 * 4)]
+def package_on(library):
+    """The package of this tree, on that library."""
+    os.environ["FEEDLINE_LIBRARY"] = library
+    root = pathlib.Path(__file__).resolve().parents[3]
+    sys.path.insert(0, str(root / "python"))
+    return importlib.import_module("feedline")
 
 
-class BatchInfo(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_uint32), ("count", ctypes.c_uint32),
-                ("epoch", ctypes.c_uint64), ("sequence", ctypes.c_uint64),
-                ("images", Tensor), ("labels", Tensor),
-                ("sample_index", ctypes.POINTER(ctypes.c_int64)),
-                ("sample_status", ctypes.POINTER(ctypes.c_int32)),
-                ("wait_ns", ctypes.c_int64)]
+def pipeline_of(feedline, operations):
+    pipeline = feedline.Pipeline()
+    for text in operations:
+        name, *words = text.split()
+        pipeline.add(name, **dict(word.split("=") for word in words))
+    return pipeline
 
 
-class Loader:
-    """A pipeline over a list of files."""
-
-    def __init__(self, library, paths, operations, channels=3):
-        self.c = ctypes.CDLL(library)
-        self.c.feedline_last_error.restype = ctypes.c_char_p
-        self.c.feedline_loader_destroy.restype = None
-        config, dataset, pipeline, self.loader = (
-            ctypes.c_void_p() for _ in range(4))
-        self.call("config_create", ctypes.byref(config))
-        dtype = b"f32" if is_float(operations) else b"u8"
-        self.views = views_of(operations)
-        size = str(2 * self.views if self.views > 1 else 8).encode()
-        for key, value in ((b"dtype", dtype), (b"batch_size", size),
-                           (b"workers", b"2"),
-                           (b"channels", str(channels).encode())):
-            self.call("config_set", config, key, value)
-        names = (ctypes.c_char_p * len(paths))(
-            *(os.fsencode(p) for p in paths))
-        self.call("dataset_open_paths", names, None,
-                  ctypes.c_uint64(len(paths)), ctypes.byref(dataset))
-        self.call("pipeline_create", b"none", ctypes.byref(pipeline))
-        for text in operations:
-            name, _, rest = text.partition(" ")
-            self.call("pipeline_add", pipeline, name.encode(), rest.encode())
-        self.call("loader_create", config, dataset, pipeline,
-                  ctypes.byref(self.loader))
-        self.c.feedline_pipeline_destroy(pipeline)
-        self.c.feedline_config_destroy(config)
-        self.c.feedline_dataset_close(dataset)
-
-    def call(self, name, *values):
-        status = getattr(self.c, "feedline_" + name)(*values)
-        if status < 0:
-            sys.exit(f"{name}: {self.c.feedline_last_error().decode()}")
-        return status
-
-    def samples(self, epoch):
-        """(index, view, pixels as [channels, height, width]) of an epoch."""
-        batch = ctypes.c_void_p()
-        self.call("loader_start", self.loader, ctypes.c_uint64(epoch))
-        while self.call("loader_next", self.loader, ctypes.c_int64(-1),
-                        ctypes.byref(batch)) == 0:
-            info = BatchInfo(struct_size=ctypes.sizeof(BatchInfo))
-            self.call("batch_get_info", batch, ctypes.byref(info))
-            kind = (ctypes.c_uint8 if info.images.dtype == U8
-                    else ctypes.c_float)
-            shape = list(info.images.shape)
-            pixels = np.ctypeslib.as_array(
-                ctypes.cast(info.images.data, ctypes.POINTER(kind)), shape)
-            for i in range(info.count):
-                yield info.sample_index[i], i % self.views, pixels[i].copy()
-            self.c.feedline_batch_release(batch)
-
-    def drawn(self, epoch, index, view, size):
-        needed = ctypes.c_uint64()
-        text = ctypes.create_string_buffer(16384)
-        self.call("loader_draw_json", self.loader, ctypes.c_uint64(epoch),
-                  ctypes.c_uint64(index), 0, view, size[0], size[1], text,
-                  ctypes.c_uint64(len(text)), ctypes.byref(needed))
-        return json.loads(text.value)["operations"]
-
-    def close(self):
-        self.c.feedline_loader_destroy(self.loader)
+def samples(loader):
+    """(epoch, index, view, pixels as [channels, height, width]) of an epoch."""
+    for batch in loader:
+        for i, index in enumerate(batch.sample_index):
+            yield batch.epoch, index, i % batch.views, batch.image(i)
 
 
 # ---- Checking ----------------------------------------------------------------
@@ -490,7 +430,7 @@ def write_clear_images(folder):
     return paths
 
 
-def check_alpha(library, folder, draws):
+def check_alpha(feedline, folder, draws):
     rows = []
     paths = write_clear_images(folder)
     for name, other, pipelines in ALPHA:
@@ -501,47 +441,54 @@ def check_alpha(library, folder, draws):
             for pipeline in pipelines:
                 filled = [o.format(NUMBERS[channels], small=SMALL[channels])
                           for o in pipeline]
-                results.append(check_pipeline(library, paths, images, filled,
+                results.append(check_pipeline(feedline, paths, images, filled,
                                               share, channels))
         rows.append((name, other, sum(r[1] for r in results),
                      max(r[0] for r in results)))
     return rows
 
 
-def check_pipeline(library, paths, images, operations, draws, channels=3):
+def off_by(image, operations, drawn, pixels):
+    """How far the pixels are from torchvision's."""
+    wanted = reference(image, operations, drawn)
+    if pixels.shape != wanted.shape:
+        sys.exit(f"{operations}: {pixels.shape}, not {wanted.shape}")
+    difference = np.abs(pixels.astype(np.float64) - wanted).max()
+    if difference > (FLOAT_LIMIT if is_float(operations) else 0):
+        sys.exit(f"{image} {operations} {drawn}: off by {difference}")
+    return float(difference)
+
+
+def check_pipeline(feedline, paths, images, operations, draws, channels=3):
     """The largest difference over at least so many draws."""
-    loader = Loader(library, paths, operations, channels)
-    worst, done, epoch = 0, 0, 0
+    views = views_of(operations)
+    loader = feedline.Loader(
+        feedline.Dataset.paths(paths), pipeline_of(feedline, operations),
+        dtype="f32" if is_float(operations) else "u8", workers=2,
+        batch_size=2 * views if views > 1 else 8, channels=channels)
+    worst, done = 0, 0
     while done < draws:
-        for index, view, pixels in loader.samples(epoch):
-            drawn = loader.drawn(epoch, index, view, images[index].size)
-            wanted = reference(images[index], operations, drawn)
-            if pixels.shape != wanted.shape:
-                sys.exit(f"{operations}: {pixels.shape}, not {wanted.shape}")
-            difference = np.abs(pixels.astype(np.float64) - wanted).max()
-            limit = FLOAT_LIMIT if is_float(operations) else 0
-            if difference > limit:
-                sys.exit(f"{paths[index]} {operations} {drawn}: off by "
-                         f"{difference}")
-            worst = max(worst, float(difference))
+        for epoch, index, view, pixels in samples(loader):
+            drawn = loader.draws(epoch, index, *images[index].size, view=view)
+            worst = max(worst, off_by(images[index], operations,
+                                      drawn["operations"], pixels))
             done += 1
-        epoch += 1
     loader.close()
     return worst, done
 
 
 def check_all(library, draws):
-    rows = []
+    rows, feedline = [], package_on(library)
     with tempfile.TemporaryDirectory() as folder:
         paths = write_images(pathlib.Path(folder))
         images = [Image.open(p).convert("RGB") for p in paths]
         for name, other, pipelines in CASES:
             share = -(-draws // len(pipelines))
-            results = [check_pipeline(library, paths, images, p, share)
+            results = [check_pipeline(feedline, paths, images, p, share)
                        for p in pipelines]
             worst = max(r[0] for r in results)
             rows.append((name, other, sum(r[1] for r in results), worst))
-        rows += check_alpha(library, pathlib.Path(folder), draws)
+        rows += check_alpha(feedline, pathlib.Path(folder), draws)
     return rows
 
 

@@ -94,25 +94,19 @@ void fdl_affine_init(struct fdl_affine *affine, const struct fdl_norm *norm,
     }
 }
 
-/* First element of plane c of a row in NCHW. */
-static size_t planar_place(const struct fdl_output_format *f, int32_t c,
-                           int32_t row)
-{
-    return ((size_t)c * (size_t)f->height + (size_t)row) * (size_t)f->width;
-}
-
 static size_t packed_place(const struct fdl_output_format *f, int32_t row)
 {
     return (size_t)row * (size_t)f->width * (size_t)f->channels;
 }
 
-static void u8_nchw(const uint8_t *const planes[],
-                    const struct fdl_affine *affine,
-                    const struct fdl_output_format *f, int32_t row, void *dst)
+void fdl_finish_planes(const uint8_t *const planes[],
+                       const struct fdl_affine *affine,
+                       const struct fdl_output_format *f, int32_t row,
+                       void *dst)
 {
     (void)affine;
     for (int32_t c = 0; c < f->channels; c++)
-        memcpy((uint8_t *)dst + planar_place(f, c, row), planes[c],
+        memcpy((uint8_t *)dst + fdl_planar_place(f, c, row), planes[c],
                (size_t)f->width);
 }
 
@@ -135,7 +129,7 @@ static void u8_nhwc(const uint8_t *const planes[],
       const struct fdl_output_format *f, int32_t row, void *dst)               \
   {                                                                            \
     for (int32_t c = 0; c < f->channels; c++) {                                \
-      type *to = (type *)dst + planar_place(f, c, row);                        \
+      type *to = (type *)dst + fdl_planar_place(f, c, row);                    \
       for (int32_t x = 0; x < f->width; x++)                                   \
         to[x] = affine->table[c][planes[c][x]];                                \
     }                                                                          \
@@ -155,7 +149,7 @@ NUMBERS(f16, uint16_t, f16)
 NUMBERS(bf16, uint16_t, bf16)
 
 const struct fdl_finish_kernels fdl_finish_c = {
-    .u8_nchw = u8_nchw,
+    .u8_nchw = fdl_finish_planes,
     .u8_nhwc = u8_nhwc,
     .f16_nchw = f16_nchw,
     .f16_nhwc = f16_nhwc,

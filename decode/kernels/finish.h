@@ -53,6 +53,12 @@ typedef void (*fdl_finish_fn)(const uint8_t *const planes[],
                               const struct fdl_output_format *format,
                               int32_t row, void *dst);
 
+/* u8_nchw of every level: planes as they are. */
+void fdl_finish_planes(const uint8_t *const planes[],
+                       const struct fdl_affine *affine,
+                       const struct fdl_output_format *format, int32_t row,
+                       void *dst);
+
 /* Those for nhwc take 2 channels or more. */
 struct fdl_finish_kernels {
     fdl_finish_fn u8_nchw, u8_nhwc, f16_nchw, f16_nhwc;

@@ -16,22 +16,6 @@
 #define AVX2  FDL_TARGET("avx2,fma,f16c")
 #define BLOCK 16 /* pixels that are interleaved at once */
 
-static size_t plane_place(const struct fdl_output_format *f, int32_t c,
-                          int32_t row)
-{
-    return ((size_t)c * (size_t)f->height + (size_t)row) * (size_t)f->width;
-}
-
-static void u8_nchw(const uint8_t *const planes[],
-                    const struct fdl_affine *affine,
-                    const struct fdl_output_format *f, int32_t row, void *dst)
-{
-    (void)affine;
-    for (int32_t c = 0; c < f->channels; c++)
-        memcpy((uint8_t *)dst + plane_place(f, c, row), planes[c],
-               (size_t)f->width);
-}
-
 /* Byte k of output vector `v` is byte (16 v + k) / 3 of plane (16 v + k) % 3:
  * shuffles that put each plane's bytes there, and zeros elsewhere. */
 #define Z -1
@@ -205,7 +189,8 @@ AVX2 FDL_INLINE void planar(const uint8_t *const planes[],
                             .mean = _mm256_set1_ps(affine->mean[c]),
                             .std = _mm256_set1_ps(affine->std[c]),
                             .inverse = _mm256_set1_ps(affine->inverse[c])};
-        uint8_t *to = (uint8_t *)dst + plane_place(f, c, row) * bytes_of(kind);
+        uint8_t *to =
+            (uint8_t *)dst + fdl_planar_place(f, c, row) * bytes_of(kind);
         if (affine->way == FDL_AFFINE_STEPS)
             planar_row(planes[c], (size_t)f->width, &n, to, kind, true);
         else
@@ -318,7 +303,7 @@ NUMBERS(f16, F16)
 NUMBERS(bf16, BF16)
 
 const struct fdl_finish_kernels fdl_finish_avx2 = {
-    .u8_nchw = u8_nchw,
+    .u8_nchw = fdl_finish_planes,
     .u8_nhwc = u8_nhwc,
     .f16_nchw = f16_nchw,
     .f16_nhwc = f16_nhwc,

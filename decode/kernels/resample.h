@@ -61,6 +61,15 @@ struct fdl_axis {
     size_t capacity, packed_capacity; /* bytes */
 };
 
+/* Weight `tap` of output i; 0 past the last of either. */
+static inline int32_t fdl_axis_weight(const struct fdl_axis *axis, int32_t i,
+                                      int32_t tap)
+{
+    if (i >= axis->key.count || tap >= axis->length[i])
+        return 0;
+    return axis->weight[(size_t)i * (size_t)axis->stride + (size_t)tap];
+}
+
 /* Makes the table for key, if it is not there already. ENOMEM. */
 int32_t fdl_axis_prepare(struct fdl_axis *axis, const struct fdl_axis_key *key);
 void fdl_axis_fini(struct fdl_axis *axis);

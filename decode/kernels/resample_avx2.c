@@ -52,13 +52,6 @@ static size_t horizontal_bytes(const struct fdl_axis *axis, int32_t channels)
            outputs / 2 * (size_t)pair_count(axis) * 2 * sizeof(__m256i);
 }
 
-static int32_t weight_at(const struct fdl_axis *axis, int32_t i, int32_t tap)
-{
-    if (i >= axis->key.count || tap >= axis->length[i])
-        return 0;
-    return axis->weight[(size_t)i * (size_t)axis->stride + (size_t)tap];
-}
-
 /* Two 16-bit numbers as one of 32. */
 static int32_t join(int32_t a, int32_t b)
 {
@@ -76,10 +69,10 @@ AVX2 static __m256i *pack_pair(__m256i *to, const struct fdl_axis *axis,
                                int32_t lower, int32_t upper, int32_t tap)
 {
     int32_t high0, low0, high1, low1;
-    split_pair(weight_at(axis, lower, tap), weight_at(axis, lower, tap + 1),
-               &high0, &low0);
-    split_pair(weight_at(axis, upper, tap), weight_at(axis, upper, tap + 1),
-               &high1, &low1);
+    split_pair(fdl_axis_weight(axis, lower, tap),
+               fdl_axis_weight(axis, lower, tap + 1), &high0, &low0);
+    split_pair(fdl_axis_weight(axis, upper, tap),
+               fdl_axis_weight(axis, upper, tap + 1), &high1, &low1);
     to[0] = _mm256_set_m128i(_mm_set1_epi32(high1), _mm_set1_epi32(high0));
     to[1] = _mm256_set_m128i(_mm_set1_epi32(low1), _mm_set1_epi32(low0));
     return to + 2;
@@ -238,8 +231,8 @@ static int32_t vertical_pack(const struct fdl_axis *axis, int32_t channels,
     int32_t *to = packed;
     for (int32_t i = 0; i < axis->key.count; i++) {
         for (int32_t t = 0; t < axis->taps; t += 2, to += 2)
-            split_pair(weight_at(axis, i, t), weight_at(axis, i, t + 1), to,
-                       to + 1);
+            split_pair(fdl_axis_weight(axis, i, t),
+                       fdl_axis_weight(axis, i, t + 1), to, to + 1);
     }
     return 0;
 }

@@ -30,13 +30,6 @@
 
 enum { FORM_AVX2, FORM_OWN }; /* of packed weights */
 
-static int32_t weight_at(const struct fdl_axis *axis, int32_t i, int32_t tap)
-{
-    if (i >= axis->key.count || tap >= axis->length[i])
-        return 0;
-    return axis->weight[(size_t)i * (size_t)axis->stride + (size_t)tap];
-}
-
 /* Digits of four weights, one 32-bit number per digit. A digit is the lowest
  * byte, taken as signed; what is left is rounded accordingly. */
 static void split_four(const struct fdl_axis *axis, int32_t i, int32_t tap,
@@ -44,7 +37,7 @@ static void split_four(const struct fdl_axis *axis, int32_t i, int32_t tap,
 {
     uint32_t out[DIGITS] = {0};
     for (int32_t t = 0; t < 4; t++) {
-        int32_t w = weight_at(axis, i, tap + t);
+        int32_t w = fdl_axis_weight(axis, i, tap + t);
         for (int32_t d = 0; d < DIGITS; d++) {
             out[d] |= ((uint32_t)w & 255) << (8 * t);
             w = (w + 128) >> 8;

@@ -12,28 +12,16 @@
 
 enum { ROW_SIZE, ROW_WIDTH, ROW_HEIGHT, ROW_INTERPOLATION, ROWS };
 
+#define SIDE(key, about)                                                       \
+  {                                                                            \
+    .name = key, .type = FEEDLINE_T_INT, .max = FDL_OP_SIZE_MAX,               \
+    .default_text = "0", .unit = "pixels", .help = about                       \
+  }
+
 static const struct fdl_option options[ROWS] = {
-    [ROW_SIZE] = {.name = "size",
-                  .type = FEEDLINE_T_INT,
-                  .min = 0,
-                  .max = FDL_OP_SIZE_MAX,
-                  .default_text = "0",
-                  .unit = "pixels",
-                  .help = "the shorter side; 0: width and height say it"},
-    [ROW_WIDTH] = {.name = "width",
-                   .type = FEEDLINE_T_INT,
-                   .min = 0,
-                   .max = FDL_OP_SIZE_MAX,
-                   .default_text = "0",
-                   .unit = "pixels",
-                   .help = "width, if size is 0"},
-    [ROW_HEIGHT] = {.name = "height",
-                    .type = FEEDLINE_T_INT,
-                    .min = 0,
-                    .max = FDL_OP_SIZE_MAX,
-                    .default_text = "0",
-                    .unit = "pixels",
-                    .help = "height, if size is 0"},
+    [ROW_SIZE] = SIDE("size", "the shorter side; 0: width and height say it"),
+    [ROW_WIDTH] = SIDE("width", "width, if size is 0"),
+    [ROW_HEIGHT] = SIDE("height", "height, if size is 0"),
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
 };
 

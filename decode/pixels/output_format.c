@@ -37,8 +37,7 @@ void fdl_output_store(const struct fdl_output_format *f, void *dst, int32_t c,
 {
     size_t width = (size_t)f->width, channels = (size_t)f->channels;
     size_t at = f->nhwc ? ((size_t)y * width + (size_t)x) * channels + (size_t)c
-                        : ((size_t)c * (size_t)f->height + (size_t)y) * width +
-                              (size_t)x;
+                        : fdl_planar_place(f, c, y) + (size_t)x;
     switch (f->dtype) {
     case FEEDLINE_U8:
         ((uint8_t *)dst)[at] = byte_of(value);

@@ -19,6 +19,13 @@ struct fdl_output_format {
     bool nhwc;
 };
 
+/* First element of plane c of a row in NCHW. */
+static inline size_t fdl_planar_place(const struct fdl_output_format *f,
+                                      int32_t c, int32_t row)
+{
+    return ((size_t)c * (size_t)f->height + (size_t)row) * (size_t)f->width;
+}
+
 /* Of one element; 0: not a type of pixels. */
 uint64_t fdl_dtype_bytes(int32_t dtype);
 uint64_t fdl_output_bytes(const struct fdl_output_format *format);

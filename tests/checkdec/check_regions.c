@@ -9,10 +9,9 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "checkdec.h"
-#include "decode/decoder.h"
 #include "decode/formats/deadline.h"
-#include "decode/formats/format.h"
 #include "make_jpeg.h"
+#include "tests/decode/inputs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -206,9 +205,8 @@ bool check_shrinking(uint64_t seed, int rounds)
             i % 100 ? pick_kind(&state, &name) : pick_large(&state, &name);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
-        uint64_t padding = pick(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
-        struct fdl_encoded bytes = {
-            .data = file, .size = size, .readable = size + padding};
+        struct fdl_encoded bytes = file_of(file, size);
+        bytes.readable += pick(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
         for (int32_t shift = 1; same && shift <= FDL_SHRINK_MAX; shift++)
             same = check_shrunk(j, &m, name, &bytes, shift, &state);
         free(file);
@@ -234,9 +232,8 @@ bool check_regions(uint64_t seed, int rounds)
         uint8_t *file = make_jpeg(&m, &size);
         int32_t width, height;
         uint8_t *whole = decode_whole(file, size, 0, &width, &height);
-        uint64_t padding = pick(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
-        struct fdl_encoded bytes = {
-            .data = file, .size = size, .readable = size + padding};
+        struct fdl_encoded bytes = file_of(file, size);
+        bytes.readable += pick(&state, 0, 1) ? FDL_ENCODED_PADDING : 0;
         for (int part = 0; same && part < 8; part++)
             same = check_part(d, &m, name, &bytes, whole, &state);
         free(whole);

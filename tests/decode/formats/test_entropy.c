@@ -102,10 +102,8 @@ TEST(sound_files_are_libjpegs)
         struct make_jpeg m = sequential_kind(&seed);
         size_t size;
         uint8_t *file = make_jpeg(&m, &size);
-        struct fdl_encoded bytes = {
-            .data = file,
-            .size = size,
-            .readable = size + (round % 2 ? FDL_ENCODED_PADDING : 0)};
+        struct fdl_encoded bytes = file_of(file, size);
+        bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
         compare(ours, plain, &bytes, make_random(&seed), round);
         free(file);
     }
@@ -156,10 +154,8 @@ static void check_damage(double accept_truncated)
         for (int i = within(&seed, 1, 3); i > 0 && size > 4; i--)
             size = damage(file, size, &seed);
         memset(file + size, 0, FDL_ENCODED_PADDING);
-        struct fdl_encoded bytes = {
-            .data = file,
-            .size = size,
-            .readable = size + (round % 2 ? FDL_ENCODED_PADDING : 0)};
+        struct fdl_encoded bytes = file_of(file, size);
+        bytes.readable += round % 2 ? FDL_ENCODED_PADDING : 0;
         compare(ours, plain, &bytes, make_random(&seed), round);
         free(file);
     }

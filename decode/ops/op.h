@@ -3,8 +3,9 @@
  * The operations. One is one file, decode/ops/op_NAME.c, with its options, its
  * random draws, and what it adds to the plan of a sample: a struct fdl_op.
  *
- * To add one, write that file, which defines fdl_op_NAME, and add its line to
- * FDL_OPS. What several of them share is in shared_options.h.
+ * To add one, write that file, which defines fdl_op_NAME (or several that are
+ * much alike), and add its line to FDL_OPS. What several files share is in
+ * shared_options.h.
  */
 #ifndef FDL_DECODE_OP_H
 #define FDL_DECODE_OP_H
@@ -50,7 +51,7 @@ const struct fdl_op *fdl_op_at(uint32_t index);
 /* ENOENT, with the closest name. */
 int32_t fdl_op_find(const char *name, const struct fdl_op **out);
 
-/* In the order in which they are listed. CMakeLists.txt reads it too. */
+/* In the order in which they are listed. */
 #define FDL_OPS(OP)                                                            \
   OP(random_resized_crop)                                                      \
   OP(resize)                                                                   \

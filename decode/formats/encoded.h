@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes into a decoder: the bytes of one sample, and limits; and what is
- * known of the image once it is open.
+ * What a decoder is given: the bytes of one sample, and limits. What it knows
+ * about an image that is open.
  */
 #ifndef FDL_DECODE_ENCODED_H
 #define FDL_DECODE_ENCODED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form in which a sample is delivered, and single values of it. */
+/* How a sample is delivered, and access to single values of it. */
 #ifndef FDL_DECODE_OUTPUT_FORMAT_H
 #define FDL_DECODE_OUTPUT_FORMAT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a render tells whoever watches it: what it does now, and its cost. */
+/* What a render reports: its current step and its cost. */
 #ifndef FDL_DECODE_RENDER_COST_H
 #define FDL_DECODE_RENDER_COST_H
 

@@ -530,7 +530,7 @@ TEST_WITH(json_has_what_the_structs_have, setup, teardown)
 {
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, NULL);
-    char text[16384];
+    static char text[1 << 17];
     uint64_t needed;
     fixture_run(l, 1);
     assert_ok(feedline_loader_stats_json(l, NULL, 0, &needed));

@@ -113,7 +113,7 @@ static void run(feedline_loader *l)
 
 TEST_WITH(host_loader_has_none, setup, teardown)
 {
-    char json[16384];
+    static char json[1 << 17];
     uint64_t needed;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = fixture_open(ds, "batch_size=4");
@@ -206,7 +206,7 @@ static double json_number(const char *json, const char *key)
 
 TEST_WITH(json_has_the_transfer, setup, teardown)
 {
-    static char json[16384];
+    static char json[1 << 17];
     uint64_t needed;
     feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_scripted(ds, 10);

@@ -101,7 +101,7 @@ bool fdl_consumer_may_begin(const struct fdl_engine *e);
 int32_t fdl_consumer_append(struct fdl_engine *e, const uint64_t *indices,
                             const uint32_t *copies, uint32_t count);
 
-/* A run is in progress; the consumer's thread. */
+/* A run is in progress. The consumer's thread, or `run_lock` is held. */
 bool fdl_consumer_runs(const struct fdl_engine *e);
 
 /* ESTATE: no run is in progress, and why. */
@@ -129,7 +129,6 @@ int32_t fdl_engine_turn_locked(struct fdl_engine *e, uint32_t option,
  * for statistics, as it may take as long as a start or a stop. */
 void fdl_engine_lock(struct fdl_engine *e);
 void fdl_engine_unlock(struct fdl_engine *e);
-bool fdl_engine_runs_locked(const struct fdl_engine *e);
 
 /* The options' values; `run_lock` is held. */
 int32_t fdl_engine_set_option_locked(struct fdl_engine *e, const char *name,

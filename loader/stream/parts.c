@@ -75,8 +75,3 @@ void fdl_engine_unlock(struct fdl_engine *e)
 {
     fdl_unlock(&e->run_lock);
 }
-
-bool fdl_engine_runs_locked(const struct fdl_engine *e)
-{
-    return e->running;
-}

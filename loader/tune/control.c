@@ -233,7 +233,7 @@ void fdl_control_set_locked(struct fdl_control *c, enum fdl_knob knob,
     fdl_lock(&books->lock);
     d.batch = books->past.batches + books->batches;
     fdl_unlock(&books->lock);
-    if (fdl_engine_runs_locked(c->engine))
+    if (fdl_consumer_runs(c->engine))
         fdl_control_limits_locked(c, d.time_ns);
     fdl_engine_in_force(c->engine, &now);
     fdl_lock(&c->lock);

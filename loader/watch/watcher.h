@@ -93,10 +93,4 @@ uint64_t fdl_watch_ring_bytes(const struct fdl_watch *watch);
 void fdl_watch_decided_locked(struct fdl_watch *watch, uint64_t id,
                               bool judged);
 
-/* Reading it takes locks in it; it is const to the caller only. */
-static inline struct fdl_watch *fdl_watch_writable(const struct fdl_watch *w)
-{
-    return (struct fdl_watch *)(uintptr_t)w;
-}
-
 #endif

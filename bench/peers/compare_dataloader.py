@@ -20,12 +20,11 @@ CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                      "dataloader_epoch.py")
 
 
-def measure(arguments, loader, workers, what="epochs", epochs=None,
-            batch_size=None):
+def measure(arguments, loader, workers, what="epochs", epochs=None):
     return sbs.run([sys.executable, "-W", "ignore:This DataLoader will create",
                     CHILD, arguments.folder,
                     "--loader", loader, "--workers", str(workers),
-                    "--batch-size", str(batch_size or arguments.batch_size),
+                    "--batch-size", str(arguments.batch_size),
                     "--what", what,
                     "--epochs", str(epochs or arguments.epochs)],
                    os.sched_getaffinity(0))
@@ -73,8 +72,6 @@ def report(arguments):
                   for side, results in rounds.items()],
         "best": {"torch": theirs[1], "feedline": ours[1]},
         "ratio": sbs.summary(ratios),
-        "ready": {loader: measure(arguments, loader, 2, "ready", 20, 16)
-                  for loader in ("feedline", "torch")},
     }
     if arguments.memory_epochs:
         out["memory"] = [
@@ -89,11 +86,6 @@ def say(out):
         print(sbs.line("%s, %s" % (side["loader"], side["workers"]),
                        side["images_per_second"]["values"]))
     print(sbs.ratio_line("ratio", out["ratio"]))
-    for loader, ready in out["ready"].items():
-        print("next() of a batch of 16 that is there, %s: median %.0f us, "
-              "90 %% below %.0f us; after a pause %.0f us" % (
-                  loader, ready["us"]["median"], ready["us"]["p90"],
-                  ready["first_us"]["median"]))
     for m in out.get("memory", []):
         mb = m["anonymous_mb"]
         print("%s workers: %.0f MB that are no file's after epoch 5, %.0f MB "

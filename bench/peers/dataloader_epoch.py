@@ -12,14 +12,6 @@ epoch is not counted: files come to the page cache, workers start.
 
     --what epochs   images per second of wall clock, and of CPU time with that
                     of worker processes
-    --what ready    how long next() takes for a batch that is there. The
-                    consumer sleeps until all that go ahead are made, and takes
-                    them in a row: the first one with whatever the workers left
-                    of this core's caches, the others with warm ones
-    --what pauses   how long next() takes for a batch that is there, behind what
-                    a program does between two of them: nothing, sleep, work on
-                    32 MB, a step of training. In turn, and beside them what
-                    Python and torch take for anything at all behind a sleep
     --what memory   resident memory after each epoch, with that of workers: all
                     of it, which other programs that use the same files change,
                     and what is no file's
@@ -28,14 +20,11 @@ import argparse
 import json
 import os
 import resource
-import statistics
 import time
 
 import torch
 import torchvision
 from torchvision import transforms
-
-AHEAD = 12  # batches, of those that measure next()
 
 
 def chain():
@@ -52,8 +41,6 @@ def make_loader(arguments):
     workers = workers if workers == "auto" else int(workers)
     common = {"batch_size": arguments.batch_size, "shuffle": True,
               "num_workers": workers}
-    if arguments.what in ("ready", "pauses"):
-        common["prefetch_factor"] = max(1, AHEAD // max(1, workers))
     data = torchvision.datasets.ImageFolder(arguments.folder, chain())
     if arguments.loader == "feedline":
         import feedline.torch
@@ -119,107 +106,6 @@ def measure_epochs(loader, arguments):
             "images_per_cpu_second": n / cpu}
 
 
-def take_row(batches, step_ms):
-    """Microseconds of each next() in a row of batches that are there; fewer
-    than AHEAD at the end of the epoch."""
-    time.sleep(step_ms / 1000)
-    times = []
-    for _ in range(AHEAD):
-        begin = time.perf_counter_ns()
-        batch = next(batches, None)
-        if batch is None:
-            break
-        times.append((time.perf_counter_ns() - begin) / 1000)
-        del batch
-    return times
-
-
-def measure_ready(loader, arguments):
-    epoch(loader)
-    first, others = [], []
-    for _ in range(arguments.epochs):
-        batches = iter(loader)
-        while True:
-            row = take_row(batches, arguments.step_ms)
-            first += row[:1]
-            others += row[1:]
-            if len(row) < AHEAD:
-                break
-    return {"first_us": spread(first), "us": spread(others)}
-
-
-def make_step():
-    """A step of training of a small network."""
-    net = torch.nn.Sequential(
-        torch.nn.Conv2d(3, 16, 7, 4), torch.nn.ReLU(),
-        torch.nn.Conv2d(16, 32, 3, 2), torch.nn.ReLU(),
-        torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(),
-        torch.nn.Linear(32, 1000))
-    optimizer = torch.optim.SGD(net.parameters(), 0.01)
-
-    def step(batch):
-        optimizer.zero_grad()
-        images, labels = batch
-        torch.nn.functional.cross_entropy(net(images), labels).backward()
-        optimizer.step()
-
-    return step
-
-
-def pauses():
-    """What is done with a batch, and what is timed then: None is next()."""
-    megabytes = torch.zeros(8 << 20)
-    step = make_step()
-
-    def sleep(ms):
-        return lambda batch: time.sleep(ms / 1000)
-
-    def work(batch):
-        end = time.perf_counter() + 0.01
-        while time.perf_counter() < end:
-            megabytes.add_(1)
-
-    return {
-        "sleep 500 ms": (sleep(500), None),
-        "nothing": (lambda batch: None, None),
-        "sleep 5 ms": (sleep(5), None),
-        "sleep 50 ms": (sleep(50), None),
-        "32 MB, 10 ms": (work, None),
-        "training step": (step, None),
-        "sleep 50 ms: an empty function": (sleep(50), lambda: None),
-        "sleep 50 ms: two empty tensors": (
-            sleep(50),
-            lambda: (torch.empty(16, 3, 224, 224), torch.empty(16))),
-    }
-
-
-def measure_pauses(loader, arguments):
-    epoch(loader)
-    turns = pauses()
-    times = {name: [] for name in turns}
-    for _ in range(arguments.epochs):
-        batches = iter(loader)
-        batch = next(batches)
-        for _ in range((len(loader) - 1) // len(turns)):
-            time.sleep(arguments.step_ms / 1000)  # all that go ahead are made
-            for name, (pause, other) in turns.items():
-                pause(batch)
-                timed = other or batches.__next__
-                batch = batch if other else None
-                begin = time.perf_counter_ns()
-                made = timed()
-                times[name].append((time.perf_counter_ns() - begin) / 1000)
-                batch = batch if other else made
-                del made
-    return {"pauses_us": {name: spread(t) for name, t in times.items()}}
-
-
-def spread(times):
-    times = sorted(times)
-    return {"n": len(times), "median": statistics.median(times),
-            "p90": times[int(0.9 * len(times))], "max": times[-1]}
-
-
 def measure_memory(loader, arguments):
     out = {"resident_mb": [], "anonymous_mb": []}
     for _ in range(arguments.epochs):
@@ -231,8 +117,7 @@ def measure_memory(loader, arguments):
     return out
 
 
-MEASURES = {"epochs": measure_epochs, "ready": measure_ready,
-            "pauses": measure_pauses, "memory": measure_memory}
+MEASURES = {"epochs": measure_epochs, "memory": measure_memory}
 
 
 def main():
@@ -249,9 +134,6 @@ def main():
                         help="that count [%(default)s]")
     parser.add_argument("--batch-size", type=int, default=64, metavar="B",
                         help="samples in a batch [%(default)s]")
-    parser.add_argument("--step-ms", type=float, default=500, metavar="MS",
-                        help="the consumer's sleep until all are made "
-                        "[%(default)s]")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     loader = make_loader(arguments)

@@ -55,10 +55,11 @@ static int32_t start_reader_locked(struct fdl_engine *e)
     return FEEDLINE_OK;
 }
 
-static void wake_workers(void *user)
+/* One: it wakes the next, so next() does not pay for all of them. */
+static void wake_worker(void *user)
 {
     struct fdl_engine *e = user;
-    fdl_event_notify(fdl_window_ready(e->window), UINT32_MAX);
+    fdl_event_notify(fdl_window_ready(e->window), 1);
 }
 
 static int32_t start_threads_locked(struct fdl_engine *e)
@@ -68,7 +69,7 @@ static int32_t start_threads_locked(struct fdl_engine *e)
     if (status < 0)
         return status;
     if (e->reader_ops->read_now)
-        fdl_window_set_waker(e->window, wake_workers, e);
+        fdl_window_set_waker(e->window, wake_worker, e);
     fdl_engine_set_limit_locked(e);
     uint32_t depth = atomic_load_explicit(&e->depth, memory_order_relaxed);
     uint32_t got = depth;

@@ -263,6 +263,15 @@ static bool is_stopping(const struct fdl_worker *w)
     return fdl_window_is_closed(w->engine->window);
 }
 
+/* The window's waker wakes one worker, and each that claims a sample the next
+ * one, before it reads: all are awake before the first file is there. */
+static void wake_next(struct fdl_worker *w)
+{
+    struct fdl_window *window = w->engine->window;
+    if (fdl_window_has_room(window))
+        fdl_event_notify(fdl_window_ready(window), 1);
+}
+
 /* Claims the next sample and reads it on this thread. */
 static bool read_one(struct fdl_worker *w)
 {
@@ -270,6 +279,7 @@ static bool read_one(struct fdl_worker *w)
     struct fdl_read *r = fdl_window_claim(e->window);
     if (!r)
         return false;
+    wake_next(w);
     enum fdl_spent before = fdl_timebook_begin(&w->time, FDL_SPENT_READ);
     fdl_progress_enter(&w->at, r, r->index, FDL_STEP_READ);
     e->reader_ops->read_now(e->reader, r);

@@ -388,6 +388,20 @@ def test_one_at_a_time(pixels: Any) -> None:
     assert set(most) == {1}
 
 
+def test_one_batch_gets_all_workers(pixels: Any) -> None:
+    """next() wakes one worker, that one the next: each sample waits here until
+    three workers have one."""
+    meeting = threading.Barrier(3)
+
+    def meet(image: Any) -> None:
+        meeting.wait(50)
+
+    pipeline = feedline.Pipeline().python(meet)
+    options = dict(workers=3, batch_size=3, depth=1, epochs=1, tuner="off")
+    loader = run(pixels[:15], pipeline, **options)
+    assert [len(batch) for batch in loader] == [3] * 5
+
+
 def test_the_loader_is_not_for_its_own_workers(pixels: Any) -> None:
     calls: List[Any] = []
 

@@ -13,6 +13,7 @@ import pytest
 from torch_cases import Ours, T, Theirs, assert_same, augmented, folder, torch
 
 from feedline.torch import FallbackWarning, NotNative
+from feedline.torch.iteration import DEPTH_EVERY
 
 data = torch.utils.data
 pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
@@ -79,6 +80,18 @@ def test_a_known_order_is_prepared_ahead(drawn: Any) -> None:
         loader._feedline.epochs.progress.traced.pulled
     ) == loader.engine.get("depth")
     assert len(list(batches)) == 23
+
+
+def test_a_depth_that_grows_is_followed(drawn: Any) -> None:
+    """A few batches later."""
+    loader = Ours(drawn, shuffle=True)
+    batches = iter(loader)
+    next(batches)
+    depth = loader.engine.get("depth") + 2
+    loader.engine.set("depth", depth)
+    for _ in range(DEPTH_EVERY):
+        next(batches)
+    assert len(loader._feedline.epochs.progress.traced.pulled) == depth
 
 
 def test_a_generator_is_not_moved_before_its_time(drawn: Any) -> None:

@@ -50,6 +50,8 @@ IMAGES, LABELS = 0, 1
 GIVEN_MAX = 1024
 # Images that a batch of the engine's may have (option batch_size).
 BATCH_MAX = 65536
+# Batches between two looks at a tuned depth, which changes rarely.
+DEPTH_EVERY = 8
 
 
 class CountedIterator(_BaseDataLoaderIter):
@@ -308,6 +310,7 @@ class NativeIterator(CountedIterator):
             self._dataset, self._auto_collation, self._collate_fn, False
         )
         self._capacity = 0
+        self._ahead = 0  # batches, by a tuned depth
         self._exhausted = False
         self._tuned_depth = (
             self._num_workers == 0
@@ -370,8 +373,10 @@ class NativeIterator(CountedIterator):
         if self._num_workers > 0:
             self._pull()
         if self._tuned_depth and self._leases:
-            depth = self._leases[-1].engine._depth()
-            while len(self._pending) < min(depth, DEPTH_MAX):
+            if self._ahead == 0 or self._progress.batches % DEPTH_EVERY == 0:
+                depth = self._leases[-1].engine._depth()
+                self._ahead = min(depth, DEPTH_MAX)
+            while len(self._pending) < self._ahead:
                 if self._pulls() >= self._known_ahead or not self._pull():
                     break
 

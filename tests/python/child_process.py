@@ -19,7 +19,9 @@ import textwrap
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import List, NamedTuple, Optional, Sequence
+from typing import NamedTuple, Optional, Sequence
+
+import pytest
 
 TIME_LIMIT_S = 120.0  # an import of torch on a busy machine takes a minute
 
@@ -62,6 +64,17 @@ def blocked_loader(**options):
             gate.wait(60)
 
     return make(pipeline().python(hold), workers=1, **options), gate
+
+
+def refused(error, words, *calls):
+    """Each of these calls raises that error, with these words."""
+    for call in calls:
+        try:
+            call()
+        except error as raised:
+            assert words in str(raised), raised
+        else:
+            raise AssertionError("%r was not refused" % call)
 
 
 def thread_ids():
@@ -176,12 +189,14 @@ def check_clean(ended: Ended, said: Optional[str] = None) -> None:
 def run_clean(
     code: str,
     folder: Path,
-    said: str = "done",
     arguments: Sequence[str] = (),
     limit: float = TIME_LIMIT_S,
 ) -> None:
-    """A program that has to end well and say so."""
-    check_clean(run(code, folder, arguments, limit), said)
+    """A program that has to come to its last line and end well."""
+    if "numpy" in code or "blocked_loader" in code or ".python(" in code:
+        pytest.importorskip("numpy")
+    code = textwrap.dedent(code) + '\nprint("done")\n'
+    check_clean(run(code, folder, arguments, limit), "done")
 
 
 def read_line(child: "subprocess.Popen[str]") -> str:
@@ -221,16 +236,3 @@ def wait_until_asleep(pid: int) -> None:
         with open("/proc/%d/stat" % pid) as file:
             state = file.read().rsplit(")", 1)[1].split()[0]
         seen = seen + 1 if state == "S" else 0
-
-
-__all__: List[str] = [
-    "Ended",
-    "PRELUDE",
-    "begin",
-    "check_clean",
-    "finish",
-    "interrupt_when",
-    "read_line",
-    "run",
-    "run_clean",
-]

@@ -108,9 +108,8 @@ def run(text: str, faults: str = "", double_is: str = "delay_us=200") -> None:
         assert (found.stderr, found.returncode) == ("", 0)
 
 
-def test_a_stream_reads_what_it_waited_for() -> None:
-    run(
-        """
+PROGRAMS = {
+    "a stream reads what it waited for": """
 loader = make()
 for epoch in range(4):
     for batch in loader:
@@ -126,13 +125,8 @@ for epoch in range(4):
             assert (found == wanted.ravel()).all()
         batch.release()
         del made, images
-"""
-    )
-
-
-def test_the_legacy_stream_is_the_default() -> None:
-    run(
-        """
+""",
+    "the legacy stream is the default": """
 loader = make()
 for number in (None, 1):
     for batch in loader:
@@ -140,13 +134,8 @@ for number in (None, 1):
         read(1, managed(made).tensor.data, batch.images.nbytes)
         batch.release()
         del made
-"""
-    )
-
-
-def test_minus_one_makes_nobody_wait() -> None:
-    run(
-        """
+""",
+    "minus one makes nobody wait": """
 loader = make()
 batch = loader.next()
 before = double.double_calls(b"cudaStreamWaitEvent")
@@ -157,13 +146,8 @@ assert double.double_calls(b"cudaStreamWaitEvent") == before + 1
 batch.release()
 del made
 loader.close()
-"""
-    )
-
-
-def test_the_array_interface_of_cuda_holds_the_batch() -> None:
-    run(
-        """
+""",
+    "the array interface of cuda holds the batch": """
 class Consumer:  # as cupy's and numba's arrays: they keep what they came from
     def __init__(self, tensor):
         self.interface = tensor.__cuda_array_interface__
@@ -189,13 +173,8 @@ for one, wanted in kept:
     assert (found == wanted.ravel()).all()
 del kept, one, loader, batch
 gc.collect()
-"""
-    )
-
-
-def test_copies_into_memory_of_the_callers() -> None:
-    run(
-        """
+""",
+    "copies into memory of the callers": """
 mine, labels = ctypes.c_void_p(), ctypes.c_void_p()
 assert double.cudaMalloc(ctypes.byref(mine), ctypes.c_size_t(4 * 288)) == 0
 assert double.cudaMalloc(ctypes.byref(labels), ctypes.c_size_t(32)) == 0
@@ -213,31 +192,8 @@ for epoch in range(3):
 loader.close()
 double.cudaFree(mine)
 double.cudaFree(labels)
-"""
-    )
-
-
-def test_the_double_sees_a_wait_that_is_missing() -> None:
-    # A copy of a tenth of a second is still under way when it is read.
-    run(
-        """
-feedline.Batch.wait = lambda batch, stream: None
-loader = make()
-for batch in loader:
-    made = batch.images.__dlpack__(stream=stream)
-    read(stream, managed(made).tensor.data, 4 * 288)
-    batch.release()
-    del made
-loader.close()
 """,
-        faults="fault",
-        double_is="latency_us=100000",
-    )
-
-
-def test_what_cannot_be_had_of_a_gpu() -> None:
-    run(
-        """
+    "what cannot be had of a gpu": """
 def refused(kind, text, call, *arguments, **more):
     try:
         call(*arguments, **more)
@@ -262,7 +218,30 @@ refused(feedline.InvalidArgument, "ambiguous", tensor.__dlpack__, stream=-2)
 batch.release(stream)
 assert [device.id for device in feedline.devices()] == [0, 1]
 assert feedline.devices()[1].name == "Double 1"
-"""
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    run(PROGRAMS[name])
+
+
+def test_the_double_sees_a_wait_that_is_missing() -> None:
+    # A copy of a tenth of a second is still under way when it is read.
+    run(
+        """
+feedline.Batch.wait = lambda batch, stream: None
+loader = make()
+for batch in loader:
+    made = batch.images.__dlpack__(stream=stream)
+    read(stream, managed(made).tensor.data, 4 * 288)
+    batch.release()
+    del made
+loader.close()
+""",
+        faults="fault",
+        double_is="latency_us=100000",
     )
 
 

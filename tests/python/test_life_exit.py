@@ -11,7 +11,7 @@ from child_process import run, run_clean
 
 pytest.importorskip("PIL")
 
-ALIVE = {
+PROGRAMS = {
     "a loader that never began": "loader = make()",
     "a loader in mid-epoch": "loader = make(); next(iter(loader))",
     "an iterator": "epoch = iter(make()); next(epoch)",
@@ -50,17 +50,58 @@ ALIVE = {
         loader.next()
         threading.Timer(0.3, gate.set).start()
     """,
+    "a daemon thread is in next": """
+        loader, gate = blocked_loader()
+        began = threading.Event()
+
+        def use():
+            loader.next()
+            began.set()
+            while loader.next() is not None:
+                pass
+
+        threading.Thread(target=use, daemon=True).start()
+        began.wait()
+        threading.Timer(0.3, gate.set).start()
+    """,
+    "a daemon thread iterates at full speed": """
+        loader = make()
+        began = threading.Event()
+
+        def use():
+            while True:
+                for batch in loader:
+                    began.set()
+
+        threading.Thread(target=use, daemon=True).start()
+        began.wait()
+    """,
+    "a subinterpreter is refused": """
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        code = '''
+        try:
+            import feedline
+        except ImportError as error:
+            assert "subinterpreter" in str(error), error
+        else:
+            raise AssertionError("imported")
+        '''
+        import textwrap
+        inner = interpreters.create()
+        failed = interpreters.run_string(inner, textwrap.dedent(code))
+        assert failed is None, failed
+        interpreters.destroy(inner)
+        assert sum(batch.count for batch in make()) == 24
+    """,
 }
 
 
-@pytest.mark.parametrize("alive", list(ALIVE))
-def test_end_with_alive(image_folder: Path, alive: str) -> None:
-    if "array" in alive or "transform" in alive:
-        pytest.importorskip("numpy")
-    import textwrap
-
-    code = textwrap.dedent(ALIVE[alive]) + '\nprint("done")\n'
-    run_clean(code, image_folder)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(image_folder: Path, name: str) -> None:
+    run_clean(PROGRAMS[name], image_folder)
 
 
 def test_an_exception_in_the_loop_is_all_that_is_said(
@@ -84,50 +125,9 @@ def test_status_of_the_program_is_kept(image_folder: Path, status: str) -> None:
     assert (ended.status, ended.err) == (5, "")
 
 
-def test_a_daemon_thread_is_in_next(image_folder: Path) -> None:
-    run_clean(
-        """
-        loader, gate = blocked_loader()
-        began = threading.Event()
-
-        def use():
-            loader.next()
-            began.set()
-            while loader.next() is not None:
-                pass
-
-        threading.Thread(target=use, daemon=True).start()
-        began.wait()
-        threading.Timer(0.3, gate.set).start()
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_a_daemon_thread_iterates_at_full_speed(image_folder: Path) -> None:
-    run_clean(
-        """
-        loader = make()
-        began = threading.Event()
-
-        def use():
-            while True:
-                for batch in loader:
-                    began.set()
-
-        threading.Thread(target=use, daemon=True).start()
-        began.wait()
-        print("done")
-        """,
-        image_folder,
-    )
-
-
 def test_a_transform_that_does_not_end_holds_up_the_end_for_a_time(
     image_folder: Path,
 ) -> None:
-    pytest.importorskip("numpy")
     run_clean(
         """
         from feedline import lifetime
@@ -135,35 +135,7 @@ def test_a_transform_that_does_not_end_holds_up_the_end_for_a_time(
         lifetime.EXIT_WAIT_S = 0.3
         loader, gate = blocked_loader()  # for 60 s
         loader.next()
-        print("done")
         """,
         image_folder,
         limit=50,
-    )
-
-
-def test_a_subinterpreter_is_refused(image_folder: Path) -> None:
-    run_clean(
-        """
-        try:
-            import _interpreters as interpreters
-        except ImportError:
-            import _xxsubinterpreters as interpreters
-        code = '''
-        try:
-            import feedline
-        except ImportError as error:
-            assert "subinterpreter" in str(error), error
-        else:
-            raise AssertionError("imported")
-        '''
-        import textwrap
-        inner = interpreters.create()
-        failed = interpreters.run_string(inner, textwrap.dedent(code))
-        assert failed is None, failed
-        interpreters.destroy(inner)
-        print(sum(batch.count for batch in make()))
-        """,
-        image_folder,
-        "24",
     )

@@ -11,42 +11,29 @@ from child_process import run_clean
 
 pytest.importorskip("PIL")
 
-
-def test_a_child_is_refused_and_ends_well(image_folder: Path) -> None:
-    run_clean(
-        """
+PROGRAMS = {
+    "a child is refused and ends well": """
         loader = make()
         epoch = iter(loader)
         held = next(epoch)
         pid = os.fork()
         if pid == 0:
-            for use in (
+            refused(
+                feedline.ForkError,
+                "fork()",
                 loader.next,
                 lambda: next(epoch),
                 loader.stats,
                 lambda: loader.get("workers"),
                 lambda: held.images.numpy(),
-            ):
-                try:
-                    use()
-                except feedline.ForkError as error:
-                    assert "fork()" in str(error), error
-                else:
-                    os._exit(3)
+            )
             loader.close()
             held.release()
             sys.exit(0)
         assert os.waitpid(pid, 0)[1] == 0
-        print(held.count + sum(batch.count for batch in epoch))
-        """,
-        image_folder,
-        "24",
-    )
-
-
-def test_a_child_that_drops_everything_ends_well(image_folder: Path) -> None:
-    run_clean(
-        """
+        assert held.count + sum(batch.count for batch in epoch) == 24
+    """,
+    "a child that drops everything ends well": """
         loader = make()
         epoch = iter(loader)
         batch = next(epoch)
@@ -58,16 +45,9 @@ def test_a_child_that_drops_everything_ends_well(image_folder: Path) -> None:
             sys.exit(0)
         assert os.waitpid(pid, 0)[1] == 0
         assert tensor.shape[0] == 4
-        print(sum(1 for batch in epoch))
-        """,
-        image_folder,
-        "5",
-    )
-
-
-def test_a_child_makes_a_loader_of_its_own(image_folder: Path) -> None:
-    run_clean(
-        """
+        assert sum(1 for batch in epoch) == 5
+    """,
+    "a child makes a loader of its own": """
         loader = make()
         epoch = iter(loader)
         next(epoch)
@@ -76,16 +56,9 @@ def test_a_child_makes_a_loader_of_its_own(image_folder: Path) -> None:
             own = make()
             os._exit(0 if sum(b.count for b in own) == N else 3)
         assert os.waitpid(pid, 0)[1] == 0
-        print(sum(1 for batch in epoch))
-        """,
-        image_folder,
-        "5",
-    )
-
-
-def test_a_program_is_run_in_mid_epoch(image_folder: Path) -> None:
-    run_clean(
-        """
+        assert sum(1 for batch in epoch) == 5
+    """,
+    "a program is run in mid epoch": """
         import subprocess
 
         loader = make()
@@ -93,16 +66,9 @@ def test_a_program_is_run_in_mid_epoch(image_folder: Path) -> None:
         for batch in loader:
             seen += batch.count
             subprocess.run(["/bin/true"], check=True)
-        print(seen)
-        """,
-        image_folder,
-        "24",
-    )
-
-
-def test_many_forks_while_workers_are_busy(image_folder: Path) -> None:
-    run_clean(
-        """
+        assert seen == 24
+    """,
+    "many forks while workers are busy": """
         loader = make()
         epochs = iter(loader)
         for round in range(20):
@@ -113,7 +79,10 @@ def test_many_forks_while_workers_are_busy(image_folder: Path) -> None:
                 del epochs, loader
                 sys.exit(0)
             assert os.waitpid(pid, 0)[1] == 0
-        print("done")
-        """,
-        image_folder,
-    )
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(image_folder: Path, name: str) -> None:
+    run_clean(PROGRAMS[name], image_folder)

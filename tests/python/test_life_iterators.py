@@ -11,22 +11,13 @@ from child_process import run_clean
 
 pytest.importorskip("PIL")
 
-
-def test_each_loop_is_an_epoch(image_folder: Path) -> None:
-    run_clean(
-        """
+PROGRAMS = {
+    "each loop is an epoch": """
         loader = make()
         epochs = [[(b.epoch, b.sequence) for b in loader] for i in range(3)]
         assert epochs == [[(e, s) for s in range(6)] for e in range(3)], epochs
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_a_loop_that_is_left_and_begun_again(image_folder: Path) -> None:
-    run_clean(
-        """
+    """,
+    "a loop that is left and begun again": """
         loader = make()
         for places in range(7):
             for place, batch in enumerate(loader):
@@ -34,15 +25,8 @@ def test_a_loop_that_is_left_and_begun_again(image_folder: Path) -> None:
                     break
             counts = [b.count for b in loader]
             assert counts == [4] * 6, (places, counts)
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_inside_enumerate_zip_and_islice(image_folder: Path) -> None:
-    run_clean(
-        """
+    """,
+    "inside enumerate zip and islice": """
         import itertools
 
         loader = make()
@@ -51,16 +35,9 @@ def test_inside_enumerate_zip_and_islice(image_folder: Path) -> None:
         assert len(list(itertools.islice(loader, 2))) == 2
         assert sum(1 for batch in loader) == 6
         assert len(loader) == 6
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_a_loop_that_takes_exactly_all_batches(image_folder: Path) -> None:
-    """It never sees the end of the epoch, and the next loop is the next one."""
-    run_clean(
-        """
+    """,
+    # It never sees the end of the epoch, and the next loop is the next one.
+    "a loop that takes exactly all batches": """
         import itertools
 
         for options in ({}, {"shuffle": True}, {"drop_last": True,
@@ -77,52 +54,25 @@ def test_a_loop_that_takes_exactly_all_batches(image_folder: Path) -> None:
             pairs = [(a.epoch, b.epoch) for a, b in zip(other, loader)]
             rest = [] if "epochs" in options else [(1, 3)] * n
             assert pairs == rest, (options, pairs)
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_two_loaders_in_turn_and_nested(image_folder: Path) -> None:
-    run_clean(
-        """
+    """,
+    "two loaders in turn and nested": """
         one, two = make(seed=1), make(seed=2)
         pairs = [(a.count, b.count) for a, b in zip(one, two)]
         assert pairs == [(4, 4)] * 6, pairs
         inner = [sum(b.count for b in two) for a in one]
         assert inner == [24] * 6, inner
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_a_loader_is_one_stream(image_folder: Path) -> None:
-    """A second loop over a core Loader takes the stream; the first one, told
-    so, ends with an error rather than with batches of another epoch."""
-    run_clean(
-        """
+    """,
+    # A second loop over a core Loader takes the stream; the first one, told so,
+    # ends with an error rather than with batches of another epoch.
+    "a loader is one stream": """
         loader = make()
         first = iter(loader)
         next(first)
         second = iter(loader)
         assert [b.sequence for b in second] == list(range(6))
-        try:
-            next(first)
-        except feedline.StateError as error:
-            assert str(error)
-        else:
-            raise AssertionError("the first iterator went on")
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_any_order_of_dropping(image_folder: Path) -> None:
-    pytest.importorskip("numpy")
-    run_clean(
-        """
+        refused(feedline.StateError, "one stream", lambda: next(first))
+    """,
+    "any order of dropping": """
         import itertools
 
         import numpy as np
@@ -143,15 +93,8 @@ def test_any_order_of_dropping(image_folder: Path) -> None:
                 del have[name]
                 if "array" in have:
                     assert (have["array"] == right).all(), order
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_closing_in_any_order(image_folder: Path) -> None:
-    run_clean(
-        """
+    """,
+    "closing in any order": """
         import itertools
 
         for order in itertools.permutations(("data", "loader", "batch")):
@@ -166,16 +109,8 @@ def test_closing_in_any_order(image_folder: Path) -> None:
             for name in order:
                 shut[name]()
                 shut[name]()  # twice is once
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_a_batch_outlives_its_loader(image_folder: Path) -> None:
-    pytest.importorskip("numpy")
-    run_clean(
-        """
+    """,
+    "a batch outlives its loader": """
         loader = make()
         batch = next(iter(loader))
         before = batch.images.numpy().copy()
@@ -184,39 +119,18 @@ def test_a_batch_outlives_its_loader(image_folder: Path) -> None:
         gc.collect()
         assert (batch.images.numpy() == before).all()
         batch.release()
-        try:
-            batch.images
-        except feedline.ReleasedError:
-            print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_a_closed_loader_says_so(image_folder: Path) -> None:
-    run_clean(
-        """
+        refused(feedline.ReleasedError, "released", lambda: batch.images)
+    """,
+    "a closed loader says so": """
         loader = make()
         epoch = iter(loader)
         next(epoch)
         loader.close()
-        for use in (loader.next, loader.stats, lambda: next(epoch)):
-            try:
-                use()
-            except feedline.Error as error:
-                assert "closed" in str(error), error
-            else:
-                raise AssertionError("worked")
+        uses = loader.next, loader.stats, lambda: next(epoch)
+        refused(feedline.Error, "closed", *uses)
         assert "closed" in repr(loader), repr(loader)
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_cycles_are_collected(image_folder: Path) -> None:
-    run_clean(
-        """
+    """,
+    "cycles are collected": """
         import weakref
 
         class Trainer:
@@ -229,15 +143,8 @@ def test_cycles_are_collected(image_folder: Path) -> None:
         gc.collect()
         assert not any(ref() for ref in gone)
         await_end(thread_ids() - {str(os.getpid())})
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_dropping_a_loader_ends_its_threads(image_folder: Path) -> None:
-    run_clean(
-        """
+    """,
+    "dropping a loader ends its threads": """
         before = thread_ids()
         loader = make(workers=4)
         next(iter(loader))
@@ -246,17 +153,8 @@ def test_dropping_a_loader_ends_its_threads(image_folder: Path) -> None:
         del loader
         gc.collect()
         await_end(started)
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_an_exception_in_the_loop_leaves_a_usable_loader(
-    image_folder: Path,
-) -> None:
-    run_clean(
-        """
+    """,
+    "an exception in the loop leaves a usable loader": """
         loader = make()
         for round in range(3):
             try:
@@ -264,8 +162,11 @@ def test_an_exception_in_the_loop_leaves_a_usable_loader(
                     raise LookupError("mine")
             except LookupError:
                 pass
-        print(sum(batch.count for batch in loader))
-        """,
-        image_folder,
-        "24",
-    )
+        assert sum(batch.count for batch in loader) == 24
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(image_folder: Path, name: str) -> None:
+    run_clean(PROGRAMS[name], image_folder)

@@ -125,10 +125,8 @@ def test_loaders_that_come_and_go_leave_nothing(image_folder: Path) -> None:
     assert have == had
 
 
-def test_every_batch_is_kept(image_folder: Path) -> None:
-    pytest.importorskip("numpy")
-    run_clean(
-        """
+PROGRAMS = {
+    "every batch is kept": """
         import warnings
 
         with warnings.catch_warnings(record=True) as caught:
@@ -149,15 +147,8 @@ def test_every_batch_is_kept(image_folder: Path) -> None:
         assert len(ours) == 1, [str(w.message) for w in caught]
         assert "keeps" in str(ours[0].message), ours[0].message
         assert ours[0].filename == "<string>", ours[0].filename
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_few_descriptors_are_enough(image_folder: Path) -> None:
-    run_clean(
-        """
+    """,
+    "few descriptors are enough": """
         import resource
 
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
@@ -167,17 +158,10 @@ def test_few_descriptors_are_enough(image_folder: Path) -> None:
                 pass
         most = max(int(name) for name in os.listdir("/proc/self/fd"))
         assert most < 64
-        print(sum(batch.count for batch in loader))
-        """,
-        image_folder,
-        "24",
-    )
-
-
-def test_shared_memory_is_not_touched(image_folder: Path) -> None:
-    """Containers have 64 MiB of /dev/shm; threads need none of it."""
-    run_clean(
-        """
+        assert sum(batch.count for batch in loader) == 24
+    """,
+    # Containers have 64 MiB of /dev/shm; threads need none of it.
+    "shared memory is not touched": """
         loader = make()
         for batch in loader:
             maps = open("/proc/self/maps").read()
@@ -188,7 +172,10 @@ def test_shared_memory_is_not_touched(image_folder: Path) -> None:
             ]
             opened = [os.readlink(x) for x in links if os.path.islink(x)]
             assert not [x for x in opened if x.startswith("/dev/shm")]
-        print("done")
-        """,
-        image_folder,
-    )
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(image_folder: Path, name: str) -> None:
+    run_clean(PROGRAMS[name], image_folder)

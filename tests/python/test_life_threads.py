@@ -11,10 +11,8 @@ from child_process import run_clean
 
 pytest.importorskip("PIL")
 
-
-def test_the_consumer_moves_to_another_thread(image_folder: Path) -> None:
-    run_clean(
-        """
+PROGRAMS = {
+    "the consumer moves to another thread": """
         loader = make()
         epoch = iter(loader)
         seen = [next(epoch).sequence]
@@ -26,16 +24,9 @@ def test_the_consumer_moves_to_another_thread(image_folder: Path) -> None:
         thread.start()
         thread.join()
         assert seen == list(range(6)), seen
-        print(sum(batch.count for batch in loader))
-        """,
-        image_folder,
-        "24",
-    )
-
-
-def test_batches_are_released_on_another_thread(image_folder: Path) -> None:
-    run_clean(
-        """
+        assert sum(batch.count for batch in loader) == 24
+    """,
+    "batches are released on another thread": """
         import queue
 
         loader, batches = make(), queue.Queue(2)
@@ -57,17 +48,8 @@ def test_batches_are_released_on_another_thread(image_folder: Path) -> None:
         batches.put(None)
         thread.join()
         assert sum(counts) == 20 * N, sum(counts)
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_statistics_are_read_while_another_thread_iterates(
-    image_folder: Path,
-) -> None:
-    run_clean(
-        """
+    """,
+    "statistics are read while another thread iterates": """
         loader, ended = make(), threading.Event()
 
         def use():
@@ -86,18 +68,9 @@ def test_statistics_are_read_while_another_thread_iterates(
             looks += 1
         thread.join()
         assert loader.stats()["stats"]["samples"] == 30 * N
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_threads_that_share_an_iterator_get_each_batch_once(
-    image_folder: Path,
-) -> None:
-    """No promise of order, but no crash and nothing twice."""
-    run_clean(
-        """
+    """,
+    # No promise of order, but no crash and nothing twice.
+    "threads that share an iterator get each batch once": """
         loader = make()
         epoch, seen, failed = iter(loader), [], []
 
@@ -115,16 +88,8 @@ def test_threads_that_share_an_iterator_get_each_batch_once(
             thread.join()
         assert not failed, failed
         assert sorted(seen) == list(range(6)), seen
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_close_while_another_thread_waits(image_folder: Path) -> None:
-    pytest.importorskip("numpy")
-    run_clean(
-        """
+    """,
+    "close while another thread waits": """
         loader, gate = blocked_loader()
         loader.next()
         ended = []
@@ -142,17 +107,10 @@ def test_close_while_another_thread_waits(image_folder: Path) -> None:
         loader.close()
         thread.join(30)
         assert not thread.is_alive()
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_loaders_come_and_go_on_many_threads(image_folder: Path) -> None:
-    """While another thread asks which are there, as the end of the program
-    and a fork do; threads change at every line."""
-    run_clean(
-        """
+    """,
+    # While another thread asks which are there, as the end of the program and a
+    # fork do; threads change at every line.
+    "loaders come and go on many threads": """
         from feedline import lifetime
 
         sys.setswitchinterval(1e-6)
@@ -169,16 +127,9 @@ def test_loaders_come_and_go_on_many_threads(image_folder: Path) -> None:
             assert len(lifetime.all_live()) <= 8
         gc.collect()
         assert lifetime.all_live() == [] and not lifetime._live
-        print("done")
-        """,
-        image_folder,
-    )
-
-
-def test_calls_on_many_threads_keep_apart(image_folder: Path) -> None:
-    """What each call of a Python operation draws and raises is its own."""
-    run_clean(
-        """
+    """,
+    # What each call of a Python operation draws and raises is its own.
+    "calls on many threads keep apart": """
         from feedline import python_op
 
         sys.setswitchinterval(1e-6)
@@ -199,7 +150,10 @@ def test_calls_on_many_threads_keep_apart(image_folder: Path) -> None:
         one, many = found(1), found(8)
         assert len(one) == N and sorted(one) == sorted(many), (one, many)
         assert not python_op._inside
-        print("done")
-        """,
-        image_folder,
-    )
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(image_folder: Path, name: str) -> None:
+    run_clean(PROGRAMS[name], image_folder)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import List, Optional
+from typing import Any, Callable, Iterator, List, Optional
 
 import pytest
 
@@ -80,6 +80,41 @@ def image_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("images")
     images.make_folder(root, classes=3, per_class=8, size=None)
     return root
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """torchvision's ImageFolder of 24 images; its transforms draw nothing."""
+    cases = pytest.importorskip("torch_cases")
+    return cases.folder(tmp_path_factory.mktemp("plain") / "images")
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The same with transforms that draw."""
+    cases = pytest.importorskip("torch_cases")
+    root = tmp_path_factory.mktemp("drawn") / "images"
+    return cases.folder(root, cases.augmented())
+
+
+@pytest.fixture
+def make(image_folder: Path) -> Iterator[Callable[..., Any]]:
+    """Makes loaders with six batches of four in an epoch, on two workers; they
+    are closed behind the test."""
+    import feedline
+
+    made: List[Any] = []
+
+    def loader(**options: Any) -> Any:
+        pipeline = feedline.Pipeline().add("resize", width=16, height=16)
+        options = {"batch_size": 4, "workers": 2, **options}
+        data = feedline.Dataset.open("folder:%s" % image_folder)
+        made.append(feedline.Loader(data, pipeline, **options))
+        return made[-1]
+
+    yield loader
+    for one in made:
+        one.close()
 
 
 @pytest.fixture(scope="session")

@@ -604,8 +604,8 @@ def run(text: str, **environment: str) -> subprocess.CompletedProcess:
 def test_importing_needs_nothing_and_starts_nothing() -> None:
     found = run(
         "import sys, feedline, os\n"
-        "print([m for m in ('numpy', 'torch') if m in sys.modules],\n"
-        "      os.listdir('/proc/self/task').__len__())\n"
+        "others = {'numpy', 'torch', 'PIL', 'cv2'} & set(sys.modules)\n"
+        "print(sorted(others), len(os.listdir('/proc/self/task')))\n"
     )
     assert (found.stdout, found.stderr) == ("[] 1\n", "")
 
@@ -633,24 +633,6 @@ def test_an_older_library_says_what_it_lacks() -> None:
     assert functions.missing == ["loader_begin"]
     with pytest.raises(feedline.NotSupported, match="old.so has no feedline_"):
         refuse(1, 2)
-
-
-def test_a_subinterpreter_is_refused() -> None:
-    found = run(
-        "try:\n"
-        "    import _interpreters as i\n"
-        "except ImportError:\n"
-        "    import _xxsubinterpreters as i\n"
-        "one = i.create()\n"
-        "text = 'try:\\n    import feedline\\nexcept ImportError as e:\\n"
-        "    print(e)\\n'\n"
-        "run = getattr(i, 'run_string', None) or i.exec\n"
-        "run(one, text)\n"
-        "i.destroy(one)\n"
-    )
-    if "No module named '_xxsubinterpreters'" in found.stderr:
-        pytest.skip("this Python has no subinterpreters")
-    assert "subinterpreter" in found.stdout, found.stderr
 
 
 def test_machine_and_doctor() -> None:

@@ -18,28 +18,10 @@ from typing import Any, List, Set, Tuple
 
 import pytest
 
-from child_process import (
-    TIME_LIMIT_S,
-    begin,
-    check_clean,
-    finish,
-    interrupt_when,
-)
+from child_process import TIME_LIMIT_S, begin, check_clean, finish
+from child_process import interrupt_when
 
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
-feedline_torch = pytest.importorskip("feedline.torch")
-
-
-def make(folder: Path, **arguments: Any) -> Any:
-    """Six batches of four."""
-    transforms = torchvision.transforms
-    chain = transforms.Compose(
-        [transforms.Resize((16, 16)), transforms.ToTensor()]
-    )
-    data = torchvision.datasets.ImageFolder(str(folder), chain)
-    arguments = {"batch_size": 4, "num_workers": 2, **arguments}
-    return feedline_torch.DataLoader(data, **arguments)
+from torch_cases import six_batches, torch
 
 
 def labels_of(batches: Any) -> List[List[int]]:
@@ -51,7 +33,7 @@ PLAIN = [[0] * 4, [0] * 4, [1] * 4, [1] * 4, [2] * 4, [2] * 4]
 
 @pytest.fixture()
 def loader(image_folder: Path) -> Any:
-    made = make(image_folder)
+    made = six_batches(image_folder)
     yield made
     assert made.fallback_reason is None
     assert made.native
@@ -96,7 +78,7 @@ def test_the_seventh_next_is_the_end_and_stays_it(loader: Any) -> None:
 
 @pytest.mark.parametrize("first", ["loader", "epoch", "batch"])
 def test_a_tensor_outlives_all_else(image_folder: Path, first: str) -> None:
-    have = {"loader": make(image_folder)}
+    have = {"loader": six_batches(image_folder)}
     have["epoch"] = iter(have["loader"])
     have["batch"] = next(have["epoch"])
     images = have["batch"][0]
@@ -129,10 +111,12 @@ def thread_ids() -> Set[str]:
 
 
 def test_a_loader_that_is_gone_leaves_no_thread(image_folder: Path) -> None:
-    labels_of(make(image_folder))  # what stays for ever is there after this
+    labels_of(
+        six_batches(image_folder)
+    )  # what stays for ever is there after this
     gc.collect()
     before = thread_ids()
-    loader = make(image_folder)
+    loader = six_batches(image_folder)
     epoch = iter(loader)
     next(epoch)
     started = thread_ids() - before
@@ -268,12 +252,7 @@ def resident() -> int:
 def test_resident_memory_is_flat_over_fifty_epochs(
     image_folder: Path,
 ) -> None:
-    transforms = torchvision.transforms
-    chain = transforms.Compose(
-        [transforms.Resize((96, 96)), transforms.ToTensor()]
-    )
-    data = torchvision.datasets.ImageFolder(str(image_folder), chain)
-    loader = feedline_torch.DataLoader(data, batch_size=4, num_workers=2)
+    loader = six_batches(image_folder, 96)
 
     def epochs(n: int) -> Tuple[int, int]:
         for _ in range(n):

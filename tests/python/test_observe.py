@@ -11,9 +11,8 @@ import subprocess
 import sys
 import threading
 import warnings
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, List
 
 import pytest
 
@@ -23,22 +22,14 @@ from feedline import log_lines, views  # noqa: E402
 pytest.importorskip("PIL")
 
 
-def make(folder: Path, **options: Any) -> Any:
-    pipeline = feedline.Pipeline().add("resize", width=16, height=16)
-    options = {"batch_size": 4, "workers": 2, **options}
-    data = feedline.Dataset.open("folder:%s" % folder)
-    return feedline.Loader(data, pipeline, **options)
-
-
 @pytest.fixture()
-def loader(image_folder: Path) -> Iterator[Any]:
+def loader(make: Any) -> Any:
     """A loader that has delivered an epoch, with a phase in each step."""
-    made = make(image_folder)
+    made = make()
     for _ in made:
         with made.phase("forward"):
             pass
-    yield made
-    made.close()
+    return made
 
 
 # ---- Statistics ------------------------------------------------------------
@@ -255,8 +246,8 @@ def test_html_leaves_colours_of_text_to_the_page(loader: Any) -> None:
         assert fixed not in text.replace(" ", "").lower()
 
 
-def test_html_of_a_closed_loader_says_so(image_folder: Path) -> None:
-    loader = make(image_folder)
+def test_html_of_a_closed_loader_says_so(make: Any) -> None:
+    loader = make()
     loader.close()
     assert "closed" in read(loader._repr_html_()).text
 
@@ -310,7 +301,7 @@ def test_top_into_a_file_has_no_escapes(loader: Any) -> None:
     assert "decode" in out.getvalue() and "\x1b" not in out.getvalue()
 
 
-def test_top_ends_when_the_loader_is_closed(image_folder: Path) -> None:
+def test_top_ends_when_the_loader_is_closed(make: Any) -> None:
     shown = threading.Event()
 
     class Seen(Terminal):
@@ -318,7 +309,7 @@ def test_top_ends_when_the_loader_is_closed(image_folder: Path) -> None:
             shown.set()
             return super().write(text)
 
-    loader = make(image_folder)
+    loader = make()
     for _ in loader:
         pass
     thread = threading.Thread(

@@ -20,9 +20,6 @@ from feedline import _c, dlpack
 numpy = pytest.importorskip("numpy")
 images = pytest.importorskip("images")
 
-# Kept on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore:the program keeps")
-
 COUNT = 24
 
 

@@ -21,13 +21,6 @@ from feedline.torch.arguments import AutoInt, cores, is_auto
 from feedline.torch.iteration import copied
 
 data = torch.utils.data
-# These small epochs are kept as a whole, which the engine remarks upon.
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return folder(tmp_path_factory.mktemp("contract") / "images")
 
 
 class Numbers(data.Dataset):  # type: ignore[misc]

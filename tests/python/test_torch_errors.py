@@ -15,7 +15,6 @@ from torch_cases import Ours, T, Theirs, assert_same, folder, same, torch
 import feedline
 from images import encoded, picture
 
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
 
 PATH = "class_1/image_001.jpg"  # sample 4 + 1 of 8
 BAD = 5

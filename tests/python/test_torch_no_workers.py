@@ -10,19 +10,12 @@ from typing import Any, Iterator, List
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, assert_same, augmented, folder, torch
+from torch_cases import Ours, T, Theirs, assert_same, folder, torch
 
 from feedline.torch import FallbackWarning, NotNative
 from feedline.torch.iteration import DEPTH_EVERY
 
 data = torch.utils.data
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
-
-
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A data set whose transforms draw."""
-    return folder(tmp_path_factory.mktemp("drawn") / "images", augmented())
 
 
 def epochs(loader_type: Any, dataset: Any, **arguments: Any) -> List[Any]:

@@ -13,32 +13,23 @@ from typing import Any, Dict, List
 
 import pytest
 
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
-feedline = pytest.importorskip("feedline")
-feedline_torch = pytest.importorskip("feedline.torch")
+from torch_cases import Ours, six_batches, torch
 
-from feedline import observable, torch_ranges  # noqa: E402
-
-
-def make(folder: Path, **arguments: Any) -> Any:
-    transforms = torchvision.transforms
-    chain = transforms.Compose(
-        [transforms.Resize((16, 16)), transforms.ToTensor()]
-    )
-    data = torchvision.datasets.ImageFolder(str(folder), chain)
-    arguments = {"batch_size": 4, "num_workers": 2, **arguments}
-    return feedline_torch.DataLoader(data, **arguments)
+import feedline
+from feedline import observable, torch_ranges
+from feedline.torch import FallbackWarning
 
 
 @pytest.fixture()
 def loader(image_folder: Path) -> Any:
-    return make(image_folder)
+    return six_batches(image_folder)
 
 
 def in_torch(folder: Path) -> Any:
     """A loader that torch runs."""
-    return make(folder, num_workers=0, collate_fn=lambda samples: samples)
+    return six_batches(
+        folder, num_workers=0, collate_fn=lambda samples: samples
+    )
 
 
 def test_statistics_count_over_epochs(loader: Any) -> None:
@@ -59,7 +50,9 @@ def test_whoever_reads_statistics_holds_up_no_batch(
     image_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reader is let go only after the last batch: waiting would hang."""
-    loader = make(image_folder, num_workers="auto", prefetch_factor="auto")
+    loader = six_batches(
+        image_folder, num_workers="auto", prefetch_factor="auto"
+    )
     batches = iter(loader)
     next(batches)
     inside, leave = threading.Event(), threading.Event()
@@ -103,7 +96,7 @@ def test_while_torch_loads_it_is_watched(
     image_folder: Path, tmp_path: Path
 ) -> None:
     loader = in_torch(image_folder)
-    with pytest.warns(feedline_torch.FallbackWarning):
+    with pytest.warns(FallbackWarning):
         for _ in loader:
             with loader.phase("forward"):
                 pass
@@ -130,9 +123,7 @@ def test_while_torch_loads_it_is_watched(
 
 
 def test_torchs_processes_are_watched(image_folder: Path) -> None:
-    loader = make(
-        image_folder, num_workers=2, worker_init_fn=print, backend="torch"
-    )
+    loader = six_batches(image_folder, worker_init_fn=print, backend="torch")
     for _ in range(2):
         for _ in loader:
             pass
@@ -148,8 +139,8 @@ def test_a_stream_is_watched() -> None:
         def __iter__(self) -> Any:
             return iter(range(10))
 
-    loader = feedline_torch.DataLoader(Stream(), batch_size=4)
-    with pytest.warns(feedline_torch.FallbackWarning):
+    loader = Ours(Stream(), batch_size=4)
+    with pytest.warns(FallbackWarning):
         assert len(list(loader)) == 3
     assert loader.stats()["stats"]["samples"] == 10
     assert "IterableDataset" in loader.explain()
@@ -191,7 +182,7 @@ def test_a_profile_of_what_torch_runs(image_folder: Path) -> None:
     loader = in_torch(image_folder)
     ready: List[Any] = []
     profile = feedline.profile(loader, on_trace_ready=ready.append)
-    with pytest.warns(feedline_torch.FallbackWarning):
+    with pytest.warns(FallbackWarning):
         with profile:
             for _ in loader:
                 profile.step()
@@ -219,23 +210,11 @@ def ranges(profile: Any) -> Dict[str, int]:
     }
 
 
-@pytest.fixture()
-def core(image_folder: Path) -> Any:
-    """A loader without torch."""
-    made = feedline.Loader(
-        feedline.Dataset.open("folder:%s" % image_folder),
-        feedline.Pipeline().add("resize", width=16, height=16),
-        batch_size=4,
-    )
-    yield made
-    made.close()
-
-
-def test_each_next_and_its_wait_are_ranges(core: Any) -> None:
+def test_each_next_and_its_wait_are_ranges(make: Any) -> None:
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU]
     ) as profile:
-        for _ in core:
+        for _ in make():
             pass
     found = ranges(profile)
     # Six batches and the end of the epoch.
@@ -245,14 +224,14 @@ def test_each_next_and_its_wait_are_ranges(core: Any) -> None:
     assert not found
 
 
-def test_the_older_profiler_sees_them_too(core: Any) -> None:
+def test_the_older_profiler_sees_them_too(make: Any) -> None:
     with torch.autograd.profiler.profile() as profile:
-        next(iter(core))
+        next(iter(make()))
     assert torch_ranges.NEXT in ranges(profile)
 
 
 def test_without_a_profiler_there_is_no_range(
-    core: Any, monkeypatch: Any
+    make: Any, monkeypatch: Any
 ) -> None:
     def refuse(*arguments: Any) -> None:
         raise AssertionError("a range was made")
@@ -260,7 +239,7 @@ def test_without_a_profiler_there_is_no_range(
     monkeypatch.setattr(
         torch.autograd.profiler.record_function, "__enter__", refuse
     )
-    assert sum(1 for _ in core) == 6
+    assert sum(1 for _ in make()) == 6
 
 
 def test_batches_are_handed_over_in_a_range(loader: Any) -> None:

@@ -9,27 +9,11 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 
-from torch_cases import (
-    Ours,
-    T,
-    Theirs,
-    assert_same,
-    both,
-    folder,
-    same,
-    torch,
-)
+from torch_cases import Ours, T, Theirs, assert_same, both, folder, same, torch
 
 from feedline.torch.arguments import engine_options  # noqa: E402
 
 data = torch.utils.data
-# These small epochs are kept as a whole, which the engine remarks upon.
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return folder(tmp_path_factory.mktemp("order") / "images")
 
 
 class Listed:

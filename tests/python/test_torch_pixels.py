@@ -15,38 +15,18 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import pytest
 
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
+from images import Image
+from torch_cases import T as v1, families, torch, torchvision, v2
+
+import feedline
+from feedline.torch.folders import ImageList
+from feedline.torch.native import NotNative, Plan, plan
+from feedline.transforms import Python
+
 np = pytest.importorskip("numpy")
-Image = pytest.importorskip("PIL.Image")
-
-import torchvision.transforms.functional as F  # noqa: E402
-from torchvision import transforms as v1  # noqa: E402
-
-import feedline  # noqa: E402
-from feedline.torch.folders import ImageList  # noqa: E402
-from feedline.torch.native import NotNative, Plan, plan  # noqa: E402
-from feedline.transforms import Python  # noqa: E402
-
-try:
-    from torchvision.transforms import v2
-except ImportError:
-    v2 = None
+F = v1.functional
 
 Mode = v1.InterpolationMode
-families = pytest.mark.parametrize(
-    "T",
-    [
-        v1,
-        pytest.param(
-            v2,
-            marks=pytest.mark.skipif(
-                v2 is None, reason="this torchvision has no transforms.v2"
-            ),
-        ),
-    ],
-    ids=["v1", "v2"],
-)
 
 SEED = 17
 EPOCHS = 4  # of 6 images each, so 24 draws a chain

@@ -18,7 +18,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, torch, torchvision
+from torch_cases import Ours, T, Theirs, torch, torchvision, v2
 
 import feedline
 from images import Image, picture
@@ -26,13 +26,7 @@ from images import Image, picture
 np = pytest.importorskip("numpy", reason="no numpy")
 data = torch.utils.data
 
-try:
-    from torchvision.transforms import v2
-except ImportError:
-    v2 = None
-
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::feedline.EngineWarning"),
     pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning"),
     pytest.mark.filterwarnings("ignore:The transform `ToTensor:UserWarning"),
 ]

@@ -21,7 +21,6 @@ from feedline.transforms import PIL, Python
 
 numpy = pytest.importorskip("numpy")
 Image = pytest.importorskip("PIL.Image")
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
 
 
 @pytest.fixture(scope="module")

@@ -15,40 +15,21 @@ from typing import Any, Callable, List, Tuple
 
 import pytest
 
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
+from images import Image
+from torch_cases import T as v1, families, torch, torchvision, v2
+
+import feedline
+from feedline.torch.chain import READERS
+from feedline.torch.folders import ImageFolder, ImageList
+from feedline.torch.native import NotNative, plan, read_chain
+from feedline.transforms import Python
+
 np = pytest.importorskip("numpy")
-Image = pytest.importorskip("PIL.Image")
-
-from torch.utils.data import ConcatDataset, Subset  # noqa: E402
-from torchvision import datasets, transforms as v1  # noqa: E402
-
-import feedline  # noqa: E402
-from feedline.torch.chain import READERS  # noqa: E402
-from feedline.torch.native import read_chain  # noqa: E402
-from feedline.torch.native import NotNative, plan  # noqa: E402
-from feedline.torch.folders import ImageFolder, ImageList  # noqa: E402
-from feedline.transforms import Python  # noqa: E402
-
-try:
-    from torchvision.transforms import v2
-except ImportError:
-    v2 = None
+datasets = torchvision.datasets
+ConcatDataset = torch.utils.data.ConcatDataset
+Subset = torch.utils.data.Subset
 
 Mode = v1.InterpolationMode
-families = pytest.mark.parametrize(
-    "T",
-    [
-        v1,
-        pytest.param(
-            v2,
-            marks=pytest.mark.skipif(
-                v2 is None, reason="this torchvision has no transforms.v2"
-            ),
-        ),
-    ],
-    ids=["v1", "v2"],
-)
 
 
 def ops(transform: Any, channels: int = 3, size: Any = None) -> List[Any]:

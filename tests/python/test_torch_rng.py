@@ -9,22 +9,9 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 
-from torch_cases import Ours, Theirs, assert_same, augmented, folder, torch
+from torch_cases import Ours, Theirs, assert_same, torch
 
 data = torch.utils.data
-# These small epochs are kept as a whole, which the engine remarks upon.
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return folder(tmp_path_factory.mktemp("rng") / "images")
-
-
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A data set whose transforms draw."""
-    return folder(tmp_path_factory.mktemp("drawn") / "images", augmented())
 
 
 class DrawsAtOnce:

@@ -6,28 +6,15 @@ from __future__ import annotations
 
 import json
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
-from torch_cases import Ours, assert_same, augmented, folder, torch
+from torch_cases import Ours, assert_same, folder, torch
 
 from feedline.torch import FallbackWarning
 
 data = torch.utils.data
-# These small epochs are kept as a whole, which the engine remarks upon.
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return folder(tmp_path_factory.mktemp("state") / "images", augmented())
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Without draws, so that num_workers=0 is native, too."""
-    return folder(tmp_path_factory.mktemp("plain") / "images")
 
 
 class Own(data.Dataset):  # type: ignore[misc]
@@ -140,6 +127,14 @@ def through_json(state: Dict[str, Any]) -> Dict[str, Any]:
     return again
 
 
+def left(loader: Any, after: int) -> Tuple[Dict[str, Any], List[Any]]:
+    """The state behind so many batches of an epoch, and those that follow."""
+    iterator = quietly(lambda: iter(loader))
+    for _ in range(after):
+        next(iterator)
+    return loader.state_dict(), list(iterator)
+
+
 def stopped(loader: Any, after: int) -> List[Any]:
     """The first batches of an epoch; the iterator is left."""
     found = []
@@ -166,44 +161,37 @@ def rest_of(state: Dict[str, Any], loader: Any, seeds: int = 0) -> List[Any]:
 
 
 @pytest.mark.parametrize(
-    "after,left,resumed", [(0, 2, 2), (1, 2, 1), (1, 1, "auto"), (3, 2, 2)]
+    "after,before,resumed", [(0, 2, 2), (1, 2, 1), (1, 1, "auto"), (3, 2, 2)]
 )
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_rest_of_an_epoch(
-    dataset: Any, name: str, after: int, left: Any, resumed: Any
+    drawn: Any, name: str, after: int, before: Any, resumed: Any
 ) -> None:
     """Order and draws, from the start and the middle."""
-    arguments = {"batch_size": 5, **ORDERS[name](dataset)}
+    arguments = {"batch_size": 5, **ORDERS[name](drawn)}
     torch.manual_seed(4)
-    first = Ours(dataset, num_workers=left, **arguments)
-    iterator = iter(first)
-    head = [next(iterator) for _ in range(after)]
-    state = first.state_dict()
-    expected = list(iterator)
-
-    arguments.update(ORDERS[name](dataset))
-    again = Ours(dataset, num_workers=resumed, **arguments)
+    first = Ours(drawn, num_workers=before, **arguments)
+    state, expected = left(first, after)
+    arguments.update(ORDERS[name](drawn))
+    again = Ours(drawn, num_workers=resumed, **arguments)
     assert_same(rest_of(state, again), expected)
-    assert first.native and again.native and len(head) == after
+    assert first.native and again.native
 
 
-@pytest.mark.parametrize("left,resumed", [(0, 0), (0, 2), (2, 0)])
+@pytest.mark.parametrize("before,resumed", [(0, 0), (0, 2), (2, 0)])
 @pytest.mark.parametrize("name", ORDERS)
 def test_with_and_without_workers(
-    plain: Any, name: str, left: int, resumed: int
+    dataset: Any, name: str, before: int, resumed: int
 ) -> None:
     """Natively and through torch; also the epoch behind it, where its order
     comes from a generator that the state has."""
-    for made in (plain, Own()):
+    for made in (dataset, Own()):
         arguments = {"batch_size": 5, **ORDERS[name](made)}
         torch.manual_seed(4)
-        if isinstance(made, Own) and (left, resumed) != (0, 0):
+        if isinstance(made, Own) and (before, resumed) != (0, 0):
             continue  # the matrix of torch's own workers is below
-        first = Ours(made, num_workers=left, **arguments)
-        iterator = quietly(lambda: iter(first))
-        next(iterator), next(iterator)
-        state = first.state_dict()
-        expected = list(iterator)
+        first = Ours(made, num_workers=before, **arguments)
+        state, expected = left(first, 2)
         behind = quietly(lambda: list(first))
 
         arguments.update(ORDERS[name](made))
@@ -219,16 +207,12 @@ def quietly(act: Callable[[], Any]) -> Any:
         return act()
 
 
-@pytest.mark.parametrize("left,resumed", [(2, 2), (2, 0), (0, 2)])
-def test_torchs_own_workers(left: int, resumed: int) -> None:
+@pytest.mark.parametrize("before,resumed", [(2, 2), (2, 0), (0, 2)])
+def test_torchs_own_workers(before: int, resumed: int) -> None:
     for name in ("shuffled", "stateful"):
         made = Own()
         arguments = {"batch_size": 5, **ORDERS[name](made)}
-        first = Ours(made, num_workers=left, **arguments)
-        iterator = quietly(lambda: iter(first))
-        next(iterator)
-        state = first.state_dict()
-        expected = list(iterator)
+        state, expected = left(Ours(made, num_workers=before, **arguments), 1)
         arguments.update(ORDERS[name](made))
         again = Ours(made, num_workers=resumed, **arguments)
         assert_same(quietly(lambda: rest_of(state, again)), expected)
@@ -246,10 +230,10 @@ def test_what_was_delivered_is_not_loaded_again() -> None:
     assert made.loaded == list(range(16, 24))
 
 
-def test_natively_too(dataset: Any) -> None:
-    first = Ours(dataset, batch_size=4, num_workers=1)
+def test_natively_too(drawn: Any) -> None:
+    first = Ours(drawn, batch_size=4, num_workers=1)
     stopped(first, 4)
-    again = Ours(dataset, batch_size=4, num_workers=1)
+    again = Ours(drawn, batch_size=4, num_workers=1)
     assert len(rest_of(first.state_dict(), again)) == 2
     assert again.engine.stats(flat=True)["feedline/samples"] == 8
 
@@ -258,9 +242,9 @@ def test_natively_too(dataset: Any) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_counts_are_of_what_was_returned(dataset: Any, workers: int) -> None:
+def test_counts_are_of_what_was_returned(drawn: Any, workers: int) -> None:
     """Not of what was prepared."""
-    loader = Ours(dataset, batch_size=5, num_workers=workers)
+    loader = Ours(drawn, batch_size=5, num_workers=workers)
     iterator = iter(loader)
     for number in range(6):
         state = loader.state_dict()
@@ -274,25 +258,25 @@ def test_counts_are_of_what_was_returned(dataset: Any, workers: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["sequential", "shared generator", "stateful"])
-def test_behind_the_end_comes_the_next_epoch(dataset: Any, name: str) -> None:
-    arguments = ORDERS[name](dataset)
-    first = Ours(dataset, batch_size=5, num_workers=1, **arguments)
+def test_behind_the_end_comes_the_next_epoch(drawn: Any, name: str) -> None:
+    arguments = ORDERS[name](drawn)
+    first = Ours(drawn, batch_size=5, num_workers=1, **arguments)
     assert len(list(first)) == 5
     state = first.state_dict()
     torch.manual_seed(1)
     expected = list(first)
-    again = Ours(dataset, batch_size=5, num_workers=1, **ORDERS[name](dataset))
+    again = Ours(drawn, batch_size=5, num_workers=1, **ORDERS[name](drawn))
     again.load_state_dict(through_json(state))
     torch.manual_seed(1)
     assert_same(list(again), expected)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_state_before_the_first_epoch(plain: Any, workers: int) -> None:
+def test_a_state_before_the_first_epoch(dataset: Any, workers: int) -> None:
     """It is that of the epoch that the next iter() begins."""
-    first = Ours(plain, batch_size=5, shuffle=True, num_workers=workers)
+    first = Ours(dataset, batch_size=5, shuffle=True, num_workers=workers)
     state = first.state_dict()
-    again = Ours(plain, batch_size=5, shuffle=True, num_workers=workers)
+    again = Ours(dataset, batch_size=5, shuffle=True, num_workers=workers)
     expected = list(first)
     # Without workers the order is drawn by the first next().
     assert_same(rest_of(state, again, 0 if workers else 1), expected)
@@ -303,14 +287,14 @@ def test_a_state_before_the_first_epoch(plain: Any, workers: int) -> None:
 @pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("given", [False, True])
 def test_the_epoch_behind_draws_the_same(
-    dataset: Any, shuffle: bool, persistent: bool, given: bool
+    drawn: Any, shuffle: bool, persistent: bool, given: bool
 ) -> None:
     """Order and transforms, from a state alone; what else the process has drawn
     or not changes nothing, and the next epoch draws as many numbers."""
 
     def loader() -> Any:
         return Ours(
-            dataset,
+            drawn,
             batch_size=5,
             shuffle=shuffle,
             num_workers=1,
@@ -337,16 +321,16 @@ def test_the_epoch_behind_draws_the_same(
     assert torch.equal(behind, torch.get_rng_state())
 
 
-def test_a_seed_of_the_program_counts(dataset: Any) -> None:
+def test_a_seed_of_the_program_counts(drawn: Any) -> None:
     """Scripts that seed each epoch get the order that they ask for."""
-    first = Ours(dataset, batch_size=5, shuffle=True, num_workers=1)
+    first = Ours(drawn, batch_size=5, shuffle=True, num_workers=1)
     torch.manual_seed(0)
     list(first)
     state = first.state_dict()
     torch.manual_seed(1)
     expected = list(first)
     for seed in (0, 1, 5):
-        again = Ours(dataset, batch_size=5, shuffle=True, num_workers=1)
+        again = Ours(drawn, batch_size=5, shuffle=True, num_workers=1)
         torch.manual_seed(seed)
         torch.rand(1)
         again.load_state_dict(state)
@@ -354,104 +338,91 @@ def test_a_seed_of_the_program_counts(dataset: Any) -> None:
         assert_same(list(again), expected)
 
 
-def test_a_state_that_was_not_used_yet_is_kept(dataset: Any) -> None:
-    first = Ours(dataset, batch_size=5, num_workers=1)
+def test_a_state_that_was_not_used_yet_is_kept(drawn: Any) -> None:
+    first = Ours(drawn, batch_size=5, num_workers=1)
     stopped(first, 2)
     state = first.state_dict()
-    again = Ours(dataset, batch_size=5, num_workers=1)
+    again = Ours(drawn, batch_size=5, num_workers=1)
     again.load_state_dict(state)
     assert again.state_dict() == state
     again.load_state_dict({})
     assert len(list(again)) == 5
 
 
-def test_twice_in_one_epoch(dataset: Any) -> None:
+def test_twice_in_one_epoch(drawn: Any) -> None:
     """Resumed, left, resumed: the first batches never come again."""
     torch.manual_seed(3)
-    first = Ours(dataset, batch_size=4, shuffle=True, num_workers=2)
-    iterator = iter(first)
-    next(iterator)
-    state = first.state_dict()
-    expected = list(iterator)
-    second = Ours(dataset, batch_size=4, shuffle=True, num_workers=1)
+    first = Ours(drawn, batch_size=4, shuffle=True, num_workers=2)
+    state, expected = left(first, 1)
+    second = Ours(drawn, batch_size=4, shuffle=True, num_workers=1)
     second.load_state_dict(state)
     head = stopped(second, 2)
     assert second.state_dict()["_num_yielded"] == 3
-    third = Ours(dataset, batch_size=4, shuffle=True, num_workers=2)
+    third = Ours(drawn, batch_size=4, shuffle=True, num_workers=2)
     assert_same(head + rest_of(second.state_dict(), third), expected)
 
 
-def test_samples_that_come_again(dataset: Any) -> None:
+def test_samples_that_come_again(drawn: Any) -> None:
     """Each occurrence keeps its own draws in a resumed epoch."""
     order = [3, 3, 3, 7, 3, 7, 3, 3]
-    first = Ours(dataset, batch_size=2, sampler=order, num_workers=1)
-    iterator = iter(first)
-    next(iterator), next(iterator)
-    state = first.state_dict()
-    expected = list(iterator)
-    again = Ours(dataset, batch_size=2, sampler=order, num_workers=2)
+    first = Ours(drawn, batch_size=2, sampler=order, num_workers=1)
+    state, expected = left(first, 2)
+    again = Ours(drawn, batch_size=2, sampler=order, num_workers=2)
     assert_same(rest_of(state, again), expected)
 
 
-def test_persistent_workers(dataset: Any) -> None:
+def test_persistent_workers(drawn: Any) -> None:
     def loader() -> Any:
-        return Ours(
-            dataset, batch_size=4, num_workers=1, persistent_workers=True
-        )
+        return Ours(drawn, batch_size=4, num_workers=1, persistent_workers=True)
 
     first = loader()
     assert len(list(first)) == 6
-    iterator = iter(first)
-    next(iterator), next(iterator)
-    state = first.state_dict()
-    expected = list(iterator)
+    state, expected = left(first, 2)
     behind = list(first)
     again = loader()
     assert_same(rest_of(state, again), expected)
     assert_same(list(again), behind)
 
 
-def test_a_failed_batch_counts(plain: Any) -> None:
+def test_a_failed_batch_counts(dataset: Any) -> None:
     """It is behind us, and does not come again."""
     order = [0, 1, 99, 2, 3, 4, 5]
-    first = Ours(plain, batch_size=2, sampler=order, num_workers=1)
+    first = Ours(dataset, batch_size=2, sampler=order, num_workers=1)
     iterator = iter(first)
     next(iterator)
     with pytest.raises(IndexError):
         next(iterator)
     state = first.state_dict()
     assert state["_num_yielded"] == 1 and state["_sampler_iter_yielded"] == 2
-    again = Ours(plain, batch_size=2, sampler=order, num_workers=1)
+    again = Ours(dataset, batch_size=2, sampler=order, num_workers=1)
     assert [b[0].shape[0] for b in rest_of(state, again)] == [2, 1]
 
 
 # ---- Other loaders ---------------------------------------------------------
 
 
-def test_another_batch_size(dataset: Any) -> None:
+def test_another_batch_size(drawn: Any) -> None:
     """From the same sample on, with the same draws."""
     torch.manual_seed(1)
-    first = Ours(dataset, batch_size=4, shuffle=True, num_workers=2)
-    iterator = iter(first)
-    next(iterator), next(iterator)
-    state = first.state_dict()
-    expected = torch.cat([batch[0] for batch in iterator])
-    again = Ours(dataset, batch_size=7, shuffle=True, num_workers=2)
+    first = Ours(drawn, batch_size=4, shuffle=True, num_workers=2)
+    state, rest = left(first, 2)
+    expected = torch.cat([batch[0] for batch in rest])
+    again = Ours(drawn, batch_size=7, shuffle=True, num_workers=2)
     found = rest_of(state, again)
     assert [len(batch[0]) for batch in found] == [7, 7, 2]
     assert torch.equal(torch.cat([batch[0] for batch in found]), expected)
 
 
 @pytest.mark.parametrize("then,now", [(1, 2), (2, 1), (2, 4), (3, 2)])
-def test_another_number_of_replicas(plain: Any, then: int, now: int) -> None:
+def test_another_number_of_replicas(dataset: Any, then: int, now: int) -> None:
     """All that was left, and each sample once, where numbers divide."""
 
     def loader(ranks: int, rank: int) -> Any:
         sampler = data.distributed.DistributedSampler(
-            plain, ranks, rank, seed=5
+            dataset, ranks, rank, seed=5
         )
         sampler.set_epoch(2)
-        return Ours(plain, batch_size=12 // then // 2, sampler=sampler)
+        return Ours(dataset, batch_size=12 // then // 2, sampler=sampler)
 
     def labels(batches: List[Any]) -> List[int]:
         sums = torch.cat([batch[0].float().sum((1, 2, 3)) for batch in batches])
@@ -469,19 +440,19 @@ def test_another_number_of_replicas(plain: Any, then: int, now: int) -> None:
         again.sampler.set_epoch(0)
         seen += labels(rest_of(state, again))
         assert again.sampler.epoch == 2
-    assert sorted(seen) == sorted(labels(list(Ours(plain, batch_size=24))))
+    assert sorted(seen) == sorted(labels(list(Ours(dataset, batch_size=24))))
 
 
-def test_another_data_set(plain: Any, tmp_path: Any) -> None:
-    first = Ours(plain, batch_size=5, num_workers=1)
+def test_another_data_set(dataset: Any, tmp_path: Any) -> None:
+    first = Ours(dataset, batch_size=5, num_workers=1)
     stopped(first, 1)
     state = first.state_dict()
     smaller = folder(tmp_path / "smaller", classes=2)
     other = folder(tmp_path / "other", seed=9)
     other.samples.reverse()
-    for dataset in (smaller, other, Own(7)):
+    for wrong in (smaller, other, Own(7)):
         with pytest.raises(ValueError, match="another data set") as error:
-            Ours(dataset, batch_size=5).load_state_dict(state)
+            Ours(wrong, batch_size=5).load_state_dict(state)
         assert "ImageFolder of 24 samples" in str(error.value)
     copied = folder(tmp_path / "copied")
     Ours(copied, batch_size=5).load_state_dict(state)  # the same elsewhere
@@ -507,9 +478,9 @@ def test_another_data_set(plain: Any, tmp_path: Any) -> None:
         ({"_index_sampler_state": 7}, "not a state"),
     ],
 )
-def test_what_is_no_state(plain: Any, state: Any, words: str) -> None:
+def test_what_is_no_state(dataset: Any, state: Any, words: str) -> None:
     """Or was one, and has a wrong value now. Nothing changes by it."""
-    loader = Ours(plain, batch_size=5)
+    loader = Ours(dataset, batch_size=5)
     next(iter(loader))
     good = loader.state_dict()
     if words in ("not a state", "negative"):
@@ -519,36 +490,36 @@ def test_what_is_no_state(plain: Any, state: Any, words: str) -> None:
     assert loader.state_dict() == good
 
 
-def test_a_later_version(plain: Any) -> None:
-    state = {**Ours(plain).state_dict(), "version": 99}
+def test_a_later_version(dataset: Any) -> None:
+    state = {**Ours(dataset).state_dict(), "version": 99}
     with pytest.raises(ValueError, match="version 99"):
-        Ours(plain).load_state_dict(state)
+        Ours(dataset).load_state_dict(state)
 
 
-def test_a_generator_that_is_missing(plain: Any) -> None:
-    first = Ours(plain, shuffle=True, generator=generator())
+def test_a_generator_that_is_missing(dataset: Any) -> None:
+    first = Ours(dataset, shuffle=True, generator=generator())
     stopped(first, 2)
-    again = Ours(plain, shuffle=True)
+    again = Ours(dataset, shuffle=True)
     again.load_state_dict(first.state_dict())
     with pytest.raises(ValueError, match="generator"):
         iter(again)
 
 
-def test_what_accelerate_takes_back(dataset: Any) -> None:
+def test_what_accelerate_takes_back(drawn: Any) -> None:
     """It has one batch more than it gave out, and says so in these keys."""
-    first = Ours(dataset, batch_size=5, num_workers=1)
+    first = Ours(drawn, batch_size=5, num_workers=1)
     head = stopped(first, 3)
     state = first.state_dict()
     state["_sampler_iter_yielded"] -= 1
     state["_num_yielded"] -= 1
     state["_index_sampler_state"]["samples_yielded"] -= 5
-    again = Ours(dataset, batch_size=5, num_workers=1)
+    again = Ours(drawn, batch_size=5, num_workers=1)
     found = rest_of(state, again)
     assert len(found) == 3
     assert_same(found[:1], head[2:])
 
 
-def test_a_stream_is_read_past(plain: Any) -> None:
+def test_a_stream_is_read_past(dataset: Any) -> None:
     class Stream(data.IterableDataset):  # type: ignore[misc]
         def __iter__(self) -> Iterator[int]:
             return iter(range(12))
@@ -560,25 +531,21 @@ def test_a_stream_is_read_past(plain: Any) -> None:
     assert [batch.tolist() for batch in found] == [[6, 7, 8], [9, 10, 11]]
 
 
-def test_the_state_is_small(dataset: Any) -> None:
-    loader = Ours(dataset, batch_size=5, shuffle=True, num_workers=1)
+def test_the_state_is_small(drawn: Any) -> None:
+    loader = Ours(drawn, batch_size=5, shuffle=True, num_workers=1)
     stopped(loader, 2)
     assert len(json.dumps(loader.state_dict())) < 1000
 
 
-def test_torchdatas_sampler(plain: Any) -> None:
+def test_torchdatas_sampler(dataset: Any) -> None:
     """StatefulDistributedSampler, where torchdata is installed."""
     samplers = pytest.importorskip(
         "torchdata.stateful_dataloader.sampler", reason="no torchdata"
     )
 
     def loader() -> Any:
-        sampler = samplers.StatefulDistributedSampler(plain, 2, 1, seed=3)
-        return Ours(plain, batch_size=2, sampler=sampler, num_workers=1)
+        sampler = samplers.StatefulDistributedSampler(dataset, 2, 1, seed=3)
+        return Ours(dataset, batch_size=2, sampler=sampler, num_workers=1)
 
-    first = loader()
-    iterator = iter(first)
-    next(iterator), next(iterator)
-    state = first.state_dict()
-    expected = list(iterator)
+    state, expected = left(loader(), 2)
     assert_same(rest_of(state, loader()), expected)

@@ -21,7 +21,6 @@ from feedline.torch import FallbackWarning
 
 data = torch.utils.data
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::feedline.EngineWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:torchdata.*"),
     pytest.mark.filterwarnings("ignore:.*set_vital.*:UserWarning"),
 ]

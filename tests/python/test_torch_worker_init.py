@@ -17,7 +17,6 @@ from feedline.torch.worker_init import only_seeds
 from feedline.transforms import PIL
 
 numpy = pytest.importorskip("numpy")
-pytestmark = pytest.mark.filterwarnings("ignore::feedline.EngineWarning")
 BASE = 40
 seen: List[int] = []
 

@@ -18,9 +18,28 @@ torchvision = pytest.importorskip("torchvision", reason="no torchvision")
 import feedline.torch  # noqa: E402
 from images import make_folder  # noqa: E402
 
+try:
+    from torchvision.transforms import v2
+except ImportError:
+    v2 = None
+
 Ours = feedline.torch.DataLoader
 Theirs = torch.utils.data.DataLoader
 T = torchvision.transforms
+# A test of both families of transforms, as its argument T.
+families = pytest.mark.parametrize(
+    "T",
+    [
+        T,
+        pytest.param(
+            v2,
+            marks=pytest.mark.skipif(
+                v2 is None, reason="this torchvision has no transforms.v2"
+            ),
+        ),
+    ],
+    ids=["v1", "v2"],
+)
 
 
 def folder(root: Path, transform: Any = None, **of_images: Any) -> Any:
@@ -29,6 +48,14 @@ def folder(root: Path, transform: Any = None, **of_images: Any) -> Any:
         make_folder(root, **{"size": (24, 20), **of_images})
     chain = transform or T.Compose([T.Resize((8, 8)), T.PILToTensor()])
     return torchvision.datasets.ImageFolder(str(root), chain)
+
+
+def six_batches(folder: Path, side: int = 16, **arguments: Any) -> Any:
+    """A native loader of the fixture image_folder, in batches of four."""
+    chain = T.Compose([T.Resize((side, side)), T.ToTensor()])
+    images = torchvision.datasets.ImageFolder(str(folder), chain)
+    arguments = {"batch_size": 4, "num_workers": 2, **arguments}
+    return Ours(images, **arguments)
 
 
 def augmented() -> Any:
@@ -46,6 +73,12 @@ def same(ours: Any, theirs: Any) -> bool:
             and ours.dtype == theirs.dtype
             and ours.shape == theirs.shape
             and torch.equal(ours, theirs)
+        )
+    if isinstance(ours, dict):
+        return (
+            type(ours) is type(theirs)
+            and ours.keys() == theirs.keys()
+            and all(same(ours[key], theirs[key]) for key in ours)
         )
     if isinstance(ours, (list, tuple)):
         return (

@@ -3,7 +3,8 @@
 """Makes feedline/_c.py from the public headers, include/feedline/*.h.
 
 The headers are regular, so a few patterns are enough to read them; anything
-that none of them matches is an error, never left out. The result is committed:
+that none of them matches is an error, never left out. Structs that the package
+does not name are: a pointer to one is an address. The result is committed:
 nobody needs the headers to install the package.
 
     python/make_c.py             write it
@@ -15,11 +16,12 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, Set, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADERS = ROOT / "include" / "feedline"
-TARGET = ROOT / "python" / "feedline" / "_c.py"
+PACKAGE = ROOT / "python" / "feedline"
+TARGET = PACKAGE / "_c.py"
 COLUMNS = 80
 INDENT = "    "
 
@@ -29,8 +31,9 @@ HEAD = '''\
 """The declarations of the C headers, for ctypes.
 
 Names are those of the headers without the prefix. FUNCTIONS has the result and
-the arguments of each function. Handles, untyped pointers and pointers to bytes
-are c_void_p, which takes an address as an int.
+the arguments of each function. Handles, untyped pointers, pointers to bytes and
+to structs that the package does not use are c_void_p, which takes an address as
+an int.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double
 from ctypes import c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
-from typing import Any, Dict, Tuple, Type
+from typing import Any, Dict, Tuple
 '''
 
 SIZED = '''
@@ -70,6 +73,41 @@ class NotUnderstood(Exception):
     """A declaration that none of the patterns matches."""
 
 
+# ---- Structs that are used --------------------------------------------------
+
+STRUCT = r"struct feedline_(\w+) \{((?:[^{}]|\{[^{}]*\})*)\};"
+
+
+def headers() -> List[Path]:
+    """In the order in which a program may include them."""
+    first = HEADERS / "feedline.h"
+    return [first] + sorted(set(HEADERS.glob("*.h")) - {first})
+
+
+def code_of(path: Path) -> str:
+    """Without comments, lines joined where the preprocessor would."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    return re.sub(r"\\\n", " ", text)
+
+
+def used_structs() -> Set[str]:
+    """Those that the package or a benchmark names, and what is in them."""
+    bodies = dict(re.findall(STRUCT, "".join(map(code_of, headers()))))
+    sources = {*PACKAGE.rglob("*.py"), *ROOT.glob("bench/*.py")} - {TARGET}
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
+    found = set(re.findall(r"\b_c\.(\w+)", text)) & set(bodies)
+    todo = list(found)
+    while todo:
+        inner = re.findall(r"struct feedline_(\w+) \w", bodies[todo.pop()])
+        todo += set(inner) - found
+        found.update(inner)
+    return found
+
+
+USED = used_structs()
+
+
 # ---- Types ------------------------------------------------------------------
 
 
@@ -78,7 +116,7 @@ def pointee(kind: str) -> str:
     if kind == "char":
         return "c_char_p"
     struct = re.fullmatch(r"struct feedline_(\w+)", kind)
-    if struct and struct[1] not in ADDRESSES:
+    if struct and struct[1] in USED - ADDRESSES:
         return "POINTER(%s)" % struct[1]
     if struct or kind in ("void", "uint8_t") or kind.startswith("feedline_"):
         return "c_void_p"
@@ -196,26 +234,12 @@ def struct_text(name: str, members: List[Tuple[str, str]]) -> str:
 # ---- Headers ----------------------------------------------------------------
 
 
-def headers() -> List[Path]:
-    """In the order in which a program may include them."""
-    first = HEADERS / "feedline.h"
-    return [first] + sorted(set(HEADERS.glob("*.h")) - {first})
-
-
-def code_of(path: Path) -> str:
-    """Without comments, lines joined where the preprocessor would."""
-    text = path.read_text(encoding="utf-8")
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
-    return re.sub(r"\\\n", " ", text)
-
-
 class Headers:
     """What the headers declare, in their order."""
 
     def __init__(self) -> None:
         self.constants: List[Tuple[str, str]] = []
         self.structs: List[str] = []  # their text in Python
-        self.names: List[str] = []  # of structs that have one in C
         self.callbacks: Dict[str, str] = {}
         self.functions: List[Tuple[str, object]] = []
 
@@ -240,10 +264,7 @@ class Headers:
         for pattern, take in (
             (r"typedef struct (\w+) \1;", self.skip),
             (r"enum (\w+) \{(.*?)\};", self.enum),
-            (
-                r"struct feedline_(\w+) \{((?:[^{}]|\{[^{}]*\})*)\};",
-                self.struct,
-            ),
+            (STRUCT, self.struct),
             (r"FEEDLINE_API ([^;]*?)\bfeedline_(\w+)\((.*?)\);", self.function),
         ):
             found = re.match(pattern, text, re.S)
@@ -266,8 +287,9 @@ class Headers:
                 )
 
     def struct(self, name: str, body: str) -> None:
-        self.structs.append(struct_text(name, self.members(name, body)))
-        self.names.append(name)
+        text = struct_text(name, self.members(name, body))
+        if name in USED:
+            self.structs.append(text)
 
     def members(self, struct: str, body: str) -> List[Tuple[str, str]]:
         found: List[Tuple[str, str]] = []
@@ -289,7 +311,9 @@ class Headers:
         """The struct of a member, which has no name in C: `verdict` of
         feedline_live_stats is live_verdict."""
         kind = "%s_%s" % (struct.split("_")[0], name)
-        self.structs.append(struct_text(kind, self.members(kind, body)))
+        text = struct_text(kind, self.members(kind, body))
+        if struct in USED:
+            self.structs.append(text)
         return kind
 
     def function(self, result: str, name: str, arguments: str) -> None:
@@ -310,9 +334,7 @@ def module() -> str:
     parts += [SIZED, "\n\n"]
     parts += ["%s = %s\n" % pair for pair in found.callbacks.items()]
     parts += found.structs
-    parts += ["\n\nSTRUCTS: Dict[str, Type[Structure]] = {\n"]
-    parts += ['    "%s": %s,\n' % (name, name) for name in found.names]
-    parts += ["}\n\nFUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {\n"]
+    parts += ["\n\nFUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {\n"]
     for name, signature in found.functions:
         parts.append(laid_out('"%s": ' % name, signature, INDENT, ","))
     return "".join(parts + ["}\n"])

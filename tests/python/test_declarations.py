@@ -27,6 +27,14 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include" / "feedline").glob("*.h"))
 MAKE_C = ROOT / "python" / "make_c.py"
 
+STRUCTS = {
+    name: kind
+    for name, kind in vars(_c).items()
+    if isinstance(kind, type)
+    and issubclass(kind, ctypes.Structure)
+    and hasattr(kind, "_fields_")
+}
+
 # What a type is made of, as text: "u4" is an unsigned integer of 4 bytes,
 # "*i8" a pointer to a signed one of 8, "a4 i8" four of these in a row.
 REFLECTION = r"""
@@ -130,17 +138,10 @@ def signature_of(result: Any, arguments: Any) -> str:
     return "(%s)" % "".join(part + "," for part in parts)
 
 
-def members_of(
-    struct: Any, prefix: str = "", base: int = 0
-) -> Iterator[Tuple[str, int, str]]:
-    """Name, offset and type of each member; those of structs inside too."""
+def members_of(struct: Any) -> Iterator[Tuple[str, int, str]]:
+    """Name, offset and type of each member."""
     for name, kind in struct._fields_:
-        offset = base + getattr(struct, name).offset
-        yield prefix + name, offset, text_of(kind)
-        if kind.__name__.startswith("live_") and issubclass(
-            kind, ctypes.Structure
-        ):
-            yield from members_of(kind, prefix + name + ".", offset)
+        yield name, getattr(struct, name).offset, text_of(kind)
 
 
 def constants() -> Dict[str, int]:
@@ -179,7 +180,7 @@ def program() -> str:
         lines.append(
             'show<decltype(feedline_%s)>("function", "%s", 0);' % (name, name)
         )
-    for name, struct in sorted(_c.STRUCTS.items()):
+    for name, struct in sorted(STRUCTS.items()):
         full = "feedline_" + name
         # A struct has the name of a function now and then.
         lines.append("{ typedef struct %s type;" % full)
@@ -250,7 +251,7 @@ def differences(answers: Answers) -> List[str]:
         theirs = answers["function", name][1]
         if not same(ours, theirs):
             faults.append("feedline_%s: %s, C %s" % (name, ours, theirs))
-    for name, struct in _c.STRUCTS.items():
+    for name, struct in STRUCTS.items():
         size = answers["struct", name][0]
         if ctypes.sizeof(struct) != size:
             faults.append(
@@ -303,7 +304,7 @@ def test_a_declaration_of_a_new_kind_is_an_error(text: str) -> None:
 
 
 def test_structs_of_the_table_set_their_size() -> None:
-    for name, struct in _c.STRUCTS.items():
+    for name, struct in STRUCTS.items():
         if struct._fields_[0][0] == "struct_size" and name != "op_call":
             assert struct().struct_size == ctypes.sizeof(struct), name
 
@@ -312,10 +313,7 @@ def test_structs_of_the_table_set_their_size() -> None:
     "name, wrong",
     [
         ("loader_next", (ctypes.c_int32, (ctypes.c_void_p, ctypes.c_int64))),
-        (
-            "loader_start",
-            (ctypes.c_int32, (ctypes.c_void_p, ctypes.c_int64)),
-        ),
+        ("loader_start", (ctypes.c_int32, (ctypes.c_void_p, ctypes.c_int64))),
         ("version", (ctypes.c_int32, ())),
         ("device_count", (ctypes.c_uint32, ())),
         (
@@ -345,7 +343,7 @@ def test_a_wrong_struct_is_seen(
     kind = right[:1] + [("status", ctypes.c_uint32)] + right[2:]
     for fields in (swapped, right[:-1], kind):
         wrong = changed(_c.failure, fields)
-        monkeypatch.setitem(_c.STRUCTS, "failure", wrong)
+        monkeypatch.setitem(STRUCTS, "failure", wrong)
         assert any("failure" in fault for fault in differences(answers))
 
 

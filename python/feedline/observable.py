@@ -78,9 +78,9 @@ class Observable:
     def stats(self, flat: bool = False) -> Dict[str, Any]:
         """All statistics since the start or reset_stats(), with the verdict.
 
-        docs/statistics.md lists them. flat=True: the most useful of them in
-        one level of floats, {"feedline/wait_fraction": 0.03, ...}, for
-        writer.add_scalar and wandb.log.
+        docs/statistics.md lists them. flat=True: the numbers of the loader, its
+        stages and phases in one level of floats, {"feedline/wait_fraction":
+        0.03, ...}, for writer.add_scalar and wandb.log.
         """
         found: Dict[str, Any] = json.loads(self.text(lib.loader_stats_json))
         return dict(views.flat(found)) if flat else found

@@ -79,35 +79,21 @@ def verdict(stats: Mapping[str, Any]) -> Verdict:
 
 # ---- Statistics as plain numbers -------------------------------------------
 
-COUNTERS = (
-    "batches",
-    "samples",
-    "failed_samples",
-    "truncated_samples",
-    "workers",
-    "memory_bytes",
-    "bytes_read",
-)
-RATES = ("batches_per_second", "samples_per_second", "bytes_per_second")
-STAGE_NUMBERS = ("p50_us", "p99_us", "busy_seconds")
-
 
 def numbers(stats: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
-    """Names and values of `flat`, with None where something is not known."""
-    totals = stats["stats"]
-    rate = rates(stats, None)
-    wall = totals["wall_seconds"]
+    """Names and values of `flat`; some of them texts, or None."""
+    wall = stats["stats"]["wall_seconds"]
+    for name, rate in rates(stats, None).items():
+        if name.endswith("_per_second"):
+            yield name, rate
+    yield from stats["stats"].items()
     yield "wait_fraction", stats["stall"]["host_fraction"]
     yield "device_idle_fraction", stats["stall"]["device_fraction"]
-    for name in RATES:
-        yield name, rate[name]
-    for name in COUNTERS:
-        yield name, totals[name]
     for name, seconds in stats["stall"]["buckets"].items():
         yield "wait/" + name, seconds / wall if wall > 0 else None
     for stage in stats["stages"]:
-        for name in STAGE_NUMBERS:
-            yield "stage/%s/%s" % (stage["name"], name), stage[name]
+        for name, value in stage.items():
+            yield "stage/%s/%s" % (stage["name"], name), value
     for phase in stats["phases"]:
         yield "phase/%s/fraction" % phase["name"], phase["user_fraction"]
 
@@ -118,13 +104,14 @@ def flat(
     """One level of finite floats, as SummaryWriter.add_scalar and wandb.log
     take them: {"feedline/wait_fraction": 0.03, ...}.
 
-    All count from the start of the loader or its last reset_stats(). What is
-    not known is left out. "wait/..." are shares of the wall time.
+    Every number of the loader and of its stages (docs/statistics.md), from the
+    start of the loader or its last reset_stats(). What is not known is left
+    out. "wait/..." are shares of the wall time.
     """
     return {
         prefix + name: float(value)
         for name, value in numbers(stats)
-        if value is not None and math.isfinite(value)
+        if isinstance(value, (int, float)) and math.isfinite(value)
     }
 
 

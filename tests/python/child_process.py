@@ -132,9 +132,12 @@ def environment() -> "dict[str, str]":
 
 
 def begin(
-    code: str, arguments: Sequence[str] = (), prelude: str = PRELUDE
+    code: str,
+    arguments: Sequence[str] = (),
+    prelude: str = PRELUDE,
+    **more: str,
 ) -> "subprocess.Popen[str]":
-    """Starts a program in a process group of its own."""
+    """Starts a program in a process group of its own; more: its environment."""
     text = prelude + textwrap.dedent(code)
     return subprocess.Popen(
         [sys.executable, *FLAGS, "-c", text, *arguments],
@@ -142,7 +145,7 @@ def begin(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(),
+        env={**environment(), **more},
         start_new_session=True,
     )
 
@@ -177,6 +180,11 @@ def run(
 ) -> Ended:
     """A program from its beginning to its end; argv[1] is the folder."""
     return finish(begin(code, [str(folder), *arguments]), limit)
+
+
+def run_bare(code: str, *arguments: str, **more: str) -> Ended:
+    """A program without the prelude; more: its environment."""
+    return finish(begin(code, arguments, "", **more), TIME_LIMIT_S)
 
 
 def check_clean(ended: Ended, said: Optional[str] = None) -> None:
@@ -224,6 +232,22 @@ def interrupt_when(
     wait_until_asleep(child.pid)
     os.kill(child.pid, number)
     return time.monotonic()
+
+
+def signalled(
+    code: str,
+    folder: Path,
+    words: str = "blocking",
+    answer: Optional[str] = None,
+    said: str = "done",
+    number: int = signal.SIGINT,
+) -> None:
+    """A program that gets a signal where it printed `words` and waits; prints
+    `answer`, if that is given, and at its end `said`."""
+    child = begin(code, [str(folder)])
+    interrupt_when(child, words, number)
+    assert answer is None or read_line(child) == answer
+    check_clean(finish(child, TIME_LIMIT_S), said)
 
 
 def wait_until_asleep(pid: int) -> None:

@@ -7,14 +7,14 @@ import array
 import gc
 import os
 import pickle
-import subprocess
-import sys
 import threading
 import weakref
 from pathlib import Path
 from typing import Any, List, Tuple
 
 import pytest
+
+from child_process import run_bare
 
 import feedline
 from feedline import _c, _library
@@ -590,33 +590,22 @@ def test_nothing_keeps_a_loader(dataset: feedline.Dataset) -> None:
         gc.enable()
 
 
-def run(text: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", text],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **environment},
-        timeout=60,
-        text=True,
-    )
-
-
 def test_importing_needs_nothing_and_starts_nothing() -> None:
-    found = run(
-        "import sys, feedline, os\n"
-        "others = {'numpy', 'torch', 'PIL', 'cv2'} & set(sys.modules)\n"
-        "print(sorted(others), len(os.listdir('/proc/self/task')))\n"
-    )
-    assert (found.stdout, found.stderr) == ("[] 1\n", "")
+    code = """
+        import sys, feedline, os
+        others = {'numpy', 'torch', 'PIL', 'cv2'} & set(sys.modules)
+        print(sorted(others), len(os.listdir('/proc/self/task')))
+    """
+    assert run_bare(code, PYTHONWARNINGS="error") == (0, "[] 1\n", "")
 
 
 @pytest.mark.parametrize(
     "path, text", [("/no/such.so", "no/such.so"), ("libm.so.6", "no feedline")]
 )
 def test_a_library_that_is_none(path: str, text: str) -> None:
-    found = run("import feedline", FEEDLINE_LIBRARY=path)
-    assert found.returncode == 1
-    assert "ImportError" in found.stderr and text in found.stderr
+    found = run_bare("import feedline", FEEDLINE_LIBRARY=path)
+    assert found.status == 1
+    assert "ImportError" in found.err and text in found.err
 
 
 def test_an_older_library_says_what_it_lacks() -> None:

@@ -10,11 +10,11 @@ a fault that makes the child's status 86.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from child_process import run_bare
 
 import feedline
 
@@ -89,23 +89,17 @@ def double() -> str:
 def run(text: str, faults: str = "", double_is: str = "delay_us=200") -> None:
     """faults: what the double is to see; by itself it must see none."""
     path = double()
-    environment = {
-        **os.environ,
-        "FEEDLINE_CUDART": path,
-        "CUDART_DOUBLE": "strict=1,seed=3," + double_is,
-    }
-    found = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", HEAD + text + "\nend()\n", path],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        timeout=60,
-        text=True,
+    found = run_bare(
+        HEAD + text + "\nend()\n",
+        path,
+        FEEDLINE_CUDART=path,
+        CUDART_DOUBLE="strict=1,seed=3," + double_is,
+        PYTHONWARNINGS="ignore",
     )
     if faults:
-        assert faults in found.stderr and found.returncode == 86
+        assert faults in found.err and found.status == 86
     else:
-        assert (found.stderr, found.returncode) == ("", 0)
+        assert (found.err, found.status) == ("", 0)
 
 
 PROGRAMS = {
@@ -246,15 +240,9 @@ loader.close()
 
 
 def test_no_gpu_is_no_error() -> None:
-    found = subprocess.run(
-        [sys.executable, "-c", "import feedline; print(feedline.devices())"],
-        stdout=subprocess.PIPE,
-        env={
-            **os.environ,
-            "FEEDLINE_CUDART": double(),
-            "CUDART_DOUBLE": "driver=none",
-        },
-        check=True,
-        timeout=60,
+    found = run_bare(
+        "import feedline; print(feedline.devices())",
+        FEEDLINE_CUDART=double(),
+        CUDART_DOUBLE="driver=none",
     )
-    assert found.stdout == b"[]\n"
+    assert found == (0, "[]\n", "")

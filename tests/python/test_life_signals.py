@@ -16,7 +16,7 @@ import feedline
 from feedline._library import lib
 
 from child_process import TIME_LIMIT_S, begin, check_clean, finish
-from child_process import interrupt_when, read_line, run_clean
+from child_process import interrupt_when, read_line, run_clean, signalled
 
 pytest.importorskip("PIL")
 pytest.importorskip("numpy")
@@ -88,9 +88,7 @@ def test_ctrl_c_in_the_middle_of_training(image_folder: Path) -> None:
         del batch
         print(sum(batch.count for batch in loader))
     """
-    child = begin(code, [str(image_folder)])
-    interrupt_when(child, "training")
-    check_clean(finish(child, TIME_LIMIT_S), "24")
+    signalled(code, image_folder, "training", said="24")
 
 
 def test_a_handler_of_the_program_runs_and_the_wait_goes_on(
@@ -109,11 +107,8 @@ def test_a_handler_of_the_program_runs_and_the_wait_goes_on(
         assert loader.next() is not None
         print("done")
     """
-    child = begin(code, [str(image_folder)])
-    interrupt_when(child, "blocking", signal.SIGUSR1)
     # The batch came because the handler ran while next() waited.
-    assert read_line(child) == "handled"
-    check_clean(finish(child, TIME_LIMIT_S), "done")
+    signalled(code, image_folder, answer="handled", number=signal.SIGUSR1)
 
 
 def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
@@ -132,10 +127,7 @@ def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
         assert loader.closed
         print("done")
     """
-    child = begin(code, [str(image_folder)])
-    interrupt_when(child, "blocking")
-    assert read_line(child) == "interrupted"
-    check_clean(finish(child, TIME_LIMIT_S), "done")
+    signalled(code, image_folder, answer="interrupted")
 
 
 @pytest.mark.parametrize(
@@ -195,10 +187,7 @@ def test_a_program_ends_while_a_stop_waits(image_folder: Path) -> None:
         print("done", flush=True)
     """
     for close in (False, True):
-        child = begin(code % close, [str(image_folder)])
-        interrupt_when(child, "blocking")
-        assert read_line(child) == "interrupted"
-        check_clean(finish(child, TIME_LIMIT_S), "done")
+        signalled(code % close, image_folder, answer="interrupted")
 
 
 def test_ctrl_c_comes_up_behind_an_iterator_that_is_left(
@@ -242,10 +231,7 @@ def test_ctrl_c_comes_up_behind_an_iterator_that_is_left(
             print("interrupted", flush=True)
         print("done")
     """
-    child = begin(code, [str(image_folder)])
-    interrupt_when(child, "blocking")
-    assert read_line(child) == "interrupted"
-    check_clean(finish(child, TIME_LIMIT_S), "done")
+    signalled(code, image_folder, answer="interrupted")
 
 
 def test_signals_go_to_the_threads_of_the_program(image_folder: Path) -> None:

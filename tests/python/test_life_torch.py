@@ -18,8 +18,7 @@ from typing import Any, List, Set, Tuple
 
 import pytest
 
-from child_process import TIME_LIMIT_S, begin, check_clean, finish
-from child_process import interrupt_when
+from child_process import TIME_LIMIT_S, signalled
 
 from torch_cases import six_batches, torch
 
@@ -220,9 +219,7 @@ def test_ctrl_c_and_an_end_with_everything_alive(image_folder: Path) -> None:
         kept = next(two)[0][1:, :, ::2]
         print(seen)
     """
-    child = begin(code, [str(image_folder)])
-    interrupt_when(child, "training")
-    check_clean(finish(child, TIME_LIMIT_S), "24")
+    signalled(code, image_folder, "training", said="24")
 
 
 # ---- Shared memory ----------------------------------------------------------

@@ -7,7 +7,6 @@ import html.parser
 import io
 import json
 import math
-import subprocess
 import sys
 import threading
 import warnings
@@ -16,8 +15,10 @@ from typing import Any, Dict, List
 
 import pytest
 
-feedline = pytest.importorskip("feedline")
-from feedline import log_lines, views  # noqa: E402
+from child_process import check_clean, run_bare
+
+import feedline
+from feedline import log_lines, views
 
 pytest.importorskip("PIL")
 
@@ -50,6 +51,10 @@ def test_flat_stats_are_finite_floats_a_logger_takes(loader: Any) -> None:
     assert flat["feedline/stage/decode/p50_us"] > 0
     assert flat["feedline/phase/forward/fraction"] >= 0
     assert 0 <= flat["feedline/wait_fraction"] <= 1
+    stats = loader.stats()
+    assert {"feedline/" + name for name in stats["stats"]} <= set(flat)
+    for name in set(stats["stages"][0]) - {"name", "label"}:
+        assert "feedline/stage/read/" + name in flat
     for name, value in flat.items():
         assert name.startswith("feedline/")
         assert type(value) is float and math.isfinite(value), name
@@ -444,7 +449,7 @@ def test_looking_for_a_profiler_does_not_import_torch() -> None:
         "assert not torch_ranges.active();"
         "assert 'torch' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    check_clean(run_bare(code))
 
 
 # ---- Progress --------------------------------------------------------------

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import pickle
 import random
-import subprocess
 import sys
 import threading
 from typing import Any, Callable, Dict, List
 
 import pytest
+
+from child_process import check_clean, run_bare
 
 import feedline
 from feedline import thread_draws
@@ -268,13 +269,7 @@ def test_names_imported_before_are_found() -> None:
         "        return b''.join(bytes(b.images.numpy()) for b in loader)\n"
         "assert epoch(1) == epoch(8) == epoch(4)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    check_clean(run_bare(program))
 
 
 def test_what_cannot_be_seeded_is_warned_of() -> None:

@@ -14,13 +14,11 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, assert_same, folder, torch
+from torch_cases import T, Ours, Theirs, assert_same, data, folder, torch
 
 import feedline
 from feedline.torch.arguments import AutoInt, cores, is_auto
 from feedline.torch.iteration import copied
-
-data = torch.utils.data
 
 
 class Numbers(data.Dataset):  # type: ignore[misc]

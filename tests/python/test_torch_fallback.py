@@ -11,11 +11,9 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, assert_same, folder, torch
+from torch_cases import T, Ours, Theirs, assert_same, data, folder, torch
 
 from feedline.torch import FallbackWarning, collated
-
-data = torch.utils.data
 
 
 class Own(data.Dataset):  # type: ignore[misc]

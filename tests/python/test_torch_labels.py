@@ -9,12 +9,11 @@ from typing import Any, Callable, Dict, List
 
 import pytest
 
-from torch_cases import Ours, Theirs, assert_same, torch
+from torch_cases import Ours, Theirs, assert_same, data, torch
 
 import feedline.torch
 from feedline.torch import ImageList, collated
 
-data = torch.utils.data
 np = pytest.importorskip("numpy")
 
 LABELS: Dict[str, Callable[[int], Any]] = {

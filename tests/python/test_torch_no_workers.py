@@ -10,12 +10,10 @@ from typing import Any, Iterator, List
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, assert_same, folder, torch
+from torch_cases import T, Ours, Theirs, assert_same, folder, torch
 
 from feedline.torch import FallbackWarning, NotNative
 from feedline.torch.iteration import DEPTH_EVERY
-
-data = torch.utils.data
 
 
 def epochs(loader_type: Any, dataset: Any, **arguments: Any) -> List[Any]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any, Dict, Iterator, List
+from typing import Any, Iterator, List
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, assert_same, both, folder, same, torch
+from torch_cases import SAMPLERS, Ours, T, Theirs, assert_same, both, data
+from torch_cases import folder, same, torch
 
 from feedline.torch.arguments import engine_options  # noqa: E402
-
-data = torch.utils.data
 
 
 class Listed:
@@ -29,23 +28,8 @@ class Listed:
         return len(self.items)
 
 
-def weighted(dataset: Any) -> Dict[str, Any]:
-    weights = [1.0 + i % 3 for i in range(len(dataset))]
-    return {"sampler": data.WeightedRandomSampler(weights, 40)}
-
-
-SAMPLERS = {
-    "sequential": lambda d: {},
-    "shuffled": lambda d: {"shuffle": True},
-    "generator": lambda d: {
-        "shuffle": True,
-        "generator": torch.Generator().manual_seed(3),
-    },
-    "replacement": lambda d: {
-        "sampler": data.RandomSampler(d, replacement=True, num_samples=50)
-    },
-    "weighted": weighted,
-    "subset": lambda d: {"sampler": data.SubsetRandomSampler([3, 1, 20, 7, 8])},
+ORDERS = {
+    **SAMPLERS,
     "distributed": lambda d: {
         "sampler": data.distributed.DistributedSampler(d, 5, 3)
     },
@@ -76,14 +60,14 @@ def test_a_device_rounds_as_the_engine_does_there(dataset: Any) -> None:
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("drop_last", [False, True])
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", ORDERS)
 def test_samplers(
     dataset: Any, name: str, drop_last: bool, workers: int
 ) -> None:
     both(
         dataset,
         epochs=2,
-        sampler=SAMPLERS[name],
+        sampler=ORDERS[name],
         batch_size=5,
         drop_last=drop_last,
         num_workers=workers,
@@ -95,7 +79,7 @@ def test_samplers(
 def test_samples_without_batches(dataset: Any, name: str, workers: int) -> None:
     """batch_size=None: [image, int], as default_convert makes of a sample."""
     batches = both(
-        dataset, sampler=SAMPLERS[name], batch_size=None, num_workers=workers
+        dataset, sampler=ORDERS[name], batch_size=None, num_workers=workers
     )
     assert type(batches[0]) is list and type(batches[0][1]) is int
 

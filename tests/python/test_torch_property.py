@@ -18,14 +18,12 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, torch, torchvision, v2
+from torch_cases import T, Ours, Theirs, data, torch, torchvision, v2
 
 import feedline
 from images import Image, picture
 
 np = pytest.importorskip("numpy", reason="no numpy")
-data = torch.utils.data
-
 pytestmark = [
     pytest.mark.filterwarnings("ignore::feedline.torch.FallbackWarning"),
     pytest.mark.filterwarnings("ignore:The transform `ToTensor:UserWarning"),

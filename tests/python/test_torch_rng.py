@@ -9,9 +9,8 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 
-from torch_cases import Ours, Theirs, assert_same, torch
-
-data = torch.utils.data
+from torch_cases import SAMPLERS, Ours, Theirs, assert_same, data, generator
+from torch_cases import torch
 
 
 class DrawsAtOnce:
@@ -35,25 +34,12 @@ class DrawsOnDemand(DrawsAtOnce):
             yield torch.randint(self.samples, (5,)).tolist()
 
 
-def generator() -> Any:
-    return torch.Generator().manual_seed(11)
-
-
 ARGUMENTS = {
-    "sequential": lambda d: {},
-    "shuffled": lambda d: {"shuffle": True},
-    "generator": lambda d: {"shuffle": True, "generator": generator()},
+    **SAMPLERS,
     "two generators": lambda d: {
         "sampler": data.RandomSampler(d, generator=generator()),
         "generator": generator(),
     },
-    "replacement": lambda d: {
-        "sampler": data.RandomSampler(d, replacement=True, num_samples=70)
-    },
-    "weighted": lambda d: {
-        "sampler": data.WeightedRandomSampler([1.0] * len(d), 33)
-    },
-    "subset": lambda d: {"sampler": data.SubsetRandomSampler(range(3, 19))},
     "at once": lambda d: {"batch_sampler": DrawsAtOnce(len(d))},
     "on demand": lambda d: {"batch_sampler": DrawsOnDemand(len(d))},
 }

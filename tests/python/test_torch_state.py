@@ -10,11 +10,10 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
-from torch_cases import Ours, assert_same, folder, torch
+from torch_cases import SAMPLERS, Ours, assert_same, data, folder, generator
+from torch_cases import torch
 
 from feedline.torch import FallbackWarning
-
-data = torch.utils.data
 
 
 class Own(data.Dataset):  # type: ignore[misc]
@@ -84,30 +83,14 @@ class FromGlobal(data.Sampler):  # type: ignore[misc]
         return self.samples
 
 
-def generator() -> Any:
-    return torch.Generator().manual_seed(8)
-
-
 def shared(d: Any) -> Dict[str, Any]:
     g = generator()
     return {"sampler": data.RandomSampler(d, generator=g), "generator": g}
 
 
 ORDERS: Dict[str, Callable[[Any], Dict[str, Any]]] = {
-    "sequential": lambda d: {},
-    "shuffled": lambda d: {"shuffle": True},
-    "generator": lambda d: {"shuffle": True, "generator": generator()},
+    **SAMPLERS,
     "shared generator": shared,
-    "own generator": lambda d: {
-        "sampler": data.RandomSampler(d, generator=generator())
-    },
-    "replacement": lambda d: {
-        "sampler": data.RandomSampler(d, replacement=True, num_samples=41)
-    },
-    "weighted": lambda d: {
-        "sampler": data.WeightedRandomSampler([1.0] * len(d), 30)
-    },
-    "subset": lambda d: {"sampler": data.SubsetRandomSampler(range(2, 20))},
     "from global": lambda d: {"sampler": FromGlobal(len(d))},
     "batch sampler": lambda d: {
         "batch_size": 1,

@@ -15,11 +15,10 @@ from typing import Any, Callable, Dict, Iterator, List
 
 import pytest
 
-from torch_cases import Ours, augmented, folder, torch
+from torch_cases import Ours, augmented, data, folder, torch
 
 from feedline.torch import FallbackWarning
 
-data = torch.utils.data
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:torchdata.*"),
     pytest.mark.filterwarnings("ignore:.*set_vital.*:UserWarning"),

@@ -40,6 +40,29 @@ families = pytest.mark.parametrize(
     ],
     ids=["v1", "v2"],
 )
+data = torch.utils.data
+
+
+def generator() -> Any:
+    return torch.Generator().manual_seed(8)
+
+
+# Arguments of a loader that say in which order samples come, for a data set.
+SAMPLERS: Dict[str, Callable[[Any], Dict[str, Any]]] = {
+    "sequential": lambda d: {},
+    "shuffled": lambda d: {"shuffle": True},
+    "generator": lambda d: {"shuffle": True, "generator": generator()},
+    "own generator": lambda d: {
+        "sampler": data.RandomSampler(d, generator=generator())
+    },
+    "replacement": lambda d: {
+        "sampler": data.RandomSampler(d, replacement=True, num_samples=41)
+    },
+    "weighted": lambda d: {
+        "sampler": data.WeightedRandomSampler([1.0, 2.0, 3.0] * 8, 40)
+    },
+    "subset": lambda d: {"sampler": data.SubsetRandomSampler(range(2, 20))},
+}
 
 
 def folder(root: Path, transform: Any = None, **of_images: Any) -> Any:

@@ -10,7 +10,8 @@ from typing import Any, Callable, List
 
 import pytest
 
-from torch_cases import Ours, T, Theirs, assert_same, folder, same, torch
+from torch_cases import Ours, T, Theirs, assert_same, events, folder, same
+from torch_cases import torch
 
 import feedline
 from images import encoded, picture
@@ -59,19 +60,6 @@ DAMAGES: List[Callable[[Path], None]] = [
     damage_folder,
     damage_head,
 ]
-
-
-def events(loader: Any) -> List[Any]:
-    """Batches and exceptions of an epoch, in their order."""
-    found: List[Any] = []
-    iterator = iter(loader)
-    while True:
-        try:
-            found.append(next(iterator))
-        except StopIteration:
-            return found
-        except Exception as error:
-            found.append(error)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

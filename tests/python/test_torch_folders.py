@@ -14,17 +14,15 @@ from typing import Any, List
 
 import pytest
 
-torch = pytest.importorskip("torch")
-torchvision = pytest.importorskip("torchvision")
+from images import Image
+from torch_cases import T as transforms, Theirs as DataLoader
+from torch_cases import assert_same, data, torch, torchvision
+
+import feedline
+from feedline.torch.folders import IMAGE_ENDINGS, ImageFolder, ImageList
+
 np = pytest.importorskip("numpy")
-Image = pytest.importorskip("PIL.Image")
-
-from torch.utils.data import DataLoader, Subset  # noqa: E402
-from torchvision import datasets, transforms  # noqa: E402
-
-import feedline  # noqa: E402
-from feedline.torch.folders import IMAGE_ENDINGS  # noqa: E402
-from feedline.torch.folders import ImageFolder, ImageList  # noqa: E402
+datasets, Subset = torchvision.datasets, data.Subset
 
 SMALL = transforms.Compose(
     [transforms.Resize((16, 12)), transforms.PILToTensor()]
@@ -62,13 +60,6 @@ def theirs(folder: Path, transform: Any = SMALL) -> Any:
     return datasets.ImageFolder(str(folder), transform)
 
 
-def equal(ours: List[Any], wanted: List[Any]) -> None:
-    assert len(ours) == len(wanted)
-    for (image, label), (other, number) in zip(ours, wanted):
-        assert torch.equal(image, other) and type(label) is type(number)
-        assert label == number
-
-
 # ---- What is in it ----------------------------------------------------------
 
 
@@ -80,9 +71,9 @@ def test_order_and_labels_are_torchvisions(folder: Path) -> None:
     assert ours.class_to_idx == wanted.class_to_idx
     assert len(ours) == len(wanted) == 6
     assert ours.fallback_reason is None
-    equal([ours[i] for i in range(6)], [wanted[i] for i in range(6)])
-    equal([ours[-1]], [wanted[5]])
-    equal(ours.__getitems__([4, 0, 4]), [wanted[i] for i in (4, 0, 4)])
+    assert_same([ours[i] for i in range(6)], [wanted[i] for i in range(6)])
+    assert_same([ours[-1]], [wanted[5]])
+    assert_same(ours.__getitems__([4, 0, 4]), [wanted[i] for i in (4, 0, 4)])
     assert ours.__getitems__([]) == []
     assert "6 samples, 3 classes" in repr(ours)
 
@@ -132,16 +123,10 @@ def batches(dataset: Any, **options: Any) -> List[Any]:
     return [(images.clone(), labels) for images, labels in loader]
 
 
-def same_batches(one: List[Any], other: List[Any]) -> None:
-    assert len(one) == len(other)
-    for (images, labels), (others, numbers) in zip(one, other):
-        assert torch.equal(images, others) and torch.equal(labels, numbers)
-
-
 def test_in_this_process(folder: Path) -> None:
-    same_batches(batches(ImageFolder(folder, SMALL)), batches(theirs(folder)))
+    assert_same(batches(ImageFolder(folder, SMALL)), batches(theirs(folder)))
     subset = [5, 1, 3]
-    same_batches(
+    assert_same(
         batches(Subset(ImageFolder(folder, SMALL), subset)),
         batches(Subset(theirs(folder), subset)),
     )
@@ -153,8 +138,8 @@ def test_in_worker_processes(folder: Path, method: str) -> None:
     ours[0]  # this process has an engine, which the workers must not touch
     workers = 2 if method == "fork" else 1  # which imports torch, slowly
     found = batches(ours, num_workers=workers, multiprocessing_context=method)
-    same_batches(found, batches(theirs(folder)))
-    equal([ours[1]], [theirs(folder)[1]])
+    assert_same(found, batches(theirs(folder)))
+    assert_same([ours[1]], [theirs(folder)[1]])
 
 
 def test_in_threads(folder: Path) -> None:
@@ -214,10 +199,7 @@ def test_a_loader_with_persistent_workers(folder: Path) -> None:
         persistent_workers=True,
     )
     for _ in range(2):
-        same_batches(
-            list(loader),
-            [(i, n) for i, n in DataLoader(theirs(folder), batch_size=2)],
-        )
+        assert_same(list(loader), list(DataLoader(theirs(folder), 2)))
 
 
 # ---- Changes and other transforms -------------------------------------------
@@ -247,8 +229,8 @@ def test_other_transforms_run_in_python(folder: Path) -> None:
     )
     ours, wanted = ImageFolder(folder, blur), theirs(folder, blur)
     assert "GaussianBlur" in str(ours.fallback_reason)
-    equal([ours[2]], [wanted[2]])
-    same_batches(batches(ours, num_workers=1), batches(wanted))
+    assert_same([ours[2]], [wanted[2]])
+    assert_same(batches(ours, num_workers=1), batches(wanted))
     named = ImageFolder(folder, SMALL, target_transform=str)
     assert named.fallback_reason is None
     assert named[5][1] == "2"
@@ -267,7 +249,7 @@ def test_webp_where_it_is_built_in(folder: Path) -> None:
     ours, wanted = ImageFolder(folder, SMALL), theirs(folder)
     native = ours.fallback_reason is None
     assert native == ("webp" in feedline.features())
-    equal([ours[i] for i in range(7)], [wanted[i] for i in range(7)])
+    assert_same([ours[i] for i in range(7)], [wanted[i] for i in range(7)])
 
 
 def test_bad_files_name_themselves(folder: Path) -> None:
@@ -277,7 +259,7 @@ def test_bad_files_name_themselves(folder: Path) -> None:
     with pytest.raises(OSError) as caught:
         ours.__getitems__([0, 2, 1])
     assert path in str(caught.value)
-    equal([ours[1]], [theirs(folder)[1]])  # and it goes on
+    assert_same([ours[1]], [theirs(folder)[1]])  # and it goes on
     os.remove(path)
     with pytest.raises(FileNotFoundError):
         ours[2]
@@ -289,7 +271,7 @@ def test_a_copy_has_its_own_engine(folder: Path) -> None:
     ours.set_epoch(2)
     copy = pickle.loads(pickle.dumps(ours))
     assert copy.samples == ours.samples and copy.epoch == 2 and copy.seed == 5
-    equal([copy[3]], [ours[3]])
+    assert_same([copy[3]], [ours[3]])
 
 
 def test_the_endings_are_torchvisions() -> None:

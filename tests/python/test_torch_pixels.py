@@ -16,7 +16,8 @@ from typing import Any, Dict, Iterator, List, Tuple
 import pytest
 
 from images import Image
-from torch_cases import T as v1, families, torch, torchvision, v2
+from torch_cases import T as v1, engine_of, epoch_of, families, torch
+from torch_cases import torchvision, v2
 
 import feedline
 from feedline.torch.folders import ImageList
@@ -176,25 +177,8 @@ def replay(transform: Any, image: Any, drawn: List[Dict[str, Any]]) -> Any:
 # ---- The engine -------------------------------------------------------------
 
 
-def engine_of(found: Plan, **options: Any) -> feedline.Loader:
-    return feedline.Loader(
-        found.dataset,
-        found.pipeline,
-        order="given",
-        workers=2,
-        batch_size=len(found.dataset),
-        **dict(found.options, **options),
-    )
-
-
-def epoch_of(engine: feedline.Loader, epoch: int, count: int) -> Any:
-    engine.begin(epoch, seed=SEED)
-    engine.append(list(range(count)))
-    engine.end()
-    batch = engine.next()
-    images = torch.from_dlpack(batch.images).clone()
-    batch.release()
-    return images
+def images_of(engine: feedline.Loader, epoch: int, count: int) -> Any:
+    return epoch_of(engine, epoch, range(count), SEED)[0]
 
 
 def open_image(path: str) -> Any:
@@ -207,7 +191,7 @@ def check(samples: Any, transform: Any, epochs: int = EPOCHS) -> Plan:
     found = plan(ImageList(samples, transform))
     engine = engine_of(found)
     for epoch in range(epochs if found.random else 1):
-        images = epoch_of(engine, epoch, len(samples))
+        images = images_of(engine, epoch, len(samples))
         for index, (path, _) in enumerate(samples):
             image = open_image(path)
             drawn = engine.draws(epoch, index, image.width, image.height)
@@ -357,8 +341,8 @@ def test_erasing_with_noise(T: Any, samples: Any) -> None:
     engine = engine_of(found)
     noise = []
     for epoch in range(EPOCHS):
-        images = epoch_of(engine, epoch, len(samples))
-        wanted = epoch_of(plain, epoch, len(samples))
+        images = images_of(engine, epoch, len(samples))
+        wanted = images_of(plain, epoch, len(samples))
         for index in range(len(samples)):
             width, height = SIZES[index]
             drawn = engine.draws(epoch, index, width, height)
@@ -401,7 +385,7 @@ def test_v2_floats_are_equal(samples: Any) -> None:
     chain = v2.Compose([v2.RGB(), v2.Resize((20, 20))] + tail)
     found = plan(ImageList(samples, chain))
     engine = engine_of(found)
-    images = epoch_of(engine, 0, len(samples))
+    images = images_of(engine, 0, len(samples))
     for got, (path, _) in zip(images, samples):
         assert torch.equal(got, torch.as_tensor(chain(open_image(path))))
 
@@ -531,9 +515,9 @@ def test_a_function_that_draws_repeats_itself(samples: Any) -> None:
     found = plan(ImageList(samples, chain))
     assert found.random
     engine = engine_of(found)
-    first = epoch_of(engine, 3, len(samples))
-    assert torch.equal(first, epoch_of(engine, 3, len(samples)))
-    assert not torch.equal(first, epoch_of(engine, 4, len(samples)))
+    first = images_of(engine, 3, len(samples))
+    assert torch.equal(first, images_of(engine, 3, len(samples)))
+    assert not torch.equal(first, images_of(engine, 4, len(samples)))
     torch.manual_seed(1)
     once = chain(open_image(samples[0][0]))
     torch.manual_seed(1)
@@ -578,7 +562,7 @@ def test_arrays(T: Any) -> None:
         found = plan(InMemory(data, chain))
         engine = engine_of(found)
         for epoch in range(EPOCHS):
-            images = epoch_of(engine, epoch, len(data))
+            images = images_of(engine, epoch, len(data))
             for index, pixels in enumerate(data):
                 drawn = engine.draws(epoch, index, 32, 32)["operations"]
                 wanted = replay(chain, Image.fromarray(pixels), drawn)
@@ -604,6 +588,16 @@ def encoded(image: Any, **options: Any) -> bytes:
     return file.getvalue()
 
 
+def resized(data: bytes, size: Dict[str, Any], **options: Any) -> Any:
+    """What the engine makes of one file."""
+    options.update(dtype="u8", layout="nhwc", batch_size=1)
+    pipeline = feedline.Pipeline().add("resize", **size)
+    with feedline.Loader(
+        feedline.Dataset.memory([data]), pipeline, **options
+    ) as loader:
+        return next(iter(loader)).images.numpy()[0].copy()
+
+
 @pytest.mark.parametrize("bands", ["L", "LA", "RGB", "RGBA"])
 def test_the_order_of_pillow_13(bands: str) -> None:
     draw = random.Random(3)
@@ -616,31 +610,16 @@ def test_the_order_of_pillow_13(bands: str) -> None:
         mode = draw.choice([Image.BILINEAR, Image.BICUBIC, Image.BOX])
         clear = {"LA": "La", "RGBA": "RGBa"}.get(bands, bands)
         wanted = two_passes(image.convert(clear), (w, h), mode).convert(bands)
-        pipeline = feedline.Pipeline().add(
-            "resize",
-            width=w,
-            height=h,
-            interpolation={0: "nearest", 2: "bilinear", 3: "bicubic", 4: "box"}[
-                int(mode)
-            ],
+        kind = {2: "bilinear", 3: "bicubic", 4: "box"}[int(mode)]
+        size = dict(width=w, height=h, interpolation=kind)
+        data = encoded(image, format="PNG")
+        older, newer = (
+            resized(data, size, channels=len(bands), pillow=version)
+            for version in ("12", "13")
         )
-        data = feedline.Dataset.memory([encoded(image, format="PNG")])
-        got = {}
-        for version in ("12", "13"):
-            loader = feedline.Loader(
-                data,
-                pipeline,
-                dtype="u8",
-                layout="nhwc",
-                channels=len(bands),
-                pillow=version,
-                batch_size=1,
-            )
-            got[version] = next(iter(loader)).images.numpy()[0].copy()
-            loader.close()
         array = np.asarray(wanted).reshape(h, w, len(bands))
-        assert (got["13"] == array).all(), (width, height, w, h)
-        before += not (got["12"] == got["13"]).all()
+        assert (newer == array).all(), (width, height, w, h)
+        before += not (older == newer).all()
     assert before > 0
 
 
@@ -659,17 +638,8 @@ def test_the_order_of_pillow_13_in_turned_files() -> None:
         exif[0x0112] = 1 + trial % 8
         data = encoded(image, format="JPEG", quality=95, exif=exif.tobytes())
         upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
-        loader = feedline.Loader(
-            feedline.Dataset.memory([data]),
-            feedline.Pipeline().add("resize", width=w, height=h),
-            dtype="u8",
-            layout="nhwc",
-            apply_exif=True,
-            pillow="13",
-            batch_size=1,
-        )
-        got = next(iter(loader)).images.numpy()[0].copy()
-        loader.close()
+        size = dict(width=w, height=h)
+        got = resized(data, size, apply_exif=True, pillow="13")
         wanted = two_passes(upright, (w, h), Image.BILINEAR)
         assert (got == np.asarray(wanted)).all(), (trial, width, height, w, h)
 

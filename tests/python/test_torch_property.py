@@ -18,7 +18,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
 
-from torch_cases import T, Ours, Theirs, data, torch, torchvision, v2
+from torch_cases import T, Ours, Theirs, data, events, torch, torchvision, v2
 
 import feedline
 from images import Image, picture
@@ -189,21 +189,6 @@ def _arguments(draw: random.Random, count: int) -> Dict[str, Any]:
 # ---- The property -----------------------------------------------------------
 
 
-def _events(loader: Any) -> List[Any]:
-    """What comes in two epochs; an exception as itself."""
-    found: List[Any] = []
-    for _ in range(2):
-        batches = iter(loader)
-        while True:
-            try:
-                found.append(next(batches))
-            except StopIteration:
-                break
-            except Exception as error:
-                found.append(error)
-    return found
-
-
 def _difference(ours: Any, theirs: Any) -> Optional[str]:
     if isinstance(theirs, Exception):
         return None if isinstance(ours, type(theirs)) else "exceptions"
@@ -237,7 +222,7 @@ def check(seed: int, root: Path) -> bool:
         order = torch.Generator().manual_seed(seed)
         own = {"num_workers": workers} if kind is Ours and native else {}
         loader = kind(dataset, generator=order, **arguments, **own)
-        found.append((_events(loader), order.get_state()))
+        found.append((events(loader, 2), order.get_state()))
     (ours, state), (theirs, their_state) = found
     what = "seed %d: %s %s" % (seed, dataset, arguments)
     assert len(ours) == len(theirs), what

@@ -16,9 +16,9 @@ from typing import Any, Callable, List, Tuple
 import pytest
 
 from images import Image
-from torch_cases import T as v1, families, torch, torchvision, v2
+from torch_cases import T as v1, engine_of, epoch_of, families, torch
+from torch_cases import torchvision, v2
 
-import feedline
 from feedline.torch.chain import READERS
 from feedline.torch.folders import ImageFolder, ImageList
 from feedline.torch.native import NotNative, plan, read_chain
@@ -461,26 +461,13 @@ def check_plan(dataset: Any) -> None:
     """Every sample of the plan, decoded, is the data set's own."""
     found = plan(dataset)
     assert len(found) == len(dataset)
-    engine = feedline.Loader(
-        found.dataset,
-        found.pipeline,
-        order="given",
-        batch_size=len(found),
-        **found.options,
-    )
-    places = found.indices or range(len(found))
-    engine.begin(0)
-    engine.append(list(places))
-    engine.end()
-    batch = engine.next()
-    images = torch.from_dlpack(batch.images).clone()
-    labels = torch.from_dlpack(batch.labels).tolist()
-    batch.release()
+    engine = engine_of(found, batch_size=len(found))
+    images, labels = epoch_of(engine, 0, found.indices or range(len(found)))
     engine.close()
     assert tuple(images.shape[1:]) == found.shape
     for i in range(len(dataset)):
         image, label = dataset[i]
-        assert label == labels[i]
+        assert label == int(labels[i])
         assert torch.allclose(images[i], image, rtol=0, atol=1e-6)
 
 

@@ -81,6 +81,28 @@ def six_batches(folder: Path, side: int = 16, **arguments: Any) -> Any:
     return Ours(images, **arguments)
 
 
+def engine_of(found: Any, **options: Any) -> Any:
+    """An engine for a plan, whose batches are the whole data set."""
+    return feedline.Loader(
+        found.dataset,
+        found.pipeline,
+        order="given",
+        workers=2,
+        **{"batch_size": len(found.dataset), **found.options, **options},
+    )
+
+
+def epoch_of(engine: Any, epoch: int, places: Any, seed: int = 0) -> Any:
+    """Images and labels of these samples, as the engine makes them."""
+    engine.begin(epoch, seed=seed)
+    engine.append(list(places))
+    engine.end()
+    batch = engine.next()
+    found = [torch.from_dlpack(part) for part in (batch.images, batch.labels)]
+    batch.release()
+    return [part.clone() for part in found]
+
+
 def augmented() -> Any:
     """A chain that draws."""
     return T.Compose(
@@ -116,6 +138,21 @@ def assert_same(ours: List[Any], theirs: List[Any]) -> None:
     assert len(ours) == len(theirs)
     for number, (a, b) in enumerate(zip(ours, theirs)):
         assert same(a, b), "batch %d" % number
+
+
+def events(loader: Any, epochs: int = 1) -> List[Any]:
+    """What comes, in its order; an exception as itself."""
+    found: List[Any] = []
+    for _ in range(epochs):
+        batches = iter(loader)
+        while True:
+            try:
+                found.append(next(batches))
+            except StopIteration:
+                break
+            except Exception as error:
+                found.append(error)
+    return found
 
 
 def both(

@@ -54,10 +54,6 @@ class Aside:
         except RuntimeError:
             run()
 
-    @property
-    def is_over(self) -> bool:
-        return not self._lock.locked()
-
     def wait(self) -> None:
         """Until it is over; raises what it raised. Ctrl-C ends the wait."""
         while not self.wait_for(PIECE_S):

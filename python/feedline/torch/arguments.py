@@ -207,9 +207,8 @@ def check_ours(given: Given) -> None:
         )
     dtype_name(given.dtype)
     layout_name(given.layout)
-    if given.device is not None and torch.device(given.device).type != "cpu":
-        device_type = torch.device(given.device).type
-        if device_type != "cuda":
+    if given.device is not None:
+        if torch.device(given.device).type != "cuda":
             device_name(given.device)
     _check_seed(given.seed)
     _check_options(given.options)

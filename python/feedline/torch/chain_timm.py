@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from .chain import Builder, Stage, reads
-from .chain_torchvision import border, filter_of, to_tensor_from_image
+from .chain_torchvision import border, random_resized_crop
+from .chain_torchvision import to_tensor_from_image
 
 
 @reads(
@@ -17,24 +18,14 @@ from .chain_torchvision import border, filter_of, to_tensor_from_image
     "RandomResizedCropAndInterpolation",
     "size scale ratio interpolation",
 )
-def random_resized_crop(b: Builder, t: Any) -> None:
-    b.resamples()
+def crop_and_interpolation(b: Builder, t: Any) -> None:
     b.draws()
     if isinstance(t.interpolation, (list, tuple)):
         b.fail(
             "interpolation='random' is not supported natively; choose "
             "'bilinear' or 'bicubic' (--train-interpolation)"
         )
-    width, height = b.side_pair("size", t.size)
-    b.add(
-        "random_resized_crop",
-        width=width,
-        height=height,
-        scale=b.pair("scale", t.scale),
-        ratio=b.pair("ratio", t.ratio),
-        interpolation=filter_of(b, t.interpolation),
-    )
-    b.move_window(width, height)
+    random_resized_crop(b, t)
 
 
 @reads("timm", "CenterCropOrPad", "size fill padding_mode")

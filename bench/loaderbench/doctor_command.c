@@ -4,6 +4,7 @@
  * judges; here it is told, the worst first, with what to do about each.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
@@ -92,19 +93,13 @@ static void add_environment(json_t *findings)
 
 /* ---- Telling ------------------------------------------------------------ */
 
-static const char *text_of(const json_t *finding, const char *key)
-{
-    const char *text = json_string_value(json_object_get(finding, key));
-    return text ? text : "";
-}
-
 static void tell(const json_t *finding, const char *level, const char *colour)
 {
     bool coloured = tool_has_colour();
     printf("%s%-9s%s", coloured ? colour : "", level,
            coloured ? "\033[0m" : "");
-    cli_print_wrapped(text_of(finding, "text"), COLUMN, 9);
-    const char *remedy = text_of(finding, "remedy");
+    cli_print_wrapped(doc_text(finding, "text"), COLUMN, 9);
+    const char *remedy = doc_text(finding, "remedy");
     if (*remedy) {
         int n = printf("%*s> ", COLUMN, "");
         cli_print_wrapped(remedy, COLUMN + 2, (size_t)n);
@@ -125,7 +120,7 @@ static void tell_all(const json_t *findings)
         json_t *finding;
         json_array_foreach(findings, i, finding)
         {
-            if (strcmp(text_of(finding, "level"), order[k].level) != 0)
+            if (strcmp(doc_text(finding, "level"), order[k].level) != 0)
                 continue;
             tell(finding, order[k].level, order[k].colour);
             counts[k]++;
@@ -143,7 +138,7 @@ static bool has_error(const json_t *findings)
     json_t *finding;
     json_array_foreach(findings, i, finding)
     {
-        if (strcmp(text_of(finding, "level"), "error") == 0)
+        if (strcmp(doc_text(finding, "level"), "error") == 0)
             return true;
     }
     return false;

@@ -6,6 +6,7 @@
  * that is predicted only.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/run/recipe.h"
@@ -76,16 +77,6 @@ struct result {
 
 /* ---- Measuring ---------------------------------------------------------- */
 
-static json_t *at(const json_t *object, const char *section, const char *key)
-{
-    return json_object_get(json_object_get(object, section), key);
-}
-
-static double number(const json_t *run, const char *section, const char *key)
-{
-    return json_number_value(at(run, section, key));
-}
-
 static int measure(struct run_setup *s, struct side *out)
 {
     struct run_counts counts = {0};
@@ -93,12 +84,12 @@ static int measure(struct run_setup *s, struct side *out)
     if (rc != TOOL_DONE)
         return rc;
     out->measured = counts.batches > 0;
-    const json_t *device = at(out->run, "stall", "device_fraction");
-    out->images_per_second = number(out->run, "result", "images_per_second");
+    const json_t *device = doc_at(out->run, "stall.device_fraction");
+    out->images_per_second = doc_or_0(out->run, "result.images_per_second");
     out->stall_fraction = json_is_number(device)
                               ? json_number_value(device)
-                              : number(out->run, "stall", "host_fraction");
-    out->workers = json_integer_value(at(out->run, "tuner", "workers"));
+                              : doc_or_0(out->run, "stall.host_fraction");
+    out->workers = json_integer_value(doc_at(out->run, "tuner.workers"));
     return counts.interrupted ? TOOL_INTERRUPTED : TOOL_DONE;
 }
 
@@ -165,10 +156,10 @@ static json_t *document(const struct run_setup *s, const char *uri,
     json_object_set_new(doc, "now", side_json(&r->now));
     json_object_set_new(
         doc, "predicted",
-        json_pack("{s:f, s:f, s:f, s:f}", "fed", number(run, "headroom", "fed"),
-                  "two_workers", number(run, "headroom", "two_workers"),
-                  "storage", number(run, "headroom", "storage"), "transfer",
-                  number(run, "headroom", "transfer")));
+        json_pack("{s:f, s:f, s:f, s:f}", "fed", doc_or_0(run, "headroom.fed"),
+                  "two_workers", doc_or_0(run, "headroom.two_workers"),
+                  "storage", doc_or_0(run, "headroom.storage"), "transfer",
+                  doc_or_0(run, "headroom.transfer")));
     json_object_set_new(doc, "measured",
                         json_pack("{s:o, s:o}", "fed",
                                   gain_json(&r->now, &r->fed), "two_workers",
@@ -219,22 +210,22 @@ static void report(const struct run_setup *s, const struct result *r)
            device ? "GPU" : "loop", 100 * r->now.stall_fraction);
     printf("%-28s %10s %10s %12s %10s\n", "", "predicted", "measured",
            "images/s", "waits");
-    print_row("an infinitely fast loader", number(run, "headroom", "fed"),
+    print_row("an infinitely fast loader", doc_or_0(run, "headroom.fed"),
               &r->now, &r->fed);
-    print_row("two more workers", number(run, "headroom", "two_workers"),
+    print_row("two more workers", doc_or_0(run, "headroom.two_workers"),
               &r->now, &r->more);
-    print_row("storage of twice the speed", number(run, "headroom", "storage"),
+    print_row("storage of twice the speed", doc_or_0(run, "headroom.storage"),
               NULL, NULL);
     if (device)
         print_row("a bus of twice the speed",
-                  number(run, "headroom", "transfer"), NULL, NULL);
+                  doc_or_0(run, "headroom.transfer"), NULL, NULL);
     putchar('\n');
     if (!(s->options.consumer_ms > 0))
         cli_print_wrapped(
             "The loop does nothing but wait, so it takes whatever comes. "
             "--consumer-ms simulates one that works.",
             0, 0);
-    const char *sentence = json_string_value(at(run, "verdict", "sentence"));
+    const char *sentence = json_string_value(doc_at(run, "verdict.sentence"));
     if (sentence)
         cli_print_wrapped(sentence, 0, 0);
 }

@@ -2,6 +2,7 @@
 /* What was asked for, once it has been parsed: as JSON, and the files that it
  * names. */
 #include "bench/loaderbench/cli/cli.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/tool.h"
 
@@ -14,19 +15,13 @@ static const char *text_of(const struct cli_option *o, const void *values)
     return text;
 }
 
-static json_t *string_or_null(const char *text)
-{
-    json_t *string = text ? json_string(text) : NULL;
-    return string ? string : json_null();
-}
-
 static json_t *list_json(const void *at)
 {
     struct cli_list list;
     json_t *array = json_array();
     memcpy(&list, at, sizeof(list));
     for (size_t i = 0; i < list.n; i++)
-        json_array_append_new(array, string_or_null(list.items[i]));
+        json_array_append_new(array, doc_string(list.items[i]));
     return array;
 }
 
@@ -50,7 +45,7 @@ static json_t *value_json(const struct cli_option *o, const void *values)
     case CLI_LIST:
         return list_json(at);
     default:
-        return string_or_null(text_of(o, values));
+        return doc_string(text_of(o, values));
     }
 }
 
@@ -66,7 +61,7 @@ json_t *cli_options_json(const struct cli_command *command, const void *values,
     for (size_t i = 0; i < parsed->n_settings; i++) {
         const struct cli_setting *s = &parsed->settings[i];
         json_object_set_new(all, cli_dashed(s->key, name),
-                            string_or_null(s->value));
+                            doc_string(s->value));
     }
     return all;
 }

@@ -8,10 +8,10 @@
  * the median; that of both is added. A loss that is smaller than this is none.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
-#include "bench/loaderbench/report/report_doc.h"
 #include "bench/loaderbench/tool.h"
 
 #include <math.h>
@@ -106,11 +106,6 @@ static json_t *differences(const json_t *a, const json_t *b)
     return names;
 }
 
-static json_t *number_or_null(double x)
-{
-    return isnan(x) ? json_null() : json_real(x);
-}
-
 static json_t *compare(const json_t *a, const json_t *b, const struct metric *m,
                        double tolerated)
 {
@@ -124,7 +119,7 @@ static json_t *compare(const json_t *a, const json_t *b, const struct metric *m,
     json_object_set_new(doc, "before", json_real(before));
     json_object_set_new(doc, "after", json_real(after));
     json_object_set_new(doc, "change_fraction", json_real(change));
-    json_object_set_new(doc, "noise_fraction", number_or_null(noise));
+    json_object_set_new(doc, "noise_fraction", doc_known(noise));
     json_object_set_new(doc, "fail_below", json_real(tolerated));
     json_object_set_new(doc, "differences", differences(a, b));
     json_object_set_new(doc, "verdict", json_string(fail ? "fail" : "pass"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/loaderbench/report/document.h"
 
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/tool.h"
 
@@ -81,21 +82,14 @@ void document_fini(void)
     memset(&made, 0, sizeof(made));
 }
 
-/* An argument need not be UTF-8, as JSON is: null then. */
-static json_t *string_or_null(const char *text)
-{
-    json_t *string = text ? json_string(text) : NULL;
-    return string ? string : json_null();
-}
-
 json_t *document_new(const char *command)
 {
     json_t *doc =
         json_pack("{s:i, s:s, s:s}", "schema_version", TOOL_SCHEMA_VERSION,
                   "command", command, "version", feedline_version());
-    json_object_set_new(doc, "date", string_or_null(made.date));
-    json_object_set_new(doc, "host", string_or_null(made.host));
-    json_object_set_new(doc, "command_line", string_or_null(made.command_line));
+    json_object_set_new(doc, "date", doc_string(made.date));
+    json_object_set_new(doc, "host", doc_string(made.host));
+    json_object_set_new(doc, "command_line", doc_string(made.command_line));
     json_object_set(doc, "options", made.options ? made.options : json_null());
     return doc;
 }

@@ -10,10 +10,10 @@
  * something else on that rank is.
  */
 #include "bench/loaderbench/cli/commands.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
-#include "bench/loaderbench/report/report_doc.h"
 #include "bench/loaderbench/stat.h"
 #include "bench/loaderbench/tool.h"
 
@@ -143,17 +143,14 @@ static json_t *merge(struct rank *ranks, size_t n)
     number_ranks(ranks, n);
     for (size_t i = 0; i < n; i++) {
         const struct rank *r = &ranks[i];
-        json_t *name = json_string(r->path); /* NULL if it is no UTF-8 */
         json_array_append_new(
             list,
             json_pack("{s:I, s:o, s:f, s:f, s:f, s:f, s:o, s:s}", "rank",
-                      (json_int_t)r->number, "file", name ? name : json_null(),
+                      (json_int_t)r->number, "file", doc_string(r->path),
                       "images_per_second", r->images_per_second, "step_ms",
                       r->step_ms, "wait_ms", r->wait_ms, "host_fraction",
                       r->host_fraction, "device_fraction",
-                      isnan(r->device_fraction) ? json_null()
-                                                : json_real(r->device_fraction),
-                      "verdict", r->code));
+                      doc_known(r->device_fraction), "verdict", r->code));
     }
     json_object_set_new(doc, "ranks", list);
     json_object_set_new(doc, "straggler", straggler(ranks, n));

@@ -3,7 +3,7 @@
  * The report: what JSON documents of the tool say, as one page of HTML. In
  * parts: report.c reads documents and writes the file, report_check.c refuses
  * what is none, report_page.c puts into bench/report's page what a reader
- * without scripts sees, on report_doc.c (access).
+ * without scripts sees.
  */
 #ifndef LOADERBENCH_REPORT_H
 #define LOADERBENCH_REPORT_H

@@ -4,9 +4,9 @@
  * tool wrote is asked for; the rest may be absent, but nothing may be of
  * another type than it is documented to be, as the page would show a 0 for it.
  */
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/report/report.h"
-#include "bench/loaderbench/report/report_doc.h"
 #include "bench/loaderbench/tool.h"
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * numbers as a table, and its main lists. The script replaces this with the
  * whole document.
  */
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/report/report.h"
-#include "bench/loaderbench/report/report_doc.h"
 #include "bench/report/html_page.h"
 
 #include <math.h>

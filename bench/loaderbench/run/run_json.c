@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The document of `run`: docs/man/loaderbench.1 lists its keys. */
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/run/run.h"
 
@@ -195,21 +196,16 @@ static json_t *median_value(json_t *const *values, size_t n, size_t typical)
     return merged;
 }
 
-static double speed_of(const json_t *run)
-{
-    return json_number_value(
-        json_object_get(json_object_get(run, "result"), "images_per_second"));
-}
-
 /* The run that has as many slower ones as faster ones. */
 static size_t typical_run(const json_t *runs)
 {
+    static const char speed[] = "result.images_per_second";
     size_t n = json_array_size(runs), best = 0, best_off = n;
     for (size_t i = 0; i < n; i++) {
         size_t slower = 0;
         for (size_t k = 0; k < n; k++)
-            slower += speed_of(json_array_get(runs, k)) <
-                      speed_of(json_array_get(runs, i));
+            slower += doc_or_0(json_array_get(runs, k), speed) <
+                      doc_or_0(json_array_get(runs, i), speed);
         size_t off = slower > n / 2 ? slower - n / 2 : n / 2 - slower;
         if (off < best_off) {
             best = i;

@@ -3,6 +3,7 @@
  * The report for people, made from the same document that --json writes, so
  * that the two cannot disagree. Short, in plain words, the largest cause first.
  */
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/run/run.h"
 #include "bench/loaderbench/stat.h"
 
@@ -15,22 +16,6 @@
 #define TINY           0.01 /* causes below this part of the waits are folded */
 
 #define CAUSES_MAX 32
-
-static const json_t *at(const json_t *doc, const char *section, const char *key)
-{
-    return json_object_get(json_object_get(doc, section), key);
-}
-
-static double number(const json_t *doc, const char *section, const char *key)
-{
-    return json_number_value(at(doc, section, key));
-}
-
-static const char *text(const json_t *doc, const char *section, const char *key)
-{
-    const char *s = json_string_value(at(doc, section, key));
-    return s ? s : "";
-}
 
 static const char *style(const char *code)
 {
@@ -49,10 +34,9 @@ static const char *level_style(const char *level)
 
 static void print_header(const json_t *doc)
 {
-    const json_t *shape = at(doc, "run", "batch_shape");
-    printf("%s: %.0f images, %.0f classes\n", text(doc, "dataset", "uri"),
-           number(doc, "dataset", "samples"),
-           number(doc, "dataset", "classes"));
+    const json_t *shape = doc_at(doc, "run.batch_shape");
+    printf("%s: %.0f images, %.0f classes\n", doc_text(doc, "dataset.uri"),
+           doc_or_0(doc, "dataset.samples"), doc_or_0(doc, "dataset.classes"));
     long long sides[4];
     for (size_t i = 0; i < 4; i++)
         sides[i] = json_integer_value(json_array_get(shape, i));
@@ -62,21 +46,21 @@ static void print_header(const json_t *doc)
         printf("batches of %lldx%lldx%lldx%lld", sides[0], sides[1], sides[2],
                sides[3]);
     printf(" %s %s; " TOOL_COUNT ", depth %.0f, reader %s",
-           text(doc, "config", "dtype"), text(doc, "config", "layout"),
-           TOOL_COUNT_OF(number(doc, "tuner", "workers"), "worker"),
-           number(doc, "tuner", "depth"), text(doc, "config", "reader"));
-    double consumer = number(doc, "run", "consumer_ms");
+           doc_text(doc, "config.dtype"), doc_text(doc, "config.layout"),
+           TOOL_COUNT_OF(doc_or_0(doc, "tuner.workers"), "worker"),
+           doc_or_0(doc, "tuner.depth"), doc_text(doc, "config.reader"));
+    double consumer = doc_or_0(doc, "run.consumer_ms");
     if (consumer > 0)
         printf("; consumer %g ms a batch", consumer);
-    double quota = number(doc, "machine", "cpu_quota");
+    double quota = doc_or_0(doc, "machine.cpu_quota");
     printf("\nmachine: %.0f of %.0f cores",
-           number(doc, "machine", "cpus_allowed"),
-           number(doc, "machine", "cpus_online"));
+           doc_or_0(doc, "machine.cpus_allowed"),
+           doc_or_0(doc, "machine.cpus_online"));
     if (quota > 0)
         printf(", quota %.3g cores", quota);
     printf(", %.1f GiB, %s, Linux %s\n\n",
-           number(doc, "machine", "memory_limit_bytes") / 1073741824,
-           text(doc, "machine", "cpu_model"), text(doc, "machine", "kernel"));
+           doc_or_0(doc, "machine.memory_limit_bytes") / 1073741824,
+           doc_text(doc, "machine.cpu_model"), doc_text(doc, "machine.kernel"));
 }
 
 /* " (1180 to 1240 in 5 runs)" */
@@ -89,7 +73,7 @@ static void print_range(const json_t *doc)
         return;
     for (size_t i = 0; i < n; i++) {
         double x =
-            number(json_array_get(runs, i), "result", "images_per_second");
+            doc_or_0(json_array_get(runs, i), "result.images_per_second");
         least = i == 0 || x < least ? x : least;
         most = x > most ? x : most;
     }
@@ -98,23 +82,23 @@ static void print_range(const json_t *doc)
 
 static void print_result(const json_t *doc)
 {
-    double batches = number(doc, "result", "batches");
-    double seconds = number(doc, "result", "seconds");
-    printf("%s%.0f images/s%s", BOLD,
-           number(doc, "result", "images_per_second"), PLAIN);
+    double batches = doc_or_0(doc, "result.batches");
+    double seconds = doc_or_0(doc, "result.seconds");
+    printf("%s%.0f images/s%s", BOLD, doc_or_0(doc, "result.images_per_second"),
+           PLAIN);
     print_range(doc);
     printf(", %.0f per CPU second\n",
-           number(doc, "result", "images_per_cpu_second"));
+           doc_or_0(doc, "result.images_per_cpu_second"));
     printf(TOOL_COUNT " in %.0f batch%s in %.2f s",
-           TOOL_COUNT_OF(number(doc, "result", "images"), "image"), batches,
+           TOOL_COUNT_OF(doc_or_0(doc, "result.images"), "image"), batches,
            batches == 1 ? "" : "es", seconds);
     if (batches > 0)
         printf(", %.1f ms a batch", 1e3 * seconds / batches);
     printf("; first batch after %.0f ms; peak memory %.0f MiB\n",
-           1e3 * number(doc, "result", "first_batch_seconds"),
-           number(doc, "result", "max_rss_bytes") / 1048576);
-    if (json_is_string(at(doc, "result", "stream_hash")))
-        printf("stream %s\n", text(doc, "result", "stream_hash"));
+           1e3 * doc_or_0(doc, "result.first_batch_seconds"),
+           doc_or_0(doc, "result.max_rss_bytes") / 1048576);
+    if (json_is_string(doc_at(doc, "result.stream_hash")))
+        printf("stream %s\n", doc_text(doc, "result.stream_hash"));
 }
 
 struct cause {
@@ -137,7 +121,7 @@ static size_t sorted_causes(const json_t *doc, struct cause *out)
     for (uint32_t i = 0; n < CAUSES_MAX && stat_row("stall", i, &row); i++) {
         if (strncmp(row.name, buckets, strlen(buckets)) != 0)
             continue;
-        const json_t *seconds = json_object_get(at(doc, "stall", "buckets"),
+        const json_t *seconds = json_object_get(doc_at(doc, "stall.buckets"),
                                                 row.name + strlen(buckets));
         out[n++] = (struct cause){json_number_value(seconds), row.help};
     }
@@ -149,7 +133,7 @@ static void print_waits(const json_t *doc)
 {
     struct cause causes[CAUSES_MAX];
     size_t n = sorted_causes(doc, causes);
-    double fraction = number(doc, "stall", "host_fraction"), total = 0;
+    double fraction = doc_or_0(doc, "stall.host_fraction"), total = 0;
     for (size_t i = 0; i < n; i++)
         total += causes[i].seconds;
     printf("\nThe consumer waited %.1f %% of the time", 100 * fraction);
@@ -173,29 +157,29 @@ static void print_waits(const json_t *doc)
 /* What the GPU's own clock says, where there is one. */
 static void print_device(const json_t *doc)
 {
-    double copies = number(doc, "transfer", "copies");
-    double ceiling = number(doc, "transfer", "ceiling_gigabytes_per_second");
+    double copies = doc_or_0(doc, "transfer.copies");
+    double ceiling = doc_or_0(doc, "transfer.ceiling_gigabytes_per_second");
     if (!json_is_object(json_object_get(doc, "transfer")))
         return;
     printf("\nGPU idle for lack of images: ");
-    if (json_is_number(at(doc, "stall", "device_fraction")))
+    if (json_is_number(doc_at(doc, "stall.device_fraction")))
         printf("%.1f %% of %.1f s",
-               100 * number(doc, "stall", "device_fraction"),
-               number(doc, "transfer", "span_seconds"));
+               100 * doc_or_0(doc, "stall.device_fraction"),
+               doc_or_0(doc, "transfer.span_seconds"));
     else
         printf("not measured");
     if (copies > 0) {
         printf("; copies: %.1f MB each, %.1f",
-               number(doc, "transfer", "copied_bytes") / copies / 1e6,
-               number(doc, "transfer", "gigabytes_per_second"));
+               doc_or_0(doc, "transfer.copied_bytes") / copies / 1e6,
+               doc_or_0(doc, "transfer.gigabytes_per_second"));
         if (ceiling > 0)
             printf(" of %.1f", ceiling);
         printf(" GB/s, %.0f %% overlapping the consumer's work",
-               100 * number(doc, "transfer", "overlap_fraction"));
+               100 * doc_or_0(doc, "transfer.overlap_fraction"));
     }
-    printf("\nfinished on the %s", text(doc, "transfer", "finish"));
-    if (*text(doc, "transfer", "finish_reason"))
-        printf(": %s", text(doc, "transfer", "finish_reason"));
+    printf("\nfinished on the %s", doc_text(doc, "transfer.finish"));
+    if (*doc_text(doc, "transfer.finish_reason"))
+        printf(": %s", doc_text(doc, "transfer.finish_reason"));
     printf("\n");
 }
 
@@ -206,9 +190,8 @@ static double began_with(const json_t *decisions, const char *knob)
 {
     for (size_t i = 0; i < json_array_size(decisions); i++) {
         const json_t *d = json_array_get(decisions, i);
-        const char *of = json_string_value(json_object_get(d, "knob"));
-        if (of && strcmp(of, knob) == 0)
-            return json_number_value(json_object_get(d, "before"));
+        if (strcmp(doc_text(d, "knob"), knob) == 0)
+            return doc_or_0(d, "before");
     }
     return (double)NAN;
 }
@@ -216,8 +199,8 @@ static double began_with(const json_t *decisions, const char *knob)
 /* ", workers 2 -> 3"; changed and changed back is no line either. */
 static void print_knob(const json_t *doc, const char *knob, const char *words)
 {
-    double now = number(doc, "tuner", knob);
-    double then = began_with(at(doc, "tuner", "decisions"), knob);
+    double now = doc_or_0(doc_at(doc, "tuner"), knob);
+    double then = began_with(doc_at(doc, "tuner.decisions"), knob);
     if (isnan(then) || fabs(then - now) < 0.5)
         printf(", %s %.0f", words, now);
     else
@@ -227,26 +210,26 @@ static void print_knob(const json_t *doc, const char *knob, const char *words)
 /* Was what was measured all of one piece? */
 static void print_settled(const json_t *doc)
 {
-    double settled = number(doc, "tuner", "converged_seconds");
-    double begin = number(doc, "run", "begin_seconds");
-    double end = begin + number(doc, "result", "seconds");
-    if (!json_is_number(at(doc, "tuner", "converged_batch")))
+    double settled = doc_or_0(doc, "tuner.converged_seconds");
+    double begin = doc_or_0(doc, "run.begin_seconds");
+    double end = begin + doc_or_0(doc, "result.seconds");
+    if (!json_is_number(doc_at(doc, "tuner.converged_batch")))
         printf(".\nIt had not settled by the end, so the speed above is an "
                "average over the settings it\ntried. 'loaderbench tune' runs "
                "until it has settled.\n");
     else if (settled > begin && settled < end)
         printf("; settled at batch %.0f.\nThat was %.1f s into the "
                "measurement: the speed above includes what it tried before.\n",
-               number(doc, "tuner", "converged_batch"), settled - begin);
+               doc_or_0(doc, "tuner.converged_batch"), settled - begin);
     else
         printf("; settled at batch %.0f.\n",
-               number(doc, "tuner", "converged_batch"));
+               doc_or_0(doc, "tuner.converged_batch"));
 }
 
 static void print_tuner(const json_t *doc)
 {
-    const char *mode = text(doc, "tuner", "mode");
-    size_t n = json_array_size(at(doc, "tuner", "decisions"));
+    const char *mode = doc_text(doc, "tuner.mode");
+    size_t n = json_array_size(doc_at(doc, "tuner.decisions"));
     if (strcmp(mode, "observe") == 0) {
         printf("\nThe tuner only observed; it would have made " TOOL_COUNT
                " (--json lists them).\n",
@@ -266,31 +249,21 @@ static void print_stages(const json_t *doc)
     printf("\nstage        items    busy s      p50 ms      p99 ms\n");
     for (size_t i = 0; i < json_array_size(stages); i++) {
         const json_t *s = json_array_get(stages, i);
-        double items = json_number_value(json_object_get(s, "items"));
+        double items = doc_or_0(s, "items");
         if (items <= 0)
             continue;
-        printf("%-10s %7.0f %9.2f %11.3f %11.3f\n",
-               json_string_value(json_object_get(s, "name")), items,
-               json_number_value(json_object_get(s, "busy_seconds")),
-               json_number_value(json_object_get(s, "p50_us")) * 1e-3,
-               json_number_value(json_object_get(s, "p99_us")) * 1e-3);
+        printf("%-10s %7.0f %9.2f %11.3f %11.3f\n", doc_text(s, "name"), items,
+               doc_or_0(s, "busy_seconds"), doc_or_0(s, "p50_us") * 1e-3,
+               doc_or_0(s, "p99_us") * 1e-3);
     }
-}
-
-static const char *failure_text(const json_t *failures, size_t i,
-                                const char *key)
-{
-    const char *s =
-        json_string_value(json_object_get(json_array_get(failures, i), key));
-    return s ? s : "?";
 }
 
 /* A file that failed in several epochs is shown once. */
 static bool shown_before(const json_t *failures, size_t i)
 {
-    const char *path = failure_text(failures, i, "path");
+    const char *path = doc_text(json_array_get(failures, i), "path");
     for (size_t k = 0; k < i; k++)
-        if (strcmp(failure_text(failures, k, "path"), path) == 0)
+        if (strcmp(doc_text(json_array_get(failures, k), "path"), path) == 0)
             return true;
     return false;
 }
@@ -298,7 +271,7 @@ static bool shown_before(const json_t *failures, size_t i)
 static void print_failures(const json_t *doc)
 {
     const json_t *failures = json_object_get(doc, "failures");
-    double failed = number(doc, "result", "failed_samples");
+    double failed = doc_or_0(doc, "result.failed_samples");
     if (failed <= 0)
         return;
     size_t files = 0, shown = 0;
@@ -307,8 +280,9 @@ static void print_failures(const json_t *doc)
     printf("\n" TOOL_COUNT " of " TOOL_COUNT " could not be used:\n",
            TOOL_COUNT_OF(failed, "sample"), TOOL_COUNT_OF(files, "file"));
     for (size_t i = 0; shown < files && shown < FAILURES_SHOWN; i++) {
-        const char *path = failure_text(failures, i, "path");
-        const char *reason = failure_text(failures, i, "reason");
+        const json_t *failure = json_array_get(failures, i);
+        const char *path = doc_text(failure, "path");
+        const char *reason = doc_text(failure, "reason");
         if (shown_before(failures, i))
             continue;
         shown++;
@@ -336,11 +310,11 @@ void run_text(const json_t *doc, const char *table)
         print_stages(doc);
     print_tuner(doc);
     print_failures(doc);
-    const char *level = text(doc, "verdict", "level");
+    const char *level = doc_text(doc, "verdict.level");
     if (*level)
         printf("\n%s%s%s %s\n", level_style(level),
-               text(doc, "verdict", "code"), PLAIN,
-               text(doc, "verdict", "sentence"));
-    if (*text(doc, "verdict", "action"))
-        printf("%s\n", text(doc, "verdict", "action"));
+               doc_text(doc, "verdict.code"), PLAIN,
+               doc_text(doc, "verdict.sentence"));
+    if (*doc_text(doc, "verdict.action"))
+        printf("%s\n", doc_text(doc, "verdict.action"));
 }

@@ -31,6 +31,9 @@ struct sweep_axis {
 int sweep_axis_parse(const char *option, const char *text,
                      struct sweep_axis *out);
 
+/* Unless it has the value already, or as many as it may have. */
+void sweep_axis_add(struct sweep_axis *axis, int64_t value);
+
 /* What "auto" is: powers of two up to twice the cores, closer around as many
  * workers as cores; 2, 4, 8, 16 batches. */
 void sweep_axis_auto(const char *option, struct sweep_axis *out);
@@ -83,6 +86,9 @@ int sweep_resume(struct sweep *s, const char *path);
 json_t *sweep_point_json(const struct sweep_point *p);
 json_t *sweep_document(const struct sweep *s);
 int sweep_save(const struct sweep *s, const char *path);
+
+/* The numbers of a key in the runs of a point; the caller frees. */
+double *sweep_values(const struct sweep_point *p, const char *key, size_t *n);
 
 /* The median of a key over the runs of a point; NAN: there is none. */
 double sweep_median(const struct sweep_point *p, const char *key);

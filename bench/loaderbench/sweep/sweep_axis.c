@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(struct sweep_axis *axis, int64_t value)
+void sweep_axis_add(struct sweep_axis *axis, int64_t value)
 {
     size_t i = 0;
     while (i < axis->n && axis->at[i] < value)
@@ -77,18 +77,18 @@ void sweep_axis_auto(const char *option, struct sweep_axis *out)
         bool depth = strcmp(option, "depth") == 0;
         for (int64_t x = depth ? 2 : 4; x <= (depth ? 16 : 64);
              x *= depth ? 2 : 4)
-            add(out, x);
+            sweep_axis_add(out, x);
         return;
     }
     if (feedline_machine_get_info(&m) != FEEDLINE_OK)
         m.cpus_usable = 1;
     int64_t cores = m.cpus_usable;
     for (int64_t x = 1; x <= 2 * cores; x *= 2)
-        add(out, x);
+        sweep_axis_add(out, x);
     for (int64_t x = cores - 1; x <= cores + 1; x++)
         if (x > 0)
-            add(out, x);
-    add(out, cores + (cores + 1) / 2);
+            sweep_axis_add(out, x);
+    sweep_axis_add(out, cores + (cores + 1) / 2);
 }
 
 int sweep_axis_parse(const char *option, const char *text,
@@ -118,7 +118,7 @@ int sweep_axis_parse(const char *option, const char *text,
         }
         for (int64_t x = from; x <= to; x++) {
             size_t before = axis.n;
-            add(&axis, x);
+            sweep_axis_add(&axis, x);
             if (before == SWEEP_VALUES_MAX && axis.at[axis.n - 1] < x) {
                 tool_say("--%s: '%s' has more than %d values", option, text,
                          SWEEP_VALUES_MAX);

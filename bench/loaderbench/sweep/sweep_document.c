@@ -3,6 +3,7 @@
  * The document of a sweep, from which a later sweep can resume: it contains the
  * settings that its points have in common, which must be the same.
  */
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/sweep/sweep.h"
 
@@ -11,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static json_t *number_json(double x)
-{
-    return isnan(x) ? json_null() : json_real(x);
-}
 
 /* ---- What all points have in common ------------------------------------- */
 
@@ -119,12 +115,6 @@ static int no_sweep(const char *path)
     return TOOL_DATA;
 }
 
-static bool positive(const json_t *point, const char *key, int64_t *out)
-{
-    *out = json_integer_value(json_object_get(point, key));
-    return *out > 0;
-}
-
 static bool is_measured(const json_t *runs)
 {
     for (size_t i = 0; i < json_array_size(runs); i++)
@@ -137,12 +127,12 @@ static bool is_measured(const json_t *runs)
 static int take_point(struct sweep *s, const char *path, const json_t *from)
 {
     bool io_varied = s->n && s->points[0].io_depth;
-    int64_t workers, depth, io_depth = 0;
+    int64_t workers = doc_int(from, "workers"), depth = doc_int(from, "depth");
+    int64_t io_depth = io_varied ? doc_int(from, "io_depth") : 0;
     struct sweep_point *p;
     json_t *runs = json_object_get(from, "runs");
-    if (!positive(from, "workers", &workers) ||
-        !positive(from, "depth", &depth) || !is_measured(runs) ||
-        (io_varied && !positive(from, "io_depth", &io_depth)))
+    if (workers <= 0 || depth <= 0 || !is_measured(runs) ||
+        (io_varied && io_depth <= 0))
         return no_sweep(path);
     int rc = sweep_add(s, workers, depth, io_depth, &p);
     if (rc == TOOL_DONE)
@@ -162,9 +152,8 @@ int sweep_resume(struct sweep *s, const char *path)
         return rc;
     const json_t *grid = json_object_get(doc, "grid");
     json_t *settings = json_object_get(doc, "settings");
-    const char *command = json_string_value(json_object_get(doc, "command"));
-    if (!command || strcmp(command, "sweep") != 0 || !json_is_array(grid) ||
-        !json_is_object(settings))
+    if (strcmp(doc_text(doc, "command"), "sweep") != 0 ||
+        !json_is_array(grid) || !json_is_object(settings))
         rc = no_sweep(path);
     if (rc == TOOL_DONE)
         rc = compare_settings(path, s->settings, settings);
@@ -188,13 +177,12 @@ json_t *sweep_point_json(const struct sweep_point *p)
         "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "workers",
         (json_int_t)p->workers, "depth", (json_int_t)p->depth, "io_depth",
         (json_int_t)io_depth, "images_per_second",
-        number_json(sweep_median(p, "images_per_second")), "host_fraction",
-        number_json(sweep_median(p, "host_fraction")), "device_fraction",
-        number_json(sweep_median(p, "device_fraction")),
-        "images_per_cpu_second",
-        number_json(sweep_median(p, "images_per_cpu_second")), "noise_fraction",
-        number_json(sweep_noise(p, "images_per_second")), "others_cores",
-        number_json(sweep_median(p, "others_cores")), "runs", p->runs);
+        doc_known(sweep_median(p, "images_per_second")), "host_fraction",
+        doc_known(sweep_median(p, "host_fraction")), "device_fraction",
+        doc_known(sweep_median(p, "device_fraction")), "images_per_cpu_second",
+        doc_known(sweep_median(p, "images_per_cpu_second")), "noise_fraction",
+        doc_known(sweep_noise(p, "images_per_second")), "others_cores",
+        doc_known(sweep_median(p, "others_cores")), "runs", p->runs);
 }
 
 /* A point that was not measured yet is none. */
@@ -225,9 +213,9 @@ static json_t *trust_json(const struct sweep *s)
     }
     json_t *trust = json_pack(
         "{s:o, s:o}", "noise_fraction",
-        number_json(n_noise ? tool_median(noise, n_noise) : (double)NAN),
+        doc_known(n_noise ? tool_median(noise, n_noise) : (double)NAN),
         "others_cores",
-        number_json(n_others ? tool_median(others, n_others) : (double)NAN));
+        doc_known(n_others ? tool_median(others, n_others) : (double)NAN));
     free(noise);
     return trust;
 }

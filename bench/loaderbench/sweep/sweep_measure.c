@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Points and their measurements. */
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/gen/random.h"
 #include "bench/loaderbench/sweep/sweep.h"
 
@@ -76,17 +77,15 @@ static int by_setting(const void *a, const void *b)
 
 /* ---- Numbers of a point ------------------------------------------------- */
 
-/* The caller frees. */
-static double *values_of(const struct sweep_point *p, const char *key,
-                         size_t *n)
+double *sweep_values(const struct sweep_point *p, const char *key, size_t *n)
 {
     size_t runs = json_array_size(p->runs);
     double *x = malloc((runs + 1) * sizeof(*x));
     *n = 0;
     for (size_t i = 0; x && i < runs; i++) {
-        const json_t *value = json_object_get(json_array_get(p->runs, i), key);
-        if (json_is_number(value))
-            x[(*n)++] = json_number_value(value);
+        x[*n] = doc_number(json_array_get(p->runs, i), key);
+        if (!isnan(x[*n]))
+            ++*n;
     }
     return x;
 }
@@ -94,7 +93,7 @@ static double *values_of(const struct sweep_point *p, const char *key,
 double sweep_median(const struct sweep_point *p, const char *key)
 {
     size_t n;
-    double *x = values_of(p, key, &n);
+    double *x = sweep_values(p, key, &n);
     double median = x && n ? tool_median(x, n) : (double)NAN;
     free(x);
     return median;
@@ -103,7 +102,7 @@ double sweep_median(const struct sweep_point *p, const char *key)
 double sweep_noise(const struct sweep_point *p, const char *key)
 {
     size_t n;
-    double *x = values_of(p, key, &n), noise = NAN;
+    double *x = sweep_values(p, key, &n), noise = NAN;
     if (x && n > 1) {
         double median = tool_median(x, n); /* sorts */
         noise = median > 0 ? (x[n - 1] - x[0]) / 2 / median : 0;
@@ -137,36 +136,27 @@ static int set_int(const struct sweep *s, const char *key, int64_t value)
     return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
 }
 
-static json_t *part(const json_t *run, const char *section, const char *key)
-{
-    return json_object_get(json_object_get(run, section), key);
-}
-
 /* Cores that other processes used meanwhile; null: not known. */
 static json_t *others_cores(const json_t *run)
 {
-    const json_t *busy = part(run, "signals", "host_busy");
-    const json_t *mine = part(run, "signals", "process_cores");
+    double busy = doc_number(run, "signals.host_busy");
+    double mine = doc_number(run, "signals.process_cores");
     struct feedline_machine_info m = {.struct_size = sizeof(m)};
-    if (!json_is_number(busy) || !json_is_number(mine) ||
-        feedline_machine_get_info(&m) < 0)
+    if (isnan(busy) || isnan(mine) || feedline_machine_get_info(&m) < 0)
         return json_null();
-    double others =
-        json_number_value(busy) * m.cpus_online - json_number_value(mine);
-    return json_real(others > 0 ? others : 0);
+    return json_real(fmax(busy * m.cpus_online - mine, 0));
 }
 
 /* What is kept of a measurement. */
 static json_t *summary(const json_t *run)
 {
-    static const char *const kept[][2] = {{"result", "images_per_second"},
-                                          {"result", "images_per_cpu_second"},
-                                          {"stall", "host_fraction"},
-                                          {"stall", "device_fraction"},
-                                          {"config", "io_depth"}};
+    static const char *const kept[] = {
+        "result.images_per_second", "result.images_per_cpu_second",
+        "stall.host_fraction", "stall.device_fraction", "config.io_depth"};
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-        json_object_set(out, kept[i][1], part(run, kept[i][0], kept[i][1]));
+        json_object_set(out, strchr(kept[i], '.') + 1,
+                        doc_mutable(doc_at(run, kept[i])));
     json_object_set_new(out, "others_cores", others_cores(run));
     return out;
 }

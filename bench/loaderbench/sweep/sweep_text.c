@@ -4,6 +4,7 @@
  * Made from the document, as everything that is printed.
  */
 #include "bench/loaderbench/cli/cli.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/report/plot.h"
 #include "bench/loaderbench/sweep/sweep.h"
 
@@ -14,32 +15,12 @@
 
 #define COLUMNS_MAX 7 /* depths beside each other in 80 columns */
 
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static int64_t integer(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
 /* The values of a key in the grid. */
 static void axis_of(const json_t *grid, const char *key, struct sweep_axis *a)
 {
     a->n = 0;
-    for (size_t i = 0; i < json_array_size(grid); i++) {
-        int64_t value = integer(json_array_get(grid, i), key);
-        size_t k = 0;
-        while (k < a->n && a->at[k] < value)
-            k++;
-        if ((k < a->n && a->at[k] == value) || a->n == SWEEP_VALUES_MAX)
-            continue;
-        memmove(&a->at[k + 1], &a->at[k], (a->n - k) * sizeof(*a->at));
-        a->at[k] = value;
-        a->n++;
-    }
+    for (size_t i = 0; i < json_array_size(grid); i++)
+        sweep_axis_add(a, doc_int(json_array_get(grid, i), key));
 }
 
 /* io < 0: whatever it is. */
@@ -48,8 +29,8 @@ static const json_t *point_at(const json_t *grid, int64_t workers,
 {
     for (size_t i = 0; i < json_array_size(grid); i++) {
         const json_t *p = json_array_get(grid, i);
-        if (integer(p, "workers") == workers && integer(p, "depth") == depth &&
-            (io < 0 || integer(p, "io_depth") == io))
+        if (doc_int(p, "workers") == workers && doc_int(p, "depth") == depth &&
+            (io < 0 || doc_int(p, "io_depth") == io))
             return p;
     }
     return NULL;
@@ -59,14 +40,14 @@ static bool is_point(const json_t *doc, const char *key, const json_t *p)
 {
     const json_t *one = json_object_get(doc, key);
     return p && json_is_object(one) &&
-           integer(one, "workers") == integer(p, "workers") &&
-           integer(one, "depth") == integer(p, "depth") &&
-           integer(one, "io_depth") == integer(p, "io_depth");
+           doc_int(one, "workers") == doc_int(p, "workers") &&
+           doc_int(one, "depth") == doc_int(p, "depth") &&
+           doc_int(one, "io_depth") == doc_int(p, "io_depth");
 }
 
 static bool has_consumer(const json_t *doc)
 {
-    return number(json_object_get(doc, "settings"), "consumer_ms") > 0;
+    return doc_number(doc, "settings.consumer_ms") > 0;
 }
 
 /* "1234*", and below it how long the consumer waits. */
@@ -81,7 +62,7 @@ static void print_cells(const json_t *doc, int64_t workers,
                            : is_point(doc, "best", p) ? "^"
                                                       : " ";
         char shown[24] = "-";
-        double x = number(p, waits ? "host_fraction" : "images_per_second");
+        double x = doc_number(p, waits ? "host_fraction" : "images_per_second");
         if (p && !isnan(x))
             snprintf(shown, sizeof(shown), waits ? "%.1f %%" : "%.0f",
                      waits ? 100 * x : x);
@@ -144,10 +125,10 @@ static void print_chart(const json_t *doc, const struct sweep_axis *workers,
                  (long long)depths->at[d]);
         for (size_t w = 0; w < workers->n; w++) {
             const json_t *p = point_at(grid, workers->at[w], depths->at[d], io);
-            if (!p || isnan(number(p, "images_per_second")))
+            if (!p || isnan(doc_number(p, "images_per_second")))
                 continue;
             x[l->n] = (double)w;
-            y[l->n++] = number(p, "images_per_second");
+            y[l->n++] = doc_number(p, "images_per_second");
         }
         next += 2 * workers->n;
     }
@@ -157,7 +138,7 @@ static void print_chart(const json_t *doc, const struct sweep_axis *workers,
                  (long long)workers->at[w]);
     }
     bool marked =
-        json_is_object(knee) && (io < 0 || integer(knee, "io_depth") == io);
+        json_is_object(knee) && (io < 0 || doc_int(knee, "io_depth") == io);
     plot_print(&(struct plot){
         .title = "\nimages/s",
         .lines = lines,
@@ -165,8 +146,8 @@ static void print_chart(const json_t *doc, const struct sweep_axis *workers,
         .ticks = ticks,
         .n_ticks = workers->n,
         .x_words = "workers",
-        .mark_x = marked ? place_of(workers, integer(knee, "workers")) : NAN,
-        .mark_y = marked ? number(knee, "images_per_second") : NAN,
+        .mark_x = marked ? place_of(workers, doc_int(knee, "workers")) : NAN,
+        .mark_y = marked ? doc_number(knee, "images_per_second") : NAN,
         .mark_words = "knee"});
     free(values);
 }
@@ -180,9 +161,9 @@ static void print_chart(const json_t *doc, const struct sweep_axis *workers,
 static void print_trust(const json_t *doc)
 {
     const json_t *trust = json_object_get(doc, "trust");
-    double others = number(trust, "others_cores");
-    double spread = number(trust, "noise_fraction");
-    double cores = number(json_object_get(doc, "machine"), "cpus_online");
+    double others = doc_number(trust, "others_cores");
+    double spread = doc_number(trust, "noise_fraction");
+    double cores = doc_number(doc, "machine.cpus_online");
     char text[512];
     if (others > OTHERS_MATTER * cores) {
         snprintf(text, sizeof(text),
@@ -214,23 +195,23 @@ static void print_knee(const json_t *doc)
     snprintf(text, sizeof(text),
              "* knee: " TOOL_COUNT ", depth %lld: %.0f images/s, %.0f per "
              "CPU second.\nThe rule: %s.",
-             TOOL_COUNT_OF(integer(knee, "workers"), "worker"),
-             (long long)integer(knee, "depth"),
-             number(knee, "images_per_second"),
-             number(knee, "images_per_cpu_second"),
+             TOOL_COUNT_OF(doc_int(knee, "workers"), "worker"),
+             (long long)doc_int(knee, "depth"),
+             doc_number(knee, "images_per_second"),
+             doc_number(knee, "images_per_cpu_second"),
              json_string_value(json_object_get(rule, "words")));
     putchar('\n');
     cli_print_wrapped(text, 0, 0);
     if (!is_point(doc, "knee", best)) {
         snprintf(text, sizeof(text),
                  "^ fastest: " TOOL_COUNT ", depth %lld: %.0f images/s.",
-                 TOOL_COUNT_OF(integer(best, "workers"), "worker"),
-                 (long long)integer(best, "depth"),
-                 number(best, "images_per_second"));
+                 TOOL_COUNT_OF(doc_int(best, "workers"), "worker"),
+                 (long long)doc_int(best, "depth"),
+                 doc_number(best, "images_per_second"));
         cli_print_wrapped(text, 0, 0);
     }
-    double noise = number(best, "noise_fraction");
-    if (noise > number(rule, "tolerance")) {
+    double noise = doc_number(best, "noise_fraction");
+    if (noise > doc_number(rule, "tolerance")) {
         snprintf(text, sizeof(text),
                  "Measurements of the fastest point differ by +-%.1f %%, more "
                  "than the rule tolerates: use a larger --repeat or --seconds "
@@ -247,21 +228,21 @@ static void print_header(const json_t *doc)
     const json_t *machine = json_object_get(doc, "machine");
     const char *uri = json_string_value(json_object_get(data, "uri"));
     printf("%s: %.0f images; %.0f of %.0f cores", uri ? uri : "",
-           number(data, "samples"), number(machine, "cpus_allowed"),
-           number(machine, "cpus_online"));
-    if (number(machine, "cpu_quota") > 0)
-        printf(", quota %.3g cores", number(machine, "cpu_quota"));
+           doc_number(data, "samples"), doc_number(machine, "cpus_allowed"),
+           doc_number(machine, "cpus_online"));
+    if (doc_number(machine, "cpu_quota") > 0)
+        printf(", quota %.3g cores", doc_number(machine, "cpu_quota"));
     printf("\n%zu of %.0f settings, each measured ",
            json_array_size(json_object_get(doc, "grid")),
-           number(doc, "points"));
-    if (number(doc, "rounds") > 1)
-        printf("%.0f times", number(doc, "rounds"));
+           doc_number(doc, "points"));
+    if (doc_number(doc, "rounds") > 1)
+        printf("%.0f times", doc_number(doc, "rounds"));
     else
         printf("once");
-    if (number(settings, "seconds") > 0)
-        printf(" for %g s", number(settings, "seconds"));
+    if (doc_number(settings, "seconds") > 0)
+        printf(" for %g s", doc_number(settings, "seconds"));
     if (has_consumer(doc))
-        printf("; consumer %g ms a batch", number(settings, "consumer_ms"));
+        printf("; consumer %g ms a batch", doc_number(settings, "consumer_ms"));
     printf("\n");
     if (json_is_true(json_object_get(doc, "interrupted")))
         printf("Interrupted; results so far:\n");
@@ -274,8 +255,7 @@ void sweep_text(const json_t *doc)
     axis_of(grid, "workers", &workers);
     axis_of(grid, "depth", &depths);
     axis_of(grid, "io_depth", &io);
-    bool io_varied = json_is_true(
-        json_object_get(json_object_get(doc, "settings"), "io_depth_varied"));
+    bool io_varied = json_is_true(doc_at(doc, "settings.io_depth_varied"));
     print_header(doc);
     for (size_t i = 0; i < (io_varied ? io.n : grid ? 1u : 0u); i++) {
         int64_t at = io_varied ? io.at[i] : -1;

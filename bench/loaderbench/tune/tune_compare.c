@@ -4,18 +4,13 @@
  * of the grid, in the same rounds: what the machine did otherwise while the
  * tuner ran cannot pass for the tuner's doing, in either direction.
  */
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/sweep/spread.h"
 #include "bench/loaderbench/tune/tune.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static double number(const json_t *doc, const char *section, const char *key)
-{
-    const json_t *value = json_object_get(json_object_get(doc, section), key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
 
 /* ---- Choosing the grid -------------------------------------------------- */
 
@@ -57,23 +52,16 @@ static int make_axes(struct run_setup *setup, const struct tune_options *o,
 
 /* ---- The comparison ----------------------------------------------------- */
 
-static size_t raw_of(const struct sweep_point *p, double *x, size_t most)
-{
-    size_t n = json_array_size(p->runs);
-    for (size_t i = 0; i < n && i < most; i++)
-        x[i] = json_number_value(
-            json_object_get(json_array_get(p->runs, i), "images_per_second"));
-    return n < most ? n : most;
-}
-
-#define RAW_MAX 256
-
 static json_t *comparison(const struct sweep_point *mine,
                           const struct sweep_point *best)
 {
-    double a[RAW_MAX], b[RAW_MAX], below, error;
-    size_t n_a = raw_of(mine, a, RAW_MAX), n_b = raw_of(best, b, RAW_MAX);
+    double below, error;
+    size_t n_a, n_b;
+    double *a = sweep_values(mine, "images_per_second", &n_a);
+    double *b = sweep_values(best, "images_per_second", &n_b);
     spread_difference(a, n_a, b, n_b, &below, &error);
+    free(a);
+    free(b);
     if (mine == best)
         below = 0;
     double cost = sweep_median(mine, "images_per_cpu_second");
@@ -81,10 +69,8 @@ static json_t *comparison(const struct sweep_point *mine,
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o}", "tuned", sweep_point_json(mine),
         "below_fraction", json_real(isnan(below) ? 0 : below), "error_fraction",
-        isnan(error) ? json_null() : json_real(error), "cpu_seconds_per_image",
-        cost > 0 ? json_real(1 / cost) : json_null(),
-        "best_cpu_seconds_per_image",
-        best_cost > 0 ? json_real(1 / best_cost) : json_null());
+        doc_known(error), "cpu_seconds_per_image", doc_known(1 / cost),
+        "best_cpu_seconds_per_image", doc_known(1 / best_cost));
 }
 
 static struct sweep_point *find(const struct sweep *s, int64_t workers,
@@ -124,8 +110,8 @@ int tune_compare(struct run_setup *setup, const struct tune_options *o,
     struct sweep_axis axes[3];
     struct sweep_point *chosen;
     struct sweep s = {.n = 0};
-    int64_t workers = (int64_t)number(doc, "tuner", "workers");
-    int64_t depth = (int64_t)number(doc, "tuner", "depth");
+    int64_t workers = (int64_t)doc_number(doc, "tuner.workers");
+    int64_t depth = (int64_t)doc_number(doc, "tuner.depth");
     int rc = make_axes(setup, o, depth, axes);
     if (rc != TOOL_DONE)
         return rc;
@@ -150,7 +136,7 @@ int tune_compare(struct run_setup *setup, const struct tune_options *o,
 
 bool tune_is_worse(const json_t *doc, double tolerated)
 {
-    return spread_is_worse(number(doc, "comparison", "below_fraction"),
-                           number(doc, "comparison", "error_fraction"),
+    return spread_is_worse(doc_number(doc, "comparison.below_fraction"),
+                           doc_number(doc, "comparison.error_fraction"),
                            tolerated);
 }

@@ -5,6 +5,7 @@
  * as everything that is printed.
  */
 #include "bench/loaderbench/cli/cli.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/report/plot.h"
 #include "bench/loaderbench/tune/tune.h"
 
@@ -13,46 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const json_t *at(const json_t *doc, const char *section, const char *key)
-{
-    return json_object_get(json_object_get(doc, section), key);
-}
-
-static double number_in(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static double number(const json_t *doc, const char *section, const char *key)
-{
-    return number_in(json_object_get(doc, section), key);
-}
-
-static const char *text_of(const json_t *doc, const char *section,
-                           const char *key)
-{
-    const char *s = json_string_value(at(doc, section, key));
-    return s ? s : "";
-}
-
 static void print_header(const json_t *doc)
 {
-    printf("%s: %.0f images; %.0f of %.0f cores",
-           text_of(doc, "dataset", "uri"), number(doc, "dataset", "samples"),
-           number(doc, "machine", "cpus_allowed"),
-           number(doc, "machine", "cpus_online"));
-    if (number(doc, "machine", "cpu_quota") > 0)
-        printf(", quota %.3g cores", number(doc, "machine", "cpu_quota"));
-    if (number(doc, "run", "consumer_ms") > 0)
-        printf("; consumer %g ms a batch", number(doc, "run", "consumer_ms"));
+    printf("%s: %.0f images; %.0f of %.0f cores", doc_text(doc, "dataset.uri"),
+           doc_number(doc, "dataset.samples"),
+           doc_number(doc, "machine.cpus_allowed"),
+           doc_number(doc, "machine.cpus_online"));
+    if (doc_number(doc, "machine.cpu_quota") > 0)
+        printf(", quota %.3g cores", doc_number(doc, "machine.cpu_quota"));
+    if (doc_number(doc, "run.consumer_ms") > 0)
+        printf("; consumer %g ms a batch", doc_number(doc, "run.consumer_ms"));
     printf("\n\n");
 }
 
 /* A change is a line with a dash; what follows it stands below its words. */
 static void print_story(const json_t *doc)
 {
-    const json_t *story = at(doc, "tune", "story");
+    const json_t *story = doc_at(doc, "tune.story");
     for (size_t i = 0; i < json_array_size(story); i++) {
         const char *line = json_string_value(json_array_get(story, i));
         if (strncmp(line, "- ", 2) == 0) {
@@ -84,9 +62,9 @@ static bool make_series(const json_t *timeline, struct series *s)
         s->y[k] = all + (k + 1) * (n + 1);
     for (size_t i = 0; i < n; i++) {
         const json_t *point = json_array_get(timeline, i);
-        s->x[i] = number_in(point, "seconds");
+        s->x[i] = doc_number(point, "seconds");
         for (size_t k = 0; k < 3; k++)
-            s->y[k][i] = number_in(point, keys[k]);
+            s->y[k][i] = doc_number(point, keys[k]);
     }
     s->n = n;
     return n > 1;
@@ -120,20 +98,20 @@ static void print_charts(const json_t *doc)
 
 static void print_steady(const json_t *doc)
 {
-    const json_t *steady = at(doc, "tune", "steady");
+    const json_t *steady = doc_at(doc, "tune.steady");
     char words[512];
     if (json_is_object(steady))
         snprintf(words, sizeof(words),
                  "Since it settled: %.0f images/s over %.1f s, %.0f per CPU "
                  "second.",
-                 number_in(steady, "images_per_second"),
-                 number_in(steady, "seconds"),
-                 number_in(steady, "images_per_cpu_second"));
-    else if (strcmp(text_of(doc, "tuner", "mode"), "observe") == 0)
+                 doc_number(steady, "images_per_second"),
+                 doc_number(steady, "seconds"),
+                 doc_number(steady, "images_per_cpu_second"));
+    else if (strcmp(doc_text(doc, "tuner.mode"), "observe") == 0)
         snprintf(words, sizeof(words),
                  "The tuner only observed; without --observe it makes these "
                  "changes.");
-    else if (json_is_number(at(doc, "tuner", "converged_batch")))
+    else if (json_is_number(doc_at(doc, "tuner.converged_batch")))
         snprintf(
             words, sizeof(words),
             "It settled just before the end, too late to measure the speed.");
@@ -147,9 +125,9 @@ static void print_steady(const json_t *doc)
 
 static void print_next(const json_t *doc)
 {
-    const char *profile = text_of(doc, "tune", "profile");
+    const char *profile = doc_text(doc, "tune.profile");
     char words[4608];
-    if (strcmp(text_of(doc, "tuner", "mode"), "observe") == 0)
+    if (strcmp(doc_text(doc, "tuner.mode"), "observe") == 0)
         return;
     if (*profile)
         snprintf(words, sizeof(words),
@@ -160,9 +138,9 @@ static void print_next(const json_t *doc)
                  "To start from there: --workers-start %.0f, or --profile FILE "
                  "now and --tuner-profile FILE later. To use exactly this: "
                  "--workers %.0f --depth %.0f.",
-                 number(doc, "tuner", "workers"),
-                 number(doc, "tuner", "workers"),
-                 number(doc, "tuner", "depth"));
+                 doc_number(doc, "tuner.workers"),
+                 doc_number(doc, "tuner.workers"),
+                 doc_number(doc, "tuner.depth"));
     cli_print_wrapped(words, 0, 0);
 }
 
@@ -170,11 +148,11 @@ static void print_next(const json_t *doc)
 
 static void print_setting(const char *name, const json_t *point)
 {
-    double cost = number_in(point, "images_per_cpu_second");
+    double cost = doc_number(point, "images_per_cpu_second");
     printf("%-14s %7.0f %7.0f %10.0f %8.1f %% %9.2f ms\n", name,
-           number_in(point, "workers"), number_in(point, "depth"),
-           number_in(point, "images_per_second"),
-           100 * number_in(point, "host_fraction"), cost > 0 ? 1e3 / cost : 0);
+           doc_number(point, "workers"), doc_number(point, "depth"),
+           doc_number(point, "images_per_second"),
+           100 * doc_number(point, "host_fraction"), cost > 0 ? 1e3 / cost : 0);
 }
 
 static void print_comparison(const json_t *doc)
@@ -186,14 +164,14 @@ static void print_comparison(const json_t *doc)
         return;
     printf("\nAgainst a sweep of %zu settings, each measured %.0f time%s:\n\n",
            json_array_size(json_object_get(doc, "grid")),
-           number_in(doc, "rounds"), number_in(doc, "rounds") > 1 ? "s" : "");
+           doc_number(doc, "rounds"), doc_number(doc, "rounds") > 1 ? "s" : "");
     printf("%-14s %7s %7s %10s %10s %12s\n", "", "workers", "depth", "images/s",
            "waits", "CPU/image");
     print_setting("tuner's choice", json_object_get(comparison, "tuned"));
     print_setting("sweep's best", best);
     print_setting("sweep's knee", json_object_get(doc, "knee"));
-    double below = number_in(comparison, "below_fraction");
-    double error = number_in(comparison, "error_fraction");
+    double below = doc_number(comparison, "below_fraction");
+    double error = doc_number(comparison, "error_fraction");
     if (!(fabs(below) > 0))
         snprintf(words, sizeof(words), "The choice is the best of the sweep.");
     else if (isnan(error))

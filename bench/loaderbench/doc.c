@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/loaderbench/report/report_doc.h"
+#include "bench/loaderbench/doc.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,10 +38,26 @@ double doc_or_0(const json_t *doc, const char *path)
     return isnan(x) ? 0 : x;
 }
 
+int64_t doc_int(const json_t *doc, const char *path)
+{
+    return json_integer_value(doc_at(doc, path));
+}
+
 const char *doc_text(const json_t *doc, const char *path)
 {
     const char *text = json_string_value(doc_at(doc, path));
     return text ? text : "";
+}
+
+json_t *doc_known(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *doc_string(const char *text)
+{
+    json_t *string = text ? json_string(text) : NULL;
+    return string ? string : json_null();
 }
 
 json_t *doc_mutable(const json_t *object)

@@ -5,6 +5,7 @@
  */
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/doc.h"
+#include "bench/loaderbench/library.h"
 #include "bench/loaderbench/output.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
@@ -49,21 +50,10 @@ const struct cli_command command_doctor = {
 
 static int ask(const char *device, json_t **out)
 {
-    uint64_t bytes = 0;
-    char *text = NULL;
-    int32_t status = feedline_doctor_json(device, NULL, 0, &bytes);
-    if (status >= 0) {
-        text = malloc(bytes);
-        if (!text) {
-            tool_say("out of memory");
-            return TOOL_ENVIRONMENT;
-        }
-        status = feedline_doctor_json(device, text, bytes, &bytes);
-    }
-    if (status < 0) {
-        free(text);
+    char *text;
+    int32_t status = library_text(LIBRARY_DOCTOR, device, &text);
+    if (status < 0)
         return tool_setup_failed(status);
-    }
     *out = json_loads(text, 0, NULL);
     free(text);
     if (*out)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/loaderbench/gpu.h"
 
+#include "bench/loaderbench/doc.h"
+#include "bench/loaderbench/library.h"
+
 #include <feedline/bench.h>
 
 #include <stdio.h>
@@ -43,21 +46,9 @@ void gpu_print(const struct feedline_device_info *gpu)
 
 void gpu_of_config(const feedline_config *cfg, char *buf, size_t capacity)
 {
-    uint64_t needed = 0;
-    char *text = NULL;
-    buf[0] = '\0';
-    if (feedline_config_json(cfg, NULL, 0, &needed) >= 0 && needed)
-        text = malloc(needed);
-    if (!text)
-        return;
-    if (feedline_config_json(cfg, text, needed, &needed) == FEEDLINE_OK) {
-        json_t *config = json_loads(text, 0, NULL);
-        const char *device =
-            json_string_value(json_object_get(config, "device"));
-        snprintf(buf, capacity, "%s", device ? device : "");
-        json_decref(config);
-    }
-    free(text);
+    json_t *config = library_json(LIBRARY_CONFIG, cfg);
+    snprintf(buf, capacity, "%s", doc_text(config, "device"));
+    json_decref(config);
 }
 
 double gpu_rate(double bytes, double us)

@@ -4,6 +4,7 @@
  * loop went with it, until it stays where it is.
  */
 #include "bench/loaderbench/case/case_loader.h"
+#include "bench/loaderbench/library.h"
 #include "bench/loaderbench/tool.h"
 
 #include <stdlib.h>
@@ -111,32 +112,12 @@ int case_search(feedline_loader *l, const struct case_consumer *consumer,
     return rc;
 }
 
-typedef int32_t (*write_text)(const feedline_loader *l, char *buf,
-                              uint64_t capacity, uint64_t *needed);
-
-/* What is written may grow between the two calls. NULL: it cannot be had. */
-static char *text_of(feedline_loader *l, write_text write)
-{
-    uint64_t needed = 0;
-    if (write(l, NULL, 0, &needed) < 0)
-        return NULL;
-    needed += 4096;
-    char *text = calloc(1, needed);
-    if (text && write(l, text, needed, &needed) < 0) {
-        free(text);
-        text = NULL;
-    }
-    return text;
-}
-
 void case_search_explain(feedline_loader *l, struct case_search *s)
 {
-    char *json = text_of(l, feedline_loader_tuner_json);
     json_decref(s->tuner);
     free(s->explained);
-    s->tuner = json ? json_loads(json, 0, NULL) : NULL;
-    s->explained = text_of(l, feedline_loader_tuner_text);
-    free(json);
+    s->tuner = library_json(LIBRARY_TUNER, l);
+    library_text(LIBRARY_TUNER_TEXT, l, &s->explained);
 }
 
 void case_search_fini(struct case_search *s)

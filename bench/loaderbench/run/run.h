@@ -71,13 +71,6 @@ void run_tear_down(struct run_setup *s);
 int run_measure(struct run_setup *setup, json_t **out,
                 struct run_counts *counts);
 
-/* The text of a *_json function of the library, parsed; an empty object if
- * there is none. */
-typedef int32_t run_json_function(const void *handle, char *buf,
-                                  uint64_t capacity, uint64_t *needed);
-json_t *run_json_text(run_json_function *text, const void *handle);
-json_t *run_json_pipeline(const feedline_pipeline *pipeline);
-
 /* What was measured, and where: dataset, machine. */
 void run_json_subject(json_t *doc, const struct run_setup *setup,
                       const char *uri);

@@ -1,67 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The document of `run`: docs/man/loaderbench.1 lists its keys. */
 #include "bench/loaderbench/doc.h"
+#include "bench/loaderbench/library.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/run/run.h"
-
-#include <feedline/tuning.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-json_t *run_json_text(run_json_function *text, const void *handle)
-{
-    uint64_t needed = 0;
-    json_t *parsed = NULL;
-    if (text(handle, NULL, 0, &needed) < 0 || !needed)
-        return json_object();
-    /* Statistics go on meanwhile, and their text may have grown. */
-    for (int32_t status = FEEDLINE_ERANGE; status == FEEDLINE_ERANGE;) {
-        uint64_t capacity = needed + needed / 4 + 1024;
-        char *buf = malloc(capacity);
-        if (!buf)
-            break;
-        status = text(handle, buf, capacity, &needed);
-        if (status == FEEDLINE_OK)
-            parsed = json_loads(buf, 0, NULL);
-        free(buf);
-    }
-    return parsed ? parsed : json_object();
-}
-
-static int32_t config_text(const void *handle, char *buf, uint64_t capacity,
-                           uint64_t *needed)
-{
-    return feedline_loader_config_json(handle, buf, capacity, needed);
-}
-
-static int32_t pipeline_text(const void *handle, char *buf, uint64_t capacity,
-                             uint64_t *needed)
-{
-    return feedline_pipeline_json(handle, buf, capacity, needed);
-}
-
-static int32_t machine_text(const void *unused, char *buf, uint64_t capacity,
-                            uint64_t *needed)
-{
-    (void)unused;
-    return feedline_machine_json(buf, capacity, needed);
-}
-
-static int32_t stats_text(const void *handle, char *buf, uint64_t capacity,
-                          uint64_t *needed)
-{
-    feedline_loader *l;
-    memcpy(&l, &handle, sizeof(l)); /* it is no const loader that was given */
-    return feedline_loader_stats_json(l, buf, capacity, needed);
-}
-
-json_t *run_json_pipeline(const feedline_pipeline *pipeline)
-{
-    return run_json_text(pipeline_text, pipeline);
-}
 
 static json_t *result_json(const struct run_counts *c)
 {
@@ -81,20 +28,15 @@ static json_t *result_json(const struct run_counts *c)
                      "stream_hash", c->hash[0] ? c->hash : NULL);
 }
 
-static int32_t tuner_text(const void *handle, char *buf, uint64_t capacity,
-                          uint64_t *needed)
-{
-    return feedline_loader_tuner_json(handle, buf, capacity, needed);
-}
-
 /* The tool counts epochs itself, so its --epochs is what is in force. */
 static json_t *config_json(const feedline_loader *l,
                            const struct run_setup *setup)
 {
     const struct run_options *o = &setup->options;
-    json_t *config = run_json_text(config_text, l);
+    json_t *config = library_json(LIBRARY_LOADER_CONFIG, l);
     json_object_set_new(config, "epochs", json_integer((json_int_t)o->epochs));
-    json_object_set_new(config, "pipeline", run_json_pipeline(setup->pipeline));
+    json_object_set_new(config, "pipeline",
+                        library_json(LIBRARY_PIPELINE, setup->pipeline));
     return config;
 }
 
@@ -107,8 +49,8 @@ json_t *run_json_one(feedline_loader *l, const struct run_setup *setup,
     feedline_loader_get_epoch_info(l, &e);
     const struct run_options *o = &setup->options;
     /* Numbers first, before the document itself takes time. */
-    json_t *library = run_json_text(stats_text, l);
-    json_t *tuner = run_json_text(tuner_text, l);
+    json_t *library = library_json(LIBRARY_STATS, l);
+    json_t *tuner = library_json(LIBRARY_TUNER, l);
     json_t *run = json_pack(
         "{s:o, s:O?, s:O?, s:O?, s:o, s:O?, s:o, s:o, s:{s:I, s:f, s:[IIII], "
         "s:I, s:f}}",
@@ -254,7 +196,7 @@ void run_json_subject(json_t *doc, const struct run_setup *setup,
         json_pack("{s:s, s:I, s:i}", "uri", uri, "samples", (json_int_t)samples,
                   "classes",
                   (int)feedline_dataset_class_count(setup->dataset)));
-    json_object_set_new(doc, "machine", run_json_text(machine_text, NULL));
+    json_object_set_new(doc, "machine", library_json(LIBRARY_MACHINE, NULL));
 }
 
 json_t *run_json_document(const struct run_setup *setup, const char *uri,

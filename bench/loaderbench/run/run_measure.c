@@ -5,6 +5,7 @@
  * has its whole period in the time, however deep the loader works ahead.
  * On a GPU what was queued is waited for at both ends.
  */
+#include "bench/loaderbench/library.h"
 #include "bench/loaderbench/run/hash.h"
 #include "bench/loaderbench/run/run.h"
 #include "bench/loaderbench/run/run_consumer.h"
@@ -265,20 +266,13 @@ static int consume_all(struct measure *m, double created)
 static void make_table(struct run_setup *setup, feedline_loader *l)
 {
     const char *by = setup->options.table;
-    uint64_t needed = 0;
+    struct library_table table = {l, by};
     if (!by)
         return;
     if (strcmp(by, "path") == 0)
-        by = NULL;
+        table.sort_by = NULL;
     free(setup->table);
-    setup->table = NULL;
-    /* A time may take a digit more the second time. */
-    if (feedline_loader_stats_table(l, by, 0, NULL, 0, &needed) < 0)
-        return;
-    needed += 4096;
-    setup->table = calloc(1, needed);
-    if (setup->table)
-        feedline_loader_stats_table(l, by, 0, setup->table, needed, &needed);
+    library_text(LIBRARY_TABLE, &table, &setup->table);
 }
 
 int run_measure(struct run_setup *setup, json_t **out,

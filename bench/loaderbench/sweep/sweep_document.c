@@ -4,6 +4,7 @@
  * settings that its points have in common, which must be the same.
  */
 #include "bench/loaderbench/doc.h"
+#include "bench/loaderbench/library.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/sweep/sweep.h"
 
@@ -15,15 +16,9 @@
 
 /* ---- What all points have in common ------------------------------------- */
 
-static int32_t config_text(const void *handle, char *buf, uint64_t capacity,
-                           uint64_t *needed)
-{
-    return feedline_config_json(handle, buf, capacity, needed);
-}
-
 double sweep_target(const feedline_config *config)
 {
-    json_t *options = run_json_text(config_text, config);
+    json_t *options = library_json(LIBRARY_CONFIG, config);
     const json_t *target = json_object_get(options, "tuner_target");
     double x = json_is_number(target) ? json_number_value(target) : 0.01;
     json_decref(options);
@@ -45,7 +40,7 @@ static json_t *settings_json(const struct sweep *s)
     const struct run_options *o = &s->setup->options;
     uint64_t samples = 0;
     feedline_dataset_get_count(s->setup->dataset, &samples);
-    json_t *options = run_json_text(config_text, s->setup->config);
+    json_t *options = library_json(LIBRARY_CONFIG, s->setup->config);
     for (size_t i = 0; i < sizeof(varied) / sizeof(*varied); i++)
         json_object_del(options, varied[i]);
     if (s->n && s->points[0].io_depth)
@@ -53,8 +48,8 @@ static json_t *settings_json(const struct sweep *s)
     return json_pack(
         "{s:s, s:I, s:o, s:o, s:o, s:f, s:I, s:I, s:f, s:b}", "uri", s->uri,
         "samples", (json_int_t)samples, "machine", machine_json(), "pipeline",
-        run_json_pipeline(s->setup->pipeline), "options", options, "seconds",
-        o->seconds, "batches", (json_int_t)o->batches, "warmup",
+        library_json(LIBRARY_PIPELINE, s->setup->pipeline), "options", options,
+        "seconds", o->seconds, "batches", (json_int_t)o->batches, "warmup",
         (json_int_t)o->warmup, "consumer_ms", o->consumer_ms, "io_depth_varied",
         s->n && s->points[0].io_depth);
 }

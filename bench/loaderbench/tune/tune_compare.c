@@ -5,6 +5,7 @@
  * tuner ran cannot pass for the tuner's doing, in either direction.
  */
 #include "bench/loaderbench/doc.h"
+#include "bench/loaderbench/library.h"
 #include "bench/loaderbench/sweep/spread.h"
 #include "bench/loaderbench/tune/tune.h"
 
@@ -13,12 +14,6 @@
 #include <string.h>
 
 /* ---- Choosing the grid -------------------------------------------------- */
-
-static int32_t config_text(const void *handle, char *buf, uint64_t capacity,
-                           uint64_t *needed)
-{
-    return feedline_config_json(handle, buf, capacity, needed);
-}
 
 /* An option that was set is not tuned, and no axis. */
 static int make_axis(const json_t *config, const char *option, const char *list,
@@ -37,7 +32,7 @@ static int make_axis(const json_t *config, const char *option, const char *list,
 static int make_axes(struct run_setup *setup, const struct tune_options *o,
                      int64_t depth, struct sweep_axis axes[3])
 {
-    json_t *config = run_json_text(config_text, setup->config);
+    json_t *config = library_json(LIBRARY_CONFIG, setup->config);
     int rc = make_axis(config, "workers", o->sweep_workers, &axes[0]);
     if (rc == TOOL_DONE)
         rc = make_axis(config, "depth", o->sweep_depths, &axes[1]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/loaderbench/library.h"
 #include "bench/loaderbench/tune/tune.h"
 
 #include <feedline/tuning.h>
@@ -58,30 +59,13 @@ bool tune_follow_batch(void *self, feedline_loader *l, double seconds,
     return f->ended_settled;
 }
 
-/* What the library says about it; NULL: nothing. */
-static char *story_of(const feedline_loader *l)
-{
-    uint64_t needed = 0;
-    if (feedline_loader_tuner_text(l, NULL, 0, &needed) < 0 || !needed)
-        return NULL;
-    /* The tuner goes on meanwhile. */
-    uint64_t capacity = needed + 4096;
-    char *text = calloc(1, capacity);
-    if (text &&
-        feedline_loader_tuner_text(l, text, capacity, &needed) != FEEDLINE_OK) {
-        free(text);
-        text = NULL;
-    }
-    return text;
-}
-
 int tune_follow_end(void *self, feedline_loader *l)
 {
     struct tune_follow *f = self;
     if (tool_has_progress())
         fprintf(stderr, "\r\033[K");
     f->cpu = cpu_seconds();
-    f->story = story_of(l);
+    library_text(LIBRARY_TUNER_TEXT, l, &f->story);
     if (!f->profile)
         return TOOL_DONE;
     int32_t status = feedline_loader_save_profile(l, f->profile);

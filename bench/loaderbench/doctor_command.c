@@ -85,9 +85,7 @@ static void add_environment(json_t *findings)
 
 static void tell(const json_t *finding, const char *level, const char *colour)
 {
-    bool coloured = tool_has_colour();
-    printf("%s%-9s%s", coloured ? colour : "", level,
-           coloured ? "\033[0m" : "");
+    printf("%s%-9s%s", tool_colour(colour), level, tool_colour("\033[0m"));
     cli_print_wrapped(doc_text(finding, "text"), COLUMN, 9);
     const char *remedy = doc_text(finding, "remedy");
     if (*remedy) {
@@ -156,8 +154,7 @@ int doctor_main(const struct cli_command *command, int argc, char **argv)
     if (o.json) {
         doc = document_new("doctor");
         if (!doc || json_object_update(doc, found) != 0) {
-            tool_say("out of memory");
-            rc = TOOL_ENVIRONMENT;
+            rc = tool_no_memory();
         } else {
             rc = document_write(doc, o.json);
         }

@@ -92,18 +92,6 @@ static int time_one(const char *device, struct gpu_copy *copy, double *host,
     return TOOL_DONE;
 }
 
-static void show_progress(size_t done, size_t all)
-{
-    if (!tool_has_progress())
-        return;
-    if (done < all)
-        fprintf(stderr, "\r\033[K%.0f %% of the copies",
-                100.0 * (double)done / (double)all);
-    else
-        fprintf(stderr, "\r\033[K");
-    fflush(stderr);
-}
-
 int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
                     uint64_t rounds)
 {
@@ -113,10 +101,8 @@ int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
     double *gpu = calloc(n * rounds, sizeof(*gpu));
     int rc = TOOL_DONE;
     uint64_t whole = 0; /* rounds that are complete */
-    if (!host || !gpu) {
-        tool_say("out of memory");
-        rc = TOOL_ENVIRONMENT;
-    }
+    if (!host || !gpu)
+        rc = tool_no_memory();
     for (size_t k = 0; k < rounds * n && rc == TOOL_DONE; k++) {
         size_t round = k / n, i = k % n;
         rc = time_one(device, &copies[i], &host[i * rounds + round],
@@ -124,9 +110,10 @@ int gpu_time_copies(const char *device, struct gpu_copy *copies, size_t n,
         whole += rc == TOOL_DONE && i == n - 1;
         if (rc == TOOL_DONE && tool_interrupted())
             rc = TOOL_INTERRUPTED;
-        show_progress(k, n * rounds);
+        tool_progress("%.0f %% of the copies",
+                      100.0 * (double)k / (double)(n * rounds));
     }
-    show_progress(1, 1);
+    tool_progress("%s", "");
     for (size_t i = 0; i < n && whole; i++) {
         copies[i].host_us = tool_median(host + i * rounds, whole);
         copies[i].device_us = tool_median(gpu + i * rounds, whole);

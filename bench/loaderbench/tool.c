@@ -56,6 +56,12 @@ int tool_run_failed(int32_t status)
     }
 }
 
+int tool_no_memory(void)
+{
+    tool_say("out of memory");
+    return TOOL_ENVIRONMENT;
+}
+
 void tool_drain_log(void)
 {
     char line[1024];
@@ -70,10 +76,10 @@ static bool wants_decoration(int fd)
     return isatty(fd) && (!term || strcmp(term, "dumb") != 0);
 }
 
-bool tool_has_colour(void)
+const char *tool_colour(const char *code)
 {
     const char *no = getenv("NO_COLOR");
-    return !(no && *no) && wants_decoration(STDOUT_FILENO);
+    return !(no && *no) && wants_decoration(STDOUT_FILENO) ? code : "";
 }
 
 bool tool_has_progress(void)
@@ -81,11 +87,33 @@ bool tool_has_progress(void)
     return wants_decoration(STDERR_FILENO);
 }
 
-double tool_seconds(void)
+void tool_progress(const char *fmt, ...)
+{
+    va_list args;
+    if (!tool_has_progress())
+        return;
+    fprintf(stderr, "\r\033[K");
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fflush(stderr);
+}
+
+static double clock_seconds(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+double tool_seconds(void)
+{
+    return clock_seconds(CLOCK_MONOTONIC);
+}
+
+double tool_cpu_seconds(void)
+{
+    return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static int compare_doubles(const void *a, const void *b)

@@ -38,15 +38,22 @@ void tool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int tool_setup_failed(int32_t status);
 int tool_run_failed(int32_t status);
 
+/* Says that memory ran out; an exit status. */
+int tool_no_memory(void);
+
 /* Prints the library's log lines that came since the last call. */
 void tool_drain_log(void);
 
 /* Colour and progress are for people: not in a pipe, not with NO_COLOR. */
-bool tool_has_colour(void);
+const char *tool_colour(const char *code); /* code, or "" */
 bool tool_has_progress(void);
 
-/* Seconds on the monotonic clock. */
+/* A line on standard error that replaces the one before; "" clears it. */
+void tool_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Seconds on the monotonic clock, and of CPU time of the process. */
 double tool_seconds(void);
+double tool_cpu_seconds(void);
 
 /* Of n numbers, which are sorted for it; n > 0. */
 double tool_median(double *x, size_t n);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #define GRACE_SECONDS 0.3
 
@@ -40,13 +39,6 @@ static int take_until(feedline_loader *l, double end)
     return rc;
 }
 
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Stopped afterwards, since an idle loader continues until all batches it may
  * prepare are ready, and would take the cores from the next one. */
 static int measure(feedline_loader *l, const struct crew_order *o,
@@ -55,10 +47,10 @@ static int measure(feedline_loader *l, const struct crew_order *o,
     struct case_rate rate = {0};
     int32_t status = feedline_loader_start(l, 0);
     int rc = status < 0 ? tool_run_failed(status) : take_until(l, o->begin);
-    double cpu = cpu_seconds();
+    double cpu = tool_cpu_seconds();
     if (rc == TOOL_DONE)
         rc = case_measure(l, &greedy, 0, 1, o->end - tool_seconds(), &rate);
-    cpu = cpu_seconds() - cpu;
+    cpu = tool_cpu_seconds() - cpu;
     double grace = o->end - o->begin;
     if (grace > GRACE_SECONDS)
         grace = GRACE_SECONDS;

@@ -88,9 +88,8 @@ static int measure_grid(struct slow *s)
         if (case_images_per_second(p) >
             case_images_per_second(&s->points[s->best]))
             s->best = i;
-        if (tool_has_progress())
-            fprintf(stderr, "\r\033[K%lld workers: %.0f images/s",
-                    (long long)grid[i], case_images_per_second(p));
+        tool_progress("%lld workers: %.0f images/s", (long long)grid[i],
+                      case_images_per_second(p));
     }
     return TOOL_DONE;
 }
@@ -286,8 +285,7 @@ int case_slow(const struct case_options *o, struct case_result *out)
     int rc = case_images_open((uint32_t)o->samples, SIDE, 1, &s.setup.dataset);
     if (rc == TOOL_DONE)
         rc = measure_grid(&s);
-    if (tool_has_progress())
-        fprintf(stderr, "\r\033[K");
+    tool_progress("%s", "");
     if (rc == TOOL_DONE)
         rc = measure_tuned(&s);
     if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)

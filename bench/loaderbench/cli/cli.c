@@ -180,10 +180,8 @@ static int append(struct cli_list *list, const char *value)
 {
     const char **more =
         realloc(list->items, (list->n + 1) * sizeof(*list->items));
-    if (!more) {
-        tool_say("out of memory");
-        return TOOL_ENVIRONMENT;
-    }
+    if (!more)
+        return tool_no_memory();
     list->items = more;
     list->items[list->n++] = value;
     return -1;
@@ -280,10 +278,8 @@ static int add_setting(struct cli_parsed *parsed, const char *key,
 {
     struct cli_setting *more =
         realloc(parsed->settings, (parsed->n_settings + 1) * sizeof(*more));
-    if (!more) {
-        tool_say("out of memory");
-        return TOOL_ENVIRONMENT;
-    }
+    if (!more)
+        return tool_no_memory();
     parsed->settings = more;
     more[parsed->n_settings].key = key;
     more[parsed->n_settings++].value = value;

@@ -167,10 +167,8 @@ static int add_point(struct h2d *h, struct gpu_copy point)
 {
     struct gpu_copy *more =
         realloc(h->points, (h->n_points + 1) * sizeof(*more));
-    if (!more) {
-        tool_say("out of memory");
-        return TOOL_ENVIRONMENT;
-    }
+    if (!more)
+        return tool_no_memory();
     h->points = more;
     more[h->n_points++] = point;
     return TOOL_DONE;

@@ -98,10 +98,8 @@ int document_write(const json_t *doc, const char *path)
 {
     char *text = json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     size_t bytes = text ? strlen(text) : 0;
-    if (!text) {
-        tool_say("out of memory");
-        return TOOL_ENVIRONMENT;
-    }
+    if (!text)
+        return tool_no_memory();
     text[bytes] = '\n'; /* in place of the end */
     int rc = output_write(path, text, bytes + 1);
     free(text);

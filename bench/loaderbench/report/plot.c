@@ -61,12 +61,7 @@ static const char *colour(size_t line)
     static const char *const codes[] = {"\033[36m", "\033[33m", "\033[32m",
                                         "\033[35m", "\033[34m", "\033[31m",
                                         "\033[37m", "\033[96m", "\033[1m"};
-    return tool_has_colour() ? codes[line] : "";
-}
-
-static const char *plain(void)
-{
-    return tool_has_colour() ? "\033[0m" : "";
+    return tool_colour(codes[line]);
 }
 
 /* ---- Drawing ------------------------------------------------------------ */
@@ -171,7 +166,8 @@ static void print_rows(const struct canvas *c, const struct plot *p)
             if (cell->what == NOTHING)
                 putchar(' ');
             else
-                printf("%s%s%s", colour(cell->line), glyph(cell, p), plain());
+                printf("%s%s%s", colour(cell->line), glyph(cell, p),
+                       tool_colour("\033[0m"));
         }
         putchar('\n');
     }
@@ -205,10 +201,10 @@ static void print_legend(const struct plot *p, size_t n_lines)
     printf("%10s", "");
     for (size_t i = 0; i < n_lines; i++)
         printf(" %s%s%s %s ", colour(i),
-               p->lines[i].steps ? step(i) : marker(i), plain(),
+               p->lines[i].steps ? step(i) : marker(i), tool_colour("\033[0m"),
                p->lines[i].label);
     if (!isnan(p->mark_x))
-        printf(" %s%s%s %s", colour(MARK), marker(MARK), plain(),
+        printf(" %s%s%s %s", colour(MARK), marker(MARK), tool_colour("\033[0m"),
                p->mark_words);
     if (n_lines < p->n_lines)
         printf(" (%zu more lines are not shown)", p->n_lines - n_lines);

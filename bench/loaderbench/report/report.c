@@ -108,8 +108,7 @@ int report_main(const struct cli_command *command, int argc, char **argv)
     if (!o.out)
         o.out = beside = default_out(parsed.positional);
     if (!o.out) {
-        tool_say("out of memory");
-        rc = TOOL_ENVIRONMENT;
+        rc = tool_no_memory();
         goto out;
     }
     rc = report_files(parsed.positionals.items, parsed.positionals.n, o.out);

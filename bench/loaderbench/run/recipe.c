@@ -17,10 +17,8 @@ static int add_operation(feedline_pipeline *p, const char *text)
 {
     size_t n = strcspn(text, " ");
     char *name = strndup(text, n);
-    if (!name) {
-        tool_say("out of memory");
-        return TOOL_ENVIRONMENT;
-    }
+    if (!name)
+        return tool_no_memory();
     int32_t status = feedline_pipeline_add(p, name, text + n);
     free(name);
     return status < 0 ? tool_setup_failed(status) : TOOL_DONE;

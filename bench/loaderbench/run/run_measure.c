@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define PROGRESS_SECONDS 0.2
 #define STATE_BYTES      512 /* a saved state has less than 256 */
@@ -40,21 +39,13 @@ struct measure {
     bool enough; /* for who looks on */
 };
 
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
-}
-
 static void begin_measuring(struct measure *m)
 {
     m->counts->images = 0;
     m->counts->batches = 0;
     m->begin = tool_seconds();
     m->counts->begin_seconds = m->begin - m->created;
-    m->cpu_begin = cpu_seconds();
+    m->cpu_begin = tool_cpu_seconds();
     timeline_begin(&m->timeline, m->begin);
 }
 
@@ -138,22 +129,19 @@ static int set_limits(struct measure *m)
 static void show_progress(struct measure *m)
 {
     double now = tool_seconds();
-    if (now < m->progress || !tool_has_progress() || m->setup->watch)
+    if (now < m->progress || m->setup->watch)
         return; /* who looks on shows more */
     m->progress = now + PROGRESS_SECONDS;
     double seconds = now - m->begin;
-    fprintf(stderr, "\r\033[K%s%" PRIu64 " images, %.0f images/s",
-            m->setup->label, m->counts->images,
-            seconds > 0 ? (double)m->counts->images / seconds : 0);
-    fflush(stderr);
+    tool_progress("%s%" PRIu64 " images, %.0f images/s", m->setup->label,
+                  m->counts->images,
+                  seconds > 0 ? (double)m->counts->images / seconds : 0);
 }
 
 static void clear_progress(const struct measure *m)
 {
-    if (m->progress > 0) {
-        fprintf(stderr, "\r\033[K");
-        fflush(stderr);
-    }
+    if (m->progress > 0)
+        tool_progress("%s", "");
 }
 
 /* From here on the batch is all that there is: the loader does nothing. */
@@ -292,10 +280,8 @@ int run_measure(struct run_setup *setup, json_t **out,
     if (rc == TOOL_DONE && setup->options.sink &&
         strcmp(setup->options.sink, "hash") == 0) {
         m.hash = stream_hash_create();
-        if (!m.hash) {
-            tool_say("out of memory");
-            rc = TOOL_ENVIRONMENT;
-        }
+        if (!m.hash)
+            rc = tool_no_memory();
     }
     if (rc != TOOL_DONE)
         goto out;
@@ -306,7 +292,7 @@ int run_measure(struct run_setup *setup, json_t **out,
     if (rc != TOOL_DONE)
         goto out;
     counts->seconds = tool_seconds() - m.begin;
-    counts->cpu_seconds = cpu_seconds() - m.cpu_begin;
+    counts->cpu_seconds = tool_cpu_seconds() - m.cpu_begin;
     clear_progress(&m);
     /* Stopped within the warm-up: nothing was measured. */
     if (m.delivered < counts->warmup_batches)

@@ -17,19 +17,15 @@
 
 #define CAUSES_MAX 32
 
-static const char *style(const char *code)
-{
-    return tool_has_colour() ? code : "";
-}
-
-#define BOLD  style("\033[1m")
-#define PLAIN style("\033[0m")
+#define BOLD  tool_colour("\033[1m")
+#define PLAIN tool_colour("\033[0m")
 
 static const char *level_style(const char *level)
 {
     if (strcmp(level, "FED") == 0 || strcmp(level, "MINOR") == 0)
-        return style("\033[32m");
-    return strcmp(level, "HIGH") == 0 ? style("\033[31m") : style("\033[33m");
+        return tool_colour("\033[32m");
+    return strcmp(level, "HIGH") == 0 ? tool_colour("\033[31m")
+                                      : tool_colour("\033[33m");
 }
 
 static void print_header(const json_t *doc)

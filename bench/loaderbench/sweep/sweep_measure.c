@@ -23,10 +23,8 @@ int sweep_add(struct sweep *s, int64_t workers, int64_t depth, int64_t io_depth,
         }
     struct sweep_point *more =
         realloc(s->points, (s->n + 1) * sizeof(*s->points));
-    if (!more) {
-        tool_say("out of memory");
-        return TOOL_ENVIRONMENT;
-    }
+    if (!more)
+        return tool_no_memory();
     s->points = more;
     more[s->n] = (struct sweep_point){workers, depth, io_depth, json_array()};
     *out = &more[s->n++];
@@ -251,19 +249,15 @@ static int measure_first(struct sweep *s)
 int sweep_measure(struct sweep *s)
 {
     size_t *order = calloc(s->n + 1, sizeof(*order));
-    int rc = TOOL_ENVIRONMENT;
-    if (!order) {
-        tool_say("out of memory");
-        goto out;
-    }
+    if (!order)
+        return tool_no_memory();
     qsort(s->points, s->n, sizeof(*s->points), by_setting);
-    rc = measure_first(s);
+    int rc = measure_first(s);
     for (uint64_t round = 0;
          rc == TOOL_DONE && round < s->rounds && !s->interrupted; round++) {
         shuffle(order, s->n, round);
         rc = measure_round(s, order, round);
     }
-out:
     s->setup->label[0] = '\0';
     free(order);
     return rc;

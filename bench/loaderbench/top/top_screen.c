@@ -108,7 +108,7 @@ static const char *colour_of(enum top_style style)
         [TOP_PLAIN] = "",          [TOP_BOLD] = "\033[1m",
         [TOP_DIM] = "\033[2m",     [TOP_GOOD] = "\033[1;32m",
         [TOP_FAIR] = "\033[1;33m", [TOP_BAD] = "\033[1;31m"};
-    return tool_has_colour() ? codes[style] : "";
+    return tool_colour(codes[style]);
 }
 
 /* A line is erased before it is written: after a full one the cursor is still

@@ -7,31 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define LOOK_SECONDS 0.1
-
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
-}
 
 static void show_progress(const struct tune_follow *f,
                           const struct feedline_tuner_info *t)
 {
-    if (!tool_has_progress())
-        return;
-    fprintf(stderr,
-            "\r\033[K%.1f s: %s; workers %u, depth %u, I/O %u; %.0f images/s, "
-            "waits %.1f %%",
-            f->seconds, t->converged ? "settled" : t->state, t->workers,
-            t->depth, t->io_depth,
-            f->seconds > 0 ? (double)f->images / f->seconds : 0,
-            100 * t->stall);
-    fflush(stderr);
+    tool_progress("%.1f s: %s; workers %u, depth %u, I/O %u; %.0f images/s, "
+                  "waits %.1f %%",
+                  f->seconds, t->converged ? "settled" : t->state, t->workers,
+                  t->depth, t->io_depth,
+                  f->seconds > 0 ? (double)f->images / f->seconds : 0,
+                  100 * t->stall);
 }
 
 bool tune_follow_batch(void *self, feedline_loader *l, double seconds,
@@ -44,7 +31,7 @@ bool tune_follow_batch(void *self, feedline_loader *l, double seconds,
         return false;
     struct feedline_tuner_info t = {.struct_size = sizeof(t)};
     f->looked = seconds;
-    f->cpu = cpu_seconds();
+    f->cpu = tool_cpu_seconds();
     if (feedline_loader_get_tuner(l, &t) != FEEDLINE_OK)
         return false;
     if (t.converged && !f->settled) {
@@ -62,9 +49,8 @@ bool tune_follow_batch(void *self, feedline_loader *l, double seconds,
 int tune_follow_end(void *self, feedline_loader *l)
 {
     struct tune_follow *f = self;
-    if (tool_has_progress())
-        fprintf(stderr, "\r\033[K");
-    f->cpu = cpu_seconds();
+    tool_progress("%s", "");
+    f->cpu = tool_cpu_seconds();
     library_text(LIBRARY_TUNER_TEXT, l, &f->story);
     if (!f->profile)
         return TOOL_DONE;

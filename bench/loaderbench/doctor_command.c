@@ -21,14 +21,13 @@ struct doctor_options {
     bool quiet;
 };
 
-#define OPTION(field) offsetof(struct doctor_options, field)
+#define VALUES struct doctor_options
 static const struct cli_option options[] = {
     {"device", "host|cuda[:N]",
-     "check this GPU too [cuda:0 if there is one, else host]", CLI_TEXT,
-     OPTION(device), 0, 0, NULL},
-    {"json", "FILE", "write the findings as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
-    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+     "check this GPU too [cuda:0 if there is one, else host]",
+     VALUE_TEXT(device)},
+    CLI_JSON(json),
+    CLI_QUIET(quiet),
 };
 
 const struct cli_command command_doctor = {
@@ -41,8 +40,7 @@ const struct cli_command command_doctor = {
         "io_uring, limits of files and threads, CUDA versions, the GPU's NUMA "
         "node and clocks, misspelt FEEDLINE_ variables. Each finding comes "
         "with a remedy. Nothing is changed.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(0),
     .run = doctor_main,
 };
 
@@ -132,38 +130,28 @@ static bool has_error(const json_t *findings)
     return false;
 }
 
-int doctor_main(const struct cli_command *command, int argc, char **argv)
+int doctor_main(void *values, const struct cli_parsed *parsed)
 {
-    struct doctor_options o = {0};
-    struct cli_parsed parsed;
-    json_t *found = NULL;
-    json_t *doc = NULL;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    const char *device = o.device;
+    const struct doctor_options *o = values;
+    json_t *found;
+    const char *device = o->device;
+    (void)parsed;
     if (!device)
         device = feedline_device_count() > 0 ? "cuda:0" : "host";
-    rc = ask(device, &found);
+    int rc = ask(device, &found);
     if (rc != TOOL_DONE)
-        goto out;
+        return rc;
     json_t *findings = json_object_get(found, "findings");
     add_environment(findings);
-    if (output_is_free(o.quiet, o.json, NULL))
+    if (output_is_free(o->quiet, o->json, NULL))
         tell_all(findings);
-    if (o.json) {
-        doc = document_new("doctor");
-        if (!doc || json_object_update(doc, found) != 0) {
-            rc = tool_no_memory();
-        } else {
-            rc = document_write(doc, o.json);
-        }
+    if (o->json) {
+        json_t *doc = document_new("doctor");
+        json_object_update(doc, found);
+        rc = document_deliver(doc, o->json, rc);
     }
     if (rc == TOOL_DONE && has_error(findings))
         rc = TOOL_ENVIRONMENT;
-out:
-    json_decref(doc);
     json_decref(found);
-    cli_fini(command, &o, &parsed);
     return rc;
 }

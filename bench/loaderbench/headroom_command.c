@@ -19,27 +19,23 @@
 #define DEFAULT_WARMUP  3
 #define MORE_WORKERS    2
 
-#define OPTION(field) offsetof(struct run_options, field)
+#define VALUES struct run_options
 static const struct cli_option options[] = {
     {"consumer-ms", "X",
      "simulate a training step of X ms per batch, as for run [0]\n"
      "Without one there is nothing that a faster loader could feed.",
-     CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
-    {"pipeline", "train|eval|none", "as for run [train; none with --op]",
-     CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
-    {"op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",
-     CLI_LIST, OPTION(ops), 0, 0, NULL},
+     VALUE_NUMBER(consumer_ms, 0, 1e7)},
+    RECIPE_OPTIONS(pipeline, ops),
     {"seconds", "T", "how long each of the three loaders is measured [5]",
-     CLI_NUMBER, OPTION(seconds), 0.001, 1e9, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
+     VALUE_NUMBER(seconds, 0.001, 1e9)},
+    CLI_JSON(json),
     {"batches", "B",
      "measure B batches of each\n"
      "With --seconds, whichever comes first.",
-     CLI_COUNT, OPTION(batches), 1, 0, NULL},
-    {"warmup", "B", "batches before measuring begins [3]", CLI_COUNT,
-     OPTION(warmup), 0, 0, NULL},
-    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+     VALUE_COUNT(batches, 1)},
+    {"warmup", "B", "batches before measuring begins [3]",
+     VALUE_COUNT(warmup, 0)},
+    CLI_QUIET(quiet),
 };
 
 const struct cli_command command_headroom = {
@@ -54,8 +50,7 @@ const struct cli_command command_headroom = {
         "workers, and storage of twice the speed. The first two are then "
         "tried: with one batch used over and over at no cost, and with two "
         "more workers. Ctrl-C prints what has been measured.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.warmup = DEFAULT_WARMUP, .repeat = 1, .max_failed_fraction = 1),
     .n_first = 5,
     .loader_options = true,
     .run = headroom_main,
@@ -93,12 +88,6 @@ static int measure(struct run_setup *s, struct side *out)
     return counts.interrupted ? TOOL_INTERRUPTED : TOOL_DONE;
 }
 
-static int set_int(const struct run_setup *s, const char *key, int64_t value)
-{
-    int32_t status = feedline_config_set_int(s->config, key, value);
-    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
-}
-
 /* The batch has to be read first, so there is always a warm-up. */
 static int measure_fed(struct run_setup *s, struct side *out)
 {
@@ -117,7 +106,7 @@ static int measure_all(struct run_setup *s, struct result *r)
     if (rc == TOOL_DONE)
         rc = measure_fed(s, &r->fed);
     if (rc == TOOL_DONE)
-        rc = set_int(s, "workers", r->now.workers + MORE_WORKERS);
+        rc = run_set_int(s, "workers", r->now.workers + MORE_WORKERS);
     return rc == TOOL_DONE ? measure(s, &r->more) : rc;
 }
 
@@ -250,26 +239,18 @@ static int run_all(struct run_setup *s, const char *uri)
     return rc;
 }
 
-int headroom_main(const struct cli_command *command, int argc, char **argv)
+int headroom_main(void *values, const struct cli_parsed *parsed)
 {
-    struct run_setup s = {.options = {.warmup = DEFAULT_WARMUP,
-                                      .repeat = 1,
-                                      .max_failed_fraction = 1}};
-    struct cli_parsed parsed;
-    int rc = cli_parse(command, argc, argv, &s.options, &parsed);
-    if (rc >= 0)
-        goto out;
+    const struct run_options *o = values;
+    struct run_setup s = {.options = *o};
     if (!s.options.batches && !(s.options.seconds > 0))
         s.options.seconds = DEFAULT_SECONDS;
-    rc = run_set_up(&s, &parsed);
+    int rc = run_set_up(&s, parsed);
     /* What is compared must not change meanwhile. */
-    if (rc == TOOL_DONE && !cli_given(&parsed, "tuner"))
+    if (rc == TOOL_DONE && !cli_given(parsed, "tuner"))
         feedline_config_set(s.config, "tuner", "off");
     if (rc == TOOL_DONE)
-        rc = run_all(&s, parsed.positional);
-    tool_drain_log();
-out:
+        rc = run_all(&s, parsed->positional);
     run_tear_down(&s);
-    cli_fini(command, &s.options, &parsed);
     return rc;
 }

@@ -66,7 +66,7 @@ static int run_command(const char *name, int argc, char **argv)
     document_made_by(argc, argv);
     int rc = tool_watch_start();
     if (rc == TOOL_DONE)
-        rc = command->run(command, argc, argv);
+        rc = cli_run(command, argc, argv);
     document_fini();
     return rc;
 }

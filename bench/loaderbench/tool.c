@@ -138,16 +138,16 @@ void tool_gain(double gain, char out[TOOL_GAIN])
         snprintf(out, TOOL_GAIN, "%+.0f %%", 100 * gain);
 }
 
-bool tool_parse_fraction(const char *text, double *out)
+int tool_parse_fraction(const char *option, const char *text, double *out)
 {
     char *end;
-    double x = strtod(text, &end);
-    if (end == text)
-        return false;
-    if (strcmp(end, "%") == 0)
-        x /= 100;
-    else if (*end)
-        return false;
-    *out = x;
-    return x >= 0 && x < 1;
+    bool percent;
+    *out = strtod(text, &end);
+    percent = strcmp(end, "%") == 0;
+    if (percent)
+        *out /= 100;
+    if (end != text && (percent || !*end) && *out >= 0 && *out < 1)
+        return TOOL_DONE;
+    tool_say("--%s: '%s' is not a part of the whole, as 3%%", option, text);
+    return TOOL_USAGE;
 }

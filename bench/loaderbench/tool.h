@@ -62,8 +62,8 @@ double tool_median(double *x, size_t n);
 #define TOOL_GAIN 40 /* bytes */
 void tool_gain(double gain, char out[TOOL_GAIN]);
 
-/* "3%" or "0.03", below 1; false: neither. */
-bool tool_parse_fraction(const char *text, double *out);
+/* "3%" or "0.03", below 1, of an option. An exit status. */
+int tool_parse_fraction(const char *option, const char *text, double *out);
 
 /* Ctrl-C and SIGTERM. From start on, both are blocked in every thread and a
  * thread of their own takes them: it sets the flag and interrupts the loader

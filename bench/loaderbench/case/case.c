@@ -23,28 +23,26 @@ static const struct case_row cases[] = {
 #define N_CASES      (sizeof(cases) / sizeof(*cases))
 #define CASE_CHOICES "v100|slow-transform|oversubscribed|bandwidth|latency"
 
-#define OPTION(field) offsetof(struct case_options, field)
+#define VALUES struct case_options
 static const struct cli_option options[] = {
     {"device", "host|cuda[:N]",
-     "which GPU; v100 can do without [cuda:0; v100: host]", CLI_TEXT,
-     OPTION(device), 0, 0, NULL},
+     "which GPU; v100 can do without [cuda:0; v100: host]", VALUE_TEXT(device)},
     {"batch-size", "N",
-     "images in a batch [64; slow-transform 128, oversubscribed 32]", CLI_COUNT,
-     OPTION(batch_size), 1, 0, NULL},
-    {"seconds", "T", "how long each side or point is measured [5]", CLI_NUMBER,
-     OPTION(seconds), 0.001, 3600, NULL},
-    {"patience", "T", "how long the tuner may take to settle [60]", CLI_NUMBER,
-     OPTION(patience), 0.001, 3600, NULL},
+     "images in a batch [64; slow-transform 128, oversubscribed 32]",
+     VALUE_COUNT(batch_size, 1)},
+    {"seconds", "T", "how long each side or point is measured [5]",
+     VALUE_NUMBER(seconds, 0.001, 3600)},
+    {"patience", "T", "how long the tuner may take to settle [60]",
+     VALUE_NUMBER(patience, 0.001, 3600)},
     {"samples", "N", "slow-transform: images in the data set [30000]",
-     CLI_COUNT, OPTION(samples), 1, 0, NULL},
+     VALUE_COUNT(samples, 1)},
     {"loaders", "N", "oversubscribed: processes that load images [3]",
-     CLI_COUNT, OPTION(loaders), 1, 0, NULL},
+     VALUE_COUNT(loaders, 1)},
     {"spin", NULL,
      "v100, slow-transform: the work keeps a core busy instead of sleeping",
-     CLI_SWITCH, OPTION(spin), 0, 0, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
-    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+     VALUE_SWITCH(spin)},
+    CLI_JSON(json),
+    CLI_QUIET(quiet),
 };
 
 static void offer_names(void (*offer)(const void *self, const char *value),
@@ -76,8 +74,7 @@ const struct cli_command command_case = {
         "latency: each image of a batch is copied by itself, against all of "
         "them as one block.\n\n"
         "Ctrl-C prints what has been measured.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.samples = 30000, .loaders = 3, .seconds = 5, .patience = 60),
     .run = case_main,
 };
 
@@ -172,18 +169,8 @@ static int run_case(const struct case_row *row, struct case_options *o)
     return rc;
 }
 
-int case_main(const struct cli_command *command, int argc, char **argv)
+int case_main(void *values, const struct cli_parsed *parsed)
 {
-    struct case_options o = {
-        .samples = 30000, .loaders = 3, .seconds = 5, .patience = 60};
-    struct cli_parsed parsed;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    const struct case_row *row = find(parsed.positional);
-    rc = row ? run_case(row, &o) : TOOL_USAGE;
-    tool_drain_log();
-out:
-    cli_fini(command, &o, &parsed);
-    return rc;
+    const struct case_row *row = find(parsed->positional);
+    return row ? run_case(row, values) : TOOL_USAGE;
 }

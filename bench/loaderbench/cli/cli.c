@@ -383,8 +383,9 @@ static void warn_of_environment(void)
                  *closest ? "; the closest is " : "", closest);
 }
 
-int cli_parse(const struct cli_command *command, int argc, char **argv,
-              void *values, struct cli_parsed *out)
+/* Fills `values` from argv[2...]. -1: go on, else the exit status. */
+static int parse(const struct cli_command *command, int argc, char **argv,
+                 void *values, struct cli_parsed *out)
 {
     memset(out, 0, sizeof(*out));
     int rc = take_all(command, argc, argv, values, out);
@@ -402,9 +403,17 @@ int cli_parse(const struct cli_command *command, int argc, char **argv,
     return rc == TOOL_DONE ? -1 : rc;
 }
 
-void cli_fini(const struct cli_command *command, void *values,
-              struct cli_parsed *parsed)
+int cli_run(const struct cli_command *command, int argc, char **argv)
 {
+    struct cli_parsed parsed;
+    void *values = malloc(command->values_bytes);
+    if (!values)
+        return tool_no_memory();
+    memcpy(values, command->defaults, command->values_bytes);
+    int rc = parse(command, argc, argv, values, &parsed);
+    if (rc < 0)
+        rc = command->run(values, &parsed);
+    tool_drain_log();
     for (size_t i = 0; i < command->n_options; i++) {
         if (command->options[i].kind != CLI_LIST)
             continue;
@@ -413,8 +422,10 @@ void cli_fini(const struct cli_command *command, void *values,
                sizeof(list));
         free(list.items);
     }
-    free(parsed->positionals.items);
-    free(parsed->settings);
+    free(parsed.positionals.items);
+    free(parsed.settings);
+    free(values);
+    return rc;
 }
 
 int cli_apply(const struct cli_parsed *parsed, feedline_config *cfg)

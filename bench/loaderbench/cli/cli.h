@@ -41,6 +41,33 @@ struct cli_option {
     const char *choices; /* "a|b|c" */
 };
 
+/* The rest of a row: where the value is in the struct VALUES of the command,
+ * and what it may be. */
+#define VALUE_SWITCH(f)       CLI_SWITCH, offsetof(VALUES, f), 0, 0, NULL
+#define VALUE_COUNT(f, low)   CLI_COUNT, offsetof(VALUES, f), low, 0, NULL
+#define VALUE_SIZE(f, low)    CLI_SIZE, offsetof(VALUES, f), low, 0, NULL
+#define VALUE_NUMBER(f, a, b) CLI_NUMBER, offsetof(VALUES, f), a, b, NULL
+#define VALUE_TEXT(f)         CLI_TEXT, offsetof(VALUES, f), 0, 0, NULL
+#define VALUE_CHOICE(f, of)   CLI_CHOICE, offsetof(VALUES, f), 0, 0, of
+#define VALUE_OUTPUT(f)       CLI_OUTPUT, offsetof(VALUES, f), 0, 0, NULL
+#define VALUE_LIST(f)         CLI_LIST, offsetof(VALUES, f), 0, 0, NULL
+
+/* Rows that many commands have. */
+#define CLI_JSON(f)                                                            \
+  {                                                                            \
+    "json", "FILE", "write the results as JSON, '-' for standard output",      \
+        VALUE_OUTPUT(f)                                                        \
+  }
+#define CLI_REPORT(f)                                                          \
+  {                                                                            \
+    "report", "FILE.html", "write the results as an HTML page",                \
+        VALUE_OUTPUT(f)                                                        \
+  }
+#define CLI_QUIET(f)                                                           \
+  {                                                                            \
+    "quiet", NULL, "print no report", VALUE_SWITCH(f)                          \
+  }
+
 /* A loader option as it was given, to be set on a config. */
 struct cli_setting {
     const char *key, *value;
@@ -60,27 +87,34 @@ struct cli_command {
     const char *about;      /* as `help` of an option: a first line, and more */
     const struct cli_option *options; /* the most useful ones first */
     size_t n_options;
-    size_t n_first;      /* so many of them are in --help; 0: all */
-    bool loader_options; /* takes those too */
+    size_t values_bytes;  /* of the struct that they are stored in, and */
+    const void *defaults; /* what is in it before */
+    size_t n_first;       /* so many of them are in --help; 0: all */
+    bool loader_options;  /* takes those too */
     bool positional_optional, positional_many;
     bool positional_folder; /* it is one, for completion; else a file */
     /* Calls offer(self, value) for all that it can be; NULL: it is a path. */
     void (*offer_values)(void (*offer)(const void *self, const char *value),
                          const void *self);
-    int (*run)(const struct cli_command *command, int argc, char **argv);
+    /* An exit status; values: the command's own struct. */
+    int (*run)(void *values, const struct cli_parsed *parsed);
 };
+
+/* `options` and the struct VALUES, with its defaults. */
+#define CLI_TABLE(...)                                                         \
+  .options = options, .n_options = sizeof(options) / sizeof(*options),         \
+  .values_bytes = sizeof(VALUES), .defaults = &(const VALUES)                  \
+  {                                                                            \
+    __VA_ARGS__                                                                \
+  }
 
 /* Every command, in the order of --help. */
 extern const struct cli_command *const cli_commands[];
 extern const size_t n_cli_commands;
 
-/* Fills `values` (the command's struct, holding its defaults) from argv[2...].
- * Returns -1 to go on, else the exit status to end with: 0 after --help, 2
- * after a mistake, which was said. cli_fini frees, whatever was returned. */
-int cli_parse(const struct cli_command *command, int argc, char **argv,
-              void *values, struct cli_parsed *out);
-void cli_fini(const struct cli_command *command, void *values,
-              struct cli_parsed *parsed);
+/* Parses argv[2...] and runs the command. An exit status: 0 after --help, 2
+ * after a mistake, which was said. */
+int cli_run(const struct cli_command *command, int argc, char **argv);
 
 /* Sets each setting on cfg; an exit status. */
 int cli_apply(const struct cli_parsed *parsed, feedline_config *cfg);

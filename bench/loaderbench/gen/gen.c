@@ -30,21 +30,19 @@ struct gen_options {
     const char *json;
 };
 
-#define OPTION(field) offsetof(struct gen_options, field)
+#define VALUES struct gen_options
 static const struct cli_option options[] = {
-    {"images", "N", "number of images [512]", CLI_COUNT, OPTION(images), 1, 0,
-     NULL},
-    {"classes", "C", "number of classes, each a folder [10]", CLI_COUNT,
-     OPTION(classes), 1, 0, NULL},
+    {"images", "N", "number of images [512]", VALUE_COUNT(images, 1)},
+    {"classes", "C", "number of classes, each a folder [10]",
+     VALUE_COUNT(classes, 1)},
     {"seed", "S", "seed of the images; the same seed gives the same files [0]",
-     CLI_COUNT, OPTION(seed), 0, 0, NULL},
+     VALUE_COUNT(seed, 0)},
     {"force", NULL,
      "write into a folder that is not empty\n"
      "Files of the same name are replaced, others stay.",
-     CLI_SWITCH, OPTION(force), 0, 0, NULL},
-    {"json", "FILE", "write a summary as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
-    {"quiet", NULL, "print no summary", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+     VALUE_SWITCH(force)},
+    CLI_JSON(json),
+    CLI_QUIET(quiet),
 };
 
 const struct cli_command command_gen = {
@@ -59,8 +57,7 @@ const struct cli_command command_gen = {
         "distributed as in ImageNet: about 110 KB and 470 x 400 pixels on "
         "average, three quarters without chroma subsampling, a few gray, none "
         "progressive.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.images = 512, .classes = 10),
     .run = gen_main,
 };
 
@@ -199,38 +196,28 @@ static int summarise(const struct gen *g, double seconds)
     return rc;
 }
 
-int gen_main(const struct cli_command *command, int argc, char **argv)
+int gen_main(void *values, const struct cli_parsed *parsed)
 {
-    struct gen_options o = {.images = 512, .classes = 10};
-    struct cli_parsed parsed;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
+    const struct gen_options *o = values;
     /* "/class_000/image_000000.jpg" and numbers of 20 digits fit as well. */
-    if (strlen(parsed.positional) > PATH_BYTES - 64) {
+    if (strlen(parsed->positional) > PATH_BYTES - 64) {
         tool_say("the path of the destination is too long");
-        rc = TOOL_USAGE;
-        goto out;
+        return TOOL_USAGE;
     }
-    if (o.classes > o.images) {
+    if (o->classes > o->images) {
         tool_say("--classes %" PRIu64 " needs as many --images at least, so "
                  "that no class is empty",
-                 o.classes);
-        rc = TOOL_USAGE;
-        goto out;
+                 o->classes);
+        return TOOL_USAGE;
     }
-    rc = make_folders(parsed.positional, &o);
+    int rc = make_folders(parsed->positional, o);
     if (rc != TOOL_DONE)
-        goto out;
-    struct gen g = {.destination = parsed.positional, .options = &o};
+        return rc;
+    struct gen g = {.destination = parsed->positional, .options = o};
     double start = tool_seconds();
     make_all(&g);
     rc = summarise(&g, tool_seconds() - start);
     if (g.failed)
-        rc = TOOL_ENVIRONMENT;
-    else if (tool_interrupted())
-        rc = TOOL_INTERRUPTED;
-out:
-    cli_fini(command, &o, &parsed);
-    return rc;
+        return TOOL_ENVIRONMENT;
+    return tool_interrupted() ? TOOL_INTERRUPTED : rc;
 }

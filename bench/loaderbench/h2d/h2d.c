@@ -31,28 +31,25 @@ struct h2d_options {
     bool quiet;
 };
 
-#define OPTION(field) offsetof(struct h2d_options, field)
+#define VALUES struct h2d_options
 static const struct cli_option options[] = {
-    {"device", "cuda[:N]", "which GPU [cuda:0]", CLI_TEXT, OPTION(device), 0, 0,
-     NULL},
-    {"min", "SIZE", "the smallest size [4k]", CLI_SIZE, OPTION(min), 256, 0,
-     NULL},
+    {"device", "cuda[:N]", "which GPU [cuda:0]", VALUE_TEXT(device)},
+    {"min", "SIZE", "the smallest size [4k]", VALUE_SIZE(min, 256)},
     {"max", "SIZE",
      "the largest size [256m]\n"
      "Sizes grow by a factor of 4.",
-     CLI_SIZE, OPTION(max), 1024, 0, NULL},
+     VALUE_SIZE(max, 1024)},
     {"repeats", "N", "how often each copy is measured; medians count [5]",
-     CLI_COUNT, OPTION(repeats), 1, 0, NULL},
+     VALUE_COUNT(repeats, 1)},
     {"batch-bytes", "SIZE", "size of a batch [64x3x224x224, as u8 and as f32]",
-     CLI_SIZE, OPTION(batch_bytes), 256, 0, NULL},
+     VALUE_SIZE(batch_bytes, 256)},
     {"pipeline", "train|eval|none",
-     "with a URI: as for run [train; none with --op]", CLI_CHOICE,
-     OPTION(pipeline), 0, 0, RECIPE_CHOICES},
+     "with a URI: as for run [train; none with --op]",
+     VALUE_CHOICE(pipeline, RECIPE_CHOICES)},
     {"op", "\"NAME ARGS\"", "with a URI: add an operation, as for run",
-     CLI_LIST, OPTION(ops), 0, 0, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
-    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+     VALUE_LIST(ops)},
+    CLI_JSON(json),
+    CLI_QUIET(quiet),
 };
 
 const struct cli_command command_h2d = {
@@ -68,8 +65,7 @@ const struct cli_command command_h2d = {
         "piece and in many, while the GPU is idle and while it works.\n\n"
         "The batch is that of a loader of URI with the loader options given, "
         "or of --batch-bytes.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.device = "cuda:0", .min = 4096, .max = 256u << 20, .repeats = 5),
     .loader_options = true,
     .run = h2d_main,
 };
@@ -240,28 +236,20 @@ static int measure(struct h2d *h, const struct h2d_options *o,
     return fitted == TOOL_DONE ? rc : fitted;
 }
 
-int h2d_main(const struct cli_command *command, int argc, char **argv)
+int h2d_main(void *values, const struct cli_parsed *parsed)
 {
-    struct h2d_options o = {
-        .device = "cuda:0", .min = 4096, .max = 256u << 20, .repeats = 5};
+    const struct h2d_options *o = values;
     struct h2d h = {.points = NULL};
-    struct cli_parsed parsed;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    rc = measure(&h, &o, &parsed);
+    int rc = measure(&h, o, parsed);
     if (h.interrupted && !(h.fit.gigabytes_per_second > 0))
         tool_say("interrupted before each copy was measured once");
     else if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED) {
         h2d_advise(&h);
-        if (output_is_free(o.quiet, o.json, NULL))
+        if (output_is_free(o->quiet, o->json, NULL))
             h2d_report(&h);
-        if (o.json)
-            rc = document_deliver(h2d_document(&h), o.json, rc);
+        if (o->json)
+            rc = document_deliver(h2d_document(&h), o->json, rc);
     }
-    tool_drain_log();
-out:
     free(h.points);
-    cli_fini(command, &o, &parsed);
     return rc;
 }

@@ -38,20 +38,19 @@ static const struct metric {
   "images_per_second|images_per_cpu_second|first_batch_seconds|"               \
   "max_rss_bytes"
 
-#define OPTION(field) offsetof(struct compare_options, field)
+#define VALUES struct compare_options
 static const struct cli_option options[] = {
     {"fail-below", "P%",
      "exit with 1 if B is worse than A by more than P % [3%]\n"
      "and by more than the noise.",
-     CLI_TEXT, OPTION(fail_below), 0, 0, NULL},
+     VALUE_TEXT(fail_below)},
     {"metric", "NAME",
      "what is compared [images_per_second]\n"
      "images_per_second, images_per_cpu_second, first_batch_seconds or "
      "max_rss_bytes.",
-     CLI_CHOICE, OPTION(metric), 0, 0, METRIC_NAMES},
-    {"json", "FILE", "write the result as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
-    {"quiet", NULL, "print nothing", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+     VALUE_CHOICE(metric, METRIC_NAMES)},
+    CLI_JSON(json),
+    CLI_QUIET(quiet),
 };
 
 const struct cli_command command_compare = {
@@ -64,8 +63,7 @@ const struct cli_command command_compare = {
         "Both are documents that run wrote with --json. The exit status is 1 "
         "if B is worse by more than --fail-below and by more than the noise, "
         "which is known if both were measured with --repeat.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.fail_below = "3%"),
     .run = compare_main,
 };
 
@@ -198,24 +196,17 @@ out:
     return rc;
 }
 
-int compare_main(const struct cli_command *command, int argc, char **argv)
+int compare_main(void *values, const struct cli_parsed *parsed)
 {
-    struct compare_options o = {.fail_below = "3%"};
-    struct cli_parsed parsed;
+    const struct compare_options *o = values;
     double tolerated = 0;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    rc = TOOL_USAGE;
-    if (parsed.positionals.n != 2)
+    if (parsed->positionals.n != 2) {
         tool_say("compare takes two files, A.json and B.json, not %zu",
-                 parsed.positionals.n);
-    else if (!tool_parse_fraction(o.fail_below, &tolerated))
-        tool_say("--fail-below: '%s' is not a part of the whole, as 3%%",
-                 o.fail_below);
-    else
-        rc = compare_files(parsed.positionals.items, &o, tolerated);
-out:
-    cli_fini(command, &o, &parsed);
-    return rc;
+                 parsed->positionals.n);
+        return TOOL_USAGE;
+    }
+    int rc = tool_parse_fraction("fail-below", o->fail_below, &tolerated);
+    return rc == TOOL_DONE
+               ? compare_files(parsed->positionals.items, o, tolerated)
+               : rc;
 }

@@ -37,11 +37,10 @@ struct rank {
     double host_fraction, device_fraction; /* NAN: no device */
 };
 
-#define OPTION(field) offsetof(struct merge_options, field)
+#define VALUES struct merge_options
 static const struct cli_option options[] = {
-    {"json", "FILE", "write the result as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
-    {"quiet", NULL, "print nothing", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+    CLI_JSON(json),
+    CLI_QUIET(quiet),
 };
 
 const struct cli_command command_merge = {
@@ -54,8 +53,7 @@ const struct cli_command command_merge = {
         "Takes the documents that run writes with --json, one per rank. The "
         "straggler is the rank that the others wait for; its loader may be the "
         "cause or not.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(0),
     .run = merge_main,
 };
 
@@ -247,20 +245,12 @@ out:
     return rc;
 }
 
-int merge_main(const struct cli_command *command, int argc, char **argv)
+int merge_main(void *values, const struct cli_parsed *parsed)
 {
-    struct merge_options o = {0};
-    struct cli_parsed parsed;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    if (parsed.positionals.n < 2) {
+    if (parsed->positionals.n < 2) {
         tool_say("merge takes the documents of two ranks or more");
-        rc = TOOL_USAGE;
-    } else {
-        rc = merge_files(parsed.positionals.items, parsed.positionals.n, &o);
+        return TOOL_USAGE;
     }
-out:
-    cli_fini(command, &o, &parsed);
-    return rc;
+    return merge_files(parsed->positionals.items, parsed->positionals.n,
+                       values);
 }

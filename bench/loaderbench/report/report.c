@@ -17,10 +17,11 @@ struct report_options {
     const char *out;
 };
 
+#define VALUES struct report_options
 static const struct cli_option options[] = {
     {"out", "PAGE.html",
      "the page's file, '-' for standard output [FILE.html next to FILE.json]",
-     CLI_OUTPUT, offsetof(struct report_options, out), 0, 0, NULL},
+     VALUE_OUTPUT(out)},
 };
 
 const struct cli_command command_report = {
@@ -36,8 +37,7 @@ const struct cli_command command_report = {
         "network, for screens of any size, light or dark, and for paper. "
         "Without scripts it shows its main tables.\n\n"
         "'loaderbench run URI --report PAGE.html' does it at once.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(0),
     .run = report_main,
 };
 
@@ -97,25 +97,17 @@ static int report_files(const char *const *paths, size_t n, const char *out)
     return rc;
 }
 
-int report_main(const struct cli_command *command, int argc, char **argv)
+int report_main(void *values, const struct cli_parsed *parsed)
 {
-    struct report_options o = {0};
-    struct cli_parsed parsed;
-    char *beside = NULL; /* the default */
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    if (!o.out)
-        o.out = beside = default_out(parsed.positional);
-    if (!o.out) {
-        rc = tool_no_memory();
-        goto out;
-    }
-    rc = report_files(parsed.positionals.items, parsed.positionals.n, o.out);
-    if (rc == TOOL_DONE && beside && strcmp(beside, "-") != 0)
+    const struct report_options *o = values;
+    const struct cli_list *files = &parsed->positionals;
+    if (o->out)
+        return report_files(files->items, files->n, o->out);
+    char *beside = default_out(parsed->positional);
+    int rc = beside ? report_files(files->items, files->n, beside)
+                    : tool_no_memory();
+    if (rc == TOOL_DONE && strcmp(beside, "-") != 0)
         printf("%s\n", beside);
-out:
     free(beside);
-    cli_fini(command, &o, &parsed);
     return rc;
 }

@@ -7,6 +7,15 @@
 
 #define RECIPE_CHOICES "train|eval|none"
 
+/* Both, where they are those of `run`. */
+#define RECIPE_OPTIONS(pipeline, ops)                                          \
+  {"pipeline", "train|eval|none", "as for run [train; none with --op]",        \
+   VALUE_CHOICE(pipeline, RECIPE_CHOICES)},                                    \
+  {                                                                            \
+    "op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",    \
+        VALUE_LIST(ops)                                                        \
+  }
+
 /* What --pipeline is where it was not given: "train", or "none" with --op. */
 const char *recipe_default(const struct cli_list *ops);
 

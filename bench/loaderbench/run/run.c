@@ -16,65 +16,62 @@
 #define DEFAULT_SECONDS 10.0
 #define DEFAULT_WARMUP  3
 
-#define OPTION(field) offsetof(struct run_options, field)
+#define VALUES struct run_options
 static const struct cli_option options[] = {
     {"pipeline", "train|eval|none",
      "what is done to each image [train; none with --op]\n"
      "train: random resized crop 224, flip, normalize, and --shuffle unless "
      "--no-shuffle. eval: resize 256, center crop 224, normalize. With --dtype "
      "u8 neither normalizes.",
-     CLI_CHOICE, OPTION(pipeline), 0, 0, RECIPE_CHOICES},
+     VALUE_CHOICE(pipeline, RECIPE_CHOICES)},
     {"op", "\"NAME ARGS\"",
      "add an operation, e.g. \"random_resized_crop size=192\"\n"
      "May be repeated. With --pipeline it is added to that one; operations on "
      "pixels go before its normalize.",
-     CLI_LIST, OPTION(ops), 0, 0, NULL},
+     VALUE_LIST(ops)},
     {"seconds", "T",
      "stop after T seconds, not counting the warm-up [10]\n"
      "However many epochs that is. Of several limits the first one counts; 10 "
      "seconds if there is no other.",
-     CLI_NUMBER, OPTION(seconds), 0.001, 1e9, NULL},
+     VALUE_NUMBER(seconds, 0.001, 1e9)},
     {"batches", "B", "stop after B batches, not counting the warm-up",
-     CLI_COUNT, OPTION(batches), 1, 0, NULL},
-    {"epochs", "E", "stop after E epochs, warm-up included", CLI_COUNT,
-     OPTION(epochs), 1, 0, NULL},
+     VALUE_COUNT(batches, 1)},
+    {"epochs", "E", "stop after E epochs, warm-up included",
+     VALUE_COUNT(epochs, 1)},
     {"consumer-ms", "X",
      "simulate a training step of X ms per batch [0]\n"
      "The loader has that time to itself, as with a GPU. With --device cuda:0 "
      "it is a kernel on that GPU, which the loop does not wait for.",
-     CLI_NUMBER, OPTION(consumer_ms), 0, 1e7, NULL},
+     VALUE_NUMBER(consumer_ms, 0, 1e7)},
     {"repeat", "R",
      "measure R fresh loaders and report medians [1]\n"
      "--json has the results of each.",
-     CLI_COUNT, OPTION(repeat), 1, 0, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
-    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
-     OPTION(report), 0, 0, NULL},
+     VALUE_COUNT(repeat, 1)},
+    CLI_JSON(json),
+    CLI_REPORT(report),
     {"warmup", "B",
      "batches before measuring begins [3]\n"
      "A run of --epochs that is no longer than that is measured from its "
      "beginning.",
-     CLI_COUNT, OPTION(warmup), 0, 0, NULL},
+     VALUE_COUNT(warmup, 0)},
     {"table", "COLUMN",
      "print all stages and phases as a table\n"
      "In the order of a sample's path, or sorted by a column.",
-     CLI_CHOICE, OPTION(table), 0, 0,
-     "path|busy|items|bytes|mean|p50|p90|p99|max|name"},
+     VALUE_CHOICE(table, "path|busy|items|bytes|mean|p50|p90|p99|max|name")},
     {"max-failed-fraction", "F",
      "exit with 3 if more of the samples could not be used [1]\n"
      "Matters with --on-error skip or zero, which allow failures. The default "
      "still refuses a data set of which nothing can be used.",
-     CLI_NUMBER, OPTION(max_failed_fraction), 0, 1, NULL},
+     VALUE_NUMBER(max_failed_fraction, 0, 1)},
     {"sink", "none|hash",
      "hash: print a fingerprint of the stream [none]\n"
      "It is the same for any number of workers, depth, reader or CPU.",
-     CLI_CHOICE, OPTION(sink), 0, 0, "none|hash"},
+     VALUE_CHOICE(sink, "none|hash")},
     {"resume-at", "B",
      "after B batches continue with a new loader from the saved state\n"
      "The fingerprint must not change.",
-     CLI_COUNT, OPTION(resume_at), 1, 0, NULL},
-    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(quiet), 0, 0, NULL},
+     VALUE_COUNT(resume_at, 1)},
+    CLI_QUIET(quiet),
 };
 
 const struct cli_command command_run = {
@@ -88,8 +85,7 @@ const struct cli_command command_run = {
         "URI is a folder with one folder per class (folder:/data/train), a "
         "list of files (list:/data/train.tsv) or MNIST-like files "
         "(idx:/data/mnist). For a bare path the kind is detected.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.warmup = DEFAULT_WARMUP, .repeat = 1, .max_failed_fraction = 1),
     .n_first = 9,
     .loader_options = true,
     .run = run_main,
@@ -162,6 +158,12 @@ void run_tear_down(struct run_setup *s)
     free(s->table);
 }
 
+int run_set_int(const struct run_setup *s, const char *key, int64_t value)
+{
+    int32_t status = feedline_config_set_int(s->config, key, value);
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
 /* Data errors above the allowed rate? */
 static int judge_failures(const struct run_setup *s, uint64_t failed,
                           uint64_t samples)
@@ -176,18 +178,22 @@ static int judge_failures(const struct run_setup *s, uint64_t failed,
     return TOOL_DATA;
 }
 
+int run_write(const struct run_options *o, json_t *doc, const char *uri)
+{
+    int rc = o->json ? document_write(doc, o->json) : TOOL_DONE;
+    if (rc == TOOL_DONE && o->report)
+        rc = report_write(&doc, &uri, 1, o->report);
+    return rc;
+}
+
 static int report(const struct run_setup *s, const char *uri,
                   const json_t *runs, bool interrupted)
 {
     const struct run_options *o = &s->options;
-    int rc = TOOL_DONE;
     json_t *doc = run_json_document(s, uri, runs, interrupted);
     if (output_is_free(o->quiet, o->json, o->report))
         run_text(doc, s->table);
-    if (o->json)
-        rc = document_write(doc, o->json);
-    if (rc == TOOL_DONE && o->report)
-        rc = report_write(&doc, &uri, 1, o->report);
+    int rc = run_write(o, doc, uri);
     json_decref(doc);
     return rc;
 }
@@ -217,21 +223,13 @@ out:
     return rc;
 }
 
-int run_main(const struct cli_command *command, int argc, char **argv)
+int run_main(void *values, const struct cli_parsed *parsed)
 {
-    struct run_setup s = {.options = {.warmup = DEFAULT_WARMUP,
-                                      .repeat = 1,
-                                      .max_failed_fraction = 1}};
-    struct cli_parsed parsed;
-    int rc = cli_parse(command, argc, argv, &s.options, &parsed);
-    if (rc >= 0)
-        goto out;
-    rc = run_set_up(&s, &parsed);
+    const struct run_options *o = values;
+    struct run_setup s = {.options = *o};
+    int rc = run_set_up(&s, parsed);
     if (rc == TOOL_DONE)
-        rc = run_all(&s, parsed.positional);
-    tool_drain_log();
-out:
+        rc = run_all(&s, parsed->positional);
     run_tear_down(&s);
-    cli_fini(command, &s.options, &parsed);
     return rc;
 }

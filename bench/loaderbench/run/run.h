@@ -66,6 +66,9 @@ struct run_counts {
 int run_set_up(struct run_setup *s, const struct cli_parsed *parsed);
 void run_tear_down(struct run_setup *s);
 
+/* An option of its config. An exit status. */
+int run_set_int(const struct run_setup *s, const char *key, int64_t value);
+
 /* One loader from creation to destruction. *out is what run_json_one made of
  * it, NULL on failure. Returns an exit status. */
 int run_measure(struct run_setup *setup, json_t **out,
@@ -86,6 +89,9 @@ void run_json_failures(const feedline_loader *l, uint64_t last_epoch,
  * are those of the run of median speed. */
 json_t *run_json_document(const struct run_setup *setup, const char *uri,
                           const json_t *runs, bool interrupted);
+
+/* Where --json and --report want it. An exit status. */
+int run_write(const struct run_options *o, json_t *doc, const char *uri);
 
 /* The document for people, on standard output. table: of the stages, in place
  * of the short one; NULL: none. */

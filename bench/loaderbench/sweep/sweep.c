@@ -4,8 +4,6 @@
 
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/output.h"
-#include "bench/loaderbench/report/document.h"
-#include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/run/recipe.h"
 
 #include <string.h>
@@ -20,56 +18,49 @@ struct sweep_options {
     double tolerance; /* per cent */
 };
 
-#define OPTION(field) offsetof(struct sweep_options, field)
+#define VALUES struct sweep_options
 static const struct cli_option options[] = {
     {"workers", "LIST",
      "numbers of workers: 1,2,4,8 or 1..8 [auto]\n"
      "Both forms can be mixed. auto: powers of two up to twice the cores, and "
      "more points close to the number of cores.",
-     CLI_TEXT, OPTION(workers), 0, 0, NULL},
+     VALUE_TEXT(workers)},
     {"depth", "LIST",
      "numbers of batches prepared ahead [auto: 2,4,8,16]\n"
      "auto leaves out those that memory has no room for.",
-     CLI_TEXT, OPTION(depth), 0, 0, NULL},
+     VALUE_TEXT(depth)},
     {"io-depth", "LIST",
      "I/O depths, as a third dimension [the loader chooses]\n"
      "auto: 4,16,64.",
-     CLI_TEXT, OPTION(io_depth), 0, 0, NULL},
-    {"seconds", "T", "length of each measurement [2]", CLI_NUMBER,
-     OPTION(run.seconds), 0.001, 1e9, NULL},
+     VALUE_TEXT(io_depth)},
+    {"seconds", "T", "length of each measurement [2]",
+     VALUE_NUMBER(run.seconds, 0.001, 1e9)},
     {"repeat", "R",
      "measure each point R times and take the median [3]\n"
      "All other points are measured in between.",
-     CLI_COUNT, OPTION(run.repeat), 1, 0, NULL},
+     VALUE_COUNT(run.repeat, 1)},
     {"resume", "FILE",
      "save results in FILE and skip what it already has\n"
      "FILE is written after each measurement.",
-     CLI_OUTPUT, OPTION(resume), 0, 0, NULL},
-    {"pipeline", "train|eval|none", "as for run [train; none with --op]",
-     CLI_CHOICE, OPTION(run.pipeline), 0, 0, RECIPE_CHOICES},
-    {"op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",
-     CLI_LIST, OPTION(run.ops), 0, 0, NULL},
+     VALUE_OUTPUT(resume)},
+    RECIPE_OPTIONS(run.pipeline, run.ops),
     {"consumer-ms", "X",
      "simulate a training step of X ms per batch, as for run [0]\n"
      "The knee is then where the consumer is fed.",
-     CLI_NUMBER, OPTION(run.consumer_ms), 0, 1e7, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(run.json), 0, 0, NULL},
-    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
-     OPTION(run.report), 0, 0, NULL},
-    {"depths", "LIST", "the same as --depth", CLI_TEXT, OPTION(depths), 0, 0,
-     NULL},
+     VALUE_NUMBER(run.consumer_ms, 0, 1e7)},
+    CLI_JSON(run.json),
+    CLI_REPORT(run.report),
+    {"depths", "LIST", "the same as --depth", VALUE_TEXT(depths)},
     {"batches", "B",
      "end each measurement after B batches\n"
      "With --seconds, whichever comes first.",
-     CLI_COUNT, OPTION(run.batches), 1, 0, NULL},
-    {"warmup", "B", "batches before measuring begins [3]", CLI_COUNT,
-     OPTION(run.warmup), 0, 0, NULL},
+     VALUE_COUNT(run.batches, 1)},
+    {"warmup", "B", "batches before measuring begins [3]",
+     VALUE_COUNT(run.warmup, 0)},
     {"tolerance", "P",
-     "how many percent below the best speed the knee may be [3]", CLI_NUMBER,
-     OPTION(tolerance), 0, 100, NULL},
-    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(run.quiet), 0, 0,
-     NULL},
+     "how many percent below the best speed the knee may be [3]",
+     VALUE_NUMBER(tolerance, 0, 100)},
+    CLI_QUIET(run.quiet),
 };
 
 const struct cli_command command_sweep = {
@@ -86,8 +77,10 @@ const struct cli_command command_sweep = {
         "no longer than --tuner-target.\n\n"
         "Ctrl-C prints what has been measured; with --resume FILE the same "
         "command continues where it stopped.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.run = {.warmup = DEFAULT_WARMUP,
+                      .repeat = DEFAULT_REPEAT,
+                      .max_failed_fraction = 1},
+              .tolerance = 3),
     .n_first = 11,
     .loader_options = true,
     .run = sweep_main,
@@ -96,14 +89,10 @@ const struct cli_command command_sweep = {
 static int report(const struct sweep *s)
 {
     const struct run_options *o = &s->setup->options;
-    int rc = TOOL_DONE;
     json_t *doc = sweep_document(s);
     if (output_is_free(o->quiet, o->json, o->report))
         sweep_text(doc);
-    if (o->json)
-        rc = document_write(doc, o->json);
-    if (rc == TOOL_DONE && o->report)
-        rc = report_write(&doc, &s->uri, 1, o->report);
+    int rc = run_write(o, doc, s->uri);
     json_decref(doc);
     return rc;
 }
@@ -153,29 +142,18 @@ static int run_sweep(const struct sweep_options *o, struct run_setup *setup,
     return rc;
 }
 
-int sweep_main(const struct cli_command *command, int argc, char **argv)
+int sweep_main(void *values, const struct cli_parsed *parsed)
 {
-    struct sweep_options o = {.run = {.warmup = DEFAULT_WARMUP,
-                                      .repeat = DEFAULT_REPEAT,
-                                      .max_failed_fraction = 1},
-                              .tolerance = 3};
-    struct run_setup setup = {.failures = NULL};
+    const struct sweep_options *o = values;
+    struct run_setup setup = {.options = o->run};
     struct sweep_axis axes[3];
-    struct cli_parsed parsed;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    if (!o.run.batches && !(o.run.seconds > 0))
-        o.run.seconds = DEFAULT_SECONDS;
-    setup.options = o.run;
-    rc = run_set_up(&setup, &parsed);
+    if (!o->run.batches && !(o->run.seconds > 0))
+        setup.options.seconds = DEFAULT_SECONDS;
+    int rc = run_set_up(&setup, parsed);
     if (rc == TOOL_DONE)
-        rc = make_axes(&o, &setup, axes);
+        rc = make_axes(o, &setup, axes);
     if (rc == TOOL_DONE)
-        rc = run_sweep(&o, &setup, parsed.positional, axes);
-    tool_drain_log();
-out:
+        rc = run_sweep(o, &setup, parsed->positional, axes);
     run_tear_down(&setup);
-    cli_fini(command, &o, &parsed);
     return rc;
 }

@@ -128,12 +128,6 @@ struct knee_point *sweep_knee_points(const struct sweep *s)
 
 /* ---- Measuring ---------------------------------------------------------- */
 
-static int set_int(const struct sweep *s, const char *key, int64_t value)
-{
-    int32_t status = feedline_config_set_int(s->setup->config, key, value);
-    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
-}
-
 /* Cores that other processes used meanwhile; null: not known. */
 static json_t *others_cores(const json_t *run)
 {
@@ -164,12 +158,12 @@ static int measure_point(struct sweep *s, const struct sweep_point *p,
                          json_t **out)
 {
     struct run_counts counts = {0};
-    int rc = set_int(s, "workers", p->workers);
+    int rc = run_set_int(s->setup, "workers", p->workers);
     *out = NULL;
     if (rc == TOOL_DONE)
-        rc = set_int(s, "depth", p->depth);
+        rc = run_set_int(s->setup, "depth", p->depth);
     if (rc == TOOL_DONE && p->io_depth)
-        rc = set_int(s, "io_depth", p->io_depth);
+        rc = run_set_int(s->setup, "io_depth", p->io_depth);
     if (rc == TOOL_DONE)
         rc = run_measure(s->setup, out, &counts);
     if (rc == TOOL_DONE && counts.interrupted) {

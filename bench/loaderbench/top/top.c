@@ -22,22 +22,22 @@ struct top_options {
     const char *json;
 };
 
-#define OPTION(field) offsetof(struct top_options, field)
+#define VALUES struct top_options
 static const struct cli_option options[] = {
-    {"loader", "N", "which loader of the process, as listed [0]", CLI_COUNT,
-     OPTION(loader), 0, 0, NULL},
-    {"interval", "SECONDS", "time between updates [1]", CLI_NUMBER,
-     OPTION(interval), 0.1, 3600, NULL},
+    {"loader", "N", "which loader of the process, as listed [0]",
+     VALUE_COUNT(loader, 0)},
+    {"interval", "SECONDS", "time between updates [1]",
+     VALUE_NUMBER(interval, 0.1, 3600)},
     {"wait", NULL,
      "wait for a loader to appear\n"
      "In the process PID, or in any process of yours.",
-     CLI_SWITCH, OPTION(wait), 0, 0, NULL},
-    {"once", NULL, "print one update as plain text and exit", CLI_SWITCH,
-     OPTION(once), 0, 0, NULL},
+     VALUE_SWITCH(wait)},
+    {"once", NULL, "print one update as plain text and exit",
+     VALUE_SWITCH(once)},
     {"json", "FILE",
      "write one update as JSON and exit, '-' for standard output\n"
      "Without PID, and with several processes to choose from, the list.",
-     CLI_OUTPUT, OPTION(json), 0, 0, NULL},
+     VALUE_OUTPUT(json)},
 };
 
 static bool next_in_list(uint32_t i, struct feedline_live_info *info)
@@ -73,8 +73,7 @@ const struct cli_command command_top = {
         "do, and the verdict. Without PID the only process with a loader is "
         "watched, or, if there are several, they are listed. Watching costs "
         "the other process nothing.",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.interval = 1),
     .run = top_main,
 };
 
@@ -394,37 +393,28 @@ static int watch_it(struct watch *w)
     return tool_interrupted() ? TOOL_INTERRUPTED : TOOL_DONE;
 }
 
-int top_main(const struct cli_command *command, int argc, char **argv)
+int top_main(void *values, const struct cli_parsed *parsed)
 {
-    struct top_options o = {.interval = 1};
-    struct cli_parsed parsed = {0};
-    struct watch *w = NULL;
-    int32_t pid, status;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
+    const struct top_options *o = values;
+    int32_t pid = 0;
+    int rc = -1;
+    if (parsed->positional && !parse_pid(parsed->positional, &pid))
+        return TOOL_USAGE;
+    if (o->wait && !wait_for_loader(pid, (uint32_t)o->loader))
+        return TOOL_INTERRUPTED;
+    if (!parsed->positional)
+        rc = choose(o, &pid);
     if (rc >= 0)
-        goto out;
-    pid = 0;
-    if (parsed.positional && !parse_pid(parsed.positional, &pid))
-        rc = TOOL_USAGE;
-    else if (o.wait && !wait_for_loader(pid, (uint32_t)o.loader))
-        rc = TOOL_INTERRUPTED;
-    else if (!parsed.positional)
-        rc = choose(&o, &pid);
-    if (rc >= 0)
-        goto out;
-    w = calloc(1, sizeof(*w));
-    status = w ? FEEDLINE_OK : FEEDLINE_ENOMEM;
-    if (w) {
-        w->options = &o;
-        status = attach(w, pid, (uint32_t)o.loader);
-    }
+        return rc;
+    struct watch *w = calloc(1, sizeof(*w));
+    if (!w)
+        return tool_no_memory();
+    w->options = o;
+    int32_t status = attach(w, pid, (uint32_t)o->loader);
     if (status >= 0)
         status = look(w);
     rc = status < 0 ? tool_setup_failed(status) : watch_it(w);
-out:
-    if (w)
-        feedline_live_detach(w->live);
+    feedline_live_detach(w->live);
     free(w);
-    cli_fini(command, &o, &parsed);
     return rc;
 }

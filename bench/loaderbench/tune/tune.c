@@ -4,8 +4,6 @@
 
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/output.h"
-#include "bench/loaderbench/report/document.h"
-#include "bench/loaderbench/report/report.h"
 #include "bench/loaderbench/run/recipe.h"
 
 #include <stdlib.h>
@@ -16,53 +14,46 @@
 #define DEFAULT_SWEEP_SECONDS 2.0
 #define DEFAULT_REPEAT        3
 
-#define OPTION(field) offsetof(struct tune_options, field)
+#define VALUES struct tune_options
 static const struct cli_option options[] = {
-    {"pipeline", "train|eval|none", "as for run [train; none with --op]",
-     CLI_CHOICE, OPTION(run.pipeline), 0, 0, RECIPE_CHOICES},
-    {"op", "\"NAME ARGS\"", "add an operation, as for run; may be repeated",
-     CLI_LIST, OPTION(run.ops), 0, 0, NULL},
+    RECIPE_OPTIONS(run.pipeline, run.ops),
     {"consumer-ms", "X",
      "simulate a training step of X ms per batch, as for run [0]\n"
      "It is what the tuner keeps fed.",
-     CLI_NUMBER, OPTION(run.consumer_ms), 0, 1e7, NULL},
+     VALUE_NUMBER(run.consumer_ms, 0, 1e7)},
     {"seconds", "T",
      "stop after T seconds [5 after it has settled, or 120]\n"
      "The 5 are those of --hold.",
-     CLI_NUMBER, OPTION(run.seconds), 0.001, 1e9, NULL},
+     VALUE_NUMBER(run.seconds, 0.001, 1e9)},
     {"profile", "FILE",
-     "save what was found, for the loader option tuner_profile", CLI_OUTPUT,
-     OPTION(profile), 0, 0, NULL},
+     "save what was found, for the loader option tuner_profile",
+     VALUE_OUTPUT(profile)},
     {"compare-sweep", NULL,
      "measure a grid too, and compare the tuner's choice with it\n"
      "The choice is measured among the points of the grid.",
-     CLI_SWITCH, OPTION(compare), 0, 0, NULL},
+     VALUE_SWITCH(compare)},
     {"fail-below", "P%",
      "with --compare-sweep: exit with 1 if the choice is worse\n"
      "by more than P % of the best speed, and by more than the measuring "
      "error.",
-     CLI_TEXT, OPTION(fail_below), 0, 0, NULL},
-    {"observe", NULL, "only report what the tuner would do", CLI_SWITCH,
-     OPTION(observe), 0, 0, NULL},
-    {"json", "FILE", "write the results as JSON, '-' for standard output",
-     CLI_OUTPUT, OPTION(run.json), 0, 0, NULL},
-    {"report", "FILE.html", "write the results as an HTML page", CLI_OUTPUT,
-     OPTION(run.report), 0, 0, NULL},
-    {"batches", "B", "stop after B batches", CLI_COUNT, OPTION(run.batches), 1,
-     0, NULL},
+     VALUE_TEXT(fail_below)},
+    {"observe", NULL, "only report what the tuner would do",
+     VALUE_SWITCH(observe)},
+    CLI_JSON(run.json),
+    CLI_REPORT(run.report),
+    {"batches", "B", "stop after B batches", VALUE_COUNT(run.batches, 1)},
     {"hold", "T",
      "without another limit, stop T seconds after it has settled [5]",
-     CLI_NUMBER, OPTION(hold), 0, 1e6, NULL},
+     VALUE_NUMBER(hold, 0, 1e6)},
     {"sweep-workers", "LIST", "workers of the grid, as for sweep [auto]",
-     CLI_TEXT, OPTION(sweep_workers), 0, 0, NULL},
+     VALUE_TEXT(sweep_workers)},
     {"sweep-depths", "LIST", "depths of the grid, as for sweep [auto]",
-     CLI_TEXT, OPTION(sweep_depths), 0, 0, NULL},
+     VALUE_TEXT(sweep_depths)},
     {"sweep-seconds", "T", "length of each measurement of the grid [2]",
-     CLI_NUMBER, OPTION(sweep_seconds), 0.001, 1e6, NULL},
+     VALUE_NUMBER(sweep_seconds, 0.001, 1e6)},
     {"repeat", "R", "how often each point of the grid is measured [3]",
-     CLI_COUNT, OPTION(run.repeat), 1, 0, NULL},
-    {"quiet", NULL, "print no report", CLI_SWITCH, OPTION(run.quiet), 0, 0,
-     NULL},
+     VALUE_COUNT(run.repeat, 1)},
+    CLI_QUIET(run.quiet),
 };
 
 const struct cli_command command_tune = {
@@ -77,8 +68,8 @@ const struct cli_command command_tune = {
         "tunes those that are auto.\n\n"
         "With --profile FILE the next training starts from what was found "
         "(option tuner_profile).",
-    .options = options,
-    .n_options = sizeof(options) / sizeof(*options),
+    CLI_TABLE(.run = {.repeat = DEFAULT_REPEAT, .max_failed_fraction = 1},
+              .hold = DEFAULT_HOLD, .sweep_seconds = DEFAULT_SWEEP_SECONDS),
     .n_first = 10,
     .loader_options = true,
     .run = tune_main,
@@ -122,18 +113,6 @@ static int follow(struct run_setup *s, struct tune_follow *f, const char *uri,
     return rc;
 }
 
-static int report(const struct run_options *o, json_t *doc, const char *uri)
-{
-    int rc = TOOL_DONE;
-    if (output_is_free(o->quiet, o->json, o->report))
-        tune_text(doc);
-    if (o->json)
-        rc = document_write(doc, o->json);
-    if (rc == TOOL_DONE && o->report)
-        rc = report_write(&doc, &uri, 1, o->report);
-    return rc;
-}
-
 static int run_tune(struct run_setup *s, const struct tune_options *o,
                     const char *uri, double tolerated)
 {
@@ -147,8 +126,11 @@ static int run_tune(struct run_setup *s, const struct tune_options *o,
     int rc = follow(s, &f, uri, &doc);
     if (rc == TOOL_DONE && o->compare && !tool_interrupted())
         rc = tune_compare(s, o, uri, doc);
+    if (rc == TOOL_DONE &&
+        output_is_free(o->run.quiet, o->run.json, o->run.report))
+        tune_text(doc);
     if (rc == TOOL_DONE)
-        rc = report(&o->run, doc, uri);
+        rc = run_write(&o->run, doc, uri);
     if (rc == TOOL_DONE && tool_interrupted())
         rc = TOOL_INTERRUPTED;
     else if (rc == TOOL_DONE && o->fail_below && tune_is_worse(doc, tolerated))
@@ -162,46 +144,32 @@ static int run_tune(struct run_setup *s, const struct tune_options *o,
 static int check(const struct tune_options *o, double *tolerated)
 {
     struct sweep_axis unused;
-    if (o->fail_below && !tool_parse_fraction(o->fail_below, tolerated)) {
-        tool_say("--fail-below: '%s' is not a part of the whole, as 3%%",
-                 o->fail_below);
-        return TOOL_USAGE;
-    }
-    if (o->fail_below && !o->compare) {
+    int rc = TOOL_DONE;
+    if (o->fail_below)
+        rc = tool_parse_fraction("fail-below", o->fail_below, tolerated);
+    if (rc == TOOL_DONE && o->fail_below && !o->compare) {
         tool_say("--fail-below is about --compare-sweep, which is not there");
         return TOOL_USAGE;
     }
-    int rc = TOOL_DONE;
-    if (o->sweep_workers)
+    if (rc == TOOL_DONE && o->sweep_workers)
         rc = sweep_axis_parse("workers", o->sweep_workers, &unused);
     if (rc == TOOL_DONE && o->sweep_depths)
         rc = sweep_axis_parse("depth", o->sweep_depths, &unused);
     return rc;
 }
 
-int tune_main(const struct cli_command *command, int argc, char **argv)
+int tune_main(void *values, const struct cli_parsed *parsed)
 {
-    struct tune_options o = {
-        .run = {.repeat = DEFAULT_REPEAT, .max_failed_fraction = 1},
-        .hold = DEFAULT_HOLD,
-        .sweep_seconds = DEFAULT_SWEEP_SECONDS};
-    struct run_setup setup = {.failures = NULL};
-    struct cli_parsed parsed;
+    const struct tune_options *o = values;
+    struct run_setup setup = {.options = o->run};
     double tolerated = 0;
-    int rc = cli_parse(command, argc, argv, &o, &parsed);
-    if (rc >= 0)
-        goto out;
-    setup.options = o.run;
-    rc = check(&o, &tolerated);
+    int rc = check(o, &tolerated);
     if (rc == TOOL_DONE)
-        rc = run_set_up(&setup, &parsed);
+        rc = run_set_up(&setup, parsed);
     if (rc == TOOL_DONE)
-        rc = set_mode(&setup, &o, &parsed);
+        rc = set_mode(&setup, o, parsed);
     if (rc == TOOL_DONE)
-        rc = run_tune(&setup, &o, parsed.positional, tolerated);
-    tool_drain_log();
-out:
+        rc = run_tune(&setup, o, parsed->positional, tolerated);
     run_tear_down(&setup);
-    cli_fini(command, &o, &parsed);
     return rc;
 }

@@ -15,6 +15,7 @@
  */
 #include "bench/loaderbench/case/case.h"
 #include "bench/loaderbench/case/case_images.h"
+#include "bench/loaderbench/case/case_loader.h"
 #include "bench/loaderbench/run/run_consumer.h"
 
 #include <stdio.h>
@@ -33,7 +34,10 @@
 static const uint64_t sizes[N_SIZES] = {65536,   262144,   1048576,
                                         4194304, 16777216, 67108864};
 
-/* How a loader is set up, and what came of it. */
+static const struct case_operation normalize = {"normalize", NULL};
+
+/* How a loader is set up, and what came of it. u8 is what the host makes of
+ * them where the GPU normalises. */
 struct side {
     const char *device, *dtype, *layout, *finish;
     double consumer_ms;
@@ -50,60 +54,6 @@ struct feeder {
 };
 
 /* ---- One loader --------------------------------------------------------- */
-
-static int32_t make_loader(const struct feeder *f, const struct side *s,
-                           feedline_loader **out)
-{
-    feedline_config *cfg = NULL;
-    feedline_pipeline *pipeline = NULL;
-    int32_t status = feedline_config_create(&cfg);
-    if (status >= 0)
-        status = feedline_pipeline_create("none", &pipeline);
-    /* u8 is what the host makes of them where the GPU normalises. */
-    if (status >= 0 && strcmp(s->dtype, "u8") != 0)
-        status = feedline_pipeline_add(pipeline, "normalize", NULL);
-    if (status >= 0)
-        status =
-            feedline_config_set_int(cfg, "batch_size", (int64_t)f->batch_size);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "device", s->device);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "dtype", s->dtype);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "layout", s->layout);
-    if (status >= 0)
-        status = feedline_config_set(cfg, "finish", s->finish);
-    if (status >= 0)
-        status = feedline_config_set_int(cfg, "epochs", 0);
-    if (status >= 0)
-        status = feedline_loader_create(cfg, f->dataset, pipeline, out);
-    feedline_pipeline_destroy(pipeline);
-    feedline_config_destroy(cfg);
-    return status;
-}
-
-/* Takes batches for `seconds`, and at least a few. An exit status. */
-static int take(feedline_loader *l, struct run_consumer *consumer,
-                uint64_t at_least, double seconds, uint64_t *taken)
-{
-    double end = tool_seconds() + seconds;
-    *taken = 0;
-    while (*taken < at_least || tool_seconds() < end) {
-        feedline_batch *batch;
-        if (tool_interrupted())
-            return TOOL_INTERRUPTED;
-        int32_t status = feedline_loader_next(l, -1, &batch);
-        if (status == FEEDLINE_END || status == FEEDLINE_INTERRUPTED)
-            continue;
-        if (status < 0)
-            return tool_run_failed(status);
-        int rc = run_consumer_take(consumer, batch, tool_seconds());
-        if (rc != TOOL_DONE)
-            return rc;
-        (*taken)++;
-    }
-    return run_consumer_drain(consumer);
-}
 
 static int read_stats(const struct feeder *f, feedline_loader *l,
                       struct side *s, uint64_t round, double step_ms)
@@ -146,26 +96,39 @@ static int measure_once(const struct feeder *f, struct side *s, uint64_t round,
 {
     feedline_loader *l = NULL;
     struct run_consumer consumer;
-    uint64_t taken;
+    const struct case_consumer taking = {.take = run_consumer_take_now,
+                                         .self = &consumer};
+    const struct case_setup setup = {.dataset = f->dataset,
+                                     .recipe = "none",
+                                     .operations = &normalize,
+                                     .n_operations =
+                                         strcmp(s->dtype, "u8") != 0,
+                                     .device = s->device,
+                                     .dtype = s->dtype,
+                                     .layout = s->layout,
+                                     .finish = s->finish,
+                                     .channels = 3,
+                                     .batch_size = (int64_t)f->batch_size,
+                                     .workers = CASE_TUNED};
+    struct case_rate rate;
     int rc = run_consumer_init(&consumer, s->device, s->consumer_ms);
-    if (rc != TOOL_DONE)
-        goto out;
-    int32_t status = make_loader(f, s, &l);
-    if (status < 0) {
-        rc = tool_setup_failed(status);
-        goto out;
-    }
-    tool_watch_loader(l);
-    rc = take(l, &consumer, WARMUP, 0, &taken);
-    if (rc != TOOL_DONE)
-        goto out;
-    feedline_loader_reset_stats(l);
-    double begin = tool_seconds();
-    rc = take(l, &consumer, WARMUP, seconds, &taken);
-    double step_ms = 1e3 * (tool_seconds() - begin) / (double)taken;
     if (rc == TOOL_DONE)
-        rc = read_stats(f, l, s, round, step_ms);
-out:
+        rc = case_loader_open(&setup, &l);
+    tool_watch_loader(l);
+    if (rc == TOOL_DONE)
+        rc = case_measure(l, &taking, 0, WARMUP, 0, &rate);
+    if (rc == TOOL_DONE)
+        rc = run_consumer_drain(&consumer);
+    if (rc == TOOL_DONE)
+        feedline_loader_reset_stats(l);
+    double begin = tool_seconds();
+    if (rc == TOOL_DONE)
+        rc = case_measure(l, &taking, 0, WARMUP, seconds, &rate);
+    if (rc == TOOL_DONE)
+        rc = run_consumer_drain(&consumer);
+    if (rc == TOOL_DONE)
+        rc = read_stats(f, l, s, round,
+                        1e3 * (tool_seconds() - begin) / (double)rate.batches);
     tool_watch_loader(NULL);
     feedline_loader_destroy(l);
     run_consumer_fini(&consumer);

@@ -21,14 +21,7 @@ struct member {
     struct case_search search;
 };
 
-static int release(void *self, feedline_batch *batch)
-{
-    (void)self;
-    feedline_batch_release(batch);
-    return TOOL_DONE;
-}
-
-static const struct case_consumer greedy = {.take = release};
+static const struct case_consumer greedy = {.take = case_release};
 
 static int take_until(feedline_loader *l, double end)
 {

@@ -37,6 +37,8 @@ static int32_t make_config(const struct case_setup *s, feedline_config *cfg)
     const char *const texts[][2] = {
         {"device", s->device},
         {"dtype", s->dtype},
+        {"layout", s->layout},
+        {"finish", s->finish},
         {"drop_last", "true"},
         {"tuner", s->workers == CASE_TUNED ? "auto" : "off"}};
     int32_t status = FEEDLINE_OK;
@@ -45,7 +47,7 @@ static int32_t make_config(const struct case_setup *s, feedline_config *cfg)
             status =
                 feedline_config_set_int(cfg, numbers[i].key, numbers[i].value);
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        if (status >= 0)
+        if (status >= 0 && texts[i][1])
             status = feedline_config_set(cfg, texts[i][0], texts[i][1]);
     if (status >= 0 && s->workers == 0)
         status = feedline_config_set(cfg, "workers", "1");
@@ -97,6 +99,13 @@ int case_take(feedline_loader *l, const struct case_consumer *c,
     r->batches++;
     r->images += info.count;
     return c->take(c->self, batch);
+}
+
+int case_release(void *self, feedline_batch *batch)
+{
+    (void)self;
+    feedline_batch_release(batch);
+    return TOOL_DONE;
 }
 
 static void read_knobs(feedline_loader *l, struct case_rate *r)

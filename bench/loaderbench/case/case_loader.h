@@ -12,6 +12,8 @@
 
 #include <jansson.h>
 
+struct case_result;
+
 #define CASE_TUNED (-1) /* workers: the tuner finds them */
 
 struct case_operation {
@@ -25,6 +27,7 @@ struct case_setup {
     size_t n_operations;
     struct case_work *work; /* behind these; NULL: none */
     const char *device, *dtype;
+    const char *layout, *finish; /* NULL: the default */
     int64_t channels, batch_size;
     int64_t workers;       /* 0: one, and nothing ahead; or CASE_TUNED */
     int64_t local_world;   /* 0: the loader looks who shares its cores */
@@ -40,6 +43,9 @@ struct case_consumer {
     void *self;
     struct case_work *gate; /* open while a batch is waited for; NULL: none */
 };
+
+/* Only gives the batch back; self: unused. */
+int case_release(void *self, feedline_batch *batch);
 
 struct case_rate {
     uint64_t batches, images;
@@ -86,5 +92,9 @@ int case_search(feedline_loader *l, const struct case_consumer *consumer,
 /* tuner and explained of now. */
 void case_search_explain(feedline_loader *l, struct case_search *s);
 void case_search_fini(struct case_search *s);
+
+/* Hands it over to the result: "search" and "tuner" of r->more, r->explained,
+ * and when r->after had converged. */
+void case_search_tell(struct case_search *s, struct case_result *r);
 
 #endif

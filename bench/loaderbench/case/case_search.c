@@ -3,6 +3,7 @@
  * Watching a tuner at work: what was in force, for how long, and how fast the
  * loop went with it, until it stays where it is.
  */
+#include "bench/loaderbench/case/case.h"
 #include "bench/loaderbench/case/case_loader.h"
 #include "bench/loaderbench/library.h"
 #include "bench/loaderbench/tool.h"
@@ -126,4 +127,21 @@ void case_search_fini(struct case_search *s)
     json_decref(s->tuner);
     free(s->explained);
     memset(s, 0, sizeof(*s));
+}
+
+void case_search_tell(struct case_search *s, struct case_result *r)
+{
+    const struct case_rate *whole = &s->whole;
+    if (s->converged) {
+        r->after.converged_batch = (int64_t)s->converged_batch;
+        r->after.converged_seconds = s->converged_seconds;
+    }
+    json_object_set_new(r->more, "search",
+                        json_pack("{s:I, s:f, s:f}", "batches",
+                                  (json_int_t)whole->batches, "seconds",
+                                  whole->seconds, "images_per_second",
+                                  case_images_per_second(whole)));
+    json_object_set(r->more, "tuner", s->tuner ? s->tuner : json_null());
+    r->explained = s->explained;
+    s->explained = NULL;
 }

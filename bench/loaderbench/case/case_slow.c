@@ -51,13 +51,6 @@ struct slow {
     struct case_rate tuned;
 };
 
-static int release(void *self, feedline_batch *batch)
-{
-    (void)self;
-    feedline_batch_release(batch);
-    return TOOL_DONE;
-}
-
 static int measure_static(struct slow *s, int64_t workers, double seconds,
                           struct case_rate *out)
 {
@@ -185,21 +178,6 @@ static void add_point(struct slow *s, const char *name,
             "tuned", tuned));
 }
 
-static void tell_search(struct slow *s)
-{
-    const struct case_search *found = &s->search;
-    json_t *more = s->out->more;
-    json_object_set_new(more, "search",
-                        json_pack("{s:I, s:f, s:f, s:O?}", "batches",
-                                  (json_int_t)found->whole.batches, "seconds",
-                                  found->whole.seconds, "images_per_second",
-                                  case_images_per_second(&found->whole),
-                                  "steps", found->steps));
-    json_object_set(more, "tuner", found->tuner ? found->tuner : json_null());
-    s->out->explained = s->search.explained;
-    s->search.explained = NULL;
-}
-
 static void tell_grid(struct slow *s)
 {
     struct case_result *r = s->out;
@@ -225,10 +203,6 @@ static void tell_tuned(struct slow *s)
     double tuned = tool_median(s->tuned_rate, s->n_rounds);
     feedline_machine_get_info(&m);
     fill_side(s, &r->after, &s->tuned, tuned);
-    if (s->search.converged) {
-        r->after.converged_batch = (int64_t)s->search.converged_batch;
-        r->after.converged_seconds = s->search.converged_seconds;
-    }
     snprintf(r->bound_what, sizeof(r->bound_what), "best of the grid, %lld",
              (long long)s->points[s->best].workers);
     r->bound_ms = best > 0 ? 1e3 * (double)s->setup.batch_size / best : 0;
@@ -253,7 +227,9 @@ static void tell(struct slow *s)
     tell_grid(s);
     if (s->n_rounds)
         tell_tuned(s);
-    tell_search(s);
+    case_search_tell(&s->search, s->out);
+    json_object_set(json_object_get(s->out->more, "search"), "steps",
+                    s->search.steps);
 }
 
 int case_slow(const struct case_options *o, struct case_result *out)
@@ -280,8 +256,9 @@ int case_slow(const struct case_options *o, struct case_result *out)
     case_work_init(&s.work, SLEEP_MS);
     case_work_init(&s.tuned_work, SLEEP_MS);
     s.work.spin = s.tuned_work.spin = o->spin;
-    s.best_consumer = (struct case_consumer){.take = release, .gate = &s.work};
-    s.tuned_consumer = (struct case_consumer){.take = release};
+    s.best_consumer =
+        (struct case_consumer){.take = case_release, .gate = &s.work};
+    s.tuned_consumer = (struct case_consumer){.take = case_release};
     int rc = case_images_open((uint32_t)o->samples, SIDE, 1, &s.setup.dataset);
     if (rc == TOOL_DONE)
         rc = measure_grid(&s);

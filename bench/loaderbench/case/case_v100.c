@@ -22,6 +22,7 @@
 #include "bench/loaderbench/case/case_emulate.h"
 #include "bench/loaderbench/case/case_images.h"
 #include "bench/loaderbench/case/case_loader.h"
+#include "bench/loaderbench/doc.h"
 #include "bench/loaderbench/run/run_consumer.h"
 
 #include <stdio.h>
@@ -78,12 +79,6 @@ static int take_in_series(void *self, feedline_batch *batch)
     return run_consumer_drain(&v->real);
 }
 
-static int take_overlapped(void *self, feedline_batch *batch)
-{
-    struct v100 *v = self;
-    return run_consumer_take(&v->real, batch, tool_seconds());
-}
-
 static struct case_consumer consumer(struct v100 *v, bool overlapped)
 {
     struct case_consumer c = {.take = emulated_gpu_take, .self = &v->emulated};
@@ -91,8 +86,8 @@ static struct case_consumer consumer(struct v100 *v, bool overlapped)
     if (!overlapped)
         c.gate = &v->work;
     if (v->out->on_gpu) {
-        c.take = overlapped ? take_overlapped : take_in_series;
-        c.self = v;
+        c.take = overlapped ? run_consumer_take_now : take_in_series;
+        c.self = overlapped ? (void *)&v->real : v;
     }
     return c;
 }
@@ -181,10 +176,6 @@ static int play_after(struct v100 *v)
         drain(v);
     }
     snprintf(side->what, sizeof(side->what), "overlapped, tuner from 1 on");
-    if (v->search.converged) {
-        side->converged_batch = (int64_t)v->search.converged_batch;
-        side->converged_seconds = v->search.converged_seconds;
-    }
     tool_watch_loader(NULL);
     feedline_batch_release(v->emulated.held);
     v->emulated.held = NULL;
@@ -204,16 +195,13 @@ static void draw(struct case_result *r, json_t *steps)
     json_array_foreach(steps, i, step)
     {
         char label[32], note[48];
-        long long workers =
-            json_integer_value(json_object_get(step, "workers"));
+        int64_t workers = doc_int(step, "workers");
         snprintf(label, sizeof(label), TOOL_COUNT,
                  TOOL_COUNT_OF(workers, "worker"));
         snprintf(note, sizeof(note), "batch %lld, depth %lld",
-                 (long long)json_integer_value(json_object_get(step, "batch")),
-                 (long long)json_integer_value(json_object_get(step, "depth")));
-        case_add_bar(r, label, note,
-                     json_number_value(json_object_get(step, "step_ms")),
-                     false);
+                 (long long)doc_int(step, "batch"),
+                 (long long)doc_int(step, "depth"));
+        case_add_bar(r, label, note, doc_or_0(step, "step_ms"), false);
     }
     if (r->after.step_ms > 0)
         case_add_bar(r, "after", "", r->after.step_ms, true);
@@ -248,21 +236,12 @@ static void tell(struct v100 *v)
     r->published_ms = PUBLISHED_MS;
     snprintf(r->published_what, sizeof(r->published_what),
              "4 workers, pinned memory");
+    case_search_tell(&v->search, r);
     draw(r, v->search.steps);
     if (r->after.step_ms > 0)
         judge(r);
     if (v->search.steps)
         json_array_extend(r->points, v->search.steps);
-    json_object_set_new(r->more, "search",
-                        json_pack("{s:I, s:f, s:f}", "batches",
-                                  (json_int_t)v->search.whole.batches,
-                                  "seconds", v->search.whole.seconds,
-                                  "images_per_second",
-                                  case_images_per_second(&v->search.whole)));
-    json_object_set(r->more, "tuner",
-                    v->search.tuner ? v->search.tuner : json_null());
-    r->explained = v->search.explained;
-    v->search.explained = NULL;
 }
 
 int case_v100(const struct case_options *o, struct case_result *out)

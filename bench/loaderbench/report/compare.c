@@ -157,19 +157,12 @@ static const struct metric *metric_of(const char *name)
 
 static int read_run(const char *name, const char *path, json_t **doc)
 {
-    int rc = report_read(name, doc);
-    if (rc != TOOL_DONE)
-        return rc;
-    if (strcmp(doc_text(*doc, "command"), "run") != 0) {
-        tool_say("%s is of '%s'; what run writes is compared", name,
-                 doc_text(*doc, "command"));
-        return TOOL_DATA;
-    }
-    if (!(doc_or_0(*doc, path) > 0)) {
+    int rc = report_read_run("compared", name, doc);
+    if (rc == TOOL_DONE && !(doc_or_0(*doc, path) > 0)) {
         tool_say("%s: %s is missing or no positive number", name, path);
-        return TOOL_DATA;
+        rc = TOOL_DATA;
     }
-    return TOOL_DONE;
+    return rc;
 }
 
 static int compare_files(const char *const *paths,

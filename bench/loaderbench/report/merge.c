@@ -206,17 +206,6 @@ static void print(const json_t *doc, const struct rank *ranks, size_t n)
                doc_or_0(slow, "rank"));
 }
 
-static int read_rank(const char *path, json_t **doc)
-{
-    int rc = report_read(path, doc);
-    if (rc == TOOL_DONE && strcmp(doc_text(*doc, "command"), "run") != 0) {
-        tool_say("%s is of '%s'; what run writes is merged", path,
-                 doc_text(*doc, "command"));
-        rc = TOOL_DATA;
-    }
-    return rc;
-}
-
 static int merge_files(const char *const *paths, size_t n,
                        const struct merge_options *o)
 {
@@ -224,7 +213,7 @@ static int merge_files(const char *const *paths, size_t n,
     struct rank *ranks = calloc(n, sizeof(*ranks));
     int rc = docs && ranks ? TOOL_DONE : TOOL_ENVIRONMENT;
     for (size_t i = 0; rc == TOOL_DONE && i < n; i++) {
-        rc = read_rank(paths[i], &docs[i]);
+        rc = report_read_run("merged", paths[i], &docs[i]);
         if (rc == TOOL_DONE)
             ranks[i] = rank_of(docs[i], paths[i], i);
     }

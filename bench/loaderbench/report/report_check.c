@@ -228,3 +228,13 @@ int report_read(const char *path, json_t **doc)
     adopt_statistics(*doc);
     return check(*doc, path);
 }
+
+int report_read_run(const char *done, const char *path, json_t **doc)
+{
+    int rc = report_read(path, doc);
+    const char *command = doc_text(*doc, "command");
+    if (rc != TOOL_DONE || strcmp(command, "run") == 0)
+        return rc;
+    tool_say("%s is of '%s'; what run writes is %s", path, command, done);
+    return TOOL_DATA;
+}

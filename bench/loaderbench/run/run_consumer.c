@@ -56,6 +56,11 @@ int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
     return rc;
 }
 
+int run_consumer_take_now(void *self, feedline_batch *batch)
+{
+    return run_consumer_take(self, batch, tool_seconds());
+}
+
 int run_consumer_drain(struct run_consumer *c)
 {
     int32_t status = c->busy ? feedline_busy_wait(c->busy) : FEEDLINE_OK;

@@ -31,6 +31,9 @@ int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
 int run_consumer_take(struct run_consumer *c, feedline_batch *batch,
                       double delivered);
 
+/* The same with a batch that came just now. self: a struct run_consumer. */
+int run_consumer_take_now(void *self, feedline_batch *batch);
+
 /* Until all work that was queued is done. An exit status. */
 int run_consumer_drain(struct run_consumer *c);
 

@@ -79,9 +79,8 @@ def during_a_stop(folder: str) -> None:
 
     pipeline = feedline.Pipeline().add("center_crop", width=64, height=64)
     pipeline.python(hang)
-    loader = feedline.Loader(
-        feedline.Dataset.open("folder:" + folder), pipeline, batch_size=1
-    )
+    loader = feedline.Loader(feedline.Dataset.open("folder:" + folder),
+                             pipeline, batch_size=1)
     loader.start()
     inside.wait()
     stop = threading.Thread(target=loader.stop)
@@ -105,13 +104,8 @@ def main() -> None:
     arguments = parser.parse_args()
     pipeline = feedline.Pipeline().add("center_crop", width=64, height=64)
     loader = feedline.Loader(
-        feedline.Dataset.open("folder:" + arguments.folder),
-        pipeline,
-        batch_size=8,
-        workers=1,
-        dtype="u8",
-        reader="memory",
-    )
+        feedline.Dataset.open("folder:" + arguments.folder), pipeline,
+        batch_size=8, workers=1, dtype="u8", reader="memory")
     beside_training(loader, arguments.rounds)
     during_a_stop(arguments.folder)
 

@@ -34,17 +34,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = os.path.join(sbs.ROOT, "build", "peers-venv", "bin", "python")
 
 # In the order in which they are measured and listed.
-PEERS = {
-    "torchvision": ("f32", "u8"),
-    "torchvision_tensor": ("f32", "u8"),
-    "opencv": ("f32", "u8"),
-    "ffcv": ("f32", "u8"),
-    "dali": ("f32", "u8"),
-    "spdl": ("f32", "u8"),
-    "tfdata": ("f32", "u8"),
-    "full_decode": ("u8",),
-    "simplejpeg": ("u8",),
-}
+PEERS = {"torchvision": ("f32", "u8"), "torchvision_tensor": ("f32", "u8"),
+         "opencv": ("f32", "u8"), "ffcv": ("f32", "u8"), "dali": ("f32", "u8"),
+         "spdl": ("f32", "u8"), "tfdata": ("f32", "u8"),
+         "full_decode": ("u8",), "simplejpeg": ("u8",)}
 
 
 class Failed(Exception):

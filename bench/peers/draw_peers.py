@@ -12,16 +12,10 @@ import argparse
 import json
 from xml.sax.saxutils import escape
 
-NAMES = {
-    "feedline": "feedline",
-    "opencv": "simplejpeg + OpenCV",
-    "ffcv": "FFCV (JPEG)",
-    "dali": "DALI (CPU)",
-    "tfdata": "tf.data",
-    "torchvision_tensor": "torchvision v2, tensors",
-    "spdl": "SPDL",
-    "torchvision": "torchvision, Pillow",
-}
+NAMES = {"feedline": "feedline", "opencv": "simplejpeg + OpenCV",
+         "ffcv": "FFCV (JPEG)", "dali": "DALI (CPU)", "tfdata": "tf.data",
+         "torchvision_tensor": "torchvision v2, tensors", "spdl": "SPDL",
+         "torchvision": "torchvision, Pillow"}
 THEMES = {
     "light": {"text": "#1f2328", "quiet": "#59636e", "bar": "#b7c0cb",
               "ours": "#d9730d", "range": "#59636e"},

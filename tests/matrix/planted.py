@@ -67,8 +67,7 @@ def contradictions(found: Any) -> List[str]:
     if "The cores are used up" in story and UP.search(actions):
         wrong.append("the cores are used up, and more workers")
     if "The cores are used up" in story and found["verdict"][
-        "code"
-    ].startswith("FETCH"):
+        "code"].startswith("FETCH"):
         wrong.append("the cores are used up, and it waits for reads")
     if re.search(r"fewer workers: 0|more workers: 0", actions):
         wrong.append("no workers at all")
@@ -95,12 +94,8 @@ def make_images(root: Path) -> None:
     """photos: 256 files of about 106 KiB; the others are made of these."""
     from PIL import Image
 
-    for kind, count in (
-        ("photos", 256),
-        ("padded", 96),
-        ("large", 24),
-        ("few", 64),
-    ):
+    for kind, count in (("photos", 256), ("padded", 96), ("large", 24),
+                        ("few", 64)):
         for i in range(count):
             folder = root / kind / ("class%d" % (i % 4))
             folder.mkdir(parents=True, exist_ok=True)
@@ -127,16 +122,8 @@ def make_images(root: Path) -> None:
 
 def build_helpers(root: Path, library: Path) -> Dict[str, str]:
     compiler = os.environ.get("CC", "cc")
-    common = [
-        compiler,
-        "-O2",
-        "-g",
-        "-fPIC",
-        "-shared",
-        "-D_GNU_SOURCE",
-        "-I" + str(TREE / "include"),
-        "-I" + str(HERE),
-    ]
+    common = [compiler, "-O2", "-g", "-fPIC", "-shared", "-D_GNU_SOURCE",
+              "-I" + str(TREE / "include"), "-I" + str(HERE)]
     reads, op = root / "planted_reads.so", root / "planted_op.so"
     subprocess.run(
         [
@@ -175,9 +162,8 @@ def forget_groups(pid: int) -> None:
                 pass
 
 
-def run(
-    cause: Cause, arguments: Any, root: Path, helpers: Dict[str, str]
-) -> Any:
+def run(cause: Cause, arguments: Any, root: Path,
+        helpers: Dict[str, str]) -> Any:
     environment = dict(os.environ)
     environment["PYTHONPATH"] = str(TREE / "python")
     environment["FEEDLINE_LIBRARY"] = str(Path(arguments.library).resolve())
@@ -186,21 +172,12 @@ def run(
         environment["PLANTED_READS"] = cause.reads
         if cause.folder:
             environment["PLANTED_FOLDER"] = cause.folder
-    command = [
-        sys.executable,
-        str(Path(__file__).resolve()),
-        "--child",
-        json.dumps(cause._asdict()),
-        "--images",
-        str(root / cause.images),
-        "--helper",
-        helpers["op"],
-        "--seconds",
-        str(arguments.seconds),
-    ]
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
+    command = [sys.executable, str(Path(__file__).resolve()), "--child",
+               json.dumps(cause._asdict()), "--images",
+               str(root / cause.images), "--helper", helpers["op"],
+               "--seconds", str(arguments.seconds)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
+                          text=True) as process:
         out, _ = process.communicate()
     forget_groups(process.pid)
     if process.returncode != 0:
@@ -288,8 +265,7 @@ def missing() -> Optional[str]:
 def parse() -> Any:
     p = argparse.ArgumentParser(
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--library", default=str(TREE / "build" / "libfeedline.so"))
     p.add_argument("--only", action="append", choices=sorted(CAUSES))
     p.add_argument("--seconds", type=float, default=8)
@@ -302,14 +278,8 @@ def parse() -> Any:
     return p.parse_args()
 
 
-def follow(
-    cause: Cause,
-    found: Any,
-    arguments: Any,
-    root: Path,
-    helpers: Dict[str, str],
-    score: Score,
-) -> None:
+def follow(cause: Cause, found: Any, arguments: Any, root: Path,
+           helpers: Dict[str, str], score: Score) -> None:
     if "verdict" not in found:
         return
     steps = advised(cause, found)
@@ -336,12 +306,8 @@ def play_all(arguments: Any, score: Score) -> None:
 def main() -> int:
     arguments = parse()
     if arguments.child:
-        return child(
-            Cause(**json.loads(arguments.child)),
-            arguments.images,
-            arguments.helper,
-            arguments.seconds,
-        )
+        return child(Cause(**json.loads(arguments.child)), arguments.images,
+                     arguments.helper, arguments.seconds)
     if arguments.list:
         for name, cause in CAUSES.items():
             print("%-26s %s" % (name, cause.what))

@@ -42,8 +42,7 @@ def workers(cause: Cause, action: str) -> List[Step]:
         if match:
             n = int(match.group(1))
             steps.append(
-                Step("workers=%d" % n, with_options(cause, workers=n), aim)
-            )
+                Step("workers=%d" % n, with_options(cause, workers=n), aim))
     return steps
 
 
@@ -85,10 +84,8 @@ def quota(cause: Cause, action: str) -> List[Step]:
     if "Raise the CPU quota" not in action or not cause.quota:
         return []
     return [
-        Step(
-            "a quota of %.1f cores" % (2 * cause.quota),
-            cause._replace(quota=2 * cause.quota),
-        )
+        Step("a quota of %.1f cores" % (2 * cause.quota),
+             cause._replace(quota=2 * cause.quota))
     ]
 
 
@@ -117,21 +114,14 @@ def pauses(cause: Cause, action: str) -> List[Step]:
     if "less often" not in action or cause.consumer != "pauses":
         return []
     return [
-        Step("pauses half as often", cause._replace(every=2 * cause.every))
-    ]
+        Step("pauses half as often", cause._replace(every=2 * cause.every))]
 
 
-STEPS: Tuple[Callable[[Cause, str], List[Step]], ...] = (
-    workers,
-    raised,
-    quality,
-    storage,
-    quota,
-    others,
-    own_threads,
-    operation,
-    pauses,
-)
+STEPS: Tuple[Callable[[Cause, str], List[Step]], ...] = (workers, raised,
+                                                         quality, storage,
+                                                         quota, others,
+                                                         own_threads,
+                                                         operation, pauses)
 
 
 def advised(cause: Cause, found: Dict[str, Any]) -> List[Step]:
@@ -172,27 +162,22 @@ def is_better(aim: str, before: Dict[str, Any], after: Dict[str, Any]) -> bool:
     return bool(growth > GROWTH) or stall(after) < stall(before) - GROWTH
 
 
-def compare(
-    step: Step, before: Dict[str, Any], after: Dict[str, Any]
-) -> Tuple[str, bool]:
+def compare(step: Step, before: Dict[str, Any],
+            after: Dict[str, Any]) -> Tuple[str, bool]:
     """In words, and whether it helped."""
     why: Optional[str] = after.get("skipped") or after.get("failed")
     if why:
         return "followed: %s: %s" % (step.what, why), False
     better = is_better(step.aim, before, after)
-    pairs = (
-        ("%.0f -> %.0f images/s", "images_per_second", 1),
-        ("%.2f -> %.2f ms of CPU an image", "cpu_per_image", 1e3),
-        ("%.0f -> %.0f MB", "memory_mb", 1),
-    )
+    pairs = (("%.0f -> %.0f images/s", "images_per_second", 1),
+             ("%.2f -> %.2f ms of CPU an image", "cpu_per_image", 1e3),
+             ("%.0f -> %.0f MB", "memory_mb", 1))
     words = [
         text % (before[key] * scale, after[key] * scale)
         for text, key, scale in pairs
     ]
-    waits = "waiting %.0f -> %.0f %%" % (
-        100 * stall(before),
-        100 * stall(after),
-    )
+    waits = "waiting %.0f -> %.0f %%" % (100 * stall(before),
+                                         100 * stall(after))
     return (
         "followed: %s: %s, %s, %s; %s: %s"
         % (

@@ -143,18 +143,10 @@ def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
         pipeline.python(FUNCTIONS[cause.function], cause.function)
     if cause.operation:
         pipeline.load(helper).add(cause.operation)
-    options = {
-        "batch_size": 16,
-        "reader": "pread",
-        "dtype": "u8",
-        "live": False,
-        "seed": 1,
-        "shuffle": True,
-        **cause.options,
-    }
-    loader = feedline.Loader(
-        feedline.Dataset.open("folder:" + images), pipeline, **options
-    )
+    options = {"batch_size": 16, "reader": "pread", "dtype": "u8",
+               "live": False, "seed": 1, "shuffle": True, **cause.options}
+    loader = feedline.Loader(feedline.Dataset.open("folder:" + images),
+                             pipeline, **options)
     if cause.spin:
         ctypes.CDLL(helper).planted_spin(cause.spin)
     began = time.monotonic()
@@ -163,16 +155,12 @@ def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
     rate = batches * 16 / (time.monotonic() - began)
     used = resource.getrusage(resource.RUSAGE_SELF)
     stats, words = loader.stats(), loader.explain()
-    return {
-        "verdict": stats["verdict"],
-        "verdicts": stats["verdicts"],
-        "headroom": stats["headroom"],
-        "workers": stats["stats"]["workers"],
-        "explain": words,
-        "images_per_second": rate,
-        "cpu_per_image": (used.ru_utime + used.ru_stime) / (batches * 16),
-        "memory_mb": most_memory_mb(),
-    }
+    return {"verdict": stats["verdict"], "verdicts": stats["verdicts"],
+            "headroom": stats["headroom"],
+            "workers": stats["stats"]["workers"], "explain": words,
+            "images_per_second": rate,
+            "cpu_per_image": (used.ru_utime + used.ru_stime) / (batches * 16),
+            "memory_mb": most_memory_mb()}
 
 
 def child(cause: Cause, images: str, helper: str, seconds: float) -> int:

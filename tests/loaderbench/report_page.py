@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of the report, as files and as a browser shows them."""
 import atexit
+import copy
 import html.parser
 import json
 import os
 
 import browser
 import report_document
-from support import equal, expect, skip, tool
+from support import equal, expect, put, read, skip, tool
 
 VOID = ("meta", "link", "br", "hr", "img", "input")
 SHAPES = ("rect", "line", "circle")
-
-
-
-def put(tmp, document, name="in.json"):
-    path = os.path.join(tmp, name)
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(document, f)
-    return path
 
 
 def made(tmp, *documents):
@@ -27,8 +20,7 @@ def made(tmp, *documents):
     paths = [put(tmp, d, "%d.json" % i) for i, d in enumerate(documents)]
     done = expect(tool("report", *paths, "--out", page), 0)
     equal((done.out, done.err), ("", ""))
-    with open(page, encoding="utf-8") as f:
-        return page, f.read()
+    return page, read(page)
 
 
 class Page(html.parser.HTMLParser):
@@ -116,6 +108,25 @@ def short_documents():
         "case": dict(head, command="case", name="v100", sentence="It <was>.",
                      before=dict(side, what="in series", workers=0),
                      after=dict(side, what="tuned"), points=[side])}
+
+
+def extremes():
+    """The least document, and those with zeros or with numbers as large as
+    they come."""
+    full = report_document.document()
+    yield {"schema_version": 1, "command": "run", "stages": [],
+           "stall": {"host_fraction": 0, "buckets": {}}, "verdict": None,
+           "result": {k: full["result"][k] for k in (
+               "images", "batches", "seconds", "images_per_second")}}
+    for value in (0, 1e300, -1e300, 2 ** 62):
+        strange = copy.deepcopy(full)
+        for key in strange["result"]:
+            strange["result"][key] = value
+        for stage in strange["stages"]:
+            stage.update({k: value for k in stage if k != "name"})
+        for point in strange["timeline"][::2]:
+            point.update({k: value for k in point if k != "buckets"})
+        yield strange
 
 
 def places(value, way=()):

@@ -58,10 +58,44 @@ def expect(done, rc, message=None):
     return done
 
 
+def json_of(*arguments, env=None, rc=0):
+    """What a command writes as JSON."""
+    return json.loads(expect(tool(*arguments, "--json", "-", env=env), rc).out)
+
+
 def measured(*arguments, env=None, rc=0):
-    """The document of a run."""
-    done = expect(tool("run", *arguments, "--json", "-", env=env), rc)
-    return json.loads(done.out)
+    return json_of("run", *arguments, env=env, rc=rc)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def put(tmp, content, name="in.json"):
+    """A file of that document, and its path."""
+    path = os.path.join(tmp, name)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(content, f)
+    return path
+
+
+def fits(text, columns=80):
+    for line in text.splitlines():
+        assert len(line) <= columns, line
+
+
+def on_double(costs="devices=1", nvml=None):
+    """The environment in which the double of the CUDA runtime is the GPU, and
+    that of NVML, which says what the file `nvml` has."""
+    double, ml = (os.environ.get("LOADERBENCH_" + name)
+                  for name in ("DOUBLE", "NVML"))
+    if not double or nvml and not ml:
+        skip("the library was built without the CUDA transfer")
+    env = {"FEEDLINE_CUDART": double, "CUDART_DOUBLE": costs + ",strict=1"}
+    if nvml:
+        env.update(FEEDLINE_NVML=ml, FEEDLINE_NVML_DOUBLE=nvml)
+    return env
 
 
 def generate(tmp, images=IMAGES, classes=4, seed=0, name="set"):

@@ -7,9 +7,9 @@ than what it sleeps, and workers that sleep are faster when there are more.
 import json
 import os
 
-from support import contains, equal, expect, interrupted, main, skip, tool
+from support import (contains, equal, expect, fits, interrupted, json_of, main,
+                     on_double, tool)
 
-DOUBLE = os.environ.get("LOADERBENCH_DOUBLE", "")
 # The tuner needs a second or two where the machine is its own.
 SHORT = ("--seconds", 0.3, "--patience", 40)
 SMALL = ("--samples", 256, "--batch-size", 16)
@@ -17,8 +17,7 @@ CREW = ("--loaders", 2, "--batch-size", 4, "--seconds", 0.3, "--patience", 2)
 
 
 def document(*arguments, env=None):
-    done = expect(tool("case", *arguments, "--json", "-", env=env), 0)
-    return json.loads(done.out)
+    return json_of("case", *arguments, env=env)
 
 
 def close(value, expected):
@@ -80,12 +79,8 @@ def case_v100(tmp):
 
 
 def case_v100_on_a_gpu(tmp):
-    if not DOUBLE:
-        skip("the library was built without the CUDA transfer")
-    env = {"FEEDLINE_CUDART": DOUBLE,
-           "CUDART_DOUBLE": "latency_us=20,gbps=3,strict=1"}
     doc = document("v100", "--device", "cuda:0", "--batch-size", 4, *SHORT,
-                   env=env)
+                   env=on_double("latency_us=20,gbps=3"))
     is_v100(doc)
     # How long its kernels take depends on the cores that the double gets.
     assert doc["device"]["name"], doc["device"]
@@ -140,8 +135,7 @@ def case_report(tmp):
     for part in ("before", "after", "bound", "batches/s by workers", "goal",
                  "The tuner:"):
         contains(done.out, part)
-    for line in done.out.splitlines():
-        assert len(line) <= 80, line
+    fits(done.out)
     done = expect(tool("case", "slow-transform", "--samples", 64,
                        "--batch-size", 4, "--seconds", 0.1, "--patience", 1,
                        "--quiet"), 0)

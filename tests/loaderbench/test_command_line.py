@@ -9,8 +9,8 @@ import shutil
 import socket
 import subprocess
 
-from support import (TOOL, contains, equal, expect, generate, main, measured,
-                     skip, tool)
+from support import (TOOL, contains, equal, expect, fits, generate, main,
+                     measured, read, skip, tool)
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 HEADER = os.path.join(ROOT, "include", "feedline", "feedline.h")
@@ -25,8 +25,7 @@ def commands():
 
 
 def case_version(tmp):
-    with open(HEADER, encoding="utf-8") as f:
-        numbers = re.findall(r"#define FEEDLINE_VERSION_[A-Z]+ (\d+)", f.read())
+    numbers = re.findall(r"#define FEEDLINE_VERSION_[A-Z]+ (\d+)", read(HEADER))
     done = expect(tool("--version"), 0)
     equal(done.out, "loaderbench %s\n" % ".".join(numbers[:3]))
 
@@ -39,8 +38,7 @@ def case_help(tmp):
         text = expect(tool(command, "--help"), 0).out
         contains(text, "Usage: loaderbench %s " % command)
         equal(expect(tool(command, "-h"), 0).out, text)
-        for line in (overview + text).splitlines():
-            assert len(line) <= 80, line
+        fits(overview + text)
     text = tool("run", "--help").out
     for option in ("--batch-size", "--workers N|auto", "--on-error",
                    "--dtype", "--consumer-ms"):
@@ -55,8 +53,7 @@ def case_help_fits_a_screen(tmp):
         text = expect(tool(command, "--help"), 0).out
         assert len(text.splitlines()) <= 40, command
         more = expect(tool(command, "--help-all"), 0).out
-        for line in (text + more).splitlines():
-            assert len(line) <= 80, line
+        fits(text + more)
         for option in re.findall(r"^  --([a-z0-9-]+)", text, re.M):
             equal(len(re.findall(r"^  --%s\b(?!-)" % option, more, re.M)), 1,
                   "%s --%s" % (command, option))
@@ -65,9 +62,7 @@ def case_help_fits_a_screen(tmp):
 
 
 def case_help_all_has_every_loader_option(tmp):
-    with open(os.path.join(ROOT, "docs", "options.md"),
-              encoding="utf-8") as f:
-        page = f.read()
+    page = read(os.path.join(ROOT, "docs", "options.md"))
     loader = page[:page.index("## Operations")]
     text = expect(tool("run", "--help-all"), 0).out
     for option in re.findall(r"^\| `([a-z_]+)`", loader, re.M):
@@ -82,8 +77,7 @@ def case_overview_in_columns(tmp):
 
 
 def case_manual_has_all(tmp):
-    with open(MANUAL, encoding="utf-8") as f:
-        parts = dict(re.findall(r"^# ([A-Z0-9]+)\n(.*?)(?=^# |\Z)", f.read(),
+    parts = dict(re.findall(r"^# ([A-Z0-9]+)\n(.*?)(?=^# |\Z)", read(MANUAL),
                                 re.M | re.S))
     for command, _ in commands():
         contains(parts["SYNOPSIS"], "*loaderbench* %s " % command)
@@ -296,11 +290,9 @@ def case_outputs_are_replaced_as_a_whole(tmp):
         f.write("precious")
     done = tool("run", folder + "x", "--json", path)
     expect(done, 2, folder + "x")
-    with open(path, encoding="utf-8") as f:
-        equal(f.read(), "precious")
+    equal(read(path), "precious")
     expect(tool("run", folder, "--epochs", 1, "--json", path, "--quiet"), 0)
-    with open(path, encoding="utf-8") as f:
-        equal(json.load(f)["command"], "run")
+    equal(json.loads(read(path))["command"], "run")
     equal(os.listdir(results), ["out.json"])
 
 
@@ -324,8 +316,7 @@ def case_closed_output(tmp):
          path], stderr=subprocess.PIPE, universal_newlines=True, check=False)
     equal(done.returncode, 4)
     contains(done.stderr, "standard output: Bad file descriptor")
-    with open(path, encoding="utf-8") as f:
-        equal(json.load(f)["command"], "run")
+    equal(json.loads(read(path))["command"], "run")
     os.unlink(path)
     end, start = os.pipe()
     os.close(end)  # nobody reads
@@ -333,8 +324,7 @@ def case_closed_output(tmp):
         done = run_to(pipe, "run", folder, "--epochs", 1, "--json", path)
     equal(done.returncode, 4)
     contains(done.stderr, "standard output: Broken pipe")
-    with open(path, encoding="utf-8") as f:
-        equal(json.load(f)["command"], "run")
+    equal(json.loads(read(path))["command"], "run")
 
 
 def case_documents_say_how_they_were_made(tmp):

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """loaderbench compare and merge: documents side by side."""
 import copy
-import json
 import os
 
 import report_document
-from support import contains, equal, expect, generate, main, tool
-
-
-def put(tmp, document, name):
-    path = os.path.join(tmp, name)
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(document, f)
-    return path
+from support import contains, equal, expect, generate, json_of, main, put, tool
 
 
 def run_of(speed, spread=None, **result):
@@ -27,9 +19,8 @@ def run_of(speed, spread=None, **result):
 
 
 def compared(tmp, a, b, *arguments, rc=0):
-    done = expect(tool("compare", put(tmp, a, "a.json"), put(tmp, b, "b.json"),
-                       "--json", "-", *arguments), rc)
-    return json.loads(done.out)
+    return json_of("compare", put(tmp, a, "a.json"), put(tmp, b, "b.json"),
+                   *arguments, rc=rc)
 
 
 def case_compare(tmp):
@@ -103,9 +94,7 @@ def case_compare_real_runs(tmp):
         paths.append(os.path.join(tmp, name))
         expect(tool("run", folder, "--epochs", 2, "--repeat", 3, "--quiet",
                     "--json", paths[-1]), 0)
-    done = expect(tool("compare", *paths, "--fail-below", "99%", "--json", "-"),
-                  0)
-    document = json.loads(done.out)
+    document = json_of("compare", *paths, "--fail-below", "99%")
     assert document["noise_fraction"] >= 0, document
     equal(document["differences"], [])
 
@@ -124,7 +113,7 @@ def ranks_of(*ranks):
 
 def merged(tmp, documents):
     paths = [put(tmp, d, "rank%d.json" % i) for i, d in enumerate(documents)]
-    return json.loads(expect(tool("merge", *paths, "--json", "-"), 0).out)
+    return json_of("merge", *paths)
 
 
 def case_merge(tmp):

@@ -9,16 +9,15 @@ import os
 import resource
 import subprocess
 
-from support import TOOL, contains, equal, expect, main, skip, tool
+from support import (TOOL, contains, equal, expect, fits, json_of, main,
+                     on_double, skip, tool)
 
 CUDART = os.environ.get("LOADERBENCH_DOUBLE", "")
-NVML = os.environ.get("LOADERBENCH_NVML", "")
 LEVELS = ["error", "warning", "note", "ok"]
 
 
 def document(*arguments, env=None, rc=0):
-    done = expect(tool("doctor", *arguments, "--json", "-", env=env), rc)
-    return json.loads(done.out)
+    return json_of("doctor", *arguments, env=env, rc=rc)
 
 
 def finding(doc, name):
@@ -30,13 +29,10 @@ def finding(doc, name):
 
 def on_gpu(tmp, says="", costs="devices=1"):
     """A GPU that is a double, and what its NVML says."""
-    if not CUDART or not NVML:
-        skip("the library was built without the CUDA transfer")
     path = os.path.join(tmp, "nvml")
     with open(path, "w") as f:
         f.write(says)
-    return {"FEEDLINE_CUDART": CUDART, "CUDART_DOUBLE": costs + ",strict=1",
-            "FEEDLINE_NVML": NVML, "FEEDLINE_NVML_DOUBLE": path}
+    return on_double(costs, path)
 
 
 def case_document(tmp):
@@ -81,9 +77,7 @@ def case_words(tmp):
     for f in doc["findings"]:
         contains(flat, " ".join(f["text"].split()))
         contains(flat, " ".join(f["remedy"].split()))
-    for line in lines:
-        if len(line) > 80:
-            raise AssertionError("a line of %d columns" % len(line))
+    fits(done.out)
     equal(tool("doctor", "--device", "host", "--quiet").out, "")
 
 
@@ -103,14 +97,18 @@ def case_environment(tmp):
     equal(finding(doc, "simd")["level"], "warning")
 
 
-def case_limits(tmp):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+def started_after(prepare):
+    """The document of a process that did that to itself first."""
     clean = {k: v for k, v in os.environ.items()
              if not k.startswith("FEEDLINE_")}
-    out = subprocess.check_output([TOOL, "doctor", "--device", "host", "--json",
-                                   "-"], env=clean, preexec_fn=limit)
-    doc = json.loads(out.decode())
+    return json.loads(subprocess.check_output(
+        [TOOL, "doctor", "--device", "host", "--json", "-"], env=clean,
+        preexec_fn=prepare))
+
+
+def case_limits(tmp):
+    doc = started_after(lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                   (100, 100)))
     equal(doc["facts"]["open_files"], 100)
     equal(finding(doc, "open_files")["level"], "warning")
 
@@ -119,13 +117,8 @@ def case_affinity(tmp):
     if len(os.sched_getaffinity(0)) < 2:
         skip("one core")
 
-    def pin():
-        os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
-    clean = {k: v for k, v in os.environ.items()
-             if not k.startswith("FEEDLINE_")}
-    out = subprocess.check_output([TOOL, "doctor", "--device", "host", "--json",
-                                   "-"], env=clean, preexec_fn=pin)
-    doc = json.loads(out.decode())
+    doc = started_after(lambda: os.sched_setaffinity(
+        0, [min(os.sched_getaffinity(0))]))
     equal(doc["facts"]["machine"]["cpus_allowed"], 1)
     equal(finding(doc, "affinity")["level"], "warning")
 

@@ -5,23 +5,16 @@ The double copies with a thread that sleeps as long as it is told, so its times
 are lower bounds; tests look at structure, and at differences that are large.
 With strict=1 it ends the program with status 86 if it saw a fault.
 """
-import json
 import os
 
-from support import contains, equal, expect, generate, main, skip, tool
+from support import (contains, equal, expect, fits, generate, json_of, main,
+                     on_double, tool)
 
 DOUBLE = os.environ.get("LOADERBENCH_DOUBLE", "")
 
 
-def on_double(costs):
-    if not DOUBLE:
-        skip("the library was built without the CUDA transfer")
-    return {"FEEDLINE_CUDART": DOUBLE, "CUDART_DOUBLE": costs + ",strict=1"}
-
-
 def document(*arguments, costs, rc=0):
-    done = expect(tool(*arguments, "--json", "-", env=on_double(costs)), rc)
-    return json.loads(done.out)
+    return json_of(*arguments, env=on_double(costs), rc=rc)
 
 
 def without_gpu(tmp, env):
@@ -168,8 +161,7 @@ def case_h2d_table(tmp):
     for part in ("pinned", "pageable", "GPU idle", "keeps the GPU busy",
                  "64 KiB", "A copy takes", "regime"):
         contains(done.out, part)
-    for line in done.out.splitlines():
-        assert len(line) <= 80, line
+    fits(done.out)
 
 
 def is_ratio(doc):
@@ -210,8 +202,7 @@ def case_report_of_a_case(tmp):
                        env=on_double("latency_us=100,gbps=2")), 0)
     for part in ("before", "after", "bound", "Gain: predicted", "measured"):
         contains(done.out, part)
-    for line in done.out.splitlines():
-        assert len(line) <= 80, line
+    fits(done.out)
 
 
 if __name__ == "__main__":

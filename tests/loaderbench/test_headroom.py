@@ -4,15 +4,15 @@ import json
 import math
 import os
 
-from support import contains, equal, expect, generate, interrupted, main, tool
+from support import (contains, equal, expect, fits, generate, interrupted,
+                     json_of, main, tool)
 
 # Long enough for a verdict, short enough for a test.
 SHORT = ("--batches", 20, "--batch-size", 4, "--workers", 1)
 
 
 def document(*arguments):
-    done = expect(tool("headroom", *arguments, "--json", "-"), 0)
-    return json.loads(done.out)
+    return json_of("headroom", *arguments)
 
 
 def numbers(section, keys):
@@ -59,8 +59,7 @@ def case_report(tmp):
                  "storage of twice the speed", "predicted", "measured",
                  "1 worker;"):
         contains(done.out, part)
-    for line in done.out.splitlines():
-        assert len(line) <= 80, line
+    fits(done.out)
     done = expect(tool("headroom", generate(tmp, name="b"), *SHORT), 0)
     contains(done.out, "--consumer-ms")
     done = expect(tool("headroom", generate(tmp, name="c"), *SHORT, "--quiet"),

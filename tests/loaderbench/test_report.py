@@ -12,10 +12,10 @@ import resource
 import subprocess
 
 import report_document
-from report_page import (Page, at, close, damaged, embeds, has_numbers,
-                         made, put, short_documents)
+from report_page import (Page, at, close, damaged, embeds, extremes,
+                         has_numbers, made, short_documents)
 from support import (TOOL, contains, damage, equal, expect, generate, main,
-                     tool)
+                     put, read, tool)
 
 
 def case_main_table(tmp):
@@ -168,25 +168,8 @@ def case_real_comparison(tmp):
 
 
 def case_least_document(tmp):
-    full = report_document.document()
-    least = {k: full[k] for k in ("schema_version", "command")}
-    least["result"] = {k: full["result"][k] for k in
-                       ("images", "batches", "seconds", "images_per_second")}
-    least["stall"] = {"host_fraction": 0, "buckets": {}}
-    least["stages"] = []
-    least["verdict"] = None
-    Page(made(tmp, least)[1])
-    # Zeros, and numbers as large as they come, are no trouble either.
-    for value in (0, 1e300, -1e300, 2 ** 62):
-        strange = copy.deepcopy(full)
-        for key in strange["result"]:
-            strange["result"][key] = value
-        for stage in strange["stages"]:
-            stage.update({k: value for k in stage if k != "name"})
-        for point in strange["timeline"][::2]:
-            point.update({k: value for k in point if k != "buckets"})
-        text = made(tmp, strange)[1]
-        Page(text)
+    for document in extremes():
+        Page(made(tmp, document)[1])
 
 
 def case_real_run(tmp):
@@ -195,10 +178,8 @@ def case_real_run(tmp):
     page, numbers = os.path.join(tmp, "a.html"), os.path.join(tmp, "a.json")
     expect(tool("run", folder, "--epochs", 3, "--batch-size", 5, "--on-error",
                 "zero", "--report", page, "--json", numbers), 0)
-    with open(numbers, encoding="utf-8") as f:
-        document = json.load(f)
-    with open(page, encoding="utf-8") as f:
-        parsed = Page(f.read())
+    document = json.loads(read(numbers))
+    parsed = Page(read(page))
     for key, value in parsed.keyed.items():
         close(value, at(document, key), key)
     embeds(parsed.embedded, [document])
@@ -206,8 +187,7 @@ def case_real_run(tmp):
     # The same from the file.
     again = os.path.join(tmp, "b.html")
     expect(tool("report", numbers, "--out", again), 0)
-    with open(again, encoding="utf-8") as f:
-        embeds(Page(f.read()).embedded, [document])
+    embeds(Page(read(again)).embedded, [document])
     # The report of several runs is that of their medians.
     expect(tool("run", folder, "--epochs", 2, "--batch-size", 5, "--on-error",
                 "zero", "--report", page, "--repeat", 2, "--quiet"), 0)
@@ -334,8 +314,7 @@ def case_bad_input(tmp):
     path = put(tmp, report_document.sweep())
     beside = path[:-len(".json")] + ".html"
     equal(expect(tool("report", path), 0).out, beside + "\n")
-    with open(beside, encoding="utf-8") as f:
-        contains(f.read(), "</html>")
+    contains(read(beside), "</html>")
     os.unlink(beside)
     expect(tool("report", "--out", page), 2, "FILE.json... is missing")
 
@@ -355,9 +334,7 @@ def case_anything_anywhere(tmp):
             equal(len(done.err.splitlines()), 1)
             continue
         pages += 1
-        with open(page, encoding="utf-8") as f:
-            text = f.read()
-        Page(text)
+        Page(read(page))
     assert 10 < pages < 75, pages
 
 
@@ -388,8 +365,7 @@ def case_page_cannot_be_written(tmp):
         universal_newlines=True, check=False)
     equal(done.returncode, 4)
     contains(done.stderr, "page.html: File too large")
-    with open(page, encoding="utf-8") as f:
-        equal(f.read(), "the old page")
+    equal(read(page), "the old page")
     equal(sorted(os.listdir(tmp)), ["in.json", "page.html"])
 
 

@@ -7,8 +7,8 @@ import signal
 import statistics
 import subprocess
 
-from support import (IMAGES, TOOL, contains, damage, equal, expect, files_below,
-                     generate, main, measured, tool)
+from support import (IMAGES, TOOL, contains, damage, equal, expect,
+                     files_below, generate, main, measured, read, tool)
 
 NUMBER = (int, float)
 KEYS = {
@@ -147,8 +147,7 @@ def case_json_file(tmp):
     path = os.path.join(tmp, "out.json")
     done = expect(tool("run", generate(tmp), "--epochs", 1, "--json", path), 0)
     contains(done.out, "images/s")
-    with open(path, encoding="utf-8") as f:
-        equal(json.load(f)["command"], "run")
+    equal(json.loads(read(path))["command"], "run")
 
 
 def case_damaged_raise(tmp):

@@ -6,7 +6,8 @@ import signal
 import statistics
 import subprocess
 
-from support import TOOL, contains, digits, equal, expect, main, tool
+from support import (TOOL, contains, digits, equal, expect, json_of, main,
+                     read, tool)
 
 SMALL = ("--batch-size", 4, "--warmup", 1, "--op", "resize size=32",
          "--op", "center_crop width=32 height=32")
@@ -14,8 +15,7 @@ SMALL = ("--batch-size", 4, "--warmup", 1, "--op", "resize size=32",
 
 def sweep(folder, *arguments, rc=0):
     """The document of a sweep of a few milliseconds."""
-    done = expect(tool("sweep", folder, *SMALL, "--json", "-", *arguments), rc)
-    return json.loads(done.out)
+    return json_of("sweep", folder, *SMALL, *arguments, rc=rc)
 
 
 def short(folder, *arguments, rc=0):
@@ -164,8 +164,7 @@ def case_resume_after_interrupt(tmp):
     equal(partial["interrupted"], True)
     before = raw(partial)
     assert 1 <= sum(len(r) for r in before) < 6, before
-    with open(path, encoding="utf-8") as f:
-        equal(raw(json.load(f)), before)
+    equal(raw(json.loads(read(path))), before)
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True,
                           universal_newlines=True)
     after = json.loads(done.stdout)
@@ -240,8 +239,7 @@ def case_resume_that_cannot_be_written(tmp):
 def case_report(tmp):
     page = os.path.join(tmp, "page.html")
     short(digits(tmp), "--report", page)
-    with open(page, encoding="utf-8") as f:
-        text = f.read()
+    text = read(page)
     contains(text, "Workers by depth")
     equal(text.count('data-key="knee.workers"'), 1)
 

@@ -13,7 +13,8 @@ import subprocess
 import termios
 import time
 
-from support import TOOL, contains, equal, expect, generate, main, skip, tool
+from support import (TOOL, contains, equal, expect, generate, json_of, main,
+                     on_double, skip, tool)
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 LIMIT = 60  # seconds until something that must come has come
@@ -156,6 +157,10 @@ class Top:
     def press(self, key):
         os.write(self.ours, key.encode())
 
+    def quits(self):
+        self.press("q")
+        return self.ends(0)
+
     def ends(self, rc):
         """It ends, and leaves the terminal as it was. Returns its messages."""
         end = time.monotonic() + LIMIT
@@ -198,8 +203,7 @@ def case_attaches(tmp):
         top.until_text("pause, continue")
         top.press("h")
         top.until_text("images/s")
-        top.press("q")
-        equal(top.ends(0), "")
+        equal(top.quits(), "")
 
 
 def case_pauses(tmp):
@@ -215,8 +219,7 @@ def case_pauses(tmp):
             equal(batches(top.screen.shown()), at)
         top.press(" ")
         top.until(lambda shown: batches(shown) > at)
-        top.press("q")
-        top.ends(0)
+        top.quits()
 
 
 def case_killed(tmp):
@@ -227,8 +230,7 @@ def case_killed(tmp):
         top.until_text("is gone")
         contains(top.screen.shown(), "images/s")
         run.process.wait()
-        top.press("q")
-        top.ends(0)
+        top.quits()
 
 
 def case_dies_before_it_quits(tmp):
@@ -238,8 +240,7 @@ def case_dies_before_it_quits(tmp):
         run.process.kill()
         run.process.wait()
         top.until_text("is gone")
-        top.press("q")
-        contains(top.ends(0), "is gone")
+        contains(top.quits(), "is gone")
 
 
 def case_ends_with_help_open(tmp):
@@ -253,8 +254,7 @@ def case_ends_with_help_open(tmp):
         top.until_text("is gone")
         top.until_text("images/s")
         run.process.wait()
-        top.press("q")
-        top.ends(0)
+        top.quits()
 
 
 def case_history(tmp):
@@ -263,8 +263,7 @@ def case_history(tmp):
         top = Top(run.pid, "--interval", "0.2", height=30)
         top.until(lambda shown: re.search(r"^  so far +[_.:=+*#%@-]{5}",
                                           shown, re.M))
-        top.press("q")
-        top.ends(0)
+        top.quits()
 
 
 def case_waits_for_a_loader(tmp):
@@ -280,8 +279,7 @@ def case_waits_for_a_loader(tmp):
         later.stdin.write(b"\n")
         later.stdin.close()
         top.until_text("images/s")
-        top.press("q")
-        top.ends(0)
+        top.quits()
     finally:
         later.kill()
         later.wait()
@@ -299,8 +297,7 @@ def case_small(tmp):
             assert top.screen.longest <= width, top.screen.longest
             title = top.screen.rows[0]  # it is cut, and nothing more is lost
             assert len(title) == width or width == 200, title
-            top.press("q")
-            top.ends(0)
+            top.quits()
 
 
 def case_resized(tmp):
@@ -314,8 +311,7 @@ def case_resized(tmp):
         top.resize(100, 30)
         top.until_text("q quit")
         assert top.screen.longest <= 100, top.screen.longest
-        top.press("q")
-        top.ends(0)
+        top.quits()
 
 
 def case_signals(tmp):
@@ -374,8 +370,7 @@ def case_once(tmp):
 
 def case_json(tmp):
     with Run(tmp) as run:
-        done = expect(tool("top", run.pid, "--json", "-"), 0)
-        doc = json.loads(done.out)
+        doc = json_of("top", run.pid)
         equal((doc["schema_version"], doc["command"]), (1, "top"))
         equal(doc["process"]["pid"], run.pid)
         equal(doc["queue"]["batch_size"], 4)
@@ -395,17 +390,10 @@ def case_json(tmp):
 
 def case_device(tmp):
     """What there is more of with a GPU, on the doubles of CUDA and NVML."""
-    double = os.environ.get("LOADERBENCH_DOUBLE")
-    nvml = os.environ.get("LOADERBENCH_NVML")
-    if not double or not nvml:
-        skip("without the doubles of CUDA and NVML")
-    env = {"FEEDLINE_CUDART": double, "CUDART_DOUBLE": "devices=1",
-           "FEEDLINE_NVML": nvml}
-    with Run(tmp, "--device", "cuda:0", env=env) as run:
+    with Run(tmp, "--device", "cuda:0",
+             env=on_double(nvml=os.devnull)) as run:
         for _ in range(60):  # until it has waited for two batches
-            done = expect(tool("top", run.pid, "--json", "-", "--interval", 1),
-                          0)
-            doc = json.loads(done.out)
+            doc = json_of("top", run.pid, "--interval", 1)
             if doc["stall"]["device_fraction"] is not None:
                 break
         assert 0 <= doc["stall"]["device_fraction"] <= 1, doc["stall"]
@@ -422,7 +410,7 @@ def case_lists(tmp):
         done = expect(tool("top"), 0)
         contains(done.out, "%8d      0  " % one.pid)
         contains(done.out, "%8d      0  " % other.pid)
-        doc = json.loads(expect(tool("top", "--json", "-"), 0).out)
+        doc = json_of("top")
         pids = [each["pid"] for each in doc["loaders"]]
         assert one.pid in pids and other.pid in pids, pids
         # From one to the others and around.
@@ -435,8 +423,7 @@ def case_lists(tmp):
             top.press("n")
             top.until(lambda s, at=shown: s.split(",")[0] != at)
         contains(top.screen.shown(), "process %d," % other.pid)
-        top.press("q")
-        top.ends(0)
+        top.quits()
 
 
 def case_hidden(tmp):
@@ -483,7 +470,6 @@ def case_another_user(tmp):
         equal(process.returncode, 4, process.stderr)
         contains(process.stderr, "belongs to user 0")
         equal(run.process.poll(), None, "the one that was looked at")
-
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ import os
 import signal
 import subprocess
 
-from support import (TOOL, contains, digits, equal, expect, files_below, main,
-                     tool)
+from support import (TOOL, contains, digits, equal, expect, files_below,
+                     json_of, main, read, tool)
 from test_run import OnTerminal
 
 SMALL = ("--batch-size", 4, "--op", "resize size=32",
@@ -16,8 +16,7 @@ SWEEP = ("--compare-sweep", "--sweep-workers", "1,2", "--sweep-depths", "2,3",
 
 
 def tune(folder, *arguments, rc=0):
-    done = expect(tool("tune", folder, *SMALL, "--json", "-", *arguments), rc)
-    return json.loads(done.out)
+    return json_of("tune", folder, *SMALL, *arguments, rc=rc)
 
 
 def case_document(tmp):
@@ -141,8 +140,7 @@ def case_profile(tmp):
     doc = tune(folder, "--consumer-ms", 4, "--hold", 0, "--profile", profile)
     equal(doc["tune"]["ended"], "settled")  # it may look again since
     equal(doc["tune"]["profile"], profile)
-    with open(profile, encoding="utf-8") as f:
-        json.load(f)
+    json.loads(read(profile))
     again = tune(folder, "--consumer-ms", 4, "--batches", 5, "--tuner-profile",
                  profile)
     assert again["tuner"]["profile"], again["tuner"]
@@ -218,8 +216,7 @@ def case_interrupted(tmp):
 def case_report(tmp):
     page = os.path.join(tmp, "page.html")
     doc = tune(digits(tmp), "--batches", 40, "--report", page, *SWEEP)
-    with open(page, encoding="utf-8") as f:
-        text = f.read()
+    text = read(page)
     for part in ("What the tuner did", "Against a sweep", "Workers by depth",
                  "the tuner’s choice", "It began with"):
         contains(text, part)

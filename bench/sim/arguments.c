@@ -56,45 +56,36 @@ static const char help[] =
     "no\n"
     "memory or no file.\n";
 
-enum {
-    OPT_FAMILY = 256,
-    OPT_SEEDS,
-    OPT_SCENARIOS,
-    OPT_SEED,
-    OPT_CONTROLLER,
-    OPT_BATCHES,
-    OPT_JOBS,
-    OPT_VERBOSE,
-    OPT_MARKDOWN,
-    OPT_JSON,
-    OPT_HTML,
-    OPT_GATES,
-    OPT_SOUND,
-    OPT_TRACE,
-    OPT_LIST,
-    OPT_QUIET,
-    OPT_HELP
+/* Where a value goes; counts are at least `least`. */
+static const struct row {
+    const char *name;
+    enum { SWITCH, TEXT, COUNT, SEED, FAMILY, CONTROLLER, HELP } kind;
+    size_t at;
+    uint64_t least;
+} rows[] = {
+#define AT(field) offsetof(struct arguments, field)
+    {"family", FAMILY, 0, 0},
+    {"seeds", COUNT, AT(plan.seeds), 0},
+    {"scenarios", COUNT, AT(plan.scenarios), 0},
+    {"seed", SEED, AT(plan.seed), 0},
+    {"controller", CONTROLLER, 0, 0},
+    {"batches", COUNT, AT(plan.batches), 100},
+    {"jobs", COUNT, AT(plan.jobs), 1},
+    {"verbose", SWITCH, AT(verbose), 0},
+    {"markdown", SWITCH, AT(markdown), 0},
+    {"json", TEXT, AT(json), 0},
+    {"html", TEXT, AT(html), 0},
+    {"gates", SWITCH, AT(gates), 0},
+    {"sound", SWITCH, AT(sound), 0},
+    {"trace", TEXT, AT(trace), 0},
+    {"list", SWITCH, AT(list), 0},
+    {"quiet", SWITCH, AT(quiet), 0},
+    {"help", HELP, 0, 0},
+#undef AT
 };
 
-static const struct option options[] = {
-    {"family", required_argument, NULL, OPT_FAMILY},
-    {"seeds", required_argument, NULL, OPT_SEEDS},
-    {"scenarios", required_argument, NULL, OPT_SCENARIOS},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"controller", required_argument, NULL, OPT_CONTROLLER},
-    {"batches", required_argument, NULL, OPT_BATCHES},
-    {"jobs", required_argument, NULL, OPT_JOBS},
-    {"verbose", no_argument, NULL, OPT_VERBOSE},
-    {"markdown", no_argument, NULL, OPT_MARKDOWN},
-    {"json", required_argument, NULL, OPT_JSON},
-    {"html", required_argument, NULL, OPT_HTML},
-    {"gates", no_argument, NULL, OPT_GATES},
-    {"sound", no_argument, NULL, OPT_SOUND},
-    {"trace", required_argument, NULL, OPT_TRACE},
-    {"list", no_argument, NULL, OPT_LIST},
-    {"quiet", no_argument, NULL, OPT_QUIET},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0}};
+#define N_ROWS    (sizeof(rows) / sizeof(*rows))
+#define NOT_GIVEN UINT64_MAX /* seeds, scenarios */
 
 static int usage(void)
 {
@@ -118,8 +109,8 @@ static int unknown_option(const char *text)
         text++;
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "="), text);
     struct fdl_closest closest = {.typed = name};
-    for (const struct option *o = options; o->name; o++)
-        fdl_closest_offer(&closest, o->name);
+    for (size_t i = 0; i < N_ROWS; i++)
+        fdl_closest_offer(&closest, rows[i].name);
     return unknown("option", &closest);
 }
 
@@ -185,75 +176,48 @@ static int add_controller(struct tournament_plan *plan, const char *name)
     return all ? -1 : unknown("controller", &closest);
 }
 
-struct given {
-    bool seeds, scenarios;
-};
-
-static int take(struct arguments *a, struct given *given, int option,
-                const char *name)
+static int take(struct arguments *a, const struct row *row)
 {
-    struct tournament_plan *plan = &a->plan;
-    switch (option) {
-    case OPT_FAMILY:
-        return add_family(plan, optarg);
-    case OPT_CONTROLLER:
-        return add_controller(plan, optarg);
-    case OPT_SEEDS:
-        given->seeds = true;
-        return take_count(name, optarg, 0, &plan->seeds);
-    case OPT_SCENARIOS:
-        given->scenarios = true;
-        return take_count(name, optarg, 0, &plan->scenarios);
-    case OPT_SEED:
-        if (strcmp(optarg, "fresh") == 0) {
-            plan->seed = fresh_seed();
-            return -1;
-        }
-        return take_count(name, optarg, 0, &plan->seed);
-    case OPT_BATCHES:
-        return take_count(name, optarg, 100, &plan->batches);
-    case OPT_JOBS:
-        return take_count(name, optarg, 1, &plan->jobs);
-    case OPT_JSON:
-        a->json = optarg;
+    char *at = (char *)a + row->at;
+    const char *text = optarg;
+    const bool on = true;
+    uint64_t n = 0;
+    int rc = -1;
+    switch (row->kind) {
+    case FAMILY:
+        return add_family(&a->plan, text);
+    case CONTROLLER:
+        return add_controller(&a->plan, text);
+    case SWITCH:
+        memcpy(at, &on, sizeof(on));
         return -1;
-    case OPT_HTML:
-        a->html = optarg;
+    case TEXT:
+        memcpy(at, &text, sizeof(text));
         return -1;
-    case OPT_TRACE:
-        a->trace = optarg;
-        return -1;
-    case OPT_VERBOSE:
-        a->verbose = true;
-        return -1;
-    case OPT_MARKDOWN:
-        a->markdown = true;
-        return -1;
-    case OPT_GATES:
-        a->gates = true;
-        return -1;
-    case OPT_SOUND:
-        a->sound = true;
-        return -1;
-    case OPT_LIST:
-        a->list = true;
-        return -1;
-    case OPT_QUIET:
-        a->quiet = true;
-        return -1;
-    default:
-        fputs(help, stdout);
-        return SIM_DONE;
+    case SEED:
+    case COUNT:
+        if (row->kind == SEED && strcmp(text, "fresh") == 0)
+            n = fresh_seed();
+        else
+            rc = take_count(row->name, text, row->least, &n);
+        memcpy(at, &n, sizeof(n));
+        return rc;
+    case HELP:
+        break;
     }
+    fputs(help, stdout);
+    return SIM_DONE;
 }
 
 /* What was left open. */
-static int complete(struct arguments *a, const struct given *given)
+static int complete(struct arguments *a)
 {
     struct tournament_plan *plan = &a->plan;
     bool families = plan->n_families > 0;
-    if (given->scenarios && !given->seeds && !families)
-        plan->seeds = 0;
+    if (plan->seeds == NOT_GIVEN)
+        plan->seeds = plan->scenarios == NOT_GIVEN || families;
+    if (plan->scenarios == NOT_GIVEN)
+        plan->scenarios = 0;
     for (unsigned i = 0; !families && i < sim_n_families; i++)
         plan->families[plan->n_families++] = &sim_families[i];
     if (!plan->n_controllers) {
@@ -298,8 +262,14 @@ int arguments_parse(int argc, char **argv, struct arguments *out)
 {
     memset(out, 0, sizeof(*out));
     struct tournament_plan *plan = &out->plan;
-    plan->seeds = 1;
+    struct option options[N_ROWS + 1] = {{0}};
+    plan->seeds = plan->scenarios = NOT_GIVEN;
     plan->seed = 1;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        bool alone = rows[i].kind == SWITCH || rows[i].kind == HELP;
+        options[i].name = rows[i].name;
+        options[i].has_arg = alone ? no_argument : required_argument;
+    }
     plan->families = calloc(sim_n_families + 1, sizeof(*plan->families));
     plan->controllers =
         calloc(sim_n_controllers + 1, sizeof(*plan->controllers));
@@ -307,7 +277,6 @@ int arguments_parse(int argc, char **argv, struct arguments *out)
         fputs("tuner_sim: out of memory\n", stderr);
         return SIM_ENVIRONMENT;
     }
-    struct given given = {0};
     opterr = 0;
     optind = 1;
     for (;;) {
@@ -321,7 +290,7 @@ int arguments_parse(int argc, char **argv, struct arguments *out)
         }
         if (option == '?')
             return unknown_option(argv[at]);
-        int rc = take(out, &given, option, options[row].name);
+        int rc = take(out, &rows[row]);
         if (rc >= 0)
             return rc;
     }
@@ -330,7 +299,7 @@ int arguments_parse(int argc, char **argv, struct arguments *out)
                 argv[optind]);
         return usage();
     }
-    return complete(out, &given);
+    return complete(out);
 }
 
 void arguments_fini(struct arguments *a)

@@ -28,11 +28,11 @@ struct sim_controller {
 
     /* After each delivered batch, and every 25 ms of simulated time in which
      * none is. *knobs: in force; what it should become, which is clamped to the
-     * limits. facts: now. */
+     * limits. facts: now. NULL: it leaves them as they are. */
     void (*observe)(void *self, const struct sim_facts *facts,
                     const struct fdl_tuner_reading *reading,
                     struct fdl_knobs *knobs);
-    void (*destroy)(void *self);
+    void (*destroy)(void *self); /* NULL: there is nothing to free */
 
     /* Where the project's tuner stands, asked before destroy; NULL for others.
      */

@@ -40,14 +40,8 @@ static void observe(void *self, const struct sim_facts *facts,
     *knobs = *best_at(played, r->batches);
 }
 
-static void destroy(void *self)
-{
-    (void)self;
-}
-
 const struct sim_controller sim_oracle_player = {
     .name = "oracle",
     .about = "the best fixed setting of each phase, known beforehand",
     .create = create,
-    .observe = observe,
-    .destroy = destroy};
+    .observe = observe};

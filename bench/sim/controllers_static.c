@@ -53,61 +53,36 @@ static void *create_cores_1(const struct sim_facts *facts,
     return start_torch(knobs, facts, cores > 1 ? cores - 1 : 1);
 }
 
-static void observe(void *self, const struct sim_facts *facts,
-                    const struct fdl_tuner_reading *reading,
-                    struct fdl_knobs *knobs)
-{
-    (void)self;
-    (void)facts;
-    (void)reading;
-    (void)knobs;
-}
-
-static void destroy(void *self)
-{
-    (void)self;
-}
-
 static const struct sim_controller static_default = {
     .name = "static-default",
     .about = "the library's start: workers = cores of the quota, depth 4; "
              "the quota is given",
-    .create = create_default,
-    .observe = observe,
-    .destroy = destroy};
+    .create = create_default};
 
 static const struct sim_controller static_0 = {
     .name = "static-0",
     .about = "torch's default, num_workers=0: loads while it is asked; reads "
              "ahead within the batch are given",
     .create = create_0,
-    .observe = observe,
-    .destroy = destroy,
     .on_demand = true};
 
 static const struct sim_controller static_2 = {
     .name = "static-2",
     .about = "torch with num_workers=2, prefetch_factor=2; work shared by the "
              "sample, not the batch, is given",
-    .create = create_2,
-    .observe = observe,
-    .destroy = destroy};
+    .create = create_2};
 
 static const struct sim_controller cores = {
     .name = "cores",
     .about = "as many workers as the host has cores, prefetch_factor=2; sees "
              "no quota",
-    .create = create_cores,
-    .observe = observe,
-    .destroy = destroy};
+    .create = create_cores};
 
 static const struct sim_controller cores_1 = {
     .name = "cores-1",
     .about = "one worker less than the host has cores, as Lightning suggests; "
              "sees no quota",
-    .create = create_cores_1,
-    .observe = observe,
-    .destroy = destroy};
+    .create = create_cores_1};
 
 const struct sim_controller *const sim_controllers[] = {
     &sim_feedline, &sim_feedline_1, &static_default, &static_0,

@@ -171,7 +171,8 @@ void sim_family_scenario(const struct sim_family *f, uint64_t seed,
     uint64_t own = seed * 0x9e3779b97f4a7c15u;
     for (const char *c = f->name; *c; c++)
         own = own * 31 + (unsigned char)*c;
-    f->make(out, own);
+    struct sim_dice d = sim_dice_of(own);
+    f->make(out, &d);
     sim_choose_reader(out, sim_uniform(sim_stream(own, 0, SIM_STREAM_HIT), 0));
     out->family = f->name;
     snprintf(out->name, sizeof(out->name), "%s/%llu", f->name,

@@ -37,7 +37,7 @@ struct sim_phase *sim_add_phase(struct sim_scenario *s, uint64_t from);
 void sim_reads(struct sim_scenario *s, double in_flight, double cv);
 
 /* Makers, by file. */
-typedef void sim_maker(struct sim_scenario *s, uint64_t seed);
+typedef void sim_maker(struct sim_scenario *s, struct sim_dice *d);
 sim_maker sim_make_cpu_feasible, sim_make_cpu_saturated, sim_make_contention,
     sim_make_lock, sim_make_lock_bound, sim_make_lock_untold,
     sim_make_gpu_bound, sim_make_sleeping, sim_make_heavy_15, sim_make_heavy_20,

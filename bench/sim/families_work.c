@@ -15,28 +15,25 @@ static void feasible(struct sim_scenario *s, struct sim_dice *d, double least,
     s->consumer_cores = sim_between(d, 0.3, 1);
 }
 
-void sim_make_cpu_feasible(struct sim_scenario *s, uint64_t seed)
+void sim_make_cpu_feasible(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    feasible(s, &d, 1.5, 12);
+    feasible(s, d, 1.5, 12);
 }
 
-void sim_make_cpu_saturated(struct sim_scenario *s, uint64_t seed)
+void sim_make_cpu_saturated(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double cores = floor(sim_between(&d, 2, 17));
-    sim_plain(s, sim_decades(&d, 0.05, 0.2), cores,
-              cores * sim_between(&d, 1.15, 2.5));
-    s->kappa = sim_between(&d, 0, 0.02);
+    double cores = floor(sim_between(d, 2, 17));
+    sim_plain(s, sim_decades(d, 0.05, 0.2), cores,
+              cores * sim_between(d, 1.15, 2.5));
+    s->kappa = sim_between(d, 0, 0.02);
 }
 
 /* Speed-up is greatest at about 1.4 / kappa workers. */
-void sim_make_contention(struct sim_scenario *s, uint64_t seed)
+void sim_make_contention(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double cores = floor(sim_between(&d, 12, 24));
-    sim_plain(s, 0.08, cores, sim_between(&d, 5, 12));
-    s->kappa = sim_between(&d, 0.05, 0.18);
+    double cores = floor(sim_between(d, 12, 24));
+    sim_plain(s, 0.08, cores, sim_between(d, 5, 12));
+    s->kappa = sim_between(d, 0.05, 0.18);
 }
 
 /* Work of `load` steps, of which the lock is held for `held`. */
@@ -49,117 +46,105 @@ static void locked(struct sim_scenario *s, struct sim_dice *d, double held)
     s->lock = held / load;
 }
 
-void sim_make_lock(struct sim_scenario *s, uint64_t seed)
+void sim_make_lock(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    locked(s, &d, sim_between(&d, 0.3, 0.85));
+    locked(s, d, sim_between(d, 0.3, 0.85));
 }
 
-void sim_make_lock_bound(struct sim_scenario *s, uint64_t seed)
+void sim_make_lock_bound(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    locked(s, &d, sim_between(&d, 1.15, 3));
+    locked(s, d, sim_between(d, 1.15, 3));
 }
 
 /* An operation under its own mutex, which the loader knows nothing of. */
-void sim_make_lock_untold(struct sim_scenario *s, uint64_t seed)
+void sim_make_lock_untold(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    locked(s, &d, sim_between(&d, 1.15, 3));
+    locked(s, d, sim_between(d, 1.15, 3));
     s->lock_untold = true;
 }
 
-void sim_make_gpu_bound(struct sim_scenario *s, uint64_t seed)
+void sim_make_gpu_bound(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    sim_plain(s, sim_decades(&d, 0.1, 0.4), floor(sim_between(&d, 4, 16)),
-              sim_between(&d, 0.05, 0.75));
-    s->eta = sim_between(&d, 0, 0.3);
+    sim_plain(s, sim_decades(d, 0.1, 0.4), floor(sim_between(d, 4, 16)),
+              sim_between(d, 0.05, 0.75));
+    s->eta = sim_between(d, 0, 0.3);
 }
 
-void sim_make_sleeping(struct sim_scenario *s, uint64_t seed)
+void sim_make_sleeping(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double cores = floor(sim_between(&d, 2, 5));
-    sim_plain(s, sim_decades(&d, 0.03, 0.2), cores,
-              sim_between(&d, 0.1, 0.4) * cores);
-    double load = sim_between(&d, 6, 30);
+    double cores = floor(sim_between(d, 2, 5));
+    sim_plain(s, sim_decades(d, 0.03, 0.2), cores,
+              sim_between(d, 0.1, 0.4) * cores);
+    double load = sim_between(d, 6, 30);
     s->sleep = (struct sim_draw){
         .mean = load * s->step.mean / s->batch_size,
-        .cv = sim_between(&d, 0, 0.5),
+        .cv = sim_between(d, 0, 0.5),
     };
 }
 
-static void heavy(struct sim_scenario *s, uint64_t seed, double index)
+static void heavy(struct sim_scenario *s, struct sim_dice *d, double index)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double load = sim_between(&d, 1.5, 6);
-    sim_plain(s, sim_decades(&d, 0.05, 0.2),
-              ceil(load * sim_between(&d, 0.9, 2) + 0.5), load);
+    double load = sim_between(d, 1.5, 6);
+    sim_plain(s, sim_decades(d, 0.05, 0.2),
+              ceil(load * sim_between(d, 0.9, 2) + 0.5), load);
     s->work.pareto = index;
 }
 
-void sim_make_heavy_15(struct sim_scenario *s, uint64_t seed)
+void sim_make_heavy_15(struct sim_scenario *s, struct sim_dice *d)
 {
-    heavy(s, seed, 1.5);
+    heavy(s, d, 1.5);
 }
 
-void sim_make_heavy_20(struct sim_scenario *s, uint64_t seed)
+void sim_make_heavy_20(struct sim_scenario *s, struct sim_dice *d)
 {
-    heavy(s, seed, 2);
+    heavy(s, d, 2);
 }
 
-void sim_make_heavy_25(struct sim_scenario *s, uint64_t seed)
+void sim_make_heavy_25(struct sim_scenario *s, struct sim_dice *d)
 {
-    heavy(s, seed, 2.5);
+    heavy(s, d, 2.5);
 }
 
-void sim_make_high_noise(struct sim_scenario *s, uint64_t seed)
+void sim_make_high_noise(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    feasible(s, &d, 2, 8);
-    s->work.cv = sim_between(&d, 1, 2);
-    s->step.cv = sim_between(&d, 0.2, 0.5);
+    feasible(s, d, 2, 8);
+    s->work.cv = sim_between(d, 1, 2);
+    s->step.cv = sim_between(d, 0.2, 0.5);
 }
 
-void sim_make_drift(struct sim_scenario *s, uint64_t seed)
+void sim_make_drift(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double cores = floor(sim_between(&d, 4, 12));
-    sim_plain(s, 0.1, cores, cores * sim_between(&d, 0.5, 1.2));
+    double cores = floor(sim_between(d, 4, 12));
+    sim_plain(s, 0.1, cores, cores * sim_between(d, 0.5, 1.2));
     s->kappa = 0.01;
-    s->drift = sim_between(&d, 0.1, 0.2);
+    s->drift = sim_between(d, 0.1, 0.2);
 }
 
-void sim_make_interference(struct sim_scenario *s, uint64_t seed)
+void sim_make_interference(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    feasible(s, &d, 1.5, 6);
-    s->eta = sim_between(&d, 0.2, 0.8);
+    feasible(s, d, 1.5, 6);
+    s->eta = sim_between(d, 0.2, 0.8);
 }
 
-void sim_make_interference_saturated(struct sim_scenario *s, uint64_t seed)
+void sim_make_interference_saturated(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double cores = floor(sim_between(&d, 6, 12));
-    sim_plain(s, 0.05, cores, cores * sim_between(&d, 0.7, 1.5));
-    s->kappa = sim_between(&d, 0.02, 0.06);
-    s->eta = sim_between(&d, 0.4, 0.8);
+    double cores = floor(sim_between(d, 6, 12));
+    sim_plain(s, 0.05, cores, cores * sim_between(d, 0.7, 1.5));
+    s->kappa = sim_between(d, 0.02, 0.06);
+    s->eta = sim_between(d, 0.4, 0.8);
 }
 
-void sim_make_tiny(struct sim_scenario *s, uint64_t seed)
+void sim_make_tiny(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double load = sim_between(&d, 1, 6);
-    sim_plain(s, 0.002, ceil(load * sim_between(&d, 0.8, 2) + 1), load);
+    double load = sim_between(d, 1, 6);
+    sim_plain(s, 0.002, ceil(load * sim_between(d, 0.8, 2) + 1), load);
     s->step.cv = 0.1;
 }
 
-void sim_make_huge(struct sim_scenario *s, uint64_t seed)
+void sim_make_huge(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double load = sim_between(&d, 1, 6);
-    sim_plain(s, 2, ceil(load * sim_between(&d, 0.8, 2) + 1), load);
+    double load = sim_between(d, 1, 6);
+    sim_plain(s, 2, ceil(load * sim_between(d, 0.8, 2) + 1), load);
     s->batches = 6000; /* more than three hours */
 }
 
@@ -174,16 +159,14 @@ static void on_device(struct sim_scenario *s, struct sim_dice *d, double load,
     s->run_ahead = 1 + (uint32_t)sim_between(d, 0, 3);
 }
 
-void sim_make_device(struct sim_scenario *s, uint64_t seed)
+void sim_make_device(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double load = sim_between(&d, 1.5, 8);
-    on_device(s, &d, load, sim_between(&d, 0.1, 0.6));
+    double load = sim_between(d, 1.5, 8);
+    on_device(s, d, load, sim_between(d, 0.1, 0.6));
 }
 
-void sim_make_copy_bound(struct sim_scenario *s, uint64_t seed)
+void sim_make_copy_bound(struct sim_scenario *s, struct sim_dice *d)
 {
-    struct sim_dice d = sim_dice_of(seed);
-    double load = sim_between(&d, 1, 4);
-    on_device(s, &d, load, sim_between(&d, 1.05, 1.6));
+    double load = sim_between(d, 1, 4);
+    on_device(s, d, load, sim_between(d, 1.05, 1.6));
 }

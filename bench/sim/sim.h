@@ -113,12 +113,13 @@ struct sim_scenario {
     struct sim_phase phase[SIM_PHASES];
 };
 
-/* Scenarios by family; parameters are drawn from the seed within the family's
- * range. */
+struct sim_dice;
+
+/* Scenarios by family; parameters are drawn within the family's range. */
 struct sim_family {
     const char *name;
     const char *about;
-    void (*make)(struct sim_scenario *s, uint64_t seed);
+    void (*make)(struct sim_scenario *s, struct sim_dice *d);
 };
 
 extern const struct sim_family sim_families[];

@@ -56,8 +56,9 @@ struct feedline_stat_info {
  * "stages" (feedline_stage_stats), "workers" (feedline_worker_stats),
  * "transfer" (feedline_device_stats), "gaps" (feedline_gap_stats),
  * "slow_samples" (feedline_slow_sample), "headroom" (feedline_headroom),
- * "queue", "machine" and "gpu" (all feedline_live_stats of live.h). ENOENT: an
- * unknown part; ERANGE: an index past the end. */
+ * "tuner" (feedline_tuner_info of tuning.h), "queue", "machine" and "gpu" (all
+ * feedline_live_stats of live.h). ENOENT: an unknown part; ERANGE: an index
+ * past the end. */
 FEEDLINE_API int32_t feedline_stat_get_info(const char *part, uint32_t index,
                                             struct feedline_stat_info *out);
 

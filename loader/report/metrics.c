@@ -76,18 +76,6 @@ static void single(struct metrics *m, const char *name, const char *type,
     value(m, name, x, NULL, NULL, NULL, NULL);
 }
 
-static void counter(struct metrics *m, const char *name, const char *help,
-                    uint64_t n)
-{
-    single(m, name, "counter", help, (double)n);
-}
-
-static void seconds_total(struct metrics *m, const char *name, const char *help,
-                          uint64_t ns)
-{
-    single(m, name, "counter", help, (double)ns / 1e9);
-}
-
 static void gauge(struct metrics *m, const char *name, const char *help,
                   double x)
 {
@@ -176,22 +164,9 @@ static void write_tuner(struct metrics *m, struct fdl_control *c)
     value(m, "tuner_info", 1, "mode", t.mode, "state", t.state);
     gauge(m, "tuner_converged", "1: nothing is left to be improved.",
           t.converged);
-    gauge(m, "tuner_stall_ratio", "Waiting, of the time of its last window.",
-          t.stall);
-    gauge(m, "tuner_target_ratio", "Waiting that counts as fed.", t.target);
-    gauge(m, "tuner_planned_workers", "Workers that its model asks for.",
-          t.planned_workers ? t.planned_workers : -1.0);
-    gauge(m, "tuner_cores", "Cores that workers can have.", t.cores);
-    gauge(m, "tuner_memory_bytes", "What the setting may take at most.",
-          (double)t.memory_bytes);
-    counter(m, "tuner_decisions_total", "Settings changed.", t.decisions);
-    counter(m, "tuner_trials_total", "Settings tried.", t.trials);
-    counter(m, "tuner_rolled_back_total", "Settings tried and taken back.",
-            t.rolled_back);
-    seconds_total(m, "tuner_cost_seconds_total",
-                  "Time of the consumer that trials have cost.", t.spent_ns);
-    seconds_total(m, "tuner_cpu_seconds_total", "CPU time of its thread.",
-                  (uint64_t)cpu_ns);
+    write_part(m, FDL_STAT_TUNER, &t);
+    single(m, "tuner_cpu_seconds_total", "counter", "CPU time of its thread.",
+           (double)cpu_ns / 1e9);
 }
 
 static void write_stages(struct metrics *m, struct fdl_watch *watch)

@@ -10,6 +10,7 @@
 #include "base/status.h"
 
 #include <feedline/live.h>
+#include <feedline/tuning.h>
 
 #include <math.h>
 #include <stddef.h>
@@ -297,6 +298,54 @@ static const struct feedline_stat_info headroom[] = {
 };
 #undef STRUCT
 
+#define STRUCT feedline_tuner_info
+static const struct feedline_stat_info tuner[] = {
+    NUMBER("mode", mode, "", NONE, "", "off, observe or auto."),
+    NUMBER("state", state, "", NONE, "", "What it is doing."),
+    NUMBER("workers", workers, "", NONE, "", "Workers in force."),
+    NUMBER("depth", depth, "", NONE, "", "Batches prepared ahead, in force."),
+    NUMBER("io_depth", io_depth, "", NONE, "", "Reads in flight, in force."),
+    NUMBER("stall", stall, "", NONE, "tuner_stall_ratio",
+           "Waiting, of the time of its last window."),
+    NUMBER("target", target, "", NONE, "tuner_target_ratio",
+           "Waiting that counts as fed."),
+    NUMBER("limited_by", limited_by, "", NONE, "",
+           "Why the consumer is not fed; empty: it is, or nothing is known."),
+    ROW("planned_workers", "", planned_workers, 0, 1, "",
+        FEEDLINE_STAT_ZERO_UNKNOWN, NONE, "tuner_planned_workers",
+        "Workers that its model asks for."),
+    ROW("planned_depth", "", planned_depth, 0, 1, "",
+        FEEDLINE_STAT_ZERO_UNKNOWN, NONE, "", "Depth that it asks for."),
+    ROW("planned_io_depth", "", planned_io_depth, 0, 1, "",
+        FEEDLINE_STAT_ZERO_UNKNOWN, NONE, "", "I/O depth that it asks for."),
+    NUMBER("cores", cores, "cores", NONE, "tuner_cores",
+           "Cores that workers can have."),
+    NUMBER("memory_bytes", memory_bytes, "bytes", SUM, "tuner_memory_bytes",
+           "What the setting may take at most."),
+    NUMBER("memory_budget", memory_budget, "bytes", SUM, "",
+           "What it may take at all."),
+    NUMBER("n_decisions", decisions, "", SUM, "tuner_decisions_total",
+           "Settings changed."),
+    NUMBER("trials", trials, "", SUM, "tuner_trials_total", "Settings tried."),
+    NUMBER("kept", kept, "", SUM, "", "Settings tried and kept."),
+    NUMBER("rolled_back", rolled_back, "", SUM, "tuner_rolled_back_total",
+           "Settings tried and taken back."),
+    SECONDS("spent_seconds", spent_ns, SUM, "tuner_cost_seconds_total",
+            "Time of the consumer that trials have cost."),
+    SECONDS("credit_seconds", credit_ns, SUM, "",
+            "Time of the consumer that trials may still cost."),
+    NUMBER("batches_per_second", batches_per_second, "", SUM, "",
+           "Batches per second of the last window."),
+    SECONDS("step_seconds", step_ns, NONE, "",
+            "The consumer's own time for a batch."),
+    SECONDS("sample_seconds", sample_ns, NONE, "",
+            "A worker's time for a sample, without waits for a core."),
+    NUMBER("cpu_share", cpu_share, "", NONE, "", "Part of it on a core."),
+    NUMBER("profile", profile, "", NONE, "",
+           "How option tuner_profile was used, in words."),
+};
+#undef STRUCT
+
 #define STRUCT feedline_live_stats
 static const struct feedline_stat_info queue[] = {
     NUMBER("ready", ready, "", SUM, "ready_batches",
@@ -326,6 +375,10 @@ static const struct feedline_stat_info machine[] = {
         MAX, "cpu_quota_cores", "CPU quota of the control group."),
     NUMBER("cpus_usable", cpus_usable, "cores", MAX, "cpus_usable",
            "Cores that the process may use."),
+    NUMBER("memory_bytes", memory_bytes, "bytes", MAX, "",
+           "Memory of the control group, or of the process."),
+    NUMBER("memory_limit_bytes", memory_limit_bytes, "bytes", MAX, "",
+           "What it may be; 0: not known."),
 };
 #undef STRUCT
 
@@ -372,6 +425,7 @@ static const struct {
     [FDL_STAT_SLOW] = {"slow_samples", slow_samples,
                        FDL_COUNT_OF(slow_samples)},
     [FDL_STAT_HEADROOM] = {"headroom", headroom, FDL_COUNT_OF(headroom)},
+    [FDL_STAT_TUNER] = {"tuner", tuner, FDL_COUNT_OF(tuner)},
     [FDL_STAT_QUEUE] = {"queue", queue, FDL_COUNT_OF(queue)},
     [FDL_STAT_MACHINE] = {"machine", machine, FDL_COUNT_OF(machine)},
     [FDL_STAT_GPU] = {"gpu", gpu, FDL_COUNT_OF(gpu)},
@@ -395,7 +449,7 @@ int32_t fdl_stat_find_part(const char *name, enum fdl_stat_part *out)
     return fdl_fail(FEEDLINE_ENOENT,
                     "the statistics have no part '%s', but stats, stall, "
                     "stages, workers, transfer, gaps, slow_samples, headroom, "
-                    "queue, machine and gpu",
+                    "tuner, queue, machine and gpu",
                     name);
 }
 

@@ -19,6 +19,7 @@ enum fdl_stat_part {
     FDL_STAT_GAPS,      /* struct feedline_gap_stats */
     FDL_STAT_SLOW,      /* struct feedline_slow_sample */
     FDL_STAT_HEADROOM,  /* struct feedline_headroom */
+    FDL_STAT_TUNER,     /* struct feedline_tuner_info */
     FDL_STAT_QUEUE,     /* struct feedline_live_stats, as the next ones */
     FDL_STAT_MACHINE,
     FDL_STAT_GPU,

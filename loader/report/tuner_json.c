@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tuner as members of a JSON object; the keys are in docs/tuner.md. */
+#include "loader/report/stat_rows.h"
 #include "loader/report/stats_json.h"
-
-static double seconds(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
-static void planned(struct fdl_json *j, const char *key, uint32_t value)
-{
-    if (value)
-        fdl_json_int(j, key, value);
-    else
-        fdl_json_null(j, key);
-}
 
 static void decision(struct fdl_json *j, const struct fdl_decision *d,
                      int64_t created_ns)
@@ -51,7 +39,7 @@ static void converged(struct fdl_json *j, const struct feedline_tuner_info *t)
 {
     if (t->converged) {
         fdl_json_int(j, "converged_batch", (int64_t)t->converged_batch);
-        fdl_json_double(j, "converged_seconds", seconds(t->converged_ns));
+        fdl_json_double(j, "converged_seconds", (double)t->converged_ns / 1e9);
         return;
     }
     fdl_json_null(j, "converged_batch");
@@ -65,35 +53,11 @@ void fdl_tuner_json(struct fdl_control *c, bool decisions, struct fdl_json *j)
     uint64_t ticks;
     fdl_control_info(c, &t);
     fdl_control_cost(c, &cpu_ns, &ticks);
-    fdl_json_string(j, "mode", t.mode);
-    fdl_json_string(j, "state", t.state);
-    fdl_json_int(j, "workers", t.workers);
-    fdl_json_int(j, "depth", t.depth);
-    fdl_json_int(j, "io_depth", t.io_depth);
+    fdl_stat_json(j, FDL_STAT_TUNER, &t, 0);
     fdl_json_string(j, "finish", t.finish ? "device" : "host");
-    planned(j, "planned_workers", t.planned_workers);
-    planned(j, "planned_depth", t.planned_depth);
-    planned(j, "planned_io_depth", t.planned_io_depth);
-    converged(j, &t);
-    fdl_json_double(j, "target", t.target);
-    fdl_json_double(j, "stall", t.stall);
     fdl_json_string(j, "stall_of", t.on_device ? "device" : "host");
-    fdl_json_string(j, "limited_by", t.limited_by);
-    fdl_json_double(j, "batches_per_second", t.batches_per_second);
-    fdl_json_double(j, "step_seconds", t.step_ns / 1e9);
-    fdl_json_double(j, "sample_seconds", t.sample_ns / 1e9);
-    fdl_json_double(j, "cpu_share", t.cpu_share);
-    fdl_json_double(j, "cores", t.cores);
-    fdl_json_int(j, "memory_bytes", (int64_t)t.memory_bytes);
-    fdl_json_int(j, "memory_budget", (int64_t)t.memory_budget);
-    fdl_json_int(j, "trials", (int64_t)t.trials);
-    fdl_json_int(j, "kept", (int64_t)t.kept);
-    fdl_json_int(j, "rolled_back", (int64_t)t.rolled_back);
-    fdl_json_double(j, "credit_seconds", seconds(t.credit_ns));
-    fdl_json_double(j, "spent_seconds", seconds(t.spent_ns));
+    converged(j, &t);
     fdl_json_double(j, "cpu_seconds", (double)cpu_ns / 1e9);
-    fdl_json_string(j, "profile", t.profile);
-    fdl_json_int(j, "n_decisions", (int64_t)t.decisions);
     if (decisions)
         list_decisions(j, c);
 }

@@ -57,6 +57,10 @@ int main(void)
                                "`stage` that took longest.");
     print_part("headroom", "What would be gained, and of each of `stages` the "
                            "batches per second it could do alone.");
+    print_part("tuner", "What the tuner does. Besides: `finish` and "
+                        "`stall_of`, host or device; `converged_batch` and "
+                        "`converged_seconds`, null until it has settled; "
+                        "`cpu_seconds` of its thread.");
     print_part("queue", "What is in flight.");
     print_part("machine", "What the process uses and may use.");
     print_part("gpu", "What NVML says of the GPU.");

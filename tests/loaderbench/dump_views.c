@@ -294,6 +294,7 @@ static void print_library(feedline_loader *l)
     print_member(strstr(text, "\"transfer\":{\"f"), "transfer");
     print_member(strstr(text, "\"stages\":["), "stages");
     print_member(strstr(text, "\"workers\":{"), "workers");
+    print_member(strstr(text, "\"tuner\":{"), "tuner");
     check(feedline_loader_stats_table(l, NULL, 0, text, sizeof(text), &needed));
     puts(text);
     check(

@@ -31,13 +31,12 @@ static json_t *gpu_json(const struct feedline_live_stats *s)
 static json_t *machine_json(const struct feedline_live_stats *s,
                             const struct top_rates *r)
 {
-    return json_pack(
-        "{s:o, s:o, s:i, s:o, s:o, s:I, s:I}", "cpu_cores", known(r->cpu_cores),
-        "cpu_quota", s->cpu_quota > 0 ? json_real(s->cpu_quota) : json_null(),
-        "cpus_usable", (int)s->cpus_usable, "throttled_fraction",
-        known(r->throttled), "machine_busy_fraction", known(r->machine),
-        "memory_bytes", (json_int_t)s->memory_bytes, "memory_limit_bytes",
-        (json_int_t)s->memory_limit_bytes);
+    json_t *machine =
+        json_pack("{s:o, s:o, s:o}", "cpu_cores", known(r->cpu_cores),
+                  "throttled_fraction", known(r->throttled),
+                  "machine_busy_fraction", known(r->machine));
+    stat_json(machine, "machine", s, 0);
+    return machine;
 }
 
 static json_t *planned(uint32_t value)

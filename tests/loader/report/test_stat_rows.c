@@ -11,6 +11,7 @@
 #include "tests/loader/fixture.h"
 
 #include <feedline/live.h>
+#include <feedline/tuning.h>
 
 #include <math.h>
 #include <stddef.h>
@@ -29,6 +30,7 @@ static const struct {
     [FDL_STAT_GAPS] = {"gaps", sizeof(struct feedline_gap_stats)},
     [FDL_STAT_SLOW] = {"slow_samples", sizeof(struct feedline_slow_sample)},
     [FDL_STAT_HEADROOM] = {"headroom", sizeof(struct feedline_headroom)},
+    [FDL_STAT_TUNER] = {"tuner", sizeof(struct feedline_tuner_info)},
     [FDL_STAT_QUEUE] = {"queue", sizeof(struct feedline_live_stats)},
     [FDL_STAT_MACHINE] = {"machine", sizeof(struct feedline_live_stats)},
     [FDL_STAT_GPU] = {"gpu", sizeof(struct feedline_live_stats)},

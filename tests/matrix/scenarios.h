@@ -14,11 +14,14 @@ struct scenario {
     const char *what; /* is done, one line */
 
     /* Sets the scene, and does what is done to the process: the caller's, which
-     * ends after it. NULL, or why this cannot be done here. */
-    const char *(*set)(struct scene *s);
+     * ends after it. */
+    void (*set)(struct scene *s);
 
     bool alone; /* is about cores: no other run beside it */
 };
+
+/* Storage of that rate, of which more reads at once get no more. */
+void slow_disk(struct scene *s, uint32_t file_bytes, double bytes_per_second);
 
 extern const struct scenario work_scenarios[], read_scenarios[],
     consumer_scenarios[], device_scenarios[],

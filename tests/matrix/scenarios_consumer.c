@@ -12,14 +12,13 @@ static void feed(struct scene *s)
 }
 
 /* All slots but one are held, so that nothing is made ahead. */
-static const char *holds_slots(struct scene *s)
+static void holds_slots(struct scene *s)
 {
     uint32_t depth = 2 + dice_below(&s->dice, 3);
     scene_option(s, "depth=%u workers=4 ", depth);
     s->hold = depth + 1;
     s->step_ns = scene_vary(s, 8 * MS);
     s->sleep_ns = scene_vary(s, 6 * MS);
-    return NULL;
 }
 
 static int64_t the_first(const struct scene *s, uint32_t batch, uint32_t place)
@@ -28,12 +27,11 @@ static int64_t the_first(const struct scene *s, uint32_t batch, uint32_t place)
     return batch == 0 && place == 0 ? 900 * MS : 0;
 }
 
-static const char *slow_start(struct scene *s)
+static void slow_start(struct scene *s)
 {
     feed(s);
     s->warm = 0;
     s->more_ns = the_first;
-    return NULL;
 }
 
 /* Workers take the consumer's caches, memory or clock from it. */
@@ -46,30 +44,27 @@ static void suffer(struct scene *s, feedline_loader *l, uint32_t batch)
     s->step_ns = (many ? 17 : 13) * MS;
 }
 
-static const char *interference(struct scene *s)
+static void interference(struct scene *s)
 {
     s->sleep_ns = scene_vary(s, 2 * MS);
     s->batches = 200;
     s->before = suffer;
-    return NULL;
 }
 
 /* The batch is there, and the consumer's thread does not run. */
-static const char *late(struct scene *s)
+static void late(struct scene *s)
 {
     scene_option(s, "workers=1 depth=2 ");
     s->step_ns = scene_vary(s, 2 * MS);
     s->sleep_ns = scene_vary(s, MS);
     s->late_ns = scene_vary(s, 20 * MS);
-    return NULL;
 }
 
-static const char *straggler(struct scene *s)
+static void straggler(struct scene *s)
 {
     scene_option(s, "world=2 rank=%u ", dice_below(&s->dice, 2));
     feed(s);
     s->phase = "allreduce";
-    return NULL;
 }
 
 const struct scenario consumer_scenarios[] = {

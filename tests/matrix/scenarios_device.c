@@ -17,69 +17,63 @@ static void on_device(struct scene *s)
 }
 
 /* Batches wait for the GPU. */
-static const char *gpu_bound(struct scene *s)
+static void gpu_bound(struct scene *s)
 {
     on_device(s);
     s->kernel_ns = scene_vary(s, 14 * MS);
     s->synchronise = dice_below(&s->dice, 2) != 0;
     s->sleep_ns = scene_vary(s, 2 * MS);
-    return NULL;
 }
 
-static const char *inefficient(struct scene *s)
+static void inefficient(struct scene *s)
 {
-    const char *why = gpu_bound(s);
+    gpu_bound(s);
     s->nvml = "utilization 97\nsm 21\nclock 1900\nmax_clock 1980\n";
-    return why;
 }
 
-static const char *capped(struct scene *s)
+static void capped(struct scene *s)
 {
     static const char *const says[] = {
         "utilization 98\nsm 88\nclock 1100\nmax_clock 1980\nreasons 4\n"
         "power 300000\npower_limit 300000\n",
         "utilization 98\nsm 88\nclock 900\nmax_clock 1980\nreasons 64\n"};
-    const char *why = gpu_bound(s);
+    gpu_bound(s);
     s->nvml = says[dice_below(&s->dice, 2)];
-    return why;
 }
 
 /* Ten seconds of a program that asks nothing of its GPU. */
-static const char *unused(struct scene *s)
+static void unused(struct scene *s)
 {
     on_device(s);
     s->nvml = "utilization 0\nsm 0\n";
     s->step_ns = scene_vary(s, 80 * MS);
     s->sleep_ns = scene_vary(s, 2 * MS);
     s->batches = 160;
-    return NULL;
 }
 
 /* Logging, checkpoints, a loop in an interpreter. */
-static const char *host_bound(struct scene *s)
+static void host_bound(struct scene *s)
 {
     on_device(s);
     s->nvml = "utilization 12\nsm 9\nclock 1900\nmax_clock 1980\n";
     s->kernel_ns = scene_vary(s, 2 * MS);
     s->step_ns = scene_vary(s, 14 * MS);
     s->sleep_ns = scene_vary(s, 2 * MS);
-    return NULL;
 }
 
 /* 196 KiB at 16 MB/s: 12 ms a copy. */
-static const char *slow_bus(struct scene *s)
+static void slow_bus(struct scene *s)
 {
     on_device(s);
     s->cuda = "devices=1,latency_us=20,gbps=0.016,hash=0";
     s->side = 128;
     s->kernel_ns = scene_vary(s, 3 * MS);
     s->sleep_ns = scene_vary(s, MS / 2);
-    return NULL;
 }
 
 /* The consumer keeps all it can, works, and lets go of it when that is done: so
  * the next copy begins when the GPU has nothing to do. */
-static const char *no_overlap(struct scene *s)
+static void no_overlap(struct scene *s)
 {
     on_device(s);
     s->cuda = "devices=1,latency_us=20,gbps=0.02,hash=0";
@@ -88,7 +82,6 @@ static const char *no_overlap(struct scene *s)
     s->synchronise = true;
     scene_option(s, "depth=1 workers=4 ");
     s->kernel_ns = scene_vary(s, 10 * MS);
-    return NULL;
 }
 
 const struct scenario device_scenarios[] = {

@@ -16,95 +16,77 @@ static void beside_neighbours(struct scene *s, uint32_t n)
     s->burn_ns = scene_vary(s, MS / 5);
 }
 
-static const char *sleep_and_neighbours(struct scene *s)
+static void sleep_and_neighbours(struct scene *s)
 {
     beside_neighbours(s, 2 + dice_below(&s->dice, 2));
     s->batches = 120;
     s->step_ns = scene_vary(s, 4 * MS);
     s->sleep_ns = scene_vary(s, 12 * MS);
-    return NULL;
 }
 
-static const char *many_sleepers_and_neighbours(struct scene *s)
+static void many_sleepers_and_neighbours(struct scene *s)
 {
-    const char *why = sleep_and_neighbours(s);
+    sleep_and_neighbours(s);
     scene_option(s, "workers=6 ");
     s->step_ns = scene_vary(s, MS);
-    return why;
 }
 
-static const char *lock_and_neighbours(struct scene *s)
+static void lock_and_neighbours(struct scene *s)
 {
     beside_neighbours(s, 2);
     scene_option(s, "workers=%u ", 3 + dice_below(&s->dice, 3));
     s->batches = 120;
     s->step_ns = scene_vary(s, 4 * MS);
     s->turn_ns = scene_vary(s, 5 * MS);
-    return NULL;
 }
 
-static const char *neighbours_and_three_workers(struct scene *s)
+static void neighbours_and_three_workers(struct scene *s)
 {
     beside_neighbours(s, 8);
     scene_option(s, "workers=3 ");
     s->step_ns = scene_vary(s, MS);
     s->burn_ns = scene_vary(s, 2 * MS);
-    return NULL;
 }
 
-static const char *reads_and_neighbours(struct scene *s)
+static void reads_and_neighbours(struct scene *s)
 {
     beside_neighbours(s, 2);
     scene_option(s, "io_depth=2 ");
     s->file_bytes = USUAL_FILE;
     s->step_ns = scene_vary(s, 4 * MS);
     s->storage.latency_ns = scene_vary(s, 20 * MS);
-    return NULL;
 }
 
-static const char *reads_and_sleep(struct scene *s)
+static void reads_and_sleep(struct scene *s)
 {
     scene_option(s, "io_depth=2 workers=4 ");
     s->file_bytes = USUAL_FILE;
     s->step_ns = scene_vary(s, 4 * MS);
     s->sleep_ns = scene_vary(s, 4 * MS);
     s->storage.latency_ns = scene_vary(s, 20 * MS);
-    return NULL;
 }
 
-static void ask_for_more(struct scene *s, feedline_loader *l, uint32_t batch)
+static void usual_files(struct scene *s)
 {
-    if (batch == s->warm + s->batches / 2)
-        (void)feedline_loader_set_int(l, "io_depth", 8);
-}
-
-static const char *slow_disk(struct scene *s)
-{
-    scene_option(s, "io_depth=2 ");
-    s->batches = 400; /* growth is known by whole seconds */
-    s->file_bytes = USUAL_FILE;
-    s->step_ns = scene_vary(s, 2 * MS);
-    s->storage.bytes_per_second = (int64_t)dice_between(&s->dice, 12e6, 18e6);
-    s->before = ask_for_more;
-    return NULL;
+    slow_disk(s, USUAL_FILE, 15e6);
 }
 
 /* The quota stops the consumer too: its steps look like pauses of its own. */
-static const char *quota_and_fast_consumer(struct scene *s)
+static void quota_and_fast_consumer(struct scene *s)
 {
     scene_option(s, "workers=%u ", 2 + dice_below(&s->dice, 3));
     s->batches = 120;
     s->step_ns = scene_vary(s, 5 * MS);
     s->burn_ns = scene_vary(s, 3 * MS);
-    return cores_quota(dice_between(&s->dice, 0.4, 0.8));
+    s->why_not = cores_quota(dice_between(&s->dice, 0.4, 0.8));
 }
 
-static const char *quota_and_sleep(struct scene *s)
+static void quota_and_sleep(struct scene *s)
 {
     s->step_ns = scene_vary(s, 2 * MS);
     s->sleep_ns = scene_vary(s, 15 * MS);
     s->burn_ns = scene_vary(s, MS / 5);
-    return cores_quota(0.5);
+    s->why_not = cores_quota(0.5);
 }
 
 static void pause_now_and_then(struct scene *s, feedline_loader *l,
@@ -116,13 +98,12 @@ static void pause_now_and_then(struct scene *s, feedline_loader *l,
         nap(300 * MS);
 }
 
-static const char *pauses_and_neighbours(struct scene *s)
+static void pauses_and_neighbours(struct scene *s)
 {
     beside_neighbours(s, 2);
     s->batches = 160;
     s->step_ns = scene_vary(s, 12 * MS);
     s->before = pause_now_and_then;
-    return NULL;
 }
 
 const struct scenario mixed_scenarios[] = {
@@ -140,7 +121,7 @@ const struct scenario mixed_scenarios[] = {
     {"FETCH_LATENCY_BOUND",
      "reads of 106 KiB take 20 ms, 2 at a time, and workers sleep",
      reads_and_sleep, false},
-    {"FETCH_BW_BOUND", "storage of 15 MB/s and files of 106 KiB", slow_disk,
+    {"FETCH_BW_BOUND", "storage of 15 MB/s and files of 106 KiB", usual_files,
      false},
     {"CPU_THROTTLED", "a quota of 40 to 80 % of a core, and steps of 5 ms",
      quota_and_fast_consumer, true},

@@ -5,20 +5,18 @@
 #define LARGE_FILE (200u * 1024)
 #define SMALL_FILE (4u * 1024)
 
-static const char *latency(struct scene *s)
+static void latency(struct scene *s)
 {
     scene_option(s, "io_depth=2 ");
     s->file_bytes = LARGE_FILE;
     s->step_ns = scene_vary(s, 4 * MS);
     s->storage.latency_ns = scene_vary(s, 8 * MS);
-    return NULL;
 }
 
-static const char *small_files(struct scene *s)
+static void small_files(struct scene *s)
 {
-    const char *why = latency(s);
+    latency(s);
     s->file_bytes = SMALL_FILE;
-    return why;
 }
 
 /* More reads at once, of which none comes sooner. */
@@ -28,15 +26,20 @@ static void ask_for_more(struct scene *s, feedline_loader *l, uint32_t batch)
         (void)feedline_loader_set_int(l, "io_depth", 8);
 }
 
-static const char *bandwidth(struct scene *s)
+void slow_disk(struct scene *s, uint32_t file_bytes, double bytes_per_second)
 {
     scene_option(s, "io_depth=2 ");
     s->batches = 400; /* growth is known by whole seconds */
-    s->file_bytes = LARGE_FILE;
+    s->file_bytes = file_bytes;
     s->step_ns = scene_vary(s, 2 * MS);
-    s->storage.bytes_per_second = (int64_t)(dice_between(&s->dice, 40e6, 60e6));
+    s->storage.bytes_per_second =
+        (int64_t)(bytes_per_second * dice_between(&s->dice, 0.8, 1.2));
     s->before = ask_for_more;
-    return NULL;
+}
+
+static void bandwidth(struct scene *s)
+{
+    slow_disk(s, LARGE_FILE, 50e6);
 }
 
 /* The first epoch comes from a device, the others from memory. */
@@ -48,7 +51,7 @@ static void warm_up(struct scene *s, feedline_loader *l, uint32_t batch)
     (void)s;
 }
 
-static const char *cold_cache(struct scene *s)
+static void cold_cache(struct scene *s)
 {
     scene_option(s, "io_depth=2 ");
     s->warm = 0;
@@ -56,10 +59,9 @@ static const char *cold_cache(struct scene *s)
     s->step_ns = scene_vary(s, 5 * MS);
     s->storage.latency_ns = scene_vary(s, 20 * MS);
     s->before = warm_up;
-    return NULL;
 }
 
-static const char *periodic(struct scene *s)
+static void periodic(struct scene *s)
 {
     scene_option(s, "io_depth=1 depth=2 workers=2 ");
     s->batches = 150;
@@ -67,7 +69,6 @@ static const char *periodic(struct scene *s)
     s->step_ns = scene_vary(s, 5 * MS);
     s->storage.hiccup_every = (6 + dice_below(&s->dice, 5)) * SCENE_BATCH;
     s->storage.hiccup_ns = scene_vary(s, 60 * MS);
-    return NULL;
 }
 
 const struct scenario read_scenarios[] = {

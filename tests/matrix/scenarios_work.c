@@ -5,65 +5,59 @@
 
 #define FULL_STEP (16 * MS) /* of a consumer that something keeps up with */
 
-static const char *little(struct scene *s)
+static void little(struct scene *s)
 {
     s->warm = 0;
     s->batches = 3 + dice_below(&s->dice, 4);
     s->sleep_ns = 2 * MS;
-    return NULL;
 }
 
-static const char *fed(struct scene *s)
+static void fed(struct scene *s)
 {
     s->step_ns = scene_vary(s, FULL_STEP);
     s->sleep_ns = s->step_ns * 2 * 7 / 10 / SCENE_BATCH; /* 70 % of 2 workers */
-    return NULL;
 }
 
-static const char *overprovisioned(struct scene *s)
+static void overprovisioned(struct scene *s)
 {
     scene_option(s, "workers=%u ", 4 + dice_below(&s->dice, 4));
     s->step_ns = scene_vary(s, FULL_STEP);
     s->sleep_ns = scene_vary(s, 2 * MS);
-    return NULL;
 }
 
-static const char *tunable(struct scene *s)
+static void tunable(struct scene *s)
 {
     scene_option(s, "workers=1 ");
     s->step_ns = scene_vary(s, 4 * MS);
     s->sleep_ns = scene_vary(s, 5 * MS);
-    return NULL;
 }
 
-static const char *saturated(struct scene *s)
+static void saturated(struct scene *s)
 {
     cores_confine();
     scene_option(s, "workers=1 ");
     s->batches = 200;
     s->step_ns = scene_vary(s, MS);
     s->burn_ns = scene_vary(s, 3 * MS);
-    return NULL;
 }
 
-static const char *throttled(struct scene *s)
+static void throttled(struct scene *s)
 {
     scene_option(s, "workers=1 ");
     s->step_ns = scene_vary(s, MS);
     s->burn_ns = scene_vary(s, 3 * MS / 2);
-    return cores_quota(dice_between(&s->dice, 0.25, 0.4));
+    s->why_not = cores_quota(dice_between(&s->dice, 0.25, 0.4));
 }
 
-static const char *oversubscribed(struct scene *s)
+static void oversubscribed(struct scene *s)
 {
     cores_confine();
     scene_option(s, "workers=%u ", 4 + dice_below(&s->dice, 5));
     s->step_ns = scene_vary(s, MS);
     s->burn_ns = scene_vary(s, 3 * MS);
-    return NULL;
 }
 
-static const char *foreign(struct scene *s)
+static void foreign(struct scene *s)
 {
     cores_confine();
     cores_precede(); /* before there are threads: theirs is the same */
@@ -72,16 +66,14 @@ static const char *foreign(struct scene *s)
     s->batches = 250; /* foreign threads are looked for once a second */
     s->step_ns = scene_vary(s, MS);
     s->burn_ns = scene_vary(s, MS);
-    return NULL;
 }
 
-static const char *locked(struct scene *s)
+static void locked(struct scene *s)
 {
     scene_option(s, "workers=%u ", 3 + dice_below(&s->dice, 3));
     s->step_ns = scene_vary(s, 4 * MS);
     s->sleep_ns = scene_vary(s, MS);
     s->turn_ns = scene_vary(s, 3 * MS);
-    return NULL;
 }
 
 /* ---- Slow samples ------------------------------------------------------- */
@@ -106,34 +98,31 @@ static int64_t a_slow_batch(const struct scene *s, uint32_t batch,
     return is_slow(s, batch, 5) ? 30 * MS : 0;
 }
 
-static const char *head_of_line(struct scene *s)
+static void head_of_line(struct scene *s)
 {
     scene_option(s, "workers=4 ");
     s->batches = 120;
     s->step_ns = scene_vary(s, 6 * MS);
     s->sleep_ns = scene_vary(s, 2 * MS);
     s->more_ns = one_slow_sample;
-    return NULL;
 }
 
-static const char *shallow(struct scene *s)
+static void shallow(struct scene *s)
 {
     scene_option(s, "workers=4 depth=1 ");
     s->batches = 100;
     s->step_ns = scene_vary(s, 12 * MS);
     s->sleep_ns = scene_vary(s, 2 * MS);
     s->more_ns = a_slow_batch;
-    return NULL;
 }
 
 /* Three slots fit into the budget, and no fourth. */
-static const char *no_memory(struct scene *s)
+static void no_memory(struct scene *s)
 {
-    const char *why = shallow(s);
+    shallow(s);
     s->side = 64;
     scene_option(s, "memory_budget=%u ",
                  s->side * s->side * 3 * SCENE_BATCH * 7 / 2);
-    return why;
 }
 
 const struct scenario work_scenarios[] = {

@@ -20,7 +20,8 @@
 #include <stddef.h>
 
 struct scene {
-    struct dice dice; /* what the seed varies */
+    struct dice dice;    /* what the seed varies */
+    const char *why_not; /* it cannot be played here; NULL: it can */
 
     /* The loader. */
     char options[384];   /* "key=value key=value", behind the common ones */

@@ -90,15 +90,15 @@ static void run_child(const struct scenario *scenario, uint64_t seed, int out)
     struct scene s;
     struct told told = {.what = SAID};
     scene_init(&s, seed);
-    const char *why = scenario->set(&s);
+    scenario->set(&s);
     /* What other processes do is no part of the scene. */
     if (s.burn_ns > 0)
         cores_precede();
     else
         cores_prevail();
-    if (why) {
+    if (s.why_not) {
         told.what = NOT_RUN;
-        snprintf(told.why, sizeof(told.why), "%s", why);
+        snprintf(told.why, sizeof(told.why), "%s", s.why_not);
     } else {
         set_doubles(&s);
         alarm(RUN_SECONDS);

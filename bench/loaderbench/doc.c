@@ -2,6 +2,7 @@
 #include "bench/loaderbench/doc.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const json_t *doc_at(const json_t *doc, const char *path)
@@ -47,6 +48,18 @@ const char *doc_text(const json_t *doc, const char *path)
 {
     const char *text = json_string_value(doc_at(doc, path));
     return text ? text : "";
+}
+
+double *doc_values(const json_t *list, const char *path, size_t *n)
+{
+    double *x = malloc((json_array_size(list) + 1) * sizeof(*x));
+    *n = 0;
+    for (size_t i = 0; x && i < json_array_size(list); i++) {
+        x[*n] = doc_number(json_array_get(list, i), path);
+        if (!isnan(x[*n]))
+            ++*n;
+    }
+    return x;
 }
 
 json_t *doc_known(double x)

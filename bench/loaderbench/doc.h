@@ -8,6 +8,7 @@
 #define LOADERBENCH_DOC_H
 
 #include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 
 const json_t *doc_at(const json_t *doc, const char *path);
@@ -15,6 +16,10 @@ double doc_number(const json_t *doc, const char *path); /* NAN: none */
 double doc_or_0(const json_t *doc, const char *path);
 int64_t doc_int(const json_t *doc, const char *path);      /* 0: none */
 const char *doc_text(const json_t *doc, const char *path); /* "": none */
+
+/* The numbers at a path in the objects of a list, NULL for no list; the caller
+ * frees. NULL: no memory, and *n is 0. */
+double *doc_values(const json_t *list, const char *path, size_t *n);
 
 /* A value of a document that is made; null for NAN and infinity, and for NULL or
  * what is no

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/loaderbench/tool.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,12 @@ double tool_median(double *x, size_t n)
 {
     qsort(x, n, sizeof(*x), compare_doubles);
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+double tool_noise(double *x, size_t n)
+{
+    double median = n > 1 ? tool_median(x, n) : 0;
+    return median > 0 ? (x[n - 1] - x[0]) / 2 / median : (double)NAN;
 }
 
 void tool_gain(double gain, char out[TOOL_GAIN])

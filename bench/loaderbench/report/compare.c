@@ -67,20 +67,14 @@ const struct cli_command command_compare = {
     .run = compare_main,
 };
 
-/* Half the range of the raw values, as a part of the median; NAN: not known. */
+/* Of the raw values; NAN: not known. */
 static double noise_of(const json_t *doc, const struct metric *m)
 {
-    const json_t *runs = json_object_get(doc, "runs");
-    double least = INFINITY, most = -INFINITY;
-    if (json_array_size(runs) < 2)
-        return (double)NAN;
-    for (size_t i = 0; i < json_array_size(runs); i++) {
-        double x = doc_or_0(json_array_get(runs, i), m->path);
-        least = fmin(least, x);
-        most = fmax(most, x);
-    }
-    double median = doc_or_0(doc, m->path);
-    return median > 0 ? (most - least) / 2 / median : (double)NAN;
+    size_t n;
+    double *x = doc_values(json_object_get(doc, "runs"), m->path, &n);
+    double noise = tool_noise(x, n);
+    free(x);
+    return noise;
 }
 
 /* Names of options that differ: then more was changed than the code. */

@@ -62,18 +62,14 @@ static void print_header(const json_t *doc)
 /* " (1180 to 1240 in 5 runs)" */
 static void print_range(const json_t *doc)
 {
-    const json_t *runs = json_object_get(doc, "runs");
-    size_t n = json_array_size(runs);
-    double least = 0, most = 0;
-    if (n < 2)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        double x =
-            doc_or_0(json_array_get(runs, i), "result.images_per_second");
-        least = i == 0 || x < least ? x : least;
-        most = x > most ? x : most;
+    size_t n;
+    double *x = doc_values(json_object_get(doc, "runs"),
+                           "result.images_per_second", &n);
+    if (n > 1) {
+        tool_median(x, n); /* sorts */
+        printf(" (median; %.0f to %.0f in %zu runs)", x[0], x[n - 1], n);
     }
-    printf(" (median; %.0f to %.0f in %zu runs)", least, most, n);
+    free(x);
 }
 
 static void print_result(const json_t *doc)

@@ -75,23 +75,10 @@ static int by_setting(const void *a, const void *b)
 
 /* ---- Numbers of a point ------------------------------------------------- */
 
-double *sweep_values(const struct sweep_point *p, const char *key, size_t *n)
-{
-    size_t runs = json_array_size(p->runs);
-    double *x = malloc((runs + 1) * sizeof(*x));
-    *n = 0;
-    for (size_t i = 0; x && i < runs; i++) {
-        x[*n] = doc_number(json_array_get(p->runs, i), key);
-        if (!isnan(x[*n]))
-            ++*n;
-    }
-    return x;
-}
-
 double sweep_median(const struct sweep_point *p, const char *key)
 {
     size_t n;
-    double *x = sweep_values(p, key, &n);
+    double *x = doc_values(p->runs, key, &n);
     double median = x && n ? tool_median(x, n) : (double)NAN;
     free(x);
     return median;
@@ -100,11 +87,8 @@ double sweep_median(const struct sweep_point *p, const char *key)
 double sweep_noise(const struct sweep_point *p, const char *key)
 {
     size_t n;
-    double *x = sweep_values(p, key, &n), noise = NAN;
-    if (x && n > 1) {
-        double median = tool_median(x, n); /* sorts */
-        noise = median > 0 ? (x[n - 1] - x[0]) / 2 / median : 0;
-    }
+    double *x = doc_values(p->runs, key, &n);
+    double noise = tool_noise(x, n);
     free(x);
     return noise;
 }

@@ -52,8 +52,8 @@ static json_t *comparison(const struct sweep_point *mine,
 {
     double below, error;
     size_t n_a, n_b;
-    double *a = sweep_values(mine, "images_per_second", &n_a);
-    double *b = sweep_values(best, "images_per_second", &n_b);
+    double *a = doc_values(mine->runs, "images_per_second", &n_a);
+    double *b = doc_values(best->runs, "images_per_second", &n_b);
     spread_difference(a, n_a, b, n_b, &below, &error);
     free(a);
     free(b);

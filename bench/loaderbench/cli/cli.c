@@ -128,6 +128,14 @@ bool cli_loader_option(uint32_t i, struct feedline_option_info *info)
     return feedline_option_get_info("loader", i, info) == FEEDLINE_OK;
 }
 
+bool cli_find_loader_option(const char *name, struct feedline_option_info *info)
+{
+    for (uint32_t i = 0; cli_loader_option(i, info); i++)
+        if (same_name(info->name, name))
+            return true;
+    return false;
+}
+
 static int unknown_option(const struct cli_command *command, const char *name)
 {
     struct cli_closest closest = {.name = name};

@@ -132,8 +132,11 @@ const char *cli_dashed(const char *name, char buf[CLI_NAME_BYTES]);
 /* NULL: there is no such command. */
 const struct cli_command *cli_find_command(const char *name);
 
-/* Row `i` of the loader's options; false past the end. */
+/* Row `i` of the loader's options; false past the end. The row of a name, with
+ * dashes or without; false: there is none. */
 bool cli_loader_option(uint32_t i, struct feedline_option_info *info);
+bool cli_find_loader_option(const char *name,
+                            struct feedline_option_info *info);
 
 /* The options of a command with their values, and those of the loader that were
  * given, for the document. */
@@ -161,6 +164,9 @@ void cli_complete(int n, char **words);
 /* Words of `text` from column `at` on, further lines indented alike, within 80
  * columns. A newline in the text is kept. */
 void cli_print_wrapped(const char *text, size_t indent, size_t at);
+
+/* A paragraph in 80 columns. */
+void cli_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The candidate closest to `name`, NULL if none is close. */
 struct cli_closest {

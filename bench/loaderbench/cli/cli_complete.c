@@ -79,17 +79,15 @@ static bool offer_loader(const struct typed *t,
 static bool offer_values(const struct typed *t, const struct cli_command *c,
                          const char *option, size_t bytes, bool equals)
 {
+    struct feedline_option_info info;
     char name[CLI_NAME_BYTES], other[CLI_NAME_BYTES];
     snprintf(name, sizeof(name), "%.*s", (int)bytes, option);
     cli_dashed(name, other);
     for (size_t i = 0; i < c->n_options; i++)
         if (strcmp(c->options[i].name, other) == 0)
             return offer_own(t, &c->options[i]);
-    struct feedline_option_info info;
-    for (uint32_t i = 0; c->loader_options && cli_loader_option(i, &info); i++)
-        if (strcmp(cli_dashed(info.name, name), other) == 0)
-            return offer_loader(t, &info, equals);
-    return false;
+    return c->loader_options && cli_find_loader_option(other, &info) &&
+           offer_loader(t, &info, equals);
 }
 
 /* ---- Names -------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "bench/loaderbench/cli/cli.h"
 #include "bench/loaderbench/tool.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,16 @@ void cli_print_wrapped(const char *text, size_t indent, size_t at)
         text += spaces + word;
     }
     putchar('\n');
+}
+
+void cli_print(const char *fmt, ...)
+{
+    char text[4608]; /* a path may be in it */
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    cli_print_wrapped(text, 0, 0);
 }
 
 /* Its first line only, unless `all`. */
@@ -122,21 +133,12 @@ static void loader_metavar(const struct feedline_option_info *info, char *buf,
              info->flags & FEEDLINE_OPT_AUTO ? "|auto" : "");
 }
 
-static bool find_loader_option(const char *name,
-                               struct feedline_option_info *out)
-{
-    for (uint32_t i = 0; cli_loader_option(i, out); i++)
-        if (strcmp(out->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* help: NULL: the library's. */
 static void print_loader_option(const char *name, const char *help)
 {
     struct feedline_option_info info;
     char metavar[96], text[512];
-    if (!find_loader_option(name, &info))
+    if (!cli_find_loader_option(name, &info))
         return;
     loader_metavar(&info, metavar, sizeof(metavar));
     snprintf(text, sizeof(text), "%s [%s]", help ? help : info.help,

@@ -191,9 +191,7 @@ static int summarise(const struct gen *g, double seconds)
         (json_int_t)bytes, "mean_bytes", (double)bytes / (double)n,
         "mean_pixels", (double)g->pixels / (double)n, "seconds", seconds);
     json_object_update_new(doc, result);
-    int rc = document_write(doc, o->json);
-    json_decref(doc);
-    return rc;
+    return document_deliver(doc, o->json, TOOL_DONE);
 }
 
 int gen_main(void *values, const struct cli_parsed *parsed)

@@ -93,6 +93,9 @@ json_t *run_json_document(const struct run_setup *setup, const char *uri,
 /* Where --json and --report want it. An exit status. */
 int run_write(const struct run_options *o, json_t *doc, const char *uri);
 
+/* "URI: 24 images; 2 of 4 cores", of other documents as well. */
+void run_text_subject(const json_t *doc);
+
 /* The document for people, on standard output. table: of the stages, in place
  * of the short one; NULL: none. */
 void run_text(const json_t *doc, const char *table);

@@ -28,6 +28,22 @@ static const char *level_style(const char *level)
                                       : tool_colour("\033[33m");
 }
 
+static void print_cores(const json_t *doc)
+{
+    double quota = doc_or_0(doc, "machine.cpu_quota");
+    printf("%.0f of %.0f cores", doc_or_0(doc, "machine.cpus_allowed"),
+           doc_or_0(doc, "machine.cpus_online"));
+    if (quota > 0)
+        printf(", quota %.3g cores", quota);
+}
+
+void run_text_subject(const json_t *doc)
+{
+    printf("%s: %.0f images; ", doc_text(doc, "dataset.uri"),
+           doc_or_0(doc, "dataset.samples"));
+    print_cores(doc);
+}
+
 static void print_header(const json_t *doc)
 {
     const json_t *shape = doc_at(doc, "run.batch_shape");
@@ -48,12 +64,8 @@ static void print_header(const json_t *doc)
     double consumer = doc_or_0(doc, "run.consumer_ms");
     if (consumer > 0)
         printf("; consumer %g ms a batch", consumer);
-    double quota = doc_or_0(doc, "machine.cpu_quota");
-    printf("\nmachine: %.0f of %.0f cores",
-           doc_or_0(doc, "machine.cpus_allowed"),
-           doc_or_0(doc, "machine.cpus_online"));
-    if (quota > 0)
-        printf(", quota %.3g cores", quota);
+    printf("\nmachine: ");
+    print_cores(doc);
     printf(", %.1f GiB, %s, Linux %s\n\n",
            doc_or_0(doc, "machine.memory_limit_bytes") / 1073741824,
            doc_text(doc, "machine.cpu_model"), doc_text(doc, "machine.kernel"));

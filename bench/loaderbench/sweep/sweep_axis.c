@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of values on the command line. */
+#include "bench/loaderbench/cli/cli.h"
 #include "bench/loaderbench/sweep/sweep.h"
 
 #include <ctype.h>
@@ -18,26 +19,6 @@ void sweep_axis_add(struct sweep_axis *axis, int64_t value)
     memmove(&axis->at[i + 1], &axis->at[i], (axis->n - i) * sizeof(*axis->at));
     axis->at[i] = value;
     axis->n++;
-}
-
-static bool option_bounds(const char *option, int64_t *least, int64_t *most)
-{
-    struct feedline_option_info info;
-    char name[32];
-    snprintf(name, sizeof(name), "%s", option);
-    for (char *p = name; *p; p++)
-        if (*p == '-')
-            *p = '_';
-    for (uint32_t i = 0;; i++) {
-        info = (struct feedline_option_info){.struct_size = sizeof(info)};
-        if (feedline_option_get_info("loader", i, &info) != FEEDLINE_OK)
-            return false;
-        if (strcmp(info.name, name) == 0)
-            break;
-    }
-    *least = info.min;
-    *most = info.max;
-    return true;
 }
 
 static bool number(const char **text, int64_t *out)
@@ -95,8 +76,9 @@ int sweep_axis_parse(const char *option, const char *text,
                      struct sweep_axis *out)
 {
     struct sweep_axis axis = {.n = 0};
-    int64_t from, to, least = 1, most = INT64_MAX;
-    option_bounds(option, &least, &most);
+    struct feedline_option_info info = {.min = 1, .max = INT64_MAX};
+    int64_t from, to;
+    cli_find_loader_option(option, &info);
     if (strcmp(text, "auto") == 0) {
         sweep_axis_auto(option, out);
         return TOOL_DONE;
@@ -106,9 +88,9 @@ int sweep_axis_parse(const char *option, const char *text,
             tool_say("--%s: '%s' is no list as 1,2,4,8 or 1..8", option, text);
             return TOOL_USAGE;
         }
-        if (from < least || to > most) {
+        if (from < info.min || to > info.max) {
             tool_say("--%s: '%s' goes beyond %lld to %lld", option, text,
-                     (long long)least, (long long)most);
+                     (long long)info.min, (long long)info.max);
             return TOOL_USAGE;
         }
         if (to - from >= SWEEP_VALUES_MAX) {

@@ -261,8 +261,5 @@ json_t *sweep_document(const struct sweep *s)
 
 int sweep_save(const struct sweep *s, const char *path)
 {
-    json_t *doc = sweep_document(s);
-    int rc = document_write(doc, path);
-    json_decref(doc);
-    return rc;
+    return document_deliver(sweep_document(s), path, TOOL_DONE);
 }

@@ -164,21 +164,17 @@ static void print_trust(const json_t *doc)
     double others = doc_number(trust, "others_cores");
     double spread = doc_number(trust, "noise_fraction");
     double cores = doc_number(doc, "machine.cpus_online");
-    char text[512];
     if (others > OTHERS_MATTER * cores) {
-        snprintf(text, sizeof(text),
-                 "Other processes used %.1f of the %.0f cores during the "
-                 "measurements, so the speeds are those of the rest. Repeat on "
-                 "an idle machine before relying on the knee.",
-                 others, cores);
-        cli_print_wrapped(text, 0, 0);
+        cli_print(
+            "Other processes used %.1f of the %.0f cores during the "
+            "measurements, so the speeds are those of the rest. Repeat on "
+            "an idle machine before relying on the knee.",
+            others, cores);
     }
     if (spread > SPREAD_MATTERS) {
-        snprintf(text, sizeof(text),
-                 "Spread: measurements of a point typically differ by +-%.0f "
-                 "%%.",
-                 100 * spread);
-        cli_print_wrapped(text, 0, 0);
+        cli_print("Spread: measurements of a point typically differ by +-%.0f "
+                  "%%.",
+                  100 * spread);
     }
 }
 
@@ -187,51 +183,37 @@ static void print_knee(const json_t *doc)
     const json_t *knee = json_object_get(doc, "knee");
     const json_t *best = json_object_get(doc, "best");
     const json_t *rule = json_object_get(doc, "rule");
-    char text[1024];
     if (!json_is_object(knee)) {
         printf("\nNothing was measured.\n");
         return;
     }
-    snprintf(text, sizeof(text),
-             "* knee: " TOOL_COUNT ", depth %lld: %.0f images/s, %.0f per "
-             "CPU second.\nThe rule: %s.",
-             TOOL_COUNT_OF(doc_int(knee, "workers"), "worker"),
-             (long long)doc_int(knee, "depth"),
-             doc_number(knee, "images_per_second"),
-             doc_number(knee, "images_per_cpu_second"),
-             json_string_value(json_object_get(rule, "words")));
     putchar('\n');
-    cli_print_wrapped(text, 0, 0);
+    cli_print("* knee: " TOOL_COUNT ", depth %lld: %.0f images/s, %.0f per "
+              "CPU second.\nThe rule: %s.",
+              TOOL_COUNT_OF(doc_int(knee, "workers"), "worker"),
+              (long long)doc_int(knee, "depth"),
+              doc_number(knee, "images_per_second"),
+              doc_number(knee, "images_per_cpu_second"),
+              doc_text(rule, "words"));
     if (!is_point(doc, "knee", best)) {
-        snprintf(text, sizeof(text),
-                 "^ fastest: " TOOL_COUNT ", depth %lld: %.0f images/s.",
-                 TOOL_COUNT_OF(doc_int(best, "workers"), "worker"),
-                 (long long)doc_int(best, "depth"),
-                 doc_number(best, "images_per_second"));
-        cli_print_wrapped(text, 0, 0);
+        cli_print("^ fastest: " TOOL_COUNT ", depth %lld: %.0f images/s.",
+                  TOOL_COUNT_OF(doc_int(best, "workers"), "worker"),
+                  (long long)doc_int(best, "depth"),
+                  doc_number(best, "images_per_second"));
     }
     double noise = doc_number(best, "noise_fraction");
     if (noise > doc_number(rule, "tolerance")) {
-        snprintf(text, sizeof(text),
-                 "Measurements of the fastest point differ by +-%.1f %%, more "
-                 "than the rule tolerates: use a larger --repeat or --seconds "
-                 "to pin the knee down.",
-                 100 * noise);
-        cli_print_wrapped(text, 0, 0);
+        cli_print("Measurements of the fastest point differ by +-%.1f %%, more "
+                  "than the rule tolerates: use a larger --repeat or --seconds "
+                  "to pin the knee down.",
+                  100 * noise);
     }
 }
 
 static void print_header(const json_t *doc)
 {
-    const json_t *data = json_object_get(doc, "dataset");
     const json_t *settings = json_object_get(doc, "settings");
-    const json_t *machine = json_object_get(doc, "machine");
-    const char *uri = json_string_value(json_object_get(data, "uri"));
-    printf("%s: %.0f images; %.0f of %.0f cores", uri ? uri : "",
-           doc_number(data, "samples"), doc_number(machine, "cpus_allowed"),
-           doc_number(machine, "cpus_online"));
-    if (doc_number(machine, "cpu_quota") > 0)
-        printf(", quota %.3g cores", doc_number(machine, "cpu_quota"));
+    run_text_subject(doc);
     printf("\n%zu of %.0f settings, each measured ",
            json_array_size(json_object_get(doc, "grid")),
            doc_number(doc, "points"));

@@ -108,12 +108,8 @@ static json_t *list_json(void)
 static int list(const struct top_options *o)
 {
     struct feedline_live_info info;
-    if (o->json) {
-        json_t *doc = list_json();
-        int rc = document_write(doc, o->json);
-        json_decref(doc);
-        return rc;
-    }
+    if (o->json)
+        return document_deliver(list_json(), o->json, TOOL_DONE);
     printf("%8s %6s  %s\n", "PID", "loader", "command");
     for (uint32_t i = 0; next_in_list(i, &info); i++)
         printf("%8" PRId32 " %6" PRIu32 "  %s\n", info.pid, info.loader,
@@ -370,10 +366,8 @@ static int once(struct watch *w)
         print(w);
         return TOOL_DONE;
     }
-    json_t *doc = top_json(&w->subject.info, &w->now, &w->rates);
-    int rc = document_write(doc, w->options->json);
-    json_decref(doc);
-    return rc;
+    return document_deliver(top_json(&w->subject.info, &w->now, &w->rates),
+                            w->options->json, TOOL_DONE);
 }
 
 static int watch_it(struct watch *w)

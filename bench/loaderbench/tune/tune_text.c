@@ -16,12 +16,7 @@
 
 static void print_header(const json_t *doc)
 {
-    printf("%s: %.0f images; %.0f of %.0f cores", doc_text(doc, "dataset.uri"),
-           doc_number(doc, "dataset.samples"),
-           doc_number(doc, "machine.cpus_allowed"),
-           doc_number(doc, "machine.cpus_online"));
-    if (doc_number(doc, "machine.cpu_quota") > 0)
-        printf(", quota %.3g cores", doc_number(doc, "machine.cpu_quota"));
+    run_text_subject(doc);
     if (doc_number(doc, "run.consumer_ms") > 0)
         printf("; consumer %g ms a batch", doc_number(doc, "run.consumer_ms"));
     printf("\n\n");
@@ -99,49 +94,39 @@ static void print_charts(const json_t *doc)
 static void print_steady(const json_t *doc)
 {
     const json_t *steady = doc_at(doc, "tune.steady");
-    char words[512];
+    putchar('\n');
     if (json_is_object(steady))
-        snprintf(words, sizeof(words),
-                 "Since it settled: %.0f images/s over %.1f s, %.0f per CPU "
-                 "second.",
-                 doc_number(steady, "images_per_second"),
-                 doc_number(steady, "seconds"),
-                 doc_number(steady, "images_per_cpu_second"));
+        cli_print("Since it settled: %.0f images/s over %.1f s, %.0f per CPU "
+                  "second.",
+                  doc_number(steady, "images_per_second"),
+                  doc_number(steady, "seconds"),
+                  doc_number(steady, "images_per_cpu_second"));
     else if (strcmp(doc_text(doc, "tuner.mode"), "observe") == 0)
-        snprintf(words, sizeof(words),
-                 "The tuner only observed; without --observe it makes these "
-                 "changes.");
+        cli_print("The tuner only observed; without --observe it makes these "
+                  "changes.");
     else if (json_is_number(doc_at(doc, "tuner.converged_batch")))
-        snprintf(
-            words, sizeof(words),
+        cli_print(
             "It settled just before the end, too late to measure the speed.");
     else
-        snprintf(words, sizeof(words),
-                 "It has not settled; the settings above are the last it "
-                 "tried. A larger --seconds gives it time.");
-    putchar('\n');
-    cli_print_wrapped(words, 0, 0);
+        cli_print("It has not settled; the settings above are the last it "
+                  "tried. A larger --seconds gives it time.");
 }
 
 static void print_next(const json_t *doc)
 {
     const char *profile = doc_text(doc, "tune.profile");
-    char words[4608];
     if (strcmp(doc_text(doc, "tuner.mode"), "observe") == 0)
         return;
     if (*profile)
-        snprintf(words, sizeof(words),
-                 "The result is in %s; --tuner-profile %s starts from it.",
-                 profile, profile);
+        cli_print("The result is in %s; --tuner-profile %s starts from it.",
+                  profile, profile);
     else
-        snprintf(words, sizeof(words),
-                 "To start from there: --workers-start %.0f, or --profile FILE "
-                 "now and --tuner-profile FILE later. To use exactly this: "
-                 "--workers %.0f --depth %.0f.",
-                 doc_number(doc, "tuner.workers"),
-                 doc_number(doc, "tuner.workers"),
-                 doc_number(doc, "tuner.depth"));
-    cli_print_wrapped(words, 0, 0);
+        cli_print(
+            "To start from there: --workers-start %.0f, or --profile FILE "
+            "now and --tuner-profile FILE later. To use exactly this: "
+            "--workers %.0f --depth %.0f.",
+            doc_number(doc, "tuner.workers"), doc_number(doc, "tuner.workers"),
+            doc_number(doc, "tuner.depth"));
 }
 
 /* ---- The sweep ---------------------------------------------------------- */
@@ -159,7 +144,6 @@ static void print_comparison(const json_t *doc)
 {
     const json_t *comparison = json_object_get(doc, "comparison");
     const json_t *best = json_object_get(doc, "sweep_best");
-    char words[512];
     if (!json_is_object(comparison))
         return;
     printf("\nAgainst a sweep of %zu settings, each measured %.0f time%s:\n\n",
@@ -172,21 +156,18 @@ static void print_comparison(const json_t *doc)
     print_setting("sweep's knee", json_object_get(doc, "knee"));
     double below = doc_number(comparison, "below_fraction");
     double error = doc_number(comparison, "error_fraction");
-    if (!(fabs(below) > 0))
-        snprintf(words, sizeof(words), "The choice is the best of the sweep.");
-    else if (isnan(error))
-        snprintf(words, sizeof(words),
-                 "The choice is %.1f %% %s the best, measured only once: use "
-                 "--repeat to see how reliable that is.",
-                 100 * fabs(below), below > 0 ? "below" : "above");
-    else
-        snprintf(words, sizeof(words),
-                 "The choice is %.1f %% %s the best, +-%.1f %% at 95 %% "
-                 "confidence%s.",
-                 100 * fabs(below), below > 0 ? "below" : "above", 100 * error,
-                 fabs(below) <= error ? ": within the measuring error" : "");
     putchar('\n');
-    cli_print_wrapped(words, 0, 0);
+    if (!(fabs(below) > 0))
+        cli_print("The choice is the best of the sweep.");
+    else if (isnan(error))
+        cli_print("The choice is %.1f %% %s the best, measured only once: use "
+                  "--repeat to see how reliable that is.",
+                  100 * fabs(below), below > 0 ? "below" : "above");
+    else
+        cli_print("The choice is %.1f %% %s the best, +-%.1f %% at 95 %% "
+                  "confidence%s.",
+                  100 * fabs(below), below > 0 ? "below" : "above", 100 * error,
+                  fabs(below) <= error ? ": within the measuring error" : "");
 }
 
 void tune_text(const json_t *doc)

@@ -37,7 +37,7 @@ from typing import Any, Dict, List, Optional
 
 from planted_causes import CAUSES, Cause
 from planted_follow import Step, advised, compare, why_not
-from planted_program import GROUPS, child
+from planted_program import child, cores
 
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parent.parent
@@ -94,22 +94,16 @@ def make_images(root: Path) -> None:
     """photos: 256 files of about 106 KiB; the others are made of these."""
     from PIL import Image
 
-    for kind, count in (("photos", 256), ("padded", 96), ("large", 24),
-                        ("few", 64)):
+    counts = {"photos": 256, "padded": 96, "large": 24, "few": 64}
+    for kind, count in counts.items():
         for i in range(count):
             folder = root / kind / ("class%d" % (i % 4))
             folder.mkdir(parents=True, exist_ok=True)
             size = (4000, 3000) if kind == "large" else (500, 375)
             path = folder / ("%04d.jpg" % i)
             if i >= 8 and kind == "large":
-                path.write_bytes(
-                    (
-                        root
-                        / kind
-                        / ("class%d" % (i % 4))
-                        / ("%04d.jpg" % (i % 8))
-                    ).read_bytes()
-                )
+                first = root / kind / ("class%d" % (i % 4))
+                path.write_bytes((first / ("%04d.jpg" % (i % 8))).read_bytes())
                 continue
             noise = Image.effect_noise((size[0] // 4, size[1] // 4), 60 + i)
             image = noise.resize(size).convert("RGB")
@@ -121,45 +115,19 @@ def make_images(root: Path) -> None:
 
 
 def build_helpers(root: Path, library: Path) -> Dict[str, str]:
+    """Shared objects of this folder, by name: planted_NAME.so."""
     compiler = os.environ.get("CC", "cc")
-    common = [compiler, "-O2", "-g", "-fPIC", "-shared", "-D_GNU_SOURCE",
-              "-I" + str(TREE / "include"), "-I" + str(HERE)]
-    reads, op = root / "planted_reads.so", root / "planted_op.so"
-    subprocess.run(
-        [
-            *common,
-            "-o",
-            str(reads),
-            str(HERE / "planted_reads.c"),
-            str(HERE / "slow_reads.c"),
-            str(HERE / "nap.c"),
-            "-ldl",
-            "-lpthread",
-        ],
-        check=True,
-    )
-    subprocess.run(
-        [
-            *common,
-            "-o",
-            str(op),
-            str(HERE / "planted_op.c"),
-            str(library),
-            "-lpthread",
-        ],
-        check=True,
-    )
-    return {"reads": str(reads), "op": str(op)}
-
-
-def forget_groups(pid: int) -> None:
-    for root, *_ in GROUPS:
-        group = Path(root) / ("feedline-planted-%d" % pid)
-        if group.exists():
-            try:
-                group.rmdir()
-            except OSError:
-                pass
+    sources = {"reads": "planted_reads.c slow_reads.c nap.c",
+               "op": "planted_op.c", "cores": "cores.c nap.c"}
+    helpers = {n: str(root / ("planted_%s.so" % n)) for n in sources}
+    for name, path in helpers.items():
+        files = [str(HERE / file) for file in sources[name].split()]
+        own = [str(library)] if name == "op" else []
+        subprocess.run([compiler, "-O2", "-g", "-fPIC", "-shared",
+                        "-D_GNU_SOURCE", "-I" + str(TREE / "include"),
+                        "-o", path, *files, *own, "-ldl", "-lpthread"],
+                       check=True)
+    return helpers
 
 
 def run(cause: Cause, arguments: Any, root: Path,
@@ -179,7 +147,7 @@ def run(cause: Cause, arguments: Any, root: Path,
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                           text=True) as process:
         out, _ = process.communicate()
-    forget_groups(process.pid)
+    cores(helpers["op"]).cores_forget(process.pid)
     if process.returncode != 0:
         return {"failed": "ended with %d" % process.returncode}
     return json.loads(out)

@@ -9,11 +9,10 @@ import json
 import os
 import re
 import resource
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List
 
 from planted_causes import Cause
 
@@ -41,73 +40,12 @@ FUNCTIONS: Dict[str, Callable[[Any], None]] = {
 }
 
 
-def write(path: str, text: str) -> bool:
-    try:
-        Path(path).write_text(text)
-    except OSError:
-        return False
-    return True
-
-
-def take_precedence(cause: Cause) -> None:
-    if not cause.about_cores:
-        try:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-        except OSError:
-            pass
-        return
-    try:
-        os.setsid()
-        write("/proc/self/autogroup", "-20")
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
-    except OSError:
-        pass
-
-
-GROUPS = (
-    ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "%d", "cpu.shares", "262144"),
-    (
-        "/sys/fs/cgroup/cpu,cpuacct",
-        "cpu.cfs_quota_us",
-        "%d",
-        "cpu.shares",
-        "262144",
-    ),
-    ("/sys/fs/cgroup", "cpu.max", "%d 100000", "cpu.weight", "10000"),
-)
-
-
-def join_quota(cores: float) -> Optional[Path]:
-    """The group that this process is now in, or None: not permitted."""
-    for root, file, text, weight_file, weight in GROUPS:
-        group = Path(root) / ("feedline-planted-%d" % os.getpid())
-        if not Path(root, "cgroup.procs").exists():
-            continue
-        try:
-            group.mkdir()
-        except OSError:
-            continue
-        if write(str(group / file), text % int(cores * 100000)):
-            write(str(group / weight_file), weight)
-            if write(str(group / "cgroup.procs"), str(os.getpid())):
-                return group
-        group.rmdir()
-    return None
-
-
-class Neighbours:
-    """Processes that compute, with the precedence of this one."""
-
-    def __init__(self, n: int) -> None:
-        self.children = [
-            subprocess.Popen([sys.executable, "-c", "while True: pass"])
-            for _ in range(n)
-        ]
-
-    def end(self) -> None:
-        for child in self.children:
-            child.kill()
-            child.wait()
+def cores(helper: str) -> ctypes.CDLL:
+    """cores.h: who may have which core, of this process."""
+    found = ctypes.CDLL(str(Path(helper).with_name("planted_cores.so")))
+    found.cores_quota.restype = ctypes.c_char_p
+    found.cores_quota.argtypes = [ctypes.c_double]
+    return found
 
 
 def consume(loader: Any, cause: Cause, until: float, kept: List[Any]) -> int:
@@ -170,15 +108,13 @@ def child(cause: Cause, images: str, helper: str, seconds: float) -> int:
             print(json.dumps({"skipped": "too few cores here"}))
             return 0
         os.sched_setaffinity(0, mine[: cause.cores])
-    if cause.quota and join_quota(cause.quota) is None:
-        print(json.dumps({"skipped": "no control group may be made here"}))
+    own = cores(helper)
+    why = own.cores_quota(cause.quota) if cause.quota else None
+    if why:
+        print(json.dumps({"skipped": why.decode()}))
         return 0
-    take_precedence(cause)
-    neighbours = Neighbours(cause.neighbours)
-    try:
-        found = play(cause, images, helper, seconds)
-    finally:
-        neighbours.end()
-    print(json.dumps(found))
+    (own.cores_precede if cause.about_cores else own.cores_prevail)()
+    own.cores_neighbours(cause.neighbours)  # they end with this process
+    print(json.dumps(play(cause, images, helper, seconds)))
     sys.stdout.flush()
     os._exit(0)  # threads that spin go too

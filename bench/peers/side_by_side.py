@@ -57,14 +57,6 @@ def last_json(text):
         return json.loads(text[text.rfind("\n") + 1:])
 
 
-def run_loaderbench(arguments, workers, cores):
-    return run([arguments.loaderbench, "run", arguments.folder,
-                "--pipeline", "train", "--dtype", "f32", "--layout", "nchw",
-                "--workers", str(workers), "--epochs", str(arguments.epochs),
-                "--batch-size", str(arguments.batch_size),
-                "--warmup", "3", "--json", "-"], cores)
-
-
 def summary(values):
     return {"median": statistics.median(values), "min": min(values),
             "max": max(values), "values": values}

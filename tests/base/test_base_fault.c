@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "option_table.h"
 #include "test.h"
+#include "tests/wrap.h"
 
 #include <unistd.h>
 
@@ -17,17 +18,6 @@
 static long fail_at; /* 0: never; counts down */
 static bool failed;
 static long live; /* blocks */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *p, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void __real_free(void *p);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *p, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-void __wrap_free(void *p);
 
 static bool fails_now(void)
 {
@@ -42,17 +32,17 @@ static void *counted(void *p)
     return p;
 }
 
-void *__wrap_malloc(size_t bytes)
+WRAP(void *, malloc, size_t bytes)
 {
     return fails_now() ? NULL : counted(__real_malloc(bytes));
 }
 
-void *__wrap_calloc(size_t n, size_t bytes)
+WRAP(void *, calloc, size_t n, size_t bytes)
 {
     return fails_now() ? NULL : counted(__real_calloc(n, bytes));
 }
 
-void *__wrap_realloc(void *p, size_t bytes)
+WRAP(void *, realloc, void *p, size_t bytes)
 {
     if (fails_now())
         return NULL;
@@ -60,12 +50,12 @@ void *__wrap_realloc(void *p, size_t bytes)
     return counted(__real_realloc(p, bytes));
 }
 
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+WRAP(void *, aligned_alloc, size_t alignment, size_t bytes)
 {
     return fails_now() ? NULL : counted(__real_aligned_alloc(alignment, bytes));
 }
 
-void __wrap_free(void *p)
+WRAP(void, free, void *p)
 {
     live -= p != NULL;
     __real_free(p);

@@ -2,16 +2,15 @@
 /* Growing text: what is added is there, and memory that ends is remembered. */
 #include "base/text.h"
 #include "test.h"
+#include "tests/wrap.h"
 
 #include <feedline/feedline.h>
 
 #include <stdbool.h>
 
-void *__real_realloc(void *p, size_t bytes);
-void *__wrap_realloc(void *p, size_t bytes);
 static bool memory_ended;
 
-void *__wrap_realloc(void *p, size_t bytes)
+WRAP(void *, realloc, void *p, size_t bytes)
 {
     return memory_ended ? NULL : __real_realloc(p, bytes);
 }

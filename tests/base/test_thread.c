@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "test.h"
+#include "tests/wrap.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,13 +13,8 @@
 /* Linked with --wrap: what the system answers, 0 for the real thing. */
 static int refusal;
 
-int __real_pthread_create(pthread_t *handle, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *handle, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-
-int __wrap_pthread_create(pthread_t *handle, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg)
+WRAP(int, pthread_create, pthread_t *handle, const pthread_attr_t *attr,
+     void *(*run)(void *), void *arg)
 {
     return refusal ? refusal : __real_pthread_create(handle, attr, run, arg);
 }

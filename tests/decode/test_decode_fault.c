@@ -4,6 +4,7 @@
 #include "make_jpeg.h"
 #include "make_png.h"
 #include "tests/decode/rig.h"
+#include "tests/wrap.h"
 
 static int fail_at; /* counts down; 0: never */
 
@@ -12,39 +13,27 @@ static bool fails(void)
     return fail_at > 0 && --fail_at == 0;
 }
 
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-int __real_posix_memalign(void **p, size_t align, size_t n);
-
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-int __wrap_posix_memalign(void **p, size_t align, size_t n);
-
-void *__wrap_malloc(size_t n)
+WRAP(void *, malloc, size_t n)
 {
     return fails() ? NULL : __real_malloc(n);
 }
 
-void *__wrap_calloc(size_t n, size_t size)
+WRAP(void *, calloc, size_t n, size_t size)
 {
     return fails() ? NULL : __real_calloc(n, size);
 }
 
-void *__wrap_realloc(void *p, size_t n)
+WRAP(void *, realloc, void *p, size_t n)
 {
     return fails() ? NULL : __real_realloc(p, n);
 }
 
-void *__wrap_aligned_alloc(size_t align, size_t n)
+WRAP(void *, aligned_alloc, size_t align, size_t n)
 {
     return fails() ? NULL : __real_aligned_alloc(align, n);
 }
 
-int __wrap_posix_memalign(void **p, size_t align, size_t n)
+WRAP(int, posix_memalign, void **p, size_t align, size_t n)
 {
     return fails() ? 12 : __real_posix_memalign(p, align, n);
 }

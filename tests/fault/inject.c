@@ -2,6 +2,8 @@
 /* Wrappers that fail on demand; see inject.h. */
 #include "inject.h"
 
+#include "tests/wrap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,57 +42,34 @@ static bool must_fail(enum inject_kind kind)
     return call == at || (call > at && atomic_load(&fails_on));
 }
 
-/* The names that --wrap gives to the functions. */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void *__real_mmap(void *p, size_t n, int prot, int flags, int fd, off_t at);
-int __real_pthread_create(pthread_t *t, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-int __real_open(const char *path, int flags, ...);
-int __real_fstat(int fd, struct stat *st);
-ssize_t __real_pread(int fd, void *buf, size_t n, off_t at);
-
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-void *__wrap_mmap(void *p, size_t n, int prot, int flags, int fd, off_t at);
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_fstat(int fd, struct stat *st);
-ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at);
-
 static void *no_memory(void)
 {
     errno = ENOMEM;
     return NULL;
 }
 
-void *__wrap_malloc(size_t n)
+WRAP(void *, malloc, size_t n)
 {
     return must_fail(INJECT_MEMORY) ? no_memory() : __real_malloc(n);
 }
 
-void *__wrap_calloc(size_t n, size_t size)
+WRAP(void *, calloc, size_t n, size_t size)
 {
     return must_fail(INJECT_MEMORY) ? no_memory() : __real_calloc(n, size);
 }
 
-void *__wrap_realloc(void *p, size_t n)
+WRAP(void *, realloc, void *p, size_t n)
 {
     return must_fail(INJECT_MEMORY) ? no_memory() : __real_realloc(p, n);
 }
 
-void *__wrap_aligned_alloc(size_t align, size_t n)
+WRAP(void *, aligned_alloc, size_t align, size_t n)
 {
     return must_fail(INJECT_MEMORY) ? no_memory()
                                     : __real_aligned_alloc(align, n);
 }
 
-void *__wrap_mmap(void *p, size_t n, int prot, int flags, int fd, off_t at)
+WRAP(void *, mmap, void *p, size_t n, int prot, int flags, int fd, off_t at)
 {
     if (must_fail(INJECT_MEMORY)) {
         errno = ENOMEM;
@@ -99,14 +78,14 @@ void *__wrap_mmap(void *p, size_t n, int prot, int flags, int fd, off_t at)
     return __real_mmap(p, n, prot, flags, fd, at);
 }
 
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg)
+WRAP(int, pthread_create, pthread_t *t, const pthread_attr_t *attr,
+     void *(*run)(void *), void *arg)
 {
     return must_fail(INJECT_THREAD) ? EAGAIN
                                     : __real_pthread_create(t, attr, run, arg);
 }
 
-int __wrap_open(const char *path, int flags, ...)
+WRAP(int, open, const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
@@ -119,7 +98,7 @@ int __wrap_open(const char *path, int flags, ...)
     return __real_open(path, flags, mode);
 }
 
-int __wrap_fstat(int fd, struct stat *st)
+WRAP(int, fstat, int fd, struct stat *st)
 {
     if (must_fail(INJECT_STAT)) {
         errno = EIO;
@@ -128,7 +107,7 @@ int __wrap_fstat(int fd, struct stat *st)
     return __real_fstat(fd, st);
 }
 
-ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at)
+WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t at)
 {
     if (must_fail(INJECT_READ)) {
         errno = EIO;

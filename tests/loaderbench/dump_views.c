@@ -15,6 +15,7 @@
 #include "loader/tune/control.h"
 #include "loader/watch/notable.h"
 #include "loader/watch/stats.h"
+#include "tests/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,36 +35,15 @@ static void plant(void *in, size_t first, size_t last, uint64_t seed)
   plant((in), (size_t)((char *)&(in)->first - (char *)(in)),                   \
         (size_t)((char *)&(in)->last - (char *)(in)), (seed))
 
-void __wrap_fdl_stats_get(struct fdl_watch *l, struct feedline_stats *out);
-void __wrap_fdl_stats_waits(struct fdl_watch *l,
-                            struct feedline_wait_stats *out);
-void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t stage,
-                            struct feedline_stage_stats *out);
-void __wrap_fdl_stats_workers(struct fdl_watch *l,
-                              struct feedline_worker_stats *out);
-int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
-                                struct feedline_device_stats *out);
-void __wrap_fdl_notable_gaps(struct fdl_books *l,
-                             struct feedline_gap_stats *out);
-uint32_t __wrap_fdl_notable_slow(struct fdl_books *l,
-                                 struct feedline_slow_sample *out);
-void __wrap_fdl_notable_headroom(const struct fdl_sources *l,
-                                 struct feedline_headroom *out);
-bool __wrap_fdl_control_is_on(const struct fdl_control *l);
-void __wrap_fdl_control_info(struct fdl_control *l,
-                             struct feedline_tuner_info *out);
-void __wrap_fdl_control_cost(const struct fdl_control *l, int64_t *cpu_ns,
-                             uint64_t *ticks);
-
-void __wrap_fdl_stats_get(struct fdl_watch *l, struct feedline_stats *out)
+WRAP(void, fdl_stats_get, struct fdl_watch *l, struct feedline_stats *out)
 {
     (void)l;
     *out = (struct feedline_stats){.struct_size = sizeof(*out), .workers = 7};
     PLANT(out, wall_ns, truncated_samples, 100);
 }
 
-void __wrap_fdl_stats_waits(struct fdl_watch *l,
-                            struct feedline_wait_stats *out)
+WRAP(void, fdl_stats_waits, struct fdl_watch *l,
+     struct feedline_wait_stats *out)
 {
     (void)l;
     *out =
@@ -76,8 +56,8 @@ void __wrap_fdl_stats_waits(struct fdl_watch *l,
                           out->worker_wait_sleep_ns;
 }
 
-void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t stage,
-                            struct feedline_stage_stats *out)
+WRAP(void, fdl_stats_stage, struct fdl_watch *l, uint32_t stage,
+     struct feedline_stage_stats *out)
 {
     (void)l;
     *out = (struct feedline_stage_stats){.struct_size = sizeof(*out),
@@ -87,8 +67,8 @@ void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t stage,
         out->cpu_ns = out->lock_ns = 0;
 }
 
-void __wrap_fdl_stats_workers(struct fdl_watch *l,
-                              struct feedline_worker_stats *out)
+WRAP(void, fdl_stats_workers, struct fdl_watch *l,
+     struct feedline_worker_stats *out)
 {
     (void)l;
     *out = (struct feedline_worker_stats){.struct_size = sizeof(*out),
@@ -96,8 +76,8 @@ void __wrap_fdl_stats_workers(struct fdl_watch *l,
     PLANT(out, wall_ns, involuntary_switches, 700);
 }
 
-int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
-                                struct feedline_device_stats *out)
+WRAP(int32_t, fdl_stats_device, struct fdl_watch *l,
+     struct feedline_device_stats *out)
 {
     (void)l;
     *out = (struct feedline_device_stats){.struct_size = sizeof(*out),
@@ -110,8 +90,8 @@ int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
     return FEEDLINE_OK;
 }
 
-void __wrap_fdl_notable_gaps(struct fdl_books *l,
-                             struct feedline_gap_stats *out)
+WRAP(void, fdl_notable_gaps, struct fdl_books *l,
+     struct feedline_gap_stats *out)
 {
     (void)l;
     *out = (struct feedline_gap_stats){.struct_size = sizeof(*out),
@@ -121,8 +101,8 @@ void __wrap_fdl_notable_gaps(struct fdl_books *l,
     PLANT(out, count, median_ns, 1100);
 }
 
-uint32_t __wrap_fdl_notable_slow(struct fdl_books *l,
-                                 struct feedline_slow_sample *out)
+WRAP(uint32_t, fdl_notable_slow, struct fdl_books *l,
+     struct feedline_slow_sample *out)
 {
     (void)l;
     out[0] = (struct feedline_slow_sample){.struct_size = sizeof(*out),
@@ -139,8 +119,8 @@ uint32_t __wrap_fdl_notable_slow(struct fdl_books *l,
     return 2;
 }
 
-void __wrap_fdl_notable_headroom(const struct fdl_sources *l,
-                                 struct feedline_headroom *out)
+WRAP(void, fdl_notable_headroom, const struct fdl_sources *l,
+     struct feedline_headroom *out)
 {
     (void)l;
     *out = (struct feedline_headroom){.struct_size = sizeof(*out),
@@ -152,14 +132,14 @@ void __wrap_fdl_notable_headroom(const struct fdl_sources *l,
                                       .stages = {20, 30, 0, 40, 50}};
 }
 
-bool __wrap_fdl_control_is_on(const struct fdl_control *l)
+WRAP(bool, fdl_control_is_on, const struct fdl_control *l)
 {
     (void)l;
     return true;
 }
 
-void __wrap_fdl_control_info(struct fdl_control *l,
-                             struct feedline_tuner_info *out)
+WRAP(void, fdl_control_info, struct fdl_control *l,
+     struct feedline_tuner_info *out)
 {
     (void)l;
     *out = (struct feedline_tuner_info){
@@ -181,8 +161,8 @@ void __wrap_fdl_control_info(struct fdl_control *l,
     PLANT(out, memory_bytes, memory_budget, 1700);
 }
 
-void __wrap_fdl_control_cost(const struct fdl_control *l, int64_t *cpu_ns,
-                             uint64_t *ticks)
+WRAP(void, fdl_control_cost, const struct fdl_control *l, int64_t *cpu_ns,
+     uint64_t *ticks)
 {
     (void)l;
     *cpu_ns = 987654321;

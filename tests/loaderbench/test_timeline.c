@@ -3,6 +3,7 @@
  * that a long run loses resolution and nothing else. */
 #include "bench/loaderbench/run/timeline.h"
 #include "test.h"
+#include "tests/wrap.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,17 +14,8 @@ static struct {
     bool device;
 } now;
 
-int32_t __wrap_feedline_loader_get_stats(const feedline_loader *l,
-                                         struct feedline_stats *out);
-int32_t __wrap_feedline_loader_get_wait_stats(const feedline_loader *l,
-                                              struct feedline_wait_stats *out);
-int32_t __wrap_feedline_loader_get_device_stats(
-    const feedline_loader *l, struct feedline_device_stats *out);
-int32_t __wrap_feedline_loader_get_int(const feedline_loader *l,
-                                       const char *key, int64_t *out);
-
-int32_t __wrap_feedline_loader_get_stats(const feedline_loader *l,
-                                         struct feedline_stats *out)
+WRAP(int32_t, feedline_loader_get_stats, const feedline_loader *l,
+     struct feedline_stats *out)
 {
     (void)l;
     out->wall_ns = now.steps * 10000000;
@@ -31,8 +23,8 @@ int32_t __wrap_feedline_loader_get_stats(const feedline_loader *l,
     return FEEDLINE_OK;
 }
 
-int32_t __wrap_feedline_loader_get_wait_stats(const feedline_loader *l,
-                                              struct feedline_wait_stats *out)
+WRAP(int32_t, feedline_loader_get_wait_stats, const feedline_loader *l,
+     struct feedline_wait_stats *out)
 {
     (void)l;
     out->prep_ns = now.steps * 3000000;
@@ -40,8 +32,8 @@ int32_t __wrap_feedline_loader_get_wait_stats(const feedline_loader *l,
     return FEEDLINE_OK;
 }
 
-int32_t __wrap_feedline_loader_get_device_stats(
-    const feedline_loader *l, struct feedline_device_stats *out)
+WRAP(int32_t, feedline_loader_get_device_stats, const feedline_loader *l,
+     struct feedline_device_stats *out)
 {
     (void)l;
     out->span_ns = now.steps * 10000000;
@@ -49,8 +41,8 @@ int32_t __wrap_feedline_loader_get_device_stats(
     return now.device ? FEEDLINE_OK : FEEDLINE_ESTATE;
 }
 
-int32_t __wrap_feedline_loader_get_int(const feedline_loader *l,
-                                       const char *key, int64_t *out)
+WRAP(int32_t, feedline_loader_get_int, const feedline_loader *l,
+     const char *key, int64_t *out)
 {
     (void)l;
     *out = strcmp(key, "workers") == 0 ? (int64_t)(2 + now.steps / 1000)

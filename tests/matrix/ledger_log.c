@@ -5,6 +5,7 @@
 #include "loader/stream/ring.h"
 #include "nap.h"
 #include "slow_reads.h"
+#include "tests/wrap.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,21 +13,6 @@
 #include <string.h>
 
 #define INSTANT_NS (10 * US)
-
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-void __real_fdl_window_complete(struct fdl_window *w, struct fdl_read *r);
-void __wrap_fdl_window_complete(struct fdl_window *w, struct fdl_read *r);
-struct fdl_read *__real_fdl_window_take(struct fdl_window *w);
-struct fdl_read *__wrap_fdl_window_take(struct fdl_window *w);
-struct fdl_read *__real_fdl_window_claim(struct fdl_window *w);
-struct fdl_read *__wrap_fdl_window_claim(struct fdl_window *w);
-void __real_fdl_ring_sample_done(feedline_batch *b, uint32_t place);
-void __wrap_fdl_ring_sample_done(feedline_batch *b, uint32_t place);
-void __real_fdl_window_issue(struct fdl_window *w, uint64_t end);
-void __wrap_fdl_window_issue(struct fdl_window *w, uint64_t end);
-void __real_fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);
-void __wrap_fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);
 
 static struct ledger_log *current;
 
@@ -65,14 +51,14 @@ static int64_t sample_of(const char *path)
     return stop == end && sample < (long)LOG_SAMPLES ? sample : -1;
 }
 
-struct fdl_read *__wrap_fdl_window_claim(struct fdl_window *w)
+WRAP(struct fdl_read *, fdl_window_claim, struct fdl_window *w)
 {
     struct fdl_read *read = __real_fdl_window_claim(w);
     claimed_ns = nap_now();
     return read;
 }
 
-int __wrap_open(const char *path, int flags, ...)
+WRAP(int, open, const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
@@ -84,7 +70,7 @@ int __wrap_open(const char *path, int flags, ...)
     return __real_open(path, flags, mode);
 }
 
-void __wrap_fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
+WRAP(void, fdl_window_complete, struct fdl_window *w, struct fdl_read *r)
 {
     if (current && reading >= 0)
         stamp(&current->samples[reading].read_end, nap_now());
@@ -92,14 +78,14 @@ void __wrap_fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
     __real_fdl_window_complete(w, r);
 }
 
-struct fdl_read *__wrap_fdl_window_take(struct fdl_window *w)
+WRAP(struct fdl_read *, fdl_window_take, struct fdl_window *w)
 {
     struct fdl_read *read = __real_fdl_window_take(w);
     taken_ns = nap_now();
     return read;
 }
 
-void __wrap_fdl_window_issue(struct fdl_window *w, uint64_t end)
+WRAP(void, fdl_window_issue, struct fdl_window *w, uint64_t end)
 {
     struct ledger_log *log = current;
     int64_t now = nap_now();
@@ -109,7 +95,7 @@ void __wrap_fdl_window_issue(struct fdl_window *w, uint64_t end)
     __real_fdl_window_issue(w, end);
 }
 
-void __wrap_fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
+WRAP(void, fdl_ring_deliver, struct fdl_ring *r, feedline_batch *b)
 {
     delivered_ns = nap_now();
     __real_fdl_ring_deliver(r, b);
@@ -123,7 +109,7 @@ void ledger_log_worked(int64_t sample)
     stamp(&current->samples[sample].work_begin, taken_ns);
 }
 
-void __wrap_fdl_ring_sample_done(feedline_batch *b, uint32_t place)
+WRAP(void, fdl_ring_sample_done, feedline_batch *b, uint32_t place)
 {
     if (current && working >= 0)
         stamp(&current->samples[working].work_end, nap_now());

@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "loader/loader.h"
 #include "loader/report/evidence.h"
+#include "tests/wrap.h"
 
 #include <feedline/bench.h>
 
@@ -18,13 +19,8 @@
 
 static _Thread_local int64_t late_ns;
 
-bool __real_fdl_event_wait(struct fdl_event *ev, uint32_t key,
-                           int64_t timeout_ns);
-bool __wrap_fdl_event_wait(struct fdl_event *ev, uint32_t key,
-                           int64_t timeout_ns);
-
-bool __wrap_fdl_event_wait(struct fdl_event *ev, uint32_t key,
-                           int64_t timeout_ns)
+WRAP(bool, fdl_event_wait, struct fdl_event *ev, uint32_t key,
+     int64_t timeout_ns)
 {
     bool woken = __real_fdl_event_wait(ev, key, timeout_ns);
     nap(late_ns);

@@ -11,19 +11,10 @@
 #include "profiler/system/nvml.h"
 #include "profiler/system/signals.h"
 #include "test.h"
+#include "tests/wrap.h"
 
 static int fail_at; /* 0: never; counts down */
 static bool failed;
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *p, size_t bytes);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *p, size_t bytes);
-char *__wrap_strdup(const char *text);
-int __wrap_asprintf(char **out, const char *fmt, ...);
 
 static bool fails_now(void)
 {
@@ -32,28 +23,28 @@ static bool fails_now(void)
     return now;
 }
 
-void *__wrap_malloc(size_t bytes)
+WRAP(void *, malloc, size_t bytes)
 {
     return fails_now() ? NULL : __real_malloc(bytes);
 }
 
-void *__wrap_calloc(size_t n, size_t bytes)
+WRAP(void *, calloc, size_t n, size_t bytes)
 {
     return fails_now() ? NULL : __real_calloc(n, bytes);
 }
 
-void *__wrap_realloc(void *p, size_t bytes)
+WRAP(void *, realloc, void *p, size_t bytes)
 {
     return fails_now() ? NULL : __real_realloc(p, bytes);
 }
 
-char *__wrap_strdup(const char *text)
+WRAP(char *, strdup, const char *text)
 {
     return fails_now() ? NULL : __real_strdup(text);
 }
 
 /* What *out holds after a failure is undefined: here, no pointer at all. */
-int __wrap_asprintf(char **out, const char *fmt, ...)
+WRAP(int, asprintf, char **out, const char *fmt, ...)
 {
     va_list args;
     if (fails_now()) {

@@ -3,6 +3,7 @@
  * a clean code and nothing left behind. */
 #include "base/status.h"
 #include "test.h"
+#include "tests/wrap.h"
 #include "transfer/backend.h"
 
 #include <errno.h>
@@ -12,43 +13,30 @@
 
 static int nth; /* 0: none */
 
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd,
-                  off_t offset);
-int __real_pthread_create(pthread_t *out, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
-                  off_t offset);
-int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-
 static int is_nth(void)
 {
     return nth > 0 && --nth == 0;
 }
 
-void *__wrap_malloc(size_t bytes)
+WRAP(void *, malloc, size_t bytes)
 {
     return is_nth() ? NULL : __real_malloc(bytes);
 }
 
-void *__wrap_calloc(size_t n, size_t bytes)
+WRAP(void *, calloc, size_t n, size_t bytes)
 {
     return is_nth() ? NULL : __real_calloc(n, bytes);
 }
 
-void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
-                  off_t offset)
+WRAP(void *, mmap, void *at, size_t bytes, int prot, int flags, int fd,
+     off_t offset)
 {
     return is_nth() ? MAP_FAILED
                     : __real_mmap(at, bytes, prot, flags, fd, offset);
 }
 
-int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg)
+WRAP(int, pthread_create, pthread_t *out, const pthread_attr_t *attr,
+     void *(*run)(void *), void *arg)
 {
     return is_nth() ? EAGAIN : __real_pthread_create(out, attr, run, arg);
 }

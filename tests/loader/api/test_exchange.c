@@ -10,6 +10,7 @@
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
+#include "tests/wrap.h"
 
 #include <feedline/exchange.h>
 
@@ -38,9 +39,7 @@ static void teardown(void)
 
 static bool no_memory;
 
-void *__real_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_malloc(size_t bytes)
+WRAP(void *, malloc, size_t bytes)
 {
     return no_memory ? NULL : __real_malloc(bytes);
 }

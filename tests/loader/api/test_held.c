@@ -9,6 +9,7 @@
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
 #include "tests/loader/order/order_rig.h"
+#include "tests/wrap.h"
 
 #include <feedline/order.h>
 
@@ -240,10 +241,7 @@ TEST_WITH(memory_stays_for_a_while, setup, teardown)
  * worst one, when a run that failed has just given its slots back. */
 static bool monitor_is_next;
 
-void __real_fdl_engine_stop(struct fdl_engine *e);
-void __wrap_fdl_engine_stop(struct fdl_engine *e);
-
-void __wrap_fdl_engine_stop(struct fdl_engine *e)
+WRAP(void, fdl_engine_stop, struct fdl_engine *e)
 {
     __real_fdl_engine_stop(e);
     if (!monitor_is_next)

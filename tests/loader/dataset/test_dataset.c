@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "loader/dataset/dataset.h"
 #include "test.h"
+#include "tests/wrap.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -16,13 +17,6 @@
 #include <unistd.h>
 
 /* ---- Failing allocations (linked with --wrap) --------------------------- */
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_realloc(void *p, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_realloc(void *p, size_t bytes);
 
 static uint64_t allocations_left; /* 0: they all succeed */
 static bool one_failed;
@@ -35,17 +29,17 @@ static bool allocation_fails(void)
     return true;
 }
 
-void *__wrap_malloc(size_t bytes)
+WRAP(void *, malloc, size_t bytes)
 {
     return allocation_fails() ? NULL : __real_malloc(bytes);
 }
 
-void *__wrap_calloc(size_t n, size_t bytes)
+WRAP(void *, calloc, size_t n, size_t bytes)
 {
     return allocation_fails() ? NULL : __real_calloc(n, bytes);
 }
 
-void *__wrap_realloc(void *p, size_t bytes)
+WRAP(void *, realloc, void *p, size_t bytes)
 {
     return allocation_fails() ? NULL : __real_realloc(p, bytes);
 }

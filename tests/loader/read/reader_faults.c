@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/loader/read/reader_faults.h"
 
+#include "tests/wrap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,30 +15,6 @@
 #include <unistd.h>
 
 struct faults faults = {.fstat_resize = -1};
-
-int __real_open(const char *path, int flags, ...);
-ssize_t __real_pread(int fd, void *buf, size_t n, off_t offset);
-int __real_fstat(int fd, struct stat *st);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void *__real_calloc(size_t n, size_t bytes);
-void *__real_malloc(size_t bytes);
-void *__real_mmap(void *at, size_t bytes, int prot, int flags, int fd,
-                  off_t offset);
-int __real_pthread_create(pthread_t *out, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-int __real_eventfd(unsigned value, int flags);
-
-int __wrap_open(const char *path, int flags, ...);
-ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t offset);
-int __wrap_fstat(int fd, struct stat *st);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-void *__wrap_calloc(size_t n, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
-                  off_t offset);
-int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg);
-int __wrap_eventfd(unsigned value, int flags);
 
 void faults_clear(void)
 {
@@ -78,7 +56,7 @@ static int is_nth(void)
     return left == 1;
 }
 
-int __wrap_open(const char *path, int flags, ...)
+WRAP(int, open, const char *path, int flags, ...)
 {
     va_list args;
     va_start(args, flags);
@@ -107,7 +85,7 @@ static void resize(int fd, int64_t bytes)
         _exit(99);
 }
 
-int __wrap_fstat(int fd, struct stat *st)
+WRAP(int, fstat, int fd, struct stat *st)
 {
     if (use_up(&faults.fstat_count)) {
         errno = atomic_load(&faults.fstat_errno);
@@ -120,7 +98,7 @@ int __wrap_fstat(int fd, struct stat *st)
     return result;
 }
 
-ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t offset)
+WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t offset)
 {
     static _Atomic int32_t calls;
     int32_t every = atomic_load(&faults.pread_every);
@@ -138,44 +116,44 @@ ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t offset)
     return __real_pread(fd, buf, most && most < n ? most : n, offset);
 }
 
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+WRAP(void *, aligned_alloc, size_t alignment, size_t bytes)
 {
     if (use_up(&faults.memory_count) || is_nth())
         return NULL;
     return __real_aligned_alloc(alignment, bytes);
 }
 
-void *__wrap_calloc(size_t n, size_t bytes)
+WRAP(void *, calloc, size_t n, size_t bytes)
 {
     if (use_up(&faults.memory_count) || is_nth())
         return NULL;
     return __real_calloc(n, bytes);
 }
 
-void *__wrap_malloc(size_t bytes)
+WRAP(void *, malloc, size_t bytes)
 {
     if (use_up(&faults.memory_count) || is_nth())
         return NULL;
     return __real_malloc(bytes);
 }
 
-void *__wrap_mmap(void *at, size_t bytes, int prot, int flags, int fd,
-                  off_t offset)
+WRAP(void *, mmap, void *at, size_t bytes, int prot, int flags, int fd,
+     off_t offset)
 {
     if (use_up(&faults.memory_count) || is_nth())
         return MAP_FAILED;
     return __real_mmap(at, bytes, prot, flags, fd, offset);
 }
 
-int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr,
-                          void *(*run)(void *), void *arg)
+WRAP(int, pthread_create, pthread_t *out, const pthread_attr_t *attr,
+     void *(*run)(void *), void *arg)
 {
     if (use_up(&faults.thread_count) || is_nth())
         return EAGAIN;
     return __real_pthread_create(out, attr, run, arg);
 }
 
-int __wrap_eventfd(unsigned value, int flags)
+WRAP(int, eventfd, unsigned value, int flags)
 {
     if (is_nth()) {
         errno = EMFILE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The system calls and allocations of the readers, made to fail on order. For
- * binaries linked with --wrap for each __wrap_ function of reader_faults.c.
+ * binaries linked with --wrap for each WRAP of reader_faults.c.
  */
 #ifndef FDL_TESTS_READER_FAULTS_H
 #define FDL_TESTS_READER_FAULTS_H

@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "tests/loader/read/reader_rig.h"
+#include "tests/wrap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,20 +42,8 @@ static struct {
 
 static uint8_t opcodes[NAMES]; /* by user_data, + 1; the ring's thread only */
 
-int __real_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
-                                      struct io_uring_params *p);
-int __real_io_uring_submit_and_get_events(struct io_uring *ring);
-struct io_uring_probe *__real_io_uring_get_probe_ring(struct io_uring *ring);
-int __real_io_uring_ring_dontfork(struct io_uring *ring);
-
-int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
-                                      struct io_uring_params *p);
-int __wrap_io_uring_submit_and_get_events(struct io_uring *ring);
-struct io_uring_probe *__wrap_io_uring_get_probe_ring(struct io_uring *ring);
-int __wrap_io_uring_ring_dontfork(struct io_uring *ring);
-
-int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
-                                      struct io_uring_params *p)
+WRAP(int, io_uring_queue_init_params, unsigned entries, struct io_uring *ring,
+     struct io_uring_params *p)
 {
     if (ring_faults.init_errno && entries > ring_faults.init_entries)
         return -ring_faults.init_errno;
@@ -65,13 +54,13 @@ int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
     return __real_io_uring_queue_init_params(entries, ring, p);
 }
 
-struct io_uring_probe *__wrap_io_uring_get_probe_ring(struct io_uring *ring)
+WRAP(struct io_uring_probe *, io_uring_get_probe_ring, struct io_uring *ring)
 {
     return ring_faults.probe_fails ? NULL
                                    : __real_io_uring_get_probe_ring(ring);
 }
 
-int __wrap_io_uring_ring_dontfork(struct io_uring *ring)
+WRAP(int, io_uring_ring_dontfork, struct io_uring *ring)
 {
     return ring_faults.dontfork_errno ? -ring_faults.dontfork_errno
                                       : __real_io_uring_ring_dontfork(ring);
@@ -136,7 +125,7 @@ static void change_results(struct io_uring *ring)
     }
 }
 
-int __wrap_io_uring_submit_and_get_events(struct io_uring *ring)
+WRAP(int, io_uring_submit_and_get_events, struct io_uring *ring)
 {
     static uint32_t calls;
     int32_t every = atomic_load(&ring_faults.enter_every);

@@ -5,6 +5,7 @@
  * written hurts nobody.
  */
 #include "tests/loader/fixture.h"
+#include "tests/wrap.h"
 
 #include <feedline/live.h>
 
@@ -142,11 +143,9 @@ TEST_WITH(no_page, setup, teardown)
 }
 
 /* Wrapped by the linker. */
-int __real_memfd_create(const char *name, unsigned int flags);
-int __wrap_memfd_create(const char *name, unsigned int flags);
 static bool memory_forbidden;
 
-int __wrap_memfd_create(const char *name, unsigned int flags)
+WRAP(int, memfd_create, const char *name, unsigned int flags)
 {
     if (!memory_forbidden)
         return __real_memfd_create(name, flags);

@@ -9,6 +9,7 @@
 #include "loader/report/stat_rows.h"
 #include "loader/watch/stats.h"
 #include "tests/loader/fixture.h"
+#include "tests/wrap.h"
 
 #include <feedline/live.h>
 #include <feedline/tuning.h>
@@ -272,21 +273,16 @@ TEST(json_leaves_rows_out)
 static struct feedline_device_stats device;
 static struct feedline_stage_stats stage;
 
-int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
-                                struct feedline_device_stats *out);
-void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t i,
-                            struct feedline_stage_stats *out);
-
-int32_t __wrap_fdl_stats_device(struct fdl_watch *l,
-                                struct feedline_device_stats *out)
+WRAP(int32_t, fdl_stats_device, struct fdl_watch *l,
+     struct feedline_device_stats *out)
 {
     (void)l;
     *out = device;
     return FEEDLINE_OK;
 }
 
-void __wrap_fdl_stats_stage(struct fdl_watch *l, uint32_t i,
-                            struct feedline_stage_stats *out)
+WRAP(void, fdl_stats_stage, struct fdl_watch *l, uint32_t i,
+     struct feedline_stage_stats *out)
 {
     (void)l;
     (void)i;

@@ -7,6 +7,7 @@
  */
 #include "control_rig.h"
 #include "fault/inject.h"
+#include "tests/wrap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,15 +48,6 @@ enum writing { NO_CALL, WRITE, SHORT_WRITE, FSYNC, CLOSE, RENAME, OPEN };
 
 static _Atomic int fails;
 
-ssize_t __real_write(int fd, const void *data, size_t n);
-ssize_t __wrap_write(int fd, const void *data, size_t n);
-int __real_fsync(int fd);
-int __wrap_fsync(int fd);
-int __real_close(int fd);
-int __wrap_close(int fd);
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
-
 /* Only files in the folder of profiles fail. */
 static bool is_profile(int fd)
 {
@@ -71,7 +63,7 @@ static bool must_fail(enum writing call, int fd)
     return atomic_load(&fails) == (int)call && is_profile(fd);
 }
 
-ssize_t __wrap_write(int fd, const void *data, size_t n)
+WRAP(ssize_t, write, int fd, const void *data, size_t n)
 {
     if (must_fail(WRITE, fd)) {
         errno = ENOSPC;
@@ -82,7 +74,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t n)
     return __real_write(fd, data, n);
 }
 
-int __wrap_fsync(int fd)
+WRAP(int, fsync, int fd)
 {
     if (!must_fail(FSYNC, fd))
         return __real_fsync(fd);
@@ -90,7 +82,7 @@ int __wrap_fsync(int fd)
     return -1;
 }
 
-int __wrap_close(int fd)
+WRAP(int, close, int fd)
 {
     bool fail = must_fail(CLOSE, fd);
     int result = __real_close(fd);
@@ -99,7 +91,7 @@ int __wrap_close(int fd)
     return fail ? -1 : result;
 }
 
-int __wrap_rename(const char *from, const char *to)
+WRAP(int, rename, const char *from, const char *to)
 {
     if (atomic_load(&fails) != RENAME)
         return __real_rename(from, to);

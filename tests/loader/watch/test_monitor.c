@@ -9,6 +9,7 @@
 #include "loader/loader.h"
 #include "loader/watch/stats.h"
 #include "tests/loader/fixture.h"
+#include "tests/wrap.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,13 +25,8 @@ FIXTURE_IMAGES(N)
 
 static _Atomic int failing; /* thread creations that fail from now on */
 
-int __real_pthread_create(pthread_t *t, const pthread_attr_t *a,
-                          void *(*run)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a,
-                          void *(*run)(void *), void *arg);
-
-int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a,
-                          void *(*run)(void *), void *arg)
+WRAP(int, pthread_create, pthread_t *t, const pthread_attr_t *a,
+     void *(*run)(void *), void *arg)
 {
     if (atomic_load(&failing) > 0) {
         atomic_fetch_sub(&failing, 1);

@@ -7,6 +7,7 @@
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
 #include "tests/loader/fixture.h"
+#include "tests/wrap.h"
 
 #include <feedline/live.h>
 #include <feedline/tuning.h>
@@ -54,10 +55,8 @@ static bool reads_samples(void)
 }
 
 static _Atomic bool reads_hang;
-ssize_t __real_pread(int fd, void *buf, size_t n, off_t at);
-ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at);
 
-ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at)
+WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t at)
 {
     if (atomic_load(&reads_hang) && reads_samples())
         pass_gate();

@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "profiler/system/nvml.h"
 #include "test.h"
+#include "tests/wrap.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -14,10 +15,7 @@
 
 static const char *missing; /* a function that the library does not have */
 
-void *__real_dlsym(void *library, const char *name);
-void *__wrap_dlsym(void *library, const char *name);
-
-void *__wrap_dlsym(void *library, const char *name)
+WRAP(void *, dlsym, void *library, const char *name)
 {
     if (missing && strcmp(name, missing) == 0)
         return NULL;

@@ -18,6 +18,7 @@
 #include "bench/loaderbench/case/case_loader.h"
 #include "bench/loaderbench/run/run_consumer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -149,11 +150,6 @@ static int measure_rounds(const struct feeder *f, struct side *a,
     return rc;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* What the host needs alone and what the bus does make the prediction. */
 static void predict(struct case_side *out, const struct feedline_copy_fit *fit,
                     struct side *alone)
@@ -161,8 +157,8 @@ static void predict(struct case_side *out, const struct feedline_copy_fit *fit,
     out->bytes = alone->batch_bytes;
     out->produce_ms = tool_median(alone->step_ms, ROUNDS);
     out->predicted_ms =
-        larger(out->produce_ms,
-               1e-3 * h2d_predict(fit, (double)alone->batch_bytes, 1));
+        fmax(out->produce_ms,
+             1e-3 * h2d_predict(fit, (double)alone->batch_bytes, 1));
 }
 
 static void fill(struct case_side *out, struct side *measured)

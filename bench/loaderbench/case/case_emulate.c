@@ -4,12 +4,8 @@
 #include "bench/loaderbench/case/case_work.h"
 #include "bench/loaderbench/tool.h"
 
+#include <math.h>
 #include <stddef.h>
-
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static void give_back(struct emulated_gpu *g)
 {
@@ -21,8 +17,8 @@ int emulated_gpu_take(void *self, feedline_batch *batch)
 {
     struct emulated_gpu *g = self;
     double before = g->computed;
-    g->copied = later(tool_seconds(), g->copied) + g->copy_ms * 1e-3;
-    double start = later(g->copied, before);
+    g->copied = fmax(tool_seconds(), g->copied) + g->copy_ms * 1e-3;
+    double start = fmax(g->copied, before);
     g->idle += start - before;
     g->computed = start + g->compute_ms * 1e-3;
     g->steps++;
@@ -42,7 +38,7 @@ void emulated_gpu_drain(struct emulated_gpu *g)
 
 void emulated_gpu_reset(struct emulated_gpu *g)
 {
-    g->computed = later(g->computed, tool_seconds());
+    g->computed = fmax(g->computed, tool_seconds());
     g->begin = g->computed;
     g->steps = 0;
     g->idle = 0;

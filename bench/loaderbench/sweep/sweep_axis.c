@@ -76,7 +76,7 @@ int sweep_axis_parse(const char *option, const char *text,
                      struct sweep_axis *out)
 {
     struct sweep_axis axis = {.n = 0};
-    struct feedline_option_info info = {.min = 1, .max = INT64_MAX};
+    struct feedline_option_info info;
     int64_t from, to;
     cli_find_loader_option(option, &info);
     if (strcmp(text, "auto") == 0) {

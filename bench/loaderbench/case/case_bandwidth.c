@@ -49,7 +49,7 @@ struct side {
 };
 
 struct feeder {
-    feedline_dataset *dataset;
+    struct case_images images;
     uint64_t batch_size;
     json_t *points;
 };
@@ -99,7 +99,7 @@ static int measure_once(const struct feeder *f, struct side *s, uint64_t round,
     struct run_consumer consumer;
     const struct case_consumer taking = {.take = run_consumer_take_now,
                                          .self = &consumer};
-    const struct case_setup setup = {.dataset = f->dataset,
+    const struct case_setup setup = {.dataset = f->images.dataset,
                                      .recipe = "none",
                                      .operations = &normalize,
                                      .n_operations =
@@ -217,8 +217,8 @@ int case_bandwidth(const struct case_options *o, struct case_result *out)
     }
     int rc = measure_fit(o, out);
     if (rc == TOOL_DONE)
-        rc = case_images_open((uint32_t)(f.batch_size * SET_BATCHES), SIDE, 3,
-                              &f.dataset);
+        rc = case_images_make(&f.images, (uint32_t)(f.batch_size * SET_BATCHES),
+                              SIDE, 3);
     if (rc == TOOL_DONE)
         rc = measure_rounds(&f, &f32, &u8, o->seconds / 4);
     if (rc != TOOL_DONE)
@@ -239,6 +239,6 @@ int case_bandwidth(const struct case_options *o, struct case_result *out)
              "u8, finished by the GPU");
     explain(out);
 out:
-    feedline_dataset_close(f.dataset);
+    case_images_fini(&f.images);
     return rc;
 }

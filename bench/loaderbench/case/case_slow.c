@@ -38,6 +38,7 @@ static const struct case_operation operations[] = {
 struct slow {
     const struct case_options *options;
     struct case_result *out;
+    struct case_images images;
     struct case_setup setup;
     struct case_work work, tuned_work; /* both loaders are there at once */
     struct case_consumer best_consumer, tuned_consumer;
@@ -259,7 +260,8 @@ int case_slow(const struct case_options *o, struct case_result *out)
     s.best_consumer =
         (struct case_consumer){.take = case_release, .gate = &s.work};
     s.tuned_consumer = (struct case_consumer){.take = case_release};
-    int rc = case_images_open((uint32_t)o->samples, SIDE, 1, &s.setup.dataset);
+    int rc = case_images_make(&s.images, (uint32_t)o->samples, SIDE, 1);
+    s.setup.dataset = s.images.dataset;
     if (rc == TOOL_DONE)
         rc = measure_grid(&s);
     tool_progress("%s", "");
@@ -268,7 +270,7 @@ int case_slow(const struct case_options *o, struct case_result *out)
     if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)
         tell(&s);
     case_search_fini(&s.search);
-    feedline_dataset_close(s.setup.dataset);
+    case_images_fini(&s.images);
     case_work_fini(&s.tuned_work);
     case_work_fini(&s.work);
     return rc;

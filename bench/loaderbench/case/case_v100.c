@@ -45,6 +45,7 @@
 struct v100 {
     const struct case_options *options;
     struct case_result *out;
+    struct case_images images;
     struct case_setup setup;
     struct case_work work;
     struct emulated_gpu emulated;
@@ -268,8 +269,9 @@ int case_v100(const struct case_options *o, struct case_result *out)
     int rc = run_consumer_init(&v.real, out->on_gpu ? o->device : "host",
                                out->on_gpu ? COMPUTE_MS : 0);
     if (rc == TOOL_DONE)
-        rc = case_images_open((uint32_t)batch * SET_BATCHES, side,
-                              (uint32_t)channels, &v.setup.dataset);
+        rc = case_images_make(&v.images, (uint32_t)batch * SET_BATCHES, side,
+                              (uint32_t)channels);
+    v.setup.dataset = v.images.dataset;
     if (rc == TOOL_DONE)
         rc = play_before(&v);
     if (rc == TOOL_DONE)
@@ -277,7 +279,7 @@ int case_v100(const struct case_options *o, struct case_result *out)
     if (rc == TOOL_DONE || rc == TOOL_INTERRUPTED)
         tell(&v);
     case_search_fini(&v.search);
-    feedline_dataset_close(v.setup.dataset);
+    case_images_fini(&v.images);
     run_consumer_fini(&v.real);
     case_work_fini(&v.work);
     return rc;

@@ -57,37 +57,21 @@ static const struct expected all[] = {
     {"case", "after", OBJECT, true, true},
     {"case", "points", ARRAY, false, true},
     {NULL, "version", TEXT, false, false},
-    {NULL, "date", TEXT, false, true},
-    {NULL, "host", TEXT, false, true},
-    {NULL, "command_line", TEXT, false, true},
-    {NULL, "options", OBJECT, false, true},
-    {NULL, "dataset", OBJECT, false, true},
-    {NULL, "machine", OBJECT, false, true},
-    {NULL, "config", OBJECT, false, true},
-    {NULL, "tuner", OBJECT, false, true},
-    {NULL, "tuner.decisions", ARRAY, false, true},
-    {NULL, "transfer", OBJECT, false, true},
-    {NULL, "stats", OBJECT, false, true},
-    {NULL, "timeline", ARRAY, false, true},
-    {NULL, "workers", OBJECT, false, true},
-    {NULL, "phases", ARRAY, false, true},
-    {NULL, "gaps", OBJECT, false, true},
-    {NULL, "slow_samples", ARRAY, false, true},
-    {NULL, "outliers", OBJECT, false, true},
-    {NULL, "outliers.last", ARRAY, false, true},
-    {NULL, "headroom", OBJECT, false, true},
-    {NULL, "signals", OBJECT, false, true},
-    {NULL, "verdicts", ARRAY, false, true},
-    {NULL, "failures", ARRAY, false, true},
-    {NULL, "knee", OBJECT, false, true},
-    {NULL, "grid", ARRAY, false, true},
-    {NULL, "rule", OBJECT, false, true},
-    {NULL, "settings", OBJECT, false, true},
-    {NULL, "tune", OBJECT, false, true},
-    {NULL, "tune.story", ARRAY, false, true},
-    {NULL, "tune.steady", OBJECT, false, true},
-    {NULL, "sweep_best", OBJECT, false, true},
-    {NULL, "comparison", OBJECT, false, true},
+};
+
+/* Of any command: may be absent or null. */
+static const struct {
+    enum kind kind;
+    const char *paths[24];
+} optional[] = {
+    {TEXT, {"date", "host", "command_line"}},
+    {OBJECT,
+     {"options", "dataset", "machine", "config", "tuner", "transfer", "stats",
+      "workers", "gaps", "outliers", "headroom", "signals", "knee", "rule",
+      "settings", "tune", "tune.steady", "sweep_best", "comparison"}},
+    {ARRAY,
+     {"tuner.decisions", "timeline", "phases", "slow_samples", "outliers.last",
+      "verdicts", "failures", "grid", "tune.story"}},
 };
 
 static const char *const commands[] = {"run",     "sweep", "tune",     "doctor",
@@ -179,6 +163,11 @@ static int check(const json_t *doc, const char *name)
     for (size_t i = 0; rc == TOOL_DONE && i < sizeof(all) / sizeof(*all); i++)
         if (!all[i].command || strcmp(all[i].command, command) == 0)
             rc = refuse(doc, name, &all[i]);
+    for (size_t i = 0; i < sizeof(optional) / sizeof(*optional); i++)
+        for (size_t k = 0; rc == TOOL_DONE && optional[i].paths[k]; k++)
+            rc = refuse(doc, name,
+                        &(struct expected){NULL, optional[i].paths[k],
+                                           optional[i].kind, false, true});
     for (size_t i = 0; rc == TOOL_DONE && i < sizeof(lists) / sizeof(*lists);
          i++)
         rc = check_items(doc, name, lists[i]);

@@ -21,9 +21,8 @@ const char *doc_text(const json_t *doc, const char *path); /* "": none */
  * frees. NULL: no memory, and *n is 0. */
 double *doc_values(const json_t *list, const char *path, size_t *n);
 
-/* A value of a document that is made; null for NAN and infinity, and for NULL or
- * what is no
- * UTF-8, as an argument need not be. */
+/* A value of a document that is made; null for NAN and infinity, and for NULL
+ * or what is no UTF-8, as an argument need not be. */
 json_t *doc_known(double x);
 json_t *doc_string(const char *text);
 

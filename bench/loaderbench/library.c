@@ -36,7 +36,7 @@ static int32_t write_text(enum library_text text, const void *of, char *buf,
     return FEEDLINE_EINVAL;
 }
 
-/* Statistics change meanwhile, so the text may have grown by the second call. */
+/* Statistics change meanwhile: the text may have grown by the second call. */
 int32_t library_text(enum library_text text, const void *of, char **out)
 {
     uint64_t needed = 0;

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "decode/pipeline.h"
 #include "loader/stream/engine.h"
-#include "loader/stream/ring.h"
+#include "loader/stream/snapshot.h"
 #include "profiler/system/machine.h"
 #include "transfer/cuda/cuda_probe.h"
 
@@ -44,9 +44,8 @@ static void add(struct fdl_print *p, const char *part, const char *key,
 static void add_gpu(const struct fdl_engine *e, struct fdl_print *p)
 {
     struct feedline_device_info info = {.struct_size = sizeof(info)};
-    const struct fdl_ring *ring = fdl_engine_ring(e);
-    if (ring->backend_ops->device != FEEDLINE_CUDA ||
-        fdl_cuda_device_info((uint32_t)ring->device_id, &info) < 0)
+    int32_t gpu = fdl_engine_gpu(e);
+    if (gpu < 0 || fdl_cuda_device_info((uint32_t)gpu, &info) < 0)
         info.name[0] = '\0';
     fdl_clear_error();
     add(p, "host", "gpu", "%s", info.name);

@@ -15,7 +15,7 @@
 #define H2D   FDL_CUDA_HOST_TO_DEVICE
 #define D2H   DOUBLE_DEVICE_TO_HOST
 
-static const char ptx[] = "//\n// A comment\n.version 7.0\n.target sm_75\n"
+static const char ptx[] = "//\n// A comment\n.version 7.0\n.target sm_50\n"
                           ".address_size 64\n"
                           ".visible .entry fdl_kernel_finish(\n)\n{\n}\n"
                           ".visible .entry fdl_kernel_spin (\n)\n{\n}\n"

@@ -211,17 +211,17 @@ int cudaSetDevice(int device)
 
 int cudaDeviceGetAttribute(int *value, int attribute, int device)
 {
-    static const struct {
+    int error = double_enter(FN_cudaDeviceGetAttribute);
+    const struct {
         int attribute, value;
     } known[] = {
         {10, 32}, /* threads of a warp */
         {16, 64}, /* multiprocessors */
         {FDL_CUDA_ATTR_COPY_ENGINES, 2},
-        {41, 1}, /* unified addresses */
-        {75, 9}, /* compute capability, major */
-        {76, 0}, /* and minor */
+        {41, 1},                                /* unified addresses */
+        {75, double_world.set.capability / 10}, /* compute capability, */
+        {76, double_world.set.capability % 10}, /* major and minor */
     };
-    int error = double_enter(FN_cudaDeviceGetAttribute);
     if (!error && (device < 0 || device >= double_world.set.devices))
         error = DOUBLE_ERROR_DEVICE;
     if (!error) {

@@ -31,6 +31,8 @@
  *                       with + after E all later ones too. NAME is the C name,
  *                       or "copy" or "kernel": then the call succeeds and
  *                       its execution breaks the context, for good
+ *   capability=90       compute capability of each device: a module whose PTX
+ *                       has a .target above it is refused (209)
  *   hash=1              0: sources of copies are not watched (faster)
  *   strict=0            1: faults and leaks are printed when the program ends
  *                       and make its status 86
@@ -82,6 +84,7 @@
 #define DOUBLE_ERROR_IMAGE      200 /* not PTX */
 #define DOUBLE_ERROR_CONTEXT    201 /* none is current on this thread */
 #define DOUBLE_ERROR_HANDLE     400
+#define DOUBLE_ERROR_NO_IMAGE   209 /* PTX for a newer GPU */
 #define DOUBLE_ERROR_NOT_FOUND  500
 #define DOUBLE_ERROR_ILLEGAL    700 /* the usual broken context */
 #define DOUBLE_ERROR_PINNED     712

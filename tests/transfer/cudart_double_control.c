@@ -135,6 +135,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->runtime = (int)x;
     else if (strcmp(name, "driver_version") == 0 && x <= 99999)
         set->driver_version = (int)x;
+    else if (strcmp(name, "capability") == 0 && x <= 999)
+        set->capability = (int)x;
     else if (strcmp(name, "no_device") == 0 && x <= 1)
         set->devices = x > 0 ? 0 : set->devices;
     else if (strcmp(name, "hash") == 0 && x <= 1)
@@ -185,6 +187,7 @@ void double_ready_locked(void)
     w->set = (struct double_settings){
         .devices = 2,
         .runtime = 12040,
+        .capability = 90,
         .seed = 1,
         .device_bytes = 1ull << 40,
         .pinned_bytes = 1ull << 40,

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,14 @@ static bool is_ptx(const char *text)
            strstr(text, ".address_size");
 }
 
+/* Of a GPU that runs it, from the line ".target sm_NN". */
+static int target_of(const char *text)
+{
+    int target = 0;
+    const char *at = strstr(text, ".target");
+    return at && sscanf(at, ".target sm_%d", &target) == 1 ? target : 0;
+}
+
 static bool has_entry(const char *text, const char *name)
 {
     size_t length = strlen(name);
@@ -150,6 +159,8 @@ int cuModuleLoadData(void **module, const void *image)
         error = DOUBLE_ERROR_INVALID;
     if (!error && !is_ptx(image))
         error = DOUBLE_ERROR_IMAGE;
+    if (!error && target_of(image) > double_world.set.capability)
+        error = DOUBLE_ERROR_NO_IMAGE;
     struct module *m = error ? NULL : calloc(1, sizeof(*m));
     if (m)
         m->text = strdup(image);

@@ -87,7 +87,7 @@ enum double_function {
 enum double_driver { DRIVER_OK, DRIVER_NONE, DRIVER_OLD, DRIVER_STUB };
 
 struct double_settings {
-    int devices, runtime, driver_version;
+    int devices, runtime, driver_version, capability;
     enum double_driver driver;
     int64_t latency_ns, delay_ns;
     double bytes_per_ns; /* 0: no limit */

@@ -56,6 +56,19 @@ TEST(knows_its_kernels)
     no_faults();
 }
 
+TEST(refuses_kernels_for_newer_gpus)
+{
+    void *module;
+    fdl_cuda_stream s = new_stream();
+    find_driver();
+    assert_true(double_set("capability=49"));
+    assert_int_equal(cu.ModuleLoadData(&module, ptx), DOUBLE_ERROR_NO_IMAGE);
+    assert_true(double_set("capability=50"));
+    ok(cu.ModuleLoadData(&module, ptx));
+    ok(cudaStreamDestroy(s));
+    no_faults();
+}
+
 /* Two images of 3 x 2 pixels become planes, or stay pixels. */
 TEST(finishes_what_the_grid_covers)
 {

@@ -229,7 +229,7 @@ TEST(is_carried_as_text)
     const char *version = strstr(fdl_kernels_ptx, ".version ");
     assert_non_null(version);
     assert_in_range(atoi(version + strlen(".version ")), 6, 7); /* CUDA 11 */
-    assert_non_null(strstr(fdl_kernels_ptx, "\n.target sm_75\n"));
+    assert_non_null(strstr(fdl_kernels_ptx, "\n.target sm_50\n"));
     assert_non_null(strstr(fdl_kernels_ptx, ".entry fdl_kernel_spin("));
     assert_non_null(strstr(fdl_kernels_ptx, ".maxntid 256, 1, 1\n"));
     assert_int_equal(FDL_KERNEL_BLOCK, 256);

@@ -93,7 +93,7 @@ static void set_kernels(struct fdl_cuda_device *d)
     if (error != FDL_CUDA_SUCCESS)
         snprintf(d->kernel_reason, sizeof(d->kernel_reason),
                  "the driver does not take feedline's kernels (CUDA error %d); "
-                 "a GPU since Turing and driver 450 or later are needed",
+                 "a GPU since Maxwell and driver 450 or later are needed",
                  error);
 }
 

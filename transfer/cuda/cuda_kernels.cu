@@ -65,8 +65,8 @@ struct __align__(8) two_words {
     uint32_t x, y;
 };
 
-/* To nearest, ties to even, on the bits: the conversion instruction is younger
- * than Turing. */
+/* To nearest, ties to even, on the bits: the conversion instruction came with
+ * Ampere. */
 static __device__ __forceinline__ uint32_t bf16_bits(float x)
 {
     uint32_t bits = float_bits(x);

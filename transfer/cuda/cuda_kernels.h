@@ -2,7 +2,7 @@
 /*
  * The kernels of transfer/cuda/cuda_kernels.cu, as the host starts them. They
  * are carried as PTX (cuda_kernels.ptx, made from the .cu by cmake/make_ptx),
- * which the driver of any GPU since Turing compiles for itself, so that no
+ * which the driver compiles for any GPU since Maxwell (sm_50), so that no
  * compiler for GPUs is needed to build the library.
  */
 #ifndef FDL_TRANSFER_CUDA_KERNELS_H

@@ -211,15 +211,26 @@ static void add_settings(const struct fdl_engine *engine,
     e->terms = fdl_engine_terms(engine);
 }
 
+static void add_trial(const struct fdl_tuner_found *found,
+                      struct fdl_evidence *e)
+{
+    const struct fdl_tuner_more *m = &found->trying_more_workers;
+    e->trying = m->before > 0;
+    if (!e->trying)
+        m = &found->more_workers;
+    e->tried_from = m->before;
+    e->tried_workers = m->after;
+    e->tried_gain = m->gain;
+    e->tried_error = m->error;
+    e->tried_predicted = found->trying_predicted;
+}
+
 static void add_tuner(struct fdl_control *c, struct fdl_evidence *e)
 {
     struct fdl_tuner_found found;
     fdl_control_found(c, &found);
     e->tuning = fdl_control_tunes(c);
-    if (found.more_workers.judged) {
-        e->tried_workers = found.more_workers.after;
-        e->tried_gain = found.more_workers.gain;
-    }
+    add_trial(&found, e);
     e->more_reads_failed = found.more_reads_failed;
     e->workers_max = fdl_control_workers_max(c);
 }

@@ -29,6 +29,11 @@ struct fdl_tuner_found {
         double gain, error; /* of throughput: 0.25 is a quarter more */
     } more_workers;
 
+    /* One that is under way: not judged, but measured for long enough to have
+     * an error. before = 0: there is none. */
+    struct fdl_tuner_more trying_more_workers;
+    double trying_predicted; /* its gain, by the utilisation law; NAN: none */
+
     bool more_reads_failed; /* the last trial of more reads brought nothing */
 
     const char *limited_by; /* as in struct fdl_tuner_status */

@@ -281,8 +281,12 @@ struct fdl_evidence {
     int64_t gap_throttled_ns; /* of gap_ns, throttled by the quota */
 
     /* The tuner, and what it may change. */
-    uint32_t tried_workers; /* its last judged trial of more; 0: none */
+    uint32_t tried_workers; /* its last trial of more; 0: none */
+    uint32_t tried_from;    /* than so many; 0: not known */
+    bool trying;            /* under way: tried_workers are in force */
     double tried_gain;      /* measured throughput, 0.25 is a quarter more */
+    double tried_error;     /* its standard error */
+    double tried_predicted; /* what it was begun for; NAN: not known */
     bool more_reads_failed; /* its last trial of more gained nothing */
     bool workers_auto, depth_auto, io_auto;
     uint32_t workers_max; /* its upper bound; 0: not known */

@@ -67,6 +67,8 @@ static void say_does_not_scale(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_say(d, " on %s. The work does not scale: %u workers got %s more done",
             fdl_say_workers(f).at, e->tried_workers,
             fdl_say_percent(fmax(e->tried_gain, 0)).at);
+    if (e->trying)
+        fdl_say(d, " than %u", e->tried_from);
     fdl_say_operation(f, d);
     fdl_say(d, ".");
     fdl_act(d, "Look for what the operation waits for: a lock, a file or a "

@@ -28,6 +28,8 @@
 #define SPARE         1.10 /* of the consumer's demand */
 #define QUOTA_SPENT   0.01 /* of wall: more workers would be throttled */
 #define NO_GAIN       0.05 /* from more workers */
+#define SURE          2.6  /* standard errors: one in 200 */
+#define FAR_OFF       0.25 /* of the gain predicted */
 #define LOCKED        0.20 /* of busy time */
 #define LEAST_OF_CORE 0.001
 #define PER_CORE      32 /* workers: the tuner's own limit */
@@ -166,15 +168,25 @@ static bool queues_most(const struct fdl_facts *f)
            q >= f->part[PART_THROTTLE];
 }
 
-void fdl_facts_digest_room(struct fdl_facts *f)
+/* A trial under way counts once what it was begun for is far out of reach. An
+ * unfair mutex delays single samples, and the error is large for long. */
+static bool scales(const struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
+    double enough = fmax(FAR_OFF * e->tried_predicted, NO_GAIN);
+    if (e->trying)
+        return e->tried_gain + SURE * e->tried_error >= enough;
+    return e->tried_workers <= f->workers || e->tried_gain >= NO_GAIN;
+}
+
+void fdl_facts_digest_room(struct fdl_facts *f)
+{
     bool shared = lock_decides(f);
     if (shared)
         set_lock_apart(f);
     f->queues_most = queues_most(f);
     f->saturated_workers = fmax(ceil(cores_left(f) / f->wants_core - WHOLE), 1);
-    f->scales = !(e->tried_workers > f->workers && e->tried_gain < NO_GAIN);
+    f->scales = scales(f);
     double useful = f->saturated_workers, needed = needed_workers(f);
     if (needed > 0)
         useful = fmin(useful, needed);

@@ -30,6 +30,33 @@ TEST(more_workers_that_helped)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* Workers that sleep under a mutex nobody announced: what the trial of more has
+ * measured so far is told before it is judged. */
+TEST(a_trial_under_way_is_told)
+{
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(2);
+    struct fdl_tuner_found f;
+    model_begin(&m, &l, 2, 164, 4);
+    m.share = 0.1;
+    m.held = 82e6;
+    m.silent = true;
+    do {
+        model_steps(&m, 1);
+        f = found(&m);
+        assert_false(f.more_workers.judged);
+    } while (f.trying_more_workers.before == 0);
+    assert_int_equal(f.trying_more_workers.before, 2);
+    assert_int_equal(f.trying_more_workers.after, m.knobs.workers);
+    assert_true(m.knobs.workers > 2 && f.trying_more_workers.gain < 0.05);
+    assert_true(f.trying_more_workers.error > 0);
+    assert_true(f.trying_predicted > 1);
+    model_steps(&m, 2000);
+    assert_int_equal(found(&m).trying_more_workers.before, 0);
+    assert_true(found(&m).more_workers.judged);
+    fdl_tuner_destroy(m.tuner);
+}
+
 TEST(workers_that_fill_the_cores_are_exhausted)
 {
     struct tuner_model m;

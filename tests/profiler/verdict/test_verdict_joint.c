@@ -426,6 +426,32 @@ TEST(what_does_not_scale_is_a_lock)
     assert_true(v[0].predicted_gain == 0);
 }
 
+/* Nor when the trial still goes on, once a gain is out of its range. */
+TEST(a_trial_under_way_tells_of_a_lock)
+{
+    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    struct point p = a_point();
+    p.split = &splits[1];
+    p.tuner = &tuners[2];
+    struct fdl_evidence e = evidence_of(&p);
+    e.trying = true;
+    e.tried_from = 1;
+    e.tried_workers = e.workers;
+    e.tried_gain = 0.01;
+    e.tried_error = 0.01;
+    judge_rows(&e, v);
+    assert_string_equal(v[0].code, "LOCK_BOUND");
+    assert_non_null(strstr(v[0].sentence, "2 workers got 1.0 % more done than "
+                                          "1"));
+    assert_int_equal(v[0].moves.workers, 0);
+    e.tried_error = 0.10; /* may yet be a gain */
+    judge_rows(&e, v);
+    assert_string_equal(v[0].code, "PREP_BOUND_TUNABLE");
+    e.tried_predicted = 2; /* but not this one */
+    judge_rows(&e, v);
+    assert_string_equal(v[0].code, "LOCK_BOUND");
+}
+
 /* Three workers on two cores do not hide a neighbour. */
 TEST(neighbours_are_named_whatever_the_workers)
 {

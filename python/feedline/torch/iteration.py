@@ -5,10 +5,11 @@ It is one of torch's iterators to everybody who asks (`_BaseDataLoaderIter`).
 With workers it pulls from the sampler exactly when those do: num_workers x
 prefetch_factor batches of indices at iter() and one for each batch that is
 delivered. With num_workers=0 torch pulls one in each next(); here the first
-next() pulls as many as the engine prepares ahead, from samplers where nobody
-can tell the difference (`batches_known_ahead`), and one at a time from all
-others. What is pulled goes to the engine as the next batch of an order that is
-given.
+next() pulls as many as the engine prepares ahead. Samplers where nobody can
+tell the difference (`batches_known_ahead`) are asked for several batches at a
+time, one next() in PULLED_AT_ONCE, so the others need neither the sampler nor
+the engine's order; with num_workers=0 all others are pulled one at a time. What
+is pulled goes to the engine as the next batch of an order that is given.
 
     pull index --> engine.append(samples)     pending: engine, engine, ...
     next()     --> engine.next() --> tensors that share the batch's memory
@@ -50,6 +51,9 @@ IMAGES, LABELS = 0, 1
 GIVEN_MAX = 1024
 # Images that a batch of the engine's may have (option batch_size).
 BATCH_MAX = 65536
+# Batches that are pulled together. After a pause in which the caches went cold
+# the first takes some 100 us, most of which the ones behind it save.
+PULLED_AT_ONCE = 8
 # Batches between two looks at a tuned depth, which changes rarely.
 DEPTH_EVERY = 8
 
@@ -292,9 +296,8 @@ class NativeIterator(CountedIterator):
 
     def _begin(self, loader: Any, plan: Plan) -> None:
         sampler = self._progress.traced.sampler
-        self._known_ahead = ALL
-        if self._num_workers == 0:
-            self._known_ahead = batches_known_ahead(sampler)
+        self._unnoticed = batches_known_ahead(sampler)
+        self._known_ahead = self._unnoticed if self._num_workers == 0 else ALL
         self._settings = Settings(loader, plan, self._known_ahead > 0)
         # What a function makes of a batch is pinned behind it.
         made = isinstance(self._collate_fn, Collated)
@@ -310,7 +313,8 @@ class NativeIterator(CountedIterator):
             self._dataset, self._auto_collation, self._collate_fn, False
         )
         self._capacity = 0
-        self._ahead = 0  # batches, by a tuned depth
+        self._depth = 0  # if tuned
+        self._at_once = 0  # batches that torch would have pulled ahead
         self._exhausted = False
         self._tuned_depth = (
             self._num_workers == 0
@@ -319,9 +323,9 @@ class NativeIterator(CountedIterator):
         )
         if self._num_workers > 0:
             at_once = loader.num_workers * loader.prefetch_factor
-            for _ in range(min(GIVEN_MAX, at_once)):
-                if not self._pull():
-                    break
+            self._at_once = min(GIVEN_MAX, at_once)
+            while len(self._pending) < self._at_once and self._pull():
+                pass
 
     # ---- Pulling indices --------------------------------------------------
 
@@ -368,17 +372,23 @@ class NativeIterator(CountedIterator):
         lease.engine.begin(epoch, seed, progress.samples + waiting)
 
     def _pull_ahead(self) -> None:
-        """One for the batch that was delivered, or as many as a tuned depth
-        has become larger."""
-        if self._num_workers > 0:
-            self._pull()
+        """As many as torch would have ahead, or a tuned depth."""
         if self._tuned_depth and self._leases:
-            if self._ahead == 0 or self._progress.batches % DEPTH_EVERY == 0:
+            if self._depth == 0 or self._progress.batches % DEPTH_EVERY == 0:
                 depth = self._leases[-1].engine._depth()
-                self._ahead = min(depth, DEPTH_MAX)
-            while len(self._pending) < self._ahead:
-                if self._pulls() >= self._known_ahead or not self._pull():
-                    break
+                self._depth = min(depth, DEPTH_MAX)
+        ahead = max(self._at_once, self._depth)
+        if len(self._pending) < ahead:
+            self._pull_several(ahead)
+
+    def _pull_several(self, ahead: int) -> None:
+        """Up to `ahead`, and some more where nobody notices."""
+        enough = min(GIVEN_MAX, ahead + PULLED_AT_ONCE - 1)
+        while len(self._pending) < enough:
+            short = len(self._pending) < ahead
+            last = self._known_ahead if short else self._unnoticed
+            if self._pulls() >= last or not self._pull():
+                break
 
     def _pulls(self) -> int:
         """Batches of this epoch that were pulled, and delivered or not."""

@@ -20,18 +20,11 @@ from ._compat import (
     index_sampler_of,
     is_stream,
 )
-from .arguments import (
-    DTYPES,
-    LAYOUTS,
-    AutoInt,
-    device_name,
-    dtype_name,
-    is_auto,
-    layout_name,
-)
+from .arguments import AutoInt, is_auto
 from .chain import NotNative
 from .engine_pool import EnginePool
-from .iteration import CountedIterator, NativeIterator, check_dtype
+from .handover import Finish
+from .iteration import CountedIterator, NativeIterator
 from .native import Plan, plan as plan_of
 from .order_trace import TracedSampler, global_state
 from .state_dict import Fingerprint, Progress, Saved
@@ -41,50 +34,6 @@ from .state_dict import Fingerprint, Progress, Saved
 # They are torch's own, with what this DataLoader promises for every data set:
 # their state can be saved and restored without loading what was delivered, and
 # `device`, `dtype` and `layout` are honoured.
-
-_NAMES = {dtype: name for name, dtype in DTYPES.items()}
-
-
-class Finish:
-    """What is done to a batch of torch's before it is returned.
-
-    Images are the tensors of four axes; dtype and layout are about them.
-    """
-
-    def __init__(self, loader: Any) -> None:
-        given = loader._feedline.given
-        self.device: Optional[str] = device_name(given.device)
-        if self.device == "host":
-            self.device = None  # it is there already
-        self.dtype = dtype_name(given.dtype)
-        layout = layout_name(given.layout)
-        self.layout = None if layout is None else LAYOUTS[layout]
-
-    def __bool__(self) -> bool:
-        return any((self.device, self.dtype, self.layout))
-
-    def __call__(self, data: Any) -> Any:
-        if isinstance(data, torch.Tensor):
-            return self.tensor(data)
-        if isinstance(data, (str, bytes)):
-            return data
-        if isinstance(data, dict):
-            return {key: self(value) for key, value in data.items()}
-        if isinstance(data, tuple) and hasattr(data, "_fields"):
-            return type(data)(*(self(value) for value in data))
-        if isinstance(data, (list, tuple)):
-            return type(data)(self(value) for value in data)
-        return data
-
-    def tensor(self, data: torch.Tensor) -> torch.Tensor:
-        if data.dim() == 4 and self.dtype is not None:
-            check_dtype(self.dtype, _NAMES.get(data.dtype))
-            data = data.to(DTYPES[self.dtype])
-        if data.dim() == 4 and self.layout is not None:
-            data = data.contiguous(memory_format=self.layout)
-        if self.device is not None:
-            data = data.to(self.device, non_blocking=True)
-        return data
 
 
 class MeteredIterator(CountedIterator):
@@ -104,7 +53,7 @@ class SingleProcessIterator(MeteredIterator, _SingleProcessDataLoaderIter):
     ) -> None:
         self._progress = progress
         self._saved_seed = saved_seed
-        self._finish = Finish(loader)
+        self._finish = Finish(loader._feedline.given)
         super().__init__(loader)
         self._profile_name = _profile_name(_SingleProcessDataLoaderIter)
         progress.fetcher = self._dataset_fetcher
@@ -125,7 +74,7 @@ class MultiProcessIterator(MeteredIterator, _MultiProcessingDataLoaderIter):
     ) -> None:
         self._progress = progress
         self._saved_seed = saved_seed
-        self._finish = Finish(loader)
+        self._finish = Finish(loader._feedline.given)
         super().__init__(loader)
         self._profile_name = _profile_name(_MultiProcessingDataLoaderIter)
 

@@ -40,13 +40,13 @@ from ._compat import _BaseDataLoaderIter
 from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
 from .engine_pool import EnginePool, Lease, fitting_engine
+from .handover import HOST, Finish, check_dtype, way_of
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .sample_errors import failed, mended
 from .state_dict import Progress
 from .targets import moved
 
-IMAGES, LABELS = 0, 1
 # Batches that may wait to be made (FEEDLINE_GIVEN_MAX in order.h).
 GIVEN_MAX = 1024
 # Images that a batch of the engine's may have (option batch_size).
@@ -154,47 +154,6 @@ class Samples:
         return found if any(found) else None
 
 
-# ---- Handing over ----------------------------------------------------------
-
-
-def shared(batch: feedline.Batch) -> List[torch.Tensor]:
-    """Tensors that share the batch's memory and hold it."""
-    return [
-        _compat.from_dlpack(batch.export(IMAGES)),
-        _compat.from_dlpack(batch.export(LABELS)),
-    ]
-
-
-def copied(batch: feedline.Batch, **where: Any) -> List[torch.Tensor]:
-    """Tensors of torch's own: of pinned memory, or on a device.
-
-    On a device the copy is queued on torch's current stream there, so the
-    lifetime of the tensors is a matter of torch's allocator alone.
-    """
-    images = batch.images
-    dtype = getattr(torch, images.dtype)
-    made = [
-        torch.empty_strided(images.shape, images.strides, dtype=dtype, **where),
-        torch.empty((len(images),), dtype=torch.int64, **where),
-    ]
-    stream = 0
-    if made[0].is_cuda:
-        stream = torch.cuda.current_stream(made[0].device).cuda_stream
-    batch.copy_to(made[0].data_ptr(), made[1].data_ptr(), stream)
-    return made
-
-
-def taken(
-    device: Optional[str], pin: bool
-) -> Callable[[feedline.Batch], List[torch.Tensor]]:
-    """How batches become tensors."""
-    if device is not None and device.startswith("cuda"):
-        return lambda batch: copied(batch, device=device)
-    if pin:
-        return lambda batch: copied(batch, pin_memory=True)
-    return shared
-
-
 # ---- The iterator ----------------------------------------------------------
 
 
@@ -211,7 +170,6 @@ class Settings:
         self.largest: Dict[str, int] = mine.epochs.largest_batch
         options = engine_options(loader, plan.options, 1, looks_ahead)
         self.nhwc = options.get("layout") == "nhwc"
-        self.device = options.get("device")
         self.options = options
         self.known_size = known_batch_size(loader)
         check_dtype(options.get("dtype"), plan.options.get("dtype"))
@@ -253,18 +211,6 @@ def _samples_of(batch_sampler: Any) -> int:
         return sys.maxsize
 
 
-def check_dtype(wanted: Optional[str], made: Optional[str]) -> None:
-    """Numbers may be rounded to another type, and not change their meaning."""
-    floats = {"f16", "bf16", "f32"}
-    made = made or "f32"
-    if wanted is None or wanted == made or {wanted, made} <= floats:
-        return
-    raise ValueError(
-        "the transforms make %s images, so dtype may be %s, but got dtype=%s"
-        % (made, "f16, bf16 or f32" if made in floats else made, wanted)
-    )
-
-
 class NativeIterator(CountedIterator):
     """Iterates over one epoch of batches that the engine makes."""
 
@@ -299,10 +245,10 @@ class NativeIterator(CountedIterator):
         self._unnoticed = batches_known_ahead(sampler)
         self._known_ahead = self._unnoticed if self._num_workers == 0 else ALL
         self._settings = Settings(loader, plan, self._known_ahead > 0)
-        # What a function makes of a batch is pinned behind it.
-        made = isinstance(self._collate_fn, Collated)
-        pin = self._pin_memory and not made
-        self._take = taken(self._settings.device, pin)
+        # Known with the first batch: how they are taken, and their device.
+        self._take: Optional[Callable[[feedline.Batch], List[Any]]] = None
+        self._device: Optional[str] = None
+        self._finish_fetched = Finish(loader._feedline.given)
         self._samples = Samples(
             plan,
             not self._auto_collation,
@@ -445,14 +391,26 @@ class NativeIterator(CountedIterator):
 
     def _hand_over(self, batch: feedline.Batch) -> List[torch.Tensor]:
         """Images [N, C, H, W] and labels."""
+        take = self._take or self._way_of(batch)
         if torch_ranges.active():
             with torch_ranges.span(torch_ranges.HAND_OVER):
-                data = self._take(batch)
+                data = take(batch)
         else:
-            data = self._take(batch)
+            data = take(batch)
         if self._settings.nhwc:
             data[0] = data[0].permute(0, 3, 1, 2)
         return data
+
+    def _way_of(
+        self, batch: feedline.Batch
+    ) -> Callable[[feedline.Batch], List[Any]]:
+        """For this one and all that follow."""
+        if batch.device != HOST:
+            self._device = batch.device
+        # What a function makes of a batch is pinned behind it.
+        made = isinstance(self._collate_fn, Collated)
+        self._take = way_of(batch.device, self._pin_memory and not made)
+        return self._take
 
     def _mended(
         self, engine: feedline.Loader, batch: feedline.Batch, number: int
@@ -487,8 +445,16 @@ class NativeIterator(CountedIterator):
         self._pending.popleft()
         self._delivered()
         self._pull_ahead()
+        finish = self._finish_fetched
+        finish.device = self._device or finish.device
         data = self._fetcher.fetch(index)
-        if self._pin_memory:
+        if finish:
+            data = finish(data)
+        return data if finish.device else self._pinned(data)
+
+    def _pinned(self, data: Any) -> Any:
+        """What is in host memory, if the program wants that pinned."""
+        if self._pin_memory and self._device is None:
             data = _compat.pin_memory(data, self._pin_memory_device)
         return data
 
@@ -505,10 +471,7 @@ class NativeIterator(CountedIterator):
             return [data[0][0], self._single_label(data[1])]
         if not isinstance(collate, Collated):
             return data
-        made = collate.of_batch(data, seed)
-        if self._pin_memory:
-            made = _compat.pin_memory(made, self._pin_memory_device)
-        return made
+        return self._pinned(collate.of_batch(data, seed))
 
     def _targets_of(self, positions: List[int], seed: Optional[int]) -> Any:
         """The labels of a batch that the engine has by their positions."""
@@ -526,11 +489,9 @@ class NativeIterator(CountedIterator):
         if isinstance(collate, Collated) and collate.samples:
             return values
         found = default_collate(values)
-        if self._settings.device not in (None, "host"):
-            return moved(found, self._settings.device)
-        if self._pin_memory and not isinstance(collate, Collated):
-            found = _compat.pin_memory(found, self._pin_memory_device)
-        return found
+        if self._device is not None:
+            return moved(found, self._device)
+        return found if isinstance(collate, Collated) else self._pinned(found)
 
     def _single_label(self, label: Any) -> Any:
         """Of a sample that is in no batch."""

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a batch reaches the program: as tensors of torch's.
+
+    in host memory    tensors that share the batch's memory and hold it
+    pinned, or on     tensors of torch's own, so their lifetime is a matter of
+    a device          torch's allocator alone: work that is queued on a stream
+                      still reads them when the program has dropped them
+
+Which one is decided by where the batch is: the environment chooses a device,
+too (FEEDLINE_DEVICE). `Finish` does for batches of torch's what an engine does
+while it makes them.
+
+Memory is allocated, and a stream is asked for, in one function each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List, Optional, Sequence
+
+import torch
+
+import feedline
+
+from . import _compat
+from .arguments import DTYPES, LAYOUTS, Given
+from .arguments import device_name, dtype_name, layout_name
+
+IMAGES, LABELS = 0, 1
+HOST = "cpu"
+
+Tensors = List[torch.Tensor]
+Empty = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
+
+# ---- Memory of torch's ------------------------------------------------------
+
+
+def pinned_empty(
+    shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype
+) -> torch.Tensor:
+    """Of torch's allocator, which waits for copies from it by itself."""
+    return torch.empty_strided(shape, strides, dtype=dtype, pin_memory=True)
+
+
+def device_empty(
+    shape: Sequence[int],
+    strides: Sequence[int],
+    dtype: torch.dtype,
+    device: str,
+) -> torch.Tensor:
+    return torch.empty_strided(shape, strides, dtype=dtype, device=device)
+
+
+def current_stream(device: str) -> int:
+    """Torch's current stream on a device, as a cudaStream_t."""
+    return int(torch.cuda.current_stream(device).cuda_stream)
+
+
+# ---- Batches of the engine's ------------------------------------------------
+
+
+def shared(batch: feedline.Batch) -> Tensors:
+    """Tensors that share the batch's memory and hold it."""
+    made = [
+        _compat.from_dlpack(batch.export(IMAGES)),
+        _compat.from_dlpack(batch.export(LABELS)),
+    ]
+    assert not made[0].is_cuda, "nobody has waited for the batch's copy"
+    return made
+
+
+def copied(batch: feedline.Batch, empty: Empty, stream: int = 0) -> Tensors:
+    """Tensors of torch's own; on a device the copy is queued on `stream`."""
+    images = batch.images
+    dtype = getattr(torch, images.dtype)
+    made = [
+        empty(images.shape, images.strides, dtype),
+        empty((len(images),), (1,), torch.int64),
+    ]
+    batch.copy_to(made[0].data_ptr(), made[1].data_ptr(), stream)
+    return made
+
+
+def to_device(batch: feedline.Batch) -> Tensors:
+    device = batch.device
+    return copied(
+        batch,
+        lambda *of: device_empty(*of, device),
+        current_stream(device),
+    )
+
+
+def to_pinned(batch: feedline.Batch) -> Tensors:
+    return copied(batch, pinned_empty)
+
+
+def way_of(device: str, pin: bool) -> Callable[[feedline.Batch], Tensors]:
+    """For batches that are on this device."""
+    if device != HOST:
+        return to_device
+    return to_pinned if pin else shared
+
+
+# ---- Batches of torch's -----------------------------------------------------
+
+
+def check_dtype(wanted: Optional[str], made: Optional[str]) -> None:
+    """Numbers may be rounded to another type, and not change their meaning."""
+    floats = {"f16", "bf16", "f32"}
+    made = made or "f32"
+    if wanted is None or wanted == made or {wanted, made} <= floats:
+        return
+    raise ValueError(
+        "the transforms make %s images, so dtype may be %s, but got dtype=%s"
+        % (made, "f16, bf16 or f32" if made in floats else made, wanted)
+    )
+
+
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class Finish:
+    """What is done to a batch of torch's before it is returned.
+
+    Images are the tensors of four axes; dtype and layout are about them.
+    """
+
+    def __init__(self, given: Given) -> None:
+        self.device: Optional[str] = device_name(given.device)
+        if self.device == "host":
+            self.device = None  # it is there already
+        self.dtype = dtype_name(given.dtype)
+        layout = layout_name(given.layout)
+        self.layout = None if layout is None else LAYOUTS[layout]
+
+    def __bool__(self) -> bool:
+        return any((self.device, self.dtype, self.layout))
+
+    def __call__(self, data: Any) -> Any:
+        if isinstance(data, torch.Tensor):
+            return self.tensor(data)
+        if isinstance(data, (str, bytes)):
+            return data
+        if isinstance(data, dict):
+            return {key: self(value) for key, value in data.items()}
+        if isinstance(data, tuple) and hasattr(data, "_fields"):
+            return type(data)(*(self(value) for value in data))
+        if isinstance(data, (list, tuple)):
+            return type(data)(self(value) for value in data)
+        return data
+
+    def tensor(self, data: torch.Tensor) -> torch.Tensor:
+        """The device comes first: what torch pinned is copied as it is, and
+        the device does the rest."""
+        is_images = data.dim() == 4
+        if is_images and self.dtype is not None:
+            check_dtype(self.dtype, _NAMES.get(data.dtype))
+        if self.device is not None:
+            data = data.to(self.device, non_blocking=True)
+        if is_images and self.dtype is not None:
+            data = data.to(DTYPES[self.dtype])
+        if is_images and self.layout is not None:
+            data = data.contiguous(memory_format=self.layout)
+        return data

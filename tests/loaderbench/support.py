@@ -92,7 +92,7 @@ def on_double(costs="devices=1", nvml=None):
                   for name in ("DOUBLE", "NVML"))
     if not double or nvml and not ml:
         skip("the library was built without the CUDA transfer")
-    env = {"FEEDLINE_CUDART": double, "CUDART_DOUBLE": costs + ",strict=1"}
+    env = {"FEEDLINE_CUDART": double, "CUDA_DOUBLE": costs + ",strict=1"}
     if nvml:
         env.update(FEEDLINE_NVML=ml, FEEDLINE_NVML_DOUBLE=nvml)
     return env

@@ -75,7 +75,7 @@ static void set_doubles(const struct scene *s)
     char nvml_file[64];
     setenv("FEEDLINE_CUDART", MATRIX_CUDART, 1);
     setenv("FEEDLINE_NVML", MATRIX_NVML, 1);
-    setenv("CUDART_DOUBLE", s->cuda ? s->cuda : "devices=0", 1);
+    setenv("CUDA_DOUBLE", s->cuda ? s->cuda : "devices=0", 1);
     nvml_path(getpid(), nvml_file, sizeof(nvml_file));
     FILE *f = fopen(nvml_file, "w");
     if (!f || fputs(s->nvml ? s->nvml : "", f) < 0 || fclose(f) != 0) {

@@ -2,7 +2,7 @@
 """Batches on a GPU, handed to others in the order of streams, without a GPU.
 
 Children run on the double of the CUDA runtime that the C tests use
-(tests/transfer/cudart_double.h): its memory cannot be touched by the host, and
+(tests/transfer/cuda_double.h): its memory cannot be touched by the host, and
 whatever is read before its copy is done, or written while it is still read, is
 a fault that makes the child's status 86.
 """
@@ -76,9 +76,9 @@ def end():
 
 
 def double() -> str:
-    named = os.environ.get("FEEDLINE_TEST_CUDART")
+    named = os.environ.get("FEEDLINE_TEST_CUDA")
     library = Path(feedline._lib.path)
-    path = Path(named or library.parent / "tests/transfer/libcudart_double.so")
+    path = Path(named or library.parent / "tests/transfer/libcuda_double.so")
     if not path.is_file():
         pytest.skip("no double of the CUDA runtime: %s" % path)
     if "cuda" not in feedline.features():
@@ -93,7 +93,7 @@ def run(text: str, faults: str = "", double_is: str = "delay_us=200") -> None:
         HEAD + text + "\nend()\n",
         path,
         FEEDLINE_CUDART=path,
-        CUDART_DOUBLE="strict=1,seed=3," + double_is,
+        CUDA_DOUBLE="strict=1,seed=3," + double_is,
         PYTHONWARNINGS="ignore",
     )
     if faults:
@@ -243,6 +243,6 @@ def test_no_gpu_is_no_error() -> None:
     found = run_bare(
         "import feedline; print(feedline.devices())",
         FEEDLINE_CUDART=double(),
-        CUDART_DOUBLE="driver=none",
+        CUDA_DOUBLE="driver=none",
     )
     assert found == (0, "[]\n", "")

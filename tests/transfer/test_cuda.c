@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CUDA backend on the double (cudart_double.h): the order of its calls,
+ * The CUDA backend on the double (cuda_double.h): the order of its calls,
  * what it does when each of them fails, and that no slab is overwritten under a
  * copy or a consumer.
  */
@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "base/event.h"
 #include "base/status.h"
-#include "cudart_double.h"
+#include "cuda_double.h"
 #include "test.h"
 #include "transfer/backend.h"
 

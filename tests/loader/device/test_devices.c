@@ -3,7 +3,7 @@
  * is there, what is said where nothing is, copies that are timed, a stream that
  * is busy, and loaders on devices that are too small or break. Each case is a
  * process of its own and finds a runtime that nobody has loaded yet. */
-#include "cudart_double.h"
+#include "cuda_double.h"
 #include "loader/loader.h"
 #include "loader/stream/finishing.h"
 #include "tests/loader/fixture.h"

@@ -76,7 +76,7 @@ def case_device(tmp):
         skip("no double of the CUDA runtime")
     trace = os.path.join(tmp, "t.json")
     env = dict(os.environ, FEEDLINE_CUDART=double,
-               CUDART_DOUBLE="devices=1,latency_us=20,delay_us=30")
+               CUDA_DOUBLE="devices=1,latency_us=20,delay_us=30")
     command(os.environ["LOADERBENCH"], "run", images(tmp), "--quiet",
             "--warmup", 0, "--batch-size", 4, "--device", "cuda:0",
             "--op", "resize width=32 height=32", "--batches", 60,

@@ -5,7 +5,7 @@
  * puts one there, for good, when it needs one and there is none: that is how a
  * library leaves a mark on its caller's thread, and double_depth() shows it.
  */
-#include "cudart_double_own.h"
+#include "cuda_double_own.h"
 
 #include <stdio.h>
 #include <string.h>

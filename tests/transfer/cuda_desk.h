@@ -3,11 +3,11 @@
  * What the tests of the CUDA runtime's double share: two streams with memory to
  * copy between, and the driver's functions.
  */
-#ifndef FDL_TESTS_CUDART_DESK_H
-#define FDL_TESTS_CUDART_DESK_H
+#ifndef FDL_TESTS_CUDA_DESK_H
+#define FDL_TESTS_CUDA_DESK_H
 
 #include "base/compiler.h"
-#include "cudart_double.h"
+#include "cuda_double.h"
 #include "test.h"
 #include "transfer/cuda/cuda_kernels.h"
 

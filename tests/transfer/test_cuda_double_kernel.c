@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules and kernels of the CUDA runtime's double: what is refused, what the
  * grid covers, and every rounding. */
-#include "cudart_desk.h"
+#include "cuda_desk.h"
 
 #include <math.h>
 
@@ -220,4 +220,4 @@ TEST(rounds_what_is_no_number)
     close_desk(&d);
 }
 
-TEST_MAIN("cudart_double_kernel")
+TEST_MAIN("cuda_double_kernel")

@@ -5,7 +5,7 @@
  * it, and by every wait that was called meanwhile. So a wait is for the record
  * of that moment, whatever becomes of the event.
  */
-#include "cudart_double_own.h"
+#include "cuda_double_own.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
  *   queued:   copy A -> slab    read slab    copy B -> slab
  *   begins:                                  ^ read is not done: a fault
  */
-#include "cudart_double_own.h"
+#include "cuda_double_own.h"
 
 #include <inttypes.h>
 #include <signal.h>

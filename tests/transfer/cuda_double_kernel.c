@@ -6,7 +6,7 @@
  * arguments that the host passes. It computes what the launched grid covers and
  * no more.
  */
-#include "cudart_double_own.h"
+#include "cuda_double_own.h"
 
 #include <inttypes.h>
 #include <math.h>

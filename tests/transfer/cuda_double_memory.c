@@ -8,7 +8,7 @@
  * device memory as if it were its own crashes at the very place, and no address
  * can be mistaken for another.
  */
-#include "cudart_double_own.h"
+#include "cuda_double_own.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * How the double is steered, and what it has seen: settings by name, failures
  * by order, faults, counters, leaks.
  */
-#include "cudart_double_own.h"
+#include "cuda_double_own.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -193,10 +193,10 @@ void double_ready_locked(void)
         .pinned_bytes = 1ull << 40,
         .hash = true,
     };
-    const char *text = getenv("CUDART_DOUBLE");
+    const char *text = getenv("CUDA_DOUBLE");
     if (text && !set_locked(text)) {
-        fprintf(stderr,
-                "CUDART_DOUBLE=%s: see tests/transfer/cudart_double.h\n", text);
+        fprintf(stderr, "CUDA_DOUBLE=%s: see tests/transfer/cuda_double.h\n",
+                text);
         _exit(STATUS_STRICT);
     }
 }
@@ -322,7 +322,7 @@ static void report_at_exit(void)
     if (n == 0)
         return;
     fflush(NULL);
-    fprintf(stderr, "cudart_double: %" PRIu64 " faults\n%s\n", n, text);
+    fprintf(stderr, "cuda_double: %" PRIu64 " faults\n%s\n", n, text);
     _exit(STATUS_STRICT);
 }
 

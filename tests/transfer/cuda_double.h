@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CUDA runtime without a GPU, for tests: libcudart_double.so has the
+ * A CUDA runtime without a GPU, for tests: libcuda_double.so has the
  * functions of transfer/cuda/cuda_api.h with the meaning that NVIDIA's manual
  * gives them, real threads where a GPU has streams, and a strict eye on who
  * touches what when. What is declared here is how a test steers it and what it
  * has seen.
  *
- *   FEEDLINE_CUDART=libcudart_double.so --> fdl_cuda_load --> dlopen --.
+ *   FEEDLINE_CUDART=libcuda_double.so --> fdl_cuda_load --> dlopen --.
  *                                                                     same
- *   test links cudart_double --> double_set(), double_faults() -----> instance
+ *   test links cuda_double --> double_set(), double_faults() -----> instance
  *
  * The linker's file and dlopen's are one file, so they are one instance; CMake
  * sets both up (tests/transfer/CMakeLists.txt). A program that knows nothing of
- * the double is steered by CUDART_DOUBLE in its environment, which has the text
+ * the double is steered by CUDA_DOUBLE in its environment, which has the text
  * that double_set takes, for example
  *
- *   CUDART_DOUBLE=latency_us=10,gbps=12.5,delay_us=50,seed=7,strict=1
+ *   CUDA_DOUBLE=latency_us=10,gbps=12.5,delay_us=50,seed=7,strict=1
  *
  *   devices=2           how many; 0 to 8. no_device=1 is devices=0
  *   latency_us=0        of each copy, asleep on the stream's thread
@@ -63,8 +63,8 @@
  *   - with double_check_leaks(), whatever was never given back, but for
  *     retained contexts and modules
  */
-#ifndef FDL_TESTS_CUDART_DOUBLE_H
-#define FDL_TESTS_CUDART_DOUBLE_H
+#ifndef FDL_TESTS_CUDA_DOUBLE_H
+#define FDL_TESTS_CUDA_DOUBLE_H
 
 #include "transfer/cuda/cuda_api.h"
 
@@ -116,7 +116,7 @@ DOUBLE_API int cudaDeviceSynchronize(void);
 /* ---- Steering (any thread) ------------------------------------------ */
 
 /* As a fresh process: waits for what is under way, takes back everything that
- * is still held, forgets faults and counters, reads CUDART_DOUBLE again. Only
+ * is still held, forgets faults and counters, reads CUDA_DOUBLE again. Only
  * retained contexts and loaded modules stay: a library may keep those for as
  * long as the process lives. */
 DOUBLE_API void double_reset(void);

@@ -6,11 +6,11 @@
  * their own (double_memory_hold), so that even operations that must not meet
  * meet in order, and the fault report is a sentence and no crash.
  */
-#ifndef FDL_TESTS_CUDART_DOUBLE_OWN_H
-#define FDL_TESTS_CUDART_DOUBLE_OWN_H
+#ifndef FDL_TESTS_CUDA_DOUBLE_OWN_H
+#define FDL_TESTS_CUDA_DOUBLE_OWN_H
 
 #include "base/compiler.h"
-#include "cudart_double.h"
+#include "cuda_double.h"
 #include "transfer/cuda/cuda_kernels.h"
 
 #include <pthread.h>
@@ -227,7 +227,7 @@ static inline int double_device_now(void)
                              : double_self.chosen;
 }
 
-/* ---- cudart_double.c ------------------------------------------------ */
+/* ---- cuda_double.c ------------------------------------------------ */
 
 /* Locks, counts, and says what the call must fail with; FN_COUNT: it is one of
  * the double's own, and cannot. double_leave unlocks and, for the runtime,
@@ -236,7 +236,7 @@ int double_enter(enum double_function f);
 int double_leave(int error);
 int double_leave_driver(int error);
 
-/* ---- cudart_double_control.c ---------------------------------------- */
+/* ---- cuda_double_control.c ---------------------------------------- */
 
 /* Settings of a new process, on the first call. */
 void double_ready_locked(void);
@@ -245,7 +245,7 @@ void double_ready_locked(void);
 int double_ordered_locked(enum double_function f);
 void double_fault_locked(const char *format, ...) FDL_PRINTF(1, 2);
 
-/* ---- cudart_double_memory.c ----------------------------------------- */
+/* ---- cuda_double_memory.c ----------------------------------------- */
 
 /* The allocation that has all of [p, p + bytes), or NULL. */
 struct double_allocation *double_allocation_at_locked(const void *p,
@@ -258,7 +258,7 @@ uint64_t double_hash(const unsigned char *p, uint64_t bytes);
 void double_allocation_free_locked(struct double_allocation *a);
 void double_registration_free_locked(struct double_registration *r);
 
-/* ---- cudart_double_stream.c ----------------------------------------- */
+/* ---- cuda_double_stream.c ----------------------------------------- */
 
 /* The stream of a handle, or NULL and a fault. */
 struct double_stream *double_stream_locked(fdl_cuda_stream handle,
@@ -277,7 +277,7 @@ void double_finish_device_locked(int device);
 /* Streams and events end; returns when no thread is left. */
 void double_close_all_locked(void);
 
-/* ---- cudart_double_event.c -------------------------------------------- */
+/* ---- cuda_double_event.c -------------------------------------------- */
 
 void double_unref_locked(struct double_record *r);
 void double_event_free_locked(struct double_event *e);
@@ -285,7 +285,7 @@ void double_event_free_locked(struct double_event *e);
 /* What a wait ends with: the context may have broken meanwhile. */
 int double_error_locked(int device);
 
-/* ---- cudart_double_kernel.c ----------------------------------------- */
+/* ---- cuda_double_kernel.c ----------------------------------------- */
 
 /* Computes, under double_memory_hold. */
 void double_kernel_run(const struct double_op *op);

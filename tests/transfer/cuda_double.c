@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The door of the double: what every call passes first, the errors it leaves
- * behind, and the functions about devices. See cudart_double.h.
+ * behind, and the functions about devices. See cuda_double.h.
  *
  * Without a driver the runtime of CUDA 13 answers, as seen on such a machine:
  * cudaDriverGetVersion succeeds and gives 0, everything else fails with 35, or
  * with 34 where libcuda is the toolkit's stub. The double answers the same.
  */
-#include "cudart_double_own.h"
+#include "cuda_double_own.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* The CUDA runtime's double keeps CUDA's order, and sees what breaks it. A
  * paused stream, or a kernel whose cost is asked and not answered yet, holds an
  * operation where a case wants it, so nothing here depends on time. */
-#include "cudart_desk.h"
+#include "cuda_desk.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -801,15 +801,14 @@ TEST(takes_settings_by_name)
     int count;
     void *p;
     assert_int_equal(
-        setenv("CUDART_DOUBLE", "devices=3,fail=cudaMalloc:1:2,memory=4k", 1),
-        0);
+        setenv("CUDA_DOUBLE", "devices=3,fail=cudaMalloc:1:2,memory=4k", 1), 0);
     double_reset();
     ok(cudaGetDeviceCount(&count));
     assert_int_equal(count, 3);
     assert_int_equal(cudaMalloc(&p, 1), 2);
     ok(cudaMalloc(&p, 4096));
     assert_int_equal(cudaMalloc(&p, 1), 2);
-    unsetenv("CUDART_DOUBLE");
+    unsetenv("CUDA_DOUBLE");
     double_reset();
     ok(cudaGetDeviceCount(&count));
     assert_int_equal(count, 2);
@@ -822,7 +821,7 @@ static int status_of_child(const char *settings, bool leak)
     pid_t child = fork();
     if (child == 0) {
         fdl_cuda_stream s;
-        setenv("CUDART_DOUBLE", settings, 1);
+        setenv("CUDA_DOUBLE", settings, 1);
         if (!freopen("/dev/null", "w", stderr))
             _exit(1);
         double_reset();
@@ -845,4 +844,4 @@ TEST(a_strict_program_ends_with_86)
     assert_int_equal(status_of_child("strikt=1", false), 86);
 }
 
-TEST_MAIN("cudart_double")
+TEST_MAIN("cuda_double")

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 
-DRY = ("DRY RUN on the test double of the CUDA runtime. No GPU took part: the "
+DRY = ("DRY RUN on the test double of the CUDA driver. No GPU took part: the "
        "numbers say that the script works and nothing about any hardware.")
 
 

@@ -35,9 +35,8 @@ json_t *gpu_json(const struct feedline_device_info *gpu)
 
 void gpu_print(const struct feedline_device_info *gpu)
 {
-    printf("cuda:%d: %s, %s, CUDA runtime %d.%d, driver for %d.%d", gpu->id,
-           gpu->name, gpu->pci, gpu->runtime_version / 1000,
-           gpu->runtime_version % 1000 / 10, gpu->driver_version / 1000,
+    printf("cuda:%d: %s, %s, driver for CUDA %d.%d", gpu->id, gpu->name,
+           gpu->pci, gpu->driver_version / 1000,
            gpu->driver_version % 1000 / 10);
     if (gpu->numa_node >= 0)
         printf(", NUMA node %d", gpu->numa_node);

@@ -905,14 +905,14 @@ FEEDLINE_API int32_t feedline_loader_get_device_stats(
 
 /* ---- Devices, and how fast they are reached ------------------------------ */
 
-/* Number of usable GPUs, or ENOSYS; the detail names what is missing: the CUDA
- * runtime, the driver, a device. Creates no CUDA context. Any thread. */
+/* Number of usable GPUs, or ENOSYS; the detail says what is missing, the driver
+ * or a device, and what to do. Creates no CUDA context. Any thread. */
 FEEDLINE_API int32_t feedline_device_count(void);
 
 struct feedline_device_info {
     uint32_t struct_size;
     int32_t id;
-    int32_t runtime_version, driver_version; /* 12040 is CUDA 12.4 */
+    int32_t runtime_version, driver_version; /* 0; 12040 for CUDA 12.4 */
     int32_t numa_node;                       /* -1: not known, or only one */
     int32_t copy_engines;
     char name[64];

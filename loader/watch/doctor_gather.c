@@ -137,7 +137,6 @@ static void look_at_gpu(uint32_t number, struct fdl_doctor_facts *f)
         return;
     }
     f->has_gpu = true;
-    f->runtime_version = info.runtime_version;
     f->driver_version = info.driver_version;
     snprintf(f->gpu_name, sizeof(f->gpu_name), "%s", info.name);
     snprintf(f->gpu_pci, sizeof(f->gpu_pci), "%s", info.pci);

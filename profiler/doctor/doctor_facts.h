@@ -68,8 +68,8 @@ struct fdl_doctor_facts {
     bool has_gpu;
     char gpu_reason[256]; /* why there is none */
     char gpu_name[64], gpu_pci[16];
-    int32_t runtime_version, driver_version; /* 12040 is CUDA 12.4 */
-    int32_t gpu_node;                        /* NUMA; -1: not known */
+    int32_t driver_version;    /* of CUDA: 12040 is 12.4 */
+    int32_t gpu_node;          /* NUMA; -1: not known */
     uint32_t cpus_on_gpu_node; /* of those that this process may use */
     bool has_nvml;
     char nvml_reason[256];

@@ -11,39 +11,20 @@ bool fdl_diagnose_gpu(const struct fdl_doctor_facts *f, struct fdl_finding *out)
     if (!f->has_gpu)
         return fdl_find(out, FDL_FINDING_ERROR,
                         "make sure that nvidia-smi shows a GPU here (docker "
-                        "--gpus all) and that a CUDA runtime can be found "
-                        "(LD_LIBRARY_PATH, or FEEDLINE_CUDART with its path)",
+                        "--gpus all) and that the driver's libcuda.so.1 can be "
+                        "loaded (or name it in FEEDLINE_LIBCUDA)",
                         "no GPU can be used: %s", f->gpu_reason);
     return fdl_find_ok(out, "%s, %s", f->gpu_name, f->gpu_pci);
 }
 
-/* Minor versions are compatible within a major one, except for code that is
- * compiled while it runs. */
 bool fdl_diagnose_cuda_versions(const struct fdl_doctor_facts *f,
                                 struct fdl_finding *out)
 {
-    int32_t runtime = f->runtime_version;
     int32_t driver = f->driver_version;
-    if (!f->wants_gpu || runtime <= 0 || driver <= 0)
+    if (!f->wants_gpu || driver <= 0)
         return false;
-#define VERSION(v) (v) / 1000, (v) % 1000 / 10
-    if (runtime / 1000 > driver / 1000)
-        return fdl_find(
-            out, FDL_FINDING_ERROR,
-            "a newer driver, or a framework that is built for an "
-            "older CUDA",
-            "the CUDA runtime is %d.%d, the driver supports %d.%d only",
-            VERSION(runtime), VERSION(driver));
-    if (runtime > driver)
-        return fdl_find(out, FDL_FINDING_NOTE,
-                        "a newer driver, if kernels are compiled at run time "
-                        "(PTX, NVRTC)",
-                        "the CUDA runtime, %d.%d, is newer than the driver, "
-                        "%d.%d: it works, except for code compiled at run time",
-                        VERSION(runtime), VERSION(driver));
-    return fdl_find_ok(out, "CUDA runtime %d.%d, driver for %d.%d",
-                       VERSION(runtime), VERSION(driver));
-#undef VERSION
+    return fdl_find_ok(out, "driver for CUDA %d.%d", driver / 1000,
+                       driver % 1000 / 10);
 }
 
 bool fdl_diagnose_gpu_numa(const struct fdl_doctor_facts *f,

@@ -94,7 +94,7 @@ static void write_gpu(const struct fdl_doctor_facts *f, struct fdl_json *j)
     write_text(j, "reason", f->gpu_reason);
     write_text(j, "name", f->gpu_name);
     write_text(j, "pci", f->gpu_pci);
-    write_known(j, "cuda_runtime_version", (uint64_t)f->runtime_version);
+    write_known(j, "cuda_runtime_version", 0); /* none is used any more */
     write_known(j, "cuda_driver_version", (uint64_t)f->driver_version);
     write_bytes(j, "numa_node", f->has_gpu && f->gpu_node >= 0,
                 (uint64_t)f->gpu_node);

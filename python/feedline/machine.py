@@ -15,8 +15,9 @@ from .errors import NotSupported, check, read_text
 class Device(NamedTuple):
     """A GPU.
 
-    runtime_version, driver_version: 12040 is CUDA 12.4. numa_node: -1 where it
-    is not known, or there is only one. pci: "0000:1b:00.0".
+    driver_version: of CUDA, 12040 is 12.4. runtime_version: 0, as feedline uses
+    the driver alone. numa_node: -1 where it is not known, or there is only one.
+    pci: "0000:1b:00.0".
     """
 
     id: int

@@ -16,7 +16,7 @@ EPOCHS = 4 if QUICK else 8
 
 def train(*arguments):
     env = {k: v for k, v in os.environ.items()
-           if not k.startswith("FEEDLINE_") or k == "FEEDLINE_CUDART"}
+           if not k.startswith("FEEDLINE_") or k == "FEEDLINE_LIBCUDA"}
     return subprocess.run([os.environ["TRAIN_CUDA"], *arguments], env=env,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           universal_newlines=True, check=False)

@@ -86,13 +86,13 @@ def fits(text, columns=80):
 
 
 def on_double(costs="devices=1", nvml=None):
-    """The environment in which the double of the CUDA runtime is the GPU, and
+    """The environment in which the double of the CUDA driver is the GPU, and
     that of NVML, which says what the file `nvml` has."""
     double, ml = (os.environ.get("LOADERBENCH_" + name)
                   for name in ("DOUBLE", "NVML"))
     if not double or nvml and not ml:
         skip("the library was built without the CUDA transfer")
-    env = {"FEEDLINE_CUDART": double, "CUDA_DOUBLE": costs + ",strict=1"}
+    env = {"FEEDLINE_LIBCUDA": double, "CUDA_DOUBLE": costs + ",strict=1"}
     if nvml:
         env.update(FEEDLINE_NVML=ml, FEEDLINE_NVML_DOUBLE=nvml)
     return env

@@ -156,7 +156,7 @@ def case_mistakes(tmp):
 
 
 def case_no_gpu(tmp):
-    env = {"FEEDLINE_CUDART": os.path.join(tmp, "libcudart.so.12")}
+    env = {"FEEDLINE_LIBCUDA": os.path.join(tmp, "libcuda.so.1")}
     done = expect(tool("case", "v100", "--device", "cuda:0", env=env), 4)
     equal(done.out, "")
 

@@ -12,7 +12,7 @@ import subprocess
 from support import (TOOL, contains, equal, expect, fits, json_of, main,
                      on_double, skip, tool)
 
-CUDART = os.environ.get("LOADERBENCH_DOUBLE", "")
+DOUBLE = os.environ.get("LOADERBENCH_DOUBLE", "")
 LEVELS = ["error", "warning", "note", "ok"]
 
 
@@ -139,12 +139,12 @@ def case_mistakes(tmp):
 
 
 def case_no_gpu(tmp):
-    env = {"FEEDLINE_CUDART": os.path.join(tmp, "libcudart.so.12")}
+    env = {"FEEDLINE_LIBCUDA": os.path.join(tmp, "libcuda.so.1")}
     doc = document("--device", "cuda:0", env=env, rc=4)
     found = finding(doc, "gpu")
     equal(found["level"], "error")
-    if CUDART:
-        contains(found["text"], "libcudart.so.12")
+    if DOUBLE:
+        contains(found["text"], "libcuda.so.1")
     equal(doc["facts"]["gpu"]["usable"], False)
     done = expect(tool("doctor", "--device", "cuda:0", env=env), 4)
     contains(done.out.splitlines()[0], "error")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands about a GPU: without one, and on the double of the CUDA runtime.
+"""Commands about a GPU: without one, and on the double of the CUDA driver.
 
 The double copies with a thread that sleeps as long as it is told, so its times
 are lower bounds; tests look at structure, and at differences that are large.
@@ -28,17 +28,17 @@ def without_gpu(tmp, env):
         yield done.err
 
 
-def case_no_runtime(tmp):
-    path = os.path.join(tmp, "libcudart.so.12")
-    env = {"FEEDLINE_CUDART": path}
+def case_no_library(tmp):
+    path = os.path.join(tmp, "libcuda.so.1")
+    env = {"FEEDLINE_LIBCUDA": path}
     for message in without_gpu(tmp, env):
         if DOUBLE:
             contains(message, path)
 
 
-def case_no_driver(tmp):
-    for message in without_gpu(tmp, on_double("driver=none")):
-        contains(message, "driver")
+def case_old_driver(tmp):
+    for message in without_gpu(tmp, on_double("driver_version=10020")):
+        contains(message, "driver is for CUDA 10.2")
 
 
 def case_no_device(tmp):

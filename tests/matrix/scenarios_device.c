@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scenarios about a GPU: the double of the CUDA runtime copies and computes in
+ * Scenarios about a GPU: the double of the CUDA driver copies and computes in
  * real time, that of NVML says what such a GPU would be seen to do.
  */
 #include "scenarios.h"

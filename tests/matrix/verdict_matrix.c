@@ -73,7 +73,7 @@ static void nvml_path(pid_t pid, char *path, size_t size)
 static void set_doubles(const struct scene *s)
 {
     char nvml_file[64];
-    setenv("FEEDLINE_CUDART", MATRIX_CUDART, 1);
+    setenv("FEEDLINE_LIBCUDA", MATRIX_LIBCUDA, 1);
     setenv("FEEDLINE_NVML", MATRIX_NVML, 1);
     setenv("CUDA_DOUBLE", s->cuda ? s->cuda : "devices=0", 1);
     nvml_path(getpid(), nvml_file, sizeof(nvml_file));
@@ -313,7 +313,7 @@ static const char intro[] =
     "was\n"
     "compared with the cause. Slow storage is a `pread` that sleeps, a quota "
     "is\n"
-    "the kernel's, a GPU is a double of the CUDA runtime that copies and\n"
+    "the kernel's, a GPU is a double of the CUDA driver that copies and\n"
     "computes in real time, and one of NVML. Each run has another seed, which\n"
     "varies times by a tenth and counts by more\n"
     "(`tests/matrix/scenarios_*.c`). The last rows combine two causes, of "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches on a GPU, handed to others in the order of streams, without a GPU.
 
-Children run on the double of the CUDA runtime that the C tests use
+Children run on the double of the CUDA driver that the C tests use
 (tests/transfer/cuda_double.h): its memory cannot be touched by the host, and
 whatever is read before its copy is done, or written while it is still read, is
 a fault that makes the child's status 86.
@@ -80,7 +80,7 @@ def double() -> str:
     library = Path(feedline._lib.path)
     path = Path(named or library.parent / "tests/transfer/libcuda_double.so")
     if not path.is_file():
-        pytest.skip("no double of the CUDA runtime: %s" % path)
+        pytest.skip("no double of the CUDA driver: %s" % path)
     if "cuda" not in feedline.features():
         pytest.skip("the library is built without CUDA")
     return str(path)
@@ -92,7 +92,7 @@ def run(text: str, faults: str = "", double_is: str = "delay_us=200") -> None:
     found = run_bare(
         HEAD + text + "\nend()\n",
         path,
-        FEEDLINE_CUDART=path,
+        FEEDLINE_LIBCUDA=path,
         CUDA_DOUBLE="strict=1,seed=3," + double_is,
         PYTHONWARNINGS="ignore",
     )
@@ -132,11 +132,11 @@ for number in (None, 1):
     "minus one makes nobody wait": """
 loader = make()
 batch = loader.next()
-before = double.double_calls(b"cudaStreamWaitEvent")
+before = double.double_calls(b"cuStreamWaitEvent")
 made = batch.images.__dlpack__(stream=-1)
-assert double.double_calls(b"cudaStreamWaitEvent") == before
+assert double.double_calls(b"cuStreamWaitEvent") == before
 batch.images.__dlpack__(stream=stream)
-assert double.double_calls(b"cudaStreamWaitEvent") == before + 1
+assert double.double_calls(b"cuStreamWaitEvent") == before + 1
 batch.release()
 del made
 loader.close()
@@ -170,8 +170,9 @@ gc.collect()
 """,
     "copies into memory of the callers": """
 mine, labels = ctypes.c_void_p(), ctypes.c_void_p()
-assert double.cudaMalloc(ctypes.byref(mine), ctypes.c_size_t(4 * 288)) == 0
-assert double.cudaMalloc(ctypes.byref(labels), ctypes.c_size_t(32)) == 0
+double.double_use_device(0)
+assert double.cuMemAlloc_v2(ctypes.byref(mine), ctypes.c_size_t(4 * 288)) == 0
+assert double.cuMemAlloc_v2(ctypes.byref(labels), ctypes.c_size_t(32)) == 0
 loader = make()
 for epoch in range(3):
     for batch in loader:
@@ -184,8 +185,8 @@ for epoch in range(3):
         assert (found == wanted.ravel()).all()
         assert peek(labels.value, 32).view(numpy.int64).tolist() == index
 loader.close()
-double.cudaFree(mine)
-double.cudaFree(labels)
+double.cuMemFree_v2(mine)
+double.cuMemFree_v2(labels)
 """,
     "what cannot be had of a gpu": """
 def refused(kind, text, call, *arguments, **more):
@@ -242,7 +243,7 @@ loader.close()
 def test_no_gpu_is_no_error() -> None:
     found = run_bare(
         "import feedline; print(feedline.devices())",
-        FEEDLINE_CUDART=double(),
-        CUDA_DOUBLE="driver=none",
+        FEEDLINE_LIBCUDA=double(),
+        CUDA_DOUBLE="init=999",
     )
     assert found == (0, "[]\n", "")

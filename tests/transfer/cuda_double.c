@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The door of the double: what every call passes first, the errors it leaves
- * behind, and the functions about devices. See cuda_double.h.
- *
- * Without a driver the runtime of CUDA 13 answers, as seen on such a machine:
- * cudaDriverGetVersion succeeds and gives 0, everything else fails with 35, or
- * with 34 where libcuda is the toolkit's stub. The double answers the same.
+ * The door of the double: what every call passes first, the errors it fails
+ * with, and the functions about devices. See cuda_double.h.
  */
 #include "cuda_double_own.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 struct double_world double_world = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -25,26 +22,15 @@ static const enum double_need needs[FN_COUNT] = {
 
 /* ---- Every call ----------------------------------------------------- */
 
-static int state_locked(void)
+/* A child of fork has a driver that was initialised by another process. */
+static int driver_locked(void)
 {
-    const struct double_settings *set = &double_world.set;
-    if (set->driver == DRIVER_STUB)
-        return FDL_CUDA_ERROR_STUB;
-    if (set->driver != DRIVER_OK)
-        return FDL_CUDA_ERROR_OLD_DRIVER;
-    return set->devices == 0 ? FDL_CUDA_ERROR_NO_DEVICE : 0;
+    return double_world.initialised_by == getpid()
+               ? 0
+               : DOUBLE_ERROR_NOT_INITIALIZED;
 }
 
-static int use_context_locked(void)
-{
-    struct double_device *d = &double_world.devices[double_device_now()];
-    if (double_self.depth == 0)
-        double_self.stack[double_self.depth++] = double_self.chosen;
-    d->used = true;
-    return d->error;
-}
-
-static int current_context_locked(void)
+static int context_locked(void)
 {
     return double_self.depth == 0
                ? DOUBLE_ERROR_CONTEXT
@@ -62,23 +48,13 @@ int double_enter(enum double_function f)
         return 0;
     double_world.calls[f]++;
     int ordered = double_ordered_locked(f);
-    int error = needs[f] == NEED_NOTHING ? 0 : state_locked();
+    int error = needs[f] == NEED_NOTHING ? 0 : driver_locked();
     if (!error && needs[f] == NEED_CONTEXT)
-        error = use_context_locked();
-    else if (!error && needs[f] == NEED_CURRENT)
-        error = current_context_locked();
+        error = context_locked();
     return error ? error : ordered;
 }
 
 int double_leave(int error)
-{
-    if (error)
-        double_self.last_error = error;
-    pthread_mutex_unlock(&double_world.lock);
-    return error;
-}
-
-int double_leave_driver(int error)
 {
     pthread_mutex_unlock(&double_world.lock);
     return error;
@@ -90,128 +66,97 @@ static const struct {
     int error;
     const char *name, *text;
 } errors[] = {
-    {0, "cudaSuccess", "no error"},
-    {1, "cudaErrorInvalidValue", "invalid argument"},
-    {2, "cudaErrorMemoryAllocation", "out of memory"},
-    {34, "cudaErrorStubLibrary", "CUDA driver is a stub library"},
-    {35, "cudaErrorInsufficientDriver",
-     "CUDA driver version is insufficient for CUDA runtime version"},
-    {100, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-    {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
-    {200, "cudaErrorInvalidKernelImage", "device kernel image is invalid"},
-    {201, "cudaErrorDeviceUninitialized", "invalid device context"},
-    {209, "cudaErrorNoKernelImageForDevice",
+    {0, "CUDA_SUCCESS", "no error"},
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {34, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
      "no kernel image is available for execution on the device"},
-    {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-    {500, "cudaErrorSymbolNotFound", "named symbol not found"},
-    {600, "cudaErrorNotReady", "device not ready"},
-    {700, "cudaErrorIllegalAddress",
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND",
+     "PTX JIT compiler library not "
+     "found"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
+    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS",
      "an illegal memory access was encountered"},
-    {712, "cudaErrorHostMemoryAlreadyRegistered",
+    {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
      "part or all of the requested memory range is already mapped"},
-    {713, "cudaErrorHostMemoryNotRegistered",
+    {713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
      "pointer does not correspond to a registered memory region"},
-    {719, "cudaErrorLaunchFailure", "unspecified launch failure"},
-    {801, "cudaErrorNotSupported", "operation not supported"},
-    {999, "cudaErrorUnknown", "unknown error"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {802, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"},
+    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-static size_t row_of(int error)
+/* NULL and error 1 for an error that has no row. */
+static int describe(enum double_function f, int error, bool as_text,
+                    const char **out)
 {
-    size_t i = 0;
-    while (i < FDL_COUNT_OF(errors) && errors[i].error != error)
-        i++;
-    return i;
+    int failed = double_enter(f);
+    *out = NULL;
+    for (size_t i = 0; i < FDL_COUNT_OF(errors); i++)
+        if (errors[i].error == error)
+            *out = as_text ? errors[i].text : errors[i].name;
+    return double_leave(failed ? failed : *out ? 0 : DOUBLE_ERROR_INVALID);
 }
 
-const char *cudaGetErrorName(int error)
+int cuGetErrorName(int error, const char **name)
 {
-    double_enter(FN_cudaGetErrorName);
-    double_leave_driver(0);
-    size_t i = row_of(error);
-    return i < FDL_COUNT_OF(errors) ? errors[i].name
-                                    : "unrecognized error code";
+    return describe(FN_cuGetErrorName, error, false, name);
 }
 
-const char *cudaGetErrorString(int error)
+int cuGetErrorString(int error, const char **text)
 {
-    double_enter(FN_cudaGetErrorString);
-    double_leave_driver(0);
-    size_t i = row_of(error);
-    return i < FDL_COUNT_OF(errors) ? errors[i].text
-                                    : "unrecognized error code";
+    return describe(FN_cuGetErrorString, error, true, text);
 }
 
-int cudaGetLastError(void)
+/* ---- The driver and its devices ------------------------------------- */
+
+/* Not again in a child of fork, as on hardware. */
+int cuInit(unsigned flags)
 {
-    int error = double_enter(FN_cudaGetLastError);
+    struct double_world *w = &double_world;
+    int error = double_enter(FN_cuInit);
     if (!error)
-        error = double_world.devices[double_device_now()].error;
+        error = flags                 ? DOUBLE_ERROR_INVALID
+                : w->set.init_error   ? w->set.init_error
+                : w->set.devices == 0 ? FDL_CUDA_ERROR_NO_DEVICE
+                                      : 0;
+    if (!error && w->initialised_by && w->initialised_by != getpid())
+        error = DOUBLE_ERROR_NOT_INITIALIZED;
     if (!error)
-        error = double_self.last_error;
-    double_self.last_error = 0;
-    return double_leave_driver(error);
+        w->initialised_by = getpid();
+    return double_leave(error);
 }
 
-/* ---- Versions and devices ------------------------------------------- */
-
-int cudaRuntimeGetVersion(int *version)
+int cuDriverGetVersion(int *version)
 {
-    int error = double_enter(FN_cudaRuntimeGetVersion);
+    int error = double_enter(FN_cuDriverGetVersion);
     if (!error)
-        *version = double_world.set.runtime;
+        *version = double_world.set.driver_version;
     return double_leave(error);
 }
 
-int cudaDriverGetVersion(int *version)
+int cuDeviceGetCount(int *count)
 {
-    static const int old = 11040;
-    int error = double_enter(FN_cudaDriverGetVersion);
-    const struct double_settings *set = &double_world.set;
-    if (!error && (set->driver == DRIVER_NONE || set->driver == DRIVER_STUB))
-        *version = 0;
-    else if (!error && set->driver_version)
-        *version = set->driver_version;
-    else if (!error)
-        *version = set->driver == DRIVER_OLD ? old : set->runtime;
-    return double_leave(error);
-}
-
-/* As the runtime does it, *count becomes 0 with an error. */
-int cudaGetDeviceCount(int *count)
-{
-    int error = double_enter(FN_cudaGetDeviceCount);
-    *count = error ? 0 : double_world.set.devices;
-    return double_leave(error);
-}
-
-int cudaGetDevice(int *device)
-{
-    int error = double_enter(FN_cudaGetDevice);
+    int error = double_enter(FN_cuDeviceGetCount);
     if (!error)
-        *device = double_device_now();
+        *count = double_world.set.devices;
     return double_leave(error);
 }
 
-/* Since CUDA 12 it makes the context, too. */
-int cudaSetDevice(int device)
+int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-    int error = double_enter(FN_cudaSetDevice);
-    if (!error && (device < 0 || device >= double_world.set.devices))
-        error = DOUBLE_ERROR_DEVICE;
-    if (!error) {
-        double_self.chosen = device;
-        if (double_self.depth > 0)
-            double_self.stack[double_self.depth - 1] = device;
-        if (double_world.set.runtime >= 12000)
-            error = use_context_locked();
-    }
-    return double_leave(error);
-}
-
-int cudaDeviceGetAttribute(int *value, int attribute, int device)
-{
-    int error = double_enter(FN_cudaDeviceGetAttribute);
+    int error = double_enter(FN_cuDeviceGetAttribute);
     const struct {
         int attribute, value;
     } known[] = {
@@ -236,9 +181,9 @@ int cudaDeviceGetAttribute(int *value, int attribute, int device)
     return double_leave(error);
 }
 
-int cudaDeviceGetPCIBusId(char *id, int length, int device)
+int cuDeviceGetPCIBusId(char *id, int length, int device)
 {
-    int error = double_enter(FN_cudaDeviceGetPCIBusId);
+    int error = double_enter(FN_cuDeviceGetPCIBusId);
     if (!error && (device < 0 || device >= double_world.set.devices))
         error = DOUBLE_ERROR_DEVICE;
     if (!error && (!id || length < 13))
@@ -248,9 +193,9 @@ int cudaDeviceGetPCIBusId(char *id, int length, int device)
     return double_leave(error);
 }
 
-int cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
-    int error = double_enter(FN_cudaDeviceGetStreamPriorityRange);
+    int error = double_enter(FN_cuCtxGetStreamPriorityRange);
     if (!error && least)
         *least = 0;
     if (!error && greatest)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CUDA runtime without a GPU, for tests: libcuda_double.so has the
- * functions of transfer/cuda/cuda_api.h with the meaning that NVIDIA's manual
- * gives them, real threads where a GPU has streams, and a strict eye on who
- * touches what when. What is declared here is how a test steers it and what it
- * has seen.
+ * A CUDA driver without a GPU, for tests: libcuda_double.so has the functions
+ * of transfer/cuda/cuda_api.h with the meaning that NVIDIA's manual gives them,
+ * real threads where a GPU has streams, and a strict eye on who touches what
+ * when. What is declared here is how a test steers it and what it has seen.
  *
- *   FEEDLINE_CUDART=libcuda_double.so --> fdl_cuda_load --> dlopen --.
- *                                                                     same
- *   test links cuda_double --> double_set(), double_faults() -----> instance
+ *   FEEDLINE_LIBCUDA=libcuda_double.so --> fdl_cuda_load --> dlopen --.
+ *                                                                      same
+ *   test links cuda_double --> double_set(), double_faults() ------> instance
  *
  * The linker's file and dlopen's are one file, so they are one instance; CMake
  * sets both up (tests/transfer/CMakeLists.txt). A program that knows nothing of
@@ -23,14 +22,12 @@
  *   delay_us=0 seed=1   a random sleep below that before every second operation
  *   memory=1t           device memory of each device; suffix k, m, g, t
  *   pinned=1t           host memory that may be pinned
- *   runtime=12040       versions: of the runtime,
- *   driver_version=     and of the driver; without it the runtime's, or 11040
- *                       for driver=old
- *   driver=ok           none (error 35, version 0), old (35), stub (34, 0)
+ *   driver_version=12040  of CUDA, as cuDriverGetVersion tells it
+ *   init=0              the error that cuInit fails with; 34: the stub's
  *   fail=NAME:N:E       call N from now on of function NAME fails with error E;
- *                       with + after E all later ones too. NAME is the C name,
- *                       or "copy" or "kernel": then the call succeeds and
- *                       its execution breaks the context, for good
+ *                       with + after E all later ones too. NAME is the C name
+ *                       (without _v2), or "copy" or "kernel": then the call
+ *                       succeeds and its execution breaks the context, for good
  *   capability=90       compute capability of each device: a module whose PTX
  *                       has a .target above it is refused (209)
  *   hash=1              0: sources of copies are not watched (faster)
@@ -41,9 +38,9 @@
  *   - Memory of a device is an address without access: the host that touches
  *     it gets SIGSEGV. Below 1 MiB it is aligned to 512 bytes, as on a GPU, and
  *     not to a page; it begins as bytes 0xa5.
- *   - The NULL stream (also 1, cudaStreamLegacy) is a stream like any other: it
+ *   - The NULL stream (also 1, CU_STREAM_LEGACY) is a stream like any other: it
  *     waits for nobody and nobody for it, so a missing wait is always seen.
- *     2, cudaStreamPerThread, is not supported (400, and a fault).
+ *     2, CU_STREAM_PER_THREAD, is not supported (400, and a fault).
  *   - Copies of a device and direction use one engine, one after the other.
  *   - Handles are numbers that are never used twice, so a dead one is noticed.
  *   - What is given back in a broken context, or by a call that fails by order,
@@ -74,51 +71,58 @@
 
 #define DOUBLE_API __attribute__((visibility("default")))
 
-#define DOUBLE_HOST_TO_HOST     0
-#define DOUBLE_DEVICE_TO_HOST   2
-#define DOUBLE_DEVICE_TO_DEVICE 3
-#define DOUBLE_COPY_DEFAULT     4 /* by what the pointers are */
+#define DOUBLE_ERROR_INVALID         1
+#define DOUBLE_ERROR_NOT_INITIALIZED 3
+#define DOUBLE_ERROR_DEVICE          101 /* no such device */
+#define DOUBLE_ERROR_IMAGE           200 /* not PTX */
+#define DOUBLE_ERROR_CONTEXT         201 /* none is current on this thread */
+#define DOUBLE_ERROR_NO_IMAGE        209 /* PTX for a newer GPU */
+#define DOUBLE_ERROR_HANDLE          400
+#define DOUBLE_ERROR_NOT_FOUND       500
+#define DOUBLE_ERROR_ILLEGAL         700 /* the usual broken context */
+#define DOUBLE_ERROR_PINNED          712
+#define DOUBLE_ERROR_NOT_PINNED      713
 
-#define DOUBLE_ERROR_INVALID    1
-#define DOUBLE_ERROR_DEVICE     101 /* no such device */
-#define DOUBLE_ERROR_IMAGE      200 /* not PTX */
-#define DOUBLE_ERROR_CONTEXT    201 /* none is current on this thread */
-#define DOUBLE_ERROR_HANDLE     400
-#define DOUBLE_ERROR_NO_IMAGE   209 /* PTX for a newer GPU */
-#define DOUBLE_ERROR_NOT_FOUND  500
-#define DOUBLE_ERROR_ILLEGAL    700 /* the usual broken context */
-#define DOUBLE_ERROR_PINNED     712
-#define DOUBLE_ERROR_NOT_PINNED 713
+/* ---- The driver, for tests that call it directly -------------------- */
 
-/* ---- The runtime, for tests that call it directly ------------------- */
+/* The names that cuda.h, too, gives to the present binary interface. */
+#define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
+#define cuCtxPushCurrent          cuCtxPushCurrent_v2
+#define cuCtxPopCurrent           cuCtxPopCurrent_v2
+#define cuMemAlloc                cuMemAlloc_v2
+#define cuMemFree                 cuMemFree_v2
+#define cuMemHostRegister         cuMemHostRegister_v2
+#define cuMemcpyHtoDAsync         cuMemcpyHtoDAsync_v2
+#define cuMemcpyDtoDAsync         cuMemcpyDtoDAsync_v2
+#define cuMemcpyDtoHAsync         cuMemcpyDtoHAsync_v2
+#define cuStreamDestroy           cuStreamDestroy_v2
+#define cuEventDestroy            cuEventDestroy_v2
 
-#define DOUBLE_DECLARE(name, parameters) DOUBLE_API int cuda##name parameters;
+#define DOUBLE_DECLARE(name, version, parameters)                              \
+  DOUBLE_API int cu##name##version parameters;
 FDL_CUDA_FUNCTIONS(DOUBLE_DECLARE)
 #undef DOUBLE_DECLARE
 
-DOUBLE_API int cudaGetDevice(int *device);
-DOUBLE_API int cudaSetDevice(int device);
-DOUBLE_API const char *cudaGetErrorName(int error);
-DOUBLE_API const char *cudaGetErrorString(int error);
-DOUBLE_API int cudaGetDriverEntryPoint(const char *symbol, void **function,
-                                       unsigned long long flags, int *found);
-DOUBLE_API int cudaGetDriverEntryPointByVersion(const char *symbol,
-                                                void **function,
-                                                unsigned version,
-                                                unsigned long long flags,
-                                                int *found);
-DOUBLE_API int cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
-DOUBLE_API int cudaStreamQuery(fdl_cuda_stream stream);
-DOUBLE_API int cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
-DOUBLE_API int cudaFreeHost(void *memory);
-DOUBLE_API int cudaDeviceSynchronize(void);
+DOUBLE_API int cuCtxSetCurrent(void *context);
+DOUBLE_API int cuCtxGetDevice(int *device);
+DOUBLE_API int cuCtxSynchronize(void);
+DOUBLE_API int cuMemcpy(void *to, const void *from, size_t bytes);
+DOUBLE_API int cuMemcpyDtoHAsync(void *to, const void *from, size_t bytes,
+                                 fdl_cuda_stream stream);
+DOUBLE_API int cuStreamQuery(fdl_cuda_stream stream);
+DOUBLE_API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
+DOUBLE_API int cuMemFreeHost(void *memory);
+
+/* The primary context of a device is current on this thread, in place of what
+ * was: as cudaSetDevice of the runtime does it. */
+DOUBLE_API void double_use_device(int device);
 
 /* ---- Steering (any thread) ------------------------------------------ */
 
 /* As a fresh process: waits for what is under way, takes back everything that
  * is still held, forgets faults and counters, reads CUDA_DOUBLE again. Only
- * retained contexts and loaded modules stay: a library may keep those for as
- * long as the process lives. */
+ * cuInit, retained contexts and loaded modules stay: a library may keep those
+ * for as long as the process lives. */
 DOUBLE_API void double_reset(void);
 
 /* Settings by name, see above. false: a name or value that is not one; those
@@ -154,8 +158,8 @@ struct double_counters {
     uint64_t pageable_copies;  /* of them, from memory that is not pinned */
     uint64_t read_copies;      /* from device to host */
     uint64_t kernels;          /* launched; double_read is none */
-    uint64_t synchronisations; /* Device- and StreamSynchronize, Memcpy */
-    uint64_t hidden_synchronisations; /* Free of device memory */
+    uint64_t synchronisations; /* Ctx- and StreamSynchronize, Memcpy */
+    uint64_t hidden_synchronisations; /* MemFree */
     uint64_t contexts;                /* devices that have one */
     uint64_t retained; /* cuDevicePrimaryCtxRetain without Release */
     uint64_t live_streams, live_events, live_allocations, live_registrations;
@@ -174,8 +178,7 @@ DOUBLE_API uint64_t double_faults(char *text, size_t capacity);
 /* Each thing that was never given back becomes a fault; returns how many. */
 DOUBLE_API uint64_t double_check_leaks(void);
 
-/* Contexts that are current on the calling thread: pushed and not popped, and
- * the one that the runtime made current by itself. */
+/* Contexts on the calling thread's stack. */
 DOUBLE_API uint32_t double_depth(void);
 
 /* Device memory as it is at this moment, past all streams and counters. false:

@@ -100,17 +100,6 @@ static bool number(const char *text, double least, double most, double *out)
     return true;
 }
 
-static bool parse_driver(const char *text, enum double_driver *out)
-{
-    static const char *const kinds[] = {"ok", "none", "old", "stub"};
-    for (size_t i = 0; i < FDL_COUNT_OF(kinds); i++)
-        if (strcmp(text, kinds[i]) == 0) {
-            *out = (enum double_driver)i;
-            return true;
-        }
-    return false;
-}
-
 static bool set_number_locked(const char *name, const char *value)
 {
     struct double_settings *set = &double_world.set;
@@ -131,8 +120,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->pinned_bytes = (uint64_t)x;
     else if (strcmp(name, "devices") == 0 && x <= DOUBLE_DEVICES)
         set->devices = (int)x;
-    else if (strcmp(name, "runtime") == 0 && x <= 99999)
-        set->runtime = (int)x;
+    else if (strcmp(name, "init") == 0 && x <= 999)
+        set->init_error = (int)x;
     else if (strcmp(name, "driver_version") == 0 && x <= 99999)
         set->driver_version = (int)x;
     else if (strcmp(name, "capability") == 0 && x <= 999)
@@ -161,9 +150,7 @@ static bool set_locked(const char *text)
             return false;
         *value++ = '\0';
         bool ok = strcmp(item, "fail") == 0 ? parse_fail_locked(value)
-                  : strcmp(item, "driver") == 0
-                      ? parse_driver(value, &double_world.set.driver)
-                      : set_number_locked(item, value);
+                                            : set_number_locked(item, value);
         if (!ok)
             return false;
     }
@@ -186,7 +173,7 @@ void double_ready_locked(void)
     w->n_rules = 0;
     w->set = (struct double_settings){
         .devices = 2,
-        .runtime = 12040,
+        .driver_version = 12040,
         .capability = 90,
         .seed = 1,
         .device_bytes = 1ull << 40,
@@ -205,7 +192,7 @@ bool double_set(const char *text)
 {
     double_enter(FN_COUNT);
     bool ok = set_locked(text);
-    double_leave_driver(0);
+    double_leave(0);
     return ok;
 }
 
@@ -213,7 +200,7 @@ bool double_fail(const char *name, uint64_t n, int error, bool lasting)
 {
     double_enter(FN_COUNT);
     bool ok = fail_locked(name, n, error, lasting);
-    double_leave_driver(0);
+    double_leave(0);
     return ok;
 }
 
@@ -222,7 +209,7 @@ void double_set_kernel_cost(double_cost cost, void *user)
     double_enter(FN_COUNT);
     double_world.cost = cost;
     double_world.cost_user = user;
-    double_leave_driver(0);
+    double_leave(0);
 }
 
 void double_reset(void)
@@ -241,9 +228,11 @@ void double_reset(void)
     w->counters = (struct double_counters){.copies = 0};
     w->cost = NULL;
     w->n_faults = 0;
+    if (w->initialised_by)
+        w->initialised_by = getpid();
     w->ready = false;
     double_ready_locked();
-    double_leave_driver(0);
+    double_leave(0);
 }
 
 /* ---- Faults --------------------------------------------------------- */
@@ -279,7 +268,7 @@ uint64_t double_faults(char *text, size_t capacity)
     uint64_t n = double_world.n_faults;
     if (text && capacity > 0)
         faults_text_locked(text, capacity);
-    double_leave_driver(0);
+    double_leave(0);
     return n;
 }
 
@@ -307,7 +296,7 @@ uint64_t double_check_leaks(void)
 {
     double_enter(FN_COUNT);
     uint64_t n = leaks_locked();
-    double_leave_driver(0);
+    double_leave(0);
     return n;
 }
 
@@ -318,7 +307,7 @@ static void report_at_exit(void)
     bool strict = double_world.set.strict;
     uint64_t n = strict ? (leaks_locked(), double_world.n_faults) : 0;
     faults_text_locked(text, sizeof(text));
-    double_leave_driver(0);
+    double_leave(0);
     if (n == 0)
         return;
     fflush(NULL);
@@ -345,7 +334,7 @@ void double_get_counters(struct double_counters *out)
         out->live_allocations++;
     for (struct double_registration *r = w->registrations; r; r = r->next)
         out->live_registrations++;
-    double_leave_driver(0);
+    double_leave(0);
 }
 
 uint64_t double_calls(const char *name)
@@ -353,7 +342,7 @@ uint64_t double_calls(const char *name)
     double_enter(FN_COUNT);
     enum double_function f = function_of(name);
     uint64_t n = f == FN_COUNT ? UINT64_MAX : double_world.calls[f];
-    double_leave_driver(0);
+    double_leave(0);
     return n;
 }
 
@@ -361,6 +350,6 @@ uint32_t double_depth(void)
 {
     double_enter(FN_COUNT);
     uint32_t depth = double_self.depth;
-    double_leave_driver(0);
+    double_leave(0);
     return depth;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver of the double: devices, and which context is current. A context is
- * its device; a thread has a stack of them. The runtime uses the topmost, and
- * puts one there, for good, when it needs one and there is none: that is how a
- * library leaves a mark on its caller's thread, and double_depth() shows it.
+ * Contexts of the double, and which is current. A context is its device, and a
+ * thread has a stack of them. A library that pushes one and does not pop it
+ * leaves a mark on its caller's thread, and double_depth() shows it.
  */
 #include "cuda_double_own.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define CONTEXT_BASE 0xc0de0000u
 
@@ -19,7 +17,7 @@ int cuDeviceGet(int *device, int ordinal)
         error = DOUBLE_ERROR_DEVICE;
     if (!error)
         *device = ordinal;
-    return double_leave_driver(error);
+    return double_leave(error);
 }
 
 int cuDeviceGetName(char *name, int length, int device)
@@ -31,7 +29,7 @@ int cuDeviceGetName(char *name, int length, int device)
         error = DOUBLE_ERROR_INVALID;
     if (!error)
         snprintf(name, (size_t)length, "Double %d", device);
-    return double_leave_driver(error);
+    return double_leave(error);
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -43,7 +41,7 @@ int cuDevicePrimaryCtxRetain(void **context, int device)
         double_world.devices[device].retained++;
         *context = (void *)(uintptr_t)(CONTEXT_BASE + (unsigned)device);
     }
-    return double_leave_driver(error);
+    return double_leave(error);
 }
 
 int cuDevicePrimaryCtxRelease(int device)
@@ -59,16 +57,20 @@ int cuDevicePrimaryCtxRelease(int device)
     } else {
         double_world.devices[device].retained--;
     }
-    return double_leave_driver(error);
+    return double_leave(error);
+}
+
+static bool is_alive_locked(uintptr_t device)
+{
+    return device < DOUBLE_DEVICES && (double_world.devices[device].used ||
+                                       double_world.devices[device].retained);
 }
 
 int cuCtxPushCurrent(void *context)
 {
     int error = double_enter(FN_cuCtxPushCurrent);
     uintptr_t device = (uintptr_t)context - CONTEXT_BASE;
-    if (!error && (device >= DOUBLE_DEVICES ||
-                   (double_world.devices[device].retained == 0 &&
-                    !double_world.devices[device].used))) {
+    if (!error && !is_alive_locked(device)) {
         double_fault_locked("cuCtxPushCurrent: %p is no context, or one that "
                             "was released",
                             context);
@@ -82,7 +84,7 @@ int cuCtxPushCurrent(void *context)
     }
     if (!error)
         double_self.stack[double_self.depth++] = (int)device;
-    return double_leave_driver(error);
+    return double_leave(error);
 }
 
 /* Pops even where it fails by order: the program could not try again. */
@@ -97,65 +99,41 @@ int cuCtxPopCurrent(void **context)
         if (context)
             *context = (void *)(uintptr_t)(CONTEXT_BASE + (unsigned)device);
     }
-    return double_leave_driver(error);
+    return double_leave(error);
 }
 
-/* ---- How a program comes to these functions ------------------------- */
-
-typedef void (*function)(void);
-
-static const struct {
-    const char *name;
-    function run;
-    unsigned version;
-} functions[] = {
-#define ROW(name, version, parameters)                                         \
-  {"cu" #name, (function)cu##name, version},
-    FDL_CUDA_DRIVER_FUNCTIONS(ROW)
-#undef ROW
-};
-
-/* found: 0 yes, 1 no such name, 2 only in a later version. */
-static int entry_locked(const char *symbol, void **out, unsigned version,
-                        int *found)
+/* Replaces the topmost; NULL pops it. */
+int cuCtxSetCurrent(void *context)
 {
-    for (size_t i = 0; i < FDL_COUNT_OF(functions); i++) {
-        if (strcmp(symbol, functions[i].name) != 0)
-            continue;
-        bool late = functions[i].version > version;
-        *out = NULL;
-        if (!late)
-            memcpy(out, &functions[i].run, sizeof(*out));
-        if (found)
-            *found = late ? 2 : 0;
-        return late && !found ? DOUBLE_ERROR_NOT_FOUND : 0;
+    int error = double_enter(FN_cuCtxSetCurrent);
+    uintptr_t device = (uintptr_t)context - CONTEXT_BASE;
+    if (!error && context && !is_alive_locked(device)) {
+        double_fault_locked("cuCtxSetCurrent: %p is no context, or one that "
+                            "was released",
+                            context);
+        error = DOUBLE_ERROR_CONTEXT;
     }
-    *out = NULL;
-    if (found)
-        *found = 1;
-    return found ? 0 : DOUBLE_ERROR_NOT_FOUND;
-}
-
-int cudaGetDriverEntryPoint(const char *symbol, void **entry,
-                            unsigned long long flags, int *found)
-{
-    int error = double_enter(FN_cudaGetDriverEntryPoint);
-    if (!error && (!symbol || !entry || flags > 2))
-        error = DOUBLE_ERROR_INVALID;
-    if (!error)
-        error = entry_locked(symbol, entry, (unsigned)double_world.set.runtime,
-                             found);
+    if (!error && double_self.depth > 0)
+        double_self.depth--;
+    if (!error && context)
+        double_self.stack[double_self.depth++] = (int)device;
     return double_leave(error);
 }
 
-int cudaGetDriverEntryPointByVersion(const char *symbol, void **entry,
-                                     unsigned version, unsigned long long flags,
-                                     int *found)
+int cuCtxGetDevice(int *device)
 {
-    int error = double_enter(FN_cudaGetDriverEntryPointByVersion);
-    if (!error && (!symbol || !entry || flags > 2))
-        error = DOUBLE_ERROR_INVALID;
+    int error = double_enter(FN_cuCtxGetDevice);
     if (!error)
-        error = entry_locked(symbol, entry, version, found);
+        *device = double_device_now();
     return double_leave(error);
+}
+
+void double_use_device(int device)
+{
+    void *context = (void *)(uintptr_t)(CONTEXT_BASE + (unsigned)device);
+    cuInit(0);
+    double_enter(FN_COUNT);
+    double_world.devices[device].used = true;
+    double_leave(0);
+    cuCtxSetCurrent(context);
 }

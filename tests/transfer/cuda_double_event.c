@@ -41,9 +41,9 @@ static struct double_event *event_locked(fdl_cuda_event handle,
     return NULL;
 }
 
-int cudaEventCreateWithFlags(fdl_cuda_event *event, unsigned flags)
+int cuEventCreate(fdl_cuda_event *event, unsigned flags)
 {
-    int error = double_enter(FN_cudaEventCreateWithFlags);
+    int error = double_enter(FN_cuEventCreate);
     if (!error && (!event || flags > 3))
         error = DOUBLE_ERROR_INVALID;
     struct double_event *e = error ? NULL : calloc(1, sizeof(*e));
@@ -60,10 +60,10 @@ int cudaEventCreateWithFlags(fdl_cuda_event *event, unsigned flags)
     return double_leave(error);
 }
 
-int cudaEventDestroy(fdl_cuda_event event)
+int cuEventDestroy(fdl_cuda_event event)
 {
-    int error = double_enter(FN_cudaEventDestroy);
-    struct double_event *e = event_locked(event, "cudaEventDestroy");
+    int error = double_enter(FN_cuEventDestroy);
+    struct double_event *e = event_locked(event, "cuEventDestroy");
     if (e)
         double_event_free_locked(e);
     return double_leave(error ? error : e ? 0 : DOUBLE_ERROR_HANDLE);
@@ -88,13 +88,12 @@ static int record_locked(struct double_event *e, struct double_stream *s)
     return 0;
 }
 
-int cudaEventRecord(fdl_cuda_event event, fdl_cuda_stream stream)
+int cuEventRecord(fdl_cuda_event event, fdl_cuda_stream stream)
 {
-    int error = double_enter(FN_cudaEventRecord);
+    int error = double_enter(FN_cuEventRecord);
     if (!error) {
-        struct double_event *e = event_locked(event, "cudaEventRecord");
-        struct double_stream *s =
-            double_stream_locked(stream, "cudaEventRecord");
+        struct double_event *e = event_locked(event, "cuEventRecord");
+        struct double_stream *s = double_stream_locked(stream, "cuEventRecord");
         error = e && s ? record_locked(e, s) : DOUBLE_ERROR_HANDLE;
     }
     return double_leave(error);
@@ -111,16 +110,16 @@ static int wait_event_locked(struct double_stream *s, struct double_event *e)
     return error;
 }
 
-int cudaStreamWaitEvent(fdl_cuda_stream stream, fdl_cuda_event event,
-                        unsigned flags)
+int cuStreamWaitEvent(fdl_cuda_stream stream, fdl_cuda_event event,
+                      unsigned flags)
 {
-    int error = double_enter(FN_cudaStreamWaitEvent);
+    int error = double_enter(FN_cuStreamWaitEvent);
     if (!error && flags > 1)
         error = DOUBLE_ERROR_INVALID;
     if (!error) {
-        struct double_event *e = event_locked(event, "cudaStreamWaitEvent");
+        struct double_event *e = event_locked(event, "cuStreamWaitEvent");
         struct double_stream *s =
-            double_stream_locked(stream, "cudaStreamWaitEvent");
+            double_stream_locked(stream, "cuStreamWaitEvent");
         error = e && s ? wait_event_locked(s, e) : DOUBLE_ERROR_HANDLE;
     }
     return double_leave(error);
@@ -131,11 +130,11 @@ static bool is_done(const struct double_event *e)
     return !e->record || e->record->done;
 }
 
-int cudaEventQuery(fdl_cuda_event event)
+int cuEventQuery(fdl_cuda_event event)
 {
-    int error = double_enter(FN_cudaEventQuery);
+    int error = double_enter(FN_cuEventQuery);
     if (!error) {
-        struct double_event *e = event_locked(event, "cudaEventQuery");
+        struct double_event *e = event_locked(event, "cuEventQuery");
         error = !e           ? DOUBLE_ERROR_HANDLE
                 : is_done(e) ? double_error_locked(e->of_device)
                              : FDL_CUDA_ERROR_NOT_READY;
@@ -143,11 +142,11 @@ int cudaEventQuery(fdl_cuda_event event)
     return double_leave(error);
 }
 
-int cudaEventSynchronize(fdl_cuda_event event)
+int cuEventSynchronize(fdl_cuda_event event)
 {
-    int error = double_enter(FN_cudaEventSynchronize);
+    int error = double_enter(FN_cuEventSynchronize);
     struct double_event *e =
-        error ? NULL : event_locked(event, "cudaEventSynchronize");
+        error ? NULL : event_locked(event, "cuEventSynchronize");
     if (e) {
         int device = e->of_device;
         struct double_record *r = e->record;
@@ -164,12 +163,12 @@ int cudaEventSynchronize(fdl_cuda_event event)
     return double_leave(error);
 }
 
-int cudaEventElapsedTime(float *ms, fdl_cuda_event from, fdl_cuda_event to)
+int cuEventElapsedTime(float *ms, fdl_cuda_event from, fdl_cuda_event to)
 {
-    int error = double_enter(FN_cudaEventElapsedTime);
+    int error = double_enter(FN_cuEventElapsedTime);
     if (!error) {
-        struct double_event *a = event_locked(from, "cudaEventElapsedTime");
-        struct double_event *b = event_locked(to, "cudaEventElapsedTime");
+        struct double_event *a = event_locked(from, "cuEventElapsedTime");
+        struct double_event *b = event_locked(to, "cuEventElapsedTime");
         if (!a || !b || !a->timing || !b->timing || !a->record || !b->record ||
             a->of_device != b->of_device)
             error = DOUBLE_ERROR_HANDLE;

@@ -175,7 +175,7 @@ int cuModuleLoadData(void **module, const void *image)
         modules = m;
         *module = (void *)(uintptr_t)m->handle;
     }
-    return double_leave_driver(error);
+    return double_leave(error);
 }
 
 static struct module *module_locked(const void *handle)
@@ -201,7 +201,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
                 error = 0;
             }
     }
-    return double_leave_driver(error);
+    return double_leave(error);
 }
 
 /* ---- Launches ------------------------------------------------------- */
@@ -290,5 +290,5 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y,
         error = s ? launch_locked(function, s, grid * block, parameters)
                   : DOUBLE_ERROR_HANDLE;
     }
-    return double_leave_driver(error);
+    return double_leave(error);
 }

@@ -138,27 +138,25 @@ void double_allocation_free_locked(struct double_allocation *a)
     free(a);
 }
 
-int cudaMalloc(void **memory, size_t bytes)
+int cuMemAlloc(void **memory, size_t bytes)
 {
-    int error = double_enter(FN_cudaMalloc);
-    if (!error && !memory)
+    int error = double_enter(FN_cuMemAlloc);
+    if (!error && (!memory || bytes == 0))
         error = DOUBLE_ERROR_INVALID;
-    else if (!error && bytes == 0)
-        *memory = NULL;
-    else if (!error)
+    if (!error)
         error = allocate_locked(memory, bytes);
     return double_leave(error);
 }
 
 /* As on hardware it waits for the device, which no hot path wants. */
-int cudaFree(void *memory)
+int cuMemFree(void *memory)
 {
-    int error = double_enter(FN_cudaFree);
+    int error = double_enter(FN_cuMemFree);
     if (!memory)
         return double_leave(error);
     struct double_allocation *a = double_allocation_at_locked(memory, 0);
     if (!a || a->device != memory) {
-        double_fault_locked("cudaFree: %p is no device memory%s", memory,
+        double_fault_locked("cuMemFree: %p is no device memory%s", memory,
                             a ? " that begins there" : ", or was freed before");
         return double_leave(error ? error : DOUBLE_ERROR_INVALID);
     }
@@ -178,7 +176,7 @@ bool double_peek(const void *device, void *out, uint64_t bytes)
         memcpy(out, double_backing(a, device), bytes);
         double_memory_release();
     }
-    double_leave_driver(0);
+    double_leave(0);
     return a != NULL;
 }
 
@@ -227,13 +225,13 @@ static int register_locked(void *memory, uint64_t bytes, unsigned flags,
     return 0;
 }
 
-int cudaHostRegister(void *memory, size_t bytes, unsigned flags)
+int cuMemHostRegister(void *memory, size_t bytes, unsigned flags)
 {
-    int error = double_enter(FN_cudaHostRegister);
+    int error = double_enter(FN_cuMemHostRegister);
     if (!error && (!memory || bytes == 0 || flags > 15))
         error = DOUBLE_ERROR_INVALID;
     if (!error && !is_mapped(memory, bytes)) {
-        double_fault_locked("cudaHostRegister: %zu bytes at %p are not all "
+        double_fault_locked("cuMemHostRegister: %zu bytes at %p are not all "
                             "mapped",
                             bytes, memory);
         error = DOUBLE_ERROR_INVALID;
@@ -284,16 +282,16 @@ static int unregister_locked(void *memory, bool owned, const char *caller)
     return 0;
 }
 
-int cudaHostUnregister(void *memory)
+int cuMemHostUnregister(void *memory)
 {
-    int error = double_enter(FN_cudaHostUnregister);
-    int gone = unregister_locked(memory, false, "cudaHostUnregister");
+    int error = double_enter(FN_cuMemHostUnregister);
+    int gone = unregister_locked(memory, false, "cuMemHostUnregister");
     return double_leave(error ? error : gone);
 }
 
-int cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 {
-    int error = double_enter(FN_cudaHostAlloc);
+    int error = double_enter(FN_cuMemHostAlloc);
     if (!error && (!memory || bytes == 0))
         error = DOUBLE_ERROR_INVALID;
     if (!error) {
@@ -309,14 +307,17 @@ int cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
     return double_leave(error);
 }
 
-int cudaFreeHost(void *memory)
+int cuMemFreeHost(void *memory)
 {
-    int error = double_enter(FN_cudaFreeHost);
-    int gone = memory ? unregister_locked(memory, true, "cudaFreeHost") : 0;
+    int error = double_enter(FN_cuMemFreeHost);
+    int gone = memory ? unregister_locked(memory, true, "cuMemFreeHost") : 0;
     return double_leave(error ? error : gone);
 }
 
 /* ---- Copies --------------------------------------------------------- */
+
+/* Where from and where to, in bits: 2 from a device, 1 to a device. */
+enum kind { TO_DEVICE = 1, TO_HOST = 2, ON_DEVICE = 3, ANY };
 
 struct copy {
     void *to;
@@ -344,20 +345,17 @@ static bool is_pinned_locked(const struct copy *c, const void *p)
 }
 
 /* Where both ends are, held against what the call says of them. */
-static int classify_locked(struct copy *c, int kind)
+static int classify_locked(struct copy *c, enum kind kind)
 {
     c->to_device = double_allocation_at_locked(c->to, c->bytes);
     c->from_device = double_allocation_at_locked(c->from, c->bytes);
     int is = (c->from_device ? 2 : 0) | (c->to_device ? 1 : 0);
-    int want = kind == DOUBLE_COPY_DEFAULT ? is : kind;
-    if (kind < 0 || kind > DOUBLE_COPY_DEFAULT)
-        return DOUBLE_ERROR_INVALID;
-    if (is != want ||
+    if ((kind != ANY && is != (int)kind) ||
         (!c->to_device && double_allocation_at_locked(c->to, 0)) ||
         (!c->from_device && double_allocation_at_locked(c->from, 0))) {
         double_fault_locked("%s: %" PRIu64 " bytes from %p to %p are out of "
-                            "bounds, or not a copy of kind %d",
-                            c->caller, c->bytes, c->from, c->to, kind);
+                            "bounds, or of another kind of memory",
+                            c->caller, c->bytes, c->from, c->to);
         return DOUBLE_ERROR_INVALID;
     }
     return 0;
@@ -409,7 +407,7 @@ static void count_locked(const struct copy *c, bool pinned)
     }
 }
 
-static int copy_locked(struct copy *c, int kind, fdl_cuda_stream stream)
+static int copy_locked(struct copy *c, enum kind kind, fdl_cuda_stream stream)
 {
     int error = classify_locked(c, kind);
     struct double_stream *s = double_stream_locked(stream, c->caller);
@@ -448,29 +446,51 @@ static int copy_locked(struct copy *c, int kind, fdl_cuda_stream stream)
     }
     count_locked(c, pinned);
     if (!c->to_device && !pinned)
-        double_finish_stream_locked(s); /* as the runtime does */
+        double_finish_stream_locked(s); /* as the driver does */
     return 0;
 }
 
-int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind,
-                    fdl_cuda_stream stream)
+static int copy_async(enum double_function f, struct copy c, enum kind kind,
+                      fdl_cuda_stream stream)
 {
-    struct copy c = {
-        .to = to, .from = from, .bytes = bytes, .caller = "cudaMemcpyAsync"};
-    int error = double_enter(FN_cudaMemcpyAsync);
+    int error = double_enter(f);
     if (!error)
         error = copy_locked(&c, kind, stream);
     return double_leave(error);
 }
 
-int cudaMemcpy(void *to, const void *from, size_t bytes, int kind)
+int cuMemcpyHtoDAsync(void *to, const void *from, size_t bytes,
+                      fdl_cuda_stream stream)
 {
     struct copy c = {
-        .to = to, .from = from, .bytes = bytes, .caller = "cudaMemcpy"};
-    int error = double_enter(FN_cudaMemcpy);
+        .to = to, .from = from, .bytes = bytes, .caller = "cuMemcpyHtoDAsync"};
+    return copy_async(FN_cuMemcpyHtoDAsync, c, TO_DEVICE, stream);
+}
+
+int cuMemcpyDtoDAsync(void *to, const void *from, size_t bytes,
+                      fdl_cuda_stream stream)
+{
+    struct copy c = {
+        .to = to, .from = from, .bytes = bytes, .caller = "cuMemcpyDtoDAsync"};
+    return copy_async(FN_cuMemcpyDtoDAsync, c, ON_DEVICE, stream);
+}
+
+int cuMemcpyDtoHAsync(void *to, const void *from, size_t bytes,
+                      fdl_cuda_stream stream)
+{
+    struct copy c = {
+        .to = to, .from = from, .bytes = bytes, .caller = "cuMemcpyDtoHAsync"};
+    return copy_async(FN_cuMemcpyDtoHAsync, c, TO_HOST, stream);
+}
+
+int cuMemcpy(void *to, const void *from, size_t bytes)
+{
+    struct copy c = {
+        .to = to, .from = from, .bytes = bytes, .caller = "cuMemcpy"};
+    int error = double_enter(FN_cuMemcpy);
     double_world.counters.synchronisations++;
     if (!error)
-        error = copy_locked(&c, kind, NULL);
+        error = copy_locked(&c, ANY, NULL);
     if (!error) {
         struct double_stream *s = double_stream_locked(NULL, c.caller);
         double_finish_stream_locked(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the CUDA runtime's double share. One lock guards all of it;
+ * What the files of the CUDA driver's double share. One lock guards all of it;
  * names that end in _locked want it held. It is let go while an operation
  * sleeps, and while bytes are hashed and moved: those are guarded by a lock of
  * their own (double_memory_hold), so that even operations that must not meet
@@ -22,57 +22,55 @@
 
 /* ---- Functions and what they need ----------------------------------- */
 
-/* NOTHING works without a driver, DRIVER without a context, CONTEXT makes the
- * one of the current device, CURRENT (the driver's own functions) needs one
- * that the runtime or cuCtxPushCurrent made current on the thread. */
-enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT, NEED_CURRENT };
+/* NOTHING always works, DRIVER after cuInit, CONTEXT on a thread that has a
+ * context current. */
+enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT };
 
 /* clang-format off */
 #define DOUBLE_FUNCTIONS(X)                                                   \
-    X(cudaRuntimeGetVersion,            NOTHING)                              \
-    X(cudaDriverGetVersion,             NOTHING)                              \
-    X(cudaGetErrorName,                 NOTHING)                              \
-    X(cudaGetErrorString,               NOTHING)                              \
-    X(cudaGetLastError,                 DRIVER)                               \
-    X(cudaGetDeviceCount,               DRIVER)                               \
-    X(cudaGetDevice,                    DRIVER)                               \
-    X(cudaSetDevice,                    DRIVER)                               \
-    X(cudaDeviceGetAttribute,           DRIVER)                               \
-    X(cudaDeviceGetPCIBusId,            DRIVER)                               \
-    X(cudaGetDriverEntryPoint,          DRIVER)                               \
-    X(cudaGetDriverEntryPointByVersion, DRIVER)                               \
-    X(cudaDeviceGetStreamPriorityRange, CONTEXT)                              \
-    X(cudaDeviceSynchronize,            CONTEXT)                              \
-    X(cudaMalloc,                       CONTEXT)                              \
-    X(cudaFree,                         CONTEXT)                              \
-    X(cudaHostRegister,                 CONTEXT)                              \
-    X(cudaHostUnregister,               CONTEXT)                              \
-    X(cudaHostAlloc,                    CONTEXT)                              \
-    X(cudaFreeHost,                     CONTEXT)                              \
-    X(cudaMemcpy,                       CONTEXT)                              \
-    X(cudaMemcpyAsync,                  CONTEXT)                              \
-    X(cudaStreamCreateWithPriority,     CONTEXT)                              \
-    X(cudaStreamDestroy,                CONTEXT)                              \
-    X(cudaStreamSynchronize,            CONTEXT)                              \
-    X(cudaStreamQuery,                  CONTEXT)                              \
-    X(cudaStreamWaitEvent,              CONTEXT)                              \
-    X(cudaEventCreateWithFlags,         CONTEXT)                              \
-    X(cudaEventDestroy,                 CONTEXT)                              \
-    X(cudaEventRecord,                  CONTEXT)                              \
-    X(cudaEventQuery,                   CONTEXT)                              \
-    X(cudaEventSynchronize,             CONTEXT)                              \
-    X(cudaEventElapsedTime,             CONTEXT)                              \
-    X(cuDeviceGet,                      DRIVER)                               \
-    X(cuDeviceGetName,                  DRIVER)                               \
-    X(cuDevicePrimaryCtxRetain,         DRIVER)                               \
-    X(cuDevicePrimaryCtxRelease,        DRIVER)                               \
-    X(cuCtxPushCurrent,                 DRIVER)                               \
-    X(cuCtxPopCurrent,                  DRIVER)                               \
-    X(cuModuleLoadData,                 CURRENT)                              \
-    X(cuModuleGetFunction,              CURRENT)                              \
-    X(cuLaunchKernel,                   CURRENT)                              \
-    X(copy,                             NOTHING)                              \
-    X(kernel,                           NOTHING)
+    X(cuInit,                      NOTHING)                                   \
+    X(cuDriverGetVersion,          NOTHING)                                   \
+    X(cuGetErrorName,              NOTHING)                                   \
+    X(cuGetErrorString,            NOTHING)                                   \
+    X(cuDeviceGetCount,            DRIVER)                                    \
+    X(cuDeviceGet,                 DRIVER)                                    \
+    X(cuDeviceGetName,             DRIVER)                                    \
+    X(cuDeviceGetAttribute,        DRIVER)                                    \
+    X(cuDeviceGetPCIBusId,         DRIVER)                                    \
+    X(cuDevicePrimaryCtxRetain,    DRIVER)                                    \
+    X(cuDevicePrimaryCtxRelease,   DRIVER)                                    \
+    X(cuCtxPushCurrent,            DRIVER)                                    \
+    X(cuCtxPopCurrent,             DRIVER)                                    \
+    X(cuCtxSetCurrent,             DRIVER)                                    \
+    X(cuCtxGetDevice,              CONTEXT)                                   \
+    X(cuCtxGetStreamPriorityRange, CONTEXT)                                   \
+    X(cuCtxSynchronize,            CONTEXT)                                   \
+    X(cuMemAlloc,                  CONTEXT)                                   \
+    X(cuMemFree,                   CONTEXT)                                   \
+    X(cuMemHostRegister,           CONTEXT)                                   \
+    X(cuMemHostUnregister,         CONTEXT)                                   \
+    X(cuMemHostAlloc,              CONTEXT)                                   \
+    X(cuMemFreeHost,               CONTEXT)                                   \
+    X(cuMemcpy,                    CONTEXT)                                   \
+    X(cuMemcpyHtoDAsync,           CONTEXT)                                   \
+    X(cuMemcpyDtoDAsync,           CONTEXT)                                   \
+    X(cuMemcpyDtoHAsync,           CONTEXT)                                   \
+    X(cuStreamCreateWithPriority,  CONTEXT)                                   \
+    X(cuStreamDestroy,             CONTEXT)                                   \
+    X(cuStreamSynchronize,         CONTEXT)                                   \
+    X(cuStreamQuery,               CONTEXT)                                   \
+    X(cuStreamWaitEvent,           CONTEXT)                                   \
+    X(cuEventCreate,               CONTEXT)                                   \
+    X(cuEventDestroy,              CONTEXT)                                   \
+    X(cuEventRecord,               CONTEXT)                                   \
+    X(cuEventQuery,                CONTEXT)                                   \
+    X(cuEventSynchronize,          CONTEXT)                                   \
+    X(cuEventElapsedTime,          CONTEXT)                                   \
+    X(cuModuleLoadData,            CONTEXT)                                   \
+    X(cuModuleGetFunction,         CONTEXT)                                   \
+    X(cuLaunchKernel,              CONTEXT)                                   \
+    X(copy,                        NOTHING)                                   \
+    X(kernel,                      NOTHING)
 /* clang-format on */
 
 enum double_function {
@@ -84,11 +82,9 @@ enum double_function {
 
 /* ---- Things --------------------------------------------------------- */
 
-enum double_driver { DRIVER_OK, DRIVER_NONE, DRIVER_OLD, DRIVER_STUB };
-
 struct double_settings {
-    int devices, runtime, driver_version, capability;
-    enum double_driver driver;
+    int devices, driver_version, capability;
+    int init_error; /* of cuInit */
     int64_t latency_ns, delay_ns;
     double bytes_per_ns; /* 0: no limit */
     uint64_t seed, device_bytes, pinned_bytes;
@@ -116,10 +112,10 @@ struct double_registration {
     unsigned char *begin;
     uint64_t bytes;
     int of_device;
-    bool portable, owned; /* by cudaHostAlloc */
+    bool portable, owned; /* by cuMemHostAlloc */
 };
 
-/* One cudaEventRecord. The event, waits that captured it, and the operation
+/* One cuEventRecord. The event, waits that captured it, and the operation
  * each hold it. */
 struct double_record {
     uint32_t refs;
@@ -180,8 +176,8 @@ struct double_stream {
 
 struct double_device {
     int error;           /* of a broken context */
-    bool used;           /* by the runtime, which never lets go of a context */
-    uint32_t retained;   /* by the program, through the driver */
+    bool used;           /* by double_use_device, which never lets it go */
+    uint32_t retained;   /* by cuDevicePrimaryCtxRetain */
     bool engine_busy[2]; /* to the device, to the host */
     struct double_stream *legacy;
     uint64_t bytes;
@@ -191,6 +187,7 @@ struct double_world {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* an operation ended, an engine is free */
     bool ready;
+    int initialised_by; /* process; 0: nobody called cuInit */
     uint64_t generation, last_handle;
     struct double_settings set;
     struct double_device devices[DOUBLE_DEVICES];
@@ -214,27 +211,23 @@ extern struct double_world double_world;
 #define DOUBLE_DEPTH 16
 struct double_thread {
     uint64_t generation;
-    int last_error;
-    int chosen;              /* device of the runtime without a context */
-    int stack[DOUBLE_DEPTH]; /* current contexts, the last one counts */
+    int stack[DOUBLE_DEPTH]; /* contexts, the last one is current */
     uint32_t depth;
 };
 extern _Thread_local struct double_thread double_self;
 
+/* Of the current context; 0 without one. */
 static inline int double_device_now(void)
 {
-    return double_self.depth ? double_self.stack[double_self.depth - 1]
-                             : double_self.chosen;
+    return double_self.depth ? double_self.stack[double_self.depth - 1] : 0;
 }
 
 /* ---- cuda_double.c ------------------------------------------------ */
 
-/* Locks, counts, and says what the call must fail with; FN_COUNT: it is one of
- * the double's own, and cannot. double_leave unlocks and, for the runtime,
- * remembers the error. */
+/* Locks, counts, and returns what the call must fail with; FN_COUNT: it is one
+ * of the double's own, and cannot. double_leave unlocks. */
 int double_enter(enum double_function f);
 int double_leave(int error);
-int double_leave_driver(int error);
 
 /* ---- cuda_double_control.c ---------------------------------------- */
 
@@ -289,11 +282,5 @@ int double_error_locked(int device);
 
 /* Computes, under double_memory_hold. */
 void double_kernel_run(const struct double_op *op);
-
-/* ---- The driver's functions: not exported, handed out by the runtime  */
-
-#define DOUBLE_DECLARE(name, version, parameters) int cu##name parameters;
-FDL_CUDA_DRIVER_FUNCTIONS(DOUBLE_DECLARE)
-#undef DOUBLE_DECLARE
 
 #endif

@@ -429,11 +429,11 @@ void double_close_all_locked(void)
 
 /* ---- Streams, as the program sees them ------------------------------ */
 
-int cudaStreamCreateWithPriority(fdl_cuda_stream *stream, unsigned flags,
-                                 int priority)
+int cuStreamCreateWithPriority(fdl_cuda_stream *stream, unsigned flags,
+                               int priority)
 {
     (void)priority; /* clamped to what there is, and there is one */
-    int error = double_enter(FN_cudaStreamCreateWithPriority);
+    int error = double_enter(FN_cuStreamCreateWithPriority);
     if (!error && (!stream || flags > FDL_CUDA_STREAM_NON_BLOCKING))
         error = DOUBLE_ERROR_INVALID;
     if (!error) {
@@ -446,25 +446,25 @@ int cudaStreamCreateWithPriority(fdl_cuda_stream *stream, unsigned flags,
     return double_leave(error);
 }
 
-int cudaStreamDestroy(fdl_cuda_stream stream)
+int cuStreamDestroy(fdl_cuda_stream stream)
 {
-    int error = double_enter(FN_cudaStreamDestroy);
+    int error = double_enter(FN_cuStreamDestroy);
     struct double_stream *s = NULL;
     if ((uintptr_t)stream <= 1)
-        double_fault_locked("cudaStreamDestroy: the NULL stream");
+        double_fault_locked("cuStreamDestroy: the NULL stream");
     else
-        s = double_stream_locked(stream, "cudaStreamDestroy");
+        s = double_stream_locked(stream, "cuStreamDestroy");
     if (s)
         close_stream_locked(s);
     return double_leave(error ? error : s ? 0 : DOUBLE_ERROR_HANDLE);
 }
 
-int cudaStreamSynchronize(fdl_cuda_stream stream)
+int cuStreamSynchronize(fdl_cuda_stream stream)
 {
-    int error = double_enter(FN_cudaStreamSynchronize);
+    int error = double_enter(FN_cuStreamSynchronize);
     double_world.counters.synchronisations++;
     struct double_stream *s =
-        error ? NULL : double_stream_locked(stream, "cudaStreamSynchronize");
+        error ? NULL : double_stream_locked(stream, "cuStreamSynchronize");
     if (s) {
         int device = s->of_device;
         double_finish_stream_locked(s);
@@ -475,11 +475,11 @@ int cudaStreamSynchronize(fdl_cuda_stream stream)
     return double_leave(error);
 }
 
-int cudaStreamQuery(fdl_cuda_stream stream)
+int cuStreamQuery(fdl_cuda_stream stream)
 {
-    int error = double_enter(FN_cudaStreamQuery);
+    int error = double_enter(FN_cuStreamQuery);
     struct double_stream *s =
-        error ? NULL : double_stream_locked(stream, "cudaStreamQuery");
+        error ? NULL : double_stream_locked(stream, "cuStreamQuery");
     if (s && s->finished < s->queued)
         error = FDL_CUDA_ERROR_NOT_READY;
     else if (!s && !error)
@@ -487,9 +487,9 @@ int cudaStreamQuery(fdl_cuda_stream stream)
     return double_leave(error);
 }
 
-int cudaDeviceSynchronize(void)
+int cuCtxSynchronize(void)
 {
-    int error = double_enter(FN_cudaDeviceSynchronize);
+    int error = double_enter(FN_cuCtxSynchronize);
     double_world.counters.synchronisations++;
     if (!error) {
         double_finish_device_locked(double_device_now());
@@ -510,7 +510,7 @@ void double_pause(fdl_cuda_stream stream)
         s->waiters--;
         pthread_cond_broadcast(&s->wake);
     }
-    double_leave_driver(0);
+    double_leave(0);
 }
 
 void double_resume(fdl_cuda_stream stream)
@@ -521,7 +521,7 @@ void double_resume(fdl_cuda_stream stream)
         s->paused = false;
         pthread_cond_broadcast(&s->wake);
     }
-    double_leave_driver(0);
+    double_leave(0);
 }
 
 void double_drain(void)
@@ -529,7 +529,7 @@ void double_drain(void)
     double_enter(FN_COUNT);
     while (double_world.oldest)
         double_wait_locked();
-    double_leave_driver(0);
+    double_leave(0);
 }
 
 int double_read(fdl_cuda_stream stream, const void *device, uint64_t bytes,
@@ -553,5 +553,5 @@ int double_read(fdl_cuda_stream stream, const void *device, uint64_t bytes,
         };
         error = double_queue_locked(s, &op);
     }
-    return double_leave_driver(error);
+    return double_leave(error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA runtime's double keeps CUDA's order, and sees what breaks it. A
+/* The CUDA driver's double keeps CUDA's order, and sees what breaks it. A
  * paused stream, or a kernel whose cost is asked and not answered yet, holds an
  * operation where a case wants it, so nothing here depends on time. */
 #include "cuda_desk.h"
@@ -51,34 +51,18 @@ static void open_gate(void)
 
 TEST(is_one_instance_with_every_function)
 {
-    const char *path = getenv("FEEDLINE_CUDART");
+    const char *path = getenv("FEEDLINE_LIBCUDA");
     assert_non_null(path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
-#define SAME(name, parameters)                                                 \
+#define SAME(name, version, parameters)                                        \
   {                                                                            \
-    int(*linked) parameters = cuda##name;                                      \
-    void *found = dlsym(library, "cuda" #name);                                \
+    int(*linked) parameters = cu##name##version;                               \
+    void *found = dlsym(library, "cu" #name #version);                         \
     assert_memory_equal(&linked, &found, sizeof(found));                       \
   }
     FDL_CUDA_FUNCTIONS(SAME)
 #undef SAME
-    assert_non_null(dlsym(library, "cudaGetErrorName"));
-    assert_non_null(dlsym(library, "cudaGetErrorString"));
-    assert_null(dlsym(library, "cuLaunchKernel"));
-    find_driver();
-
-    void *entry = library, *plain;
-    int found = 7;
-    ok(cudaGetDriverEntryPointByVersion("cuNoSuch", &entry, 12000, 0, &found));
-    assert_null(entry);
-    assert_int_equal(found, 1);
-    ok(cudaGetDriverEntryPointByVersion("cuLaunchKernel", &entry, 3000, 0,
-                                        &found));
-    assert_null(entry);
-    assert_int_equal(found, 2);
-    ok(cudaGetDriverEntryPoint("cuLaunchKernel", &plain, 0, &found));
-    assert_memory_equal(&plain, &cu.LaunchKernel, sizeof(plain));
     dlclose(library);
     no_faults();
 }
@@ -87,67 +71,69 @@ TEST(tells_of_its_devices)
 {
     int n, x, least, greatest;
     char text[64];
-    ok(cudaRuntimeGetVersion(&n));
+    ok(cuDriverGetVersion(&n));
     assert_int_equal(n, 12040);
-    ok(cudaDriverGetVersion(&n));
-    assert_int_equal(n, 12040);
-    ok(cudaGetDeviceCount(&n));
+    assert_int_equal(cuDeviceGetCount(&n), DOUBLE_ERROR_NOT_INITIALIZED);
+    ok(cuInit(0));
+    ok(cuDeviceGetCount(&n));
     assert_int_equal(n, 2);
-    ok(cudaDeviceGetAttribute(&x, FDL_CUDA_ATTR_COPY_ENGINES, 1));
+    ok(cuDeviceGetAttribute(&x, FDL_CUDA_ATTR_COPY_ENGINES, 1));
     assert_int_equal(x, 2);
-    ok(cudaDeviceGetPCIBusId(text, sizeof(text), 1));
+    ok(cuDeviceGetPCIBusId(text, sizeof(text), 1));
     assert_string_equal(text, "ffff:02:00.0");
-    assert_int_equal(cudaDeviceGetPCIBusId(text, sizeof(text), 2), 101);
-    find_driver();
-    ok(cu.DeviceGet(&x, 1));
-    ok(cu.DeviceGetName(text, sizeof(text), x));
+    assert_int_equal(cuDeviceGetPCIBusId(text, sizeof(text), 2), 101);
+    ok(cuDeviceGet(&x, 1));
+    ok(cuDeviceGetName(text, sizeof(text), x));
     assert_string_equal(text, "Double 1");
 
     struct double_counters seen;
     double_get_counters(&seen);
     assert_int_equal(seen.contexts, 0); /* until here nothing needs one */
-    ok(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    assert_int_equal(cuCtxGetStreamPriorityRange(&least, &greatest),
+                     DOUBLE_ERROR_CONTEXT);
+    double_use_device(0);
+    ok(cuCtxGetStreamPriorityRange(&least, &greatest));
     assert_true(greatest < least);
     double_get_counters(&seen);
     assert_int_equal(seen.contexts, 1);
-    assert_int_equal(double_calls("cudaGetDeviceCount"), 1);
-    assert_int_equal(double_calls("cudaMalloc"), 0);
-    assert_true(double_calls("cudaNoSuch") == UINT64_MAX);
+    assert_int_equal(double_calls("cuDeviceGetCount"), 2);
+    assert_int_equal(double_calls("cuMemAlloc"), 0);
+    assert_true(double_calls("cuNoSuch") == UINT64_MAX);
 }
 
 TEST(keeps_a_stack_of_contexts)
 {
     void *one, *popped;
     int device;
-    ok(cudaGetDeviceCount(&device));
-    find_driver();
+    ok(cuInit(0));
     assert_int_equal(double_depth(), 0);
-    ok(cu.DevicePrimaryCtxRetain(&one, 1));
-    ok(cu.CtxPushCurrent(one));
-    ok(cudaGetDevice(&device));
+    ok(cuDevicePrimaryCtxRetain(&one, 1));
+    ok(cuCtxPushCurrent(one));
+    ok(cuCtxGetDevice(&device));
     assert_int_equal(device, 1);
     fdl_cuda_stream s = new_stream();
     fdl_cuda_event e = new_event();
-    ok(cudaEventRecord(e, s)); /* both are of device 1 */
-    ok(cu.CtxPopCurrent(&popped));
+    ok(cuEventRecord(e, s)); /* both are of device 1 */
+    ok(cuCtxPopCurrent(&popped));
     assert_ptr_equal(popped, one);
     assert_int_equal(double_depth(), 0);
-    ok(cudaGetDevice(&device));
-    assert_int_equal(device, 0);
+    assert_int_equal(cuCtxGetDevice(&device), DOUBLE_ERROR_CONTEXT);
+    assert_int_equal(cuStreamSynchronize(s), DOUBLE_ERROR_CONTEXT);
 
-    /* The runtime leaves the context that it made where it is. */
-    ok(cudaStreamSynchronize(s));
+    double_use_device(0);
     assert_int_equal(double_depth(), 1);
     fdl_cuda_event other = new_event();
-    assert_int_equal(cudaEventRecord(other, s), DOUBLE_ERROR_HANDLE);
-    ok(cudaStreamWaitEvent(s, other, 0)); /* across devices it may wait */
-    ok(cudaSetDevice(1));
-    ok(cudaGetDevice(&device));
+    assert_int_equal(cuEventRecord(other, s), DOUBLE_ERROR_HANDLE);
+    ok(cuStreamWaitEvent(s, other, 0)); /* across devices it may wait */
+    double_use_device(1);
+    ok(cuCtxGetDevice(&device));
     assert_int_equal(device, 1);
     assert_int_equal(double_depth(), 1);
+    ok(cuCtxSetCurrent(NULL));
+    assert_int_equal(double_depth(), 0);
     no_faults();
-    ok(cu.DevicePrimaryCtxRelease(1));
-    assert_int_equal(cu.DevicePrimaryCtxRelease(1), DOUBLE_ERROR_CONTEXT);
+    ok(cuDevicePrimaryCtxRelease(1));
+    assert_int_equal(cuDevicePrimaryCtxRelease(1), DOUBLE_ERROR_CONTEXT);
     one_fault("was not retained");
 }
 
@@ -160,25 +146,23 @@ TEST(copies_later_and_in_order)
     open_desk(&d);
     double_pause(d.a);
     copy_to(&d, d.a);
-    assert_int_equal(cudaStreamQuery(d.a), FDL_CUDA_ERROR_NOT_READY);
+    assert_int_equal(cuStreamQuery(d.a), FDL_CUDA_ERROR_NOT_READY);
     assert_int_equal(device_byte(d.device), 0xa5);
     double_resume(d.a);
-    ok(cudaStreamSynchronize(d.a));
-    ok(cudaStreamQuery(d.a));
+    ok(cuStreamSynchronize(d.a));
+    ok(cuStreamQuery(d.a));
     assert_int_equal(device_byte(d.device + BYTES - 1), 1);
     assert_int_equal(device_byte(d.device + BYTES), 0xa5);
 
     memset(d.host, 2, BYTES);
     copy_to(&d, d.a);
-    ok(cudaMemcpyAsync(d.device + BYTES, d.device, BYTES,
-                       DOUBLE_DEVICE_TO_DEVICE, d.a));
-    ok(cudaMemcpyAsync(d.host + BYTES, d.device + BYTES, BYTES,
-                       DOUBLE_COPY_DEFAULT, d.a));
-    ok(cudaStreamSynchronize(d.a));
+    ok(cuMemcpyDtoDAsync(d.device + BYTES, d.device, BYTES, d.a));
+    ok(cuMemcpyDtoHAsync(d.host + BYTES, d.device + BYTES, BYTES, d.a));
+    ok(cuStreamSynchronize(d.a));
     assert_memory_equal(d.host, d.host + BYTES, BYTES);
 
     unsigned char back[16] = {0};
-    ok(cudaMemcpy(back, d.device, sizeof(back), D2H));
+    ok(cuMemcpy(back, d.device, sizeof(back)));
     assert_memory_equal(back, d.host, sizeof(back));
     double_get_counters(&seen);
     assert_int_equal(seen.copies, 2);
@@ -186,7 +170,7 @@ TEST(copies_later_and_in_order)
     assert_int_equal(seen.pageable_copies, 0);
     assert_int_equal(seen.read_copies, 2);
     assert_int_equal(seen.synchronisations, 3);
-    assert_int_equal(double_calls("cudaMemcpyAsync"), 4);
+    assert_int_equal(double_calls("cuMemcpyHtoDAsync"), 2);
     close_desk(&d);
     no_faults();
 }
@@ -199,10 +183,10 @@ TEST(stages_what_is_not_pinned)
     unsigned char *plain = malloc(BYTES);
     memset(plain, 3, BYTES);
     double_pause(d.a);
-    ok(cudaMemcpyAsync(d.device, plain, BYTES, H2D, d.a));
+    ok(cuMemcpyHtoDAsync(d.device, plain, BYTES, d.a));
     memset(plain, 4, BYTES); /* it was read before the call returned */
     double_resume(d.a);
-    ok(cudaStreamSynchronize(d.a));
+    ok(cuStreamSynchronize(d.a));
     assert_int_equal(device_byte(d.device), 3);
     double_get_counters(&seen);
     assert_int_equal(seen.copies, 1);
@@ -212,20 +196,20 @@ TEST(stages_what_is_not_pinned)
 
     /* Pinned for device 0 is not pinned for device 1, unless it is portable. */
     unsigned char *far;
-    ok(cudaSetDevice(1));
+    double_use_device(1);
     fdl_cuda_stream s = new_stream();
-    ok(cudaMalloc((void **)&far, BYTES));
-    ok(cudaMemcpyAsync(far, d.host, BYTES, H2D, s));
+    ok(cuMemAlloc((void **)&far, BYTES));
+    ok(cuMemcpyHtoDAsync(far, d.host, BYTES, s));
     double_get_counters(&seen);
     assert_int_equal(seen.pageable_copies, 2);
-    ok(cudaHostUnregister(d.host));
-    ok(cudaHostRegister(d.host, 2 * BYTES, 1));
-    ok(cudaSetDevice(0));
+    ok(cuMemHostUnregister(d.host));
+    ok(cuMemHostRegister(d.host, 2 * BYTES, 1));
+    double_use_device(0);
     copy_to(&d, d.a);
     double_get_counters(&seen);
     assert_int_equal(seen.pageable_copies, 2);
-    ok(cudaFree(far));
-    ok(cudaStreamDestroy(s));
+    ok(cuMemFree(far));
+    ok(cuStreamDestroy(s));
     close_desk(&d);
     no_faults();
 }
@@ -238,7 +222,7 @@ TEST(sees_a_source_that_changes)
     copy_to(&d, d.a);
     d.host[BYTES - 1] ^= 1;
     double_resume(d.a);
-    ok(cudaStreamSynchronize(d.a));
+    ok(cuStreamSynchronize(d.a));
     one_fault("host memory changed before its copy was done");
 
     assert_true(double_set("hash=0"));
@@ -246,13 +230,14 @@ TEST(sees_a_source_that_changes)
     copy_to(&d, d.a);
     d.host[0] ^= 1;
     double_resume(d.a);
-    ok(cudaStreamSynchronize(d.a));
+    ok(cuStreamSynchronize(d.a));
     one_fault("host memory changed");
     close_desk(&d);
 }
 
 TEST(takes_the_time_of_a_copy)
 {
+    double_use_device(0);
     struct desk d;
     fdl_cuda_event begin[2] = {new_event(), new_event()};
     fdl_cuda_event end[2] = {new_event(), new_event()};
@@ -261,23 +246,22 @@ TEST(takes_the_time_of_a_copy)
     assert_true(double_set("latency_us=1000,gbps=0.0655360")); /* + 1 ms */
     for (int i = 0; i < 2; i++) {
         fdl_cuda_stream s = i ? d.b : d.a;
-        ok(cudaEventRecord(begin[i], s));
-        ok(cudaMemcpyAsync(d.device + (uint32_t)i * BYTES, d.host, BYTES, H2D,
-                           s));
-        ok(cudaEventRecord(end[i], s));
+        ok(cuEventRecord(begin[i], s));
+        ok(cuMemcpyHtoDAsync(d.device + (uint32_t)i * BYTES, d.host, BYTES, s));
+        ok(cuEventRecord(end[i], s));
     }
     for (int i = 0; i < 2; i++) {
-        ok(cudaEventSynchronize(end[i]));
-        ok(cudaEventElapsedTime(&ms[i], begin[i], end[i]));
+        ok(cuEventSynchronize(end[i]));
+        ok(cuEventElapsedTime(&ms[i], begin[i], end[i]));
         assert_true(ms[i] >= 2.0f);
     }
     /* One engine: whichever came second waited for the first. */
-    ok(cudaEventElapsedTime(&ms[0], begin[0], end[1]));
-    ok(cudaEventElapsedTime(&ms[1], begin[1], end[0]));
+    ok(cuEventElapsedTime(&ms[0], begin[0], end[1]));
+    ok(cuEventElapsedTime(&ms[1], begin[1], end[0]));
     assert_true(FDL_MAX(ms[0], ms[1]) >= 4.0f);
     for (int i = 0; i < 2; i++) {
-        ok(cudaEventDestroy(begin[i]));
-        ok(cudaEventDestroy(end[i]));
+        ok(cuEventDestroy(begin[i]));
+        ok(cuEventDestroy(end[i]));
     }
     close_desk(&d);
     no_faults();
@@ -287,63 +271,63 @@ TEST(takes_the_time_of_a_copy)
 
 TEST(an_event_is_its_last_record)
 {
+    double_use_device(0);
     struct desk d;
     float ms;
     open_desk(&d);
     fdl_cuda_event e = new_event(), other = new_event(), blind;
-    ok(cudaEventCreateWithFlags(&blind, FDL_CUDA_EVENT_NO_TIMING));
-    ok(cudaEventQuery(e)); /* never recorded */
-    ok(cudaEventSynchronize(e));
-    ok(cudaStreamWaitEvent(d.b, e, 0));
-    assert_int_equal(cudaEventElapsedTime(&ms, e, other), DOUBLE_ERROR_HANDLE);
+    ok(cuEventCreate(&blind, FDL_CUDA_EVENT_NO_TIMING));
+    ok(cuEventQuery(e)); /* never recorded */
+    ok(cuEventSynchronize(e));
+    ok(cuStreamWaitEvent(d.b, e, 0));
+    assert_int_equal(cuEventElapsedTime(&ms, e, other), DOUBLE_ERROR_HANDLE);
 
     double_pause(d.a);
-    ok(cudaEventRecord(e, d.a));
-    assert_int_equal(cudaEventQuery(e), FDL_CUDA_ERROR_NOT_READY);
-    assert_int_equal(cudaGetLastError(), FDL_CUDA_ERROR_NOT_READY);
-    ok(cudaGetLastError());
-    ok(cudaStreamWaitEvent(d.b, e, 0)); /* for the record of now */
-    ok(cudaEventRecord(other, d.b));
-    assert_int_equal(cudaEventElapsedTime(&ms, e, other),
+    ok(cuEventRecord(e, d.a));
+    assert_int_equal(cuEventQuery(e), FDL_CUDA_ERROR_NOT_READY);
+    ok(cuStreamWaitEvent(d.b, e, 0)); /* for the record of now */
+    ok(cuEventRecord(other, d.b));
+    assert_int_equal(cuEventElapsedTime(&ms, e, other),
                      FDL_CUDA_ERROR_NOT_READY);
-    ok(cudaEventRecord(e, NULL)); /* another one, which is done soon */
-    ok(cudaEventSynchronize(e));
-    assert_int_equal(cudaEventQuery(other), FDL_CUDA_ERROR_NOT_READY);
+    ok(cuEventRecord(e, NULL)); /* another one, which is done soon */
+    ok(cuEventSynchronize(e));
+    assert_int_equal(cuEventQuery(other), FDL_CUDA_ERROR_NOT_READY);
     double_resume(d.a);
-    ok(cudaEventSynchronize(other));
-    ok(cudaEventElapsedTime(&ms, e, other));
+    ok(cuEventSynchronize(other));
+    ok(cuEventElapsedTime(&ms, e, other));
     assert_true(ms > 0);
-    ok(cudaEventRecord(blind, d.a));
-    ok(cudaEventSynchronize(blind));
-    assert_int_equal(cudaEventElapsedTime(&ms, blind, other),
+    ok(cuEventRecord(blind, d.a));
+    ok(cuEventSynchronize(blind));
+    assert_int_equal(cuEventElapsedTime(&ms, blind, other),
                      DOUBLE_ERROR_HANDLE);
-    ok(cudaEventDestroy(e));
-    ok(cudaEventDestroy(other));
-    ok(cudaEventDestroy(blind));
+    ok(cuEventDestroy(e));
+    ok(cuEventDestroy(other));
+    ok(cuEventDestroy(blind));
     close_desk(&d);
     no_faults();
 }
 
 TEST(work_outlives_its_handles)
 {
+    double_use_device(0);
     struct desk d;
     open_desk(&d);
     fdl_cuda_stream s = new_stream();
     fdl_cuda_event e = new_event(), end = new_event();
     double_pause(d.a);
-    ok(cudaEventRecord(e, d.a));
-    ok(cudaStreamWaitEvent(s, e, 0));
+    ok(cuEventRecord(e, d.a));
+    ok(cuStreamWaitEvent(s, e, 0));
     copy_to(&d, s);
-    ok(cudaEventRecord(end, s));
-    ok(cudaEventDestroy(e));
-    ok(cudaStreamDestroy(s));
+    ok(cuEventRecord(end, s));
+    ok(cuEventDestroy(e));
+    ok(cuStreamDestroy(s));
     assert_int_equal(device_byte(d.device), 0xa5);
     double_resume(d.a);
-    ok(cudaEventSynchronize(end));
+    ok(cuEventSynchronize(end));
     assert_int_equal(device_byte(d.device), 1);
-    ok(cudaEventDestroy(end));
+    ok(cuEventDestroy(end));
     no_faults();
-    assert_int_equal(cudaStreamDestroy(s), DOUBLE_ERROR_HANDLE);
+    assert_int_equal(cuStreamDestroy(s), DOUBLE_ERROR_HANDLE);
     one_fault("no stream, or one that was destroyed");
     close_desk(&d);
 }
@@ -357,12 +341,12 @@ TEST(sees_a_batch_overwritten_before_it_was_read)
     double_pause(d.a);
     ok(double_read(d.a, d.device + 100, 50, 0));
     ok(double_read(d.b, d.device, BYTES, 0)); /* readers may overtake */
-    ok(cudaMemcpyAsync(d.device, d.host, 100, H2D, d.b));
-    ok(cudaMemcpyAsync(d.device + 150, d.host, 100, H2D, d.b));
-    ok(cudaStreamSynchronize(d.b));
+    ok(cuMemcpyHtoDAsync(d.device, d.host, 100, d.b));
+    ok(cuMemcpyHtoDAsync(d.device + 150, d.host, 100, d.b));
+    ok(cuStreamSynchronize(d.b));
     no_faults(); /* beside it on both sides */
-    ok(cudaMemcpyAsync(d.device + 149, d.host, 1, H2D, d.b));
-    ok(cudaStreamSynchronize(d.b));
+    ok(cuMemcpyHtoDAsync(d.device + 149, d.host, 1, d.b));
+    ok(cuStreamSynchronize(d.b));
     one_fault("device memory overwritten before it was read");
     double_resume(d.a);
     close_desk(&d);
@@ -383,11 +367,11 @@ TEST(sees_a_batch_overwritten_while_it_was_read)
     ok(launch(finish, 1, d.a, &args));
     await_gate();
     assert_int_equal(gate_amount, 100);
-    ok(cudaMemcpyAsync(d.device + 300, d.host, 100, H2D, d.b));
-    ok(cudaStreamSynchronize(d.b));
+    ok(cuMemcpyHtoDAsync(d.device + 300, d.host, 100, d.b));
+    ok(cuStreamSynchronize(d.b));
     no_faults();
-    ok(cudaMemcpyAsync(d.device + 299, d.host, 100, H2D, d.b));
-    ok(cudaStreamSynchronize(d.b));
+    ok(cuMemcpyHtoDAsync(d.device + 299, d.host, 100, d.b));
+    ok(cuStreamSynchronize(d.b));
     open_gate();
     one_fault("device memory overwritten while it was read");
     close_desk(&d);
@@ -400,20 +384,20 @@ TEST(sees_a_batch_read_before_its_copy)
     fdl_cuda_event e = new_event();
     double_pause(d.a);
     copy_to(&d, d.a);
-    ok(cudaEventRecord(e, d.a));
-    ok(cudaStreamWaitEvent(d.b, e, 0));
+    ok(cuEventRecord(e, d.a));
+    ok(cuStreamWaitEvent(d.b, e, 0));
     ok(double_read(d.b, d.device, BYTES, 1000));
     double_resume(d.a);
-    ok(cudaStreamSynchronize(d.b));
+    ok(cuStreamSynchronize(d.b));
     no_faults(); /* it waited */
 
     double_pause(d.a);
     copy_to(&d, d.a);
     ok(double_read(d.b, d.device, BYTES, 0));
-    ok(cudaStreamSynchronize(d.b));
+    ok(cuStreamSynchronize(d.b));
     one_fault("device memory read before it was written");
     double_resume(d.a);
-    ok(cudaEventDestroy(e));
+    ok(cuEventDestroy(e));
     close_desk(&d);
 }
 
@@ -424,7 +408,7 @@ TEST(sees_two_writers)
     double_pause(d.a);
     copy_to(&d, d.a);
     copy_to(&d, d.b);
-    ok(cudaStreamSynchronize(d.b));
+    ok(cuStreamSynchronize(d.b));
     one_fault("written again before an earlier write was done");
     double_resume(d.a);
     close_desk(&d);
@@ -452,35 +436,35 @@ static void *drive_ring(void *arg)
     fdl_cuda_event copied[N_SLABS], used[N_SLABS];
     void *host[N_SLABS], *device[N_SLABS];
     fdl_cuda_stream a, b;
-    TRY(cudaSetDevice((int)r->device));
-    TRY(cudaStreamCreateWithPriority(&a, FDL_CUDA_STREAM_NON_BLOCKING, -5));
-    TRY(cudaStreamCreateWithPriority(&b, 0, 0));
+    double_use_device((int)r->device);
+    TRY(cuStreamCreateWithPriority(&a, FDL_CUDA_STREAM_NON_BLOCKING, -5));
+    TRY(cuStreamCreateWithPriority(&b, 0, 0));
     for (int i = 0; i < N_SLABS; i++) {
-        TRY(cudaEventCreateWithFlags(&copied[i], 1));
-        TRY(cudaEventCreateWithFlags(&used[i], 1));
-        TRY(cudaHostAlloc(&host[i], SLAB, 0));
-        TRY(cudaMalloc(&device[i], SLAB));
+        TRY(cuEventCreate(&copied[i], 1));
+        TRY(cuEventCreate(&used[i], 1));
+        TRY(cuMemHostAlloc(&host[i], SLAB, 0));
+        TRY(cuMemAlloc(&device[i], SLAB));
     }
     for (uint32_t n = 0; n < r->n_batches; n++) {
         uint32_t i = n % N_SLABS;
-        TRY(cudaEventSynchronize(copied[i]));
+        TRY(cuEventSynchronize(copied[i]));
         memset(host[i], (int)(n & 255), SLAB);
-        TRY(cudaStreamWaitEvent(a, used[i], 0));
-        TRY(cudaMemcpyAsync(device[i], host[i], SLAB, H2D, a));
-        TRY(cudaEventRecord(copied[i], a));
-        TRY(cudaStreamWaitEvent(b, copied[i], 0));
+        TRY(cuStreamWaitEvent(a, used[i], 0));
+        TRY(cuMemcpyHtoDAsync(device[i], host[i], SLAB, a));
+        TRY(cuEventRecord(copied[i], a));
+        TRY(cuStreamWaitEvent(b, copied[i], 0));
         TRY(double_read(b, device[i], SLAB, 2000));
-        TRY(cudaEventRecord(used[i], b));
+        TRY(cuEventRecord(used[i], b));
     }
     for (int i = 0; i < N_SLABS; i++) {
-        TRY(cudaEventSynchronize(used[i]));
-        TRY(cudaEventDestroy(copied[i]));
-        TRY(cudaEventDestroy(used[i]));
-        TRY(cudaFreeHost(host[i]));
-        TRY(cudaFree(device[i]));
+        TRY(cuEventSynchronize(used[i]));
+        TRY(cuEventDestroy(copied[i]));
+        TRY(cuEventDestroy(used[i]));
+        TRY(cuMemFreeHost(host[i]));
+        TRY(cuMemFree(device[i]));
     }
-    TRY(cudaStreamDestroy(a));
-    TRY(cudaStreamDestroy(b));
+    TRY(cuStreamDestroy(a));
+    TRY(cuStreamDestroy(b));
     return NULL;
 }
 
@@ -534,38 +518,39 @@ TEST(sees_memory_that_is_not_there)
         void *to;
         const void *from;
         size_t bytes;
-        int kind;
+        int (*copy)(void *, const void *, size_t, fdl_cuda_stream);
     } wrong[] = {
-        {d.device + BYTES, d.host, BYTES + 1, H2D},
-        {d.device - 1, d.host, 1, H2D},
-        {d.host, d.host, 1, H2D},
-        {d.device, d.device, 1, H2D},
-        {d.host, d.device, 1, H2D},
-        {d.host, d.device + BYTES, BYTES + 1, D2H},
+        {d.device + BYTES, d.host, BYTES + 1, cuMemcpyHtoDAsync},
+        {d.device - 1, d.host, 1, cuMemcpyHtoDAsync},
+        {d.host, d.host, 1, cuMemcpyHtoDAsync},
+        {d.device, d.device, 1, cuMemcpyHtoDAsync},
+        {d.host, d.device, 1, cuMemcpyHtoDAsync},
+        {d.device, d.host, 1, cuMemcpyDtoDAsync},
+        {d.host, d.device + BYTES, BYTES + 1, cuMemcpyDtoHAsync},
     };
     for (uint64_t i = 0; i < FDL_COUNT_OF(wrong); i++) {
-        assert_int_equal(cudaMemcpyAsync(wrong[i].to, wrong[i].from,
-                                         wrong[i].bytes, wrong[i].kind, d.a),
-                         DOUBLE_ERROR_INVALID);
+        assert_int_equal(
+            wrong[i].copy(wrong[i].to, wrong[i].from, wrong[i].bytes, d.a),
+            DOUBLE_ERROR_INVALID);
         assert_int_equal(double_faults(NULL, 0), i + 1);
     }
     double_reset();
     free(d.host);
     open_desk(&d);
-    ok(cudaMemcpyAsync(d.device, d.host + 1, 2 * BYTES - 1, H2D, d.a));
+    ok(cuMemcpyHtoDAsync(d.device, d.host + 1, 2 * BYTES - 1, d.a));
     no_faults();
-    assert_int_equal(cudaFree(d.device + 1), DOUBLE_ERROR_INVALID);
-    one_fault("cudaFree");
-    assert_int_equal(cudaFree(d.host), DOUBLE_ERROR_INVALID);
-    assert_int_equal(cudaHostUnregister(d.host + 1), DOUBLE_ERROR_NOT_PINNED);
-    assert_int_equal(cudaHostRegister(d.host + 4096, 1, 0),
+    assert_int_equal(cuMemFree(d.device + 1), DOUBLE_ERROR_INVALID);
+    one_fault("cuMemFree");
+    assert_int_equal(cuMemFree(d.host), DOUBLE_ERROR_INVALID);
+    assert_int_equal(cuMemHostUnregister(d.host + 1), DOUBLE_ERROR_NOT_PINNED);
+    assert_int_equal(cuMemHostRegister(d.host + 4096, 1, 0),
                      DOUBLE_ERROR_PINNED);
     assert_int_equal(double_faults(NULL, 0), 3);
-    ok(cudaFree(NULL));
+    ok(cuMemFree(NULL));
     void *hole =
         mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(hole, 4096);
-    assert_int_equal(cudaHostRegister(hole, 4096, 0), DOUBLE_ERROR_INVALID);
+    assert_int_equal(cuMemHostRegister(hole, 4096, 0), DOUBLE_ERROR_INVALID);
     assert_int_equal(double_faults(NULL, 0), 4);
     close_desk(&d);
 }
@@ -576,10 +561,10 @@ TEST(sees_memory_unpinned_under_its_copy)
     open_desk(&d);
     double_pause(d.a);
     copy_to(&d, d.a);
-    ok(cudaHostUnregister(d.host));
+    ok(cuMemHostUnregister(d.host));
     one_fault("is under way");
     double_resume(d.a);
-    ok(cudaHostRegister(d.host, 2 * BYTES, 0));
+    ok(cuMemHostRegister(d.host, 2 * BYTES, 0));
     close_desk(&d);
 }
 
@@ -590,12 +575,12 @@ TEST(sees_a_stream_of_another_device)
     uint64_t ns = 0;
     void *spin = load("fdl_kernel_spin");
     ok(launch(spin, 1, d.a, &ns));
-    ok(cudaSetDevice(1));
+    double_use_device(1);
     copy_to(&d, d.a);
     one_fault("a stream of device 0 while device 1 is current");
     assert_int_equal(launch(spin, 1, d.a, &ns), DOUBLE_ERROR_HANDLE);
     assert_int_equal(double_faults(NULL, 0), 2);
-    ok(cudaSetDevice(0));
+    double_use_device(0);
     close_desk(&d);
 }
 
@@ -622,8 +607,9 @@ TEST(sees_what_is_never_given_back)
 /* The host that touches device memory dies of it. */
 TEST(keeps_the_host_off_device_memory)
 {
+    double_use_device(0);
     void *memory;
-    ok(cudaMalloc(&memory, 100));
+    ok(cuMemAlloc(&memory, 100));
     assert_int_equal((uintptr_t)memory % 512, 0);
     assert_int_not_equal((uintptr_t)memory % 4096, 0);
     fflush(NULL);
@@ -637,31 +623,30 @@ TEST(keeps_the_host_off_device_memory)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    ok(cudaFree(memory));
+    ok(cuMemFree(memory));
 }
 
 /* ---- Failures ------------------------------------------------------- */
 
 TEST(fails_the_calls_it_is_told_to)
 {
+    double_use_device(0);
     void *p;
-    assert_true(double_fail("cudaMalloc", 2, 2, false));
-    ok(cudaMalloc(&p, 100));
-    ok(cudaFree(p));
+    assert_true(double_fail("cuMemAlloc", 2, 2, false));
+    ok(cuMemAlloc(&p, 100));
+    ok(cuMemFree(p));
     void *untouched = &p;
     p = untouched;
-    assert_int_equal(cudaMalloc(&p, 100), 2);
+    assert_int_equal(cuMemAlloc(&p, 100), 2);
     assert_ptr_equal(p, untouched);
-    assert_int_equal(cudaGetLastError(), 2);
-    ok(cudaGetLastError());
-    ok(cudaMalloc(&p, 100));
-    assert_true(double_set("fail=cudaFree:1:719,fail=cudaEventQuery:1:999+"));
-    assert_int_equal(cudaFree(p), 719); /* and yet it is gone */
+    ok(cuMemAlloc(&p, 100));
+    assert_true(double_set("fail=cuMemFree:1:719,fail=cuEventQuery:1:999+"));
+    assert_int_equal(cuMemFree(p), 719); /* and yet it is gone */
     assert_int_equal(double_check_leaks(), 0);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(cudaEventQuery(NULL), 999);
-    assert_false(double_fail("cudaNoSuch", 1, 2, false));
-    assert_false(double_fail("cudaFree", 0, 2, false));
+        assert_int_equal(cuEventQuery(NULL), 999);
+    assert_false(double_fail("cuNoSuch", 1, 2, false));
+    assert_false(double_fail("cuMemFree", 0, 2, false));
     no_faults();
 }
 
@@ -677,33 +662,32 @@ TEST(a_broken_context_stays_broken)
         assert_true(double_fail(kinds[k], 2, 700, false));
         copy_to(&d, d.a);
         ok(launch(spin, 1, d.a, &ns));
-        ok(cudaStreamSynchronize(d.a));
+        ok(cuStreamSynchronize(d.a));
         memset(d.host, 9, BYTES);
         double_pause(d.a);
         copy_to(&d, d.a);
         ok(launch(spin, 1, d.a, &ns));
-        ok(cudaEventRecord(e, d.a)); /* the calls are all in order */
+        ok(cuEventRecord(e, d.a)); /* the calls are all in order */
         double_resume(d.a);
-        assert_int_equal(cudaEventSynchronize(e), 700);
-        assert_int_equal(cudaEventQuery(e), 700);
-        assert_int_equal(cudaMalloc(&p, 1), 700);
+        assert_int_equal(cuEventSynchronize(e), 700);
+        assert_int_equal(cuEventQuery(e), 700);
+        assert_int_equal(cuMemAlloc(&p, 1), 700);
         assert_int_equal(launch(spin, 1, d.a, &ns), 700);
-        assert_int_equal(cudaGetLastError(), 700);
-        assert_int_equal(cudaGetLastError(), 700);
         assert_int_equal(device_byte(d.device), k == 0 ? 1 : 9);
 
         /* Another device is not concerned. */
-        ok(cudaSetDevice(1));
-        ok(cudaMalloc(&p, 1));
-        ok(cudaFree(p));
-        assert_int_equal(cudaSetDevice(0), 700);
+        double_use_device(1);
+        ok(cuMemAlloc(&p, 1));
+        ok(cuMemFree(p));
+        double_use_device(0);
+        assert_int_equal(cuMemAlloc(&p, 1), 700);
 
         /* Everything is given back, with the error. */
-        assert_int_equal(cudaEventDestroy(e), 700);
-        assert_int_equal(cudaFree(d.device), 700);
-        assert_int_equal(cudaHostUnregister(d.host), 700);
-        assert_int_equal(cudaStreamDestroy(d.a), 700);
-        assert_int_equal(cudaStreamDestroy(d.b), 700);
+        assert_int_equal(cuEventDestroy(e), 700);
+        assert_int_equal(cuMemFree(d.device), 700);
+        assert_int_equal(cuMemHostUnregister(d.host), 700);
+        assert_int_equal(cuStreamDestroy(d.a), 700);
+        assert_int_equal(cuStreamDestroy(d.b), 700);
         free(d.host);
         assert_int_equal(double_check_leaks(), 0);
         no_faults();
@@ -713,71 +697,82 @@ TEST(a_broken_context_stays_broken)
 
 TEST(memory_has_an_end)
 {
+    double_use_device(0);
     void *p, *q;
     struct double_counters seen;
     assert_true(double_set("memory=1m,pinned=64k"));
-    ok(cudaMalloc(&p, 1000000));
-    assert_int_equal(cudaMalloc(&q, 50000), 2);
-    ok(cudaSetDevice(1)); /* it has a memory of its own */
-    ok(cudaMalloc(&q, 50000));
-    ok(cudaFree(q));
-    ok(cudaFree(p));
-    ok(cudaSetDevice(0));
-    ok(cudaMalloc(&p, 1000000)); /* what was freed is there again */
-    ok(cudaFree(p));
-    ok(cudaHostAlloc(&p, 40000, 0));
+    ok(cuMemAlloc(&p, 1000000));
+    assert_int_equal(cuMemAlloc(&q, 50000), 2);
+    double_use_device(1); /* it has a memory of its own */
+    ok(cuMemAlloc(&q, 50000));
+    ok(cuMemFree(q));
+    ok(cuMemFree(p));
+    double_use_device(0);
+    ok(cuMemAlloc(&p, 1000000)); /* what was freed is there again */
+    ok(cuMemFree(p));
+    ok(cuMemHostAlloc(&p, 40000, 0));
     void *host = aligned_alloc(4096, 65536);
-    assert_int_equal(cudaHostRegister(host, 65536, 0), 2);
-    ok(cudaFreeHost(p));
-    ok(cudaHostRegister(host, 65536, 0));
+    assert_int_equal(cuMemHostRegister(host, 65536, 0), 2);
+    ok(cuMemFreeHost(p));
+    ok(cuMemHostRegister(host, 65536, 0));
     double_get_counters(&seen);
     assert_int_equal(seen.pinned_bytes, 65536);
     assert_int_equal(seen.most_pinned_bytes, 65536);
     assert_int_equal(seen.device_bytes, 0);
     assert_int_equal(seen.most_device_bytes, 1000448 + 50176);
     assert_int_equal(seen.live_registrations, 1);
-    ok(cudaHostUnregister(host));
+    ok(cuMemHostUnregister(host));
     free(host);
     assert_int_equal(double_check_leaks(), 0);
     no_faults();
 }
 
-TEST(a_driver_may_be_missing)
+TEST(a_driver_may_not_start)
 {
     static const struct {
         const char *text;
-        int error, version;
+        int error;
     } machines[] = {
-        {"driver=none", 35, 0},
-        {"driver=old", 35, 11040},
-        {"driver=old,runtime=13000,driver_version=12080", 35, 12080},
-        {"driver=stub", 34, 0},
-        {"no_device=1", 100, 12040},
-        {"devices=0,runtime=12080", 100, 12080},
+        {"init=34", 34},
+        {"init=802", 802},
+        {"no_device=1", 100},
+        {"devices=0,driver_version=12080", 100},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(machines); i++) {
         int x = 7, error = machines[i].error;
         void *p;
         double_reset();
         assert_true(double_set(machines[i].text));
-        ok(cudaDriverGetVersion(&x));
-        assert_int_equal(x, machines[i].version);
-        ok(cudaRuntimeGetVersion(&x));
-        assert_int_equal(cudaGetDeviceCount(&x), error);
-        assert_int_equal(x, 0);
-        assert_int_equal(cudaGetDevice(&x), error);
-        assert_int_equal(cudaSetDevice(0), error);
-        assert_int_equal(cudaMalloc(&p, 1), error);
-        assert_int_equal(cudaFree(NULL), error);
-        assert_int_equal(
-            cudaGetDriverEntryPointByVersion("cuDeviceGet", &p, 2000, 0, &x),
-            error);
-        assert_int_equal(cudaGetLastError(), error);
+        ok(cuDriverGetVersion(&x));
+        assert_int_equal(cuInit(0), error);
+        assert_int_equal(cuDeviceGetCount(&x), DOUBLE_ERROR_NOT_INITIALIZED);
+        assert_int_equal(cuMemAlloc(&p, 1), DOUBLE_ERROR_NOT_INITIALIZED);
         assert_int_equal(double_depth(), 0);
     }
-    assert_string_equal(cudaGetErrorName(34), "cudaErrorStubLibrary");
-    assert_string_equal(cudaGetErrorString(2), "out of memory");
-    assert_string_equal(cudaGetErrorName(12345), "unrecognized error code");
+    const char *text = "";
+    ok(cuGetErrorName(34, &text));
+    assert_string_equal(text, "CUDA_ERROR_STUB_LIBRARY");
+    ok(cuGetErrorString(2, &text));
+    assert_string_equal(text, "out of memory");
+    assert_int_equal(cuGetErrorName(12345, &text), DOUBLE_ERROR_INVALID);
+    assert_null(text);
+    no_faults();
+}
+
+/* As on hardware: what the parent initialised is of no use to the child. */
+TEST(is_of_no_use_after_a_fork)
+{
+    void *p;
+    double_use_device(0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(cuMemAlloc(&p, 1) != DOUBLE_ERROR_NOT_INITIALIZED ||
+              cuInit(0) != DOUBLE_ERROR_NOT_INITIALIZED);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
     no_faults();
 }
 
@@ -786,31 +781,32 @@ TEST(a_driver_may_be_missing)
 TEST(takes_settings_by_name)
 {
     static const char *const wrong[] = {
-        "nothing=1",  "latency_us",        "latency_us=x", "devices=9",
-        "gbps=-1",    "memory=1q",         "driver=new",   "fail=cudaFree:1",
-        "hash=2",     "fail=cudaFree:1:0", "memory=",      "memory=1mm",
-        "fail=x:1:1", "fail=cudaFree:x:1", "gbps=nan",
+        "nothing=1",  "latency_us",         "latency_us=x", "devices=9",
+        "gbps=-1",    "memory=1q",          "init=1000",    "fail=cuMemFree:1",
+        "hash=2",     "fail=cuMemFree:1:0", "memory=",      "memory=1mm",
+        "fail=x:1:1", "fail=cuMemFree:x:1", "gbps=nan",
     };
     for (size_t i = 0; i < FDL_COUNT_OF(wrong); i++)
         if (double_set(wrong[i]))
             fail_msg("'%s' was taken", wrong[i]);
     assert_true(double_set(""));
     assert_true(double_set("latency_us=10,gbps=12.5,delay_us=50,seed=7,"
-                           "memory=64m,pinned=64m,hash=0,strict=0,driver=ok,"));
+                           "memory=64m,pinned=64m,hash=0,strict=0,init=0,"));
 
     int count;
     void *p;
     assert_int_equal(
-        setenv("CUDA_DOUBLE", "devices=3,fail=cudaMalloc:1:2,memory=4k", 1), 0);
+        setenv("CUDA_DOUBLE", "devices=3,fail=cuMemAlloc:1:2,memory=4k", 1), 0);
     double_reset();
-    ok(cudaGetDeviceCount(&count));
+    double_use_device(0);
+    ok(cuDeviceGetCount(&count));
     assert_int_equal(count, 3);
-    assert_int_equal(cudaMalloc(&p, 1), 2);
-    ok(cudaMalloc(&p, 4096));
-    assert_int_equal(cudaMalloc(&p, 1), 2);
+    assert_int_equal(cuMemAlloc(&p, 1), 2);
+    ok(cuMemAlloc(&p, 4096));
+    assert_int_equal(cuMemAlloc(&p, 1), 2);
     unsetenv("CUDA_DOUBLE");
     double_reset();
-    ok(cudaGetDeviceCount(&count));
+    ok(cuDeviceGetCount(&count));
     assert_int_equal(count, 2);
 }
 
@@ -825,9 +821,10 @@ static int status_of_child(const char *settings, bool leak)
         if (!freopen("/dev/null", "w", stderr))
             _exit(1);
         double_reset();
-        cudaStreamCreateWithPriority(&s, 0, 0);
+        double_use_device(0);
+        cuStreamCreateWithPriority(&s, 0, 0);
         if (!leak)
-            cudaStreamDestroy(s);
+            cuStreamDestroy(s);
         exit(0);
     }
     int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules and kernels of the CUDA runtime's double: what is refused, what the
+/* Modules and kernels of the CUDA driver's double: what is refused, what the
  * grid covers, and every rounding. */
 #include "cuda_desk.h"
 
@@ -10,48 +10,47 @@
 TEST(knows_its_kernels)
 {
     void *module, *function, *same = &module;
-    int count;
-    ok(cudaGetDeviceCount(&count));
-    find_driver();
-    assert_int_equal(cu.ModuleLoadData(&module, ptx), DOUBLE_ERROR_CONTEXT);
+    ok(cuInit(0));
+    assert_int_equal(cuModuleLoadData(&module, ptx), DOUBLE_ERROR_CONTEXT);
+    double_use_device(0);
     fdl_cuda_stream s = new_stream();
-    assert_int_equal(cu.ModuleLoadData(&module, "\177ELF"), DOUBLE_ERROR_IMAGE);
-    assert_int_equal(cu.ModuleLoadData(&module, "// .version .target"),
+    assert_int_equal(cuModuleLoadData(&module, "\177ELF"), DOUBLE_ERROR_IMAGE);
+    assert_int_equal(cuModuleLoadData(&module, "// .version .target"),
                      DOUBLE_ERROR_IMAGE);
-    ok(cu.ModuleLoadData(&module, ptx));
+    ok(cuModuleLoadData(&module, ptx));
     function = same;
-    assert_int_equal(cu.ModuleGetFunction(&function, module, "fdl_kernel"),
+    assert_int_equal(cuModuleGetFunction(&function, module, "fdl_kernel"),
                      DOUBLE_ERROR_NOT_FOUND);
-    assert_int_equal(cu.ModuleGetFunction(&function, module, "somebody_elses"),
+    assert_int_equal(cuModuleGetFunction(&function, module, "somebody_elses"),
                      DOUBLE_ERROR_NOT_FOUND);
     assert_ptr_equal(function, same);
-    ok(cu.ModuleGetFunction(&function, module, "fdl_kernel_spin"));
+    ok(cuModuleGetFunction(&function, module, "fdl_kernel_spin"));
 
     uint64_t ns = 3000000;
     void *parameters[] = {&ns};
     assert_int_equal(
-        cu.LaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, s, parameters, NULL),
+        cuLaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, s, parameters, NULL),
         DOUBLE_ERROR_INVALID);
     assert_int_equal(
-        cu.LaunchKernel(function, 1, 1, 1, 1025, 1, 1, 0, s, parameters, NULL),
+        cuLaunchKernel(function, 1, 1, 1, 1025, 1, 1, 0, s, parameters, NULL),
         DOUBLE_ERROR_INVALID);
     assert_int_equal(
-        cu.LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL),
+        cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL),
         DOUBLE_ERROR_INVALID);
     fdl_cuda_event begin = new_event(), end = new_event();
     float ms;
-    ok(cudaEventRecord(begin, s));
+    ok(cuEventRecord(begin, s));
     ok(launch(function, 1, s, &ns));
-    ok(cudaEventRecord(end, s));
-    ok(cudaEventSynchronize(end));
-    ok(cudaEventElapsedTime(&ms, begin, end));
+    ok(cuEventRecord(end, s));
+    ok(cuEventSynchronize(end));
+    ok(cuEventElapsedTime(&ms, begin, end));
     assert_true(ms >= 3.0f);
     struct double_counters seen;
     double_get_counters(&seen);
     assert_int_equal(seen.kernels, 1);
-    ok(cudaEventDestroy(begin));
-    ok(cudaEventDestroy(end));
-    ok(cudaStreamDestroy(s));
+    ok(cuEventDestroy(begin));
+    ok(cuEventDestroy(end));
+    ok(cuStreamDestroy(s));
     assert_int_equal(double_check_leaks(), 0);
     no_faults();
 }
@@ -59,13 +58,13 @@ TEST(knows_its_kernels)
 TEST(refuses_kernels_for_newer_gpus)
 {
     void *module;
+    double_use_device(0);
     fdl_cuda_stream s = new_stream();
-    find_driver();
     assert_true(double_set("capability=49"));
-    assert_int_equal(cu.ModuleLoadData(&module, ptx), DOUBLE_ERROR_NO_IMAGE);
+    assert_int_equal(cuModuleLoadData(&module, ptx), DOUBLE_ERROR_NO_IMAGE);
     assert_true(double_set("capability=50"));
-    ok(cu.ModuleLoadData(&module, ptx));
-    ok(cudaStreamDestroy(s));
+    ok(cuModuleLoadData(&module, ptx));
+    ok(cuStreamDestroy(s));
     no_faults();
 }
 
@@ -92,7 +91,7 @@ TEST(finishes_what_the_grid_covers)
         args.nhwc = nhwc;
         copy_to(&d, d.a);
         ok(launch(finish, 2, d.a, &args));
-        ok(cudaStreamSynchronize(d.a));
+        ok(cuStreamSynchronize(d.a));
         assert_true(double_peek(args.dst, out, sizeof(out)));
         for (uint32_t p = 0; p < 2048; p++)
             for (uint32_t c = 0; c < 3; c++) {
@@ -105,9 +104,9 @@ TEST(finishes_what_the_grid_covers)
     }
     /* One block too few leaves the second half as it was. */
     memset(d.host + BYTES, 0, BYTES);
-    ok(cudaMemcpyAsync(args.dst, d.host + BYTES, BYTES, H2D, d.a));
+    ok(cuMemcpyHtoDAsync(args.dst, d.host + BYTES, BYTES, d.a));
     ok(launch(finish, 1, d.a, &args));
-    ok(cudaStreamSynchronize(d.a));
+    ok(cuStreamSynchronize(d.a));
     assert_true(double_peek(args.dst, out, sizeof(out)));
     assert_true(out[1024 * 3 - 1] != 0.0f && out[1024 * 3] == 0.0f);
     no_faults();
@@ -116,7 +115,7 @@ TEST(finishes_what_the_grid_covers)
     args.plane = BYTES;
     ok(launch(finish, 256, d.a, &args));
     one_fault("are not all device memory");
-    assert_int_equal(cudaStreamSynchronize(d.a), 700);
+    assert_int_equal(cuStreamSynchronize(d.a), 700);
     free(d.host);
     double_reset();
 }
@@ -150,7 +149,7 @@ static void check_rounding(int32_t dtype, uint32_t end, uint32_t step)
                                    .dtype = dtype};
     for (uint32_t i = 0; i < 1024; i++)
         d.host[i] = (unsigned char)(i / 4);
-    ok(cudaMemcpy(d.device, d.host, 1024, H2D));
+    ok(cuMemcpy(d.device, d.host, 1024));
     for (uint32_t h = 0; h < end; h += 4 * step) {
         uint16_t out[4][256];
         for (uint32_t c = 0; c < 4; c++) {
@@ -162,7 +161,7 @@ static void check_rounding(int32_t dtype, uint32_t end, uint32_t step)
             args.scale[c] = sign * (next - one) / 256;
         }
         ok(launch(finish, 1, d.a, &args));
-        ok(cudaStreamSynchronize(d.a));
+        ok(cuStreamSynchronize(d.a));
         assert_true(double_peek(args.dst, out, sizeof(out)));
         for (uint32_t c = 0; c < 4; c++)
             for (uint32_t k = 0; k < 256; k++) {
@@ -208,12 +207,12 @@ TEST(rounds_what_is_no_number)
         {2, {0x7c00, 0x7fff, 0x7bff, 0xfc00}},
         {5, {0x7f80, 0x7fff, 0x4780, 0xc780}},
     };
-    ok(cudaMemcpy(d.device, d.host, 4, H2D));
+    ok(cuMemcpy(d.device, d.host, 4));
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         uint16_t out[4];
         args.dtype = rows[i].dtype;
         ok(launch(finish, 1, d.a, &args));
-        ok(cudaStreamSynchronize(d.a));
+        ok(cuStreamSynchronize(d.a));
         assert_true(double_peek(args.dst, out, sizeof(out)));
         assert_memory_equal(out, rows[i].want, sizeof(out));
     }

@@ -108,7 +108,7 @@ static int make_streams(struct fdl_cuda *c)
                                                FDL_CUDA_STREAM_NON_BLOCKING, 0);
     if (error != FDL_CUDA_SUCCESS || c->config.finish.bytes == 0)
         return error;
-    error = cuda->DeviceGetStreamPriorityRange(&least, &greatest);
+    error = cuda->CtxGetStreamPriorityRange(&least, &greatest);
     if (error != FDL_CUDA_SUCCESS)
         return error;
     return cuda->StreamCreateWithPriority(
@@ -119,7 +119,7 @@ static int32_t start_threads(struct fdl_cuda *c)
 {
     int error = make_streams(c);
     if (error == FDL_CUDA_SUCCESS)
-        error = c->device->cuda->EventCreateWithFlags(&c->asked, 0);
+        error = c->device->cuda->EventCreate(&c->asked, 0);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error, "a copy stream");
     int32_t status = fdl_cuda_clock_init(&c->clock, c->device);
@@ -185,9 +185,9 @@ static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     if (own && own->step)
         fdl_cuda_step_let_go(c, own->step);
     if (slab->finished)
-        cuda->Free(slab->finished);
+        cuda->MemFree(slab->finished);
     if (slab->device)
-        cuda->Free(slab->device);
+        cuda->MemFree(slab->device);
     fdl_cuda_unpin(c->device, slab->host, slab->bytes);
     if (own)
         fdl_lock_destroy(&own->lock);
@@ -205,9 +205,9 @@ static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     int32_t status = fdl_cuda_pin(c->device, slab->bytes, &slab->host);
     if (status < 0)
         return status;
-    int error = cuda->Malloc(&slab->device, (size_t)slab->bytes);
+    int error = cuda->MemAlloc(&slab->device, (size_t)slab->bytes);
     if (error == FDL_CUDA_SUCCESS && c->config.finish.bytes > 0)
-        error = cuda->Malloc(&slab->finished, (size_t)c->config.finish.bytes);
+        error = cuda->MemAlloc(&slab->finished, (size_t)c->config.finish.bytes);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(cuda, error, "device memory for a batch");
     return FEEDLINE_OK;

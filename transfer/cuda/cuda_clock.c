@@ -48,7 +48,7 @@ int32_t fdl_cuda_clock_init(struct fdl_cuda_clock *c,
     int error = cuda->StreamCreateWithPriority(&c->stream,
                                                FDL_CUDA_STREAM_NON_BLOCKING, 0);
     for (int i = 0; i < 2 && error == FDL_CUDA_SUCCESS; i++)
-        error = cuda->EventCreateWithFlags(&c->base[i], 0);
+        error = cuda->EventCreate(&c->base[i], 0);
     if (error == FDL_CUDA_SUCCESS)
         error = set_base(c, 0);
     if (error == FDL_CUDA_SUCCESS)
@@ -84,9 +84,7 @@ int64_t fdl_cuda_clock_read(const struct fdl_cuda_clock *c, uint32_t epoch,
 {
     float ms;
     if (c->device->cuda->EventElapsedTime(&ms, c->base[epoch % 2], event) !=
-        FDL_CUDA_SUCCESS) {
-        c->device->cuda->GetLastError();
+        FDL_CUDA_SUCCESS)
         return 0;
-    }
     return c->base_ns[epoch % 2] + (int64_t)((double)ms * 1e6);
 }

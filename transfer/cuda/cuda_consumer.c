@@ -26,8 +26,6 @@ static void mark_asked_locked(struct fdl_cuda *c, void *stream)
         return;
     if (c->device->cuda->EventRecord(c->asked, stream) == FDL_CUDA_SUCCESS)
         c->has_asked = true;
-    else
-        c->device->cuda->GetLastError();
 }
 
 void fdl_cuda_ask(void *backend)
@@ -127,8 +125,8 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
     int32_t status = fdl_cuda_enter(c->device);
     if (status < 0)
         return status;
-    int error = c->device->cuda->MemcpyAsync(to, from, (size_t)bytes,
-                                             FDL_CUDA_DEVICE_TO_DEVICE, stream);
+    int error =
+        c->device->cuda->MemcpyDtoDAsync(to, from, (size_t)bytes, stream);
     if (error != FDL_CUDA_SUCCESS)
         status =
             fdl_cuda_fail(c->device->cuda, error, "the batch cannot be copied");
@@ -157,17 +155,14 @@ static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     int error = i == FDL_COUNT_OF(own->used) ? FDL_CUDA_ERROR_NOT_READY
                                              : FDL_CUDA_SUCCESS;
     if (error == FDL_CUDA_SUCCESS && !own->used[i])
-        error =
-            cuda->EventCreateWithFlags(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
+        error = cuda->EventCreate(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->EventRecord(own->used[i], stream);
     if (error == FDL_CUDA_SUCCESS) {
         own->used_on[i] = stream;
         own->n_used = FDL_MAX(own->n_used, i + 1);
     } else {
-        cuda->GetLastError();
-        if (cuda->StreamSynchronize(stream) != FDL_CUDA_SUCCESS)
-            cuda->GetLastError();
+        cuda->StreamSynchronize(stream);
     }
 }
 

@@ -59,9 +59,9 @@ static int copy(struct fdl_cuda *c, const struct fdl_transfer *t, uint64_t at,
     fdl_assert(i < FDL_CUDA_COPIES && at + bytes <= slab->bytes);
     int error = cuda->EventRecord(s->from[i], c->stream);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->MemcpyAsync(
-            (uint8_t *)slab->device + at, (const uint8_t *)slab->host + at,
-            (size_t)bytes, FDL_CUDA_HOST_TO_DEVICE, c->stream);
+        error = cuda->MemcpyHtoDAsync((uint8_t *)slab->device + at,
+                                      (const uint8_t *)slab->host + at,
+                                      (size_t)bytes, c->stream);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->EventRecord(s->to[i], c->stream);
     s->bytes += bytes;

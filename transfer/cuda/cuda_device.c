@@ -13,6 +13,7 @@
 
 #define MAX_DEVICES 64
 #define PCI_BYTES   16
+#define NO_KERNEL   209 /* CUDA_ERROR_NO_BINARY_FOR_GPU */
 
 static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_CUDA_DEVICES);
 static struct fdl_cuda_device devices[MAX_DEVICES]; /* constant once made */
@@ -34,11 +35,10 @@ int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out)
 int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci)
 {
     char id[PCI_BYTES] = "", path[80];
-    int node = -1;
-    if (cuda->DeviceGetPCIBusId(id, sizeof(id), number) != FDL_CUDA_SUCCESS) {
-        cuda->GetLastError();
+    int node = -1, device;
+    if (cuda->DeviceGet(&device, number) != FDL_CUDA_SUCCESS ||
+        cuda->DeviceGetPCIBusId(id, sizeof(id), device) != FDL_CUDA_SUCCESS)
         id[0] = '\0';
-    }
     for (char *c = id; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     if (pci)
@@ -60,9 +60,7 @@ int32_t fdl_cuda_enter(const struct fdl_cuda_device *d)
     int error = d->cuda->CtxPushCurrent(d->context);
     if (error == FDL_CUDA_SUCCESS)
         return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_EDEVICE,
-                    "cuda:%d: its context cannot be used (CUDA error %d)",
-                    d->number, error);
+    return fdl_cuda_fail(d->cuda, error, "its context cannot be used");
 }
 
 void fdl_cuda_leave(const struct fdl_cuda_device *d)
@@ -90,16 +88,17 @@ static void set_kernels(struct fdl_cuda_device *d)
     int error = load_kernels(d);
     d->kernel_status =
         error == FDL_CUDA_SUCCESS ? FEEDLINE_OK : FEEDLINE_EDEVICE;
-    if (error != FDL_CUDA_SUCCESS)
-        snprintf(d->kernel_reason, sizeof(d->kernel_reason),
-                 "the driver does not take feedline's kernels (CUDA error %d); "
-                 "a GPU since Maxwell and driver 450 or later are needed",
-                 error);
+    if (error != FDL_CUDA_SUCCESS) {
+        fdl_cuda_fail(d->cuda, error,
+                      "the driver does not take feedline's kernels");
+        snprintf(d->kernel_reason, sizeof(d->kernel_reason), "%s",
+                 fdl_last_error());
+    }
 }
 
 static int kernels_missing(const struct fdl_cuda_device *d)
 {
-    return d->kernel_status < 0 ? FDL_CUDA_ERROR_NO_KERNEL : FDL_CUDA_SUCCESS;
+    return d->kernel_status < 0 ? NO_KERNEL : FDL_CUDA_SUCCESS;
 }
 
 int fdl_cuda_run_finish(const struct fdl_cuda_device *d,
@@ -140,12 +139,11 @@ static int32_t make_locked(const struct fdl_cuda_api *cuda, uint32_t number,
     int error = cuda->DeviceGet(&handle, made.number);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->DevicePrimaryCtxRetain(&made.context, handle);
-    if (error != FDL_CUDA_SUCCESS)
-        return fdl_fail(error == FDL_CUDA_ERROR_MEMORY ? FEEDLINE_ENOMEM
-                                                       : FEEDLINE_EDEVICE,
-                        "cuda:%u: no context can be made (CUDA error %d); look "
-                        "at nvidia-smi for who uses it",
-                        number, error);
+    if (error != FDL_CUDA_SUCCESS) {
+        char what[64];
+        snprintf(what, sizeof(what), "cuda:%u: no context can be made", number);
+        return fdl_cuda_fail(cuda, error, what);
+    }
     int32_t status = fdl_cuda_enter(&made);
     if (status < 0) {
         cuda->DevicePrimaryCtxRelease(handle);

@@ -5,7 +5,7 @@
  *
  * A device is made current by pushing its primary context and popping it again.
  * Whatever was current before is so afterwards, and no context is made on
- * another device, which cudaSetDevice does.
+ * another device, as cudaSetDevice would make.
  */
 #ifndef FDL_TRANSFER_CUDA_DEVICE_H
 #define FDL_TRANSFER_CUDA_DEVICE_H
@@ -22,10 +22,10 @@ struct fdl_cuda_device {
     void *context; /* the primary one */
     void *finish, *spin;
     int32_t kernel_status; /* OK, or why there are no kernels: */
-    char kernel_reason[256];
+    char kernel_reason[512];
 };
 
-/* The runtime and the number of a device: no context is made. ENOSYS; EINVAL
+/* The driver and the number of a device: no context is made. ENOSYS; EINVAL
  * for a device that is not there. */
 int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out);
 
@@ -40,7 +40,7 @@ int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci);
 int32_t fdl_cuda_enter(const struct fdl_cuda_device *d);
 void fdl_cuda_leave(const struct fdl_cuda_device *d);
 
-/* Queue a kernel; the device is current. Values of cudaError_t or CUresult. */
+/* Queue a kernel; the device is current. Values of CUresult. */
 int fdl_cuda_run_finish(const struct fdl_cuda_device *d,
                         const struct fdl_finish_args *args,
                         fdl_cuda_stream stream);

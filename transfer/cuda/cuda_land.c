@@ -17,17 +17,16 @@ static int create_events(const struct fdl_cuda_api *cuda,
                          struct fdl_cuda_step *s)
 {
     /* The land thread waits for `ready`: asleep, not spinning. */
-    int error =
-        cuda->EventCreateWithFlags(&s->ready, FDL_CUDA_EVENT_BLOCKING_SYNC);
+    int error = cuda->EventCreate(&s->ready, FDL_CUDA_EVENT_BLOCKING_SYNC);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventCreateWithFlags(&s->entered, 0);
+        error = cuda->EventCreate(&s->entered, 0);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventCreateWithFlags(&s->asked, 0);
+        error = cuda->EventCreate(&s->asked, 0);
     for (uint32_t i = 0; i < FDL_CUDA_COPIES && error == FDL_CUDA_SUCCESS;
          i++) {
-        error = cuda->EventCreateWithFlags(&s->from[i], 0);
+        error = cuda->EventCreate(&s->from[i], 0);
         if (error == FDL_CUDA_SUCCESS)
-            error = cuda->EventCreateWithFlags(&s->to[i], 0);
+            error = cuda->EventCreate(&s->to[i], 0);
     }
     return error;
 }
@@ -126,7 +125,6 @@ static struct fdl_cuda_step *take_report(struct fdl_cuda *c, bool *entered)
     if (known && *entered) {
         int error = c->device->cuda->EventQuery(s->entered);
         if (error != FDL_CUDA_SUCCESS) {
-            c->device->cuda->GetLastError();
             *entered = false;
             known = full || error != FDL_CUDA_ERROR_NOT_READY;
         }

@@ -70,7 +70,7 @@ int32_t fdl_cuda_pin(const struct fdl_cuda_device *d, uint64_t bytes,
         return fdl_fail_memory(bytes, "a batch");
     prefer_node(memory, bytes, d->numa_node);
     touch_all(memory, bytes);
-    int error = d->cuda->HostRegister(memory, (size_t)bytes, 0);
+    int error = d->cuda->MemHostRegister(memory, (size_t)bytes, 0);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_pages_free(memory, (size_t)bytes);
         return fdl_cuda_fail(d->cuda, error, "pinned memory for a batch");
@@ -84,7 +84,6 @@ void fdl_cuda_unpin(const struct fdl_cuda_device *d, void *memory,
 {
     if (!memory)
         return;
-    if (d->cuda->HostUnregister(memory) != FDL_CUDA_SUCCESS)
-        d->cuda->GetLastError(); /* a dead device: the pages go all the same */
+    d->cuda->MemHostUnregister(memory); /* if it fails the pages go anyway */
     fdl_pages_free(memory, (size_t)bytes);
 }

@@ -22,7 +22,6 @@ int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
         return status;
     struct feedline_device_info info = {
         .id = (int32_t)number,
-        .runtime_version = cuda->runtime_version,
         .driver_version = cuda->driver_version,
     };
     int handle, engines = 0;
@@ -30,11 +29,8 @@ int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->DeviceGetName(info.name, sizeof(info.name), handle);
     if (error != FDL_CUDA_SUCCESS)
-        return fdl_fail(FEEDLINE_EDEVICE, "cuda:%u: CUDA error %d", number,
-                        error);
-    if (cuda->DeviceGetAttribute(&engines, FDL_CUDA_ATTR_COPY_ENGINES,
-                                 (int)number) != FDL_CUDA_SUCCESS)
-        cuda->GetLastError();
+        return fdl_cuda_fail(cuda, error, "the GPU cannot be asked");
+    cuda->DeviceGetAttribute(&engines, FDL_CUDA_ATTR_COPY_ENGINES, handle);
     info.copy_engines = engines;
     info.numa_node = fdl_cuda_numa_node(cuda, (int)number, info.pci);
     *out = info;
@@ -81,7 +77,7 @@ static int32_t open_probe(struct probe *p)
     int32_t status = open_host(p);
     if (status < 0)
         return status;
-    int error = cuda->Malloc(&p->memory, (size_t)p->test->bytes);
+    int error = cuda->MemAlloc(&p->memory, (size_t)p->test->bytes);
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->StreamCreateWithPriority(&p->stream,
                                                FDL_CUDA_STREAM_NON_BLOCKING, 0);
@@ -89,9 +85,9 @@ static int32_t open_probe(struct probe *p)
         error = cuda->StreamCreateWithPriority(&p->busy,
                                                FDL_CUDA_STREAM_NON_BLOCKING, 0);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventCreateWithFlags(&p->from, 0);
+        error = cuda->EventCreate(&p->from, 0);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventCreateWithFlags(&p->to, 0);
+        error = cuda->EventCreate(&p->to, 0);
     return error == FDL_CUDA_SUCCESS
                ? FEEDLINE_OK
                : fdl_cuda_fail(cuda, error, "a copy to measure");
@@ -109,7 +105,7 @@ static void close_probe(struct probe *p)
     if (p->busy)
         cuda->StreamDestroy(p->busy);
     if (p->memory)
-        cuda->Free(p->memory);
+        cuda->MemFree(p->memory);
     if (is_pageable(p))
         fdl_pages_free(p->host, (size_t)p->test->bytes);
     else
@@ -125,9 +121,9 @@ static int queue_copies(struct probe *p)
     int error = FDL_CUDA_SUCCESS;
     for (uint32_t i = 0; i < test->copies && error == FDL_CUDA_SUCCESS; i++) {
         uint64_t n = i + 1 == test->copies ? test->bytes - at : piece;
-        error = p->device->cuda->MemcpyAsync(
-            (uint8_t *)p->memory + at, (uint8_t *)p->host + at, (size_t)n,
-            FDL_CUDA_HOST_TO_DEVICE, p->stream);
+        error = p->device->cuda->MemcpyHtoDAsync((uint8_t *)p->memory + at,
+                                                 (uint8_t *)p->host + at,
+                                                 (size_t)n, p->stream);
         at += n;
     }
     return error;

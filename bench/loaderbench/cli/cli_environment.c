@@ -11,7 +11,7 @@
 
 /* In addition to the loader's options: libraries to load, and the Python
  * package's. */
-static const char *const others[] = {"cudart", "nvml", "library"};
+static const char *const others[] = {"libcuda", "nvml", "library"};
 #define N_OTHERS (sizeof(others) / sizeof(*others))
 
 /* "batch_size": what may follow the prefix, in lower case; NULL: no more. */

@@ -15,33 +15,43 @@ static void find(void *library, const char *name, void *function)
     memcpy(function, &symbol, sizeof(symbol));
 }
 
-void rig_open_runtime(struct runtime *run)
+void rig_open_driver(struct driver *run)
 {
     if (fdl_cuda_load(&run->cuda) < 0) {
-        if (getenv("FEEDLINE_CUDART"))
+        if (getenv("FEEDLINE_LIBCUDA"))
             fail_msg("%s", feedline_last_error());
         test_skip("%s", feedline_last_error());
     }
     Dl_info where;
     void *address;
-    memcpy(&address, &run->cuda->MemcpyAsync, sizeof(address));
+    memcpy(&address, &run->cuda->MemAlloc, sizeof(address));
     assert_int_not_equal(dladdr(address, &where), 0);
     void *library = dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     assert_non_null(library);
-    find(library, "cudaGetDevice", &run->GetDevice);
-    find(library, "cudaSetDevice", &run->SetDevice);
-    find(library, "cudaHostAlloc", &run->HostAlloc);
-    find(library, "cudaFreeHost", &run->FreeHost);
+    find(library, "cuCtxSetCurrent", &run->CtxSetCurrent);
+    find(library, "cuCtxGetDevice", &run->CtxGetDevice);
+    find(library, "cuMemHostAlloc", &run->MemHostAlloc);
+    find(library, "cuMemFreeHost", &run->MemFreeHost);
+    find(library, "cuMemcpyDtoHAsync_v2", &run->MemcpyDtoHAsync);
     dlclose(library);
+}
+
+void rig_use_device(struct rig *r, int device)
+{
+    void *context;
+    int handle;
+    assert_cuda(r->run.cuda->DeviceGet(&handle, device));
+    assert_cuda(r->run.cuda->DevicePrimaryCtxRetain(&context, handle));
+    assert_cuda(r->run.CtxSetCurrent(context));
 }
 
 void rig_open(struct rig *r)
 {
     *r = (struct rig){.seed = test_seed()};
-    rig_open_runtime(&r->run);
+    rig_open_driver(&r->run);
     fixture_create(&r->images, RIG_IMAGES);
     r->dataset = fixture_memory(&r->images);
-    assert_cuda(r->run.SetDevice(0));
+    rig_use_device(r, 0);
     for (uint32_t i = 0; i < RIG_STREAMS; i++)
         assert_cuda(r->run.cuda->StreamCreateWithPriority(
             &r->streams[i], FDL_CUDA_STREAM_NON_BLOCKING, 0));
@@ -66,13 +76,13 @@ uint32_t rig_draw(struct rig *r, uint32_t below)
 void rig_echo_open(const struct rig *r, struct echo *e, uint64_t bytes)
 {
     void *memory;
-    assert_cuda(r->run.HostAlloc(&memory, (size_t)bytes, 0));
+    assert_cuda(r->run.MemHostAlloc(&memory, (size_t)bytes, 0));
     *e = (struct echo){memory, bytes};
 }
 
 void rig_echo_close(const struct rig *r, struct echo *e)
 {
-    assert_cuda(r->run.FreeHost(e->memory));
+    assert_cuda(r->run.MemFreeHost(e->memory));
 }
 
 /* ---- Loaders and batches ------------------------------------------------ */
@@ -154,12 +164,10 @@ void rig_read_back(const struct rig *r, const struct feedline_batch_info *d,
     uint64_t at = rig_labels_at(d), bytes = d->count * sizeof(int64_t);
     assert_true(at + bytes <= e->capacity);
     memset(e->memory, 0x5a, (size_t)(at + bytes));
-    assert_cuda(r->run.cuda->MemcpyAsync(e->memory, d->images.data,
-                                         (size_t)d->image_bytes,
-                                         RIG_DEVICE_TO_HOST, stream));
-    assert_cuda(r->run.cuda->MemcpyAsync(e->memory + at, d->labels.data,
-                                         (size_t)bytes, RIG_DEVICE_TO_HOST,
-                                         stream));
+    assert_cuda(r->run.MemcpyDtoHAsync(e->memory, d->images.data,
+                                       (size_t)d->image_bytes, stream));
+    assert_cuda(r->run.MemcpyDtoHAsync(e->memory + at, d->labels.data,
+                                       (size_t)bytes, stream));
 }
 
 /* All that can be seen without touching the device. */

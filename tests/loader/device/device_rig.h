@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loaders on a device, held against those of the host: images, streams of the
+ * Loaders on a device, compared with those of the host: images, streams of the
  * test, and echoes, which are batches that came back. Works with the double of
- * the CUDA runtime and on hardware: what the library found is used here too.
+ * the CUDA driver and on hardware: what the library found is used here too.
  */
 #ifndef FDL_TESTS_DEVICE_RIG_H
 #define FDL_TESTS_DEVICE_RIG_H
@@ -11,25 +11,26 @@
 #include "tests/loader/fixture.h"
 #include "transfer/cuda/cuda_api.h"
 
-#define RIG_DEVICE_TO_HOST 2
-#define RIG_IMAGES         44u
-#define RIG_BATCH          8u
-#define RIG_BATCHES        6u /* of an epoch; the last one has 4 images */
-#define RIG_STREAMS        5u
+#define RIG_IMAGES  44u
+#define RIG_BATCH   8u
+#define RIG_BATCHES 6u /* of an epoch; the last one has 4 images */
+#define RIG_STREAMS 5u
 
 #define assert_cuda(call) assert_int_equal((call), FDL_CUDA_SUCCESS)
 
-/* Of the runtime that the library uses, whatever file it came from. */
-struct runtime {
+/* Of the driver that the library uses, whatever file it came from. */
+struct driver {
     const struct fdl_cuda_api *cuda;
-    int (*GetDevice)(int *device);
-    int (*SetDevice)(int device);
-    int (*HostAlloc)(void **memory, size_t bytes, unsigned flags);
-    int (*FreeHost)(void *memory);
+    int (*CtxSetCurrent)(void *context);
+    int (*CtxGetDevice)(int *device);
+    int (*MemHostAlloc)(void **memory, size_t bytes, unsigned flags);
+    int (*MemFreeHost)(void *memory);
+    int (*MemcpyDtoHAsync)(void *to, const void *from, size_t bytes,
+                           fdl_cuda_stream stream);
 };
 
 struct rig {
-    struct runtime run;
+    struct driver run;
     struct fixture images;
     feedline_dataset *dataset;
     fdl_cuda_stream streams[RIG_STREAMS];
@@ -42,10 +43,13 @@ struct echo {
     uint64_t capacity;
 };
 
-/* Without a runtime the case is skipped, unless one was asked for. */
-void rig_open_runtime(struct runtime *run);
+/* Without a driver the case is skipped, unless one was asked for. */
+void rig_open_driver(struct driver *run);
 void rig_open(struct rig *r);
 void rig_close(struct rig *r);
+
+/* The program's own use of CUDA: the primary context of a device is current. */
+void rig_use_device(struct rig *r, int device);
 uint32_t rig_draw(struct rig *r, uint32_t below);
 
 void rig_echo_open(const struct rig *r, struct echo *e, uint64_t bytes);

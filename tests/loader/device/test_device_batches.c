@@ -2,7 +2,7 @@
 /*
  * Batches on a GPU, through the public interface, held against those of a
  * loader with device=host: the same bytes, whatever the consumer's streams do.
- * CTest runs the cases on the double of the CUDA runtime (FEEDLINE_CUDART),
+ * CTest runs the cases on the double of the CUDA driver (FEEDLINE_LIBCUDA),
  * which also watches who touches what when, and, with label gpu, on hardware.
  *
  * The consumer here queues, on a stream of its own, work that takes a while and
@@ -239,7 +239,7 @@ TEST(release_on_another_stream)
     rig_open(&r);
     const struct fdl_cuda_api *cuda = r.run.cuda;
     fdl_cuda_event there;
-    assert_cuda(cuda->EventCreateWithFlags(&there, FDL_CUDA_EVENT_NO_TIMING));
+    assert_cuda(cuda->EventCreate(&there, FDL_CUDA_EVENT_NO_TIMING));
     hazard_open(&z, &r, "dtype=u8 depth=3", "auto");
     for (uint32_t i = 0; i < 500; i++) {
         uint32_t at = i % ECHOES;
@@ -463,12 +463,12 @@ TEST(two_devices)
     fdl_cuda_stream streams[2];
     feedline_loader *device[2], *host[2];
     static const char *const names[] = {"cuda:0", "cuda:1"};
-    rig_open_runtime(&r.run);
+    rig_open_driver(&r.run);
     if (feedline_device_count() < 2)
         test_skip("there is one GPU, and two are needed");
     rig_open(&r);
     for (int k = 0; k < 2; k++) {
-        assert_cuda(r.run.SetDevice(k));
+        rig_use_device(&r, k);
         assert_cuda(r.run.cuda->StreamCreateWithPriority(
             &streams[k], FDL_CUDA_STREAM_NON_BLOCKING, 0));
         device[k] = rig_loader(r.dataset, names[k], "dtype=f32");
@@ -477,17 +477,17 @@ TEST(two_devices)
     rig_echo_open(&r, &e, rig_batch_bytes(host[0]));
     for (uint32_t i = 0; i < 4 * RIG_BATCHES; i++) {
         int k = (int)rig_draw(&r, 2);
-        assert_cuda(r.run.SetDevice(k));
+        rig_use_device(&r, k);
         assert_same_next(&r, device[k], host[k], k, streams[k], &e);
     }
     rig_echo_close(&r, &e);
     for (int k = 0; k < 2; k++) {
-        assert_cuda(r.run.SetDevice(k));
+        rig_use_device(&r, k);
         assert_cuda(r.run.cuda->StreamDestroy(streams[k]));
         feedline_loader_destroy(device[k]);
         feedline_loader_destroy(host[k]);
     }
-    assert_cuda(r.run.SetDevice(0));
+    rig_use_device(&r, 0);
     rig_close(&r);
 }
 
@@ -505,11 +505,11 @@ TEST(current_device_stays)
     feedline_loader *l;
     feedline_batch *b;
     feedline_busy *busy;
-    assert_cuda(r.run.SetDevice(mine));
+    rig_use_device(&r, mine);
 #define STAYS(call)                                                            \
   do {                                                                         \
     call;                                                                      \
-    assert_cuda(r.run.GetDevice(&now));                                        \
+    assert_cuda(r.run.CtxGetDevice(&now));                                     \
     assert_int_equal(now, mine);                                               \
   } while (0)
     STAYS(assert_true(feedline_device_count() > 0));
@@ -537,7 +537,7 @@ TEST(current_device_stays)
     STAYS(feedline_loader_destroy(l));
     STAYS(feedline_batch_release(b));
 #undef STAYS
-    assert_cuda(r.run.SetDevice(0));
+    rig_use_device(&r, 0);
     rig_close(&r);
 }
 

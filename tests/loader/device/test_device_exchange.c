@@ -2,7 +2,7 @@
 /*
  * Batches of a GPU for other libraries: copies in the order of a stream, and
  * tensors that are deleted while streams still read them. Held against a loader
- * with device=host, on the double of the CUDA runtime and, with label gpu, on
+ * with device=host, on the double of the CUDA driver and, with label gpu, on
  * hardware, as test_device_batches.c is.
  *
  * What is read goes to the host behind work that takes a while, on the stream
@@ -104,8 +104,8 @@ static void copy_batches(const char *options, const char *finish)
     const struct fdl_cuda_api *cuda = d.rig.run.cuda;
     size_t bytes = (size_t)rig_batch_bytes(d.host);
     for (uint32_t s = 0; s < 2; s++) {
-        assert_cuda(cuda->Malloc(&images[s], bytes));
-        assert_cuda(cuda->Malloc(&labels[s], RIG_BATCH * sizeof(int64_t)));
+        assert_cuda(cuda->MemAlloc(&images[s], bytes));
+        assert_cuda(cuda->MemAlloc(&labels[s], RIG_BATCH * sizeof(int64_t)));
     }
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint32_t s = rig_draw(&d.rig, 2);
@@ -126,8 +126,8 @@ static void copy_batches(const char *options, const char *finish)
     }
     desk_verify(&d);
     for (uint32_t s = 0; s < 2; s++) {
-        assert_cuda(cuda->Free(images[s]));
-        assert_cuda(cuda->Free(labels[s]));
+        assert_cuda(cuda->MemFree(images[s]));
+        assert_cuda(cuda->MemFree(labels[s]));
     }
     desk_close(&d);
 }
@@ -149,7 +149,7 @@ TEST(a_copy_of_any_sizes)
     feedline_loader *host = rig_loader(r.dataset, "host", options);
     struct echo e;
     rig_echo_open(&r, &e, rig_batch_bytes(host));
-    assert_cuda(r.run.cuda->Malloc(&images, (size_t)rig_batch_bytes(host)));
+    assert_cuda(r.run.cuda->MemAlloc(&images, (size_t)rig_batch_bytes(host)));
     for (uint32_t i = 0; i < RIG_BATCHES; i++) {
         feedline_batch *db = rig_next(device), *hb = rig_next(host);
         struct feedline_batch_info d = rig_look(db), h = rig_look(hb), c = d;
@@ -161,7 +161,7 @@ TEST(a_copy_of_any_sizes)
         feedline_batch_release(db);
         feedline_batch_release(hb);
     }
-    assert_cuda(r.run.cuda->Free(images));
+    assert_cuda(r.run.cuda->MemFree(images));
     rig_echo_close(&r, &e);
     feedline_loader_destroy(host);
     feedline_loader_destroy(device);
@@ -250,7 +250,7 @@ TEST(a_stream_is_remembered_beside_a_tensor)
     fdl_cuda_event there;
     desk_open(&d, "dtype=u8 depth=2", "auto");
     const struct fdl_cuda_api *cuda = d.rig.run.cuda;
-    assert_cuda(cuda->EventCreateWithFlags(&there, FDL_CUDA_EVENT_NO_TIMING));
+    assert_cuda(cuda->EventCreate(&there, FDL_CUDA_EVENT_NO_TIMING));
     for (uint32_t i = 0; i < ROUNDS; i++) {
         feedline_batch *b = desk_next(&d);
         struct feedline_batch_info from = d.info[d.n];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Orders that a program gives, and batches that it keeps, on a GPU: the same
- * bytes as with device=host. On the double of the CUDA runtime
- * (FEEDLINE_CUDART) and, with label gpu, on hardware.
+ * bytes as with device=host. On the double of the CUDA driver
+ * (FEEDLINE_LIBCUDA) and, with label gpu, on hardware.
  */
 #include "device_rig.h"
 

@@ -71,11 +71,11 @@ def case_format(tmp):
 
 def case_device(tmp):
     """On the double of a GPU: copies and pinned memory too."""
-    double = os.environ.get("CUDART")
+    double = os.environ.get("LIBCUDA")
     if not double:
-        skip("no double of the CUDA runtime")
+        skip("no double of the CUDA driver")
     trace = os.path.join(tmp, "t.json")
-    env = dict(os.environ, FEEDLINE_CUDART=double,
+    env = dict(os.environ, FEEDLINE_LIBCUDA=double,
                CUDA_DOUBLE="devices=1,latency_us=20,delay_us=30")
     command(os.environ["LOADERBENCH"], "run", images(tmp), "--quiet",
             "--warmup", 0, "--batch-size", 4, "--device", "cuda:0",

@@ -69,7 +69,7 @@ TEST(test_two_devices)
 {
     static char text[65536];
     uint64_t needed;
-    setenv("FEEDLINE_CUDART", "/nonexistent/libcudart.so.12", 1);
+    setenv("FEEDLINE_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
     assert_int_equal(feedline_doctor_json("host", NULL, 0, &needed), 0);
     assert_int_equal(
         feedline_doctor_json("cuda:0", text, sizeof(text), &needed), 0);

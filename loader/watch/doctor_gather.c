@@ -147,7 +147,7 @@ static void look_at_gpu(uint32_t number, struct fdl_doctor_facts *f)
         fdl_nvml_open(info.pci, f->nvml_reason, sizeof(f->nvml_reason));
     if (!n)
         return;
-    f->has_nvml = fdl_nvml_read(n, &f->gpu);
+    f->has_nvml = fdl_nvml_read(n, fdl_now_ns(), &f->gpu);
     if (!f->has_nvml)
         snprintf(f->nvml_reason, sizeof(f->nvml_reason),
                  "it was loaded, and answers no question");

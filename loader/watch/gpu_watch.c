@@ -74,7 +74,7 @@ void fdl_gpu_watch_look(struct fdl_gpu_watch *w, int64_t now,
         open_nvml(w);
     if (!w->nvml)
         return;
-    out->has_gpu = fdl_nvml_read(w->nvml, &out->now);
+    out->has_gpu = fdl_nvml_read(w->nvml, now, &out->now);
     if (!out->has_gpu) {
         fdl_log(FDL_LOG_WARNING, "NVML stopped providing GPU statistics");
         fdl_nvml_close(w->nvml);

@@ -5,12 +5,14 @@
  * does not have, or that this GPU does not support, leaves its fields unknown;
  * only loading, initialising and finding the GPU must succeed.
  *
- * nvmlDeviceGetPcieThroughput watches the bus for 20 ms while it is called. So
- * each reading asks for one direction, in turn, and repeats the other's last
- * value.
+ * nvmlDeviceGetPcieThroughput watches the bus for 20 ms while it is called, and
+ * the kernel's driver serialises such calls of all processes. So a process asks
+ * one a second for each GPU, however many loaders watch it, in one direction at
+ * a time; the other keeps its last value.
  *
- * How many SMs are at work is told by GPM (Hopper and later) as the difference
- * of two samples; we keep the one of the reading before.
+ * GPM (Hopper and later) reports the SMs at work and both directions of the bus
+ * as the difference of two samples, without waiting; we keep the sample of the
+ * previous reading. Where it reports the bus, the slow call is never made.
  */
 #include "profiler/system/nvml.h"
 
@@ -19,6 +21,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +29,10 @@
 
 #define LIBRARY     "libnvidia-ml.so.1"
 #define ENVIRONMENT "FEEDLINE_NVML"
+
+/* A second, less what a watch that looks once a second may be early by. */
+#define BUS_AGAIN_NS INT64_C(900000000)
+#define BUS_MAX_MIB  1e7 /* per second; more is no measurement */
 
 /* Numbers of the interface. */
 enum {
@@ -40,6 +47,8 @@ enum {
     NVML_PCIE_RX = 1,
     NVML_GPM_VERSION = 1,
     NVML_GPM_SM_UTIL = 2,
+    NVML_GPM_PCIE_TX = 20, /* MiB per second */
+    NVML_GPM_PCIE_RX = 21,
     REASON_SW_POWER_CAP = 0x04,
     REASON_HW_SLOWDOWN = 0x08,
     REASON_SW_THERMAL = 0x20,
@@ -69,12 +78,12 @@ struct nvml_gpm_metric {
     char *short_name, *long_name, *unit;
 };
 
-/* The library's array has grown from 98 to 333 entries while the version
+/* The library's array has grown from 98 to 477 entries while the version
  * stayed; it writes `n` of them, and this has room for more. */
 struct nvml_gpm_metrics {
     unsigned version, n;
     nvml_sample first, second;
-    struct nvml_gpm_metric metric[512];
+    struct nvml_gpm_metric metric[1024];
 };
 
 struct functions {
@@ -134,16 +143,28 @@ static const struct {
     {offsetof(struct functions, gpm_metrics), {"nvmlGpmMetricsGet"}},
 };
 
+/* A GPU's bus as this process last measured it. Relaxed: numbers that guard
+ * nothing. */
+struct bus {
+    _Atomic uint64_t gpu;       /* 0: not in use */
+    _Atomic int64_t claimed_ns; /* when it was last measured; 0: never */
+    _Atomic uint32_t turn;      /* odd: tx is next */
+    _Atomic uint64_t rx, tx;    /* KiB per second, plus 1; 0: not known */
+};
+
+static struct bus buses[64];
+
 struct fdl_nvml {
     void *library;
     struct functions f;
     nvml_device device;
     bool initialised;
     bool lost;
-    bool next_is_tx;
-    double rx_gbps, tx_gbps; /* last ones; -1: not known */
-    nvml_sample sample[2];   /* the older one first; NULL: no GPM */
-    bool sampled;            /* sample[0] is filled */
+    struct bus *bus; /* one of buses, or: */
+    struct bus own_bus;
+    nvml_sample sample[2]; /* the older one first; NULL: no GPM */
+    bool sampled;          /* sample[0] is filled */
+    bool gpm_has_bus;      /* it did not fail to report it */
     struct nvml_gpm_metrics metrics;
     char driver[32];
 };
@@ -211,6 +232,32 @@ static void prepare_gpm(struct fdl_nvml *n)
     for (size_t i = 0; i < FDL_COUNT_OF(n->sample); i++)
         if (f->gpm_alloc(&n->sample[i]) != NVML_SUCCESS)
             n->sample[i] = NULL;
+    n->gpm_has_bus = n->sample[0] && n->sample[1];
+}
+
+/* FNV-1a, never 0. */
+static uint64_t name_of(const char *pci)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = pci; *c; c++)
+        hash = (hash ^ (uint8_t)tolower((unsigned char)*c)) *
+               UINT64_C(0x100000001b3);
+    return hash ? hash : 1;
+}
+
+/* NULL: the table is full. */
+static struct bus *shared_bus(const char *pci)
+{
+    uint64_t gpu = name_of(pci);
+    for (size_t i = 0; i < FDL_COUNT_OF(buses); i++) {
+        uint64_t there = 0;
+        if (atomic_compare_exchange_strong_explicit(&buses[i].gpu, &there, gpu,
+                                                    memory_order_relaxed,
+                                                    memory_order_relaxed) ||
+            there == gpu)
+            return &buses[i];
+    }
+    return NULL;
 }
 
 struct fdl_nvml *fdl_nvml_open(const char *pci, char *why, uint32_t room)
@@ -220,7 +267,9 @@ struct fdl_nvml *fdl_nvml_open(const char *pci, char *why, uint32_t room)
         say(why, room, "out of memory");
         return NULL;
     }
-    n->rx_gbps = n->tx_gbps = -1;
+    n->bus = shared_bus(pci);
+    if (!n->bus)
+        n->bus = &n->own_bus;
     if (!load(n, why, room))
         goto fail;
     int status = n->f.init();
@@ -334,52 +383,93 @@ static bool read_power(struct fdl_nvml *n, struct fdl_gpu_signals *s)
     return any;
 }
 
-/* In units of 1024 bytes per second. */
-static bool read_bus(struct fdl_nvml *n, struct fdl_gpu_signals *s)
+static double gbps_of(_Atomic uint64_t *kib)
 {
-    unsigned value;
-    bool any = false;
-    double *last = n->next_is_tx ? &n->tx_gbps : &n->rx_gbps;
-    if (CAN(n, pcie)) {
-        any = gave(n, n->f.pcie(n->device,
-                                n->next_is_tx ? NVML_PCIE_TX : NVML_PCIE_RX,
-                                &value));
-        *last = any ? value * 1024.0 / 1e9 : -1;
-        n->next_is_tx = !n->next_is_tx;
-    }
-    s->pcie_rx_gbps = n->rx_gbps;
-    s->pcie_tx_gbps = n->tx_gbps;
-    return any;
+    uint64_t value = atomic_load_explicit(kib, memory_order_relaxed);
+    return value ? (double)(value - 1) * 1024.0 / 1e9 : -1;
 }
 
-static bool read_sm(struct fdl_nvml *n, struct fdl_gpu_signals *s)
+/* true: nobody in this process has measured this bus in the last second. */
+static bool claim(struct bus *b, int64_t now)
+{
+    int64_t last = atomic_load_explicit(&b->claimed_ns, memory_order_relaxed);
+    return (last == 0 || now - last >= BUS_AGAIN_NS) &&
+           atomic_compare_exchange_strong_explicit(&b->claimed_ns, &last, now,
+                                                   memory_order_relaxed,
+                                                   memory_order_relaxed);
+}
+
+static bool read_bus(struct fdl_nvml *n, int64_t now, struct fdl_gpu_signals *s)
+{
+    struct bus *b = n->bus;
+    if (CAN(n, pcie) && claim(b, now)) {
+        unsigned value;
+        bool is_tx =
+            atomic_fetch_add_explicit(&b->turn, 1, memory_order_relaxed) & 1;
+        int status =
+            n->f.pcie(n->device, is_tx ? NVML_PCIE_TX : NVML_PCIE_RX, &value);
+        atomic_store_explicit(is_tx ? &b->tx : &b->rx,
+                              gave(n, status) ? (uint64_t)value + 1 : 0,
+                              memory_order_relaxed);
+    }
+    if (!CAN(n, pcie))
+        return false;
+    s->pcie_rx_gbps = gbps_of(&b->rx);
+    s->pcie_tx_gbps = gbps_of(&b->tx);
+    return s->pcie_rx_gbps >= 0 || s->pcie_tx_gbps >= 0;
+}
+
+/* The three metrics over the time between the last two samples. */
+static bool ask_gpm(struct fdl_nvml *n)
 {
     struct nvml_gpm_metrics *m = &n->metrics;
+    m->version = NVML_GPM_VERSION;
+    m->n = 0;
+    m->metric[m->n++] = (struct nvml_gpm_metric){.id = NVML_GPM_SM_UTIL};
+    m->metric[m->n++] = (struct nvml_gpm_metric){.id = NVML_GPM_PCIE_TX};
+    m->metric[m->n++] = (struct nvml_gpm_metric){.id = NVML_GPM_PCIE_RX};
+    m->first = n->sample[0];
+    m->second = n->sample[1];
+    bool given = gave(n, n->f.gpm_metrics(m));
+    n->sample[0] = m->second;
+    n->sample[1] = m->first;
+    return given;
+}
+
+static bool is_given(const struct nvml_gpm_metric *m, double most)
+{
+    return m->status == NVML_SUCCESS && m->value >= 0 && m->value <= most;
+}
+
+static bool read_gpm(struct fdl_nvml *n, struct fdl_gpu_signals *s)
+{
+    const struct nvml_gpm_metric *sm = &n->metrics.metric[0];
+    const struct nvml_gpm_metric *tx = &n->metrics.metric[1];
+    const struct nvml_gpm_metric *rx = &n->metrics.metric[2];
     if (n->lost || !n->sample[0] || !n->sample[1])
         return false;
     nvml_sample now = n->sample[n->sampled ? 1 : 0];
-    if (!gave(n, n->f.gpm_sample(n->device, now)))
+    if (!gave(n, n->f.gpm_sample(n->device, now))) {
+        n->gpm_has_bus = false;
         return false;
+    }
     if (!n->sampled) {
         n->sampled = true;
         return false;
     }
-    m->version = NVML_GPM_VERSION;
-    m->n = 1;
-    m->first = n->sample[0];
-    m->second = n->sample[1];
-    m->metric[0] = (struct nvml_gpm_metric){.id = NVML_GPM_SM_UTIL};
-    bool given = gave(n, n->f.gpm_metrics(m)) &&
-                 m->metric[0].status == NVML_SUCCESS &&
-                 m->metric[0].value >= 0 && m->metric[0].value <= 100;
-    n->sample[0] = m->second;
-    n->sample[1] = m->first;
-    if (given)
-        s->sm_active = m->metric[0].value / 100;
-    return given;
+    bool given = ask_gpm(n);
+    n->gpm_has_bus =
+        given && is_given(tx, BUS_MAX_MIB) && is_given(rx, BUS_MAX_MIB);
+    if (n->gpm_has_bus) {
+        s->pcie_tx_gbps = tx->value * 1048576.0 / 1e9;
+        s->pcie_rx_gbps = rx->value * 1048576.0 / 1e9;
+    }
+    if (given && is_given(sm, 100))
+        s->sm_active = sm->value / 100;
+    return n->gpm_has_bus || s->sm_active >= 0;
 }
 
-bool fdl_nvml_read(struct fdl_nvml *n, struct fdl_gpu_signals *out)
+bool fdl_nvml_read(struct fdl_nvml *n, int64_t now, struct fdl_gpu_signals *out)
 {
     struct fdl_gpu_signals unknown = {-1, -1, -1, -1, -1, -1,    -1,    -1,
                                       -1, -1, -1, -1, -1, false, false, ""};
@@ -395,8 +485,9 @@ bool fdl_nvml_read(struct fdl_nvml *n, struct fdl_gpu_signals *out)
     }
     any |= read_clock(n, n->f.clock, NVML_CLOCK_SM, &out->sm_clock_mhz);
     any |= read_clock(n, n->f.max_clock, NVML_CLOCK_SM, &out->max_sm_clock_mhz);
-    any |= read_bus(n, out);
-    any |= read_sm(n, out);
+    any |= read_gpm(n, out);
+    if (!n->gpm_has_bus)
+        any |= read_bus(n, now, out);
     if (any && !n->lost)
         return true;
     *out = unknown;

@@ -32,8 +32,11 @@ struct fdl_nvml;
 struct fdl_nvml *fdl_nvml_open(const char *pci, char *why, uint32_t room);
 void fdl_nvml_close(struct fdl_nvml *n);
 
-/* false: nothing can be read any more; everything in out is unknown then. */
-bool fdl_nvml_read(struct fdl_nvml *n, struct fdl_gpu_signals *out);
+/* now: of fdl_now_ns. Takes 20 ms where the bus has to be measured by a slow
+ * call, at most once a second and GPU in this process. false: nothing can be
+ * read any more; everything in out is unknown then. */
+bool fdl_nvml_read(struct fdl_nvml *n, int64_t now,
+                   struct fdl_gpu_signals *out);
 
 /* "power", "thermal", "power, thermal" or "". */
 const char *fdl_gpu_cap_name(const struct fdl_gpu_signals *s);

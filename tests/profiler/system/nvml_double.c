@@ -13,11 +13,13 @@
  *   energy                             millijoules
  *   reasons                            bits of the clocks event reasons
  *   gpm                                0: not supported; sm: percent
+ *   gpm_bus                            0: GPM does not report rx and tx
  *   lost_after                         calls of a GPU until it is lost
  *   fail_NAME                          status that function NAME returns, as
  *                                      fail_nvmlDeviceGetPowerUsage 3
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,8 +273,22 @@ struct metrics {
         int status;
         double value;
         void *texts[3];
-    } metric[1];
+    } metric[8];
 };
+
+static int give_metric(unsigned id, double *out)
+{
+    bool has_bus = value_of("gpm_bus", 1) != 0;
+    if (id == 2)
+        *out = (double)value_of("sm", 50);
+    else if (id == 20 && has_bus)
+        *out = (double)value_of("tx", 0) / 1024; /* MiB per second */
+    else if (id == 21 && has_bus)
+        *out = (double)value_of("rx", 0) / 1024;
+    else
+        return NOT_SUPPORTED;
+    return failure_of("metric");
+}
 
 /* The second sample has to be the later one. */
 API int nvmlGpmMetricsGet(struct metrics *m);
@@ -281,10 +297,10 @@ API int nvmlGpmMetricsGet(struct metrics *m)
     int status = enter("nvmlGpmMetricsGet");
     if (status != DONE)
         return status;
-    if (m->version != 1 || m->n != 1 || m->metric[0].id != 2 ||
-        *m->first == 0 || *m->first >= *m->second)
+    if (m->version != 1 || m->n < 1 || m->n > 8 || *m->first == 0 ||
+        *m->first >= *m->second)
         return 2;
-    m->metric[0].status = failure_of("metric");
-    m->metric[0].value = (double)value_of("sm", 50);
+    for (unsigned i = 0; i < m->n; i++)
+        m->metric[i].status = give_metric(m->metric[i].id, &m->metric[i].value);
     return DONE;
 }

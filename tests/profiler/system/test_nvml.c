@@ -56,6 +56,14 @@ static struct fdl_nvml *open_double(void)
     return n;
 }
 
+/* A second after the last. */
+static bool look(struct fdl_nvml *n, struct fdl_gpu_signals *out)
+{
+    static int64_t now = 1;
+    now += 1000000000;
+    return fdl_nvml_read(n, now, out);
+}
+
 static bool near(double a, double b)
 {
     double d = a - b;
@@ -86,7 +94,7 @@ TEST_WITH(test_values, setup, teardown)
         "temperature 71\nclock 1200\nmax_clock 1980\nrx 1000000\ntx 500000\n"
         "energy 123456\nsm 40\n");
     struct fdl_nvml *n = open_double();
-    assert_true(fdl_nvml_read(n, &s));
+    assert_true(look(n, &s));
     assert_true(near(s.utilization, 0.87));
     assert_true(near(s.memory_utilization, 0.35));
     assert_true(near(s.memory_used_bytes, 1e9));
@@ -99,19 +107,61 @@ TEST_WITH(test_values, setup, teardown)
     assert_true(near(s.energy_joules, 123.456));
     assert_string_equal(s.driver, "550.54.15");
     assert_string_equal(fdl_gpu_cap_name(&s), "");
-    /* Half of the rest comes with each reading. */
-    assert_true(near(s.pcie_rx_gbps, 1.024));
+    /* The rest is the difference of two samples. */
+    assert_true(near(s.pcie_rx_gbps, -1));
     assert_true(near(s.pcie_tx_gbps, -1));
     assert_true(near(s.sm_active, -1));
-    say("rx 2000000\ntx 500000\nsm 40\n");
-    assert_true(fdl_nvml_read(n, &s));
-    assert_true(near(s.pcie_rx_gbps, 1.024));
+    say("rx 2000000\ntx 500000\nsm 40\nfail_nvmlDeviceGetPcieThroughput 15\n");
+    assert_true(look(n, &s)); /* the slow call is not made */
+    assert_true(near(s.pcie_rx_gbps, 2.048));
     assert_true(near(s.pcie_tx_gbps, 0.512));
     assert_true(near(s.sm_active, 0.4));
-    assert_true(fdl_nvml_read(n, &s));
-    assert_true(near(s.pcie_rx_gbps, 2.048));
-    assert_true(near(s.sm_active, 0.4));
     fdl_nvml_close(n);
+}
+
+/* The slow call measures one direction at a time. */
+static void expect_bus(struct fdl_nvml *n, int64_t now, double rx, double tx)
+{
+    struct fdl_gpu_signals s;
+    assert_true(fdl_nvml_read(n, now, &s));
+    assert_true(near(s.pcie_rx_gbps, rx));
+    assert_true(near(s.pcie_tx_gbps, tx));
+}
+
+TEST_WITH(test_bus_once_a_second, setup, teardown)
+{
+    const int64_t second = 1000000000;
+    static const char *const without[] = {"gpm 0", "gpm_bus 0"};
+    for (size_t i = 0; i < FDL_COUNT_OF(without); i++) {
+        char text[2][96];
+        int64_t now = (int64_t)(i + 1) * 100 * second;
+        for (int k = 0; k < 2; k++)
+            snprintf(text[k], sizeof(text[k]), "%s\nrx %d\ntx %d\n", without[i],
+                     (k + 1) * 1000000, (k + 1) * 500000);
+        say(text[0]);
+        struct fdl_nvml *n = open_double();
+        struct fdl_nvml *other = open_double();
+        struct fdl_gpu_signals s;
+        if (i == 1) { /* that GPM has no bus shows at the second sample */
+            assert_true(fdl_nvml_read(n, now - 20 * second, &s));
+            assert_true(fdl_nvml_read(other, now - 20 * second, &s));
+            assert_true(fdl_nvml_read(n, now - 19 * second, &s));
+            assert_true(fdl_nvml_read(other, now - 19 * second, &s));
+            assert_true(fdl_nvml_read(n, now - 18 * second, &s));
+        } else {
+            expect_bus(n, now, 1.024, -1);
+            expect_bus(n, now + second, 1.024, 0.512);
+        }
+        now += 2 * second;
+        say(text[1]);
+        expect_bus(n, now, 2.048, 0.512);
+        expect_bus(n, now + second / 2, 2.048, 0.512);
+        expect_bus(other, now + second / 2, 2.048, 0.512);
+        expect_bus(other, now + second, 2.048, 1.024);
+        expect_bus(n, now + second, 2.048, 1.024);
+        fdl_nvml_close(other);
+        fdl_nvml_close(n);
+    }
 }
 
 TEST_WITH(test_caps, setup, teardown)
@@ -140,7 +190,7 @@ TEST_WITH(test_caps, setup, teardown)
         char text[64];
         snprintf(text, sizeof(text), "reasons %u\n", of[i].bits);
         say(text);
-        assert_true(fdl_nvml_read(n, &s));
+        assert_true(look(n, &s));
         assert_string_equal(fdl_gpu_cap_name(&s), of[i].name);
     }
     fdl_nvml_close(n);
@@ -219,10 +269,11 @@ static int known_to(const char *function)
 {
     if (strstr(function, "Gpm"))
         return ALL_KNOWN - 1;
-    if (strstr(function, "Utilization") || strstr(function, "MemoryInfo") ||
-        strstr(function, "Pcie"))
+    if (strstr(function, "Utilization") || strstr(function, "MemoryInfo"))
         return ALL_KNOWN - 2;
-    return strstr(function, "Error") || strstr(function, "Shutdown")
+    /* GPM has the bus as well. */
+    return strstr(function, "Error") || strstr(function, "Shutdown") ||
+                   strstr(function, "Pcie")
                ? ALL_KNOWN
                : ALL_KNOWN - 1;
 }
@@ -234,8 +285,8 @@ TEST_WITH(test_each_function_missing, setup, teardown)
     for (size_t i = 0; i < FDL_COUNT_OF(optional); i++) {
         missing = optional[i];
         struct fdl_nvml *n = open_double();
-        assert_true(fdl_nvml_read(n, &s));
-        assert_true(fdl_nvml_read(n, &s));
+        for (int k = 0; k < 3; k++)
+            assert_true(look(n, &s));
         assert_int_equal(known(&s), known_to(optional[i]));
         fdl_nvml_close(n);
     }
@@ -254,8 +305,8 @@ TEST_WITH(test_each_function_fails, setup, teardown)
                  statuses[i % FDL_COUNT_OF(statuses)]);
         say(text);
         struct fdl_nvml *n = open_double();
-        assert_true(fdl_nvml_read(n, &s));
-        assert_true(fdl_nvml_read(n, &s));
+        for (int k = 0; k < 3; k++)
+            assert_true(look(n, &s));
         assert_int_equal(known(&s), known_to(optional[i]));
         fdl_nvml_close(n);
     }
@@ -267,14 +318,14 @@ TEST_WITH(test_fails_in_the_middle, setup, teardown)
     struct fdl_gpu_signals s;
     say("utilization 50\n");
     struct fdl_nvml *n = open_double();
-    assert_true(fdl_nvml_read(n, &s));
+    assert_true(look(n, &s));
     assert_true(near(s.utilization, 0.5));
     say("utilization 60\nfail_nvmlDeviceGetUtilizationRates 999\n");
-    assert_true(fdl_nvml_read(n, &s));
+    assert_true(look(n, &s));
     assert_true(near(s.utilization, -1));
     assert_true(s.power_watts > 0);
     say("utilization 70\n");
-    assert_true(fdl_nvml_read(n, &s));
+    assert_true(look(n, &s));
     assert_true(near(s.utilization, 0.7));
     fdl_nvml_close(n);
 }
@@ -293,10 +344,10 @@ TEST_WITH(test_all_fail, setup, teardown)
                  optional[i]);
     }
     say(text);
-    assert_false(fdl_nvml_read(n, &s));
+    assert_false(look(n, &s));
     expect_unknown(&s);
     say("");
-    assert_true(fdl_nvml_read(n, &s));
+    assert_true(look(n, &s));
     fdl_nvml_close(n);
 }
 
@@ -311,12 +362,12 @@ TEST_WITH(test_lost, setup, teardown)
         snprintf(text, sizeof(text), "lost_after %d\n", calls);
         say(text);
         struct fdl_nvml *n = open_double();
-        read = fdl_nvml_read(n, &s) && fdl_nvml_read(n, &s);
+        read = look(n, &s) && look(n, &s);
         if (!read) {
             expect_unknown(&s);
             say("");
             memset(&s, 0, sizeof(s));
-            assert_false(fdl_nvml_read(n, &s));
+            assert_false(look(n, &s));
             expect_unknown(&s);
         } else {
             assert_true(calls > 20);
@@ -326,14 +377,28 @@ TEST_WITH(test_lost, setup, teardown)
     fdl_nvml_close(NULL);
 }
 
+/* Neither GPM nor the slow call has the bus. */
+TEST_WITH(test_no_bus, setup, teardown)
+{
+    struct fdl_gpu_signals s;
+    say("reasons 4\ngpm_bus 0\n");
+    missing = "nvmlDeviceGetPcieThroughput";
+    struct fdl_nvml *n = open_double();
+    for (int k = 0; k < 3; k++)
+        assert_true(look(n, &s));
+    assert_int_equal(known(&s), ALL_KNOWN - 2);
+    assert_true(near(s.sm_active, 0.5));
+    fdl_nvml_close(n);
+}
+
 /* No GPU before Hopper has GPM. */
 TEST_WITH(test_no_gpm, setup, teardown)
 {
     struct fdl_gpu_signals s;
     say("gpm 0\nreasons 4\n");
     struct fdl_nvml *n = open_double();
-    assert_true(fdl_nvml_read(n, &s));
-    assert_true(fdl_nvml_read(n, &s));
+    assert_true(look(n, &s));
+    assert_true(look(n, &s));
     assert_int_equal(known(&s), ALL_KNOWN - 1);
     assert_true(near(s.sm_active, -1));
     fdl_nvml_close(n);

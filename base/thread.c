@@ -11,6 +11,8 @@
  */
 #include "base/thread.h"
 
+#include "base/cpu_set.h"
+#include "base/log.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -25,6 +27,7 @@
 
 struct birth {
     char name[NAME_BYTES];
+    const struct fdl_cpu_set *cpus;
     void *(*run)(void *);
     void *arg;
 };
@@ -33,10 +36,25 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t fork_generation;
 static void (*_Atomic watcher)(const char *name);
 
+static void bind(const struct fdl_cpu_set *cpus)
+{
+    static _Atomic bool told;
+    char list[64];
+    int error = cpus ? fdl_cpu_set_bind(cpus) : 0;
+    if (error == 0 ||
+        atomic_exchange_explicit(&told, true, memory_order_relaxed))
+        return;
+    fdl_cpu_set_print(cpus, list, sizeof(list));
+    fdl_log(FDL_LOG_WARNING,
+            "threads cannot be bound to CPUs %s: %s; they run unbound", list,
+            strerror(error));
+}
+
 static void *thread_main(void *arg)
 {
     struct birth birth = *(struct birth *)arg;
     free(arg);
+    bind(birth.cpus);
     pthread_setname_np(pthread_self(), birth.name);
     /* acquire: pairs with the release in fdl_thread_watch. */
     void (*born)(const char *name) =
@@ -60,10 +78,18 @@ static void block_signals(sigset_t *before)
 int32_t fdl_thread_start(struct fdl_thread *t, const char *name,
                          void *(*run)(void *), void *arg)
 {
+    return fdl_thread_start_on(t, NULL, name, run, arg);
+}
+
+int32_t fdl_thread_start_on(struct fdl_thread *t,
+                            const struct fdl_cpu_set *cpus, const char *name,
+                            void *(*run)(void *), void *arg)
+{
     struct birth *birth = malloc(sizeof(*birth));
     if (!birth)
         return fdl_fail_memory(sizeof(*birth), "a thread");
     snprintf(birth->name, sizeof(birth->name), "%s", name);
+    birth->cpus = cpus;
     birth->run = run;
     birth->arg = arg;
 

@@ -15,9 +15,19 @@ struct fdl_thread {
     bool running; /* started and not joined; owner's thread only */
 };
 
+struct fdl_cpu_set;
+
 /* name: cut at 15 bytes. ENOMEM or ESTATE when the system has no more. */
 int32_t fdl_thread_start(struct fdl_thread *t, const char *name,
                          void *(*run)(void *), void *arg);
+
+/* The same; the thread binds itself to `cpus` before anything else, so that its
+ * memory is on their node. cpus: NULL: where its creator may run; lives until
+ * the join. If the system refuses, the thread runs unbound, and the log has one
+ * warning per process. */
+int32_t fdl_thread_start_on(struct fdl_thread *t,
+                            const struct fdl_cpu_set *cpus, const char *name,
+                            void *(*run)(void *), void *arg);
 
 /* Each thread that is started from now on calls `born` with its name before
  * anything else; NULL: none does. For profilers. */

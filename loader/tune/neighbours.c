@@ -3,12 +3,12 @@
 #include "loader/tune/neighbours.h"
 
 #include "base/compiler.h"
+#include "base/cpu_set.h"
 #include "base/status.h"
 #include "profiler/system/sysfile.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,18 +83,12 @@ static bool same_groups(const char *root, const char *own, int32_t pid)
     return same;
 }
 
-static bool affinity(int32_t pid, struct fdl_cpu_set *out)
-{
-    memset(out, 0, sizeof(*out));
-    return sched_getaffinity(pid, sizeof(out->word),
-                             (cpu_set_t *)(void *)out->word) == 0;
-}
-
 /* The fraction of its cores that are ours too. */
 static double overlap(int32_t pid)
 {
     struct fdl_cpu_set ours, theirs;
-    if (!affinity(getpid(), &ours) || !affinity(pid, &theirs))
+    if (!fdl_cpu_set_of_thread(getpid(), &ours) ||
+        !fdl_cpu_set_of_thread(pid, &theirs))
         return 0;
     uint32_t all = fdl_cpu_set_count(&theirs);
     fdl_cpu_set_intersect(&theirs, &ours);

@@ -19,6 +19,7 @@
 #include "profiler/system/cgroup.h"
 
 #include "base/compiler.h"
+#include "profiler/system/sysfile.h"
 
 #include <errno.h>
 #include <stddef.h>

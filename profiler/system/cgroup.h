@@ -6,7 +6,7 @@
 #ifndef FDL_PROFILER_CGROUP_H
 #define FDL_PROFILER_CGROUP_H
 
-#include "profiler/system/sysfile.h"
+#include "base/cpu_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>

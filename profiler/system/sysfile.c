@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of /proc and /sys have no size until they are read, so reading grows a
- * buffer until the end comes. CPU sets come from lists in text, not from
- * sched_getaffinity: the text has no upper limit to guess (CPU_SETSIZE is 1024,
- * and the system call fails where the kernel has more), and tests can write it.
+ * buffer until the end comes.
  */
 #include "profiler/system/sysfile.h"
 
@@ -136,62 +134,4 @@ bool fdl_sysfile_again(int fd, char *text, uint64_t capacity)
     }
     text[n < 0 ? 0 : length] = '\0';
     return n >= 0;
-}
-
-/* A decimal number below FDL_CPU_SET_MAX; larger ones are held at it. */
-static bool parse_cpu(const char **p, uint32_t *cpu)
-{
-    char *end;
-    if (!isdigit((unsigned char)**p))
-        return false;
-    errno = 0;
-    unsigned long value = strtoul(*p, &end, 10);
-    if (errno)
-        return false;
-    *cpu = (uint32_t)FDL_MIN(value, (unsigned long)FDL_CPU_SET_MAX);
-    *p = end;
-    return true;
-}
-
-bool fdl_cpu_set_parse(struct fdl_cpu_set *set, const char *text)
-{
-    struct fdl_cpu_set parsed = {{0}};
-    const char *p = skip_blanks(text);
-    for (;;) {
-        uint32_t first;
-        uint32_t last;
-        if (!parse_cpu(&p, &first))
-            return false;
-        last = first;
-        if (*p == '-') {
-            p++;
-            if (!parse_cpu(&p, &last) || last < first)
-                return false;
-        }
-        for (uint32_t cpu = first; cpu <= last && cpu < FDL_CPU_SET_MAX; cpu++)
-            parsed.word[cpu / 64] |= UINT64_C(1) << cpu % 64;
-        if (*p != ',')
-            break;
-        p++;
-    }
-    if (p[strspn(p, " \t\n")] != '\0')
-        return false;
-    *set = parsed;
-    return true;
-}
-
-uint32_t fdl_cpu_set_count(const struct fdl_cpu_set *set)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < FDL_COUNT_OF(set->word); i++)
-        for (uint64_t w = set->word[i]; w; w &= w - 1)
-            n++;
-    return n;
-}
-
-void fdl_cpu_set_intersect(struct fdl_cpu_set *into,
-                           const struct fdl_cpu_set *other)
-{
-    for (uint32_t i = 0; i < FDL_COUNT_OF(into->word); i++)
-        into->word[i] &= other->word[i];
 }

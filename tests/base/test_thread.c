@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads: names, signal masks, refusals of the system, fork generations. */
+#include "base/cpu_set.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "test.h"
@@ -71,6 +73,52 @@ TEST(blocks_signals_but_faults)
         assert_int_equal(sigismember(&seen.mask, open[i]), 0);
     for (int n = 1; n < SIGRTMAX; n++)
         assert_int_equal(sigismember(&before, n), sigismember(&after, n));
+}
+
+static void *where(void *arg)
+{
+    assert_true(fdl_cpu_set_of_thread(0, arg));
+    return NULL;
+}
+
+static void runs_on(const struct fdl_cpu_set *cpus,
+                    const struct fdl_cpu_set *expected)
+{
+    struct fdl_thread t = {0};
+    struct fdl_cpu_set seen;
+    assert_int_equal(fdl_thread_start_on(&t, cpus, "bound", where, &seen), 0);
+    fdl_thread_join(&t);
+    assert_memory_equal(&seen, expected, sizeof(seen));
+}
+
+TEST(runs_where_it_is_bound)
+{
+    struct fdl_cpu_set all, one = {{0}}, after;
+    uint32_t first = 0;
+    assert_true(fdl_cpu_set_of_thread(0, &all));
+    while (!fdl_cpu_set_has(&all, first))
+        first++;
+    one.word[first / 64] = UINT64_C(1) << first % 64;
+    runs_on(&one, &one);
+    runs_on(NULL, &all);
+    assert_true(fdl_cpu_set_of_thread(0, &after));
+    assert_memory_equal(&after, &all, sizeof(all)); /* its creator stays */
+}
+
+/* One warning, however many threads are refused. */
+TEST(runs_unbound_where_it_is_refused)
+{
+    struct fdl_cpu_set all, none;
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    assert_true(fdl_cpu_set_of_thread(0, &all));
+    assert_true(fdl_cpu_set_parse(&none, "16000-16001"));
+    for (int i = 0; i < 3; i++)
+        runs_on(&none, &all);
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
+    assert_non_null(strstr(line, "warning: "));
+    assert_non_null(strstr(line, "16000-16001"));
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_END);
 }
 
 static void refused(int answer, int32_t status)

@@ -5,55 +5,6 @@
 
 #include <unistd.h>
 
-static uint32_t count(const char *text)
-{
-    struct fdl_cpu_set set;
-    return fdl_cpu_set_parse(&set, text) ? fdl_cpu_set_count(&set) : 0;
-}
-
-TEST(test_cpu_lists)
-{
-    assert_int_equal(count("0"), 1);
-    assert_int_equal(count("0-3\n"), 4);
-    assert_int_equal(count("0-3,8,10-11\n"), 7);
-    assert_int_equal(count("63-64"), 2);
-    assert_int_equal(count("0,0,0-1"), 2);
-    assert_int_equal(count(" \t5 "), 1);
-}
-
-/* More than CPU_SETSIZE: 1024 is no limit here. */
-TEST(test_many_cpus)
-{
-    assert_int_equal(count("0-4095"), 4096);
-    assert_int_equal(count("1024-2047,8191"), 1025);
-    assert_int_equal(count("0-99999999999"), FDL_CPU_SET_MAX);
-}
-
-TEST(test_garbled_lists)
-{
-    static const char *const bad[] = {
-        "",     "\n",  "x",   "1,",   ",1",
-        "3-1",  "1-",  "-1",  "1 2",  "1-2-3",
-        "0x10", "1,,", "1;2", "none", "99999999999999999999999",
-    };
-    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
-        struct fdl_cpu_set set = {{0x5a}};
-        assert_false(fdl_cpu_set_parse(&set, bad[i]));
-        assert_int_equal(set.word[0], 0x5a);
-    }
-}
-
-TEST(test_intersect)
-{
-    struct fdl_cpu_set a;
-    struct fdl_cpu_set b;
-    assert_true(fdl_cpu_set_parse(&a, "0-9,100-199"));
-    assert_true(fdl_cpu_set_parse(&b, "5-104"));
-    fdl_cpu_set_intersect(&a, &b);
-    assert_int_equal(fdl_cpu_set_count(&a), 10);
-    assert_int_equal(fdl_cpu_set_count(&b), 100);
-}
-
 TEST(test_fields)
 {
     static const char text[] = "name\t: one two \nname too: three\nempty:\n"

@@ -83,7 +83,7 @@ static void ask_machine(struct fdl_control *c, int64_t now)
     if (c->granted_ns != 0 && now - c->granted_ns < ASK_AGAIN_NS)
         return;
     c->granted_ns = now;
-    fdl_machine_read_grant(&grant, c->root ? c->root : "");
+    fdl_machine_read_grant(&grant, NULL, c->root ? c->root : "");
     double cores = grant.cpus_allowed;
     if (grant.cpu_quota > 0)
         cores = FDL_MIN(cores, grant.cpu_quota);

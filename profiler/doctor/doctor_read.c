@@ -2,6 +2,7 @@
 /* The doctor's facts that stand in files, below a root as in machine.h. */
 #include "base/compiler.h"
 #include "profiler/doctor/doctor_facts.h"
+#include "profiler/system/affinity.h"
 #include "profiler/system/cgroup.h"
 #include "profiler/system/sysfile.h"
 
@@ -245,23 +246,6 @@ void fdl_doctor_read(const char *root, struct fdl_doctor_facts *f)
 uint32_t fdl_doctor_cpus_on_node(const char *root, int32_t node)
 {
     struct fdl_cpu_set near;
-    struct fdl_cpu_set allowed;
-    char path[64];
-    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist",
-             node);
-    char *list = fdl_sysfile_read(root, path);
-    char *status = fdl_sysfile_read(root, "/proc/self/status");
-    char *mine = status ? malloc(strlen(status) + 1) : NULL;
-    uint32_t n = 0;
-    if (list && mine && fdl_cpu_set_parse(&near, list) &&
-        fdl_sysfile_field(status, "Cpus_allowed_list", mine,
-                          strlen(status) + 1) &&
-        fdl_cpu_set_parse(&allowed, mine)) {
-        fdl_cpu_set_intersect(&near, &allowed);
-        n = fdl_cpu_set_count(&near);
-    }
-    free(mine);
-    free(status);
-    free(list);
-    return n;
+    fdl_affinity_of_node(root, node, &near);
+    return fdl_cpu_set_count(&near);
 }

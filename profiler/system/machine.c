@@ -41,48 +41,75 @@ static uint32_t count_processors(const char *cpuinfo)
     return n;
 }
 
-static uint32_t read_online(const char *root, const char *cpuinfo)
+static bool read_online(const char *root, struct fdl_cpu_set *out)
 {
-    struct fdl_cpu_set set;
     char *text = fdl_sysfile_read(root, "/sys/devices/system/cpu/online");
-    uint32_t n = 0;
-    if (text && fdl_cpu_set_parse(&set, text))
-        n = fdl_cpu_set_count(&set);
-    else if (cpuinfo)
-        n = count_processors(cpuinfo);
+    bool known = text && fdl_cpu_set_parse(out, text);
     free(text);
-    return n;
+    return known;
+}
+
+/* Narrowed, unless nothing would be left: the two are of different views. */
+static void narrow(struct fdl_cpu_set *set, const struct fdl_cpu_set *by)
+{
+    struct fdl_cpu_set both = *set;
+    fdl_cpu_set_intersect(&both, by);
+    if (fdl_cpu_set_count(&both) > 0)
+        *set = both;
+}
+
+static bool read_affinity(const char *root, struct fdl_cpu_set *out)
+{
+    char *text = fdl_sysfile_read(root, "/proc/self/status");
+    char *list = text ? malloc(strlen(text) + 1) : NULL;
+    bool known =
+        list &&
+        fdl_sysfile_field(text, "Cpus_allowed_list", list, strlen(text) + 1) &&
+        fdl_cpu_set_parse(out, list);
+    free(list);
+    free(text);
+    return known;
 }
 
 /* Affinity, narrowed by the cpuset; the kernel does that itself, save where the
- * file shows another process's view. 0: not known. */
-static uint32_t read_allowed(const char *root,
-                             const struct fdl_cgroup_limits *cgroup)
+ * file shows another process's view. The affinity of a process that nobody
+ * bound has CPUs, too, that could be plugged in but are not there. */
+static bool read_allowed(const char *root,
+                         const struct fdl_cgroup_limits *cgroup,
+                         struct fdl_cpu_set *out)
 {
-    struct fdl_cpu_set allowed;
-    char *text = fdl_sysfile_read(root, "/proc/self/status");
-    char *list = text ? malloc(strlen(text) + 1) : NULL;
-    uint32_t n = 0;
-    if (list &&
-        fdl_sysfile_field(text, "Cpus_allowed_list", list, strlen(text) + 1) &&
-        fdl_cpu_set_parse(&allowed, list)) {
-        n = fdl_cpu_set_count(&allowed);
-        if (cgroup->has_cpus)
-            fdl_cpu_set_intersect(&allowed, &cgroup->cpus);
-        uint32_t both = fdl_cpu_set_count(&allowed);
-        n = both > 0 ? both : n;
-    } else if (cgroup->has_cpus) {
-        n = fdl_cpu_set_count(&cgroup->cpus);
-    }
-    free(list);
-    free(text);
-    return n;
+    struct fdl_cpu_set online;
+    bool known = read_affinity(root, out);
+    if (known && cgroup->has_cpus)
+        narrow(out, &cgroup->cpus);
+    else if (cgroup->has_cpus)
+        *out = cgroup->cpus;
+    known |= cgroup->has_cpus;
+    if (known && read_online(root, &online))
+        narrow(out, &online);
+    return known;
 }
 
-static uint32_t usable(uint32_t allowed, double quota)
+bool fdl_machine_read_cpus(struct fdl_cpu_set *out, const char *root)
 {
-    if (quota <= 0 || quota >= allowed)
-        return allowed;
+    struct fdl_cgroup_limits cgroup;
+    fdl_cgroup_read(&cgroup, root);
+    return read_allowed(root, &cgroup, out);
+}
+
+/* 0: not known. */
+static uint32_t count_online(const char *root, const char *cpuinfo)
+{
+    struct fdl_cpu_set online;
+    if (read_online(root, &online))
+        return fdl_cpu_set_count(&online);
+    return cpuinfo ? count_processors(cpuinfo) : 0;
+}
+
+uint32_t fdl_machine_usable(uint32_t cpus, double quota)
+{
+    if (quota <= 0 || quota >= cpus)
+        return cpus;
     uint32_t whole = (uint32_t)quota;
     return whole < quota ? whole + 1 : FDL_MAX(whole, 1u);
 }
@@ -103,31 +130,40 @@ static void read_cpu_model(const char *cpuinfo, char *out, uint64_t capacity)
                  part);
 }
 
-void fdl_machine_read_grant(struct fdl_machine_grant *g, const char *root)
+void fdl_machine_read_grant(struct fdl_machine_grant *g,
+                            const struct fdl_cpu_set *within, const char *root)
 {
     struct fdl_cgroup_limits cgroup;
+    struct fdl_cpu_set allowed;
+    uint32_t n;
     fdl_cgroup_read(&cgroup, root);
-    uint32_t allowed = read_allowed(root, &cgroup);
-    if (allowed == 0)
-        allowed = read_online(root, NULL);
-    g->cpus_allowed = FDL_MAX(allowed, 1u);
+    if (read_allowed(root, &cgroup, &allowed)) {
+        if (within)
+            narrow(&allowed, within);
+        n = fdl_cpu_set_count(&allowed);
+    } else {
+        n = within ? fdl_cpu_set_count(within) : count_online(root, NULL);
+    }
+    g->cpus_allowed = FDL_MAX(n, 1u);
     g->cpu_quota = cgroup.cpu_quota;
 }
 
 void fdl_machine_read(struct fdl_machine *m, const char *root)
 {
     struct fdl_cgroup_limits cgroup;
+    struct fdl_cpu_set cpus;
     char ram[64];
     memset(m, 0, sizeof(*m));
     fdl_cgroup_read(&cgroup, root);
 
     char *cpuinfo = fdl_sysfile_read(root, "/proc/cpuinfo");
-    uint32_t online = read_online(root, cpuinfo);
-    uint32_t allowed = read_allowed(root, &cgroup);
+    uint32_t online = count_online(root, cpuinfo);
+    uint32_t allowed =
+        read_allowed(root, &cgroup, &cpus) ? fdl_cpu_set_count(&cpus) : 0;
     m->cpus_online = FDL_MAX(FDL_MAX(online, allowed), 1u);
     m->cpus_allowed = allowed > 0 ? allowed : m->cpus_online;
     m->cpu_quota = cgroup.cpu_quota;
-    m->cpus_usable = usable(m->cpus_allowed, m->cpu_quota);
+    m->cpus_usable = fdl_machine_usable(m->cpus_allowed, m->cpu_quota);
     if (cpuinfo)
         read_cpu_model(cpuinfo, m->cpu_model, sizeof(m->cpu_model));
     free(cpuinfo);

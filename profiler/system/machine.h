@@ -10,8 +10,10 @@
 #ifndef FDL_PROFILER_MACHINE_H
 #define FDL_PROFILER_MACHINE_H
 
+#include "base/cpu_set.h"
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fdl_machine {
@@ -30,7 +32,17 @@ struct fdl_machine_grant {
     uint32_t cpus_allowed; /* affinity and cpuset, at least 1 */
     double cpu_quota;      /* cores; 0: no limit */
 };
-void fdl_machine_read_grant(struct fdl_machine_grant *g, const char *root);
+
+/* within: the CPUs that threads are bound to; NULL: they are not. */
+void fdl_machine_read_grant(struct fdl_machine_grant *g,
+                            const struct fdl_cpu_set *within, const char *root);
+
+/* The CPUs that affinity and cpuset allow and that are online; false: not
+ * known. */
+bool fdl_machine_read_cpus(struct fdl_cpu_set *out, const char *root);
+
+/* The smaller of `cpus` and the quota (0: none), rounded up. */
+uint32_t fdl_machine_usable(uint32_t cpus, double quota);
 
 /* Never fails: unreadable files count as no limit, and as "" for a text. Any
  * thread; allocates while it reads. */

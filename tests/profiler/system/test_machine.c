@@ -355,6 +355,38 @@ TEST_WITH(test_many_cpus, setup, teardown)
     assert_int_equal(m.cpus_usable, 1536);
 }
 
+/* The mask of a process that nobody bound has CPUs that could be plugged in. */
+TEST_WITH(test_offline_cpus, setup, teardown)
+{
+    struct fdl_machine m;
+    struct fdl_machine_grant grant;
+    put("/proc/self/status", "Cpus_allowed_list:\t0-239\n");
+    put("/sys/devices/system/cpu/online", "0-3,5\n");
+    fdl_machine_read(&m, root);
+    assert_int_equal(m.cpus_online, 5);
+    assert_int_equal(m.cpus_allowed, 5);
+    assert_int_equal(m.cpus_usable, 5);
+    fdl_machine_read_grant(&grant, NULL, root);
+    assert_int_equal(grant.cpus_allowed, 5);
+}
+
+/* Threads that are bound have the CPUs that are left to them, and where nothing
+ * is left the kernel lets them run on the rest. */
+TEST_WITH(test_grant_within, setup, teardown)
+{
+    struct fdl_machine_grant grant;
+    struct fdl_cpu_set within;
+    assert_true(fdl_cpu_set_parse(&within, "2-5"));
+    fdl_machine_read_grant(&grant, &within, root);
+    assert_int_equal(grant.cpus_allowed, 4);
+    put("/proc/self/status", "Cpus_allowed_list:\t0-3\n");
+    fdl_machine_read_grant(&grant, &within, root);
+    assert_int_equal(grant.cpus_allowed, 2);
+    put("/proc/self/status", "Cpus_allowed_list:\t6-9\n");
+    fdl_machine_read_grant(&grant, &within, root);
+    assert_int_equal(grant.cpus_allowed, 4);
+}
+
 TEST_WITH(test_online_from_cpuinfo, setup, teardown)
 {
     struct fdl_machine m;

@@ -201,6 +201,12 @@ OPTION(LOCAL_WORLD, INT("local_world", AUTO, 1, 1 << 16, "auto", "processes",
                         "and memory; auto: LOCAL_WORLD_SIZE, which "
                         "torchrun sets, else 1, and cores as other "
                         "loaders use them"))
+OPTION(AFFINITY,
+       STRING("affinity", "auto",
+              "CPUs that workers and readers run on; auto: those on the NUMA "
+              "node of the GPU, if they are enough; none: any; or a list such "
+              "as 0-15,32-47, which this process need not share "
+              "(docs/transfer.md)"))
 OPTION(STUCK_AFTER, TIME("stuck_after", 0, INT64_C(86400000000000), "60s",
                          "report a worker that takes longer for one "
                          "sample; 0: never"))

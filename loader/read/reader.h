@@ -42,10 +42,12 @@ enum fdl_reader_kind {
 struct fdl_reader_config {
     struct fdl_window *window;
     const feedline_dataset *dataset;
-    uint32_t depth;           /* reads in flight now */
-    uint32_t max_depth;       /* ever */
-    struct fdl_stage *stages; /* [max_depth], one per thread */
-    uint64_t memory_budget;   /* of the memory reader's cache, bytes */
+    uint32_t depth;                 /* reads in flight now */
+    uint32_t max_depth;             /* ever */
+    struct fdl_stage *stages;       /* [max_depth], one per thread */
+    uint64_t memory_budget;         /* of the memory reader's cache, bytes */
+    const struct fdl_cpu_set *cpus; /* of its threads, NULL: any; lives until
+                                       stop */
 };
 
 struct fdl_reader;

@@ -45,7 +45,8 @@ struct io_thread {
 struct fdl_reader {
     struct fdl_window *window;
     uint32_t max_depth;
-    struct io_thread *threads; /* [max_depth] */
+    const struct fdl_cpu_set *cpus; /* as in the configuration */
+    struct io_thread *threads;      /* [max_depth] */
 
     struct fdl_lock lock; /* guards n_threads, and changes of depth */
     uint32_t n_threads;
@@ -181,7 +182,7 @@ static int32_t start_thread_locked(struct fdl_reader *r)
     struct io_thread *t = &r->threads[r->n_threads];
     char name[32];
     snprintf(name, sizeof(name), "feedline-io-%" PRIu32, r->n_threads);
-    int32_t status = fdl_thread_start(&t->thread, name, io_main, t);
+    int32_t status = fdl_thread_start_on(&t->thread, r->cpus, name, io_main, t);
     if (status == FEEDLINE_OK)
         r->n_threads++;
     return status;
@@ -238,6 +239,7 @@ static int32_t create(const struct fdl_reader_config *cfg,
     memset(r, 0, sizeof(*r));
     r->window = cfg->window;
     r->max_depth = FDL_MAX(1, cfg->max_depth);
+    r->cpus = cfg->cpus;
     fdl_lock_init(&r->lock, FDL_RANK_READERS);
     fdl_event_init(&r->work);
     fdl_event_init(&r->parked);

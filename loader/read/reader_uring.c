@@ -682,7 +682,8 @@ static int32_t start(const struct fdl_reader_config *cfg,
     if (status != FEEDLINE_OK)
         return status;
     fdl_window_set_waker(r->window, wake, r); /* before the thread looks */
-    status = fdl_thread_start(&r->thread, "feedline-io", ring_main, r);
+    status =
+        fdl_thread_start_on(&r->thread, cfg->cpus, "feedline-io", ring_main, r);
     if (status == FEEDLINE_OK && await_start(r) == OUTCOME_FAILED)
         status = fdl_fail(FEEDLINE_ENOSYS, "%s", r->reason);
     if (status != FEEDLINE_OK) {

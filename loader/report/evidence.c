@@ -13,6 +13,7 @@
 #include "loader/watch/outside.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
+#include "profiler/system/affinity.h"
 #include "profiler/system/machine.h"
 #include "profiler/verdict/advice.h"
 
@@ -247,7 +248,7 @@ void fdl_evidence_gather(const struct fdl_sources *from,
     fdl_monitor_get(from->watch->monitor, &watched, &gpu);
     add_machine(&watched, out);
     add_gpu(&gpu, out);
-    out->cpus_usable = fdl_machine_get()->cpus_usable;
+    out->cpus_usable = fdl_engine_affinity(from->engine)->usable;
     if (fdl_machine_get()->cpu_quota > 0)
         out->cpu_quota = fdl_machine_get()->cpu_quota;
     out->world = fdl_engine_sampler(from->engine)->world;

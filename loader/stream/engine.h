@@ -32,6 +32,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct fdl_affinity;
+struct fdl_cpu_set;
 struct fdl_engine;
 struct fdl_failures;
 struct fdl_finish_choice;
@@ -184,6 +186,10 @@ struct fdl_given *fdl_engine_given(const struct fdl_engine *e);
 const struct fdl_options *fdl_engine_options(const struct fdl_engine *e);
 const struct fdl_config_values *fdl_engine_config(const struct fdl_engine *e);
 const struct fdl_finish_choice *fdl_engine_finish(const struct fdl_engine *e);
+
+/* Where its threads run. cpus: NULL: anywhere. */
+const struct fdl_affinity *fdl_engine_affinity(const struct fdl_engine *e);
+const struct fdl_cpu_set *fdl_engine_cpus(const struct fdl_engine *e);
 
 /* Batches are copied to a device that keeps statistics. */
 bool fdl_engine_has_device(const struct fdl_engine *e);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine from options to what a run needs. The error path of create is
  * destroy. */
+#include "base/log.h"
 #include "base/memory.h"
 #include "decode/pipeline.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
 #include "profiler/system/machine.h"
+#include "transfer/cuda/cuda_probe.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -25,6 +27,30 @@ static uint64_t option_u64(const struct fdl_options *o, uint32_t row)
 static uint32_t option_u32(const struct fdl_options *o, uint32_t row)
 {
     return (uint32_t)fdl_option_int(o, row);
+}
+
+/* A device that cannot be asked is nobody's neighbour; what is wrong with it,
+ * the backend will say. */
+static int32_t choose_affinity(struct fdl_engine *e,
+                               const struct fdl_backend_config *backend)
+{
+    const struct fdl_options *o = &e->options;
+    struct feedline_device_info info = {.struct_size = 0};
+    bool known = e->gpu >= 0 &&
+                 fdl_cuda_device_info(backend->device, &info) >= FEEDLINE_OK;
+    struct fdl_affinity_question q = {
+        .asked = fdl_option_text(o, FDL_OPT_AFFINITY),
+        .pci = known && info.pci[0] ? info.pci : NULL,
+        .workers = option_u32(o, FDL_OPT_WORKERS),
+        .local_world = fdl_options_local_world(o),
+    };
+    fdl_clear_error();
+    int32_t status = fdl_affinity_choose(&q, fdl_affinity_root(), &e->affinity);
+    if (status >= 0)
+        fdl_log(FDL_LOG_INFO, "workers run %s: %s",
+                e->affinity.bound ? "near the GPU" : "anywhere",
+                e->affinity.reason);
+    return status;
 }
 
 static void read_config(struct fdl_engine *e)
@@ -48,7 +74,7 @@ static void read_config(struct fdl_engine *e)
 
     uint32_t workers = option_u32(o, FDL_OPT_WORKERS);
     if (workers == 0)
-        workers = FDL_MIN(machine->cpus_usable, FDL_MAX_WORKERS);
+        workers = FDL_MIN(e->affinity.usable, FDL_MAX_WORKERS);
     atomic_store_explicit(&e->workers, workers, memory_order_relaxed);
     atomic_store_explicit(&e->io_depth, option_u32(o, FDL_OPT_IO_DEPTH),
                           memory_order_relaxed);
@@ -276,8 +302,11 @@ static int32_t make_parts(struct fdl_engine *e,
                           const struct fdl_backend_config *given)
 {
     struct fdl_backend_config config = *given;
+    int32_t status = choose_affinity(e, given);
+    if (status < 0)
+        return status;
     read_config(e);
-    int32_t status = choose_views(e);
+    status = choose_views(e);
     if (status >= 0)
         status = make_sampler(e);
     if (status >= 0)

@@ -18,6 +18,7 @@
 #include "loader/stream/worker.h"
 #include "profiler/measure/copy_fit.h"
 #include "profiler/measure/stage.h"
+#include "profiler/system/affinity.h"
 
 #include <stdatomic.h>
 
@@ -47,6 +48,7 @@ struct fdl_engine {
     struct fdl_window *window;
     struct fdl_pool pool;
 
+    struct fdl_affinity affinity; /* constant */
     bool stands_in; /* for a watched loader; constant once threads exist */
     int32_t gpu;    /* its number, -1: none; constant like that */
     struct fdl_finish_choice finish; /* constant */

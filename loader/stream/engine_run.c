@@ -38,6 +38,7 @@ static int32_t start_reader_locked(struct fdl_engine *e)
         .depth = FDL_MAX(asked, 1u),
         .max_depth = FDL_MAX_IO_DEPTH,
         .stages = e->read_stages,
+        .cpus = fdl_engine_cpus(e),
         .memory_budget = e->config.memory_budget,
     };
     int32_t status =

@@ -52,6 +52,16 @@ const struct fdl_finish_choice *fdl_engine_finish(const struct fdl_engine *e)
     return &e->finish;
 }
 
+const struct fdl_affinity *fdl_engine_affinity(const struct fdl_engine *e)
+{
+    return &e->affinity;
+}
+
+const struct fdl_cpu_set *fdl_engine_cpus(const struct fdl_engine *e)
+{
+    return e->affinity.bound ? &e->affinity.cpus : NULL;
+}
+
 bool fdl_engine_has_device(const struct fdl_engine *e)
 {
     return e->ring->backend_ops->stats != NULL;

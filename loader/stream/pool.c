@@ -75,13 +75,15 @@ static void set_life_locked(struct fdl_worker *w, enum fdl_worker_life life)
 static int32_t worker_start(struct fdl_worker *w)
 {
     struct fdl_lock *settings = &w->engine->settings;
+    const struct fdl_cpu_set *cpus = fdl_engine_cpus(w->engine);
     char name[32];
     snprintf(name, sizeof(name), "feedline-dec-%u", w->id);
     fdl_lock(settings);
     w->born_ns = fdl_now_ns();
     set_life_locked(w, FDL_WORKER_LIVING);
     fdl_unlock(settings);
-    int32_t status = fdl_thread_start(&w->thread, name, fdl_worker_main, w);
+    int32_t status =
+        fdl_thread_start_on(&w->thread, cpus, name, fdl_worker_main, w);
     if (status >= 0)
         return FEEDLINE_OK;
     fdl_lock(settings);

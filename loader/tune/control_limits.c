@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "loader/stream/ring.h"
 #include "loader/tune/control_own.h"
+#include "profiler/system/affinity.h"
 #include "profiler/system/machine.h"
 
 #include <math.h>
@@ -54,20 +55,15 @@ static uint32_t workers_max(const struct fdl_options *o, double cores)
     return FDL_MAX(most, option(o, FDL_OPT_WORKERS_MIN));
 }
 
-static uint32_t cores_of(const struct fdl_options *o)
-{
-    return FDL_MAX(fdl_machine_get()->cpus_usable / fdl_options_local_world(o),
-                   1u);
-}
-
 void fdl_control_start_values(const struct fdl_control *c,
                               struct fdl_knobs *out)
 {
     const struct fdl_options *o = fdl_engine_options(c->engine);
+    uint32_t cores = fdl_engine_affinity(c->engine)->share;
     uint32_t start = option(o, FDL_OPT_WORKERS_START);
-    uint32_t most = workers_max(o, cores_of(o));
+    uint32_t most = workers_max(o, cores);
     if (start == 0)
-        start = FDL_MIN(cores_of(o), most);
+        start = FDL_MIN(cores, most);
     start = FDL_MAX(start, option(o, FDL_OPT_WORKERS_MIN));
     fdl_engine_in_force(c->engine, out);
     out->io_depth = 0;
@@ -79,27 +75,30 @@ void fdl_control_start_values(const struct fdl_control *c,
 
 static void ask_machine(struct fdl_control *c, int64_t now)
 {
+    const struct fdl_affinity *where = fdl_engine_affinity(c->engine);
     struct fdl_machine_grant grant;
     if (c->granted_ns != 0 && now - c->granted_ns < ASK_AGAIN_NS)
         return;
     c->granted_ns = now;
-    fdl_machine_read_grant(&grant, NULL, c->root ? c->root : "");
-    double cores = grant.cpus_allowed;
+    fdl_machine_read_grant(&grant, fdl_engine_cpus(c->engine),
+                           c->root ? c->root : "");
+    double cores = (double)grant.cpus_allowed / where->ranks;
     if (grant.cpu_quota > 0)
-        cores = FDL_MIN(cores, grant.cpu_quota);
+        cores = FDL_MIN(cores, grant.cpu_quota / c->local_world);
     fdl_lock(&c->lock);
     c->by_quota = grant.cpu_quota > 0 && grant.cpu_quota < grant.cpus_allowed;
-    c->granted = cores / c->local_world;
+    c->granted = cores;
     c->cores = c->granted * c->share.part;
     fdl_unlock(&c->lock);
 }
 
 /* The cores whose use shows how much others leave us; 0: we are confined to
  * some of them, and use of the rest says nothing. */
-static double host_cores(void)
+static double host_cores(const struct fdl_control *c)
 {
     const struct fdl_machine *m = fdl_machine_get();
-    return m->cpus_allowed == m->cpus_online ? m->cpus_online : 0;
+    bool all = m->cpus_allowed == m->cpus_online && !fdl_engine_cpus(c->engine);
+    return all ? m->cpus_online : 0;
 }
 
 /* ---- The whole ----------------------------------------------------------- */
@@ -177,7 +176,7 @@ bool fdl_control_limits_locked(struct fdl_control *c, int64_t now)
     limits.cores = c->cores;
     limits.shared = c->share.part < 1;
     fdl_unlock(&c->lock);
-    limits.host_cores = host_cores();
+    limits.host_cores = host_cores(c);
     limits.target =
         fdl_option_double(fdl_engine_options(c->engine), FDL_OPT_TUNER_TARGET);
     limit_workers(c, &limits);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a loader's threads really run, on a machine that is said to have two
+ * NUMA nodes: each is one of this process's CPUs, and the GPU, a double, is on
+ * the second. */
+#include "base/cpu_set.h"
+#include "base/log.h"
+#include "cuda_double.h"
+#include "loader/loader.h"
+#include "profiler/system/affinity.h"
+#include "tests/loader/fixture.h"
+#include "tests/profiler/system/machine_files.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GPU  "/sys/bus/pci/devices/ffff:01:00.0/"
+#define NODE "/sys/devices/system/node/"
+
+static struct fixture images;
+static feedline_dataset *dataset;
+static struct fdl_cpu_set all, nodes[2];
+static char names[2][16]; /* of their CPUs */
+
+static void put_node(uint32_t node, uint32_t cpu)
+{
+    char path[64];
+    nodes[node].word[cpu / 64] = UINT64_C(1) << cpu % 64;
+    snprintf(names[node], sizeof(names[node]), "%u", cpu);
+    snprintf(path, sizeof(path), NODE "node%u/cpulist", node);
+    put(path, names[node]);
+}
+
+static void open_machine(void)
+{
+    char list[64], mask[96];
+    uint32_t cpu = 0;
+    assert_true(fdl_cpu_set_of_thread(0, &all));
+    if (fdl_cpu_set_count(&all) < 2)
+        test_skip("this process has one CPU");
+    setup();
+    for (uint32_t node = 0; node < 2; cpu++)
+        if (fdl_cpu_set_has(&all, cpu))
+            put_node(node++, cpu);
+    snprintf(list, sizeof(list), "%s,%s", names[0], names[1]);
+    snprintf(mask, sizeof(mask), "Cpus_allowed_list:\t%s\n", list);
+    put("/proc/self/status", mask);
+    put("/sys/devices/system/cpu/online", list);
+    put(NODE "has_cpu", "0-1\n");
+    put(GPU "numa_node", "1\n");
+    put(GPU "local_cpulist", names[1]);
+    fdl_affinity_set_root(root);
+    double_reset();
+    fixture_create(&images, 32);
+    dataset = fixture_folder(&images);
+}
+
+static void close_machine(void)
+{
+    feedline_dataset_close(dataset);
+    fixture_remove(&images);
+    fdl_affinity_set_root(NULL);
+    teardown();
+}
+
+static feedline_loader *start(const char *options)
+{
+    char text[256];
+    feedline_batch *b;
+    snprintf(text, sizeof(text), "batch_size=4 %s", options);
+    feedline_loader *l = fixture_open(dataset, text);
+    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_batch_release(b);
+    return l;
+}
+
+static void read_name(const char *tid, char *name, int capacity)
+{
+    char path[320];
+    snprintf(path, sizeof(path), "/proc/self/task/%s/comm", tid);
+    FILE *f = fopen(path, "r");
+    name[0] = '\0';
+    if (f && !fgets(name, capacity, f))
+        name[0] = '\0';
+    if (f)
+        fclose(f);
+}
+
+/* How many threads have such a name; each is to run there. */
+static uint32_t expect_on(const char *prefix, const struct fdl_cpu_set *cpus)
+{
+    uint32_t n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *e; (e = readdir(tasks)) != NULL;) {
+        char name[32];
+        struct fdl_cpu_set seen;
+        read_name(e->d_name, name, sizeof(name));
+        if (e->d_name[0] == '.' || strncmp(name, prefix, strlen(prefix)) != 0 ||
+            !fdl_cpu_set_of_thread(atoi(e->d_name), &seen))
+            continue;
+        if (memcmp(&seen, cpus, sizeof(seen)) != 0)
+            fail_msg("%s runs elsewhere", name);
+        n++;
+    }
+    closedir(tasks);
+    return n;
+}
+
+/* A thread that was just started may have no name yet. */
+static void await_on(const char *prefix, const struct fdl_cpu_set *cpus,
+                     uint32_t n)
+{
+    while (expect_on(prefix, cpus) < n)
+        sched_yield();
+}
+
+/* A loader leaves its program's threads alone. */
+static void expect_this_thread(void)
+{
+    struct fdl_cpu_set seen;
+    assert_true(fdl_cpu_set_of_thread(0, &seen));
+    assert_memory_equal(&seen, &all, sizeof(seen));
+}
+
+static void expect_workers(const char *options, const struct fdl_cpu_set *cpus)
+{
+    feedline_loader *l = start(options);
+    await_on("feedline-dec", cpus, 1);
+    await_on("feedline-io", cpus, 1);
+    await_on("feedline-watch", &all, 1);
+    expect_this_thread();
+    feedline_loader_destroy(l);
+}
+
+TEST_WITH(near_the_gpu, open_machine, close_machine)
+{
+    expect_workers("device=cuda:0 workers=1", &nodes[1]);
+    expect_workers("device=cuda:0 workers=1 reader=pread io_depth=3",
+                   &nodes[1]);
+    put(GPU "local_cpulist", names[0]);
+    expect_workers("device=cuda:0 workers=1", &nodes[0]);
+}
+
+/* Workers that the program adds later, too. */
+TEST_WITH(later_workers, open_machine, close_machine)
+{
+    feedline_loader *l = start("device=cuda:0 workers=1");
+    assert_ok(feedline_loader_set_int(l, "workers", 3));
+    await_on("feedline-dec", &nodes[1], 3);
+    feedline_loader_destroy(l);
+}
+
+TEST_WITH(anywhere, open_machine, close_machine)
+{
+    expect_workers("device=cuda:0 workers=1 affinity=none", &all);
+    expect_workers("device=host workers=1", &all);
+    expect_workers("device=cuda:1 workers=1", &all); /* of no known node */
+    expect_workers("device=cuda:0", &all); /* the tuner would have one of two */
+}
+
+TEST_WITH(where_the_program_says, open_machine, close_machine)
+{
+    char options[64];
+    for (int node = 0; node < 2; node++) {
+        snprintf(options, sizeof(options), "workers=2 affinity=%s",
+                 names[node]);
+        expect_workers(options, &nodes[node]);
+    }
+}
+
+/* The tuner has the cores that its workers have. */
+TEST_WITH(the_tuner_counts_these, open_machine, close_machine)
+{
+    double granted, cores;
+    uint32_t others;
+    int64_t workers;
+    char options[64];
+    snprintf(options, sizeof(options), "affinity=%s", names[1]);
+    feedline_loader *l = start(options);
+    fdl_control_shared(l->control, &granted, &cores, &others);
+    assert_true(granted > 0.99 && granted < 1.01);
+    feedline_loader_destroy(l);
+
+    snprintf(options, sizeof(options), "tuner=off affinity=%s", names[1]);
+    l = start(options);
+    assert_ok(feedline_loader_get_int(l, "workers", &workers));
+    assert_int_equal(workers, 1);
+    feedline_loader_destroy(l);
+}
+
+TEST_WITH(refuses, open_machine, close_machine)
+{
+    assert_null(fixture_loader(dataset, "affinity=both"));
+    assert_non_null(strstr(feedline_last_error(), "affinity='both'"));
+    assert_null(fixture_loader(dataset, "affinity=16000"));
+    assert_non_null(strstr(feedline_last_error(), "none of these CPUs"));
+}
+
+TEST_MAIN("affinity_loader")

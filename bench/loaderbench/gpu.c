@@ -43,6 +43,16 @@ void gpu_print(const struct feedline_device_info *gpu)
     printf("\n");
 }
 
+void gpu_kernels(const char *device, char *reason, size_t capacity)
+{
+    feedline_busy *busy = NULL;
+    int32_t status = feedline_busy_create(device, &busy);
+    if (status >= 0)
+        status = feedline_busy_work(busy, 0);
+    snprintf(reason, capacity, "%s", status < 0 ? feedline_last_error() : "");
+    feedline_busy_destroy(busy);
+}
+
 void gpu_of_config(const feedline_config *cfg, char *buf, size_t capacity)
 {
     json_t *config = library_json(LIBRARY_CONFIG, cfg);

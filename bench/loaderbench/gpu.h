@@ -21,6 +21,9 @@ void gpu_print(const struct feedline_device_info *gpu);
 /* The option "device" of cfg into buf; "" if it cannot be told. */
 void gpu_of_config(const feedline_config *cfg, char *buf, size_t capacity);
 
+/* Why the GPU runs none of the library's kernels; "": it does. */
+void gpu_kernels(const char *device, char *reason, size_t capacity);
+
 /* One shape of copy and its time: of `rounds` calls the medians. */
 struct gpu_copy {
     uint64_t bytes; /* in all */

@@ -65,7 +65,8 @@ FEEDLINE_API int32_t feedline_busy_create(const char *device,
 /* A cudaStream_t. */
 FEEDLINE_API void *feedline_busy_stream(const feedline_busy *busy);
 
-/* Queues a kernel of that length; at most 10 s. The host does not wait. */
+/* Queues a kernel of that length, 10 s at most; the host does not wait.
+ * EDEVICE: the driver does not take the library's kernels, and why. */
 FEEDLINE_API int32_t feedline_busy_work(feedline_busy *busy, int64_t ns);
 
 /* Waits until all of it is done. */

@@ -5,10 +5,11 @@ The double copies with a thread that sleeps as long as it is told, so its times
 are lower bounds; tests look at structure, and at differences that are large.
 With strict=1 it ends the program with status 86 if it saw a fault.
 """
+import json
 import os
 
 from support import (contains, equal, expect, fits, generate, json_of, main,
-                     on_double, tool)
+                     on_double, read, tool)
 
 DOUBLE = os.environ.get("LOADERBENCH_DOUBLE", "")
 
@@ -121,6 +122,29 @@ def case_h2d(tmp):
     equal(sorted(k[0] for k in seen), [1 << 17, 1 << 17])
     equal(doc["batches"][0]["bytes"], 1 << 17)
     equal(doc["regime"], "bandwidth")
+
+
+def case_without_kernels(tmp):
+    """A driver that compiles no PTX still copies."""
+    none = "fail=cuModuleLoadData:1:221+,"
+    path = os.path.join(tmp, "h2d.json")
+    done = expect(tool(*SMALL, "--batch-bytes", "128k", "--json", path,
+                       env=on_double(none + SLOW)), 0)
+    doc = json.loads(read(path))
+    contains(doc["no_kernels"], "libnvidia-ptxjitcompiler.so.1")
+    equal({p["busy"] for p in doc["points"]}, {False})
+    contains(done.out, "GPU idle")
+    contains(done.out, "libnvidia-ptxjitcompiler.so.1")
+    assert "us, while a kernel" not in done.out, done.out
+    fits(done.out)
+    folder = generate(tmp)
+    done = expect(tool("run", folder, "--device", "cuda:0", "--batches", 3,
+                       "--consumer-ms", 2, env=on_double(none + "devices=1")),
+                  0)
+    contains(done.err, "steps sleep on the host")
+    done = expect(tool("run", folder, "--device", "cuda:0", "--batches", 3,
+                       env=on_double(none + "devices=1")), 0)
+    equal(done.err, "")
 
 
 def case_h2d_usual_batches(tmp):

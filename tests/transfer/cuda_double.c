@@ -83,6 +83,8 @@ static const struct {
      "found"},
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},
+    {223, "CUDA_ERROR_JIT_COMPILATION_DISABLED",
+     "PTX JIT compilation was disabled"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},

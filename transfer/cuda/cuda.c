@@ -115,6 +115,23 @@ static int make_streams(struct fdl_cuda *c)
         &c->finishing, FDL_CUDA_STREAM_NON_BLOCKING, greatest);
 }
 
+static int32_t prepare_finish(struct fdl_cuda *c)
+{
+    char reason[FDL_ERROR_BYTES];
+    if (c->config.finish.bytes == 0)
+        return FEEDLINE_OK;
+    int32_t status = fdl_cuda_kernels(c->device);
+    if (status >= 0) {
+        int error = fdl_cuda_warm_up(c->device, c->finishing);
+        if (error != FDL_CUDA_SUCCESS)
+            status = fdl_cuda_fail(c->device->cuda, error, "the first launch");
+    }
+    if (status >= 0)
+        return FEEDLINE_OK;
+    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
+    return fdl_fail(status, "finish=device: %s", reason);
+}
+
 static int32_t start_threads(struct fdl_cuda *c)
 {
     int error = make_streams(c);
@@ -122,7 +139,9 @@ static int32_t start_threads(struct fdl_cuda *c)
         error = c->device->cuda->EventCreate(&c->asked, 0);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error, "a copy stream");
-    int32_t status = fdl_cuda_clock_init(&c->clock, c->device);
+    int32_t status = prepare_finish(c);
+    if (status >= 0)
+        status = fdl_cuda_clock_init(&c->clock, c->device);
     if (status >= 0)
         status = fdl_thread_start(&c->copy_thread, "feedline-copy",
                                   fdl_cuda_copy_main, c);
@@ -138,12 +157,6 @@ static int32_t open_device(struct fdl_cuda *c)
     int32_t status = fdl_cuda_device(c->config.device, &c->device);
     if (status < 0)
         return status;
-    if (c->config.finish.bytes > 0 && c->device->kernel_status < 0) {
-        status = fdl_fail(c->device->kernel_status, "finish=device: %s",
-                          c->device->kernel_reason);
-        c->device = NULL;
-        return status;
-    }
     status = fdl_cuda_enter(c->device);
     if (status < 0) {
         c->device = NULL;

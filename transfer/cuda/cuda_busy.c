@@ -16,9 +16,6 @@ int32_t fdl_cuda_busy_create(uint32_t number, struct fdl_cuda_busy **out)
     int32_t status = fdl_cuda_device(number, &made.device);
     if (status < 0)
         return status;
-    if (made.device->kernel_status < 0)
-        return fdl_fail(made.device->kernel_status, "%s",
-                        made.device->kernel_reason);
     status = fdl_cuda_enter(made.device);
     if (status < 0)
         return status;
@@ -60,11 +57,14 @@ int32_t fdl_cuda_busy_work(struct fdl_cuda_busy *b, uint64_t ns)
     int32_t status = fdl_cuda_enter(b->device);
     if (status < 0)
         return status;
-    int error = fdl_cuda_run_spin(b->device, ns, b->stream);
+    status = fdl_cuda_kernels(b->device);
+    if (status >= 0) {
+        int error = fdl_cuda_run_spin(b->device, ns, b->stream);
+        if (error != FDL_CUDA_SUCCESS)
+            status = fdl_cuda_fail(b->device->cuda, error, "a busy kernel");
+    }
     fdl_cuda_leave(b->device);
-    if (error != FDL_CUDA_SUCCESS)
-        return fdl_cuda_fail(b->device->cuda, error, "a busy kernel");
-    return FEEDLINE_OK;
+    return status;
 }
 
 int32_t fdl_cuda_busy_wait(struct fdl_cuda_busy *b)

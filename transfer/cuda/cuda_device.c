@@ -13,10 +13,10 @@
 
 #define MAX_DEVICES 64
 #define PCI_BYTES   16
-#define NO_KERNEL   209 /* CUDA_ERROR_NO_BINARY_FOR_GPU */
 
 static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_CUDA_DEVICES);
-static struct fdl_cuda_device devices[MAX_DEVICES]; /* constant once made */
+/* Constant once made, but for the kernels, which come once. */
+static struct fdl_cuda_device devices[MAX_DEVICES];
 
 int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out)
 {
@@ -71,60 +71,65 @@ void fdl_cuda_leave(const struct fdl_cuda_device *d)
 
 /* ---- Kernels ------------------------------------------------------------ */
 
-static int load_kernels(struct fdl_cuda_device *d)
+static int load_locked(struct fdl_cuda_device *d)
 {
-    void *module = NULL;
+    void *module = NULL, *finish = NULL, *spin = NULL;
     int error = d->cuda->ModuleLoadData(&module, fdl_kernels_ptx);
     if (error == FDL_CUDA_SUCCESS)
         error =
-            d->cuda->ModuleGetFunction(&d->finish, module, "fdl_kernel_finish");
+            d->cuda->ModuleGetFunction(&finish, module, "fdl_kernel_finish");
     if (error == FDL_CUDA_SUCCESS)
-        error = d->cuda->ModuleGetFunction(&d->spin, module, "fdl_kernel_spin");
+        error = d->cuda->ModuleGetFunction(&spin, module, "fdl_kernel_spin");
+    if (error == FDL_CUDA_SUCCESS) {
+        d->finish = finish;
+        d->spin = spin;
+    }
     return error;
 }
 
-static void set_kernels(struct fdl_cuda_device *d)
+int32_t fdl_cuda_kernels(const struct fdl_cuda_device *d)
 {
-    int error = load_kernels(d);
-    d->kernel_status =
-        error == FDL_CUDA_SUCCESS ? FEEDLINE_OK : FEEDLINE_EDEVICE;
-    if (error != FDL_CUDA_SUCCESS) {
-        fdl_cuda_fail(d->cuda, error,
-                      "the driver does not take feedline's kernels");
-        snprintf(d->kernel_reason, sizeof(d->kernel_reason), "%s",
-                 fdl_last_error());
-    }
+    struct fdl_cuda_device *own = &devices[d->number];
+    fdl_lock(&lock);
+    int error = own->spin ? FDL_CUDA_SUCCESS : load_locked(own);
+    fdl_unlock(&lock);
+    if (error == FDL_CUDA_SUCCESS)
+        return FEEDLINE_OK;
+    return fdl_cuda_fail(d->cuda, error,
+                         "the driver does not take feedline's kernels");
 }
 
-static int kernels_missing(const struct fdl_cuda_device *d)
+static int launch_finish(const struct fdl_cuda_device *d, uint64_t blocks,
+                         const struct fdl_finish_args *args,
+                         fdl_cuda_stream stream)
 {
-    return d->kernel_status < 0 ? NO_KERNEL : FDL_CUDA_SUCCESS;
+    struct fdl_finish_args copy = *args;
+    void *parameters[] = {&copy};
+    return d->cuda->LaunchKernel(d->finish, (unsigned)blocks, 1, 1,
+                                 FDL_KERNEL_BLOCK, 1, 1, 0, stream, parameters,
+                                 NULL);
+}
+
+int fdl_cuda_warm_up(const struct fdl_cuda_device *d, fdl_cuda_stream stream)
+{
+    const struct fdl_finish_args nothing = {.plane = 1, .channels = 1};
+    return launch_finish(d, 1, &nothing, stream);
 }
 
 int fdl_cuda_run_finish(const struct fdl_cuda_device *d,
                         const struct fdl_finish_args *args,
                         fdl_cuda_stream stream)
 {
-    struct fdl_finish_args copy = *args;
-    void *parameters[] = {&copy};
     uint64_t threads =
         (args->pixels + FDL_FINISH_PIXELS - 1) / FDL_FINISH_PIXELS;
     uint64_t blocks = (threads + FDL_KERNEL_BLOCK - 1) / FDL_KERNEL_BLOCK;
-    if (blocks == 0)
-        return FDL_CUDA_SUCCESS;
-    if (kernels_missing(d))
-        return kernels_missing(d);
-    return d->cuda->LaunchKernel(d->finish, (unsigned)blocks, 1, 1,
-                                 FDL_KERNEL_BLOCK, 1, 1, 0, stream, parameters,
-                                 NULL);
+    return blocks ? launch_finish(d, blocks, args, stream) : FDL_CUDA_SUCCESS;
 }
 
 int fdl_cuda_run_spin(const struct fdl_cuda_device *d, uint64_t ns,
                       fdl_cuda_stream stream)
 {
     void *parameters[] = {&ns};
-    if (kernels_missing(d))
-        return kernels_missing(d);
     return d->cuda->LaunchKernel(d->spin, 1, 1, 1, 1, 1, 1, 0, stream,
                                  parameters, NULL);
 }
@@ -150,7 +155,6 @@ static int32_t make_locked(const struct fdl_cuda_api *cuda, uint32_t number,
         return status;
     }
     made.numa_node = fdl_cuda_numa_node(cuda, made.number, NULL);
-    set_kernels(&made);
     fdl_cuda_leave(&made);
     *d = made;
     return FEEDLINE_OK;

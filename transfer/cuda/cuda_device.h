@@ -21,8 +21,6 @@ struct fdl_cuda_device {
     int numa_node; /* -1: not known */
     void *context; /* the primary one */
     void *finish, *spin;
-    int32_t kernel_status; /* OK, or why there are no kernels: */
-    char kernel_reason[512];
 };
 
 /* The driver and the number of a device: no context is made. ENOSYS; EINVAL
@@ -30,7 +28,7 @@ struct fdl_cuda_device {
 int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out);
 
 /* The device with its context, which the first call makes; it lives as long as
- * the process. Kernels that do not load are no error here. */
+ * the process. */
 int32_t fdl_cuda_device(uint32_t number, const struct fdl_cuda_device **out);
 
 /* NUMA node of a device, from sysfs; -1: not known. pci: 16 bytes or NULL. */
@@ -40,7 +38,15 @@ int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci);
 int32_t fdl_cuda_enter(const struct fdl_cuda_device *d);
 void fdl_cuda_leave(const struct fdl_cuda_device *d);
 
-/* Queue a kernel; the device is current. Values of CUresult. */
+/* The kernels are compiled by the driver when they are first needed, which
+ * takes it tens of ms. The device is current. EDEVICE: why it takes none. */
+int32_t fdl_cuda_kernels(const struct fdl_cuda_device *d);
+
+/* Launches the finishing kernel on no pixels: a driver that loads kernels
+ * lazily may wait for the whole device at the first launch of each. */
+int fdl_cuda_warm_up(const struct fdl_cuda_device *d, fdl_cuda_stream stream);
+
+/* Queue a kernel, after fdl_cuda_kernels; the device is current. A CUresult. */
 int fdl_cuda_run_finish(const struct fdl_cuda_device *d,
                         const struct fdl_finish_args *args,
                         fdl_cuda_stream stream);

@@ -195,12 +195,13 @@ int32_t fdl_cuda_time_copy(uint32_t number,
     int32_t status = fdl_cuda_device(number, &p.device);
     if (status < 0)
         return status;
-    if ((test->flags & FEEDLINE_COPY_BUSY) && p.device->kernel_status < 0)
-        return fdl_fail(p.device->kernel_status, "%s", p.device->kernel_reason);
     status = fdl_cuda_enter(p.device);
     if (status < 0)
         return status;
-    status = open_probe(&p);
+    if (test->flags & FEEDLINE_COPY_BUSY)
+        status = fdl_cuda_kernels(p.device);
+    if (status >= 0)
+        status = open_probe(&p);
     if (status >= 0)
         status = time_all(&p, out);
     close_probe(&p);
@@ -214,7 +215,11 @@ int32_t fdl_cuda_has_kernels(uint32_t number)
 {
     const struct fdl_cuda_device *device;
     int32_t status = fdl_cuda_device(number, &device);
-    if (status >= 0 && device->kernel_status < 0)
-        status = fdl_fail(device->kernel_status, "%s", device->kernel_reason);
+    if (status >= 0)
+        status = fdl_cuda_enter(device);
+    if (status < 0)
+        return status;
+    status = fdl_cuda_kernels(device);
+    fdl_cuda_leave(device);
     return status;
 }

@@ -174,7 +174,8 @@ static int add_size(struct h2d *h, uint64_t bytes)
 {
     static const uint32_t copies[] = {1, 16, 256};
     int rc = TOOL_DONE;
-    for (int kind = 0; kind < 4; kind++)
+    int kinds = h->no_kernels[0] ? 2 : 4;
+    for (int kind = 0; kind < kinds; kind++)
         for (size_t i = 0; i < 3 && rc == TOOL_DONE; i++)
             if (bytes / copies[i] >= COPY_BYTES_LOW || copies[i] == 1)
                 rc = add_point(h, (struct gpu_copy){.bytes = bytes,
@@ -221,6 +222,8 @@ static int measure(struct h2d *h, const struct h2d_options *o,
     int rc = check_options(o);
     if (rc == TOOL_DONE)
         rc = gpu_find(o->device, &h->gpu);
+    if (rc == TOOL_DONE)
+        gpu_kernels(o->device, h->no_kernels, sizeof(h->no_kernels));
     if (rc == TOOL_DONE)
         rc = choose_batches(h, o, parsed);
     if (rc == TOOL_DONE)

@@ -25,7 +25,9 @@ struct h2d_batch {
 
 struct h2d {
     struct feedline_device_info gpu;
-    struct gpu_copy *points; /* the grid, and then three for each batch */
+    char
+        no_kernels[H2D_TEXT_BYTES]; /* why nothing keeps it busy; "": it does */
+    struct gpu_copy *points;        /* the grid, and then two for each batch */
     size_t n_points;
     struct feedline_copy_fit fit;
     bool interrupted; /* the points are those of complete rounds */

@@ -56,6 +56,9 @@ json_t *h2d_document(const struct h2d *h)
     json_object_set_new(doc, "device", gpu_json(&h->gpu));
     json_object_set_new(doc, "fit", h2d_fit_json(&h->fit));
     json_object_set_new(doc, "points", points);
+    json_object_set_new(doc, "no_kernels",
+                        h->no_kernels[0] ? json_string(h->no_kernels)
+                                         : json_null());
     json_object_set_new(doc, "batches", batches);
     json_object_set_new(doc, "regime",
                         json_string(h->batches[h->n_batches - 1].regime));
@@ -97,10 +100,9 @@ static void print_table(const struct h2d *h, bool busy)
     for (int kind = 0; kind < 2; kind++)
         printf("%10s%10s%10s", "1 copy", "16", "256");
     printf("%9s\n", "GB/s");
-    for (size_t i = 0; i < h->n_points; i++) {
+    for (size_t i = 0; i < h->n_points - 2 * h->n_batches; i++) {
         const struct gpu_copy *p = &h->points[i];
-        if (p->copies != 1 || p->pageable || p->busy != busy ||
-            !find(h, p->bytes, 1, false, true))
+        if (p->copies != 1 || p->pageable || p->busy != busy)
             continue; /* the first of each size stands for its row */
         if (find(h, p->bytes, 1, false, busy) != p)
             continue;
@@ -129,8 +131,15 @@ void h2d_report(const struct h2d *h)
     if (h->interrupted)
         printf("Interrupted; results so far:\n");
     print_table(h, false);
-    print_table(h, true);
+    if (!h->no_kernels[0])
+        print_table(h, true);
     printf("\n");
+    if (h->no_kernels[0]) {
+        cli_print_wrapped("Not measured while a kernel keeps the GPU busy:", 0,
+                          0);
+        cli_print_wrapped(h->no_kernels, 2, 2);
+        printf("\n");
+    }
     h2d_print_fit(&h->fit);
     printf("\n%-24s %10s %12s %12s  regime\n", "batch", "size", "pinned us",
            "pageable us");

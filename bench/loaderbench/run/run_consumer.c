@@ -6,6 +6,7 @@
  *
  * On a GPU it does what a training loop does: the stream waits for the copy,
  * kernels of X ms are queued behind that, and the batch is given back at once.
+ * A GPU that runs none of the library's kernels has the host sleep instead.
  */
 #include "bench/loaderbench/run/run_consumer.h"
 
@@ -26,7 +27,12 @@ int run_consumer_init(struct run_consumer *c, const char *device, double ms)
         return TOOL_USAGE;
     }
     int32_t status = feedline_busy_create(device, &c->busy);
-    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+    if (status < 0)
+        return tool_setup_failed(status);
+    c->sleeps = ms > 0 && feedline_busy_work(c->busy, 0) < 0;
+    if (c->sleeps)
+        tool_say("steps sleep on the host: %s", feedline_last_error());
+    return TOOL_DONE;
 }
 
 void run_consumer_fini(struct run_consumer *c)
@@ -38,12 +44,12 @@ void run_consumer_fini(struct run_consumer *c)
 int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
                       double delivered)
 {
-    if (!c->busy && c->ms > 0)
+    if ((!c->busy || c->sleeps) && c->ms > 0)
         tool_sleep_until(delivered + c->ms * 1e-3);
     if (!c->busy)
         return TOOL_DONE;
     int32_t status = feedline_batch_wait(batch, feedline_busy_stream(c->busy));
-    if (status >= 0 && c->ms > 0)
+    if (status >= 0 && c->ms > 0 && !c->sleeps)
         status = feedline_busy_work(c->busy, (int64_t)(c->ms * 1e6));
     return status < 0 ? tool_run_failed(status) : TOOL_DONE;
 }

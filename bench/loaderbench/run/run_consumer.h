@@ -9,11 +9,13 @@
 #include <feedline/bench.h>
 #include <feedline/feedline.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct run_consumer {
     double ms;           /* of work per batch; 0: none */
     feedline_busy *busy; /* NULL: a consumer on the host, which sleeps */
+    bool sleeps;         /* on the host, as the GPU runs no kernels */
 };
 
 /* device: "host", or the GPU whose batches come. An exit status; fini in any

@@ -402,6 +402,42 @@ TEST(old_gpus_run_the_kernels)
     feedline_busy_destroy(busy);
 }
 
+/* Nothing is compiled for those who only copy, and a stream to measure with
+ * needs no kernel. What the driver says of kernels that it does not take comes
+ * with what to do. */
+TEST(kernels_are_loaded_when_needed)
+{
+    static const struct {
+        const char *error, *words;
+    } rows[] = {
+        {"fail=cuModuleLoadData:1:209", "Maxwell"},
+        {"fail=cuModuleLoadData:1:218", "newer"},
+        {"fail=cuModuleLoadData:1:221", "libnvidia-ptxjitcompiler.so.1"},
+        {"fail=cuModuleLoadData:1:222", "newer"},
+        {"fail=cuModuleLoadData:1:223", "CUDA_DISABLE_PTX_JIT"},
+    };
+    feedline_busy *busy;
+    fixture_create(&images, 64);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    feedline_loader *l = fixture_open(ds, "device=cuda:0 dtype=u8");
+    take(l);
+    assert_int_equal(feedline_busy_create("cuda:0", &busy), FEEDLINE_OK);
+    assert_int_equal(double_calls("cuModuleLoadData"), 0);
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        assert_true(double_set(rows[i].error));
+        assert_error(feedline_busy_work(busy, 1), FEEDLINE_EDEVICE,
+                     rows[i].words);
+    }
+    assert_int_equal(feedline_busy_work(busy, 1), FEEDLINE_OK);
+    assert_int_equal(feedline_busy_work(busy, 1), FEEDLINE_OK);
+    assert_int_equal(double_calls("cuModuleLoadData"), FDL_COUNT_OF(rows) + 1);
+    feedline_busy_destroy(busy);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
+}
+
 /* An old GPU is no reason to fail where nobody asked for it to finish. */
 TEST(without_kernels_the_host_finishes)
 {

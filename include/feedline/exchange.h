@@ -64,6 +64,29 @@ FEEDLINE_API void feedline_capsule_destructor(void *capsule);
 FEEDLINE_API int32_t feedline_batch_copy(feedline_batch *b, void *images,
                                          void *labels, void *stream);
 
+/* Memory that may be lent and not taken yet. */
+#define FEEDLINE_LENT_MAX 2048
+
+/* Lends memory for the images of one batch: `bytes` of it, at a multiple of 64,
+ * at least what a full batch takes (shape of feedline_epoch_info). Batches that
+ * are begun from now on are written into lent memory, in any order, as long as
+ * there is some, and into the loader's else; batch_info.images.data tells. So
+ * batches are made where the program wants them, in pinned memory of another
+ * library for instance, and nothing is copied. Labels stay in the loader's
+ * memory.
+ *
+ * The caller keeps the memory until the batch in it is released, and every
+ * tensor exported from that deleted; or, if no batch came in it, until the run
+ * has ended: feedline_loader_stop, _destroy, an error of next(), or a start or
+ * begin that discards batches. What was not taken is forgotten then.
+ *
+ * The consumer's thread, after start or begin. EINVAL: NULL, or not aligned;
+ * ERANGE: too little memory, or FEEDLINE_LENT_MAX are lent already; ENOSYS:
+ * batches are on a device, or ragged (max_sample_bytes); ESTATE: no run;
+ * ENOMEM. */
+FEEDLINE_API int32_t feedline_loader_lend(feedline_loader *l, void *images,
+                                          uint64_t bytes);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -3,7 +3,9 @@
 #include "base/lock.h"
 #include "loader/api/api.h"
 #include "loader/api/dlpack.h"
+#include "loader/loader.h"
 #include "loader/stream/ring.h"
+#include "loader/watch/outside.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -90,6 +92,23 @@ void feedline_capsule_destructor(void *capsule)
         taken_by_nobody(capsule, "dltensor_versioned");
     if (versioned)
         versioned->deleter(versioned);
+}
+
+/* ---- Lent memory -------------------------------------------------------- */
+
+int32_t feedline_loader_lend(feedline_loader *l, void *images, uint64_t bytes)
+{
+    int32_t status =
+        fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+    if (status >= 0 && l->watch.outside)
+        status = fdl_outside_refuse();
+    if (status >= 0)
+        status = fdl_api_enter(images, "images");
+    if (status >= 0)
+        status = fdl_consumer_check_run(l->engine);
+    return status < 0
+               ? status
+               : fdl_ring_lend(fdl_engine_ring(l->engine), images, bytes);
 }
 
 /* ---- Copies ------------------------------------------------------------- */

@@ -70,6 +70,7 @@ void fdl_ring_unref(struct fdl_ring *r)
     fdl_lock_destroy(&r->lock);
     fdl_lock_destroy(&r->growing);
     free(r->by_ticket);
+    free(r->lent);
     free(r);
 }
 
@@ -117,6 +118,7 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
 {
     b->ticket = ticket;
     b->range = *range;
+    b->lent = fdl_ring_take_lent_locked(b->ring);
     b->issued_ns = fdl_now_ns();
     b->slots_held = slots_held;
     b->wait_ns = 0;
@@ -227,6 +229,7 @@ void fdl_ring_stop(struct fdl_ring *r)
     fdl_lock(&r->lock);
     r->stream = NULL;
     r->window = NULL;
+    r->n_lent = 0;
     for (uint32_t i = 0; i < r->n_slots; i++) {
         feedline_batch *b = r->slots[i];
         uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);

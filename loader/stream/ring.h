@@ -60,6 +60,9 @@ enum fdl_slot_state {
 #define FDL_PART_BYTES (UINT64_C(4) << 20)
 #define FDL_PARTS_MAX  4u
 
+/* Of a slab, and of each table and the images in it. */
+#define FDL_SLAB_ALIGN 64u
+
 struct fdl_ring;
 
 /* A slot is what the public handle points to. */
@@ -73,6 +76,7 @@ struct feedline_batch {
     struct fdl_ticket_range range;
     const struct fdl_layout *layout; /* the ring's */
     struct fdl_slab slab;
+    void *lent; /* the program's memory for its images; NULL: the slab's */
     struct fdl_sample_times *times; /* [batch_size] */
     struct fdl_transfer transfer;
     struct fdl_room *rooms; /* [batch_size], of images of different sizes */
@@ -164,6 +168,9 @@ struct fdl_ring {
     uint64_t issued_samples;
     bool starved_of_slots; /* the last issue stopped for lack of a slot */
 
+    void **lent; /* [FEEDLINE_LENT_MAX], a stack; NULL: never used */
+    uint32_t n_lent;
+
     const struct fdl_stream *stream; /* NULL: no run */
     struct fdl_window *window;
 
@@ -210,6 +217,9 @@ uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r);
 void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
                     struct fdl_window *window);
 void fdl_ring_stop(struct fdl_ring *r);
+
+/* As feedline_loader_lend; the run's end forgets it. */
+int32_t fdl_ring_lend(struct fdl_ring *r, void *images, uint64_t bytes);
 
 /* The stream has new tickets. */
 void fdl_ring_more(struct fdl_ring *r);
@@ -280,7 +290,8 @@ uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */
 void fdl_slot_tensor(const feedline_batch *b, uint32_t part,
                      struct feedline_tensor *out);
 
-/* Parts of a slot's host memory; places are those of images. */
+/* Where images are written, the program's memory if that is lent, and parts of
+ * a slot's host memory; places are those of images. */
 uint8_t *fdl_slot_images_at(const feedline_batch *b);
 int64_t *fdl_slot_offsets(const feedline_batch *b);
 int32_t (*fdl_slot_sizes(const feedline_batch *b))[2]; /* height, width */

@@ -7,16 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SLAB_ALIGN 64u
-
 /* ---- Layout ------------------------------------------------------------- */
 
 static bool align_up(size_t bytes, size_t *out)
 {
     size_t sum;
-    if (!fdl_add_size(bytes, SLAB_ALIGN - 1, &sum))
+    if (!fdl_add_size(bytes, FDL_SLAB_ALIGN - 1, &sum))
         return false;
-    *out = sum & ~(size_t)(SLAB_ALIGN - 1);
+    *out = sum & ~(size_t)(FDL_SLAB_ALIGN - 1);
     return true;
 }
 
@@ -114,7 +112,7 @@ static void *at(const feedline_batch *b, uint64_t offset)
 
 uint8_t *fdl_slot_images_at(const feedline_batch *b)
 {
-    return at(b, b->layout->images_at);
+    return b->lent ? b->lent : at(b, b->layout->images_at);
 }
 
 int64_t *fdl_slot_offsets(const feedline_batch *b)
@@ -144,6 +142,8 @@ int32_t *fdl_slot_status(const feedline_batch *b)
 
 void *fdl_slot_delivered_images(const feedline_batch *b)
 {
+    if (b->lent)
+        return b->lent;
     if (b->slab.finished)
         return b->slab.finished;
     return (uint8_t *)b->slab.device + b->layout->images_at;
@@ -227,7 +227,7 @@ static void take_room(feedline_batch *b, struct fdl_room *room, uint64_t bytes)
         return;
     if (room->bytes > 0) /* see fdl_layout_init_various */
         bytes = b->layout->sample_bytes;
-    bytes = (bytes + SLAB_ALIGN - 1) & ~(uint64_t)(SLAB_ALIGN - 1);
+    bytes = (bytes + FDL_SLAB_ALIGN - 1) & ~(uint64_t)(FDL_SLAB_ALIGN - 1);
     /* relaxed: who owns which bytes; their content goes by `remaining`. */
     room->at = atomic_fetch_add_explicit(&b->used, bytes, memory_order_relaxed);
     room->bytes = bytes;

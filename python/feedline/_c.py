@@ -77,6 +77,7 @@ TRACE_RECORD_AND_SAVE = 3
 COPY_PAGEABLE = 0x1
 COPY_BUSY = 0x2
 DLPACK_VERSIONED = 0x1
+LENT_MAX = 2048
 IMAGES = 0
 LABELS = 1
 LIVE_DECISIONS = 8
@@ -469,6 +470,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     ),
     "capsule_destructor": (None, (c_void_p,)),
     "batch_copy": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "loader_lend": (c_int32, (c_void_p, c_void_p, c_uint64)),
     "live_list": (c_int32, (c_uint32, c_void_p)),
     "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
     "live_read": (c_int32, (c_void_p, c_void_p)),

@@ -184,6 +184,20 @@ TEST(a_copy_that_cannot_be)
     rig_close(&r);
 }
 
+/* Its batches are in memory of the device. */
+TEST(no_memory_is_lent)
+{
+    struct rig r;
+    static _Alignas(64) uint8_t here[64];
+    rig_open(&r);
+    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "dtype=u8");
+    feedline_batch_release(rig_next(device));
+    assert_error(feedline_loader_lend(device, here, sizeof(here)),
+                 FEEDLINE_ENOSYS, "on a device");
+    feedline_loader_destroy(device);
+    rig_close(&r);
+}
+
 /* ---- Tensors ------------------------------------------------------------ */
 
 static struct fdl_dl_versioned *export_images(feedline_batch *b)

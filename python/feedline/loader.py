@@ -128,6 +128,8 @@ class Loader(Observable):
         self._spare: Optional[Batch] = None
         self._given: Optional[_Given] = None  # where _append has its samples
         self._midway = False  # in an epoch of a `for` that was left
+        # Memory that batches are written into, by its address: with its owner.
+        self._lent: Dict[int, Any] = {}
         self._closing = False
         self._handle: Optional[int] = None
         self._python = self.pipeline.python_operations
@@ -139,7 +141,7 @@ class Loader(Observable):
             self,
             lifetime.destroy_aside if self._python else lifetime.destroy,
             cell,
-            (dataset.buffers, self._python),
+            (dataset.buffers, self._python, self._lent),
         )
         self._finalizer.atexit = False
         status = lib.loader_create(
@@ -309,6 +311,20 @@ class Loader(Observable):
             given.numbers[:count] = places
             status = _append(handle, given.places, None, count)
         if status < 0:
+            check(status)
+
+    def _lend(self, address: int, n_bytes: int, owner: Any) -> None:
+        """Lends memory for the images of one batch (feedline_loader_lend).
+
+        The owner is kept in `_lent`: whoever takes the batch takes it from
+        there, and what no batch came in is let go by stop().
+        """
+        self._lent[address] = owner  # before anything is written there
+        with self._consumer:
+            handle = self._handle or self._refuse()
+            status = lib.quick.loader_lend(handle, address, n_bytes)
+        if status < 0:
+            del self._lent[address]
             check(status)
 
     def end(self) -> None:
@@ -559,6 +575,7 @@ class Loader(Observable):
         same.
         """
         self._patiently(lib.loader_stop)
+        self._lent.clear()
 
     def close(self) -> None:
         """Destroys the loader. Batches and tensors over them stay valid.

@@ -8,16 +8,18 @@ plain memory of torch's; everything else is what runs on hardware.
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Dict, List
 
 import pytest
 
-from torch_cases import T, Ours, folder, torch
+from torch_cases import T, Ours, Theirs, assert_same, folder, torch
 
 import feedline
-from feedline.torch import _compat, collated, handover
+from feedline.torch import _compat, collated, epochs, handover
 from feedline.torch.arguments import Given
+from feedline.torch.iteration import NativeIterator
 
 GPU = "cuda:3"
 
@@ -63,10 +65,23 @@ def pins(monkeypatch: pytest.MonkeyPatch) -> List[Any]:
     return pinned
 
 
-def believing(iterator: Any) -> Any:
-    """torch sets this to False where there is no GPU."""
-    iterator._pin_memory = True
-    return iterator
+class Believing(NativeIterator):
+    """Pins; torch pins nothing where there is no GPU."""
+
+    @property
+    def _pin_memory(self) -> bool:
+        return True
+
+    @_pin_memory.setter
+    def _pin_memory(self, pins: bool) -> None:
+        pass
+
+
+def pinning(loader: Any) -> Any:
+    """An iterator of a loader with pin_memory=True, where there is a GPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(epochs, "NativeIterator", Believing)
+        return iter(loader)
 
 
 def batches(dataset: Any, **arguments: Any) -> List[Any]:
@@ -74,7 +89,8 @@ def batches(dataset: Any, **arguments: Any) -> List[Any]:
     loader = Ours(
         dataset, batch_size=4, num_workers=1, backend="native", **arguments
     )
-    return list(believing(iter(loader)))
+    pins = "pin_memory" in arguments
+    return list(pinning(loader) if pins else loader)
 
 
 # ---- Batches that are on a GPU ---------------------------------------------
@@ -122,7 +138,7 @@ def fetched(dataset: Any, **arguments: Any) -> Any:
         backend="native",
         **arguments,
     )
-    iterator = believing(iter(loader))
+    iterator = pinning(loader)
     fetch = iterator._fetcher.fetch
     iterator._fetcher.fetch = lambda batch: fetch([i.number for i in batch])
     next(iterator)
@@ -183,3 +199,112 @@ def test_a_batch_moves_first() -> None:
     batch: Any = Recorder()
     finish.tensor(batch)
     assert batch.done == ["cuda:0", torch.float16, torch.channels_last]
+
+
+# ---- Pinned memory ---------------------------------------------------------
+
+
+@pytest.fixture
+def lent(monkeypatch: pytest.MonkeyPatch) -> List[torch.Tensor]:
+    """What was allocated as pinned memory, images and labels."""
+    made: List[torch.Tensor] = []
+
+    def empty(shape: Any, strides: Any, dtype: Any) -> torch.Tensor:
+        made.append(torch.empty_strided(shape, strides, dtype=dtype))
+        return made[-1]
+
+    monkeypatch.setattr(handover, "pinned_empty", empty)
+    return made
+
+
+def are_in(found: List[Any], made: List[torch.Tensor]) -> int:
+    """Batches whose images are in memory that was allocated for them."""
+    begins = {tensor.data_ptr() for tensor in made}
+    return sum(images.data_ptr() in begins for images, _ in found)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+@pytest.mark.parametrize("size", [1, 5])
+def test_batches_are_made_in_pinned_memory(
+    images: Any,
+    lent: List[torch.Tensor],
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    layout: str,
+    workers: int,
+) -> None:
+    """Of torch's own, the short last one too; nothing but labels is copied."""
+    copies: List[int] = []
+    copy_to = feedline.Batch.copy_to
+
+    def count(batch: Any, images: int = 0, labels: int = 0, *more: Any) -> None:
+        copies.append(images)
+        copy_to(batch, images, labels, *more)
+
+    monkeypatch.setattr(feedline.Batch, "copy_to", count)
+    arguments: Dict[str, Any] = {"batch_size": size, "num_workers": workers}
+    loader = Ours(images, backend="native", layout=layout, **arguments)
+    for _ in range(2):  # the second one on an engine that waited
+        found = list(pinning(loader))
+        assert_same(found, list(Theirs(images, batch_size=size)))
+        assert are_in(found, lent) == len(found)
+    assert set(copies) == {0}
+
+
+def test_a_depth_that_grows_has_pinned_memory_soon(
+    images: Any, lent: List[torch.Tensor]
+) -> None:
+    """A batch that is begun without is copied, and two are lent for it."""
+    loader = Ours(images, batch_size=1, num_workers=1, backend="native")
+    batches = pinning(loader)
+    first = next(batches)
+    loader.engine.set("depth", loader.engine.get("depth") + 4)
+    rest = list(batches)
+    found = [first, *rest]
+    assert_same(found, list(Theirs(images)))
+    assert are_in(found, lent) == len(found), "copied ones are in it as well"
+
+
+def test_memory_is_let_go_at_the_end(
+    images: Any, lent: List[torch.Tensor]
+) -> None:
+    """By the engine; what the program has stays whole."""
+    loader = Ours(images, batch_size=4, num_workers=2, backend="native")
+    batches = pinning(loader)
+    kept = next(batches)
+    before = kept[0].clone()
+    engine = loader.engine
+    assert engine._lent
+    del batches
+    gc.collect()
+    assert not engine._lent
+    del loader, engine
+    gc.collect()
+    assert torch.equal(kept[0], before)
+
+
+def test_a_larger_batch_has_memory_of_its_own(
+    images: Any, lent: List[torch.Tensor]
+) -> None:
+    """It has an engine of its own, behind what the former one still has."""
+    order = [[0, 1], [2, 3], [4], list(range(5, 15)), [15, 16, 17]]
+    loader = Ours(images, batch_sampler=order, num_workers=2, backend="native")
+    found = list(pinning(loader))
+    assert_same(found, list(Theirs(images, batch_sampler=order)))
+    assert are_in(found, lent) == len(found)
+
+
+def test_a_batch_on_a_gpu_takes_none(
+    images: Any, lent: List[torch.Tensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine refuses what is lent to it then; the batch is as ever."""
+
+    def refuse(self: Any, *unused: Any) -> None:
+        raise feedline.NotSupported("on a device")
+
+    monkeypatch.setattr(feedline.Loader, "_lend", refuse)
+    loader = Ours(images, batch_size=4, num_workers=2, backend="native")
+    found = list(pinning(loader))
+    assert_same(found, list(Theirs(images, batch_size=4)))
+    assert len(lent) == 1 + 2 * len(found)

@@ -6,6 +6,9 @@
     a device          torch's allocator alone: work that is queued on a stream
                       still reads them when the program has dropped them
 
+Pinned memory is lent to the engine, whose workers write into it, so nothing is
+copied on the program's thread.
+
 Which one is decided by where the batch is: the environment chooses a device,
 too (FEEDLINE_DEVICE). `Finish` does for batches of torch's what an engine does
 while it makes them.
@@ -89,15 +92,49 @@ def to_device(batch: feedline.Batch) -> Tensors:
     )
 
 
-def to_pinned(batch: feedline.Batch) -> Tensors:
-    return copied(batch, pinned_empty)
+class PinnedMemory:
+    """Pinned memory of torch's that one engine writes batches into.
 
+    For each batch that may be begun there is memory ahead, and one in addition:
+    next() begins another batch before it gets to lend. Where there is none, in
+    a depth that has grown, the batch is in the engine's memory, is copied, and
+    two are lent for it.
+    """
 
-def way_of(device: str, pin: bool) -> Callable[[feedline.Batch], Tensors]:
-    """For batches that are on this device."""
-    if device != HOST:
-        return to_device
-    return to_pinned if pin else shared
+    def __init__(self, engine: feedline.Loader) -> None:
+        """The engine has begun an epoch, and nothing was appended."""
+        self._engine = engine
+        self._like = torch.empty(
+            engine.epoch_info.shape,
+            dtype=DTYPES[engine.config["dtype"]],
+            device="meta",
+        )
+        self._lends = True
+        self._lend(engine._depth() + 1)
+
+    def _lend(self, batches: int) -> None:
+        like = self._like
+        size = like.numel() * like.element_size()
+        for _ in range(batches if self._lends else 0):
+            images = pinned_empty(like.shape, like.stride(), like.dtype)
+            try:
+                self._engine._lend(images.data_ptr(), size, images)
+            except feedline.NotSupported:  # batches are on a device
+                self._lends = False
+                break
+
+    def tensors(self, batch: feedline.Batch) -> Tensors:
+        """Images and labels."""
+        taken = batch.images
+        images = self._engine._lent.pop(taken.data_ptr(), None)
+        if images is None:
+            self._lend(2)
+            return copied(batch, pinned_empty)
+        count = len(taken)
+        labels = pinned_empty((count,), (1,), torch.int64)
+        batch.copy_to(labels=labels.data_ptr())
+        self._lend(1)
+        return [images if count == len(images) else images[:count], labels]
 
 
 # ---- Batches of torch's -----------------------------------------------------

@@ -40,7 +40,8 @@ from ._compat import _BaseDataLoaderIter
 from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
 from .engine_pool import EnginePool, Lease, fitting_engine
-from .handover import HOST, Finish, check_dtype, way_of
+from .handover import HOST, Finish, PinnedMemory, check_dtype
+from .handover import shared, to_device
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .sample_errors import failed, mended
@@ -170,6 +171,7 @@ class Settings:
         self.largest: Dict[str, int] = mine.epochs.largest_batch
         options = engine_options(loader, plan.options, 1, looks_ahead)
         self.nhwc = options.get("layout") == "nhwc"
+        self.on_host = options.get("device") in (None, "host")
         self.options = options
         self.known_size = known_batch_size(loader)
         check_dtype(options.get("dtype"), plan.options.get("dtype"))
@@ -245,6 +247,10 @@ class NativeIterator(CountedIterator):
         self._unnoticed = batches_known_ahead(sampler)
         self._known_ahead = self._unnoticed if self._num_workers == 0 else ALL
         self._settings = Settings(loader, plan, self._known_ahead > 0)
+        # What a function makes of a batch is pinned behind it.
+        made = isinstance(self._collate_fn, Collated)
+        self._pins = self._pin_memory and not made and self._settings.on_host
+        self._pinned_memory: Dict[Lease, PinnedMemory] = {}
         # Known with the first batch: how they are taken, and their device.
         self._take: Optional[Callable[[feedline.Batch], List[Any]]] = None
         self._device: Optional[str] = None
@@ -316,6 +322,8 @@ class NativeIterator(CountedIterator):
         if self._settings.seed is not None:
             seed, epoch = self._settings.seed, progress.epoch
         lease.engine.begin(epoch, seed, progress.samples + waiting)
+        if self._pins:
+            self._pinned_memory[lease] = PinnedMemory(lease.engine)
 
     def _pull_ahead(self) -> None:
         """As many as torch would have ahead, or a tuned depth."""
@@ -371,7 +379,9 @@ class NativeIterator(CountedIterator):
         self._pending.popleft()
         self._delivered()
         if lease is not self._leases[0]:
-            self._leases.pop(0).give_back()
+            former = self._leases.pop(0)
+            former.give_back()
+            self._pinned_memory.pop(former, None)
         try:
             self._pull_ahead()
             if (
@@ -405,12 +415,17 @@ class NativeIterator(CountedIterator):
         self, batch: feedline.Batch
     ) -> Callable[[feedline.Batch], List[Any]]:
         """For this one and all that follow."""
+        take = shared
         if batch.device != HOST:
             self._device = batch.device
-        # What a function makes of a batch is pinned behind it.
-        made = isinstance(self._collate_fn, Collated)
-        self._take = way_of(batch.device, self._pin_memory and not made)
-        return self._take
+            take = to_device
+        elif self._pins:
+            take = self._from_pinned
+        self._take = take
+        return take
+
+    def _from_pinned(self, batch: feedline.Batch) -> List[torch.Tensor]:
+        return self._pinned_memory[self._leases[0]].tensors(batch)
 
     def _mended(
         self, engine: feedline.Loader, batch: feedline.Batch, number: int
@@ -505,6 +520,7 @@ class NativeIterator(CountedIterator):
         """Gives the engines back; work under way ends."""
         self._pending.clear()
         _give_back(self._leases)
+        self._pinned_memory.clear()
 
 
 def _give_back(leases: List[Lease]) -> None:

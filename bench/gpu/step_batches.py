@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch's batches on the GPU are those of the CPU, in every form they can have.
+
+u8 to the bit. Floats may differ in their last place, where device and host
+round differently; how many do is on the page.
+"""
+import warnings
+
+import outcome
+
+FORMS = (
+    ("f32", {}),
+    ("f32, channels_last", {"layout": "nhwc"}),
+    ("f16", {"dtype": "f16"}),
+    ("bf16, channels_last", {"dtype": "bf16", "layout": "nhwc"}),
+    ("pin_memory and device", {"pin_memory": True}),
+    ("num_workers=0", {"num_workers": 0}),
+    ("shuffled", {"shuffle": True}),
+    ("finished on the host", {"options": {"finish": "host"}}),
+)
+
+
+def flipped(images, labels):
+    """A collate function on whole batches."""
+    return images.flip(-1), labels + 1
+
+
+def epoch(dataset, gpu, **arguments):
+    """The tensors of an epoch, on the CPU."""
+    import torch
+    from feedline.torch import DataLoader
+
+    given = {"batch_size": 8, "num_workers": 2, "backend": "native",
+             **arguments}
+    if given.get("shuffle"):
+        given["generator"] = torch.Generator().manual_seed(5)
+    found = []
+    for batch in DataLoader(dataset, **given):
+        assert not gpu.for_loader or given.get("device") is None or all(
+            tensor.is_cuda for tensor in batch), "a batch is not on the GPU"
+        found.append([tensor.cpu() for tensor in batch])
+    return found
+
+
+def differing(ours, theirs):
+    """Values that differ in the last place, and values that differ by more."""
+    import torch
+
+    last = more = 0
+    for one, other in zip(ours, theirs):
+        for a, b in zip(one, other):
+            if a.shape != b.shape or a.dtype != b.dtype:
+                return 0, a.numel()
+            if a.dtype.is_floating_point:
+                near = torch.isclose(a.double(), b.double(), atol=2e-6,
+                                     rtol=torch.finfo(a.dtype).eps)
+                more += int((~near).sum())
+                last += int(((a != b) & near).sum())
+            else:
+                more += int((a != b).sum())
+    return last, more
+
+
+def compare(step, gpu, what, dataset, **arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch, about pinning without a GPU
+        there = epoch(dataset, gpu, **gpu.for_loader, **arguments)
+        here = epoch(dataset, gpu, **arguments)
+    last, more = differing(there, here)
+    values = sum(tensor.numel() for batch in here for tensor in batch)
+    step.truth("%s: values that differ" % what, 0,
+               "%d of %d" % (more, values), len(there) == len(here) and
+               not more and values)
+    if last:
+        step.note("%s: %d of %d values differ in the last place" % (
+            what, last, values))
+
+
+def run(step):
+    import image_sets
+    from feedline.torch import collated
+    from torch_gpu import gpu as gpu_of
+
+    gpu = gpu_of(step)
+    floats = image_sets.plain(step, 32)
+    for what, arguments in FORMS:
+        compare(step, gpu, what, floats, **arguments)
+    compare(step, gpu, "u8", image_sets.plain(step, 32, as_bytes=True))
+    compare(step, gpu, "collated", floats, collate_fn=collated(flipped))
+    compare(step, gpu, "on_error=zero", image_sets.damaged(step, 32),
+            on_error="zero")
+
+
+if __name__ == "__main__":
+    outcome.main(run)

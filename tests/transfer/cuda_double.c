@@ -47,10 +47,13 @@ int double_enter(enum double_function f)
     if (f == FN_COUNT)
         return 0;
     double_world.calls[f]++;
+    double_world.n_calls++;
     int ordered = double_ordered_locked(f);
     int error = needs[f] == NEED_NOTHING ? 0 : driver_locked();
     if (!error && needs[f] == NEED_CONTEXT)
         error = context_locked();
+    if (!error)
+        error = double_forbidden_locked(f);
     return error ? error : ordered;
 }
 
@@ -96,6 +99,15 @@ static const struct {
      "pointer does not correspond to a registered memory region"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {802, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
+    {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+     "dependency created on uncaptured work in another stream"},
+    {907, "CUDA_ERROR_CAPTURED_EVENT",
+     "operation not permitted on an event last recorded in a capturing "
+     "stream"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 

@@ -57,6 +57,8 @@
  *   - memory out of bounds, unknown pointers and handles, things given back
  *     twice, pinned memory unpinned while a copy from it is under way
  *   - a copy or a kernel on a stream of another device than the current one
+ *   - a stream that is pulled into a graph: it waits for an event that was
+ *     recorded on a stream that is captured (cuda_double_capture.c)
  *   - with double_check_leaks(), whatever was never given back, but for
  *     retained contexts and modules
  */
@@ -82,6 +84,13 @@
 #define DOUBLE_ERROR_ILLEGAL         700 /* the usual broken context */
 #define DOUBLE_ERROR_PINNED          712
 #define DOUBLE_ERROR_NOT_PINNED      713
+#define DOUBLE_ERROR_CAPTURE         900 /* a stream is captured */
+#define DOUBLE_ERROR_CAPTURE_BROKEN  901
+#define DOUBLE_ERROR_ISOLATION       905 /* waits for what was not captured */
+#define DOUBLE_ERROR_CAPTURED_EVENT  907
+
+/* CUstreamCaptureMode */
+enum { DOUBLE_GLOBAL, DOUBLE_THREAD_LOCAL, DOUBLE_RELAXED };
 
 /* ---- The driver, for tests that call it directly -------------------- */
 
@@ -97,6 +106,7 @@
 #define cuMemcpyDtoHAsync         cuMemcpyDtoHAsync_v2
 #define cuStreamDestroy           cuStreamDestroy_v2
 #define cuEventDestroy            cuEventDestroy_v2
+#define cuStreamBeginCapture      cuStreamBeginCapture_v2
 
 #define DOUBLE_DECLARE(name, version, parameters)                              \
   DOUBLE_API int cu##name##version parameters;
@@ -112,6 +122,9 @@ DOUBLE_API int cuMemcpyDtoHAsync(void *to, const void *from, size_t bytes,
 DOUBLE_API int cuStreamQuery(fdl_cuda_stream stream);
 DOUBLE_API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
 DOUBLE_API int cuMemFreeHost(void *memory);
+DOUBLE_API int cuStreamBeginCapture(fdl_cuda_stream stream, int mode);
+DOUBLE_API int cuStreamEndCapture(fdl_cuda_stream stream, void **graph);
+DOUBLE_API int cuGraphDestroy(void *graph);
 
 /* The primary context of a device is current on this thread, in place of what
  * was: as cudaSetDevice of the runtime does it. */
@@ -151,6 +164,11 @@ DOUBLE_API void double_resume(fdl_cuda_stream stream);
 /* Until nothing is under way on any stream. */
 DOUBLE_API void double_drain(void);
 
+/* As if a thread of the program captured a stream, in mode global, during n
+ * calls of the process (double_counters), `from` calls from now on. What that
+ * forbids fails with 900 and is counted as a broken capture. */
+DOUBLE_API void double_capture_elsewhere(uint64_t from, uint64_t n);
+
 /* ---- What was seen (any thread) ------------------------------------- */
 
 struct double_counters {
@@ -162,6 +180,8 @@ struct double_counters {
     uint64_t hidden_synchronisations; /* MemFree */
     uint64_t contexts;                /* devices that have one */
     uint64_t retained; /* cuDevicePrimaryCtxRetain without Release */
+    uint64_t calls;    /* of the driver, by anybody */
+    uint64_t broken_captures;
     uint64_t live_streams, live_events, live_allocations, live_registrations;
     uint64_t device_bytes, pinned_bytes;           /* now, */
     uint64_t most_device_bytes, most_pinned_bytes; /* and at most */

@@ -225,6 +225,7 @@ void double_reset(void)
         w->devices[i] =
             (struct double_device){.retained = w->devices[i].retained};
     memset(w->calls, 0, sizeof(w->calls));
+    w->n_calls = w->capture_from = w->capture_until = 0;
     w->counters = (struct double_counters){.copies = 0};
     w->cost = NULL;
     w->n_faults = 0;
@@ -322,6 +323,7 @@ void double_get_counters(struct double_counters *out)
     double_enter(FN_COUNT);
     struct double_world *w = &double_world;
     *out = w->counters;
+    out->calls = w->n_calls;
     for (int i = 0; i < DOUBLE_DEVICES; i++) {
         out->contexts += w->devices[i].used || w->devices[i].retained > 0;
         out->retained += w->devices[i].retained;

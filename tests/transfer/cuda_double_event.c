@@ -73,6 +73,8 @@ static int record_locked(struct double_event *e, struct double_stream *s)
 {
     if (e->of_device != s->of_device)
         return DOUBLE_ERROR_HANDLE;
+    if (s->capturing)
+        return double_capture_record_locked(e, s);
     struct double_record *r = calloc(1, sizeof(*r));
     if (!r)
         return FDL_CUDA_ERROR_MEMORY;
@@ -85,6 +87,7 @@ static int record_locked(struct double_event *e, struct double_stream *s)
     }
     double_unref_locked(e->record);
     e->record = r;
+    e->captured_on = 0;
     return 0;
 }
 
@@ -101,6 +104,8 @@ int cuEventRecord(fdl_cuda_event event, fdl_cuda_stream stream)
 
 static int wait_event_locked(struct double_stream *s, struct double_event *e)
 {
+    if (s->capturing || e->captured_on)
+        return double_capture_wait_locked(s, e);
     if (!e->record || e->record->done)
         return 0;
     struct double_op op = {.kind = OP_WAIT, .record = e->record};
@@ -135,9 +140,10 @@ int cuEventQuery(fdl_cuda_event event)
     int error = double_enter(FN_cuEventQuery);
     if (!error) {
         struct double_event *e = event_locked(event, "cuEventQuery");
-        error = !e           ? DOUBLE_ERROR_HANDLE
-                : is_done(e) ? double_error_locked(e->of_device)
-                             : FDL_CUDA_ERROR_NOT_READY;
+        error = e ? double_ask_event_locked(e) : DOUBLE_ERROR_HANDLE;
+        if (!error)
+            error = is_done(e) ? double_error_locked(e->of_device)
+                               : FDL_CUDA_ERROR_NOT_READY;
     }
     return double_leave(error);
 }
@@ -147,7 +153,9 @@ int cuEventSynchronize(fdl_cuda_event event)
     int error = double_enter(FN_cuEventSynchronize);
     struct double_event *e =
         error ? NULL : event_locked(event, "cuEventSynchronize");
-    if (e) {
+    if (e)
+        error = double_ask_event_locked(e);
+    if (e && !error) {
         int device = e->of_device;
         struct double_record *r = e->record;
         if (r) {

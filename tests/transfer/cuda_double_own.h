@@ -69,6 +69,11 @@ enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT };
     X(cuModuleLoadData,            CONTEXT)                                   \
     X(cuModuleGetFunction,         CONTEXT)                                   \
     X(cuLaunchKernel,              CONTEXT)                                   \
+    X(cuThreadExchangeStreamCaptureMode, DRIVER)                              \
+    X(cuStreamIsCapturing,         CONTEXT)                                   \
+    X(cuStreamBeginCapture,        CONTEXT)                                   \
+    X(cuStreamEndCapture,          CONTEXT)                                   \
+    X(cuGraphDestroy,              DRIVER)                                    \
     X(copy,                        NOTHING)                                   \
     X(kernel,                      NOTHING)
 /* clang-format on */
@@ -129,6 +134,7 @@ struct double_event {
     struct double_record *record; /* the latest; NULL: none */
     int of_device;
     bool timing;
+    uint64_t captured_on; /* its last record is in the graph of that stream */
 };
 
 enum double_op_kind { OP_COPY, OP_WAIT, OP_RECORD, OP_READ, OP_KERNEL };
@@ -172,6 +178,9 @@ struct double_stream {
     struct double_op *first, *last;
     uint64_t queued, finished;
     pthread_cond_t wake;
+    bool capturing, broken; /* until the capture ends, broken or not */
+    int capture_mode;
+    pthread_t capturer;
 };
 
 struct double_device {
@@ -202,7 +211,8 @@ struct double_world {
     double_cost cost;
     void *cost_user;
     struct double_counters counters;
-    uint64_t calls[FN_COUNT];
+    uint64_t calls[FN_COUNT], n_calls;
+    uint64_t capture_from, capture_until; /* double_capture_elsewhere */
     uint64_t n_faults;
     char faults[DOUBLE_FAULTS][DOUBLE_FAULT_CHARS];
 };
@@ -213,6 +223,7 @@ struct double_thread {
     uint64_t generation;
     int stack[DOUBLE_DEPTH]; /* contexts, the last one is current */
     uint32_t depth;
+    int capture_mode;
 };
 extern _Thread_local struct double_thread double_self;
 
@@ -277,6 +288,24 @@ void double_event_free_locked(struct double_event *e);
 
 /* What a wait ends with: the context may have broken meanwhile. */
 int double_error_locked(int device);
+
+/* ---- cuda_double_capture.c ------------------------------------------ */
+
+/* What a call of f fails with because of a capture, which it breaks; 0: it may
+ * be made. */
+int double_forbidden_locked(enum double_function f);
+
+/* The same for the state of a stream, or of an event. */
+int double_ask_stream_locked(struct double_stream *s);
+int double_ask_event_locked(const struct double_event *e);
+
+/* In place of queueing an operation, a record or a wait where the stream or the
+ * event is captured. */
+int double_captured_locked(struct double_stream *s);
+int double_capture_record_locked(struct double_event *e,
+                                 struct double_stream *s);
+int double_capture_wait_locked(struct double_stream *s,
+                               const struct double_event *e);
 
 /* ---- cuda_double_kernel.c ----------------------------------------- */
 

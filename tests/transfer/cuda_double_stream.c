@@ -310,9 +310,16 @@ static bool start_thread(struct double_stream *s)
     return ok;
 }
 
+/* Whatever *op owns is the stream's from here on, unless it fails. */
 int double_queue_locked(struct double_stream *s, const struct double_op *op)
 {
     struct double_world *w = &double_world;
+    if (s->capturing) {
+        int error = double_captured_locked(s);
+        if (!error)
+            free(op->staged);
+        return error;
+    }
     struct double_op *copy = malloc(sizeof(*copy));
     if (!copy)
         return FDL_CUDA_ERROR_MEMORY;
@@ -465,7 +472,9 @@ int cuStreamSynchronize(fdl_cuda_stream stream)
     double_world.counters.synchronisations++;
     struct double_stream *s =
         error ? NULL : double_stream_locked(stream, "cuStreamSynchronize");
-    if (s) {
+    if (s)
+        error = double_ask_stream_locked(s);
+    if (s && !error) {
         int device = s->of_device;
         double_finish_stream_locked(s);
         error = double_error_locked(device);
@@ -480,10 +489,12 @@ int cuStreamQuery(fdl_cuda_stream stream)
     int error = double_enter(FN_cuStreamQuery);
     struct double_stream *s =
         error ? NULL : double_stream_locked(stream, "cuStreamQuery");
-    if (s && s->finished < s->queued)
-        error = FDL_CUDA_ERROR_NOT_READY;
-    else if (!s && !error)
+    if (s)
+        error = double_ask_stream_locked(s);
+    if (!s && !error)
         error = DOUBLE_ERROR_HANDLE;
+    else if (!error && s->finished < s->queued)
+        error = FDL_CUDA_ERROR_NOT_READY;
     return double_leave(error);
 }
 

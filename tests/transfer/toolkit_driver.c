@@ -16,6 +16,7 @@ SAME(FDL_CUDA_ERROR_NOT_READY, CUDA_ERROR_NOT_READY);
 SAME(FDL_CUDA_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
 SAME(FDL_CUDA_EVENT_BLOCKING_SYNC, CU_EVENT_BLOCKING_SYNC);
 SAME(FDL_CUDA_EVENT_NO_TIMING, CU_EVENT_DISABLE_TIMING);
+SAME(FDL_CUDA_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED);
 SAME(FDL_CUDA_ATTR_COPY_ENGINES, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
 
 #define SAME_SIZE(ours, theirs)                                                \
@@ -63,6 +64,9 @@ PAIR(StreamCreateWithPriority, (fdl_cuda_stream *, unsigned, int),
      (CUstream *, unsigned, int));
 PAIR(StreamDestroy, (fdl_cuda_stream), (CUstream));
 PAIR(StreamSynchronize, (fdl_cuda_stream), (CUstream));
+PAIR(StreamIsCapturing, (fdl_cuda_stream, int *),
+     (CUstream, CUstreamCaptureStatus *));
+PAIR(ThreadExchangeStreamCaptureMode, (int *), (CUstreamCaptureMode *));
 PAIR(StreamWaitEvent, (fdl_cuda_stream, fdl_cuda_event, unsigned),
      (CUstream, CUevent, unsigned));
 PAIR(EventCreate, (fdl_cuda_event *, unsigned), (CUevent *, unsigned));
@@ -94,4 +98,4 @@ FDL_CUDA_FUNCTIONS(LOOKED_UP)
 
 /* As many as there are. */
 #define ONE(name, version, parameters) +1
-_Static_assert(FDL_CUDA_FUNCTIONS(ONE) == 33, "a line is missing above");
+_Static_assert(FDL_CUDA_FUNCTIONS(ONE) == 35, "a line is missing above");

@@ -14,6 +14,7 @@
 #ifndef FDL_TRANSFER_CUDA_API_H
 #define FDL_TRANSFER_CUDA_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,9 +27,16 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
 #define FDL_CUDA_ERROR_NO_DEVICE 100
 #define FDL_CUDA_ERROR_NOT_READY 600
 
+/* 900 to 908: a capture is in the way, and the call will work after it. But
+ * not with an event of a graph (907). */
+#define FDL_CUDA_ERROR_CAPTURE_FIRST  900
+#define FDL_CUDA_ERROR_CAPTURED_EVENT 907
+#define FDL_CUDA_ERROR_CAPTURE_LAST   908
+
 #define FDL_CUDA_STREAM_NON_BLOCKING 1u
 #define FDL_CUDA_EVENT_BLOCKING_SYNC 1u
 #define FDL_CUDA_EVENT_NO_TIMING     2u
+#define FDL_CUDA_CAPTURE_RELAXED     2  /* CU_STREAM_CAPTURE_MODE_... */
 #define FDL_CUDA_ATTR_COPY_ENGINES   40 /* ..._ASYNC_ENGINE_COUNT */
 
 /* The first CUDA version whose driver (450) has all of these functions. */
@@ -66,6 +74,8 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
                                   int priority)) /* 5.5 */                    \
     X(StreamDestroy, _v2,  (fdl_cuda_stream stream))                          \
     X(StreamSynchronize,,  (fdl_cuda_stream stream))                          \
+    X(StreamIsCapturing,,  (fdl_cuda_stream stream, int *status)) /* 10.0 */  \
+    X(ThreadExchangeStreamCaptureMode,, (int *mode)) /* 10.1 */               \
     X(StreamWaitEvent,,    (fdl_cuda_stream stream, fdl_cuda_event event,     \
                             unsigned flags))                                  \
     X(EventCreate,,        (fdl_cuda_event *event, unsigned flags))           \
@@ -97,6 +107,13 @@ struct fdl_cuda_api {
  * if the environment has that variable, else libcuda.so.1. No context is
  * made. */
 int32_t fdl_cuda_load(const struct fdl_cuda_api **out);
+
+/* The call may be made again a little later; the device is as it was. */
+bool fdl_cuda_not_now(int error);
+
+/* Whether work that is queued on the stream now goes into a graph, or cannot be
+ * queued because of one. A context is current. */
+bool fdl_cuda_captures(const struct fdl_cuda_api *cuda, fdl_cuda_stream stream);
 
 /* The driver's own words for an error, and what to do about it where that is
  * known: "CUDA_ERROR_X (text); advice". */

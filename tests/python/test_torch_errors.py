@@ -274,3 +274,28 @@ def test_a_function_that_raises(dataset: Any) -> None:
         assert "class_" in str(error)
         assert isinstance(error.__cause__, ArithmeticError)
         assert error.__cause__.__traceback__ is not None
+
+
+# ---- A GPU that fails -------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["_receive", "_hand_over"])
+def test_an_engine_whose_gpu_failed_is_not_used_again(
+    dataset: Any, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = Ours(dataset, batch_size=4, num_workers=2)
+    expected = list(loader)
+    pool = loader._feedline.epochs.engines
+    first = pool.engine
+    iterator = iter(loader)
+
+    def fails(*arguments: Any) -> Any:
+        raise feedline.DeviceError("the GPU is lost")
+
+    monkeypatch.setattr(type(iterator), where, fails)
+    with pytest.raises(feedline.DeviceError):
+        next(iterator)
+    monkeypatch.undo()
+    del iterator
+    assert same(list(loader), expected)
+    assert pool.engine is not first

@@ -36,10 +36,15 @@ class Lease:
         self._key = key
         self._lent = [engine]  # until it is given back
         self._process = os.getpid()
+        self._spoilt = False
 
     @property
     def engine(self) -> feedline.Loader:
         return self._lent[0]
+
+    def spoil(self) -> None:
+        """The engine ends when it is given back: its GPU had an error."""
+        self._spoilt = True
 
     def give_back(self) -> None:
         """Work that was under way ends; batches that are held stay valid."""
@@ -48,7 +53,11 @@ class Lease:
         except IndexError:
             return
         # In a forked child the engine is the parent's.
-        if os.getpid() == self._process:
+        if os.getpid() != self._process:
+            return
+        if self._spoilt:
+            engine.close()
+        else:
             self._pool._take_back(self._key, engine)
 
 

@@ -374,7 +374,11 @@ class NativeIterator(CountedIterator):
         if lease is None:
             return self._fetch(index)
         engine = lease.engine
-        batch = self._receive(engine)
+        try:
+            batch = self._receive(engine)
+        except feedline.DeviceError:
+            lease.spoil()
+            raise
         number = self._progress.batches
         self._pending.popleft()
         self._delivered()
@@ -391,6 +395,9 @@ class NativeIterator(CountedIterator):
             ):
                 return self._mended(engine, batch, number)
             return self._finished(self._hand_over(batch), number)
+        except feedline.DeviceError:
+            lease.spoil()
+            raise
         finally:
             batch.release()
             engine._recycle(batch)

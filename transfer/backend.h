@@ -115,6 +115,11 @@ struct fdl_backend_ops {
     /* No transfer is under way. NULL is accepted. */
     void (*destroy)(void *backend);
 
+    /* A run begins, and no transfer is under way: an error that ended the run
+     * before is forgotten, and found again if it is there still. NULL: none
+     * outlives its batch. */
+    void (*begin)(void *backend);
+
     /* Zeroed or not; host memory aligned to 4096, a GPU's to 256. ENOMEM. */
     int32_t (*slab_alloc)(void *backend, uint64_t bytes, struct fdl_slab *out);
     void (*slab_free)(void *backend, struct fdl_slab *slab);
@@ -133,12 +138,13 @@ struct fdl_backend_ops {
     /* The consumer asks for its next batch. One thread at a time. */
     void (*ask)(void *backend);
 
-    /* After done: `stream` waits for the batch. Any thread. ERANGE, EDEVICE. */
+    /* After done: `stream` waits for the batch. Any thread. ERANGE, EDEVICE;
+     * ESTATE for a stream that is being captured into a graph. */
     int32_t (*wait)(void *backend, struct fdl_transfer *t, void *stream);
 
     /* After wait for that stream: `bytes` of the slab, at `from`, are copied to
      * memory of the device, which is done when `stream` comes to it. Any
-     * thread. EDEVICE. NULL: memcpy will do. */
+     * thread. EDEVICE, ESTATE as wait. NULL: memcpy will do. */
     int32_t (*copy)(void *backend, void *to, const void *from, uint64_t bytes,
                     void *stream);
 

@@ -59,8 +59,8 @@ FEEDLINE_API void feedline_capsule_destructor(void *capsule);
  * memory on the batch's device; NULL skips a part. On the host, complete on
  * return. On a GPU both copies are queued on `stream` after the batch's own
  * copy, as after feedline_batch_wait; the batch may be released at once, and
- * `images` and `labels` used by later work on `stream`. ERANGE as
- * feedline_batch_wait; EDEVICE. Any thread that holds the batch. */
+ * `images` and `labels` used by later work on `stream`. ERANGE, ESTATE
+ * and EDEVICE as feedline_batch_wait. Any thread that holds the batch. */
 FEEDLINE_API int32_t feedline_batch_copy(feedline_batch *b, void *images,
                                          void *labels, void *stream);
 

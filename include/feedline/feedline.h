@@ -567,8 +567,8 @@ FEEDLINE_API int32_t feedline_batch_get_info(const feedline_batch *b,
 /* Makes `stream` wait for the copy of the batch before any work queued on it
  * after this call; the host does not wait. stream: a cudaStream_t of the
  * batch's GPU, as a pointer; NULL is the legacy default stream. At most 4
- * streams may wait for a batch (ERANGE). Does nothing for host batches.
- * EDEVICE: an error of the driver. */
+ * streams may wait for a batch (ERANGE), none that is captured into a graph
+ * (ESTATE). Does nothing for host batches. EDEVICE: an error of the driver. */
 FEEDLINE_API int32_t feedline_batch_wait(feedline_batch *b, void *stream);
 
 /* Returns the slot; any thread. The slot of a device batch is reused only after

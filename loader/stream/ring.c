@@ -177,6 +177,8 @@ void fdl_ring_issue_locked(struct fdl_ring *r)
 void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
                     struct fdl_window *window)
 {
+    if (r->backend_ops->begin)
+        r->backend_ops->begin(r->backend);
     fdl_lock(&r->lock);
     r->next_issue = r->next_deliver = r->issued_samples = 0;
     atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);

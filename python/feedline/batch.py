@@ -159,7 +159,8 @@ class Batch:
     def wait(self, stream: int = 0) -> None:
         """Work queued on `stream` (a cudaStream_t) from now on sees the batch.
 
-        Does nothing for a batch in host memory.
+        Does nothing for a batch in host memory. StateError: the stream is
+        being captured into a graph.
         """
         check(lib.batch_wait(self.handle, stream))
 
@@ -170,7 +171,7 @@ class Batch:
 
         images, labels: addresses of image_bytes and 8 * count bytes. On a GPU
         the copies are queued on `stream`, and the batch may be released at
-        once.
+        once. StateError as in wait: copy before each replay of a graph.
         """
         check(lib.batch_copy(self.handle, images, labels, stream))
 

@@ -32,6 +32,14 @@ static int32_t create(const struct fdl_backend_config *config, void **backend)
     return FEEDLINE_OK;
 }
 
+static void begin(void *backend)
+{
+    struct fdl_cuda *c = backend;
+    fdl_lock(&c->lock);
+    c->failed = FEEDLINE_OK;
+    fdl_unlock(&c->lock);
+}
+
 static void stop_threads(struct fdl_cuda *c)
 {
     fdl_lock(&c->lock);
@@ -191,7 +199,8 @@ static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     const struct fdl_cuda_api *cuda = c->device->cuda;
     struct fdl_cuda_slab *own = slab->own;
     for (uint32_t i = 0; own && i < own->n_used; i++)
-        cuda->EventSynchronize(own->used[i]);
+        if (!own->late[i])
+            cuda->EventSynchronize(own->used[i]);
     for (uint32_t i = 0; own && i < FDL_COUNT_OF(own->used); i++)
         if (own->used[i])
             cuda->EventDestroy(own->used[i]);
@@ -323,6 +332,7 @@ const struct fdl_backend_ops fdl_backend_cuda = {
     .device = FEEDLINE_CUDA,
     .create = create,
     .destroy = destroy,
+    .begin = begin,
     .slab_alloc = slab_alloc,
     .slab_free = slab_free,
     .submit = submit,

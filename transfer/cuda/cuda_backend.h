@@ -35,6 +35,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #define FDL_CUDA_STREAMS 4u /* that may wait for one batch */
 #define FDL_CUDA_PARTS   4u /* moved ahead of the rest of a batch */
@@ -84,7 +85,9 @@ struct fdl_cuda_slab {
     uint32_t n_streams;
     fdl_cuda_event used[FDL_CUDA_STREAMS + 1]; /* created when first needed */
     void *used_on[FDL_CUDA_STREAMS + 1];
-    uint32_t n_used; /* recorded, to be waited for */
+    bool late[FDL_CUDA_STREAMS + 1]; /* to be recorded when the stream's capture
+                                        is over, by the copy thread */
+    uint32_t n_used;                 /* recorded or late, to be waited for */
 };
 
 struct fdl_cuda {
@@ -104,7 +107,7 @@ struct fdl_cuda {
     struct fdl_cuda_step *free_steps;
     bool stopping;
     uint64_t pinned_bytes, device_bytes;
-    int32_t failed; /* a status: the device is lost */
+    int32_t failed; /* a status: the run has ended with it */
     char reason[FDL_ERROR_BYTES + 32];
 
     /* When the consumer's stream ran out of work, see cuda_consumer.c. */
@@ -125,6 +128,12 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
 void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream);
 void fdl_cuda_release(void *backend, struct fdl_transfer *t);
 
+/* Between two tries of what a capture forbids. */
+static inline void fdl_cuda_pause(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 /* cuda_copy.c: the copy thread; arg: struct fdl_cuda. */
 void *fdl_cuda_copy_main(void *arg);
 
@@ -138,8 +147,8 @@ int32_t fdl_cuda_step_take(struct fdl_cuda *c, struct fdl_cuda_step **out);
 void fdl_cuda_step_destroy(struct fdl_cuda *c, struct fdl_cuda_step *s);
 void fdl_cuda_step_let_go(struct fdl_cuda *c, struct fdl_cuda_step *s);
 
-/* The device is lost, says the error line of this thread: whatever is submitted
- * from now on fails with it, and with "cuda:N: " in front. */
+/* The run ends with the error line of this thread: whatever is submitted until
+ * the next one begins fails with it, and with "cuda:N: " in front. */
 void fdl_cuda_lose(struct fdl_cuda *c, int32_t status);
 
 #endif

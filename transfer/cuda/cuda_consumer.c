@@ -20,9 +20,10 @@
 #include "base/status.h"
 #include "transfer/cuda/cuda_backend.h"
 
+/* Not on a stream that is captured: the mark would go into the graph. */
 static void mark_asked_locked(struct fdl_cuda *c, void *stream)
 {
-    if (c->has_asked)
+    if (c->has_asked || fdl_cuda_captures(c->device->cuda, stream))
         return;
     if (c->device->cuda->EventRecord(c->asked, stream) == FDL_CUDA_SUCCESS)
         c->has_asked = true;
@@ -82,9 +83,22 @@ static bool has_waited(const struct fdl_cuda_slab *own, const void *stream)
     return false;
 }
 
+static int32_t check_capture(const struct fdl_cuda *c, void *stream)
+{
+    if (!fdl_cuda_captures(c->device->cuda, stream))
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ESTATE,
+                    "the stream is being captured into a CUDA graph, which "
+                    "cannot contain a batch: copy it into the graph's own "
+                    "tensors before the capture, and before each replay");
+}
+
 static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
                            void *stream)
 {
+    int32_t status = check_capture(c, stream);
+    if (status < 0)
+        return status;
     if (has_waited(own, stream))
         return FEEDLINE_OK;
     if (own->n_streams == FDL_CUDA_STREAMS)
@@ -125,11 +139,14 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
     int32_t status = fdl_cuda_enter(c->device);
     if (status < 0)
         return status;
-    int error =
-        c->device->cuda->MemcpyDtoDAsync(to, from, (size_t)bytes, stream);
-    if (error != FDL_CUDA_SUCCESS)
-        status =
-            fdl_cuda_fail(c->device->cuda, error, "the batch cannot be copied");
+    status = check_capture(c, stream);
+    if (status >= 0) {
+        int error =
+            c->device->cuda->MemcpyDtoDAsync(to, from, (size_t)bytes, stream);
+        if (error != FDL_CUDA_SUCCESS)
+            status = fdl_cuda_fail(c->device->cuda, error,
+                                   "the batch cannot be copied");
+    }
     fdl_cuda_leave(c->device);
     return status;
 }
@@ -145,21 +162,24 @@ static uint32_t place_of_mark(const struct fdl_cuda_slab *own,
     return i;
 }
 
-/* Remembers what is queued on `stream` now. A stream that cannot be marked is
- * waited for here: late is better than torn pixels. */
+/* Remembers what is queued on `stream` now, or has the copy thread do so when
+ * its capture is over. A stream that cannot be marked is waited for here: late
+ * is better than torn pixels. */
 static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
                              void *stream)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
     uint32_t i = place_of_mark(own, stream);
-    int error = i == FDL_COUNT_OF(own->used) ? FDL_CUDA_ERROR_NOT_READY
-                                             : FDL_CUDA_SUCCESS;
-    if (error == FDL_CUDA_SUCCESS && !own->used[i])
+    bool room = i < FDL_COUNT_OF(own->used);
+    bool late = room && fdl_cuda_captures(cuda, stream);
+    int error = room ? FDL_CUDA_SUCCESS : FDL_CUDA_ERROR_NOT_READY;
+    if (room && !late && !own->used[i])
         error = cuda->EventCreate(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
-    if (error == FDL_CUDA_SUCCESS)
+    if (error == FDL_CUDA_SUCCESS && !late)
         error = cuda->EventRecord(own->used[i], stream);
     if (error == FDL_CUDA_SUCCESS) {
         own->used_on[i] = stream;
+        own->late[i] = late;
         own->n_used = FDL_MAX(own->n_used, i + 1);
     } else {
         cuda->StreamSynchronize(stream);

@@ -13,14 +13,43 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CAPTURE_NS (INT64_C(10) * 1000000000) /* of patience with one */
+
 /* ---- Begin -------------------------------------------------------------- */
+
+/* A mark that the stream's capture kept from being set, set now: later than it
+ * could be, which is safe. A capture that goes on for so long ends the run. */
+static int mark_late(struct fdl_cuda *c, struct fdl_cuda_slab *own, uint32_t i)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    int64_t until = fdl_now_ns() + CAPTURE_NS;
+    while (fdl_cuda_captures(cuda, own->used_on[i])) {
+        if (fdl_now_ns() > until)
+            return FDL_CUDA_ERROR_CAPTURE_FIRST;
+        fdl_cuda_pause();
+    }
+    int error = FDL_CUDA_SUCCESS;
+    if (!own->used[i])
+        error = cuda->EventCreate(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->EventRecord(own->used[i], own->used_on[i]);
+    own->late[i] = error != FDL_CUDA_SUCCESS;
+    return error;
+}
 
 /* The stream goes on once the batch that was here before is used up. */
 static int wait_for_consumers(struct fdl_cuda *c, struct fdl_cuda_slab *own)
 {
     int error = FDL_CUDA_SUCCESS;
-    for (uint32_t i = 0; i < own->n_used && error == FDL_CUDA_SUCCESS; i++)
-        error = c->device->cuda->StreamWaitEvent(c->stream, own->used[i], 0);
+    for (uint32_t i = 0; i < own->n_used && error == FDL_CUDA_SUCCESS; i++) {
+        if (own->late[i])
+            error = mark_late(c, own, i);
+        if (error == FDL_CUDA_SUCCESS)
+            error =
+                c->device->cuda->StreamWaitEvent(c->stream, own->used[i], 0);
+    }
+    if (error != FDL_CUDA_SUCCESS)
+        return error; /* the next run waits for them */
     own->n_used = 0;
     return error;
 }
@@ -182,8 +211,20 @@ static void abandon(struct fdl_cuda *c, struct fdl_cuda_step *step)
     fdl_cuda_step_let_go(c, step);
 }
 
+/* What was queued of a batch that failed is done before its memory is somebody
+ * else's. */
+static void settle(struct fdl_cuda *c)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    while (fdl_cuda_not_now(cuda->StreamSynchronize(c->stream)))
+        fdl_cuda_pause();
+    while (c->finishing &&
+           fdl_cuda_not_now(cuda->StreamSynchronize(c->finishing)))
+        fdl_cuda_pause();
+}
+
 /* The end of a batch, either way; c->reason does not change any more after a
- * failure. After done it may be delivered, and after
+ * failure, until the next run. After done it may be delivered, and after
  * landed all of it is somebody else's: its step goes to the land thread only
  * between the two. */
 static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
@@ -204,6 +245,7 @@ static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
     if (step)
         abandon(c, step);
     own->step = NULL;
+    settle(c);
     t->done(t, status, c->reason);
     t->landed(t);
 }

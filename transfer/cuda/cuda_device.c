@@ -55,17 +55,32 @@ int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci)
 
 /* ---- Context ------------------------------------------------------------ */
 
+/* The capture mode is the thread's, whatever its context: the outermost pair
+ * sets it, and puts back what it was. */
+static _Thread_local struct {
+    uint32_t depth;
+    int mode; /* before; -1: it could not be set */
+} entered;
+
 int32_t fdl_cuda_enter(const struct fdl_cuda_device *d)
 {
     int error = d->cuda->CtxPushCurrent(d->context);
-    if (error == FDL_CUDA_SUCCESS)
+    if (error != FDL_CUDA_SUCCESS)
+        return fdl_cuda_fail(d->cuda, error, "its context cannot be used");
+    if (entered.depth++ > 0)
         return FEEDLINE_OK;
-    return fdl_cuda_fail(d->cuda, error, "its context cannot be used");
+    entered.mode = FDL_CUDA_CAPTURE_RELAXED;
+    if (d->cuda->ThreadExchangeStreamCaptureMode(&entered.mode) !=
+        FDL_CUDA_SUCCESS)
+        entered.mode = -1;
+    return FEEDLINE_OK;
 }
 
 void fdl_cuda_leave(const struct fdl_cuda_device *d)
 {
     void *context;
+    if (--entered.depth == 0 && entered.mode >= 0)
+        d->cuda->ThreadExchangeStreamCaptureMode(&entered.mode);
     d->cuda->CtxPopCurrent(&context);
 }
 

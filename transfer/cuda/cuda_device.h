@@ -34,7 +34,9 @@ int32_t fdl_cuda_device(uint32_t number, const struct fdl_cuda_device **out);
 /* NUMA node of a device, from sysfs; -1: not known. pci: 16 bytes or NULL. */
 int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci);
 
-/* On the calling thread, in pairs. */
+/* On the calling thread, in pairs. In between, calls are allowed that CUDA
+ * forbids while another thread captures a graph, as they might wait for it:
+ * ours wait for our own streams alone. */
 int32_t fdl_cuda_enter(const struct fdl_cuda_device *d);
 void fdl_cuda_leave(const struct fdl_cuda_device *d);
 
@@ -46,7 +48,7 @@ int32_t fdl_cuda_kernels(const struct fdl_cuda_device *d);
  * lazily may wait for the whole device at the first launch of each. */
 int fdl_cuda_warm_up(const struct fdl_cuda_device *d, fdl_cuda_stream stream);
 
-/* Queue a kernel, after fdl_cuda_kernels; the device is current. A CUresult. */
+/* Queue a kernel, after fdl_cuda_kernels; the device is current. CUresult. */
 int fdl_cuda_run_finish(const struct fdl_cuda_device *d,
                         const struct fdl_finish_args *args,
                         fdl_cuda_stream stream);

@@ -126,7 +126,8 @@ static struct fdl_cuda_step *take_report(struct fdl_cuda *c, bool *entered)
         int error = c->device->cuda->EventQuery(s->entered);
         if (error != FDL_CUDA_SUCCESS) {
             *entered = false;
-            known = full || error != FDL_CUDA_ERROR_NOT_READY;
+            known = full || (error != FDL_CUDA_ERROR_NOT_READY &&
+                             !fdl_cuda_not_now(error));
         }
     }
     if (known) {
@@ -236,10 +237,19 @@ static void renew_clock(struct fdl_cuda *c)
                               memory_order_relaxed);
 }
 
+static int wait_until_ready(struct fdl_cuda *c, struct fdl_cuda_step *s)
+{
+    int error;
+    while (
+        fdl_cuda_not_now(error = c->device->cuda->EventSynchronize(s->ready)))
+        fdl_cuda_pause();
+    return error;
+}
+
 static void land(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
     struct fdl_transfer *t = s->transfer;
-    int error = c->device->cuda->EventSynchronize(s->ready);
+    int error = wait_until_ready(c, s);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_cuda_fail(c->device->cuda, error, "a copy to the device failed");
         fdl_cuda_lose(c, FEEDLINE_EDEVICE);

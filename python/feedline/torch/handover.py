@@ -104,37 +104,39 @@ class PinnedMemory:
     def __init__(self, engine: feedline.Loader) -> None:
         """The engine has begun an epoch, and nothing was appended."""
         self._engine = engine
-        self._like = torch.empty(
+        like = torch.empty(
             engine.epoch_info.shape,
             dtype=DTYPES[engine.config["dtype"]],
             device="meta",
         )
+        # Numbers: to ask a tensor for them costs as much as to make one.
+        self._full = len(like)
+        self._bytes = like.numel() * like.element_size()
+        self._like = (tuple(like.shape), like.stride(), like.dtype)
         self._lends = True
         self._lend(engine._depth() + 1)
 
     def _lend(self, batches: int) -> None:
-        like = self._like
-        size = like.numel() * like.element_size()
         for _ in range(batches if self._lends else 0):
-            images = pinned_empty(like.shape, like.stride(), like.dtype)
+            images = pinned_empty(*self._like)
             try:
-                self._engine._lend(images.data_ptr(), size, images)
+                self._engine._lend(images.data_ptr(), self._bytes, images)
             except feedline.NotSupported:  # batches are on a device
                 self._lends = False
                 break
 
     def tensors(self, batch: feedline.Batch) -> Tensors:
         """Images and labels."""
-        taken = batch.images
-        images = self._engine._lent.pop(taken.data_ptr(), None)
+        info = batch.info
+        images = self._engine._lent.pop(info.images.data, None)
         if images is None:
             self._lend(2)
             return copied(batch, pinned_empty)
-        count = len(taken)
+        count = info.count
         labels = pinned_empty((count,), (1,), torch.int64)
         batch.copy_to(labels=labels.data_ptr())
         self._lend(1)
-        return [images if count == len(images) else images[:count], labels]
+        return [images if count == self._full else images[:count], labels]
 
 
 # ---- Batches of torch's -----------------------------------------------------

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long next() takes for a batch that is ready, in a row and behind pauses.
 
-    bench/next_cost.py [FOLDER] [--rounds N]
+    bench/next_cost.py [FOLDER] [--rounds N] [--rows NAME ...]
 
 FOLDER has a folder of images for each class; without one, small JPEGs are made.
 Everything below is measured in turn, so that all rows see the same machine, and
@@ -17,6 +17,10 @@ before the pause, outside of what is timed.
     DataLoader          next() of feedline.torch.DataLoader's iterator
     tuned               the same with the numbers left to the tuner
     torch's             the same of torch.utils.data.DataLoader
+    pinned              DataLoader with pin_memory=True, and torch's own; on
+    torch's pinned      request only. Without a GPU, plain memory of torch's
+                        stands for pinned memory, allocated and written in the
+                        same places, torch's by torch's own thread
 
 The pauses: time.sleep, with caches as the rest of the machine leaves them; a
 loop that spins, so the core neither sleeps nor loses its caches; work on 32 MB,
@@ -42,18 +46,17 @@ from typing import Any, Callable, Dict, List, Tuple
 import feedline
 from feedline._library import lib
 
-SIDE = 64  # of the batches' images
 WORKERS = 2
 AHEAD = 12  # batches
 FIXED = {"num_workers": WORKERS, "prefetch_factor": AHEAD // WORKERS}
 IN_A_ROW = 8  # calls of a turn, fewer than are ahead
-SETTLE_S = 0.4  # in which all that go ahead are made
 
 try:
     import torch
     from torchvision import datasets, transforms
 
     import feedline.torch
+    from feedline.torch import handover
 except ImportError:
     torch = None
 
@@ -89,6 +92,35 @@ PAUSES: Dict[str, Callable[[], None]] = {
 }
 
 
+# ---- Pinned memory ----------------------------------------------------------
+
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of malloc.h
+
+
+def plain_empty(shape: Any, strides: Any, dtype: Any) -> Any:
+    return torch.empty_strided(shape, strides, dtype=dtype)
+
+
+def plainly_pinned(tensor: Any, device: Any = None) -> Any:
+    return torch.empty_like(tensor).copy_(tensor)
+
+
+def pretend() -> None:
+    """That there is a GPU, for both DataLoaders: what they call of torch when
+    they pin, with plain memory. Like pinned memory, freed memory is kept."""
+    if torch.cuda.is_available():
+        return
+    libc = ctypes.CDLL(None)
+    libc.mallopt(M_MMAP_MAX, 0)
+    libc.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
+    handover.pinned_empty = plain_empty
+    torch.Tensor.pin_memory = plainly_pinned
+    for name, found in (("is_available", True), ("current_device_index", 0),
+                        ("current_accelerator", torch.device("cuda")),
+                        ("set_device_index", None)):
+        setattr(torch.accelerator, name, lambda *_, found=found, **__: found)
+
+
 # ---- What is timed ----------------------------------------------------------
 
 
@@ -111,22 +143,24 @@ def make_images(root: Path) -> Path:
     return root
 
 
-def core(folder: Path, size: int, times: int) -> Callable[[], Any]:
+def core(
+    folder: Path, side: int, size: int, times: int
+) -> Callable[[], Any]:
     """An epoch that is `times` as long as the folder."""
     opened = feedline.Dataset.open("folder:%s" % folder)
     paths = [opened.path(i) for i in range(len(opened))]
     pipeline = feedline.Pipeline().add(
-        "random_resized_crop", width=SIDE, height=SIDE)
+        "random_resized_crop", width=side, height=side)
     loader = feedline.Loader(
         feedline.Dataset.paths(paths * times), pipeline, batch_size=size,
         shuffle=True, workers=WORKERS, depth=AHEAD, tuner="off")
     return iter(loader).__next__
 
 
-def with_torch(kind: Any, folder: Path, size: int, times: int,
+def with_torch(kind: Any, folder: Path, side: int, size: int, times: int,
                **more: Any) -> Callable[[], Any]:
     chain = transforms.Compose(
-        [transforms.RandomResizedCrop(SIDE), transforms.ToTensor()])
+        [transforms.RandomResizedCrop(side), transforms.ToTensor()])
     data = datasets.ImageFolder(str(folder), chain)
     data.samples = data.imgs = data.samples * times
     data.targets = data.targets * times
@@ -150,8 +184,20 @@ def theirs(*where: Any) -> Callable[[], Any]:
     return with_torch(torch.utils.data.DataLoader, *where, **FIXED)
 
 
-# What makes the call that is timed, of a folder, the samples of a batch, and
-# how often the folder comes in an epoch.
+def pinned(*where: Any) -> Callable[[], Any]:
+    pretend()
+    return with_torch(feedline.torch.DataLoader, *where, **FIXED,
+                      backend="native", pin_memory=True)
+
+
+def theirs_pinned(*where: Any) -> Callable[[], Any]:
+    pretend()
+    return with_torch(torch.utils.data.DataLoader, *where, **FIXED,
+                      pin_memory=True)
+
+
+# What makes the call that is timed, of a folder, the side of the images, the
+# samples of a batch, and how often the folder comes in an epoch.
 ROWS: Dict[str, Callable[..., Callable[[], Any]]] = {
     "empty method": lambda *where: Empty().method,
     "empty ctypes call": lambda *where: lib.quick.version_number,
@@ -159,12 +205,15 @@ ROWS: Dict[str, Callable[..., Callable[[], Any]]] = {
 }
 if torch is not None:
     ROWS.update({"two torch tensors": lambda *where: two_tensors,
-                 "DataLoader": ours, "tuned": tuned, "torch's": theirs})
+                 "DataLoader": ours, "tuned": tuned, "torch's": theirs,
+                 "pinned": pinned, "torch's pinned": theirs_pinned})
+USUAL = [name for name in ROWS if "pinned" not in name]
 
 
-def turn(call: Callable[[], Any], pause: Callable[[], None]) -> List[float]:
+def turn(call: Callable[[], Any], pause: Callable[[], None],
+         settle: float) -> List[float]:
     """Microseconds of some calls, behind a first one that is not counted."""
-    time.sleep(SETTLE_S)
+    time.sleep(settle)
     call()
     found = []
     for _ in range(IN_A_ROW):
@@ -186,8 +235,16 @@ def main() -> None:
                         help="turns of each row and pause [%(default)s]")
     parser.add_argument("--batch-size", type=int, default=16, metavar="B",
                         help="samples in a batch [%(default)s]")
+    parser.add_argument("--side", type=int, default=64, metavar="N",
+                        help="of the images of a batch [%(default)s]")
+    parser.add_argument("--settle", type=float, default=0.4, metavar="S",
+                        help="seconds in which all that go ahead are made "
+                        "[%(default)s]")
+    parser.add_argument("--pauses", nargs="+", metavar="NAME", choices=PAUSES,
+                        default=list(PAUSES), help="only these [all]")
     parser.add_argument("--rows", nargs="+", metavar="NAME", choices=ROWS,
-                        default=list(ROWS), help="only these [all]")
+                        default=USUAL,
+                        help="only these [all but those with pinned memory]")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         measure(arguments, arguments.folder or make_images(Path(made)))
@@ -195,23 +252,27 @@ def main() -> None:
 
 def measure(arguments: argparse.Namespace, folder: Path) -> None:
     size, names = arguments.batch_size, arguments.rows
-    samples = size * (arguments.rounds * len(PAUSES) * (IN_A_ROW + 1) + AHEAD)
+    pauses = arguments.pauses
+    turns = arguments.rounds * len(pauses)
+    samples = size * (turns * (IN_A_ROW + 1) + AHEAD)
     times = 1 + samples // sum(1 for _ in folder.glob("*/*"))
-    calls = {name: ROWS[name](folder, size, times) for name in names}
+    calls = {name: ROWS[name](folder, arguments.side, size, times)
+             for name in names}
     for call in calls.values():
         call()  # threads and processes start
     found: Dict[Tuple[str, str], List[float]] = {
-        key: [] for key in itertools.product(names, PAUSES)}
+        key: [] for key in itertools.product(names, pauses)}
     for _ in range(arguments.rounds):
         for name, pause in found:
-            found[name, pause] += turn(calls[name], PAUSES[pause])
+            found[name, pause] += turn(calls[name], PAUSES[pause],
+                                       arguments.settle)
     print("Python %s, torch %s, %s, %d cores, load %.1f" % (
         platform.python_version(), torch and torch.__version__, lib.path,
         len(os.sched_getaffinity(0)), os.getloadavg()[0]))
-    print("%-18s" % "" + "".join("%16s" % pause for pause in PAUSES))
+    print("%-18s" % "" + "".join("%16s" % pause for pause in pauses))
     for name in names:
         print("%-18s" % name + "".join(
-            "%16s" % told(found[name, pause]) for pause in PAUSES))
+            "%16s" % told(found[name, pause]) for pause in pauses))
 
 
 def told(found: List[float]) -> str:

@@ -261,6 +261,11 @@ static void hold(struct fdl_tuner *t)
     ++t->era_windows;
     if (fdl_tuner_bridge(t))
         return;
+    /* One odd window proves nothing, and would spoil what is known. */
+    if (t->suspicious > 0 && RULE(SUSPICIOUS)) {
+        fdl_tuner_enter(t, FDL_TUNER_HOLD);
+        return;
+    }
     ++t->at_arm;
     fdl_tuner_arm_note(t, t->knobs.workers, e.rate, 0.3);
     fdl_tuner_estimate_mix(&t->best, &e, 0.3);

@@ -6,8 +6,8 @@
  * new one.
  *
  * The guard: while the consumer waits, and an arm of this era did clearly
- * better than what is in force, that arm is put back. It is what keeps a wrong
- * decision from costing for long.
+ * better than what is in force, not long ago, that arm is put back. It is what
+ * keeps a wrong decision from costing for long.
  */
 #include "profiler/tuner/tuner_own.h"
 
@@ -24,7 +24,15 @@ void fdl_tuner_arm_note(struct fdl_tuner *t, uint32_t workers, double rate,
         a->era = t->era;
         a->rate = rate;
     }
+    a->window = t->era_windows;
     a->rate = exp((1 - weight) * log(a->rate) + weight * log(rate));
+}
+
+/* Conditions may drift too slowly to be seen as a change. */
+static bool fresh(const struct fdl_tuner *t, const struct fdl_tuner_arm *a)
+{
+    return a->era == t->era &&
+           (t->era_windows - a->window <= LASTING || !RULE(FRESH));
 }
 
 uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)
@@ -36,7 +44,7 @@ uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)
     uint32_t best = t->knobs.workers;
     uint32_t most = fdl_tuner_most_of_share(t, &t->best);
     for (uint32_t n = t->limits.workers_min; n <= most; ++n)
-        if (t->arms[n].era == t->era && t->arms[n].rate > t->arms[best].rate)
+        if (fresh(t, &t->arms[n]) && t->arms[n].rate > t->arms[best].rate)
             best = n;
     bool clear = t->arms[best].rate * (1 - 2 * DELTA) > here->rate;
     return clear ? best : 0;

@@ -109,7 +109,8 @@ struct fdl_tuner_window {
 
 struct fdl_tuner_arm {
     double rate;
-    uint32_t era; /* of the conditions it was measured in; 0: never */
+    uint32_t era;    /* of the conditions it was measured in; 0: never */
+    unsigned window; /* of that era */
 };
 
 enum fdl_tuner_verdict {

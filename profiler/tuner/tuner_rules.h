@@ -23,6 +23,8 @@
   X(SHIFT_RATE)                                                                \
   X(SHIFT_QUEUED)                                                              \
   X(SHIFT_OTHERS)                                                              \
+  X(FRESH)                                                                     \
+  X(SUSPICIOUS)                                                                \
   X(FEW_BLOCKS)                                                                \
   X(ACCEPT_FED)                                                                \
   X(ACCEPT_GAIN)                                                               \

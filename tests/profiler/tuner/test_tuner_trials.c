@@ -192,6 +192,27 @@ TEST(one_block_is_not_enough)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* Everything stops once, as when a worker hangs: three workers deliver less in
+ * that window than two did long ago, and are still the right number. */
+TEST(what_was_long_ago_is_no_measure_of_now)
+{
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(3);
+    model_begin(&m, &l, 3, 60, 15);
+    m.kappa = 0.35;
+    while (model_status(&m).rolled_back == 0)
+        model_step(&m); /* two were tried */
+    model_steps(&m, 4000);
+    uint64_t trials = model_status(&m).trials;
+    m.stock -= 120;
+    model_steps(&m, 1000);
+    model_print(&m);
+    assert_int_equal(m.knobs.workers, 3);
+    assert_int_equal(model_status(&m).guarded, 0);
+    assert_int_equal(model_status(&m).trials, trials);
+    fdl_tuner_destroy(m.tuner);
+}
+
 /* Steps that happen to be longer during a trial: nobody waited for workers, so
  * that fewer are tried again. */
 TEST(slow_steps_are_no_lack_of_workers)

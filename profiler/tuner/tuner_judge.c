@@ -60,6 +60,10 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
                (e->rate > ref->rate * (1 + DELTA) &&
                 e->stall / e->rate < 0.8 * ref->stall / ref->rate &&
                 RULE(ACCEPT_GAIN));
+    /* It was fed and waits now. Rates cannot tell: its steps may just have been
+     * shorter. */
+    if (ref->stall <= target && e->stall > 2 * target && RULE(STAYS_FED))
+        return false;
     double d = log(e->rate / ref->rate);
     double doubt = hypot(ref->error, e->error);
     /* While it waits, fewer must be as good beyond doubt: many small doubts
@@ -70,5 +74,5 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
     /* Fed: the consumer sets the pace. What differs is the noise of its steps,
      * or that workers slow it. */
     return d >=
-           -fmax(DELTA / 2, RULE(FED_DOUBT) ? fmin(2 * doubt, 2 * DELTA) : 0);
+           -fmax(DELTA / 2, RULE(FED_DOUBT) ? fmin(1.5 * doubt, 2 * DELTA) : 0);
 }

@@ -28,6 +28,7 @@
   X(FEW_BLOCKS)                                                                \
   X(ACCEPT_FED)                                                                \
   X(ACCEPT_GAIN)                                                               \
+  X(STAYS_FED)                                                                 \
   X(DOWN_DOUBT)                                                                \
   X(FED_DOUBT)                                                                 \
   X(QUEUES_FULL)                                                               \

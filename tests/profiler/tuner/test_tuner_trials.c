@@ -2,7 +2,7 @@
 /*
  * What is tried ends judged or undone, and what brought nothing is not built
  * on: locks that nobody announces, conditions that keep changing, storage that
- * is slow whatever one does, cores that others hold, hiccups, short epochs.
+ * is slow whatever one does, cores that others hold, stops, short epochs.
  */
 #include "tuner_model.h"
 
@@ -68,6 +68,42 @@ TEST(what_is_interrupted_is_undone)
     assert_true(model_count(&m, -1, FDL_OUTCOME_ABANDONED) > 0);
     assert_undone(&m);
     assert_in_range(m.knobs.workers, 1, 2);
+    fdl_tuner_destroy(m.tuner);
+}
+
+static void until_a_trial(struct tuner_model *m)
+{
+    for (unsigned i = 0; i < 5000; ++i) {
+        if (model_status(m).state == FDL_TUNER_TRIAL)
+            return;
+        model_step(m);
+    }
+    fail_msg("nothing was tried");
+}
+
+static void until_it_ends(struct tuner_model *m)
+{
+    while (model_status(m).state == FDL_TUNER_TRIAL)
+        model_step(m);
+}
+
+/* Three are too few, but steps are shorter just then: the rate is the same, and
+ * the consumer waits where it did not before. */
+TEST(a_fed_consumer_stays_fed)
+{
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 8, 38, 20);
+    until_a_trial(&m);
+    m.work = 59e6;
+    m.g = 14e6;
+    m.stock = 0;
+    until_it_ends(&m);
+    m.g = 20e6;
+    model_steps(&m, 20);
+    model_print(&m);
+    assert_int_equal(model_status(&m).rolled_back, 1);
+    assert_int_equal(m.knobs.workers, 8);
     fdl_tuner_destroy(m.tuner);
 }
 
@@ -182,8 +218,7 @@ TEST(one_block_is_not_enough)
     model_begin(&m, &l, 8, 40, 20);
     m.knobs.depth = 4;
     fdl_tuner_applied(m.tuner, &m.knobs, false);
-    while (model_status(&m).state != FDL_TUNER_TRIAL)
-        model_step(&m);
+    until_a_trial(&m);
     m.stock -= 8;
     model_steps(&m, 600);
     model_print(&m);
@@ -220,11 +255,9 @@ TEST(slow_steps_are_no_lack_of_workers)
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(8);
     model_begin(&m, &l, 8, 10, 20);
-    while (model_status(&m).state != FDL_TUNER_TRIAL)
-        model_step(&m);
+    until_a_trial(&m);
     m.g *= 1.1;
-    while (model_status(&m).state == FDL_TUNER_TRIAL)
-        model_step(&m);
+    until_it_ends(&m);
     m.g /= 1.1;
     assert_int_equal(model_status(&m).rolled_back, 1);
     model_steps(&m, 900);

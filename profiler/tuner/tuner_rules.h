@@ -54,6 +54,7 @@
   X(READS_MEMORY)                                                              \
   X(DIVIDE)                                                                    \
   X(EXPLORE)                                                                   \
+  X(NOT_CROWDED)                                                               \
   X(READS_RUN_OUT)                                                             \
   X(WAITS_STILL)                                                               \
   X(READS_FIRST)                                                               \

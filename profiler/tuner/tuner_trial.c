@@ -312,7 +312,10 @@ static bool explore(struct fdl_tuner *t)
         uint32_t to = up ? n + step : n > step ? n - step : 1;
         if (up && (double)to > most)
             to = most > (double)n ? (uint32_t)most : n;
-        if (to == n || to < t->limits.workers_min ||
+        /* While others hold the cores fewer look as good, and are missed when
+         * they leave. */
+        bool later = !up && fdl_tuner_crowded(t, &t->best) && RULE(NOT_CROWDED);
+        if (to == n || to < t->limits.workers_min || later ||
             fdl_tuner_arm_useless(t, to) || !RULE(EXPLORE))
             continue;
         return try_workers(
@@ -520,12 +523,14 @@ static void learn_reads(struct fdl_tuner *t, double error)
 }
 
 /* More workers brought nothing, had cores and did not use them: they wait for
- * something that they share, whether anybody told us of it or not. */
+ * something that they share, whether anybody told us of it or not. Workers that
+ * queue for a core had none. */
 static void learn_scaling(struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *e, double error)
 {
     const struct fdl_tuner_estimate *ref = &t->trial.reference;
-    bool idle = e->cores_used < 0.8 * fdl_tuner_cores(t, e) &&
+    bool idle = e->queued < 0.1 &&
+                e->cores_used < 0.8 * fdl_tuner_cores(t, e) &&
                 e->cores_used < 1.2 * ref->cores_used;
     if (t->trial.up && idle && could_tell(error) && ref->starved < 0.2 &&
         RULE(FLAT))

@@ -421,9 +421,25 @@ TEST(little_memory_is_for_workers_first)
     fdl_tuner_destroy(m.tuner);
 }
 
-/* Somebody takes cores, unannounced: what then does not help goes. When he
- * leaves, it is hardly faster, so few workers are left, but none queues now. */
+/* Somebody has taken cores, unannounced. When he leaves, so few workers are
+ * hardly faster, but none queues now. */
 TEST(cores_that_others_leave_are_used)
+{
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(10);
+    model_begin(&m, &l, 4, 90, 20);
+    m.cores = 3.5;
+    model_steps(&m, 2000);
+    assert_int_equal(m.knobs.workers, 4);
+    m.cores = 10;
+    model_steps(&m, 400);
+    model_print(&m);
+    assert_in_range(m.knobs.workers, 5, 7);
+    fdl_tuner_destroy(m.tuner);
+}
+
+/* As long as somebody holds the cores fewer workers would do; but he leaves. */
+TEST(no_worker_is_given_up_for_others)
 {
     struct tuner_model m;
     struct fdl_tuner_limits l = model_limits(10);
@@ -431,11 +447,9 @@ TEST(cores_that_others_leave_are_used)
     model_steps(&m, 400);
     m.cores = 3.5;
     model_steps(&m, 8000);
-    assert_int_equal(m.knobs.workers, 4);
-    m.cores = 10;
-    model_steps(&m, 400);
     model_print(&m);
-    assert_in_range(m.knobs.workers, 5, 7);
+    assert_int_equal(m.knobs.workers, 6);
+    assert_int_equal(model_count(&m, FDL_REASON_EXPLORE_DOWN, -1), 0);
     fdl_tuner_destroy(m.tuner);
 }
 

@@ -107,6 +107,24 @@ TEST(a_fed_consumer_stays_fed)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* Workers that queue for a core have none to spare: it is not a lock that keeps
+ * more of them from helping. */
+TEST(a_queue_for_cores_is_no_lock)
+{
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(8);
+    model_begin(&m, &l, 4, 100, 10);
+    m.cores = 4;
+    until_a_trial(&m);
+    until_it_ends(&m);
+    model_steps(&m, 20);
+    model_print(&m);
+    assert_int_equal(
+        model_count(&m, FDL_REASON_PLAN_UP, FDL_OUTCOME_ROLLED_BACK), 1);
+    assert_string_not_equal(model_status(&m).limited_by, "scaling");
+    fdl_tuner_destroy(m.tuner);
+}
+
 TEST(slow_storage_gets_neither_depth_nor_reads)
 {
     struct tuner_model m;

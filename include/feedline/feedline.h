@@ -905,8 +905,15 @@ FEEDLINE_API int32_t feedline_loader_get_device_stats(
 
 /* ---- Devices, and how fast they are reached ------------------------------ */
 
+/* A process that has started CUDA cannot use it in children that it forks. So
+ * where one only looks, NVML answers, NVIDIA's management library, which starts
+ * nothing. It cannot tell if it is missing, a GPU is split (MIG), GPUs differ
+ * and CUDA_DEVICE_ORDER is not PCI_BUS_ID, or CUDA_VISIBLE_DEVICES repeats one.
+ */
+
 /* Number of usable GPUs, or ENOSYS; the detail says what is missing, the driver
- * or a device, and what to do. Creates no CUDA context. Any thread. */
+ * or a device, and what to do. Starts CUDA only where NVML cannot tell. Any
+ * thread. */
 FEEDLINE_API int32_t feedline_device_count(void);
 
 struct feedline_device_info {
@@ -914,13 +921,19 @@ struct feedline_device_info {
     int32_t id;
     int32_t runtime_version, driver_version; /* 0; 12040 for CUDA 12.4 */
     int32_t numa_node;                       /* -1: not known, or only one */
-    int32_t copy_engines;
+    int32_t copy_engines;                    /* 0: not known without CUDA */
     char name[64];
     char pci[16]; /* "0000:1b:00.0" */
 };
 
-/* device: "cuda" or "cuda:N". ENOSYS as feedline_device_count; EINVAL; EDEVICE.
- * Creates no CUDA context. Any thread. */
+/* What NVML knows of a device, or, if this library has started CUDA, what CUDA
+ * knows. Never starts it. device: "cuda" or "cuda:N". ENOSYS: only CUDA can
+ * tell, see feedline_device_get_info; EINVAL. Any thread. */
+FEEDLINE_API int32_t feedline_device_look(const char *device,
+                                          struct feedline_device_info *out);
+
+/* Everything. device: "cuda" or "cuda:N". ENOSYS as feedline_device_count;
+ * EINVAL; EDEVICE. Starts CUDA, but creates no context. Any thread. */
 FEEDLINE_API int32_t feedline_device_get_info(const char *device,
                                               struct feedline_device_info *out);
 

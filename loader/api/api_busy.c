@@ -2,10 +2,14 @@
 /* Public functions: devices, how fast they are reached, a busy stream. */
 #include "base/thread.h"
 #include "loader/api/api.h"
+#include "profiler/system/affinity.h"
+#include "profiler/system/nvml_devices.h"
 #include "transfer/backend.h"
 #include "transfer/cuda/cuda_probe.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_COPIES  4096u
 #define MAX_REPEATS 1000u
@@ -29,12 +33,64 @@ static int32_t number_of(const char *device, uint32_t *out)
     return status;
 }
 
+/* By NVML, where that can tell and CUDA has not been started. ENOSYS. */
+static int32_t list_devices(struct fdl_nvml_devices *out)
+{
+    if (fdl_cuda_started())
+        return fdl_fail(FEEDLINE_ENOSYS, "CUDA has been started");
+    int32_t status = fdl_cuda_find();
+    if (status >= 0)
+        status = fdl_nvml_list(out);
+    if (status >= 0 && out->n == 0)
+        status = fdl_fail(FEEDLINE_ENOSYS, "NVML shows no GPU");
+    return status;
+}
+
 int32_t feedline_device_count(void)
 {
     const struct fdl_cuda_api *cuda;
+    struct fdl_nvml_devices seen;
+    fdl_clear_error();
+    if (list_devices(&seen) >= 0)
+        return (int32_t)seen.n;
     fdl_clear_error();
     int32_t status = fdl_cuda_load(&cuda);
     return status < 0 ? status : cuda->n_devices;
+}
+
+static int32_t look_at(uint32_t number, struct feedline_device_info *out)
+{
+    struct fdl_nvml_devices seen;
+    int32_t status = list_devices(&seen);
+    if (status < 0)
+        return status;
+    if (number >= seen.n)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "device 'cuda:%" PRIu32 "' is not there: this machine "
+                        "shows %" PRIu32 " GPU%s, counted from 0",
+                        number, seen.n, seen.n == 1 ? "" : "s");
+    const struct fdl_nvml_device *d = &seen.at[number];
+    *out = (struct feedline_device_info){
+        .id = (int32_t)number,
+        .driver_version = seen.cuda_version,
+        .numa_node = fdl_affinity_node_of(fdl_affinity_root(), d->pci)};
+    memcpy(out->name, d->name, sizeof(out->name));
+    memcpy(out->pci, d->pci, sizeof(out->pci));
+    return FEEDLINE_OK;
+}
+
+int32_t feedline_device_look(const char *device,
+                             struct feedline_device_info *out)
+{
+    struct feedline_device_info info;
+    uint32_t number;
+    int32_t status = number_of(device, &number);
+    if (status >= 0)
+        status = fdl_api_enter(out, "out");
+    if (status >= 0)
+        status = fdl_cuda_started() ? fdl_cuda_device_info(number, &info)
+                                    : look_at(number, &info);
+    return status < 0 ? status : fdl_copy_out(out, &info, sizeof(info));
 }
 
 int32_t feedline_device_get_info(const char *device,

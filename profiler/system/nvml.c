@@ -17,6 +17,7 @@
 #include "profiler/system/nvml.h"
 
 #include "base/compiler.h"
+#include "profiler/system/nvml_library.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -26,9 +27,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LIBRARY     "libnvidia-ml.so.1"
-#define ENVIRONMENT "FEEDLINE_NVML"
 
 /* A second, less what a watch that looks once a second may be early by. */
 #define BUS_AGAIN_NS INT64_C(900000000)
@@ -109,11 +107,7 @@ struct functions {
     int (*gpm_metrics)(struct nvml_gpm_metrics *);
 };
 
-/* Some were renamed: the first name that is there is taken. */
-static const struct {
-    size_t at;
-    const char *name[2];
-} symbols[] = {
+static const struct fdl_nvml_symbol symbols[] = {
     {offsetof(struct functions, init), {"nvmlInit_v2", "nvmlInit"}},
     {offsetof(struct functions, shutdown), {"nvmlShutdown"}},
     {offsetof(struct functions, error_text), {"nvmlErrorString"}},
@@ -190,32 +184,15 @@ static const char *error_text(const struct fdl_nvml *n, int status)
     return text ? text : "an error without a text";
 }
 
-/* dlsym gives a pointer to data; C has no cast from it to a function. */
-static void find_functions(struct fdl_nvml *n)
-{
-    for (size_t i = 0; i < FDL_COUNT_OF(symbols); i++) {
-        void *symbol = dlsym(n->library, symbols[i].name[0]);
-        if (!symbol && symbols[i].name[1])
-            symbol = dlsym(n->library, symbols[i].name[1]);
-        memcpy((char *)&n->f + symbols[i].at, &symbol, sizeof(symbol));
-    }
-}
-
 static bool load(struct fdl_nvml *n, char *why, uint32_t room)
 {
-    const char *path = getenv(ENVIRONMENT);
-    bool named = path && *path;
-    n->library = dlopen(named ? path : LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!n->library) {
-        const char *text = dlerror();
-        say(why, room, "%s%s", named ? ENVIRONMENT ": " : "",
-            text ? text : "cannot be loaded");
+    n->library =
+        fdl_nvml_load(symbols, FDL_COUNT_OF(symbols), &n->f, why, room);
+    if (!n->library)
         return false;
-    }
-    find_functions(n);
     if (n->f.init && n->f.device_by_pci)
         return true;
-    say(why, room, "%s has no %s", named ? path : LIBRARY,
+    say(why, room, "NVML has no %s",
         n->f.init ? "nvmlDeviceGetHandleByPciBusId" : "nvmlInit");
     return false;
 }

@@ -441,6 +441,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     ),
     "loader_get_device_stats": (c_int32, (c_void_p, c_void_p)),
     "device_count": (c_int32, ()),
+    "device_look": (c_int32, (c_char_p, POINTER(device_info))),
     "device_get_info": (c_int32, (c_char_p, POINTER(device_info))),
     "machine_get_info": (c_int32, (c_void_p,)),
     "machine_json": (c_int32, (c_char_p, c_uint64, POINTER(c_uint64))),

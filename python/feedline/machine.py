@@ -17,7 +17,7 @@ class Device(NamedTuple):
 
     driver_version: of CUDA, 12040 is 12.4. runtime_version: 0, as feedline uses
     the driver alone. numa_node: -1 where it is not known, or there is only one.
-    pci: "0000:1b:00.0".
+    pci: "0000:1b:00.0". copy_engines: 0 where it is not known without CUDA.
     """
 
     id: int
@@ -40,17 +40,33 @@ def doctor(device: str = "host") -> Dict[str, Any]:
 
     device: "host", or "cuda:N" to look at a GPU too. Returns {"findings":
     [{"id", "level", "text", "remedy"}], "facts": {...}}; level is "ok",
-    "note", "warning" or "error". Takes up to about a second.
+    "note", "warning" or "error". Takes up to about a second. With "cuda:N" it
+    starts CUDA, to see whether that works: afterwards this process cannot use
+    it in children that it forks. `loaderbench doctor --device cuda:N` is a
+    process of its own.
     """
     text = read_text(lib.doctor_json, device.encode())
     found: Dict[str, Any] = json.loads(text)
     return found
 
 
+def _look(device: bytes) -> _c.device_info:
+    info = _c.device_info()
+    try:
+        check(lib.device_look(device, info))
+    except NotSupported:  # only CUDA can tell
+        check(lib.device_get_info(device, info))
+    return info
+
+
 def devices() -> List[Device]:
     """The GPUs that can be used; none where CUDA is not there.
 
-    Makes no CUDA context.
+    As torch.cuda.device_count, this asks NVML, so that CUDA is not started: a
+    process in which it was cannot use it in children that it forks. Where NVML
+    cannot tell (it is missing, a GPU is split by MIG, GPUs differ and
+    CUDA_DEVICE_ORDER is not PCI_BUS_ID, or CUDA_VISIBLE_DEVICES repeats one),
+    CUDA is started, but no context is made.
     """
     try:
         count = check(lib.device_count())
@@ -58,8 +74,7 @@ def devices() -> List[Device]:
         return []
     found = []
     for number in range(count):
-        info = _c.device_info()
-        check(lib.device_get_info(b"cuda:%d" % number, info))
+        info = _look(b"cuda:%d" % number)
         found.append(
             Device(
                 id=info.id,

@@ -7,8 +7,10 @@
  */
 #include "base/status.h"
 #include "profiler/measure/ledger.h"
+#include "profiler/system/affinity.h"
 #include "profiler/system/machine.h"
 #include "profiler/system/nvml.h"
+#include "profiler/system/nvml_devices.h"
 #include "profiler/system/signals.h"
 #include "test.h"
 #include "tests/wrap.h"
@@ -140,6 +142,32 @@ TEST(test_nvml)
     assert_null(fdl_nvml_open("0000:1b:00.0", why, sizeof(why)));
     assert_true(failed);
     assert_string_equal(why, "out of memory");
+}
+
+TEST(test_nvml_devices)
+{
+    struct fdl_nvml_devices found = {.n = 77};
+    fail_at = 1;
+    assert_int_equal(fdl_nvml_list(&found), FEEDLINE_ENOMEM);
+    assert_true(failed);
+    assert_int_equal(found.n, 77);
+}
+
+/* What cannot be read is not known. */
+TEST(test_affinity)
+{
+    struct fdl_affinity_question q = {"auto", "0000:1b:00.0", 0, 1};
+    for (int n = 1; n < 1000; n++) {
+        struct fdl_affinity a;
+        fail_at = n;
+        failed = false;
+        assert_int_equal(fdl_affinity_choose(&q, "", &a), FEEDLINE_OK);
+        fail_at = 0;
+        assert_true(a.share >= 1 && a.share <= a.usable);
+        if (!failed)
+            return;
+    }
+    fail();
 }
 
 TEST_MAIN("profiler_fault")

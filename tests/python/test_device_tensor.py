@@ -240,6 +240,20 @@ loader.close()
     )
 
 
+def test_listing_starts_no_cuda() -> None:
+    # A driver that does not start: only one that is not started has no error.
+    nvml = Path(double()).parent.parent / "profiler/libnvml_double.so"
+    if not nvml.is_file():
+        pytest.skip("no double of NVML: %s" % nvml)
+    found = run_bare(
+        "import feedline; print([gpu.pci for gpu in feedline.devices()])",
+        FEEDLINE_LIBCUDA=double(),
+        FEEDLINE_NVML=str(nvml),
+        CUDA_DOUBLE="init=999",
+    )
+    assert found == (0, "['ffff:01:00.0', 'ffff:02:00.0']\n", "")
+
+
 def test_no_gpu_is_no_error() -> None:
     found = run_bare(
         "import feedline; print(feedline.devices())",

@@ -101,7 +101,7 @@ static int32_t start(struct fdl_cuda_api *api)
                     words);
 }
 
-static int32_t load_locked(struct fdl_cuda_api *api)
+static int32_t find_driver(struct fdl_cuda_api *api)
 {
     void *library;
     int32_t status = open_library(&library);
@@ -116,7 +116,22 @@ static int32_t load_locked(struct fdl_cuda_api *api)
                         "the NVIDIA driver has no %s; install a newer one, or "
                         "use device=host",
                         missing);
-    return start(api);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_cuda_find(void)
+{
+    struct fdl_cuda_api api;
+    memset(&api, 0, sizeof(api));
+    return fdl_cuda_started() ? FEEDLINE_OK : find_driver(&api);
+}
+
+const struct fdl_cuda_api *fdl_cuda_started(void)
+{
+    fdl_lock(&lock);
+    const struct fdl_cuda_api *api = is_loaded ? &loaded : NULL;
+    fdl_unlock(&lock);
+    return api;
 }
 
 int32_t fdl_cuda_load(const struct fdl_cuda_api **out)
@@ -126,7 +141,9 @@ int32_t fdl_cuda_load(const struct fdl_cuda_api **out)
     if (!is_loaded) {
         struct fdl_cuda_api api;
         memset(&api, 0, sizeof(api));
-        status = load_locked(&api);
+        status = find_driver(&api);
+        if (status >= 0)
+            status = start(&api);
         if (status >= 0) {
             loaded = api;
             is_loaded = true;

@@ -115,6 +115,13 @@ bool fdl_cuda_not_now(int error);
  * queued because of one. A context is current. */
 bool fdl_cuda_captures(const struct fdl_cuda_api *cuda, fdl_cuda_stream stream);
 
+/* The driver where this library has started it; NULL: it has not. */
+const struct fdl_cuda_api *fdl_cuda_started(void);
+
+/* Is there a driver that could be started? ENOSYS as load. Starts nothing: a
+ * process that started CUDA cannot use it in children that it forks. */
+int32_t fdl_cuda_find(void);
+
 /* The driver's own words for an error, and what to do about it where that is
  * known: "CUDA_ERROR_X (text); advice". */
 void fdl_cuda_words(const struct fdl_cuda_api *cuda, int error, char *out,

@@ -27,6 +27,16 @@ int32_t fdl_cuda_load(const struct fdl_cuda_api **out)
     return fail();
 }
 
+const struct fdl_cuda_api *fdl_cuda_started(void)
+{
+    return NULL;
+}
+
+int32_t fdl_cuda_find(void)
+{
+    return fail();
+}
+
 int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
 {
     (void)number;

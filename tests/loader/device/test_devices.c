@@ -113,6 +113,60 @@ TEST(tells_what_there_is)
     assert_int_equal(c.contexts, 0); /* to ask makes none */
 }
 
+/* To count and to look starts nothing where NVML can tell; once CUDA is started
+ * it is asked itself. */
+TEST(looking_starts_nothing)
+{
+    struct feedline_device_info info = {.struct_size = sizeof(info)};
+    double_reset();
+    setenv("FEEDLINE_NVML", FDL_TEST_NVML, 1);
+    assert_int_equal(feedline_device_count(), 2);
+    assert_ok(feedline_device_look("cuda:1", &info));
+    assert_int_equal(info.id, 1);
+    assert_string_equal(info.pci, "ffff:02:00.0");
+    assert_int_equal(info.driver_version, 12040);
+    assert_int_equal(info.numa_node, -1);
+    assert_int_equal(info.copy_engines, 0);
+    assert_error(feedline_device_look("cuda:2", &info), FEEDLINE_EINVAL,
+                 "shows 2 GPUs");
+    assert_error(feedline_device_look("host", &info), FEEDLINE_EINVAL, "host");
+    assert_int_equal(feedline_device_look(NULL, &info), FEEDLINE_EINVAL);
+    assert_int_equal(feedline_device_look("cuda", NULL), FEEDLINE_EINVAL);
+    assert_int_equal(double_calls("cuInit"), 0);
+
+    setenv("CUDA_VISIBLE_DEVICES", "1", 1); /* the double shows both */
+    assert_int_equal(feedline_device_count(), 1);
+    assert_ok(feedline_device_get_info("cuda:1", &info));
+    assert_true(double_calls("cuInit") > 0);
+    assert_int_equal(feedline_device_count(), 2);
+    assert_ok(feedline_device_look("cuda:1", &info));
+    assert_true(info.copy_engines >= 1);
+}
+
+/* Without NVML a count starts CUDA, and a look does not. */
+TEST(looking_needs_nvml)
+{
+    struct feedline_device_info info = {.struct_size = sizeof(info)};
+    double_reset();
+    setenv("FEEDLINE_NVML", "/nonexistent/libnvidia-ml.so.1", 1);
+    assert_error(feedline_device_look("cuda:0", &info), FEEDLINE_ENOSYS,
+                 "only CUDA");
+    assert_int_equal(double_calls("cuInit"), 0);
+    assert_int_equal(feedline_device_count(), 2);
+    assert_true(double_calls("cuInit") > 0);
+}
+
+/* NVML is no use to a container without the CUDA driver. */
+TEST(nvml_alone_is_not_enough)
+{
+    struct feedline_device_info info = {.struct_size = sizeof(info)};
+    setenv("FEEDLINE_NVML", FDL_TEST_NVML, 1);
+    setenv("FEEDLINE_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
+    assert_error(feedline_device_count(), FEEDLINE_ENOSYS, "libcuda.so.1");
+    assert_error(feedline_device_look("cuda", &info), FEEDLINE_ENOSYS,
+                 "libcuda.so.1");
+}
+
 TEST(times_copies)
 {
     struct feedline_copy_time time = {.struct_size = sizeof(time)};

@@ -14,6 +14,9 @@
  *   reasons                            bits of the clocks event reasons
  *   gpm                                0: not supported; sm: percent
  *   gpm_bus                            0: GPM does not report rx and tx
+ *   count                              GPUs, 2 unless it says so; mixed: 1, and
+ *                                      they have different names; mig: number
+ *                                      of the one that is split
  *   lost_after                         calls of a GPU until it is lost
  *   fail_NAME                          status that function NAME returns, as
  *                                      fail_nvmlDeviceGetPowerUsage 3
@@ -223,6 +226,89 @@ API int nvmlDeviceGetCurrentClocksEventReasons(void *device,
 {
     (void)device;
     return give_long("nvmlDeviceGetCurrentClocksEventReasons", "reasons", out);
+}
+
+/* ---- The list of GPUs --------------------------------------------------- */
+
+static const char numbers[64]; /* their addresses are the handles */
+
+static unsigned number_of(const void *device)
+{
+    return (unsigned)((const char *)device - numbers);
+}
+
+API int nvmlSystemGetCudaDriverVersion_v2(int *version);
+API int nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+    int status = failure_of("nvmlSystemGetCudaDriverVersion_v2");
+    if (status == DONE)
+        *version = 12040;
+    return status;
+}
+
+API int nvmlDeviceGetCount_v2(unsigned *n);
+API int nvmlDeviceGetCount_v2(unsigned *n)
+{
+    int status = enter("nvmlDeviceGetCount_v2");
+    if (status == DONE)
+        *n = (unsigned)value_of("count", 2);
+    return status;
+}
+
+API int nvmlDeviceGetHandleByIndex_v2(unsigned i, const void **device);
+API int nvmlDeviceGetHandleByIndex_v2(unsigned i, const void **device)
+{
+    int status = enter("nvmlDeviceGetHandleByIndex_v2");
+    if (status == DONE && i >= (unsigned)value_of("count", 2))
+        status = NOT_FOUND;
+    if (status == DONE)
+        *device = &numbers[i];
+    return status;
+}
+
+API int nvmlDeviceGetName(const void *device, char *text, unsigned room);
+API int nvmlDeviceGetName(const void *device, char *text, unsigned room)
+{
+    unsigned i = value_of("mixed", 0) ? number_of(device) : 0;
+    int status = enter("nvmlDeviceGetName");
+    if (status == DONE)
+        snprintf(text, room, "GPU of kind %u", i);
+    return status;
+}
+
+API int nvmlDeviceGetUUID(const void *device, char *text, unsigned room);
+API int nvmlDeviceGetUUID(const void *device, char *text, unsigned room)
+{
+    int status = enter("nvmlDeviceGetUUID");
+    if (status == DONE)
+        snprintf(text, room, "GPU-a%u00-0123", number_of(device));
+    return status;
+}
+
+struct pci {
+    char legacy[16];
+    unsigned domain, bus, device, ids[2];
+    char id[32];
+};
+
+API int nvmlDeviceGetPciInfo_v3(const void *device, struct pci *out);
+API int nvmlDeviceGetPciInfo_v3(const void *device, struct pci *out)
+{
+    int status = enter("nvmlDeviceGetPciInfo_v3");
+    if (status == DONE)
+        *out = (struct pci){.domain = 0xffff, .bus = number_of(device) + 1};
+    return status;
+}
+
+API int nvmlDeviceGetMigMode(const void *device, unsigned *now,
+                             unsigned *pending);
+API int nvmlDeviceGetMigMode(const void *device, unsigned *now,
+                             unsigned *pending)
+{
+    int status = enter("nvmlDeviceGetMigMode");
+    if (status == DONE)
+        *now = *pending = value_of("mig", -1) == (long long)number_of(device);
+    return status;
 }
 
 /* ---- GPM: a sample counts how often one was taken ----------------------- */

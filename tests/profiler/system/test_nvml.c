@@ -203,7 +203,7 @@ TEST_WITH(test_not_there, setup, teardown)
         const char *library, *says, *missing, *reason;
     } of[] = {
         {"/nonexistent/libnvidia-ml.so.1", "", NULL, "/nonexistent/"},
-        {NULL, "", "nvmlInit_v2", "has no nvmlInit"},
+        {NULL, "", "nvmlInit_v2", "NVML has no nvmlInit"},
         {NULL, "", "nvmlDeviceGetHandleByPciBusId_v2",
          "has no nvmlDeviceGetHandleByPciBusId"},
         {NULL, "fail_nvmlInit_v2 9\n", NULL, "nvmlInit: Driver Not Loaded"},

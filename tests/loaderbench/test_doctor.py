@@ -159,7 +159,7 @@ def case_gpu_that_is_not_there(tmp):
 
 
 def case_old_driver(tmp):
-    doc = document("--device", "cuda:0", env=on_gpu(tmp, "", "driver=none"),
+    doc = document("--device", "cuda:0", env=on_gpu(tmp, "", "init=803"),
                    rc=4)
     contains(finding(doc, "gpu")["text"], "driver")
 

@@ -159,9 +159,18 @@ def case_gpu_that_is_not_there(tmp):
 
 
 def case_old_driver(tmp):
-    doc = document("--device", "cuda:0", env=on_gpu(tmp, "", "init=803"),
-                   rc=4)
-    contains(finding(doc, "gpu")["text"], "driver")
+    env = on_gpu(tmp, "", "driver_version=10020")
+    doc = document("--device", "cuda:0", env=env, rc=4)
+    contains(finding(doc, "gpu")["text"], "driver is for CUDA 10.2")
+
+
+def case_driver_by_its_name(tmp):
+    """Without a variable, the driver is what the system has by that name."""
+    env = on_double()
+    os.symlink(env.pop("FEEDLINE_LIBCUDA"), os.path.join(tmp, "libcuda.so.1"))
+    doc = document("--device", "cuda:0", env=dict(env, LD_LIBRARY_PATH=tmp))
+    equal(doc["facts"]["gpu"]["usable"], True)
+    equal(doc["facts"]["gpu"]["name"], "Double 0")
 
 
 def case_gpu(tmp):

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void says_what_is_missing(const char *setting, const char *words)
 {
@@ -454,6 +456,36 @@ TEST(old_gpus_run_the_kernels)
     assert_int_equal(feedline_busy_create("cuda:0", &busy), FEEDLINE_OK);
     assert_int_equal(feedline_busy_work(busy, 1), FEEDLINE_OK);
     feedline_busy_destroy(busy);
+}
+
+/* A child of a process that used CUDA cannot, and is told what to do. */
+TEST(forked_children_are_told)
+{
+    fixture_create(&images, 8);
+    feedline_dataset *ds = fixture_memory(&images);
+    double_reset();
+    feedline_loader *l = fixture_open(ds, "device=cuda:0");
+    take(l);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        feedline_batch *b;
+        feedline_loader *own =
+            fixture_loader(fixture_memory(&images), "device=cuda:0");
+        int32_t status =
+            own ? feedline_loader_next(own, -1, &b) : FEEDLINE_EDEVICE;
+        _exit(status == FEEDLINE_EDEVICE &&
+                      strstr(feedline_last_error(), "spawn")
+                  ? 0
+                  : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    feedline_loader_destroy(l);
+    feedline_dataset_close(ds);
+    fixture_remove(&images);
 }
 
 /* Nothing is compiled for those who only copy, and a stream to measure with

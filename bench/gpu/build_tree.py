@@ -20,8 +20,9 @@ TESTS = tuple("tests/loader/test_device_" + name
               for name in ("batches", "exchange", "order"))
 EXAMPLE = "examples/train_cuda"
 DOUBLE = "tests/transfer/libcuda_double.so"
-# Every Linux has them.
-EVERYWHERE = re.compile(r"(lib(c|m|dl|rt|pthread)|ld-linux.*|linux-vdso)\.so")
+# Every Linux has them, maybe newer ones, which others there need.
+EVERYWHERE = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux.*|"
+                        r"linux-vdso)\.so")
 
 
 def _has(package):
@@ -43,11 +44,12 @@ def _choices(rehearsal):
     }
     targets = ["loaderbench"] * tools
     targets += [os.path.basename(test) for test in TESTS] * tests
-    targets += ["cuda_double"] * (tests and rehearsal)
+    targets += ["cuda_double"] * tests
     targets += ["train_cuda"] * options["FEEDLINE_EXAMPLES"]
     defines = ["-D%s=%s" % (name, "ON" if on else "OFF")
                for name, on in options.items()]
-    if nvcc:  # for this GPU alone: all of them take a minute
+    if nvcc and os.path.exists("/dev/nvidiactl"):
+        # For this GPU alone: code for all of them takes a minute.
         defines.append("-DCMAKE_CUDA_ARCHITECTURES=native")
     return defines + ["-DFEEDLINE_STATIC_DEPENDENCIES=AUTO"], targets
 
@@ -106,7 +108,7 @@ def pack(folder, to):
         shutil.copy2(source, target)
         return os.path.getsize(target)
 
-    for name in (LIBRARY, TOOL, *TESTS, EXAMPLE):
+    for name in (LIBRARY, TOOL, *TESTS, EXAMPLE, DOUBLE):
         source = os.path.join(folder, name)
         if not os.path.exists(source):
             continue

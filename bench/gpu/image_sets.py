@@ -4,6 +4,7 @@ import os
 import shutil
 
 import torchvision.transforms as T
+from torch.utils.data import Subset
 from torchvision.datasets import ImageFolder
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -13,12 +14,13 @@ def folder(step):
     return step.path("images")
 
 
-def plain(step, side, as_bytes=False):
-    """Nothing is drawn; f32 and normalised, or u8."""
+def plain(step, side, count, as_bytes=False):
+    """The first `count` images. Nothing is drawn; f32 and normalised, or u8."""
     chain = [T.Resize((side, side))]
     chain += [T.PILToTensor()] if as_bytes else [T.ToTensor(),
                                                  T.Normalize(MEAN, STD)]
-    return ImageFolder(folder(step), T.Compose(chain))
+    images = ImageFolder(folder(step), T.Compose(chain))
+    return Subset(images, range(min(count, len(images))))
 
 
 def training(step, side):

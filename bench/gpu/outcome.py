@@ -48,6 +48,13 @@ class Step:
         path = os.path.join(self.build, name)
         return path if os.path.exists(path) else None
 
+    def environment(self):
+        """For programs of the build: with the libraries of a pack. Not for
+        Python, whose packages bring their own."""
+        folders = filter(None, (os.environ.get("LD_LIBRARY_PATH"),
+                                self.built("lib")))
+        return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
+
     # ---- Rows ---------------------------------------------------------------
 
     def truth(self, what, asked, got, right):

@@ -48,7 +48,7 @@ STEPS = (
     Plan("copies", 25, _TOOL, "Copies beside kernels"),
     Plan("cases", 25, _TOOL, "The two regimes of the bus"),
     Plan("example", 10, ("images",), "A C program that trains"),
-    Plan("training", 80, _TORCH, "ResNet-50 with real decoding"),
+    Plan("training", 80, ("torch", "images"), "ResNet-50 with real decoding"),
 )
 
 # A rehearsal may run on a machine that has other things to do.

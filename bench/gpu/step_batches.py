@@ -8,6 +8,7 @@ import warnings
 
 import outcome
 
+IMAGES = 200
 FORMS = (
     ("f32", {}),
     ("f32, channels_last", {"layout": "nhwc"}),
@@ -76,16 +77,38 @@ def compare(step, gpu, what, dataset, **arguments):
             what, last, values))
 
 
+def compare_pinned(step, gpu, dataset):
+    """pin_memory without a device: the recipe of most programs."""
+    from feedline.torch import DataLoader
+
+    loader = DataLoader(dataset, batch_size=8, num_workers=2, pin_memory=True,
+                        backend="native")
+    found, pinned = [], 0
+    for batch in loader:
+        pinned += all(tensor.is_pinned() for tensor in batch)
+        on_gpu = [tensor.to(gpu.device, non_blocking=True) for tensor in batch]
+        found.append([tensor.cpu() for tensor in on_gpu])
+    _, more = differing(found, epoch(dataset, gpu))
+    step.truth("pin_memory alone: values that differ on the GPU", 0, more,
+               not more)
+    if not step.rehearsal:
+        step.truth("pin_memory alone: batches that are pinned", len(found),
+                   pinned, pinned == len(found))
+
+
 def run(step):
     import image_sets
     from feedline.torch import collated
     from torch_gpu import gpu as gpu_of
 
     gpu = gpu_of(step)
-    floats = image_sets.plain(step, 32)
+    floats = image_sets.plain(step, 32, IMAGES)
     for what, arguments in FORMS:
         compare(step, gpu, what, floats, **arguments)
-    compare(step, gpu, "u8", image_sets.plain(step, 32, as_bytes=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compare_pinned(step, gpu, floats)
+    compare(step, gpu, "u8", image_sets.plain(step, 32, IMAGES, as_bytes=True))
     compare(step, gpu, "collated", floats, collate_fn=collated(flipped))
     compare(step, gpu, "on_error=zero", image_sets.damaged(step, 32),
             on_error="zero")

@@ -8,13 +8,13 @@ from step_copies import loaderbench
 
 
 def run(step):
-    few = ("--batch-size", "2", "--seconds", "1") if step.rehearsal else (
-        "--batch-size", "64", "--seconds", "6")
+    seconds = ("--seconds", "0.5" if step.rehearsal else "2")
+    size = ("--batch-size", "2" if step.rehearsal else "64")
     for name in ("latency", "bandwidth"):
         if step.rehearsal and name == "bandwidth":  # a bus that is slow enough
             os.environ["CUDA_DOUBLE"] = "latency_us=20,gbps=0.03,strict=1"
         found = loaderbench(step, "case_" + name, "case", name,
-                            *(few if name == "bandwidth" else ()))
+                            *seconds, *(size if name == "bandwidth" else ()))
         if not step.rehearsal:
             step.truth("case %s: the regime" % name, name, found["regime"],
                        found["regime"] == name)

@@ -11,7 +11,8 @@ def loaderbench(step, name, *arguments):
     """The document of a command of loaderbench."""
     path = step.path(name + ".json")
     tool = step.built("bench/loaderbench/loaderbench")
-    subprocess.run([tool, *arguments, "--json", path], check=True)
+    subprocess.run([tool, *arguments, "--json", path], check=True,
+                   env=step.environment())
     with open(path, encoding="utf-8") as f:
         return json.load(f)
 

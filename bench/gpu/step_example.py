@@ -14,8 +14,8 @@ def run(step):
     done = subprocess.run(
         [program, step.path("images"), "--device",
          "host" if step.rehearsal else "cuda:0", *small],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", check=False)
+        env=step.environment(), stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     print(done.stdout)
     lines = done.stdout.strip().splitlines() or [""]
     step.truth("loss goes down", "status 0", "status %d: %s" % (

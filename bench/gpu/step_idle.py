@@ -63,16 +63,14 @@ def measure(step, gpu, loader, what, step_ms, pause):
 
 def run(step):
     import image_sets
-    import torch.utils.data
     from feedline.torch import DataLoader
     from torch_gpu import gpu as gpu_of
 
     gpu = gpu_of(step)
     pause = 0.05 if step.rehearsal else 1.0
     images, batch_size = (48, 4) if step.rehearsal else (512, 32)
-    dataset = torch.utils.data.Subset(image_sets.plain(step, 128),
-                                      range(images))
-    loader = DataLoader(dataset, batch_size=batch_size, num_workers=1,
+    loader = DataLoader(image_sets.plain(step, 128, images),
+                        batch_size=batch_size, num_workers=1,
                         prefetch_factor=4, backend="native", **gpu.for_loader)
     batch_ms(loader)
     alone = batch_ms(loader)

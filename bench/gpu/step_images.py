@@ -12,7 +12,8 @@ def run(step):
                      "it needs jansson")
     count = 48 if step.rehearsal else 1024
     subprocess.run([tool, "gen", step.path("images"), "--images", str(count),
-                    "--classes", "4", "--quiet"], check=True)
+                    "--classes", "4", "--quiet"], check=True,
+                   env=step.environment())
     step.note("%d photographs" % count)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device memory that a loader takes, seen from outside: at depth 4, 16 and 64,
-and with a device_memory_budget at the deepest.
+and at the deepest within a device_memory_budget, the default and a given one.
 
 Batches are 256 f32 images of 224, finished on the device: what takes most.
 """
@@ -8,6 +8,7 @@ import outcome
 
 DEPTHS = (4, 16, 64)
 BUDGET = 1 << 30
+DEFAULT_BUDGET = 2 * 10**9  # or less, where less is free
 # The driver hands out device memory in pieces of 2 MiB, a few to each slot.
 ROUNDING = 128 << 20
 
@@ -19,9 +20,10 @@ def image_set(step):
     return pixels.dataset(pixels.raw(count, size))
 
 
-def taken(step, driver, stream, data, **options):
+def taken(step, driver, stream, data, deepen=None, **options):
     """Device memory that a running loader takes, by the driver and by its own
-    account, and its pinned memory; the depth it has."""
+    account; its pinned memory and its depth. deepen: a depth that it is asked
+    for while it runs."""
     import feedline
 
     pipeline = feedline.Pipeline().add("normalize", mean=[0.5, 0.5, 0.5],
@@ -31,12 +33,22 @@ def taken(step, driver, stream, data, **options):
                          batch_size=8 if step.rehearsal else 256,
                          finish="device", tuner="off", memory_budget="16g",
                          **options) as loader:
-        for batch in loader:
+        for number, batch in enumerate(loader):
             batch.wait(stream)
             batch.release()
+            if deepen and number == 0:
+                ask_for_depth(step, loader, deepen)
         transfer = loader.stats()["transfer"]
         return (before - driver.free_memory(), transfer["device_bytes"],
                 transfer["pinned_bytes"], loader.get("depth"))
+
+
+def ask_for_depth(step, loader, depth):
+    import feedline
+    try:
+        loader.set("depth", depth)
+    except feedline.Error as error:
+        step.note("set depth=%d: %s" % (depth, error))
 
 
 def knows_budget(step):
@@ -49,6 +61,25 @@ def knows_budget(step):
     return True
 
 
+def check_depths(step, take, **unbounded):
+    """What each depth takes, and whether the statistics know."""
+    for depth in DEPTHS:
+        seen, told, pinned, _ = take(depth=depth, **unbounded)
+        step.number("depth %d: device memory by the driver, GB" % depth,
+                    seen / 1e9, form="%.2f")
+        step.number("depth %d: beyond what the statistics say, GB" % depth,
+                    (seen - told) / 1e9, high=ROUNDING / 1e9, form="%.2f")
+        step.note("depth %d: %.2f GB by the statistics, %.2f GB pinned" % (
+            depth, told / 1e9, pinned / 1e9))
+
+
+def check_budget(step, what, budget, found):
+    seen, _, _, depth = found
+    step.number("%s: device memory by the driver, GB" % what, seen / 1e9,
+                high=(budget + ROUNDING) / 1e9, form="%.2f")
+    step.note("%s: the depth is %d" % (what, depth))
+
+
 def run(step):
     from busy import busy
     from driver_calls import Driver
@@ -56,29 +87,23 @@ def run(step):
     driver, data = Driver(), image_set(step)
     if not driver.has("cuMemGetInfo_v2"):
         outcome.skip("this driver does not tell how much memory is free")
+    bounded = knows_budget(step)
     with busy("cuda:0") as gpu:
-        taken(step, driver, gpu.stream, data, depth=1)  # what is made once
-        for depth in DEPTHS:
-            seen, told, pinned, _ = taken(step, driver, gpu.stream, data,
-                                          depth=depth)
-            step.number("depth %d: device memory by the driver, GB" % depth,
-                        seen / 1e9, form="%.2f")
-            step.number("depth %d: beyond what the statistics say, GB" % depth,
-                        (seen - told) / 1e9, high=ROUNDING / 1e9, form="%.2f")
-            step.note("depth %d: %.2f GB by the statistics, %.2f GB pinned" % (
-                depth, told / 1e9, pinned / 1e9))
-        if knows_budget(step):
-            seen, _, _, depth = taken(step, driver, gpu.stream, data,
-                                      device_memory_budget=BUDGET)
-            step.number("device_memory_budget=1g, depth auto: device memory "
-                        "by the driver, GB", seen / 1e9,
-                        high=(BUDGET + ROUNDING) / 1e9, form="%.2f")
-            step.note("with that budget the depth is %d" % depth)
-        left = driver.free_memory()
-        taken(step, driver, gpu.stream, data, depth=4)
-        step.number("left behind by a closed loader, GB",
-                    (left - driver.free_memory()) / 1e9, high=ROUNDING / 1e9,
-                    form="%.2f")
+        def take(**options):
+            return taken(step, driver, gpu.stream, data, **options)
+
+        take(depth=1)  # what is made once, and stays
+        before = driver.free_memory()
+        check_depths(step, take, **(
+            {"device_memory_budget": "64g"} if bounded else {}))
+        if bounded:
+            check_budget(step, "depth 64, budget auto", DEFAULT_BUDGET,
+                         take(depth=64))
+            check_budget(step, "budget 1g, set to depth 64 while it runs",
+                         BUDGET, take(device_memory_budget=BUDGET, deepen=64))
+        step.number("left behind by closed loaders, GB",
+                    (before - driver.free_memory()) / 1e9,
+                    high=ROUNDING / 1e9, form="%.2f")
 
 
 if __name__ == "__main__":

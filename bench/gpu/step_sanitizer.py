@@ -18,8 +18,9 @@ def run(step):
         done = subprocess.run(
             [program, "--tool", check, "--error-exitcode", "9", tool, "run",
              step.path("images"), "--device", "cuda:0", "--batch-size", "16",
-             "--batches", "20"], stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+             "--batches", "20"], env=step.environment(),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", check=False)
         print(done.stdout)
         if "Device not supported" in done.stdout:
             outcome.skip("compute-sanitizer does not support this device")

@@ -25,12 +25,12 @@ def cases(test):
         return re.findall(r"^TEST(?:_WITH)?\((\w+)", f.read(), re.M)
 
 
-def run_case(program, case, limit):
+def run_case(program, case, limit, env):
     """"" if it passes, None if it skips itself, else what went wrong."""
     try:
-        done = subprocess.run([program, case], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=limit,
-                              text=True, errors="replace", check=False)
+        done = subprocess.run([program, case], env=env, timeout=limit,
+                              stdout=subprocess.PIPE, text=True, check=False,
+                              stderr=subprocess.STDOUT, errors="replace")
     except subprocess.TimeoutExpired:
         return "not done within %d s" % limit
     print(done.stdout, flush=True)
@@ -49,7 +49,8 @@ def run(step):
         for case in cases(test):
             if step.rehearsal and case not in REHEARSED:
                 continue
-            why = run_case(step.built("tests/loader/test_" + test), case, limit)
+            why = run_case(step.built("tests/loader/test_" + test), case, limit,
+                           step.environment())
             passed += why == ""
             skipped += why is None
             if why:

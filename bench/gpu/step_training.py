@@ -12,11 +12,9 @@ import outcome
 def network(rehearsal):
     """ResNet-50, or some convolutions with about its shape."""
     from torch import nn
-    try:
+
+    if has_torchvision() and not rehearsal:
         from torchvision.models import resnet50
-    except ImportError:
-        resnet50 = None
-    if resnet50 is not None and not rehearsal:
         return resnet50(num_classes=4), "ResNet-50"
     layers, channels = [nn.Conv2d(3, 64, 7, 4, 3), nn.ReLU()], 64
     for wider in (256, 512, 1024)[:1 if rehearsal else 3]:
@@ -60,14 +58,43 @@ class Trainer:
         return images / (time.monotonic() - began)
 
 
-def endless(loader, device):
+def long_epoch(dataset):
+    """An epoch that outlasts the step, as ImageNet's would: with the few files
+    there are, the pauses between epochs would be what is measured."""
+    import torch.utils.data
+
+    return torch.utils.data.RandomSampler(dataset, replacement=True,
+                                          num_samples=1 << 20)
+
+
+def on_device(loader, device):
     import torch
 
-    while True:
-        for images, labels in loader:
-            yield (images.to(device, non_blocking=True,
-                             memory_format=torch.channels_last),
-                   labels.to(device, non_blocking=True))
+    for images, labels in loader:
+        yield (images.to(device, non_blocking=True,
+                         memory_format=torch.channels_last),
+               labels.to(device, non_blocking=True))
+
+
+def plain_loader(step, trainer, batch_size, side):
+    """The engine without torchvision's transforms: what reads as its data set
+    there is a pipeline here. Yields (images, labels) for ever."""
+    import feedline
+    import pixels
+
+    pipeline = feedline.Pipeline().add("random_resized_crop", width=side,
+                                       height=side)
+    pipeline.add("horizontal_flip").add("normalize")
+    device = {"device": trainer.gpu.device} if not step.rehearsal else {}
+    loader = feedline.Loader(
+        feedline.Dataset.open("folder:" + step.path("images")), pipeline,
+        batch_size=batch_size, shuffle=True, drop_last=True, dtype="f32",
+        layout="nhwc", workers_start=1, **device)
+    for batch in pixels.endless(loader):
+        images = trainer.torch.from_dlpack(batch.images).permute(0, 3, 1, 2)
+        labels = trainer.torch.from_dlpack(batch.labels)
+        batch.release()  # the tensors keep it
+        yield images, labels
 
 
 def one_batch(trainer, batch_size, side):
@@ -89,10 +116,10 @@ def theirs(step, trainer, dataset, batch_size, seconds):
     best = 0.0
     for workers in sorted({cores // 2, cores - 1, cores} - {0}):
         loader = torch.utils.data.DataLoader(
-            dataset, batch_size=batch_size, shuffle=True, drop_last=True,
+            dataset, batch_size=batch_size, sampler=long_epoch(dataset),
             num_workers=workers, persistent_workers=True,
             pin_memory=not step.rehearsal)
-        batches = endless(loader, trainer.gpu.device)
+        batches = on_device(loader, trainer.gpu.device)
         trainer.rate(batches, seconds / 2)  # workers start, buffers fill
         found = trainer.rate(batches, seconds)
         batches.close()
@@ -103,27 +130,63 @@ def theirs(step, trainer, dataset, batch_size, seconds):
     return best
 
 
+def tuned_rate(step, trainer, batches, seconds):
+    """The rate after the tuner had some seconds."""
+    windows = [trainer.rate(batches, seconds / 2) for _ in range(6)]
+    step.note("ours, each %.1f s: %s images/s" % (seconds / 2, ", ".join(
+        "%.0f" % rate for rate in windows)))
+    return trainer.rate(batches, seconds)
+
+
 def ours(step, trainer, dataset, batch_size, seconds):
-    """Our rate from one worker on, after the tuner had some seconds."""
+    """Our rate from one worker on."""
     from feedline.torch import DataLoader
 
     loader = DataLoader(
-        dataset, batch_size=batch_size, shuffle=True, drop_last=True,
+        dataset, batch_size=batch_size, sampler=long_epoch(dataset),
         num_workers="auto", layout="nhwc", backend="native",
         options={"workers_start": 1}, **trainer.gpu.for_loader)
-    batches = endless(loader, trainer.gpu.device)
-    windows = [trainer.rate(batches, seconds / 2) for _ in range(6)]
-    found = trainer.rate(batches, seconds)
-    step.note("ours, each %.1f s: %s images/s" % (seconds / 2, ", ".join(
-        "%.0f" % rate for rate in windows)))
+    batches = on_device(loader, trainer.gpu.device)
+    found = tuned_rate(step, trainer, batches, seconds)
     step.note("the tuner ends with %d workers; verdict: %s" % (
         loader.engine.get("workers"), loader.stats()["verdict"]["code"]))
     batches.close()
     return found
 
 
-def run(step):
+def compare(step, trainer, batch_size, side, seconds):
+    """Our rate beside torch's."""
     import image_sets
+
+    dataset = image_sets.training(step, side)
+    found = ours(step, trainer, dataset, batch_size, seconds)
+    best = theirs(step, trainer, dataset, batch_size, seconds)
+    step.number("torch's DataLoader at its best, images/s", best, form="%.0f")
+    step.number("ours, the tuner from one worker, images/s", found, low=best,
+                form="%.0f")
+    return found
+
+
+def alone(step, trainer, batch_size, side, seconds):
+    """Our rate where torch has no transforms to decode with."""
+    batches = plain_loader(step, trainer, batch_size, side)
+    found = tuned_rate(step, trainer, batches, seconds)
+    batches.close()
+    step.note("no torchvision, so nothing of torch's to compare with")
+    step.number("ours, the tuner from one worker, images/s", found,
+                form="%.0f")
+    return found
+
+
+def has_torchvision():
+    try:
+        import torchvision
+    except ImportError:
+        return False
+    return bool(torchvision)
+
+
+def run(step):
     from torch_gpu import gpu as gpu_of
 
     batch_size, side, seconds = (4, 32, 0.2) if step.rehearsal else (64, 224, 6)
@@ -133,13 +196,9 @@ def run(step):
     ceiling = trainer.rate(synthetic, seconds / 3)
     step.number("%s, batch %d: without a loader, images/s" % (
         trainer.name, batch_size), ceiling, form="%.0f")
-    dataset = image_sets.training(step, side)
-    our_rate = ours(step, trainer, dataset, batch_size, seconds)
-    best = theirs(step, trainer, dataset, batch_size, seconds)
-    step.number("torch's DataLoader at its best, images/s", best, form="%.0f")
-    step.number("ours, the tuner from one worker, images/s", our_rate, low=best,
-                form="%.0f")
-    step.number("of the rate without a loader", our_rate / ceiling)
+    measure = compare if has_torchvision() else alone
+    found = measure(step, trainer, batch_size, side, seconds)
+    step.number("of the rate without a loader", found / ceiling)
 
 
 if __name__ == "__main__":

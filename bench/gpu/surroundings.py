@@ -4,31 +4,40 @@ import os
 import platform
 import subprocess
 
+# What is found is told first: importing may take long, or fail.
 _PROBE = """
-import importlib
-for name in ("torch", "torchvision", "PIL"):
+import importlib, importlib.util
+names = ("torch", "torchvision", "PIL")
+for name in names:
+    if importlib.util.find_spec(name):
+        print(name, "found", flush=True)
+for name in names:
     try:
-        print(name, importlib.import_module(name).__version__)
+        version = importlib.import_module(name).__version__
     except Exception:
-        pass
+        version = ""
+    print(name, version, flush=True)
 """
 
 
-def probe(python, env):
+def probe(python, log, env):
     """Begins to ask an interpreter for its packages. It runs beside the build,
     and the first import of torch from a cold disk with it."""
-    return subprocess.Popen([python, "-c", _PROBE], stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL, env=env, text=True)
+    with open(log, "wb") as out:
+        return subprocess.Popen([python, "-c", _PROBE], stdout=out,
+                                stderr=subprocess.DEVNULL, env=env)
 
 
-def packages(started, limit_s):
-    """Versions by name; none of an interpreter that gives no answer."""
+def packages(started, log, limit_s):
+    """Versions by name: "found" of what takes long to import, none of what is
+    not there or cannot be imported."""
     try:
-        text = started.communicate(timeout=limit_s)[0]
+        started.wait(limit_s)
     except subprocess.TimeoutExpired:
         started.kill()
-        return {}
-    return dict(line.split(" ", 1) for line in text.splitlines())
+    with open(log, encoding="utf-8", errors="replace") as f:
+        told = dict(line.rstrip("\n").split(" ", 1) for line in f)
+    return {name: version for name, version in told.items() if version}
 
 
 def _of(command):

@@ -85,10 +85,12 @@ def case_without_torch_its_steps_are_skipped_by_name(tmp):
     contains(capture["why"], "no torch")
 
 
-def case_unknown_step(tmp):
-    done, _, _ = check(tmp, "--only", "bus,bsu")
-    equal(done.returncode, 2)
-    contains(done.stderr, "no step bsu")
+def case_wrong_arguments(tmp):
+    for words, arguments in (("no step bsu", ("--only", "bus,bsu")),
+                             ("no interpreter py", ("--python", "py"))):
+        done, _, _ = check(tmp, *arguments)
+        equal(done.returncode, 2)
+        contains(done.stderr, words)
 
 
 def hung_program(program, log):

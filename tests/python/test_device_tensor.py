@@ -188,6 +188,31 @@ loader.close()
 double.cuMemFree_v2(mine)
 double.cuMemFree_v2(labels)
 """,
+    "a graph takes no batch, and its tensors do": """
+mine, graph = ctypes.c_void_p(), ctypes.c_void_p()
+double.double_use_device(0)
+assert double.cuMemAlloc_v2(ctypes.byref(mine), ctypes.c_size_t(4 * 288)) == 0
+loader = make()
+batch = loader.next()
+assert double.cuStreamBeginCapture_v2(ctypes.c_void_p(stream), 0) == 0
+for call in (lambda: batch.wait(stream),
+             lambda: batch.copy_to(mine.value, 0, stream),
+             lambda: batch.images.__dlpack__(stream=stream)):
+    try:
+        call()
+    except feedline.StateError as error:
+        assert "graph" in str(error), error
+    else:
+        raise AssertionError("captured")
+captured = ctypes.c_void_p(stream), ctypes.byref(graph)
+assert double.cuStreamEndCapture(*captured) == 0
+wanted = pixels[batch.sample_index]
+batch.copy_to(mine.value, 0, stream)
+batch.release()
+assert (peek(mine.value, 4 * 288) == wanted.ravel()).all()
+loader.close()
+double.cuMemFree_v2(mine)
+""",
     "what cannot be had of a gpu": """
 def refused(kind, text, call, *arguments, **more):
     try:
@@ -252,6 +277,31 @@ def test_listing_starts_no_cuda() -> None:
         CUDA_DOUBLE="init=999",
     )
     assert found == (0, "['ffff:01:00.0', 'ffff:02:00.0']\n", "")
+
+
+@pytest.mark.parametrize("error", [900, 901, 906])
+def test_a_call_that_a_capture_forbids_ends_no_run(error: int) -> None:
+    run(
+        """
+loader = make(order="given")
+for epoch in range(4):
+    loader.begin(epoch, seed=1)
+    for i in range(0, 24, 4):
+        loader.append(range(i, i + 4))
+    loader.end()
+    count = 0
+    while True:
+        batch = loader.next()
+        if batch is None:
+            break
+        batch.wait(stream)
+        batch.release()
+        count += 1
+    assert count == 6, (epoch, count)
+loader.close()
+""",
+        double_is="fail=cuEventSynchronize:14:%d" % error,
+    )
 
 
 def test_no_gpu_is_no_error() -> None:

@@ -122,6 +122,15 @@ const struct fdl_cuda_api *fdl_cuda_started(void);
  * process that started CUDA cannot use it in children that it forks. */
 int32_t fdl_cuda_find(void);
 
+/* Between two tries of what a capture forbids. */
+void fdl_cuda_pause(void);
+
+/* Wait on the host for an event, or for all work of a stream of ours: tried
+ * again while a capture forbids it. A CUresult. */
+int fdl_cuda_wait_event(const struct fdl_cuda_api *cuda, fdl_cuda_event event);
+int fdl_cuda_wait_stream(const struct fdl_cuda_api *cuda,
+                         fdl_cuda_stream stream);
+
 /* The driver's own words for an error, and what to do about it where that is
  * known: "CUDA_ERROR_X (text); advice". */
 void fdl_cuda_words(const struct fdl_cuda_api *cuda, int error, char *out,

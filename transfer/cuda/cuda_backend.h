@@ -35,7 +35,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #define FDL_CUDA_STREAMS 4u /* that may wait for one batch */
 #define FDL_CUDA_PARTS   4u /* moved ahead of the rest of a batch */
@@ -127,12 +126,6 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
                       void *stream);
 void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream);
 void fdl_cuda_release(void *backend, struct fdl_transfer *t);
-
-/* Between two tries of what a capture forbids. */
-static inline void fdl_cuda_pause(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
 
 /* cuda_copy.c: the copy thread; arg: struct fdl_cuda. */
 void *fdl_cuda_copy_main(void *arg);

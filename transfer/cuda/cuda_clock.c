@@ -18,7 +18,7 @@ static int measure(struct fdl_cuda_clock *c, fdl_cuda_event event,
     *from = fdl_now_ns();
     int error = cuda->EventRecord(event, c->stream);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventSynchronize(event);
+        error = fdl_cuda_wait_event(cuda, event);
     *to = fdl_now_ns();
     return error;
 }

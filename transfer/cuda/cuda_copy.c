@@ -215,12 +215,9 @@ static void abandon(struct fdl_cuda *c, struct fdl_cuda_step *step)
  * else's. */
 static void settle(struct fdl_cuda *c)
 {
-    const struct fdl_cuda_api *cuda = c->device->cuda;
-    while (fdl_cuda_not_now(cuda->StreamSynchronize(c->stream)))
-        fdl_cuda_pause();
-    while (c->finishing &&
-           fdl_cuda_not_now(cuda->StreamSynchronize(c->finishing)))
-        fdl_cuda_pause();
+    fdl_cuda_wait_stream(c->device->cuda, c->stream);
+    if (c->finishing)
+        fdl_cuda_wait_stream(c->device->cuda, c->finishing);
 }
 
 /* The end of a batch, either way; c->reason does not change any more after a

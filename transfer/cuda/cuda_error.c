@@ -40,20 +40,6 @@ static const struct {
           "at nvidia-smi and dmesg"},
 };
 
-bool fdl_cuda_not_now(int error)
-{
-    return error >= FDL_CUDA_ERROR_CAPTURE_FIRST &&
-           error <= FDL_CUDA_ERROR_CAPTURE_LAST &&
-           error != FDL_CUDA_ERROR_CAPTURED_EVENT;
-}
-
-bool fdl_cuda_captures(const struct fdl_cuda_api *cuda, fdl_cuda_stream stream)
-{
-    int status = 0;
-    int error = cuda->StreamIsCapturing(stream, &status);
-    return error == FDL_CUDA_SUCCESS ? status != 0 : fdl_cuda_not_now(error);
-}
-
 void fdl_cuda_words(const struct fdl_cuda_api *cuda, int error, char *out,
                     size_t capacity)
 {

@@ -237,19 +237,10 @@ static void renew_clock(struct fdl_cuda *c)
                               memory_order_relaxed);
 }
 
-static int wait_until_ready(struct fdl_cuda *c, struct fdl_cuda_step *s)
-{
-    int error;
-    while (
-        fdl_cuda_not_now(error = c->device->cuda->EventSynchronize(s->ready)))
-        fdl_cuda_pause();
-    return error;
-}
-
 static void land(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
     struct fdl_transfer *t = s->transfer;
-    int error = wait_until_ready(c, s);
+    int error = fdl_cuda_wait_event(c->device->cuda, s->ready);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_cuda_fail(c->device->cuda, error, "a copy to the device failed");
         fdl_cuda_lose(c, FEEDLINE_EDEVICE);

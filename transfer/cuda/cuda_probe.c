@@ -93,9 +93,12 @@ static int32_t open_probe(struct probe *p)
                : fdl_cuda_fail(cuda, error, "a copy to measure");
 }
 
+/* After an error copies may still be under way. */
 static void close_probe(struct probe *p)
 {
     const struct fdl_cuda_api *cuda = p->device->cuda;
+    if (p->stream)
+        fdl_cuda_wait_stream(cuda, p->stream);
     if (p->from)
         cuda->EventDestroy(p->from);
     if (p->to)
@@ -145,12 +148,12 @@ static int time_once(struct probe *p, double *host_us, double *device_us)
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->EventRecord(p->to, p->stream);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventSynchronize(p->to);
+        error = fdl_cuda_wait_event(cuda, p->to);
     *host_us = (double)(fdl_now_ns() - begin) / 1e3;
     if (error == FDL_CUDA_SUCCESS)
         error = cuda->EventElapsedTime(&ms, p->from, p->to);
     if (error == FDL_CUDA_SUCCESS && (p->test->flags & FEEDLINE_COPY_BUSY))
-        error = cuda->StreamSynchronize(p->busy);
+        error = fdl_cuda_wait_stream(cuda, p->busy);
     *device_us = (double)ms * 1e3;
     return error;
 }

@@ -199,6 +199,25 @@ TEST(times_copies)
     assert_int_equal(double_faults(NULL, 0), 0);
 }
 
+/* The memory of a measurement that fails stays until its copies are done. */
+TEST(a_failed_measurement_waits_for_its_copies)
+{
+    struct feedline_copy_time time = {.struct_size = sizeof(time)};
+    struct feedline_copy_test test = {.struct_size = sizeof(test),
+                                      .bytes = 100000,
+                                      .copies = 3,
+                                      .repeats = 2};
+    char faults[512];
+    double_reset();
+    assert_true(double_set("latency_us=1000"));
+    assert_true(double_fail("cuEventSynchronize", 2, 999, false));
+    assert_int_equal(feedline_device_time_copy("cuda:0", &test, &time),
+                     FEEDLINE_EDEVICE);
+    double_check_leaks();
+    if (double_faults(faults, sizeof(faults)) > 0)
+        fail_msg("%s", faults);
+}
+
 TEST(refuses_odd_tests)
 {
     struct feedline_copy_time time = {.struct_size = sizeof(time)};

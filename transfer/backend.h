@@ -28,6 +28,8 @@
 #ifndef FDL_TRANSFER_BACKEND_H
 #define FDL_TRANSFER_BACKEND_H
 
+#include "base/cpu_set.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,8 +95,15 @@ struct fdl_backend_stats {
     uint64_t pinned_bytes, device_bytes;
 };
 
+/* Where host memory is to lie; no CPU: where it is touched first. */
+struct fdl_backend_place {
+    int32_t node;            /* NUMA; -1: not known */
+    struct fdl_cpu_set cpus; /* on that node, and usable */
+};
+
 struct fdl_backend_config {
     uint32_t device; /* its number */
+    struct fdl_backend_place place;
     struct fdl_finish finish;
 
     /* Called on a thread of the backend, in the order of their copies, with

@@ -270,6 +270,8 @@ static int32_t make_path(struct fdl_engine *e,
     if (e->finish.device)
         fdl_engine_set_finishing(e, &layout, &backend_config->finish);
     const struct fdl_copy_observer *copies = &e->observer.copies;
+    backend_config->place = (struct fdl_backend_place){
+        .node = e->affinity.node, .cpus = e->affinity.near};
     backend_config->observe = copies->observe;
     backend_config->observer = copies->user;
     status = ops->create(backend_config, &backend);

@@ -183,24 +183,35 @@ static void choose_near(const struct choice *c, uint32_t nodes)
     }
 }
 
-static void choose_auto(const struct choice *c)
+/* Node and CPUs of the GPU, where there are several nodes. */
+static void find_near(const struct choice *c, uint32_t nodes)
 {
     struct fdl_affinity *out = c->out;
-    const char *pci = c->q->pci;
-    uint32_t nodes = fdl_affinity_nodes(c->root);
-    if (!pci) {
+    struct fdl_cpu_set near;
+    if (!c->q->pci)
+        return;
+    out->node = fdl_affinity_node_of(c->root, c->q->pci);
+    if (nodes < 2 || out->node < 0 || !c->known ||
+        !read_near(c->root, c->q->pci, out->node, &near))
+        return;
+    out->knows_near = true;
+    out->near = near;
+    fdl_cpu_set_intersect(&out->near, &c->allowed);
+}
+
+static void choose_auto(const struct choice *c, uint32_t nodes)
+{
+    struct fdl_affinity *out = c->out;
+    if (!c->q->pci)
         say(out, "no GPU is known to be near to");
-    } else if (nodes < 2) {
+    else if (nodes < 2)
         say(out, nodes ? "one NUMA node"
                        : "the system does not list its NUMA nodes");
-    } else if (out->node < 0 || !c->known ||
-               !read_near(c->root, pci, out->node, &out->near)) {
+    else if (!out->knows_near)
         say(out, "the system does not say which CPUs are near the GPU (%s)",
-            pci);
-    } else {
-        fdl_cpu_set_intersect(&out->near, &c->allowed);
+            c->q->pci);
+    else
         choose_near(c, nodes);
-    }
 }
 
 static int32_t choose_listed(const struct choice *c)
@@ -234,13 +245,13 @@ int32_t fdl_affinity_choose(const struct fdl_affinity_question *q,
     int32_t status = FEEDLINE_OK;
     fdl_machine_read_grant(&c.grant, NULL, root);
     c.known = fdl_machine_read_cpus(&c.allowed, root);
-    if (q->pci)
-        found.node = fdl_affinity_node_of(root, q->pci);
+    uint32_t nodes = fdl_affinity_nodes(root);
+    find_near(&c, nodes);
     stay_free(&c);
     if (strcmp(q->asked, "none") == 0)
         say(&found, "option affinity");
     else if (strcmp(q->asked, "auto") == 0)
-        choose_auto(&c);
+        choose_auto(&c, nodes);
     else
         status = choose_listed(&c);
     if (status >= 0)

@@ -31,7 +31,8 @@ struct fdl_affinity_question {
 struct fdl_affinity {
     bool bound;
     struct fdl_cpu_set cpus; /* if bound: where threads run */
-    struct fdl_cpu_set near; /* CPUs near the GPU that this process may use */
+    struct fdl_cpu_set near; /* CPUs near the GPU that this process may use, */
+    bool knows_near;         /* if several nodes are, and the GPU's is known */
     int32_t node;            /* of the GPU; -1: not known */
     uint32_t ranks;          /* that share the CPUs */
     uint32_t usable;         /* CPUs or quota for all of them, at least 1 */

@@ -224,7 +224,8 @@ static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
         return fdl_fail_memory(sizeof(*own), "a batch on a device");
     fdl_lock_init(&own->lock, FDL_RANK_CUDA_SLAB);
     slab->own = own;
-    int32_t status = fdl_cuda_pin(c->device, slab->bytes, &slab->host);
+    int32_t status =
+        fdl_cuda_pin(c->device, &c->config.place, slab->bytes, &slab->host);
     if (status < 0)
         return status;
     int error = cuda->MemAlloc(&slab->device, (size_t)slab->bytes);

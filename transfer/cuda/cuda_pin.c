@@ -3,10 +3,14 @@
 #include "transfer/cuda/cuda_pin.h"
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,45 +35,71 @@ static void *touch(void *arg)
     return NULL;
 }
 
-/* Where there is no such node or no such call, pages lie where they are
- * touched first, which is no error. */
-static void prefer_node(void *memory, uint64_t bytes, int node)
+/* false: it is not allowed. Where there is no such node or no such call, pages
+ * lie where they are touched first, which is no error. */
+static bool prefer_node(void *memory, uint64_t bytes, int32_t node)
 {
     unsigned long mask[4] = {0};
     const int bits = (int)(8 * sizeof(*mask));
     if (node < 0 || node >= (int)FDL_COUNT_OF(mask) * bits)
-        return;
+        return true;
     mask[node / bits] = 1ul << (node % bits);
-    syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask,
-            (unsigned long)(FDL_COUNT_OF(mask) * (size_t)bits + 1), 0u);
+    return syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask,
+                   (unsigned long)(FDL_COUNT_OF(mask) * (size_t)bits + 1),
+                   0u) == 0 ||
+           errno != EPERM;
 }
 
-static void touch_all(void *memory, uint64_t bytes)
+static void tell_refusal(int32_t node)
+{
+    static _Atomic bool told;
+    if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
+        fdl_log(FDL_LOG_WARNING,
+                "pinned memory may lie far from the GPU, which is on NUMA node "
+                "%" PRId32 ": no CPU there can be used, and mbind is not "
+                "permitted (a container needs CAP_SYS_NICE)",
+                node);
+}
+
+/* cpus: NULL: any; then the last part is touched here. */
+static void touch_all(void *memory, uint64_t bytes,
+                      const struct fdl_cpu_set *cpus)
 {
     struct toucher touchers[MAX_TOUCHERS];
     uint64_t n = FDL_MIN(bytes / TOUCHER_BYTES + 1, (uint64_t)MAX_TOUCHERS);
     uint64_t part = (bytes / n + PAGE - 1) / PAGE * PAGE;
     for (uint64_t i = 0; i < n; i++) {
+        struct toucher *t = &touchers[i];
         uint64_t at = FDL_MIN(i * part, bytes);
-        touchers[i] = (struct toucher){.begin = (volatile uint8_t *)memory + at,
-                                       .bytes = FDL_MIN(part, bytes - at)};
+        *t = (struct toucher){.begin = (volatile uint8_t *)memory + at,
+                              .bytes = FDL_MIN(part, bytes - at)};
         /* What has no thread is done here. */
-        if (i + 1 == n || fdl_thread_start(&touchers[i].thread, "feedline-pin",
-                                           touch, &touchers[i]) < 0)
-            touch(&touchers[i]);
+        if ((i + 1 == n && !cpus) ||
+            fdl_thread_start_on(&t->thread, cpus, "feedline-pin", touch, t) < 0)
+            touch(t);
     }
     for (uint64_t i = 0; i < n; i++)
         fdl_thread_join(&touchers[i].thread);
 }
 
-int32_t fdl_cuda_pin(const struct fdl_cuda_device *d, uint64_t bytes,
+static void place_pages(void *memory, uint64_t bytes,
+                        const struct fdl_backend_place *place)
+{
+    bool near = fdl_cpu_set_count(&place->cpus) > 0;
+    if (!prefer_node(memory, bytes, place->node) && !near)
+        tell_refusal(place->node);
+    touch_all(memory, bytes, near ? &place->cpus : NULL);
+}
+
+int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
+                     const struct fdl_backend_place *place, uint64_t bytes,
                      void **out)
 {
+    const struct fdl_backend_place own = {.node = d->numa_node};
     void *memory = bytes <= SIZE_MAX ? fdl_pages_alloc((size_t)bytes) : NULL;
     if (!memory)
         return fdl_fail_memory(bytes, "a batch");
-    prefer_node(memory, bytes, d->numa_node);
-    touch_all(memory, bytes);
+    place_pages(memory, bytes, place ? place : &own);
     int error = d->cuda->MemHostRegister(memory, (size_t)bytes, 0);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_pages_free(memory, (size_t)bytes);

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pinned memory: pages that a GPU reads by itself. They are placed on the NUMA
- * node of the GPU, touched by several threads at once, and only then locked,
- * in one call: to lock memory that is not there yet is done page by page on one
- * core, at 1 to 2 GB/s.
+ * Pinned memory: pages that a GPU reads by itself. Several threads touch them
+ * at once, and only then they are locked, in one call: to lock memory that is
+ * not there yet is done page by page on one core, at 1 to 2 GB/s.
+ *
+ * A page lies on the node of the thread that touches it first, so these threads
+ * run near the GPU. mbind asks for the node as well, in case their CPUs have no
+ * memory left or are not known. Containers without CAP_SYS_NICE may not call
+ * it; the log says so once where it matters.
  */
 #ifndef FDL_TRANSFER_CUDA_PIN_H
 #define FDL_TRANSFER_CUDA_PIN_H
 
+#include "transfer/backend.h"
 #include "transfer/cuda/cuda_device.h"
 
-/* Zeroed, aligned to 4096. The device is current. ENOMEM, EDEVICE. */
-int32_t fdl_cuda_pin(const struct fdl_cuda_device *d, uint64_t bytes,
+/* Zeroed, aligned to 4096. place: NULL: on the GPU's node, if the system lets
+ * programs ask for one. The device is current. ENOMEM, EDEVICE. */
+int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
+                     const struct fdl_backend_place *place, uint64_t bytes,
                      void **out);
 void fdl_cuda_unpin(const struct fdl_cuda_device *d, void *memory,
                     uint64_t bytes);

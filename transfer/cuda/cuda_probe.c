@@ -62,7 +62,7 @@ static int32_t open_host(struct probe *p)
                                "times");
     p->device_us = p->host_us + test->repeats;
     if (!is_pageable(p))
-        return fdl_cuda_pin(p->device, test->bytes, &p->host);
+        return fdl_cuda_pin(p->device, NULL, test->bytes, &p->host);
     p->host =
         test->bytes <= SIZE_MAX ? fdl_pages_alloc((size_t)test->bytes) : NULL;
     if (!p->host)

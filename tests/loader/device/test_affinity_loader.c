@@ -4,16 +4,23 @@
  * the second. */
 #include "base/cpu_set.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "cuda_double.h"
 #include "loader/loader.h"
 #include "profiler/system/affinity.h"
 #include "tests/loader/fixture.h"
 #include "tests/profiler/system/machine_files.h"
+#include "tests/wrap.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define GPU  "/sys/bus/pci/devices/ffff:01:00.0/"
 #define NODE "/sys/devices/system/node/"
@@ -188,6 +195,80 @@ TEST_WITH(the_tuner_counts_these, open_machine, close_machine)
     assert_ok(feedline_loader_get_int(l, "workers", &workers));
     assert_int_equal(workers, 1);
     feedline_loader_destroy(l);
+}
+
+/* ---- Pinned memory ------------------------------------------------------- */
+
+static _Atomic int touchers, strays;
+static int mbind_error; /* 0: it works */
+
+WRAP(long, syscall, long number, ...)
+{
+    va_list args;
+    long a[6];
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    if (number != SYS_mbind)
+        return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    errno = mbind_error;
+    return mbind_error ? -1 : 0;
+}
+
+static void see_toucher(const char *name)
+{
+    struct fdl_cpu_set seen;
+    if (strcmp(name, "feedline-pin") != 0)
+        return;
+    atomic_fetch_add(&touchers, 1);
+    if (!fdl_cpu_set_of_thread(0, &seen) ||
+        memcmp(&seen, &nodes[1], sizeof(seen)) != 0)
+        atomic_fetch_add(&strays, 1);
+}
+
+static bool log_warns(const char *words)
+{
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    bool found = false;
+    while (fdl_log_read(line, sizeof(line), &needed) == FEEDLINE_OK)
+        found |= strncmp(line, "warning: ", 9) == 0 && strstr(line, words);
+    return found;
+}
+
+/* Whatever workers do, and although the container may not call mbind. */
+TEST_WITH(slabs_are_touched_near_the_gpu, open_machine, close_machine)
+{
+    static const char *const options[] = {"workers=1", "affinity=none"};
+    feedline_loader_destroy(start("device=cuda:0")); /* measures the bus */
+    mbind_error = EPERM;
+    for (size_t i = 0; i < FDL_COUNT_OF(options); i++) {
+        char text[64];
+        touchers = strays = 0;
+        fdl_thread_watch(see_toucher);
+        snprintf(text, sizeof(text), "device=cuda:0 depth=3 %s", options[i]);
+        feedline_loader_destroy(start(text));
+        fdl_thread_watch(NULL);
+        assert_true(touchers >= 3);
+        assert_int_equal(strays, 0);
+    }
+    assert_false(log_warns("mbind"));
+}
+
+/* Then only mbind can help, and one warning says that it may not. */
+TEST_WITH(slabs_without_a_cpu_near, open_machine, close_machine)
+{
+    char mask[64];
+    snprintf(mask, sizeof(mask), "Cpus_allowed_list:\t%s\n", names[0]);
+    put("/proc/self/status", mask);
+    feedline_loader_destroy(start("device=cuda:0"));
+    assert_false(log_warns("mbind"));
+    mbind_error = EPERM;
+    feedline_loader_destroy(start("device=cuda:0"));
+    assert_true(log_warns("CAP_SYS_NICE"));
+    feedline_loader_destroy(start("device=cuda:0"));
+    assert_false(log_warns("mbind"));
 }
 
 TEST_WITH(refuses, open_machine, close_machine)

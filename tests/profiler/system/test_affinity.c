@@ -78,6 +78,7 @@ TEST_WITH(asked_for_none, setup, teardown)
     struct fdl_affinity a = choose("none", PCI, 0, 2);
     expect_free(&a, 32, "affinity");
     assert_int_equal(a.node, 1);
+    assert_int_equal(fdl_cpu_set_count(&a.near), 32); /* for the slabs */
     assert_int_equal(a.usable, 64);
     assert_int_equal(a.ranks, 2);
 }

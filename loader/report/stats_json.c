@@ -8,6 +8,7 @@
 #include "loader/watch/costs.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
+#include "profiler/system/affinity.h"
 
 static double fraction(uint64_t part, uint64_t whole)
 {
@@ -45,6 +46,26 @@ static void json_transfer(const struct feedline_device_stats *d,
     fdl_json_begin_object(j, "transfer");
     fdl_json_string(j, "finish", d->finish ? "device" : "host");
     fdl_stat_json(j, FDL_STAT_TRANSFER, d, 0);
+    fdl_json_end_object(j);
+}
+
+/* Where its threads run; constant. */
+static void json_placement(const struct fdl_sources *from, struct fdl_json *j)
+{
+    const struct fdl_affinity *a = fdl_engine_affinity(from->engine);
+    char list[128];
+    fdl_cpu_set_print(&a->cpus, list, sizeof(list));
+    fdl_json_begin_object(j, "placement");
+    fdl_json_bool(j, "bound", a->bound);
+    if (a->bound)
+        fdl_json_string(j, "cpus", list);
+    else
+        fdl_json_null(j, "cpus");
+    if (a->node >= 0)
+        fdl_json_int(j, "gpu_node", a->node);
+    else
+        fdl_json_null(j, "gpu_node");
+    fdl_json_string(j, "reason", a->reason);
     fdl_json_end_object(j);
 }
 
@@ -115,6 +136,8 @@ void fdl_stats_json(const struct fdl_sources *from, struct fdl_json *j)
     fdl_outside_json(from, j);
     json_stall(from, &s, d, j);
     json_transfer(d, j);
+    if (!fdl_engine_stands_in(from->engine))
+        json_placement(from, j);
     fdl_json_begin_array(j, "stages");
     for (uint32_t i = 0; i < fdl_stats_stage_count(from->watch); i++)
         json_stage(from, i, j);

@@ -150,6 +150,29 @@ TEST_WITH(near_the_gpu, open_machine, close_machine)
     expect_workers("device=cuda:0 workers=1", &nodes[0]);
 }
 
+static void expect_json(const char *options, const char *words)
+{
+    static char json[65536];
+    uint64_t needed;
+    feedline_loader *l = start(options);
+    assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
+    feedline_loader_destroy(l);
+    if (!strstr(json, words))
+        fail_msg("no %s in %s", words, json);
+}
+
+TEST_WITH(statistics_say_where, open_machine, close_machine)
+{
+    char words[96];
+    snprintf(words, sizeof(words),
+             "\"placement\":{\"bound\":true,\"cpus\":\"%s\",\"gpu_node\":1,"
+             "\"reason\":\"CPUs",
+             names[1]);
+    expect_json("device=cuda:0 workers=1", words);
+    expect_json("device=cuda:1", "\"placement\":{\"bound\":false,\"cpus\":null,"
+                                 "\"gpu_node\":null,\"reason\":\"the system");
+}
+
 /* Workers that the program adds later, too. */
 TEST_WITH(later_workers, open_machine, close_machine)
 {

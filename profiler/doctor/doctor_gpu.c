@@ -51,7 +51,10 @@ bool fdl_diagnose_gpu_numa(const struct fdl_doctor_facts *f,
                         "%d, where the GPU is: every batch crosses over",
                         allowed, f->gpu_node);
     if (f->cpus_on_gpu_node < allowed)
-        return fdl_find(out, FDL_FINDING_NOTE, remedy,
+        return fdl_find(out, FDL_FINDING_NOTE,
+                        "option affinity=auto binds workers there if these "
+                        "cores are enough; to bind the whole program, numactl "
+                        "or the launcher",
                         "%u of the %u cores of this process are on NUMA node "
                         "%d, where the GPU is",
                         f->cpus_on_gpu_node, allowed, f->gpu_node);

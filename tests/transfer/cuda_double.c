@@ -11,6 +11,7 @@
 struct double_world double_world = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .changed = PTHREAD_COND_INITIALIZER,
+    .held = -1,
 };
 _Thread_local struct double_thread double_self;
 
@@ -37,6 +38,17 @@ static int context_locked(void)
                : double_world.devices[double_device_now()].error;
 }
 
+/* While a test holds this function: counted, and not alone with the lock. */
+static void be_held_locked(enum double_function f)
+{
+    while (double_world.held == (int)f) {
+        double_world.n_held++;
+        pthread_cond_broadcast(&double_world.changed);
+        double_wait_locked();
+        double_world.n_held--;
+    }
+}
+
 int double_enter(enum double_function f)
 {
     pthread_mutex_lock(&double_world.lock);
@@ -48,6 +60,7 @@ int double_enter(enum double_function f)
         return 0;
     double_world.calls[f]++;
     double_world.n_calls++;
+    be_held_locked(f);
     int ordered = double_ordered_locked(f);
     int error = needs[f] == NEED_NOTHING ? 0 : driver_locked();
     if (!error && needs[f] == NEED_CONTEXT)

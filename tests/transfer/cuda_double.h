@@ -38,9 +38,9 @@
  *   - Memory of a device is an address without access: the host that touches
  *     it gets SIGSEGV. Below 1 MiB it is aligned to 512 bytes, as on a GPU, and
  *     not to a page; it begins as bytes 0xa5.
- *   - The NULL stream (also 1, CU_STREAM_LEGACY) is a stream like any other: it
- *     waits for nobody and nobody for it, so a missing wait is always seen.
- *     2, CU_STREAM_PER_THREAD, is not supported (400, and a fault).
+ *   - The NULL stream (also 1, CU_STREAM_LEGACY) and the default streams of
+ *     threads (2, CU_STREAM_PER_THREAD) wait for each other; no other stream
+ *     waits for the NULL stream, so a missing wait is always seen.
  *   - Copies of a device and direction use one engine, one after the other.
  *   - Handles are numbers that are never used twice, so a dead one is noticed.
  *   - What is given back in a broken context, or by a call that fails by order,
@@ -151,6 +151,22 @@ DOUBLE_API bool double_fail(const char *name, uint64_t n, int error,
  * only spin takes time. */
 typedef int64_t (*double_cost)(const char *kernel, uint64_t amount, void *user);
 DOUBLE_API void double_set_kernel_cost(double_cost cost, void *user);
+
+/* Device time without waiting for it. Nothing sleeps any more: an operation
+ * begins when it was queued, by this clock, and the one before it on its stream
+ * and the events that it waits for are done, and takes as long as it would have
+ * slept; copies do not wait for each other's engine. Events tell those times.
+ * With fdl_clock_replace a test decides what both clocks show, and its numbers
+ * do not depend on the machine. NULL: real time again. Before the first
+ * operation. */
+DOUBLE_API void double_set_clock(int64_t (*now_ns)(void));
+
+/* Calls of a function do not return from now on, as while the driver is busy
+ * elsewhere; others do. false: no such function. Then: until one has been
+ * called; and they all go on. */
+DOUBLE_API bool double_hold(const char *name);
+DOUBLE_API void double_await_held(void);
+DOUBLE_API void double_let_go(void);
 
 /* A consumer: reads device memory for so many ns, in stream order. Returns as a
  * launch does. */

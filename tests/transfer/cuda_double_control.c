@@ -212,6 +212,38 @@ void double_set_kernel_cost(double_cost cost, void *user)
     double_leave(0);
 }
 
+void double_set_clock(int64_t (*now_ns)(void))
+{
+    double_enter(FN_COUNT);
+    double_world.clock = now_ns;
+    double_leave(0);
+}
+
+bool double_hold(const char *name)
+{
+    double_enter(FN_COUNT);
+    enum double_function f = function_of(name);
+    double_world.held = f == FN_COUNT ? -1 : (int)f;
+    double_leave(0);
+    return f != FN_COUNT;
+}
+
+void double_await_held(void)
+{
+    double_enter(FN_COUNT);
+    while (double_world.n_held == 0)
+        double_wait_locked();
+    double_leave(0);
+}
+
+void double_let_go(void)
+{
+    double_enter(FN_COUNT);
+    double_world.held = -1;
+    pthread_cond_broadcast(&double_world.changed);
+    double_leave(0);
+}
+
 void double_reset(void)
 {
     double_enter(FN_COUNT);
@@ -228,6 +260,7 @@ void double_reset(void)
     w->n_calls = w->capture_from = w->capture_until = 0;
     w->counters = (struct double_counters){.copies = 0};
     w->cost = NULL;
+    w->clock = NULL;
     w->n_faults = 0;
     if (w->initialised_by)
         w->initialised_by = getpid();
@@ -278,7 +311,7 @@ static uint64_t leaks_locked(void)
     struct double_world *w = &double_world;
     uint64_t before = w->n_faults;
     for (struct double_stream *s = w->streams; s; s = s->next)
-        if (!s->legacy)
+        if (!s->legacy && !s->of_thread)
             double_fault_locked("leak: stream %" PRIu64 " of device %d",
                                 s->handle, s->of_device);
     for (struct double_event *e = w->events; e; e = e->next)
@@ -329,7 +362,7 @@ void double_get_counters(struct double_counters *out)
         out->retained += w->devices[i].retained;
     }
     for (struct double_stream *s = w->streams; s; s = s->next)
-        out->live_streams += !s->legacy;
+        out->live_streams += !s->legacy && !s->of_thread;
     for (struct double_event *e = w->events; e; e = e->next)
         out->live_events++;
     for (struct double_allocation *a = w->allocations; a; a = a->next)

@@ -106,7 +106,7 @@ static int wait_event_locked(struct double_stream *s, struct double_event *e)
 {
     if (s->capturing || e->captured_on)
         return double_capture_wait_locked(s, e);
-    if (!e->record || e->record->done)
+    if (!e->record || (e->record->done && !double_world.clock))
         return 0;
     struct double_op op = {.kind = OP_WAIT, .record = e->record};
     int error = double_queue_locked(s, &op);

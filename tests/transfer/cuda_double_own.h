@@ -152,6 +152,7 @@ struct double_op {
     enum double_op_kind kind;
     struct double_stream *stream;
     struct double_range ranges[2];
+    int64_t queued_ns; /* on the test's clock */
     bool running;
 
     struct double_record *record; /* WAIT, RECORD */
@@ -173,10 +174,12 @@ struct double_stream {
     struct double_stream *next;
     uint64_t handle;
     int of_device;
-    bool legacy, has_thread, paused, busy, closing;
+    bool legacy, of_thread; /* a default stream: of all, of one thread */
+    bool has_thread, paused, busy, closing;
     uint32_t waiters;
     struct double_op *first, *last;
     uint64_t queued, finished;
+    int64_t now; /* how far it has come on the test's clock */
     pthread_cond_t wake;
     bool capturing, broken; /* until the capture ends, broken or not */
     int capture_mode;
@@ -210,6 +213,9 @@ struct double_world {
     uint32_t n_rules;
     double_cost cost;
     void *cost_user;
+    int64_t (*clock)(void); /* NULL: real time */
+    int held;               /* function whose calls do not return; -1: none */
+    uint32_t n_held;
     struct double_counters counters;
     uint64_t calls[FN_COUNT], n_calls;
     uint64_t capture_from, capture_until; /* double_capture_elsewhere */
@@ -224,6 +230,7 @@ struct double_thread {
     int stack[DOUBLE_DEPTH]; /* contexts, the last one is current */
     uint32_t depth;
     int capture_mode;
+    struct double_stream *own[DOUBLE_DEVICES]; /* per-thread default streams */
 };
 extern _Thread_local struct double_thread double_self;
 

@@ -40,6 +40,15 @@ static void sleep_ns(int64_t ns)
         ;
 }
 
+/* How long an operation takes: asleep, or noted where a test has a clock. */
+static void spend(struct double_op *op, int64_t ns)
+{
+    if (double_world.clock)
+        op->stream->now += ns;
+    else
+        sleep_ns(ns);
+}
+
 static void sleep_unlocked(int64_t ns)
 {
     if (ns <= 0)
@@ -150,7 +159,7 @@ static void run_copy_locked(struct double_op *op)
         if (set->bytes_per_ns > 0)
             ns += (int64_t)((double)op->bytes / set->bytes_per_ns);
         pthread_mutex_unlock(&double_world.lock);
-        sleep_ns(ns);
+        spend(op, ns);
         double_memory_hold();
         bool changed = changed_since(op);
         memcpy(op->to, op->from, op->bytes);
@@ -179,7 +188,7 @@ static void run_read_locked(struct double_op *op)
         return;
     pthread_mutex_unlock(&double_world.lock);
     uint64_t before = hash_held(op);
-    sleep_ns(op->ns);
+    spend(op, op->ns);
     uint64_t after = hash_held(op);
     pthread_mutex_lock(&double_world.lock);
     if (before != after)
@@ -199,7 +208,7 @@ static void run_kernel_locked(struct double_op *op)
     int64_t ns = cost              ? cost(op->kernel, op->amount, user)
                  : op->args.pixels ? 0
                                    : (int64_t)op->amount;
-    sleep_ns(ns);
+    spend(op, ns);
     double_memory_hold();
     double_kernel_run(op);
     double_memory_release();
@@ -208,6 +217,8 @@ static void run_kernel_locked(struct double_op *op)
 
 static void run_locked(struct double_op *op)
 {
+    struct double_stream *s = op->stream;
+    s->now = FDL_MAX(s->now, op->queued_ns);
     switch (op->kind) {
     case OP_COPY:
         run_copy_locked(op);
@@ -215,9 +226,10 @@ static void run_locked(struct double_op *op)
     case OP_WAIT:
         while (!op->record->done)
             double_wait_locked();
+        s->now = FDL_MAX(s->now, op->record->ns);
         break;
     case OP_RECORD:
-        op->record->ns = now_ns();
+        op->record->ns = double_world.clock ? s->now : now_ns();
         op->record->done = true;
         break;
     case OP_READ:
@@ -311,7 +323,7 @@ static bool start_thread(struct double_stream *s)
 }
 
 /* Whatever *op owns is the stream's from here on, unless it fails. */
-int double_queue_locked(struct double_stream *s, const struct double_op *op)
+static int queue_locked(struct double_stream *s, const struct double_op *op)
 {
     struct double_world *w = &double_world;
     if (s->capturing) {
@@ -333,6 +345,7 @@ int double_queue_locked(struct double_stream *s, const struct double_op *op)
     }
     *copy = *op;
     copy->stream = s;
+    copy->queued_ns = w->clock ? w->clock() : 0;
     copy->next = copy->later = NULL;
     copy->earlier = w->newest;
     *(w->newest ? &w->newest->later : &w->oldest) = copy;
@@ -342,6 +355,40 @@ int double_queue_locked(struct double_stream *s, const struct double_op *op)
     s->queued++;
     pthread_cond_broadcast(&s->wake);
     return 0;
+}
+
+/* What comes next on s waits for what is queued on the other one now. */
+static int join_locked(struct double_stream *s, struct double_stream *other)
+{
+    if (other->finished == other->queued || s->capturing || other->capturing)
+        return 0;
+    struct double_record *r = calloc(1, sizeof(*r));
+    if (!r)
+        return FDL_CUDA_ERROR_MEMORY;
+    r->refs = 1;
+    struct double_op op = {.kind = OP_RECORD, .record = r};
+    int error = queue_locked(other, &op);
+    if (error) {
+        free(r);
+        return error;
+    }
+    op.kind = OP_WAIT;
+    error = queue_locked(s, &op);
+    r->refs += !error;
+    return error;
+}
+
+/* The legacy stream and those of threads wait for each other. */
+int double_queue_locked(struct double_stream *s, const struct double_op *op)
+{
+    int error = 0;
+    for (struct double_stream *other = double_world.streams; other && !error;
+         other = other->next)
+        if (other->of_device == s->of_device &&
+            ((s->legacy && other->of_thread) ||
+             (s->of_thread && other->legacy)))
+            error = join_locked(s, other);
+    return error ? error : queue_locked(s, op);
 }
 
 static struct double_stream *stream_new_locked(int device)
@@ -368,14 +415,28 @@ static struct double_stream *legacy_locked(void)
     return d->legacy;
 }
 
+/* Of the calling thread. It stays when the thread ends. */
+static struct double_stream *own_locked(void)
+{
+    struct double_stream **own = &double_self.own[double_device_now()];
+    if (!*own) {
+        *own = stream_new_locked(double_device_now());
+        if (*own)
+            (*own)->of_thread = true;
+    }
+    return *own;
+}
+
 struct double_stream *double_stream_locked(fdl_cuda_stream handle,
                                            const char *caller)
 {
     uintptr_t number = (uintptr_t)handle;
     if (number <= 1)
         return legacy_locked();
+    if (handle == FDL_CUDA_PER_THREAD)
+        return own_locked();
     for (struct double_stream *s = double_world.streams; s; s = s->next)
-        if (s->handle == number && !s->legacy)
+        if (s->handle == number && !s->legacy && !s->of_thread)
             return s;
     double_fault_locked("%s: %p is no stream, or one that was destroyed",
                         caller, (void *)handle);
@@ -457,8 +518,8 @@ int cuStreamDestroy(fdl_cuda_stream stream)
 {
     int error = double_enter(FN_cuStreamDestroy);
     struct double_stream *s = NULL;
-    if ((uintptr_t)stream <= 1)
-        double_fault_locked("cuStreamDestroy: the NULL stream");
+    if ((uintptr_t)stream <= 2)
+        double_fault_locked("cuStreamDestroy: a default stream");
     else
         s = double_stream_locked(stream, "cuStreamDestroy");
     if (s)

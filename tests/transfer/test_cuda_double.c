@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -839,6 +840,102 @@ TEST(a_strict_program_ends_with_86)
     assert_int_equal(status_of_child("strict=1", false), 0);
     assert_int_equal(status_of_child("strict=0", true), 0);
     assert_int_equal(status_of_child("strikt=1", false), 86);
+}
+
+/* ---- Default streams of threads ----------------------------------------- */
+
+static void *write_on_own_stream(void *arg)
+{
+    struct desk *d = arg;
+    double_use_device(0);
+    copy_to(d, FDL_CUDA_PER_THREAD);
+    return NULL;
+}
+
+/* The same handle on another thread is another stream; the legacy one waits for
+ * both. */
+TEST(the_legacy_stream_waits_for_those_of_threads)
+{
+    struct desk d;
+    pthread_t other;
+    open_desk(&d);
+    assert_true(double_set("latency_us=5000"));
+    pthread_create(&other, NULL, write_on_own_stream, &d);
+    pthread_join(other, NULL);
+    ok(double_read(FDL_CUDA_LEGACY, d.device, BYTES, 0));
+    copy_to(&d, FDL_CUDA_PER_THREAD); /* which waits for the legacy one */
+    double_drain();
+    no_faults();
+    close_desk(&d);
+}
+
+static sem_t queued, read_over;
+
+static void *write_later(void *arg)
+{
+    struct desk *d = arg;
+    double_use_device(0);
+    double_pause(FDL_CUDA_PER_THREAD);
+    copy_to(d, FDL_CUDA_PER_THREAD);
+    sem_post(&queued);
+    sem_wait(&read_over);
+    double_resume(FDL_CUDA_PER_THREAD);
+    return NULL;
+}
+
+TEST(streams_of_threads_do_not_wait_for_each_other)
+{
+    struct desk d;
+    pthread_t other;
+    open_desk(&d);
+    sem_init(&queued, 0, 0);
+    sem_init(&read_over, 0, 0);
+    pthread_create(&other, NULL, write_later, &d);
+    sem_wait(&queued);
+    ok(double_read(FDL_CUDA_PER_THREAD, d.device, BYTES, 0));
+    ok(cuStreamSynchronize(FDL_CUDA_PER_THREAD));
+    sem_post(&read_over);
+    pthread_join(other, NULL);
+    double_drain();
+    one_fault("read before it was written");
+    close_desk(&d);
+}
+
+/* ---- A clock of the test's ---------------------------------------------- */
+
+static int64_t time_now = 1000;
+
+static int64_t clock_now(void)
+{
+    return time_now;
+}
+
+TEST(operations_take_their_time_on_a_clock_of_the_test)
+{
+    struct desk d;
+    float ms;
+    double_reset();
+    open_desk(&d);
+    fdl_cuda_event from = new_event(), to = new_event(), behind = new_event();
+    assert_true(double_set("latency_us=7000"));
+    double_set_clock(clock_now);
+    ok(cuEventRecord(from, d.a));
+    copy_to(&d, d.a);
+    ok(cuEventRecord(to, d.a));
+    ok(cuEventSynchronize(to));
+    time_now += 1000000; /* the copy ends later all the same */
+    ok(cuStreamWaitEvent(d.b, to, 0));
+    ok(double_read(d.b, d.device, BYTES, 2000000));
+    ok(cuEventRecord(behind, d.b));
+    ok(cuEventSynchronize(behind));
+    ok(cuEventElapsedTime(&ms, from, to));
+    assert_true(ms == 7);
+    ok(cuEventElapsedTime(&ms, to, behind));
+    assert_true(ms == 2);
+    ok(cuEventDestroy(from));
+    ok(cuEventDestroy(to));
+    ok(cuEventDestroy(behind));
+    close_desk(&d);
 }
 
 TEST_MAIN("cuda_double")

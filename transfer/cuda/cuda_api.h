@@ -32,6 +32,10 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
 #define FDL_CUDA_ERROR_CAPTURE_FIRST  900
 #define FDL_CUDA_ERROR_CAPTURED_EVENT 907
 #define FDL_CUDA_ERROR_CAPTURE_LAST   908
+/* Handles of default streams; NULL is the legacy one as well. The other one is
+ * that of the calling thread, and the legacy one waits for those of all. */
+#define FDL_CUDA_LEGACY     ((void *)1)
+#define FDL_CUDA_PER_THREAD ((void *)2)
 
 #define FDL_CUDA_STREAM_NON_BLOCKING 1u
 #define FDL_CUDA_EVENT_BLOCKING_SYNC 1u

@@ -8,36 +8,40 @@
 #include <stdint.h>
 
 #define TRIES    5
-#define RENEW_NS (INT64_C(20) * 1000000000)
+#define GOOD_NS  INT64_C(20000) /* no try will be much better */
+#define RENEW_NS (INT64_C(2) * 1000000000)
 
-/* One try: the event lies in the interval. */
-static int measure(struct fdl_cuda_clock *c, fdl_cuda_event event,
-                   int64_t *from, int64_t *to)
+/* By how much the two clocks may drift apart: crystals of 50 ppm. */
+#define DRIFT 50e-6
+
+/* One try: the event lies between two looks at the host's clock. */
+static int measure(struct fdl_cuda_clock *c, struct fdl_cuda_base *out)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
-    *from = fdl_now_ns();
-    int error = cuda->EventRecord(event, c->stream);
+    int64_t from = fdl_now_ns();
+    int error = cuda->EventRecord(out->event, c->stream);
     if (error == FDL_CUDA_SUCCESS)
-        error = fdl_cuda_wait_event(cuda, event);
-    *to = fdl_now_ns();
+        error = fdl_cuda_wait_event(cuda, out->event);
+    int64_t to = fdl_now_ns();
+    out->ns = from + (to - from) / 2;
+    out->error_ns = (to - from) / 2;
     return error;
 }
 
-/* The last record of an event counts, so the best try is repeated until one is
- * as good again, or tries are used up. */
-static int set_base(struct fdl_cuda_clock *c, uint32_t which)
+/* The best of several tries, in *best; *spare is the other event. */
+static int measure_well(struct fdl_cuda_clock *c, struct fdl_cuda_base *best,
+                        struct fdl_cuda_base *spare)
 {
-    int64_t best = INT64_MAX, from = 0, to = 0;
-    for (int i = 0; i < 2 * TRIES; i++) {
-        int error = measure(c, c->base[which], &from, &to);
-        if (error != FDL_CUDA_SUCCESS)
-            return error;
-        if (i >= TRIES && to - from <= best + best / 4)
-            break;
-        best = to - from < best ? to - from : best;
+    int error = measure(c, best);
+    for (int i = 1; i < TRIES && best->error_ns > GOOD_NS && !error; i++) {
+        error = measure(c, spare);
+        if (error != FDL_CUDA_SUCCESS || spare->error_ns >= best->error_ns)
+            continue;
+        struct fdl_cuda_base swap = *best;
+        *best = *spare;
+        *spare = swap;
     }
-    c->base_ns[which] = from + (to - from) / 2;
-    return FDL_CUDA_SUCCESS;
+    return error;
 }
 
 int32_t fdl_cuda_clock_init(struct fdl_cuda_clock *c,
@@ -48,9 +52,11 @@ int32_t fdl_cuda_clock_init(struct fdl_cuda_clock *c,
     int error = cuda->StreamCreateWithPriority(&c->stream,
                                                FDL_CUDA_STREAM_NON_BLOCKING, 0);
     for (int i = 0; i < 2 && error == FDL_CUDA_SUCCESS; i++)
-        error = cuda->EventCreate(&c->base[i], 0);
+        error = cuda->EventCreate(&c->base[i].event, 0);
     if (error == FDL_CUDA_SUCCESS)
-        error = set_base(c, 0);
+        error = cuda->EventCreate(&c->spare.event, 0);
+    if (error == FDL_CUDA_SUCCESS)
+        error = measure_well(c, &c->base[0], &c->spare);
     if (error == FDL_CUDA_SUCCESS)
         return FEEDLINE_OK;
     int32_t status = fdl_cuda_fail(cuda, error, "the device's clock");
@@ -60,31 +66,42 @@ int32_t fdl_cuda_clock_init(struct fdl_cuda_clock *c,
 
 void fdl_cuda_clock_fini(struct fdl_cuda_clock *c)
 {
-    for (int i = 0; i < 2; i++)
-        if (c->base[i])
-            c->device->cuda->EventDestroy(c->base[i]);
+    const fdl_cuda_event events[] = {c->base[0].event, c->base[1].event,
+                                     c->spare.event};
+    for (int i = 0; i < 3; i++)
+        if (events[i])
+            c->device->cuda->EventDestroy(events[i]);
     if (c->stream)
         c->device->cuda->StreamDestroy(c->stream);
     *c = (struct fdl_cuda_clock){.device = NULL};
 }
 
+/* A new base that is less certain than the old one has become by now is not
+ * taken: a busy GPU answers late. */
 int32_t fdl_cuda_clock_renew(struct fdl_cuda_clock *c)
 {
-    if (fdl_now_ns() - c->base_ns[c->epoch % 2] < RENEW_NS)
+    const struct fdl_cuda_base *old = &c->base[c->epoch % 2];
+    struct fdl_cuda_base *new = &c->base[(c->epoch + 1) % 2];
+    int64_t now = fdl_now_ns();
+    if (now - c->tried_ns < RENEW_NS || now - old->ns < RENEW_NS)
         return FEEDLINE_OK;
-    int error = set_base(c, (c->epoch + 1) % 2);
+    c->tried_ns = now;
+    int error = measure_well(c, new, &c->spare);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error, "the device's clock");
-    c->epoch++;
+    double drift = DRIFT * (double)(now - old->ns);
+    if ((double)new->error_ns < (double)old->error_ns + drift)
+        c->epoch++;
     return FEEDLINE_OK;
 }
 
 int64_t fdl_cuda_clock_read(const struct fdl_cuda_clock *c, uint32_t epoch,
                             fdl_cuda_event event)
 {
+    const struct fdl_cuda_base *base = &c->base[epoch % 2];
     float ms;
-    if (c->device->cuda->EventElapsedTime(&ms, c->base[epoch % 2], event) !=
+    if (c->device->cuda->EventElapsedTime(&ms, base->event, event) !=
         FDL_CUDA_SUCCESS)
         return 0;
-    return c->base_ns[epoch % 2] + (int64_t)((double)ms * 1e6);
+    return base->ns + (int64_t)((double)ms * 1e6);
 }

@@ -5,21 +5,30 @@
  * CUDA tells the time between two events as a float of milliseconds. A base
  * event whose host time is known turns that into a time stamp: it is recorded
  * on an idle stream and waited for, so it lies between two looks at the host's
- * clock; of several tries the closest pair counts, a few us apart. A float has
- * 24 bits: after 30 s it still tells 2 us. So the base is renewed by then, and
- * the one before it is kept for events that were measured from it.
+ * clock; of several tries the closest pair counts, a few us apart.
+ *
+ * The base is renewed every 2 s: the clocks drift apart, by up to 100 us in
+ * that time, and a float has 24 bits, 2 us after 30 s. On a busy GPU the pair
+ * may be milliseconds apart; then the old base stays until the next attempt,
+ * unless drift has made it the worse one. The previous base is kept for events
+ * that were measured from it.
  */
 #ifndef FDL_TRANSFER_CUDA_CLOCK_H
 #define FDL_TRANSFER_CUDA_CLOCK_H
 
 #include "transfer/cuda/cuda_device.h"
 
+struct fdl_cuda_base {
+    fdl_cuda_event event;
+    int64_t ns, error_ns; /* its host time, and how far that may be off */
+};
+
 struct fdl_cuda_clock {
     const struct fdl_cuda_device *device;
     fdl_cuda_stream stream;
-    fdl_cuda_event base[2]; /* the base of epoch n is n % 2 */
-    int64_t base_ns[2];
+    struct fdl_cuda_base base[2], spare; /* the base of epoch n is n % 2 */
     uint32_t epoch;
+    int64_t tried_ns; /* to renew it */
 };
 
 /* One thread at a time; the device is current. EDEVICE. */

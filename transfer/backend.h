@@ -66,6 +66,18 @@ struct fdl_device_times {
     uint64_t bytes;
     uint32_t copies;
     bool finished; /* by the device */
+    bool resumes;  /* the first batch of an epoch that a stream waited for */
+};
+
+/* Batches that may be ahead of their consumer, at most. */
+#define FDL_BACKEND_DEPTH 1024u
+
+/* How a call of next() follows the one before it. */
+enum fdl_ask {
+    FDL_ASK_ANEW, /* first of an epoch or a run: what the program did until now
+                     is its own affair */
+    FDL_ASK_ON,   /* that one delivered a batch */
+    FDL_ASK_AGAIN /* that one returned without a batch: the same wait goes on */
 };
 
 /* A transfer of one batch; lives in the ticket until landed was called. */
@@ -144,8 +156,12 @@ struct fdl_backend_ops {
     void (*part)(void *backend, struct fdl_transfer *t, uint64_t at,
                  uint64_t bytes);
 
-    /* The consumer asks for its next batch. One thread at a time. */
-    void (*ask)(void *backend);
+    /* The consumer computes on `stream`, which lives until another one is set
+     * or the backend is destroyed. One thread at a time, as is `ask`. */
+    void (*set_stream)(void *backend, void *stream);
+
+    /* next() was called, at `now`. */
+    void (*ask)(void *backend, int64_t now, enum fdl_ask how);
 
     /* After done: `stream` waits for the batch. Any thread. ERANGE, EDEVICE;
      * ESTATE for a stream that is being captured into a graph. */

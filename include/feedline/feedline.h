@@ -353,8 +353,8 @@ FEEDLINE_API int32_t feedline_pipeline_load(feedline_pipeline *p,
 
 /* ---- Loader ------------------------------------------------------------- */
 
-/* create, start, next, restore, stop and destroy: one consumer thread at a
- * time. interrupt, statistics, options and failures: any thread. */
+/* create, start, next, set_stream, restore, stop and destroy: one consumer
+ * thread at a time. interrupt, statistics, options and failures: any thread. */
 typedef struct feedline_loader feedline_loader;
 typedef struct feedline_batch feedline_batch;
 
@@ -385,6 +385,23 @@ FEEDLINE_API int32_t feedline_loader_start(feedline_loader *l, uint64_t epoch);
 FEEDLINE_API int32_t feedline_loader_next(feedline_loader *l,
                                           int64_t timeout_ns,
                                           feedline_batch **out);
+
+/* Tells a loader with device=cuda:N on which stream the program computes, so
+ * that the idle time in the device statistics is that stream's: each next()
+ * marks where the work queued on it ends. stream: a cudaStream_t of the GPU, as
+ * a pointer; NULL is the legacy default stream. It must exist until another one
+ * is set (NULL always exists) or the loader is destroyed.
+ *
+ * Without this call the mark is set on the stream that waited for the previous
+ * batch: in next() if that batch is still held, otherwise when it is released,
+ * so queue all work on a batch before you release it. A batch that was copied
+ * (feedline_batch_copy) and released has no such mark; then only waits for
+ * copies in flight count as idle, a lower bound.
+ *
+ * Before next(), on its thread; repeated calls cost nothing. Does nothing with
+ * device=host. */
+FEEDLINE_API int32_t feedline_loader_set_stream(feedline_loader *l,
+                                                void *stream);
 
 /* Any thread, also from a signal handler: the next() now waiting, or else the
  * following one, returns INTERRUPTED. */
@@ -886,9 +903,9 @@ struct feedline_device_stats {
     uint64_t finish_ns;    /* of the kernel that finishes batches */
     uint64_t steps;        /* batches that a stream waited for */
     uint64_t span_ns;      /* from the end of the first of these waits to the
-                              end of the last */
-    uint64_t idle_ns;      /* of span_ns, the stream was idle because its batch
-                              had not arrived */
+                              end of the last, without pauses between epochs */
+    uint64_t idle_ns; /* of span_ns, the stream (feedline_loader_set_stream)
+                              was idle because its batch had not arrived */
     uint64_t pinned_bytes; /* host memory that the GPU reads from, now */
     uint64_t device_bytes; /* device memory that the loader owns now */
 

@@ -108,6 +108,14 @@ int32_t feedline_loader_next(feedline_loader *l, int64_t timeout_ns,
     return status < 0 ? status : fdl_consumer_next(l->engine, timeout_ns, out);
 }
 
+int32_t feedline_loader_set_stream(feedline_loader *l, void *stream)
+{
+    int32_t status = enter_engine(l);
+    if (status >= 0)
+        fdl_consumer_set_stream(l->engine, stream);
+    return status;
+}
+
 int32_t feedline_loader_interrupt(feedline_loader *l)
 {
     /* No error line: this may be a signal handler. */

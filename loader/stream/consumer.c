@@ -256,6 +256,15 @@ static int32_t advance(struct fdl_engine *e, struct wait *wt,
     return status;
 }
 
+static enum fdl_ask ask_after(int32_t status)
+{
+    if (status == FEEDLINE_OK)
+        return FDL_ASK_ON;
+    return status == FEEDLINE_TIMEOUT || status == FEEDLINE_INTERRUPTED
+               ? FDL_ASK_AGAIN
+               : FDL_ASK_ANEW;
+}
+
 static int32_t next(struct fdl_engine *e, int64_t timeout_ns,
                     feedline_batch **out)
 {
@@ -271,15 +280,16 @@ static int32_t next(struct fdl_engine *e, int64_t timeout_ns,
     };
     if (o->called)
         o->called(o->user, called);
-    if (e->ring->backend_ops->ask)
-        e->ring->backend_ops->ask(e->ring->backend);
     int32_t status = fdl_consumer_check_run(e);
     if (status < 0) {
         if (o->refused)
             o->refused(o->user);
         return status;
     }
+    if (e->ring->backend_ops->ask)
+        e->ring->backend_ops->ask(e->ring->backend, called, e->consumer.ask);
     status = advance(e, &wt, out);
+    e->consumer.ask = ask_after(status);
     tell(e, &wt, called, status == FEEDLINE_OK ? *out : NULL);
     if (e->consumer.failed)
         end_run(e);
@@ -304,6 +314,12 @@ void fdl_consumer_interrupt(struct fdl_engine *e)
 }
 
 /* ---- What else its thread does ------------------------------------------- */
+
+void fdl_consumer_set_stream(struct fdl_engine *e, void *stream)
+{
+    if (e->ring->backend_ops->set_stream)
+        e->ring->backend_ops->set_stream(e->ring->backend, stream);
+}
 
 void fdl_consumer_stop(struct fdl_engine *e)
 {
@@ -366,5 +382,6 @@ bool fdl_consumer_stands_at(struct fdl_engine *e, uint64_t epoch)
     e->consumer.at_end = false;
     e->consumer.epoch = at;
     e->consumer.position = 0;
+    e->consumer.ask = FDL_ASK_ANEW;
     return true;
 }

@@ -92,6 +92,9 @@ int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
  * and signal handlers. */
 void fdl_consumer_interrupt(struct fdl_engine *e);
 
+/* Idle time is measured on this stream: feedline_loader_set_stream. */
+void fdl_consumer_set_stream(struct fdl_engine *e, void *stream);
+
 /* Stops the run for good: next() does not begin another. */
 void fdl_consumer_stop(struct fdl_engine *e);
 

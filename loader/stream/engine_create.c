@@ -17,6 +17,9 @@
 #define DEFAULT_DEPTH      4u
 #define MEMORY_BUDGET_PART 10u /* of the memory limit, see docs/options.md */
 
+_Static_assert(FDL_MAX_DEPTH <= FDL_BACKEND_DEPTH,
+               "a backend reports on every batch that may be ahead");
+
 /* ---- From options to a configuration ------------------------------------ */
 
 static uint64_t option_u64(const struct fdl_options *o, uint32_t row)

@@ -31,6 +31,7 @@ struct fdl_consumer {
     bool told_kept;    /* reported that the program keeps batches */
     int32_t failed;    /* status of the error that ended the run */
     int64_t waited_ns; /* since the last batch, in calls without one */
+    enum fdl_ask ask;  /* of the next call */
 };
 
 struct fdl_engine {

@@ -166,6 +166,7 @@ static void stand_at(struct fdl_engine *e, uint64_t epoch, uint64_t position)
     c->epoch = epoch;
     c->position = position;
     c->waited_ns = 0;
+    c->ask = FDL_ASK_ANEW;
     e->stopped = false;
 }
 

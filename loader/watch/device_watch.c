@@ -48,6 +48,7 @@ void fdl_device_watch_observe(void *watch, const struct fdl_device_times *t)
         .bytes = t->bytes,
         .copies = t->copies,
         .finished = t->finished,
+        .resumes = t->resumes,
     };
     fdl_lock(&w->lock);
     if (t->ticket >= w->since)

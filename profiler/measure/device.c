@@ -66,6 +66,8 @@ static void add_step(struct fdl_device_ledger *l,
         l->left = FDL_MAX(e->entered, e->ready);
         return;
     }
+    if (e->resumes)
+        l->left = FDL_MAX(l->left, e->entered);
     int64_t entered = FDL_MAX(e->entered, l->left);
     int64_t left = FDL_MAX(e->ready, entered);
     add_busy(l, (struct fdl_device_busy){l->left, entered});

@@ -25,6 +25,10 @@
  * so idle + busy = span, to the nanosecond. Waits of several streams do not
  * nest: the part of a wait before the end of the previous one counts once.
  *
+ * What a program does between two epochs is its own affair. A step that resumes
+ * after such a pause continues the span at its own entry: its wait counts as
+ * idle, and the time from the previous wait to this one is left out.
+ *
  * The overlap of a copy is the part of [start, end) in which the stream was
  * busy. If pieces of a copy leave gaps, it is scaled by the time spent copying.
  * The work on the last step ends when the next one is entered, so it is counted
@@ -54,6 +58,7 @@ struct fdl_device_event {
     uint64_t bytes;
     uint32_t copies;
     bool finished; /* by the device */
+    bool resumes;  /* the first step of an epoch */
 };
 
 /* A copy, and how much of it met busy times so far. */

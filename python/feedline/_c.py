@@ -355,6 +355,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     ),
     "loader_start": (c_int32, (c_void_p, c_uint64)),
     "loader_next": (c_int32, (c_void_p, c_int64, POINTER(c_void_p))),
+    "loader_set_stream": (c_int32, (c_void_p, c_void_p)),
     "loader_interrupt": (c_int32, (c_void_p,)),
     "loader_stop": (c_int32, (c_void_p,)),
     "loader_destroy": (None, (c_void_p,)),

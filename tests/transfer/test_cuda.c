@@ -12,6 +12,7 @@
 #include "test.h"
 #include "transfer/backend.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -289,6 +290,79 @@ TEST(tells_when_everything_happened)
         assert_int_equal(t->copies, 1);
         end = t->end;
     }
+    cuStreamDestroy(stream);
+    close_desk(&d);
+}
+
+/* As many batches may be ahead of their consumer as there is depth for; each is
+ * a step in the end. */
+TEST(tells_of_batches_that_waited_long)
+{
+    enum { MANY = 50 };
+    static struct place places[MANY];
+    struct fdl_backend_stats stats;
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    double_use_device(0);
+    fdl_cuda_stream stream = make_stream();
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_int_equal(
+            ops->slab_alloc(d.backend, SLAB_BYTES, &places[i].slab),
+            FEEDLINE_OK);
+        send(&d, &places[i], (int)i);
+        await(&d, &places[i].landed);
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_int_equal(ops->wait(d.backend, &places[i].transfer, stream),
+                         FEEDLINE_OK);
+        ops->release(d.backend, &places[i].transfer);
+    }
+    double_drain();
+    ops->stats(d.backend, &stats);
+    assert_int_equal(atomic_load(&d.n_times), MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_true(d.times[i].entered > 0);
+    for (uint32_t i = 0; i < MANY; i++)
+        ops->slab_free(d.backend, &places[i].slab);
+    cuStreamDestroy(stream);
+    close_desk(&d);
+}
+
+static void *ask_for_stats(void *arg)
+{
+    struct desk *d = arg;
+    struct fdl_backend_stats stats;
+    ops->stats(d->backend, &stats);
+    return NULL;
+}
+
+/* Somebody looks at an event, and the driver does not answer: batches come and
+ * go all the same. */
+TEST(nobody_waits_for_a_question_to_the_driver)
+{
+    struct desk d;
+    pthread_t asker;
+    double_reset();
+    open_desk(&d, NULL);
+    double_use_device(0);
+    fdl_cuda_stream stream = make_stream();
+    send(&d, &d.places[0], 1);
+    await(&d, &d.places[0].landed);
+    assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, stream),
+                     FEEDLINE_OK);
+    assert_true(double_hold("cuEventQuery"));
+    pthread_create(&asker, NULL, ask_for_stats, &d);
+    double_await_held();
+    send(&d, &d.places[1], 2);
+    await(&d, &d.places[1].done);
+    assert_int_equal(ops->wait(d.backend, &d.places[1].transfer, stream),
+                     FEEDLINE_OK);
+    ops->release(d.backend, &d.places[0].transfer);
+    ops->release(d.backend, &d.places[1].transfer);
+    double_let_go();
+    pthread_join(asker, NULL);
+    await(&d, &d.places[1].landed);
     cuStreamDestroy(stream);
     close_desk(&d);
 }
@@ -604,6 +678,23 @@ TEST(every_call_may_fail)
                 fail_msg("%s, call %u: %s", names[i], (unsigned)n, faults);
         }
     }
+}
+
+/* A copy is under way when the event behind it fails: its memory is not given
+ * back before it is done. */
+TEST(a_failed_batch_has_settled)
+{
+    struct desk d;
+    double_reset();
+    open_desk(&d, NULL);
+    assert_true(double_set("latency_us=20000"));
+    assert_true(double_fail("cuEventRecord", 2, 999, false));
+    send(&d, &d.places[0], 1);
+    await(&d, &d.places[0].landed);
+    assert_int_equal(d.places[0].status, FEEDLINE_EDEVICE);
+    memset(d.places[0].slab.host, 2, SLAB_BYTES);
+    ops->slab_free(d.backend, &d.places[0].slab);
+    close_desk(&d);
 }
 
 /* The device breaks while a copy runs: this batch is lost quietly, which its

@@ -338,6 +338,7 @@ const struct fdl_backend_ops fdl_backend_cuda = {
     .slab_free = slab_free,
     .submit = submit,
     .part = part,
+    .set_stream = fdl_cuda_set_stream,
     .ask = fdl_cuda_ask,
     .wait = fdl_cuda_wait,
     .copy = fdl_cuda_copy,

@@ -41,7 +41,7 @@
 #define FDL_CUDA_COPIES  (2 * FDL_CUDA_PARTS + 1)
 
 /* Reports that wait for their consumer at most; the oldest goes out without. */
-#define FDL_CUDA_REPORTS 32u
+#define FDL_CUDA_REPORTS FDL_BACKEND_DEPTH
 
 struct fdl_cuda_step {
     struct fdl_cuda_step *next; /* in the queue that it is in */
@@ -51,12 +51,14 @@ struct fdl_cuda_step {
     uint32_t clock_epoch;
     uint64_t ticket;
     int64_t queued_ns, done_ns;
+    int64_t called_ns; /* next(), while has_asked */
     uint64_t bytes;
     bool finishes;
     struct fdl_transfer *transfer; /* until landed */
 
     /* Guarded by the backend's lock. */
     bool has_entered, has_asked;
+    bool resumes;
     bool let_go, reported; /* by the slab's owner; by the queue */
 };
 
@@ -110,17 +112,23 @@ struct fdl_cuda {
     char reason[FDL_ERROR_BYTES + 32];
 
     /* When the consumer's stream ran out of work, see cuda_consumer.c. */
-    struct fdl_lock ask_lock;      /* behind a slab's; guards: */
+    struct fdl_lock ask_lock; /* behind a slab's; guards: */
+    void *stream_told;        /* if is_told: where the consumer computes */
+    bool is_told;
     struct fdl_cuda_slab *current; /* waited for and not given back yet */
+    bool copied;                   /* from current: its work is not there */
     fdl_cuda_event asked;          /* in turn with those of steps */
     bool has_asked;                /* recorded for the batch to come */
+    bool resumes;                  /* which is the first of an epoch */
+    int64_t called_ns;             /* next() for it */
 
     struct fdl_event jobs_changed, landing_changed;
     struct fdl_lock report_lock; /* reports go out one at a time */
 };
 
 /* cuda_consumer.c: as in fdl_backend_ops. */
-void fdl_cuda_ask(void *backend);
+void fdl_cuda_set_stream(void *backend, void *stream);
+void fdl_cuda_ask(void *backend, int64_t now, enum fdl_ask how);
 int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream);
 int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
                       void *stream);

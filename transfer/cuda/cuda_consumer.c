@@ -6,15 +6,17 @@
  * When does a stream run out of work? It waits for the next batch from
  * `entered` on, a mark before the wait. But as long as the host sits in next(),
  * it cannot tell the stream to wait, and the stream is idle all the same, from
- * where its work ended when the consumer asked:
+ * where its work ended, though not before the host called next():
  *
  *     host      work queued   next() ......... wait
  *     stream    === work ===|                    |... copy |=== work
  *                         asked    idle       entered     ready
  *
- * A mark can be set only on a stream that is known to exist: until a batch is
- * given back, the streams that waited for it do. So it is set when the consumer
- * asks while it still holds its batch, and when it gives it back otherwise.
+ * So next() marks the stream on which the program computes, if it was named.
+ * Otherwise only a stream that waited for a batch is known, and it need not
+ * exist once that batch is released: it is marked in next() while the batch is
+ * held, else on release. A batch that was copied is released before the work on
+ * it is queued, so then there is no mark.
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -29,14 +31,35 @@ static void mark_asked_locked(struct fdl_cuda *c, void *stream)
         c->has_asked = true;
 }
 
-void fdl_cuda_ask(void *backend)
+void fdl_cuda_set_stream(void *backend, void *stream)
 {
     struct fdl_cuda *c = backend;
-    if (!c->device || fdl_cuda_enter(c->device) < 0)
+    fdl_lock(&c->ask_lock);
+    c->stream_told = stream;
+    c->is_told = true;
+    fdl_unlock(&c->ask_lock);
+}
+
+static void ask_locked(struct fdl_cuda *c, int64_t now, enum fdl_ask how)
+{
+    c->called_ns = now;
+    if (how == FDL_ASK_ANEW)
+        c->resumes = true;
+    if (how == FDL_ASK_ANEW || c->is_told)
+        c->has_asked = false; /* a mark of an earlier call */
+    if (c->is_told)
+        mark_asked_locked(c, c->stream_told);
+    else if (c->current)
+        mark_asked_locked(c, c->current->streams[0]);
+}
+
+void fdl_cuda_ask(void *backend, int64_t now, enum fdl_ask how)
+{
+    struct fdl_cuda *c = backend;
+    if (how == FDL_ASK_AGAIN || !c->device || fdl_cuda_enter(c->device) < 0)
         return;
     fdl_lock(&c->ask_lock);
-    if (c->current)
-        mark_asked_locked(c, c->current->streams[0]);
+    ask_locked(c, now, how);
     fdl_unlock(&c->ask_lock);
     fdl_cuda_leave(c->device);
 }
@@ -45,10 +68,34 @@ static void leave_current(struct fdl_cuda *c, struct fdl_cuda_slab *own)
 {
     fdl_lock(&c->ask_lock);
     if (c->current == own) {
-        mark_asked_locked(c, own->streams[0]);
+        if (!c->is_told && !c->copied)
+            mark_asked_locked(c, own->streams[0]);
         c->current = NULL;
     }
     fdl_unlock(&c->ask_lock);
+}
+
+/* ---- Waiting ------------------------------------------------------------ */
+
+/* What is known of the call of next() that delivered this batch goes to its
+ * step. */
+static void take_ask(struct fdl_cuda *c, struct fdl_cuda_slab *own)
+{
+    struct fdl_cuda_step *s = own->step;
+    fdl_lock(&c->ask_lock);
+    bool has_asked = c->has_asked, resumes = c->resumes;
+    fdl_cuda_event swap = c->asked;
+    c->asked = s->asked;
+    s->asked = swap;
+    s->called_ns = c->called_ns;
+    c->has_asked = c->resumes = c->copied = false;
+    c->current = own;
+    fdl_unlock(&c->ask_lock);
+    fdl_lock(&c->lock);
+    s->has_asked = has_asked;
+    s->resumes = resumes;
+    s->has_entered = true;
+    fdl_unlock(&c->lock);
 }
 
 /* The first stream that waits for a batch is the consumer's. */
@@ -60,18 +107,7 @@ static int enter_step(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     if (error != FDL_CUDA_SUCCESS)
         return error;
     own->streams[0] = stream;
-    fdl_lock(&c->ask_lock);
-    bool has_asked = c->has_asked;
-    fdl_cuda_event swap = c->asked;
-    c->asked = s->asked;
-    s->asked = swap;
-    c->has_asked = false;
-    c->current = own;
-    fdl_unlock(&c->ask_lock);
-    fdl_lock(&c->lock);
-    s->has_asked = has_asked;
-    s->has_entered = true;
-    fdl_unlock(&c->lock);
+    take_ask(c, own);
     return FDL_CUDA_SUCCESS;
 }
 
@@ -147,9 +183,14 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
             status = fdl_cuda_fail(c->device->cuda, error,
                                    "the batch cannot be copied");
     }
+    fdl_lock(&c->ask_lock);
+    c->copied = true;
+    fdl_unlock(&c->ask_lock);
     fdl_cuda_leave(c->device);
     return status;
 }
+
+/* ---- Giving back -------------------------------------------------------- */
 
 /* Place of the stream's mark: the one it has, which a later one includes, or a
  * new one. */
@@ -163,8 +204,8 @@ static uint32_t place_of_mark(const struct fdl_cuda_slab *own,
 }
 
 /* Remembers what is queued on `stream` now, or has the copy thread do so when
- * its capture is over. A stream that cannot be marked is waited for here: late
- * is better than torn pixels. */
+ * its capture is over. A stream that cannot be marked is waited for here: late is
+ * better than torn pixels. */
 static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
                              void *stream)
 {

@@ -76,7 +76,8 @@ int32_t fdl_cuda_step_take(struct fdl_cuda *c, struct fdl_cuda_step **out)
     s->next = NULL;
     s->n_copies = 0;
     s->bytes = 0;
-    s->has_entered = s->has_asked = s->let_go = s->reported = false;
+    s->has_entered = s->has_asked = s->resumes = false;
+    s->let_go = s->reported = false;
     /* relaxed: either base may be the one that the events are measured from. */
     s->clock_epoch =
         atomic_load_explicit(&c->clock_epoch, memory_order_relaxed);
@@ -114,57 +115,88 @@ void fdl_cuda_lose(struct fdl_cuda *c, int32_t status)
 
 /* ---- Reports ------------------------------------------------------------ */
 
-/* Whether all that will ever be known of the oldest step is known. */
-static struct fdl_cuda_step *take_report(struct fdl_cuda *c, bool *entered)
+/* What is to be said of the oldest step. */
+struct report {
+    struct fdl_cuda_step *step;
+    bool full;    /* no longer than now can it wait */
+    bool entered; /* a stream waits for it; */
+    bool asked;   /* and where its work ended before is known */
+    bool resumes;
+};
+
+/* false: nothing will be known of the oldest step yet. Only the holder of
+ * report_lock takes steps away, so it stays the oldest without the lock. */
+static bool oldest_report(struct fdl_cuda *c, struct report *out)
 {
     fdl_lock(&c->lock);
     struct fdl_cuda_step *s = c->first_report;
-    bool full = c->n_reports > FDL_CUDA_REPORTS;
-    bool known = s && (full || s->let_go || s->has_entered);
-    *entered = s && s->has_entered;
-    if (known && *entered) {
-        int error = c->device->cuda->EventQuery(s->entered);
-        if (error != FDL_CUDA_SUCCESS) {
-            *entered = false;
-            known = full || (error != FDL_CUDA_ERROR_NOT_READY &&
-                             !fdl_cuda_not_now(error));
-        }
-    }
-    if (known) {
-        c->first_report = s->next;
-        if (!c->first_report)
-            c->last_report = NULL;
-        c->n_reports--;
-    }
+    *out = (struct report){.step = s,
+                           .full = c->n_reports > FDL_CUDA_REPORTS,
+                           .entered = s && s->has_entered,
+                           .asked = s && s->has_entered && s->has_asked,
+                           .resumes = s && s->has_entered && s->resumes};
+    bool known = s && (out->full || s->let_go || s->has_entered);
     fdl_unlock(&c->lock);
-    return known ? s : NULL;
+    return known;
+}
+
+/* Leaves out an event that the device cannot tell of. false: it is not done,
+ * and there is time to wait for it. No lock that a worker or the consumer takes
+ * is held: the driver may answer late. */
+static bool is_done(const struct fdl_cuda *c, const struct report *r,
+                    fdl_cuda_event event, bool *known)
+{
+    if (!*known)
+        return true;
+    int error = c->device->cuda->EventQuery(event);
+    if (error == FDL_CUDA_SUCCESS)
+        return true;
+    *known = false;
+    return r->full ||
+           (error != FDL_CUDA_ERROR_NOT_READY && !fdl_cuda_not_now(error));
+}
+
+static void take_report(struct fdl_cuda *c, const struct fdl_cuda_step *s)
+{
+    fdl_lock(&c->lock);
+    c->first_report = s->next;
+    if (!c->first_report)
+        c->last_report = NULL;
+    c->n_reports--;
+    fdl_unlock(&c->lock);
 }
 
 /* From `asked` until the batch was handed over the stream was idle, as it was
  * from `entered` to `ready`; what it did in between, if anything, was work. So
- * the first is put in front of the second. */
-static int64_t read_entered(const struct fdl_cuda *c,
-                            const struct fdl_cuda_step *s)
+ * the first is put in front of the second. The clocks of host and device are a
+ * little apart, hence the bound by called_ns; and a stream other than the one
+ * that waits may have work until after `entered`. */
+static int64_t read_entered(const struct fdl_cuda *c, const struct report *r)
 {
-    const struct fdl_cuda_clock *clock = &c->clock;
-    int64_t at = fdl_cuda_clock_read(clock, s->clock_epoch, s->entered);
-    if (!s->has_asked || at == 0)
+    const struct fdl_cuda_step *s = r->step;
+    int64_t at = fdl_cuda_clock_read(&c->clock, s->clock_epoch, s->entered);
+    int64_t asked =
+        r->asked ? fdl_cuda_clock_read(&c->clock, s->clock_epoch, s->asked) : 0;
+    if (asked == 0 || at == 0)
         return at;
-    int64_t asked = fdl_cuda_clock_read(clock, s->clock_epoch, s->asked);
-    if (asked > 0 && asked < s->done_ns)
-        at -= FDL_MIN(s->done_ns, at) - FDL_MIN(asked, at);
+    asked = FDL_MAX(asked, s->called_ns);
+    at = FDL_MAX(at, asked);
+    if (asked < s->done_ns)
+        at -= FDL_MIN(s->done_ns, at) - asked;
     return at;
 }
 
-static void read_times(struct fdl_cuda *c, const struct fdl_cuda_step *s,
-                       bool entered, struct fdl_device_times *t)
+static void read_times(struct fdl_cuda *c, const struct report *r,
+                       struct fdl_device_times *t)
 {
+    const struct fdl_cuda_step *s = r->step;
     const struct fdl_cuda_clock *clock = &c->clock;
     *t = (struct fdl_device_times){.ticket = s->ticket,
                                    .queued = s->queued_ns,
                                    .bytes = s->bytes,
                                    .copies = s->n_copies,
-                                   .finished = s->finishes};
+                                   .finished = s->finishes,
+                                   .resumes = r->resumes};
     for (uint32_t i = 0; i < s->n_copies; i++) {
         int64_t from = fdl_cuda_clock_read(clock, s->clock_epoch, s->from[i]);
         t->end = fdl_cuda_clock_read(clock, s->clock_epoch, s->to[i]);
@@ -174,18 +206,22 @@ static void read_times(struct fdl_cuda *c, const struct fdl_cuda_step *s,
     t->ready = s->finishes
                    ? fdl_cuda_clock_read(clock, s->clock_epoch, s->ready)
                    : t->end;
-    if (entered)
-        t->entered = read_entered(c, s);
+    if (r->entered)
+        t->entered = read_entered(c, r);
 }
 
 void fdl_cuda_report(struct fdl_cuda *c)
 {
-    struct fdl_cuda_step *s;
-    bool entered;
+    struct report r;
     fdl_lock(&c->report_lock);
-    while ((s = take_report(c, &entered)) != NULL) {
+    while (oldest_report(c, &r)) {
+        struct fdl_cuda_step *s = r.step;
+        if (!is_done(c, &r, s->entered, &r.entered) ||
+            !is_done(c, &r, s->asked, &r.asked))
+            break;
+        take_report(c, s);
         struct fdl_device_times times;
-        read_times(c, s, entered, &times);
+        read_times(c, &r, &times);
         if (c->config.observe && times.start > 0)
             c->config.observe(c->config.observer, &times);
         fdl_lock(&c->lock);

@@ -72,6 +72,31 @@ TEST_WITH(test_starved, setup, NULL)
     assert_int_equal(ledger.overlap_ns, 0);
 }
 
+/* Work of 30 behind each wait of 70, and a pause of 5000 before every fourth
+ * batch: its wait counts, what lies between does not. */
+TEST_WITH(test_pauses, setup, NULL)
+{
+    int64_t now = 0;
+    for (int64_t i = 0; i < 12; i++) {
+        bool resumes = i % 4 == 0;
+        now += resumes ? 5000 : 0;
+        struct fdl_device_event e = {.queued = now,
+                                     .start = now,
+                                     .end = now + 70,
+                                     .ready = now + 70,
+                                     .entered = now,
+                                     .copying = 70,
+                                     .copies = 1,
+                                     .resumes = resumes};
+        fdl_device_ledger_add(&ledger, &e);
+        now += 100;
+    }
+    assert_int_equal(ledger.steps, 12);
+    assert_int_equal(ledger.idle_ns, 11 * 70);
+    assert_int_equal(ledger.span_ns, 11 * 70 + 9 * 30);
+    assert_int_equal(ledger.overlap_ns, 0);
+}
+
 /* What is finished on the device is ready later; queues and gaps count. */
 TEST_WITH(test_finish, setup, NULL)
 {

@@ -458,6 +458,60 @@ TEST(a_use_ends_where_it_was_said)
     close_desk(&d);
 }
 
+/* The default stream of a thread that takes the batch; it is given back by
+ * another thread, to which that handle is another stream. */
+static void *read_on_own_stream(void *arg)
+{
+    struct desk *d = arg;
+    struct place *p = &d->places[0];
+    double_use_device(0);
+    assert_int_equal(ops->wait(d->backend, &p->transfer, FDL_CUDA_PER_THREAD),
+                     FEEDLINE_OK);
+    double_read(FDL_CUDA_PER_THREAD, p->slab.device, SLAB_BYTES, 20000000);
+    return NULL;
+}
+
+TEST(a_slab_waits_for_the_stream_of_another_thread)
+{
+    struct desk d;
+    pthread_t reader;
+    double_reset();
+    open_desk(&d, NULL);
+    for (int round = 0; round < 3; round++) {
+        struct place *p = &d.places[0];
+        send(&d, p, round);
+        await(&d, &p->landed);
+        pthread_create(&reader, NULL, read_on_own_stream, &d);
+        pthread_join(reader, NULL);
+        ops->release(d.backend, &p->transfer);
+    }
+    send(&d, &d.places[0], 9);
+    await(&d, &d.places[0].landed);
+    close_desk(&d);
+}
+
+/* Of two threads, each of which waits and marks by that handle. */
+TEST(streams_of_threads_are_told_apart)
+{
+    struct desk d;
+    pthread_t reader;
+    double_reset();
+    open_desk(&d, NULL);
+    double_use_device(0);
+    struct place *p = &d.places[0];
+    send(&d, p, 1);
+    await(&d, &p->landed);
+    pthread_create(&reader, NULL, read_on_own_stream, &d);
+    pthread_join(reader, NULL);
+    assert_int_equal(ops->wait(d.backend, &p->transfer, FDL_CUDA_PER_THREAD),
+                     FEEDLINE_OK);
+    double_read(FDL_CUDA_PER_THREAD, p->slab.device, SLAB_BYTES, 1000000);
+    ops->release(d.backend, &p->transfer);
+    send(&d, p, 2);
+    await(&d, &p->landed);
+    close_desk(&d);
+}
+
 /* Behind the batch's own copy, and before the next one into its slab. */
 TEST(copies_in_the_order_of_the_stream)
 {

@@ -73,6 +73,13 @@ struct fdl_cuda_job {
     struct fdl_cuda_part part; /* 0 bytes: the rest */
 };
 
+/* A stream of the consumer's. The handle FDL_CUDA_PER_THREAD is a different
+ * stream on each thread. */
+struct fdl_cuda_user {
+    void *stream;
+    uint64_t thread; /* whose it is; 0: anybody's */
+};
+
 struct fdl_cuda_slab {
     struct fdl_cuda_step *step; /* NULL: not in use */
     struct fdl_cuda_job jobs[FDL_CUDA_PARTS + 1];
@@ -82,10 +89,10 @@ struct fdl_cuda_slab {
     bool begun; /* parts of the coming batch were moved */
 
     struct fdl_lock lock; /* guards the consumer's side: */
-    void *streams[FDL_CUDA_STREAMS];
+    struct fdl_cuda_user streams[FDL_CUDA_STREAMS];
     uint32_t n_streams;
     fdl_cuda_event used[FDL_CUDA_STREAMS + 1]; /* created when first needed */
-    void *used_on[FDL_CUDA_STREAMS + 1];
+    struct fdl_cuda_user used_on[FDL_CUDA_STREAMS + 1];
     bool late[FDL_CUDA_STREAMS + 1]; /* to be recorded when the stream's capture
                                         is over, by the copy thread */
     uint32_t n_used;                 /* recorded or late, to be waited for */

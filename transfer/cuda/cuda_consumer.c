@@ -22,12 +22,51 @@
 #include "base/status.h"
 #include "transfer/cuda/cuda_backend.h"
 
-/* Not on a stream that is captured: the mark would go into the graph. */
-static void mark_asked_locked(struct fdl_cuda *c, void *stream)
+/* ---- Streams of a thread ------------------------------------------------ */
+
+static uint64_t thread_number(void)
 {
-    if (c->has_asked || fdl_cuda_captures(c->device->cuda, stream))
+    static _Atomic uint64_t threads;
+    static _Thread_local uint64_t own;
+    if (own == 0)
+        own = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+    return own;
+}
+
+static struct fdl_cuda_user user_of(void *stream)
+{
+    return (struct fdl_cuda_user){
+        .stream = stream,
+        .thread = stream == FDL_CUDA_PER_THREAD ? thread_number() : 0};
+}
+
+static bool is_same(struct fdl_cuda_user a, struct fdl_cuda_user b)
+{
+    return a.stream == b.stream && a.thread == b.thread;
+}
+
+/* Whether this thread means the same stream by that handle. */
+static bool is_reachable(struct fdl_cuda_user user)
+{
+    return user.thread == 0 || user.thread == thread_number();
+}
+
+/* A mark for all that `user` has queued: the legacy stream waits for those of
+ * all threads. */
+static struct fdl_cuda_user reachable(struct fdl_cuda_user user)
+{
+    return is_reachable(user) ? user : user_of(FDL_CUDA_LEGACY);
+}
+
+/* ---- When the consumer's stream ran out of work -------------------------- */
+
+/* Not on a stream that is captured: the mark would go into the graph. */
+static void mark_asked_locked(struct fdl_cuda *c, struct fdl_cuda_user user)
+{
+    if (c->has_asked || !is_reachable(user) ||
+        fdl_cuda_captures(c->device->cuda, user.stream))
         return;
-    if (c->device->cuda->EventRecord(c->asked, stream) == FDL_CUDA_SUCCESS)
+    if (c->device->cuda->EventRecord(c->asked, user.stream) == FDL_CUDA_SUCCESS)
         c->has_asked = true;
 }
 
@@ -48,7 +87,7 @@ static void ask_locked(struct fdl_cuda *c, int64_t now, enum fdl_ask how)
     if (how == FDL_ASK_ANEW || c->is_told)
         c->has_asked = false; /* a mark of an earlier call */
     if (c->is_told)
-        mark_asked_locked(c, c->stream_told);
+        mark_asked_locked(c, user_of(c->stream_told));
     else if (c->current)
         mark_asked_locked(c, c->current->streams[0]);
 }
@@ -106,15 +145,16 @@ static int enter_step(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     int error = c->device->cuda->EventRecord(s->entered, stream);
     if (error != FDL_CUDA_SUCCESS)
         return error;
-    own->streams[0] = stream;
+    own->streams[0] = user_of(stream);
     take_ask(c, own);
     return FDL_CUDA_SUCCESS;
 }
 
-static bool has_waited(const struct fdl_cuda_slab *own, const void *stream)
+static bool has_waited(const struct fdl_cuda_slab *own,
+                       struct fdl_cuda_user user)
 {
     for (uint32_t i = 0; i < own->n_streams; i++)
-        if (own->streams[i] == stream)
+        if (is_same(own->streams[i], user))
             return true;
     return false;
 }
@@ -135,7 +175,7 @@ static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     int32_t status = check_capture(c, stream);
     if (status < 0)
         return status;
-    if (has_waited(own, stream))
+    if (has_waited(own, user_of(stream)))
         return FEEDLINE_OK;
     if (own->n_streams == FDL_CUDA_STREAMS)
         return fdl_fail(FEEDLINE_ERANGE,
@@ -150,7 +190,7 @@ static int32_t wait_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error,
                              "the stream cannot wait for the batch");
-    own->streams[own->n_streams++] = stream;
+    own->streams[own->n_streams++] = user_of(stream);
     return FEEDLINE_OK;
 }
 
@@ -195,35 +235,35 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
 /* Place of the stream's mark: the one it has, which a later one includes, or a
  * new one. */
 static uint32_t place_of_mark(const struct fdl_cuda_slab *own,
-                              const void *stream)
+                              struct fdl_cuda_user user)
 {
     uint32_t i = 0;
-    while (i < own->n_used && own->used_on[i] != stream)
+    while (i < own->n_used && !is_same(own->used_on[i], user))
         i++;
     return i;
 }
 
-/* Remembers what is queued on `stream` now, or has the copy thread do so when
- * its capture is over. A stream that cannot be marked is waited for here: late is
- * better than torn pixels. */
+/* Remembers what `user` has queued by now, or has the copy thread do so when
+ * its capture is over. A stream that cannot be marked is waited for here: late
+ * is better than torn pixels. */
 static void mark_used_locked(struct fdl_cuda *c, struct fdl_cuda_slab *own,
-                             void *stream)
+                             struct fdl_cuda_user user)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
-    uint32_t i = place_of_mark(own, stream);
+    uint32_t i = place_of_mark(own, user);
     bool room = i < FDL_COUNT_OF(own->used);
-    bool late = room && fdl_cuda_captures(cuda, stream);
+    bool late = room && fdl_cuda_captures(cuda, user.stream);
     int error = room ? FDL_CUDA_SUCCESS : FDL_CUDA_ERROR_NOT_READY;
     if (room && !late && !own->used[i])
         error = cuda->EventCreate(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
     if (error == FDL_CUDA_SUCCESS && !late)
-        error = cuda->EventRecord(own->used[i], stream);
+        error = cuda->EventRecord(own->used[i], user.stream);
     if (error == FDL_CUDA_SUCCESS) {
-        own->used_on[i] = stream;
+        own->used_on[i] = user;
         own->late[i] = late;
         own->n_used = FDL_MAX(own->n_used, i + 1);
     } else {
-        cuda->StreamSynchronize(stream);
+        cuda->StreamSynchronize(user.stream);
     }
 }
 
@@ -235,8 +275,8 @@ void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream)
     if (fdl_cuda_enter(c->device) < 0)
         return; /* as release will find */
     fdl_lock(&own->lock);
-    if (!has_waited(own, stream))
-        mark_used_locked(c, own, stream);
+    if (!has_waited(own, user_of(stream)))
+        mark_used_locked(c, own, user_of(stream));
     fdl_unlock(&own->lock);
     fdl_cuda_leave(c->device);
 }
@@ -252,7 +292,7 @@ void fdl_cuda_release(void *backend, struct fdl_transfer *t)
     fdl_lock(&own->lock);
     leave_current(c, own);
     for (uint32_t i = 0; i < own->n_streams; i++)
-        mark_used_locked(c, own, own->streams[i]);
+        mark_used_locked(c, own, reachable(own->streams[i]));
     own->n_streams = 0;
     struct fdl_cuda_step *step = own->step;
     own->step = NULL;

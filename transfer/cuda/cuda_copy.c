@@ -22,8 +22,11 @@
 static int mark_late(struct fdl_cuda *c, struct fdl_cuda_slab *own, uint32_t i)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
+    /* The legacy stream waits for those of threads, none of which is ours. */
+    fdl_cuda_stream stream =
+        own->used_on[i].thread ? FDL_CUDA_LEGACY : own->used_on[i].stream;
     int64_t until = fdl_now_ns() + CAPTURE_NS;
-    while (fdl_cuda_captures(cuda, own->used_on[i])) {
+    while (fdl_cuda_captures(cuda, stream)) {
         if (fdl_now_ns() > until)
             return FDL_CUDA_ERROR_CAPTURE_FIRST;
         fdl_cuda_pause();
@@ -32,7 +35,7 @@ static int mark_late(struct fdl_cuda *c, struct fdl_cuda_slab *own, uint32_t i)
     if (!own->used[i])
         error = cuda->EventCreate(&own->used[i], FDL_CUDA_EVENT_NO_TIMING);
     if (error == FDL_CUDA_SUCCESS)
-        error = cuda->EventRecord(own->used[i], own->used_on[i]);
+        error = cuda->EventRecord(own->used[i], stream);
     own->late[i] = error != FDL_CUDA_SUCCESS;
     return error;
 }

@@ -11,7 +11,11 @@
  *
  * Streams that waited for a batch, or on which it was copied, must live until
  * its last reference is dropped: the slot waits for the work queued on them by
- * then.
+ * then. It knows of no other stream, and torch's record_stream() does nothing
+ * for memory that is not torch's: call feedline_batch_wait for every stream
+ * that reads the batch. The batch may be released on any thread, also if the
+ * per-thread default stream (2) of another one reads it. Or avoid all of this:
+ * feedline_batch_copy into memory of the library that uses the images.
  *
  * Statuses and strings as in feedline.h. DLPack: github.com/dmlc/dlpack.
  */

@@ -39,10 +39,13 @@ class Batch:
 
     # The library writes the handle into the cell, so a batch that was taken
     # while an exception came up is in here and not lost.
-    __slots__ = ("_cell", "_info", "__weakref__")
+    __slots__ = ("_cell", "_info", "_give_back", "__weakref__")
 
-    def __init__(self) -> None:
+    def __init__(self, on_gpu: bool = False) -> None:
         self._cell = ctypes.c_void_p()
+        # The driver may block, and other threads go on meanwhile.
+        functions = lib if on_gpu else lib.quick
+        self._give_back: Any = functions.batch_release
         self._info: Optional[_c.batch_info] = None
 
     # ---- What is in it ----------------------------------------------------
@@ -192,7 +195,7 @@ class Batch:
         self._cell.value = None
         self._info = None
         if stream is None:
-            lib.quick.batch_release(handle)
+            self._give_back(handle)
         else:
             lib.batch_release_on(handle, stream)
 
@@ -202,11 +205,11 @@ class Batch:
     def __exit__(self, *unused: Any) -> None:
         self.release()
 
-    def __del__(self, release: Any = lib.quick.batch_release) -> None:
+    def __del__(self) -> None:
         handle = self._cell.value
         if handle is not None:
             self._cell.value = None
-            release(handle)
+            self._give_back(handle)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

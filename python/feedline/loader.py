@@ -149,9 +149,12 @@ class Loader(Observable):
         )
         check(status)
         self._handle = cell.value
+        self._gpu = _gpu_of(config)
         # A worker in the middle of a Python operation needs the interpreter's
-        # lock to end, and next() may have to wait for it.
-        self._next = (lib if self._python else lib.quick).loader_next
+        # lock to end, and next() may have to wait for it. A GPU's driver blocks
+        # while its queue is full or another thread allocates.
+        patient = bool(self._python) or self._gpu is not None
+        self._next = (lib if patient else lib.quick).loader_next
         lifetime.add(self)
 
     # ---- Batches (the consumer's thread) ----------------------------------
@@ -173,7 +176,7 @@ class Loader(Observable):
     def _next_batch(self, timeout: Optional[float]) -> Optional[Batch]:
         batch = self._spare
         if batch is None:
-            batch = self._spare = Batch()
+            batch = self._spare = Batch(self._gpu is not None)
         if batch._cell.value is None:
             with self._consumer:
                 handle = self._handle or self._refuse()
@@ -212,6 +215,20 @@ class Loader(Observable):
         if status < 0:
             raise self._explained(error(status))
         return status
+
+    def set_stream(self, stream: int) -> None:
+        """The stream (a cudaStream_t) on which the program computes.
+
+        The idle time of the GPU in stats()["transfer"] is this stream's: next()
+        marks where its queued work ends. 0 is the legacy default stream. The
+        stream must exist until another one is set or the loader is closed.
+        Without it a stream that waited for a batch is measured, as if all work
+        were queued before the batch is released, and not at all after copy_to.
+
+        Does nothing with device="host".
+        """
+        with self._consumer:
+            check(_set_stream(self.handle, stream))
 
     def __iter__(self) -> Iterator[Batch]:
         """One epoch: the rest of it after restore() or start(), else the next.
@@ -643,6 +660,14 @@ class Loader(Observable):
         return "<feedline.Loader of %s%s>" % (made_of, options)
 
 
+def _gpu_of(config: Config) -> Optional[str]:
+    """The "cuda:N" that option or environment names; None on the host."""
+    device = str(json.loads(config.json())["device"])
+    if device == "host":
+        return None
+    return device if ":" in device else device + ":0"
+
+
 def _defaults() -> Dict[str, Any]:
     """Options that have another default in Python."""
     found: Dict[str, Any] = {"held": "grow", "terms": "python"}
@@ -711,6 +736,7 @@ class EpochIterator(Iterator[Batch]):
 
 # It waits for nothing, so the interpreter's lock stays here.
 _append = lib.quick.loader_append
+_set_stream = lib.quick.loader_set_stream
 
 
 class _Given:

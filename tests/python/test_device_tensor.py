@@ -18,7 +18,8 @@ from child_process import run_bare
 
 import feedline
 
-pytest.importorskip("numpy")
+numpy = pytest.importorskip("numpy")
+Image = pytest.importorskip("PIL.Image")
 
 HEAD = """
 import ctypes, gc, sys
@@ -86,12 +87,18 @@ def double() -> str:
     return str(path)
 
 
-def run(text: str, faults: str = "", double_is: str = "delay_us=200") -> None:
+def run(
+    text: str,
+    *arguments: str,
+    faults: str = "",
+    double_is: str = "delay_us=200",
+) -> None:
     """faults: what the double is to see; by itself it must see none."""
     path = double()
     found = run_bare(
         HEAD + text + "\nend()\n",
         path,
+        *arguments,
         FEEDLINE_LIBCUDA=path,
         CUDA_DOUBLE="strict=1,seed=3," + double_is,
         PYTHONWARNINGS="ignore",
@@ -213,6 +220,88 @@ assert (peek(mine.value, 4 * 288) == wanted.ravel()).all()
 loader.close()
 double.cuMemFree_v2(mine)
 """,
+    "the stream of a thread may be marked by another": """
+import threading
+
+loader = make()
+for epoch in range(3):
+    for batch in loader:
+        kept = []
+
+        def take():
+            double.double_use_device(0)
+            made = batch.images.__dlpack__(stream=2)
+            read(2, managed(made).tensor.data, batch.images.nbytes)
+            kept.append(made)
+
+        thread = threading.Thread(target=take)
+        thread.start()
+        thread.join()
+        batch.release()
+        kept.clear()
+double.double_drain()
+loader.close()
+""",
+    "others run while the driver blocks": """
+import threading
+
+
+def let_go():
+    double.double_await_held()
+    double.double_let_go()
+
+
+def blocked(call):
+    double.double_drain()
+    assert double.double_hold(b"cuEventRecord")
+    thread = threading.Thread(target=let_go)
+    thread.start()
+    call()
+    thread.join()
+
+
+loader = make(order="given")
+loader.set_stream(stream)
+loader.begin(0)
+for how in ("release", "__del__"):
+    loader.append([0, 1])
+    batch = loader.next()
+    blocked(lambda: batch.wait(stream))
+    blocked(getattr(batch, how))
+loader.end()
+blocked(loader.next)
+loader.close()
+""",
+    "idle is measured on the stream that is told": """
+loader = make(order="given")
+loader.set_stream(stream)
+mine = ctypes.c_void_p()
+double.double_use_device(0)
+assert double.cuMemAlloc_v2(ctypes.byref(mine), ctypes.c_size_t(4 * 288)) == 0
+loader.begin(0)
+for first in range(0, 24, 4):
+    loader.append(range(first, first + 4))
+    batch = loader.next()
+    batch.copy_to(mine.value, 0, stream)
+    batch.release()
+    assert lib.busy_work(busy, 1000000) == 0
+loader.end()
+assert loader.next() is None
+double.double_drain()
+while loader.stats()["transfer"]["steps"] < 6:  # the last ones are reported
+    pass
+loader.close()
+double.cuMemFree_v2(mine)
+host = feedline.Loader(feedline.Dataset.pixels(pixels, range(24)))
+host.set_stream(stream)
+host.close()
+try:
+    host.set_stream(stream)
+except feedline.StateError:
+    pass
+else:
+    raise AssertionError
+""",
     "what cannot be had of a gpu": """
 def refused(kind, text, call, *arguments, **more):
     try:
@@ -245,6 +334,75 @@ assert feedline.devices()[1].name == "Double 1"
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name: str) -> None:
     run(PROGRAMS[name])
+
+
+def test_torch_tells_where_it_computes(tmp_path: Path) -> None:
+    """torch's build for the CPU cannot allocate on the double, and has no
+    streams; everything between is what runs on hardware."""
+    pytest.importorskip("torchvision")
+    for i in range(24):
+        path = tmp_path / "images" / "class"
+        path.mkdir(parents=True, exist_ok=True)
+        pixels = numpy.full((8, 8, 3), i * 10, numpy.uint8)
+        Image.fromarray(pixels).save(path / ("%02d.png" % i))
+    run(
+        """
+import torch
+from torchvision import transforms
+from torchvision.datasets import ImageFolder
+from feedline.torch import DataLoader, handover
+
+double.double_use_device(0)
+taken, asked = [], []
+
+
+class Allocated:
+    def __init__(self, *of):
+        self.memory = ctypes.c_void_p()
+        assert double.cuMemAlloc_v2(
+            ctypes.byref(self.memory), ctypes.c_size_t(4 * 192)) == 0
+        taken.append(self.memory)
+
+    def data_ptr(self):
+        return self.memory.value
+
+
+def current_stream(device):
+    asked.append(device)
+    return stream
+
+
+handover.device_empty = Allocated
+handover.current_stream = current_stream
+feedline.torch.iteration.current_stream = current_stream
+told = []
+set_stream = feedline.Loader.set_stream
+
+
+def tell(loader, number):
+    told.append(number)
+    set_stream(loader, number)
+
+
+feedline.Loader.set_stream = tell
+data = ImageFolder(sys.argv[2], transforms.Compose([
+    transforms.Resize((8, 8)), transforms.PILToTensor()]))
+loader = DataLoader(
+    data, batch_size=4, device="cuda:0", num_workers=1, backend="native")
+for epoch in range(2):
+    for images, labels in loader:
+        peek(images.data_ptr(), 4 * 192)
+        assert lib.busy_work(busy, 1000000) == 0
+assert told == [stream] * 12
+assert asked == ["cuda:0"] * 24
+del loader, images, labels
+gc.collect()
+double.double_drain()
+for memory in taken:
+    assert double.cuMemFree_v2(memory) == 0
+""",
+        str(tmp_path / "images"),
+    )
 
 
 def test_the_double_sees_a_wait_that_is_missing() -> None:

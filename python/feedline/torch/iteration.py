@@ -41,7 +41,7 @@ from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
 from .engine_pool import EnginePool, Lease, fitting_engine
 from .handover import HOST, Finish, PinnedMemory, check_dtype
-from .handover import shared, to_device
+from .handover import current_stream, shared, to_device
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .sample_errors import failed, mended
@@ -453,6 +453,8 @@ class NativeIterator(CountedIterator):
 
     def _receive(self, engine: feedline.Loader) -> feedline.Batch:
         timeout = self._timeout if self._timeout > 0 else None
+        if engine._gpu is not None:
+            engine.set_stream(current_stream(engine._gpu))
         try:
             batch = engine.next(timeout)
         except feedline.Timeout as error:

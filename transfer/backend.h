@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 /* What a device makes of the bytes that crossed the bus; 0 bytes: nothing. The
- * images are u8, NHWC, of one size, at the front of the slab. */
+ * images are u8, NHWC, of one size. */
 struct fdl_finish {
     uint64_t bytes;     /* of the finished images of a full batch */
     uint64_t images_at; /* in the slab */
@@ -83,7 +83,7 @@ enum fdl_ask {
 /* A transfer of one batch; lives in the ticket until landed was called. */
 struct fdl_transfer {
     const struct fdl_slab *slab;
-    uint64_t bytes;  /* used part of the slab */
+    uint64_t bytes;  /* of the slab that move, from its begin on */
     uint32_t images; /* in it */
     uint64_t ticket; /* of the batch, for people */
 

@@ -126,7 +126,6 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
     memset(b->times, 0, range->count * sizeof(*b->times));
     b->transfer = (struct fdl_transfer){
         .slab = &b->slab,
-        .bytes = b->layout->bytes,
         .images = range->count * b->layout->views,
         .ticket = ticket,
         .done = transfer_done,
@@ -146,6 +145,19 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
 
 /* ---- Slots for tickets -------------------------------------------------- */
 
+/* On a device the one that has been free for longest: a copy waits for what
+ * its former consumers have queued, and all later copies wait with it. On the
+ * host the one released last, whose memory may still be in a cache. */
+static feedline_batch *take_free_locked(struct fdl_ring *r)
+{
+    uint32_t at = fdl_ring_is_on_device(r) ? 0 : r->n_free - 1;
+    feedline_batch *b = r->free_slots[at];
+    r->n_free--;
+    memmove(&r->free_slots[at], &r->free_slots[at + 1],
+            (r->n_free - at) * sizeof(feedline_batch *));
+    return b;
+}
+
 /* Gives slots to the next tickets, as far as depth and free slots go. */
 void fdl_ring_issue_locked(struct fdl_ring *r)
 {
@@ -159,7 +171,7 @@ void fdl_ring_issue_locked(struct fdl_ring *r)
             r->starved_of_slots = true;
             break;
         }
-        feedline_batch *b = r->free_slots[--r->n_free];
+        feedline_batch *b = take_free_locked(r);
         slot_begin(b, r->next_issue, &range, r->starved_of_slots);
         r->starved_of_slots = false;
         fdl_trace_note(r->notes, FDL_TRACE_ISSUE, b->issued_ns, 0, b->ticket,
@@ -315,8 +327,7 @@ static void transfer_landed(struct fdl_transfer *t)
 static void submit(feedline_batch *b)
 {
     struct fdl_ring *r = b->ring;
-    if (fdl_layout_is_various(b->layout))
-        b->transfer.bytes = b->layout->images_at + fdl_slot_image_bytes(b);
+    b->transfer.bytes = b->layout->images_at + fdl_slot_image_bytes(b);
     b->landed = false;
     atomic_store_explicit(&b->state, FDL_SLOT_MOVING, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->in_transfer, 1, memory_order_relaxed);

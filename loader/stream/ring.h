@@ -97,7 +97,8 @@ struct feedline_batch {
     char reason[FDL_SLOT_REASON_BYTES];
 };
 
-/* The layout of a full batch's slab. Images of one size have fixed places. With
+/* The layout of a full batch's slab; what a device needs of it is in one piece
+ * that begins with the slab. Images of one size have fixed places. With
  * different sizes it is unknown where one ends before all previous ones are
  * decoded, so each takes the next free bytes once its own size is known, and
  * the offsets are a table. The used part stays in one piece at the front of the
@@ -139,6 +140,9 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
                                 uint64_t max_bytes, bool again);
 bool fdl_layout_is_various(const struct fdl_layout *layout);
 
+/* What moves to a device of a full batch. */
+uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout);
+
 struct fdl_ring {
     uint32_t fork_generation; /* constant */
     struct fdl_lock growing;  /* one thread at a time makes and frees slots:
@@ -154,7 +158,7 @@ struct fdl_ring {
 
     feedline_batch **slots; /* [n_slots], all of them */
     uint32_t n_slots, slots_capacity;
-    feedline_batch **free_slots; /* a stack */
+    feedline_batch **free_slots; /* the one released last is last */
     uint32_t n_free;
     uint32_t n_held;
     uint32_t most_held; /* since the last trim */

@@ -5,6 +5,13 @@
 
 #include "loader/stream/ring.h"
 
+/* Streams of a GPU read the slots, and the driver makes and frees their memory.
+ */
+static inline bool fdl_ring_is_on_device(const struct fdl_ring *r)
+{
+    return r->backend_ops->device == FEEDLINE_CUDA;
+}
+
 /* ring.c: gives free slots to the next tickets, as far as depth goes. */
 void fdl_ring_issue_locked(struct fdl_ring *r);
 

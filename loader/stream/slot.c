@@ -7,14 +7,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define IMAGES_ALIGN 256u /* as a GPU's own allocations are */
+
 /* ---- Layout ------------------------------------------------------------- */
 
-static bool align_up(size_t bytes, size_t *out)
+static bool align_up(size_t bytes, size_t align, size_t *out)
 {
     size_t sum;
-    if (!fdl_add_size(bytes, FDL_SLAB_ALIGN - 1, &sum))
+    if (!fdl_add_size(bytes, align - 1, &sum))
         return false;
-    *out = sum & ~(size_t)(FDL_SLAB_ALIGN - 1);
+    *out = sum & ~(align - 1);
     return true;
 }
 
@@ -22,17 +24,21 @@ static bool align_up(size_t bytes, size_t *out)
 static bool place_array(size_t n, size_t element, uint64_t *at, size_t *end)
 {
     size_t start, bytes;
-    if (!align_up(*end, &start) || !fdl_mul_size(n, element, &bytes) ||
-        !fdl_add_size(start, bytes, end))
+    if (!align_up(*end, FDL_SLAB_ALIGN, &start) ||
+        !fdl_mul_size(n, element, &bytes) || !fdl_add_size(start, bytes, end))
         return false;
     *at = start;
     return true;
 }
 
+static bool place_labels(struct fdl_layout *l, size_t *end)
+{
+    return place_array(l->batch_size, sizeof(int64_t), &l->labels_at, end);
+}
+
 static bool place_tables(struct fdl_layout *l, size_t *end)
 {
-    return place_array(l->batch_size, sizeof(int64_t), &l->labels_at, end) &&
-           place_array(l->batch_size, sizeof(int64_t), &l->index_at, end) &&
+    return place_array(l->batch_size, sizeof(int64_t), &l->index_at, end) &&
            place_array(l->batch_size, sizeof(int32_t), &l->status_at, end);
 }
 
@@ -44,6 +50,8 @@ static int32_t fail_layout(const struct fdl_layout *l)
                     l->batch_size, l->sample_bytes);
 }
 
+/* Labels come first and tables that stay on the host last, so what moves ends
+ * with the last image of the batch, which may be short. */
 int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                         const struct fdl_output_format *format)
 {
@@ -52,8 +60,9 @@ int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
                               .views = 1,
                               .sample_bytes = fdl_output_bytes(format)};
     size_t end = 0;
-    if (!place_array(batch_size, made.sample_bytes, &made.images_at, &end) ||
-        !place_tables(&made, &end) || !align_up(end, &end))
+    if (!place_labels(&made, &end) || !align_up(end, IMAGES_ALIGN, &end) ||
+        !place_array(batch_size, made.sample_bytes, &made.images_at, &end) ||
+        !place_tables(&made, &end) || !align_up(end, FDL_SLAB_ALIGN, &end))
         return fail_layout(&made);
     made.bytes = made.reserved = end;
     made.delivered = *format;
@@ -74,8 +83,9 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
     uint64_t spare_at;
     fdl_assert(format->width == 0 && format->height == 0);
     made.sample_bytes = max_bytes;
-    if (max_bytes > SIZE_MAX || !align_up((size_t)max_bytes, &room) ||
-        !place_tables(&made, &end) ||
+    if (max_bytes > SIZE_MAX ||
+        !align_up((size_t)max_bytes, FDL_SLAB_ALIGN, &room) ||
+        !place_labels(&made, &end) || !place_tables(&made, &end) ||
         !place_array(batch_size, sizeof(int64_t), &made.offsets_at, &end) ||
         !place_array(batch_size, 2 * sizeof(int32_t), &made.sizes_at, &end) ||
         !place_array(batch_size, room, &made.images_at, &end))
@@ -88,6 +98,11 @@ int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
     made.reserved = spare;
     *layout = made;
     return FEEDLINE_OK;
+}
+
+uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout)
+{
+    return layout->images_at + layout->batch_size * layout->sample_bytes;
 }
 
 bool fdl_layout_is_various(const struct fdl_layout *layout)

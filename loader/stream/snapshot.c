@@ -255,7 +255,7 @@ int32_t fdl_engine_device(const struct fdl_engine *e,
     *out = (struct fdl_device_state){
         .finish = &e->finish,
         .bus = fdl_engine_bus(e),
-        .batch_bytes = e->ring->layout.bytes,
+        .batch_bytes = fdl_layout_moved_bytes(&e->ring->layout),
     };
     ops->stats(e->ring->backend, &out->memory);
     return FEEDLINE_OK;

@@ -183,6 +183,12 @@ struct fdl_backend_ops {
     void (*release)(void *backend, struct fdl_transfer *t);
 
     void (*stats)(void *backend, struct fdl_backend_stats *out);
+
+    /* Device memory that a slab of this size takes, and what the device has
+     * left for everybody; that creates its context. EDEVICE. Any thread. NULL:
+     * there is no such memory. */
+    uint64_t (*device_bytes)(void *backend, uint64_t slab_bytes);
+    int32_t (*device_free)(void *backend, uint64_t *bytes);
 };
 
 extern const struct fdl_backend_ops fdl_backend_host;

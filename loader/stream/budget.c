@@ -53,9 +53,24 @@ uint64_t fdl_budget_make_room_locked(struct fdl_engine *e, uint64_t bytes)
 /* If run_lock is taken, next time. */
 void fdl_engine_tidy(struct fdl_engine *e)
 {
-    if (!fdl_ring_has_surplus(e->ring) || !fdl_trylock(&e->run_lock))
+    uint32_t n_held;
+    if (!fdl_ring_is_short(e->ring, &n_held) && !fdl_ring_has_surplus(e->ring))
+        return;
+    if (!fdl_trylock(&e->run_lock))
         return;
     fdl_ring_trim(e->ring);
     fdl_budget_share_locked(e);
     fdl_unlock(&e->run_lock);
 }
+/* ---- From time to time --------------------------------------------------- */
+
+/* Without memory for it fewer batches are ahead, which is no error. */
+static void grow_locked(struct fdl_engine *e)
+{
+    bool more = true;
+    while (more)
+        if (fdl_ring_grow(e->ring, &more) < 0)
+            fdl_clear_error();
+}
+
+    grow_locked(e);

@@ -45,22 +45,31 @@ static void tell_kept(struct fdl_engine *e, uint32_t n_held)
         usual);
 }
 
-/* Slots for as many batches ahead as before, in addition to those that the
- * program keeps. false: there were enough. ENOMEM. */
-static int32_t grow(struct fdl_engine *e, bool *grew)
+/* As many batches ahead as before need slots beside those that the program
+ * keeps. Making them may take long, so another thread does it
+ * (fdl_engine_tidy). */
+static void ask_for_slots(struct fdl_engine *e)
 {
-    int32_t status = FEEDLINE_OK;
     uint32_t n_held;
-    *grew = false;
     if (!e->ring->may_grow || !fdl_ring_is_short(e->ring, &n_held))
-        return FEEDLINE_OK;
+        return;
     tell_kept(e, n_held);
-    for (bool more = true; more && status >= 0; *grew |= more)
-        status = fdl_ring_grow(e->ring, &more);
-    return status;
+    if (e->observer.is_short)
+        e->observer.is_short(e->observer.user);
 }
 
-/* Every slot is held. OK: there is another one now, or one was released. */
+static bool all_are_held(const struct fdl_engine *e)
+{
+    struct fdl_ticket_range range;
+    feedline_batch *batch;
+    bool all_held = false;
+    fdl_ring_awaited(e->ring, &range, &batch, &all_held);
+    return all_held;
+}
+
+/* Every slot is held, and nothing comes before there is one more: it is made
+ * here, as nobody is sure to do it otherwise. OK: it was made, by whomever, or
+ * one was released. */
 static int32_t make_way(struct fdl_engine *e)
 {
     bool grew;
@@ -69,9 +78,13 @@ static int32_t make_way(struct fdl_engine *e)
                         "all %u batches that depth allows are held: release "
                         "one before asking for the next",
                         fdl_ring_slots(e->ring));
-    int32_t status = grow(e, &grew);
-    if (status >= 0 || grew)
+    int32_t status = fdl_ring_grow(e->ring, &grew);
+    if (status >= 0)
         return FEEDLINE_OK;
+    if (!all_are_held(e)) {
+        fdl_clear_error();
+        return FEEDLINE_OK;
+    }
     return fdl_fail(status,
                     "every batch is held, and there is no room for "
                     "one more: %s",
@@ -190,15 +203,6 @@ static void hand_over(struct fdl_engine *e, struct wait *wt,
     *out = b;
 }
 
-/* Restores the depth before the next call. Without memory for it fewer batches
- * are ahead, which is no error yet. */
-static void stay_ahead(struct fdl_engine *e)
-{
-    bool grew;
-    if (e->ring->may_grow && grow(e, &grew) < 0)
-        fdl_clear_error();
-}
-
 /* END if it is due. */
 static bool take_end(struct fdl_engine *e)
 {
@@ -249,7 +253,7 @@ static int32_t advance(struct fdl_engine *e, struct wait *wt,
     }
     if (status == FEEDLINE_OK) {
         hand_over(e, wt, out);
-        stay_ahead(e);
+        ask_for_slots(e);
     } else {
         c->waited_ns += wt->end - wt->begin;
     }

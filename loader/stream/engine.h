@@ -167,8 +167,9 @@ void fdl_engine_stand_in(struct fdl_engine *e, uint32_t workers,
 void fdl_engine_stand_in_begin(struct fdl_engine *e);
 void fdl_engine_stand_in_called(const struct fdl_engine *e, int64_t now);
 
-/* Frees slots left over by a smaller depth, if they are free. From time to
- * time, on any thread. */
+/* Makes slots for as many batches ahead as depth asks for if the program keeps
+ * more than usual, and frees those that are left over. From time to time, on
+ * any thread but the consumer's. */
 void fdl_engine_tidy(struct fdl_engine *e);
 
 /* ---- Its parts (parts.c) ------------------------------------------------- */

@@ -121,6 +121,7 @@ void fdl_engine_stop(struct fdl_engine *e)
     fdl_unlock(&e->run_lock);
 }
 
+    fdl_ring_rest(e->ring);
 uint64_t fdl_engine_seed(const struct fdl_engine *e)
 {
     return atomic_load_explicit(&e->config.seed, memory_order_relaxed);

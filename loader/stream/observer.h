@@ -64,6 +64,10 @@ struct fdl_observer {
     void (*returned)(void *user, const struct fdl_next_record *r);
     void (*broken)(void *user);
 
+    /* The consumer's thread: the program keeps more batches than there are
+     * slots for. fdl_engine_tidy, soon and on another thread, makes them. */
+    void (*is_short)(void *user);
+
     /* Books of a worker, before its first thread; ENOMEM. They are freed with
      * the engine. */
     int32_t (*worker_made)(void *user, uint32_t id, void **books);

@@ -21,7 +21,8 @@
  * A ring that may grow gets a slot for each batch that the consumer keeps
  * beyond the usual, so that depth tickets stay ahead however many those are.
  * These slots are lent: they go once batches came back and no more were kept
- * from one trim to the next.
+ * from one trim to the next. On a device nothing is freed during a run, so they
+ * go after the first run that did without them.
  *
  * The ring outlives its loader while batches are held: it is reference-counted.
  */
@@ -197,10 +198,14 @@ void fdl_ring_unref(struct fdl_ring *r);
 int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth);
 
 /* Slots left over by a smaller depth, or by batches that came back, are freed
- * as they become free: here, and in set_depth. Any thread. has_surplus: trim
- * may have something to do, now or next time. */
+ * as they become free: here, and in set_depth; on a device only between runs.
+ * Any thread. has_surplus: trim may have something to do, now or next time. */
 void fdl_ring_trim(struct fdl_ring *r);
 bool fdl_ring_has_surplus(struct fdl_ring *r);
+
+/* No run is on, and none follows at once: on a device every slot is freed that
+ * is not held. set_depth makes them again. */
+void fdl_ring_rest(struct fdl_ring *r);
 
 /* With may_grow: adds a slot if fewer than depth remain beside those that the
  * consumer keeps. false: none was needed. Any thread. ENOMEM. */
@@ -212,8 +217,9 @@ bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 /* How many there are, without those that are lent. */
 uint32_t fdl_ring_slots(struct fdl_ring *r);
 
-/* Host memory of a slot. */
+/* Memory of a slot: of the host, and of the device. */
 uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r);
+uint64_t fdl_ring_slot_device_bytes(const struct fdl_ring *r);
 
 /* Begins and ends a run. start: tickets from 0 of `stream`, samples are issued
  * to `window`; both must outlive the run. stop: no worker is in the ring any

@@ -2,8 +2,12 @@
 /*
  * The memory of the ring: its slots, as many as depth asks for, and, where the
  * program may keep batches (held=grow), one more for each that it keeps beyond
- * the usual. Giving a batch back frees no slot: its memory may be pinned, and a
- * stream may still read it, so that would take long. A trim does it.
+ * the usual. Giving a batch back frees no slot; a trim does.
+ *
+ * A GPU's driver may wait for the whole device before it frees memory, or let
+ * every launch wait meanwhile. So there a slot lives until the run is over,
+ * however many were needed for a moment, and a loader that is stopped keeps
+ * nothing but batches that the program holds.
  */
 #include "base/memory.h"
 #include "base/status.h"
@@ -104,11 +108,11 @@ static int32_t add_slot(struct fdl_ring *r)
 
 /* ---- More than depth needs ---------------------------------------------- */
 
-/* Slots beyond depth. */
+/* Slots beyond depth; at rest, all. */
 static uint32_t extra_locked(const struct fdl_ring *r)
 {
-    uint32_t usual = r->depth + FDL_SPARE_SLOTS;
-    return r->depth > 0 && r->n_slots > usual ? r->n_slots - usual : 0;
+    uint32_t usual = r->depth > 0 ? r->depth + FDL_SPARE_SLOTS : 0;
+    return r->n_slots > usual ? r->n_slots - usual : 0;
 }
 
 /* Of these, for what the program keeps, or kept since the last trim: one that
@@ -116,15 +120,20 @@ static uint32_t extra_locked(const struct fdl_ring *r)
 static uint32_t lent_locked(const struct fdl_ring *r)
 {
     uint32_t most = FDL_MAX(r->most_held, r->n_held);
-    if (!r->may_grow || most <= FDL_SPARE_SLOTS)
+    if (!r->may_grow || r->depth == 0 || most <= FDL_SPARE_SLOTS)
         return 0;
     return FDL_MIN(extra_locked(r), most - FDL_SPARE_SLOTS);
+}
+
+static bool may_free_locked(const struct fdl_ring *r)
+{
+    return !r->stream || !fdl_ring_is_on_device(r);
 }
 
 bool fdl_ring_has_surplus(struct fdl_ring *r)
 {
     fdl_lock(&r->lock);
-    bool has = extra_locked(r) > 0;
+    bool has = extra_locked(r) > 0 && may_free_locked(r);
     fdl_unlock(&r->lock);
     return has;
 }
@@ -134,7 +143,8 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
 {
     feedline_batch *b = NULL;
     fdl_lock(&r->lock);
-    if (extra_locked(r) > lent_locked(r) && r->n_free > 0) {
+    if (may_free_locked(r) && extra_locked(r) > lent_locked(r) &&
+        r->n_free > 0) {
         b = r->free_slots[--r->n_free];
         uint32_t i = 0;
         while (r->slots[i] != b)
@@ -151,13 +161,26 @@ static void trim_growing(struct fdl_ring *r)
     while ((b = take_surplus(r)))
         slot_destroy(b); /* outside the lock, as pinned memory takes long */
     fdl_lock(&r->lock);
-    r->most_held = r->n_held;
+    if (may_free_locked(r))
+        r->most_held = r->n_held;
     fdl_unlock(&r->lock);
 }
 
 void fdl_ring_trim(struct fdl_ring *r)
 {
     fdl_lock(&r->growing);
+    trim_growing(r);
+    fdl_unlock(&r->growing);
+}
+
+void fdl_ring_rest(struct fdl_ring *r)
+{
+    if (!fdl_ring_is_on_device(r))
+        return;
+    fdl_lock(&r->growing);
+    fdl_lock(&r->lock);
+    r->depth = 0;
+    fdl_unlock(&r->lock);
     trim_growing(r);
     fdl_unlock(&r->growing);
 }
@@ -242,6 +265,13 @@ uint32_t fdl_ring_slots(struct fdl_ring *r)
 uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
 {
     return r->layout.bytes;
+}
+
+uint64_t fdl_ring_slot_device_bytes(const struct fdl_ring *r)
+{
+    if (!r->backend_ops->device_bytes)
+        return 0;
+    return r->backend_ops->device_bytes(r->backend, r->layout.reserved);
 }
 
 uint64_t fdl_ring_memory(struct fdl_ring *r)

@@ -31,7 +31,7 @@ struct seat {
 struct fdl_monitor {
     struct fdl_thread thread;
     struct fdl_event wake;
-    _Atomic bool stopping;
+    _Atomic bool stopping, hurried;
     bool begun; /* the first run was */
 
     struct seat seats[FDL_SUBSCRIBERS_MAX]; /* constant once begun, but due */
@@ -114,6 +114,18 @@ static void serve(struct fdl_monitor *m, int64_t now)
     }
 }
 
+void fdl_monitor_hurry(struct fdl_monitor *m)
+{
+    atomic_store_explicit(&m->hurried, true, memory_order_relaxed);
+    fdl_event_notify(&m->wake, UINT32_MAX);
+}
+
+static bool was_hurried(struct fdl_monitor *m)
+{
+    return atomic_exchange_explicit(&m->hurried, false, memory_order_relaxed);
+}
+
+/* Those in a hurry are served in between. */
 static void sleep_until(struct fdl_monitor *m, int64_t time)
 {
     for (;;) {
@@ -121,11 +133,15 @@ static void sleep_until(struct fdl_monitor *m, int64_t time)
         if (left <= 0)
             return;
         uint32_t key = fdl_event_prepare(&m->wake);
-        if (is_stopping(m)) {
-            fdl_event_cancel(&m->wake);
-            return;
+        bool stopping = is_stopping(m), hurried = was_hurried(m);
+        if (!stopping && !hurried) {
+            fdl_event_wait(&m->wake, key, left);
+            continue;
         }
-        fdl_event_wait(&m->wake, key, left);
+        fdl_event_cancel(&m->wake);
+        if (stopping)
+            return;
+        serve(m, fdl_now_ns());
     }
 }
 

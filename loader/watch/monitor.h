@@ -59,6 +59,10 @@ int32_t fdl_monitor_subscribe(struct fdl_monitor *m,
  * time. */
 int32_t fdl_monitor_start(struct fdl_monitor *m);
 
+/* Subscribers that are served on every beat are served at once, without a
+ * probe. Any thread. */
+void fdl_monitor_hurry(struct fdl_monitor *m);
+
 /* Joins the thread, which wakes at once, serves all subscribers a last time and
  * closes them. The loader's other threads are joined already; their counters
  * still exist. */

@@ -81,6 +81,11 @@ static void broken(void *watch)
     fdl_account_broken(books_of(watch));
 }
 
+static void is_short(void *watch)
+{
+    fdl_monitor_hurry(((struct fdl_watch *)watch)->monitor);
+}
+
 static int32_t worker_made(void *user, uint32_t id, void **books)
 {
     struct fdl_watch *watch = user;
@@ -146,6 +151,7 @@ int32_t fdl_watch_init(struct fdl_watch *watch, uint32_t batch_size,
         .refused = refused,
         .returned = returned,
         .broken = broken,
+        .is_short = is_short,
         .worker_made = worker_made,
         .sample = fdl_worker_books_sample,
         .attempt = fdl_worker_books_attempt,

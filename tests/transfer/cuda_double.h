@@ -21,6 +21,7 @@
  *   gbps=0              1e9 bytes a second of a copy engine; 0: no limit
  *   delay_us=0 seed=1   a random sleep below that before every second operation
  *   memory=1t           device memory of each device; suffix k, m, g, t
+ *   taken=0             of it, by another program; may change at any time
  *   pinned=1t           host memory that may be pinned
  *   driver_version=12040  of CUDA, as cuDriverGetVersion tells it
  *   init=0              the error that cuInit fails with; 34: the stub's
@@ -100,6 +101,7 @@ enum { DOUBLE_GLOBAL, DOUBLE_THREAD_LOCAL, DOUBLE_RELAXED };
 #define cuCtxPopCurrent           cuCtxPopCurrent_v2
 #define cuMemAlloc                cuMemAlloc_v2
 #define cuMemFree                 cuMemFree_v2
+#define cuMemGetInfo              cuMemGetInfo_v2
 #define cuMemHostRegister         cuMemHostRegister_v2
 #define cuMemcpyHtoDAsync         cuMemcpyHtoDAsync_v2
 #define cuMemcpyDtoDAsync         cuMemcpyDtoDAsync_v2

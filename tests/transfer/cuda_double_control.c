@@ -116,6 +116,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->seed = (uint64_t)x;
     else if (strcmp(name, "memory") == 0)
         set->device_bytes = (uint64_t)x;
+    else if (strcmp(name, "taken") == 0)
+        set->taken_bytes = (uint64_t)x;
     else if (strcmp(name, "pinned") == 0)
         set->pinned_bytes = (uint64_t)x;
     else if (strcmp(name, "devices") == 0 && x <= DOUBLE_DEVICES)

@@ -98,14 +98,20 @@ static bool map_locked(struct double_allocation *a, uint64_t bytes)
     return true;
 }
 
+static uint64_t left_locked(const struct double_device *d)
+{
+    const struct double_settings *set = &double_world.set;
+    uint64_t used = d->bytes + set->taken_bytes;
+    return set->device_bytes > used ? set->device_bytes - used : 0;
+}
+
 static int allocate_locked(void **memory, uint64_t bytes)
 {
     struct double_world *w = &double_world;
     int device = double_device_now();
     struct double_device *d = &w->devices[device];
     uint64_t charged = round_up(bytes, ALIGNMENT);
-    if (bytes > w->set.device_bytes || charged > w->set.device_bytes ||
-        d->bytes > w->set.device_bytes - charged)
+    if (charged < bytes || charged > left_locked(d))
         return FDL_CUDA_ERROR_MEMORY;
     struct double_allocation *a = calloc(1, sizeof(*a));
     if (!a || !map_locked(a, bytes)) {
@@ -165,6 +171,20 @@ int cuMemFree(void *memory)
     double_finish_device_locked(device);
     double_allocation_free_locked(a);
     return double_leave(error ? error : double_world.devices[device].error);
+}
+
+/* Of every device `taken` bytes are somebody else's. */
+int cuMemGetInfo(size_t *left, size_t *total)
+{
+    int error = double_enter(FN_cuMemGetInfo);
+    if (!error && (!left || !total))
+        error = DOUBLE_ERROR_INVALID;
+    if (!error) {
+        struct double_world *w = &double_world;
+        *total = (size_t)w->set.device_bytes;
+        *left = (size_t)left_locked(&w->devices[double_device_now()]);
+    }
+    return double_leave(error);
 }
 
 bool double_peek(const void *device, void *out, uint64_t bytes)

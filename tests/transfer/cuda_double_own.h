@@ -47,6 +47,7 @@ enum double_need { NEED_NOTHING, NEED_DRIVER, NEED_CONTEXT };
     X(cuCtxSynchronize,            CONTEXT)                                   \
     X(cuMemAlloc,                  CONTEXT)                                   \
     X(cuMemFree,                   CONTEXT)                                   \
+    X(cuMemGetInfo,                CONTEXT)                                   \
     X(cuMemHostRegister,           CONTEXT)                                   \
     X(cuMemHostUnregister,         CONTEXT)                                   \
     X(cuMemHostAlloc,              CONTEXT)                                   \
@@ -92,7 +93,7 @@ struct double_settings {
     int init_error; /* of cuInit */
     int64_t latency_ns, delay_ns;
     double bytes_per_ns; /* 0: no limit */
-    uint64_t seed, device_bytes, pinned_bytes;
+    uint64_t seed, device_bytes, taken_bytes, pinned_bytes;
     bool hash, strict;
 };
 

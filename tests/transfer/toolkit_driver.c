@@ -54,6 +54,7 @@ PAIR(CtxPopCurrent, (void **), (CUcontext *));
 PAIR(CtxGetStreamPriorityRange, (int *, int *), (int *, int *));
 PAIR(MemAlloc, (void **, size_t), (CUdeviceptr *, size_t));
 PAIR(MemFree, (void *), (CUdeviceptr));
+PAIR(MemGetInfo, (size_t *, size_t *), (size_t *, size_t *));
 PAIR(MemHostRegister, (void *, size_t, unsigned), (void *, size_t, unsigned));
 PAIR(MemHostUnregister, (void *), (void *));
 PAIR(MemcpyHtoDAsync, (void *, const void *, size_t, fdl_cuda_stream),
@@ -98,4 +99,4 @@ FDL_CUDA_FUNCTIONS(LOOKED_UP)
 
 /* As many as there are. */
 #define ONE(name, version, parameters) +1
-_Static_assert(FDL_CUDA_FUNCTIONS(ONE) == 35, "a line is missing above");
+_Static_assert(FDL_CUDA_FUNCTIONS(ONE) == 36, "a line is missing above");

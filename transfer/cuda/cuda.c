@@ -159,7 +159,7 @@ static int32_t start_threads(struct fdl_cuda *c)
     return status;
 }
 
-/* The first slab asks for the context, the stream and the threads. */
+/* The context, the stream and the threads. */
 static int32_t open_device(struct fdl_cuda *c)
 {
     int32_t status = fdl_cuda_device(c->config.device, &c->device);
@@ -183,10 +183,16 @@ static int32_t open_device(struct fdl_cuda *c)
 
 /* ---- Slabs -------------------------------------------------------------- */
 
+static uint64_t device_bytes(void *backend, uint64_t slab_bytes)
+{
+    const struct fdl_cuda *c = backend;
+    return slab_bytes + c->config.finish.bytes;
+}
+
 static void count_bytes(struct fdl_cuda *c, const struct fdl_slab *slab,
                         int sign)
 {
-    uint64_t device = slab->bytes + c->config.finish.bytes;
+    uint64_t device = device_bytes(c, slab->bytes);
     fdl_lock(&c->lock);
     c->pinned_bytes += sign > 0 ? slab->bytes : 0 - slab->bytes;
     c->device_bytes += sign > 0 ? device : 0 - device;
@@ -236,13 +242,39 @@ static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     return FEEDLINE_OK;
 }
 
+/* The first call makes the context, the stream and the threads. */
+static int32_t enter(struct fdl_cuda *c)
+{
+    int32_t status = c->device ? FEEDLINE_OK : open_device(c);
+    if (status < 0)
+        return status;
+    fdl_lock(&c->lock);
+    c->open = true;
+    fdl_unlock(&c->lock);
+    return fdl_cuda_enter(c->device);
+}
+
+static int32_t device_free(void *backend, uint64_t *bytes)
+{
+    struct fdl_cuda *c = backend;
+    size_t left = 0, total;
+    int32_t status = enter(c);
+    if (status < 0)
+        return status;
+    int error = c->device->cuda->MemGetInfo(&left, &total);
+    if (error != FDL_CUDA_SUCCESS)
+        status = fdl_cuda_fail(c->device->cuda, error,
+                               "how much device memory is free");
+    fdl_cuda_leave(c->device);
+    *bytes = left;
+    return status;
+}
+
 static int32_t slab_alloc(void *backend, uint64_t bytes, struct fdl_slab *out)
 {
     struct fdl_cuda *c = backend;
     struct fdl_slab slab = {.bytes = bytes};
-    int32_t status = c->device ? FEEDLINE_OK : open_device(c);
-    if (status >= 0)
-        status = fdl_cuda_enter(c->device);
+    int32_t status = enter(c);
     if (status < 0)
         return status;
     status = alloc_parts(c, &slab);
@@ -314,15 +346,16 @@ static void part(void *backend, struct fdl_transfer *t, uint64_t at,
 
 /* ---- Statistics --------------------------------------------------------- */
 
-/* Who sees bytes under the lock sees the device that they were taken from. */
+/* Who sees `open` under the lock sees the device. */
 static void stats(void *backend, struct fdl_backend_stats *out)
 {
     struct fdl_cuda *c = backend;
     fdl_lock(&c->lock);
     *out = (struct fdl_backend_stats){.pinned_bytes = c->pinned_bytes,
                                       .device_bytes = c->device_bytes};
+    bool open = c->open;
     fdl_unlock(&c->lock);
-    if (out->pinned_bytes == 0 || fdl_cuda_enter(c->device) < 0)
+    if (!open || fdl_cuda_enter(c->device) < 0)
         return;
     fdl_cuda_report(c);
     fdl_cuda_leave(c->device);
@@ -345,4 +378,6 @@ const struct fdl_backend_ops fdl_backend_cuda = {
     .use = fdl_cuda_use,
     .release = fdl_cuda_release,
     .stats = stats,
+    .device_bytes = device_bytes,
+    .device_free = device_free,
 };

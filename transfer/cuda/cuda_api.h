@@ -67,6 +67,7 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
     X(CtxGetStreamPriorityRange,, (int *least, int *greatest)) /* 5.5 */      \
     X(MemAlloc, _v2,       (void **memory, size_t bytes))                     \
     X(MemFree, _v2,        (void *memory))                                    \
+    X(MemGetInfo, _v2,     (size_t *left, size_t *total))                     \
     X(MemHostRegister, _v2, (void *memory, size_t bytes,                      \
                              unsigned flags)) /* 6.5 */                       \
     X(MemHostUnregister,,  (void *memory))                                    \

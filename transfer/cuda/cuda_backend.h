@@ -113,7 +113,7 @@ struct fdl_cuda {
     struct fdl_cuda_step *first_report, *last_report;
     uint32_t n_reports;
     struct fdl_cuda_step *free_steps;
-    bool stopping;
+    bool open, stopping;
     uint64_t pinned_bytes, device_bytes;
     int32_t failed; /* a status: the run has ended with it */
     char reason[FDL_ERROR_BYTES + 32];

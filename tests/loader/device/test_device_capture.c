@@ -275,7 +275,8 @@ TEST(an_error_ends_with_its_run)
     end();
 }
 
-/* A context that is broken stays so, and each run says it. */
+/* A context that is broken stays so, and each run says it, if not its start,
+ * which needs memory of the device. */
 TEST(a_lost_device_stays_lost)
 {
     begin();
@@ -283,10 +284,13 @@ TEST(a_lost_device_stays_lost)
     feedline_loader *l = fixture_open(dataset, OPTIONS);
     read_epoch(l, stream);
     assert_true(double_fail("copy", 1, 700, false));
+    assert_int_equal(outcome(l, stream), FEEDLINE_EDEVICE);
     for (uint64_t epoch = 5; epoch < 8; epoch++) {
-        assert_int_equal(outcome(l, stream), FEEDLINE_EDEVICE);
         feedline_loader_stop(l);
-        feedline_loader_start(l, epoch);
+        int32_t status = feedline_loader_start(l, epoch);
+        if (status >= 0)
+            status = outcome(l, stream);
+        assert_int_equal(status, FEEDLINE_EDEVICE);
     }
     feedline_loader_destroy(l);
     feedline_dataset_close(dataset);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of a loader on a device, on the double of CUDA: nothing is freed while
+ * a run is on, what is made for a moment is made once, a loader that is stopped
+ * keeps nothing, and a batch moves no more than its consumer reads.
+ */
+#include "base/compiler.h"
+#include "cuda_double.h"
+#include "loader/loader.h"
+#include "loader/stream/engine_own.h"
+#include "tests/loader/fixture.h"
+
+#include <feedline/tuning.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define IMAGES 44u
+#define BATCH  8u
+#define IMAGE  (32u * 32u * 3u)
+
+static struct fixture images;
+static feedline_dataset *dataset;
+
+static void setup(void)
+{
+    fixture_create(&images, IMAGES);
+    dataset = fixture_memory(&images);
+    double_reset();
+}
+
+static void teardown(void)
+{
+    feedline_dataset_close(dataset);
+    fixture_remove(&images);
+    double_check_leaks();
+    assert_int_equal(double_faults(NULL, 0), 0);
+}
+
+static feedline_loader *loader(const char *options)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "device=cuda:0 batch_size=%u workers=2 %s",
+             BATCH, options);
+    return fixture_open(dataset, text);
+}
+
+/* The next one, past ends of epochs. */
+static feedline_batch *next(feedline_loader *l)
+{
+    feedline_batch *b;
+    int32_t status;
+    while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_END)
+        continue;
+    assert_ok(status);
+    return b;
+}
+
+static void pass(feedline_loader *l, uint32_t batches)
+{
+    for (uint32_t i = 0; i < batches; i++)
+        feedline_batch_release(next(l));
+}
+
+static struct feedline_device_stats stats_of(const feedline_loader *l)
+{
+    struct feedline_device_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_device_stats(l, &s));
+    return s;
+}
+
+/* Of a slot on the device. */
+static uint64_t slot_bytes(const feedline_loader *l)
+{
+    return fdl_ring_slot_device_bytes(l->engine->ring);
+}
+
+/* ---- While a run is on --------------------------------------------------- */
+
+struct calls {
+    uint64_t made, freed;
+};
+
+static struct calls calls_now(void)
+{
+    return (struct calls){
+        double_calls("cuMemAlloc") + double_calls("cuMemHostRegister"),
+        double_calls("cuMemFree") + double_calls("cuMemHostUnregister")};
+}
+
+/* Another thread makes what was asked for; the test's timeout is the limit. */
+static void await_slots(const feedline_loader *l, uint32_t n)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    uint64_t bytes = n * fdl_ring_slot_bytes(l->engine->ring);
+    while (fdl_ring_memory(l->engine->ring) != bytes)
+        nanosleep(&pause, NULL);
+}
+
+/* As the monitor does, sooner or later. */
+static void tidy(const feedline_loader *l)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        fdl_engine_tidy(l->engine);
+}
+
+static void keep_twelve(feedline_loader *l)
+{
+    feedline_batch *kept[12];
+    for (uint32_t i = 0; i < 12; i++)
+        kept[i] = next(l);
+    await_slots(l, 4 + 12);
+    for (uint32_t i = 0; i < 12; i++)
+        feedline_batch_release(kept[i]);
+    tidy(l);
+    pass(l, 20);
+    tidy(l);
+}
+
+TEST_WITH(batches_kept_now_and_then, setup, teardown)
+{
+    feedline_loader *l = loader("held=grow depth=4 tuner=off");
+    pass(l, 1);
+    keep_twelve(l);
+    struct calls before = calls_now();
+    for (uint32_t round = 0; round < 3; round++)
+        keep_twelve(l);
+    struct calls after = calls_now();
+    assert_int_equal(after.made, before.made);
+    assert_int_equal(after.freed, before.freed);
+    feedline_loader_destroy(l);
+}
+
+TEST_WITH(depth_moves_and_nothing_is_freed, setup, teardown)
+{
+    feedline_loader *l = loader("depth=4 tuner=off");
+    assert_ok(feedline_loader_start(l, 0));
+    assert_ok(feedline_loader_set_int(l, "depth", 12));
+    struct calls before = calls_now();
+    for (uint32_t round = 0; round < 3; round++) {
+        assert_ok(feedline_loader_set_int(l, "depth", 2));
+        pass(l, 20);
+        tidy(l);
+        assert_ok(feedline_loader_set_int(l, "depth", 12));
+        pass(l, 20);
+    }
+    struct calls after = calls_now();
+    assert_int_equal(after.made, before.made);
+    assert_int_equal(after.freed, before.freed);
+    feedline_loader_destroy(l);
+}
+
+/* The next run has what its depth needs. */
+TEST_WITH(the_next_run_is_smaller, setup, teardown)
+{
+    feedline_loader *l = loader("depth=12 tuner=off");
+    pass(l, 5);
+    assert_ok(feedline_loader_set_int(l, "depth", 2));
+    assert_int_equal(stats_of(l).device_bytes, 14 * slot_bytes(l));
+    assert_ok(feedline_loader_start(l, 1));
+    assert_int_equal(stats_of(l).device_bytes, 4 * slot_bytes(l));
+    pass(l, 5);
+    feedline_loader_destroy(l);
+}
+
+/* ---- At rest ------------------------------------------------------------- */
+
+TEST_WITH(a_stopped_loader_keeps_nothing, setup, teardown)
+{
+    struct double_counters c;
+    feedline_loader *l = loader("depth=4 tuner=off");
+    for (uint32_t epoch = 0; epoch < 3; epoch++) {
+        assert_ok(feedline_loader_start(l, epoch));
+        pass(l, 3);
+        double_get_counters(&c);
+        assert_true(c.device_bytes >= 6 * slot_bytes(l));
+        assert_ok(feedline_loader_stop(l));
+        double_get_counters(&c);
+        assert_int_equal(c.device_bytes, 0);
+        assert_int_equal(c.pinned_bytes, 0);
+        assert_int_equal(stats_of(l).device_bytes, 0);
+        assert_int_equal(stats_of(l).batches, stats_of(l).copies);
+    }
+    feedline_loader_destroy(l);
+}
+
+/* A batch that is kept across the stop is there until it is released, and its
+ * memory until the next start or stop. */
+TEST_WITH(a_batch_outlives_the_stop, setup, teardown)
+{
+    feedline_loader *l = loader("depth=4 tuner=off");
+    feedline_batch *kept = next(l);
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    uint8_t first[IMAGE], again[IMAGE];
+    assert_ok(feedline_batch_get_info(kept, &info));
+    double_drain();
+    assert_true(double_peek(info.images.data, first, sizeof(first)));
+    assert_ok(feedline_loader_stop(l));
+    assert_int_equal(stats_of(l).device_bytes, slot_bytes(l));
+    assert_true(double_peek(info.images.data, again, sizeof(again)));
+    assert_memory_equal(first, again, sizeof(first));
+    feedline_batch_release(kept);
+    tidy(l);
+    assert_ok(feedline_loader_start(l, 1));
+    assert_int_equal(stats_of(l).device_bytes, 6 * slot_bytes(l));
+    pass(l, 3);
+    assert_ok(feedline_loader_stop(l));
+    assert_int_equal(stats_of(l).device_bytes, 0);
+    feedline_loader_destroy(l);
+}
+
+/* ---- What moves ---------------------------------------------------------- */
+
+/* The one that was free for longest is taken first, so that its former
+ * consumers are done with it. */
+TEST_WITH(slots_take_turns, setup, teardown)
+{
+    const void *seen[9];
+    feedline_loader *l = loader("depth=1 tuner=off");
+    for (uint32_t i = 0; i < FDL_COUNT_OF(seen); i++) {
+        struct feedline_batch_info info = {.struct_size = sizeof(info)};
+        feedline_batch *b = next(l);
+        assert_ok(feedline_batch_get_info(b, &info));
+        seen[i] = info.images.data;
+        double_drain();
+        feedline_batch_release(b);
+    }
+    for (uint32_t i = 3; i < FDL_COUNT_OF(seen); i++) {
+        assert_ptr_not_equal(seen[i], seen[i - 1]);
+        assert_ptr_not_equal(seen[i], seen[i - 2]);
+        assert_ptr_equal(seen[i], seen[i - 3]);
+    }
+    feedline_loader_destroy(l);
+}
+
+/* Labels and images, and of the last batch those that it has. */
+TEST_WITH(nothing_else_crosses_the_bus, setup, teardown)
+{
+    uint64_t before_images = 256; /* labels, and up to where images begin */
+    feedline_batch *b;
+    feedline_loader *l = loader("epochs=1 tuner=off");
+    while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK)
+        feedline_batch_release(b);
+    assert_ok(feedline_loader_stop(l));
+    assert_int_equal(stats_of(l).batches, 6);
+    assert_int_equal(stats_of(l).copied_bytes,
+                     6 * before_images + IMAGES * IMAGE);
+    feedline_loader_destroy(l);
+}
+
+TEST_MAIN("device_memory")

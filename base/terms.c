@@ -29,6 +29,7 @@ static const struct name torch_names[] = {
     {"tuner", "tuner"},
     {"tuner_profile", "tuner_profile"},
     {"memory_budget", "memory_budget"},
+    {"device_memory_budget", "device_memory_budget"},
     {"reader", "reader"},
     {"quality", "quality"},
     {"seed", "seed"},

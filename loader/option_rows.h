@@ -110,6 +110,11 @@ OPTION(MEMORY_BUDGET, SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
                            "the memory reader has a second budget of this "
                            "size; auto: a tenth of the memory limit, divided "
                            "by local_world"))
+OPTION(DEVICE_MEMORY_BUDGET,
+       SIZE("device_memory_budget", AUTO, 1, INT64_MAX, "auto",
+            "limit for batches in a GPU's memory, depth + 2 of them; auto: a "
+            "twentieth of what is free at the first start and at most 2g, but "
+            "always enough for depth=1"))
 DECODE_OPTION(QUALITY, fast,
               ENUM("quality", "exact|fast", "exact",
                    "exact: Pillow's pixels; fast: decode large JPEGs "

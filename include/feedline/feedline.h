@@ -408,7 +408,8 @@ FEEDLINE_API int32_t feedline_loader_set_stream(feedline_loader *l,
 FEEDLINE_API int32_t feedline_loader_interrupt(feedline_loader *l);
 
 /* stop joins every worker; start may follow. Batches the caller holds stay
- * valid after stop and destroy, until released. */
+ * valid after stop and destroy, until released. On a device stop frees the
+ * memory of all others, and the next start makes it again. */
 FEEDLINE_API int32_t feedline_loader_stop(feedline_loader *l);
 FEEDLINE_API void feedline_loader_destroy(feedline_loader *l);
 
@@ -539,7 +540,8 @@ struct feedline_tensor {
 /* Image i is view i % views of this rank's sample n = position + i / views of
  * the epoch. That has place n * world + rank of the epoch over all ranks (past
  * the end, as shard_tail says), and is copy place % repeats of its sample.
- * Views of a sample have the same label, sample_index and status. */
+ * Views of a sample have the same label, sample_index and status. Arrays are
+ * the batch's memory, which with device=cuda:N a child of fork() lacks. */
 struct feedline_batch_info {
     uint32_t struct_size;
     uint32_t count; /* images; the last batch of an epoch may be short */
@@ -916,6 +918,7 @@ struct feedline_device_stats {
                            or "" if unknown; static */
     const char *finish_reason; /* why `finish` is what it is; lives as long as
                                   the loader */
+    uint64_t device_memory_budget; /* in force; 0: auto, and no run began yet */
 };
 FEEDLINE_API int32_t feedline_loader_get_device_stats(
     const feedline_loader *l, struct feedline_device_stats *out);

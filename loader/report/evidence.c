@@ -7,6 +7,7 @@
 #include "loader/report/evidence.h"
 
 #include "loader/order/sampler.h"
+#include "loader/stream/budget.h"
 #include "loader/stream/ring.h"
 #include "loader/watch/costs.h"
 #include "loader/watch/notable.h"
@@ -195,8 +196,6 @@ static void add_gpu(const struct fdl_gpu_watched *g, struct fdl_evidence *e)
 static void add_settings(const struct fdl_engine *engine,
                          struct fdl_evidence *e)
 {
-    uint64_t batch = fdl_ring_slot_bytes(fdl_engine_ring(engine));
-    uint64_t budget = fdl_engine_config(engine)->memory_budget;
     struct fdl_knobs now;
     int64_t reader;
     fdl_engine_in_force(engine, &now);
@@ -205,7 +204,8 @@ static void add_settings(const struct fdl_engine *engine,
     e->depth = now.depth;
     e->io_depth = now.io_depth;
     e->reads_storage = fdl_reader_reads_files((int32_t)reader);
-    e->memory_limited = (now.depth + 3) * batch > budget;
+    e->memory_option = fdl_budget_exceeded(engine, now.depth + 1);
+    e->memory_limited = e->memory_option != NULL;
     e->workers_auto = fdl_engine_asked(engine, FDL_OPT_WORKERS) == 0;
     e->depth_auto = fdl_engine_asked(engine, FDL_OPT_DEPTH) == 0;
     e->io_auto = fdl_engine_asked(engine, FDL_OPT_IO_DEPTH) == 0;

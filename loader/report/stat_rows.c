@@ -235,6 +235,8 @@ static const struct feedline_stat_info transfer[] = {
            "Host memory that the device reads from."),
     NUMBER("device_bytes", device_bytes, "bytes", SUM, "",
            "Device memory that the loader owns."),
+    NUMBER("device_memory_budget", device_memory_budget, "bytes", SUM, "",
+           "What its batches may take; 0: not known before the first run."),
     NUMBER("steps", steps, "", SUM, "", "Batches that a stream waited for."),
     SECONDS("span_seconds", span_ns, SUM, "device_span_seconds_total",
             "Time over which the device's idle time counts."),

@@ -184,8 +184,8 @@ static const char *limit_words(const char *by)
          "such as the interpreter's. Use one of this library's operations "
          "instead, or code that releases the lock."},
         {"memory",
-         "The memory budget is used up. Raise memory_budget, lower batch_size, "
-         "or use dtype=u8."},
+         "A memory budget is used up. Raise memory_budget or, on a GPU, "
+         "device_memory_budget, lower batch_size, or use dtype=u8."},
         {"storage",
          "Storage sets the pace: more reads at once bring no more. Use faster "
          "storage, or reader=memory if the files fit into memory."},

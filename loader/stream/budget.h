@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory budget, and how it is divided:
+ * The memory budgets. That of the device holds batches alone, (depth + 2) of
+ * them. That of the host is divided:
  *
  *     |---------------- memory_budget ----------------|
  *     | slots: (depth + 2) batches | files not decoded |
@@ -25,8 +26,22 @@
 
 struct fdl_engine;
 
-/* When slots become fewer, the rest goes at a beat of the monitor. */
-int32_t fdl_budget_create(struct fdl_engine *l);
+/* Slots that fit both budgets. That of the device counts once it is known. */
+uint64_t fdl_budget_slots(const struct fdl_engine *l);
+
+/* The most of `depth` whose slots fit, and no less than 1. */
+uint32_t fdl_budget_depth(const struct fdl_engine *l, uint32_t depth);
+
+/* The option whose budget has no room for this depth; NULL: there is room. */
+const char *fdl_budget_exceeded(const struct fdl_engine *l, uint32_t depth);
+
+/* ERANGE: a budget has no room for this depth; says which, what a slot takes,
+ * and what would help. */
+int32_t fdl_budget_check(const struct fdl_engine *l, uint32_t depth);
+
+/* If the device's budget is auto, the first run asks the device what is free,
+ * and lowers the depth to what fits. EDEVICE. `run_lock` is held. */
+int32_t fdl_budget_ask_device_locked(struct fdl_engine *l);
 
 /* Before slots grow to `bytes` in total: reads make room. Returns what slots
  * may take, which is less if files are not decoded within a moment, and no less

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "decode/pipeline.h"
+#include "loader/stream/budget.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
 #include "profiler/system/machine.h"
@@ -74,6 +75,9 @@ static void read_config(struct fdl_engine *e)
     if (c->memory_budget == 0)
         c->memory_budget = machine->memory_limit_bytes / MEMORY_BUDGET_PART /
                            fdl_options_local_world(o);
+    atomic_store_explicit(&c->device_memory_budget,
+                          option_u64(o, FDL_OPT_DEVICE_MEMORY_BUDGET),
+                          memory_order_relaxed);
 
     uint32_t workers = option_u32(o, FDL_OPT_WORKERS);
     if (workers == 0)
@@ -178,30 +182,13 @@ static int32_t make_format(const struct fdl_engine *e,
                                     &format->height);
 }
 
-int32_t fdl_engine_fail_budget(const struct fdl_engine *e, uint32_t depth,
-                               uint64_t batch_bytes)
-{
-    return fdl_fail(FEEDLINE_ERANGE,
-                    "depth=%u needs %u batches of %" PRIu64
-                    " bytes, more than memory_budget=%" PRIu64
-                    "; lower batch_size or depth, use dtype=u8, or raise "
-                    "memory_budget",
-                    depth, depth + FDL_SPARE_SLOTS, batch_bytes,
-                    e->config.memory_budget);
-}
-
-/* The depth asked for, or what fits the budget. */
-static int32_t choose_depth(struct fdl_engine *e, uint64_t batch_bytes)
+/* The depth asked for, or what fits the budgets. */
+static int32_t choose_depth(struct fdl_engine *e)
 {
     uint32_t asked = option_u32(&e->options, FDL_OPT_DEPTH);
-    uint64_t fits = e->config.memory_budget / batch_bytes;
-    uint32_t depth = asked ? asked : DEFAULT_DEPTH;
-    if (!asked && fits > FDL_SPARE_SLOTS)
-        depth = (uint32_t)FDL_MIN(depth, fits - FDL_SPARE_SLOTS);
-    if (depth + FDL_SPARE_SLOTS > fits)
-        return fdl_engine_fail_budget(e, asked ? asked : 1, batch_bytes);
+    uint32_t depth = asked ? asked : fdl_budget_depth(e, DEFAULT_DEPTH);
     atomic_store_explicit(&e->depth, depth, memory_order_relaxed);
-    return FEEDLINE_OK;
+    return fdl_budget_check(e, depth);
 }
 
 /* ---- Create and destroy ------------------------------------------------- */
@@ -266,8 +253,6 @@ static int32_t make_path(struct fdl_engine *e,
                                           backend_config->device);
     if (status >= 0)
         status = make_layout(e, &delivered, &layout);
-    if (status >= 0)
-        status = choose_depth(e, layout.bytes);
     if (status < 0)
         return status;
     if (e->finish.device)
@@ -289,6 +274,9 @@ static int32_t make_path(struct fdl_engine *e,
     if (copies->hold)
         copies->hold(copies->user);
     e->ring->copies = *copies;
+    status = choose_depth(e);
+    if (status < 0)
+        return status;
     return fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
                              e->config.max_file_bytes, resolve, e, &e->window);
 }

@@ -80,10 +80,6 @@ struct fdl_engine {
     struct fdl_consumer consumer;
 };
 
-/* ERANGE: says what a depth takes, and what would help. */
-int32_t fdl_engine_fail_budget(const struct fdl_engine *e, uint32_t depth,
-                               uint64_t batch_bytes);
-
 /* Read-ahead follows from workers and I/O depth; `run_lock` is held. */
 void fdl_engine_set_limit_locked(struct fdl_engine *e);
 

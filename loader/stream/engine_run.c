@@ -72,6 +72,9 @@ static int32_t start_threads_locked(struct fdl_engine *e)
     if (e->reader_ops->read_now)
         fdl_window_set_waker(e->window, wake_worker, e);
     fdl_engine_set_limit_locked(e);
+    status = fdl_budget_ask_device_locked(e);
+    if (status < 0)
+        return status;
     uint32_t depth = atomic_load_explicit(&e->depth, memory_order_relaxed);
     uint32_t got = depth;
     status = fdl_ring_set_depth(e->ring, &got);
@@ -118,10 +121,10 @@ void fdl_engine_stop(struct fdl_engine *e)
 {
     lock_for_end(e);
     stop_threads_locked(e);
+    fdl_ring_rest(e->ring);
     fdl_unlock(&e->run_lock);
 }
 
-    fdl_ring_rest(e->ring);
 uint64_t fdl_engine_seed(const struct fdl_engine *e)
 {
     return atomic_load_explicit(&e->config.seed, memory_order_relaxed);

@@ -139,10 +139,10 @@ int32_t fdl_layout_init(struct fdl_layout *layout, uint32_t batch_size,
 int32_t fdl_layout_init_various(struct fdl_layout *layout, uint32_t batch_size,
                                 const struct fdl_output_format *format,
                                 uint64_t max_bytes, bool again);
-bool fdl_layout_is_various(const struct fdl_layout *layout);
 
 /* What moves to a device of a full batch. */
 uint64_t fdl_layout_moved_bytes(const struct fdl_layout *layout);
+bool fdl_layout_is_various(const struct fdl_layout *layout);
 
 struct fdl_ring {
     uint32_t fork_generation; /* constant */

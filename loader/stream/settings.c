@@ -24,14 +24,15 @@ static void unlock(const struct fdl_engine *e)
 static int32_t set_depth_locked(struct fdl_engine *e, uint32_t depth)
 {
     uint64_t batch = fdl_ring_slot_bytes(e->ring);
-    if (depth + FDL_SPARE_SLOTS > e->config.memory_budget / batch)
-        return fdl_engine_fail_budget(e, depth, batch);
+    int32_t status = fdl_budget_check(e, depth);
+    if (status < 0)
+        return status;
     if (e->running) {
         uint64_t room =
             fdl_budget_make_room_locked(e, (depth + FDL_SPARE_SLOTS) * batch);
         uint32_t got = (uint32_t)FDL_MAX(room / batch, FDL_SPARE_SLOTS + 1) -
                        FDL_SPARE_SLOTS;
-        int32_t status = fdl_ring_set_depth(e->ring, &got);
+        status = fdl_ring_set_depth(e->ring, &got);
         fdl_budget_share_locked(e);
         if (status < 0)
             return status;
@@ -124,6 +125,9 @@ bool fdl_engine_chosen(const struct fdl_engine *e, uint32_t row, int64_t *value)
     case FDL_OPT_MEMORY_BUDGET:
         *value = (int64_t)e->config.memory_budget;
         return true;
+    case FDL_OPT_DEVICE_MEMORY_BUDGET:
+        *value = (int64_t)fdl_load(&e->config.device_memory_budget);
+        return *value != 0;
     case FDL_OPT_READER:
         *value = atomic_load_explicit(&e->reader_kind, memory_order_relaxed);
         return true;

@@ -131,6 +131,7 @@ struct fdl_device_state {
     const struct fdl_finish_choice *finish;
     struct fdl_copy_fit bus; /* 0: not measured */
     uint64_t batch_bytes;    /* as they cross the bus */
+    uint64_t memory_budget;  /* of the device; 0: not known before a run */
 };
 
 /* When it returns, all copies that had landed have been reported to the

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/status.h"
+#include "loader/stream/budget.h"
 #include "loader/stream/ring.h"
 #include "loader/tune/control_own.h"
 #include "profiler/system/affinity.h"
@@ -119,14 +120,11 @@ static void limit_depth(const struct fdl_control *c,
 {
     const struct fdl_options *o = fdl_engine_options(c->engine);
     uint32_t most = option(o, FDL_OPT_DEPTH_MAX);
-    uint64_t fits = fdl_engine_config(c->engine)->memory_budget /
-                    fdl_ring_slot_bytes(fdl_engine_ring(c->engine));
-    out->depth_min = out->depth_max = option(o, FDL_OPT_DEPTH);
-    if (out->depth_max != 0)
-        return;
-    fits = fits > FDL_SPARE_SLOTS ? fits - FDL_SPARE_SLOTS : 1;
-    out->depth_min = 1;
-    out->depth_max = (uint32_t)FDL_MIN(most ? most : DEPTH_MAX, fits);
+    uint32_t fixed = option(o, FDL_OPT_DEPTH);
+    if (fixed == 0)
+        fixed = most ? most : DEPTH_MAX;
+    out->depth_max = fdl_budget_depth(c->engine, fixed);
+    out->depth_min = option(o, FDL_OPT_DEPTH) ? out->depth_max : 1;
 }
 
 static void limit_reads(const struct fdl_control *c,

@@ -388,6 +388,7 @@ int32_t fdl_stats_device(struct fdl_watch *watch,
                                   device.bus.gigabytes_per_second,
                                   device.batch_bytes),
         .finish_reason = device.finish->reason,
+        .device_memory_budget = device.memory_budget,
     };
     return FEEDLINE_OK;
 }

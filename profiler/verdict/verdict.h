@@ -211,11 +211,12 @@ struct fdl_evidence {
 
     /* Depth. */
     uint32_t depth;
-    bool memory_limited;    /* the budget allows no deeper ring */
-    bool tuning;            /* a tuner changes the options that are auto */
-    int64_t ticket_mean_ns; /* from issue until ready; 0: not known */
-    int64_t ticket_tail_ns; /* the same, its 99.6 % quantile */
-    int64_t slow_stall_ns;  /* waits for single slow samples */
+    bool memory_limited;       /* a budget allows no deeper ring: */
+    const char *memory_option; /* that one; NULL: memory_budget */
+    bool tuning;               /* a tuner changes the options that are auto */
+    int64_t ticket_mean_ns;    /* from issue until ready; 0: not known */
+    int64_t ticket_tail_ns;    /* the same, its 99.6 % quantile */
+    int64_t slow_stall_ns;     /* waits for single slow samples */
 
     /* Reads. */
     bool reads_storage; /* not the memory reader */

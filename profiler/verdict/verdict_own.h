@@ -211,6 +211,7 @@ struct fdl_phrase fdl_say_name(const char *name); /* printable, quoted */
 /* An option as the program's interface names it: "depth", "prefetch_factor";
  * and set to a number or to auto: "workers=6", "num_workers=6". */
 struct fdl_term fdl_say_option(const struct fdl_facts *f, const char *option);
+struct fdl_term fdl_say_memory(const struct fdl_facts *f); /* its budget */
 struct fdl_term fdl_say_set(const struct fdl_facts *f, const char *option,
                             double value);
 struct fdl_term fdl_say_word(const struct fdl_facts *f, const char *option,

@@ -434,8 +434,7 @@ void fdl_judge_slot(const struct fdl_facts *f, struct fdl_draft *d)
     if (f->e->memory_limited) {
         d->v.code = "MEMORY_LIMITED";
         fdl_say(d, ": all batches that the memory budget allows were in use.");
-        fdl_act(d, "Raise %s, or use smaller batches.",
-                fdl_say_option(f, "memory_budget").at);
+        fdl_act(d, "Raise %s, or use smaller batches.", fdl_say_memory(f).at);
     } else if (held) {
         d->v.code = "CONSUMER_HOLDS_SLOTS";
         fdl_say(d, ": the consumer held every batch there is.");

@@ -62,7 +62,7 @@ static void say_depth(const struct fdl_facts *f, struct fdl_draft *d)
         fdl_act(d,
                 "Raise %s, or use smaller batches: there is no room for "
                 "more batches ahead.",
-                fdl_say_option(f, "memory_budget").at);
+                fdl_say_memory(f).at);
         return;
     }
     d->v.code = "DEPTH_LIMITED";

@@ -82,6 +82,12 @@ struct fdl_term fdl_say_option(const struct fdl_facts *f, const char *option)
     return fdl_term(f->terms, option);
 }
 
+struct fdl_term fdl_say_memory(const struct fdl_facts *f)
+{
+    const char *option = f->e->memory_option;
+    return fdl_say_option(f, option ? option : "memory_budget");
+}
+
 struct fdl_term fdl_say_set(const struct fdl_facts *f, const char *option,
                             double value)
 {

@@ -68,6 +68,12 @@ class Batch:
             self._info = info
         return self._info
 
+    def _arrays(self) -> _c.batch_info:
+        """The info, asked for again: in a child of fork() that is a ForkError,
+        where pinned memory and so its arrays are missing."""
+        self._info = None
+        return self.info
+
     # A tensor holds its batch, so the batch must not hold its tensors: memory
     # in a cycle would come back when the garbage collector gets to it.
 
@@ -117,13 +123,13 @@ class Batch:
     @property
     def sample_index(self) -> List[int]:
         """Each image's position in the data set."""
-        info = self.info
+        info = self._arrays()
         return list(info.sample_index[: info.count])
 
     @property
     def sample_status(self) -> List[int]:
         """Of each image: 0, 4 (replaced), or the error of one that is zero."""
-        info = self.info
+        info = self._arrays()
         return list(info.sample_status[: info.count])
 
     @property

@@ -248,7 +248,8 @@ NEXT(feedline_device_stats, device_bytes, latency_us);
 NEXT(feedline_device_stats, latency_us, gigabytes_per_second);
 NEXT(feedline_device_stats, gigabytes_per_second, regime);
 NEXT(feedline_device_stats, regime, finish_reason);
-END(feedline_device_stats, finish_reason, 144);
+NEXT(feedline_device_stats, finish_reason, device_memory_budget);
+END(feedline_device_stats, device_memory_budget, 152);
 
 BEGIN(feedline_copy_fit, struct_size);
 NEXT(feedline_copy_fit, struct_size, reserved);

@@ -85,7 +85,8 @@ WRAP(int32_t, fdl_stats_device, struct fdl_watch *l,
                                           .latency_us = 12.5,
                                           .gigabytes_per_second = 25.75,
                                           .regime = "bandwidth",
-                                          .finish_reason = "a reason"};
+                                          .finish_reason = "a reason",
+                                          .device_memory_budget = 2000000000};
     PLANT(out, batches, device_bytes, 900);
     return FEEDLINE_OK;
 }

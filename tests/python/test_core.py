@@ -197,11 +197,13 @@ def test_values_of_options(dataset: feedline.Dataset, tmp_path: Path) -> None:
         seed=5,
         stuck_after=1.5,
         memory_budget="64m",
+        device_memory_budget="32m",
         stats_log=tmp_path / "log",
         depth=None,
     )
     assert batches.get("stuck_after") == 1_500_000_000
     assert batches.get("memory_budget") == 64 << 20
+    assert batches.get("device_memory_budget") == 32 << 20
     assert batches.config["seed"] == 5 and batches.config["shuffle"] is True
     assert batches.config["stats_log"] == str(tmp_path / "log")
     batches.set("workers", 1)

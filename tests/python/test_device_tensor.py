@@ -405,6 +405,28 @@ for memory in taken:
     )
 
 
+def test_an_engine_in_a_pool_has_no_device_memory() -> None:
+    pytest.importorskip("torch")
+    run(
+        """
+from feedline.torch.engine_pool import EnginePool
+
+pool = EnginePool()
+for epoch in range(3):
+    lease = pool.borrow("key", make)
+    engine = lease.engine
+    engine.start(epoch)
+    engine.next().release()
+    assert engine.stats()["transfer"]["device_bytes"] >= 4 * 4 * 288
+    lease.give_back()
+    assert engine.stats()["transfer"]["device_bytes"] == 0
+    assert engine.stats()["transfer"]["pinned_bytes"] == 0
+pool.close()
+del engine, lease, pool
+"""
+    )
+
+
 def test_the_double_sees_a_wait_that_is_missing() -> None:
     # A copy of a tenth of a second is still under way when it is read.
     run(

@@ -383,6 +383,10 @@ def test_more_batches_ahead_than_memory_has(dataset: Any) -> None:
     )
     assert_same(list(loader), list(Theirs(dataset, batch_size=8)))
     assert loader.engine.get("depth") < 500
+    loader = Ours(dataset, batch_size=8, device_memory_budget="1g")
+    batches = iter(loader)
+    assert loader.engine.get("device_memory_budget") == 1 << 30
+    del batches
     with pytest.raises(ValueError, match="memory_budget"):
         iter(Ours(dataset, num_workers=1, batch_size=24, memory_budget="4k"))
 

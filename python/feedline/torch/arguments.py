@@ -51,6 +51,7 @@ OURS = {
     "tuner": "tuner",
     "tuner_profile": "tuner_profile",
     "memory_budget": "memory_budget",
+    "device_memory_budget": "device_memory_budget",
     "reader": "reader",
     "quality": "quality",
     "rank": "sampler",
@@ -77,6 +78,7 @@ class Given:
     tuner: Optional[str] = None
     tuner_profile: Optional[str] = None
     memory_budget: Union[None, int, str] = None
+    device_memory_budget: Union[None, int, str] = None
     reader: Optional[str] = None
     quality: Optional[str] = None
     seed: Optional[int] = None
@@ -282,6 +284,7 @@ def engine_options(
         "tuner": ours.tuner,
         "tuner_profile": ours.tuner_profile,
         "memory_budget": ours.memory_budget,
+        "device_memory_budget": ours.device_memory_budget,
         "reader": ours.reader,
         "quality": ours.quality,
     }

@@ -90,8 +90,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     on_error: "raise" in place of the failed sample's batch, after which the
         epoch may continue; "skip": another sample in its place; "zero": zeros.
         Natively only.
-    tuner, tuner_profile, memory_budget, reader, quality: options of the engine
-        (docs/options.md).
+    tuner, tuner_profile, memory_budget, device_memory_budget, reader, quality:
+        options of the engine (docs/options.md).
     seed: of random transforms, with the epoch; None: the seed that torch draws
         for each iterator.
     options: any other options of the engine, by name.
@@ -138,6 +138,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         tuner: Optional[str] = None,
         tuner_profile: Optional[str] = None,
         memory_budget: Union[None, int, str] = None,
+        device_memory_budget: Union[None, int, str] = None,
         reader: Optional[str] = None,
         quality: Optional[str] = None,
         seed: Optional[int] = None,
@@ -154,6 +155,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
                 tuner=tuner,
                 tuner_profile=tuner_profile,
                 memory_budget=memory_budget,
+                device_memory_budget=device_memory_budget,
                 reader=reader,
                 quality=quality,
                 seed=seed,

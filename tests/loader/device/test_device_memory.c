@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a loader on a device, on the double of CUDA: nothing is freed while
- * a run is on, what is made for a moment is made once, a loader that is stopped
- * keeps nothing, and a batch moves no more than its consumer reads.
+ * Memory of a loader on a device, on the double of CUDA: it stays within
+ * device_memory_budget, nothing is freed while a run is on, what is made for a
+ * moment is made once, a loader that is stopped keeps nothing, and a batch
+ * moves no more than its consumer reads.
  */
 #include "base/compiler.h"
 #include "cuda_double.h"
 #include "loader/loader.h"
 #include "loader/stream/engine_own.h"
+#include "loader/tune/control_own.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/tuning.h>
@@ -69,6 +71,13 @@ static struct feedline_device_stats stats_of(const feedline_loader *l)
     struct feedline_device_stats s = {.struct_size = sizeof(s)};
     assert_ok(feedline_loader_get_device_stats(l, &s));
     return s;
+}
+
+static int64_t depth_of(const feedline_loader *l)
+{
+    int64_t depth;
+    assert_ok(feedline_loader_get_int(l, "depth", &depth));
+    return depth;
 }
 
 /* Of a slot on the device. */
@@ -208,6 +217,111 @@ TEST_WITH(a_batch_outlives_the_stop, setup, teardown)
     pass(l, 3);
     assert_ok(feedline_loader_stop(l));
     assert_int_equal(stats_of(l).device_bytes, 0);
+    feedline_loader_destroy(l);
+}
+
+/* ---- The budget ---------------------------------------------------------- */
+
+/* Of u8 batches: a slot takes labels, images, and tables behind them. */
+TEST_WITH(too_small_a_budget_is_refused, setup, teardown)
+{
+    feedline_loader *l = loader("tuner=off");
+    char options[128], words[64];
+    uint64_t slot = slot_bytes(l);
+    feedline_loader_destroy(l);
+    snprintf(options, sizeof(options),
+             "device=cuda:0 batch_size=%u device_memory_budget=%" PRIu64, BATCH,
+             3 * slot - 1);
+    assert_null(fixture_loader(dataset, options));
+    snprintf(words, sizeof(words), "depth=1 needs 3 batches of %" PRIu64, slot);
+    assert_non_null(strstr(feedline_last_error(), words));
+    snprintf(words, sizeof(words), "device_memory_budget=%" PRIu64,
+             3 * slot - 1);
+    assert_non_null(strstr(feedline_last_error(), words));
+    snprintf(
+        options, sizeof(options),
+        "device=cuda:0 batch_size=%u depth=4 device_memory_budget=%" PRIu64,
+        BATCH, 5 * slot);
+    assert_null(fixture_loader(dataset, options));
+    assert_non_null(strstr(feedline_last_error(), "depth=4 needs 6 batches"));
+}
+
+/* finish=device: a slot takes a quarter of f32 on the host. */
+TEST_WITH(a_budget_bounds_the_depth, setup, teardown)
+{
+    char options[160];
+    feedline_loader *l = loader("dtype=f32 finish=device tuner=off");
+    uint64_t slot = slot_bytes(l);
+    assert_true(slot > 4 * fdl_ring_slot_bytes(l->engine->ring));
+    feedline_loader_destroy(l);
+    snprintf(
+        options, sizeof(options),
+        "dtype=f32 finish=device tuner=observe device_memory_budget=%" PRIu64,
+        5 * slot + 1);
+    l = loader(options);
+    assert_int_equal(depth_of(l), 3); /* the default is 4 */
+    pass(l, 10);
+    assert_int_equal(stats_of(l).device_bytes, 5 * slot);
+    assert_int_equal(stats_of(l).device_memory_budget, 5 * slot + 1);
+    assert_error(feedline_loader_set_int(l, "depth", 4), FEEDLINE_ERANGE,
+                 "on the device, more than device_memory_budget=");
+    assert_ok(feedline_loader_set_int(l, "depth", 2));
+    fdl_engine_lock(l->engine);
+    fdl_control_limits_locked(l->control, fdl_now_ns());
+    assert_int_equal(l->control->limits.depth_max, 2);
+    fdl_engine_unlock(l->engine);
+    assert_ok(feedline_loader_set_int(l, "depth", 0)); /* the tuner's again */
+    fdl_engine_lock(l->engine);
+    fdl_control_limits_locked(l->control, fdl_now_ns());
+    assert_int_equal(l->control->limits.depth_max, 3);
+    fdl_engine_unlock(l->engine);
+    feedline_loader_destroy(l);
+}
+
+static feedline_loader *loader_beside(const char *memory, const char *options)
+{
+    feedline_loader *l;
+    double_reset();
+    assert_true(double_set(memory));
+    l = loader(options);
+    assert_int_equal(stats_of(l).device_memory_budget, 0); /* not asked yet */
+    pass(l, 1);
+    return l;
+}
+
+/* What another program has is not ours to share. */
+TEST_WITH(auto_is_a_part_of_what_is_free, setup, teardown)
+{
+    feedline_loader *l = loader_beside("memory=100g,taken=59g", "tuner=off");
+    assert_int_equal(stats_of(l).device_memory_budget, UINT64_C(2) << 30);
+    feedline_loader_destroy(l);
+    l = loader_beside("memory=60m,taken=40m", "tuner=off depth=60");
+    assert_int_equal(stats_of(l).device_memory_budget, 1 << 20);
+    assert_int_equal(depth_of(l), (1 << 20) / slot_bytes(l) - FDL_SPARE_SLOTS);
+    feedline_loader_destroy(l);
+}
+
+/* It never refuses to work. What is in force does not move from run to run. */
+TEST_WITH(auto_has_room_for_the_least_depth, setup, teardown)
+{
+    feedline_loader *l = loader_beside("memory=1m", "tuner=off depth=4");
+    assert_int_equal(depth_of(l), 1);
+    assert_int_equal(stats_of(l).device_memory_budget, 3 * slot_bytes(l));
+    assert_true(double_set("memory=1g"));
+    assert_ok(feedline_loader_start(l, 1));
+    pass(l, 4);
+    assert_int_equal(stats_of(l).device_bytes, 3 * slot_bytes(l));
+    feedline_loader_destroy(l);
+}
+
+TEST_WITH(asking_the_device_may_fail, setup, teardown)
+{
+    feedline_batch *b;
+    feedline_loader *l = loader("tuner=off");
+    assert_true(double_fail("cuMemGetInfo", 1, 999, false));
+    assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
+                 "how much device memory is free");
+    pass(l, 3);
     feedline_loader_destroy(l);
 }
 

@@ -315,7 +315,8 @@ TEST(goes_on_with_fewer_slots)
         double_reset();
         assert_true(double_set(limits[i]));
         feedline_loader *l = fixture_open(
-            ds, "device=cuda:0 batch_size=8 depth=8 epochs=1 workers=2");
+            ds, "device=cuda:0 batch_size=8 depth=8 epochs=1 workers=2 "
+                "device_memory_budget=1m");
         assert_int_equal(read_all(l), 8);
         log_has("depth 3 instead of 8");
         assert_ok(feedline_loader_get_int(l, "depth", &depth));

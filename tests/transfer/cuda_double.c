@@ -190,7 +190,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
         {10, 32}, /* threads of a warp */
         {16, 64}, /* multiprocessors */
         {FDL_CUDA_ATTR_COPY_ENGINES, 2},
-        {41, 1},                                /* unified addresses */
+        {41, 1}, /* unified addresses */
+        {FDL_CUDA_ATTR_HOST_REGISTER, double_world.set.registers},
         {75, double_world.set.capability / 10}, /* compute capability, */
         {76, double_world.set.capability % 10}, /* major and minor */
     };

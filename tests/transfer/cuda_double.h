@@ -23,6 +23,7 @@
  *   memory=1t           device memory of each device; suffix k, m, g, t
  *   taken=0             of it, by another program; may change at any time
  *   pinned=1t           host memory that may be pinned
+ *   register=1          0: only memory of the driver's own, MemHostAlloc
  *   driver_version=12040  of CUDA, as cuDriverGetVersion tells it
  *   init=0              the error that cuInit fails with; 34: the stub's
  *   fail=NAME:N:E       call N from now on of function NAME fails with error E;
@@ -85,6 +86,7 @@
 #define DOUBLE_ERROR_ILLEGAL         700 /* the usual broken context */
 #define DOUBLE_ERROR_PINNED          712
 #define DOUBLE_ERROR_NOT_PINNED      713
+#define DOUBLE_ERROR_NOT_SUPPORTED   801
 #define DOUBLE_ERROR_CAPTURE         900 /* a stream is captured */
 #define DOUBLE_ERROR_CAPTURE_BROKEN  901
 #define DOUBLE_ERROR_ISOLATION       905 /* waits for what was not captured */
@@ -122,8 +124,6 @@ DOUBLE_API int cuMemcpy(void *to, const void *from, size_t bytes);
 DOUBLE_API int cuMemcpyDtoHAsync(void *to, const void *from, size_t bytes,
                                  fdl_cuda_stream stream);
 DOUBLE_API int cuStreamQuery(fdl_cuda_stream stream);
-DOUBLE_API int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
-DOUBLE_API int cuMemFreeHost(void *memory);
 DOUBLE_API int cuStreamBeginCapture(fdl_cuda_stream stream, int mode);
 DOUBLE_API int cuStreamEndCapture(fdl_cuda_stream stream, void **graph);
 DOUBLE_API int cuGraphDestroy(void *graph);

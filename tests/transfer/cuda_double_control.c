@@ -130,6 +130,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->capability = (int)x;
     else if (strcmp(name, "no_device") == 0 && x <= 1)
         set->devices = x > 0 ? 0 : set->devices;
+    else if (strcmp(name, "register") == 0 && x <= 1)
+        set->registers = x > 0;
     else if (strcmp(name, "hash") == 0 && x <= 1)
         set->hash = x > 0;
     else if (strcmp(name, "strict") == 0 && x <= 1)
@@ -180,6 +182,7 @@ void double_ready_locked(void)
         .seed = 1,
         .device_bytes = 1ull << 40,
         .pinned_bytes = 1ull << 40,
+        .registers = true,
         .hash = true,
     };
     const char *text = getenv("CUDA_DOUBLE");

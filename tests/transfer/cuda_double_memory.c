@@ -250,6 +250,8 @@ int cuMemHostRegister(void *memory, size_t bytes, unsigned flags)
     int error = double_enter(FN_cuMemHostRegister);
     if (!error && (!memory || bytes == 0 || flags > 15))
         error = DOUBLE_ERROR_INVALID;
+    if (!error && !double_world.set.registers)
+        error = DOUBLE_ERROR_NOT_SUPPORTED;
     if (!error && !is_mapped(memory, bytes)) {
         double_fault_locked("cuMemHostRegister: %zu bytes at %p are not all "
                             "mapped",

@@ -94,7 +94,7 @@ struct double_settings {
     int64_t latency_ns, delay_ns;
     double bytes_per_ns; /* 0: no limit */
     uint64_t seed, device_bytes, taken_bytes, pinned_bytes;
-    bool hash, strict;
+    bool registers, hash, strict;
 };
 
 struct double_rule {

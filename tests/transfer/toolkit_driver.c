@@ -57,6 +57,8 @@ PAIR(MemFree, (void *), (CUdeviceptr));
 PAIR(MemGetInfo, (size_t *, size_t *), (size_t *, size_t *));
 PAIR(MemHostRegister, (void *, size_t, unsigned), (void *, size_t, unsigned));
 PAIR(MemHostUnregister, (void *), (void *));
+PAIR(MemHostAlloc, (void **, size_t, unsigned), (void **, size_t, unsigned));
+PAIR(MemFreeHost, (void *), (void *));
 PAIR(MemcpyHtoDAsync, (void *, const void *, size_t, fdl_cuda_stream),
      (CUdeviceptr, const void *, size_t, CUstream));
 PAIR(MemcpyDtoDAsync, (void *, const void *, size_t, fdl_cuda_stream),
@@ -99,4 +101,4 @@ FDL_CUDA_FUNCTIONS(LOOKED_UP)
 
 /* As many as there are. */
 #define ONE(name, version, parameters) +1
-_Static_assert(FDL_CUDA_FUNCTIONS(ONE) == 36, "a line is missing above");
+_Static_assert(FDL_CUDA_FUNCTIONS(ONE) == 38, "a line is missing above");

@@ -42,6 +42,7 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
 #define FDL_CUDA_EVENT_NO_TIMING     2u
 #define FDL_CUDA_CAPTURE_RELAXED     2  /* CU_STREAM_CAPTURE_MODE_... */
 #define FDL_CUDA_ATTR_COPY_ENGINES   40 /* ..._ASYNC_ENGINE_COUNT */
+#define FDL_CUDA_ATTR_HOST_REGISTER  99 /* ..._HOST_REGISTER_SUPPORTED */
 
 /* The first CUDA version whose driver (450) has all of these functions. */
 #define FDL_CUDA_VERSION_NEEDED 11000
@@ -71,6 +72,8 @@ typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
     X(MemHostRegister, _v2, (void *memory, size_t bytes,                      \
                              unsigned flags)) /* 6.5 */                       \
     X(MemHostUnregister,,  (void *memory))                                    \
+    X(MemHostAlloc,,       (void **memory, size_t bytes, unsigned flags))     \
+    X(MemFreeHost,,        (void *memory))                                    \
     X(MemcpyHtoDAsync, _v2, (void *to, const void *from, size_t bytes,        \
                              fdl_cuda_stream stream))                         \
     X(MemcpyDtoDAsync, _v2, (void *to, const void *from, size_t bytes,        \

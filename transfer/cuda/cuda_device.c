@@ -151,6 +151,16 @@ int fdl_cuda_run_spin(const struct fdl_cuda_device *d, uint64_t ns,
 
 /* ---- Devices ------------------------------------------------------------ */
 
+/* Drivers that do not know the attribute (before CUDA 11.2) have no such
+ * devices. */
+static bool registers_memory(const struct fdl_cuda_api *cuda, int handle)
+{
+    int value = 1;
+    if (cuda->DeviceGetAttribute(&value, FDL_CUDA_ATTR_HOST_REGISTER, handle))
+        return true;
+    return value != 0;
+}
+
 static int32_t make_locked(const struct fdl_cuda_api *cuda, uint32_t number,
                            struct fdl_cuda_device *d)
 {
@@ -170,6 +180,7 @@ static int32_t make_locked(const struct fdl_cuda_api *cuda, uint32_t number,
         return status;
     }
     made.numa_node = fdl_cuda_numa_node(cuda, made.number, NULL);
+    made.registers_memory = registers_memory(cuda, handle);
     fdl_cuda_leave(&made);
     *d = made;
     return FEEDLINE_OK;

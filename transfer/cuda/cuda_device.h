@@ -18,8 +18,9 @@
 struct fdl_cuda_device {
     const struct fdl_cuda_api *cuda;
     int number;
-    int numa_node; /* -1: not known */
-    void *context; /* the primary one */
+    int numa_node;         /* -1: not known */
+    bool registers_memory; /* of the program's: MemHostRegister works */
+    void *context;         /* the primary one */
     void *finish, *spin;
 };
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,19 +92,37 @@ static void place_pages(void *memory, uint64_t bytes,
     touch_all(memory, bytes, near ? &place->cpus : NULL);
 }
 
+static int32_t fail_pin(const struct fdl_cuda_device *d, int error)
+{
+    return fdl_cuda_fail(d->cuda, error, "pinned memory for a batch");
+}
+
+static int32_t alloc_by_driver(const struct fdl_cuda_device *d, uint64_t bytes,
+                               void **out)
+{
+    int error = bytes <= SIZE_MAX ? d->cuda->MemHostAlloc(out, (size_t)bytes, 0)
+                                  : FDL_CUDA_ERROR_MEMORY;
+    return error == FDL_CUDA_SUCCESS ? FEEDLINE_OK : fail_pin(d, error);
+}
+
 int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
                      const struct fdl_backend_place *place, uint64_t bytes,
                      void **out)
 {
     const struct fdl_backend_place own = {.node = d->numa_node};
+    if (!d->registers_memory)
+        return alloc_by_driver(d, bytes, out);
     void *memory = bytes <= SIZE_MAX ? fdl_pages_alloc((size_t)bytes) : NULL;
     if (!memory)
         return fdl_fail_memory(bytes, "a batch");
+    /* A fork would make the pages copy-on-write, and our next write would then
+     * move us to another page while the GPU goes on reading this one. */
+    madvise(memory, (size_t)bytes, MADV_DONTFORK);
     place_pages(memory, bytes, place ? place : &own);
     int error = d->cuda->MemHostRegister(memory, (size_t)bytes, 0);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_pages_free(memory, (size_t)bytes);
-        return fdl_cuda_fail(d->cuda, error, "pinned memory for a batch");
+        return fail_pin(d, error);
     }
     *out = memory;
     return FEEDLINE_OK;
@@ -114,6 +133,10 @@ void fdl_cuda_unpin(const struct fdl_cuda_device *d, void *memory,
 {
     if (!memory)
         return;
+    if (!d->registers_memory) {
+        d->cuda->MemFreeHost(memory);
+        return;
+    }
     d->cuda->MemHostUnregister(memory); /* if it fails the pages go anyway */
     fdl_pages_free(memory, (size_t)bytes);
 }

@@ -8,6 +8,9 @@
  * run near the GPU. mbind asks for the node as well, in case their CPUs have no
  * memory left or are not known. Containers without CAP_SYS_NICE may not call
  * it; the log says so once where it matters.
+ *
+ * Where memory of the program cannot be locked (confidential computing, some
+ * integrated GPUs) the driver allocates it.
  */
 #ifndef FDL_TRANSFER_CUDA_PIN_H
 #define FDL_TRANSFER_CUDA_PIN_H
@@ -15,7 +18,8 @@
 #include "transfer/backend.h"
 #include "transfer/cuda/cuda_device.h"
 
-/* Zeroed, aligned to 4096. place: NULL: on the GPU's node, if the system lets
+/* Of any content, aligned to 4096; a child of fork() does not have it. place:
+ * NULL: on the GPU's node, if the system lets
  * programs ask for one. The device is current. ENOMEM, EDEVICE. */
 int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
                      const struct fdl_backend_place *place, uint64_t bytes,

@@ -17,7 +17,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define IMAGES 44u
 #define BATCH  8u
@@ -217,6 +220,56 @@ TEST_WITH(a_batch_outlives_the_stop, setup, teardown)
     pass(l, 3);
     assert_ok(feedline_loader_stop(l));
     assert_int_equal(stats_of(l).device_bytes, 0);
+    feedline_loader_destroy(l);
+}
+
+/* ---- Pinned memory ------------------------------------------------------- */
+
+/* mincore() of a page that is not mapped fails with ENOMEM. */
+static bool is_mapped(const void *p)
+{
+    unsigned char seen;
+    uintptr_t page = (uintptr_t)p / 4096 * 4096;
+    return mincore((void *)page, 1, &seen) == 0;
+}
+
+/* It would be copy-on-write otherwise, and a write of the parent's would move
+ * the parent to another page, while the GPU reads the former one. */
+TEST_WITH(a_child_has_no_pinned_memory, setup, teardown)
+{
+    feedline_loader *l = loader("depth=2 tuner=off");
+    feedline_batch *b = next(l);
+    const void *pinned = b->slab.host;
+    int status;
+    assert_true(is_mapped(pinned));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(is_mapped(pinned) || !is_mapped(&images));
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(is_mapped(pinned));
+    feedline_batch_release(b);
+    pass(l, 10);
+    feedline_loader_destroy(l);
+}
+
+TEST_WITH(memory_that_cannot_be_registered, setup, teardown)
+{
+    struct double_counters c;
+    assert_true(double_set("register=0"));
+    feedline_loader *l = loader("depth=2 tuner=off");
+    pass(l, 10);
+    double_get_counters(&c);
+    assert_int_equal(c.pageable_copies, 0);
+    assert_int_equal(double_calls("cuMemHostRegister"), 0);
+    assert_int_equal(stats_of(l).pinned_bytes,
+                     4 * fdl_ring_slot_bytes(l->engine->ring));
+    feedline_loader_destroy(l);
+    assert_true(double_fail("cuMemHostAlloc", 1, FDL_CUDA_ERROR_MEMORY, true));
+    l = loader("depth=2 tuner=off");
+    assert_error(feedline_loader_start(l, 0), FEEDLINE_ENOMEM,
+                 "pinned memory for a batch");
     feedline_loader_destroy(l);
 }
 

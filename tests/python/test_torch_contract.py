@@ -383,7 +383,9 @@ def test_more_batches_ahead_than_memory_has(dataset: Any) -> None:
     )
     assert_same(list(loader), list(Theirs(dataset, batch_size=8)))
     assert loader.engine.get("depth") < 500
-    loader = Ours(dataset, batch_size=8, device_memory_budget="1g")
+    loader = Ours(
+        dataset, batch_size=8, num_workers=1, device_memory_budget="1g"
+    )
     batches = iter(loader)
     assert loader.engine.get("device_memory_budget") == 1 << 30
     del batches

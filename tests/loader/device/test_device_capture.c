@@ -275,7 +275,17 @@ TEST(an_error_ends_with_its_run)
     end();
 }
 
-/* A context that is broken stays so, and each run says it, if not its start,
+/* Batches are handed out before they have landed, so an epoch may end before
+ * the error of its last copies shows. A slot is not used again without. */
+static int32_t outcome_in_the_end(feedline_loader *l, fdl_cuda_stream stream)
+{
+    int32_t status = FEEDLINE_END;
+    for (int epoch = 0; epoch < 8 && status == FEEDLINE_END; epoch++)
+        status = outcome(l, stream);
+    return status;
+}
+
+/* A context that is broken stays so, and each run reports it, if not its start,
  * which needs memory of the device. */
 TEST(a_lost_device_stays_lost)
 {
@@ -284,12 +294,12 @@ TEST(a_lost_device_stays_lost)
     feedline_loader *l = fixture_open(dataset, OPTIONS);
     read_epoch(l, stream);
     assert_true(double_fail("copy", 1, 700, false));
-    assert_int_equal(outcome(l, stream), FEEDLINE_EDEVICE);
-    for (uint64_t epoch = 5; epoch < 8; epoch++) {
+    assert_int_equal(outcome_in_the_end(l, stream), FEEDLINE_EDEVICE);
+    for (uint64_t epoch = 15; epoch < 18; epoch++) {
         feedline_loader_stop(l);
         int32_t status = feedline_loader_start(l, epoch);
         if (status >= 0)
-            status = outcome(l, stream);
+            status = outcome_in_the_end(l, stream);
         assert_int_equal(status, FEEDLINE_EDEVICE);
     }
     feedline_loader_destroy(l);

@@ -148,6 +148,9 @@ DOUBLE_API bool double_set(const char *text);
 DOUBLE_API bool double_fail(const char *name, uint64_t n, int error,
                             bool lasting);
 
+/* No failure that was ordered and has not come yet will come. */
+DOUBLE_API void double_fail_no_more(void);
+
 /* How long a kernel takes, in ns: asked once per launch, on its stream's
  * thread. amount: pixels for fdl_kernel_finish, ns for fdl_kernel_spin. NULL:
  * only spin takes time. */

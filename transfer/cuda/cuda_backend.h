@@ -159,4 +159,8 @@ void fdl_cuda_step_let_go(struct fdl_cuda *c, struct fdl_cuda_step *s);
  * the next one begins fails with it, and with "cuda:N: " in front. */
 void fdl_cuda_lose(struct fdl_cuda *c, int32_t status);
 
+/* After an error: all that is queued is done, so that memory that a copy may
+ * still read or write can be given away. */
+void fdl_cuda_settle(struct fdl_cuda *c);
+
 #endif

@@ -214,15 +214,6 @@ static void abandon(struct fdl_cuda *c, struct fdl_cuda_step *step)
     fdl_cuda_step_let_go(c, step);
 }
 
-/* What was queued of a batch that failed is done before its memory is somebody
- * else's. */
-static void settle(struct fdl_cuda *c)
-{
-    fdl_cuda_wait_stream(c->device->cuda, c->stream);
-    if (c->finishing)
-        fdl_cuda_wait_stream(c->device->cuda, c->finishing);
-}
-
 /* The end of a batch, either way; c->reason does not change any more after a
  * failure, until the next run. After done it may be delivered, and after
  * landed all of it is somebody else's: its step goes to the land thread only
@@ -245,7 +236,7 @@ static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
     if (step)
         abandon(c, step);
     own->step = NULL;
-    settle(c);
+    fdl_cuda_settle(c);
     t->done(t, status, c->reason);
     t->landed(t);
 }

@@ -273,6 +273,13 @@ static void renew_clock(struct fdl_cuda *c)
                               memory_order_relaxed);
 }
 
+void fdl_cuda_settle(struct fdl_cuda *c)
+{
+    fdl_cuda_wait_stream(c->device->cuda, c->stream);
+    if (c->finishing)
+        fdl_cuda_wait_stream(c->device->cuda, c->finishing);
+}
+
 static void land(struct fdl_cuda *c, struct fdl_cuda_step *s)
 {
     struct fdl_transfer *t = s->transfer;
@@ -280,6 +287,7 @@ static void land(struct fdl_cuda *c, struct fdl_cuda_step *s)
     if (error != FDL_CUDA_SUCCESS) {
         fdl_cuda_fail(c->device->cuda, error, "a copy to the device failed");
         fdl_cuda_lose(c, FEEDLINE_EDEVICE);
+        fdl_cuda_settle(c);
     }
     s->transfer = NULL;
     push_report(c, s);

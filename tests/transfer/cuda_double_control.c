@@ -163,6 +163,17 @@ static bool set_locked(const char *text)
 
 static void report_at_exit(void);
 
+/* A thread of the parent may be in a call, and its child inherits the lock. */
+static void hold_world(void)
+{
+    pthread_mutex_lock(&double_world.lock);
+}
+
+static void let_world_go(void)
+{
+    pthread_mutex_unlock(&double_world.lock);
+}
+
 void double_ready_locked(void)
 {
     struct double_world *w = &double_world;
@@ -173,6 +184,7 @@ void double_ready_locked(void)
     if (w->last_handle == 0) {
         w->last_handle = 0x10000;
         atexit(report_at_exit);
+        pthread_atfork(hold_world, let_world_go, let_world_go);
     }
     w->n_rules = 0;
     w->set = (struct double_settings){

@@ -479,6 +479,8 @@ TEST(old_gpus_run_the_kernels)
 /* A child of a process that used CUDA cannot, and is told what to do. */
 TEST(forked_children_are_told)
 {
+    if (!TEST_FORKS_SAFELY)
+        test_skip("no threads in a child of fork() under this sanitizer");
     fixture_create(&images, 8);
     feedline_dataset *ds = fixture_memory(&images);
     double_reset();

@@ -87,7 +87,9 @@ def to_device(batch: feedline.Batch) -> Tensors:
     device = batch.device
     return copied(
         batch,
-        lambda *of: device_empty(*of, device),
+        lambda shape, strides, dtype: device_empty(
+            shape, strides, dtype, device
+        ),
         current_stream(device),
     )
 

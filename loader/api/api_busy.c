@@ -79,8 +79,14 @@ static int32_t look_at(uint32_t number, struct feedline_device_info *out)
     return FEEDLINE_OK;
 }
 
-int32_t feedline_device_look(const char *device,
-                             struct feedline_device_info *out)
+static int32_t look(uint32_t number, struct feedline_device_info *out)
+{
+    return fdl_cuda_started() ? fdl_cuda_device_info(number, out)
+                              : look_at(number, out);
+}
+
+static int32_t tell(const char *device, struct feedline_device_info *out,
+                    int32_t (*ask)(uint32_t, struct feedline_device_info *))
 {
     struct feedline_device_info info;
     uint32_t number;
@@ -88,22 +94,20 @@ int32_t feedline_device_look(const char *device,
     if (status >= 0)
         status = fdl_api_enter(out, "out");
     if (status >= 0)
-        status = fdl_cuda_started() ? fdl_cuda_device_info(number, &info)
-                                    : look_at(number, &info);
+        status = ask(number, &info);
     return status < 0 ? status : fdl_copy_out(out, &info, sizeof(info));
+}
+
+int32_t feedline_device_look(const char *device,
+                             struct feedline_device_info *out)
+{
+    return tell(device, out, look);
 }
 
 int32_t feedline_device_get_info(const char *device,
                                  struct feedline_device_info *out)
 {
-    struct feedline_device_info info;
-    uint32_t number;
-    int32_t status = number_of(device, &number);
-    if (status >= 0)
-        status = fdl_api_enter(out, "out");
-    if (status >= 0)
-        status = fdl_cuda_device_info(number, &info);
-    return status < 0 ? status : fdl_copy_out(out, &info, sizeof(info));
+    return tell(device, out, fdl_cuda_device_info);
 }
 
 static int32_t check_test(const struct feedline_copy_test *test)

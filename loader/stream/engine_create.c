@@ -51,8 +51,8 @@ static int32_t choose_affinity(struct fdl_engine *e,
     fdl_clear_error();
     int32_t status = fdl_affinity_choose(&q, fdl_affinity_root(), &e->affinity);
     if (status >= 0)
-        fdl_log(FDL_LOG_INFO, "workers run %s: %s",
-                e->affinity.bound ? "near the GPU" : "anywhere",
+        fdl_log(FDL_LOG_INFO, "workers are %s: %s",
+                e->affinity.bound ? "bound to CPUs" : "not bound",
                 e->affinity.reason);
     return status;
 }

@@ -43,6 +43,8 @@
  *   - The NULL stream (also 1, CU_STREAM_LEGACY) and the default streams of
  *     threads (2, CU_STREAM_PER_THREAD) wait for each other; no other stream
  *     waits for the NULL stream, so a missing wait is always seen.
+ *   - Pinned memory that a child of fork() gets is seen by the device as it was
+ *     then, until it is unpinned (cuda_double_fork.c).
  *   - Copies of a device and direction use one engine, one after the other.
  *   - Handles are numbers that are never used twice, so a dead one is noticed.
  *   - What is given back in a broken context, or by a call that fails by order,

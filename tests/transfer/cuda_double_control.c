@@ -167,6 +167,7 @@ static void report_at_exit(void);
 static void hold_world(void)
 {
     pthread_mutex_lock(&double_world.lock);
+    double_before_fork_locked();
 }
 
 static void let_world_go(void)

@@ -273,6 +273,7 @@ void double_registration_free_locked(struct double_registration *r)
     w->counters.pinned_bytes -= r->bytes;
     if (r->owned)
         munmap(r->begin, r->bytes);
+    free(r->at_fork);
     free(r);
 }
 

@@ -119,6 +119,8 @@ struct double_registration {
     uint64_t bytes;
     int of_device;
     bool portable, owned; /* by cuMemHostAlloc */
+    unsigned char
+        *at_fork; /* what the device sees of it; NULL: what is there */
 };
 
 /* One cuEventRecord. The event, waits that captured it, and the operation
@@ -314,6 +316,13 @@ int double_capture_record_locked(struct double_event *e,
                                  struct double_stream *s);
 int double_capture_wait_locked(struct double_stream *s,
                                const struct double_event *e);
+
+/* ---- cuda_double_fork.c --------------------------------------------- */
+
+void double_before_fork_locked(void);
+
+/* The source of a copy as the device sees it. */
+const unsigned char *double_seen_locked(const struct double_op *op);
 
 /* ---- cuda_double_kernel.c ----------------------------------------- */
 

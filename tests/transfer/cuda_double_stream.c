@@ -158,11 +158,12 @@ static void run_copy_locked(struct double_op *op)
         int64_t ns = set->latency_ns;
         if (set->bytes_per_ns > 0)
             ns += (int64_t)((double)op->bytes / set->bytes_per_ns);
+        const unsigned char *from = double_seen_locked(op);
         pthread_mutex_unlock(&double_world.lock);
         spend(op, ns);
         double_memory_hold();
         bool changed = changed_since(op);
-        memcpy(op->to, op->from, op->bytes);
+        memcpy(op->to, from, op->bytes);
         double_memory_release();
         pthread_mutex_lock(&double_world.lock);
         if (changed)

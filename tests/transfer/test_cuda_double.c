@@ -760,23 +760,6 @@ TEST(a_driver_may_not_start)
     no_faults();
 }
 
-/* As on hardware: what the parent initialised is of no use to the child. */
-TEST(is_of_no_use_after_a_fork)
-{
-    void *p;
-    double_use_device(0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(cuMemAlloc(&p, 1) != DOUBLE_ERROR_NOT_INITIALIZED ||
-              cuInit(0) != DOUBLE_ERROR_NOT_INITIALIZED);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    no_faults();
-}
-
 /* ---- Settings ------------------------------------------------------- */
 
 TEST(takes_settings_by_name)

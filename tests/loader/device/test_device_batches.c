@@ -14,6 +14,9 @@
 
 #include <feedline/bench.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 /* ---- The same bytes ----------------------------------------------------- */
 
 static void check_equal(struct rig *r, const char *options, const char *finish,
@@ -100,6 +103,35 @@ TEST(equals_host_in_parts)
     if (s.copies <= s.batches)
         fail_msg("%llu copies of %llu batches: none went in parts",
                  (unsigned long long)s.copies, (unsigned long long)s.batches);
+    rig_echo_close(&r, &e);
+    feedline_loader_destroy(host);
+    feedline_loader_destroy(device);
+    rig_close(&r);
+}
+
+/* A child stays while the parent fills slots that were pinned before. */
+TEST(equals_host_beside_a_child)
+{
+    struct rig r;
+    struct echo e;
+    int gate[2], status;
+    rig_open(&r);
+    feedline_loader *device = rig_loader(r.dataset, "cuda:0", "");
+    feedline_loader *host = rig_loader(r.dataset, "host", "");
+    rig_echo_open(&r, &e, rig_batch_bytes(host));
+    assert_same_next(&r, device, host, 0, r.streams[0], &e);
+    assert_int_equal(pipe(gate), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(gate[1]);
+        _exit(read(gate[0], &status, 1) != 0);
+    }
+    for (uint32_t i = 0; i < 3 * RIG_BATCHES; i++)
+        assert_same_next(&r, device, host, 0, r.streams[0], &e);
+    close(gate[0]);
+    close(gate[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
     rig_echo_close(&r, &e);
     feedline_loader_destroy(host);
     feedline_loader_destroy(device);

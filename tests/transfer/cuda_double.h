@@ -24,6 +24,8 @@
  *   taken=0             of it, by another program; may change at any time
  *   pinned=1t           host memory that may be pinned
  *   register=1          0: only memory of the driver's own, MemHostAlloc
+ *   queue=1024          operations that a stream holds; the call that finds it
+ *                       full waits for room
  *   driver_version=12040  of CUDA, as cuDriverGetVersion tells it
  *   init=0              the error that cuInit fails with; 34: the stub's
  *   fail=NAME:N:E       call N from now on of function NAME fails with error E;
@@ -174,6 +176,9 @@ DOUBLE_API void double_set_clock(int64_t (*now_ns)(void));
 DOUBLE_API bool double_hold(const char *name);
 DOUBLE_API void double_await_held(void);
 DOUBLE_API void double_let_go(void);
+
+/* Until a call waits for room on a stream. */
+DOUBLE_API void double_await_full(void);
 
 /* A consumer: reads device memory for so many ns, in stream order. Returns as a
  * launch does. */

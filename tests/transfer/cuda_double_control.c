@@ -120,6 +120,8 @@ static bool set_number_locked(const char *name, const char *value)
         set->taken_bytes = (uint64_t)x;
     else if (strcmp(name, "pinned") == 0)
         set->pinned_bytes = (uint64_t)x;
+    else if (strcmp(name, "queue") == 0 && x >= 1)
+        set->queue = (uint64_t)x;
     else if (strcmp(name, "devices") == 0 && x <= DOUBLE_DEVICES)
         set->devices = (int)x;
     else if (strcmp(name, "init") == 0 && x <= 999)
@@ -195,6 +197,7 @@ void double_ready_locked(void)
         .seed = 1,
         .device_bytes = 1ull << 40,
         .pinned_bytes = 1ull << 40,
+        .queue = 1024,
         .registers = true,
         .hash = true,
     };
@@ -257,6 +260,14 @@ void double_await_held(void)
 {
     double_enter(FN_COUNT);
     while (double_world.n_held == 0)
+        double_wait_locked();
+    double_leave(0);
+}
+
+void double_await_full(void)
+{
+    double_enter(FN_COUNT);
+    while (double_world.n_full == 0)
         double_wait_locked();
     double_leave(0);
 }

@@ -93,7 +93,7 @@ struct double_settings {
     int init_error; /* of cuInit */
     int64_t latency_ns, delay_ns;
     double bytes_per_ns; /* 0: no limit */
-    uint64_t seed, device_bytes, taken_bytes, pinned_bytes;
+    uint64_t seed, device_bytes, taken_bytes, pinned_bytes, queue;
     bool registers, hash, strict;
 };
 
@@ -216,9 +216,9 @@ struct double_world {
     uint32_t n_rules;
     double_cost cost;
     void *cost_user;
-    int64_t (*clock)(void); /* NULL: real time */
-    int held;               /* function whose calls do not return; -1: none */
-    uint32_t n_held;
+    int64_t (*clock)(void);  /* NULL: real time */
+    int held;                /* function whose calls do not return; -1: none */
+    uint32_t n_held, n_full; /* calls held up so, and by a full queue */
     struct double_counters counters;
     uint64_t calls[FN_COUNT], n_calls;
     uint64_t capture_from, capture_until; /* double_capture_elsewhere */

@@ -323,6 +323,20 @@ static bool start_thread(struct double_stream *s)
     return ok;
 }
 
+/* As on hardware, the caller is held up while the queue is full. */
+static void await_room_locked(struct double_stream *s)
+{
+    s->waiters++;
+    while (s->queued - s->finished >= double_world.set.queue) {
+        double_world.n_full++;
+        pthread_cond_broadcast(&double_world.changed);
+        double_wait_locked();
+        double_world.n_full--;
+    }
+    s->waiters--;
+    pthread_cond_broadcast(&s->wake);
+}
+
 /* Whatever *op owns is the stream's from here on, unless it fails. */
 static int queue_locked(struct double_stream *s, const struct double_op *op)
 {
@@ -333,6 +347,7 @@ static int queue_locked(struct double_stream *s, const struct double_op *op)
             free(op->staged);
         return error;
     }
+    await_room_locked(s);
     struct double_op *copy = malloc(sizeof(*copy));
     if (!copy)
         return FDL_CUDA_ERROR_MEMORY;

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -765,10 +766,10 @@ TEST(a_driver_may_not_start)
 TEST(takes_settings_by_name)
 {
     static const char *const wrong[] = {
-        "nothing=1",  "latency_us",         "latency_us=x", "devices=9",
-        "gbps=-1",    "memory=1q",          "init=1000",    "fail=cuMemFree:1",
-        "hash=2",     "fail=cuMemFree:1:0", "memory=",      "memory=1mm",
-        "fail=x:1:1", "fail=cuMemFree:x:1", "gbps=nan",
+        "nothing=1",  "latency_us", "latency_us=x",       "devices=9",
+        "gbps=-1",    "memory=1q",  "init=1000",          "fail=cuMemFree:1",
+        "hash=2",     "queue=0",    "fail=cuMemFree:1:0", "memory=",
+        "memory=1mm", "fail=x:1:1", "fail=cuMemFree:x:1", "gbps=nan",
     };
     for (size_t i = 0; i < FDL_COUNT_OF(wrong); i++)
         if (double_set(wrong[i]))
@@ -881,6 +882,39 @@ TEST(streams_of_threads_do_not_wait_for_each_other)
     pthread_join(other, NULL);
     double_drain();
     one_fault("read before it was written");
+    close_desk(&d);
+}
+
+/* ---- A full queue -------------------------------------------------------- */
+
+static _Atomic bool queued_all;
+
+static void *fill_queue(void *arg)
+{
+    struct desk *d = arg;
+    double_use_device(0);
+    for (int i = 0; i < 5; i++)
+        copy_to(d, d->a);
+    atomic_store(&queued_all, true);
+    return NULL;
+}
+
+TEST(a_full_queue_holds_its_caller_and_no_other)
+{
+    struct desk d;
+    pthread_t caller;
+    open_desk(&d);
+    assert_true(double_set("queue=4"));
+    double_pause(d.a);
+    pthread_create(&caller, NULL, fill_queue, &d);
+    double_await_full();
+    assert_false(atomic_load(&queued_all));
+    ok(cuMemcpyHtoDAsync(d.device + BYTES, d.host, BYTES, d.b));
+    ok(cuStreamSynchronize(d.b));
+    double_resume(d.a);
+    pthread_join(caller, NULL);
+    double_drain();
+    no_faults();
     close_desk(&d);
 }
 

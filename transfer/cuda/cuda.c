@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "transfer/cuda/cuda_backend.h"
-#include "transfer/cuda/cuda_pin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,9 +215,10 @@ static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
         cuda->MemFree(slab->finished);
     if (slab->device)
         cuda->MemFree(slab->device);
-    fdl_cuda_unpin(c->device, slab->host, slab->bytes);
-    if (own)
+    if (own) {
+        fdl_cuda_unpin(c->device, &own->pinned);
         fdl_lock_destroy(&own->lock);
+    }
     free(own);
 }
 
@@ -231,9 +231,10 @@ static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     fdl_lock_init(&own->lock, FDL_RANK_CUDA_SLAB);
     slab->own = own;
     int32_t status =
-        fdl_cuda_pin(c->device, &c->config.place, slab->bytes, &slab->host);
+        fdl_cuda_pin(c->device, &c->config.place, slab->bytes, &own->pinned);
     if (status < 0)
         return status;
+    slab->host = own->pinned.memory;
     int error = cuda->MemAlloc(&slab->device, (size_t)slab->bytes);
     if (error == FDL_CUDA_SUCCESS && c->config.finish.bytes > 0)
         error = cuda->MemAlloc(&slab->finished, (size_t)c->config.finish.bytes);

@@ -22,10 +22,11 @@ typedef struct fdl_cuda_stream *fdl_cuda_stream; /* CUstream, cudaStream_t */
 typedef struct fdl_cuda_event *fdl_cuda_event;   /* CUevent, cudaEvent_t */
 
 /* The CUresults that the code tells apart; cuda_error.c has words for more. */
-#define FDL_CUDA_SUCCESS         0
-#define FDL_CUDA_ERROR_MEMORY    2
-#define FDL_CUDA_ERROR_NO_DEVICE 100
-#define FDL_CUDA_ERROR_NOT_READY 600
+#define FDL_CUDA_SUCCESS             0
+#define FDL_CUDA_ERROR_MEMORY        2
+#define FDL_CUDA_ERROR_NO_DEVICE     100
+#define FDL_CUDA_ERROR_NOT_READY     600
+#define FDL_CUDA_ERROR_NOT_SUPPORTED 801
 
 /* 900 to 908: a capture is in the way, and the call will work after it. But
  * not with an event of a graph (907). */

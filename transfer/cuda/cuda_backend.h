@@ -32,6 +32,7 @@
 #include "transfer/backend.h"
 #include "transfer/cuda/cuda_clock.h"
 #include "transfer/cuda/cuda_device.h"
+#include "transfer/cuda/cuda_pin.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -81,7 +82,8 @@ struct fdl_cuda_user {
 };
 
 struct fdl_cuda_slab {
-    struct fdl_cuda_step *step; /* NULL: not in use */
+    struct fdl_cuda_pinned pinned; /* its host memory */
+    struct fdl_cuda_step *step;    /* NULL: not in use */
     struct fdl_cuda_job jobs[FDL_CUDA_PARTS + 1];
     uint32_t n_jobs;
     struct fdl_cuda_part moved[FDL_CUDA_PARTS]; /* copy thread's, as are: */

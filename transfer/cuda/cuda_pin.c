@@ -98,16 +98,21 @@ static int32_t fail_pin(const struct fdl_cuda_device *d, int error)
 }
 
 static int32_t alloc_by_driver(const struct fdl_cuda_device *d, uint64_t bytes,
-                               void **out)
+                               struct fdl_cuda_pinned *out)
 {
-    int error = bytes <= SIZE_MAX ? d->cuda->MemHostAlloc(out, (size_t)bytes, 0)
-                                  : FDL_CUDA_ERROR_MEMORY;
-    return error == FDL_CUDA_SUCCESS ? FEEDLINE_OK : fail_pin(d, error);
+    void *memory = NULL;
+    int error = bytes <= SIZE_MAX
+                    ? d->cuda->MemHostAlloc(&memory, (size_t)bytes, 0)
+                    : FDL_CUDA_ERROR_MEMORY;
+    if (error != FDL_CUDA_SUCCESS)
+        return fail_pin(d, error);
+    *out = (struct fdl_cuda_pinned){memory, bytes, true};
+    return FEEDLINE_OK;
 }
 
 int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
                      const struct fdl_backend_place *place, uint64_t bytes,
-                     void **out)
+                     struct fdl_cuda_pinned *out)
 {
     const struct fdl_backend_place own = {.node = d->numa_node};
     if (!d->registers_memory)
@@ -122,21 +127,23 @@ int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
     int error = d->cuda->MemHostRegister(memory, (size_t)bytes, 0);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_pages_free(memory, (size_t)bytes);
-        return fail_pin(d, error);
+        return error == FDL_CUDA_ERROR_NOT_SUPPORTED
+                   ? alloc_by_driver(d, bytes, out)
+                   : fail_pin(d, error);
     }
-    *out = memory;
+    *out = (struct fdl_cuda_pinned){memory, bytes, false};
     return FEEDLINE_OK;
 }
 
-void fdl_cuda_unpin(const struct fdl_cuda_device *d, void *memory,
-                    uint64_t bytes)
+void fdl_cuda_unpin(const struct fdl_cuda_device *d,
+                    const struct fdl_cuda_pinned *p)
 {
-    if (!memory)
+    if (!p->memory)
         return;
-    if (!d->registers_memory) {
-        d->cuda->MemFreeHost(memory);
+    if (p->of_driver) {
+        d->cuda->MemFreeHost(p->memory);
         return;
     }
-    d->cuda->MemHostUnregister(memory); /* if it fails the pages go anyway */
-    fdl_pages_free(memory, (size_t)bytes);
+    d->cuda->MemHostUnregister(p->memory); /* if it fails the pages go anyway */
+    fdl_pages_free(p->memory, (size_t)p->bytes);
 }

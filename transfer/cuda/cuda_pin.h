@@ -10,7 +10,8 @@
  * it; the log says so once where it matters.
  *
  * Where memory of the program cannot be locked (confidential computing, some
- * integrated GPUs) the driver allocates it.
+ * integrated GPUs) the driver allocates it. Not every device of that kind says
+ * so: some find out in the call.
  */
 #ifndef FDL_TRANSFER_CUDA_PIN_H
 #define FDL_TRANSFER_CUDA_PIN_H
@@ -18,13 +19,19 @@
 #include "transfer/backend.h"
 #include "transfer/cuda/cuda_device.h"
 
+struct fdl_cuda_pinned {
+    void *memory; /* NULL: none */
+    uint64_t bytes;
+    bool of_driver; /* it allocated the memory */
+};
+
 /* Of any content, aligned to 4096; a child of fork() does not have it. place:
- * NULL: on the GPU's node, if the system lets
- * programs ask for one. The device is current. ENOMEM, EDEVICE. */
+ * NULL: on the GPU's node, if the system lets programs ask for one. The device
+ * is current. ENOMEM, EDEVICE. */
 int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
                      const struct fdl_backend_place *place, uint64_t bytes,
-                     void **out);
-void fdl_cuda_unpin(const struct fdl_cuda_device *d, void *memory,
-                    uint64_t bytes);
+                     struct fdl_cuda_pinned *out);
+void fdl_cuda_unpin(const struct fdl_cuda_device *d,
+                    const struct fdl_cuda_pinned *p);
 
 #endif

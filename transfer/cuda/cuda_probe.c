@@ -42,7 +42,8 @@ int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
 struct probe {
     const struct fdl_cuda_device *device;
     const struct feedline_copy_test *test;
-    void *host, *memory;
+    struct fdl_cuda_pinned pinned;
+    void *host, *memory; /* host: pinned or not */
     fdl_cuda_stream stream, busy;
     fdl_cuda_event from, to;
     double *host_us, *device_us; /* [repeats] */
@@ -61,8 +62,11 @@ static int32_t open_host(struct probe *p)
         return fdl_fail_memory(2 * test->repeats * sizeof(*p->host_us),
                                "times");
     p->device_us = p->host_us + test->repeats;
-    if (!is_pageable(p))
-        return fdl_cuda_pin(p->device, NULL, test->bytes, &p->host);
+    if (!is_pageable(p)) {
+        int32_t status = fdl_cuda_pin(p->device, NULL, test->bytes, &p->pinned);
+        p->host = p->pinned.memory;
+        return status;
+    }
     p->host =
         test->bytes <= SIZE_MAX ? fdl_pages_alloc((size_t)test->bytes) : NULL;
     if (!p->host)
@@ -112,7 +116,7 @@ static void close_probe(struct probe *p)
     if (is_pageable(p))
         fdl_pages_free(p->host, (size_t)p->test->bytes);
     else
-        fdl_cuda_unpin(p->device, p->host, p->test->bytes);
+        fdl_cuda_unpin(p->device, &p->pinned);
     free(p->host_us);
 }
 

@@ -273,6 +273,24 @@ TEST_WITH(memory_that_cannot_be_registered, setup, teardown)
     feedline_loader_destroy(l);
 }
 
+/* A device that says it can, and a driver that does not. */
+TEST_WITH(registering_is_not_supported, setup, teardown)
+{
+    struct double_counters c;
+    assert_true(
+        double_fail("cuMemHostRegister", 1, DOUBLE_ERROR_NOT_SUPPORTED, false));
+    feedline_loader *l = loader("depth=2 tuner=off");
+    pass(l, 10);
+    double_get_counters(&c);
+    assert_int_equal(c.pageable_copies, 0);
+    assert_int_equal(double_calls("cuMemHostAlloc"), 1);
+    assert_int_equal(stats_of(l).pinned_bytes,
+                     4 * fdl_ring_slot_bytes(l->engine->ring));
+    feedline_loader_destroy(l);
+    double_get_counters(&c);
+    assert_int_equal(c.pinned_bytes, 0);
+}
+
 /* ---- The budget ---------------------------------------------------------- */
 
 /* Of u8 batches: a slot takes labels, images, and tables behind them. */

@@ -205,7 +205,7 @@ struct double_counters {
     uint64_t read_copies;      /* from device to host */
     uint64_t kernels;          /* launched; double_read is none */
     uint64_t synchronisations; /* Ctx- and StreamSynchronize, Memcpy */
-    uint64_t hidden_synchronisations; /* MemFree */
+    uint64_t hidden_synchronisations; /* MemFree, MemFreeHost */
     uint64_t contexts;                /* devices that have one */
     uint64_t retained; /* cuDevicePrimaryCtxRetain without Release */
     uint64_t calls;    /* of the driver, by anybody */

@@ -154,7 +154,14 @@ int cuMemAlloc(void **memory, size_t bytes)
     return double_leave(error);
 }
 
-/* As on hardware it waits for the device, which no hot path wants. */
+/* As on hardware, memory is given back when the device has done all that is
+ * queued, by anybody: no hot path wants that. */
+static void drain_locked(int device)
+{
+    double_world.counters.hidden_synchronisations++;
+    double_finish_device_locked(device);
+}
+
 int cuMemFree(void *memory)
 {
     int error = double_enter(FN_cuMemFree);
@@ -167,8 +174,7 @@ int cuMemFree(void *memory)
         return double_leave(error ? error : DOUBLE_ERROR_INVALID);
     }
     int device = a->of_device;
-    double_world.counters.hidden_synchronisations++;
-    double_finish_device_locked(device);
+    drain_locked(device);
     double_allocation_free_locked(a);
     return double_leave(error ? error : double_world.devices[device].error);
 }
@@ -301,6 +307,8 @@ static int unregister_locked(void *memory, bool owned, const char *caller)
         double_fault_locked("%s: a copy that uses %" PRIu64 " bytes at %p is "
                             "under way",
                             caller, r->bytes, memory);
+    if (owned)
+        drain_locked(r->of_device);
     double_registration_free_locked(r);
     return 0;
 }

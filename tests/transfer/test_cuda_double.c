@@ -490,7 +490,7 @@ static void drive_rings(struct ring *rings, uint32_t n)
     assert_int_equal(seen.copies, batches);
     assert_int_equal(seen.pageable_copies, 0);
     assert_int_equal(seen.synchronisations, 0);
-    assert_int_equal(seen.hidden_synchronisations, 3 * n);
+    assert_int_equal(seen.hidden_synchronisations, 6 * n);
     assert_int_equal(double_check_leaks(), 0);
     no_faults();
 }
@@ -554,6 +554,25 @@ TEST(sees_memory_that_is_not_there)
     munmap(hole, 4096);
     assert_int_equal(cuMemHostRegister(hole, 4096, 0), DOUBLE_ERROR_INVALID);
     assert_int_equal(double_faults(NULL, 0), 4);
+    close_desk(&d);
+}
+
+/* Work that has nothing to do with it, too. */
+TEST(a_free_waits_for_the_device)
+{
+    struct desk d;
+    void *device, *host;
+    open_desk(&d);
+    ok(cuMemAlloc(&device, BYTES));
+    ok(cuMemHostAlloc(&host, BYTES, 0));
+    assert_true(double_set("latency_us=5000"));
+    copy_to(&d, d.a);
+    ok(cuMemFree(device));
+    ok(cuStreamQuery(d.a));
+    copy_to(&d, d.a);
+    ok(cuMemFreeHost(host));
+    ok(cuStreamQuery(d.a));
+    no_faults();
     close_desk(&d);
 }
 

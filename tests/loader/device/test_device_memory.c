@@ -92,14 +92,27 @@ static uint64_t slot_bytes(const feedline_loader *l)
 /* ---- While a run is on --------------------------------------------------- */
 
 struct calls {
-    uint64_t made, freed;
+    uint64_t made, freed, drained;
 };
 
 static struct calls calls_now(void)
 {
+    struct double_counters c;
+    double_get_counters(&c);
     return (struct calls){
-        double_calls("cuMemAlloc") + double_calls("cuMemHostRegister"),
-        double_calls("cuMemFree") + double_calls("cuMemHostUnregister")};
+        double_calls("cuMemAlloc") + double_calls("cuMemHostRegister") +
+            double_calls("cuMemHostAlloc"),
+        double_calls("cuMemFree") + double_calls("cuMemHostUnregister") +
+            double_calls("cuMemFreeHost"),
+        c.hidden_synchronisations + c.synchronisations};
+}
+
+static void assert_same_calls(struct calls before)
+{
+    struct calls after = calls_now();
+    assert_int_equal(after.made, before.made);
+    assert_int_equal(after.freed, before.freed);
+    assert_int_equal(after.drained, before.drained);
 }
 
 /* Another thread makes what was asked for; the test's timeout is the limit. */
@@ -139,9 +152,7 @@ TEST_WITH(batches_kept_now_and_then, setup, teardown)
     struct calls before = calls_now();
     for (uint32_t round = 0; round < 3; round++)
         keep_twelve(l);
-    struct calls after = calls_now();
-    assert_int_equal(after.made, before.made);
-    assert_int_equal(after.freed, before.freed);
+    assert_same_calls(before);
     feedline_loader_destroy(l);
 }
 
@@ -158,10 +169,26 @@ TEST_WITH(depth_moves_and_nothing_is_freed, setup, teardown)
         assert_ok(feedline_loader_set_int(l, "depth", 12));
         pass(l, 20);
     }
-    struct calls after = calls_now();
-    assert_int_equal(after.made, before.made);
-    assert_int_equal(after.freed, before.freed);
+    assert_same_calls(before);
     feedline_loader_destroy(l);
+}
+
+/* Whether its pinned memory is the program's or the driver's. */
+TEST_WITH(nothing_waits_for_the_whole_device, setup, teardown)
+{
+    for (int error = 0; error <= DOUBLE_ERROR_NOT_SUPPORTED;
+         error += DOUBLE_ERROR_NOT_SUPPORTED) {
+        if (error)
+            assert_true(double_fail("cuMemHostRegister", 1, error, true));
+        feedline_loader *l =
+            loader("dtype=f32 finish=device depth=4 tuner=off");
+        pass(l, 1);
+        struct calls before = calls_now();
+        pass(l, 30);
+        tidy(l);
+        assert_same_calls(before);
+        feedline_loader_destroy(l);
+    }
 }
 
 /* The next run has what its depth needs. */

@@ -9,6 +9,10 @@
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
 #include "profiler/system/affinity.h"
+#include "profiler/system/numa_maps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 static double fraction(uint64_t part, uint64_t whole)
 {
@@ -49,7 +53,23 @@ static void json_transfer(const struct feedline_device_stats *d,
     fdl_json_end_object(j);
 }
 
-/* Where its threads run; constant. */
+static void json_pinned(const struct fdl_numa_bytes *pinned, struct fdl_json *j)
+{
+    if (!pinned) {
+        fdl_json_null(j, "pinned_bytes_by_node");
+        return;
+    }
+    fdl_json_begin_object(j, "pinned_bytes_by_node");
+    for (uint32_t i = 0; i < FDL_NUMA_NODES; i++) {
+        char node[16];
+        snprintf(node, sizeof(node), "%" PRIu32, i);
+        if (pinned->node[i] > 0)
+            fdl_json_int(j, node, (int64_t)pinned->node[i]);
+    }
+    fdl_json_end_object(j);
+}
+
+/* Where its threads run and its pinned memory lies. */
 static void json_placement(const struct fdl_sources *from, struct fdl_json *j)
 {
     const struct fdl_affinity *a = fdl_engine_affinity(from->engine);
@@ -66,6 +86,7 @@ static void json_placement(const struct fdl_sources *from, struct fdl_json *j)
     else
         fdl_json_null(j, "gpu_node");
     fdl_json_string(j, "reason", a->reason);
+    json_pinned(fdl_engine_pinned(from->engine), j);
     fdl_json_end_object(j);
 }
 

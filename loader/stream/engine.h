@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 struct fdl_affinity;
+struct fdl_numa_bytes;
 struct fdl_cpu_set;
 struct fdl_engine;
 struct fdl_failures;
@@ -195,6 +196,10 @@ const struct fdl_finish_choice *fdl_engine_finish(const struct fdl_engine *e);
 /* Where its threads run. cpus: NULL: anywhere. */
 const struct fdl_affinity *fdl_engine_affinity(const struct fdl_engine *e);
 const struct fdl_cpu_set *fdl_engine_cpus(const struct fdl_engine *e);
+
+/* Where the pinned memory of its first run lies. NULL: not known, or of no
+ * matter: one NUMA node, no GPU, or none whose node is known. */
+const struct fdl_numa_bytes *fdl_engine_pinned(const struct fdl_engine *e);
 
 /* Batches are copied to a device that keeps statistics. */
 bool fdl_engine_has_device(const struct fdl_engine *e);

@@ -19,6 +19,7 @@
 #include "profiler/measure/copy_fit.h"
 #include "profiler/measure/stage.h"
 #include "profiler/system/affinity.h"
+#include "profiler/system/numa_maps.h"
 
 #include <stdatomic.h>
 
@@ -50,6 +51,8 @@ struct fdl_engine {
     struct fdl_pool pool;
 
     struct fdl_affinity affinity; /* constant */
+    struct fdl_numa_bytes pinned; /* of the first run; constant once known: */
+    _Atomic bool pinned_known;    /* see fdl_engine_pinned */
     bool stands_in; /* for a watched loader; constant once threads exist */
     int32_t gpu;    /* its number, -1: none; constant like that */
     struct fdl_finish_choice finish; /* constant */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of the engine: begin starts its threads, stop joins them. */
+#include "base/compiler.h"
 #include "base/log.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/engine_own.h"
@@ -63,6 +64,20 @@ static void wake_worker(void *user)
     fdl_event_notify(fdl_window_ready(e->window), 1);
 }
 
+/* Once: later runs place their memory as the first one did, and it takes the
+ * kernel a while to tell. */
+static void see_pinned_locked(struct fdl_engine *e)
+{
+    const void *at[FDL_MAX_DEPTH + FDL_SPARE_SLOTS];
+    if (!e->affinity.knows_near ||
+        atomic_load_explicit(&e->pinned_known, memory_order_relaxed))
+        return;
+    uint32_t n = fdl_ring_host_memory(e->ring, at, FDL_COUNT_OF(at));
+    if (fdl_numa_maps_read(fdl_affinity_root(), at, n, &e->pinned))
+        /* release: pairs with the acquire in fdl_engine_pinned. */
+        atomic_store_explicit(&e->pinned_known, true, memory_order_release);
+}
+
 static int32_t start_threads_locked(struct fdl_engine *e)
 {
     fdl_window_reset(e->window);
@@ -87,6 +102,7 @@ static int32_t start_threads_locked(struct fdl_engine *e)
                 depth);
         atomic_store_explicit(&e->depth, got, memory_order_relaxed);
     }
+    see_pinned_locked(e);
     return fdl_pool_set_active(
         e, atomic_load_explicit(&e->workers, memory_order_relaxed));
 }

@@ -62,6 +62,14 @@ const struct fdl_cpu_set *fdl_engine_cpus(const struct fdl_engine *e)
     return e->affinity.bound ? &e->affinity.cpus : NULL;
 }
 
+const struct fdl_numa_bytes *fdl_engine_pinned(const struct fdl_engine *e)
+{
+    /* acquire: pairs with the release in see_pinned_locked (engine_run.c). */
+    return atomic_load_explicit(&e->pinned_known, memory_order_acquire)
+               ? &e->pinned
+               : NULL;
+}
+
 bool fdl_engine_has_device(const struct fdl_engine *e)
 {
     return e->ring->backend_ops->stats != NULL;

@@ -217,6 +217,10 @@ bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 /* How many there are, without those that are lent. */
 uint32_t fdl_ring_slots(struct fdl_ring *r);
 
+/* Where the slots' host memory begins, of `most` slots at most. How many. */
+uint32_t fdl_ring_host_memory(struct fdl_ring *r, const void **out,
+                              uint32_t most);
+
 /* Memory of a slot: of the host, and of the device. */
 uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r);
 uint64_t fdl_ring_slot_device_bytes(const struct fdl_ring *r);

@@ -262,6 +262,17 @@ uint32_t fdl_ring_slots(struct fdl_ring *r)
     return n;
 }
 
+uint32_t fdl_ring_host_memory(struct fdl_ring *r, const void **out,
+                              uint32_t most)
+{
+    fdl_lock(&r->lock);
+    uint32_t n = FDL_MIN(r->n_slots, most);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = r->slots[i]->slab.host;
+    fdl_unlock(&r->lock);
+    return n;
+}
+
 uint64_t fdl_ring_slot_bytes(const struct fdl_ring *r)
 {
     return r->layout.bytes;

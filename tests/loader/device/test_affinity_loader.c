@@ -173,6 +173,20 @@ TEST_WITH(statistics_say_where, open_machine, close_machine)
                                  "\"gpu_node\":null,\"reason\":\"the system");
 }
 
+/* What the system says of the mapping that has all of them. */
+TEST_WITH(statistics_say_where_pinned_memory_lies, open_machine, close_machine)
+{
+    expect_json("device=cuda:0", "\"pinned_bytes_by_node\":null");
+    put("/proc/self/numa_maps",
+        "1000 prefer:1 anon=99 N0=2 N1=97 kernelpagesize_kB=4\n");
+    expect_json("device=cuda:0",
+                "\"pinned_bytes_by_node\":{\"0\":8192,\"1\":397312}");
+    expect_json("device=cuda:1", "\"pinned_bytes_by_node\":null");
+    expect_json("device=host", "\"pinned_bytes_by_node\":null");
+    put(NODE "has_cpu", "0\n");
+    expect_json("device=cuda:0", "\"pinned_bytes_by_node\":null");
+}
+
 /* Workers that the program adds later, too. */
 TEST_WITH(later_workers, open_machine, close_machine)
 {

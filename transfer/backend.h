@@ -87,6 +87,10 @@ struct fdl_transfer {
     uint32_t images; /* in it */
     uint64_t ticket; /* of the batch, for people */
 
+    /* Of each image, until landed; below 0: finished, it is zeros. NULL: none
+     * failed. */
+    const int32_t *status;
+
     /* Called once per successful submit, on any thread, also from within
      * submit. status < 0: the batch did not arrive; reason is one line. */
     void (*done)(struct fdl_transfer *t, int32_t status, const char *reason);

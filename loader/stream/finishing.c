@@ -110,8 +110,6 @@ static const char *obstacle(const struct fdl_engine *l,
         return "u8 batches need no finishing";
     if (delivered->width == 0)
         return "images keep their own sizes (max_sample_bytes)";
-    if (l->config.on_error == FDL_ON_ERROR_ZERO)
-        return "on_error=zero delivers zeros that are not normalised";
     if (!late)
         return NULL;
     snprintf(buf, capacity, "%s works on finished samples", late);

@@ -144,6 +144,11 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
 void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream);
 void fdl_cuda_release(void *backend, struct fdl_transfer *t);
 
+/* cuda_finish.c: queues the kernels that finish a batch whose copy `stream` has
+ * waited for; the device is current. CUresult. */
+int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
+                    void *to, fdl_cuda_stream stream);
+
 /* cuda_copy.c: the copy thread; arg: struct fdl_cuda. */
 void *fdl_cuda_copy_main(void *arg);
 

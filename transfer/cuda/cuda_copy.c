@@ -11,7 +11,6 @@
 #include "transfer/nvtx.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define CAPTURE_NS (INT64_C(10) * 1000000000) /* of patience with one */
 
@@ -131,23 +130,10 @@ static int copy_rest(struct fdl_cuda *c, const struct fdl_transfer *t)
 static int finish(struct fdl_cuda *c, const struct fdl_transfer *t,
                   fdl_cuda_event copied)
 {
-    const struct fdl_finish *f = &c->config.finish;
-    uint32_t plane = (uint32_t)(f->width * f->height);
-    struct fdl_finish_args args = {
-        .src = (const uint8_t *)t->slab->device + f->images_at,
-        .dst = t->slab->finished,
-        .pixels = (uint64_t)t->images * plane,
-        .plane = plane,
-        .channels = (uint32_t)f->channels,
-        .dtype = f->dtype,
-        .nhwc = f->nhwc,
-    };
-    memcpy(args.scale, f->scale, sizeof(args.scale));
-    memcpy(args.bias, f->bias, sizeof(args.bias));
     int error = c->device->cuda->StreamWaitEvent(c->finishing, copied, 0);
     if (error != FDL_CUDA_SUCCESS)
         return error;
-    return fdl_cuda_run_finish(c->device, &args, c->finishing);
+    return fdl_cuda_finish(c, t, t->slab->finished, c->finishing);
 }
 
 static int complete(struct fdl_cuda *c, const struct fdl_transfer *t)

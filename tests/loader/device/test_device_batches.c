@@ -77,6 +77,27 @@ TEST(equals_host_in_any_sizes)
     rig_close(&r);
 }
 
+/* on_error=zero: zeros, whatever a black pixel would become. */
+TEST(equals_host_where_samples_failed)
+{
+    static const char *const dtypes[] = {"f32", "f16", "bf16"};
+    static const uint32_t bad[] = {0, 13, 14, 15, RIG_IMAGES - 1};
+    struct rig r;
+    rig_open(&r);
+    for (uint32_t i = 0; i < FDL_COUNT_OF(bad); i++)
+        memset(r.images.data[bad[i]], 0, 64);
+    for (uint32_t i = 0; i < 6; i++) {
+        char options[128];
+        snprintf(options, sizeof(options),
+                 "on_error=zero dtype=%s layout=%s shuffle=%s", dtypes[i % 3],
+                 i / 3 ? "nhwc" : "nchw", i % 2 ? "true" : "false");
+        check_equal(&r, options, "device", 2 * RIG_BATCHES);
+    }
+    check_equal(&r, "on_error=zero dtype=f32 op=five_crop batch_size=10",
+                "device", 8);
+    rig_close(&r);
+}
+
 /* Large ones go in pieces, as they are filled, also when the stream ends in the
  * middle of one. */
 TEST(equals_host_in_parts)

@@ -599,7 +599,6 @@ TEST(says_why_it_finishes_where)
         const char *options, *words;
     } rows[] = {
         {"dtype=u8", "u8 batches need no finishing"},
-        {"dtype=f32 on_error=zero", "on_error=zero"},
         {"dtype=f32 max_sample_bytes=1m", "max_sample_bytes"},
         {"dtype=f32 device=host", "delivered to the host"},
     };

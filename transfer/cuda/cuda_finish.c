@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finishing a batch: one kernel over all its images. Those of samples that
+ * failed are zeros, whatever a black pixel would become, so a run of them is
+ * finished once more, to 0.
+ */
+#include "transfer/cuda/cuda_backend.h"
+
+#include <string.h>
+
+/* Images begin .. end of the batch, at `to`. */
+static struct fdl_finish_args args_of(const struct fdl_cuda *c,
+                                      const struct fdl_transfer *t, void *to,
+                                      uint32_t begin, uint32_t end)
+{
+    const struct fdl_finish *f = &c->config.finish;
+    uint64_t plane = (uint64_t)f->width * (uint64_t)f->height;
+    uint64_t numbers = begin * plane * (uint64_t)f->channels;
+    uint64_t size = f->dtype == FEEDLINE_F32 ? 4 : 2;
+    return (struct fdl_finish_args){
+        .src = (const uint8_t *)t->slab->device + f->images_at + numbers,
+        .dst = (uint8_t *)to + numbers * size,
+        .pixels = (end - begin) * plane,
+        .plane = (uint32_t)plane,
+        .channels = (uint32_t)f->channels,
+        .dtype = f->dtype,
+        .nhwc = f->nhwc,
+    };
+}
+
+static int zero_failed(const struct fdl_cuda *c, const struct fdl_transfer *t,
+                       void *to, fdl_cuda_stream stream)
+{
+    int error = FDL_CUDA_SUCCESS;
+    uint32_t end;
+    for (uint32_t i = 0; i < t->images && error == FDL_CUDA_SUCCESS; i = end) {
+        end = i + 1;
+        if (t->status[i] >= 0)
+            continue;
+        while (end < t->images && t->status[end] < 0)
+            end++;
+        struct fdl_finish_args args = args_of(c, t, to, i, end);
+        error = fdl_cuda_run_finish(c->device, &args, stream);
+    }
+    return error;
+}
+
+int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
+                    void *to, fdl_cuda_stream stream)
+{
+    const struct fdl_finish *f = &c->config.finish;
+    struct fdl_finish_args args = args_of(c, t, to, 0, t->images);
+    memcpy(args.scale, f->scale, sizeof(args.scale));
+    memcpy(args.bias, f->bias, sizeof(args.bias));
+    int error = fdl_cuda_run_finish(c->device, &args, stream);
+    if (error == FDL_CUDA_SUCCESS && t->status)
+        error = zero_failed(c, t, to, stream);
+    return error;
+}

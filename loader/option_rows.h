@@ -71,6 +71,13 @@ OPTION(FINISH, ENUM("finish", FDL_CHOICE_TEXT(FDL_FINISH_CHOICES), "auto",
                     "laid out; device: u8 crosses the bus; auto: "
                     "chosen from bus and cores when the loader is "
                     "created; the result is the same"))
+OPTION(HANDOVER,
+       ENUM("handover", FDL_CHOICE_TEXT(FDL_HANDOVER_CHOICES), "share",
+            "how the program takes batches from a GPU: share: it "
+            "reads them where they lie; copy: by "
+            "feedline_batch_copy alone, which finishes them on the "
+            "way, so that a batch ahead takes no more device memory "
+            "than its u8 pixels"))
 OPTION(ON_ERROR,
        ENUM("on_error", FDL_CHOICE_TEXT(FDL_ON_ERROR_CHOICES), "raise",
             "a sample that fails: end with its error, replace "

@@ -38,6 +38,11 @@ enum fdl_layout_choice { FDL_CHOICE_VALUES(FDL_LAYOUT_CHOICES) };
   C(FDL_ORDER_GIVEN, "given")
 enum fdl_order { FDL_CHOICE_VALUES(FDL_ORDER_CHOICES) };
 
+#define FDL_HANDOVER_CHOICES(C)                                                \
+  C(FDL_HANDOVER_SHARE, "share")                                               \
+  C(FDL_HANDOVER_COPY, "copy")
+enum fdl_handover { FDL_CHOICE_VALUES(FDL_HANDOVER_CHOICES) };
+
 #define FDL_HELD_CHOICES(C)                                                    \
   C(FDL_HELD_REFUSE, "refuse")                                                 \
   C(FDL_HELD_GROW, "grow")

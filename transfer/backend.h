@@ -21,9 +21,11 @@
  * so there `done` comes as soon as the copy is queued.
  *
  * If the device finishes batches, the bytes that crossed the bus are kept in
- * addition to the result:
+ * addition to the result, or the result is nowhere but in the consumer's own
+ * memory:
  *
  *   host --copy--> device --kernel--> finished
+ *   host --copy--> device --kernel, on the consumer's stream--> its memory
  */
 #ifndef FDL_TRANSFER_BACKEND_H
 #define FDL_TRANSFER_BACKEND_H
@@ -34,13 +36,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a device makes of the bytes that crossed the bus; 0 bytes: nothing. The
- * images are u8, NHWC, of one size. */
+/* What a device makes of the bytes that crossed the bus. The images are u8,
+ * NHWC, of one size. */
 struct fdl_finish {
-    uint64_t bytes;     /* of the finished images of a full batch */
+    uint64_t bytes;     /* of the finished images of a full batch; 0: slabs have
+                           no room for them, `finish` takes them elsewhere */
     uint64_t images_at; /* in the slab */
-    int32_t width, height, channels;
-    int32_t dtype; /* FEEDLINE_F32, F16 or BF16 */
+    int32_t width, height;
+    int32_t channels; /* 0: there is nothing to finish */
+    int32_t dtype;    /* FEEDLINE_F32, F16 or BF16 */
     bool nhwc;
     float scale[4], bias[4]; /* y = fma(x, scale, bias), then rounded */
 };
@@ -65,7 +69,7 @@ struct fdl_device_times {
     int64_t copying;    /* of end - start, copies under way */
     uint64_t bytes;
     uint32_t copies;
-    bool finished; /* by the device */
+    bool finished; /* by the device, or to be */
     bool resumes;  /* the first batch of an epoch that a stream waited for */
 };
 
@@ -87,8 +91,8 @@ struct fdl_transfer {
     uint32_t images; /* in it */
     uint64_t ticket; /* of the batch, for people */
 
-    /* Of each image, until landed; below 0: finished, it is zeros. NULL: none
-     * failed. */
+    /* Of each image, until landed and released; below 0: finished, it is
+     * zeros. NULL: none failed. */
     const int32_t *status;
 
     /* Called once per successful submit, on any thread, also from within
@@ -176,6 +180,11 @@ struct fdl_backend_ops {
      * thread. EDEVICE, ESTATE as wait. NULL: memcpy will do. */
     int32_t (*copy)(void *backend, void *to, const void *from, uint64_t bytes,
                     void *stream);
+
+    /* After wait for that stream: the images are finished to memory of the
+     * device, where slabs have no room for that; otherwise as copy. */
+    int32_t (*finish)(void *backend, struct fdl_transfer *t, void *to,
+                      void *stream);
 
     /* Between done and release: the slab is overwritten only after the work
      * that is queued now on `stream`, too, which need not have waited. Any

@@ -71,6 +71,9 @@ def check_depths(step, take, **unbounded):
                     (seen - told) / 1e9, high=ROUNDING / 1e9, form="%.2f")
         step.note("depth %d: %.2f GB by the statistics, %.2f GB pinned" % (
             depth, told / 1e9, pinned / 1e9))
+    seen, _, pinned, _ = take(depth=16, handover="copy", **unbounded)
+    step.number("depth 16, handover=copy: device memory by the driver, GB",
+                seen / 1e9, high=(pinned + ROUNDING) / 1e9, form="%.2f")
 
 
 def check_budget(step, what, budget, found):

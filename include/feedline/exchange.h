@@ -64,7 +64,9 @@ FEEDLINE_API void feedline_capsule_destructor(void *capsule);
  * return. On a GPU both copies are queued on `stream` after the batch's own
  * copy, as after feedline_batch_wait; the batch may be released at once, and
  * `images` and `labels` used by later work on `stream`. ERANGE, ESTATE
- * and EDEVICE as feedline_batch_wait. Any thread that holds the batch. */
+ * and EDEVICE as feedline_batch_wait. With handover=copy the images may be
+ * finished in this call, by a kernel on `stream`. Any thread that holds the
+ * batch. */
 FEEDLINE_API int32_t feedline_batch_copy(feedline_batch *b, void *images,
                                          void *labels, void *stream);
 

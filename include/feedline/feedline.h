@@ -579,7 +579,8 @@ struct feedline_batch_info {
 /* Any thread that holds the batch. Pointers in *out are valid until its
  * release. With device=cuda:N, images.data and labels.data are memory of that
  * GPU, and the copy may still be in flight: see feedline_batch_wait. Everything
- * else is host memory. */
+ * else is host memory. images.data is NULL where feedline_batch_copy finishes
+ * the images (option handover=copy). */
 FEEDLINE_API int32_t feedline_batch_get_info(const feedline_batch *b,
                                              struct feedline_batch_info *out);
 
@@ -895,14 +896,16 @@ struct feedline_device_stats {
     int32_t finish;        /* 0: batches are finished on the host now, 1: on
                               the device (option finish) */
     uint64_t batches;      /* whose copy is done */
-    uint64_t finished;     /* of them, by the device */
+    uint64_t finished;     /* of them, by the device, or to be, by
+                              feedline_batch_copy (option handover=copy) */
     uint64_t copies;       /* from host to device: one a batch, or a few */
     uint64_t copied_bytes; /* by them */
     uint64_t queue_ns;     /* from submission to start, of the first copy of
                               each batch */
     uint64_t copy_ns;      /* from start to end */
     uint64_t overlap_ns;   /* of copy_ns, while the consumer's stream worked */
-    uint64_t finish_ns;    /* of the kernel that finishes batches */
+    uint64_t finish_ns;    /* of the kernel that finishes batches, where
+                              the loader's own stream runs it */
     uint64_t steps;        /* batches that a stream waited for */
     uint64_t span_ns;      /* from the end of the first of these waits to the
                               end of the last, without pauses between epochs */

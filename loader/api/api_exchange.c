@@ -125,6 +125,15 @@ static int32_t copy_part(feedline_batch *b, void *to, const void *from,
     return FEEDLINE_OK;
 }
 
+static int32_t copy_images(feedline_batch *b, void *to, void *stream)
+{
+    const struct fdl_backend_ops *ops = b->ring->backend_ops;
+    if (to && b->layout->late)
+        return ops->finish(b->ring->backend, &b->transfer, to, stream);
+    return copy_part(b, to, fdl_slot_delivered_images(b),
+                     fdl_slot_delivered_bytes(b), stream);
+}
+
 int32_t feedline_batch_copy(feedline_batch *b, void *images, void *labels,
                             void *stream)
 {
@@ -134,8 +143,7 @@ int32_t feedline_batch_copy(feedline_batch *b, void *images, void *labels,
     /* From here on the stream is one of those that the slot waits for. */
     status = feedline_batch_wait(b, stream);
     if (status >= 0)
-        status = copy_part(b, images, fdl_slot_delivered_images(b),
-                           fdl_slot_delivered_bytes(b), stream);
+        status = copy_images(b, images, stream);
     if (status >= 0)
         status = copy_part(b, labels, fdl_slot_delivered_labels(b),
                            fdl_slot_images(b) * sizeof(int64_t), stream);

@@ -119,6 +119,10 @@ int32_t fdl_dlpack_export(feedline_batch *b, uint32_t part, bool versioned,
                         "a ragged batch (max_sample_bytes) is not one "
                         "tensor; image_offset and image_size locate each "
                         "image");
+    if (part == FEEDLINE_IMAGES && b->layout->late)
+        return fdl_fail(FEEDLINE_ESTATE,
+                        "the images of this batch are finished as they are "
+                        "copied (handover=copy): they cannot be shared");
     struct exported *e = malloc(sizeof(*e));
     if (!e)
         return fdl_fail_memory(sizeof(*e), "an exported tensor");

@@ -208,7 +208,7 @@ static const struct feedline_stat_info transfer[] = {
            "Why batches are finished where they are."),
     NUMBER("batches", batches, "", SUM, "", "Batches whose copy is done."),
     NUMBER("finished", finished, "", SUM, "",
-           "Of these, finished by the device."),
+           "Of these, finished by the device, or to be (`handover=copy`)."),
     NUMBER("copies", copies, "", SUM, "",
            "Copies to the device: one per batch, or a few."),
     NUMBER("copied_bytes", copied_bytes, "bytes", SUM, "copied_bytes_total",
@@ -222,7 +222,8 @@ static const struct feedline_stat_info transfer[] = {
     RATIO("overlap_fraction", overlap_ns, copy_ns,
           "Part of the copies' time beside the consumer's work."),
     SECONDS("finish_seconds", finish_ns, SUM, "",
-            "Time of the kernel that finishes batches."),
+            "Time of the kernel that finishes batches; none with "
+            "`handover=copy`, as the program's stream runs it."),
     RATIO("gigabytes_per_second", copied_bytes, copy_ns,
           "Speed of the copies."),
     NUMBER("ceiling_gigabytes_per_second", gigabytes_per_second, "", NONE, "",

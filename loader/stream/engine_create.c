@@ -236,6 +236,7 @@ static int32_t make_layout(const struct fdl_engine *e,
         return status;
     layout->views = e->config.views;
     layout->delivered = *delivered;
+    layout->late = e->finish.late;
     return FEEDLINE_OK;
 }
 

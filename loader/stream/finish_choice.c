@@ -68,6 +68,13 @@ static bool choose_measured(const struct fdl_finish_question *q,
             tenths(host).at, megabytes(q->finished_bytes).at);
         return true;
     }
+    if (q->late) {
+        say(out,
+            "u8 saves only %s %% of a copy of %s us, but the program's own "
+            "copy of a batch finishes it at no cost",
+            tenths(saved * 100).at, tenths(host).at);
+        return true;
+    }
     if (cores_are_idle(q)) {
         say(out,
             "u8 would save %s %% of a copy of %s us, most of which is latency, "
@@ -125,6 +132,7 @@ void fdl_finish_decide(const struct fdl_finish_question *q,
     out->device = q->asked == FDL_FINISH_DEVICE && !q->obstacle;
     if (out->reason[0] == '\0')
         out->device = choose_auto(q, out);
+    out->late = out->device && q->late;
     out->regime =
         fdl_copy_regime(q->latency_us, q->gigabytes_per_second,
                         out->device ? q->wire_bytes : q->finished_bytes);

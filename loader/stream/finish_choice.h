@@ -14,6 +14,7 @@
  *   host    as many bytes or more would cross the bus: nothing is saved
  *   device  the bus was not measured: fewer bytes, and less work for workers
  *   device  the copy of a batch becomes at least 10 % shorter
+ *   device  the program copies each batch anyway, so the kernel is no work more
  *   host    the copy is all latency, and cores are idle (less than half of them
  *           taken by others): another kernel per batch would not pay
  *   device  otherwise: the bus gains little, but workers are spared the work
@@ -38,6 +39,7 @@ enum fdl_finish_asked { FDL_CHOICE_VALUES(FDL_FINISH_CHOICES) };
 
 struct fdl_finish_question {
     enum fdl_finish_asked asked;
+    bool late; /* in the program's own copy of a batch (handover=copy) */
     const char *obstacle; /* why the device cannot; NULL: it can */
     double latency_us, gigabytes_per_second; /* of a copy; 0: not measured */
     uint64_t wire_bytes;     /* of a batch, if the device finishes it */
@@ -51,7 +53,7 @@ struct fdl_finish_question {
 #define FDL_FINISH_REASON_BYTES 200
 
 struct fdl_finish_choice {
-    bool device;
+    bool device, late;
     const char *regime; /* of a batch as it will cross the bus: "bandwidth",
                            "latency", "" where that is not known; static */
     char reason[FDL_FINISH_REASON_BYTES];

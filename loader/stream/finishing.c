@@ -122,7 +122,8 @@ void fdl_engine_set_finishing(const struct fdl_engine *l,
 {
     const struct fdl_output_format *delivered = &wire->delivered;
     *finish = (struct fdl_finish){
-        .bytes = l->config.batch_size * fdl_output_bytes(delivered),
+        .bytes =
+            wire->late ? 0 : l->config.batch_size * fdl_output_bytes(delivered),
         .images_at = wire->images_at,
         .width = delivered->width,
         .height = delivered->height,
@@ -189,6 +190,8 @@ int32_t fdl_engine_choose_finish(struct fdl_engine *l,
     struct fdl_finish_question q = {
         .asked =
             (enum fdl_finish_asked)fdl_option_int(&l->options, FDL_OPT_FINISH),
+        .late =
+            fdl_option_int(&l->options, FDL_OPT_HANDOVER) == FDL_HANDOVER_COPY,
         .obstacle = obstacle(l, ops, delivered, buf, sizeof(buf)),
         .wire_bytes = l->config.batch_size * fdl_output_bytes(&pixels),
         .finished_bytes = l->config.batch_size * fdl_output_bytes(delivered),

@@ -108,9 +108,11 @@ struct feedline_batch {
 struct fdl_layout {
     struct fdl_output_format format;    /* 0x0: images differ in size */
     struct fdl_output_format delivered; /* after the device finished it */
-    uint32_t batch_size;                /* images */
-    uint32_t n_parts;                   /* that may go ahead of each other */
-    uint32_t views;        /* images of each sample: places in a row */
+    bool late;           /* which it does as the images are copied: the slab has
+                            none that could be delivered */
+    uint32_t batch_size; /* images */
+    uint32_t n_parts;    /* that may go ahead of each other */
+    uint32_t views;      /* images of each sample: places in a row */
     uint64_t sample_bytes; /* of one image; the most, where they differ */
     uint64_t images_at, labels_at, index_at, status_at; /* offsets */
     uint64_t offsets_at, sizes_at; /* only where images differ */
@@ -295,7 +297,8 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place);
 uint64_t fdl_slot_image_bytes(const feedline_batch *b);
 uint64_t fdl_slot_sample_bytes(const feedline_batch *b, uint32_t place);
 
-/* The consumer's pointers to images and labels of a batch that is done. */
+/* The consumer's pointers to images and labels of a batch that is done; images
+ * that are finished late have none. */
 void *fdl_slot_delivered_images(const feedline_batch *b);
 void *fdl_slot_delivered_labels(const feedline_batch *b);
 uint64_t fdl_slot_delivered_bytes(const feedline_batch *b); /* of images */

@@ -159,7 +159,7 @@ void *fdl_slot_delivered_images(const feedline_batch *b)
 {
     if (b->lent)
         return b->lent;
-    if (b->slab.finished)
+    if (b->layout->late || b->slab.finished)
         return b->slab.finished;
     return (uint8_t *)b->slab.device + b->layout->images_at;
 }

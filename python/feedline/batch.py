@@ -180,7 +180,9 @@ class Batch:
 
         images, labels: addresses of image_bytes and 8 * count bytes. On a GPU
         the copies are queued on `stream`, and the batch may be released at
-        once. StateError as in wait: copy before each replay of a graph.
+        once. StateError as in wait: copy before each replay of a graph. With
+        the option handover="copy" this is the only way to take images, which
+        a GPU may then finish on their way.
         """
         check(lib.batch_copy(self.handle, images, labels, stream))
 

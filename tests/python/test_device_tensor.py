@@ -336,31 +336,23 @@ def test_programs(name: str) -> None:
     run(PROGRAMS[name])
 
 
-def test_torch_tells_where_it_computes(tmp_path: Path) -> None:
-    """torch's build for the CPU cannot allocate on the double, and has no
-    streams; everything between is what runs on hardware."""
-    pytest.importorskip("torchvision")
-    for i in range(24):
-        path = tmp_path / "images" / "class"
-        path.mkdir(parents=True, exist_ok=True)
-        pixels = numpy.full((8, 8, 3), i * 10, numpy.uint8)
-        Image.fromarray(pixels).save(path / ("%02d.png" % i))
-    run(
-        """
+TORCH = """
 import torch
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
 from feedline.torch import DataLoader, handover
 
 double.double_use_device(0)
-taken, asked = [], []
+taken, asked, told = [], [], []
 
 
 class Allocated:
-    def __init__(self, *of):
+    def __init__(self, shape, strides, dtype, device):
+        size = torch.empty((), dtype=dtype).element_size()
         self.memory = ctypes.c_void_p()
+        self.bytes = int(numpy.prod(shape)) * size
         assert double.cuMemAlloc_v2(
-            ctypes.byref(self.memory), ctypes.c_size_t(4 * 192)) == 0
+            ctypes.byref(self.memory), ctypes.c_size_t(self.bytes)) == 0
         taken.append(self.memory)
 
     def data_ptr(self):
@@ -375,7 +367,6 @@ def current_stream(device):
 handover.device_empty = Allocated
 handover.current_stream = current_stream
 feedline.torch.iteration.current_stream = current_stream
-told = []
 set_stream = feedline.Loader.set_stream
 
 
@@ -385,10 +376,42 @@ def tell(loader, number):
 
 
 feedline.Loader.set_stream = tell
-data = ImageFolder(sys.argv[2], transforms.Compose([
-    transforms.Resize((8, 8)), transforms.PILToTensor()]))
-loader = DataLoader(
-    data, batch_size=4, device="cuda:0", num_workers=1, backend="native")
+
+
+def loader_of(*steps, **arguments):
+    data = ImageFolder(sys.argv[2], transforms.Compose([
+        transforms.Resize((8, 8)), *steps]))
+    return DataLoader(data, batch_size=4, device="cuda:0", num_workers=1,
+                      backend="native", **arguments)
+
+
+def let_go():
+    gc.collect()
+    double.double_drain()
+    for memory in taken:
+        assert double.cuMemFree_v2(memory) == 0
+"""
+
+
+@pytest.fixture
+def grays(tmp_path: Path) -> str:
+    """24 images of one colour each, in their order."""
+    pytest.importorskip("torchvision")
+    path = tmp_path / "images" / "class"
+    path.mkdir(parents=True)
+    for i in range(24):
+        pixels = numpy.full((8, 8, 3), i * 10, numpy.uint8)
+        Image.fromarray(pixels).save(path / ("%02d.png" % i))
+    return str(tmp_path / "images")
+
+
+def test_torch_tells_where_it_computes(grays: str) -> None:
+    """torch's build for the CPU cannot allocate on the double, and has no
+    streams; everything between is what runs on hardware."""
+    run(
+        TORCH
+        + """
+loader = loader_of(transforms.PILToTensor())
 for epoch in range(2):
     for images, labels in loader:
         peek(images.data_ptr(), 4 * 192)
@@ -396,12 +419,32 @@ for epoch in range(2):
 assert told == [stream] * 12
 assert asked == ["cuda:0"] * 24
 del loader, images, labels
-gc.collect()
-double.double_drain()
-for memory in taken:
-    assert double.cuMemFree_v2(memory) == 0
+let_go()
 """,
-        str(tmp_path / "images"),
+        grays,
+    )
+
+
+def test_torch_s_tensors_are_finished_into(grays: str) -> None:
+    """No slot has finished images, and nothing but labels is copied there."""
+    run(
+        TORCH
+        + """
+loader = loader_of(transforms.ToTensor(), options={"finish": "device"})
+for number, (images, labels) in enumerate(loader):
+    found = peek(images.data_ptr(), images.bytes).view(numpy.float32)
+    wanted = numpy.repeat(numpy.arange(4) + 4 * number, 192) * 10 / 255
+    assert abs(found - wanted).max() < 1e-6
+    if number == 0:
+        transfer = loader.engine.stats()["transfer"]
+        assert transfer["finish"] == "device"
+        assert transfer["device_bytes"] == transfer["pinned_bytes"]
+assert double.double_calls(b"cuMemcpyDtoDAsync") == 6
+assert double.double_calls(b"cuLaunchKernel") == 6 + 1  # and the first, empty
+del loader, images, labels
+let_go()
+""",
+        grays,
     )
 
 

@@ -122,23 +122,6 @@ static int make_streams(struct fdl_cuda *c)
         &c->finishing, FDL_CUDA_STREAM_NON_BLOCKING, greatest);
 }
 
-static int32_t prepare_finish(struct fdl_cuda *c)
-{
-    char reason[FDL_ERROR_BYTES];
-    if (c->config.finish.bytes == 0)
-        return FEEDLINE_OK;
-    int32_t status = fdl_cuda_kernels(c->device);
-    if (status >= 0) {
-        int error = fdl_cuda_warm_up(c->device, c->finishing);
-        if (error != FDL_CUDA_SUCCESS)
-            status = fdl_cuda_fail(c->device->cuda, error, "the first launch");
-    }
-    if (status >= 0)
-        return FEEDLINE_OK;
-    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
-    return fdl_fail(status, "finish=device: %s", reason);
-}
-
 static int32_t start_threads(struct fdl_cuda *c)
 {
     int error = make_streams(c);
@@ -146,7 +129,7 @@ static int32_t start_threads(struct fdl_cuda *c)
         error = c->device->cuda->EventCreate(&c->asked, 0);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(c->device->cuda, error, "a copy stream");
-    int32_t status = prepare_finish(c);
+    int32_t status = fdl_cuda_finish_prepare(c);
     if (status >= 0)
         status = fdl_cuda_clock_init(&c->clock, c->device);
     if (status >= 0)
@@ -376,6 +359,7 @@ const struct fdl_backend_ops fdl_backend_cuda = {
     .ask = fdl_cuda_ask,
     .wait = fdl_cuda_wait,
     .copy = fdl_cuda_copy,
+    .finish = fdl_cuda_finish_to,
     .use = fdl_cuda_use,
     .release = fdl_cuda_release,
     .stats = stats,

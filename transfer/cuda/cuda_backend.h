@@ -104,7 +104,7 @@ struct fdl_cuda {
     struct fdl_backend_config config;
     const struct fdl_cuda_device *device; /* NULL before the first slab */
     fdl_cuda_stream stream;               /* of copies */
-    fdl_cuda_stream finishing; /* of kernels; NULL where none are needed */
+    fdl_cuda_stream finishing; /* of kernels; NULL where the consumer's is */
     struct fdl_cuda_clock clock;
     _Atomic uint32_t clock_epoch;
     struct fdl_thread copy_thread, land_thread;
@@ -141,11 +141,15 @@ void fdl_cuda_ask(void *backend, int64_t now, enum fdl_ask how);
 int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream);
 int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
                       void *stream);
+int32_t fdl_cuda_finish_to(void *backend, struct fdl_transfer *t, void *to,
+                           void *stream);
 void fdl_cuda_use(void *backend, struct fdl_transfer *t, void *stream);
 void fdl_cuda_release(void *backend, struct fdl_transfer *t);
 
-/* cuda_finish.c: queues the kernels that finish a batch whose copy `stream` has
- * waited for; the device is current. CUresult. */
+/* cuda_finish.c: kernels are loaded, if there is anything to finish, and queued
+ * (CUresult), once `stream` waited for the batch's copy. The device is current.
+ */
+int32_t fdl_cuda_finish_prepare(struct fdl_cuda *c);
 int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
                     void *to, fdl_cuda_stream stream);
 

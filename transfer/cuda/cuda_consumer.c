@@ -208,6 +208,19 @@ int32_t fdl_cuda_wait(void *backend, struct fdl_transfer *t, void *stream)
     return status;
 }
 
+/* ---- Copying ------------------------------------------------------------ */
+
+/* The work on a batch that is copied is queued later than its release. */
+static int32_t copied(struct fdl_cuda *c, int error)
+{
+    fdl_lock(&c->ask_lock);
+    c->copied = true;
+    fdl_unlock(&c->ask_lock);
+    if (error == FDL_CUDA_SUCCESS)
+        return FEEDLINE_OK;
+    return fdl_cuda_fail(c->device->cuda, error, "the batch cannot be copied");
+}
+
 int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
                       void *stream)
 {
@@ -216,16 +229,23 @@ int32_t fdl_cuda_copy(void *backend, void *to, const void *from, uint64_t bytes,
     if (status < 0)
         return status;
     status = check_capture(c, stream);
-    if (status >= 0) {
-        int error =
-            c->device->cuda->MemcpyDtoDAsync(to, from, (size_t)bytes, stream);
-        if (error != FDL_CUDA_SUCCESS)
-            status = fdl_cuda_fail(c->device->cuda, error,
-                                   "the batch cannot be copied");
-    }
-    fdl_lock(&c->ask_lock);
-    c->copied = true;
-    fdl_unlock(&c->ask_lock);
+    if (status >= 0)
+        status = copied(c, c->device->cuda->MemcpyDtoDAsync(
+                               to, from, (size_t)bytes, stream));
+    fdl_cuda_leave(c->device);
+    return status;
+}
+
+int32_t fdl_cuda_finish_to(void *backend, struct fdl_transfer *t, void *to,
+                           void *stream)
+{
+    struct fdl_cuda *c = backend;
+    int32_t status = fdl_cuda_enter(c->device);
+    if (status < 0)
+        return status;
+    status = check_capture(c, stream);
+    if (status >= 0)
+        status = copied(c, fdl_cuda_finish(c, t, to, stream));
     fdl_cuda_leave(c->device);
     return status;
 }

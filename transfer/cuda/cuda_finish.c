@@ -6,7 +6,26 @@
  */
 #include "transfer/cuda/cuda_backend.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* The first launch may take long, so it is of nothing. */
+int32_t fdl_cuda_finish_prepare(struct fdl_cuda *c)
+{
+    char reason[FDL_ERROR_BYTES];
+    if (c->config.finish.channels == 0)
+        return FEEDLINE_OK;
+    int32_t status = fdl_cuda_kernels(c->device);
+    if (status >= 0) {
+        int error = fdl_cuda_warm_up(c->device, c->stream);
+        if (error != FDL_CUDA_SUCCESS)
+            status = fdl_cuda_fail(c->device->cuda, error, "the first launch");
+    }
+    if (status >= 0)
+        return FEEDLINE_OK;
+    snprintf(reason, sizeof(reason), "%s", fdl_last_error());
+    return fdl_fail(status, "finish=device: %s", reason);
+}
 
 /* Images begin .. end of the batch, at `to`. */
 static struct fdl_finish_args args_of(const struct fdl_cuda *c,

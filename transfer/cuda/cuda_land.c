@@ -195,7 +195,7 @@ static void read_times(struct fdl_cuda *c, const struct report *r,
                                    .queued = s->queued_ns,
                                    .bytes = s->bytes,
                                    .copies = s->n_copies,
-                                   .finished = s->finishes,
+                                   .finished = c->config.finish.channels > 0,
                                    .resumes = r->resumes};
     for (uint32_t i = 0; i < s->n_copies; i++) {
         int64_t from = fdl_cuda_clock_read(clock, s->clock_epoch, s->from[i]);

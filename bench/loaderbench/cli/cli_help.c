@@ -96,7 +96,7 @@ static const struct group {
 } groups[] = {
     {"Batches",
      {"batch_size", "dtype", "layout", "channels", "device", "drop_last",
-      "max_sample_bytes", "finish", "rounding"}},
+      "max_sample_bytes", "finish", "handover", "rounding"}},
     {"Order",
      {"shuffle", "seed", "epochs", "order", "repeats", "epoch_samples"}},
     {"Speed",

@@ -60,6 +60,7 @@ OURS = {
     "repeats": "sampler",
     "epoch_samples": "sampler",
     "epochs": "sampler",
+    "handover": "",
     "held": "",
     "terms": "",
     "channels": "",
@@ -273,6 +274,7 @@ def engine_options(
     options.update(
         batch_size=batch_size,
         order="given",
+        handover="copy",
         held="grow",
         terms="torch",
         on_error="zero" if ours.on_error == "raise" else ours.on_error,

@@ -160,13 +160,13 @@ TEST(captures_all_the_time)
 
 /* ---- Captures of the consumer's own stream ------------------------------ */
 
-TEST(a_captured_stream_takes_no_batch)
+static void capture_with(const char *options)
 {
     void *graph, *there;
     begin();
     fdl_cuda_stream stream = new_stream();
     assert_int_equal(cuMemAlloc(&there, 1 << 16), 0);
-    feedline_loader *l = fixture_open(dataset, OPTIONS);
+    feedline_loader *l = fixture_open(dataset, options);
     feedline_batch *b = next(l);
     assert_int_equal(cuStreamBeginCapture(stream, DOUBLE_GLOBAL), 0);
     assert_error(feedline_batch_wait(b, stream), FEEDLINE_ESTATE,
@@ -181,6 +181,12 @@ TEST(a_captured_stream_takes_no_batch)
     assert_int_equal(cuMemFree(there), 0);
     assert_int_equal(cuStreamDestroy(stream), 0);
     end();
+}
+
+TEST(a_captured_stream_takes_no_batch)
+{
+    capture_with(OPTIONS);
+    capture_with(OPTIONS " dtype=f32 finish=device handover=copy");
 }
 
 /* The slot waits for what reads it on a stream whose capture began later, and

@@ -94,39 +94,40 @@ static void desk_read_late(struct desk *d, uint32_t stream,
 
 /* ---- Copies ------------------------------------------------------------- */
 
-/* Into memory of the program's, which reads it later than the slot's next batch
- * arrives. */
+/* Into memory of the program's, wherever that begins, which reads it later than
+ * the slot's next batch arrives. */
 static void copy_batches(const char *options, const char *finish)
 {
     struct desk d;
-    void *images[2], *labels[2];
+    void *memory[2], *labels[2];
     desk_open(&d, options, finish);
     const struct fdl_cuda_api *cuda = d.rig.run.cuda;
     size_t bytes = (size_t)rig_batch_bytes(d.host);
     for (uint32_t s = 0; s < 2; s++) {
-        assert_cuda(cuda->MemAlloc(&images[s], bytes));
-        assert_cuda(cuda->MemAlloc(&labels[s], RIG_BATCH * sizeof(int64_t)));
+        assert_cuda(cuda->MemAlloc(&memory[s], bytes + 16));
+        assert_cuda(cuda->MemAlloc(&labels[s], bytes));
     }
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint32_t s = rig_draw(&d.rig, 2);
+        uint8_t *images = (uint8_t *)memory[s] + 4 * rig_draw(&d.rig, 4);
         feedline_batch *b = desk_next(&d);
         struct feedline_batch_info from = d.info[d.n];
         void *stream = feedline_busy_stream(d.busy[s]);
         assert_ok(feedline_busy_work(d.busy[s], rig_draw(&d.rig, 200000)));
         if (i % 2) {
-            assert_ok(feedline_batch_copy(b, images[s], labels[s], stream));
+            assert_ok(feedline_batch_copy(b, images, labels[s], stream));
         } else {
-            assert_ok(feedline_batch_copy(b, images[s], NULL, stream));
+            assert_ok(feedline_batch_copy(b, images, NULL, stream));
             assert_ok(feedline_batch_copy(b, NULL, labels[s], stream));
         }
         feedline_batch_release(b);
-        from.images.data = images[s];
+        from.images.data = images;
         from.labels.data = labels[s];
         desk_read_late(&d, s, &from);
     }
     desk_verify(&d);
     for (uint32_t s = 0; s < 2; s++) {
-        assert_cuda(cuda->MemFree(images[s]));
+        assert_cuda(cuda->MemFree(memory[s]));
         assert_cuda(cuda->MemFree(labels[s]));
     }
     desk_close(&d);
@@ -137,6 +138,61 @@ TEST(a_copy_is_the_batch)
     copy_batches("dtype=u8 depth=2", "auto");
     copy_batches("dtype=f32 depth=2 layout=nhwc", "host");
     copy_batches("dtype=f16 depth=2", "device");
+}
+
+TEST(a_copy_finishes_the_batch)
+{
+    static const char *const forms[] = {"dtype=f32", "dtype=f16 layout=nhwc",
+                                        "dtype=bf16",
+                                        "dtype=f32 layout=nhwc channels=4",
+                                        "dtype=f32 op=five_crop batch_size=10"};
+    char options[128];
+    for (uint32_t i = 0; i < FDL_COUNT_OF(forms); i++) {
+        snprintf(options, sizeof(options), "%s depth=2 handover=copy",
+                 forms[i]);
+        copy_batches(options, "device");
+    }
+    copy_batches("dtype=f32 depth=2 handover=copy", "host");
+    copy_batches("dtype=u8 depth=2 handover=copy", "auto");
+}
+
+/* There are none to share, and twice as many to copy. */
+TEST(images_that_are_finished_late)
+{
+    struct rig r;
+    void *tensor, *to[2];
+    rig_open(&r);
+    const char *options = "dtype=f16 handover=copy finish=device";
+    feedline_loader *device = rig_loader(r.dataset, "cuda:0", options);
+    feedline_loader *host = rig_loader(r.dataset, "host", "dtype=f16");
+    feedline_batch *db = rig_next(device), *hb = rig_next(host);
+    struct feedline_batch_info d = rig_look(db), h = rig_look(hb);
+    assert_same_info(&d, &h, 0);
+    assert_null(d.images.data);
+    assert_error(feedline_batch_export(db, FEEDLINE_IMAGES, 0, &tensor),
+                 FEEDLINE_ESTATE, "handover=copy");
+    assert_ok(feedline_batch_export(db, FEEDLINE_LABELS, 0, &tensor));
+    struct echo e;
+    rig_echo_open(&r, &e, rig_batch_bytes(host));
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_cuda(r.run.cuda->MemAlloc(&to[i], (size_t)d.image_bytes));
+        assert_ok(feedline_batch_copy(db, to[i], NULL, r.streams[i]));
+    }
+    struct fdl_dl_managed *labels = tensor;
+    labels->deleter(labels);
+    for (uint32_t i = 0; i < 2; i++) {
+        d.images.data = to[i];
+        rig_read_back(&r, &d, r.streams[i], &e);
+        assert_cuda(r.run.cuda->StreamSynchronize(r.streams[i]));
+        assert_same_bytes(&d, &h, &e);
+        assert_cuda(r.run.cuda->MemFree(to[i]));
+    }
+    feedline_batch_release(db);
+    feedline_batch_release(hb);
+    rig_echo_close(&r, &e);
+    feedline_loader_destroy(host);
+    feedline_loader_destroy(device);
+    rig_close(&r);
 }
 
 TEST(a_copy_of_any_sizes)

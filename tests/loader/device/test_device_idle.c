@@ -52,6 +52,7 @@ struct program {
     enum order order;
     bool tells;        /* on which stream it computes */
     bool prefetches;   /* takes batches on a side stream */
+    bool late;         /* batches are finished as they are copied */
     bool own_order;    /* of epochs, and not a given one */
     double load, step; /* ms: between two batches, on one */
     double lingers;    /* ms: the host does before it asks, without the GPU */
@@ -92,9 +93,16 @@ static int32_t when_made(const struct feedline_op_call *call)
 static void set_options(feedline_config *cfg, const struct program *p)
 {
     const char *const options[][2] = {
-        {"device", "cuda:0"}, {"dtype", "u8"},    {"layout", "nhwc"},
-        {"workers", "1"},     {"depth", "4"},     {"tuner", "off"},
-        {"shuffle", "false"}, {"finish", "host"}, {"reader", "memory"},
+        {"device", "cuda:0"},
+        {"dtype", p->late ? "f32" : "u8"},
+        {"layout", "nhwc"},
+        {"workers", "1"},
+        {"depth", "4"},
+        {"tuner", "off"},
+        {"shuffle", "false"},
+        {"finish", p->late ? "device" : "host"},
+        {"handover", p->late ? "copy" : "share"},
+        {"reader", "memory"},
     };
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         assert_ok(feedline_config_set(cfg, options[i][0], options[i][1]));
@@ -137,7 +145,8 @@ static void open_scene(struct scene *s, const struct program *p)
     open_loader(s);
     assert_ok(feedline_busy_create("cuda:0", &s->gpu));
     assert_ok(feedline_busy_create("cuda:0", &s->side));
-    assert_int_equal(cuMemAlloc(&s->copy, (size_t)BATCH * SIDE * SIDE * 3), 0);
+    assert_int_equal(cuMemAlloc(&s->copy, (size_t)BATCH * SIDE * SIDE * 3 * 4),
+                     0);
     if (p->tells)
         assert_ok(feedline_loader_set_stream(s->loader,
                                              feedline_busy_stream(s->gpu)));
@@ -293,6 +302,13 @@ TEST(copy_then_release_on_a_told_stream)
 {
     check_loads((struct program){
         .order = COPY_THEN_RELEASE, .tells = true, .epochs = 1});
+}
+
+/* The kernel is the program's work: the batch is ready when it has arrived. */
+TEST(finished_by_the_copy_on_a_told_stream)
+{
+    check_loads((struct program){
+        .order = COPY_THEN_RELEASE, .tells = true, .late = true, .epochs = 1});
 }
 
 /* Nobody says where the work is: only waits for copies in flight count. */

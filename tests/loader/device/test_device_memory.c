@@ -204,6 +204,33 @@ TEST_WITH(the_next_run_is_smaller, setup, teardown)
     feedline_loader_destroy(l);
 }
 
+/* Finished by the copy, a batch ahead is its u8 pixels and labels, and no
+ * kernel runs before the program asks for it. */
+TEST_WITH(finished_late_it_is_small, setup, teardown)
+{
+    struct double_counters before, after;
+    void *there;
+    feedline_loader *l = loader("dtype=f32 finish=device handover=copy depth=4 "
+                                "tuner=off");
+    assert_int_equal(slot_bytes(l), fdl_ring_slot_bytes(l->engine->ring));
+    assert_true(slot_bytes(l) < 2 * BATCH * IMAGE);
+    double_use_device(0);
+    assert_int_equal(cuMemAlloc(&there, (size_t)BATCH * IMAGE * 4), 0);
+    pass(l, 3);
+    double_get_counters(&before);
+    assert_int_equal(before.kernels, 0);
+    assert_int_equal(stats_of(l).device_bytes, 6 * slot_bytes(l));
+    feedline_batch *b = next(l);
+    assert_ok(feedline_batch_copy(b, there, NULL, NULL));
+    feedline_batch_release(b);
+    double_get_counters(&after);
+    assert_int_equal(after.kernels, 1);
+    assert_int_equal(double_calls("cuMemcpyDtoDAsync"), 0);
+    assert_int_equal(stats_of(l).finish, 1);
+    feedline_loader_destroy(l);
+    assert_int_equal(cuMemFree(there), 0);
+}
+
 /* ---- At rest ------------------------------------------------------------- */
 
 TEST_WITH(a_stopped_loader_keeps_nothing, setup, teardown)

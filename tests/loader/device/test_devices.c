@@ -554,12 +554,16 @@ TEST(without_kernels_the_host_finishes)
     double_reset();
     assert_true(double_set("gbps=1"));
     assert_true(double_set("capability=37"));
-    feedline_loader *l = fixture_open(ds, "device=cuda:0 dtype=f32");
-    take(l);
-    assert_ok(feedline_loader_get_device_stats(l, &stats));
-    assert_int_equal(stats.finish, 0);
-    assert_non_null(strstr(stats.finish_reason, "feedline's kernels"));
-    feedline_loader_destroy(l);
+    feedline_loader *l;
+    for (int copies = 0; copies < 2; copies++) {
+        l = fixture_open(ds, copies ? "device=cuda:0 dtype=f32 handover=copy"
+                                    : "device=cuda:0 dtype=f32");
+        take(l);
+        assert_ok(feedline_loader_get_device_stats(l, &stats));
+        assert_int_equal(stats.finish, 0);
+        assert_non_null(strstr(stats.finish_reason, "feedline's kernels"));
+        feedline_loader_destroy(l);
+    }
     l = fixture_open(ds, "device=cuda:0 dtype=f32 finish=device");
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
                  "finish=device");

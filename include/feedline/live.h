@@ -89,8 +89,10 @@ struct feedline_live_stats {
         uint64_t decisions;
     } tuner;
 
-    char watched[64]; /* whose batches a watch counts (watch.h); "": they are
+    char watched[64];    /* whose batches a watch counts (watch.h); "": they are
                          the loader's own */
+    char placement[128]; /* where workers are bound to and pinned memory lies,
+                            for people; "": anywhere, or not known */
 };
 
 /* A consistent copy. END: the process or its loader is gone; *out then has the

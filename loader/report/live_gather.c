@@ -9,7 +9,9 @@
 #include "loader/watch/outside.h"
 #include "loader/watch/stats.h"
 #include "loader/watch/stuck.h"
+#include "profiler/system/affinity.h"
 #include "profiler/system/machine.h"
+#include "profiler/system/numa_maps.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +125,24 @@ static void add_tuner(const struct fdl_sources *from,
     out->tuner.decisions = t.decisions;
 }
 
+static void add_placement(const struct fdl_sources *from,
+                          struct feedline_live_stats *out)
+{
+    const struct fdl_affinity *a = fdl_engine_affinity(from->engine);
+    const struct fdl_numa_bytes *pinned = fdl_engine_pinned(from->engine);
+    char cpus[48], nodes[72];
+    int n = 0;
+    fdl_cpu_set_print(&a->cpus, cpus, sizeof(cpus));
+    if (a->bound)
+        n = snprintf(out->placement, sizeof(out->placement),
+                     "workers on CPUs %s", cpus);
+    if (!pinned)
+        return;
+    fdl_numa_bytes_print(pinned, nodes, sizeof(nodes));
+    snprintf(out->placement + n, sizeof(out->placement) - (size_t)n,
+             "%spinned memory %s", n ? "; " : "", nodes);
+}
+
 void fdl_live_gather(const struct fdl_sources *from,
                      struct feedline_live_stats *out)
 {
@@ -136,6 +156,7 @@ void fdl_live_gather(const struct fdl_sources *from,
     fdl_stats_get(from->watch, &out->stats);
     fdl_stats_waits(from->watch, &out->waits);
     add_device(from, out);
+    add_placement(from, out);
     fdl_stats_workers(from->watch, &out->threads);
     add_machine(from, out);
     out->stuck_workers = fdl_stuck_count(from->engine);

@@ -92,6 +92,8 @@ static void clean(struct feedline_live_stats *s)
     fdl_live_clean_text(s->tuner.mode, sizeof(s->tuner.mode));
     fdl_live_clean_text(s->tuner.state, sizeof(s->tuner.state));
     fdl_live_clean_text(s->tuner.limited_by, sizeof(s->tuner.limited_by));
+    fdl_live_clean_text(s->watched, sizeof(s->watched));
+    fdl_live_clean_text(s->placement, sizeof(s->placement));
     s->n_decisions = FDL_MIN(s->n_decisions, FEEDLINE_LIVE_DECISIONS);
     for (uint32_t i = 0; i < FEEDLINE_LIVE_DECISIONS; i++)
         fdl_live_clean_text(s->decisions[i], sizeof(s->decisions[i]));

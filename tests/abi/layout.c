@@ -313,7 +313,8 @@ NEXT(feedline_live_stats, n_decisions, stuck_workers);
 NEXT(feedline_live_stats, stuck_workers, decisions);
 NEXT(feedline_live_stats, decisions, tuner);
 NEXT(feedline_live_stats, tuner, watched);
-END(feedline_live_stats, watched, 2552);
+NEXT(feedline_live_stats, watched, placement);
+END(feedline_live_stats, placement, 2680);
 
 BEGIN(feedline_watch_def, struct_size);
 NEXT(feedline_watch_def, struct_size, workers);

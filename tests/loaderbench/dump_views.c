@@ -203,6 +203,7 @@ static void plant_live(uint64_t seed, struct feedline_live_stats *s)
         .stuck_workers = 2,
         .decisions = {"workers 2 -> 4 (why)", "depth 2 -> 3 (why)"},
         .tuner = {"auto", "hold", "cores", 8, 0, 40, 1, 0.375, 0.0625, 11},
+        .placement = "workers on CPUs 0-3",
     };
     __wrap_fdl_stats_get(NULL, &s->stats);
     __wrap_fdl_stats_waits(NULL, &s->waits);

@@ -386,6 +386,16 @@ def case_json(tmp):
         equal(doc["stuck_workers"], 0)
         text = expect(tool("top", run.pid, "--once", "--interval", "0.3"), 0)
         contains(text.out, "tuner: auto, ")
+        assert doc["placement"] is None and "placement" not in text.out, text
+
+
+def case_placement(tmp):
+    cpu = min(os.sched_getaffinity(0))
+    with Run(tmp, env={"FEEDLINE_AFFINITY": str(cpu)}) as run:
+        words = "workers on CPUs %d" % cpu
+        equal(json_of("top", run.pid)["placement"], words)
+        text = expect(tool("top", run.pid, "--once"), 0).out
+        contains(text, "placement: " + words)
 
 
 def case_device(tmp):

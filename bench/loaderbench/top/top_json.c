@@ -90,6 +90,9 @@ json_t *top_json(const struct feedline_live_info *info,
         "decisions", decisions);
     json_object_update(doc, rest);
     json_object_set_new(doc, "tuner", tuner_json(now));
+    json_object_set_new(doc, "placement",
+                        now->placement[0] ? json_string(now->placement)
+                                          : json_null());
     json_object_set_new(doc, "stuck_workers",
                         json_integer((json_int_t)now->stuck_workers));
     json_decref(rest);

@@ -218,6 +218,13 @@ static void add_workers(struct top_view *v, const struct top_rates *r)
         more(line, " not known");
 }
 
+static void add_placement(struct top_view *v,
+                          const struct feedline_live_stats *now)
+{
+    if (now->placement[0])
+        add(v, DETAIL, "placement: %s", now->placement);
+}
+
 static void add_machine(struct top_view *v,
                         const struct feedline_live_stats *now,
                         const struct top_rates *r)
@@ -362,6 +369,7 @@ static void add_engine(struct top_view *v,
     add_stuck(v, now);
     add_tuner(v, now);
     add_workers(v, rates);
+    add_placement(v, now);
 }
 
 void top_view_make(struct top_view *view, const struct top_subject *subject,

@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "cuda_double.h"
 #include "loader/loader.h"
+#include "loader/report/live_gather.h"
 #include "profiler/system/affinity.h"
 #include "tests/loader/fixture.h"
 #include "tests/profiler/system/machine_files.h"
@@ -185,6 +186,28 @@ TEST_WITH(statistics_say_where_pinned_memory_lies, open_machine, close_machine)
     expect_json("device=host", "\"pinned_bytes_by_node\":null");
     put(NODE "has_cpu", "0\n");
     expect_json("device=cuda:0", "\"pinned_bytes_by_node\":null");
+}
+
+static void expect_placement(const char *options, const char *words)
+{
+    struct feedline_live_stats live;
+    feedline_loader *l = start(options);
+    fdl_live_gather(&l->sources, &live);
+    feedline_loader_destroy(l);
+    assert_string_equal(live.placement, words);
+}
+
+TEST_WITH(the_live_page_says_where, open_machine, close_machine)
+{
+    char words[128];
+    snprintf(words, sizeof(words), "workers on CPUs %s", names[1]);
+    expect_placement("device=host", "");
+    expect_placement("device=cuda:0 workers=1", words);
+    put("/proc/self/numa_maps", "1000 default N0=1 N1=3\n");
+    strcat(words, "; pinned memory 75 % on NUMA node 1, 25 % on NUMA node 0");
+    expect_placement("device=cuda:0 workers=1", words);
+    expect_placement("device=cuda:0 affinity=none",
+                     "pinned memory 75 % on NUMA node 1, 25 % on NUMA node 0");
 }
 
 /* Workers that the program adds later, too. */

@@ -16,7 +16,7 @@
 #define OUTLIERS 2u
 #define PERIODS  3u /* that must have been seen */
 #define RECENT   64u
-#define LEAST    8u  /* values: fewer show nothing */
+#define LEAST    50u /* values: among fewer, chance makes a period */
 #define VARIES   0.1 /* of the mean: less is no long wait */
 
 void fdl_series_add(struct fdl_series *s, int64_t value)
@@ -113,7 +113,7 @@ uint32_t fdl_series_period(const struct fdl_series *s, double *strength)
     if (!centre(s, x, &n))
         return 0;
     double power = product(x, n, 0);
-    for (uint32_t k = 2; k <= n / PERIODS; k++) {
+    for (uint32_t k = 1; k <= n / PERIODS; k++) {
         double here = product(x, n, k) / power;
         /* The multiples of a period peak as high: take the first. */
         if (here > best + 0.05) {
@@ -121,6 +121,8 @@ uint32_t fdl_series_period(const struct fdl_series *s, double *strength)
             lag = k;
         }
     }
-    *strength = FDL_MAX(-1.0, FDL_MIN(best, 1.0));
+    if (lag < 2) /* a trend: neighbours are alike, and nothing more so */
+        return 0;
+    *strength = FDL_MIN(best, 1.0);
     return lag;
 }

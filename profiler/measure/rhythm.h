@@ -33,8 +33,9 @@ struct fdl_median {
 int64_t fdl_series_recent_median(const struct fdl_series *s, uint32_t most,
                                  struct fdl_median *taken);
 
-/* The lag of the highest peak above lag 1, if it is based on at least three
- * periods; strength: its autocorrelation, -1..1. Lag 0: no period. */
+/* The lag of the highest peak, if it is based on at least three periods and
+ * neighbours are less alike; strength: its autocorrelation, 0..1. Lag 0: no
+ * period, or too few values to tell. */
 uint32_t fdl_series_period(const struct fdl_series *s, double *strength);
 
 #endif

@@ -108,6 +108,19 @@ TEST(test_no_rhythm)
     }
 }
 
+TEST(test_few_waits_show_no_rhythm)
+{
+    state_of = test_seed();
+    for (int run = 0; run < 400; run++) {
+        struct fdl_series s = {.n = 0};
+        double strength;
+        for (int i = 0; i < 10 + run % 40; i++)
+            fdl_series_add(&s, random_below(2 * MS));
+        fdl_series_period(&s, &strength);
+        assert_true(strength < 0.5);
+    }
+}
+
 /* One step that took a minute, among steps that vary. */
 TEST(test_one_outlier)
 {
@@ -119,6 +132,21 @@ TEST(test_one_outlier)
         s.values[at] = 60000 * MS;
         fdl_series_period(&s, &strength);
         assert_true(strength < 0.5);
+    }
+}
+
+/* Waits that were long at first and are short since, as while a tuner works,
+ * resemble themselves at every lag. */
+TEST(test_a_trend_is_no_rhythm)
+{
+    state_of = test_seed();
+    for (uint32_t end = 5; end < 300; end += 37) {
+        struct fdl_series s;
+        double strength;
+        fill(&s, 300, 2, 0);
+        for (uint32_t i = 0; i < end; i++)
+            s.values[i] += 5 * MS;
+        assert_int_equal(fdl_series_period(&s, &strength), 0);
     }
 }
 

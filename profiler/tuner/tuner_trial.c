@@ -523,8 +523,9 @@ static void learn_reads(struct fdl_tuner *t, double error)
 }
 
 /* More workers brought nothing, had cores and did not use them: they wait for
- * something that they share, whether anybody told us of it or not. Workers that
- * queue for a core had none. */
+ * something that they share and nobody told us of. Of a lock that is announced
+ * the queue says at any time how many it has room for. Workers that queue for a
+ * core had none. */
 static void learn_scaling(struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *e, double error)
 {
@@ -532,8 +533,9 @@ static void learn_scaling(struct fdl_tuner *t,
     bool idle = e->queued < 0.1 &&
                 e->cores_used < 0.8 * fdl_tuner_cores(t, e) &&
                 e->cores_used < 1.2 * ref->cores_used;
+    bool announced = isfinite(fdl_tuner_lock_room(ref));
     if (t->trial.up && idle && could_tell(error) && ref->starved < 0.2 &&
-        RULE(FLAT))
+        !announced && RULE(FLAT))
         t->flat = (struct fdl_tuner_flat){t->trial.before.workers, ref->work};
 }
 

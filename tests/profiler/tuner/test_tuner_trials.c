@@ -31,6 +31,27 @@ TEST(a_lock_that_nobody_announces_stops_the_climb)
     fdl_tuner_destroy(m.tuner);
 }
 
+/* While it was full one more brought nothing. Then it is held for less and the
+ * work grows, too slowly to be seen as a change. */
+TEST(an_announced_lock_is_judged_by_its_queue)
+{
+    struct tuner_model m;
+    struct fdl_tuner_limits l = model_limits(12);
+    model_begin(&m, &l, 4, 40, 10);
+    m.held = 12e6;
+    model_steps(&m, 1000);
+    for (unsigned i = 0; i < 8000; ++i) {
+        m.held -= 1e3;
+        m.work += 3e3;
+        model_step(&m);
+    }
+    model_steps(&m, 4000);
+    model_print(&m);
+    assert_true(m.knobs.workers >= 7);
+    assert_string_equal(model_status(&m).limited_by, "");
+    fdl_tuner_destroy(m.tuner);
+}
+
 /* Of the number of workers: each that was not kept is followed by the way back
  * to where it was. */
 static void assert_undone(const struct tuner_model *m)

@@ -9,7 +9,6 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/custom.h"
-#include "decode/kernels/finish.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -445,7 +444,8 @@ static int32_t plan_normalization(const struct fdl_pipeline *p,
 }
 
 int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
-                            float scale[4], float bias[4])
+                            enum fdl_rounding rounding,
+                            struct fdl_affine *affine)
 {
     fdl_assert(channels >= 1 && channels <= FDL_CHANNELS_MAX);
     struct fdl_plan plan;
@@ -456,9 +456,7 @@ int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
     status = plan_normalization(p, &plan);
     if (status)
         return status;
-    fdl_affine_numbers(&plan.norm, scale, bias);
-    for (int32_t c = channels; c < FDL_CHANNELS_MAX; c++)
-        scale[c] = bias[c] = 0;
+    fdl_affine_init(affine, &plan.norm, rounding);
     return FEEDLINE_OK;
 }
 

@@ -9,6 +9,7 @@
 #define FDL_DECODE_PIPELINE_H
 
 #include "base/json.h"
+#include "decode/kernels/finish.h"
 #include "decode/plan/plan.h"
 
 #include <feedline/feedline.h>
@@ -84,11 +85,11 @@ int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
 /* Whether any operation normalises (which needs f32 output). */
 bool fdl_pipeline_normalizes(const struct fdl_pipeline *p);
 
-/* For a device that finishes bytes: what the last pass makes of them, y =
- * fma(x, scale, bias), which is the same for every sample; 0 for channels that
- * there are not. The errors of fdl_pipeline_check_channels. */
+/* For a device that finishes bytes: what the last pass makes of them, which is
+ * the same for every sample. The errors of fdl_pipeline_check_channels. */
 int32_t fdl_pipeline_affine(const struct fdl_pipeline *p, int32_t channels,
-                            float scale[4], float bias[4]);
+                            enum fdl_rounding rounding,
+                            struct fdl_affine *affine);
 
 /* Name of the first operation that works on finished samples, so that they must
  * be finished where it runs; NULL: there is none. */

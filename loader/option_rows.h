@@ -136,8 +136,7 @@ DECODE_OPTION(ROUNDING, rounding,
               ENUM("rounding", FDL_CHOICE_TEXT(FDL_ROUNDING_CHOICES), "once",
                    "of floats: once, or after each step, as "
                    "torchvision's ToTensor and Normalize (divide) or "
-                   "v2.ToDtype and Normalize (multiply) do; devices "
-                   "always round once"))
+                   "v2.ToDtype and Normalize (multiply) do"))
 OPTION(TRACE, STRING("trace", "",
                      "write a trace of the run to this file, as Chrome "
                      "JSON, over the schedule below"))

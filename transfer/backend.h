@@ -46,7 +46,8 @@ struct fdl_finish {
     int32_t channels; /* 0: there is nothing to finish */
     int32_t dtype;    /* FEEDLINE_F32, F16 or BF16 */
     bool nhwc;
-    float scale[4], bias[4]; /* y = fma(x, scale, bias), then rounded */
+    uint32_t table[4][256]; /* what each byte of a channel becomes: the bits, as
+                               they are stored */
 };
 
 struct fdl_slab {

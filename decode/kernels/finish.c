@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-void fdl_affine_numbers(const struct fdl_norm *norm,
-                        float scale[FDL_CHANNELS_MAX],
-                        float bias[FDL_CHANNELS_MAX])
+/* From mean and std, or to 0..1 where norm is not on. */
+static void numbers(const struct fdl_norm *norm, float scale[FDL_CHANNELS_MAX],
+                    float bias[FDL_CHANNELS_MAX])
 {
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         double mean = norm->on ? (double)norm->mean[c] : 0.0;
@@ -69,7 +69,7 @@ static void init_steps(struct fdl_affine *affine, const struct fdl_norm *norm,
 static void init_once(struct fdl_affine *affine, const struct fdl_norm *norm)
 {
     affine->way = FDL_AFFINE_ONCE;
-    fdl_affine_numbers(norm, affine->scale, affine->bias);
+    numbers(norm, affine->scale, affine->bias);
     for (size_t c = 0; c < FDL_CHANNELS_MAX; c++) {
         float scale = affine->scale[c], bias = affine->bias[c];
         for (int x = 0; x < 256; x++)
@@ -92,6 +92,20 @@ void fdl_affine_init(struct fdl_affine *affine, const struct fdl_norm *norm,
             affine->bf16[c][x] = fdl_bf16_of(affine->table[c][x]);
         }
     }
+}
+
+void fdl_affine_bits(const struct fdl_affine *affine, int32_t dtype,
+                     uint32_t bits[FDL_CHANNELS_MAX][256])
+{
+    const uint16_t(*half)[256] =
+        dtype == FEEDLINE_F16 ? affine->f16 : affine->bf16;
+    if (dtype == FEEDLINE_F32) {
+        memcpy(bits, affine->table, sizeof(affine->table));
+        return;
+    }
+    for (size_t c = 0; c < FDL_CHANNELS_MAX; c++)
+        for (size_t x = 0; x < 256; x++)
+            bits[c][x] = half[c][x];
 }
 
 static size_t packed_place(const struct fdl_output_format *f, int32_t row)

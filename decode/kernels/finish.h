@@ -40,11 +40,12 @@ struct fdl_affine {
 };
 
 /* From mean and std, or to 0..1 where norm is not on. */
-void fdl_affine_numbers(const struct fdl_norm *norm,
-                        float scale[FDL_CHANNELS_MAX],
-                        float bias[FDL_CHANNELS_MAX]);
 void fdl_affine_init(struct fdl_affine *affine, const struct fdl_norm *norm,
                      enum fdl_rounding rounding);
+
+/* What each byte of a channel becomes: the bits of f32, f16 or bf16. */
+void fdl_affine_bits(const struct fdl_affine *affine, int32_t dtype,
+                     uint32_t bits[FDL_CHANNELS_MAX][256]);
 
 /* planes[c]: `width` bytes and readable up to FDL_PLANE_ALIGN, for each of the
  * output's channels; they may be the same. row: its number in the output. */

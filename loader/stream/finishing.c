@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where batches are finished. If on the device, workers write u8 pixels with
- * interleaved channels, as they come out of the decoder, and the device applies
- * the last pass with the same two numbers per channel
- * (decode/kernels/finish.h), so the bits are the same.
+ * interleaved channels, as they come out of the decoder, and the device looks
+ * up what the last pass makes of each byte (decode/kernels/finish.h), so the
+ * bits are the same.
  */
 #include "loader/stream/finishing.h"
 
@@ -131,10 +131,13 @@ void fdl_engine_set_finishing(const struct fdl_engine *l,
         .dtype = delivered->dtype,
         .nhwc = delivered->nhwc,
     };
+    struct fdl_affine affine;
+    int64_t rounding = fdl_option_int(&l->options, FDL_OPT_ROUNDING);
     int32_t status = fdl_pipeline_affine(l->pipeline, delivered->channels,
-                                         finish->scale, finish->bias);
+                                         (enum fdl_rounding)rounding, &affine);
     fdl_assert(status == FEEDLINE_OK); /* channels were checked */
     (void)status;
+    fdl_affine_bits(&affine, delivered->dtype, finish->table);
 }
 
 void fdl_finish_wire(const struct fdl_output_format *delivered,

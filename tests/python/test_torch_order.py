@@ -12,8 +12,6 @@ import pytest
 from torch_cases import SAMPLERS, Ours, T, Theirs, assert_same, both, data
 from torch_cases import folder, same, torch
 
-from feedline.torch.arguments import engine_options  # noqa: E402
-
 
 class Listed:
     """A sampler of the user's own, without a base class."""
@@ -47,15 +45,6 @@ def test_floats_are_torchs_to_the_bit(tmp_path: Path, layout: Any) -> None:
         for (ours, _), (theirs, _) in zip(loader, Theirs(images, 7)):
             assert torch.equal(ours, theirs)
         assert loader.native
-
-
-def test_a_device_rounds_as_the_engine_does_there(dataset: Any) -> None:
-    """So batches do not tell where they were finished."""
-    planned = {"rounding": "divide"}
-    for device, expected in (("cpu", planned), ("cuda:0", {})):
-        options = engine_options(Ours(dataset, 4, device=device), planned, 4)
-        kept = {k: v for k, v in options.items() if k == "rounding"}
-        assert kept == expected
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -2,19 +2,16 @@
 /*
  * Modules and kernels of the double. It cannot run PTX, so it knows by name
  * what the kernels of transfer/cuda/cuda_kernels.h are meant to do, and does
- * that in C of its own: a second opinion on the arithmetic, and on the
+ * that in C of its own: a second opinion on what goes where, and on the
  * arguments that the host passes. It computes what the launched grid covers and
  * no more.
  */
 #include "cuda_double_own.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { DTYPE_F16 = 2, DTYPE_F32 = 3, DTYPE_BF16 = 5 };
 
 static const char *const names[] = {"fdl_kernel_finish", "fdl_kernel_spin"};
 enum { KERNEL_FINISH, KERNEL_SPIN };
@@ -33,77 +30,18 @@ static struct module *modules; /* guarded by the double's lock; none ends */
 
 /* ---- Numbers -------------------------------------------------------- */
 
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return bits;
-}
-
-/* m >> shift, to nearest, ties to even. */
-static uint32_t shift_even(uint32_t m, uint32_t shift)
-{
-    uint32_t half = 1u << (shift - 1), low = m & ((half << 1) - 1);
-    uint32_t kept = m >> shift;
-    return kept + (low > half || (low == half && (kept & 1)));
-}
-
-static uint16_t to_f16(float x)
-{
-    uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
-    uint32_t size = bits & 0x7fffffffu, mantissa = bits & 0x7fffffu;
-    uint32_t exponent = size >> 23, out;
-    if (size > 0x7f800000u)
-        out = 0x7fff; /* what a GPU makes of every NaN */
-    else if (exponent >= 127 + 16)
-        out = 0x7c00;
-    else if (exponent >= 127 - 14) /* a carry grows the exponent, to infinity */
-        out = shift_even((exponent - (127 - 15)) << 23 | mantissa, 13);
-    else if (exponent >= 127 - 25) /* below the smallest normal number */
-        out = shift_even(mantissa | 0x800000u, 126 - exponent);
-    else
-        out = 0;
-    return (uint16_t)(size > 0x7f800000u ? out : out | sign);
-}
-
-static uint16_t to_bf16(float x)
-{
-    uint32_t bits = bits_of(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return 0x7fff;
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-}
-
-static uint32_t number_of(const struct fdl_finish_args *a, uint8_t x,
-                          uint32_t channel)
-{
-    float y = fmaf((float)x, a->scale[channel], a->bias[channel]);
-    return a->dtype == DTYPE_F32   ? bits_of(y)
-           : a->dtype == DTYPE_F16 ? to_f16(y)
-                                   : to_bf16(y);
-}
-
-static uint32_t size_of(int32_t dtype)
-{
-    return dtype == DTYPE_F32 ? 4 : 2;
-}
-
-/* Each of the 256 values of a channel is computed once. */
 static void finish(const struct fdl_finish_args *a, uint64_t pixels)
 {
-    uint32_t table[4][256], size = size_of(a->dtype);
-    for (uint32_t c = 0; c < a->channels; c++)
-        for (uint32_t x = 0; x < 256; x++)
-            table[c][x] = number_of(a, (uint8_t)x, c);
     unsigned char *dst = a->dst;
     for (uint64_t p = 0; p < pixels; p++)
         for (uint32_t c = 0; c < a->channels; c++) {
             uint64_t image = p / a->plane, at = p % a->plane;
             uint64_t to = a->nhwc ? p * a->channels + c
                                   : (image * a->channels + c) * a->plane + at;
-            uint32_t number = table[c][a->src[p * a->channels + c]];
+            uint32_t x = a->src[p * a->channels + c];
+            uint32_t number = a->table ? a->table[c * 256 + x] : 0;
             uint16_t half = (uint16_t)number;
-            if (size == 4)
+            if (a->bytes == 4)
                 memcpy(dst + to * 4, &number, 4);
             else
                 memcpy(dst + to * 2, &half, 2);
@@ -211,23 +149,27 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
 static bool prepare_finish_locked(struct double_op *op, uint64_t threads)
 {
     struct fdl_finish_args *a = &op->args;
-    bool half = a->dtype == DTYPE_F16 || a->dtype == DTYPE_BF16;
     if (a->channels < 1 || a->channels > 4 || a->plane < 1 ||
-        a->pixels % a->plane != 0 || (!half && a->dtype != DTYPE_F32)) {
+        a->pixels % a->plane != 0 || (a->bytes != 2 && a->bytes != 4)) {
         double_fault_locked("fdl_kernel_finish: %" PRIu64 " pixels, plane "
-                            "%" PRIu32 ", %" PRIu32 " channels, dtype "
-                            "%" PRId32 " make no sense",
-                            a->pixels, a->plane, a->channels, a->dtype);
+                            "%" PRIu32 ", %" PRIu32 " channels, %" PRIu32
+                            " bytes each make no sense",
+                            a->pixels, a->plane, a->channels, a->bytes);
         return false;
     }
-    uint64_t read = a->pixels * a->channels, written = read * size_of(a->dtype);
+    uint64_t read = a->pixels * a->channels, written = read * a->bytes;
+    uint64_t looked_up = a->table ? a->channels * sizeof(uint32_t[256]) : 0;
     struct double_allocation *src = double_allocation_at_locked(a->src, read);
     struct double_allocation *dst =
         double_allocation_at_locked(a->dst, written);
-    if (!src || !dst) {
+    struct double_allocation *table =
+        a->table ? double_allocation_at_locked(a->table, looked_up) : src;
+    if (!src || !dst || !table) {
         double_fault_locked("fdl_kernel_finish: %" PRIu64 " bytes at %p to "
-                            "%" PRIu64 " at %p are not all device memory",
-                            read, (const void *)a->src, written, a->dst);
+                            "%" PRIu64 " at %p, by the table at %p, are not "
+                            "all device memory",
+                            read, (const void *)a->src, written, a->dst,
+                            (const void *)a->table);
         return false;
     }
     uint64_t covered = threads * FDL_FINISH_PIXELS;
@@ -235,8 +177,12 @@ static bool prepare_finish_locked(struct double_op *op, uint64_t threads)
     op->amount = op->bytes;
     op->ranges[0] = (struct double_range){a->src, read, false};
     op->ranges[1] = (struct double_range){a->dst, written, true};
+    op->ranges[2] =
+        (struct double_range){(const void *)a->table, looked_up, false};
     a->src = double_backing(src, a->src);
     a->dst = double_backing(dst, a->dst);
+    if (a->table)
+        a->table = (const void *)double_backing(table, a->table);
     return true;
 }
 

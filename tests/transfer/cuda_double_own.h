@@ -142,6 +142,8 @@ struct double_event {
 
 enum double_op_kind { OP_COPY, OP_WAIT, OP_RECORD, OP_READ, OP_KERNEL };
 
+#define DOUBLE_RANGES 3
+
 /* Device memory that an operation touches; no bytes: none. */
 struct double_range {
     const unsigned char *begin;
@@ -154,7 +156,7 @@ struct double_op {
     struct double_op *earlier, *later; /* of all that are under way */
     enum double_op_kind kind;
     struct double_stream *stream;
-    struct double_range ranges[2];
+    struct double_range ranges[DOUBLE_RANGES];
     int64_t queued_ns; /* on the test's clock */
     bool running;
 

@@ -101,9 +101,9 @@ static const char *what_happened(const struct double_range *first,
 static void check_order_locked(const struct double_op *op)
 {
     for (const struct double_op *e = op->earlier; e; e = e->earlier)
-        for (int i = 0; i < 4; i++) {
-            const struct double_range *first = &e->ranges[i / 2];
-            const struct double_range *second = &op->ranges[i % 2];
+        for (int i = 0; i < DOUBLE_RANGES * DOUBLE_RANGES; i++) {
+            const struct double_range *first = &e->ranges[i / DOUBLE_RANGES];
+            const struct double_range *second = &op->ranges[i % DOUBLE_RANGES];
             if (!meet(first, second))
                 continue;
             double_fault_locked(

@@ -2,21 +2,21 @@
 /*
  * The words that transfer/cuda/cuda_kernels.cu takes from CUDA, in C: including
  * this and then that file gives its kernels as functions, which do what one
- * thread of a grid does.
+ * thread of a grid does. As no thread waits for another, each block has to run
+ * twice: the first time fills what its threads share.
  */
 #ifndef FDL_TESTS_TRANSFER_KERNELS_AS_C_H
 #define FDL_TESTS_TRANSFER_KERNELS_AS_C_H
 
 #include "base/compiler.h"
-#include "decode/pixels/half.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #define UNROLL
 #define KERNEL static
+#define SHARED static
 #define __device__
 #define __forceinline__ inline
 #define __align__(n)    FDL_ALIGNED(n)
@@ -28,16 +28,8 @@ static struct {
 
 static uint64_t as_c_now; /* the clock; each look takes 32 ns */
 
-static inline uint32_t float_bits(float x)
+static inline void all_threads_are_here(void)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return bits;
-}
-
-static inline uint32_t f16_bits(float x)
-{
-    return fdl_f16_of(x);
 }
 
 static inline uint64_t clock_ns(void)

@@ -363,7 +363,7 @@ TEST(sees_a_batch_overwritten_while_it_was_read)
                                    .pixels = 100,
                                    .plane = 100,
                                    .channels = 3,
-                                   .dtype = 2};
+                                   .bytes = 2};
     void *finish = load("fdl_kernel_finish");
     double_set_kernel_cost(wait_at_gate, NULL);
     ok(launch(finish, 1, d.a, &args));

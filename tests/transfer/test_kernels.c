@@ -48,10 +48,10 @@ static void launch(const struct fdl_finish_args *args)
 {
     uint64_t pixels = FDL_KERNEL_BLOCK * FDL_FINISH_PIXELS;
     uint32_t blocks = (uint32_t)((args->pixels + pixels - 1) / pixels);
-    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
-        for (threadIdx.x = 0; threadIdx.x < FDL_KERNEL_BLOCK; threadIdx.x++)
-            fdl_kernel_finish(*args);
-    }
+    for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++)
+        for (int round = 0; round < 2; round++) /* see kernels_as_c.h */
+            for (threadIdx.x = 0; threadIdx.x < FDL_KERNEL_BLOCK; threadIdx.x++)
+                fdl_kernel_finish(*args);
 }
 
 /* The same on the CPU: one image, row by row, from planes. */
@@ -90,17 +90,18 @@ static void finish_device(const struct run *r, const struct fdl_affine *affine,
                           const uint8_t *src, uint8_t *dst)
 {
     const struct fdl_output_format *f = &r->format;
+    uint32_t table[4][256];
+    fdl_affine_bits(affine, f->dtype, table);
     struct fdl_finish_args args = {
         .src = src,
         .dst = dst,
+        .table = table[0],
         .plane = (uint32_t)(f->width * f->height),
         .channels = (uint32_t)f->channels,
-        .dtype = f->dtype,
+        .bytes = (uint32_t)fdl_dtype_bytes(f->dtype),
         .nhwc = f->nhwc,
     };
     args.pixels = (uint64_t)args.plane * r->images;
-    memcpy(args.scale, affine->scale, sizeof(args.scale));
-    memcpy(args.bias, affine->bias, sizeof(args.bias));
     launch(&args);
 }
 
@@ -140,7 +141,8 @@ static void draw_affine(struct fdl_affine *affine, double largest)
         norm.mean[c] = (float)draw_between(-largest, largest);
         norm.std[c] = (float)draw_between(largest / 1000, largest);
     }
-    fdl_affine_init(affine, &norm, FDL_ROUNDING_ONCE);
+    fdl_affine_init(affine, &norm,
+                    (enum fdl_rounding)(draw() % (FDL_ROUNDING_MULTIPLY + 1)));
 }
 
 /* Every type, order and number of channels of one size. */
@@ -210,6 +212,23 @@ TEST(rounds_the_tiny_and_the_huge)
             .format = {64, 32, 4, FEEDLINE_F16, nhwc != 0}, 2, 0, 0};
         check(&r, &affine);
     }
+}
+
+TEST(without_a_table_all_is_zero)
+{
+    static uint8_t src[3 * 2048], dst[sizeof(src) * 2 + 1];
+    memset(src, 7, sizeof(src));
+    memset(dst, GUARD, sizeof(dst));
+    struct fdl_finish_args args = {.src = src,
+                                   .dst = dst,
+                                   .pixels = 2048,
+                                   .plane = 2048,
+                                   .channels = 3,
+                                   .bytes = 2};
+    launch(&args);
+    for (size_t i = 0; i < 2 * sizeof(src); i++)
+        assert_int_equal(dst[i], 0);
+    assert_int_equal(dst[2 * sizeof(src)], GUARD);
 }
 
 TEST(spins_until_its_time_is_over)

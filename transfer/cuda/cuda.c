@@ -62,6 +62,8 @@ static void destroy_steps(struct fdl_cuda *c, struct fdl_cuda_step *first)
 static void destroy_streams(struct fdl_cuda *c)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
+    if (c->table)
+        cuda->MemFree(c->table);
     if (c->finishing)
         cuda->StreamDestroy(c->finishing);
     if (c->stream)
@@ -69,7 +71,7 @@ static void destroy_streams(struct fdl_cuda *c)
     if (c->asked)
         cuda->EventDestroy(c->asked);
     c->stream = c->finishing = NULL;
-    c->asked = NULL;
+    c->table = c->asked = NULL;
     c->has_asked = false;
 }
 

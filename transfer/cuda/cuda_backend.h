@@ -105,6 +105,7 @@ struct fdl_cuda {
     const struct fdl_cuda_device *device; /* NULL before the first slab */
     fdl_cuda_stream stream;               /* of copies */
     fdl_cuda_stream finishing; /* of kernels; NULL where the consumer's is */
+    void *table;               /* of finish, on the device */
     struct fdl_cuda_clock clock;
     _Atomic uint32_t clock_epoch;
     struct fdl_thread copy_thread, land_thread;

@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finishing a batch: one kernel over all its images. Those of samples that
- * failed are zeros, whatever a black pixel would become, so a run of them is
- * finished once more, to 0.
+ * Finishing a batch: one kernel over all its images, by a table that is on the
+ * device as long as the backend. Images of samples that failed are zeros,
+ * whatever a black pixel would become, so a run of them is finished once more,
+ * without the table.
  */
 #include "transfer/cuda/cuda_backend.h"
 
 #include <stdio.h>
-#include <string.h>
 
-/* The first launch may take long, so it is of nothing. */
+/* Each kernel comes behind a copy on this stream. The first launch may take
+ * long, so it is of nothing. */
+static int queue_table(struct fdl_cuda *c)
+{
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    const uint32_t(*table)[256] = c->config.finish.table;
+    size_t bytes = sizeof(c->config.finish.table);
+    int error = cuda->MemAlloc(&c->table, bytes);
+    if (error == FDL_CUDA_SUCCESS)
+        error = cuda->MemcpyHtoDAsync(c->table, table, bytes, c->stream);
+    if (error == FDL_CUDA_SUCCESS)
+        error = fdl_cuda_warm_up(c->device, c->stream);
+    return error;
+}
+
 int32_t fdl_cuda_finish_prepare(struct fdl_cuda *c)
 {
     char reason[FDL_ERROR_BYTES];
@@ -17,7 +31,7 @@ int32_t fdl_cuda_finish_prepare(struct fdl_cuda *c)
         return FEEDLINE_OK;
     int32_t status = fdl_cuda_kernels(c->device);
     if (status >= 0) {
-        int error = fdl_cuda_warm_up(c->device, c->stream);
+        int error = queue_table(c);
         if (error != FDL_CUDA_SUCCESS)
             status = fdl_cuda_fail(c->device->cuda, error, "the first launch");
     }
@@ -35,14 +49,14 @@ static struct fdl_finish_args args_of(const struct fdl_cuda *c,
     const struct fdl_finish *f = &c->config.finish;
     uint64_t plane = (uint64_t)f->width * (uint64_t)f->height;
     uint64_t numbers = begin * plane * (uint64_t)f->channels;
-    uint64_t size = f->dtype == FEEDLINE_F32 ? 4 : 2;
+    uint32_t size = f->dtype == FEEDLINE_F32 ? 4 : 2;
     return (struct fdl_finish_args){
         .src = (const uint8_t *)t->slab->device + f->images_at + numbers,
         .dst = (uint8_t *)to + numbers * size,
         .pixels = (end - begin) * plane,
         .plane = (uint32_t)plane,
         .channels = (uint32_t)f->channels,
-        .dtype = f->dtype,
+        .bytes = size,
         .nhwc = f->nhwc,
     };
 }
@@ -67,10 +81,8 @@ static int zero_failed(const struct fdl_cuda *c, const struct fdl_transfer *t,
 int fdl_cuda_finish(const struct fdl_cuda *c, const struct fdl_transfer *t,
                     void *to, fdl_cuda_stream stream)
 {
-    const struct fdl_finish *f = &c->config.finish;
     struct fdl_finish_args args = args_of(c, t, to, 0, t->images);
-    memcpy(args.scale, f->scale, sizeof(args.scale));
-    memcpy(args.bias, f->bias, sizeof(args.bias));
+    args.table = c->table;
     int error = fdl_cuda_run_finish(c->device, &args, stream);
     if (error == FDL_CUDA_SUCCESS && t->status)
         error = zero_failed(c, t, to, stream);

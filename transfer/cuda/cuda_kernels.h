@@ -13,22 +13,22 @@
 /* Threads of a block, for all of them. */
 #define FDL_KERNEL_BLOCK 256
 
-/* fdl_kernel_finish: u8 NHWC images become numbers, normalised as
- * decode/kernels/finish.h does it: y = fma(x, scale[c], bias[c]), rounded to
- * nearest even for f16 and bf16. One thread does FDL_FINISH_PIXELS pixels in a
- * row; the grid covers images * plane of them. The one parameter is this
- * struct, by value. */
+/* fdl_kernel_finish: each byte of u8 NHWC images becomes a number, as a table
+ * has it for its channel. One thread does FDL_FINISH_PIXELS pixels in a row;
+ * the grid covers images * plane of them. The one parameter is this struct, by
+ * value. */
 #define FDL_FINISH_PIXELS 4
 
 struct fdl_finish_args {
-    const uint8_t *src; /* [images, plane, channels] */
-    void *dst;          /* [images, channels, plane], or as src where nhwc */
-    uint64_t pixels;    /* images * plane */
-    uint32_t plane;     /* height * width */
-    uint32_t channels;  /* 1 to 4 */
-    int32_t dtype;      /* FEEDLINE_F32 3, F16 2 or BF16 5 */
+    const uint8_t *src;    /* [images, plane, channels] */
+    void *dst;             /* [images, channels, plane], or as src where nhwc */
+    const uint32_t *table; /* [channels, 256], bits as they are stored; NULL:
+                              zeros */
+    uint64_t pixels;       /* images * plane */
+    uint32_t plane;        /* height * width */
+    uint32_t channels;     /* 1 to 4 */
+    uint32_t bytes;        /* of a number: 4 or 2 */
     uint32_t nhwc;
-    float scale[4], bias[4];
 };
 
 /* fdl_kernel_spin: one block of one thread runs until so many ns have passed.

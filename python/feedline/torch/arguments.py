@@ -266,8 +266,6 @@ def engine_options(
     """
     ours: Given = loader._feedline.given
     options: Dict[str, Any] = dict(planned)
-    if device_name(ours.device) not in (None, "host"):
-        options.pop("rounding", None)  # the same floats, whoever makes them
     options.update(_concurrency(loader.num_workers, loader.prefetch_factor))
     if not looks_ahead:
         options["depth"] = 1

@@ -53,6 +53,23 @@ TEST(equals_host)
     rig_close(&r);
 }
 
+/* torchvision's floats, too. */
+TEST(equals_host_in_any_rounding)
+{
+    static const char *const forms[] = {"dtype=f32", "dtype=f32 layout=nhwc",
+                                        "dtype=f16", "dtype=bf16"};
+    static const char *const roundings[] = {"divide", "multiply"};
+    struct rig r;
+    rig_open(&r);
+    for (uint32_t i = 0; i < 8; i++) {
+        char options[64];
+        snprintf(options, sizeof(options), "%s rounding=%s", forms[i / 2],
+                 roundings[i % 2]);
+        check_equal(&r, options, "device", RIG_BATCHES);
+    }
+    rig_close(&r);
+}
+
 TEST(equals_host_in_any_channels)
 {
     static const char *const finishes[] = {"host", "device"};

@@ -70,6 +70,17 @@ FEEDLINE_API void feedline_capsule_destructor(void *capsule);
 FEEDLINE_API int32_t feedline_batch_copy(feedline_batch *b, void *images,
                                          void *labels, void *stream);
 
+/* Shows a batch before its next(): the one `ahead` batches behind the next. It
+ * may be read and exported, not released, and is the caller's only with the
+ * next() that returns it, as the same handle. Until then it is valid as long as
+ * the run; what was exported of it stays valid. So tensors can be made ahead,
+ * of several batches while code and caches are warm.
+ *
+ * Returns OK, or TIMEOUT: it is not complete, or has an error. The consumer's
+ * thread. ENOSYS: batches are on a device; ESTATE: no run. */
+FEEDLINE_API int32_t feedline_loader_peek(feedline_loader *l, uint32_t ahead,
+                                          feedline_batch **out);
+
 /* Memory that may be lent and not taken yet. */
 #define FEEDLINE_LENT_MAX 2048
 

@@ -94,14 +94,31 @@ void feedline_capsule_destructor(void *capsule)
         versioned->deleter(versioned);
 }
 
+/* ---- Looking ahead ------------------------------------------------------ */
+
+static int32_t enter_engine(const feedline_loader *l)
+{
+    int32_t status =
+        fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
+    return status >= 0 && l->watch.outside ? fdl_outside_refuse() : status;
+}
+
+int32_t feedline_loader_peek(feedline_loader *l, uint32_t ahead,
+                             feedline_batch **out)
+{
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = enter_engine(l);
+    return status < 0 ? status : fdl_consumer_peek(l->engine, ahead, out);
+}
+
 /* ---- Lent memory -------------------------------------------------------- */
 
 int32_t feedline_loader_lend(feedline_loader *l, void *images, uint64_t bytes)
 {
-    int32_t status =
-        fdl_api_enter_handle(l, l ? l->fork_generation : 0, "loader");
-    if (status >= 0 && l->watch.outside)
-        status = fdl_outside_refuse();
+    int32_t status = enter_engine(l);
     if (status >= 0)
         status = fdl_api_enter(images, "images");
     if (status >= 0)

@@ -311,6 +311,18 @@ int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
     return status;
 }
 
+int32_t fdl_consumer_peek(const struct fdl_engine *e, uint32_t ahead,
+                          feedline_batch **out)
+{
+    int32_t status = fdl_consumer_check_run(e);
+    if (status < 0)
+        return status;
+    if (e->ring->backend_ops->device != FEEDLINE_CPU)
+        return fdl_fail(FEEDLINE_ENOSYS, "no batch on a device is shown ahead");
+    *out = fdl_ring_peek(e->ring, ahead);
+    return *out ? FEEDLINE_OK : FEEDLINE_TIMEOUT;
+}
+
 void fdl_consumer_interrupt(struct fdl_engine *e)
 {
     atomic_store_explicit(&e->interrupted, true, memory_order_release);

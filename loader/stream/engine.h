@@ -90,6 +90,10 @@ void fdl_engine_stop(struct fdl_engine *e);
 int32_t fdl_consumer_next(struct fdl_engine *e, int64_t timeout_ns,
                           feedline_batch **out);
 
+/* feedline_loader_peek. */
+int32_t fdl_consumer_peek(const struct fdl_engine *e, uint32_t ahead,
+                          feedline_batch **out);
+
 /* The next call of next, or the current one, returns INTERRUPTED. Any thread,
  * and signal handlers. */
 void fdl_consumer_interrupt(struct fdl_engine *e);

@@ -237,6 +237,26 @@ static void end_parts(struct fdl_ring *r)
     }
 }
 
+static void hold_slot_locked(feedline_batch *b)
+{
+    struct fdl_ring *r = b->ring;
+    atomic_store_explicit(&b->state, FDL_SLOT_HELD, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+    r->n_held++;
+    r->most_held = FDL_MAX(r->most_held, r->n_held);
+}
+
+/* A batch that was peeked at belongs to its exports, if there are some. */
+static bool is_kept_locked(feedline_batch *b)
+{
+    /* acq_rel: as in fdl_ring_release. */
+    if (atomic_load_explicit(&b->refs, memory_order_relaxed) == 0 ||
+        atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
+        return false;
+    hold_slot_locked(b);
+    return true;
+}
+
 void fdl_ring_stop(struct fdl_ring *r)
 {
     end_parts(r);
@@ -248,7 +268,8 @@ void fdl_ring_stop(struct fdl_ring *r)
     for (uint32_t i = 0; i < r->n_slots; i++) {
         feedline_batch *b = r->slots[i];
         uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
-        if (state == FDL_SLOT_FREE || state == FDL_SLOT_HELD)
+        if (state == FDL_SLOT_FREE || state == FDL_SLOT_HELD ||
+            is_kept_locked(b))
             continue;
         atomic_store_explicit(&b->state, FDL_SLOT_FREE, memory_order_relaxed);
         r->free_slots[r->n_free++] = b;
@@ -397,15 +418,36 @@ bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
     return more;
 }
 
+/* The consumer's reference, once. */
+static void take_reference(feedline_batch *b)
+{
+    if (atomic_load_explicit(&b->refs, memory_order_relaxed) == 0)
+        atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
+}
+
+feedline_batch *fdl_ring_peek(struct fdl_ring *r, uint32_t ahead)
+{
+    feedline_batch *b = NULL;
+    fdl_lock(&r->lock);
+    if (r->next_issue - r->next_deliver > ahead)
+        b = fdl_ring_slot(r, r->next_deliver + ahead);
+    fdl_unlock(&r->lock);
+    /* acquire: pairs with make_ready; pixels and error are there. */
+    if (!b ||
+        atomic_load_explicit(&b->state, memory_order_acquire) !=
+            FDL_SLOT_READY ||
+        b->error != FEEDLINE_OK)
+        return NULL;
+    take_reference(b);
+    return b;
+}
+
 void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b)
 {
     fdl_lock(&r->lock);
     fdl_assert(b->ticket == r->next_deliver);
-    atomic_store_explicit(&b->state, FDL_SLOT_HELD, memory_order_relaxed);
-    atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
-    r->n_held++;
-    r->most_held = FDL_MAX(r->most_held, r->n_held);
+    take_reference(b);
+    hold_slot_locked(b);
     r->next_deliver++;
     if (b->transfer.done_ns > 0)
         fdl_trace_note(r->notes, FDL_TRACE_READY, b->transfer.done_ns, 0,

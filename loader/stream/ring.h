@@ -70,8 +70,9 @@ struct fdl_ring;
 struct feedline_batch {
     struct fdl_ring *ring;
     _Atomic uint32_t state;     /* enum fdl_slot_state */
-    _Atomic uint32_t refs;      /* while HELD: the consumer's, and one of each
-                                   tensor that was exported */
+    _Atomic uint32_t refs;      /* while HELD, or READY and peeked at: the
+                                   consumer's, and one of each tensor that was
+                                   exported; else 0 */
     _Atomic uint32_t remaining; /* samples not done */
     uint64_t ticket;
     struct fdl_ticket_range range;
@@ -247,6 +248,11 @@ feedline_batch *fdl_ring_slot(const struct fdl_ring *r, uint64_t ticket);
  * is NULL if it is not issued. *all_held: because the consumer holds all. */
 bool fdl_ring_awaited(struct fdl_ring *r, struct fdl_ticket_range *range,
                       feedline_batch **slot, bool *all_held);
+
+/* The batch `ahead` places behind the awaited one, NULL if it is not READY or
+ * has an error. From here on the consumer has its reference, which deliver
+ * hands over, or stop drops. Host only; the consumer's thread. */
+feedline_batch *fdl_ring_peek(struct fdl_ring *r, uint32_t ahead);
 
 /* READY -> HELD, for the consumer. */
 void fdl_ring_deliver(struct fdl_ring *r, feedline_batch *b);

@@ -204,6 +204,20 @@ static void hand_out(feedline_batch *b)
         feedline_batch_release(b);
 }
 
+/* One or two parts of a batch that may come, or never. */
+static void look_ahead(feedline_loader *l)
+{
+    feedline_batch *b;
+    if (feedline_loader_peek(l, draw(3), &b) != FEEDLINE_OK)
+        return;
+    struct feedline_batch_info info = look(b);
+    for (uint32_t i = 0; i <= draw(2); i++) {
+        struct parcel p = {.hash = expected[info.epoch][info.sequence][i]};
+        assert_ok(feedline_batch_export(b, i, 0, &p.tensor));
+        send(&p);
+    }
+}
+
 /* may_grow: with held=grow there is always a slot. */
 static void step(feedline_loader *l, bool may_grow)
 {
@@ -215,6 +229,8 @@ static void step(feedline_loader *l, bool may_grow)
         assert_ok(feedline_loader_start(l, draw(STARTS)));
     else if (what <= 4)
         assert_ok(feedline_loader_set_int(l, "depth", 1 + draw(4)));
+    if (what >= 20)
+        look_ahead(l);
     int32_t status = feedline_loader_next(l, -1, &b);
     if (status == FEEDLINE_OK) {
         hand_out(b);

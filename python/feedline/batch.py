@@ -159,11 +159,7 @@ class Batch:
         part: 0 images, 1 labels. versioned: of DLPack 1.0 or later. Without a
         stream: for a batch on a GPU, call wait() for the stream first.
         """
-        managed = ctypes.c_void_p()
-        status = _export(self.handle, part, 1 if versioned else 0, managed)
-        if status < 0:
-            check(status)
-        return dlpack.wrap(managed.value or 0, versioned)
+        return exported(self.handle, part, versioned)
 
     def wait(self, stream: int = 0) -> None:
         """Work queued on `stream` (a cudaStream_t) from now on sees the batch.
@@ -235,6 +231,15 @@ class Batch:
             self.images.dtype,
             self.device,
         )
+
+
+def exported(handle: int, part: int, versioned: bool = False) -> Any:
+    """The capsule of Batch.export, of a feedline_batch."""
+    managed = ctypes.c_void_p()
+    status = _export(handle, part, 1 if versioned else 0, managed)
+    if status < 0:
+        check(status)
+    return dlpack.wrap(managed.value or 0, versioned)
 
 
 def _image_of_own_size(info: _c.batch_info, index: int) -> Any:

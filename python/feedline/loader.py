@@ -189,6 +189,17 @@ class Loader(Observable):
         self._spare = None
         return batch
 
+    def _peek(self, ahead: int) -> Optional[int]:
+        """The handle of a batch behind the next one, if it is complete
+        (feedline_loader_peek)."""
+        found = ctypes.c_void_p()
+        with self._consumer:
+            handle = self._handle or self._refuse()
+            status = lib.quick.loader_peek(handle, ahead, found)
+        if status < 0:
+            check(status)
+        return found.value
+
     def _recycle(self, batch: Batch) -> None:
         """A released batch that nobody else knows: the next one will be it."""
         if self._spare is None:

@@ -9,6 +9,8 @@ plain memory of torch's; everything else is what runs on hardware.
 from __future__ import annotations
 
 import gc
+import time
+import weakref
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -199,6 +201,83 @@ def test_a_batch_moves_first() -> None:
     batch: Any = Recorder()
     finish.tensor(batch)
     assert batch.done == ["cuda:0", torch.float16, torch.channels_last]
+
+
+# ---- Tensors that are made ahead -------------------------------------------
+
+
+def all_complete(loader: Any) -> None:
+    """Waits until all that are prepared are."""
+    for ahead in range(loader.engine.get("depth")):
+        while loader.engine._peek(ahead) is None:
+            time.sleep(0.001)
+
+
+def steady(images: Any, **arguments: Any) -> Any:
+    """A loader that prepares 6 batches, and its iterator."""
+    loader = Ours(
+        images,
+        batch_size=1,
+        num_workers=1,
+        prefetch_factor=6,
+        backend="native",
+        **arguments,
+    )
+    batches = iter(loader)
+    all_complete(loader)
+    return loader, batches
+
+
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+def test_tensors_of_complete_batches_are_made_together(
+    images: Any, layout: str
+) -> None:
+    loader, batches = steady(images, layout=layout)
+    found = [next(batches)]
+    made = list(batches._made.values())
+    assert len(made) >= 5  # the engine has begun another one by now
+    assert loader.engine.position == (0, 1)
+    for images_made, _ in made:
+        found.append(next(batches))
+        assert found[-1][0] is images_made
+    assert not batches._made
+    found += batches
+    assert_same(found, list(Theirs(images)))
+    assert not batches._made
+
+
+def test_an_epoch_that_is_left_lets_go_of_them(images: Any) -> None:
+    """The engine has its memory back, and the next epoch is whole."""
+    loader, batches = steady(images)
+    kept = next(batches)
+    before = kept[0].clone()
+    made = [weakref.ref(data[0]) for data in batches._made.values()]
+    assert made
+    del batches
+    gc.collect()
+    assert not any(tensor() is not None for tensor in made)
+    assert_same(list(loader), list(Theirs(images)))
+    assert torch.equal(kept[0], before)
+
+
+def test_a_bad_sample_is_looked_for_in_each(images: Any) -> None:
+    """All batches are complete before the first is asked for."""
+    theirs = list(Theirs(images))
+    Path(images.samples[2][0]).write_bytes(b"no image")
+    loader, batches = steady(images)
+    assert_same([next(batches), next(batches)], theirs[:2])
+    with pytest.raises(feedline.DecodeError):
+        next(batches)
+    assert len(list(batches)) == 21
+
+
+def test_none_is_made_in_inference_mode(images: Any) -> None:
+    """Autograd refuses such tensors, and the next batch may be for training."""
+    _, batches = steady(images)
+    with torch.inference_mode():
+        next(batches)
+    assert not batches._made
+    assert not next(batches)[0].is_inference()
 
 
 # ---- Pinned memory ---------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from torch_cases import T, Ours, Theirs, assert_same, folder, torch
 
 from feedline.torch import FallbackWarning, NotNative
-from feedline.torch.iteration import DEPTH_EVERY, PULLED_AT_ONCE
+from feedline.torch.iteration import DEPTH_EVERY, AT_ONCE
 
 
 def epochs(loader_type: Any, dataset: Any, **arguments: Any) -> List[Any]:
@@ -66,7 +66,7 @@ def pulled(loader: Any) -> int:
 
 def several(ahead: int) -> range:
     """What may be pulled where `ahead` batches are prepared."""
-    return range(ahead, ahead + PULLED_AT_ONCE)
+    return range(ahead, ahead + AT_ONCE)
 
 
 def test_a_known_order_is_prepared_ahead(drawn: Any) -> None:
@@ -100,11 +100,11 @@ def test_a_known_order_is_pulled_in_lots(drawn: Any, workers: int) -> None:
     batches = iter(loader)
     next(batches)
     seen = []
-    for _ in range(PULLED_AT_ONCE):
+    for _ in range(AT_ONCE):
         before = pulled(loader)
         next(batches)
         seen.append(pulled(loader) - before)
-    assert sorted(seen) == [-1] * (PULLED_AT_ONCE - 1) + [PULLED_AT_ONCE - 1]
+    assert sorted(seen) == [-1] * (AT_ONCE - 1) + [AT_ONCE - 1]
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -24,6 +24,7 @@ import torch
 
 import feedline
 
+from ..batch import exported
 from . import _compat
 from .arguments import DTYPES, LAYOUTS, Given
 from .arguments import device_name, dtype_name, layout_name
@@ -63,9 +64,14 @@ def current_stream(device: str) -> int:
 
 def shared(batch: feedline.Batch) -> Tensors:
     """Tensors that share the batch's memory and hold it."""
+    return shared_of(batch.handle)
+
+
+def shared_of(handle: int) -> Tensors:
+    """The same of a feedline_batch, which may not have been delivered yet."""
     made = [
-        _compat.from_dlpack(batch.export(IMAGES)),
-        _compat.from_dlpack(batch.export(LABELS)),
+        _compat.from_dlpack(exported(handle, IMAGES)),
+        _compat.from_dlpack(exported(handle, LABELS)),
     ]
     assert not made[0].is_cuda, "nobody has waited for the batch's copy"
     return made

@@ -7,12 +7,16 @@ prefetch_factor batches of indices at iter() and one for each batch that is
 delivered. With num_workers=0 torch pulls one in each next(); here the first
 next() pulls as many as the engine prepares ahead. Samplers where nobody can
 tell the difference (`batches_known_ahead`) are asked for several batches at a
-time, one next() in PULLED_AT_ONCE, so the others need neither the sampler nor
-the engine's order; with num_workers=0 all others are pulled one at a time. What
+time, one next() in AT_ONCE, so the others need neither the sampler nor the
+engine's order; with num_workers=0 all others are pulled one at a time. What
 is pulled goes to the engine as the next batch of an order that is given.
 
     pull index --> engine.append(samples)     pending: engine, engine, ...
     next()     --> engine.next() --> tensors that share the batch's memory
+
+Such tensors are made together, too, of batches that are complete already. A
+batch is delivered, counted and finished in its own next() all the same: until
+then tensors are all that there is of it.
 
 Two kinds of batches take another way, each at its own place in the order. One
 that is larger than any before gets a larger engine, behind the batches that the
@@ -41,7 +45,7 @@ from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
 from .engine_pool import EnginePool, Lease, fitting_engine
 from .handover import HOST, Finish, PinnedMemory, check_dtype
-from .handover import current_stream, shared, to_device
+from .handover import current_stream, shared, shared_of, to_device
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
 from .sample_errors import failed, mended
@@ -52,9 +56,10 @@ from .targets import moved
 GIVEN_MAX = 1024
 # Images that a batch of the engine's may have (option batch_size).
 BATCH_MAX = 65536
-# Batches that are pulled together. After a pause in which the caches went cold
-# the first takes some 100 us, most of which the ones behind it save.
-PULLED_AT_ONCE = 8
+# Batches that are pulled together, or whose tensors are made. After a pause in
+# which the caches went cold the first takes some 100 us, most of which the ones
+# behind it save.
+AT_ONCE = 8
 # Batches between two looks at a tuned depth, which changes rarely.
 DEPTH_EVERY = 8
 
@@ -251,6 +256,13 @@ class NativeIterator(CountedIterator):
         made = isinstance(self._collate_fn, Collated)
         self._pins = self._pin_memory and not made and self._settings.on_host
         self._pinned_memory: Dict[Lease, PinnedMemory] = {}
+        # Tensors of batches to come, by their handles, which no other batch
+        # can have while those are alive.
+        self._made: Dict[int, List[torch.Tensor]] = {}
+        # Images and labels are the batch, as they are.
+        self._is_plain = (
+            plan.targets is None and self._auto_collation and not made
+        )
         # Known with the first batch: how they are taken, and their device.
         self._take: Optional[Callable[[feedline.Batch], List[Any]]] = None
         self._device: Optional[str] = None
@@ -337,7 +349,7 @@ class NativeIterator(CountedIterator):
 
     def _pull_several(self, ahead: int) -> None:
         """Up to `ahead`, and some more where nobody notices."""
-        enough = min(GIVEN_MAX, ahead + PULLED_AT_ONCE - 1)
+        enough = min(GIVEN_MAX, ahead + AT_ONCE - 1)
         while len(self._pending) < enough:
             short = len(self._pending) < ahead
             last = self._known_ahead if short else self._unnoticed
@@ -388,13 +400,13 @@ class NativeIterator(CountedIterator):
             self._pinned_memory.pop(former, None)
         try:
             self._pull_ahead()
-            if (
-                self._settings.on_error == "raise"
-                and engine._has_failures()
-                and failed(batch)
-            ):
-                return self._mended(engine, batch, number)
-            return self._finished(self._hand_over(batch), number)
+            data = self._made.pop(batch.handle, None)
+            if data is None:
+                if self._may_miss(engine) and failed(batch):
+                    return self._mended(engine, batch, number)
+                data = self._hand_over(batch)
+                self._make_ahead(engine)
+            return data if self._is_plain else self._finished(data, number)
         except feedline.DeviceError:
             lease.spoil()
             raise
@@ -414,6 +426,30 @@ class NativeIterator(CountedIterator):
                 data = take(batch)
         else:
             data = take(batch)
+        return self._as_nchw(data)
+
+    def _may_miss(self, engine: feedline.Loader) -> bool:
+        """Whether a batch may miss samples that the data set has to make."""
+        return self._settings.on_error == "raise" and engine._has_failures()
+
+    def _make_ahead(self, engine: feedline.Loader) -> None:
+        """Tensors of the next batches, as far as those are complete."""
+        # Tensors of inference mode cannot be trained with, and a profiler shows
+        # what each next() does.
+        if (
+            self._take is not shared
+            or torch.is_inference_mode_enabled()
+            or torch_ranges.active()
+        ):
+            return
+        for ahead in range(AT_ONCE):
+            handle = engine._peek(ahead)
+            # In this order: who is complete has reported what it misses.
+            if handle is None or self._may_miss(engine):
+                break
+            self._made[handle] = self._as_nchw(shared_of(handle))
+
+    def _as_nchw(self, data: List[Any]) -> List[Any]:
         if self._settings.nhwc:
             data[0] = data[0].permute(0, 3, 1, 2)
         return data
@@ -528,6 +564,7 @@ class NativeIterator(CountedIterator):
     def _close(self) -> None:
         """Gives the engines back; work under way ends."""
         self._pending.clear()
+        self._made.clear()
         _give_back(self._leases)
         self._pinned_memory.clear()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import gc
 import inspect
+import os
 import pickle
 import warnings
 import weakref
@@ -391,6 +392,18 @@ def test_more_batches_ahead_than_memory_has(dataset: Any) -> None:
     del batches
     with pytest.raises(ValueError, match="memory_budget"):
         iter(Ours(dataset, num_workers=1, batch_size=24, memory_budget="4k"))
+
+
+def test_workers_run_where_they_are_told_to(dataset: Any) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    loader = Ours(dataset, batch_size=8, num_workers=2, affinity=str(cpu))
+    assert_same(list(loader), list(Theirs(dataset, batch_size=8)))
+    placement = loader.stats()["placement"]
+    assert placement["bound"] and placement["cpus"] == str(cpu)
+    with pytest.raises(ValueError, match="affinity='both'"):
+        iter(Ours(dataset, num_workers=1, affinity="both"))
+    with pytest.raises(ValueError, match="affinity"):
+        Ours(dataset, options={"affinity": "none"})
 
 
 def test_batches_larger_than_the_usual_budget(

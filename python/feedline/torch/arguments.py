@@ -54,6 +54,7 @@ OURS = {
     "device_memory_budget": "device_memory_budget",
     "reader": "reader",
     "quality": "quality",
+    "affinity": "affinity",
     "rank": "sampler",
     "world": "sampler",
     "shard_tail": "sampler",
@@ -82,6 +83,7 @@ class Given:
     device_memory_budget: Union[None, int, str] = None
     reader: Optional[str] = None
     quality: Optional[str] = None
+    affinity: Optional[str] = None
     seed: Optional[int] = None
     options: Optional[Mapping[str, Any]] = None
     backend: str = "auto"
@@ -287,6 +289,7 @@ def engine_options(
         "device_memory_budget": ours.device_memory_budget,
         "reader": ours.reader,
         "quality": ours.quality,
+        "affinity": ours.affinity,
     }
     options.update(
         (name, os.fspath(value) if isinstance(value, os.PathLike) else value)

@@ -90,8 +90,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
     on_error: "raise" in place of the failed sample's batch, after which the
         epoch may continue; "skip": another sample in its place; "zero": zeros.
         Natively only.
-    tuner, tuner_profile, memory_budget, device_memory_budget, reader, quality:
-        options of the engine (docs/options.md).
+    tuner, tuner_profile, memory_budget, device_memory_budget, reader, quality,
+        affinity: options of the engine (docs/options.md).
     seed: of random transforms, with the epoch; None: the seed that torch draws
         for each iterator.
     options: any other options of the engine, by name.
@@ -141,6 +141,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         device_memory_budget: Union[None, int, str] = None,
         reader: Optional[str] = None,
         quality: Optional[str] = None,
+        affinity: Optional[str] = None,
         seed: Optional[int] = None,
         options: Optional[Mapping[str, Any]] = None,
         backend: str = "auto",
@@ -158,6 +159,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
                 device_memory_budget=device_memory_budget,
                 reader=reader,
                 quality=quality,
+                affinity=affinity,
                 seed=seed,
                 options=options,
                 backend=backend,

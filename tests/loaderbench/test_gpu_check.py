@@ -20,7 +20,7 @@ import plan  # noqa: E402
 import run_step  # noqa: E402
 
 # Without torch, and quick.
-CHEAP = ("load", "tests", "bus", "depth", "fork", "ranks")
+CHEAP = ("load", "tests", "bus", "memory", "depth", "fork", "ranks")
 
 
 def check(tmp, *arguments, env=None):

@@ -13,6 +13,7 @@
 #include "transfer/backend.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -749,6 +750,58 @@ TEST(a_failed_batch_has_settled)
     assert_int_equal(d.places[0].status, FEEDLINE_EDEVICE);
     memset(d.places[0].slab.host, 2, SLAB_BYTES);
     ops->slab_free(d.backend, &d.places[0].slab);
+    close_desk(&d);
+}
+
+/* What was moved ahead of a batch that fails is not taken for part of the next
+ * one in its slab. */
+TEST(a_failed_batch_leaves_no_parts)
+{
+    struct desk d;
+    start();
+    open_desk(&d, NULL);
+    struct place *p = &d.places[0];
+    assert_true(double_fail("cuMemcpyHtoDAsync", 2, 999, false));
+    set_transfer(&d, p, SLAB_BYTES);
+    memset(p->slab.host, 1, SLAB_BYTES);
+    ops->part(d.backend, &p->transfer, 0, 1024);
+    ops->part(d.backend, &p->transfer, 1024, 1024);
+    while (double_calls("cuMemcpyHtoDAsync") < 2)
+        sched_yield();
+    double_drain();
+    assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
+    await(&d, &p->landed);
+    assert_int_equal(p->status, FEEDLINE_EDEVICE);
+    ops->begin(d.backend);
+    send(&d, p, 2);
+    await(&d, &p->landed);
+    assert_int_equal(p->status, FEEDLINE_OK);
+    assert_device_has(p, 2);
+    ops->release(d.backend, &p->transfer);
+    close_desk(&d);
+}
+
+/* The run fails while the driver is asked to move a part: the batch ends behind
+ * that, as its slab may be freed then. */
+TEST(a_batch_fails_behind_its_parts)
+{
+    struct desk d;
+    start();
+    open_desk(&d, NULL);
+    struct place *p = &d.places[1];
+    send(&d, &d.places[0], 1);
+    await(&d, &d.places[0].landed);
+    assert_true(double_hold("cuMemcpyHtoDAsync"));
+    set_transfer(&d, p, SLAB_BYTES);
+    ops->part(d.backend, &p->transfer, 0, 1024);
+    double_await_held();
+    assert_true(double_fail("cuCtxPushCurrent", 1, 999, false));
+    ops->release(d.backend, &d.places[0].transfer);
+    assert_int_equal(ops->submit(d.backend, &p->transfer), FEEDLINE_OK);
+    assert_false(atomic_load(&p->landed));
+    double_let_go();
+    await(&d, &p->landed);
+    assert_int_equal(p->status, FEEDLINE_EDEVICE);
     close_desk(&d);
 }
 

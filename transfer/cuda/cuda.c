@@ -289,32 +289,29 @@ static void slab_free(void *backend, struct fdl_slab *slab)
 
 /* ---- The workers' side -------------------------------------------------- */
 
-static int32_t push_job(struct fdl_cuda *c, struct fdl_transfer *t,
-                        struct fdl_cuda_part part)
+static void push_job_locked(struct fdl_cuda *c, struct fdl_transfer *t,
+                            struct fdl_cuda_part part)
 {
     struct fdl_cuda_slab *own = t->slab->own;
-    fdl_lock(&c->lock);
-    int32_t status = c->failed;
-    if (status < 0) {
-        fdl_fail(status, "%s", c->reason);
-    } else {
-        struct fdl_cuda_job *job = &own->jobs[own->n_jobs++];
-        *job = (struct fdl_cuda_job){.transfer = t, .part = part};
-        if (c->last_job)
-            c->last_job->next = job;
-        else
-            c->first_job = job;
-        c->last_job = job;
-    }
-    fdl_unlock(&c->lock);
-    if (status >= 0)
-        fdl_event_notify(&c->jobs_changed, 1);
-    return status;
+    struct fdl_cuda_job *job = &own->jobs[own->n_jobs++];
+    *job = (struct fdl_cuda_job){.transfer = t, .part = part};
+    if (c->last_job)
+        c->last_job->next = job;
+    else
+        c->first_job = job;
+    c->last_job = job;
 }
 
+/* After a failure, too: the copy thread may have parts of the batch still to
+ * do, and tells of its end behind them. */
 static int32_t submit(void *backend, struct fdl_transfer *t)
 {
-    return push_job(backend, t, (struct fdl_cuda_part){.bytes = 0});
+    struct fdl_cuda *c = backend;
+    fdl_lock(&c->lock);
+    push_job_locked(c, t, (struct fdl_cuda_part){.bytes = 0});
+    fdl_unlock(&c->lock);
+    fdl_event_notify(&c->jobs_changed, 1);
+    return FEEDLINE_OK;
 }
 
 /* What cannot be moved ahead moves with the rest. */
@@ -322,12 +319,14 @@ static void part(void *backend, struct fdl_transfer *t, uint64_t at,
                  uint64_t bytes)
 {
     struct fdl_cuda *c = backend;
-    struct fdl_cuda_slab *own = t->slab->own;
+    const struct fdl_cuda_slab *own = t->slab->own;
     fdl_lock(&c->lock);
-    bool room = own->n_jobs < FDL_CUDA_PARTS;
+    bool ahead = bytes > 0 && own->n_jobs < FDL_CUDA_PARTS;
+    if (ahead)
+        push_job_locked(c, t, (struct fdl_cuda_part){.at = at, .bytes = bytes});
     fdl_unlock(&c->lock);
-    if (room && bytes > 0)
-        push_job(c, t, (struct fdl_cuda_part){.at = at, .bytes = bytes});
+    if (ahead)
+        fdl_event_notify(&c->jobs_changed, 1);
 }
 
 /* ---- Statistics --------------------------------------------------------- */

@@ -208,7 +208,8 @@ static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
                       int32_t status)
 {
     struct fdl_cuda_slab *own = t->slab->own;
-    struct fdl_cuda_step *step = own->step;
+    /* What is there before it begins is the step of the batch before. */
+    struct fdl_cuda_step *step = own->begun ? own->step : NULL;
     own->begun = false;
     int64_t now = fdl_now_ns();
     atomic_store_explicit(&t->done_ns, now, memory_order_relaxed);
@@ -219,35 +220,34 @@ static void hand_over(struct fdl_cuda *c, struct fdl_transfer *t,
         push_landing(c, step);
         return;
     }
-    if (step)
+    if (step) {
         abandon(c, step);
-    own->step = NULL;
+        own->step = NULL;
+    }
     fdl_cuda_settle(c);
     t->done(t, status, c->reason);
     t->landed(t);
 }
 
-/* A part that fails is found again when the rest of its batch comes. */
+/* Once the run has failed nothing is moved any more, but each batch still ends,
+ * behind its parts. */
 static void run_job(struct fdl_cuda *c, struct fdl_cuda_job job)
 {
     struct fdl_cuda_slab *own = job.transfer->slab->own;
-    int32_t status = FEEDLINE_OK;
-    if (job.part.bytes > 0) {
-        status = move_part(c, job.transfer, job.part);
-        if (status < 0)
-            fdl_cuda_lose(c, status);
-        return;
-    }
+    bool is_rest = job.part.bytes == 0;
     fdl_lock(&c->lock);
-    own->n_jobs = 0;
-    status = c->failed;
+    if (is_rest)
+        own->n_jobs = 0;
+    int32_t status = c->failed;
     fdl_unlock(&c->lock);
     if (status >= 0) {
-        status = move_rest(c, job.transfer);
+        status = is_rest ? move_rest(c, job.transfer)
+                         : move_part(c, job.transfer, job.part);
         if (status < 0)
             fdl_cuda_lose(c, status);
     }
-    hand_over(c, job.transfer, status);
+    if (is_rest)
+        hand_over(c, job.transfer, status);
 }
 
 static bool take_job(struct fdl_cuda *c, struct fdl_cuda_job *out, bool *over)

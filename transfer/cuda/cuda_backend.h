@@ -48,7 +48,7 @@ struct fdl_cuda_step {
     struct fdl_cuda_step *next; /* in the queue that it is in */
     fdl_cuda_event from[FDL_CUDA_COPIES], to[FDL_CUDA_COPIES];
     fdl_cuda_event ready, entered, asked;
-    uint32_t n_copies, n_events; /* in use; created */
+    uint32_t n_copies; /* in use */
     uint32_t clock_epoch;
     uint64_t ticket;
     int64_t queued_ns, done_ns;
@@ -133,7 +133,8 @@ struct fdl_cuda {
     int64_t called_ns;             /* next() for it */
 
     struct fdl_event jobs_changed, landing_changed;
-    struct fdl_lock report_lock; /* reports go out one at a time */
+    struct fdl_lock report_lock; /* one at a time reads times, or renews the
+                                    clock */
 };
 
 /* cuda_consumer.c: as in fdl_backend_ops. */

@@ -261,9 +261,11 @@ static void push_report(struct fdl_cuda *c, struct fdl_cuda_step *s)
     fdl_unlock(&c->lock);
 }
 
-/* A new base for time only while nothing is measured from the old one. */
+/* A new base takes the place of the one before the last, from which nothing may
+ * be measured any more, nor just now by a report on another thread. */
 static void renew_clock(struct fdl_cuda *c)
 {
+    fdl_lock(&c->report_lock);
     fdl_lock(&c->lock);
     bool idle = c->clock.epoch == 0 || !c->first_report ||
                 c->first_report->clock_epoch == c->clock.epoch;
@@ -271,6 +273,7 @@ static void renew_clock(struct fdl_cuda *c)
     if (idle && fdl_cuda_clock_renew(&c->clock) >= 0)
         atomic_store_explicit(&c->clock_epoch, c->clock.epoch,
                               memory_order_relaxed);
+    fdl_unlock(&c->report_lock);
 }
 
 void fdl_cuda_settle(struct fdl_cuda *c)

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "base/text_hash.h"
 #include "decode/pipeline.h"
 #include "loader/stream/engine.h"
 #include "loader/stream/snapshot.h"
@@ -80,15 +81,6 @@ static void add_data_set(const struct fdl_engine *e, struct fdl_print *p)
 
 /* ---- Pipeline ------------------------------------------------------------ */
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static int32_t hash_operations(const struct fdl_engine *e, uint64_t *out)
 {
     struct fdl_json j;
@@ -102,7 +94,7 @@ static int32_t hash_operations(const struct fdl_engine *e, uint64_t *out)
     fdl_json_init(&j, text, needed);
     fdl_pipeline_json(fdl_engine_pipeline(e), NULL, &j);
     fdl_json_finish(&j, &needed);
-    *out = hash_of(text);
+    *out = fdl_hash_text(text);
     free(text);
     return FEEDLINE_OK;
 }

@@ -17,9 +17,9 @@
 #include "profiler/system/nvml.h"
 
 #include "base/compiler.h"
+#include "base/text_hash.h"
 #include "profiler/system/nvml_library.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -140,7 +140,7 @@ static const struct fdl_nvml_symbol symbols[] = {
 /* A GPU's bus as this process last measured it. Relaxed: numbers that guard
  * nothing. */
 struct bus {
-    _Atomic uint64_t gpu;       /* 0: not in use */
+    _Atomic uint64_t gpu;       /* hash of its address; 0: not in use */
     _Atomic int64_t claimed_ns; /* when it was last measured; 0: never */
     _Atomic uint32_t turn;      /* odd: tx is next */
     _Atomic uint64_t rx, tx;    /* KiB per second, plus 1; 0: not known */
@@ -212,20 +212,10 @@ static void prepare_gpm(struct fdl_nvml *n)
     n->gpm_has_bus = n->sample[0] && n->sample[1];
 }
 
-/* FNV-1a, never 0. */
-static uint64_t name_of(const char *pci)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = pci; *c; c++)
-        hash = (hash ^ (uint8_t)tolower((unsigned char)*c)) *
-               UINT64_C(0x100000001b3);
-    return hash ? hash : 1;
-}
-
 /* NULL: the table is full. */
 static struct bus *shared_bus(const char *pci)
 {
-    uint64_t gpu = name_of(pci);
+    uint64_t gpu = FDL_MAX(fdl_hash_text(pci), UINT64_C(1));
     for (size_t i = 0; i < FDL_COUNT_OF(buses); i++) {
         uint64_t there = 0;
         if (atomic_compare_exchange_strong_explicit(&buses[i].gpu, &there, gpu,

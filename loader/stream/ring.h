@@ -20,9 +20,9 @@
  *
  * A ring that may grow gets a slot for each batch that the consumer keeps
  * beyond the usual, so that depth tickets stay ahead however many those are.
- * These slots are lent: they go once batches came back and no more were kept
- * from one trim to the next. On a device nothing is freed during a run, so they
- * go after the first run that did without them.
+ * These slots go once batches came back and no more were kept from one trim to
+ * the next; on a device, where nothing is freed during a run, after the first
+ * run that did without them.
  *
  * The ring outlives its loader while batches are held: it is reference-counted.
  */
@@ -217,7 +217,7 @@ int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
 /* Whether it would; and how many batches are kept. */
 bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 
-/* How many there are, without those that are lent. */
+/* How many there are, without those for batches that are kept. */
 uint32_t fdl_ring_slots(struct fdl_ring *r);
 
 /* Where the slots' host memory begins, of `most` slots at most. How many. */
@@ -273,7 +273,7 @@ void fdl_ring_sample_error(feedline_batch *b, uint32_t place, int32_t status,
 /* Whether a batch after `ticket` was ready before done_ns. */
 bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
 
-/* Of all slots; and of those alone that are not lent. */
+/* Of all slots; and without those for batches that are kept. */
 uint64_t fdl_ring_memory(struct fdl_ring *r);
 uint64_t fdl_ring_own_memory(struct fdl_ring *r);
 

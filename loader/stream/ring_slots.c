@@ -117,7 +117,7 @@ static uint32_t extra_locked(const struct fdl_ring *r)
 
 /* Of these, for what the program keeps, or kept since the last trim: one that
  * keeps six batches again and again need not wait for memory each time. */
-static uint32_t lent_locked(const struct fdl_ring *r)
+static uint32_t for_kept_locked(const struct fdl_ring *r)
 {
     uint32_t most = FDL_MAX(r->most_held, r->n_held);
     if (!r->may_grow || r->depth == 0 || most <= FDL_SPARE_SLOTS)
@@ -143,7 +143,7 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
 {
     feedline_batch *b = NULL;
     fdl_lock(&r->lock);
-    if (may_free_locked(r) && extra_locked(r) > lent_locked(r) &&
+    if (may_free_locked(r) && extra_locked(r) > for_kept_locked(r) &&
         r->n_free > 0) {
         b = r->free_slots[--r->n_free];
         uint32_t i = 0;
@@ -257,7 +257,7 @@ int32_t fdl_ring_set_depth(struct fdl_ring *r, uint32_t *depth)
 uint32_t fdl_ring_slots(struct fdl_ring *r)
 {
     fdl_lock(&r->lock);
-    uint32_t n = r->n_slots - lent_locked(r);
+    uint32_t n = r->n_slots - for_kept_locked(r);
     fdl_unlock(&r->lock);
     return n;
 }

@@ -27,20 +27,20 @@ from .native import Plan
 
 
 class Lease:
-    """An engine while it is lent. Given back once, from any thread."""
+    """An engine while an iterator has it. Given back once, from any thread."""
 
     def __init__(
         self, pool: "EnginePool", key: Hashable, engine: feedline.Loader
     ) -> None:
         self._pool = pool
         self._key = key
-        self._lent = [engine]  # until it is given back
+        self._engines = [engine]  # until it is given back
         self._process = os.getpid()
         self._spoilt = False
 
     @property
     def engine(self) -> feedline.Loader:
-        return self._lent[0]
+        return self._engines[0]
 
     def spoil(self) -> None:
         """The engine ends when it is given back: its GPU had an error."""
@@ -49,7 +49,7 @@ class Lease:
     def give_back(self) -> None:
         """Work that was under way ends; batches that are held stay valid."""
         try:
-            engine = self._lent.pop()  # by one thread, whatever they race for
+            engine = self._engines.pop()  # by one thread, if several race
         except IndexError:
             return
         # In a forked child the engine is the parent's.
@@ -62,7 +62,7 @@ class Lease:
 
 
 class EnginePool:
-    """Lends engines, and makes them."""
+    """Makes engines, and keeps one that nobody has."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -72,7 +72,7 @@ class EnginePool:
 
     @property
     def engine(self) -> Optional[feedline.Loader]:
-        """The one that was lent last, while it is there."""
+        """The one that was borrowed last, while it is there."""
         if self._process != os.getpid():
             return None
         return self._last() if self._last is not None else None

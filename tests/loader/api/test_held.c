@@ -156,7 +156,7 @@ TEST_WITH(depth_stays_ahead, setup, teardown)
         while (outstanding < 5);
     }
     assert_int_equal(fdl_ring_slots(l->engine->ring),
-                     7); /* the others are lent */
+                     7); /* the others are for what is kept */
     assert_int_equal(fdl_ring_own_memory(l->engine->ring), usual_memory(l, 5));
     assert_ok(feedline_loader_set_int(l, "depth", 9));
     feedline_batch *another;

@@ -41,6 +41,14 @@ void run_consumer_fini(struct run_consumer *c)
     c->busy = NULL;
 }
 
+int run_consumer_join(const struct run_consumer *c, feedline_loader *l)
+{
+    int32_t status = FEEDLINE_OK;
+    if (c->busy)
+        status = feedline_loader_set_stream(l, feedline_busy_stream(c->busy));
+    return status < 0 ? tool_setup_failed(status) : TOOL_DONE;
+}
+
 int run_consumer_work(struct run_consumer *c, feedline_batch *batch,
                       double delivered)
 {

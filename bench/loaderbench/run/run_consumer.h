@@ -23,6 +23,10 @@ struct run_consumer {
 int run_consumer_init(struct run_consumer *c, const char *device, double ms);
 void run_consumer_fini(struct run_consumer *c);
 
+/* The loader's idle time is that of the consumer's stream. Before the first
+ * next(); the loader is destroyed first. An exit status. */
+int run_consumer_join(const struct run_consumer *c, feedline_loader *l);
+
 /* Works on the batch, which came at `delivered` on tool_seconds(). On a GPU it
  * only queues the work. An exit status. */
 int run_consumer_work(struct run_consumer *c, feedline_batch *batch,

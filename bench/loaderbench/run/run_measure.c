@@ -70,7 +70,7 @@ static int open_loader(struct measure *m)
         return tool_setup_failed(status);
     m->created = tool_seconds();
     tool_watch_loader(m->loader);
-    return TOOL_DONE;
+    return run_consumer_join(&m->consumer, m->loader);
 }
 
 static void close_loader(struct measure *m)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define COPIES_FILL 0.80 /* of the span */
+#define COVERED     0.10 /* of wall, by a span that is judged */
 
 bool fdl_facts_known(double value)
 {
@@ -70,11 +71,19 @@ static void leave_to_reads(struct fdl_facts *f)
     f->cause_ns[CAUSE_FETCH] += hidden;
 }
 
+/* The span leaves out what a stream that nobody named waited before the first
+ * batch of an epoch: of short epochs it has next to nothing. */
+static bool has_span(const struct fdl_evidence *e)
+{
+    return e->has_device && e->device_span_ns > 0 &&
+           (double)e->device_span_ns >= COVERED * (double)e->wall_ns;
+}
+
 static void digest_stall(struct fdl_facts *f)
 {
     const struct fdl_evidence *e = f->e;
     double sum = 0;
-    f->device = e->has_device && e->device_span_ns > 0;
+    f->device = has_span(e);
     f->stalled_ns =
         fmin(fmax((double)e->ledger.wait_ns, 0), fmax((double)e->wall_ns, 0));
     f->of_ns = (double)e->wall_ns;

@@ -167,7 +167,8 @@ static void check_gain(const struct fdl_verdict *v, double stall)
 
 static double stall_of(const struct fdl_evidence *e)
 {
-    bool device = e->has_device && e->device_span_ns > 0;
+    bool device = e->has_device && e->device_span_ns > 0 &&
+                  (double)e->device_span_ns >= 0.1 * (double)e->wall_ns;
     double part = (double)(device ? e->device_idle_ns : e->ledger.wait_ns);
     double of = (double)(device ? e->device_span_ns : e->wall_ns);
     return part > 0 && of > 0 ? fmin(part / of, 1) : 0;

@@ -19,7 +19,7 @@ OPTION(WORKERS,
            "usable cores"))
 OPTION(DEPTH, INT("depth", AUTO | LIVE, 1, FDL_MAX_DEPTH, "auto", "batches",
                   "batches prepared ahead of the consumer; auto: "
-                  "tuned, from 4 on, within memory_budget"))
+                  "tuned, from 4 on, within the memory budgets"))
 OPTION(IO_DEPTH,
        INT("io_depth", AUTO | LIVE, 1, FDL_MAX_IO_DEPTH, "auto", "reads",
            "reads in flight; auto: tuned, from 16 (io_uring) "
@@ -202,7 +202,7 @@ OPTION(WORKERS_START,
            "where the tuner starts; auto: the usable cores"))
 OPTION(DEPTH_MAX, INT("depth_max", AUTO, 1, FDL_MAX_DEPTH, "auto", "batches",
                       "upper bound for the tuner; auto: 64, within "
-                      "memory_budget"))
+                      "the memory budgets"))
 OPTION(IO_DEPTH_MAX,
        INT("io_depth_max", AUTO, 1, FDL_MAX_IO_DEPTH, "auto", "reads",
            "upper bound for the tuner; auto: 256 (io_uring), "

@@ -3,8 +3,9 @@
 
 A training loop of torch with a validation between epochs. The truth is from
 events around the kernels of each step: the time from the end of one step to the
-beginning of the next, within an epoch, is what the stream was idle. Once the
-loader is slower than the step, once the step slower than the loader.
+beginning of the next is what the stream was idle; of the pause between epochs,
+from where the program asks for a batch again. Once the loader is slower than
+the step, once the step slower than the loader.
 """
 import time
 
@@ -14,10 +15,13 @@ EPOCHS = 3
 POINTS = 0.03  # of a fraction
 
 
-def train_epoch(loader, gpu, step_ms):
-    """Idle and whole time of the stream, in ms, by events."""
-    marks = []
-    for _images, _labels in loader:
+def train_epoch(loader, gpu, step_ms, is_first):
+    """Idle and whole time of the stream, in ms, by events. It was idle when
+    the epoch began, but the first wait of all does not count."""
+    batches = iter(loader)
+    begin = gpu.mark()
+    marks = [] if is_first else [(begin, begin)]
+    for _images, _labels in batches:
         first = gpu.mark()
         gpu.work_ms(step_ms)
         marks.append((first, gpu.mark()))
@@ -46,8 +50,8 @@ def measure(step, gpu, loader, what, step_ms, pause):
     list(zip(range(2), loader))  # the statistics' first batches are special
     loader.reset_stats()
     idle = span = 0.0
-    for _ in range(EPOCHS):
-        one = train_epoch(loader, gpu, step_ms)
+    for epoch in range(EPOCHS):
+        one = train_epoch(loader, gpu, step_ms, epoch == 0)
         idle, span = idle + one[0], span + one[1]
         validate(gpu, pause)
     truth = idle / span

@@ -12,6 +12,10 @@ install(FILES include/feedline/bench.h include/feedline/exchange.h
               include/feedline/watch.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedline)
 install(FILES LICENSE CHANGES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Help and messages name them as docs/NAME.md.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        FILES_MATCHING PATTERN *.md
+        PATTERN man EXCLUDE PATTERN pictures EXCLUDE)
 install(FILES examples/minimal.c examples/train_cuda.c examples/train_cpu.c
               examples/train_gpu.cu examples/train_kernels.h
               examples/train_model.h

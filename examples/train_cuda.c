@@ -4,7 +4,7 @@
  *
  *   cc train_cuda.c train_cpu.c $(pkg-config --cflags --libs feedline) -lm
  *   nvcc -DTRAIN_WITH_CUDA train_cuda.c train_cpu.c train_gpu.cu
- *        --cudart shared $(pkg-config --cflags --libs feedline)
+ *        $(pkg-config --cflags --libs feedline)
  *
  * FOLDER has one folder of images per class. On a GPU where there is one, on
  * the host where there is not, by the same loop: a batch is waited for by the

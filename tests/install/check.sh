@@ -40,7 +40,8 @@ cmake --install "$build" --prefix "$work/first" > "$work/install.log"
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
 for file in bash-completion/completions/loaderbench \
-    zsh/site-functions/_loaderbench fish/vendor_completions.d/loaderbench.fish; do
+    zsh/site-functions/_loaderbench fish/vendor_completions.d/loaderbench.fish \
+    doc/feedline/docs/transfer.md; do
     [[ -s $prefix/share/$file ]] || fail "share/$file is not installed"
 done
 if grep -rIl -e "$work/first" -e "$build" -e "$source" "$prefix"; then

@@ -70,10 +70,8 @@ static int32_t look_at(uint32_t number, struct feedline_device_info *out)
                         "shows %" PRIu32 " GPU%s, counted from 0",
                         number, seen.n, seen.n == 1 ? "" : "s");
     const struct fdl_nvml_device *d = &seen.at[number];
-    *out = (struct feedline_device_info){
-        .id = (int32_t)number,
-        .driver_version = seen.cuda_version,
-        .numa_node = fdl_affinity_node_of(fdl_affinity_root(), d->pci)};
+    *out = (struct feedline_device_info){.id = (int32_t)number,
+                                         .driver_version = seen.cuda_version};
     memcpy(out->name, d->name, sizeof(out->name));
     memcpy(out->pci, d->pci, sizeof(out->pci));
     return FEEDLINE_OK;
@@ -95,7 +93,10 @@ static int32_t tell(const char *device, struct feedline_device_info *out,
         status = fdl_api_enter(out, "out");
     if (status >= 0)
         status = ask(number, &info);
-    return status < 0 ? status : fdl_copy_out(out, &info, sizeof(info));
+    if (status < 0)
+        return status;
+    info.numa_node = fdl_affinity_node_of(fdl_affinity_root(), info.pci);
+    return fdl_copy_out(out, &info, sizeof(info));
 }
 
 int32_t feedline_device_look(const char *device,
@@ -136,6 +137,8 @@ int32_t feedline_device_time_copy(const char *device,
                                   const struct feedline_copy_test *test,
                                   struct feedline_copy_time *out)
 {
+    struct feedline_device_info info = {.pci = ""};
+    struct fdl_backend_place place = {.node = -1};
     struct feedline_copy_time time;
     uint32_t number;
     int32_t status = number_of(device, &number);
@@ -144,7 +147,11 @@ int32_t feedline_device_time_copy(const char *device,
     if (status >= 0)
         status = fdl_api_enter(out, "out");
     if (status >= 0)
-        status = fdl_cuda_time_copy(number, test, &time);
+        status = fdl_cuda_device_info(number, &info);
+    if (status >= 0) {
+        place.node = fdl_affinity_node_of(fdl_affinity_root(), info.pci);
+        status = fdl_cuda_time_copy(number, &place, test, &time);
+    }
     return status < 0 ? status : fdl_copy_out(out, &time, sizeof(time));
 }
 

@@ -28,7 +28,8 @@
 static struct fdl_lock fit_lock = FDL_LOCK_INIT(FDL_RANK_FIT);
 static struct fdl_copy_fit fits[FIT_DEVICES]; /* 0: not measured */
 
-static int32_t measure(uint32_t number, struct fdl_copy_fit *out)
+static int32_t measure(uint32_t number, const struct fdl_backend_place *place,
+                       struct fdl_copy_fit *out)
 {
     static const uint64_t sizes[] = {64u << 10, 1u << 20, 16u << 20};
     double us[FDL_COUNT_OF(sizes)];
@@ -36,7 +37,7 @@ static int32_t measure(uint32_t number, struct fdl_copy_fit *out)
         struct feedline_copy_test test = {
             .bytes = sizes[i], .copies = 1, .repeats = FIT_REPEATS};
         struct feedline_copy_time time;
-        int32_t status = fdl_cuda_time_copy(number, &test, &time);
+        int32_t status = fdl_cuda_time_copy(number, place, &test, &time);
         if (status < 0)
             return status;
         us[i] = time.device_us;
@@ -46,14 +47,16 @@ static int32_t measure(uint32_t number, struct fdl_copy_fit *out)
 
 /* How long copies to a device take, measured once per process: some tens of
  * milliseconds, and a CUDA context. Any thread. */
-static int32_t device_fit(uint32_t number, struct fdl_copy_fit *out)
+static int32_t device_fit(uint32_t number,
+                          const struct fdl_backend_place *place,
+                          struct fdl_copy_fit *out)
 {
     int32_t status = FEEDLINE_OK;
     if (number >= FIT_DEVICES) /* the user's number, not checked yet */
-        return measure(number, out);
+        return measure(number, place, out);
     fdl_lock(&fit_lock);
     if (fits[number].gigabytes_per_second == 0)
-        status = measure(number, &fits[number]);
+        status = measure(number, place, &fits[number]);
     if (status >= 0)
         *out = fits[number];
     fdl_unlock(&fit_lock);
@@ -63,7 +66,9 @@ static int32_t device_fit(uint32_t number, struct fdl_copy_fit *out)
 /* Those who read statistics do so while the first run begins. */
 static int32_t know_fit(struct fdl_engine *l, uint32_t number)
 {
-    int32_t status = device_fit(number, &l->fit);
+    const struct fdl_backend_place place = {.node = l->affinity.node,
+                                            .cpus = l->affinity.near};
+    int32_t status = device_fit(number, &place, &l->fit);
     if (status >= 0)
         atomic_store_explicit(&l->fit_known, true, memory_order_release);
     return status;

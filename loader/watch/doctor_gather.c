@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "loader/read/reader.h"
 #include "profiler/doctor/doctor_busy.h"
+#include "profiler/system/affinity.h"
 #include "profiler/system/signals.h"
 #include "transfer/backend.h"
 #include "transfer/cuda/cuda_probe.h"
@@ -140,9 +141,9 @@ static void look_at_gpu(uint32_t number, struct fdl_doctor_facts *f)
     f->driver_version = info.driver_version;
     snprintf(f->gpu_name, sizeof(f->gpu_name), "%s", info.name);
     snprintf(f->gpu_pci, sizeof(f->gpu_pci), "%s", info.pci);
-    f->gpu_node = info.numa_node;
-    if (info.numa_node >= 0)
-        f->cpus_on_gpu_node = fdl_doctor_cpus_on_node("", info.numa_node);
+    f->gpu_node = fdl_affinity_node_of("", info.pci);
+    if (f->gpu_node >= 0)
+        f->cpus_on_gpu_node = fdl_doctor_cpus_on_node("", f->gpu_node);
     struct fdl_nvml *n =
         fdl_nvml_open(info.pci, f->nvml_reason, sizeof(f->nvml_reason));
     if (!n)

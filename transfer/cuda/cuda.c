@@ -190,7 +190,7 @@ static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
     struct fdl_cuda_slab *own = slab->own;
     for (uint32_t i = 0; own && i < own->n_used; i++)
         if (!own->late[i])
-            cuda->EventSynchronize(own->used[i]);
+            fdl_cuda_wait_event(cuda, own->used[i]);
     for (uint32_t i = 0; own && i < FDL_COUNT_OF(own->used); i++)
         if (own->used[i])
             cuda->EventDestroy(own->used[i]);

@@ -6,13 +6,10 @@
 #include "base/lock.h"
 #include "base/status.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #define MAX_DEVICES 64
-#define PCI_BYTES   16
 
 static struct fdl_lock lock = FDL_LOCK_INIT(FDL_RANK_CUDA_DEVICES);
 /* Constant once made, but for the kernels, which come once. */
@@ -30,27 +27,6 @@ int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out)
                         number, (*out)->n_devices,
                         (*out)->n_devices == 1 ? "" : "s");
     return FEEDLINE_OK;
-}
-
-int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci)
-{
-    char id[PCI_BYTES] = "", path[80];
-    int node = -1, device;
-    if (cuda->DeviceGet(&device, number) != FDL_CUDA_SUCCESS ||
-        cuda->DeviceGetPCIBusId(id, sizeof(id), device) != FDL_CUDA_SUCCESS)
-        id[0] = '\0';
-    for (char *c = id; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    if (pci)
-        memcpy(pci, id, sizeof(id));
-    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", id);
-    FILE *f = id[0] ? fopen(path, "re") : NULL;
-    if (!f)
-        return -1;
-    if (fscanf(f, "%d", &node) != 1)
-        node = -1;
-    fclose(f);
-    return node;
 }
 
 /* ---- Context ------------------------------------------------------------ */
@@ -179,7 +155,6 @@ static int32_t make_locked(const struct fdl_cuda_api *cuda, uint32_t number,
         cuda->DevicePrimaryCtxRelease(handle);
         return status;
     }
-    made.numa_node = fdl_cuda_numa_node(cuda, made.number, NULL);
     made.registers_memory = registers_memory(cuda, handle);
     fdl_cuda_leave(&made);
     *d = made;

@@ -18,7 +18,6 @@
 struct fdl_cuda_device {
     const struct fdl_cuda_api *cuda;
     int number;
-    int numa_node;         /* -1: not known */
     bool registers_memory; /* of the program's: MemHostRegister works */
     void *context;         /* the primary one */
     void *finish, *spin;
@@ -31,9 +30,6 @@ int32_t fdl_cuda_check(uint32_t number, const struct fdl_cuda_api **out);
 /* The device with its context, which the first call makes; it lives as long as
  * the process. */
 int32_t fdl_cuda_device(uint32_t number, const struct fdl_cuda_device **out);
-
-/* NUMA node of a device, from sysfs; -1: not known. pci: 16 bytes or NULL. */
-int fdl_cuda_numa_node(const struct fdl_cuda_api *cuda, int number, char *pci);
 
 /* On the calling thread, in pairs. In between, calls are allowed that CUDA
  * forbids while another thread captures a graph, as they might wait for it:

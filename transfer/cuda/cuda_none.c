@@ -45,10 +45,12 @@ int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
 }
 
 int32_t fdl_cuda_time_copy(uint32_t number,
+                           const struct fdl_backend_place *place,
                            const struct feedline_copy_test *test,
                            struct feedline_copy_time *out)
 {
     (void)number;
+    (void)place;
     (void)test;
     (void)out;
     return fail();

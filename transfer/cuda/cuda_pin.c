@@ -114,7 +114,6 @@ int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
                      const struct fdl_backend_place *place, uint64_t bytes,
                      struct fdl_cuda_pinned *out)
 {
-    const struct fdl_backend_place own = {.node = d->numa_node};
     if (!d->registers_memory)
         return alloc_by_driver(d, bytes, out);
     void *memory = bytes <= SIZE_MAX ? fdl_pages_alloc((size_t)bytes) : NULL;
@@ -123,7 +122,7 @@ int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
     /* A fork would make the pages copy-on-write, and our next write would then
      * move us to another page while the GPU goes on reading this one. */
     madvise(memory, (size_t)bytes, MADV_DONTFORK);
-    place_pages(memory, bytes, place ? place : &own);
+    place_pages(memory, bytes, place);
     int error = d->cuda->MemHostRegister(memory, (size_t)bytes, 0);
     if (error != FDL_CUDA_SUCCESS) {
         fdl_pages_free(memory, (size_t)bytes);

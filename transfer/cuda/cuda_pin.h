@@ -25,9 +25,8 @@ struct fdl_cuda_pinned {
     bool of_driver; /* it allocated the memory */
 };
 
-/* Of any content, aligned to 4096; a child of fork() does not have it. place:
- * NULL: on the GPU's node, if the system lets programs ask for one. The device
- * is current. ENOMEM, EDEVICE. */
+/* Of any content, aligned to 4096; a child of fork() does not have it. The
+ * device is current. ENOMEM, EDEVICE. */
 int32_t fdl_cuda_pin(const struct fdl_cuda_device *d,
                      const struct fdl_backend_place *place, uint64_t bytes,
                      struct fdl_cuda_pinned *out);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "transfer/cuda/cuda_pin.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
     struct feedline_device_info info = {
         .id = (int32_t)number,
         .driver_version = cuda->driver_version,
+        .numa_node = -1,
     };
     int handle, engines = 0;
     int error = cuda->DeviceGet(&handle, (int)number);
@@ -32,7 +34,11 @@ int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
         return fdl_cuda_fail(cuda, error, "the GPU cannot be asked");
     cuda->DeviceGetAttribute(&engines, FDL_CUDA_ATTR_COPY_ENGINES, handle);
     info.copy_engines = engines;
-    info.numa_node = fdl_cuda_numa_node(cuda, (int)number, info.pci);
+    if (cuda->DeviceGetPCIBusId(info.pci, sizeof(info.pci), handle) !=
+        FDL_CUDA_SUCCESS)
+        info.pci[0] = '\0';
+    for (char *c = info.pci; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
     *out = info;
     return FEEDLINE_OK;
 }
@@ -41,6 +47,7 @@ int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out)
 
 struct probe {
     const struct fdl_cuda_device *device;
+    const struct fdl_backend_place *place;
     const struct feedline_copy_test *test;
     struct fdl_cuda_pinned pinned;
     void *host, *memory; /* host: pinned or not */
@@ -63,7 +70,8 @@ static int32_t open_host(struct probe *p)
                                "times");
     p->device_us = p->host_us + test->repeats;
     if (!is_pageable(p)) {
-        int32_t status = fdl_cuda_pin(p->device, NULL, test->bytes, &p->pinned);
+        int32_t status =
+            fdl_cuda_pin(p->device, p->place, test->bytes, &p->pinned);
         p->host = p->pinned.memory;
         return status;
     }
@@ -195,10 +203,11 @@ static int32_t time_all(struct probe *p, struct feedline_copy_time *out)
 }
 
 int32_t fdl_cuda_time_copy(uint32_t number,
+                           const struct fdl_backend_place *place,
                            const struct feedline_copy_test *test,
                            struct feedline_copy_time *out)
 {
-    struct probe p = {.test = test};
+    struct probe p = {.place = place, .test = test};
     int32_t status = fdl_cuda_device(number, &p.device);
     if (status < 0)
         return status;

@@ -6,14 +6,18 @@
 #ifndef FDL_TRANSFER_CUDA_PROBE_H
 #define FDL_TRANSFER_CUDA_PROBE_H
 
+#include "transfer/backend.h"
 #include "transfer/cuda/cuda_device.h"
 
 #include <feedline/bench.h>
 #include <feedline/feedline.h>
 
-/* As the public functions of these names, but for a number. */
+/* As the public functions of these names, but for a number. The NUMA node is
+ * left to who reads sysfs (profiler/system/affinity.h); and so is the place of
+ * pinned memory. */
 int32_t fdl_cuda_device_info(uint32_t number, struct feedline_device_info *out);
 int32_t fdl_cuda_time_copy(uint32_t number,
+                           const struct fdl_backend_place *place,
                            const struct feedline_copy_test *test,
                            struct feedline_copy_time *out);
 

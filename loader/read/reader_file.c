@@ -137,8 +137,10 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
     int32_t status = measure(r, (uint64_t)st.st_size, &size);
     if (status == FEEDLINE_OK)
         status = fdl_read_reserve(w, r, size);
-    if (status == FEEDLINE_OK)
+    if (status == FEEDLINE_OK) {
         r->size = size;
+        fdl_read_send(w, r);
+    }
     return status;
 }
 
@@ -193,6 +195,7 @@ void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     if (prepare_patiently(w, r, fd) == FEEDLINE_OK && read_bytes(r, fd))
         fdl_read_finish(r);
+    fdl_read_arrive(w, r);
     close(fd);
 }
 

@@ -43,9 +43,9 @@ void fdl_file_fail_read(struct fdl_read *r, uint64_t done, int err);
 /* The end of the file came after `done` of r->size bytes. */
 void fdl_file_fail_shrank(struct fdl_read *r, uint64_t done);
 
-/* fd was just opened: sets r->size and makes room for it. On error r->status
- * and r->reason are set; fd stays open. FDL_READ_NO_ROOM: to be called again.
- */
+/* fd was just opened: sets r->size, makes room for it and counts it as in
+ * flight. On error r->status and r->reason are set; fd stays open.
+ * FDL_READ_NO_ROOM: to be called again. */
 int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd);
 
 /* The rest, and closes fd: r->status is set. */

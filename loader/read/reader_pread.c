@@ -140,12 +140,12 @@ static void serve(struct io_thread *t, struct fdl_read *read)
 
     int64_t begin =
         atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
-    uint64_t bytes = read->size;
+    uint64_t bytes = read->size, ahead = read->ahead;
     bool failed = read->status != FEEDLINE_OK;
     fdl_window_complete(r->window, read); /* the workers own it from here */
     int64_t own = fdl_now_ns() - begin;
     fdl_stage_item(t->stage, own, bytes);
-    fdl_stage_read(t->stage, own, bytes);
+    fdl_stage_read(t->stage, own, bytes, ahead);
     fdl_counter_add(&t->stage->clock_reads, CLOCK_READS_PER_ITEM);
     if (failed)
         fdl_counter_add(&t->stage->errors, 1);

@@ -207,8 +207,9 @@ static void land(struct fdl_reader *r, struct flight *f)
 
     int64_t begin =
         atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
-    uint64_t bytes = read->size;
+    uint64_t bytes = read->size, ahead = read->ahead;
     bool failed = read->status != FEEDLINE_OK;
+    fdl_read_arrive(r->window, read);
     fdl_window_complete(r->window, read); /* the workers own it from here */
     push(&r->idle, f);
     r->in_flight--;
@@ -216,7 +217,7 @@ static void land(struct fdl_reader *r, struct flight *f)
     /* Busy time is that of the ring and not the sum over samples. */
     int64_t own = fdl_now_ns() - begin;
     fdl_histogram_add(&stage->times, own);
-    fdl_stage_read(stage, own, bytes);
+    fdl_stage_read(stage, own, bytes, ahead);
     fdl_counter_add(&stage->items, 1);
     fdl_counter_add(&stage->bytes, bytes);
     fdl_counter_add(&stage->errors, failed);

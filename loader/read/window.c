@@ -74,6 +74,7 @@ struct fdl_window {
 
     /* Each modified by a different kind of thread. */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t next; /* readers */
+    _Atomic uint64_t in_flight;                        /* bytes; readers */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t end;  /* the loader, rarely */
     _Atomic uint32_t limit;
     _Atomic bool closed;
@@ -387,6 +388,7 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
                           memory_order_release);
     r->sample = sample;
     w->resolve(w->resolve_user, r);
+    r->sent = r->ahead = 0;
     r->range = fdl_nvtx_start(FDL_NVTX_READ, r->ticket, 1);
     atomic_store_explicit(&r->times->read_start, fdl_now_ns(),
                           memory_order_relaxed);
@@ -543,6 +545,20 @@ void fdl_read_finish(struct fdl_read *r)
     r->readable = r->size + FDL_ENCODED_PADDING;
     r->status = FEEDLINE_OK;
     r->reason[0] = '\0';
+}
+
+/* Relaxed: a count, which orders nothing. */
+void fdl_read_send(struct fdl_window *w, struct fdl_read *r)
+{
+    r->sent = r->size;
+    r->ahead =
+        atomic_fetch_add_explicit(&w->in_flight, r->sent, memory_order_relaxed);
+}
+
+void fdl_read_arrive(struct fdl_window *w, struct fdl_read *r)
+{
+    atomic_fetch_sub_explicit(&w->in_flight, r->sent, memory_order_relaxed);
+    r->sent = 0;
 }
 
 uint64_t fdl_window_memory(const struct fdl_window *w)

@@ -62,6 +62,8 @@ struct fdl_read {
     uint8_t *buffer;         /* its memory */
     uint64_t capacity;       /* of buffer */
     bool exempt;             /* its buffer is had at once, see worker.c */
+    uint64_t sent;           /* bytes that are in flight */
+    uint64_t ahead;          /* those of others when it was sent */
     int32_t status;          /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
     char reason[FDL_READ_REASON_BYTES];
 };
@@ -143,6 +145,11 @@ int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
 
 /* The buffer holds r->size bytes: zero the padding, set data and readable. */
 void fdl_read_finish(struct fdl_read *r);
+
+/* From send to arrive r->size bytes count as in flight, of all readers; arrive
+ * does nothing if they were not sent. */
+void fdl_read_send(struct fdl_window *w, struct fdl_read *r);
+void fdl_read_arrive(struct fdl_window *w, struct fdl_read *r);
 
 struct fdl_event *fdl_window_room(struct fdl_window *w);
 

@@ -110,8 +110,7 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     e->read_ops = (double)read.items * 1e9 / (double)under_way;
     e->reads_under_way = (double)read.own_ns / (double)under_way;
     struct fdl_read_fit fit;
-    if (!fdl_total_read_fit(&read, &fit))
-        return;
+    fdl_read_fit_of(&read.products, &fit);
     e->read_fixed_ns = fit.fixed_ns;
     e->read_byte_ns = fit.byte_ns;
     e->read_byte_error_ns = fit.byte_error_ns;

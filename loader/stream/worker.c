@@ -286,14 +286,14 @@ static bool read_one(struct fdl_worker *w)
     fdl_progress_leave(&w->at);
     if (r->status < 0)
         fdl_counter_add(&w->read.errors, 1);
-    uint64_t bytes = r->size;
+    uint64_t bytes = r->size, ahead = r->ahead;
     int64_t busy = fdl_timebook_mark(&w->time, fdl_now_ns());
     fdl_timebook_begin(&w->time, before);
     /* From here on another worker may own it, and its stamps may be those of
      * another batch. */
     fdl_window_complete(e->window, r);
     fdl_stage_item(&w->read, busy, bytes);
-    fdl_stage_read(&w->read, busy, bytes);
+    fdl_stage_read(&w->read, busy, bytes, ahead);
     fdl_counter_add(&w->read.clock_reads, 3);
     return true;
 }

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "profiler/measure/histogram.h"
+#include "profiler/measure/read_fit.h"
 
 #include <stdint.h>
 
@@ -22,18 +23,20 @@ struct fdl_stage {
     _Atomic uint64_t clock_reads; /* what measuring this stage took */
 
     /* Of reads, see fdl_stage_read. Their own times, which sum to more than
-     * busy_ns where they overlap; and sums of squares and products. */
+     * busy_ns where they overlap; and the sums of struct fdl_read_products. */
     _Atomic uint64_t own_ns;
-    _Atomic double ns_ns, bytes_ns, bytes_bytes;
+    _Atomic double products[FDL_READ_FACTORS][FDL_READ_FACTORS];
     struct fdl_histogram times;
 };
 
 /* One item that took busy_ns. */
 void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes);
 
-/* One read, from submission to its last byte. Does not touch the counters that
- * the stage has for other items. */
-void fdl_stage_read(struct fdl_stage *s, int64_t own_ns, uint64_t bytes);
+/* One read, from submission to its last byte, with `ahead` bytes in flight when
+ * it was sent. Does not touch the counters that the stage has for other items.
+ */
+void fdl_stage_read(struct fdl_stage *s, int64_t own_ns, uint64_t bytes,
+                    uint64_t ahead);
 
 /* counter += value, by its only writer. */
 void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value);

@@ -4,8 +4,6 @@
 
 #include "base/atomic.h"
 
-#include <math.h>
-
 void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
 {
     t->threads++;
@@ -17,9 +15,9 @@ void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
     t->blocked_ns += fdl_load(&stage->blocked_ns);
     t->clock_reads += fdl_load(&stage->clock_reads);
     t->own_ns += fdl_load(&stage->own_ns);
-    t->ns_ns += fdl_load(&stage->ns_ns);
-    t->bytes_ns += fdl_load(&stage->bytes_ns);
-    t->bytes_bytes += fdl_load(&stage->bytes_bytes);
+    for (int i = 0; i < FDL_READ_FACTORS; i++)
+        for (int j = i; j < FDL_READ_FACTORS; j++)
+            t->products.of[i][j] += fdl_load(&stage->products[i][j]);
     fdl_histogram_merge(&t->times, &stage->times);
 }
 
@@ -33,9 +31,9 @@ void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before)
     t->blocked_ns -= before->blocked_ns;
     t->clock_reads -= before->clock_reads;
     t->own_ns -= before->own_ns;
-    t->ns_ns -= before->ns_ns;
-    t->bytes_ns -= before->bytes_ns;
-    t->bytes_bytes -= before->bytes_bytes;
+    for (int i = 0; i < FDL_READ_FACTORS; i++)
+        for (int j = i; j < FDL_READ_FACTORS; j++)
+            t->products.of[i][j] -= before->products.of[i][j];
     fdl_histogram_subtract(&t->times, &before->times);
 }
 
@@ -56,26 +54,4 @@ void fdl_total_report(const struct fdl_total *t,
         .p99_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.99),
         .max_ns = (uint64_t)fdl_histogram_quantile(&t->times, 1.0),
     };
-}
-
-/* Least squares of time on size. */
-bool fdl_total_read_fit(const struct fdl_total *t, struct fdl_read_fit *out)
-{
-    double n = (double)t->items;
-    if (t->items < FDL_FIT_READS)
-        return false;
-    double bytes = (double)t->bytes / n, ns = (double)t->own_ns / n;
-    double bb = fmax(t->bytes_bytes / n - bytes * bytes, 0);
-    double bt = t->bytes_ns / n - bytes * ns;
-    double tt = fmax(t->ns_ns / n - ns * ns, 0);
-    if (!(sqrt(bb) > FDL_FIT_SPREAD * bytes))
-        return false;
-    double slope = bt / bb;
-    double error = sqrt(fmax(tt - slope * bt, 0) / bb / (n - 2));
-    if (error * bytes > FDL_FIT_ERROR * ns) /* of the part that it explains */
-        return false;
-    out->byte_ns = fmin(fmax(slope, 0), ns / bytes);
-    out->fixed_ns = ns - out->byte_ns * bytes;
-    out->byte_error_ns = error;
-    return true;
 }

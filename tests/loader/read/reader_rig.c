@@ -157,6 +157,9 @@ void rig_stop(struct rig *rig)
     if (rig->reader)
         rig->ops->stop(rig->reader);
     rig->reader = NULL;
+    struct fdl_read one_more = {0};
+    fdl_read_send(rig->window, &one_more);
+    assert_int_equal(one_more.ahead, 0); /* all have arrived, or failed */
     fdl_window_destroy(rig->window);
     rig->window = NULL;
 }

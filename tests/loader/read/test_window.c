@@ -86,6 +86,31 @@ TEST(claims_what_is_issued)
     fdl_window_destroy(b.window);
 }
 
+TEST(counts_the_bytes_ahead)
+{
+    struct bench b;
+    struct fdl_read *r[4];
+    bench_open(&b, 8);
+    fdl_window_issue(b.window, 4);
+    for (uint64_t i = 0; i < 4; i++)
+        r[i] = claim(&b, i);
+    r[0]->size = 100;
+    r[1]->size = 20;
+    r[2]->size = 3;
+    fdl_read_send(b.window, r[0]);
+    fdl_read_send(b.window, r[1]);
+    r[0]->size = 0;                  /* it failed */
+    fdl_read_arrive(b.window, r[3]); /* which never was sent */
+    fdl_read_arrive(b.window, r[0]);
+    fdl_read_send(b.window, r[2]);
+    assert_int_equal(r[0]->ahead, 0);
+    assert_int_equal(r[1]->ahead, 100);
+    assert_int_equal(r[2]->ahead, 20);
+    for (uint32_t i = 0; i < 4; i++)
+        fdl_window_complete(b.window, r[i]);
+    fdl_window_destroy(b.window);
+}
+
 TEST(takes_the_oldest_that_is_ready)
 {
     struct bench b;

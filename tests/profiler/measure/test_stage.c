@@ -140,44 +140,4 @@ TEST_WITH(test_concurrent_reader, setup, NULL)
     assert_int_equal(out.max_ns, ITEMS - 1);
 }
 
-/* 100 us and 2 ns a byte, one way or the other by 1 us. */
-TEST_WITH(a_read_has_a_fixed_part, setup, NULL)
-{
-    struct fdl_read_fit fit;
-    for (int64_t k = 0; k < 1000; k++) {
-        int64_t bytes = 20000 + k * 100;
-        int64_t ns = 100000 + 2 * bytes + (k % 2 ? 1000 : -1000);
-        fdl_stage_item(&stages[k % THREADS], ns, (uint64_t)bytes);
-        fdl_stage_read(&stages[k % THREADS], ns, (uint64_t)bytes);
-    }
-    sum(&total);
-    assert_int_equal(total.own_ns, total.busy_ns);
-    assert_true(fdl_total_read_fit(&total, &fit));
-    assert_true(fit.fixed_ns > 99000 && fit.fixed_ns < 101000);
-    assert_true(fit.byte_ns > 1.99 && fit.byte_ns < 2.01);
-    /* 1 us around a line, over sizes 28.9 KB around their mean, 1000 of them */
-    assert_true(fit.byte_error_ns > 0.0010 && fit.byte_error_ns < 0.0012);
-    struct fdl_total same = total;
-    fdl_total_subtract(&total, &same);
-    assert_false(fdl_total_read_fit(&total, &fit));
-}
-
-/* Files of one size tell nothing, nor do times that follow no size. */
-TEST_WITH(a_fit_needs_sizes_and_times, setup, NULL)
-{
-    struct fdl_read_fit fit;
-    for (int64_t k = 0; k < 1000; k++) {
-        fdl_stage_item(&stages[0], 100000 + k % 7, 30000);
-        fdl_stage_read(&stages[0], 100000 + k % 7, 30000);
-        int64_t ns = k == 999 ? INT64_C(100000000000) : 1000; /* a hiccup */
-        fdl_stage_item(&stages[1], ns, (uint64_t)(20000 + k * 100));
-        fdl_stage_read(&stages[1], ns, (uint64_t)(20000 + k * 100));
-    }
-    for (int i = 0; i < 2; i++) {
-        memset(&total, 0, sizeof(total));
-        fdl_total_add(&total, &stages[i]);
-        assert_false(fdl_total_read_fit(&total, &fit));
-    }
-}
-
 TEST_MAIN("stage")

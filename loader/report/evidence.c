@@ -114,6 +114,7 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     e->read_fixed_ns = fit.fixed_ns;
     e->read_byte_ns = fit.byte_ns;
     e->read_byte_error_ns = fit.byte_error_ns;
+    e->read_ahead_ns = fit.ahead_ns;
 }
 
 static void add_workers(struct fdl_watch *watch, struct fdl_evidence *e)

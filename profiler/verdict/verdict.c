@@ -262,6 +262,7 @@ void fdl_evidence_init(struct fdl_evidence *e)
     e->cpu_quota = -1;
     e->read_ops = e->reads_under_way = -1;
     e->read_fixed_ns = e->read_byte_ns = e->read_byte_error_ns = -1;
+    e->read_ahead_ns = -1;
     e->read_rate_now = -1;
     e->terms = fdl_terms_of(FDL_INTERFACE_FEEDLINE);
 }

@@ -53,11 +53,11 @@
  *                                       those, 5-95 % of reads slow
  *             HEAD_OF_LINE to MEMORY_LIMITED as above
  *             SMALL_FILES               mean file < 32 KiB, 80 % of a read's
- *                                       time is independent of its size, and
+ *                                       time is independent of bytes, and
  *                                       neither more reads in flight nor a
  *                                       deeper queue helped
- *             FETCH_BW_BOUND            reads together get the rate at which a
- *                                       single one transfers its bytes; or with
+ *             FETCH_BW_BOUND            a read waits for the bytes ahead of it,
+ *                                       at the rate of all reads; or with
  *                                       half as many more reads in flight the
  *                                       rate grew by at most 5 % per doubling;
  *                                       or a trial of the tuner gained nothing
@@ -295,12 +295,13 @@ struct fdl_evidence {
     /* The machine. */
     double cpu_quota; /* cores granted by a quota; -1: none */
 
-    /* Reads. A read of b bytes took read_fixed_ns + b * read_byte_ns while
-     * reads_under_way of them shared the storage. */
+    /* Reads. One of b bytes, sent while a bytes were in flight, took
+     * read_fixed_ns + b * read_byte_ns + a * read_ahead_ns. */
     double read_ops;        /* per second, while reads were in flight */
     double reads_under_way; /* mean, while there were any */
     double read_fixed_ns, read_byte_ns; /* -1: sizes or times do not show it */
-    double read_byte_error_ns;          /* standard error of read_byte_ns */
+    double read_ahead_ns;
+    double read_byte_error_ns; /* standard error of read_byte_ns */
     double read_rate_now; /* bytes/s in the last seconds; best_read_rate is the
                                best sustained for as long; -1 */
 

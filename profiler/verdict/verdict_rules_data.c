@@ -16,7 +16,7 @@
 #define FAR_BELOW        0.50 /* of the ceiling, or of the best rate seen */
 #define OVERLAPPED       0.20 /* of copy time: the consumer worked meanwhile */
 #define WORKS            0.20 /* of the span: there is something to overlap */
-#define ONE_SERVER       0.70 /* of the rate of a read's own bytes */
+#define ONE_SERVER       0.70 /* of the rate: bytes ahead, or a read's own */
 #define SEVERAL          1.40
 #define TOGETHER         1.50 /* reads in flight */
 #define FEW_UNDER_WAY    0.50 /* of io_depth */
@@ -50,19 +50,28 @@ static double rate_of(const struct fdl_evidence *e)
     return fdl_facts_known(e->read_rate_now) ? e->read_rate_now : e->read_rate;
 }
 
-/* Several reads share the storage, and together get no more than the rate at
- * which each one's own bytes arrive. Then bytes are the limit, and the rest of
- * a read's time is the queue ahead of it. If each had a rate of its own, the
- * total would be several times that. */
-static bool is_one_server(const struct fdl_evidence *e)
+/* It is certain (by two standard errors) that a read's bytes arrive faster than
+ * one server could deliver them: it takes as long whatever its size. */
+static bool is_free(const struct fdl_evidence *e)
 {
-    double share = rate_of(e) * e->read_byte_ns / 1e9;
-    return e->reads_under_way >= TOGETHER && e->read_byte_ns > 0 &&
-           (is_flat(e) || !(growth_of_twice(e) > FLAT)) &&
-           share >= ONE_SERVER && share <= SEVERAL;
+    double most = e->read_byte_ns + 2 * fmax(e->read_byte_error_ns, 0);
+    return fdl_facts_known(e->read_byte_ns) &&
+           rate_of(e) * most / 1e9 < ONE_SERVER;
 }
 
-/* How much of a read's time does not depend on its size; -1: not known. */
+/* A read waits until the bytes ahead of it have passed at the rate of all
+ * reads, and then for its own. If each had a latency or a rate of its own, none
+ * would wait for another; if operations were the limit, its own bytes would
+ * cost nothing. */
+static bool is_one_server(const struct fdl_evidence *e)
+{
+    double share = rate_of(e) * e->read_ahead_ns / 1e9;
+    return e->reads_under_way >= TOGETHER &&
+           (is_flat(e) || !(growth_of_twice(e) > FLAT)) &&
+           share >= ONE_SERVER && share <= SEVERAL && !is_free(e);
+}
+
+/* How much of a read's time does not depend on bytes; -1: not known. */
 static double fixed_part(const struct fdl_evidence *e)
 {
     double bytes = e->read_byte_ns * e->mean_file_bytes;
@@ -72,12 +81,13 @@ static double fixed_part(const struct fdl_evidence *e)
     return fdl_facts_ratio(e->read_fixed_ns, e->read_fixed_ns + bytes);
 }
 
-/* Larger reads would deliver more bytes in the same time. */
+/* Larger reads would deliver more bytes in the same time. Where all have one
+ * size, a queue of operations looks like one of bytes. */
 static bool is_small(const struct fdl_evidence *e)
 {
     double fixed = fixed_part(e);
     return e->mean_file_bytes > 0 && e->mean_file_bytes < SMALL_FILE_BYTES &&
-           !is_one_server(e) && (fixed == -1 || fixed >= BY_OPERATIONS);
+           (fixed == -1 || (fixed >= BY_OPERATIONS && !is_one_server(e)));
 }
 
 static bool waits_passed(const struct fdl_evidence *e)
@@ -143,6 +153,7 @@ static void say_rate(const struct fdl_facts *f, struct fdl_draft *d)
     fdl_note(d, "rate_by_depth", e->rate_by_depth);
     fdl_note(d, "latency_by_depth", e->latency_by_depth);
     fdl_note(d, "read_p50_us", e->read_p50_us);
+    fdl_note(d, "read_ahead_ns", e->read_ahead_ns);
     if (e->io_depth)
         fdl_note(d, "io_depth", e->io_depth);
 }
@@ -317,19 +328,6 @@ static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
     d->instead = "Read the files from storage instead.";
 }
 
-/* Bytes are the limit unless it is certain (by two standard errors) that a
- * read's bytes arrive faster than one server could deliver them: then each read
- * takes as long whatever its size. In a queue of n reads, a read's own bytes
- * get an nth of the time, so fits over few reads in long queues show nothing.
- */
-static bool is_bandwidth(const struct fdl_evidence *e, bool flat)
-{
-    double most = e->read_byte_ns + 2 * fmax(e->read_byte_error_ns, 0);
-    bool free = fdl_facts_known(e->read_byte_ns) &&
-                rate_of(e) * most / 1e9 < ONE_SERVER;
-    return is_one_server(e) || (flat && !free);
-}
-
 void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
 {
     const struct fdl_evidence *e = f->e;
@@ -343,7 +341,7 @@ void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
         say_copying(f, d);
     else if (is_small(e) && (flat || !queued))
         say_small(f, d, flat);
-    else if (is_bandwidth(e, flat))
+    else if (is_one_server(e) || (flat && !is_free(e)))
         say_bandwidth(f, d, flat);
     else
         say_latency(f, d, queued, flat);

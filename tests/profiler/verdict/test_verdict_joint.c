@@ -507,22 +507,32 @@ TEST(reads_that_take_long_want_more_of_them)
     assert_non_null(strstr(v[0].sentence, "a read takes 20 ms, 2 at a time"));
 }
 
-/* One server of 5 MB/s: each read's bytes pass at what all together get. */
+/* One server of 5 MB/s: a read waits for those ahead. */
 TEST(a_limit_on_bytes_is_told_as_one)
 {
     struct fdl_verdict v[FDL_VERDICTS_MAX];
     struct point p = a_point();
     p.waits = &waits[2];
     struct fdl_evidence e = evidence_of(&p);
-    e.read_fixed_ns = 300e6;
-    e.read_byte_ns = 200;
+    e.read_ahead_ns = 200;
     e.read_rate_now = 5e6;
     judge_rows(&e, v);
     assert_string_equal(v[0].code, "FETCH_BW_BOUND");
     assert_non_null(strstr(v[0].sentence, "the storage gives 5.0 MB/s"));
     assert_non_null(strstr(v[0].action, "reader=\"memory\""));
     assert_int_equal(v[0].moves.io_depth, 0);
-    e.read_byte_ns = 20; /* a rate for each read: more of them get more */
+    e.read_byte_ns = 200; /* and for its own bytes */
+    judge_rows(&e, v);
+    assert_string_equal(v[0].code, "FETCH_BW_BOUND");
+    e.read_byte_ns = 20; /* it waits for reads, whatever their bytes */
+    judge_rows(&e, v);
+    assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
+    e.read_byte_ns = 2400; /* a rate for each read: more of them get more */
+    e.read_ahead_ns = 20;
+    judge_rows(&e, v);
+    assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
+    e.read_ahead_ns = 200;
+    e.reads_under_way = 1; /* it waits for none */
     judge_rows(&e, v);
     assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
 }

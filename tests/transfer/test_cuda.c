@@ -368,6 +368,49 @@ TEST(nobody_waits_for_a_question_to_the_driver)
     close_desk(&d);
 }
 
+static void *release_first(void *arg)
+{
+    struct desk *d = arg;
+    ops->release(d->backend, &d->places[0].transfer);
+    return NULL;
+}
+
+/* A consumer's stream is full, and who gives a batch back on it is held up.
+ * Another consumer is not, nor are copies and statistics. */
+TEST(a_full_stream_holds_up_nobody_else)
+{
+    struct desk d;
+    pthread_t first;
+    struct fdl_backend_stats stats;
+    start();
+    open_desk(&d, NULL);
+    fdl_cuda_stream full = make_stream(), other = make_stream();
+    struct place *p = d.places;
+    for (uint32_t i = 0; i < 2; i++) {
+        send(&d, &p[i], (int)i);
+        await(&d, &p[i].landed);
+    }
+    assert_true(double_set("queue=8"));
+    double_pause(full);
+    assert_int_equal(ops->wait(d.backend, &p[0].transfer, full), FEEDLINE_OK);
+    for (uint32_t i = 1; i < 8; i++) /* and a mark of the wait */
+        assert_int_equal(double_read(full, p[0].slab.device, SLAB_BYTES, 0), 0);
+    pthread_create(&first, NULL, release_first, &d);
+    double_await_full();
+    ops->ask(d.backend, fdl_now_ns(), FDL_ASK_ON);
+    assert_int_equal(ops->wait(d.backend, &p[1].transfer, other), FEEDLINE_OK);
+    ops->release(d.backend, &p[1].transfer);
+    send(&d, &p[2], 2);
+    await(&d, &p[2].landed);
+    ops->stats(d.backend, &stats);
+    double_resume(full);
+    pthread_join(first, NULL);
+    double_drain();
+    cuStreamDestroy(full);
+    cuStreamDestroy(other);
+    close_desk(&d);
+}
+
 /* ---- Streams that wait -------------------------------------------------- */
 
 TEST(refuses_a_fifth_stream)

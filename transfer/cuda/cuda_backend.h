@@ -129,6 +129,8 @@ struct fdl_cuda {
     bool copied;                   /* from current: its work is not there */
     fdl_cuda_event asked;          /* in turn with those of steps */
     bool has_asked;                /* recorded for the batch to come */
+    bool marks;                    /* a thread records it: it alone may */
+    uint64_t turn;                 /* calls and batches: which comes next */
     bool resumes;                  /* which is the first of an epoch */
     int64_t called_ns;             /* next() for it */
 

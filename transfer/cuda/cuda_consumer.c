@@ -60,14 +60,25 @@ static struct fdl_cuda_user reachable(struct fdl_cuda_user user)
 
 /* ---- When the consumer's stream ran out of work -------------------------- */
 
-/* Not on a stream that is captured: the mark would go into the graph. */
-static void mark_asked_locked(struct fdl_cuda *c, struct fdl_cuda_user user)
+/* Not on a stream that is captured: the mark would go into the graph. A stream
+ * whose queue is full holds up who marks it, so that is done without the lock;
+ * others make no mark meanwhile. */
+static void mark_asked(struct fdl_cuda *c, struct fdl_cuda_user user)
 {
-    if (c->has_asked || !is_reachable(user) ||
-        fdl_cuda_captures(c->device->cuda, user.stream))
+    const struct fdl_cuda_api *cuda = c->device->cuda;
+    fdl_lock(&c->ask_lock);
+    bool mine = !c->has_asked && !c->marks;
+    uint64_t turn = c->turn;
+    c->marks |= mine;
+    fdl_unlock(&c->ask_lock);
+    if (!mine)
         return;
-    if (c->device->cuda->EventRecord(c->asked, user.stream) == FDL_CUDA_SUCCESS)
-        c->has_asked = true;
+    bool marked = is_reachable(user) && !fdl_cuda_captures(cuda, user.stream) &&
+                  cuda->EventRecord(c->asked, user.stream) == FDL_CUDA_SUCCESS;
+    fdl_lock(&c->ask_lock);
+    c->marks = false;
+    c->has_asked = marked && c->turn == turn;
+    fdl_unlock(&c->ask_lock);
 }
 
 void fdl_cuda_set_stream(void *backend, void *stream)
@@ -79,39 +90,48 @@ void fdl_cuda_set_stream(void *backend, void *stream)
     fdl_unlock(&c->ask_lock);
 }
 
-static void ask_locked(struct fdl_cuda *c, int64_t now, enum fdl_ask how)
+/* Where to mark; false: nowhere. */
+static bool ask_locked(struct fdl_cuda *c, int64_t now, enum fdl_ask how,
+                       struct fdl_cuda_user *where)
 {
     c->called_ns = now;
     if (how == FDL_ASK_ANEW)
         c->resumes = true;
-    if (how == FDL_ASK_ANEW || c->is_told)
+    if (how == FDL_ASK_ANEW || c->is_told) {
         c->has_asked = false; /* a mark of an earlier call */
+        c->turn++;
+    }
     if (c->is_told)
-        mark_asked_locked(c, user_of(c->stream_told));
+        *where = user_of(c->stream_told);
     else if (c->current)
-        mark_asked_locked(c, c->current->streams[0]);
+        *where = c->current->streams[0];
+    return c->is_told || c->current;
 }
 
 void fdl_cuda_ask(void *backend, int64_t now, enum fdl_ask how)
 {
     struct fdl_cuda *c = backend;
+    struct fdl_cuda_user where;
     if (how == FDL_ASK_AGAIN || !c->device || fdl_cuda_enter(c->device) < 0)
         return;
     fdl_lock(&c->ask_lock);
-    ask_locked(c, now, how);
+    bool known = ask_locked(c, now, how, &where);
     fdl_unlock(&c->ask_lock);
+    if (known)
+        mark_asked(c, where);
     fdl_cuda_leave(c->device);
 }
 
 static void leave_current(struct fdl_cuda *c, struct fdl_cuda_slab *own)
 {
     fdl_lock(&c->ask_lock);
-    if (c->current == own) {
-        if (!c->is_told && !c->copied)
-            mark_asked_locked(c, own->streams[0]);
+    bool is_current = c->current == own;
+    bool mark = is_current && !c->is_told && !c->copied;
+    if (is_current)
         c->current = NULL;
-    }
     fdl_unlock(&c->ask_lock);
+    if (mark)
+        mark_asked(c, own->streams[0]);
 }
 
 /* ---- Waiting ------------------------------------------------------------ */
@@ -123,9 +143,12 @@ static void take_ask(struct fdl_cuda *c, struct fdl_cuda_slab *own)
     struct fdl_cuda_step *s = own->step;
     fdl_lock(&c->ask_lock);
     bool has_asked = c->has_asked, resumes = c->resumes;
-    fdl_cuda_event swap = c->asked;
-    c->asked = s->asked;
-    s->asked = swap;
+    if (has_asked) {
+        fdl_cuda_event swap = c->asked;
+        c->asked = s->asked;
+        s->asked = swap;
+    }
+    c->turn++;
     s->called_ns = c->called_ns;
     c->has_asked = c->resumes = c->copied = false;
     c->current = own;

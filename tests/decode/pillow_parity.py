@@ -38,6 +38,8 @@ STD = np.array([0.229, 0.224, 0.225], np.float32)
 # part of them each, as they differ less than what is generated.
 SOME_OF_THE_REAL = {"c": (0, 16), "avx2": (1, 4), "avx512": (3, 4)}
 
+LEVELS = tuple(SOME_OF_THE_REAL)
+
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
@@ -227,11 +229,26 @@ def generated(rng, folder):
             yield path
 
 
+class Level:
+    """The program with the kernels of one level, asked in three ways."""
+
+    def __init__(self, program, name):
+        self.name = name
+        self.exact = Renderer(program, name)
+        self.fast = Renderer(program, name, ["0", "0", "1"])
+        self.upright = Renderer(program, name, ["1", "0", "1"])
+
+    def close(self):
+        renderers = (self.exact, self.fast, self.upright)
+        if any([render.close() for render in renderers]):
+            sys.exit(f"level {self.name}: render did not end well")
+
+
 class Checker:
-    def __init__(self, program, level, rng):
-        self.render = Renderer(program, level)
-        self.fast = Renderer(program, level, ["0", "0", "1"])
-        self.upright = Renderer(program, level, ["1", "0", "1"])
+    """Pillow is asked once for what all levels must make."""
+
+    def __init__(self, levels, rng):
+        self.levels = levels
         self.rng = rng
         self.compared, self.shrunk, self.worst = 0, [0] * 4, 0.0
 
@@ -241,47 +258,56 @@ class Checker:
     def one(self, path, image, g, channels, floats):
         want = reference(image, g, channels)
         nhwc = self.rng.random() < 0.5
-        status, got = self.render(path, g, channels, U8, nhwc)
-        if status or not np.array_equal(got, want):
-            differs = got if status else np.argwhere(got != want)[:5]
-            sys.exit(f"{path} {g} channels={channels} nhwc={nhwc}: {differs}")
-        self.compared += 1
+        for level in self.levels:
+            status, got = level.exact(path, g, channels, U8, nhwc)
+            if status or not np.array_equal(got, want):
+                differs = got if status else np.argwhere(got != want)[:5]
+                sys.exit(f"level {level.name}: {path} {g} channels={channels} "
+                         f"nhwc={nhwc}: {differs}")
+            self.compared += 1
         self.smaller(path, g, channels, want)
-        if not floats:
-            return
+        if floats:
+            self.floats(path, g, channels, nhwc, want)
+
+    def floats(self, path, g, channels, nhwc, pixels):
         normalize = channels == 3 and self.rng.random() < 0.7
-        status, got = self.render(path, g, channels, F32, nhwc, normalize)
-        error = np.abs(got - as_floats(want, normalize)).max()
-        self.worst = max(self.worst, float(error))
-        if error > 1e-6:
-            sys.exit(f"{path} {g}: f32 is off by {error}")
-        self.halves(path, g, channels, normalize, got)
+        want = as_floats(pixels, normalize)
+        for level in self.levels:
+            status, got = level.exact(path, g, channels, F32, nhwc, normalize)
+            error = np.abs(got - want).max()
+            self.worst = max(self.worst, float(error))
+            if error > 1e-6:
+                sys.exit(f"level {level.name}: {path} {g}: f32 is off by "
+                         f"{error}")
+            self.halves(level, path, g, channels, normalize, got)
 
     def smaller(self, path, g, channels, exact, orientation=1):
         shift = shift_of(g)
         want = exact
         if shift or exact is None:
             want = fast_reference(path, g, channels, orientation)
-        render = self.fast if orientation == 1 else self.upright
-        status, got = render(path, g, channels)
-        if status or not np.array_equal(got, want):
-            differs = got if status else np.argwhere(got != want)[:5]
-            sys.exit(f"{path} {g} at 1/{1 << shift}: {differs}")
-        self.shrunk[shift] += 1
+        for level in self.levels:
+            render = level.fast if orientation == 1 else level.upright
+            status, got = render(path, g, channels)
+            if status or not np.array_equal(got, want):
+                differs = got if status else np.argwhere(got != want)[:5]
+                sys.exit(f"level {level.name}: {path} {g} at "
+                         f"1/{1 << shift}: {differs}")
+            self.shrunk[shift] += 1
 
-    def halves(self, path, g, channels, normalize, floats):
+    def halves(self, level, path, g, channels, normalize, floats):
         """The 16-bit types are the floats, rounded: ties to even."""
         bits = floats.view(np.uint32)
         upper = (bits + 0x7fff + (bits >> 16 & 1)) >> 16
         for dtype, want in ((F16, floats.astype(np.float16)),
                             (BF16, upper.astype(np.uint16))):
             for nhwc in (False, True):
-                status, got = self.render(path, g, channels, dtype, nhwc,
+                status, got = level.exact(path, g, channels, dtype, nhwc,
                                           normalize)
                 if status or not np.array_equal(got.view(np.uint16),
                                                 want.view(np.uint16)):
-                    sys.exit(f"{path} {g} dtype={dtype} nhwc={nhwc}: not the "
-                             "rounded f32")
+                    sys.exit(f"level {level.name}: {path} {g} dtype={dtype} "
+                             f"nhwc={nhwc}: not the rounded f32")
         self.compared += 4
 
     def filters(self, path, draws):
@@ -338,58 +364,71 @@ class Checker:
         """Both accept it, with equal pixels, or both refuse it."""
         whole = {"box": (0, 0, 0, 0), "resize": (0, 0),
                  "window": (0, 0, 0, 0), "flips": 0, "filter": 0}
-        status, got = self.render(path, whole)
+        answers = [level.exact(path, whole) for level in self.levels]
         try:
             image = Image.open(path)
             image.load()
         except OSError as error:
-            if status == 0:
+            if any(status == 0 for status, _ in answers):
                 sys.exit(f"{path}: decoded, but Pillow says: {error}")
             return
-        if status:
-            sys.exit(f"{path}: Pillow decodes it, but here: {got}")
         want = np.asarray(image.convert("RGB"))
-        if not np.array_equal(got, want):
-            sys.exit(f"{path}: the whole image differs")
+        for level, (status, got) in zip(self.levels, answers):
+            if status:
+                sys.exit(f"{path}: Pillow decodes it, but here: {got}")
+            if not np.array_equal(got, want):
+                sys.exit(f"level {level.name}: {path}: the whole image differs")
         for i in range(draws):
             g = geometry(self.rng, *image.size)
             self.one(path, image, g, self.channels(), i % 3 == 0)
 
 
-def check(program, level, data, seed):
+def check(levels, data, seed):
     rng = random.Random(seed)
-    checker = Checker(program, level, rng)
+    checker = Checker(levels, rng)
     with tempfile.TemporaryDirectory() as folder:
         for path in generated(rng, pathlib.Path(folder)):
             checker.file(path, 6)
         checker.shrinks(pathlib.Path(folder) / "large.jpg", 200)
         checker.filters(pathlib.Path(folder) / "noise.jpg", 200)
         checker.mirrored(pathlib.Path(folder) / "mirrored.jpg", 2000)
-    real = sorted(data.glob("imagenet-sample/*/*")) if data else []
     odd = sorted(data.glob("reftest/*.jpg")) if data else []
     for path in odd:
         checker.file(path, 20)
-    first, step = SOME_OF_THE_REAL[level]
-    for path in real[first::step]:
+    print(f"all levels, {len(odd)} odd files among them: {told(checker)}")
+
+
+def check_real(level, data, seed):
+    checker = Checker([level], random.Random(seed))
+    first, step = SOME_OF_THE_REAL[level.name]
+    files = sorted(data.glob("imagenet-sample/*/*"))[first::step]
+    for path in files:
         checker.file(path, 4)
-    renderers = (checker.render, checker.fast, checker.upright)
-    if any([render.close() for render in renderers]):
-        sys.exit("render did not end well")
-    print(f"level {level}: {checker.compared} crops equal to Pillow's, f32 "
-          f"within {checker.worst:.2g}; {len(real[first::step])} real and "
-          f"{len(odd)} odd files seen; fast, at 1/1 to 1/8: {checker.shrunk}")
+    print(f"level {level.name}, {len(files)} real files: {told(checker)}")
 
 
-def main(check_level):
-    """Each level of kernels, by the arguments of the program; where DATA is."""
-    program = sys.argv[1]
+def told(checker):
+    return (f"{checker.compared} crops equal to Pillow's, f32 within "
+            f"{checker.worst:.2g}; fast, at 1/1 to 1/8: {checker.shrunk}")
+
+
+def arguments():
+    """The program, where DATA is or None, and the seed, which is printed."""
     data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     print(f"seed {seed}")
-    for level in ("c", "avx2", "avx512"):
-        check_level(program, level, data, seed)
-    return data
+    return sys.argv[1], data, seed
+
+
+def main():
+    program, data, seed = arguments()
+    levels = [Level(program, name) for name in LEVELS]
+    check(levels, data, seed)
+    for level in levels:
+        if data:
+            check_real(level, data, seed)
+        level.close()
 
 
 if __name__ == "__main__":
-    main(check)
+    main()

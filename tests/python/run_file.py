@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run_file.py FILE [pytest argument...]: one file of tests, as CTest wants it.
+"""run_file.py FILE... [pytest argument...]: files of tests, as CTest wants it.
 
-Exit status 77 where there is no pytest, or where every test of the file was
+Exit status 77 where there is no pytest, or where every test of the files was
 skipped. Each reason of a skip becomes a line of its own, in the form that
 scripts/test adds up.
 """

@@ -213,22 +213,19 @@ TEST_WITH(knobs_fail_and_the_stream_goes_on, setup, teardown)
     } rows[] = {{"workers", 9, INJECT_THREAD},
                 {"workers", 9, INJECT_MEMORY},
                 {"depth", 40, INJECT_MEMORY}};
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *plain = fixture_open(ds, NULL);
+    feedline_loader *plain = fixture_open(images.files, NULL);
     uint64_t hash = fixture_run(plain, 1);
     feedline_loader_destroy(plain);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (uint32_t n = 1; n < 6; n++) {
-            feedline_loader *l = fixture_open(ds, "workers=1 depth=1");
+            SCOPED_LOADER l = fixture_open(images.files, "workers=1 depth=1");
             assert_ok(feedline_loader_start(l, 0));
             inject_arm(rows[i].kind, n, true);
             (void)feedline_loader_set_int(l, rows[i].knob, rows[i].value);
             inject_disarm();
             assert_true(run_or_rerun(l) == hash);
-            feedline_loader_destroy(l);
         }
     }
-    feedline_dataset_close(ds);
 }
 
 /* To the END of the second epoch; false: to an error for want of memory. */
@@ -253,11 +250,10 @@ static bool two_epochs(feedline_loader *l)
 TEST_WITH(goes_on_with_fewer_slots, setup, teardown)
 {
     uint32_t fewer = 0, refused = 0;
-    feedline_dataset *ds = fixture_folder(&images);
     for (uint32_t n = 1; n < 60; n++) {
         int64_t depth = 0;
-        feedline_loader *l =
-            fixture_open(ds, "depth=6 workers=1 batch_size=2 epochs=2");
+        SCOPED_LOADER l = fixture_open(
+            images.files, "depth=6 workers=1 batch_size=2 epochs=2");
         inject_arm(INJECT_MEMORY, n, false);
         int32_t status = feedline_loader_start(l, 0);
         inject_disarm();
@@ -266,18 +262,15 @@ TEST_WITH(goes_on_with_fewer_slots, setup, teardown)
             assert_ok(feedline_loader_get_int(l, "depth", &depth));
             fewer += two_epochs(l) && depth < 6;
         }
-        feedline_loader_destroy(l);
     }
     assert_true(refused > 0 && fewer > 0);
-    feedline_dataset_close(ds);
 }
 
 /* A recording that cannot begin leaves no file and the stream as it is. */
 TEST_WITH(a_recording_begins_or_says_why, setup, teardown)
 {
     char path[256];
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = fixture_open(ds, "workers=1 epochs=1");
+    SCOPED_LOADER l = fixture_open(images.files, "workers=1 epochs=1");
     snprintf(path, sizeof(path), "%s/record.json", images.folder);
     uint32_t n = 0, called, refused = 0;
     do {
@@ -296,8 +289,6 @@ TEST_WITH(a_recording_begins_or_says_why, setup, teardown)
     assert_int_equal(feedline_loader_record(l, path, 0), FEEDLINE_EIO);
     inject_disarm();
     fixture_run(l, 1);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 static void expect_at(feedline_loader *l, uint64_t epoch, uint64_t position)
@@ -312,13 +303,10 @@ static void expect_at(feedline_loader *l, uint64_t epoch, uint64_t position)
  * goes on from there as soon as it can. */
 TEST_WITH(failed_restarts_move_nothing, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l =
-        fixture_open(ds, "workers=1 batch_size=4 reader=memory tuner=off");
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    feedline_batch *b;
+    SCOPED_LOADER l = fixture_open(
+        images.files, "workers=1 batch_size=4 reader=memory tuner=off");
     assert_ok(feedline_loader_start(l, 3));
-    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_batch *b = fixture_next(l);
     feedline_batch_release(b);
     inject_arm(INJECT_THREAD, 1, true);
     int32_t elsewhere = feedline_loader_set_position(l, 7, 8);
@@ -327,13 +315,11 @@ TEST_WITH(failed_restarts_move_nothing, setup, teardown)
     assert_true(elsewhere < 0 && here < 0);
     expect_at(l, 3, 4);
     assert_ok(feedline_loader_next(l, -1, &b));
-    assert_ok(feedline_batch_get_info(b, &info));
+    struct feedline_batch_info info = fixture_info(b);
     assert_int_equal(info.epoch, 3);
     assert_int_equal(info.position, 4);
     feedline_batch_release(b);
     expect_at(l, 3, 8);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("fault")

@@ -76,6 +76,8 @@ void fixture_create(struct fixture *f, uint32_t n)
         fixture_path(f, i, path, sizeof(path));
         write_file(path, f->data[i], f->sizes[i]);
     }
+    f->ds = fixture_memory(f);
+    f->files = fixture_folder(f);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,
@@ -89,6 +91,8 @@ static int remove_one(const char *path, const struct stat *st, int type,
 
 void fixture_remove(struct fixture *f)
 {
+    feedline_dataset_close(f->ds);
+    feedline_dataset_close(f->files);
     for (uint32_t i = 0; i < f->n; i++)
         free(f->data[i]);
     free(f->data);
@@ -202,6 +206,62 @@ feedline_loader *fixture_open(feedline_dataset *ds, const char *options)
     return l;
 }
 
+void fixture_destroy(feedline_loader **l)
+{
+    feedline_loader_destroy(*l);
+}
+
+feedline_batch *fixture_next(feedline_loader *l)
+{
+    feedline_batch *b;
+    int32_t status = feedline_loader_next(l, -1, &b);
+    assert_ok(status);
+    return status == FEEDLINE_OK ? b : NULL;
+}
+
+struct feedline_batch_info fixture_info(const feedline_batch *b)
+{
+    struct feedline_batch_info info = {.struct_size = sizeof(info)};
+    assert_ok(feedline_batch_get_info(b, &info));
+    return info;
+}
+
+struct feedline_stats fixture_stats(const feedline_loader *l)
+{
+    struct feedline_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_stats(l, &s));
+    return s;
+}
+
+struct feedline_wait_stats fixture_waits(const feedline_loader *l)
+{
+    struct feedline_wait_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_wait_stats(l, &s));
+    return s;
+}
+
+struct feedline_stage_stats fixture_stage(const feedline_loader *l,
+                                          uint32_t stage)
+{
+    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_stage_stats(l, stage, &s));
+    return s;
+}
+
+struct feedline_worker_stats fixture_workers(const feedline_loader *l)
+{
+    struct feedline_worker_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_worker_stats(l, &s));
+    return s;
+}
+
+struct feedline_verdict fixture_verdict(feedline_loader *l)
+{
+    struct feedline_verdict v = {.struct_size = sizeof(v)};
+    assert_ok(feedline_loader_get_verdict(l, &v));
+    return v;
+}
+
 static void hash_bytes(uint64_t *hash, const void *data, size_t size)
 {
     const uint8_t *bytes = data;
@@ -229,8 +289,7 @@ const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,
 
 void fixture_consume(feedline_batch *b, uint64_t *hash)
 {
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
+    struct feedline_batch_info info = fixture_info(b);
     const int64_t *labels = info.labels.data;
     size_t bytes;
     for (uint32_t i = 0; i < info.count; i++) {

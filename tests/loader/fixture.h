@@ -16,7 +16,7 @@
 /* A JPEG whose content and size depend on `seed`; the caller frees. */
 uint8_t *fixture_jpeg(uint32_t seed, uint64_t *size);
 
-/* n generated images: in memory, and as class folders of a new temporary
+/* n > 2 generated images: in memory, and as class folders of a new temporary
  * directory; labels 0 .. 2 in turn. Removed by fixture_remove. */
 struct fixture {
     uint32_t n;
@@ -24,6 +24,7 @@ struct fixture {
     uint64_t *sizes;
     int64_t *labels;
     char folder[64];
+    feedline_dataset *ds, *files; /* of both; closed by fixture_remove */
 };
 void fixture_create(struct fixture *f, uint32_t n);
 void fixture_remove(struct fixture *f);
@@ -42,6 +43,8 @@ void fixture_remove(struct fixture *f);
 
 /* Path of image i in the folder. */
 void fixture_path(const struct fixture *f, uint32_t i, char *path, size_t size);
+
+/* A data set of its own, which the caller closes. */
 feedline_dataset *fixture_memory(const struct fixture *f);
 feedline_dataset *fixture_folder(const struct fixture *f);
 
@@ -65,6 +68,23 @@ feedline_loader *fixture_loader(feedline_dataset *ds, const char *options);
 
 /* The same, and expects it to work. */
 feedline_loader *fixture_open(feedline_dataset *ds, const char *options);
+
+/* A loader that is destroyed where its block ends. */
+#define SCOPED_LOADER                                                          \
+  __attribute__((cleanup(fixture_destroy))) feedline_loader *
+void fixture_destroy(feedline_loader **l);
+
+/* The next batch, NULL at an END. */
+feedline_batch *fixture_next(feedline_loader *l);
+
+/* What the calls of these names give. */
+struct feedline_batch_info fixture_info(const feedline_batch *b);
+struct feedline_stats fixture_stats(const feedline_loader *l);
+struct feedline_wait_stats fixture_waits(const feedline_loader *l);
+struct feedline_stage_stats fixture_stage(const feedline_loader *l,
+                                          uint32_t stage);
+struct feedline_worker_stats fixture_workers(const feedline_loader *l);
+struct feedline_verdict fixture_verdict(feedline_loader *l);
 
 /* Image i of a batch and its bytes, whether all have one size or not. */
 const uint8_t *fixture_image(const struct feedline_batch_info *info, uint32_t i,

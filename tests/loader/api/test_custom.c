@@ -45,17 +45,15 @@ static feedline_loader *loader_with(feedline_pipeline *p, const char *workers,
                                            {"epochs", "1"}};
     feedline_config *cfg;
     feedline_loader *l;
-    feedline_dataset *ds = fixture_memory(&images);
     assert_ok(feedline_config_create(&cfg));
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
         assert_ok(feedline_config_set(cfg, fixed[i][0], fixed[i][1]));
     assert_ok(feedline_config_set(cfg, "workers", workers));
     assert_ok(feedline_config_set(cfg, "on_error", on_error));
     assert_ok(feedline_config_set(cfg, "channels", channels));
-    assert_ok(feedline_loader_create(cfg, ds, p, &l));
+    assert_ok(feedline_loader_create(cfg, images.ds, p, &l));
     feedline_pipeline_destroy(p);
     feedline_config_destroy(cfg);
-    feedline_dataset_close(ds);
     return l;
 }
 
@@ -103,10 +101,9 @@ TEST_WITH(calls_are_complete_and_repeat, setup, teardown)
     };
     uint64_t hash[2];
     for (int i = 0; i < 2; i++) {
-        feedline_loader *l =
+        SCOPED_LOADER l =
             loader_of(pipeline_with(&def), i ? "5" : "1", "raise");
         hash[i] = fixture_run(l, 1);
-        feedline_loader_destroy(l);
     }
     assert_int_equal(seen.calls, 2 * N);
     assert_int_equal(seen.wrong, 0);
@@ -123,19 +120,17 @@ TEST_WITH(pixels_are_changed_in_place, setup, teardown)
         .run = look,
         .user = &seen,
     };
-    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    SCOPED_LOADER l = loader_of(pipeline_with(&def), "2", "raise");
     feedline_batch *b;
     uint32_t n = 0;
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         const uint8_t *pixels = info.images.data;
         for (uint32_t i = 0; i < info.count; i++, n++)
             assert_int_equal(pixels[i * SIDE * SIDE * 3], info.sample_index[i]);
         feedline_batch_release(b);
     }
     assert_int_equal(n, N);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Sleeping and burning ----------------------------------------------- */
@@ -162,10 +157,9 @@ TEST_WITH(one_that_waits_blocks_no_other, setup, teardown)
         .run = wait_for_others,
         .user = &seen,
     };
-    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    SCOPED_LOADER l = loader_of(pipeline_with(&def), "2", "raise");
     fixture_run(l, 1); /* would not end if the others had to wait */
     assert_int_equal(seen.calls, N - 1);
-    feedline_loader_destroy(l);
 }
 
 static int64_t monotonic_ns(void)
@@ -205,7 +199,7 @@ TEST_WITH(sleep_is_not_taken_for_work, setup, teardown)
     def.run = burn;
     assert_ok(feedline_pipeline_register(p, &def));
     assert_ok(feedline_pipeline_add(p, "burn", NULL));
-    feedline_loader *l = loader_of(p, "1", "raise");
+    SCOPED_LOADER l = loader_of(p, "1", "raise");
     int64_t began = monotonic_ns();
     fixture_run(l, 1);
     uint64_t took = (uint64_t)(monotonic_ns() - began);
@@ -249,7 +243,6 @@ TEST_WITH(sleep_is_not_taken_for_work, setup, teardown)
         feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + 1, &burnt));
     assert_int_equal(burnt.busy_ns, 0);
     assert_int_equal(burnt.cpu_ns, 0);
-    feedline_loader_destroy(l);
 }
 
 /* ---- A lock that all calls share ---------------------------------------- */
@@ -270,9 +263,7 @@ static int32_t behind_a_lock(const struct feedline_op_call *call)
 
 static struct feedline_stage_stats stage_of(feedline_loader *l, uint32_t i)
 {
-    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
-    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT + i, &s));
-    return s;
+    return fixture_stage(l, FEEDLINE_STAGE_COUNT + i);
 }
 
 static void assert_shown(feedline_loader *l, bool locked)
@@ -298,7 +289,7 @@ TEST_WITH(waits_for_a_lock_are_told, setup, teardown)
     def.run = behind_a_lock;
     assert_ok(feedline_pipeline_register(p, &def));
     assert_ok(feedline_pipeline_add(p, "locked", NULL));
-    feedline_loader *l = loader_of(p, "4", "raise");
+    SCOPED_LOADER l = loader_of(p, "4", "raise");
     fixture_run(l, 1);
     struct feedline_stage_stats napped = stage_of(l, 0),
                                 locked = stage_of(l, 1);
@@ -309,7 +300,6 @@ TEST_WITH(waits_for_a_lock_are_told, setup, teardown)
     assert_ok(feedline_loader_reset_stats(l));
     assert_int_equal(stage_of(l, 1).lock_ns, 0);
     assert_shown(l, false);
-    feedline_loader_destroy(l);
 }
 
 /* More than there was, and less than nothing. */
@@ -328,11 +318,10 @@ TEST_WITH(no_call_waits_longer_than_it_takes, setup, teardown)
         .name = "boast",
         .run = boast,
     };
-    feedline_loader *l = loader_of(pipeline_with(&def), "2", "raise");
+    SCOPED_LOADER l = loader_of(pipeline_with(&def), "2", "raise");
     fixture_run(l, 1);
     struct feedline_stage_stats s = stage_of(l, 0);
     assert_int_equal(s.lock_ns, s.busy_ns);
-    feedline_loader_destroy(l);
 }
 
 /* 3 ms on a core behind the lock. */
@@ -355,12 +344,10 @@ static feedline_loader *run_locked(
         .name = "locked",
         .run = run,
     };
-    feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l =
-        fixture_with(ds, &def, "resize width=16 height=16;locked",
+        fixture_with(images.ds, &def, "resize width=16 height=16;locked",
                      "workers=4 batch_size=2 dtype=u8");
     fixture_run(l, 8);
-    feedline_dataset_close(ds);
     return l;
 }
 
@@ -382,25 +369,23 @@ TEST_WITH(the_verdict_names_the_lock, setup, teardown)
 {
     struct fdl_evidence e;
     struct fdl_verdict v[FDL_VERDICTS_MAX];
-    feedline_loader *l = run_locked(behind_a_lock);
+    SCOPED_LOADER l = run_locked(behind_a_lock);
     judge_alone(l, &e, v);
     assert_non_null(strstr(v[0].sentence, "\"locked\""));
     assert_int_equal(v[0].tuner, 0);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(whoever_has_the_lock_may_need_a_core, setup, teardown)
 {
     struct fdl_evidence e;
     struct fdl_verdict v[FDL_VERDICTS_MAX];
-    feedline_loader *l = run_locked(burn_behind_a_lock);
+    SCOPED_LOADER l = run_locked(burn_behind_a_lock);
     judge_alone(l, &e, v);
     assert_true(e.lock.calls >= 8 * N); /* more are under way */
     assert_true(e.lock.waits > 0 && e.lock.waits <= e.lock.calls);
     assert_true(e.lock.cpu_ns >= 8 * N * INT64_C(3000000));
     assert_true(e.lock.wait_ns < e.lock.wall_ns);
     assert_string_equal(e.lock.name, "locked");
-    feedline_loader_destroy(l);
 }
 
 /* ---- Failing ------------------------------------------------------------ */
@@ -421,18 +406,15 @@ TEST_WITH(errors_are_of_the_sample, setup, teardown)
         .run = refuse,
     };
     feedline_loader *l = loader_of(pipeline_with(&def), "3", "zero");
-    feedline_batch *b;
-    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
+    feedline_batch *b = fixture_next(l);
+    struct feedline_batch_info info = fixture_info(b);
     for (uint32_t i = 0; i < info.count; i++)
         assert_int_equal(info.sample_status[i], i == 3   ? FEEDLINE_EIO
                                                 : i == 5 ? FEEDLINE_EUSER
                                                          : FEEDLINE_OK);
     feedline_batch_release(b);
     fixture_run(l, 1);
-    struct feedline_stage_stats stats = {.struct_size = sizeof(stats)};
-    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT, &stats));
+    struct feedline_stage_stats stats = fixture_stage(l, FEEDLINE_STAGE_COUNT);
     assert_int_equal(stats.errors, 2);
     assert_int_equal(stats.items, N);
     feedline_loader_destroy(l);
@@ -503,7 +485,7 @@ TEST_WITH(a_shorter_definition_is_taken, setup, teardown)
         .run = refuse,
         .label = "not to be read",
     };
-    feedline_loader *l = loader_of(pipeline_with(&def), "1", "zero");
+    SCOPED_LOADER l = loader_of(pipeline_with(&def), "1", "zero");
     uint64_t needed;
     fixture_run(l, 1);
     char *text = malloc(1 << 16);
@@ -512,7 +494,6 @@ TEST_WITH(a_shorter_definition_is_taken, setup, teardown)
     assert_non_null(strstr(text, "\"label\":\"older\""));
     assert_null(strstr(text, "not to be read"));
     free(text);
-    feedline_loader_destroy(l);
 }
 
 static uint64_t run_plugin(const char *workers, bool twice)
@@ -555,8 +536,7 @@ TEST_WITH(draws_are_listed, setup, teardown)
     feedline_pipeline *p;
     assert_ok(feedline_pipeline_create("train", &p));
     feedline_loader *l;
-    feedline_dataset *ds = fixture_memory(&images);
-    assert_ok(feedline_loader_create(NULL, ds, p, &l));
+    assert_ok(feedline_loader_create(NULL, images.ds, p, &l));
     char a[1024], b[1024];
     uint64_t needed, size;
     assert_ok(
@@ -580,7 +560,6 @@ TEST_WITH(draws_are_listed, setup, teardown)
     assert_error(feedline_loader_draw_json(l, 0, 0, 0, 0, 9, 9, b, 9, NULL),
                  FEEDLINE_EINVAL, "needed");
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
     feedline_pipeline_destroy(p);
 }
 
@@ -608,12 +587,10 @@ TEST_WITH(images_have_the_channels_of_the_batch, setup, teardown)
             .run = mark,
             .user = &channels,
         };
-        feedline_loader *l = loader_with(pipeline_with(&def), "2", "raise",
-                                         numbers[channels - 1]);
-        feedline_batch *b;
-        assert_ok(feedline_loader_next(l, -1, &b));
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
-        assert_ok(feedline_batch_get_info(b, &info));
+        SCOPED_LOADER l = loader_with(pipeline_with(&def), "2", "raise",
+                                      numbers[channels - 1]);
+        feedline_batch *b = fixture_next(l);
+        struct feedline_batch_info info = fixture_info(b);
         assert_int_equal(info.images.shape[3], channels);
         const uint8_t *pixels = info.images.data;
         int32_t bytes = SIDE * SIDE * channels;
@@ -622,7 +599,6 @@ TEST_WITH(images_have_the_channels_of_the_batch, setup, teardown)
         if (channels % 2 == 0)
             assert_int_equal(pixels[channels - 1], 255);
         feedline_batch_release(b);
-        feedline_loader_destroy(l);
     }
 }
 

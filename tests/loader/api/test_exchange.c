@@ -20,20 +20,7 @@
 #define N     26
 #define BATCH 8
 
-static struct fixture images;
-static feedline_dataset *dataset;
-
-static void setup(void)
-{
-    fixture_create(&images, N);
-    dataset = fixture_memory(&images);
-}
-
-static void teardown(void)
-{
-    feedline_dataset_close(dataset);
-    fixture_remove(&images);
-}
+FIXTURE_IMAGES(N)
 
 /* ---- Allocations that fail (--wrap) ------------------------------------- */
 
@@ -55,13 +42,6 @@ static feedline_batch *next(feedline_loader *l)
         assert_ok(status);
     } while (status != FEEDLINE_OK);
     return b;
-}
-
-static struct feedline_batch_info look(const feedline_batch *b)
-{
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
-    return info;
 }
 
 static struct fdl_dl_managed *export_plain(feedline_batch *b, uint32_t part)
@@ -91,7 +71,7 @@ static uint32_t held_slots(feedline_loader *l)
 /* A copy of what the batch shows, for later. */
 static uint8_t *pixels_of(const feedline_batch *b)
 {
-    struct feedline_batch_info info = look(b);
+    struct feedline_batch_info info = fixture_info(b);
     uint8_t *copy = malloc((size_t)info.image_bytes);
     memcpy(copy, info.images.data, (size_t)info.image_bytes);
     return copy;
@@ -126,7 +106,7 @@ static void assert_tensor(const struct fdl_dl_tensor *t,
 
 static void assert_exports(feedline_batch *b)
 {
-    struct feedline_batch_info info = look(b);
+    struct feedline_batch_info info = fixture_info(b);
     const struct feedline_tensor *parts[] = {&info.images, &info.labels};
     for (uint32_t part = 0; part < 2; part++) {
         struct fdl_dl_managed *plain = export_plain(b, part);
@@ -147,22 +127,21 @@ TEST_WITH(a_tensor_is_the_batch, setup, teardown)
         "dtype=u8 layout=nchw", "dtype=f32 layout=nhwc", "dtype=f16",
         "dtype=bf16 channels=1", "dtype=u8 layout=nhwc channels=4"};
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        feedline_loader *l = fixture_open(dataset, options[i]);
+        SCOPED_LOADER l = fixture_open(images.ds, options[i]);
         for (uint32_t k = 0; k < 4; k++) { /* the last one is short */
             feedline_batch *b = next(l);
             assert_exports(b);
             feedline_batch_release(b);
         }
-        feedline_loader_destroy(l);
     }
 }
 
 TEST_WITH(labels_of_images_that_are_no_tensor, setup, teardown)
 {
     void *out = &out;
-    feedline_loader *l = fixture_open(dataset, "max_sample_bytes=100k");
+    SCOPED_LOADER l = fixture_open(images.ds, "max_sample_bytes=100k");
     feedline_batch *b = next(l);
-    struct feedline_batch_info info = look(b);
+    struct feedline_batch_info info = fixture_info(b);
     assert_error(feedline_batch_export(b, FEEDLINE_IMAGES, 0, &out),
                  FEEDLINE_EINVAL, "max_sample_bytes");
     assert_null(out);
@@ -170,13 +149,12 @@ TEST_WITH(labels_of_images_that_are_no_tensor, setup, teardown)
     assert_tensor(&labels->tensor, &info.labels);
     labels->deleter(labels);
     feedline_batch_release(b);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(wrong_arguments, setup, teardown)
 {
     void *out = &out;
-    feedline_loader *l = fixture_open(dataset, NULL);
+    SCOPED_LOADER l = fixture_open(images.ds, NULL);
     feedline_batch *b = next(l);
     assert_error(feedline_batch_export(NULL, 0, 0, &out), FEEDLINE_EINVAL,
                  "batch is NULL");
@@ -190,7 +168,6 @@ TEST_WITH(wrong_arguments, setup, teardown)
     assert_error(feedline_batch_copy(NULL, NULL, NULL, NULL), FEEDLINE_EINVAL,
                  "batch is NULL");
     feedline_batch_release(b);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Who keeps the slot ------------------------------------------------- */
@@ -198,26 +175,25 @@ TEST_WITH(wrong_arguments, setup, teardown)
 /* While the consumer goes on for several rounds of the ring. */
 TEST_WITH(a_tensor_keeps_its_pixels, setup, teardown)
 {
-    feedline_loader *l = fixture_open(dataset, "depth=2 epochs=9");
+    SCOPED_LOADER l = fixture_open(images.ds, "depth=2 epochs=9");
     feedline_batch *b = next(l);
     struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
     uint8_t *before = pixels_of(b);
-    size_t bytes = (size_t)look(b).image_bytes;
+    size_t bytes = (size_t)fixture_info(b).image_bytes;
     feedline_batch_release(b);
     for (uint32_t i = 0; i < 20; i++) {
         feedline_batch *other = next(l);
-        assert_ptr_not_equal(look(other).images.data, t->tensor.data);
+        assert_ptr_not_equal(fixture_info(other).images.data, t->tensor.data);
         feedline_batch_release(other);
         assert_memory_equal(t->tensor.data, before, bytes);
     }
     t->deleter(t);
     free(before);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(the_last_one_frees_the_slot, setup, teardown)
 {
-    feedline_loader *l = fixture_open(dataset, "depth=1 epochs=9");
+    SCOPED_LOADER l = fixture_open(images.ds, "depth=1 epochs=9");
     for (uint32_t order = 0; order < 6; order++) {
         feedline_batch *b = next(l);
         struct fdl_dl_managed *plain = export_plain(b, FEEDLINE_IMAGES);
@@ -235,17 +211,16 @@ TEST_WITH(the_last_one_frees_the_slot, setup, teardown)
         }
         assert_int_equal(held_slots(l), 0);
     }
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(tensors_outlive_the_loader, setup, teardown)
 {
-    feedline_loader *l = fixture_open(dataset, "depth=3");
+    feedline_loader *l = fixture_open(images.ds, "depth=3");
     feedline_batch *b = next(l), *held = next(l);
     struct fdl_dl_versioned *t = export_versioned(b, FEEDLINE_IMAGES);
     struct fdl_dl_managed *other = export_plain(held, FEEDLINE_IMAGES);
     uint8_t *before = pixels_of(b);
-    size_t bytes = (size_t)look(b).image_bytes;
+    size_t bytes = (size_t)fixture_info(b).image_bytes;
     feedline_batch_release(b);
     assert_ok(feedline_loader_stop(l));
     assert_ok(feedline_loader_start(l, 0));
@@ -261,11 +236,11 @@ TEST_WITH(tensors_outlive_the_loader, setup, teardown)
 /* In a child it does nothing, so that twice is as good as once. */
 TEST_WITH(a_deleter_in_a_child, setup, teardown)
 {
-    feedline_loader *l = fixture_open(dataset, NULL);
+    SCOPED_LOADER l = fixture_open(images.ds, NULL);
     feedline_batch *b = next(l);
     struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
     uint8_t *before = pixels_of(b);
-    size_t bytes = (size_t)look(b).image_bytes;
+    size_t bytes = (size_t)fixture_info(b).image_bytes;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -282,13 +257,12 @@ TEST_WITH(a_deleter_in_a_child, setup, teardown)
     feedline_batch_release(b);
     t->deleter(t);
     free(before);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(memory_ends, setup, teardown)
 {
     void *out = &out;
-    feedline_loader *l = fixture_open(dataset, NULL);
+    SCOPED_LOADER l = fixture_open(images.ds, NULL);
     feedline_batch *b = next(l);
     no_memory = true;
     int32_t status = feedline_batch_export(b, FEEDLINE_IMAGES, 0, &out);
@@ -298,7 +272,6 @@ TEST_WITH(memory_ends, setup, teardown)
     assert_null(out);
     feedline_batch_release(b);
     assert_int_equal(held_slots(l), 0);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Capsules ----------------------------------------------------------- */
@@ -347,7 +320,7 @@ TEST_WITH(a_capsule_frees_what_nobody_took, setup, teardown)
     static const char *const taken[] = {"used_dltensor",
                                         "used_dltensor_versioned"};
     assert_ok(feedline_capsule_init(is_valid, get_pointer));
-    feedline_loader *l = fixture_open(dataset, NULL);
+    SCOPED_LOADER l = fixture_open(images.ds, NULL);
     for (uint32_t flags = 0; flags < 2; flags++) {
         feedline_batch *b = next(l);
         struct capsule c = {.name = names[flags]};
@@ -360,14 +333,13 @@ TEST_WITH(a_capsule_frees_what_nobody_took, setup, teardown)
         feedline_capsule_destructor(&c);
         assert_int_equal(held_slots(l), 0);
     }
-    feedline_loader_destroy(l);
 }
 
 /* ---- Copies ------------------------------------------------------------- */
 
 static void assert_copies(feedline_batch *b)
 {
-    struct feedline_batch_info info = look(b);
+    struct feedline_batch_info info = fixture_info(b);
     size_t bytes = (size_t)info.image_bytes;
     size_t label_bytes = info.count * sizeof(int64_t);
     uint8_t *pixels = calloc(1, bytes + 1);
@@ -392,13 +364,12 @@ TEST_WITH(a_copy_is_the_batch, setup, teardown)
     static const char *const options[] = {"dtype=u8 layout=nhwc", "dtype=f32",
                                           "max_sample_bytes=100k"};
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-        feedline_loader *l = fixture_open(dataset, options[i]);
+        SCOPED_LOADER l = fixture_open(images.ds, options[i]);
         for (uint32_t k = 0; k < 4; k++) {
             feedline_batch *b = next(l);
             assert_copies(b);
             feedline_batch_release(b);
         }
-        feedline_loader_destroy(l);
     }
 }
 
@@ -414,7 +385,7 @@ static feedline_loader *scripted(const struct fdl_fake_config *script)
     assert_ok(feedline_config_set_int(cfg, "batch_size", BATCH));
     assert_ok(feedline_pipeline_create(NULL, &p));
     assert_ok(feedline_pipeline_add(p, "resize", "width=32 height=32"));
-    assert_ok(fdl_loader_create(&cfg->options, dataset, p->pipeline,
+    assert_ok(fdl_loader_create(&cfg->options, images.ds, p->pipeline,
                                 &fdl_backend_fake, &backend, &l));
     feedline_pipeline_destroy(p);
     feedline_config_destroy(cfg);
@@ -427,21 +398,20 @@ TEST_WITH(a_scripted_device_is_no_exception, setup, teardown)
     static const struct fdl_fake_step steps[] = {
         {.latency_ns = 3000000}, {.latency_ns = 0}, {.latency_ns = 1000000}};
     const struct fdl_fake_config script = {.steps = steps, .n_steps = 3};
-    feedline_loader *l = scripted(&script);
+    SCOPED_LOADER l = scripted(&script);
     for (uint32_t k = 0; k < 6; k++) {
         feedline_batch *b = next(l);
         assert_exports(b);
         assert_copies(b);
         struct fdl_dl_managed *t = export_plain(b, FEEDLINE_IMAGES);
         uint8_t *before = pixels_of(b);
-        size_t bytes = (size_t)look(b).image_bytes;
+        size_t bytes = (size_t)fixture_info(b).image_bytes;
         feedline_batch_release(b);
         feedline_batch_release(next(l));
         assert_memory_equal(t->tensor.data, before, bytes);
         t->deleter(t);
         free(before);
     }
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("exchange")

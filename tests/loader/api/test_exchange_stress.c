@@ -23,7 +23,6 @@
 #define QUEUE    16u /* tensors that wait for a deleter */
 
 static struct fixture images;
-static feedline_dataset *dataset;
 static uint64_t expected[EPOCHS][BATCHES][2]; /* hash of each part */
 static uint64_t seed;
 
@@ -31,12 +30,10 @@ static void setup(void)
 {
     seed = test_seed();
     fixture_create(&images, N);
-    dataset = fixture_memory(&images);
 }
 
 static void teardown(void)
 {
-    feedline_dataset_close(dataset);
     fixture_remove(&images);
 }
 
@@ -155,36 +152,28 @@ static void await_deleters(void)
 
 /* ---- The consumer ------------------------------------------------------- */
 
-static struct feedline_batch_info look(const feedline_batch *b)
-{
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
-    return info;
-}
-
 static void learn(void)
 {
     feedline_batch *b;
     int32_t status;
-    feedline_loader *l = fixture_open(dataset, "epochs=5");
+    SCOPED_LOADER l = fixture_open(images.ds, "epochs=5");
     for (uint32_t ends = 0; ends < EPOCHS;) {
         status = feedline_loader_next(l, -1, &b);
         assert_ok(status);
         ends += status == FEEDLINE_END;
         if (status == FEEDLINE_END)
             continue;
-        struct feedline_batch_info info = look(b);
+        struct feedline_batch_info info = fixture_info(b);
         uint64_t *hashes = expected[info.epoch][info.sequence];
         hashes[0] = hash_of(info.images.data, (size_t)info.image_bytes);
         hashes[1] = hash_of(info.labels.data, info.count * sizeof(int64_t));
         feedline_batch_release(b);
     }
-    feedline_loader_destroy(l);
 }
 
 static void hand_out(feedline_batch *b)
 {
-    struct feedline_batch_info info = look(b);
+    struct feedline_batch_info info = fixture_info(b);
     bool early = draw(2) == 0;
     struct parcel parcels[3];
     uint32_t n = draw(4);
@@ -210,7 +199,7 @@ static void look_ahead(feedline_loader *l)
     feedline_batch *b;
     if (feedline_loader_peek(l, draw(3), &b) != FEEDLINE_OK)
         return;
-    struct feedline_batch_info info = look(b);
+    struct feedline_batch_info info = fixture_info(b);
     for (uint32_t i = 0; i <= draw(2); i++) {
         struct parcel p = {.hash = expected[info.epoch][info.sequence][i]};
         assert_ok(feedline_batch_export(b, i, 0, &p.tensor));
@@ -248,10 +237,9 @@ static void walk(void)
     bool may_grow = draw(2) == 0;
     snprintf(options, sizeof(options), "epochs=3 workers=%u depth=%u held=%s",
              1 + draw(3), 1 + draw(3), may_grow ? "grow" : "refuse");
-    feedline_loader *l = fixture_open(dataset, options);
+    SCOPED_LOADER l = fixture_open(images.ds, options);
     for (uint32_t i = 0; i < STEPS; i++)
         step(l, may_grow);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(others_delete_while_the_loader_lives_and_dies, setup, teardown)

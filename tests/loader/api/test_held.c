@@ -118,7 +118,7 @@ TEST_WITH(own_order_grows_too, setup, teardown)
 TEST_WITH(refuse_refuses, setup, teardown)
 {
     feedline_batch *kept[4];
-    feedline_loader *l = order_loader(&rig, "depth=1 workers=1");
+    SCOPED_LOADER l = order_loader(&rig, "depth=1 workers=1");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < 4; i++) {
         struct order_batch given = order_row(i, 1, 2);
@@ -132,7 +132,6 @@ TEST_WITH(refuse_refuses, setup, teardown)
         feedline_batch_release(kept[i]);
     assert_int_equal(feedline_loader_next(l, -1, &kept[3]), FEEDLINE_OK);
     feedline_batch_release(kept[3]);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Ahead -------------------------------------------------------------- */
@@ -141,7 +140,7 @@ TEST_WITH(refuse_refuses, setup, teardown)
 TEST_WITH(depth_stays_ahead, setup, teardown)
 {
     feedline_batch *kept[40];
-    feedline_loader *l = order_loader(&rig, "held=grow depth=5 tuner=off");
+    SCOPED_LOADER l = order_loader(&rig, "held=grow depth=5 tuner=off");
     uint32_t ready, outstanding;
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < 50; i++) {
@@ -168,7 +167,6 @@ TEST_WITH(depth_stays_ahead, setup, teardown)
     feedline_batch_release(another);
     for (uint32_t i = 0; i < 40; i++)
         feedline_batch_release(kept[i]);
-    feedline_loader_destroy(l);
 }
 
 /* What files may take in memory does not shrink with what the program keeps. */
@@ -200,7 +198,7 @@ TEST_WITH(reads_keep_their_share, setup, teardown)
 TEST_WITH(memory_goes_back, setup, teardown)
 {
     feedline_batch *kept[30];
-    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    SCOPED_LOADER l = order_loader(&rig, "held=grow depth=2 tuner=off");
     struct timespec pause = {.tv_nsec = 20000000};
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < 30; i++) {
@@ -216,7 +214,6 @@ TEST_WITH(memory_goes_back, setup, teardown)
     struct order_batch given = order_row(3, 1, 2);
     assert_ok(order_append(l, &given));
     order_take(&rig, l, &given, 0, 0);
-    feedline_loader_destroy(l);
 }
 
 /* Not at once: who keeps six batches again and again is not made to wait for
@@ -333,7 +330,7 @@ static feedline_loader *loader_of_little_memory(void)
 TEST_WITH(it_is_said_once, setup, teardown)
 {
     feedline_batch *kept[30];
-    feedline_loader *l = loader_of_little_memory();
+    SCOPED_LOADER l = loader_of_little_memory();
     (void)count_lines("");
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         assert_ok(feedline_loader_begin(l, epoch, 0, 0));
@@ -350,7 +347,6 @@ TEST_WITH(it_is_said_once, setup, teardown)
         for (uint32_t i = 0; i < 30; i++)
             feedline_batch_release(kept[i]);
     }
-    feedline_loader_destroy(l);
 }
 
 /* There is memory for far more of them: it is the number that is told. */
@@ -358,7 +354,7 @@ TEST_WITH(small_batches_may_be_many, setup, teardown)
 {
     enum { FEW = 67, MANY = 80 };
     feedline_batch *kept[MANY];
-    feedline_loader *l = order_loader(&rig, "held=grow depth=2 tuner=off");
+    SCOPED_LOADER l = order_loader(&rig, "held=grow depth=2 tuner=off");
     (void)count_lines("");
     assert_ok(feedline_loader_begin(l, 0, 0, 0));
     for (uint32_t i = 0; i < MANY; i++) {
@@ -371,7 +367,6 @@ TEST_WITH(small_batches_may_be_many, setup, teardown)
     assert_int_equal(count_lines("the program keeps 68 batches of "), 1);
     for (uint32_t i = 0; i < MANY; i++)
         feedline_batch_release(kept[i]);
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("held")

@@ -55,13 +55,6 @@ static void lend_all(feedline_loader *l)
         assert_ok(feedline_loader_lend(l, lent[i], full));
 }
 
-static feedline_batch *next(feedline_loader *l)
-{
-    feedline_batch *b;
-    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
-    return b;
-}
-
 /* Its images are in lent[i]; LENT: in the loader's memory. */
 static uint32_t where(const feedline_batch *b)
 {
@@ -97,7 +90,7 @@ TEST_WITH(batches_are_made_in_it, setup, teardown)
             assert_ok(order_append(l, &given[i]));
         }
         for (uint32_t i = 0; i < 4 * LENT; i++) {
-            feedline_batch *b = next(l);
+            feedline_batch *b = fixture_next(l);
             order_check(&rig, b, &given[i], 0, 0);
             uint32_t at = where(b);
             assert_int_equal(at < LENT, i < LENT);
@@ -124,7 +117,7 @@ TEST_WITH(it_is_lent_again, setup, teardown)
     for (uint32_t i = 0; i < 3; i++)
         assert_ok(order_append(l, &given));
     for (uint32_t i = 0; i < 200; i++) {
-        feedline_batch *b = next(l);
+        feedline_batch *b = fixture_next(l);
         uint32_t at = where(b);
         assert_true(at < LENT);
         order_check(&rig, b, &given, 0, 0);
@@ -144,7 +137,7 @@ TEST_WITH(the_end_of_a_run_forgets_it, setup, teardown)
         lend_all(l);
         for (uint32_t i = 0; i < 3; i++)
             assert_ok(order_append(l, &given));
-        feedline_batch *b = next(l);
+        feedline_batch *b = fixture_next(l);
         assert_true(where(b) < LENT);
         feedline_batch_release(b);
         if (ended == 0)
@@ -153,7 +146,7 @@ TEST_WITH(the_end_of_a_run_forgets_it, setup, teardown)
         for (uint32_t i = 0; i < LENT; i++)
             memset(lent[i], 0xA5, (size_t)full);
         assert_ok(order_append(l, &given));
-        b = next(l);
+        b = fixture_next(l);
         assert_int_equal(where(b), LENT);
         order_check(&rig, b, &given, 0, 1);
         feedline_batch_release(b);
@@ -172,7 +165,7 @@ TEST_WITH(a_tensor_over_it, setup, teardown)
     struct order_batch given = order_row(5, 2, ORDER_BATCH);
     lend_all(l);
     assert_ok(order_append(l, &given));
-    feedline_batch *b = next(l);
+    feedline_batch *b = fixture_next(l);
     uint32_t at = where(b);
     assert_ok(feedline_batch_export(b, FEEDLINE_IMAGES, 0, &tensor));
     feedline_batch_release(b);

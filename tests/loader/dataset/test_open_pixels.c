@@ -54,8 +54,7 @@ static void check_epoch(feedline_loader *l, const uint8_t *pixels, int32_t from,
     feedline_batch *b;
     uint32_t seen = 0;
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         for (uint32_t k = 0; k < info.count; k++, seen++) {
             size_t bytes, channels = (size_t)to;
             const uint8_t *got = fixture_image(&info, k, &bytes);

@@ -53,15 +53,13 @@ static void learn(struct order_rig *rig, const char *options, uint64_t seed)
 void order_rig_open(struct order_rig *rig, bool folder, const char *options)
 {
     fixture_create(&rig->images, ORDER_N);
-    rig->dataset =
-        folder ? fixture_folder(&rig->images) : fixture_memory(&rig->images);
+    rig->dataset = folder ? rig->images.files : rig->images.ds;
     for (uint64_t seed = 0; seed < ORDER_SEEDS; seed++)
         learn(rig, options, seed);
 }
 
 void order_rig_close(struct order_rig *rig)
 {
-    feedline_dataset_close(rig->dataset);
     fixture_remove(&rig->images);
 }
 

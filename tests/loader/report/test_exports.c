@@ -41,9 +41,7 @@ static char *read_file(const char *path)
 /* A loader that delivers n epochs. */
 static feedline_loader *begin(const char *options, uint32_t epochs)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, options);
-    feedline_dataset_close(ds);
+    feedline_loader *l = fixture_open(images.ds, options);
     fixture_run(l, epochs);
     return l;
 }
@@ -66,12 +64,11 @@ static void drain_log(char *all, size_t capacity)
 TEST_WITH(loader_has_a_page, setup, teardown)
 {
     struct feedline_live_stats page = {.struct_size = sizeof(page)};
-    struct feedline_stats own = {.struct_size = sizeof(own)};
     feedline_live *live;
     feedline_loader *l = begin("workers=2 depth=3", 2);
     assert_ok(feedline_live_attach(getpid(), 0, &live));
     assert_ok(feedline_loader_set_int(l, "workers", 1));
-    assert_ok(feedline_loader_get_stats(l, &own));
+    struct feedline_stats own = fixture_stats(l);
     /* The last words, at the latest. */
     feedline_loader_destroy(l);
     assert_int_equal(feedline_live_read(live, &page), FEEDLINE_END);
@@ -136,10 +133,9 @@ TEST_WITH(page_follows, setup, teardown)
 TEST_WITH(no_page, setup, teardown)
 {
     feedline_live *live;
-    feedline_loader *l = begin("live=false", 1);
+    SCOPED_LOADER l = begin("live=false", 1);
     assert_error(feedline_live_attach(getpid(), 0, &live), FEEDLINE_ENOENT,
                  "option live");
-    feedline_loader_destroy(l);
 }
 
 /* Wrapped by the linker. */
@@ -157,18 +153,16 @@ WRAP(int, memfd_create, const char *name, unsigned int flags)
 TEST_WITH(memory_is_forbidden, setup, teardown)
 {
     char log[8192];
-    struct feedline_stats own = {.struct_size = sizeof(own)};
     feedline_live *live;
     memory_forbidden = true;
     drain_log(log, sizeof(log));
-    feedline_loader *l = begin("workers=1", 1);
+    SCOPED_LOADER l = begin("workers=1", 1);
     drain_log(log, sizeof(log));
     assert_non_null(strstr(log, "memfd_create: Operation not permitted"));
-    assert_ok(feedline_loader_get_stats(l, &own));
+    struct feedline_stats own = fixture_stats(l);
     assert_int_equal(own.samples, N);
     assert_error(feedline_live_attach(getpid(), 0, &live), FEEDLINE_ENOENT,
                  "option live");
-    feedline_loader_destroy(l);
 }
 
 /* ---- The log ------------------------------------------------------------ */
@@ -364,14 +358,13 @@ static uint32_t files_called(const char *prefix)
 TEST_WITH(metrics_are_valid, setup, teardown)
 {
     char path[128], options[256];
-    struct feedline_wait_stats w = {.struct_size = sizeof(w)};
     path_of("feedline.prom", path);
     snprintf(options, sizeof(options),
              "metrics=%s stats_interval=10ms rank=3 "
              "world=4 workers=2",
              path);
     feedline_loader *l = begin(options, 3);
-    assert_ok(feedline_loader_get_wait_stats(l, &w));
+    (void)fixture_waits(l);
     feedline_loader_destroy(l);
     char *text = read_file(path);
     assert_non_null(text);
@@ -451,7 +444,7 @@ TEST_WITH(table_of_stages, setup, teardown)
     static const char *const names[] = {"augment", "consume", "decode", "read",
                                         "transfer"};
     char *rows[16];
-    feedline_loader *l = begin("workers=1", 1);
+    SCOPED_LOADER l = begin("workers=1", 1);
     char *text = table(l, NULL, 0);
     assert_int_equal(rows_of(text, rows), 5);
     for (uint32_t i = 0; i < 5; i++)
@@ -477,18 +470,14 @@ TEST_WITH(table_of_stages, setup, teardown)
         assert_int_equal(rows_of(text, rows), 5);
         free(text);
     }
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(table_with_phases, setup, teardown)
 {
     char *rows[16];
-    feedline_batch *b;
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=1");
-    feedline_dataset_close(ds);
+    SCOPED_LOADER l = fixture_open(images.ds, "workers=1");
     assert_ok(feedline_loader_start(l, 0));
-    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_batch *b = fixture_next(l);
     assert_ok(feedline_loader_phase_begin(l, "forward"));
     assert_ok(feedline_loader_phase_end(l));
     feedline_batch_release(b);
@@ -496,14 +485,13 @@ TEST_WITH(table_with_phases, setup, teardown)
     assert_int_equal(rows_of(text, rows), 6);
     assert_memory_equal(rows[5], "consume/forward ", 16);
     free(text);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(table_mistakes, setup, teardown)
 {
     char small[8];
     uint64_t needed = 0;
-    feedline_loader *l = begin("workers=1", 1);
+    SCOPED_LOADER l = begin("workers=1", 1);
     assert_error(feedline_loader_stats_table(l, "speed", 0, NULL, 0, &needed),
                  FEEDLINE_EINVAL, "by busy, items, bytes, mean");
     assert_int_equal(needed, 0);
@@ -515,7 +503,6 @@ TEST_WITH(table_mistakes, setup, teardown)
                  FEEDLINE_ERANGE, "");
     assert_string_equal(small, "Name   ");
     assert_true(needed > 100);
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("exports")

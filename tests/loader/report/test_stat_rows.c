@@ -324,9 +324,8 @@ TEST(metrics_have_every_row)
 {
     struct fixture f;
     struct fdl_text text = {0};
-    fixture_create(&f, 2);
-    feedline_dataset *ds = fixture_memory(&f);
-    feedline_loader *l = fixture_open(ds, "live=false");
+    fixture_create(&f, 3);
+    feedline_loader *l = fixture_open(f.ds, "live=false");
     for (uint32_t turn = 0; turn < 20; turn++) {
         struct feedline_live_stats s = {.has_device = 1, .has_gpu = 1};
         plant(FDL_STAT_STATS, &s.stats);
@@ -349,7 +348,6 @@ TEST(metrics_have_every_row)
     }
     fdl_text_free(&text);
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
     fixture_remove(&f);
 }
 

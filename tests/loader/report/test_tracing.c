@@ -66,9 +66,8 @@ static feedline_loader *open_traced(feedline_dataset *ds, const char *options)
 
 TEST_WITH(a_schedule_gives_exactly_its_steps, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l = open_traced(
-        ds, "trace_wait=1 trace_warmup=1 trace_active=3 trace_repeat=2");
+        images.ds, "trace_wait=1 trace_warmup=1 trace_active=3 trace_repeat=2");
     fixture_run(l, 2);
     feedline_loader_destroy(l);
     read_trace();
@@ -87,17 +86,14 @@ TEST_WITH(a_schedule_gives_exactly_its_steps, setup, teardown)
         if (!at)
             fail_msg("no %s in its place", word);
     }
-    feedline_dataset_close(ds);
 }
 
 /* The last step has no call of next() behind it. */
 TEST_WITH(a_loop_that_is_left_ends_its_step, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_traced(ds, "");
+    feedline_loader *l = open_traced(images.ds, "");
     for (uint32_t i = 0; i < 3; i++) {
-        feedline_batch *b;
-        assert_ok(feedline_loader_next(l, -1, &b));
+        feedline_batch *b = fixture_next(l);
         feedline_batch_release(b);
     }
     assert_int_equal(access(partial, F_OK), 0);
@@ -105,15 +101,13 @@ TEST_WITH(a_loop_that_is_left_ends_its_step, setup, teardown)
     assert_int_not_equal(access(partial, F_OK), 0);
     read_trace();
     assert_int_equal(events("step"), 3);
-    feedline_dataset_close(ds);
 }
 
 /* The file is complete when its last cycle is over, not when the loader ends;
  * without the thread there would be no file yet. */
 TEST_WITH(a_trace_that_is_over_is_there, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_traced(ds, "trace_active=2");
+    SCOPED_LOADER l = open_traced(images.ds, "trace_active=2");
     uint32_t batches = 0;
     while (access(path, F_OK) != 0 && batches < 2000000) {
         feedline_batch *b;
@@ -123,14 +117,11 @@ TEST_WITH(a_trace_that_is_over_is_there, setup, teardown)
     }
     read_trace();
     assert_int_equal(events("step"), 2);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(runs_and_changes_are_told, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_traced(ds, "epochs=1");
+    feedline_loader *l = open_traced(images.ds, "epochs=1");
     fixture_run(l, 1);
     assert_ok(feedline_loader_start(l, 1));
     assert_ok(feedline_loader_set_int(l, "workers", 3));
@@ -144,16 +135,13 @@ TEST_WITH(runs_and_changes_are_told, setup, teardown)
                            "\"cat\":\"tuner\",\"name\":\"workers\",\"args\":{"
                            "\"value\":3,\"before\":2,\"reason\":"
                            "\"program\""));
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(phases_are_in_the_trace, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_traced(ds, "");
+    feedline_loader *l = open_traced(images.ds, "");
     for (uint32_t i = 0; i < 3; i++) {
-        feedline_batch *b;
-        assert_ok(feedline_loader_next(l, -1, &b));
+        feedline_batch *b = fixture_next(l);
         assert_ok(feedline_loader_phase_begin(l, "forward \"1\""));
         assert_ok(feedline_loader_phase_begin(l, "loss"));
         assert_ok(feedline_loader_phase_end(l));
@@ -170,17 +158,14 @@ TEST_WITH(phases_are_in_the_trace, setup, teardown)
         outer++;
     assert_int_equal(inner, 3);
     assert_int_equal(outer, 3);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(mistakes_are_named_at_create, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    assert_null(fixture_loader(ds, "trace_categories=read,decod"));
+    assert_null(fixture_loader(images.ds, "trace_categories=read,decod"));
     assert_non_null(strstr(feedline_last_error(), "did you mean 'decode'"));
-    assert_null(fixture_loader(ds, "trace=/nowhere/t.json"));
+    assert_null(fixture_loader(images.ds, "trace=/nowhere/t.json"));
     assert_non_null(strstr(feedline_last_error(), "/nowhere/t.json.partial"));
-    feedline_dataset_close(ds);
 }
 
 /* ---- The stream does not notice ----------------------------------------- */
@@ -195,27 +180,24 @@ static uint64_t plain_hash(feedline_dataset *ds, uint32_t epochs)
 
 TEST_WITH(a_limit_ends_the_trace_alone, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    uint64_t expected = plain_hash(ds, 60);
+    uint64_t expected = plain_hash(images.ds, 60);
     feedline_loader *l =
-        open_traced(ds, "trace_limit=65536 trace_active=1000000");
+        open_traced(images.ds, "trace_limit=65536 trace_active=1000000");
     assert_true(fixture_run(l, 60) == expected);
     feedline_loader_destroy(l);
     read_trace();
     assert_true(strlen(content) <= 65536);
     assert_true(strlen(content) > 256);
     assert_non_null(strstr(content, "\"cut\":\"trace_limit of 65536 bytes\""));
-    feedline_dataset_close(ds);
 }
 
 static char lines[FDL_LOG_LINES * FDL_LOG_LINE_BYTES];
 
 TEST_WITH(a_full_disk_ends_the_trace_alone, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    uint64_t needed, expected = plain_hash(ds, 60);
+    uint64_t needed, expected = plain_hash(images.ds, 60);
     struct rlimit before, small;
-    feedline_loader *l = open_traced(ds, "trace_active=1000000");
+    feedline_loader *l = open_traced(images.ds, "trace_active=1000000");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
     small.rlim_cur = 20000;
@@ -231,15 +213,13 @@ TEST_WITH(a_full_disk_ends_the_trace_alone, setup, teardown)
     const char *line = strstr(lines, partial);
     assert_non_null(line);
     assert_null(strstr(line + 1, partial)); /* one line, not many */
-    feedline_dataset_close(ds);
 }
 
 /* ---- The flight recorder ------------------------------------------------ */
 
 TEST_WITH(what_led_here_can_be_saved, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2 epochs=1");
+    SCOPED_LOADER l = fixture_open(images.files, "workers=2 epochs=1");
     assert_ok(feedline_loader_trace_save(l, path)); /* nothing yet */
     fixture_run(l, 1);
     assert_ok(feedline_loader_trace_save(l, path));
@@ -251,8 +231,6 @@ TEST_WITH(what_led_here_can_be_saved, setup, teardown)
     assert_error(feedline_loader_trace_save(l, "/nowhere/t.json"), FEEDLINE_EIO,
                  "/nowhere/t.json");
     assert_error(feedline_loader_trace_save(l, NULL), FEEDLINE_EINVAL, "path");
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 struct saving {
@@ -272,9 +250,8 @@ static void *save_all_the_time(void *arg)
 
 TEST_WITH(saving_disturbs_nobody, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    uint64_t expected = plain_hash(ds, 40);
-    struct saving s = {.loader = fixture_open(ds, "workers=2")};
+    uint64_t expected = plain_hash(images.ds, 40);
+    struct saving s = {.loader = fixture_open(images.ds, "workers=2")};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, save_all_the_time, &s), 0);
     bool same = fixture_run(s.loader, 40) == expected;
@@ -283,22 +260,16 @@ TEST_WITH(saving_disturbs_nobody, setup, teardown)
     assert_true(same);
     assert_int_equal(s.status, FEEDLINE_OK);
     feedline_loader_destroy(s.loader);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(rings_are_counted_as_memory, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2");
-    struct feedline_stats before = {.struct_size = sizeof(before)};
-    struct feedline_stats after = {.struct_size = sizeof(after)};
-    assert_ok(feedline_loader_get_stats(l, &before));
+    SCOPED_LOADER l = fixture_open(images.ds, "workers=2");
+    struct feedline_stats before = fixture_stats(l);
     assert_true(before.memory_bytes >= 3 * 4096 * 32);
     fixture_run(l, 1);
-    assert_ok(feedline_loader_get_stats(l, &after));
+    struct feedline_stats after = fixture_stats(l);
     assert_true(after.memory_bytes >= before.memory_bytes + 2 * 4096 * 32);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Recordings --------------------------------------------------------- */
@@ -322,8 +293,7 @@ static void record_steps(feedline_loader *l, uint64_t first, uint64_t n)
 
 TEST_WITH(a_recording_has_the_steps_of_its_caller, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2");
+    feedline_loader *l = fixture_open(images.ds, "workers=2");
     next_batches(l, 1);
     assert_ok(feedline_loader_record(l, path, 0));
     record_steps(l, 40, 3);
@@ -345,14 +315,12 @@ TEST_WITH(a_recording_has_the_steps_of_its_caller, setup, teardown)
     read_trace();
     assert_null(strstr(content, "\"ProfilerStep#42\""));
     assert_non_null(strstr(content, "\"complete\":true,\"steps\":1,"));
-    feedline_dataset_close(ds);
 }
 
 /* A ring has 4096 notes, and a batch some 12. */
 TEST_WITH(a_long_recording_loses_nothing, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2 epochs=0");
+    SCOPED_LOADER l = fixture_open(images.ds, "workers=2 epochs=0");
     assert_ok(feedline_loader_record(l, path, 0));
     for (uint64_t step = 0; step < 900; step++) {
         feedline_batch *b;
@@ -367,15 +335,12 @@ TEST_WITH(a_long_recording_loses_nothing, setup, teardown)
     assert_non_null(strstr(content, "\"complete\":true,\"steps\":900,"
                                     "\"lost_notes\":0"));
     assert_int_equal(events("step"), 800);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* What the rings still have counts. */
 TEST_WITH(a_recording_may_begin_in_the_past, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2");
+    SCOPED_LOADER l = fixture_open(images.ds, "workers=2");
     int64_t since = fdl_now_ns();
     fixture_run(l, 1);
     assert_ok(feedline_loader_record(l, path, since));
@@ -384,14 +349,11 @@ TEST_WITH(a_recording_may_begin_in_the_past, setup, teardown)
     read_trace();
     assert_int_equal(events("step"), 11 * 8);
     assert_non_null(strstr(content, "\"lost_notes\":0"));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(mistakes_of_recordings_are_named, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=1");
+    SCOPED_LOADER l = fixture_open(images.ds, "workers=1");
     assert_error(feedline_loader_record_step(l, 0), FEEDLINE_ESTATE,
                  "not being recorded");
     assert_error(feedline_loader_record_end(l, 0), FEEDLINE_ESTATE,
@@ -413,8 +375,6 @@ TEST_WITH(mistakes_of_recordings_are_named, setup, teardown)
                      FEEDLINE_TRACE_WARMUP);
     assert_int_equal(feedline_trace_action(2, 1, 1, 2, 1, 5),
                      FEEDLINE_TRACE_RECORD_AND_SAVE);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("tracing")

@@ -32,9 +32,7 @@ static void pass_time(void)
 
 static feedline_loader *open_loader(const char *options)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, options);
-    feedline_dataset_close(ds);
+    feedline_loader *l = fixture_open(images.ds, options);
     return l;
 }
 
@@ -55,10 +53,8 @@ static void take(feedline_loader *l, uint32_t n)
 /* What the account covers lies between the two spans. */
 static void assert_covers(feedline_loader *l, int64_t least, int64_t most)
 {
-    struct feedline_stats s = {.struct_size = sizeof(s)};
-    struct feedline_wait_stats w = {.struct_size = sizeof(w)};
-    assert_ok(feedline_loader_get_stats(l, &s));
-    assert_ok(feedline_loader_get_wait_stats(l, &w));
+    struct feedline_stats s = fixture_stats(l);
+    struct feedline_wait_stats w = fixture_waits(l);
     assert_int_equal(s.wall_ns, s.user_ns + s.wait_ns + s.api_ns);
     assert_int_equal(w.residual_ns, 0);
     if ((int64_t)s.wall_ns < least || (int64_t)s.wall_ns > most)
@@ -68,7 +64,7 @@ static void assert_covers(feedline_loader *l, int64_t least, int64_t most)
 
 TEST_WITH(a_reset_forgets_the_time_before, setup, teardown)
 {
-    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");
     take(l, 3);
     pass_time();
     int64_t before = clock_now();
@@ -78,18 +74,15 @@ TEST_WITH(a_reset_forgets_the_time_before, setup, teardown)
     int64_t asked = clock_now();
     take(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
-    struct feedline_stage_stats consume = {.struct_size = sizeof(consume)};
-    assert_ok(
-        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_CONSUME, &consume));
-    struct feedline_stats s = {.struct_size = sizeof(s)};
-    assert_ok(feedline_loader_get_stats(l, &s));
+    struct feedline_stage_stats consume =
+        fixture_stage(l, FEEDLINE_STAGE_CONSUME);
+    struct feedline_stats s = fixture_stats(l);
     assert_int_equal(consume.busy_ns, s.user_ns);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(a_restart_loses_no_time, setup, teardown)
 {
-    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");
     int64_t before = clock_now();
     assert_ok(feedline_loader_start(l, 0));
     int64_t after = clock_now();
@@ -106,12 +99,11 @@ TEST_WITH(a_restart_loses_no_time, setup, teardown)
     int64_t asked = clock_now();
     take(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(a_reset_before_the_start_is_none, setup, teardown)
 {
-    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");
     pass_time();
     assert_ok(feedline_loader_reset_stats(l));
     pass_time();
@@ -122,7 +114,6 @@ TEST_WITH(a_reset_before_the_start_is_none, setup, teardown)
     int64_t asked = clock_now();
     take(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
-    feedline_loader_destroy(l);
 }
 
 /* Resets until it is told to stop. */
@@ -145,7 +136,7 @@ static void *reset_often(void *arg)
 /* In the middle of a step, a wait or a call. */
 TEST_WITH(a_reset_may_come_at_any_moment, setup, teardown)
 {
-    feedline_loader *l = open_loader("batch_size=4 workers=2 depth=2");
+    SCOPED_LOADER l = open_loader("batch_size=4 workers=2 depth=2");
     struct resetter r = {.loader = l};
     pthread_t thread;
     take(l, 1);
@@ -161,7 +152,6 @@ TEST_WITH(a_reset_may_come_at_any_moment, setup, teardown)
     int64_t asked = clock_now();
     take(l, 1);
     assert_covers(l, asked - after, clock_now() - before);
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("account")

@@ -137,10 +137,9 @@ TEST(it_tells_what_it_did)
     struct fdl_in_use used;
     struct fdl_device_state device;
     fixture_create(&images, 12);
-    feedline_dataset *ds = fixture_folder(&images);
     struct feedline_sample_info info = {.struct_size = sizeof(info)};
-    fdl_dataset_ref(ds); /* for its paths */
-    struct fdl_engine *e = open_engine(ds, NULL);
+    fdl_dataset_ref(images.files); /* for its paths */
+    struct fdl_engine *e = open_engine(images.files, NULL);
     assert_int_equal(fdl_engine_worker_count(e), 0);
     fdl_engine_in_flight(e, &now);
     assert_true(now.ready == 0 && now.outstanding == 0 && now.reads == 0);
@@ -158,7 +157,7 @@ TEST(it_tells_what_it_did)
     assert_int_equal(used.reader_bytes, 0); /* the reader has stopped */
     assert_true(fdl_engine_workers_cpu_ns(e) > 0);
     for (uint32_t i = 0; i < images.n; i++) {
-        assert_ok(feedline_dataset_get_sample(ds, i, &info));
+        assert_ok(feedline_dataset_get_sample(images.files, i, &info));
         assert_string_equal(fdl_engine_path(e, i), info.path);
     }
     assert_false(fdl_engine_has_device(e));
@@ -166,7 +165,6 @@ TEST(it_tells_what_it_did)
     assert_int_equal(fdl_engine_gpu(e), -1);
     assert_false(fdl_engine_stands_in(e));
     fdl_engine_destroy(e);
-    feedline_dataset_close(ds);
     fixture_remove(&images);
 }
 

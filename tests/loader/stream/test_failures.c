@@ -35,9 +35,8 @@ TEST_WITH(raise_comes_in_place_of_its_batch, setup, teardown)
     static const char *const ways[] = {"workers=1", "workers=7",
                                        "workers=3 reader=memory"};
     for (int i = 0; i < 3; i++) {
-        feedline_loader *l = fixture_open(ds, ways[i]);
-        feedline_batch *b;
-        assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
+        SCOPED_LOADER l = fixture_open(ds, ways[i]);
+        feedline_batch *b = fixture_next(l);
         feedline_batch_release(b);
         assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDECODE,
                      "000013.jpg");
@@ -46,7 +45,6 @@ TEST_WITH(raise_comes_in_place_of_its_batch, setup, teardown)
         assert_ok(feedline_loader_start(l, 0));
         assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
         feedline_batch_release(b);
-        feedline_loader_destroy(l);
     }
     feedline_dataset_close(ds);
 }
@@ -56,7 +54,6 @@ TEST_WITH(failures_name_path_and_reason, setup, teardown)
     feedline_dataset *ds = broken_dataset();
     feedline_loader *l = fixture_open(ds, "on_error=zero workers=2 epochs=1");
     struct feedline_failure f = {.struct_size = sizeof(f)};
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
     fixture_run(l, 1);
     assert_int_equal(feedline_loader_failure_count(l), 2);
     bool damaged = false, missing = false;
@@ -77,7 +74,7 @@ TEST_WITH(failures_name_path_and_reason, setup, teardown)
     }
     assert_true(damaged && missing);
     assert_error(feedline_loader_get_failure(l, 2, &f), FEEDLINE_ERANGE, "2");
-    assert_ok(feedline_loader_get_stats(l, &stats));
+    struct feedline_stats stats = fixture_stats(l);
     assert_int_equal(stats.failed_samples, 2);
     feedline_loader_destroy(l);
     feedline_dataset_close(ds);
@@ -88,7 +85,6 @@ TEST_WITH(failures_name_path_and_reason, setup, teardown)
 TEST_WITH(files_that_end_early_are_used_and_counted, setup, teardown)
 {
     enum { EPOCHS = 20 };
-    feedline_dataset *ds = fixture_folder(&images);
     char path[256];
     fixture_path(&images, DAMAGED, path, sizeof(path));
     off_t part = (off_t)images.sizes[DAMAGED] * 4 / 5;
@@ -99,11 +95,10 @@ TEST_WITH(files_that_end_early_are_used_and_counted, setup, teardown)
     struct feedline_stats stats[4];
     uint64_t hash[4];
     for (int i = 0; i < 4; i++) {
-        feedline_loader *l = fixture_open(ds, ways[i]);
+        SCOPED_LOADER l = fixture_open(images.files, ways[i]);
         stats[i] = (struct feedline_stats){.struct_size = sizeof(stats[i])};
         hash[i] = fixture_run(l, EPOCHS);
         assert_ok(feedline_loader_get_stats(l, &stats[i]));
-        feedline_loader_destroy(l);
     }
     for (int i = 0; i < 2; i++)
         assert_in_range(stats[i].failed_samples, EPOCHS, EPOCHS + 1);
@@ -113,7 +108,6 @@ TEST_WITH(files_that_end_early_are_used_and_counted, setup, teardown)
     }
     assert_int_equal(stats[0].truncated_samples, 0);
     assert_true(hash[2] == hash[3] && hash[0] == hash[1] && hash[0] != hash[2]);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(zero_leaves_a_black_sample_with_its_error, setup, teardown)
@@ -122,9 +116,8 @@ TEST_WITH(zero_leaves_a_black_sample_with_its_error, setup, teardown)
     feedline_loader *l = fixture_open(ds, "on_error=zero workers=3");
     feedline_batch *b;
     for (uint32_t seen = 0; seen < N;) {
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
         assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         const uint8_t *pixels = info.images.data;
         for (uint32_t i = 0; i < info.count; i++, seen++) {
             bool bad = seen == DAMAGED || seen == MISSING;
@@ -150,18 +143,16 @@ TEST_WITH(skip_keeps_the_batch_full_and_the_stream_the_same, setup, teardown)
         "on_error=skip workers=2 reader=pread io_depth=1"};
     uint64_t hash = 0;
     for (int i = 0; i < 4; i++) {
-        feedline_loader *l = fixture_open(ds, ways[i]);
+        SCOPED_LOADER l = fixture_open(ds, ways[i]);
         uint64_t h = fixture_run(l, 2);
         assert_true(i == 0 || h == hash);
         hash = h;
-        feedline_loader_destroy(l);
     }
     feedline_loader *l = fixture_open(ds, "on_error=skip");
     feedline_batch *b;
     int replaced = 0;
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         assert_int_equal(info.count, 8);
         const int64_t *labels = info.labels.data;
         for (uint32_t i = 0; i < info.count; i++) {
@@ -277,7 +268,6 @@ TEST(options_are_checked_and_named)
 
 TEST_WITH(options_that_do_not_fit_each_other, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
     static const struct {
         const char *options, *words;
         int32_t status;
@@ -293,18 +283,16 @@ TEST_WITH(options_that_do_not_fit_each_other, setup, teardown)
         {"depth=1000 memory_budget=1m", "depth=1000", FEEDLINE_ERANGE},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_null(fixture_loader(ds, rows[i].options));
+        assert_null(fixture_loader(images.ds, rows[i].options));
         if (!strstr(feedline_last_error(), rows[i].words))
             fail_msg("%s: \"%s\"", rows[i].options, feedline_last_error());
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(live_options_are_checked, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l =
-        fixture_open(ds, "workers=2 memory_budget=1m tuner=off");
+    SCOPED_LOADER l =
+        fixture_open(images.ds, "workers=2 memory_budget=1m tuner=off");
     int64_t value;
     assert_error(feedline_loader_set_int(l, "batch_size", 4), FEEDLINE_ESTATE,
                  "batch_size");
@@ -326,13 +314,10 @@ TEST_WITH(live_options_are_checked, setup, teardown)
     assert_ok(feedline_loader_get_int(l, "workers", &value));
     assert_int_equal(value, 3);
     fixture_run(l, 1);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(pipelines_that_cannot_work_are_refused_at_once, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
     feedline_pipeline *p;
     feedline_config *cfg;
     feedline_loader *l;
@@ -343,29 +328,27 @@ TEST_WITH(pipelines_that_cannot_work_are_refused_at_once, setup, teardown)
                  "size");
     assert_error(feedline_pipeline_add(p, "random_resized_crop", "widht=4"),
                  FEEDLINE_ENOENT, "width");
-    assert_error(feedline_loader_create(NULL, ds, p, &l), FEEDLINE_EINVAL,
-                 "size");
+    assert_error(feedline_loader_create(NULL, images.ds, p, &l),
+                 FEEDLINE_EINVAL, "size");
     feedline_pipeline_destroy(p);
     assert_ok(feedline_pipeline_create("train", &p));
     assert_ok(feedline_config_create(&cfg));
     assert_ok(feedline_config_set(cfg, "dtype", "u8"));
-    assert_error(feedline_loader_create(cfg, ds, p, &l), FEEDLINE_EINVAL,
+    assert_error(feedline_loader_create(cfg, images.ds, p, &l), FEEDLINE_EINVAL,
                  "f32");
     assert_ok(feedline_config_set(cfg, "dtype", "f32"));
     assert_ok(feedline_config_set(cfg, "channels", "4"));
-    assert_error(feedline_loader_create(cfg, ds, p, &l), FEEDLINE_EINVAL,
+    assert_error(feedline_loader_create(cfg, images.ds, p, &l), FEEDLINE_EINVAL,
                  "normalize: mean has 3 numbers, but channels=4");
     assert_error(feedline_config_set(cfg, "channels", "5"), FEEDLINE_ERANGE,
                  "channels");
     feedline_config_destroy(cfg);
     feedline_pipeline_destroy(p);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(structs_without_their_size_are_refused, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, NULL);
+    SCOPED_LOADER l = fixture_open(images.ds, NULL);
     struct feedline_stats stats = {.struct_size = 0, .batches = 77};
     assert_error(feedline_loader_get_stats(l, &stats), FEEDLINE_EINVAL,
                  "struct_size");
@@ -375,8 +358,6 @@ TEST_WITH(structs_without_their_size_are_refused, setup, teardown)
     assert_ok(feedline_loader_get_stats(l, &stats));
     assert_int_equal(stats.struct_size, 16);
     assert_int_equal(stats.batches, 77);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("failures")

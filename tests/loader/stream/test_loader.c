@@ -17,88 +17,62 @@
 
 FIXTURE_IMAGES(N)
 
-static feedline_batch *next(feedline_loader *l)
-{
-    feedline_batch *b;
-    int32_t status = feedline_loader_next(l, -1, &b);
-    assert_ok(status);
-    return status == FEEDLINE_OK ? b : NULL;
-}
-
-static struct feedline_batch_info info_of(const feedline_batch *b)
-{
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
-    return info;
-}
-
 /* ---- Epochs ------------------------------------------------------------- */
 
 TEST_WITH(epochs_follow_each_other, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "epochs=3 workers=2");
+    SCOPED_LOADER l = fixture_open(images.ds, "epochs=3 workers=2");
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         uint64_t batches = 0;
         feedline_batch *b;
         /* The stream stands at this epoch: nothing is restarted, which the
          * running count of claimed samples would show. */
         if (epoch > 0) {
-            struct feedline_stats before = {.struct_size = sizeof(before)};
-            struct feedline_stats after = {.struct_size = sizeof(after)};
-            assert_ok(feedline_loader_get_stats(l, &before));
+            struct feedline_stats before = fixture_stats(l);
             assert_ok(feedline_loader_start(l, epoch));
-            assert_ok(feedline_loader_get_stats(l, &after));
+            struct feedline_stats after = fixture_stats(l);
             assert_true(after.bytes_read >= before.bytes_read);
             assert_true(l->engine->stream.first_epoch == 0);
         }
-        while ((b = next(l))) {
-            assert_int_equal(info_of(b).epoch, epoch);
+        while ((b = fixture_next(l))) {
+            assert_int_equal(fixture_info(b).epoch, epoch);
             batches++;
             feedline_batch_release(b);
         }
         assert_int_equal(batches, (N + 7) / 8);
     }
     for (int i = 0; i < 3; i++)
-        assert_null(next(l));
+        assert_null(fixture_next(l));
     assert_ok(feedline_loader_start(l, 1));
-    feedline_batch *again = next(l);
-    assert_int_equal(info_of(again).epoch, 1);
+    feedline_batch *again = fixture_next(l);
+    assert_int_equal(fixture_info(again).epoch, 1);
     feedline_batch_release(again);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(start_in_the_middle_begins_anew, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "shuffle=true workers=2");
+    SCOPED_LOADER l = fixture_open(images.ds, "shuffle=true workers=2");
     uint64_t whole = fixture_run(l, 1);
     assert_ok(feedline_loader_start(l, 0));
-    feedline_batch_release(next(l));
-    feedline_batch *held = next(l);
+    feedline_batch_release(fixture_next(l));
+    feedline_batch *held = fixture_next(l);
     assert_ok(feedline_loader_start(l, 0));
-    assert_int_equal(info_of(held).sequence, 1);
+    assert_int_equal(fixture_info(held).sequence, 1);
     assert_true(fixture_run(l, 1) == whole);
     feedline_batch_release(held);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(drop_last_drops_the_short_batch, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "drop_last=true");
+    SCOPED_LOADER l = fixture_open(images.ds, "drop_last=true");
     feedline_batch *b;
     int batches = 0;
-    while ((b = next(l))) {
-        assert_int_equal(info_of(b).count, 8);
+    while ((b = fixture_next(l))) {
+        assert_int_equal(fixture_info(b).count, 8);
         feedline_batch_release(b);
         batches++;
     }
     assert_int_equal(batches, N / 8);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Ends --------------------------------------------------------------- */
@@ -107,64 +81,57 @@ TEST_WITH(ends_cleanly_at_any_point, setup, teardown)
 {
     static const char *const readers[] = {"reader=pread", "reader=memory",
                                           "reader=auto"};
-    feedline_dataset *ds = fixture_folder(&images);
     for (int taken = 0; taken < 6; taken++) {
         for (int r = 0; r < 3; r++) {
             char options[64];
             snprintf(options, sizeof(options), "workers=3 depth=2 %s",
                      readers[r]);
-            feedline_loader *l = fixture_open(ds, options);
+            SCOPED_LOADER l = fixture_open(images.files, options);
             for (int i = 0; i < taken; i++)
-                feedline_batch_release(next(l));
+                feedline_batch_release(fixture_next(l));
             if (taken % 2)
                 assert_ok(feedline_loader_stop(l));
-            feedline_loader_destroy(l);
         }
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(stop_is_an_end_until_start, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, NULL);
+    SCOPED_LOADER l = fixture_open(images.ds, NULL);
     feedline_batch *b;
-    feedline_batch_release(next(l));
+    feedline_batch_release(fixture_next(l));
     assert_ok(feedline_loader_stop(l));
     assert_ok(feedline_loader_stop(l));
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_ESTATE, "start");
     assert_null(b);
     assert_ok(feedline_loader_start(l, 5));
-    b = next(l);
-    assert_int_equal(info_of(b).epoch, 5);
+    b = fixture_next(l);
+    assert_int_equal(fixture_info(b).epoch, 5);
     feedline_batch_release(b);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(batches_outlive_everything, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2");
-    feedline_dataset_close(ds);
-    feedline_batch *first = next(l);
-    feedline_batch *second = next(l);
+    feedline_loader *l = fixture_open(images.ds, "workers=2");
+    feedline_batch *first = fixture_next(l);
+    feedline_batch *second = fixture_next(l);
     feedline_loader_destroy(l);
-    assert_int_equal(info_of(second).sample_index[0], 8);
+    assert_int_equal(fixture_info(second).sample_index[0], 8);
     uint64_t hash = 0;
     fixture_consume(second, &hash);
-    assert_int_equal(info_of(first).sample_index[7], 7);
+    assert_int_equal(fixture_info(first).sample_index[7], 7);
     feedline_batch_release(first);
 }
 
 TEST_WITH(two_loaders_at_once, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *a = fixture_open(ds, "shuffle=true seed=1 workers=2");
-    feedline_loader *b = fixture_open(ds, "shuffle=true seed=1 workers=3");
+    SCOPED_LOADER a =
+        fixture_open(images.files, "shuffle=true seed=1 workers=2");
+    SCOPED_LOADER b =
+        fixture_open(images.files, "shuffle=true seed=1 workers=3");
     uint64_t hash_a = 0, hash_b = 0;
     for (;;) {
-        feedline_batch *x = next(a), *y = next(b);
+        feedline_batch *x = fixture_next(a), *y = fixture_next(b);
         assert_true(!x == !y);
         if (!x)
             break;
@@ -172,32 +139,26 @@ TEST_WITH(two_loaders_at_once, setup, teardown)
         fixture_consume(y, &hash_b);
     }
     assert_true(hash_a == hash_b);
-    feedline_loader_destroy(a);
-    feedline_loader_destroy(b);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Held batches and waits --------------------------------------------- */
 
 TEST_WITH(holding_every_batch_is_an_error_not_a_hang, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "depth=2");
+    SCOPED_LOADER l = fixture_open(images.ds, "depth=2");
     feedline_batch *held[4], *b;
     for (int i = 0; i < 4; i++)
-        held[i] = next(l);
+        held[i] = fixture_next(l);
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_ESTATE, "release");
     assert_null(b);
     feedline_batch_release(held[2]);
-    b = next(l);
-    assert_int_equal(info_of(b).sequence, 4);
-    assert_int_equal(info_of(held[3]).sequence, 3);
+    b = fixture_next(l);
+    assert_int_equal(fixture_info(b).sequence, 4);
+    assert_int_equal(fixture_info(held[3]).sequence, 3);
     feedline_batch_release(b);
     for (int i = 0; i < 4; i++)
         if (i != 2)
             feedline_batch_release(held[i]);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* A clock that the test moves ahead of the real one. */
@@ -257,9 +218,8 @@ static void *interrupt_main(void *arg)
 TEST_WITH(waits_end_by_timeout_and_interrupt, setup, teardown)
 {
     struct fdl_fake_config fake = {.steps = first_late, .n_steps = 2};
-    feedline_dataset *ds = fixture_memory(&images);
     fdl_clock_replace(own_clock);
-    feedline_loader *l = stuck_loader(ds, &fake);
+    feedline_loader *l = stuck_loader(images.ds, &fake);
     feedline_batch *b;
     pthread_t thread;
     assert_ok(feedline_loader_start(l, 0));
@@ -273,10 +233,9 @@ TEST_WITH(waits_end_by_timeout_and_interrupt, setup, teardown)
     assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_INTERRUPTED);
     pthread_join(thread, NULL);
     b = first_in_hours(l);
-    assert_int_equal(info_of(b).sequence, 0);
+    assert_int_equal(fixture_info(b).sequence, 0);
     feedline_batch_release(b);
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
     fdl_clock_replace(NULL);
 }
 
@@ -286,30 +245,24 @@ TEST_WITH(calls_without_a_batch_are_part_of_its_wait, setup, teardown)
 {
     static const struct timespec work = {.tv_nsec = 20000000};
     struct fdl_fake_config fake = {.steps = first_late, .n_steps = 2};
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
-    struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
-    struct feedline_stage_stats step = {.struct_size = sizeof(step)};
-    feedline_dataset *ds = fixture_memory(&images);
     fdl_clock_replace(own_clock);
-    feedline_loader *l = stuck_loader(ds, &fake);
+    feedline_loader *l = stuck_loader(images.ds, &fake);
     feedline_batch *b;
     assert_ok(feedline_loader_start(l, 0));
     nanosleep(&work, NULL);
     assert_int_equal(feedline_loader_next(l, 0, &b), FEEDLINE_TIMEOUT);
     assert_int_equal(feedline_loader_next(l, 1000000, &b), FEEDLINE_TIMEOUT);
     b = first_in_hours(l);
-    assert_ok(feedline_loader_get_stats(l, &stats));
-    assert_int_equal(info_of(b).wait_ns, stats.wait_ns);
-    assert_ok(feedline_loader_get_wait_stats(l, &waits));
+    struct feedline_stats stats = fixture_stats(l);
+    assert_int_equal(fixture_info(b).wait_ns, stats.wait_ns);
+    struct feedline_wait_stats waits = fixture_waits(l);
     assert_int_equal(waits.waits, 1);
-    assert_ok(
-        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_CONSUME, &step));
+    struct feedline_stage_stats step = fixture_stage(l, FEEDLINE_STAGE_CONSUME);
     assert_int_equal(step.items, 1);
     assert_int_equal(step.busy_ns, stats.user_ns);
     assert_true(step.max_ns >= (uint64_t)work.tv_nsec);
     feedline_batch_release(b);
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
     fdl_clock_replace(NULL);
 }
 
@@ -323,17 +276,14 @@ TEST_WITH(transfers_may_finish_in_any_order, setup, teardown)
         {.latency_ns = 2000000}, {.latency_ns = 0},
     };
     struct fdl_fake_config fake = {.steps = steps, .n_steps = 6};
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = stuck_loader(ds, &fake);
+    SCOPED_LOADER l = stuck_loader(images.ds, &fake);
     feedline_batch *b;
     uint64_t sequence = 0;
-    while ((b = next(l))) {
-        assert_int_equal(info_of(b).sequence, sequence++);
+    while ((b = fixture_next(l))) {
+        assert_int_equal(fixture_info(b).sequence, sequence++);
         feedline_batch_release(b);
     }
     assert_int_equal(sequence, (N + 7) / 8);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(transfer_failures_come_in_place_of_their_batch, setup, teardown)
@@ -346,8 +296,7 @@ TEST_WITH(transfer_failures_come_in_place_of_their_batch, setup, teardown)
              .submit_status = at_submit ? FEEDLINE_EDEVICE : 0},
         };
         struct fdl_fake_config fake = {.steps = steps, .n_steps = 3};
-        feedline_dataset *ds = fixture_memory(&images);
-        feedline_loader *l = stuck_loader(ds, &fake);
+        SCOPED_LOADER l = stuck_loader(images.ds, &fake);
         feedline_batch *b;
         int32_t status;
         int delivered = 0;
@@ -358,8 +307,6 @@ TEST_WITH(transfer_failures_come_in_place_of_their_batch, setup, teardown)
         assert_int_equal(status, FEEDLINE_EDEVICE);
         assert_true(delivered <= 2);
         assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_ESTATE, "start");
-        feedline_loader_destroy(l);
-        feedline_dataset_close(ds);
     }
 }
 
@@ -423,16 +370,13 @@ static int makes_its_own(feedline_loader *l, feedline_dataset *ds,
 static void with_a_fork(int (*body)(feedline_loader *, feedline_dataset *,
                                     feedline_batch *))
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = fixture_open(ds, "workers=3");
-    feedline_batch *held = next(l);
-    assert_int_equal(in_a_child(body, l, ds, held), 0);
+    SCOPED_LOADER l = fixture_open(images.files, "workers=3");
+    feedline_batch *held = fixture_next(l);
+    assert_int_equal(in_a_child(body, l, images.files, held), 0);
     feedline_batch_release(held);
     feedline_batch *b;
-    while ((b = next(l)))
+    while ((b = fixture_next(l)))
         feedline_batch_release(b);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(fork_is_survived_and_refused_in_the_child, setup, teardown)
@@ -456,14 +400,12 @@ TEST_WITH(a_child_makes_its_own_loader, setup_to_fork, teardown)
 
 TEST_WITH(the_books_balance, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2 shuffle=true");
+    SCOPED_LOADER l = fixture_open(images.files, "workers=2 shuffle=true");
     struct feedline_stats stats = {.struct_size = sizeof(stats)};
-    struct feedline_wait_stats w = {.struct_size = sizeof(w)};
     struct feedline_stage_stats stage = {.struct_size = sizeof(stage)};
     fixture_run(l, 3);
     assert_ok(feedline_loader_get_stats(l, &stats));
-    assert_ok(feedline_loader_get_wait_stats(l, &w));
+    struct feedline_wait_stats w = fixture_waits(l);
     assert_true(stats.wall_ns == stats.wait_ns + stats.user_ns + stats.api_ns);
     uint64_t sum = w.not_issued_ns + w.slot_ns + w.fetch_queue_ns + w.fetch_ns +
                    w.worker_wait_ns + w.prep_ns + w.transfer_queue_ns +
@@ -485,51 +427,39 @@ TEST_WITH(the_books_balance, setup, teardown)
     assert_ok(feedline_loader_get_stats(l, &stats));
     assert_int_equal(stats.samples, 0);
     assert_int_equal(stats.wall_ns, 0);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(the_memory_reader_keeps_its_books_too, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = fixture_open(ds, "workers=3 reader=memory");
-    struct feedline_stage_stats stage = {.struct_size = sizeof(stage)};
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
+    SCOPED_LOADER l = fixture_open(images.files, "workers=3 reader=memory");
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < N; i++)
         bytes += images.sizes[i];
     fixture_run(l, 1);
     assert_ok(feedline_loader_stop(l));
-    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_READ, &stage));
+    struct feedline_stage_stats stage = fixture_stage(l, FEEDLINE_STAGE_READ);
     assert_true(stage.items >= N);
     assert_int_equal(stage.threads, 3);
-    assert_ok(feedline_loader_get_stats(l, &stats));
+    struct feedline_stats stats = fixture_stats(l);
     assert_true(stats.bytes_read >= bytes);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(memory_stays_within_what_is_in_flight, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l =
-        fixture_open(ds, "workers=1 depth=2 reader=pread io_depth=2");
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
+    SCOPED_LOADER l =
+        fixture_open(images.files, "workers=1 depth=2 reader=pread io_depth=2");
     struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
     assert_ok(feedline_loader_get_epoch_info(l, &epoch));
     fixture_run(l, 4);
-    assert_ok(feedline_loader_get_stats(l, &stats));
+    struct feedline_stats stats = fixture_stats(l);
     /* 4 slots; 2 x 2 + 1 samples in the window, 16 KiB or less each. */
     uint64_t bound = 4 * epoch.batch_bytes + 5 * 16384 + (1 << 20);
     assert_true(stats.memory_bytes <= bound);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(json_has_what_the_structs_have, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, NULL);
+    SCOPED_LOADER l = fixture_open(images.ds, NULL);
     static char text[1 << 17];
     uint64_t needed;
     fixture_run(l, 1);
@@ -542,8 +472,6 @@ TEST_WITH(json_has_what_the_structs_have, setup, teardown)
     assert_ok(feedline_loader_config_json(l, text, sizeof(text), &needed));
     assert_non_null(strstr(text, "\"reader\":\"memory\""));
     assert_non_null(strstr(text, "random_resized_crop"));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("loader")

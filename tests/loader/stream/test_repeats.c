@@ -61,11 +61,10 @@ static uint8_t *all_images(feedline_loader *l, uint32_t *n)
 static void check_views(feedline_dataset *ds, const char *options,
                         const char *operations, uint32_t views)
 {
-    feedline_loader *l = open_loader(ds, options, operations);
+    SCOPED_LOADER l = open_loader(ds, options, operations);
     feedline_batch *b;
     struct feedline_batch_info info;
     struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
     uint64_t sample = 0, batches = 0;
     assert_ok(feedline_loader_get_epoch_info(l, &epoch));
     assert_int_equal(epoch.views, views);
@@ -91,30 +90,26 @@ static void check_views(feedline_dataset *ds, const char *options,
     uint64_t full = epoch.batches * (uint64_t)epoch.shape[0] / views;
     assert_int_equal(sample, full < epoch.samples ? full : epoch.samples);
     assert_int_equal(batches, epoch.batches);
-    assert_ok(feedline_loader_get_stats(l, &stats));
+    struct feedline_stats stats = fixture_stats(l);
     assert_int_equal(stats.samples, sample);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(views_come_in_a_row, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    check_views(ds, "batch_size=5", FIVE, 5);
-    check_views(ds, "batch_size=20", FIVE, 5);
-    check_views(ds, "batch_size=5000", FIVE, 5);
-    check_views(ds, "batch_size=30", TEN, 10);
-    check_views(ds, "batch_size=40 drop_last=true", TEN, 10);
-    check_views(ds, "batch_size=7", DRAW, 1);
-    feedline_dataset_close(ds);
+    check_views(images.ds, "batch_size=5", FIVE, 5);
+    check_views(images.ds, "batch_size=20", FIVE, 5);
+    check_views(images.ds, "batch_size=5000", FIVE, 5);
+    check_views(images.ds, "batch_size=30", TEN, 10);
+    check_views(images.ds, "batch_size=40 drop_last=true", TEN, 10);
+    check_views(images.ds, "batch_size=7", DRAW, 1);
 }
 
 TEST_WITH(views_have_their_pixels, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *five = open_loader(ds, "", FIVE);
-    feedline_loader *ten = open_loader(ds, "batch_size=70", TEN);
-    feedline_loader *middle =
-        open_loader(ds, "", "resize size=36;center_crop width=24 height=24");
+    SCOPED_LOADER five = open_loader(images.ds, "", FIVE);
+    SCOPED_LOADER ten = open_loader(images.ds, "batch_size=70", TEN);
+    SCOPED_LOADER middle = open_loader(
+        images.ds, "", "resize size=36;center_crop width=24 height=24");
     uint32_t n_five, n_ten, n_middle;
     uint8_t *fives = all_images(five, &n_five);
     uint8_t *tens = all_images(ten, &n_ten);
@@ -136,10 +131,6 @@ TEST_WITH(views_have_their_pixels, setup, teardown)
     free(fives);
     free(tens);
     free(middles);
-    feedline_loader_destroy(five);
-    feedline_loader_destroy(ten);
-    feedline_loader_destroy(middle);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Copies ------------------------------------------------------------- */
@@ -157,7 +148,7 @@ static void gather(feedline_dataset *ds, uint32_t world, uint32_t repeats,
                  "seed=3 shuffle=true shard_tail=drop rank=%u world=%u "
                  "repeats=%u epoch_samples=%u",
                  rank, world, repeats, epoch_samples);
-        feedline_loader *l = open_loader(ds, options, DRAW);
+        SCOPED_LOADER l = open_loader(ds, options, DRAW);
         while (next(l, &b, &info)) {
             for (uint32_t i = 0; i < info.count; i++) {
                 uint64_t n = info.position + i / info.views;
@@ -170,7 +161,6 @@ static void gather(feedline_dataset *ds, uint32_t world, uint32_t repeats,
             }
             feedline_batch_release(b);
         }
-        feedline_loader_destroy(l);
     }
 }
 
@@ -180,8 +170,7 @@ TEST_WITH(copies_are_the_same_on_any_ranks, setup, teardown)
     enum { REPEATS = 3, ALL = N * REPEATS };
     static uint8_t one[ALL * IMAGE], many[ALL * IMAGE];
     bool seen_one[ALL], seen[ALL];
-    feedline_dataset *ds = fixture_memory(&images);
-    gather(ds, 1, REPEATS, ALL, one, seen_one);
+    gather(images.ds, 1, REPEATS, ALL, one, seen_one);
     for (uint32_t at = 0; at < ALL; at++) {
         assert_true(seen_one[at]);
         if (at % REPEATS > 0)
@@ -191,7 +180,7 @@ TEST_WITH(copies_are_the_same_on_any_ranks, setup, teardown)
     for (uint32_t world = 1; world <= 4; world++) {
         for (uint32_t length = 0; length <= ALL; length += 29) {
             uint32_t n = 0, places = length ? length : N;
-            gather(ds, world, REPEATS, length, many, seen);
+            gather(images.ds, world, REPEATS, length, many, seen);
             for (uint32_t at = 0; at < ALL; at++) {
                 n += seen[at];
                 if (seen[at])
@@ -201,7 +190,6 @@ TEST_WITH(copies_are_the_same_on_any_ranks, setup, teardown)
             assert_int_equal(n, places / world * world);
         }
     }
-    feedline_dataset_close(ds);
 }
 
 /* The first copy is what comes without repeats. */
@@ -209,12 +197,10 @@ TEST_WITH(first_copies_are_those_without_repeats, setup, teardown)
 {
     static uint8_t single[N * IMAGE], copies[N * 2 * IMAGE];
     bool seen[2 * N];
-    feedline_dataset *ds = fixture_memory(&images);
-    gather(ds, 1, 1, N, single, seen);
-    gather(ds, 1, 2, 2 * N, copies, seen);
+    gather(images.ds, 1, 1, N, single, seen);
+    gather(images.ds, 1, 2, 2 * N, copies, seen);
     for (uint32_t i = 0; i < N; i++)
         assert_memory_equal(single + i * IMAGE, copies + 2 * i * IMAGE, IMAGE);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Streams ------------------------------------------------------------ */
@@ -233,28 +219,27 @@ TEST_WITH(same_for_any_workers_and_depth, setup, teardown)
     static const char *const ways[] = {
         "workers=1 depth=1", "workers=5 depth=3 batch_size=40",
         "reader=pread io_depth=2", "reader=memory workers=3"};
-    feedline_dataset *ds = fixture_folder(&images);
     for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
-        feedline_loader *l = open_loader(ds, streams[i][0], streams[i][1]);
+        feedline_loader *l =
+            open_loader(images.files, streams[i][0], streams[i][1]);
         uint64_t hash = fixture_run(l, 3);
         feedline_loader_destroy(l);
         for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
             char options[192];
             snprintf(options, sizeof(options), "%s %s", streams[i][0], ways[k]);
-            l = open_loader(ds, options, streams[i][1]);
+            l = open_loader(images.files, options, streams[i][1]);
             assert_true(fixture_run(l, 3) == hash);
             feedline_loader_destroy(l);
         }
     }
-    feedline_dataset_close(ds);
 }
 
 /* Two batches, then another loader with other batches to the end. */
 TEST_WITH(resumes_in_the_middle, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
     for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
-        feedline_loader *l = open_loader(ds, streams[i][0], streams[i][1]);
+        feedline_loader *l =
+            open_loader(images.ds, streams[i][0], streams[i][1]);
         uint64_t expected = fixture_run(l, 1), hash = expected;
         feedline_loader_destroy(l);
 
@@ -263,7 +248,7 @@ TEST_WITH(resumes_in_the_middle, setup, teardown)
         feedline_batch *b;
         struct feedline_batch_info info;
         uint64_t samples = 0;
-        l = open_loader(ds, streams[i][0], streams[i][1]);
+        l = open_loader(images.ds, streams[i][0], streams[i][1]);
         for (int k = 0; k < 2; k++) {
             assert_true(next(l, &b, &info));
             samples += info.count / info.views;
@@ -275,7 +260,7 @@ TEST_WITH(resumes_in_the_middle, setup, teardown)
 
         snprintf(options, sizeof(options), "%s batch_size=30 workers=1",
                  streams[i][0]);
-        l = open_loader(ds, options, streams[i][1]);
+        l = open_loader(images.ds, options, streams[i][1]);
         assert_ok(feedline_loader_restore(l, saved));
         assert_ok(feedline_loader_get_position(l, &epoch, &position));
         assert_int_equal(epoch, 0);
@@ -288,30 +273,28 @@ TEST_WITH(resumes_in_the_middle, setup, teardown)
         assert_true(hash == expected);
         feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(states_of_other_streams_are_refused, setup, teardown)
 {
     char saved[256];
     uint64_t needed;
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_loader(ds, "repeats=3 epoch_samples=29", DRAW);
+    feedline_loader *l =
+        open_loader(images.ds, "repeats=3 epoch_samples=29", DRAW);
     assert_ok(feedline_loader_save(l, saved, sizeof(saved), &needed));
     feedline_loader_destroy(l);
-    l = open_loader(ds, "repeats=2", DRAW);
+    l = open_loader(images.ds, "repeats=2", DRAW);
     assert_error(feedline_loader_restore(l, saved), FEEDLINE_EINVAL,
                  "repeats=3");
     feedline_loader_destroy(l);
-    l = open_loader(ds, "repeats=3 epoch_samples=30", DRAW);
+    l = open_loader(images.ds, "repeats=3 epoch_samples=30", DRAW);
     assert_error(feedline_loader_restore(l, saved), FEEDLINE_EINVAL,
                  "epochs of 29 samples");
     feedline_loader_destroy(l);
     /* 29 is what the data set has. Views are none of the state's business. */
-    l = open_loader(ds, "repeats=3", FIVE);
+    l = open_loader(images.ds, "repeats=3", FIVE);
     assert_ok(feedline_loader_restore(l, saved));
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Damage ------------------------------------------------------------- */
@@ -386,9 +369,8 @@ TEST_WITH(all_views_of_a_damaged_sample_are_one, setup, teardown)
 
 TEST_WITH(draws_are_told_for_copies_and_views, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_loader(
-        ds, "repeats=2",
+    SCOPED_LOADER l = open_loader(
+        images.ds, "repeats=2",
         "random_resized_crop width=40 height=30;ten_crop width=24 height=24");
     struct feedline_draw first = {.struct_size = sizeof(first)};
     struct feedline_draw draw = {.struct_size = sizeof(draw)};
@@ -420,8 +402,6 @@ TEST_WITH(draws_are_told_for_copies_and_views, setup, teardown)
     assert_error(feedline_loader_draw_json(l, 0, 0, 0, 10, 9, 9, text,
                                            sizeof(text), &size),
                  FEEDLINE_EINVAL, "no view 10");
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 static int32_t paint(const struct feedline_op_call *call)
@@ -437,9 +417,8 @@ TEST_WITH(custom_operations_know_copy_and_view, setup, teardown)
 {
     const struct feedline_op_def def = {
         .struct_size = sizeof(def), .name = "paint", .run = paint};
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l =
-        fixture_with(ds, &def, FIVE ";paint", OPTIONS, "repeats=3");
+    SCOPED_LOADER l =
+        fixture_with(images.ds, &def, FIVE ";paint", OPTIONS, "repeats=3");
     uint32_t n;
     uint8_t *all = all_images(l, &n);
     assert_int_equal(n, 5 * N);
@@ -448,8 +427,6 @@ TEST_WITH(custom_operations_know_copy_and_view, setup, teardown)
         assert_int_equal(all[(i + 1) * IMAGE - 1], all[i * IMAGE]);
     }
     free(all);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(what_cannot_be_is_refused, setup, teardown)
@@ -466,11 +443,10 @@ TEST_WITH(what_cannot_be_is_refused, setup, teardown)
         {"repeats=2 epoch_samples=59", DRAW, "more than the 58"},
         {"repeats=9 epoch_samples=2 drop_last=true", DRAW, "drop_last=false"},
     };
-    feedline_dataset *ds = fixture_memory(&images);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         feedline_loader *l = (void *)&images;
-        assert_error(fixture_try(&l, ds, NULL, bad[i].operations, OPTIONS,
-                                 bad[i].options),
+        assert_error(fixture_try(&l, images.ds, NULL, bad[i].operations,
+                                 OPTIONS, bad[i].options),
                      FEEDLINE_EINVAL, bad[i].says);
         assert_null(l);
     }
@@ -481,7 +457,6 @@ TEST_WITH(what_cannot_be_is_refused, setup, teardown)
     assert_error(feedline_config_set(cfg, "repeats", "65"), FEEDLINE_ERANGE,
                  "repeats");
     feedline_config_destroy(cfg);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("repeats")

@@ -131,8 +131,7 @@ static void run(const char *reader, bool given)
     struct fixture images;
     fixture_create(&images, N);
     add_pngs(&images);
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = eval_loader(ds, reader, given);
+    feedline_loader *l = eval_loader(images.files, reader, given);
     run_epochs(l, given, 2);
     /* How many read buffers are in use at once is a matter of timing: it may
      * take an epoch more until there were as many as there can be. */
@@ -145,7 +144,6 @@ static void run(const char *reader, bool given)
         n = atomic_load(&allocations);
     }
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
     fixture_remove(&images);
     assert_int_equal(n, 0);
 }

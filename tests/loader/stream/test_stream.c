@@ -20,17 +20,15 @@ static uint64_t hash_of(feedline_dataset *ds, const char *options)
 
 TEST_WITH(each_sample_once_in_order, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=3");
+    SCOPED_LOADER l = fixture_open(images.ds, "workers=3");
     feedline_batch *b;
     int64_t expected = 0;
     for (uint64_t sequence = 0;; sequence++) {
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
         int32_t status = feedline_loader_next(l, -1, &b);
         assert_ok(status);
         if (status == FEEDLINE_END)
             break;
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         assert_int_equal(info.sequence, sequence);
         assert_int_equal(info.epoch, 0);
         assert_int_equal(info.images.shape[0], info.count);
@@ -47,8 +45,6 @@ TEST_WITH(each_sample_once_in_order, setup, teardown)
         feedline_batch_release(b);
     }
     assert_int_equal(expected, N);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(same_for_any_workers_depth_and_reader, setup, teardown)
@@ -62,34 +58,27 @@ TEST_WITH(same_for_any_workers_depth_and_reader, setup, teardown)
         "workers=1 reader=memory",
         "workers=5 reader=memory depth=3",
     };
-    feedline_dataset *folder = fixture_folder(&images);
-    uint64_t hash = hash_of(folder, "shuffle=true seed=7");
+    uint64_t hash = hash_of(images.files, "shuffle=true seed=7");
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         char options[128];
         snprintf(options, sizeof(options), "shuffle=true seed=7 %s", ways[i]);
-        assert_true(hash_of(folder, options) == hash);
+        assert_true(hash_of(images.files, options) == hash);
     }
-    assert_false(hash_of(folder, "shuffle=true seed=8") == hash);
-    feedline_dataset_close(folder);
+    assert_false(hash_of(images.files, "shuffle=true seed=8") == hash);
 }
 
 TEST_WITH(same_for_io_uring, setup, teardown)
 {
     if (!(feedline_features() & FEEDLINE_FEATURE_URING))
         test_skip("io_uring is not built in");
-    feedline_dataset *folder = fixture_folder(&images);
-    uint64_t hash = hash_of(folder, "shuffle=true reader=pread");
-    feedline_loader *l =
-        fixture_open(folder, "shuffle=true reader=uring io_depth=5 workers=3");
+    uint64_t hash = hash_of(images.files, "shuffle=true reader=pread");
+    SCOPED_LOADER l = fixture_open(
+        images.files, "shuffle=true reader=uring io_depth=5 workers=3");
     if (feedline_loader_start(l, 0) == FEEDLINE_ENOSYS) {
         printf("%s\n", feedline_last_error());
-        feedline_loader_destroy(l);
-        feedline_dataset_close(folder);
         test_skip("io_uring cannot be used here");
     }
     assert_true(fixture_run(l, 2) == hash);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(folder);
 }
 
 TEST_WITH(same_for_any_cpu_level, setup, teardown)
@@ -100,17 +89,15 @@ TEST_WITH(same_for_any_cpu_level, setup, teardown)
         "dtype=f32 channels=1",   "dtype=f16 layout=nchw",
         "dtype=f16 layout=nhwc",  "dtype=bf16 layout=nchw",
         "dtype=bf16 layout=nhwc", "dtype=bf16 channels=1"};
-    feedline_dataset *ds = fixture_memory(&images);
     enum fdl_cpu_level top = fdl_cpu_level();
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         fdl_cpu_set_level(FDL_CPU_C);
-        uint64_t hash = hash_of(ds, formats[i]);
+        uint64_t hash = hash_of(images.ds, formats[i]);
         for (int level = FDL_CPU_C; level <= (int)top; level++) {
             fdl_cpu_set_level((enum fdl_cpu_level)level);
-            assert_true(hash_of(ds, formats[i]) == hash);
+            assert_true(hash_of(images.ds, formats[i]) == hash);
         }
     }
-    feedline_dataset_close(ds);
 }
 
 /* One epoch of images that come out at a quarter of their size or less, which
@@ -129,27 +116,24 @@ static uint64_t hash_of_small(feedline_dataset *ds, const char *quality,
 
 TEST_WITH(quality_names_the_stream, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    uint64_t exact = hash_of_small(ds, "exact", "1");
-    uint64_t fast = hash_of_small(ds, "fast", "1");
+    uint64_t exact = hash_of_small(images.ds, "exact", "1");
+    uint64_t fast = hash_of_small(images.ds, "fast", "1");
     assert_true(fast != exact);
     enum fdl_cpu_level top = fdl_cpu_level();
     for (int level = FDL_CPU_C; level <= (int)top; level++) {
         fdl_cpu_set_level((enum fdl_cpu_level)level);
-        assert_true(hash_of_small(ds, "fast", "3") == fast);
-        assert_true(hash_of_small(ds, "exact", "3") == exact);
+        assert_true(hash_of_small(images.ds, "fast", "3") == fast);
+        assert_true(hash_of_small(images.ds, "exact", "3") == exact);
     }
-    feedline_dataset_close(ds);
 }
 
 /* Random walks of every live knob while the stream runs. */
 TEST_WITH(knobs_never_touch_the_stream, setup, teardown)
 {
-    feedline_dataset *folder = fixture_folder(&images);
-    uint64_t hash = hash_of(folder, "shuffle=true");
+    uint64_t hash = hash_of(images.files, "shuffle=true");
     uint64_t random = test_seed();
     for (int walk = 0; walk < 6; walk++) {
-        feedline_loader *l = fixture_open(folder, "shuffle=true workers=2");
+        SCOPED_LOADER l = fixture_open(images.files, "shuffle=true workers=2");
         uint64_t walked = UINT64_C(1099511628211);
         for (uint32_t ended = 0; ended < 2;) {
             feedline_batch *b;
@@ -165,9 +149,7 @@ TEST_WITH(knobs_never_touch_the_stream, setup, teardown)
             ended += status == FEEDLINE_END;
         }
         assert_true(walked == hash);
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(folder);
 }
 
 /* Stops after `batches`, goes on in another loader from the saved state. */
@@ -207,23 +189,20 @@ static uint64_t resumed_at(feedline_dataset *ds, uint32_t batches)
 
 TEST_WITH(resumes_at_any_batch, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    uint64_t hash = hash_of(ds, "shuffle=true");
+    uint64_t hash = hash_of(images.ds, "shuffle=true");
     uint32_t per_epoch = (N + 7) / 8;
     for (uint32_t batches = 0; batches < 2 * per_epoch; batches++)
-        assert_true(resumed_at(ds, batches) == hash);
-    feedline_dataset_close(ds);
+        assert_true(resumed_at(images.ds, batches) == hash);
 }
 
 TEST_WITH(state_of_another_stream_is_refused, setup, teardown)
 {
     char text[256];
     uint64_t needed;
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "seed=1");
+    SCOPED_LOADER l = fixture_open(images.ds, "seed=1");
     assert_ok(feedline_loader_save(l, text, sizeof(text), &needed));
     assert_true(needed <= sizeof(text));
-    feedline_loader *other = fixture_open(ds, "seed=2");
+    feedline_loader *other = fixture_open(images.ds, "seed=2");
     assert_error(feedline_loader_restore(other, text), FEEDLINE_EINVAL, "seed");
     assert_error(feedline_loader_restore(other, "{"), FEEDLINE_EINVAL, "");
     feedline_loader_destroy(other);
@@ -235,34 +214,29 @@ TEST_WITH(state_of_another_stream_is_refused, setup, teardown)
                  "data set");
     feedline_loader_destroy(other);
     feedline_dataset_close(fewer);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* All ranks together give the whole set, each equally many batches. */
 TEST_WITH(ranks_share_the_set, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
     uint32_t seen[N] = {0};
     uint64_t batches = 0;
     for (int rank = 0; rank < 4; rank++) {
         char options[64];
         snprintf(options, sizeof(options), "shuffle=true world=4 rank=%d",
                  rank);
-        feedline_loader *l = fixture_open(ds, options);
+        SCOPED_LOADER l = fixture_open(images.ds, options);
         struct feedline_epoch_info epoch = {.struct_size = sizeof(epoch)};
         assert_ok(feedline_loader_get_epoch_info(l, &epoch));
         assert_true(rank == 0 || epoch.batches == batches);
         batches = epoch.batches;
         feedline_batch *b;
         while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
-            struct feedline_batch_info info = {.struct_size = sizeof(info)};
-            assert_ok(feedline_batch_get_info(b, &info));
+            struct feedline_batch_info info = fixture_info(b);
             for (uint32_t i = 0; i < info.count; i++)
                 seen[info.sample_index[i]]++;
             feedline_batch_release(b);
         }
-        feedline_loader_destroy(l);
     }
     uint32_t sum = 0;
     for (int i = 0; i < N; i++) {
@@ -270,13 +244,11 @@ TEST_WITH(ranks_share_the_set, setup, teardown)
         sum += seen[i];
     }
     assert_int_equal(sum, (N + 3) / 4 * 4);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(drawn_parameters_explain_the_pixels, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "seed=3");
+    SCOPED_LOADER l = fixture_open(images.ds, "seed=3");
     uint32_t flips = 0;
     for (uint64_t i = 0; i < N; i++) {
         struct feedline_draw draw = {.struct_size = sizeof(draw)};
@@ -294,8 +266,6 @@ TEST_WITH(drawn_parameters_explain_the_pixels, setup, teardown)
         flips += (uint32_t)draw.flip;
     }
     assert_true(flips > N / 5 && flips < N - N / 5);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("stream")

@@ -85,8 +85,7 @@ static uint64_t hash_sample(const struct feedline_batch_info *info, uint32_t i)
 
 static uint32_t check_batch(const feedline_batch *b, struct place at)
 {
-    struct feedline_batch_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_batch_get_info(b, &info));
+    struct feedline_batch_info info = fixture_info(b);
     assert_int_equal(info.epoch, at.epoch);
     assert_int_equal(info.count,
                      N - at.position < BATCH ? N - at.position : BATCH);
@@ -248,10 +247,9 @@ static void learn(feedline_dataset *ds, const char *stream)
 {
     char options[128];
     snprintf(options, sizeof(options), "%s workers=1 depth=1", stream);
-    feedline_loader *l = fixture_open(ds, options);
+    SCOPED_LOADER l = fixture_open(ds, options);
     struct place at = {0, 0};
     while (at.epoch < EPOCHS) {
-        struct feedline_batch_info info = {.struct_size = sizeof(info)};
         feedline_batch *b;
         int32_t status = feedline_loader_next(l, -1, &b);
         assert_ok(status);
@@ -260,12 +258,11 @@ static void learn(feedline_dataset *ds, const char *stream)
             at = (struct place){at.epoch + 1, 0};
             continue;
         }
-        assert_ok(feedline_batch_get_info(b, &info));
+        struct feedline_batch_info info = fixture_info(b);
         for (uint32_t i = 0; i < info.count; i++)
             expected[at.epoch][at.position++] = hash_sample(&info, i);
         feedline_batch_release(b);
     }
-    feedline_loader_destroy(l);
 }
 
 static void teardown(void)
@@ -295,34 +292,32 @@ static void walks(feedline_dataset *ds, const char *stream, const char *how)
     learn(ds, stream);
     for (uint64_t i = 0; i < WALKS; i++)
         walk(ds, options, seed + i);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(random_calls_on_memory, setup, teardown)
 {
-    walks(fixture_memory(&images), "shuffle=true", "workers=3");
+    walks(images.ds, "shuffle=true", "workers=3");
 }
 
 TEST_WITH(random_calls_on_files, setup, teardown)
 {
-    walks(fixture_folder(&images), "shuffle=true", "workers=3 reader=pread");
+    walks(images.files, "shuffle=true", "workers=3 reader=pread");
 }
 
 TEST_WITH(random_calls_on_kept_files, setup, teardown)
 {
-    walks(fixture_folder(&images), "shuffle=true", "workers=2 reader=memory");
+    walks(images.files, "shuffle=true", "workers=2 reader=memory");
 }
 
 /* io_uring where it can be used, or what stands in for it. */
 TEST_WITH(random_calls_on_any_reader, setup, teardown)
 {
-    walks(fixture_folder(&images), "shuffle=true", "workers=2 depth=1");
+    walks(images.files, "shuffle=true", "workers=2 depth=1");
 }
 
 TEST_WITH(random_calls_for_images_of_any_size, setup, teardown)
 {
-    walks(fixture_folder(&images), "shuffle=true max_sample_bytes=20k",
-          "workers=3");
+    walks(images.files, "shuffle=true max_sample_bytes=20k", "workers=3");
 }
 
 TEST_MAIN("stress")

@@ -37,12 +37,6 @@ static feedline_loader *open_with(feedline_dataset *ds, const char *options,
     return l;
 }
 
-static void info_of(const feedline_batch *b, struct feedline_batch_info *info)
-{
-    *info = (struct feedline_batch_info){.struct_size = sizeof(*info)};
-    assert_ok(feedline_batch_get_info(b, info));
-}
-
 /* FNV-1a over everything a consumer may look at, places of images apart. */
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t n)
 {
@@ -54,8 +48,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t n)
 
 static uint64_t hash_batch(uint64_t hash, const feedline_batch *b, size_t item)
 {
-    struct feedline_batch_info info;
-    info_of(b, &info);
+    struct feedline_batch_info info = fixture_info(b);
     for (uint32_t i = 0; i < info.count; i++) {
         const int32_t *size = info.image_size[i];
         const uint8_t *pixels = info.images.data;
@@ -82,14 +75,11 @@ static uint64_t hash_run(feedline_loader *l, size_t item)
 
 TEST_WITH(the_table_describes_the_batch, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l =
-        open_with(ds, "max_sample_bytes=20k workers=3 epochs=1", "");
+    SCOPED_LOADER l =
+        open_with(images.files, "max_sample_bytes=20k workers=3 epochs=1", "");
     assert_non_null(l);
-    feedline_batch *b;
-    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
-    struct feedline_batch_info info;
-    info_of(b, &info);
+    feedline_batch *b = fixture_next(l);
+    struct feedline_batch_info info = fixture_info(b);
     assert_int_equal(info.count, 8);
     assert_int_equal(info.images.shape[0], 8);
     assert_int_equal(info.images.shape[1], 0);
@@ -119,22 +109,19 @@ TEST_WITH(the_table_describes_the_batch, setup, teardown)
     assert_ok(feedline_loader_get_epoch_info(l, &epoch));
     assert_int_equal(epoch.shape[0], 8);
     assert_int_equal(epoch.shape[2], 0);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* Image by image against a loader of batches of one, whose size is known. */
 TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_with(
-        ds, "max_sample_bytes=20k workers=2 epochs=1 batch_size=7", "");
+    SCOPED_LOADER l = open_with(
+        images.ds, "max_sample_bytes=20k workers=2 epochs=1 batch_size=7", "");
     feedline_batch *b, *one;
     assert_non_null(l);
     uint32_t seen = 0;
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
         struct feedline_batch_info info, want;
-        info_of(b, &info);
+        info = fixture_info(b);
         for (uint32_t i = 0; i < info.count; i++, seen++) {
             int64_t index = info.sample_index[i];
             assert_int_equal(info.image_size[i][0], height_of(index));
@@ -150,7 +137,7 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
                 open_with(single, "epochs=1 workers=1 batch_size=1", crop);
             assert_int_equal(feedline_loader_next(fixed, -1, &one),
                              FEEDLINE_OK);
-            info_of(one, &want);
+            want = fixture_info(one);
             assert_null(want.image_offset);
             assert_memory_equal(
                 want.images.data,
@@ -163,8 +150,6 @@ TEST_WITH(pixels_are_those_of_one_size, setup, teardown)
         feedline_batch_release(b);
     }
     assert_int_equal(seen, N);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* Also behind operations of any kind, in every type. */
@@ -183,7 +168,6 @@ TEST_WITH(the_stream_does_not_depend_on_how, setup, teardown)
         {"dtype=f16", "random_erasing p=1", 2},
         {"dtype=u8", "random_resized_crop width=30 height=20", 1},
     };
-    feedline_dataset *ds = fixture_folder(&images);
     for (size_t k = 0; k < FDL_COUNT_OF(work); k++) {
         uint64_t want = 0;
         for (size_t i = 0; i < FDL_COUNT_OF(ways); i++) {
@@ -191,23 +175,21 @@ TEST_WITH(the_stream_does_not_depend_on_how, setup, teardown)
             snprintf(options, sizeof(options),
                      "max_sample_bytes=60k shuffle=true epochs=1 seed=5 %s %s",
                      ways[i], work[k].dtype);
-            feedline_loader *l = open_with(ds, options, work[k].operations);
+            SCOPED_LOADER l =
+                open_with(images.files, options, work[k].operations);
             assert_non_null(l);
             uint64_t got = hash_run(l, work[k].item);
             if (i == 0)
                 want = got;
             assert_true(got == want);
-            feedline_loader_destroy(l);
         }
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(a_run_goes_on_where_it_was, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
     const char *options = "max_sample_bytes=20k shuffle=true epochs=1";
-    feedline_loader *l = open_with(ds, options, "");
+    feedline_loader *l = open_with(images.files, options, "");
     feedline_batch *b;
     char line[256];
     uint64_t needed;
@@ -218,11 +200,10 @@ TEST_WITH(a_run_goes_on_where_it_was, setup, teardown)
     assert_ok(feedline_loader_save(l, line, sizeof(line), &needed));
     uint64_t want = hash_run(l, 1);
     feedline_loader_destroy(l);
-    l = open_with(ds, options, "");
+    l = open_with(images.files, options, "");
     assert_ok(feedline_loader_restore(l, line));
     assert_true(hash_run(l, 1) == want);
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* The images of a batch lie in the device's memory and the table in the host's.
@@ -232,19 +213,17 @@ TEST_WITH(one_copy_moves_a_batch, setup, teardown)
     static const struct fdl_fake_step slow = {.latency_ns = 200000};
     struct fdl_fake_config fake = {.steps = &slow, .n_steps = 1};
     const char *options = "max_sample_bytes=20k shuffle=true epochs=1";
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *host = open_with(ds, options, ""), *l;
+    feedline_loader *host = open_with(images.files, options, ""), *l;
     assert_non_null(host);
     uint64_t want = hash_run(host, 1), got = 1;
     struct fdl_backend_config config = {.script = &fake};
     feedline_pipeline *p;
     feedline_batch *b;
     assert_ok(feedline_pipeline_create("none", &p));
-    assert_ok(fdl_loader_create(&host->engine->options, ds, p->pipeline,
-                                &fdl_backend_fake, &config, &l));
+    assert_ok(fdl_loader_create(&host->engine->options, images.files,
+                                p->pipeline, &fdl_backend_fake, &config, &l));
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
-        struct feedline_batch_info info;
-        info_of(b, &info);
+        struct feedline_batch_info info = fixture_info(b);
         const uint8_t *slab = b->slab.device, *pixels = info.images.data;
         const uint8_t *table = (const uint8_t *)info.image_offset;
         assert_ptr_not_equal(b->slab.device, b->slab.host);
@@ -259,7 +238,6 @@ TEST_WITH(one_copy_moves_a_batch, setup, teardown)
     feedline_loader_destroy(l);
     feedline_pipeline_destroy(p);
     feedline_loader_destroy(host);
-    feedline_dataset_close(ds);
 }
 
 static uint64_t resident_bytes(void)
@@ -275,27 +253,23 @@ static uint64_t resident_bytes(void)
 /* Six slabs reserve 3 GB of addresses; what is not used is never touched. */
 TEST_WITH(unused_memory_is_not_touched, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
     uint64_t before = resident_bytes();
-    feedline_loader *l =
-        open_with(ds, "max_sample_bytes=64m memory_budget=8g epochs=2", "");
+    SCOPED_LOADER l = open_with(
+        images.files, "max_sample_bytes=64m memory_budget=8g epochs=2", "");
     assert_non_null(l);
     hash_run(l, 1);
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
-    assert_ok(feedline_loader_get_stats(l, &stats));
+    struct feedline_stats stats = fixture_stats(l);
     assert_true(stats.memory_bytes > UINT64_C(3) << 30);
     assert_true(resident_bytes() < before + (UINT64_C(256) << 20));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* Which samples are too large follows from them alone. 1 KB above what the
  * smallest need, some are. */
 TEST_WITH(samples_above_the_limit_fail, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
     feedline_batch *b;
-    feedline_loader *l = open_with(ds, "max_sample_bytes=6000 workers=2", "");
+    feedline_loader *l =
+        open_with(images.ds, "max_sample_bytes=6000 workers=2", "");
     int32_t status;
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
         feedline_batch_release(b);
@@ -308,10 +282,9 @@ TEST_WITH(samples_above_the_limit_fail, setup, teardown)
         snprintf(options, sizeof(options),
                  "max_sample_bytes=6000 epochs=1 on_error=zero workers=%d",
                  workers);
-        l = open_with(ds, options, "");
+        l = open_with(images.ds, options, "");
         while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK) {
-            struct feedline_batch_info info;
-            info_of(b, &info);
+            struct feedline_batch_info info = fixture_info(b);
             for (uint32_t i = 0; i < info.count; i++) {
                 int64_t k = info.sample_index[i];
                 bool large = width_of(k) * height_of(k) * 3 > 6000;
@@ -326,7 +299,6 @@ TEST_WITH(samples_above_the_limit_fail, setup, teardown)
         }
         feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 /* The header of these files is sound: they fail after they took room. */
@@ -343,16 +315,14 @@ static void damage_most(void)
 TEST_WITH(damaged_samples_have_no_size, setup, teardown)
 {
     damage_most();
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l =
-        open_with(ds, "max_sample_bytes=20k on_error=zero epochs=1", "");
+    feedline_loader *l = open_with(
+        images.files, "max_sample_bytes=20k on_error=zero epochs=1", "");
     assert_non_null(l);
     feedline_batch *b;
     uint32_t damaged = 0;
     int32_t status;
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK) {
-        struct feedline_batch_info info;
-        info_of(b, &info);
+        struct feedline_batch_info info = fixture_info(b);
         for (uint32_t i = 0; i < info.count; i++) {
             bool sound = info.sample_status[i] == FEEDLINE_OK;
             damaged += !sound;
@@ -367,21 +337,19 @@ TEST_WITH(damaged_samples_have_no_size, setup, teardown)
     assert_int_equal(damaged, N - (N + 2) / 3);
     feedline_loader_destroy(l);
 
-    l = open_with(ds, "max_sample_bytes=20k epochs=1", "");
+    l = open_with(images.files, "max_sample_bytes=20k epochs=1", "");
     while ((status = feedline_loader_next(l, -1, &b)) == FEEDLINE_OK)
         feedline_batch_release(b);
     assert_int_equal(status, FEEDLINE_EDECODE);
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* Each replacement of every sample of a batch is larger than the one before, up
  * to the limit and not beyond; the slab holds them all. */
 TEST_WITH(every_claim_finds_room, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l =
-        open_with(ds, "max_sample_bytes=3000 on_error=skip", "");
+    SCOPED_LOADER l =
+        open_with(images.files, "max_sample_bytes=3000 on_error=skip", "");
     assert_non_null(l);
     uint32_t depth = 1;
     assert_ok(fdl_ring_set_depth(l->engine->ring, &depth));
@@ -401,8 +369,6 @@ TEST_WITH(every_claim_finds_room, setup, teardown)
         assert_error(fdl_slot_claim(b, place, &f, &dst), FEEDLINE_ERANGE,
                      "takes 3003 bytes, more than max_sample_bytes=3000");
     }
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* A sample that fails late has taken room; its replacement may need more. Most
@@ -410,7 +376,6 @@ TEST_WITH(every_claim_finds_room, setup, teardown)
 TEST_WITH(replacements_find_room, setup, teardown)
 {
     damage_most();
-    feedline_dataset *ds = fixture_folder(&images);
     uint64_t want = 0;
     for (int workers = 1; workers < 8; workers += 3) {
         char options[160];
@@ -419,26 +384,23 @@ TEST_WITH(replacements_find_room, setup, teardown)
                  "max_sample_bytes=9672 epochs=1 on_error=skip shuffle=true "
                  "workers=%d",
                  workers);
-        feedline_loader *l = open_with(ds, options, "");
+        SCOPED_LOADER l = open_with(images.files, options, "");
         uint64_t got = hash_run(l, 1);
         if (workers == 1)
             want = got;
         assert_true(got == want);
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(what_does_not_fit_is_refused, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    assert_null(open_with(ds, "", "")); /* no size, none asked for */
-    assert_null(open_with(ds, "batch_size=10 max_sample_bytes=9k",
+    assert_null(open_with(images.ds, "", "")); /* no size, none asked for */
+    assert_null(open_with(images.ds, "batch_size=10 max_sample_bytes=9k",
                           "five_crop width=9 height=9"));
     assert_non_null(strstr(feedline_last_error(), "max_sample_bytes"));
-    assert_null(open_with(ds, "max_sample_bytes=1t memory_budget=1g", ""));
+    assert_null(
+        open_with(images.ds, "max_sample_bytes=1t memory_budget=1g", ""));
     assert_non_null(strstr(feedline_last_error(), "memory_budget"));
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("various")

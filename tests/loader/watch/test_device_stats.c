@@ -115,8 +115,7 @@ TEST_WITH(host_loader_has_none, setup, teardown)
 {
     static char json[1 << 17];
     uint64_t needed;
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "batch_size=4");
+    SCOPED_LOADER l = fixture_open(images.ds, "batch_size=4");
     struct feedline_device_stats d = {.struct_size = sizeof(d)}, before = d;
     assert_error(feedline_loader_get_device_stats(l, &d), FEEDLINE_ESTATE,
                  "device=host");
@@ -126,14 +125,11 @@ TEST_WITH(host_loader_has_none, setup, teardown)
     assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
     assert_non_null(strstr(json, "\"device_fraction\":null"));
     assert_non_null(strstr(json, "\"transfer\":null"));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(sums_reach_the_caller, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_scripted(ds, 10);
+    SCOPED_LOADER l = open_scripted(images.ds, 10);
     run(l);
     struct feedline_device_stats d = {.struct_size = sizeof(d)};
     assert_ok(feedline_loader_get_device_stats(l, &d));
@@ -168,8 +164,6 @@ TEST_WITH(sums_reach_the_caller, setup, teardown)
     d.copies = 77;
     assert_ok(feedline_loader_get_device_stats(l, &d));
     assert_int_equal(d.copies, 77);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* Of a batch from before the reset the backend may tell long after it. */
@@ -208,8 +202,7 @@ TEST_WITH(json_has_the_transfer, setup, teardown)
 {
     static char json[1 << 17];
     uint64_t needed;
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_scripted(ds, 10);
+    SCOPED_LOADER l = open_scripted(images.ds, 10);
     assert_ok(feedline_loader_stats_json(l, json, sizeof(json), &needed));
     assert_non_null(strstr(json, "\"device_fraction\":null"));
     run(l);
@@ -246,8 +239,6 @@ TEST_WITH(json_has_the_transfer, setup, teardown)
     assert_non_null(strstr(transfer, "\"finish\":\"host\""));
     assert_non_null(strstr(transfer, "\"finish_reason\":\""));
     assert_non_null(strstr(transfer, "\"regime\":\"latency\""));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* The device's clock decides: this host waits, and its GPU does not. */
@@ -257,27 +248,21 @@ TEST_WITH(verdict_goes_by_the_device, setup, teardown)
         int64_t idle_ms;
         const char *level;
     } of[] = {{0, "FED"}, {2, "MINOR"}, {10, "MODERATE"}, {40, "HIGH"}};
-    feedline_dataset *ds = fixture_memory(&images);
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++) {
-        feedline_loader *l = open_scripted(ds, of[i].idle_ms);
-        struct feedline_verdict v = {.struct_size = sizeof(v)};
+        SCOPED_LOADER l = open_scripted(images.ds, of[i].idle_ms);
         run(l);
-        assert_ok(feedline_loader_get_verdict(l, &v));
+        struct feedline_verdict v = fixture_verdict(l);
         print_message("%s: %s\n", v.code, v.sentence);
         assert_string_equal(v.level, of[i].level);
         assert_non_null(strstr(v.sentence, "GPU was idle"));
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 /* A batch that is held keeps the backend, which may still tell something. */
 TEST_WITH(backend_may_speak_after_the_loader, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_scripted(ds, 0);
-    feedline_batch *b;
-    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_loader *l = open_scripted(images.ds, 0);
+    feedline_batch *b = fixture_next(l);
     struct fdl_device_watch *watch = fdl_device_watch_ref(l->watch.device);
     struct fdl_device_ledger before, after;
     feedline_loader_destroy(l);
@@ -286,7 +271,6 @@ TEST_WITH(backend_may_speak_after_the_loader, setup, teardown)
     fdl_device_watch_get(watch, &after);
     assert_int_equal(after.batches, before.batches + 1);
     fdl_device_watch_unref(watch);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("device_stats")

@@ -60,13 +60,10 @@ static feedline_loader *loader_with(
                                   .name = "told",
                                   .run = run,
                                   .label = "told (`work`)"};
-    feedline_dataset *ds =
-        folder ? fixture_folder(&images) : fixture_memory(&images);
-    feedline_loader *l = fixture_with(
-        ds, &def, "resize width=16 height=16;told",
+    return fixture_with(
+        folder ? images.files : images.ds, &def,
+        "resize width=16 height=16;told",
         "batch_size=4 workers=%s depth=6 shuffle=false reader=auto", workers);
-    feedline_dataset_close(ds);
-    return l;
 }
 
 /* With `pause` between batches. */
@@ -151,13 +148,12 @@ TEST_WITH(is_in_the_json, setup, teardown)
     };
     static char text[65536];
     uint64_t needed;
-    feedline_loader *l = loader_with(dozes, "2", false);
+    SCOPED_LOADER l = loader_with(dozes, "2", false);
     run(l, 1, 0);
     assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
     for (size_t i = 0; i < FDL_COUNT_OF(keys); i++)
         if (!strstr(text, keys[i]))
             fail_msg("%s is not in %s", keys[i], text);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(the_costliest_operation_is_named, setup, teardown)
@@ -195,13 +191,12 @@ TEST_WITH(what_may_change_is_known, setup, teardown)
 /* In this order, for the first line is what is read. */
 TEST_WITH(the_verdict_comes_first, setup, teardown)
 {
-    feedline_loader *l = loader_with(dozes, "2", false);
+    SCOPED_LOADER l = loader_with(dozes, "2", false);
     uint64_t needed = 0;
     char text[8192];
     run(l, EPOCHS, 0);
     assert_ok(feedline_loader_explain(l, text, sizeof(text), &needed));
-    struct feedline_verdict v = {.struct_size = sizeof(v)};
-    assert_ok(feedline_loader_get_verdict(l, &v));
+    struct feedline_verdict v = fixture_verdict(l);
     assert_memory_equal(text, v.code, strlen(v.code));
     char *cost = strstr(text, "told (`work`): ");
     char *tuner = strstr(text, "It began with 2 workers");
@@ -213,7 +208,6 @@ TEST_WITH(the_verdict_comes_first, setup, teardown)
     assert_non_null(strstr(text, "It began with 2 workers"));
     assert_error(feedline_loader_tuner_text(l, text, 8, &needed),
                  FEEDLINE_ERANGE, "");
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("evidence")

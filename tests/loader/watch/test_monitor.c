@@ -71,9 +71,7 @@ static void closed(void *user)
 
 static feedline_loader *loader_with(struct guest *g, int64_t interval_ns)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=2 batch_size=4");
-    feedline_dataset_close(ds);
+    feedline_loader *l = fixture_open(images.ds, "workers=2 batch_size=4");
     *g = (struct guest){.loader = l, .maker = pthread_self()};
     struct fdl_subscriber s = {
         .serve = serve, .close = closed, .user = g, .interval_ns = interval_ns};
@@ -125,14 +123,13 @@ TEST_WITH(without_a_run_nobody_is_served, setup, teardown)
 TEST_WITH(the_table_has_an_end, setup, teardown)
 {
     struct guest g;
-    feedline_loader *l = loader_with(&g, 0);
+    SCOPED_LOADER l = loader_with(&g, 0);
     struct fdl_subscriber s = {.serve = serve, .user = &g};
     int32_t status;
     uint32_t taken = 0;
     while ((status = fdl_monitor_subscribe(l->watch.monitor, &s)) >= 0)
         assert_true(++taken < FDL_SUBSCRIBERS_MAX);
     assert_int_equal(status, FEEDLINE_ERANGE);
-    feedline_loader_destroy(l);
 }
 
 /* A clock that stands still: no beat is ever over, and yet the thread ends. */
@@ -245,7 +242,7 @@ TEST_WITH(is_asked_and_reset_from_all_sides, setup, teardown)
     struct guest g;
     pthread_t threads[3];
     void *wrong;
-    feedline_loader *l = loader_with(&g, 0);
+    SCOPED_LOADER l = loader_with(&g, 0);
     atomic_store(&over, false);
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, ask, l), 0);
@@ -262,7 +259,6 @@ TEST_WITH(is_asked_and_reset_from_all_sides, setup, teardown)
         pthread_join(threads[i], &wrong);
         assert_null(wrong);
     }
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("monitor")

@@ -17,18 +17,15 @@
 #define BATCH  4u
 
 static struct fixture images;
-static feedline_dataset *dataset;
 
 static void setup(void)
 {
     fixture_create(&images, IMAGES);
-    dataset = fixture_folder(&images);
 }
 
 static void teardown(void)
 {
     fdl_clock_replace(NULL);
-    feedline_dataset_close(dataset);
     fixture_remove(&images);
 }
 
@@ -75,7 +72,7 @@ static feedline_loader *open_loader(const char *workers)
     struct feedline_op_def def = {
         .struct_size = sizeof(def), .name = "doze", .run = doze};
     atomic_store(&asked, 0);
-    return fixture_with(dataset, &def, "resize width=16 height=16;doze",
+    return fixture_with(images.files, &def, "resize width=16 height=16;doze",
                         "dtype=u8 batch_size=4 reader=pread workers=%s",
                         workers);
 }
@@ -112,8 +109,7 @@ static struct feedline_slow_sample slow_of(feedline_loader *l, int64_t index)
 
 static uint64_t wait_ns(const feedline_loader *l)
 {
-    struct feedline_stats s = {.struct_size = sizeof(s)};
-    assert_ok(feedline_loader_get_stats(l, &s));
+    struct feedline_stats s = fixture_stats(l);
     return s.wait_ns;
 }
 
@@ -124,7 +120,7 @@ TEST_WITH(slow_samples_are_found, setup, teardown)
     memset(sleeps, 0, sizeof(sleeps));
     sleeps[5] = 60; /* of batch 1 */
     sleeps[23] = 120;
-    feedline_loader *l = open_loader("2");
+    SCOPED_LOADER l = open_loader("2");
     assert_int_equal(feedline_loader_slow_count(l), 0);
     steps(l, IMAGES / BATCH);
     assert_ok(feedline_loader_stop(l)); /* from here on the list stays */
@@ -150,14 +146,13 @@ TEST_WITH(slow_samples_are_found, setup, teardown)
     assert_int_equal(s.stage, FEEDLINE_STAGE_COUNT);
     assert_true(s.stall_ns > 0); /* nothing else took as long */
     struct feedline_sample_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_dataset_get_sample(dataset, 23, &info));
+    assert_ok(feedline_dataset_get_sample(images.files, 23, &info));
     assert_string_equal(s.path, info.path);
     assert_true(slow_of(l, 5).custom_ns >= 60000000);
     struct feedline_slow_sample out = {.struct_size = sizeof(out)};
     assert_error(feedline_loader_get_slow(l, 32, &out), FEEDLINE_ERANGE, "32");
     assert_ok(feedline_loader_reset_stats(l));
     assert_int_equal(feedline_loader_slow_count(l), 0);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Outliers, and the JSON --------------------------------------------- */
@@ -202,7 +197,7 @@ TEST_WITH(outliers_are_explained, setup, teardown)
 {
     memset(sleeps, 0, sizeof(sleeps));
     sleeps[50] = 150; /* of batch 12 */
-    feedline_loader *l = open_loader("2");
+    SCOPED_LOADER l = open_loader("2");
     steps(l, IMAGES / BATCH);
     json_t *doc = json_of(l);
     const json_t *outliers = json_object_get(doc, "outliers");
@@ -220,7 +215,6 @@ TEST_WITH(outliers_are_explained, setup, teardown)
     assert_true(number(slow, "stall_fraction") > 0);
     assert_true(number(slow, "stall_fraction") <= 1);
     json_decref(doc);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Gaps --------------------------------------------------------------- */
@@ -236,7 +230,7 @@ TEST_WITH(gaps_have_a_period, setup, teardown)
 {
     memset(sleeps, 0, sizeof(sleeps));
     fdl_clock_replace(clock_of_work);
-    feedline_loader *l = open_loader("1");
+    SCOPED_LOADER l = open_loader("1");
     assert_int_equal(gaps(l).count, 0);
     for (uint32_t i = 0; i < 100; i++) {
         steps(l, 1);
@@ -254,7 +248,6 @@ TEST_WITH(gaps_have_a_period, setup, teardown)
     assert_ok(feedline_loader_reset_stats(l));
     assert_int_equal(gaps(l).count, 0);
     assert_int_equal(gaps(l).median_ns, 0);
-    feedline_loader_destroy(l);
 }
 
 /* What comes between END and the next epoch is one step's. */
@@ -262,7 +255,7 @@ TEST_WITH(evaluation_is_a_gap, setup, teardown)
 {
     memset(sleeps, 0, sizeof(sleeps));
     fdl_clock_replace(clock_of_work);
-    feedline_loader *l = open_loader("1");
+    SCOPED_LOADER l = open_loader("1");
     for (uint32_t epoch = 0; epoch < 5;) {
         feedline_batch *b;
         int32_t status = feedline_loader_next(l, -1, &b);
@@ -277,7 +270,6 @@ TEST_WITH(evaluation_is_a_gap, setup, teardown)
     struct feedline_gap_stats g = gaps(l);
     assert_int_equal(g.count, 5);
     assert_int_equal(g.period, IMAGES / BATCH);
-    feedline_loader_destroy(l);
 }
 
 /* ---- Head-room ---------------------------------------------------------- */
@@ -292,10 +284,9 @@ static bool near(double a, double b)
 TEST_WITH(headroom_is_of_the_ledger, setup, teardown)
 {
     struct feedline_headroom h = {.struct_size = sizeof(h)};
-    struct feedline_stats s = {.struct_size = sizeof(s)};
     for (uint32_t i = 0; i < IMAGES; i++)
         sleeps[i] = 2;
-    feedline_loader *l = open_loader("1");
+    SCOPED_LOADER l = open_loader("1");
     assert_error(feedline_loader_get_headroom(NULL, &h), FEEDLINE_EINVAL,
                  "loader");
     assert_error(feedline_loader_get_headroom(l, NULL), FEEDLINE_EINVAL, "");
@@ -305,7 +296,7 @@ TEST_WITH(headroom_is_of_the_ledger, setup, teardown)
         steps(l, 1);
         sleep_ms(1);
     }
-    assert_ok(feedline_loader_get_stats(l, &s));
+    struct feedline_stats s = fixture_stats(l);
     assert_ok(feedline_loader_get_headroom(l, &h));
     double stall = (double)s.wait_ns / (double)s.wall_ns;
     double fed = 1 / (1 - stall) - 1;
@@ -324,7 +315,6 @@ TEST_WITH(headroom_is_of_the_ledger, setup, teardown)
     assert_true(near(number(json, "fed"), h.fed));
     assert_true(number(json_object_get(json, "stages"), "consume") > 0);
     json_decref(doc);
-    feedline_loader_destroy(l);
 }
 
 /* ---- While everything runs ---------------------------------------------- */
@@ -352,7 +342,7 @@ TEST_WITH(others_look_and_reset, setup, teardown)
 {
     pthread_t thread;
     memset(sleeps, 0, sizeof(sleeps));
-    feedline_loader *l = open_loader("3");
+    SCOPED_LOADER l = open_loader("3");
     atomic_store(&over, 0);
     pthread_create(&thread, NULL, look, l);
     for (int i = 0; i < 300; i++) {
@@ -364,7 +354,6 @@ TEST_WITH(others_look_and_reset, setup, teardown)
     }
     atomic_store(&over, 1);
     pthread_join(thread, NULL);
-    feedline_loader_destroy(l);
 }
 
 TEST_MAIN("notable")

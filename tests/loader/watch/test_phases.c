@@ -13,9 +13,7 @@ static feedline_loader *loader;
 static void setup(void)
 {
     fixture_create(&images, IMAGES);
-    feedline_dataset *ds = fixture_memory(&images);
-    loader = fixture_open(ds, "workers=1");
-    feedline_dataset_close(ds);
+    loader = fixture_open(images.ds, "workers=1");
 }
 
 static void teardown(void)
@@ -33,8 +31,7 @@ static struct feedline_phase_stats phase(uint32_t index)
 
 static struct feedline_stats stats(void)
 {
-    struct feedline_stats s = {.struct_size = sizeof(s)};
-    assert_ok(feedline_loader_get_stats(loader, &s));
+    struct feedline_stats s = fixture_stats(loader);
     return s;
 }
 

@@ -233,13 +233,12 @@ TEST_WITH(a_worker_that_hangs_is_told_of, setup, teardown)
 {
     struct culprit who = {.of = 5, .modulo = N};
     struct feedline_stuck_worker one;
-    feedline_dataset *ds = fixture_folder(&images);
-    uint64_t hash = plain_hash(ds);
-    feedline_loader *l =
-        open_with(ds, "wait_long", wait_at_gate, &who, "workers=3");
+    uint64_t hash = plain_hash(images.files);
+    SCOPED_LOADER l =
+        open_with(images.files, "wait_long", wait_at_gate, &who, "workers=3");
     char name[300];
     struct feedline_sample_info info = {.struct_size = sizeof(info)};
-    assert_ok(feedline_dataset_get_sample(ds, 5, &info));
+    assert_ok(feedline_dataset_get_sample(images.files, 5, &info));
     set_gate(true);
     assert_ok(feedline_loader_start(l, 0));
     wait_for_stuck(l, "wait_long", 5, &one);
@@ -258,42 +257,35 @@ TEST_WITH(a_worker_that_hangs_is_told_of, setup, teardown)
     assert_true(fixture_run(l, 1) == hash);
     wait_for_none(l);
     assert_true(json_has(l, "\"stuck_workers\":[]"));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(the_verdict_says_what_is_waited_for, setup, teardown)
 {
     struct culprit who = {.of = 4, .modulo = N};
     struct feedline_stuck_worker one;
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l =
-        open_with(ds, "wait_long", wait_at_gate, &who, "workers=2");
-    feedline_batch *b;
+    SCOPED_LOADER l =
+        open_with(images.ds, "wait_long", wait_at_gate, &who, "workers=2");
     uint64_t hash = 0;
     set_gate(true);
-    assert_ok(feedline_loader_next(l, -1, &b));
+    feedline_batch *b = fixture_next(l);
     fixture_consume(b, &hash);
     wait_for_stuck(l, "wait_long", 4, &one);
     wait_for_verdict(l, "The next batch waits for one sample that has been in "
                         "\"wait_long\"");
     set_gate(false);
     fixture_run(l, 1);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(reads_that_hang_are_told_of, setup, teardown)
 {
     static const char *const readers[] = {"reader=pread io_depth=2",
                                           "reader=memory"};
-    feedline_dataset *ds = fixture_folder(&images);
-    uint64_t hash = plain_hash(ds);
+    uint64_t hash = plain_hash(images.files);
     for (int i = 0; i < 2; i++) {
         struct feedline_stuck_worker one;
         char options[64];
         snprintf(options, sizeof(options), "workers=1 %s", readers[i]);
-        feedline_loader *l = open_with(ds, NULL, NULL, NULL, options);
+        SCOPED_LOADER l = open_with(images.files, NULL, NULL, NULL, options);
         set_gate(true);
         atomic_store(&reads_hang, true);
         assert_ok(feedline_loader_start(l, 0));
@@ -306,17 +298,14 @@ TEST_WITH(reads_that_hang_are_told_of, setup, teardown)
         set_gate(false);
         wait_for_log(i ? "continues" : "the stuck read completed");
         assert_true(fixture_run(l, 1) == hash);
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(nobody_is_stuck_where_it_is_off, setup, teardown)
 {
     struct culprit who = {.of = 0, .modulo = N};
     struct feedline_stuck_worker one = {.struct_size = sizeof(one)};
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = open_with(ds, "wait_long", wait_at_gate, &who,
+    feedline_loader *l = open_with(images.ds, "wait_long", wait_at_gate, &who,
                                    "workers=1 stuck_after=0");
     feedline_batch *b;
     set_gate(true);
@@ -326,7 +315,6 @@ TEST_WITH(nobody_is_stuck_where_it_is_off, setup, teardown)
     fixture_run(l, 1);
     feedline_loader_destroy(l);
     assert_false(log_has("at one sample"));
-    feedline_dataset_close(ds);
 }
 
 static void *destroy_main(void *arg)
@@ -338,9 +326,8 @@ static void *destroy_main(void *arg)
 TEST_WITH(an_end_that_has_to_wait_says_so, setup, teardown)
 {
     struct culprit who = {.of = 1, .modulo = N};
-    feedline_dataset *ds = fixture_memory(&images);
     feedline_loader *l =
-        open_with(ds, "wait_long", wait_at_gate, &who, "workers=2");
+        open_with(images.ds, "wait_long", wait_at_gate, &who, "workers=2");
     struct feedline_stuck_worker one;
     pthread_t thread;
     set_gate(true);
@@ -350,7 +337,6 @@ TEST_WITH(an_end_that_has_to_wait_says_so, setup, teardown)
     wait_for_log("stopping; waiting for worker");
     set_gate(false);
     pthread_join(thread, NULL);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Statistics meanwhile ------------------------------------------------ */
@@ -361,18 +347,12 @@ static void ask_for_everything(feedline_loader *l)
     static char text[1 << 17];
     uint64_t needed;
     int64_t value;
-    struct feedline_stats stats = {.struct_size = sizeof(stats)};
-    struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
-    struct feedline_worker_stats workers = {.struct_size = sizeof(workers)};
-    struct feedline_stage_stats stage = {.struct_size = sizeof(stage)};
-    struct feedline_verdict verdict = {.struct_size = sizeof(verdict)};
     struct feedline_tuner_info tuner = {.struct_size = sizeof(tuner)};
-    assert_ok(feedline_loader_get_stats(l, &stats));
-    assert_ok(feedline_loader_get_wait_stats(l, &waits));
-    assert_ok(feedline_loader_get_worker_stats(l, &workers));
-    assert_ok(
-        feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_DECODE, &stage));
-    assert_ok(feedline_loader_get_verdict(l, &verdict));
+    (void)fixture_stats(l);
+    (void)fixture_waits(l);
+    (void)fixture_workers(l);
+    (void)fixture_stage(l, FEEDLINE_STAGE_DECODE);
+    (void)fixture_verdict(l);
     assert_ok(feedline_loader_get_tuner(l, &tuner));
     assert_ok(feedline_loader_stats_json(l, text, sizeof(text), &needed));
     assert_ok(
@@ -425,9 +405,8 @@ static void wait_for_beat(feedline_live *live)
 TEST_WITH(a_stop_that_hangs_holds_up_no_statistics, setup, teardown)
 {
     struct culprit who = {.of = 5, .modulo = N};
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = open_with(ds, "wait_long", wait_at_gate, &who,
-                                   "workers=2 live=true reader=memory");
+    SCOPED_LOADER l = open_with(images.files, "wait_long", wait_at_gate, &who,
+                                "workers=2 live=true reader=memory");
     struct feedline_stuck_worker one;
     pthread_t thread;
     set_gate(true);
@@ -443,8 +422,6 @@ TEST_WITH(a_stop_that_hangs_holds_up_no_statistics, setup, teardown)
     set_gate(false);
     pthread_join(thread, NULL);
     ask_for_everything(l);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 static struct fdl_backend_ops slow_ops;
@@ -461,9 +438,8 @@ static int32_t alloc_at_gate(void *backend, uint64_t bytes,
 /* Nor does a setting whose memory takes long, and next() does not wait. */
 TEST_WITH(pinning_memory_holds_up_nobody, setup, teardown)
 {
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l =
-        open_with(ds, NULL, NULL, NULL, "workers=2 depth=2 held=grow");
+    SCOPED_LOADER l =
+        open_with(images.ds, NULL, NULL, NULL, "workers=2 depth=2 held=grow");
     feedline_batch *b;
     pthread_t thread;
     slow_ops = *l->engine->ring->backend_ops;
@@ -482,8 +458,6 @@ TEST_WITH(pinning_memory_holds_up_nobody, setup, teardown)
     }
     set_gate(false);
     pthread_join(thread, NULL);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* ---- Threads that end --------------------------------------------------- */
@@ -510,71 +484,59 @@ TEST_WITH(an_operation_that_ends_its_thread_ends_the_run, setup, teardown)
         "workers=1 on_error=raise", "workers=4 on_error=raise",
         "workers=1 on_error=skip reader=memory", "workers=3 on_error=skip",
         "workers=2 on_error=zero reader=pread"};
-    feedline_dataset *ds = fixture_folder(&images);
-    uint64_t hash = plain_hash(ds);
+    uint64_t hash = plain_hash(images.files);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct culprit who = {
             .of = 9, .modulo = N, .end = i % 2 ? LAST_END : BY_EXIT};
-        feedline_loader *l = open_with(ds, "leave", leave, &who, rows[i]);
+        SCOPED_LOADER l =
+            open_with(images.files, "leave", leave, &who, rows[i]);
         expect_end(l, 2);
         expect_end(l, 2); /* a new run has new threads */
         who.of = -1;
         assert_ok(feedline_loader_start(l, 0));
         assert_true(fixture_run(l, 1) == hash);
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(every_thread_may_end, setup, teardown)
 {
     struct culprit who = {.of = 0, .modulo = 1};
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l =
-        open_with(ds, "leave", leave, &who, "workers=4 on_error=skip");
+    SCOPED_LOADER l =
+        open_with(images.ds, "leave", leave, &who, "workers=4 on_error=skip");
     expect_end(l, 0);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* Nobody has called next, so nobody knows yet. */
 TEST_WITH(a_loader_with_ended_threads_can_be_destroyed, setup, teardown)
 {
     struct culprit who = {.of = 0, .modulo = 1};
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l =
-        open_with(ds, "leave", leave, &who, "workers=2 on_error=zero");
+    SCOPED_LOADER l =
+        open_with(images.ds, "leave", leave, &who, "workers=2 on_error=zero");
     assert_ok(feedline_loader_start(l, 0));
     while (atomic_load(&who.ends) < 2)
         a_moment();
     assert_ok(feedline_loader_set_int(l, "workers", 3));
     while (atomic_load(&who.ends) < 3)
         a_moment();
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* Only an operation can let its thread be cancelled. */
 TEST_WITH(others_cannot_cancel_a_worker, setup, teardown)
 {
     struct culprit who = {.of = 0, .modulo = 1};
-    feedline_dataset *ds = fixture_folder(&images);
-    uint64_t hash = plain_hash(ds);
-    feedline_loader *l =
-        open_with(ds, "remember", remember, &who, "workers=1 reader=pread");
+    uint64_t hash = plain_hash(images.files);
+    SCOPED_LOADER l = open_with(images.files, "remember", remember, &who,
+                                "workers=1 reader=pread");
     assert_ok(feedline_loader_start(l, 0));
     while (!atomic_load(&who.known))
         a_moment();
-    feedline_batch *b;
     uint64_t got = UINT64_C(1099511628211);
-    assert_int_equal(feedline_loader_next(l, -1, &b), FEEDLINE_OK);
+    feedline_batch *b = fixture_next(l);
     assert_int_equal(pthread_cancel(who.thread), 0);
     fixture_consume(b, &got);
     while (feedline_loader_next(l, -1, &b) == FEEDLINE_OK)
         fixture_consume(b, &got);
     assert_true(got == hash);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("stuck")

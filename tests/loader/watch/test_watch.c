@@ -67,15 +67,13 @@ static void turn(int64_t wait, int64_t user)
 
 static struct feedline_stats stats(void)
 {
-    struct feedline_stats s = {.struct_size = sizeof(s)};
-    assert_ok(feedline_loader_get_stats(w, &s));
+    struct feedline_stats s = fixture_stats(w);
     return s;
 }
 
 static struct feedline_verdict verdict(void)
 {
-    struct feedline_verdict v = {.struct_size = sizeof(v)};
-    assert_ok(feedline_loader_get_verdict(w, &v));
+    struct feedline_verdict v = fixture_verdict(w);
     return v;
 }
 
@@ -110,8 +108,7 @@ TEST_WITH(each_nanosecond_is_counted, setup, teardown)
     assert_int_equal(s.workers, 3);
     assert_int_equal(s.first_batch_ns, 7 * MS);
 
-    struct feedline_wait_stats waits = {.struct_size = sizeof(waits)};
-    assert_ok(feedline_loader_get_wait_stats(w, &waits));
+    struct feedline_wait_stats waits = fixture_waits(w);
     assert_int_equal(waits.waits, 101);
     assert_int_equal(waits.residual_ns, 702 * MS);
 }
@@ -119,12 +116,11 @@ TEST_WITH(each_nanosecond_is_counted, setup, teardown)
 /* A call that brings nothing belongs to the next batch. */
 TEST_WITH(empty_calls_join_the_next, setup, teardown)
 {
-    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
     turn(MS, MS);
     call(2 * MS, FEEDLINE_TIMEOUT);
     pass(3 * MS);
     turn(4 * MS, 0);
-    assert_ok(feedline_loader_get_stage_stats(w, FEEDLINE_STAGE_CONSUME, &s));
+    struct feedline_stage_stats s = fixture_stage(w, FEEDLINE_STAGE_CONSUME);
     assert_int_equal(s.items, 2);
     assert_int_equal(s.bytes, 200);
     assert_int_equal(s.busy_ns, 4 * MS);
@@ -366,13 +362,11 @@ TEST_WITH(a_loader_is_no_watch, setup, teardown)
 {
     struct fixture images;
     fixture_create(&images, 3);
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=1");
+    feedline_loader *l = fixture_open(images.ds, "workers=1");
     assert_error(feedline_watch_begin(l), FEEDLINE_ESTATE, "its own batches");
     assert_error(feedline_watch_end(l, 0, 0, 0), FEEDLINE_ESTATE,
                  "its own batches");
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
     fixture_remove(&images);
 }
 
@@ -434,11 +428,9 @@ TEST_WITH(two_threads_tear_nothing, setup, teardown)
 TEST_WITH(it_agrees_with_a_ledger, setup, teardown)
 {
     struct fixture images;
-    struct feedline_stats inside = {.struct_size = sizeof(inside)};
     fdl_clock_replace(NULL);
     fixture_create(&images, 24);
-    feedline_dataset *ds = fixture_memory(&images);
-    feedline_loader *l = fixture_open(ds, "workers=1 epochs=4");
+    feedline_loader *l = fixture_open(images.ds, "workers=1 epochs=4");
     assert_ok(feedline_loader_start(l, 0));
     feedline_watch_begin(w); /* the clock of both begins now */
     feedline_watch_end(w, FEEDLINE_TIMEOUT, 0, 0);
@@ -454,13 +446,12 @@ TEST_WITH(it_agrees_with_a_ledger, setup, teardown)
         ends += status == FEEDLINE_END;
     }
     struct feedline_stats outside = stats();
-    assert_ok(feedline_loader_get_stats(l, &inside));
+    struct feedline_stats inside = fixture_stats(l);
     assert_int_equal(outside.batches, inside.batches);
     assert_int_equal(outside.samples, inside.samples);
     assert_true(outside.wait_ns >= inside.wait_ns);
     assert_true(outside.user_ns <= inside.user_ns);
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
     fixture_remove(&images);
 }
 

@@ -92,12 +92,10 @@ static feedline_loader *loader_with(run_fn *run, int64_t ns,
                                   .name = "told",
                                   .run = run,
                                   .user = (void *)(intptr_t)ns};
-    feedline_dataset *ds = fixture_folder(&images);
     feedline_loader *l = fixture_with(
-        ds, run ? &def : NULL,
+        images.files, run ? &def : NULL,
         run ? "resize width=16 height=16;told" : "resize width=16 height=16",
         "batch_size=4 workers=%s reader=%s", workers, reader);
-    feedline_dataset_close(ds);
     return l;
 }
 
@@ -116,8 +114,7 @@ static void take(feedline_loader *l, uint32_t batches)
 
 static struct feedline_worker_stats stats_of(feedline_loader *l)
 {
-    struct feedline_worker_stats w = {.struct_size = sizeof(w)};
-    assert_ok(feedline_loader_get_worker_stats(l, &w));
+    struct feedline_worker_stats w = fixture_workers(l);
     assert_int_equal(w.wall_ns, w.cpu_ns + w.runq_ns + w.throttle_ns +
                                     w.sleep_ns + w.read_ns + w.blocked_ns +
                                     w.starved_ns + w.parked_ns + w.residual_ns);
@@ -126,8 +123,7 @@ static struct feedline_worker_stats stats_of(feedline_loader *l)
 
 static struct feedline_wait_stats waits_of(feedline_loader *l)
 {
-    struct feedline_wait_stats w = {.struct_size = sizeof(w)};
-    assert_ok(feedline_loader_get_wait_stats(l, &w));
+    struct feedline_wait_stats w = fixture_waits(l);
     assert_int_equal(w.prep_ns, w.prep_cpu_ns + w.prep_runq_ns +
                                     w.prep_throttle_ns + w.prep_sleep_ns);
     assert_int_equal(w.worker_wait_ns,
@@ -142,7 +138,7 @@ TEST_WITH(parts_sum_to_the_wall, setup, teardown)
 {
     static const char *const readers[] = {"pread", "memory", "auto"};
     for (size_t i = 0; i < FDL_COUNT_OF(readers); i++) {
-        feedline_loader *l =
+        SCOPED_LOADER l =
             loader_with(meets_and_sleeps, 2 * MS, "3", readers[i]);
         expect_crew(3);
         take(l, 6);
@@ -161,13 +157,12 @@ TEST_WITH(parts_sum_to_the_wall, setup, teardown)
         w = stats_of(l);
         assert_int_equal(w.threads, 0);
         assert_true(w.residual_ns <= crew.late_ns + 3 * stops);
-        feedline_loader_destroy(l);
     }
 }
 
 TEST_WITH(sleep_is_sleep, setup, teardown)
 {
-    feedline_loader *l = loader_with(sleeps, 20 * MS, "2", "pread");
+    SCOPED_LOADER l = loader_with(sleeps, 20 * MS, "2", "pread");
     take(l, 10);
     struct feedline_worker_stats w = stats_of(l);
     assert_true(w.sleep_ns > w.cpu_ns);
@@ -176,22 +171,19 @@ TEST_WITH(sleep_is_sleep, setup, teardown)
     struct feedline_wait_stats s = waits_of(l);
     assert_true(s.prep_sleep_ns > s.prep_cpu_ns);
     assert_true(w.voluntary_switches > 0);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(work_is_cpu, setup, teardown)
 {
-    feedline_loader *l = loader_with(burns, 4 * MS, "1", "pread");
+    SCOPED_LOADER l = loader_with(burns, 4 * MS, "1", "pread");
     take(l, 40);
     struct feedline_worker_stats w = stats_of(l);
-    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
     assert_true(w.cpu_ns > 144 * 4 * MS); /* of 160 samples */
     assert_ok(feedline_loader_stop(l));
-    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_COUNT, &s));
+    struct feedline_stage_stats s = fixture_stage(l, FEEDLINE_STAGE_COUNT);
     w = stats_of(l);
     /* The operation's own account, and the decoder beside it. */
     assert_true(w.cpu_ns > s.cpu_ns - s.cpu_ns / 10);
-    feedline_loader_destroy(l);
 }
 
 static bool schedstat_counts(void)
@@ -214,7 +206,7 @@ TEST_WITH(too_many_threads_queue, setup, teardown)
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-    feedline_loader *l = loader_with(burns, 3 * MS, "4", "pread");
+    SCOPED_LOADER l = loader_with(burns, 3 * MS, "4", "pread");
     take(l, 40);
     assert_ok(feedline_loader_stop(l));
     struct feedline_worker_stats w = stats_of(l);
@@ -223,12 +215,11 @@ TEST_WITH(too_many_threads_queue, setup, teardown)
     assert_true(w.runq_ns > w.sleep_ns);
     assert_true(s.prep_runq_ns > s.prep_sleep_ns);
     assert_true(w.involuntary_switches > 0);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(parked_workers_are_counted, setup, teardown)
 {
-    feedline_loader *l = loader_with(sleeps, MS, "4", "pread");
+    SCOPED_LOADER l = loader_with(sleeps, MS, "4", "pread");
     take(l, 4);
     assert_ok(feedline_loader_set_int(l, "workers", 1));
     take(l, 40);
@@ -237,7 +228,6 @@ TEST_WITH(parked_workers_are_counted, setup, teardown)
     assert_true(w.parked_ns > w.sleep_ns); /* three of four */
     assert_ok(feedline_loader_stop(l));
     assert_true(stats_of(l).parked_ns >= w.parked_ns);
-    feedline_loader_destroy(l);
 }
 
 TEST_WITH(workers_that_read, setup, teardown)
@@ -245,10 +235,9 @@ TEST_WITH(workers_that_read, setup, teardown)
     feedline_loader *l = loader_with(NULL, 0, "2", "memory");
     take(l, 20);
     struct feedline_worker_stats w = stats_of(l);
-    struct feedline_stage_stats s = {.struct_size = sizeof(s)};
     assert_true(w.read_ns > 0);
     assert_ok(feedline_loader_stop(l));
-    assert_ok(feedline_loader_get_stage_stats(l, FEEDLINE_STAGE_READ, &s));
+    struct feedline_stage_stats s = fixture_stage(l, FEEDLINE_STAGE_READ);
     w = stats_of(l);
     assert_true(w.read_ns >= s.busy_ns); /* the same, and its own end */
     feedline_loader_destroy(l);
@@ -261,7 +250,7 @@ TEST_WITH(workers_that_read, setup, teardown)
 
 TEST_WITH(a_reset_begins_anew, setup, teardown)
 {
-    feedline_loader *l = loader_with(meets_and_sleeps, 2 * MS, "2", "pread");
+    SCOPED_LOADER l = loader_with(meets_and_sleeps, 2 * MS, "2", "pread");
     expect_crew(2);
     take(l, 60);
     assert_true(stats_of(l).sleep_ns > 0);
@@ -277,7 +266,6 @@ TEST_WITH(a_reset_begins_anew, setup, teardown)
     assert_true(after.residual_ns <= 2 * (done - asked));
     take(l, 10);
     assert_true(stats_of(l).wall_ns > after.wall_ns);
-    feedline_loader_destroy(l);
 }
 
 /* ---- A real quota (control groups, version 1) --------------------------- */

@@ -47,11 +47,12 @@ def same_epoch(batches, expected):
         for a, b in zip(found, expected))
 
 
-def fed_graph(gpu, loader):
-    """Batches of an epoch whose replay computes what the batch itself says."""
+def fed_graph(gpu, loader, expected):
+    """Batches of an epoch, written into a graph's tensors, whose replay
+    computes what the batch itself says."""
     import torch
 
-    fixed = torch.empty_like(next(iter(loader))[0])
+    fixed, labels = (torch.empty_like(tensor) for tensor in expected[0])
     found = torch.zeros(len(fixed), device=gpu.device)
 
     def work():
@@ -61,11 +62,12 @@ def fed_graph(gpu, loader):
     gpu.synchronise()
     right = 0
     with gpu.capture(work) as replay:
-        for images, _labels in loader:
-            fixed.copy_(images)
+        for (_, given), images in zip(loader.into(fixed, labels),
+                                            expected):
             replay()
-            expected = images.flatten(1).double().sum(1).float()
-            right += bool(torch.allclose(found, expected, rtol=1e-5, atol=1e-2))
+            right += bool(torch.allclose(
+                found, images[0].flatten(1).double().sum(1).float(),
+                rtol=1e-5, atol=1e-2) and torch.equal(given, images[1]))
     return right
 
 
@@ -102,7 +104,8 @@ def run(step):
                captured == rounds)
     step.truth("epochs that are whole beside them", rounds, epochs,
                epochs == rounds)
-    fed = attempt(step, "the fed graph", fed_graph, gpu, loader)
+    fed = attempt(step, "the fed graph", fed_graph, gpu, loader,
+                  expected)
     step.truth("batches that a graph computes from a fixed tensor",
                len(expected), fed, fed == len(expected))
 

@@ -452,6 +452,58 @@ let_go()
     )
 
 
+def test_torch_s_tensors_of_a_graph(grays: str) -> None:
+    """Each batch is finished into the same memory, and nothing is allocated."""
+    run(
+        TORCH
+        + """
+class Static:  # torch's tensor in memory of the double
+    device = torch.device("cuda:0")
+
+    def __init__(self, like, memory=None):
+        self.like, self.memory = like, memory
+        if memory is None:
+            self.memory = Allocated(like.shape, 0, like.dtype, "cuda:0")
+        self.shape, self.dtype = like.shape, like.dtype
+        self.stride = like.stride
+
+    def __len__(self):
+        return len(self.like)
+
+    def __getitem__(self, part):
+        return Static(self.like[part], self.memory)
+
+    def permute(self, *axes):
+        return Static(self.like.permute(*axes), self.memory)
+
+    def data_ptr(self):
+        return self.memory.data_ptr()
+
+
+for layout in ("nchw", "nhwc"):
+    form = getattr(
+        torch, "channels_last" if layout == "nhwc" else "contiguous_format")
+    shape = torch.empty(4, 3, 8, 8).contiguous(memory_format=form)
+    images, labels = Static(shape), Static(torch.empty(4, dtype=torch.int64))
+    loader = loader_of(
+        transforms.ToTensor(), layout=layout, options={"finish": "device"})
+    for number, batch in enumerate(loader.into(images, labels)):
+        assert batch[0].shape == (4, 3, 8, 8)
+        found = peek(images.data_ptr(), 3072).view(numpy.float32)
+        wanted = [loader.dataset[4 * number + i][0] for i in range(4)]
+        wanted = torch.stack(wanted)
+        if layout == "nhwc":
+            wanted = wanted.permute(0, 2, 3, 1)
+        assert (found == wanted.numpy().ravel()).all()
+    assert number == 5
+    del loader, batch
+assert len(taken) == 4
+let_go()
+""",
+        grays,
+    )
+
+
 def test_an_engine_in_a_pool_has_no_device_memory() -> None:
     pytest.importorskip("torch")
     run(

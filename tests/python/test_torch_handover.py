@@ -387,3 +387,106 @@ def test_a_batch_on_a_gpu_takes_none(
     found = list(pinning(loader))
     assert_same(found, list(Theirs(images, batch_size=4)))
     assert len(lent) == 1 + 2 * len(found)
+
+
+# ---- Into tensors of the program's ------------------------------------------
+
+
+def static(count: int, **more: Any) -> Any:
+    images = torch.zeros(count, 3, 8, 8, **more)
+    return images, torch.zeros(count, dtype=torch.int64)
+
+
+def epoch_into(loader: Any, images: Any, labels: Any) -> List[Any]:
+    """Its batches, which lie in the same memory one after the other."""
+    found = []
+    for batch in loader.into(images, labels):
+        assert batch[0].data_ptr() == images.data_ptr()
+        assert batch[1].data_ptr() == labels.data_ptr()
+        found.append([tensor.clone() for tensor in batch])
+    return found
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+def test_each_batch_is_written_into_the_same_tensors(
+    images: Any, monkeypatch: pytest.MonkeyPatch, layout: str, workers: int
+) -> None:
+    """By the engine; the last one is short."""
+    form = torch.channels_last if layout == "nhwc" else torch.contiguous_format
+    mine, labels = static(5)
+    mine = mine.contiguous(memory_format=form)
+    to: List[Any] = []
+    copy_to = feedline.Batch.copy_to
+
+    def count(batch: Any, *where: int) -> None:
+        to.append(where)
+        copy_to(batch, *where)
+
+    monkeypatch.setattr(feedline.Batch, "copy_to", count)
+    loader = Ours(
+        images, 5, num_workers=workers, backend="native", layout=layout
+    )
+    theirs = list(Theirs(images, 5))
+    for _ in range(2):
+        assert_same(epoch_into(loader, mine, labels), theirs)
+    assert to == [(mine.data_ptr(), labels.data_ptr(), 0)] * 2 * len(theirs)
+    assert_same(list(loader), theirs)
+    assert len(to) == 2 * len(theirs)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"layout": "nhwc"},
+        {"dtype": "f16"},
+        {"collate_fn": collated(lambda x, y: (x, y))},
+        {"backend": "torch"},
+        {"pin_memory": True},
+    ],
+)
+def test_torch_writes_what_the_engine_cannot(
+    images: Any, pins: List[Any], arguments: Dict[str, Any]
+) -> None:
+    """Of another type or order, or made by somebody else."""
+    mine, labels = static(6)
+    loader = Ours(images, 4, num_workers=1, **arguments)
+    found = epoch_into(loader, mine, labels)
+    assert len(found) == 6
+    for ours, theirs in zip(found, Theirs(images, 4)):
+        assert torch.allclose(ours[0], theirs[0], atol=1e-3)
+        assert torch.equal(ours[1], theirs[1])
+
+
+def test_labels_of_another_type(tmp_path: Path) -> None:
+    """Made by a target_transform, and by copy_ whatever the tensor has."""
+    data = folder(
+        tmp_path / "images", T.Compose([T.Resize((8, 8)), T.ToTensor()])
+    )
+    data.target_transform = lambda label: label + 0.5
+    mine, _ = static(4)
+    labels = torch.zeros(4, dtype=torch.float64)
+    loader = Ours(data, 4, num_workers=1, backend="native")
+    assert_same(epoch_into(loader, mine, labels), list(Theirs(data, 4)))
+
+
+def test_a_batch_that_does_not_fit(images: Any) -> None:
+    loader = Ours(images, 4, num_workers=1, backend="native")
+    for mine in (static(3), (torch.zeros(4, 1, 8, 8), static(4)[1])):
+        with pytest.raises(ValueError, match="does not fit"):
+            next(loader.into(*mine))
+    for collate in (lambda x, y: {"images": x}, lambda x, y: (x, "label")):
+        other = Ours(images, 4, collate_fn=collated(collate))
+        with pytest.raises(TypeError, match="images and labels"):
+            next(other.into(*static(4)))
+
+
+def test_an_image_that_is_mended_is_there(images: Any) -> None:
+    """The engine leaves its place to the data set, which reads what it
+    cannot."""
+    path = images.samples[2][0]
+    image = pytest.importorskip("PIL.Image")
+    image.open(path).save(path, "BMP")
+    loader = Ours(images, 4, num_workers=1, backend="native")
+    found = epoch_into(loader, *static(4))
+    assert_same(found, list(Theirs(images, 4)))

@@ -28,8 +28,8 @@ there are no processes to start. get_worker_info() is None.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping
-from typing import Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator
+from typing import List, Mapping, Optional, TypeVar, Union
 
 import torch
 import torch.utils.data
@@ -50,6 +50,7 @@ from .arguments import (
 )
 from .decision import Decision, FallbackWarning
 from .epochs import Epochs
+from .handover import Into
 from .iteration import NativeIterator
 from .observing import Observing, readable
 
@@ -269,6 +270,29 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         if plan is None:
             mine.decision.fall_back(mine.given)
         return mine.epochs.iterator(self, plan)
+
+    def into(
+        self, images: torch.Tensor, labels: torch.Tensor
+    ) -> Iterator[List[torch.Tensor]]:
+        """One epoch, each batch of which is written into these tensors: those
+        that a captured CUDA graph reads.
+
+        Yields [images, labels], for a short batch the begin of them. On a GPU
+        they are written on torch's current stream, behind all that it has
+        queued there; without a copy in between if they have the device, dtype
+        and memory format of the batches, else by torch's copy_.
+
+            for _ in loader.into(images, labels):
+                graph.replay()
+
+        ValueError: a batch does not fit. TypeError: it is no images and labels.
+        """
+        tensors = Into(images, labels)
+        batches = iter(self)
+        if isinstance(batches, NativeIterator):
+            batches.into = tensors
+        for data in batches:
+            yield tensors.filled(data)
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many processes, if there will be any.

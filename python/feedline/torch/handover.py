@@ -33,6 +33,7 @@ IMAGES, LABELS = 0, 1
 HOST = "cpu"
 
 Tensors = List[torch.Tensor]
+Take = Callable[[feedline.Batch], Tensors]
 Empty = Callable[[Sequence[int], Sequence[int], torch.dtype], torch.Tensor]
 
 # ---- Memory of torch's ------------------------------------------------------
@@ -145,6 +146,69 @@ class PinnedMemory:
         batch.copy_to(labels=labels.data_ptr())
         self._lend(1)
         return [images if count == self._full else images[:count], labels]
+
+
+class Into:
+    """Tensors of the program's that every batch is written into: an epoch of
+    `DataLoader.into`.
+
+    A batch of the engine's is written there by the engine, if they have its
+    type, order and device; torch copies any other.
+    """
+
+    def __init__(self, images: torch.Tensor, labels: torch.Tensor) -> None:
+        self.images = images
+        self.labels = labels
+
+    def instead_of(self, take: Take, nhwc: bool) -> Take:
+        """Takes a batch in this way where possible. nhwc: images are taken as
+        [N, H, W, C]."""
+
+        def taken(batch: feedline.Batch) -> Tensors:
+            made = self._begin(len(batch))
+            if nhwc:
+                made[0] = made[0].permute(0, 2, 3, 1)
+            parts = batch.images, batch.labels
+            if not all(map(is_alike, made, parts)):
+                return take(batch)
+            on_gpu = batch.device != HOST
+            stream = current_stream(batch.device) if on_gpu else 0
+            batch.copy_to(made[0].data_ptr(), made[1].data_ptr(), stream)
+            return made
+
+        return taken
+
+    def _begin(self, count: int) -> Tensors:
+        return [self.images[:count], self.labels[:count]]
+
+    def filled(self, data: Any) -> Tensors:
+        """The tensors, or the begin of them, with this batch in them.
+
+        ValueError: it does not fit. TypeError: it is no images and labels.
+        """
+        pair = isinstance(data, (list, tuple)) and len(data) == 2
+        if not pair or not all(hasattr(part, "shape") for part in data):
+            raise TypeError("into() is for batches of images and labels")
+        made = self._begin(len(data[0]))
+        for to, part in zip(made, data):
+            if to.shape != part.shape:
+                raise ValueError(
+                    "a batch with %s does not fit into the tensors of into(), "
+                    "which have %s" % (list(part.shape), list(to.shape))
+                )
+            if to.data_ptr() != part.data_ptr():
+                to.copy_(part, non_blocking=True)
+        return made
+
+
+def is_alike(made: torch.Tensor, part: feedline.Tensor) -> bool:
+    """Whether bytes of the one are bytes of the other."""
+    return (
+        tuple(made.shape) == part.shape
+        and made.stride() == part.strides
+        and made.dtype == getattr(torch, part.dtype)
+        and str(made.device) == part.device
+    )
 
 
 # ---- Batches of torch's -----------------------------------------------------

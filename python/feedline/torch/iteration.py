@@ -30,7 +30,7 @@ import sys
 import weakref
 from array import array
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Deque, Dict, List, Optional, Tuple
 
 import torch
 from torch.utils.data.dataloader import default_collate, default_convert
@@ -44,7 +44,7 @@ from ._compat import _BaseDataLoaderIter
 from .arguments import DEPTH_MAX, engine_options, is_auto
 from .collated import Collated, seed_of_batch, seeded
 from .engine_pool import EnginePool, Lease, fitting_engine
-from .handover import HOST, Finish, PinnedMemory, check_dtype
+from .handover import HOST, Finish, Into, PinnedMemory, Take, check_dtype
 from .handover import current_stream, shared, shared_of, to_device
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
@@ -263,8 +263,9 @@ class NativeIterator(CountedIterator):
         self._is_plain = (
             plan.targets is None and self._auto_collation and not made
         )
+        self.into: Optional[Into] = None  # set before the first batch
         # Known with the first batch: how they are taken, and their device.
-        self._take: Optional[Callable[[feedline.Batch], List[Any]]] = None
+        self._take: Optional[Take] = None
         self._device: Optional[str] = None
         self._finish_fetched = Finish(loader._feedline.given)
         self._samples = Samples(
@@ -454,16 +455,16 @@ class NativeIterator(CountedIterator):
             data[0] = data[0].permute(0, 3, 1, 2)
         return data
 
-    def _way_of(
-        self, batch: feedline.Batch
-    ) -> Callable[[feedline.Batch], List[Any]]:
+    def _way_of(self, batch: feedline.Batch) -> Take:
         """For this one and all that follow."""
-        take = shared
+        take: Take = shared
         if batch.device != HOST:
             self._device = batch.device
             take = to_device
         elif self._pins:
             take = self._from_pinned
+        if self.into is not None and self._is_plain and not self._pins:
+            take = self.into.instead_of(take, self._settings.nhwc)
         self._take = take
         return take
 

@@ -192,7 +192,7 @@ static bool deepen(struct fdl_tuner *t, bool variance)
 {
     struct fdl_knobs to = t->knobs;
     uint32_t tail = fdl_tuner_depth_for(t, &t->best, &to);
-    uint32_t grown = to.depth + FDL_MAX(2u, to.depth / 2);
+    uint32_t grown = 2 * to.depth + 2;
     to.depth = FDL_MAX(tail, variance ? grown : to.depth);
     fdl_tuner_fit(&t->limits, &to);
     if (to.depth > t->knobs.depth &&

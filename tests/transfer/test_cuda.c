@@ -848,6 +848,29 @@ TEST(a_batch_fails_behind_its_parts)
     close_desk(&d);
 }
 
+/* A batch whose release fails is forgotten with its slab: the next call of
+ * next() marks no stream of it. */
+TEST(a_failed_release_leaves_no_stream)
+{
+    struct desk d;
+    start();
+    open_desk(&d, NULL);
+    fdl_cuda_stream stream = make_stream();
+    send(&d, &d.places[0], 1);
+    await(&d, &d.places[0].landed);
+    assert_int_equal(ops->wait(d.backend, &d.places[0].transfer, stream),
+                     FEEDLINE_OK);
+    assert_true(double_fail("cuCtxPushCurrent", 1, 999, false));
+    ops->release(d.backend, &d.places[0].transfer);
+    cuStreamDestroy(stream);
+    ops->slab_free(d.backend, &d.places[0].slab);
+    ops->begin(d.backend);
+    uint64_t marks = double_calls("cuEventRecord");
+    ops->ask(d.backend, 1, FDL_ASK_ANEW);
+    assert_int_equal(double_calls("cuEventRecord"), marks);
+    close_desk(&d);
+}
+
 /* The device breaks while a copy runs: this batch is lost quietly, which its
  * stream notices; the next one has an error. */
 TEST(a_lost_device_ends_the_run)

@@ -122,11 +122,13 @@ void fdl_cuda_ask(void *backend, int64_t now, enum fdl_ask how)
     fdl_cuda_leave(c->device);
 }
 
-static void leave_current(struct fdl_cuda *c, struct fdl_cuda_slab *own)
+/* Its slab may be freed from now on. */
+static void leave_current(struct fdl_cuda *c, struct fdl_cuda_slab *own,
+                          bool entered)
 {
     fdl_lock(&c->ask_lock);
     bool is_current = c->current == own;
-    bool mark = is_current && !c->is_told && !c->copied;
+    bool mark = entered && is_current && !c->is_told && !c->copied;
     if (is_current)
         c->current = NULL;
     fdl_unlock(&c->ask_lock);
@@ -330,10 +332,11 @@ void fdl_cuda_release(void *backend, struct fdl_transfer *t)
     struct fdl_cuda_slab *own = t->slab->own;
     if (fdl_cuda_enter(c->device) < 0) {
         fdl_cuda_lose(c, FEEDLINE_EDEVICE); /* nothing overwrites it any more */
+        leave_current(c, own, false);
         return;
     }
     fdl_lock(&own->lock);
-    leave_current(c, own);
+    leave_current(c, own, true);
     for (uint32_t i = 0; i < own->n_streams; i++)
         mark_used_locked(c, own, reachable(own->streams[i]));
     own->n_streams = 0;

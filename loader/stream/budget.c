@@ -142,9 +142,10 @@ uint64_t fdl_budget_make_room_locked(struct fdl_engine *e, uint64_t bytes)
 /* Without memory for it fewer batches are ahead, which is no error. */
 static void grow_locked(struct fdl_engine *e)
 {
-    bool more = true;
-    while (more)
-        if (fdl_ring_grow(e->ring, &more) < 0)
+    uint32_t n_held;
+    bool grew;
+    while (fdl_ring_is_short(e->ring, &n_held))
+        if (fdl_ring_grow(e->ring, &grew) < 0)
             fdl_clear_error();
 }
 

@@ -196,6 +196,7 @@ void fdl_ring_start(struct fdl_ring *r, const struct fdl_stream *stream,
     r->next_issue = r->next_deliver = r->issued_samples = 0;
     atomic_store_explicit(&r->awaited, 0, memory_order_relaxed);
     r->starved_of_slots = false;
+    r->full_at = 0;
     r->stream = stream;
     r->window = window;
     fdl_ring_issue_locked(r);

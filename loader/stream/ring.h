@@ -167,6 +167,8 @@ struct fdl_ring {
     uint32_t n_held;
     uint32_t most_held; /* since the last trim */
     bool may_grow;      /* constant */
+    uint32_t full_at;   /* slots beside which there was no memory for one more;
+                           0: not known */
     uint32_t depth;
 
     feedline_batch **by_ticket; /* [FDL_RING_TICKETS], see fdl_ring_slot */
@@ -214,7 +216,7 @@ void fdl_ring_rest(struct fdl_ring *r);
  * consumer keeps. false: none was needed. Any thread. ENOMEM. */
 int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew);
 
-/* Whether it would; and how many batches are kept. */
+/* Whether it would, and may have the memory; and how many batches are kept. */
 bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held);
 
 /* How many there are, without those for batches that are kept. */

@@ -150,6 +150,7 @@ static feedline_batch *take_surplus(struct fdl_ring *r)
         while (r->slots[i] != b)
             i++;
         r->slots[i] = r->slots[--r->n_slots];
+        r->full_at = 0;
     }
     fdl_unlock(&r->lock);
     return b;
@@ -190,13 +191,22 @@ static bool is_short_locked(const struct fdl_ring *r)
     return r->may_grow && r->stream && r->n_slots < r->depth + r->n_held;
 }
 
+/* Memory is asked for once: to pin it, find the device full and free it again
+ * at every batch would stall the launches of the program. */
 bool fdl_ring_is_short(struct fdl_ring *r, uint32_t *n_held)
 {
     fdl_lock(&r->lock);
-    bool is_short = is_short_locked(r);
+    bool is_short = is_short_locked(r) && r->n_slots != r->full_at;
     *n_held = r->n_held;
     fdl_unlock(&r->lock);
     return is_short;
+}
+
+static void set_full(struct fdl_ring *r)
+{
+    fdl_lock(&r->lock);
+    r->full_at = r->n_slots;
+    fdl_unlock(&r->lock);
 }
 
 int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
@@ -211,6 +221,8 @@ int32_t fdl_ring_grow(struct fdl_ring *r, bool *grew)
     fdl_unlock(&r->lock);
     if (*grew && status >= 0)
         status = add_slot(r);
+    if (status < 0)
+        set_full(r);
     fdl_unlock(&r->growing);
     *grew = *grew && status >= 0;
     if (*grew)

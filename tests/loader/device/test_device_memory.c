@@ -156,6 +156,35 @@ TEST_WITH(batches_kept_now_and_then, setup, teardown)
     feedline_loader_destroy(l);
 }
 
+/* Where the device has no room for one more slot, that is found out once, not
+ * with every batch: to pin memory and free it again stalls the launches. */
+TEST_WITH(a_full_device_is_asked_once, setup, teardown)
+{
+    feedline_batch *kept[3];
+    feedline_loader *l = loader("held=grow depth=4 tuner=off");
+    struct timespec pause = {.tv_nsec = 1000000};
+    char full[64];
+    pass(l, 4);
+    snprintf(full, sizeof(full), "memory=%" PRIu64, stats_of(l).device_bytes);
+    assert_true(double_set(full));
+    struct calls before = calls_now();
+    for (uint32_t i = 0; i < 3; i++)
+        kept[i] = next(l);
+    while (calls_now().made == before.made)
+        nanosleep(&pause, NULL);
+    fdl_engine_lock(l->engine); /* until that has been tried */
+    fdl_engine_unlock(l->engine);
+    before = calls_now();
+    for (uint32_t i = 0; i < 6; i++) {
+        pass(l, 1);
+        tidy(l);
+    }
+    assert_same_calls(before);
+    for (uint32_t i = 0; i < 3; i++)
+        feedline_batch_release(kept[i]);
+    feedline_loader_destroy(l);
+}
+
 TEST_WITH(depth_moves_and_nothing_is_freed, setup, teardown)
 {
     feedline_loader *l = loader("depth=4 tuner=off");

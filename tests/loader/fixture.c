@@ -2,7 +2,8 @@
 /* Generated images and short ways to a loader; see fixture.h. */
 #include "fixture.h"
 
-#include <ftw.h>
+#include "tests/remove_tree.h"
+
 #include <jpeglib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,15 +81,6 @@ void fixture_create(struct fixture *f, uint32_t n)
     f->files = fixture_folder(f);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 void fixture_remove(struct fixture *f)
 {
     feedline_dataset_close(f->ds);
@@ -98,7 +90,7 @@ void fixture_remove(struct fixture *f)
     free(f->data);
     free(f->sizes);
     free(f->labels);
-    nftw(f->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(f->folder);
 }
 
 feedline_dataset *fixture_memory(const struct fixture *f)

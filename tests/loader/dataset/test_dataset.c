@@ -7,10 +7,10 @@
 #include "base/status.h"
 #include "loader/dataset/dataset.h"
 #include "test.h"
+#include "tests/remove_tree.h"
 #include "tests/wrap.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -48,18 +48,9 @@ WRAP(void *, realloc, void *p, size_t bytes)
 
 static char root[PATH_MAX];
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static void remove_root(void)
 {
-    nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(root);
 }
 
 static void make_root(void)

@@ -4,8 +4,8 @@
 #include "base/compiler.h"
 #include "base/memory.h"
 #include "decode/decoder.h"
+#include "tests/remove_tree.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,19 +46,10 @@ struct rig *rig_create(void)
     return rig;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *where)
-{
-    (void)st;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
 void rig_destroy(struct rig *rig)
 {
     rig_stop(rig);
-    nftw(rig->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    remove_tree(rig->folder);
     for (uint32_t i = 0; i < rig->n_files; i++)
         free(rig->paths[i]);
     fdl_pages_free(rig->stages, RIG_MAX_DEPTH * sizeof(*rig->stages));

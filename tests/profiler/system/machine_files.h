@@ -4,9 +4,9 @@
 #define FDL_TESTS_MACHINE_FILES_H
 
 #include "test.h"
+#include "tests/remove_tree.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <sys/stat.h>
 
 static char root[] = "/tmp/fdl_machine_XXXXXX";
@@ -29,15 +29,6 @@ static void put(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type,
-                        struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static void setup(void)
 {
     memcpy(root + sizeof(root) - 7, "XXXXXX", 6);
@@ -46,7 +37,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    assert_int_equal(nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(remove_tree(root), 0);
 }
 
 #endif

@@ -5,47 +5,9 @@
  */
 #include "base/compiler.h"
 #include "profiler/system/nvml.h"
-#include "test.h"
-#include "tests/wrap.h"
-
-#include <dlfcn.h>
-#include <unistd.h>
+#include "tests/profiler/system/nvml_says.h"
 
 #define PCI "0000:1b:00.0"
-
-static const char *missing; /* a function that the library does not have */
-
-WRAP(void *, dlsym, void *library, const char *name)
-{
-    if (missing && strcmp(name, missing) == 0)
-        return NULL;
-    return __real_dlsym(library, name);
-}
-
-static char says[] = "/tmp/fdl_nvml_XXXXXX";
-
-static void say(const char *text)
-{
-    FILE *f = fopen(says, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void setup(void)
-{
-    memcpy(says + sizeof(says) - 7, "XXXXXX", 6);
-    int fd = mkstemp(says);
-    assert_true(fd >= 0);
-    close(fd);
-    missing = NULL;
-    assert_int_equal(setenv("FEEDLINE_NVML_DOUBLE", says, 1), 0);
-}
-
-static void teardown(void)
-{
-    assert_int_equal(unlink(says), 0);
-}
 
 static struct fdl_nvml *open_double(void)
 {
@@ -86,7 +48,7 @@ static void expect_unknown(const struct fdl_gpu_signals *s)
     assert_string_equal(s->driver, "");
 }
 
-TEST_WITH(test_values, setup, teardown)
+TEST_WITH(test_values, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     say("utilization 87\nmemory_utilization 35\nmemory_used 1000000000\n"
@@ -128,7 +90,7 @@ static void expect_bus(struct fdl_nvml *n, int64_t now, double rx, double tx)
     assert_true(near(s.pcie_tx_gbps, tx));
 }
 
-TEST_WITH(test_bus_once_a_second, setup, teardown)
+TEST_WITH(test_bus_once_a_second, setup_double, teardown)
 {
     const int64_t second = 1000000000;
     static const char *const without[] = {"gpm 0", "gpm_bus 0"};
@@ -164,7 +126,7 @@ TEST_WITH(test_bus_once_a_second, setup, teardown)
     }
 }
 
-TEST_WITH(test_caps, setup, teardown)
+TEST_WITH(test_caps, setup_double, teardown)
 {
     static const struct {
         unsigned bits;
@@ -196,7 +158,7 @@ TEST_WITH(test_caps, setup, teardown)
     fdl_nvml_close(n);
 }
 
-TEST_WITH(test_not_there, setup, teardown)
+TEST_WITH(test_not_there, setup_double, teardown)
 {
     char why[256];
     static const struct {
@@ -278,7 +240,7 @@ static int known_to(const char *function)
                : ALL_KNOWN - 1;
 }
 
-TEST_WITH(test_each_function_missing, setup, teardown)
+TEST_WITH(test_each_function_missing, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     say("reasons 4\n");
@@ -293,7 +255,7 @@ TEST_WITH(test_each_function_missing, setup, teardown)
 }
 
 /* Older libraries have older names. */
-TEST_WITH(test_each_function_fails, setup, teardown)
+TEST_WITH(test_each_function_fails, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     static const int statuses[] = {2, 3, 4, 6, 10, 13, 999};
@@ -313,7 +275,7 @@ TEST_WITH(test_each_function_fails, setup, teardown)
 }
 
 /* It fails while it runs, and comes back. */
-TEST_WITH(test_fails_in_the_middle, setup, teardown)
+TEST_WITH(test_fails_in_the_middle, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     say("utilization 50\n");
@@ -332,7 +294,7 @@ TEST_WITH(test_fails_in_the_middle, setup, teardown)
 
 /* Everything fails, with nothing lost: nothing is known, and it is asked again.
  */
-TEST_WITH(test_all_fail, setup, teardown)
+TEST_WITH(test_all_fail, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     char text[4096] = "";
@@ -352,7 +314,7 @@ TEST_WITH(test_all_fail, setup, teardown)
 }
 
 /* At each call in turn; then it is left alone, though it would answer again. */
-TEST_WITH(test_lost, setup, teardown)
+TEST_WITH(test_lost, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     char text[64];
@@ -378,7 +340,7 @@ TEST_WITH(test_lost, setup, teardown)
 }
 
 /* Neither GPM nor the slow call has the bus. */
-TEST_WITH(test_no_bus, setup, teardown)
+TEST_WITH(test_no_bus, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     say("reasons 4\ngpm_bus 0\n");
@@ -392,7 +354,7 @@ TEST_WITH(test_no_bus, setup, teardown)
 }
 
 /* No GPU before Hopper has GPM. */
-TEST_WITH(test_no_gpm, setup, teardown)
+TEST_WITH(test_no_gpm, setup_double, teardown)
 {
     struct fdl_gpu_signals s;
     say("gpm 0\nreasons 4\n");

@@ -3,48 +3,13 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "profiler/system/nvml_devices.h"
-#include "test.h"
-#include "tests/wrap.h"
-
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static const char *missing; /* a function that the library does not have */
-
-WRAP(void *, dlsym, void *library, const char *name)
-{
-    if (missing && strcmp(name, missing) == 0)
-        return NULL;
-    return __real_dlsym(library, name);
-}
-
-static char says[] = "/tmp/fdl_nvml_XXXXXX";
-
-static void say(const char *text)
-{
-    FILE *f = fopen(says, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
+#include "tests/profiler/system/nvml_says.h"
 
 static void setup(void)
 {
-    memcpy(says + sizeof(says) - 7, "XXXXXX", 6);
-    int fd = mkstemp(says);
-    assert_true(fd >= 0);
-    close(fd);
-    missing = NULL;
-    assert_int_equal(setenv("FEEDLINE_NVML_DOUBLE", says, 1), 0);
+    setup_double();
     unsetenv("CUDA_VISIBLE_DEVICES");
     unsetenv("CUDA_DEVICE_ORDER");
-}
-
-static void teardown(void)
-{
-    assert_int_equal(unlink(says), 0);
 }
 
 /* Buses of the GPUs in the order of CUDA's numbers, as "1 2". */

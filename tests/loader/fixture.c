@@ -247,6 +247,13 @@ struct feedline_worker_stats fixture_workers(const feedline_loader *l)
     return s;
 }
 
+struct feedline_device_stats fixture_device(const feedline_loader *l)
+{
+    struct feedline_device_stats s = {.struct_size = sizeof(s)};
+    assert_ok(feedline_loader_get_device_stats(l, &s));
+    return s;
+}
+
 struct feedline_verdict fixture_verdict(feedline_loader *l)
 {
     struct feedline_verdict v = {.struct_size = sizeof(v)};

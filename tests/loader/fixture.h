@@ -84,6 +84,7 @@ struct feedline_wait_stats fixture_waits(const feedline_loader *l);
 struct feedline_stage_stats fixture_stage(const feedline_loader *l,
                                           uint32_t stage);
 struct feedline_worker_stats fixture_workers(const feedline_loader *l);
+struct feedline_device_stats fixture_device(const feedline_loader *l);
 struct feedline_verdict fixture_verdict(feedline_loader *l);
 
 /* Image i of a batch and its bytes, whether all have one size or not. */

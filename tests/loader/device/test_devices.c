@@ -276,7 +276,7 @@ TEST(keeps_a_stream_busy)
 
 /* ---- Loaders ------------------------------------------------------------ */
 
-static struct fixture images;
+FIXTURE_IMAGES(64)
 
 static uint64_t read_all(feedline_loader *l)
 {
@@ -304,24 +304,21 @@ static void log_has(const char *words)
 /* No room for every slot, of either kind of memory: fewer slots, a line in the
  * log, and the run goes on. A slot takes 8 x 32 x 32 x 3 bytes and its tables.
  */
-TEST(goes_on_with_fewer_slots)
+TEST_WITH(goes_on_with_fewer_slots, setup, teardown)
 {
     static const char *const limits[] = {"memory=140k", "pinned=140k"};
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
     for (size_t i = 0; i < 2; i++) {
-        struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
         int64_t depth;
         double_reset();
         assert_true(double_set(limits[i]));
         feedline_loader *l = fixture_open(
-            ds, "device=cuda:0 batch_size=8 depth=8 epochs=1 workers=2 "
-                "device_memory_budget=1m");
+            images.ds, "device=cuda:0 batch_size=8 depth=8 epochs=1 workers=2 "
+                       "device_memory_budget=1m");
         assert_int_equal(read_all(l), 8);
         log_has("depth 3 instead of 8");
         assert_ok(feedline_loader_get_int(l, "depth", &depth));
         assert_int_equal(depth, 3);
-        assert_ok(feedline_loader_get_device_stats(l, &stats));
+        struct feedline_device_stats stats = fixture_device(l);
         assert_true(stats.device_bytes <= 140 << 10);
         assert_true(stats.pinned_bytes <= 140 << 10);
         assert_true(stats.device_bytes >= 5 * 8 * 32 * 32 * 3);
@@ -329,73 +326,56 @@ TEST(goes_on_with_fewer_slots)
         double_check_leaks();
         assert_int_equal(double_faults(NULL, 0), 0);
     }
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
-TEST(too_small_for_any_batch)
+TEST_WITH(too_small_for_any_batch, setup, teardown)
 {
     feedline_batch *b;
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
     assert_true(double_set("memory=40k"));
-    feedline_loader *l = fixture_open(ds, "device=cuda:0 batch_size=8");
+    feedline_loader *l = fixture_open(images.ds, "device=cuda:0 batch_size=8");
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_ENOMEM,
                  "device memory for a batch");
     feedline_loader_destroy(l);
     double_check_leaks();
     assert_int_equal(double_faults(NULL, 0), 0);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 /* Also where the host or the device may finish the batches, which is decided
  * before anything is made there. */
-TEST(refuses_devices_that_are_not_there)
+TEST_WITH(refuses_devices_that_are_not_there, setup, teardown)
 {
     static const char *const devices[] = {"cuda:63", "cuda:64", "cuda:999999"};
-    fixture_create(&images, 8);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
     for (size_t i = 0; i < FDL_COUNT_OF(devices); i++) {
         char options[64];
         snprintf(options, sizeof(options), "device=%s dtype=f32", devices[i]);
-        assert_null(fixture_loader(ds, options));
+        assert_null(fixture_loader(images.ds, options));
         assert_non_null(strstr(feedline_last_error(), devices[i]));
     }
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 /* A loader that was only made has no context and no memory on the device. */
-TEST(takes_nothing_before_it_starts)
+TEST_WITH(takes_nothing_before_it_starts, setup, teardown)
 {
     struct double_counters c;
-    fixture_create(&images, 8);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
-    feedline_loader *l = fixture_open(ds, "device=cuda:1 batch_size=8");
+    feedline_loader *l = fixture_open(images.ds, "device=cuda:1 batch_size=8");
     double_get_counters(&c);
     assert_int_equal(c.contexts, 0);
     feedline_loader_destroy(l);
     double_get_counters(&c);
     assert_int_equal(c.contexts, 0);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 /* One copy for each batch that nobody waits for, and no byte of it moved twice
  * or by way of other memory; nobody waits for the device. */
-TEST(moves_each_byte_once)
+TEST_WITH(moves_each_byte_once, setup, teardown)
 {
-    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
     struct double_counters before, after;
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
-    feedline_loader *l =
-        fixture_open(ds, "device=cuda:0 batch_size=8 epochs=20 workers=2");
+    SCOPED_LOADER l = fixture_open(
+        images.ds, "device=cuda:0 batch_size=8 epochs=20 workers=2");
     feedline_batch *b;
     assert_ok(feedline_loader_next(l, -1, &b)); /* measures the bus first */
     double_drain();
@@ -413,7 +393,7 @@ TEST(moves_each_byte_once)
     }
     assert_int_equal(n, 160);
     assert_ok(feedline_loader_stop(l)); /* the last ones land */
-    assert_ok(feedline_loader_get_device_stats(l, &stats));
+    struct feedline_device_stats stats = fixture_device(l);
     assert_int_equal(stats.batches, 160);
     assert_int_equal(stats.copies, 160);
     assert_int_equal(stats.copied_bytes, 160 * (256 + 8 * 32 * 32 * 3));
@@ -422,9 +402,6 @@ TEST(moves_each_byte_once)
     assert_int_equal(after.pageable_copies, before.pageable_copies);
     assert_int_equal(after.read_copies, 0);
     assert_int_equal(after.synchronisations, before.synchronisations);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 static void take(feedline_loader *l)
@@ -449,20 +426,16 @@ static struct feedline_device_stats after_a_batch(feedline_dataset *ds,
 }
 
 /* Whatever it chooses: how fast copies are found to be depends on the load. */
-TEST(auto_takes_what_its_choice_does)
+TEST_WITH(auto_takes_what_its_choice_does, setup, teardown)
 {
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
     assert_true(double_set("gbps=1"));
-    struct feedline_device_stats a = after_a_batch(ds, "auto");
+    struct feedline_device_stats a = after_a_batch(images.ds, "auto");
     struct feedline_device_stats b =
-        after_a_batch(ds, a.finish ? "device" : "host");
+        after_a_batch(images.ds, a.finish ? "device" : "host");
     assert_int_equal(b.finish, a.finish);
     assert_int_equal(b.pinned_bytes, a.pinned_bytes);
     assert_int_equal(b.device_bytes, a.device_bytes);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 /* The kernels load on every GPU since Maxwell. */
@@ -477,14 +450,12 @@ TEST(old_gpus_run_the_kernels)
 }
 
 /* A child of a process that used CUDA cannot, and is told what to do. */
-TEST(forked_children_are_told)
+TEST_WITH(forked_children_are_told, setup, teardown)
 {
     if (!TEST_FORKS_SAFELY)
         test_skip("no threads in a child of fork() under this sanitizer");
-    fixture_create(&images, 8);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
-    feedline_loader *l = fixture_open(ds, "device=cuda:0");
+    SCOPED_LOADER l = fixture_open(images.ds, "device=cuda:0");
     take(l);
     fflush(NULL);
     pid_t child = fork();
@@ -503,15 +474,12 @@ TEST(forked_children_are_told)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 /* Nothing is compiled for those who only copy, and a stream to measure with
  * needs no kernel. What the driver says of kernels that it does not take comes
  * with what to do. */
-TEST(kernels_are_loaded_when_needed)
+TEST_WITH(kernels_are_loaded_when_needed, setup, teardown)
 {
     static const struct {
         const char *error, *words;
@@ -523,10 +491,8 @@ TEST(kernels_are_loaded_when_needed)
         {"fail=cuModuleLoadData:1:223", "CUDA_DISABLE_PTX_JIT"},
     };
     feedline_busy *busy;
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
-    feedline_loader *l = fixture_open(ds, "device=cuda:0 dtype=u8");
+    SCOPED_LOADER l = fixture_open(images.ds, "device=cuda:0 dtype=u8");
     take(l);
     assert_int_equal(feedline_busy_create("cuda:0", &busy), FEEDLINE_OK);
     assert_int_equal(double_calls("cuModuleLoadData"), 0);
@@ -539,47 +505,39 @@ TEST(kernels_are_loaded_when_needed)
     assert_int_equal(feedline_busy_work(busy, 1), FEEDLINE_OK);
     assert_int_equal(double_calls("cuModuleLoadData"), FDL_COUNT_OF(rows) + 1);
     feedline_busy_destroy(busy);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 /* An old GPU is no reason to fail where nobody asked for it to finish. */
-TEST(without_kernels_the_host_finishes)
+TEST_WITH(without_kernels_the_host_finishes, setup, teardown)
 {
     struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
     feedline_batch *b;
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
     assert_true(double_set("gbps=1"));
     assert_true(double_set("capability=37"));
     feedline_loader *l;
     for (int copies = 0; copies < 2; copies++) {
-        l = fixture_open(ds, copies ? "device=cuda:0 dtype=f32 handover=copy"
-                                    : "device=cuda:0 dtype=f32");
+        l = fixture_open(images.ds,
+                         copies ? "device=cuda:0 dtype=f32 handover=copy"
+                                : "device=cuda:0 dtype=f32");
         take(l);
         assert_ok(feedline_loader_get_device_stats(l, &stats));
         assert_int_equal(stats.finish, 0);
         assert_non_null(strstr(stats.finish_reason, "feedline's kernels"));
         feedline_loader_destroy(l);
     }
-    l = fixture_open(ds, "device=cuda:0 dtype=f32 finish=device");
+    l = fixture_open(images.ds, "device=cuda:0 dtype=f32 finish=device");
     assert_error(feedline_loader_next(l, -1, &b), FEEDLINE_EDEVICE,
                  "finish=device");
     feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
-TEST(a_lost_device_is_an_error)
+TEST_WITH(a_lost_device_is_an_error, setup, teardown)
 {
     feedline_batch *b;
-    fixture_create(&images, 64);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
-    feedline_loader *l =
-        fixture_open(ds, "device=cuda:0 batch_size=8 workers=2 depth=2");
+    SCOPED_LOADER l =
+        fixture_open(images.ds, "device=cuda:0 batch_size=8 workers=2 depth=2");
     assert_ok(feedline_loader_next(l, -1, &b));
     feedline_batch_release(b);
     assert_true(double_fail("copy", 5, 700, false));
@@ -591,13 +549,10 @@ TEST(a_lost_device_is_an_error)
     } while (status >= 0);
     assert_int_equal(status, FEEDLINE_EDEVICE);
     assert_non_null(strstr(feedline_last_error(), "cuda:0: "));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 /* What finish=device cannot do is refused with the reason, and auto says it. */
-TEST(says_why_it_finishes_where)
+TEST_WITH(says_why_it_finishes_where, setup, teardown)
 {
     static const struct {
         const char *options, *words;
@@ -606,26 +561,20 @@ TEST(says_why_it_finishes_where)
         {"dtype=f32 max_sample_bytes=1m", "max_sample_bytes"},
         {"dtype=f32 device=host", "delivered to the host"},
     };
-    fixture_create(&images, 8);
-    feedline_dataset *ds = fixture_memory(&images);
     double_reset();
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char options[256];
         snprintf(options, sizeof(options),
                  "device=cuda:0 batch_size=8 finish=device %s",
                  rows[i].options);
-        assert_null(fixture_loader(ds, options));
+        assert_null(fixture_loader(images.ds, options));
         assert_non_null(strstr(feedline_last_error(), rows[i].words));
     }
-    struct feedline_device_stats stats = {.struct_size = sizeof(stats)};
-    feedline_loader *l =
-        fixture_open(ds, "device=cuda:0 batch_size=8 dtype=u8");
-    assert_ok(feedline_loader_get_device_stats(l, &stats));
+    SCOPED_LOADER l =
+        fixture_open(images.ds, "device=cuda:0 batch_size=8 dtype=u8");
+    struct feedline_device_stats stats = fixture_device(l);
     assert_int_equal(stats.finish, 0);
     assert_non_null(strstr(stats.finish_reason, "u8"));
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
-    fixture_remove(&images);
 }
 
 TEST_MAIN("devices")

@@ -151,7 +151,6 @@ static uint64_t budget_of(uint32_t i)
 
 TEST_WITH(random_hands_stay_within, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
     uint64_t seed = test_seed(), plain = 0;
     for (uint32_t i = 0; i < TEST_WALKS / 2; i++) {
         char options[256];
@@ -159,18 +158,15 @@ TEST_WITH(random_hands_stay_within, setup, teardown)
             options, sizeof(options),
             "tuner=off workers=2 shuffle=true reader=%s memory_budget=%llu",
             readers[i / 6 % 3], (unsigned long long)budget_of(i));
-        feedline_loader *l = fixture_open(ds, options);
+        SCOPED_LOADER l = fixture_open(images.files, options);
         uint64_t hash = walk(l, seed + i);
         plain = i == 0 ? hash : plain;
         assert_true(hash == plain);
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_WITH(the_tuner_stays_within, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
     for (uint32_t i = 0; i < 6; i++) {
         struct feedline_tuner_info info = {.struct_size = sizeof(info)};
         struct watcher w;
@@ -178,15 +174,13 @@ TEST_WITH(the_tuner_stays_within, setup, teardown)
         snprintf(options, sizeof(options),
                  "tuner=auto shuffle=true reader=%s memory_budget=%llu",
                  readers[i % 3], (unsigned long long)budget_of(i));
-        feedline_loader *l = fixture_open(ds, options);
+        SCOPED_LOADER l = fixture_open(images.files, options);
         watch(&w, l);
         fixture_run(l, 2 * TEST_TUNED_EPOCHS);
         end_watch(&w);
         assert_ok(feedline_loader_get_tuner(l, &info));
         assert_int_equal(info.memory_budget, budget_of(i));
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 /* ---- What is given back ------------------------------------------------- */
@@ -203,8 +197,8 @@ static uint64_t slots_memory(feedline_loader *l)
  */
 TEST_WITH(a_smaller_depth_gives_memory_back, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    feedline_loader *l = fixture_open(ds, "tuner=off workers=2 depth=10");
+    SCOPED_LOADER l =
+        fixture_open(images.files, "tuner=off workers=2 depth=10");
     feedline_batch *held[8];
     assert_ok(feedline_loader_start(l, 0));
     uint64_t slot = fdl_ring_slot_bytes(l->engine->ring);
@@ -222,18 +216,14 @@ TEST_WITH(a_smaller_depth_gives_memory_back, setup, teardown)
     assert_ok(feedline_loader_set_int(l, "depth", 4));
     assert_true(slots_memory(l) == 6 * slot);
     fixture_run(l, 1);
-    feedline_loader_destroy(l);
-    feedline_dataset_close(ds);
 }
 
 /* A budget of one batch less than the least is no budget. */
 TEST_WITH(below_one_batch_is_refused, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
-    assert_null(fixture_loader(ds, "memory_budget=70000"));
+    assert_null(fixture_loader(images.files, "memory_budget=70000"));
     assert_non_null(strstr(feedline_last_error(), "memory_budget=70000"));
-    assert_null(fixture_loader(ds, "tuner=auto memory_budget=1"));
-    feedline_dataset_close(ds);
+    assert_null(fixture_loader(images.files, "tuner=auto memory_budget=1"));
 }
 
 TEST_MAIN("budget")

@@ -68,7 +68,7 @@ static feedline_batch *next_batch(feedline_loader *l)
 
 static void plain_run(feedline_dataset *ds, struct record *r)
 {
-    feedline_loader *l = fixture_open(
+    SCOPED_LOADER l = fixture_open(
         ds, COMMON "tuner=off workers=1 depth=1 reader=pread io_depth=1");
     uint64_t hash = FNV;
     for (uint32_t i = 0; i < ALL; i++) {
@@ -76,7 +76,6 @@ static void plain_run(feedline_dataset *ds, struct record *r)
         r->hash[i] = hash;
         save(l, r->saved[i]);
     }
-    feedline_loader_destroy(l);
 }
 
 /* ---- Random hands ------------------------------------------------------- */
@@ -181,14 +180,13 @@ static bool can_read(feedline_dataset *ds, const char *reader)
 TEST_WITH(random_hands_change_nothing, setup, teardown)
 {
     static struct record plain;
-    feedline_dataset *ds = fixture_folder(&images);
     uint64_t seed = test_seed();
     uint32_t walked[3] = {0};
-    plain_run(ds, &plain);
+    plain_run(images.files, &plain);
     for (uint32_t i = 0; i < TEST_WALKS; i++) {
         struct walk w = {
-            .ds = ds, .random = seed + i, .reader = readers[i % 3]};
-        if (!can_read(ds, w.reader))
+            .ds = images.files, .random = seed + i, .reader = readers[i % 3]};
+        if (!can_read(images.files, w.reader))
             w.reader = "auto";
         draw(&w, 2);
         walk(&w, &plain);
@@ -196,7 +194,6 @@ TEST_WITH(random_hands_change_nothing, setup, teardown)
     }
     printf("%u trajectories: %u %u %u\n", TEST_WALKS, walked[0], walked[1],
            walked[2]);
-    feedline_dataset_close(ds);
 }
 
 /* ---- The tuner ---------------------------------------------------------- */
@@ -224,15 +221,14 @@ static feedline_loader *open_tuned(feedline_dataset *ds, const char *tuner,
 
 TEST_WITH(the_tuner_changes_nothing, setup, teardown)
 {
-    feedline_dataset *ds = fixture_folder(&images);
     static const char *const modes[] = {"off", "observe", "auto"};
     uint64_t first = 0;
     for (uint32_t i = 0; i < 9; i++) {
         struct feedline_tuner_info info = {.struct_size = sizeof(info)};
         const char *reader = readers[i / 3];
-        if (!can_read(ds, reader))
+        if (!can_read(images.files, reader))
             continue;
-        feedline_loader *l = open_tuned(ds, modes[i % 3], reader);
+        SCOPED_LOADER l = open_tuned(images.files, modes[i % 3], reader);
         uint64_t hash = fixture_run(l, TEST_TUNED_EPOCHS);
         assert_ok(feedline_loader_get_tuner(l, &info));
         assert_string_equal(info.mode, modes[i % 3]);
@@ -240,9 +236,7 @@ TEST_WITH(the_tuner_changes_nothing, setup, teardown)
                (unsigned long long)info.decisions, info.workers);
         first = i == 0 ? hash : first;
         assert_true(hash == first);
-        feedline_loader_destroy(l);
     }
-    feedline_dataset_close(ds);
 }
 
 TEST_MAIN("trajectories")

@@ -31,8 +31,7 @@ static struct feedline_phase_stats phase(uint32_t index)
 
 static struct feedline_stats stats(void)
 {
-    struct feedline_stats s = fixture_stats(loader);
-    return s;
+    return fixture_stats(loader);
 }
 
 static void begin(const char *name)

@@ -67,14 +67,12 @@ static void turn(int64_t wait, int64_t user)
 
 static struct feedline_stats stats(void)
 {
-    struct feedline_stats s = fixture_stats(w);
-    return s;
+    return fixture_stats(w);
 }
 
 static struct feedline_verdict verdict(void)
 {
-    struct feedline_verdict v = fixture_verdict(w);
-    return v;
+    return fixture_verdict(w);
 }
 
 static const char *json(void)

@@ -90,14 +90,15 @@ def play(cause: Cause, images: str, helper: str, seconds: float) -> Any:
     began = time.monotonic()
     kept: List[Any] = []  # until explain() has seen them
     batches = consume(loader, cause, began + seconds, kept)
-    rate = batches * 16 / (time.monotonic() - began)
+    loaded = batches * options["batch_size"]
+    rate = loaded / (time.monotonic() - began)
     used = resource.getrusage(resource.RUSAGE_SELF)
     stats, words = loader.stats(), loader.explain()
     return {"verdict": stats["verdict"], "verdicts": stats["verdicts"],
             "headroom": stats["headroom"],
             "workers": stats["stats"]["workers"], "explain": words,
             "images_per_second": rate,
-            "cpu_per_image": (used.ru_utime + used.ru_stime) / (batches * 16),
+            "cpu_per_image": (used.ru_utime + used.ru_stime) / loaded,
             "memory_mb": most_memory_mb()}
 
 

@@ -216,7 +216,7 @@ TEST(rounds_the_tiny_and_the_huge)
 
 TEST(without_a_table_all_is_zero)
 {
-    static uint8_t src[3 * 2048], dst[sizeof(src) * 2 + 1];
+    static _Alignas(16) uint8_t src[3 * 2048], dst[sizeof(src) * 2 + 1];
     memset(src, 7, sizeof(src));
     memset(dst, GUARD, sizeof(dst));
     struct fdl_finish_args args = {.src = src,

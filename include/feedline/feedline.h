@@ -409,7 +409,8 @@ FEEDLINE_API int32_t feedline_loader_interrupt(feedline_loader *l);
 
 /* stop joins every worker; start may follow. Batches the caller holds stay
  * valid after stop and destroy, until released. On a device stop frees the
- * memory of all others, and the next start makes it again. */
+ * device's memory of all others, and the next start makes it again; pinned
+ * memory stays. */
 FEEDLINE_API int32_t feedline_loader_stop(feedline_loader *l);
 FEEDLINE_API void feedline_loader_destroy(feedline_loader *l);
 

@@ -31,14 +31,6 @@ static int32_t create(const struct fdl_backend_config *config, void **backend)
     return FEEDLINE_OK;
 }
 
-static void begin(void *backend)
-{
-    struct fdl_cuda *c = backend;
-    fdl_lock(&c->lock);
-    c->failed = FEEDLINE_OK;
-    fdl_unlock(&c->lock);
-}
-
 static void stop_threads(struct fdl_cuda *c)
 {
     fdl_lock(&c->lock);
@@ -91,19 +83,6 @@ static void close_device(struct fdl_cuda *c)
     c->n_reports = 0;
     c->stopping = false;
     c->device = NULL;
-}
-
-static void destroy(void *backend)
-{
-    struct fdl_cuda *c = backend;
-    if (!c)
-        return;
-    if (c->device)
-        close_device(c);
-    fdl_lock_destroy(&c->ask_lock);
-    fdl_lock_destroy(&c->report_lock);
-    fdl_lock_destroy(&c->lock);
-    free(c);
 }
 
 /* Kernels that finish batches have a stream of their own, so that the next copy
@@ -173,59 +152,109 @@ static uint64_t device_bytes(void *backend, uint64_t slab_bytes)
     return slab_bytes + c->config.finish.bytes;
 }
 
-static void count_bytes(struct fdl_cuda *c, const struct fdl_slab *slab,
+static void count_bytes(struct fdl_cuda *c, uint64_t pinned, uint64_t device,
                         int sign)
 {
-    uint64_t device = device_bytes(c, slab->bytes);
     fdl_lock(&c->lock);
-    c->pinned_bytes += sign > 0 ? slab->bytes : 0 - slab->bytes;
+    c->pinned_bytes += sign > 0 ? pinned : 0 - pinned;
     c->device_bytes += sign > 0 ? device : 0 - device;
     fdl_unlock(&c->lock);
 }
 
 /* What the consumer's streams still do with it comes first. */
-static void free_parts(struct fdl_cuda *c, struct fdl_slab *slab)
+static void free_device_part(struct fdl_cuda *c, struct fdl_slab *slab)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
     struct fdl_cuda_slab *own = slab->own;
-    for (uint32_t i = 0; own && i < own->n_used; i++)
+    for (uint32_t i = 0; i < own->n_used; i++)
         if (!own->late[i])
             fdl_cuda_wait_event(cuda, own->used[i]);
-    for (uint32_t i = 0; own && i < FDL_COUNT_OF(own->used); i++)
-        if (own->used[i])
-            cuda->EventDestroy(own->used[i]);
-    if (own && own->step)
+    if (own->step)
         fdl_cuda_step_let_go(c, own->step);
+    own->step = NULL;
+    own->begun = false;
+    own->n_jobs = own->n_moved = own->n_streams = own->n_used = 0;
     if (slab->finished)
         cuda->MemFree(slab->finished);
     if (slab->device)
         cuda->MemFree(slab->device);
-    if (own) {
-        fdl_cuda_unpin(c->device, &own->pinned);
-        fdl_lock_destroy(&own->lock);
-    }
-    free(own);
 }
 
-static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
+static int32_t alloc_device_part(struct fdl_cuda *c, struct fdl_slab *slab)
 {
     const struct fdl_cuda_api *cuda = c->device->cuda;
-    struct fdl_cuda_slab *own = calloc(1, sizeof(*own));
-    if (!own)
-        return fdl_fail_memory(sizeof(*own), "a batch on a device");
-    fdl_lock_init(&own->lock, FDL_RANK_CUDA_SLAB);
-    slab->own = own;
-    int32_t status =
-        fdl_cuda_pin(c->device, &c->config.place, slab->bytes, &own->pinned);
-    if (status < 0)
-        return status;
-    slab->host = own->pinned.memory;
     int error = cuda->MemAlloc(&slab->device, (size_t)slab->bytes);
     if (error == FDL_CUDA_SUCCESS && c->config.finish.bytes > 0)
         error = cuda->MemAlloc(&slab->finished, (size_t)c->config.finish.bytes);
     if (error != FDL_CUDA_SUCCESS)
         return fdl_cuda_fail(cuda, error, "device memory for a batch");
     return FEEDLINE_OK;
+}
+
+/* The host's part, with its events. */
+static void free_host_part(struct fdl_cuda *c, struct fdl_cuda_slab *own)
+{
+    for (uint32_t i = 0; i < FDL_COUNT_OF(own->used); i++)
+        if (own->used[i])
+            c->device->cuda->EventDestroy(own->used[i]);
+    if (own->pinned.memory)
+        count_bytes(c, own->pinned.bytes, 0, -1);
+    fdl_cuda_unpin(c->device, &own->pinned);
+    fdl_lock_destroy(&own->lock);
+    free(own);
+}
+
+static int32_t alloc_host_part(struct fdl_cuda *c, uint64_t bytes,
+                               struct fdl_cuda_slab **out)
+{
+    struct fdl_cuda_slab *own = calloc(1, sizeof(*own));
+    if (!own)
+        return fdl_fail_memory(sizeof(*own), "a batch on a device");
+    fdl_lock_init(&own->lock, FDL_RANK_CUDA_SLAB);
+    int32_t status =
+        fdl_cuda_pin(c->device, &c->config.place, bytes, &own->pinned);
+    if (status < 0) {
+        free_host_part(c, own);
+        return status;
+    }
+    count_bytes(c, bytes, 0, 1);
+    *out = own;
+    return FEEDLINE_OK;
+}
+
+/* One that a slab left when the run before ended: to pin it again would take
+ * tens of ms. All slabs of a loader have one size. */
+static struct fdl_cuda_slab *take_spare(struct fdl_cuda *c)
+{
+    fdl_lock(&c->lock);
+    struct fdl_cuda_slab *own = c->spare;
+    if (own)
+        c->spare = own->next;
+    fdl_unlock(&c->lock);
+    return own;
+}
+
+static void free_spare(struct fdl_cuda *c)
+{
+    struct fdl_cuda_slab *own;
+    while ((own = take_spare(c)))
+        free_host_part(c, own);
+}
+
+static int32_t alloc_parts(struct fdl_cuda *c, struct fdl_slab *slab)
+{
+    struct fdl_cuda_slab *own = take_spare(c);
+    int32_t status = own ? FEEDLINE_OK : alloc_host_part(c, slab->bytes, &own);
+    if (status < 0)
+        return status;
+    slab->own = own;
+    slab->host = own->pinned.memory;
+    status = alloc_device_part(c, slab);
+    if (status < 0) {
+        free_device_part(c, slab);
+        free_host_part(c, own);
+    }
+    return status;
 }
 
 /* The first call makes the context, the stream and the threads. */
@@ -264,12 +293,10 @@ static int32_t slab_alloc(void *backend, uint64_t bytes, struct fdl_slab *out)
     if (status < 0)
         return status;
     status = alloc_parts(c, &slab);
-    if (status < 0)
-        free_parts(c, &slab);
     fdl_cuda_leave(c->device);
     if (status < 0)
         return status;
-    count_bytes(c, &slab, 1);
+    count_bytes(c, 0, device_bytes(c, bytes), 1);
     *out = slab;
     return FEEDLINE_OK;
 }
@@ -279,12 +306,48 @@ static void slab_free(void *backend, struct fdl_slab *slab)
     struct fdl_cuda *c = backend;
     if (!slab->own)
         return;
-    count_bytes(c, slab, -1);
+    struct fdl_cuda_slab *own = slab->own;
+    count_bytes(c, 0, device_bytes(c, slab->bytes), -1);
     bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
-    free_parts(c, slab);
+    free_device_part(c, slab);
     if (current)
         fdl_cuda_leave(c->device);
+    fdl_lock(&c->lock);
+    own->next = c->spare;
+    c->spare = own;
+    fdl_unlock(&c->lock);
     *slab = (struct fdl_slab){.host = NULL};
+}
+
+static void destroy(void *backend)
+{
+    struct fdl_cuda *c = backend;
+    if (!c)
+        return;
+    if (c->device) {
+        bool current = fdl_cuda_enter(c->device) == FEEDLINE_OK;
+        free_spare(c);
+        if (current)
+            fdl_cuda_leave(c->device);
+        close_device(c);
+    }
+    fdl_lock_destroy(&c->ask_lock);
+    fdl_lock_destroy(&c->report_lock);
+    fdl_lock_destroy(&c->lock);
+    free(c);
+}
+
+/* Memory that the run before left and this one does not need goes. */
+static void begin(void *backend)
+{
+    struct fdl_cuda *c = backend;
+    if (c->device && fdl_cuda_enter(c->device) == FEEDLINE_OK) {
+        free_spare(c);
+        fdl_cuda_leave(c->device);
+    }
+    fdl_lock(&c->lock);
+    c->failed = FEEDLINE_OK;
+    fdl_unlock(&c->lock);
 }
 
 /* ---- The workers' side -------------------------------------------------- */

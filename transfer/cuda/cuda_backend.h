@@ -82,6 +82,7 @@ struct fdl_cuda_user {
 };
 
 struct fdl_cuda_slab {
+    struct fdl_cuda_slab *next;    /* of the spare ones */
     struct fdl_cuda_pinned pinned; /* its host memory */
     struct fdl_cuda_step *step;    /* NULL: not in use */
     struct fdl_cuda_job jobs[FDL_CUDA_PARTS + 1];
@@ -116,6 +117,7 @@ struct fdl_cuda {
     struct fdl_cuda_step *first_report, *last_report;
     uint32_t n_reports;
     struct fdl_cuda_step *free_steps;
+    struct fdl_cuda_slab *spare; /* host parts without a slab, for the next */
     bool open, stopping;
     uint64_t pinned_bytes, device_bytes;
     int32_t failed; /* a status: the run has ended with it */

@@ -262,9 +262,11 @@ TEST_WITH(finished_late_it_is_small, setup, teardown)
 
 /* ---- At rest ------------------------------------------------------------- */
 
+/* Nothing of the device; its pinned memory is the next run's. */
 TEST_WITH(a_stopped_loader_keeps_nothing, setup, teardown)
 {
     struct double_counters c;
+    uint64_t pinned = 0;
     feedline_loader *l = loader("depth=4 tuner=off");
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
         assert_ok(feedline_loader_start(l, epoch));
@@ -274,10 +276,30 @@ TEST_WITH(a_stopped_loader_keeps_nothing, setup, teardown)
         assert_ok(feedline_loader_stop(l));
         double_get_counters(&c);
         assert_int_equal(c.device_bytes, 0);
-        assert_int_equal(c.pinned_bytes, 0);
         assert_int_equal(stats_of(l).device_bytes, 0);
+        assert_int_equal(stats_of(l).pinned_bytes,
+                         6 * fdl_ring_slot_bytes(l->engine->ring));
         assert_int_equal(stats_of(l).batches, stats_of(l).copies);
+        pinned = epoch ? pinned : double_calls("cuMemHostRegister");
     }
+    assert_int_equal(double_calls("cuMemHostRegister"), pinned);
+    feedline_loader_destroy(l);
+    double_get_counters(&c);
+    assert_int_equal(c.pinned_bytes, 0);
+}
+
+/* What the next run has no use for is unpinned when it starts. */
+TEST_WITH(a_smaller_run_unpins_the_rest, setup, teardown)
+{
+    feedline_loader *l = loader("depth=12 tuner=off");
+    uint64_t slot = fdl_ring_slot_bytes(l->engine->ring);
+    pass(l, 3);
+    assert_ok(feedline_loader_stop(l));
+    assert_int_equal(stats_of(l).pinned_bytes, 14 * slot);
+    assert_ok(feedline_loader_set_int(l, "depth", 2));
+    assert_ok(feedline_loader_start(l, 1));
+    assert_int_equal(stats_of(l).pinned_bytes, 4 * slot);
+    pass(l, 3);
     feedline_loader_destroy(l);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Size-tagged output structs; see abi.h. */
+/* Size-tagged structs; see abi.h. */
 #include "base/abi.h"
 
 #include "base/status.h"
@@ -38,5 +38,15 @@ int32_t fdl_copy_out(void *out, const void *value, uint32_t bytes)
     uint32_t known = FDL_MIN(size, bytes);
     memcpy((char *)out + sizeof(size), (const char *)value + sizeof(size),
            known - sizeof(size));
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_copy_in(void *value, const void *in, uint32_t bytes)
+{
+    int32_t status = fdl_check_out(in);
+    if (status < 0)
+        return status;
+    memset(value, 0, bytes);
+    memcpy(value, in, FDL_MIN(struct_size_of(in), bytes));
     return FEEDLINE_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Size-tagged output structs: the caller states in the first field how much of
- * the struct it knows, and gets that much.
+ * Size-tagged structs: the caller states in the first field how much of the
+ * struct it knows. It gets that much, or that much of it is read.
  */
 #ifndef FDL_BASE_ABI_H
 #define FDL_BASE_ABI_H
@@ -15,5 +15,9 @@ int32_t fdl_copy_out(void *out, const void *value, uint32_t bytes);
 
 /* The check alone, for callers that want to fail before they work. */
 int32_t fdl_check_out(const void *out);
+
+/* The other way: `value` gets the first `bytes` of `in`, and zeros where the
+ * caller knew less. EINVAL as above. */
+int32_t fdl_copy_in(void *value, const void *in, uint32_t bytes);
 
 #endif

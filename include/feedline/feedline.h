@@ -180,15 +180,7 @@ typedef struct feedline_dataset feedline_dataset;
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
                                            feedline_dataset **out);
 
-#define FEEDLINE_ENDING_LISTED  0x1u /* "folder:" takes it for an image    */
-#define FEEDLINE_ENDING_DECODED 0x2u /* of a format that this build decodes */
-
-/* How names of image files end, in lower case (".jpg"); NULL past the end.
- * *flags: FEEDLINE_ENDING_*. Listed is what torchvision's ImageFolder lists.
- * Whether a file is decoded depends on its content, not on its name. */
-FEEDLINE_API const char *feedline_image_ending(uint32_t index, uint32_t *flags);
-
-/* Paths are copied; labels NULL means all 0. */
+/* Paths are copied; labels NULL: all 0. */
 FEEDLINE_API int32_t feedline_dataset_open_paths(const char *const *paths,
                                                  const int64_t *labels,
                                                  uint64_t count,
@@ -216,7 +208,10 @@ struct feedline_sample_info {
     uint32_t struct_size;
     uint32_t reserved;
     int64_t label;
-    const char *path; /* lives as long as the data set */
+    const char *path; /* for messages; lives as long as the data set */
+    const char *file; /* where its bytes are; NULL: in memory */
+    uint64_t offset;  /* of its first byte in that file */
+    uint64_t bytes;   /* UINT64_MAX: all of the file from there on */
 };
 FEEDLINE_API int32_t
 feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,

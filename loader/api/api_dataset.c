@@ -4,6 +4,8 @@
 #include "loader/api/api.h"
 #include "loader/dataset/dataset.h"
 
+#include <feedline/files.h>
+
 static int32_t enter(const feedline_dataset *ds)
 {
     return fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
@@ -42,6 +44,20 @@ int32_t feedline_dataset_open_paths(const char *const *paths,
     status = fdl_api_enter(paths, "paths");
     return status < 0 ? status
                       : fdl_dataset_open_paths(paths, labels, count, out);
+}
+
+int32_t feedline_dataset_open_extents(const struct feedline_extents *extents,
+                                      feedline_dataset **out)
+{
+    struct feedline_extents known;
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter(extents, "extents");
+    if (status >= 0)
+        status = fdl_copy_in(&known, extents, sizeof(known));
+    return status < 0 ? status : fdl_dataset_open_extents(&known, out);
 }
 
 int32_t feedline_dataset_open_memory(const void *const *data,
@@ -101,7 +117,10 @@ int32_t feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,
     fdl_dataset_get(ds, index, &source);
     struct feedline_sample_info info = {
         .label = fdl_dataset_label(ds, index),
-        .path = source.path,
+        .path = fdl_dataset_name(ds, index),
+        .file = source.data ? NULL : source.path,
+        .offset = source.offset,
+        .bytes = source.length < 0 ? UINT64_MAX : (uint64_t)source.length,
     };
     return fdl_copy_out(out, &info, sizeof(info));
 }

@@ -13,6 +13,7 @@
  */
 #include "loader/dataset/dataset.h"
 
+#include "base/atomic.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "loader/dataset/dataset_build.h"
@@ -24,52 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-#define FIRST_CAPACITY 64 /* elements; doubled from there */
-
-int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
-                          size_t each, const char *what)
-{
-    if (n < *capacity)
-        return FEEDLINE_OK;
-
-    uint64_t wanted = *capacity ? *capacity : FIRST_CAPACITY;
-    while (wanted <= n) {
-        if (wanted > UINT64_MAX / 2)
-            return fdl_fail_memory(UINT64_MAX, what);
-        wanted *= 2;
-    }
-    size_t bytes;
-    if (!fdl_mul_size(wanted, each, &bytes))
-        return fdl_fail_memory(UINT64_MAX, what);
-    void *grown = realloc(*array, bytes);
-    if (!grown)
-        return fdl_fail_memory(bytes, what);
-    *array = grown;
-    *capacity = wanted;
-    return FEEDLINE_OK;
-}
-
-int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
-                        const char *name, uint64_t *at)
-{
-    size_t prefix_bytes = strlen(prefix);
-    size_t name_bytes = strlen(name) + 1;
-    uint64_t end = a->bytes + prefix_bytes + name_bytes;
-
-    void *text = a->text;
-    int32_t status =
-        fdl_array_reserve(&text, &a->capacity, end, 1, "names of a data set");
-    a->text = text;
-    if (status)
-        return status;
-
-    memcpy(a->text + a->bytes, prefix, prefix_bytes);
-    memcpy(a->text + a->bytes + prefix_bytes, name, name_bytes);
-    *at = a->bytes;
-    a->bytes = end;
-    return FEEDLINE_OK;
-}
 
 int32_t fdl_dataset_create(feedline_dataset **out)
 {
@@ -174,22 +129,18 @@ static uint64_t fingerprint(const feedline_dataset *ds, const char *root)
         hash_number(&hash, (uint64_t)ds->labels[i]);
         if (ds->sizes)
             hash_number(&hash, ds->sizes[i]);
+        if (ds->extents)
+            hash_number(&hash, ds->extents[i].length);
     }
     return XXH64_digest(&hash);
 }
 
-/* Shrinking may fail; then the block stays as large as it is. */
-static void *trimmed(void *array, uint64_t bytes)
-{
-    void *smaller = bytes ? realloc(array, bytes) : NULL;
-    return smaller ? smaller : array;
-}
-
 void fdl_dataset_finish(feedline_dataset *ds, const char *root)
 {
-    ds->names = trimmed(ds->names, ds->names_bytes);
-    ds->name_at = trimmed(ds->name_at, ds->count * sizeof(*ds->name_at));
-    ds->labels = trimmed(ds->labels, ds->count * sizeof(*ds->labels));
+    ds->names = fdl_array_trimmed(ds->names, ds->names_bytes);
+    ds->name_at =
+        fdl_array_trimmed(ds->name_at, ds->count * sizeof(*ds->name_at));
+    ds->labels = fdl_array_trimmed(ds->labels, ds->count * sizeof(*ds->labels));
     ds->names_capacity = ds->names_bytes;
     ds->capacity = ds->count;
     ds->fingerprint = fingerprint(ds, root);
@@ -305,9 +256,20 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->data);
     free(ds->sizes);
     free(ds->owned);
+    free(ds->extents);
+    free(ds->files.text);
+    free(ds->file_at);
+    for (uint64_t i = 0; ds->full_names && i < ds->count; i++)
+        free(fdl_load(&ds->full_names[i]));
+    free(ds->full_names);
     free(ds->classes);
     free(ds->class_at);
     free(ds);
+}
+
+static const char *file_of(const feedline_dataset *ds, uint64_t index)
+{
+    return ds->files.text + ds->file_at[ds->extents[index].file];
 }
 
 void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
@@ -316,12 +278,60 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
     fdl_assert(index < ds->count);
     *out = (struct fdl_source){
         .path = ds->names + ds->name_at[index],
+        .file = FDL_OWN_FILE,
         .data = ds->data ? ds->data[index] : NULL,
         .length = ds->data ? (int64_t)ds->sizes[index] : -1,
         .raw_width = ds->raw_width,
         .raw_height = ds->raw_height,
         .raw_channels = ds->raw_channels,
     };
+    if (!ds->extents)
+        return;
+    const struct feedline_extent *e = &ds->extents[index];
+    out->path = file_of(ds, index);
+    out->file = e->file;
+    out->offset = e->offset;
+    if (e->length != FEEDLINE_TO_END)
+        out->length = e->length;
+}
+
+/* "SHARD:NAME", or "SHARD@OFFSET" where it has none; NULL: no memory. */
+static char *full_name(const feedline_dataset *ds, uint64_t index)
+{
+    const char *file = file_of(ds, index);
+    const char *name = ds->names + ds->name_at[index];
+    char offset[24];
+    bool named = *name != '\0';
+    snprintf(offset, sizeof(offset), "%" PRIu64, ds->extents[index].offset);
+    if (!named)
+        name = offset;
+    size_t bytes = strlen(file) + 1 + strlen(name) + 1;
+    char *full = malloc(bytes);
+    if (full)
+        snprintf(full, bytes, "%s%c%s", file, named ? ':' : '@', name);
+    return full;
+}
+
+const char *fdl_dataset_name(const feedline_dataset *ds, uint64_t index)
+{
+    fdl_assert(index < ds->count);
+    if (!ds->extents)
+        return ds->names + ds->name_at[index];
+    /* acquire: pairs with the release below: the text is there. */
+    char *name =
+        atomic_load_explicit(&ds->full_names[index], memory_order_acquire);
+    if (name)
+        return name;
+    char *made = full_name(ds, index);
+    if (!made)
+        return file_of(ds, index);
+    /* release: the text; acquire: that of another thread that was first. */
+    if (atomic_compare_exchange_strong_explicit(&ds->full_names[index], &name,
+                                                made, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return made;
+    free(made);
+    return name;
 }
 
 int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index)

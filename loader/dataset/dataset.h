@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A data set is one table: where each sample's bytes are, its name and its
- * label. The kinds (folder, list, memory, IDX, pixels) differ only in who fills
- * it, so everything after opening is the same for all of them.
+ * label. The kinds (folder, shards, list, memory, IDX, pixels) differ only in
+ * who fills it, so everything after opening is the same for all of them.
  *
  * Names lie in one arena behind 64-bit offsets: a million samples cost their
- * path lengths and 16 bytes each, and nothing per sample is allocated.
+ * path lengths and 16 bytes each, and nothing per sample is allocated. Parts of
+ * files cost 16 bytes more.
  */
 #ifndef FDL_LOADER_DATASET_H
 #define FDL_LOADER_DATASET_H
 
+#include "base/grow.h"
 #include "base/status.h"
+
+#include <feedline/files.h>
 
 #include <stdatomic.h>
 #include <stdint.h>
 
+#define FDL_OWN_FILE UINT32_MAX
+
 /* Where the bytes of one sample are. */
 struct fdl_source {
     const char *path;    /* file, or "memory:12": for messages */
+    uint32_t file;       /* its number in the data set, or FDL_OWN_FILE */
     const uint8_t *data; /* in memory already; NULL: read `path` */
     uint64_t offset;     /* in the file: where the sample begins */
     int64_t length;      /* of it, or of data; -1: to the end of the file */
@@ -33,6 +40,14 @@ struct feedline_dataset {
     uint64_t *name_at; /* [count] offset into names */
     int64_t *labels;   /* [count] */
     uint64_t capacity; /* of name_at and labels */
+
+    /* Samples that are parts of files; names are then those within them. */
+    struct feedline_extent *extents; /* [count], or NULL */
+    uint64_t extents_capacity;
+    struct fdl_strings files;
+    uint64_t *file_at; /* [n_files] offset into files */
+    uint64_t n_files, files_capacity;
+    char *_Atomic *full_names; /* [count], see fdl_dataset_name */
 
     const uint8_t **data; /* [count], or NULL: files */
     uint64_t *sizes;      /* [count], with data */
@@ -58,6 +73,8 @@ int32_t fdl_dataset_open_paths(const char *const *paths, const int64_t *labels,
 int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
                                 const int64_t *labels, uint64_t count,
                                 feedline_dataset **out);
+int32_t fdl_dataset_open_extents(const struct feedline_extents *from,
+                                 feedline_dataset **out);
 int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,
                                 uint64_t count, int32_t height, int32_t width,
                                 int32_t channels, feedline_dataset **out);
@@ -71,6 +88,10 @@ void fdl_dataset_ref(feedline_dataset *ds);
 void fdl_dataset_unref(feedline_dataset *ds);
 void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
                      struct fdl_source *out);
+
+/* What messages call it: its path, or "SHARD:NAME", which is made when it is
+ * first asked for. Lives as long as the data set. */
+const char *fdl_dataset_name(const feedline_dataset *ds, uint64_t index);
 int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index);
 
 #endif

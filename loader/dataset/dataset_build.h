@@ -10,31 +10,27 @@
 #ifndef FDL_LOADER_DATASET_BUILD_H
 #define FDL_LOADER_DATASET_BUILD_H
 
+#include "base/grow.h"
 #include "loader/dataset/dataset.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* NUL-terminated strings, one after the other, named by their offsets, as the
- * text may move while it grows. Starts zeroed; text is freed with free(). */
-struct fdl_strings {
-    char *text;
-    uint64_t bytes, capacity;
-};
-
-/* Adds prefix and name as one string. ENOMEM. */
-int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
-                        const char *name, uint64_t *at);
-
-/* Room for n + 1 elements of `each` bytes in *array, whose capacity is
- * *capacity; what: for the message. ENOMEM, with everything unchanged. */
-int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
-                          size_t each, const char *what);
-
 /* A sample whose name is prefix and name, one behind the other. */
 int32_t fdl_dataset_add_joined(feedline_dataset *ds, const char *prefix,
                                const char *name, int64_t label);
+
+/* For samples that are parts of files: adds a file, whose number is how many
+ * there were before; then a sample, with its name within that file ("": none).
+ * EINVAL, ENOMEM. */
+int32_t fdl_dataset_add_file(feedline_dataset *ds, const char *path);
+int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,
+                               const struct feedline_extent *extent,
+                               int64_t label);
+
+/* The same for such a table. ENOMEM. */
+int32_t fdl_dataset_finish_extents(feedline_dataset *ds);
 
 /* For samples in memory: reserves room for `count` of them; then adds them one
  * after the other, named "PLACE:0", "PLACE:1", ...; data stays where it is.

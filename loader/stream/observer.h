@@ -21,7 +21,6 @@
 struct fdl_sample_record {
     uint64_t ticket, epoch, sequence; /* of its batch */
     uint64_t index;                   /* in the data set */
-    const char *path;                 /* lives as long as the data set */
     uint32_t place;                   /* in its batch, in samples */
     uint32_t width, height;           /* of its image; 0: it was not opened */
     uint64_t bytes;                   /* of its file */

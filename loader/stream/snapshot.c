@@ -12,9 +12,7 @@
 
 const char *fdl_engine_path(const struct fdl_engine *e, uint64_t index)
 {
-    struct fdl_source source;
-    fdl_dataset_get(e->dataset, index, &source);
-    return source.path;
+    return fdl_dataset_name(e->dataset, index);
 }
 
 struct fdl_trace_ring *fdl_engine_notes(const struct fdl_engine *e)

@@ -97,7 +97,7 @@ static uint64_t record_failure(struct fdl_worker *w, const struct fdl_read *r,
         .status = status,
         .epoch = r->epoch,
         .sample_index = (int64_t)r->index,
-        .path = r->source.path,
+        .path = fdl_dataset_name(w->engine->dataset, r->index),
         .reason = fdl_last_error(),
     };
     return fdl_failures_add(&w->engine->failures, &failure);
@@ -156,10 +156,11 @@ static int32_t replace(struct fdl_worker *w, const struct fdl_read *r,
 }
 
 /* Ends the batch with this thread's error line, after the path. */
-static void end_batch(feedline_batch *b, const struct fdl_read *r,
-                      int32_t status)
+static void end_batch(const struct fdl_worker *w, feedline_batch *b,
+                      const struct fdl_read *r, int32_t status)
 {
-    fdl_fail(status, "%s: %s", r->source.path, fdl_last_error());
+    fdl_fail(status, "%s: %s", fdl_dataset_name(w->engine->dataset, r->index),
+             fdl_last_error());
     fdl_ring_sample_error(b, r->place, status, fdl_last_error());
 }
 
@@ -175,12 +176,12 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
                  "%s; with it %" PRIu64 " samples failed, more than "
                  "max_failures=%" PRIu64,
                  fdl_last_error(), total, e->config.max_failures);
-        end_batch(b, r, status);
+        end_batch(w, b, r, status);
         return;
     }
     switch (e->config.on_error) {
     case FDL_ON_ERROR_RAISE:
-        end_batch(b, r, status);
+        end_batch(w, b, r, status);
         break;
     case FDL_ON_ERROR_ZERO:
         fdl_slot_blank(b, r->place);
@@ -190,7 +191,7 @@ static void handle_failure(struct fdl_worker *w, const struct fdl_read *r,
     case FDL_ON_ERROR_SKIP:
         status = replace(w, r, b, cost);
         if (status < 0)
-            end_batch(b, r, status);
+            end_batch(w, b, r, status);
         break;
     }
 }
@@ -205,7 +206,6 @@ static void describe(const struct fdl_worker *w, const struct fdl_read *r,
         .epoch = r->epoch,
         .sequence = b->range.sequence,
         .index = r->index,
-        .path = r->source.path,
         .place = r->place / w->engine->config.views,
         .width = w->width,
         .height = w->height,

@@ -165,7 +165,7 @@ uint32_t fdl_notable_slow(struct fdl_books *c,
             .width = s->width,
             .height = s->height,
             .stall_ns = (uint64_t)s->stall_ns,
-            .path = s->path,
+            .path = fdl_engine_path(c->engine, s->index),
         };
     }
     return n;

@@ -28,7 +28,6 @@
 struct fdl_slow_sample {
     uint64_t epoch, sequence; /* of its batch */
     uint64_t index;           /* in the data set */
-    const char *path;         /* borrowed */
     uint32_t place;           /* in its batch, in samples */
     uint32_t custom;          /* operation that took longest of custom_ns */
     int64_t done_ns;          /* its stamp work_done, which names it */

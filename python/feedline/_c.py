@@ -40,8 +40,6 @@ FEATURE_CUDA = 0x2
 FEATURE_WEBP = 0x4
 OPT_LIVE = 0x1
 OPT_AUTO = 0x2
-ENDING_LISTED = 0x1
-ENDING_DECODED = 0x2
 T_INT = 1
 T_SIZE = 2
 T_TIME = 3
@@ -80,6 +78,8 @@ DLPACK_VERSIONED = 0x1
 LENT_MAX = 2048
 IMAGES = 0
 LABELS = 1
+ENDING_LISTED = 0x1
+ENDING_DECODED = 0x2
 LIVE_DECISIONS = 8
 GIVEN_MAX = 1024
 STAT_ZERO_UNKNOWN = 0x1
@@ -129,6 +129,9 @@ class sample_info(SizedStructure):
         ("reserved", c_uint32),
         ("label", c_int64),
         ("path", c_char_p),
+        ("file", c_char_p),
+        ("offset", c_uint64),
+        ("bytes", c_uint64),
     ]
 
 
@@ -303,7 +306,6 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "config_load": (c_int32, (c_void_p, c_char_p, c_char_p)),
     "config_json": (c_int32, (c_void_p, c_char_p, c_uint64, POINTER(c_uint64))),
     "dataset_open": (c_int32, (c_char_p, POINTER(c_void_p))),
-    "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
     "dataset_open_paths": (
         c_int32,
         (POINTER(c_char_p), POINTER(c_int64), c_uint64, POINTER(c_void_p)),
@@ -474,6 +476,8 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "batch_copy": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "loader_peek": (c_int32, (c_void_p, c_uint32, POINTER(c_void_p))),
     "loader_lend": (c_int32, (c_void_p, c_void_p, c_uint64)),
+    "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
+    "dataset_open_extents": (c_int32, (c_void_p, POINTER(c_void_p))),
     "live_list": (c_int32, (c_uint32, c_void_p)),
     "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
     "live_read": (c_int32, (c_void_p, c_void_p)),

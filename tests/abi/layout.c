@@ -7,6 +7,7 @@
  */
 #include <feedline/bench.h>
 #include <feedline/exchange.h>
+#include <feedline/files.h>
 #include <feedline/live.h>
 #include <feedline/order.h>
 #include <feedline/statistics.h>
@@ -55,7 +56,26 @@ BEGIN(feedline_sample_info, struct_size);
 NEXT(feedline_sample_info, struct_size, reserved);
 NEXT(feedline_sample_info, reserved, label);
 NEXT(feedline_sample_info, label, path);
-END(feedline_sample_info, path, 24);
+NEXT(feedline_sample_info, path, file);
+NEXT(feedline_sample_info, file, offset);
+NEXT(feedline_sample_info, offset, bytes);
+END(feedline_sample_info, bytes, 48);
+
+BEGIN(feedline_extent, offset);
+NEXT(feedline_extent, offset, file);
+NEXT(feedline_extent, file, length);
+END(feedline_extent, length, 16);
+
+BEGIN(feedline_extents, struct_size);
+NEXT(feedline_extents, struct_size, n_files);
+NEXT(feedline_extents, n_files, files);
+NEXT(feedline_extents, files, extents);
+NEXT(feedline_extents, extents, labels);
+NEXT(feedline_extents, labels, names);
+NEXT(feedline_extents, names, count);
+NEXT(feedline_extents, count, classes);
+NEXT(feedline_extents, classes, n_classes);
+END(feedline_extents, n_classes, 64);
 
 BEGIN(feedline_epoch_info, struct_size);
 NEXT(feedline_epoch_info, struct_size, views);

@@ -43,6 +43,21 @@ TEST(larger_keeps_its_rest)
     assert_int_equal(out.c, 77);
 }
 
+TEST(input_of_an_older_caller_ends_in_zeros)
+{
+    struct known in = {.struct_size = 8, .a = 5, .b = 77};
+    struct known got = {.b = 3};
+    assert_int_equal(fdl_copy_in(&got, &in, sizeof(got)), FEEDLINE_OK);
+    assert_int_equal(got.a, 5);
+    assert_int_equal(got.b, 0);
+    struct newer longer = {.known = {sizeof(longer), 6, 7}, .c = 8};
+    assert_int_equal(fdl_copy_in(&got, &longer, sizeof(got)), FEEDLINE_OK);
+    assert_int_equal(got.a, 6);
+    assert_int_equal(got.b, 7);
+    in.struct_size = 0;
+    assert_int_equal(fdl_copy_in(&got, &in, sizeof(got)), FEEDLINE_EINVAL);
+}
+
 TEST(unset_size_is_refused)
 {
     struct known out = {.struct_size = 0, .a = 5};

@@ -9,6 +9,8 @@
 #include "tests/decode/make_png.h"
 #include "tests/decode/rig.h"
 
+#include <feedline/files.h>
+
 enum { SIDE = 40, PIXELS = SIDE * SIDE * 3 };
 
 static struct fdl_decoder *create(void)

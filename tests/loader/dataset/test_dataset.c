@@ -684,6 +684,23 @@ static int32_t open_some_memory(const char *unused, feedline_dataset **out)
     return fdl_dataset_open_memory(data, sizes, NULL, 2, out);
 }
 
+static int32_t open_some_extents(const char *unused, feedline_dataset **out)
+{
+    (void)unused;
+    static const char *const names[] = {"a.tar", "b.tar"};
+    static const struct feedline_extent extents[] = {{0, 1, 5}, {9, 0, 7}};
+    struct feedline_extents all = {
+        .n_files = 2,
+        .files = names,
+        .extents = extents,
+        .names = names,
+        .count = 2,
+        .classes = names,
+        .n_classes = 2,
+    };
+    return fdl_dataset_open_extents(&all, out);
+}
+
 /* Fails the first allocation, then the second, until none is left to fail.
  * What was given back by trimming may stay; everything else is ENOMEM. */
 static void fail_each(int32_t (*open)(const char *uri, feedline_dataset **out),
@@ -730,6 +747,7 @@ TEST(every_allocation_may_fail)
     fail_each(fdl_dataset_open_uri, uri);
     fail_each(open_some_paths, NULL);
     fail_each(open_some_memory, NULL);
+    fail_each(open_some_extents, NULL);
 }
 
 TEST_MAIN("dataset")

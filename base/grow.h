@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrays and strings that grow by doubling, for tables of unknown length.
+ * One thread at a time.
+ */
+#ifndef FDL_BASE_GROW_H
+#define FDL_BASE_GROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for n + 1 elements of `each` bytes in *array, whose capacity is
+ * *capacity; what: for the message. ENOMEM, with everything unchanged. */
+int32_t fdl_array_reserve(void **array, uint64_t *capacity, uint64_t n,
+                          size_t each, const char *what);
+
+/* Cut to `bytes`. Shrinking may fail; then the block stays as large as it is.
+ */
+void *fdl_array_trimmed(void *array, uint64_t bytes);
+
+/* NUL-terminated strings, one after the other, named by their offsets, as the
+ * text may move while it grows. Starts zeroed; text is freed with free(). */
+struct fdl_strings {
+    char *text;
+    uint64_t bytes, capacity;
+};
+
+/* Adds prefix and name as one string. ENOMEM. */
+int32_t fdl_strings_add(struct fdl_strings *a, const char *prefix,
+                        const char *name, uint64_t *at);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples that are parts of files: what builders add to the table, and the kind
+ * whose table the program brings itself.
+ */
+#include "loader/dataset/dataset.h"
+#include "loader/dataset/dataset_build.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+int32_t fdl_dataset_add_file(feedline_dataset *ds, const char *path)
+{
+    void *array = ds->file_at;
+    if (ds->n_files >= FDL_OWN_FILE)
+        return fdl_fail(FEEDLINE_EINVAL, "more than %" PRIu32 " files",
+                        FDL_OWN_FILE);
+    int32_t status = fdl_array_reserve(&array, &ds->files_capacity, ds->n_files,
+                                       sizeof(*ds->file_at), "shards");
+    ds->file_at = array;
+    if (status == FEEDLINE_OK)
+        status =
+            fdl_strings_add(&ds->files, "", path, &ds->file_at[ds->n_files]);
+    if (status == FEEDLINE_OK)
+        ds->n_files++;
+    return status;
+}
+
+int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,
+                               const struct feedline_extent *extent,
+                               int64_t label)
+{
+    void *array = ds->extents;
+    int32_t status =
+        fdl_array_reserve(&array, &ds->extents_capacity, ds->count,
+                          sizeof(*ds->extents), "extents of samples");
+    ds->extents = array;
+    if (status)
+        return status;
+    ds->extents[ds->count] = *extent;
+    return fdl_dataset_add_joined(ds, "", name, label);
+}
+
+int32_t fdl_dataset_finish_extents(feedline_dataset *ds)
+{
+    /* Pages of it that nobody asks for are never touched. */
+    ds->full_names = calloc(ds->count, sizeof(*ds->full_names));
+    if (!ds->full_names)
+        return fdl_fail_memory(ds->count * sizeof(*ds->full_names),
+                               "names of samples");
+    ds->extents =
+        fdl_array_trimmed(ds->extents, ds->count * sizeof(*ds->extents));
+    ds->extents_capacity = ds->count;
+    fdl_dataset_finish(ds, "");
+    return FEEDLINE_OK;
+}
+
+static int32_t add_files(feedline_dataset *ds,
+                         const struct feedline_extents *from)
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < from->n_files; i++)
+        status = from->files[i]
+                     ? fdl_dataset_add_file(ds, from->files[i])
+                     : fdl_fail(FEEDLINE_EINVAL, "file %" PRIu32 " is NULL", i);
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < from->n_classes; i++)
+        status = from->classes[i] ? fdl_dataset_add_class(ds, from->classes[i])
+                                  : fdl_fail(FEEDLINE_EINVAL,
+                                             "class %" PRIu64 " is NULL", i);
+    return status;
+}
+
+static int32_t add_sample(feedline_dataset *ds,
+                          const struct feedline_extents *from, uint64_t i)
+{
+    const struct feedline_extent *e = &from->extents[i];
+    const char *name = from->names ? from->names[i] : "";
+    if (e->file >= from->n_files)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "sample %" PRIu64 " is in file %" PRIu32
+                        ", and there are %" PRIu32,
+                        i, e->file, from->n_files);
+    if (e->offset > INT64_MAX)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "sample %" PRIu64 " begins at %" PRIu64
+                        ", which is past the end of any file",
+                        i, e->offset);
+    if (!name)
+        return fdl_fail(FEEDLINE_EINVAL, "name %" PRIu64 " is NULL", i);
+    return fdl_dataset_add_extent(ds, name, e,
+                                  from->labels ? from->labels[i] : 0);
+}
+
+int32_t fdl_dataset_open_extents(const struct feedline_extents *from,
+                                 feedline_dataset **out)
+{
+    if (!from->files || !from->extents || from->count == 0 ||
+        (from->n_classes > 0 && !from->classes))
+        return fdl_fail(FEEDLINE_EINVAL, "the data set has no extents");
+
+    feedline_dataset *ds = NULL;
+    int32_t status = fdl_dataset_create(&ds);
+    if (status == FEEDLINE_OK)
+        status = add_files(ds, from);
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < from->count; i++)
+        status = add_sample(ds, from, i);
+    if (status == FEEDLINE_OK)
+        status = fdl_dataset_finish_extents(ds);
+    if (status) {
+        fdl_dataset_unref(ds);
+        return status;
+    }
+    *out = ds;
+    return FEEDLINE_OK;
+}

@@ -295,14 +295,18 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
         out->length = e->length;
 }
 
-/* "SHARD:NAME", or "SHARD@OFFSET" where it has none; NULL: no memory. */
+/* "SHARD:NAME", where it has none "SHARD@OFFSET", and a whole file its path;
+ * NULL: no memory. */
 static char *full_name(const feedline_dataset *ds, uint64_t index)
 {
+    const struct feedline_extent *e = &ds->extents[index];
     const char *file = file_of(ds, index);
     const char *name = ds->names + ds->name_at[index];
     char offset[24];
     bool named = *name != '\0';
-    snprintf(offset, sizeof(offset), "%" PRIu64, ds->extents[index].offset);
+    if (!named && e->offset == 0 && e->length == FEEDLINE_TO_END)
+        return strdup(file);
+    snprintf(offset, sizeof(offset), "%" PRIu64, e->offset);
     if (!named)
         name = offset;
     size_t bytes = strlen(file) + 1 + strlen(name) + 1;

@@ -260,6 +260,20 @@ class device_info(SizedStructure):
     ]
 
 
+class extents(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("n_files", c_uint32),
+        ("files", POINTER(c_char_p)),
+        ("extents", c_void_p),
+        ("labels", POINTER(c_int64)),
+        ("names", POINTER(c_char_p)),
+        ("count", c_uint64),
+        ("classes", POINTER(c_char_p)),
+        ("n_classes", c_uint64),
+    ]
+
+
 class stat_info(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -477,7 +491,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "loader_peek": (c_int32, (c_void_p, c_uint32, POINTER(c_void_p))),
     "loader_lend": (c_int32, (c_void_p, c_void_p, c_uint64)),
     "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
-    "dataset_open_extents": (c_int32, (c_void_p, POINTER(c_void_p))),
+    "dataset_open_extents": (c_int32, (POINTER(extents), POINTER(c_void_p))),
     "live_list": (c_int32, (c_uint32, c_void_p)),
     "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
     "live_read": (c_int32, (c_void_p, c_void_p)),

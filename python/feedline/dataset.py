@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataset: what to read. Files, encoded images in memory, or decoded ones.
+"""Dataset: what to read. Files and parts of files, encoded images in memory, or
+decoded ones.
 
 Immutable, and shared freely between loaders and threads. The library borrows
 the bytes of images in memory, so a data set holds the objects they belong to,
@@ -12,14 +13,14 @@ import ctypes
 import operator
 import os
 import weakref
-from array import array
 from ctypes import POINTER, c_char_p, c_int, c_ssize_t, c_void_p
-from itertools import accumulate
 from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 from . import _c
 from ._library import lib
 from .errors import InvalidArgument, RangeError, StateError, check
+from .extents import TO_END, Extents
+from .vectors import each_of, joined, labels_for
 
 # ---- Buffers ----------------------------------------------------------------
 #
@@ -122,46 +123,13 @@ def _has_buffer(source: Any) -> bool:
     return True
 
 
-def _labels(labels: Optional[Iterable[int]], count: int) -> Any:
-    """Labels as an array for C, or None."""
-    if labels is None:
-        return None
-    tolist = getattr(labels, "tolist", None)
-    if tolist is not None:  # an array of numpy's or torch's: one call for all
-        labels = tolist()
-    values = array("q", labels)
-    if len(values) != count:
-        raise InvalidArgument("%d labels for %d samples" % (len(values), count))
-    return (ctypes.c_int64 * count).from_buffer(values)
-
-
-def _joined(paths: Sequence[Any]) -> bytes:
-    """All paths in one block, each with a NUL between it and the next.
-
-    Objects for a million names take ten times as long as their bytes.
-    """
-    try:
-        return os.fsencode("\0".join(paths))
-    except TypeError:  # not all of them are text
-        return b"\0".join(map(os.fsencode, paths))
-
-
-def _each_of(names: bytes, count: int) -> Any:
-    """Where each name begins, as an array for C, which `names` outlives."""
-    parts = names.split(b"\0") if count else []
-    if len(parts) != count:
-        raise InvalidArgument("a path has a NUL in it")
-    first = ctypes.cast(ctypes.c_char_p(names), ctypes.c_void_p).value or 0
-    ends = accumulate(map(len, parts), initial=first)
-    starts = array("Q", map(operator.add, ends, range(count)))
-    return (ctypes.c_char_p * count).from_buffer(starts)
-
-
 class Dataset:
     """Samples with labels, at positions from 0 to len() - 1.
 
-    Made by open, paths, memory or pixels.
+    Made by open, paths, extents, memory or pixels.
     """
+
+    TO_END = TO_END  # a length: all from the offset on
 
     def __init__(
         self,
@@ -213,16 +181,49 @@ class Dataset:
         """
         found = list(paths)
         count = len(found)
-        names = _joined(found)
+        names = joined(found)
         return cls(
             "paths",
             "%d paths" % count,
             (),
             lib.dataset_open_paths,
-            _each_of(names, count),
-            _labels(labels, count),
+            each_of(names, count),
+            labels_for(labels, count),
             count,
         )
+
+    @classmethod
+    def extents(
+        cls,
+        files: Iterable["str | os.PathLike[str]"],
+        file: Any,
+        offset: Any,
+        length: Any,
+        labels: Optional[Iterable[int]] = None,
+        names: Optional[Sequence[str]] = None,
+        classes: Optional[Sequence[str]] = None,
+    ) -> "Dataset":
+        """Parts of files, for formats that feedline does not know.
+
+        file, offset, length: for each sample which one of `files`, its first
+        byte and the number of its bytes; TO_END: all from there on. As arrays
+        (numpy or whatever has a buffer) of uint32, uint64 and uint32 they are
+        taken as bytes; other integers cost some 20 ns each. labels: an int64
+        for each, or None for all 0. names: for messages, which say FILE:NAME,
+        and else FILE@OFFSET. classes: names by label.
+
+        Raises InvalidArgument for vectors of different lengths, a file that is
+        not in the list, or no samples; RangeError for a number that does not
+        fit. That files are long enough is seen when they are read.
+        """
+        found = list(files)
+        table = Extents(found, file, offset, length, labels, names, classes)
+        return cls._of_table(table)
+
+    @classmethod
+    def _of_table(cls, table: Extents) -> "Dataset":
+        text = "%d parts of %d files" % (table.count, len(table.files))
+        return cls("_of_table", text, (table,), table.open)
 
     @classmethod
     def memory(
@@ -244,7 +245,7 @@ class Dataset:
             lib.dataset_open_memory,
             (ctypes.c_void_p * count)(*[b.address for b in buffers]),
             (ctypes.c_uint64 * count)(*[b.nbytes for b in buffers]),
-            _labels(labels, count),
+            labels_for(labels, count),
             count,
         )
 
@@ -268,7 +269,7 @@ class Dataset:
             (buffer,),
             lib.dataset_open_pixels,
             buffer.address,
-            _labels(labels, count),
+            labels_for(labels, count),
             count,
             height,
             width,
@@ -328,6 +329,8 @@ class Dataset:
         elif self._kind == "paths":
             every = range(len(self))
             made_of = [self.path(i) for i in every], self._all_labels()
+        elif self._kind == "_of_table":
+            made_of = (self._buffers[0],)
         elif self._kind == "memory":
             images = [buffer.tobytes() for buffer in self._buffers]
             made_of = images, self._all_labels()

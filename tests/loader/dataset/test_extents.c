@@ -102,6 +102,7 @@ TEST_WITH(samples_tell_where_they_are, setup, teardown)
     write_shards(&s);
     for (uint32_t i = 0; i < N; i++)
         names[i] = i % 2 ? "" : "even.jpg";
+    s.extents[7] = (struct feedline_extent){0, 1, FEEDLINE_TO_END};
     s.all.names = names;
     s.all.classes = classes;
     s.all.n_classes = 3;
@@ -125,6 +126,9 @@ TEST_WITH(samples_tell_where_they_are, setup, teardown)
     snprintf(expected, sizeof(expected), "%s@%llu", s.path[1],
              (unsigned long long)s.extents[5].offset);
     assert_string_equal(info.path, expected);
+
+    assert_ok(feedline_dataset_get_sample(ds, 7, &info));
+    assert_string_equal(info.path, s.path[1]);
     feedline_dataset_close(ds);
 }
 

@@ -31,6 +31,8 @@ struct fdl_source {
     int32_t raw_width, raw_height, raw_channels; /* 0: an encoded image */
 };
 
+struct fdl_index_format;
+
 struct feedline_dataset {
     _Atomic uint32_t refs;
     uint32_t fork_generation;
@@ -75,6 +77,8 @@ int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
                                 feedline_dataset **out);
 int32_t fdl_dataset_open_extents(const struct feedline_extents *from,
                                  feedline_dataset **out);
+int32_t fdl_dataset_open_shards(const struct fdl_index_format *format,
+                                const char *spec, feedline_dataset **out);
 int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,
                                 uint64_t count, int32_t height, int32_t width,
                                 int32_t channels, feedline_dataset **out);

@@ -4,16 +4,21 @@
  * bare path is looked at:
  *
  *     folder with IDX files of training images   idx
+ *     folder with shards, or with their index    their format
  *     any other folder                           folder
  *     file that starts like an IDX file          idx
+ *     file that starts like a shard              its format
  *     any other file                             list
+ *     no file, but named like a shard            its format ("{00..99}.tar")
  *
  * A path may contain a colon: what exists is a path, unless it starts with one
  * of our schemes.
  */
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/index/index_format.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,15 +31,33 @@ static int32_t open_file(const char *path, feedline_dataset **out)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fdl_fail_path(path, errno);
-    char start[4];
-    ssize_t n = read(fd, start, sizeof(start));
+    uint8_t head[FDL_INDEX_HEAD_BYTES];
+    ssize_t n = read(fd, head, sizeof(head));
     int error = errno;
     close(fd);
     if (n < 0)
         return fdl_fail_path(path, error);
-    if (fdl_idx_is_file(start, (uint64_t)n))
+    if (fdl_idx_is_file((const char *)head, (uint64_t)n))
         return fdl_dataset_open_idx(path, out);
-    return fdl_dataset_open_list(path, out);
+    const struct fdl_index_format *format =
+        fdl_index_of_head(head, (uint64_t)n);
+    return format ? fdl_dataset_open_shards(format, path, out)
+                  : fdl_dataset_open_list(path, out);
+}
+
+/* The format of the first file in it that is named like a shard; NULL: there is
+ * none. What cannot be read is told by whoever opens it. */
+static const struct fdl_index_format *format_of_folder(const char *path)
+{
+    const struct fdl_index_format *format = NULL;
+    const struct dirent *entry;
+    DIR *dir = opendir(path);
+    while (dir && !format && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.' && entry->d_type != DT_DIR)
+            format = fdl_index_of_name(entry->d_name);
+    if (dir)
+        closedir(dir);
+    return format;
 }
 
 static int32_t open_directory(const char *path, feedline_dataset **out)
@@ -43,8 +66,13 @@ static int32_t open_directory(const char *path, feedline_dataset **out)
     int32_t status = fdl_idx_find_images(path, &images);
     if (status)
         return status;
-    status = images ? fdl_dataset_open_idx(path, out)
-                    : fdl_dataset_open_folder(path, out);
+    const struct fdl_index_format *format =
+        images ? NULL : format_of_folder(path);
+    if (format)
+        status = fdl_dataset_open_shards(format, path, out);
+    else
+        status = images ? fdl_dataset_open_idx(path, out)
+                        : fdl_dataset_open_folder(path, out);
     free(images);
     return status;
 }
@@ -76,6 +104,12 @@ int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
             return kinds[i].open(uri + n, out);
     }
 
+    size_t scheme = scheme_bytes(uri);
+    const struct fdl_index_format *format =
+        scheme ? fdl_index_of_scheme(uri, scheme - 1) : NULL;
+    if (format)
+        return fdl_dataset_open_shards(format, uri + scheme, out);
+
     struct stat st;
     if (stat(uri, &st) == 0) {
         if (!S_ISDIR(st.st_mode))
@@ -84,16 +118,13 @@ int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
     }
 
     int error = errno;
-    size_t n = scheme_bytes(uri);
-    if (n == strlen("tar:") && strncmp(uri, "tar:", n) == 0)
-        return fdl_fail(FEEDLINE_EINVAL,
-                        "%s: tar shards are not supported by this version; "
-                        "unpack them into a folder",
-                        uri);
-    if (n > 0)
+    format = fdl_index_of_name(uri);
+    if (format)
+        return fdl_dataset_open_shards(format, uri, out);
+    if (scheme > 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "%s: unknown kind of data set '%.*s'; use folder:, "
-                        "list: or idx:",
-                        uri, (int)n, uri);
+                        "list:, idx: or a shard format",
+                        uri, (int)scheme, uri);
     return fdl_fail_path(uri, error);
 }

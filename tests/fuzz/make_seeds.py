@@ -11,8 +11,10 @@ beside them, named finding-WHAT, and are left alone.
 import io
 import json
 import os
+import pathlib
 import struct
 import sys
+import tempfile
 
 from PIL import Image, features
 
@@ -319,9 +321,24 @@ def jsons():
     yield "double", b"\0\0" + struct.pack(">d", -1.7976931348623157e308)
 
 
+def shards():
+    """One small shard of each format, by the writers of its test."""
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
+    import test_shards
+
+    members = [("ant/1.jpg", b"one", 1), ("bee/22.jpg", b"twenty-two", 2)]
+    for name, write in test_shards.WRITERS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "shard")
+            write(path, members)
+            data = path.read_bytes()
+        yield name, data
+        yield name + "-cut", data[:len(data) * 2 // 3]
+
+
 TARGETS = {"image": images, "exif": exifs, "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,
-           "idx": idxs, "json": jsons}
+           "idx": idxs, "shard": shards, "json": jsons}
 
 
 def main():

@@ -530,8 +530,6 @@ TEST(uri_decides_the_kind)
     fdl_dataset_unref(ds);
 
     refused("foo:baz", FEEDLINE_EINVAL, "'foo:'");
-    refused("tar:/data/x.tar", FEEDLINE_EINVAL,
-            "not supported by this version");
     refused("/nowhere/foo:bar", FEEDLINE_ENOENT, "no such file or folder");
     refused("", FEEDLINE_EINVAL, "no name");
     refused(NULL, FEEDLINE_EINVAL, "no name");

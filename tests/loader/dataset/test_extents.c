@@ -139,7 +139,7 @@ TEST_WITH(a_cut_shard_fails_its_last_sample, setup, teardown)
     const struct feedline_extent *last = &s.extents[N - 1];
     assert_int_equal(
         truncate(s.path[0], (off_t)(last->offset + last->length - 1)), 0);
-    SCOPED_LOADER l = fixture_open(ds, "on_error=zero");
+    SCOPED_LOADER l = fixture_open(ds, "on_error=zero epochs=1");
     fixture_run(l, 1);
     assert_int_equal(feedline_loader_failure_count(l), 1);
     struct feedline_failure f = {.struct_size = sizeof(f)};

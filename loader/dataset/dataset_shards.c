@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shards: what loader/index/ found in them becomes one table, shard after
+ * shard. Class names of all shards together are numbered in the order of
+ * folders.
+ */
+#include "base/memory.h"
+#include "loader/dataset/dataset.h"
+#include "loader/dataset/dataset_build.h"
+#include "loader/index/index.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_names(const void *a, const void *b)
+{
+    return fdl_name_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All class names, sorted, each once, become the classes of ds. */
+static int32_t add_classes(feedline_dataset *ds, const struct fdl_index *index)
+{
+    uint64_t n = 0, at = 0;
+    int32_t status = FEEDLINE_OK;
+    for (uint64_t i = 0; i < index->shards.n; i++)
+        n += index->listings[i].n_classes;
+    if (n == 0)
+        return FEEDLINE_OK;
+    const char **names = calloc(n, sizeof(*names));
+    if (!names)
+        return fdl_fail_memory(n * sizeof(*names), "class names");
+    for (uint64_t i = 0; i < index->shards.n; i++)
+        for (uint64_t k = 0; k < index->listings[i].n_classes; k++)
+            names[at++] = fdl_listing_class_name(&index->listings[i], k);
+    qsort(names, n, sizeof(*names), compare_names);
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < n; i++)
+        if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
+            status = fdl_dataset_add_class(ds, names[i]);
+    free(names);
+    return status;
+}
+
+static int64_t label_of(const feedline_dataset *ds, const char *name)
+{
+    uint32_t low = 0, high = ds->n_classes;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = fdl_name_compare(ds->classes + ds->class_at[middle], name);
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    fdl_assert(false); /* they were all added */
+    return 0;
+}
+
+/* The label of each class of a listing; NULL: it has none, or no memory. */
+static int64_t *number_classes(const feedline_dataset *ds,
+                               const struct fdl_listing *list)
+{
+    int64_t *labels = calloc(FDL_MAX(list->n_classes, 1), sizeof(*labels));
+    for (uint64_t k = 0; labels && k < list->n_classes; k++)
+        labels[k] = label_of(ds, fdl_listing_class_name(list, k));
+    return labels;
+}
+
+static int32_t add_samples(feedline_dataset *ds, uint32_t file,
+                           const struct fdl_listing *list)
+{
+    int32_t status = FEEDLINE_OK;
+    int64_t *labels = number_classes(ds, list);
+    if (!labels)
+        return fdl_fail_memory(list->n_classes * sizeof(*labels), "labels");
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < list->count; i++) {
+        const struct fdl_listed *s = &list->samples[i];
+        struct feedline_extent e = {s->offset, file, s->length};
+        status = fdl_dataset_add_extent(
+            ds, list->names.text + s->name_at, &e,
+            list->labels == FDL_LABEL_CLASS ? labels[s->label] : s->label);
+    }
+    free(labels);
+    return status;
+}
+
+/* Labels are of one kind, and all samples have one or none has. */
+static int32_t check_labels(const struct fdl_index *index)
+{
+    uint64_t first = UINT64_MAX;
+    for (uint64_t i = 0; i < index->shards.n; i++) {
+        const struct fdl_listing *l = &index->listings[i];
+        const char *path = fdl_shard_list_path(&index->shards, i);
+        if (l->labelled > 0 && l->labelled < l->count)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s: %" PRIu64 " of %" PRIu64
+                            " samples have no label",
+                            path, l->count - l->labelled, l->count);
+        if (l->count == 0)
+            continue;
+        if (first == UINT64_MAX)
+            first = i;
+        if (l->labels != index->listings[first].labels)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s: its labels are of another kind than those of "
+                            "%s (names, numbers, none)",
+                            path, fdl_shard_list_path(&index->shards, first));
+    }
+    return FEEDLINE_OK;
+}
+
+static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
+{
+    int32_t status = check_labels(index);
+    if (status == FEEDLINE_OK)
+        status = add_classes(ds, index);
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < index->shards.n; i++) {
+        status =
+            fdl_dataset_add_file(ds, fdl_shard_list_path(&index->shards, i));
+        if (status == FEEDLINE_OK)
+            status = add_samples(ds, (uint32_t)i, &index->listings[i]);
+    }
+    return status;
+}
+
+int32_t fdl_dataset_open_shards(const struct fdl_index_format *format,
+                                const char *spec, feedline_dataset **out)
+{
+    struct fdl_index index;
+    feedline_dataset *ds = NULL;
+    int32_t status = fdl_index_build(format, spec, &index);
+    if (status)
+        return status;
+    status = fdl_dataset_create(&ds);
+    if (status == FEEDLINE_OK)
+        status = fill(ds, &index);
+    if (status == FEEDLINE_OK && ds->count == 0)
+        status = fdl_fail(FEEDLINE_ENOENT, "%s: no samples in it", spec);
+    if (status == FEEDLINE_OK)
+        status = fdl_dataset_finish_extents(ds);
+    fdl_index_free(&index);
+    if (status) {
+        fdl_dataset_unref(ds);
+        return status;
+    }
+    *out = ds;
+    return FEEDLINE_OK;
+}

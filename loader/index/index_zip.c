@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Zip archives of class folders (PKWARE's APPNOTE.TXT). The central directory
+ * at the end names every member; where its bytes begin stands in front of them,
+ * as the name there and its extra field may have other lengths. Members that
+ * are images by their names are samples, the folder that they are in is their
+ * class. They have to be stored: a compressed one has no extent.
+ */
+#include "decode/formats/format.h"
+#include "loader/index/index_format.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define END_BYTES      22u /* of the end record, without its comment */
+#define LOCATOR_BYTES  20u
+#define END64_BYTES    56u
+#define MEMBER_BYTES   46u
+#define LOCAL_BYTES    30u
+#define MAX_COMMENT    65535u
+#define FLAG_ENCRYPTED 1u
+#define EXTRA_ZIP64    1u
+#define NAME_BYTES     4096u
+
+static const struct fdl_option options[] = {FDL_INDEX_DAMAGED};
+
+static uint16_t le16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static bool matches(const uint8_t *head, uint64_t bytes)
+{
+    return bytes >= 4 && memcmp(head, "PK\3\4", 4) == 0;
+}
+
+/* The central directory. */
+struct directory {
+    uint64_t at, bytes, members;
+};
+
+/* Large archives: the record that a locator before the end record points to. */
+static int32_t read_end64(struct fdl_shard *s, uint64_t end,
+                          struct directory *out)
+{
+    const uint8_t *p;
+    if (end < LOCATOR_BYTES)
+        return FEEDLINE_OK;
+    int32_t status = fdl_shard_bytes(s, end - LOCATOR_BYTES, LOCATOR_BYTES, &p);
+    if (status || memcmp(p, "PK\6\7", 4) != 0)
+        return status;
+    uint64_t at = fdl_le64(p + 8);
+    status = fdl_shard_bytes(s, at, END64_BYTES, &p);
+    if (status)
+        return status;
+    if (memcmp(p, "PK\6\6", 4) != 0)
+        return fdl_shard_fail(s, at, "no end of a zip64 directory");
+    *out = (struct directory){fdl_le64(p + 48), fdl_le64(p + 40),
+                              fdl_le64(p + 32)};
+    return FEEDLINE_OK;
+}
+
+static int32_t find_directory(struct fdl_shard *s, struct directory *out)
+{
+    const uint8_t *p;
+    if (s->size < END_BYTES)
+        return fdl_shard_fail(s, s->size, "too short for a zip archive");
+    uint64_t tail = FDL_MIN(s->size, (uint64_t)END_BYTES + MAX_COMMENT);
+    int32_t status = fdl_shard_bytes(s, s->size - tail, tail, &p);
+    if (status)
+        return status;
+    uint64_t at = tail - END_BYTES + 1;
+    while (at > 0 && memcmp(p + at - 1, "PK\5\6", 4) != 0)
+        at--;
+    if (at == 0)
+        return fdl_shard_fail(s, s->size,
+                              "no directory at the end: the zip "
+                              "archive is cut");
+    p += at - 1;
+    *out = (struct directory){fdl_le32(p + 16), fdl_le32(p + 12), le16(p + 10)};
+    return read_end64(s, s->size - tail + at - 1, out);
+}
+
+struct member {
+    char name[NAME_BYTES];
+    uint32_t method, flags;
+    uint64_t stored, size; /* compressed, and not */
+    uint64_t header;       /* offset of its local header */
+};
+
+/* Numbers that need more than 32 bits stand in an extra field, in this order,
+ * each only if it is needed. */
+static void take_zip64(struct member *m, const uint8_t *extra, uint32_t bytes)
+{
+    while (bytes >= 4) {
+        uint32_t n = FDL_MIN((uint32_t)le16(extra + 2), bytes - 4);
+        const uint8_t *at = extra + 4, *end = at + n;
+        uint64_t *const numbers[] = {&m->size, &m->stored, &m->header};
+        for (uint32_t i = 0; le16(extra) == EXTRA_ZIP64 && i < 3; i++)
+            if (*numbers[i] == UINT32_MAX && end - at >= 8) {
+                *numbers[i] = fdl_le64(at);
+                at += 8;
+            }
+        extra += 4 + n;
+        bytes -= 4 + n;
+    }
+}
+
+/* The member whose directory entry is at *at, which moves behind it. */
+static int32_t read_member(struct fdl_shard *s, uint64_t *at, struct member *m)
+{
+    const uint8_t *p;
+    int32_t status = fdl_shard_bytes(s, *at, MEMBER_BYTES, &p);
+    if (status)
+        return status;
+    if (memcmp(p, "PK\1\2", 4) != 0)
+        return fdl_shard_fail(s, *at, "no entry of a zip directory");
+    uint32_t name = le16(p + 28), extra = le16(p + 30), comment = le16(p + 32);
+    m->flags = le16(p + 8);
+    m->method = le16(p + 10);
+    m->stored = fdl_le32(p + 20);
+    m->size = fdl_le32(p + 24);
+    m->header = fdl_le32(p + 42);
+    status = fdl_shard_bytes(s, *at + MEMBER_BYTES, name + extra, &p);
+    if (status)
+        return status;
+    uint32_t kept = FDL_MIN(name, NAME_BYTES - 1);
+    memcpy(m->name, p, kept);
+    m->name[kept] = '\0';
+    take_zip64(m, p + name, extra);
+    *at += MEMBER_BYTES + name + extra + comment;
+    return FEEDLINE_OK;
+}
+
+static int32_t add_member(struct fdl_shard *s, const struct member *m)
+{
+    const uint8_t *p;
+    if (m->flags & FLAG_ENCRYPTED)
+        return fdl_shard_fail(s, m->header, "%s is encrypted", m->name);
+    if (m->method != 0)
+        return fdl_shard_fail(s, m->header,
+                              "%s is compressed: images gain nothing by it and "
+                              "could not be read at random; repack with "
+                              "zip -0, or unpack into a folder",
+                              m->name);
+    int32_t status = fdl_shard_bytes(s, m->header, LOCAL_BYTES, &p);
+    if (status)
+        return status;
+    if (memcmp(p, "PK\3\4", 4) != 0)
+        return fdl_shard_fail(s, m->header, "no header of %s", m->name);
+    uint64_t begin = m->header + LOCAL_BYTES + le16(p + 26) + le16(p + 28);
+    if (m->stored != m->size || !fdl_shard_has(s, begin, m->size))
+        return fdl_shard_fail(s, begin,
+                              "%s has %" PRIu64
+                              " bytes, and the file ends after %" PRIu64,
+                              m->name, m->size, s->size);
+    status = fdl_listing_add(s->list, m->name, begin, m->size);
+    return status ? status : fdl_listing_class_of_folder(s->list, m->name);
+}
+
+static int32_t list_members(struct fdl_shard *s)
+{
+    struct directory d = {0};
+    struct member m;
+    int32_t status = find_directory(s, &d);
+    if (status == FEEDLINE_OK && !fdl_shard_has(s, d.at, d.bytes))
+        return fdl_shard_fail(s, d.at,
+                              "the directory has %" PRIu64
+                              " bytes, and the file ends after %" PRIu64,
+                              d.bytes, s->size);
+    uint64_t at = d.at;
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < d.members; i++) {
+        status = read_member(s, &at, &m);
+        if (status == FEEDLINE_OK && fdl_format_lists(m.name))
+            status = add_member(s, &m);
+        else if (status == FEEDLINE_OK && m.size > 0)
+            fdl_listing_odd(s->list, "not an image by its name", m.name);
+    }
+    return status;
+}
+
+const struct fdl_index_format fdl_index_zip = {
+    .name = "zip",
+    .endings = {".zip"},
+    .matches = matches,
+    .options = options,
+    .n_options = FDL_COUNT_OF(options),
+    .index = list_members,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which files a name means: "train-{000..146}.tar", "a.tar::b.tar", a folder,
+ * whose files with the format's endings count, or one file.
+ */
+#ifndef FDL_LOADER_SHARD_LIST_H
+#define FDL_LOADER_SHARD_LIST_H
+
+#include "base/grow.h"
+
+#include <stdint.h>
+
+struct fdl_shard_list {
+    struct fdl_strings text;
+    uint64_t *at; /* [n] offsets into text */
+    uint64_t n, capacity;
+};
+
+void fdl_shard_list_free(struct fdl_shard_list *l);
+int32_t fdl_shard_list_add(struct fdl_shard_list *l, const char *folder,
+                           const char *name);
+const char *fdl_shard_list_path(const struct fdl_shard_list *l, uint64_t i);
+
+/* Adds the files that `path` means. endings: up to a NULL. ENOENT: a folder
+ * without such files; EINVAL: braces that do not pair, or too many files. */
+int32_t fdl_shard_list_find(struct fdl_shard_list *l, const char *path,
+                            const char *const *endings);
+
+#endif

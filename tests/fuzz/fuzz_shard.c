@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzz target: a shard, of every format in turn, as strict as can be and then
+ * up to the damage. No sample lies outside the file, and what is kept of a
+ * damaged shard is at least what is found in a sound one.
+ */
+#include "fuzz.h"
+#include "loader/dataset/dataset.h"
+#include "loader/index/index_format.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void check_samples(const feedline_dataset *ds, uint64_t size)
+{
+    fuzz_check(ds->count > 0);
+    for (uint64_t i = 0; i < ds->count; i++) {
+        struct fdl_source source;
+        fdl_dataset_get(ds, i, &source);
+        (void)fdl_dataset_label(ds, i);
+        fuzz_check(!source.data && source.length >= 0);
+        fuzz_check(source.offset <= size &&
+                   (uint64_t)source.length <= size - source.offset);
+        fuzz_check(strstr(fdl_dataset_name(ds, i), source.path));
+    }
+}
+
+/* How many samples there are; 0: an error. */
+static uint64_t open_as(const struct fdl_index_format *format, const char *spec,
+                        uint64_t size)
+{
+    feedline_dataset *ds = NULL;
+    int32_t status = fdl_dataset_open_shards(format, spec, &ds);
+    if (status < 0) {
+        fuzz_check_error(status);
+        fuzz_check(!ds);
+        return 0;
+    }
+    uint64_t count = ds->count;
+    check_samples(ds, size);
+    fdl_dataset_unref(ds);
+    return count;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+#define ROW(name) &fdl_index_##name,
+    static const struct fdl_index_format *const formats[] = {
+        FDL_INDEX_FORMATS(ROW)};
+    char path[FUZZ_PATH_BYTES], patient[FUZZ_PATH_BYTES + 16];
+    int fd = fuzz_file(data, size, path);
+    snprintf(patient, sizeof(patient), "%s?damaged=skip", path);
+    for (size_t i = 0; i < FDL_COUNT_OF(formats); i++) {
+        uint64_t strict = open_as(formats[i], path, size);
+        uint64_t kept = open_as(formats[i], patient, size);
+        fuzz_check(strict == 0 || kept == strict);
+    }
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shards by the formats' own writers hold the samples of the folder.
+
+Order, labels, names and bytes are those of the folder that was packed; a shard
+that is cut anywhere is an error that names it, or is kept up to there.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Tuple
+
+import pytest
+
+import feedline
+from feedline import Dataset
+
+Member = Tuple[str, bytes, int]  # name in the folder, contents, label
+CUTS = 50
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: Any) -> List[Member]:
+    """A folder's images, in its order. Nothing here is decoded."""
+    draw = random.Random(5)
+    return [
+        ("%s/%03d.jpg" % (name, i), draw.randbytes(draw.randrange(1, 9000)), k)
+        for k, name in enumerate(("ant", "bee", "cat"))
+        for i in range(9)
+    ]
+
+
+# ---- Writers: PATH, members -> None ------------------------------------------
+
+
+def write_zip(path: Path, members: List[Member]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data, _ in members:
+            archive.writestr(name, data)
+
+
+def write_tfrecord(path: Path, members: List[Member]) -> None:
+    def field(number: int, data: bytes) -> bytes:
+        return varint(number << 3 | 2) + varint(len(data)) + data
+
+    def varint(n: int) -> bytes:
+        return (
+            b""
+            if n < 0
+            else bytes([n])
+            if n < 128
+            else (bytes([n & 127 | 128]) + varint(n >> 7))
+        )
+
+    def entry(key: bytes, feature: bytes) -> bytes:
+        return field(1, field(1, key) + field(2, feature))
+
+    with open(path, "wb") as file:
+        for name, data, label in members:
+            message = field(
+                1,
+                entry(b"image/encoded", field(1, field(1, data)))
+                + entry(b"image/class/label", field(3, field(1, varint(label))))
+                + entry(b"image/filename", field(1, field(1, name.encode()))),
+            )
+            length = struct.pack("<Q", len(message))
+            file.write(length + struct.pack("<I", masked_crc(length)))
+            file.write(message + b"crc!")
+
+
+def masked_crc(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+WRITERS: Dict[str, Callable[[Path, List[Member]], None]] = {
+    "zip": write_zip,
+    "tfrecord": write_tfrecord,
+}
+each_format = pytest.mark.parametrize("kind", sorted(WRITERS))
+
+
+def packed(folder: Path, kind: str, members: List[Member]) -> List[Path]:
+    """Two shards of them."""
+    half = len(members) // 2
+    paths = [folder / ("%d.%s" % (i, kind)) for i in range(2)]
+    WRITERS[kind](paths[0], members[:half])
+    WRITERS[kind](paths[1], members[half:])
+    return paths
+
+
+def bytes_of(dataset: Dataset, index: int) -> bytes:
+    info = dataset._sample(index)
+    with open(info.file, "rb") as file:
+        file.seek(info.offset)
+        return file.read(info.bytes)
+
+
+# ---- Tests -------------------------------------------------------------------
+
+
+@each_format
+def test_the_samples_are_those_packed(
+    tmp_path: Path, members: List[Member], kind: str
+) -> None:
+    paths = packed(tmp_path, kind, members)
+    for uri in (
+        str(tmp_path),
+        "%s:%s" % (kind, tmp_path),
+        "%s/{0..1}.%s" % (tmp_path, kind),
+        "%s:%s::%s?damaged=skip" % (kind, *paths),
+    ):
+        dataset = Dataset.open(uri)
+        assert len(dataset) == len(members)
+        for i, (name, data, label) in enumerate(members):
+            assert bytes_of(dataset, i) == data
+            assert dataset.label(i) == label
+            shard = paths[i >= len(members) // 2]
+            assert dataset.path(i) == "%s:%s" % (shard, name)
+
+
+@each_format
+def test_one_shard_is_detected_by_its_contents(
+    tmp_path: Path, members: List[Member], kind: str
+) -> None:
+    WRITERS[kind](tmp_path / "shard", members)
+    assert len(Dataset.open(tmp_path / "shard")) == len(members)
+
+
+@each_format
+def test_cut_anywhere(tmp_path: Path, members: List[Member], kind: str) -> None:
+    path = packed(tmp_path, kind, members)[0]
+    whole = path.read_bytes()
+    draw = random.Random(7)
+    for cut in [0, 1] + [draw.randrange(len(whole)) for _ in range(CUTS)]:
+        path.write_bytes(whole[:cut])
+        kept = 0
+        try:
+            Dataset.open("%s:%s" % (kind, path))
+        except feedline.Error as error:
+            assert str(path) in str(error)
+        try:
+            dataset = Dataset.open("%s:%s?damaged=skip" % (kind, path))
+            kept = len(dataset)
+        except feedline.Error as error:
+            assert "no samples" in str(error)
+        assert kept < len(members)
+        for i in range(kept):
+            assert bytes_of(dataset, i) == members[i][1]
+
+
+@each_format
+def test_changed_anywhere(
+    tmp_path: Path, members: List[Member], kind: str
+) -> None:
+    """No crash and no extent outside the file."""
+    path = packed(tmp_path, kind, members)[0]
+    whole = path.read_bytes()
+    draw = random.Random(11)
+    for _ in range(4 * CUTS):
+        changed = bytearray(whole)
+        for _ in range(draw.randrange(1, 20)):
+            changed[draw.randrange(len(whole))] = draw.randrange(256)
+        path.write_bytes(changed)
+        try:
+            dataset = Dataset.open("%s:%s?damaged=skip" % (kind, path))
+        except feedline.Error:
+            continue
+        for i in range(len(dataset)):
+            info = dataset._sample(i)
+            assert info.offset + info.bytes <= len(whole)

@@ -20,7 +20,7 @@ from . import _c
 from ._library import lib
 from .errors import InvalidArgument, RangeError, StateError, check
 from .extents import TO_END, Extents
-from .vectors import each_of, joined, labels_for
+from .vectors import each_of, joined, labels_for, numbers
 
 # ---- Buffers ----------------------------------------------------------------
 #
@@ -126,7 +126,7 @@ def _has_buffer(source: Any) -> bool:
 class Dataset:
     """Samples with labels, at positions from 0 to len() - 1.
 
-    Made by open, paths, extents, memory or pixels.
+    Made by open, paths, extents, memory, pixels or huggingface.
     """
 
     TO_END = TO_END  # a length: all from the offset on
@@ -143,6 +143,7 @@ class Dataset:
         self._kind = kind  # the method that made it
         self._buffers = buffers
         self._name = name
+        self._classes: List[str] = []  # that the library does not know
         # Before it is made, for an exception may come up meanwhile.
         cell = ctypes.c_void_p()
         self._finalizer = weakref.finalize(self, _close, cell, tuple(buffers))
@@ -230,24 +231,76 @@ class Dataset:
         cls,
         images: Iterable[Any],
         labels: Optional[Iterable[int]] = None,
+        classes: Optional[Sequence[str]] = None,
     ) -> "Dataset":
         """Encoded images (JPEG, PNG, WebP) in memory.
 
         images: bytes, or any objects with a buffer. They are held, not copied,
-        and must not change. Sample i is called "memory:i" in messages.
+        and must not change. Sample i is called "memory:i" in messages. classes:
+        names by label.
         """
         buffers = [HeldBuffer(item) for item in images]
-        count = len(buffers)
-        return cls(
+        addresses = [buffer.address for buffer in buffers]
+        sizes = [buffer.nbytes for buffer in buffers]
+        return cls._at(addresses, sizes, labels, buffers, classes)
+
+    @classmethod
+    def _at(
+        cls,
+        addresses: Any,
+        sizes: Any,
+        labels: Any,
+        owners: Sequence[Any],
+        classes: Optional[Sequence[str]],
+    ) -> "Dataset":
+        """Encoded images at addresses that `owners` keep."""
+        at = numbers("Q", addresses, "addresses")
+        nbytes = numbers("Q", sizes, "sizes")
+        count = len(at)
+        made = cls(
             "memory",
             "%d images in memory" % count,
-            buffers,
+            (at, nbytes, *owners),
             lib.dataset_open_memory,
-            (ctypes.c_void_p * count)(*[b.address for b in buffers]),
-            (ctypes.c_uint64 * count)(*[b.nbytes for b in buffers]),
+            (ctypes.c_void_p * count).from_buffer(at),
+            (ctypes.c_uint64 * count).from_buffer(nbytes),
             labels_for(labels, count),
             count,
         )
+        made._classes = list(classes or ())
+        return made
+
+    @classmethod
+    def huggingface(
+        cls,
+        ds: Any,
+        image: Optional[str] = None,
+        label: "str | bool | None" = None,
+    ) -> "Dataset":
+        """The images of a datasets.Dataset, where they lie in its Arrow files.
+
+        ds: loaded, from the cache, from disk or in memory, selected, shuffled,
+        sorted or sharded; its rows are the samples. No image is read or copied
+        for it. image: the column, where there are several. label: a column of
+        integers; None: that of type ClassLabel, else `label`, else all are 0;
+        False: all are 0. Images in memory must not change, and ds is held.
+
+        `datasets` turns images as their EXIF orientation says, which here is
+        the loader's apply_exif=True.
+
+        Raises InvalidArgument, with the cure, for what is streamed, remote, has
+        a transform of its own, or rows without an image or label.
+        """
+        from .huggingface import Choice, Images, labels_of, refuse_transform
+
+        choice = Choice(ds, image, label)
+        refuse_transform(ds)
+        labels, found = labels_of(ds, choice.label), Images(ds, choice.image)
+        if not found.in_memory():
+            table = Extents(*found.table(), labels, None, choice.classes)
+            return cls._of_table(table)
+        address, length = found.address, found.length
+        return cls._at(address, length, labels, (ds.data,), choice.classes)
 
     @classmethod
     def pixels(
@@ -303,7 +356,7 @@ class Dataset:
     def classes(self) -> List[str]:
         """Class names by label; empty if there are none."""
         count = check(lib.dataset_class_count(self.handle))
-        return [
+        return self._classes or [
             os.fsdecode(lib.dataset_class_name(self.handle, label))
             for label in range(count)
         ]
@@ -332,8 +385,9 @@ class Dataset:
         elif self._kind == "_of_table":
             made_of = (self._buffers[0],)
         elif self._kind == "memory":
-            images = [buffer.tobytes() for buffer in self._buffers]
-            made_of = images, self._all_labels()
+            pieces = zip(*self._buffers[:2])
+            images = [ctypes.string_at(*piece) for piece in pieces]
+            made_of = images, self._all_labels(), self._classes
         else:
             (pixels,) = self._buffers
             made_of = pixels.tobytes(), pixels.shape, self._all_labels()

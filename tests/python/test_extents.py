@@ -13,7 +13,7 @@ import pytest
 import feedline
 
 images = pytest.importorskip("images")
-streams = pytest.importorskip("streams")
+streams = pytest.importorskip("streams", reason="no numpy")
 
 
 @pytest.fixture(scope="module")

@@ -127,8 +127,9 @@ struct feedline_option_info {
     const char *help;         /* one line */
 };
 
-/* Any thread. scope: "loader", or an operation such as "resize". ENOENT for an
- * unknown scope, ERANGE for an index past the end. */
+/* Any thread. scope: "loader", an operation such as "resize", or a scheme of
+ * shards such as "tar:". ENOENT for an unknown scope, ERANGE for an index past
+ * the end. */
 FEEDLINE_API int32_t feedline_option_count(const char *scope);
 FEEDLINE_API int32_t feedline_option_get_info(const char *scope, uint32_t index,
                                               struct feedline_option_info *out);
@@ -174,7 +175,8 @@ typedef struct feedline_dataset feedline_dataset;
 /* uri: "folder:/data/train" (one folder per class, ordered and labelled as
  * torchvision's ImageFolder), "list:/data/train.tsv" (path, blank, label on
  * each line; paths relative to the list), "idx:/data/mnist" (the train images
- * and labels of that folder, or "idx:IMAGES,LABELS"), or a bare path, whose
+ * and labels of that folder, or "idx:IMAGES,LABELS"), shards such as
+ * "zip:/data/{000..146}.zip" (docs/options.md, "Shards"), or a bare path, whose
  * kind is detected. Errors name the file or folder: ENOENT: missing, or a class
  * without images; EIO: not readable; EINVAL: not understood. */
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,

@@ -22,6 +22,13 @@ extern "C" {
  * Whether a file is decoded depends on its content, not on its name. */
 FEEDLINE_API const char *feedline_image_ending(uint32_t index, uint32_t *flags);
 
+/* Schemes of the shards that feedline_dataset_open indexes ("zip:"); NULL past
+ * the end. *help: what they are, in one line. Their options, which follow the
+ * names of shards as "?name=value&name=value": feedline_option_get_info(scheme,
+ * ...). */
+FEEDLINE_API const char *feedline_shard_scheme(uint32_t index,
+                                               const char **help);
+
 /* Where a sample lies in a file. */
 struct feedline_extent {
     uint64_t offset; /* of its first byte */

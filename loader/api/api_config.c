@@ -5,6 +5,7 @@
 #include "decode/ops/op.h"
 #include "decode/pipeline.h"
 #include "loader/api/api.h"
+#include "loader/index/index_format.h"
 #include "loader/options.h"
 
 #include <stdlib.h>
@@ -77,12 +78,20 @@ static int32_t find_table(const char *scope, const struct fdl_option **table,
                           uint32_t *n)
 {
     const struct fdl_op *op;
+    const struct fdl_index_format *format;
     int32_t status = fdl_api_enter(scope, "scope");
     if (status < 0)
         return status;
     if (strcmp(scope, "loader") == 0) {
         *table = fdl_loader_options;
         *n = FDL_LOADER_OPTIONS;
+        return FEEDLINE_OK;
+    }
+    size_t bytes = strlen(scope);
+    if (bytes > 0 && scope[bytes - 1] == ':' &&
+        (format = fdl_index_of_scheme(scope, bytes - 1))) {
+        *table = format->options;
+        *n = format->n_options;
         return FEEDLINE_OK;
     }
     status = fdl_op_find(scope, &op);

@@ -3,6 +3,7 @@
 #include "decode/formats/format.h"
 #include "loader/api/api.h"
 #include "loader/dataset/dataset.h"
+#include "loader/index/index_format.h"
 
 #include <feedline/files.h>
 
@@ -31,6 +32,15 @@ const char *feedline_image_ending(uint32_t index, uint32_t *flags)
         *flags = (e->listed ? FEEDLINE_ENDING_LISTED : 0) |
                  (decoded ? FEEDLINE_ENDING_DECODED : 0);
     return e->text;
+}
+
+const char *feedline_shard_scheme(uint32_t index, const char **help)
+{
+    const char *scheme = NULL;
+    const struct fdl_index_format *format = fdl_index_at(index, &scheme);
+    if (format && help)
+        *help = format->help;
+    return scheme;
 }
 
 int32_t feedline_dataset_open_paths(const char *const *paths,

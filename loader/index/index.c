@@ -23,6 +23,16 @@
 static const struct fdl_index_format *const formats[] = {
     FDL_INDEX_FORMATS(ROW)};
 
+const struct fdl_index_format *fdl_index_at(uint32_t i, const char **scheme)
+{
+#define SCHEME(name) #name ":",
+    static const char *const schemes[] = {FDL_INDEX_FORMATS(SCHEME)};
+    if (i >= FDL_COUNT_OF(formats))
+        return NULL;
+    *scheme = schemes[i];
+    return formats[i];
+}
+
 const struct fdl_index_format *fdl_index_of_scheme(const char *name,
                                                    size_t bytes)
 {

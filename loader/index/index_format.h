@@ -34,6 +34,7 @@
 
 struct fdl_index_format {
     const char *name;
+    const char *help; /* what its shards are, in one line for docs/options.md */
     const char *endings[FDL_INDEX_ENDINGS + 1]; /* of its shards' names, up to
                                                    a NULL: ".tar" */
     bool (*matches)(const uint8_t *head, uint64_t bytes);
@@ -70,6 +71,9 @@ enum fdl_damaged { FDL_CHOICE_VALUES(FDL_DAMAGED_CHOICES) };
 #define FDL_INDEX_DECLARE(name)                                                \
   extern const struct fdl_index_format fdl_index_##name;
 FDL_INDEX_FORMATS(FDL_INDEX_DECLARE)
+
+/* In the order of the list, with the scheme ("zip:"); NULL past its end. */
+const struct fdl_index_format *fdl_index_at(uint32_t i, const char **scheme);
 
 /* By the scheme of a URI, by the ending of a name, by how a file begins; NULL:
  * none. */

@@ -343,6 +343,7 @@ static int32_t list_records(struct fdl_shard *s)
 
 const struct fdl_index_format fdl_index_tfrecord = {
     .name = "tfrecord",
+    .help = "TFRecord files of tf.Example messages with an encoded image each",
     .endings = {".tfrecord", ".tfrecords", ".tfrec"},
     .matches = matches,
     .options = options,

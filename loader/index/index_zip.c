@@ -181,6 +181,8 @@ static int32_t list_members(struct fdl_shard *s)
 
 const struct fdl_index_format fdl_index_zip = {
     .name = "zip",
+    .help = "zip archives of class folders, whose images are stored and not "
+            "compressed (zip -0)",
     .endings = {".zip"},
     .matches = matches,
     .options = options,

@@ -491,6 +491,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "loader_peek": (c_int32, (c_void_p, c_uint32, POINTER(c_void_p))),
     "loader_lend": (c_int32, (c_void_p, c_void_p, c_uint64)),
     "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
+    "shard_scheme": (c_char_p, (c_uint32, POINTER(c_char_p))),
     "dataset_open_extents": (c_int32, (POINTER(extents), POINTER(c_void_p))),
     "live_list": (c_int32, (c_uint32, c_void_p)),
     "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),

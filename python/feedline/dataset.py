@@ -158,12 +158,13 @@ class Dataset:
 
     @classmethod
     def open(cls, uri: "str | os.PathLike[str]") -> "Dataset":
-        """Files named by a folder, a list or a pair of IDX files.
+        """Files named by a folder, a list, shards or a pair of IDX files.
 
         uri: "folder:DIR" (a folder per class, ordered and labelled as
         torchvision's ImageFolder), "list:FILE" (path, blank, label on each
-        line), "idx:DIR" (MNIST's files), or a bare path, whose kind is
-        detected.
+        line), "idx:DIR" (MNIST's files), shards such as
+        "zip:DIR/{000..146}.zip" (docs/options.md lists their formats), or a
+        bare path, whose kind is detected.
 
         Raises NotFound, ReadError or InvalidArgument, which name the file.
         """

@@ -8,7 +8,9 @@
  *     build/tests/docs/options_page manual > docs/man/feedline-options.7.scd
  */
 #include <feedline/feedline.h>
+#include <feedline/files.h>
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +69,24 @@ static void print_table(const char *scope)
     }
 }
 
+static void write_shards(void)
+{
+    const char *scheme, *help = "";
+    puts("\n## Shards\n\n"
+         "`feedline_dataset_open(\"zip:/data/train-{000..146}.zip"
+         "?damaged=skip\")`: a scheme, the names of the shards, and options "
+         "behind a question mark, with `&` between them. Names are files, a "
+         "folder (all its files with the format's ending, by name), lists with "
+         "`::` between, and braces as in the shell: `{a,b}`, `{000..146}`, "
+         "`{0..8..2}`. Without a scheme the format is told by the contents or "
+         "the name. Samples come in the order of the shards and of what is in "
+         "them; shuffling is over all of them.");
+    for (uint32_t i = 0; (scheme = feedline_shard_scheme(i, &help)); i++) {
+        printf("\n### %s\n\n%c%s.\n\n", scheme, toupper(help[0]), help + 1);
+        print_table(scheme);
+    }
+}
+
 static void write_page(void)
 {
     puts(
@@ -92,6 +112,7 @@ static void write_page(void)
         printf("\n### %s\n\n", name);
         print_table(name);
     }
+    write_shards();
 }
 
 /* ---- The manual page, as scdoc reads it --------------------------------- */
@@ -145,7 +166,8 @@ static void print_items(const char *scope)
 static void write_manual(void)
 {
     puts("feedline-options(7)\n\n# NAME\n\n"
-         "feedline-options - options of a loader, and of operations\n\n"
+         "feedline-options - options of a loader, of operations and of "
+         "shards\n\n"
          "# DESCRIPTION\n\n"
          "An option has one name everywhere:\n"
          "*feedline\\_config\\_set*(cfg, \"batch\\_size\", \"128\") in C, an "
@@ -172,6 +194,20 @@ static void write_manual(void)
     const char *name;
     for (uint32_t i = 0; (name = feedline_op_name(i)); i++) {
         printf("## %s\n\n", name);
+        print_items(name);
+    }
+    puts("# SHARDS\n\n"
+         "*feedline\\_dataset\\_open*(\"zip:/data/train-{000..146}.zip"
+         "?damaged=skip\"):\n"
+         "a scheme, the names of the shards, and options behind a question "
+         "mark.\n"
+         "Names are files, a folder, lists with \"::\" between, and braces as "
+         "in the\n"
+         "shell. Without a scheme the format is told by the contents or the "
+         "name.\n");
+    const char *help = "";
+    for (uint32_t i = 0; (name = feedline_shard_scheme(i, &help)); i++) {
+        printf("## %s\n\n%c%s.\n\n", name, toupper(help[0]), help + 1);
         print_items(name);
     }
     puts("# SEE ALSO\n\n*loaderbench*(1)");

@@ -104,6 +104,16 @@ def bytes_of(dataset: Dataset, index: int) -> bytes:
         return file.read(info.bytes)
 
 
+def resumed(streams: Any, dataset: Dataset) -> str:
+    """The stream that follows a position in mid-epoch."""
+    with streams.loader_of(dataset, shuffle=True) as loader:
+        batches = iter(loader)
+        next(batches)
+        next(batches)
+        state = loader.save()
+    return str(streams.stream_hash(dataset, position=state, shuffle=True))
+
+
 # ---- Tests -------------------------------------------------------------------
 
 
@@ -125,6 +135,34 @@ def test_the_samples_are_those_packed(
             assert dataset.label(i) == label
             shard = paths[i >= len(members) // 2]
             assert dataset.path(i) == "%s:%s" % (shard, name)
+
+
+@each_format
+def test_the_stream_is_that_of_the_folder(
+    tmp_path: Path, image_folder: Path, kind: str
+) -> None:
+    images = pytest.importorskip("images")
+    streams = pytest.importorskip("streams", reason="no numpy")
+    folder = Dataset.open("folder:%s" % image_folder)
+    packed(
+        tmp_path,
+        kind,
+        [
+            (
+                str(Path(path).relative_to(image_folder)),
+                Path(path).read_bytes(),
+                folder.label(i),
+            )
+            for i, path in enumerate(images.paths_of(image_folder))
+        ],
+    )
+    shards = Dataset.open("%s:%s" % (kind, tmp_path))
+    ranks: List[Dict[str, Any]] = [{}, {"world": 2, "rank": 1}]
+    for rank in ranks:
+        order = dict(shuffle=True, seed=3, **rank)
+        wanted = streams.stream_hash(folder, **order)
+        assert streams.stream_hash(shards, **order) == wanted
+    assert resumed(streams, shards) == resumed(streams, folder)
 
 
 @each_format

@@ -4,7 +4,8 @@
  * change between listing and reading, and on an open descriptor the answer is
  * in memory (a fraction of a microsecond). What fstat said is what is read: a
  * file that grows meanwhile is delivered as it was, one that shrinks is an
- * error, because half an image is damage that decoders may not notice.
+ * error, because half an image is damage that decoders may not notice. A shard
+ * that stays open is asked once; after a failed read it is opened anew.
  */
 #include "loader/read/reader_file.h"
 
@@ -35,13 +36,30 @@ bool fdl_file_is_limit(int err)
     return err == EMFILE || err == ENFILE;
 }
 
-int fdl_file_open(const struct fdl_read *r)
+int fdl_file_take(struct fdl_window *w, struct fdl_read *r)
 {
-    int fd;
-    do
-        fd = open(r->source.path, FDL_FILE_FLAGS);
-    while (fd < 0 && errno == EINTR);
-    return fd < 0 ? -errno : fd;
+    r->shard = fdl_shard_take(fdl_window_shards(w), r->source.file);
+    return r->shard ? r->shard->fd : -1;
+}
+
+bool fdl_file_close_one(struct fdl_window *w)
+{
+    int fd = fdl_shard_drop(fdl_window_shards(w));
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+int fdl_file_open(struct fdl_window *w, const struct fdl_read *r)
+{
+    for (;;) {
+        int fd = open(r->source.path, FDL_FILE_FLAGS);
+        int err = errno;
+        if (fd >= 0)
+            return fd;
+        if (err != EINTR && !(fdl_file_is_limit(err) && fdl_file_close_one(w)))
+            return -err;
+    }
 }
 
 static int32_t status_of(int err)
@@ -119,7 +137,8 @@ static int32_t measure(struct fdl_read *r, uint64_t all, uint64_t *size)
     return FEEDLINE_OK;
 }
 
-int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
+/* Sets r->file_bytes. */
+static int32_t inspect(struct fdl_read *r, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
@@ -132,9 +151,16 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
     /* Not for the sake of plain pread: io_uring answers EAGAIN for ever on a
      * non-blocking file whose file system cannot read without blocking. */
     fcntl(fd, F_SETFL, 0);
+    r->file_bytes = (uint64_t)st.st_size;
+    return FEEDLINE_OK;
+}
 
+int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
+{
     uint64_t size = 0;
-    int32_t status = measure(r, (uint64_t)st.st_size, &size);
+    int32_t status = r->shard ? FEEDLINE_OK : inspect(r, fd);
+    if (status == FEEDLINE_OK)
+        status = measure(r, r->shard ? r->shard->size : r->file_bytes, &size);
     if (status == FEEDLINE_OK)
         status = fdl_read_reserve(w, r, size);
     if (status == FEEDLINE_OK) {
@@ -191,22 +217,35 @@ static int32_t prepare_patiently(struct fdl_window *w, struct fdl_read *r,
     return status;
 }
 
+int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
+{
+    struct fdl_shard_files *s = fdl_window_shards(w);
+    bool good = r->status == FEEDLINE_OK;
+    if (r->shard)
+        return fdl_shard_give(s, r->shard, good);
+    return good ? fdl_shard_keep(s, r->source.file, r->file_bytes, fd) : fd;
+}
+
 void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     if (prepare_patiently(w, r, fd) == FEEDLINE_OK && read_bytes(r, fd))
         fdl_read_finish(r);
     fdl_read_arrive(w, r);
-    close(fd);
+    fd = fdl_file_leave(w, r, fd);
+    if (fd >= 0)
+        close(fd);
 }
 
 void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
 {
-    int fd = fdl_file_open(r);
+    int fd = fdl_file_take(w, r);
+    if (fd < 0)
+        fd = fdl_file_open(w, r);
     /* The readers' own files come and go: a descriptor is free again soon. */
     for (uint32_t tries = 0;
          fd < 0 && fdl_file_is_limit(-fd) && tries < FDL_FILE_TRIES; tries++) {
         fdl_file_pause(tries);
-        fd = fdl_file_open(r);
+        fd = fdl_file_open(w, r);
     }
     if (fd < 0)
         fdl_file_fail(r, "open", -fd);

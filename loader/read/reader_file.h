@@ -4,6 +4,7 @@
  * and say the same about the others:
  *
  *     open -> which kind, how large -> room in the buffer -> bytes -> close
+ *     take a shard that is open     -> room in the buffer -> bytes -> give back
  *
  * Any thread; r belongs to the caller.
  */
@@ -33,8 +34,14 @@ void fdl_file_pause(uint32_t tries);
 /* EMFILE or ENFILE: the limit of open files is reached. */
 bool fdl_file_is_limit(int err);
 
+/* Sets r->shard: its descriptor, or -1 if r's file is not open yet. */
+int fdl_file_take(struct fdl_window *w, struct fdl_read *r);
+
 /* A descriptor, or -errno; r is not touched. */
-int fdl_file_open(const struct fdl_read *r);
+int fdl_file_open(struct fdl_window *w, const struct fdl_read *r);
+
+/* Closes a shard that nobody reads from; false: there is none. */
+bool fdl_file_close_one(struct fdl_window *w);
 
 /* "open: No such file or directory": r->status and r->reason. */
 void fdl_file_fail(struct fdl_read *r, const char *step, int err);
@@ -43,12 +50,15 @@ void fdl_file_fail_read(struct fdl_read *r, uint64_t done, int err);
 /* The end of the file came after `done` of r->size bytes. */
 void fdl_file_fail_shrank(struct fdl_read *r, uint64_t done);
 
-/* fd was just opened: sets r->size, makes room for it and counts it as in
- * flight. On error r->status and r->reason are set; fd stays open.
+/* fd was just opened or taken: sets r->size, makes room for it and counts it as
+ * in flight. On error r->status and r->reason are set; fd stays open.
  * FDL_READ_NO_ROOM: to be called again. */
 int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd);
 
-/* The rest, and closes fd: r->status is set. */
+/* r->status is set and fd no longer needed: what is to be closed, or -1. */
+int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd);
+
+/* The rest, and leaves fd: r->status is set. */
 void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd);
 
 /* All of it, on the calling thread: for readers without threads, and for

@@ -55,7 +55,7 @@ struct fdl_reader {
     FDL_ALIGNED(FDL_CACHE_LINE) struct fdl_event work;
     struct fdl_event parked;
     FDL_ALIGNED(FDL_CACHE_LINE) struct fdl_event descriptor;
-    _Atomic uint32_t open_files; /* by threads of this pool */
+    _Atomic uint32_t open_files; /* that threads of this pool read from */
 };
 
 static bool is_parked(const struct io_thread *t)
@@ -105,11 +105,11 @@ static struct fdl_read *claim_or_sleep(struct io_thread *t)
  * are limited. */
 static int open_patiently(struct fdl_reader *r, const struct fdl_read *read)
 {
-    int fd = fdl_file_open(read);
+    int fd = fdl_file_open(r->window, read);
     for (uint32_t tries = 0;
          fd < 0 && fdl_file_is_limit(-fd) && tries < FDL_FILE_TRIES;) {
         uint32_t key = fdl_event_prepare(&r->descriptor);
-        fd = fdl_file_open(read);
+        fd = fdl_file_open(r->window, read);
         if (fd >= 0 || !fdl_file_is_limit(-fd)) {
             fdl_event_cancel(&r->descriptor);
             break;
@@ -128,7 +128,9 @@ static void serve(struct io_thread *t, struct fdl_read *read)
     if (fdl_window_has_room(r->window))
         fdl_event_notify(&r->work, 1);
 
-    int fd = open_patiently(r, read);
+    int fd = fdl_file_take(r->window, read);
+    if (fd < 0)
+        fd = open_patiently(r, read);
     if (fd < 0) {
         fdl_file_fail(read, "open", -fd);
     } else {

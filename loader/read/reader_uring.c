@@ -3,8 +3,9 @@
  * The io_uring reader: one thread, one ring, `depth` files in flight.
  *
  *     claim --> open --> (fstat) --> read, until all is there --> complete
- *                 |                                           \-> close
- *                 +-- no descriptor left: later, at the next close
+ *       |         |                   ^                       \-> close, or not
+ *       |         +-- no descriptor left: later, at the next close
+ *       +-- part of a file that is open
  *
  * fstat is a plain call: on an open file it does not block, while statx in the
  * ring is always handed to a kernel thread. close goes through the ring,
@@ -91,7 +92,7 @@ struct fdl_reader {
     uint32_t entries;
     uint32_t in_ring; /* requests without a completion */
     uint32_t in_flight;
-    uint32_t open_files; /* including those being closed */
+    uint32_t open_files; /* of flights, and being closed */
     uint32_t closing;
     struct flight *flights; /* [max_depth] */
     struct flight *idle;
@@ -189,12 +190,13 @@ static void push(struct flight **list, struct flight *f)
     *list = f;
 }
 
-static void launch(struct fdl_reader *r, struct fdl_read *read)
+/* A flight or a close gave up its file. */
+static void give_up_file(struct fdl_reader *r)
 {
-    struct flight *f = pop(&r->idle);
-    *f = (struct flight){.read = read, .fd = -1};
-    r->in_flight++;
-    queue_open(r, f);
+    r->open_files--;
+    struct flight *f = pop(&r->later);
+    if (f)
+        queue_open(r, f);
 }
 
 /* read->status is set. */
@@ -202,8 +204,9 @@ static void land(struct fdl_reader *r, struct flight *f)
 {
     struct fdl_read *read = f->read;
     struct fdl_stage *stage = r->stage;
-    if (f->fd >= 0)
-        queue_close(r, f->fd);
+    int unused = f->fd >= 0 ? fdl_file_leave(r->window, read, f->fd) : -1;
+    if (unused >= 0)
+        queue_close(r, unused);
 
     int64_t begin =
         atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
@@ -213,6 +216,8 @@ static void land(struct fdl_reader *r, struct flight *f)
     fdl_window_complete(r->window, read); /* the workers own it from here */
     push(&r->idle, f);
     r->in_flight--;
+    if (f->fd >= 0 && unused < 0)
+        give_up_file(r);
 
     /* Busy time is that of the ring and not the sum over samples. */
     int64_t own = fdl_now_ns() - begin;
@@ -240,9 +245,13 @@ static void insert(struct flight **list, struct flight *f)
     push(at, f);
 }
 
-/* While files are open, one will be closed; else only time can help. */
+/* While files are in use, one will be closed; else only time can help. */
 static void postpone(struct fdl_reader *r, struct flight *f, int err)
 {
+    if (fdl_file_close_one(r->window)) {
+        queue_open(r, f);
+        return;
+    }
     if (r->open_files == 0 && f->tries++ >= FDL_FILE_TRIES) {
         fdl_file_fail(f->read, "open", err);
         land(r, f);
@@ -269,13 +278,30 @@ static void prepare(struct fdl_reader *r, struct flight *f)
     }
 }
 
+static void on_file(struct fdl_reader *r, struct flight *f, int fd)
+{
+    f->fd = fd;
+    f->tries = 0;
+    r->open_files++;
+    prepare(r, f);
+}
+
+static void launch(struct fdl_reader *r, struct fdl_read *read)
+{
+    struct flight *f = pop(&r->idle);
+    *f = (struct flight){.read = read, .fd = -1};
+    r->in_flight++;
+    int fd = fdl_file_take(r->window, read);
+    if (fd >= 0)
+        on_file(r, f, fd);
+    else
+        queue_open(r, f);
+}
+
 static void on_open(struct fdl_reader *r, struct flight *f, int res)
 {
     if (res >= 0) {
-        f->fd = res;
-        f->tries = 0;
-        r->open_files++;
-        prepare(r, f);
+        on_file(r, f, res);
     } else if (fdl_file_is_limit(-res)) {
         postpone(r, f, -res);
     } else if (res != -EAGAIN && is_passing(f, -res)) {
@@ -312,10 +338,7 @@ static void on_close(struct fdl_reader *r, int fd, int res)
     if (res == -ECANCELED)
         close(fd); /* any other result has closed it */
     r->closing--;
-    r->open_files--;
-    struct flight *f = pop(&r->later);
-    if (f)
-        queue_open(r, f);
+    give_up_file(r);
 }
 
 static void on_timer(struct fdl_reader *r)

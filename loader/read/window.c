@@ -69,6 +69,7 @@ struct fdl_window {
     fdl_window_resolve *resolve;
     void *resolve_user;
     uint32_t max_limit;
+    struct fdl_shard_files *shards;
 
     struct fdl_buffers buffers;
 
@@ -199,6 +200,22 @@ void fdl_window_reset(struct fdl_window *w)
     atomic_store_explicit(&w->freed, 0, memory_order_relaxed);
     atomic_store_explicit(&w->head, 0, memory_order_relaxed);
     atomic_store_explicit(&w->closed, false, memory_order_relaxed);
+}
+
+int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files)
+{
+    return fdl_shard_files_create(n_files, &w->shards);
+}
+
+void fdl_window_close_shards(struct fdl_window *w)
+{
+    fdl_shard_files_destroy(w->shards);
+    w->shards = NULL;
+}
+
+struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w)
+{
+    return w->shards;
 }
 
 void fdl_window_issue(struct fdl_window *w, uint64_t end)

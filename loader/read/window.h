@@ -23,6 +23,7 @@
 #include "base/event.h"
 #include "loader/dataset/dataset.h"
 #include "loader/read/buffers.h"
+#include "loader/read/shard_files.h"
 #include "profiler/measure/ledger.h"
 
 #include <stdatomic.h>
@@ -61,6 +62,8 @@ struct fdl_read {
     struct fdl_buffer *held; /* off the stack, from reserve to release */
     uint8_t *buffer;         /* its memory */
     uint64_t capacity;       /* of buffer */
+    struct fdl_shard *shard; /* whose descriptor it reads from; NULL: its own */
+    uint64_t file_bytes;     /* of the file, where the descriptor is its own */
     bool exempt;             /* its buffer is had at once, see worker.c */
     uint64_t sent;           /* bytes that are in flight */
     uint64_t ahead;          /* those of others when it was sent */
@@ -82,6 +85,14 @@ void fdl_window_destroy(struct fdl_window *w);
 
 /* Sample 0 comes next, nothing may be read. No thread may be using w. */
 void fdl_window_reset(struct fdl_window *w);
+
+/* For the run that follows reset: samples may be parts of n_files files, which
+ * are kept open. ENOMEM. close: at its end. */
+int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files);
+void fdl_window_close_shards(struct fdl_window *w);
+
+/* NULL outside a run. */
+struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w);
 
 /* The loader's side. Samples below `end` may be read. Any thread. */
 void fdl_window_issue(struct fdl_window *w, uint64_t end);

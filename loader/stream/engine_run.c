@@ -81,7 +81,9 @@ static void see_pinned_locked(struct fdl_engine *e)
 static int32_t start_threads_locked(struct fdl_engine *e)
 {
     fdl_window_reset(e->window);
-    int32_t status = start_reader_locked(e);
+    int32_t status = fdl_window_open_shards(e->window, e->dataset->n_files);
+    if (status == FEEDLINE_OK)
+        status = start_reader_locked(e);
     if (status < 0)
         return status;
     if (e->reader_ops->read_now)
@@ -120,6 +122,7 @@ static void stop_threads_locked(struct fdl_engine *e)
     set_reader_locked(e, NULL); /* nothing uses it any more */
     if (reader)
         e->reader_ops->stop(reader);
+    fdl_window_close_shards(e->window);
     fdl_ring_stop(e->ring);
     e->running = false;
     fdl_nvtx_end(e->range);

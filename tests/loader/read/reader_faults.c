@@ -19,6 +19,7 @@ struct faults faults = {.fstat_resize = -1};
 void faults_clear(void)
 {
     atomic_store(&faults.open_count, 0);
+    atomic_store(&faults.opens, 0);
     atomic_store(&faults.fstat_count, 0);
     atomic_store(&faults.fstat_resize, -1);
     atomic_store(&faults.pread_count, 0);
@@ -62,6 +63,7 @@ WRAP(int, open, const char *path, int flags, ...)
     va_start(args, flags);
     mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
     va_end(args);
+    atomic_fetch_add(&faults.opens, 1);
     if (use_up(&faults.open_count)) {
         errno = atomic_load(&faults.open_errno);
         return -1;

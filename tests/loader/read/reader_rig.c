@@ -22,8 +22,10 @@ static void resolve(void *user, struct fdl_read *r)
     r->index = r->sample % rig->n_files;
     r->times = &rig->times[r->sample % RIG_TIMES];
     const struct rig_extent *e = &rig->extents[r->index];
-    r->source = (struct fdl_source){
-        .path = rig->paths[r->index], .offset = e->offset, .length = e->length};
+    r->source = (struct fdl_source){.path = rig->paths[r->index],
+                                    .file = e->part ? e->file : FDL_OWN_FILE,
+                                    .offset = e->offset,
+                                    .length = e->length};
     if (rig->dataset.data) {
         r->source.data = rig->dataset.data[r->index];
         r->source.length = (int64_t)rig->dataset.sizes[r->index];
@@ -64,7 +66,8 @@ uint32_t rig_add_path(struct rig *rig, const char *name)
     assert_true(rig->n_files < RIG_FILES);
     rig->paths[rig->n_files] = fdl_strdup(path);
     assert_non_null(rig->paths[rig->n_files]);
-    rig->extents[rig->n_files] = (struct rig_extent){rig->n_files, 0, -1};
+    rig->extents[rig->n_files] =
+        (struct rig_extent){.file = rig->n_files, .length = -1};
     rig->dataset.count = rig->n_files + 1;
     return rig->n_files++;
 }
@@ -73,7 +76,7 @@ uint32_t rig_add_extent(struct rig *rig, uint32_t file, uint64_t offset,
                         int64_t length)
 {
     uint32_t i = rig_add_path(rig, rig->paths[file]);
-    rig->extents[i] = (struct rig_extent){file, offset, length};
+    rig->extents[i] = (struct rig_extent){file, offset, length, true};
     rig->sizes[i] = length < 0 ? rig->sizes[file] - offset : (uint64_t)length;
     return i;
 }
@@ -122,6 +125,10 @@ int32_t rig_try_start(struct rig *rig, const struct fdl_reader_ops *ops)
         .memory_budget = rig->memory_budget,
     };
     rig->ops = ops;
+    fdl_window_close_shards(rig->window);
+    int32_t status = fdl_window_open_shards(rig->window, rig->n_files);
+    if (status != FEEDLINE_OK)
+        return status;
     if (ops->read_now)
         fdl_window_set_waker(rig->window, wake_workers, rig);
     return ops->start(&cfg, &rig->reader);
@@ -148,6 +155,7 @@ void rig_stop(struct rig *rig)
     if (rig->reader)
         rig->ops->stop(rig->reader);
     rig->reader = NULL;
+    fdl_window_close_shards(rig->window);
     struct fdl_read one_more = {0};
     fdl_read_send(rig->window, &one_more);
     assert_int_equal(one_more.ahead, 0); /* all have arrived, or failed */

@@ -27,6 +27,7 @@ struct rig {
         uint32_t file; /* whose bytes these are */
         uint64_t offset;
         int64_t length;
+        bool part; /* of that file, which is kept open */
     } extents[RIG_FILES];
 
     feedline_dataset dataset;

@@ -3,6 +3,7 @@
  * one is chosen. */
 #include "base/log.h"
 #include "base/thread.h"
+#include "loader/read/reader_file.h"
 #include "tests/loader/read/reader_rig.h"
 
 #include <sched.h>
@@ -113,6 +114,92 @@ static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 TEST_EACH(says_what_is_past_the_end)
+
+/* 8 descriptors for shards, more for samples, and 40 shards. */
+static void more_shards_than_descriptors(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    struct rlimit few = {.rlim_cur = 32, .rlim_max = 32};
+    for (uint32_t i = 0; i < 40; i++)
+        rig_add_file(rig, 3000);
+    for (uint32_t i = 0; i < 400; i++)
+        rig_add_extent(rig, i * i % 40, i * 5, i);
+    rig->depth = RIG_MAX_DEPTH;
+    rig->limit = 128;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 2200);
+    assert_int_equal(rig_drain(rig, 2200), 0);
+    rig_destroy(rig);
+}
+TEST_EACH(more_shards_than_descriptors)
+
+/* Shards make way, and the thread that waits for a descriptor gets one. */
+static void shards_give_way_to_files(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    struct rlimit few = {.rlim_cur = 16, .rlim_max = 16};
+    for (uint32_t i = 0; i < 60; i++)
+        rig_add_file(rig, 3000);
+    for (uint32_t i = 0; i < 60; i++)
+        rig_add_extent(rig, i, 100, 2000);
+    rig->depth = 1;
+    rig_start(rig, ops);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    fdl_window_issue(rig->window, 360);
+    assert_int_equal(rig_drain(rig, 180), 0);
+    if (ops->set_depth)
+        ops->set_depth(rig->reader, RIG_MAX_DEPTH);
+    assert_int_equal(rig_drain(rig, 180), 0);
+    rig_destroy(rig);
+}
+TEST_EACH(shards_give_way_to_files)
+
+static void a_replaced_shard_is_read_as_it_was(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    uint32_t shard = rig_add_file(rig, 10000);
+    for (uint32_t i = 0; i < 10; i++)
+        rig_add_extent(rig, shard, i * 1000, 1000);
+    rig->extents[shard].part = true;
+    uint32_t other = rig_add_file(rig, 10000);
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 1);
+    assert_int_equal(rig_drain(rig, 1), 0);
+    assert_int_equal(rename(rig->paths[other], rig->paths[shard]), 0);
+    fdl_window_issue(rig->window, 11);
+    assert_int_equal(rig_drain(rig, 10), 0);
+    rig_destroy(rig);
+}
+TEST_EACH(a_replaced_shard_is_read_as_it_was)
+
+/* After the failure it is opened anew: what is wrong is told as it now is, and
+ * a file that was put there is found. */
+static void a_cut_shard_is_opened_anew(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    uint32_t shard = rig_add_file(rig, 10000);
+    rig_add_extent(rig, shard, 0, 6000);
+    rig_add_extent(rig, shard, 6000, 4000);
+    rig_add_extent(rig, shard, 6001, 3999);
+    rig_add_extent(rig, shard, 6002, -1);
+    rig_add_extent(rig, shard, 1, 6999);
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 2);
+    assert_int_equal(rig_drain(rig, 2), 0);
+    assert_int_equal(truncate(rig->paths[shard], 7000), 0);
+    rig_expect_failure(rig, 2, FEEDLINE_EIO,
+                       "file shrank while it was read: expected 4000 bytes at "
+                       "offset 6000, got 1000");
+    rig_expect_failure(rig, 3, FEEDLINE_EIO,
+                       "expected 3999 bytes at offset 6001, got 999, which is "
+                       "all there is");
+    rig->sizes[4] = 998;
+    fdl_window_issue(rig->window, 6);
+    assert_int_equal(rig_drain(rig, 2), 0);
+    rig_destroy(rig);
+}
+TEST_EACH(a_cut_shard_is_opened_anew)
 
 static void says_what_is_no_file(const struct fdl_reader_ops *ops)
 {
@@ -410,6 +497,59 @@ TEST(memory_serves_workers_at_once)
     assert_true(rig->ops->memory(rig->reader) < 4 * 26000);
     rig_destroy(rig);
 }
+
+/* ---- Readers and workers ------------------------------------------------- */
+
+/* A worker's reads for replacements, from the shards of the reader. */
+static void *read_spares(void *arg)
+{
+    struct rig *rig = arg;
+    struct fdl_read spare = {.times = &(struct fdl_sample_times){0}};
+    for (uint32_t i = 0; i < 300; i++) {
+        spare.index = spare.sample = i * 7 % rig->n_files;
+        const struct rig_extent *e = &rig->extents[spare.index];
+        spare.source = (struct fdl_source){.path = rig->paths[spare.index],
+                                           .file = e->file,
+                                           .offset = e->offset,
+                                           .length = e->length};
+        atomic_store(&spare.times->read_start, 1);
+        atomic_store(&spare.times->read_done, 1);
+        fdl_read_file(rig->window, &spare);
+        rig_check(rig, &spare);
+        fdl_read_release(rig->window, &spare);
+    }
+    return NULL;
+}
+
+/* 4 descriptors for 12 shards, which all of them want. */
+static void shares_shards_with_workers(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    struct fdl_thread threads[3] = {0};
+    struct rlimit before, few;
+    for (uint32_t i = 0; i < 12; i++)
+        rig_add_file(rig, 1100);
+    for (uint32_t i = 0; i < 100; i++)
+        rig_add_extent(rig, i % 12, i * 10, 100);
+    rig->depth = 8;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 16;
+    rig_open_window(rig);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    rig_start(rig, ops);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(
+            fdl_thread_start(&threads[i], "worker", read_spares, rig),
+            FEEDLINE_OK);
+    fdl_window_issue(rig->window, 1000);
+    assert_int_equal(rig_drain(rig, 1000), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        fdl_thread_join(&threads[i]);
+    rig_destroy(rig);
+}
+TEST_EACH(shares_shards_with_workers)
 
 /* ---- The choice --------------------------------------------------------- */
 

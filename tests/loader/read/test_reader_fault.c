@@ -149,6 +149,72 @@ TEST(a_worker_waits_for_a_descriptor_too)
     rig_destroy(rig);
 }
 
+/* ---- Shards -------------------------------------------------------------- */
+
+/* Samples 0 to 3 are parts of a shard, 4 is a file of its own. */
+static struct rig *start_shard(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    uint32_t shard = rig_add_file(rig, 4000);
+    rig->extents[shard].part = true;
+    for (uint32_t i = 1; i < 4; i++)
+        rig_add_extent(rig, shard, i * 1000, 1000);
+    rig_add_file(rig, 100);
+    rig->depth = 1;
+    rig_start(rig, ops);
+    return rig;
+}
+
+static void expect_opens(struct rig *rig, uint64_t end, uint64_t n,
+                         int32_t opens)
+{
+    faults.opens = 0;
+    expect_samples(rig, end, n);
+    assert_int_equal(faults.opens, opens);
+}
+
+TEST(a_shard_is_opened_once)
+{
+    struct rig *rig = start_shard(&fdl_reader_pread);
+    expect_opens(rig, 20, 20, 1 + 4);
+    rig_destroy(rig);
+    rig = start_shard(&fdl_reader_memory);
+    expect_opens(rig, 5, 5, 1 + 1);
+    rig_destroy(rig);
+}
+
+TEST(a_shard_with_an_error_is_opened_anew)
+{
+    struct rig *rig = start_shard(&fdl_reader_pread);
+    faults.fstat_errno = EIO;
+    faults.fstat_count = 1;
+    rig_expect_failure(rig, 0, FEEDLINE_EIO, "fstat: Input/output error");
+    expect_opens(rig, 2, 1, 1);
+    faults.pread_errno = ESTALE;
+    faults.pread_count = 1;
+    rig_expect_failure(rig, 2, FEEDLINE_EIO, "read at 2000: Stale file handle");
+    expect_opens(rig, 4, 1, 1);
+    expect_opens(rig, 9, 5, 1);
+    rig_destroy(rig);
+}
+
+TEST(a_shard_is_closed_for_a_descriptor)
+{
+    static const struct fdl_reader_ops *const readers[] = {&fdl_reader_pread,
+                                                           &fdl_reader_memory};
+    for (uint32_t i = 0; i < FDL_COUNT_OF(readers); i++) {
+        struct rig *rig = start_shard(readers[i]);
+        expect_opens(rig, 2, 2, 1);
+        expect_opens(rig, 4, 2, 0);
+        faults.open_errno = EMFILE;
+        faults.open_count = 1;
+        expect_opens(rig, 5, 1, 2);
+        if (!readers[i]->read_now)
+            expect_opens(rig, 9, 4, 1);
+        rig_destroy(rig);
+    }
+}
+
 /* ---- Memory and threads ------------------------------------------------- */
 
 TEST(a_sample_without_memory_fails_alone)

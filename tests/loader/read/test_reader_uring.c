@@ -37,7 +37,7 @@ static struct {
     _Atomic uint32_t n_reads, n_async, n_nonblocking;
 
     const char *opens[16]; /* the first paths; the ring's thread only */
-    uint32_t n_opens;
+    _Atomic uint32_t n_opens;
 } ring_faults = {.init_entries = UINT32_MAX};
 
 static uint8_t opcodes[NAMES]; /* by user_data, + 1; the ring's thread only */
@@ -73,9 +73,11 @@ static void change_requests(struct io_uring *ring)
         struct io_uring_sqe *sqe = &ring->sq.sqes[i & ring->sq.ring_mask];
         if (sqe->user_data < NAMES)
             opcodes[sqe->user_data] = (uint8_t)(sqe->opcode + 1);
-        if (sqe->opcode == IORING_OP_OPENAT && ring_faults.n_opens < 16)
-            ring_faults.opens[ring_faults.n_opens++] =
-                (const char *)(uintptr_t)sqe->addr;
+        if (sqe->opcode == IORING_OP_OPENAT) {
+            uint32_t n = atomic_fetch_add(&ring_faults.n_opens, 1);
+            if (n < 16)
+                ring_faults.opens[n] = (const char *)(uintptr_t)sqe->addr;
+        }
         if (sqe->opcode != IORING_OP_READ)
             continue;
         if (most && sqe->len > most)
@@ -265,6 +267,57 @@ TEST(a_busy_kernel_is_asked_again)
         ring_faults.enter_errno = errors[i];
         ring_faults.enter_every = 2;
         expect_samples(rig, 50 * (i + 1), 50);
+    }
+    rig_destroy(rig);
+}
+
+/* ---- Shards -------------------------------------------------------------- */
+
+static void expect_opens(struct rig *rig, uint64_t end, uint64_t n,
+                         uint32_t opens)
+{
+    uint32_t before = ring_faults.n_opens;
+    expect_samples(rig, end, n);
+    assert_int_equal(ring_faults.n_opens - before, opens);
+}
+
+/* Samples 0 to 3 are parts of a shard, 4 is a file of its own. */
+TEST(a_shard_is_kept_while_all_is_well)
+{
+    struct rig *rig = rig_create();
+    uint32_t shard = rig_add_file(rig, 4000);
+    rig->extents[shard].part = true;
+    for (uint32_t i = 1; i < 4; i++)
+        rig_add_extent(rig, shard, i * 1000, 1000);
+    rig_add_file(rig, 100);
+    rig->depth = 1;
+    rig_start(rig, &fdl_reader_uring);
+    expect_opens(rig, 20, 20, 1 + 4);
+
+    change(IORING_OP_READ, -ESTALE, 1);
+    rig_expect_failure(rig, 20, FEEDLINE_EIO, "read at 0: Stale file handle");
+    expect_opens(rig, 23, 2, 1);
+    change(IORING_OP_OPENAT, -EMFILE, 1); /* of a file: the shard gives way */
+    expect_opens(rig, 25, 2, 2);
+    expect_opens(rig, 29, 4, 1);
+    change(IORING_OP_READ, -ECANCELED, 3);
+    expect_opens(rig, 34, 5, 1);
+    rig_destroy(rig);
+}
+
+/* The file finds no descriptor while the shard is read from. */
+TEST(a_file_waits_for_a_shard)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100);
+    uint32_t shard = rig_add_file(rig, 20000);
+    rig->extents[shard].part = true;
+    rig_add_extent(rig, shard, 100, 9000);
+    rig->depth = 3;
+    rig_start(rig, &fdl_reader_uring);
+    for (uint32_t round = 1; round < 100; round++) {
+        expect_samples(rig, 3 * round, 3);
+        change(IORING_OP_OPENAT, -EMFILE, 1);
     }
     rig_destroy(rig);
 }

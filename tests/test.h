@@ -24,19 +24,26 @@
     exit(77);                                                                  \
   } while (0)
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#    define TEST_SANITIZED 1
+#  endif
+#endif
+#ifndef TEST_SANITIZED
+#  define TEST_SANITIZED 0
+#endif
+
 /* A child of fork() in which threads start and allocate. The sanitizers of
  * gcc 12 and clang 14 do not let go of their own locks in it: it hangs where
  * another thread of the parent had one at that moment. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#  define TEST_FORKS_SAFELY 0
-#elif defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#    define TEST_FORKS_SAFELY 0
-#  endif
-#endif
-#ifndef TEST_FORKS_SAFELY
-#  define TEST_FORKS_SAFELY 1
-#endif
+#define TEST_FORKS_SAFELY (!TEST_SANITIZED)
+
+/* Rounds of the same, where only bad luck tells one from the next. A sanitizer
+ * sees a race or a stray access without that luck, and takes ten times as long.
+ */
+#define TEST_ROUNDS(n) (TEST_SANITIZED ? (n) / 8 : (n))
 
 /* FDL_TEST_SEED in the environment repeats a run. */
 static inline uint64_t test_seed(void)

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define KEPT 200u
+#define KEPT TEST_ROUNDS(200u)
 
 static struct order_rig rig;
 

@@ -178,7 +178,8 @@ TEST(equals_host_beside_a_child)
 
 /* ---- The reuse hazard --------------------------------------------------- */
 
-#define ECHOES 16u
+#define BATCHES 4000u
+#define ECHOES  16u
 
 struct hazard {
     struct rig *rig;
@@ -293,12 +294,12 @@ static void run_hazard(const char *options, const char *finish, uint32_t n)
 
 TEST(slot_is_not_reused_too_early)
 {
-    run_hazard("dtype=u8 depth=4", "auto", TEST_DEVICE_BATCHES);
+    run_hazard("dtype=u8 depth=4", "auto", TEST_ROUNDS(BATCHES));
 }
 
 TEST(finished_slot_is_not_reused_too_early)
 {
-    run_hazard("dtype=f16 depth=4", "device", TEST_DEVICE_BATCHES / 2);
+    run_hazard("dtype=f16 depth=4", "device", TEST_ROUNDS(BATCHES / 2));
 }
 
 /* The consumer's work is on a stream that waited for another one. */
@@ -311,7 +312,7 @@ TEST(release_on_another_stream)
     fdl_cuda_event there;
     assert_cuda(cuda->EventCreate(&there, FDL_CUDA_EVENT_NO_TIMING));
     hazard_open(&z, &r, "dtype=u8 depth=3", "auto");
-    for (uint32_t i = 0; i < 500; i++) {
+    for (uint32_t i = 0; i < TEST_ROUNDS(500); i++) {
         uint32_t at = i % ECHOES;
         if (at == 0)
             hazard_verify(&z);
@@ -435,7 +436,7 @@ TEST(batches_outlive_the_loader)
 {
     struct rig r;
     rig_open(&r);
-    for (uint32_t i = 0; i < 30; i++)
+    for (uint32_t i = 0; i < TEST_ROUNDS(30); i++)
         stop_and_destroy(&r, 1 + i % 3);
     rig_close(&r);
 }

@@ -17,7 +17,7 @@
 
 #include <pthread.h>
 
-#define ROUNDS 60u
+#define ROUNDS TEST_ROUNDS(60u)
 #define ECHOES 12u
 
 /* Batches on their way back, and what they have to be. */

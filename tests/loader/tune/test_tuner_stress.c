@@ -175,7 +175,7 @@ static uint32_t entries(const char *folder)
 TEST_WITH(many_loaders_leave_nothing, setup, teardown)
 {
     uint32_t fds = 0;
-    for (uint32_t i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < TEST_ROUNDS(200); i++) {
         feedline_loader *l = fixture_open(ds, OPTIONS "epochs=1");
         assert_ok(feedline_loader_set_int(l, "workers", 1 + i % 3));
         fixture_run(l, 1);

@@ -246,13 +246,17 @@ static void forget(struct row *row)
     memset(row->counts, 0, sizeof(row->counts));
 }
 
-/* In rounds over all scenarios, then over those that were never right. */
+/* In rounds over all scenarios, first those that need not be alone, then over
+ * those that were never right. */
 static void run_all(void)
 {
     struct children children = {.n = 0};
     for (uint32_t run = 0; run < asked.runs; run++)
-        for (uint32_t i = 0; i < n_rows; i++)
-            run_one(&children, &rows[i], asked.seed + run);
+        for (uint32_t i = 0; i < 2 * n_rows; i++) {
+            struct row *row = &rows[i % n_rows];
+            if (row->scenario->alone == (i >= n_rows))
+                run_one(&children, row, asked.seed + run);
+        }
     finish_until(&children, 0);
     for (uint32_t run = 0; run < asked.again; run++)
         for (uint32_t i = 0; i < n_rows; i++) {

@@ -108,14 +108,18 @@ def case_hostile_texts(tmp):
 def case_absent_keys(tmp):
     """A key of a later version that is absent takes nothing else away."""
     full = report_document.tune()
+    full["timeline"] = full["timeline"][::60]
     needed = {"schema_version", "command", "tuner"}
-    for key in sorted(set(full) - needed):
-        less = {k: v for k, v in full.items() if k != key}
-        page = Shown(tmp, less)
-        equal(page.each(".undrawn"), [], key)
-        contains(page.section("Tuner"), "depth 14")
+    absent = sorted(set(full) - needed)
+    page = Shown(tmp, *({k: v for k, v in full.items() if k != key}
+                        for key in absent))
+    equal(page.each(".undrawn"), [])
+    articles = page.each("article")
+    equal(len(articles), len(absent))
+    for key, article in zip(absent, articles):
+        contains(article, "depth 14")
         if key != "verdict":
-            contains(page.section("Verdict"), full["verdict"]["sentence"])
+            contains(article, full["verdict"]["sentence"])
     page = Shown(tmp, {k: full[k] for k in needed})
     equal(page.each("h2"), ["Tuner"])
     needed |= {"version"}
@@ -421,8 +425,9 @@ def only_numbers(page):
 
 
 def case_least_document(tmp):
-    for document in extremes():
-        only_numbers(Shown(tmp, document))
+    least, *others = extremes()
+    only_numbers(Shown(tmp, least))
+    only_numbers(Shown(tmp, *others))
 
 
 def case_real_run(tmp):
@@ -442,15 +447,17 @@ def case_anything_anywhere(tmp):
     seed = int(os.environ.get("FDL_TEST_SEED", "24301"), 0)
     print("FDL_TEST_SEED=%d" % seed)
     dice = random.Random(seed)
-    pages = 0
+    accepted = []
     for i in range(80):
         document = damaged(dice, i)
         done = tool("report", put(tmp, document, "any.json"), "--out",
                     os.path.join(tmp, "any.html"))
         if done.rc == 0:
-            pages += 1
-            only_numbers(Shown(tmp, document))
-    assert 10 < pages < 80, pages
+            accepted.append(document)
+    assert 10 < len(accepted) < 80, len(accepted)
+    # Several share a page, which takes the browser a second.
+    for i in range(0, len(accepted), 8):
+        only_numbers(Shown(tmp, *accepted[i:i + 8]))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python examples of a page of documentation, found and run.
+"""The Python examples of pages of documentation, found and run.
 
-    markdown_examples.py PAGE [--with MODULES | --without MODULES]
+    markdown_examples.py PAGE... [--with MODULES | --without MODULES]
 
-runs each ```python block of the page as a program of its own, in the current
+runs each ```python block of the pages as a program of its own, in the current
 folder, and prints what they print. MODULES, with commas between, chooses the
 blocks that import one of them, or those that import none. Exit status 1 as
-soon as one fails, or where the choice leaves none.
+soon as one fails, or where the choice leaves none of a page.
 """
 
 from __future__ import annotations
@@ -81,29 +81,36 @@ def end(status: int) -> None:
     os._exit(status)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="run a page's examples")
-    parser.add_argument("page", type=Path)
-    parser.add_argument("--with", dest="wanted", default="")
-    parser.add_argument("--without", dest="unwanted", default="")
-    args = parser.parse_args()
-    chosen = examples(args.page)
-    if args.wanted:
-        names = args.wanted.split(",")
-        chosen = [t for t in chosen if imports_any(t, names)]
-        for name in filter(importlib.util.find_spec, names):
-            importlib.import_module(name)
-    if args.unwanted:
-        names = args.unwanted.split(",")
-        chosen = [t for t in chosen if not imports_any(t, names)]
+def run_page(page: Path, wanted: List[str], unwanted: List[str]) -> int:
+    """Those that import one of `wanted`, if there are any, and none of
+    `unwanted`; 1 if one fails."""
+    chosen = [
+        text
+        for text in examples(page)
+        if (not wanted or imports_any(text, wanted))
+        and not imports_any(text, unwanted)
+    ]
     if not chosen:
-        print("%s: no such example" % args.page, file=sys.stderr)
+        print("%s: no such example" % page, file=sys.stderr)
         return 1
     for text in filter(can_run, chosen):
         if run(text) != 0:
-            print("%s: this fails:\n%s" % (args.page, text), file=sys.stderr)
+            print("%s: this fails:\n%s" % (page, text), file=sys.stderr)
             return 1
     return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="run examples of pages")
+    parser.add_argument("pages", type=Path, nargs="+")
+    parser.add_argument("--with", dest="wanted", default="")
+    parser.add_argument("--without", dest="unwanted", default="")
+    args = parser.parse_args()
+    wanted = [name for name in args.wanted.split(",") if name]
+    unwanted = [name for name in args.unwanted.split(",") if name]
+    for name in filter(importlib.util.find_spec, wanted):
+        importlib.import_module(name)
+    return max(run_page(page, wanted, unwanted) for page in args.pages)
 
 
 if __name__ == "__main__":

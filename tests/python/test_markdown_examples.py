@@ -2,8 +2,8 @@
 """The Python examples of both READMEs, docs/python.md and docs/frameworks.md
 run as they stand; those of a framework where it is installed.
 
-Each runs in a process of its own, in a folder that has what the pages name: a
-folder of classes called photos.
+Each runs in a fork of a process that has imported torch once, in a folder that
+has what the pages name: a folder of classes called photos.
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("markdown_examples.py")
-PAGES = ("README.md", "docs/python.md", "python/README.md")
+PAGES = [
+    str(ROOT / page)
+    for page in ("README.md", "docs/python.md", "python/README.md")
+]
+FRAMEWORKS = str(ROOT / "docs" / "frameworks.md")
 TORCH = "torch,torchvision"
 # From Python 3.12 on a fork beside idle threads, as numpy has them, is told of.
 QUIET = ("-W", "ignore:This process:DeprecationWarning")
 
 
-def run_page(page: str, folder: Path, *choice: str) -> None:
-    """Runs examples of a page in a folder; they must say nothing on stderr,
+def run_pages(folder: Path, *pages_and_choice: str) -> None:
+    """Runs examples of pages in a folder; they must say nothing on stderr,
     where warnings would be."""
     done = subprocess.run(
-        [sys.executable, *QUIET, str(PROGRAM), str(ROOT / page), *choice],
+        [sys.executable, *QUIET, str(PROGRAM), *pages_and_choice],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -47,20 +51,18 @@ def here(image_folder: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", (*PAGES, "docs/frameworks.md"))
-def test_examples_with_torch(page: str, here: Path) -> None:
+def test_examples_with_torch(here: Path) -> None:
     for module in TORCH.split(","):
         if importlib.util.find_spec(module) is None:
             pytest.skip("there is no %s" % module)
-    run_page(page, here, "--with", TORCH)
+    run_pages(here, *PAGES, FRAMEWORKS, "--with", TORCH)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_without_torch(page: str, here: Path) -> None:
+def test_examples_without_torch(here: Path) -> None:
     without = TORCH
     if importlib.util.find_spec("numpy") is None:
         without += ",numpy"
-    run_page(page, here, "--without", without)
+    run_pages(here, *PAGES, "--without", without)
 
 
 def test_choice_of_examples() -> None:

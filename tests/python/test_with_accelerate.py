@@ -244,19 +244,6 @@ def test_states_of_the_wrapper(
     goes_on(image_folder, ways, stateful)
 
 
-def resume(folder: str) -> bool:
-    """The same in one of two processes."""
-    for ways in STATES[:3]:
-        goes_on(folder, ways, False)
-    return True
-
-
-def test_states_in_two_processes(image_folder: Path) -> None:
-    assert ranks.launch(
-        "test_with_accelerate:resume", 2, folder=str(image_folder)
-    ) == [True, True]
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(
     "kind", ["SkipDataLoader", "DataLoaderShard", "DataLoaderDispatcher"]
@@ -329,9 +316,17 @@ def share(folder: str) -> Dict[str, Any]:
     }
 
 
+def rank(folder: str) -> Dict[str, Any]:
+    """What each of two processes does: also states, as one alone has them."""
+    result = share(folder)
+    for ways in STATES[:3]:
+        goes_on(folder, ways, False)
+    return result
+
+
 def test_two_processes(image_folder: Path) -> None:
     results = ranks.launch(
-        "test_with_accelerate:share", 2, folder=str(image_folder)
+        "test_with_accelerate:rank", 2, folder=str(image_folder)
     )
     for result in results:
         assert result["processes"] == 2

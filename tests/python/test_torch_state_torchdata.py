@@ -206,7 +206,8 @@ SHUFFLES: Dict[str, Callable[[], Dict[str, Any]]] = {
     },
     "sampler": lambda: {"sampler": Letters()},
 }
-WORKERS = [0, 2]
+# Orders are drawn here: of the processes that workers are, two say what all do.
+RUNS = [(order, 0) for order in SHUFFLES] + [("shuffled", 2), ("sampler", 2)]
 
 
 def with_workers(make: Any, workers: int, **more: Any) -> Any:
@@ -236,8 +237,7 @@ def test_behind_a_finished_epoch(make: Any, order: str) -> None:
     assert plain(again) == expected
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-@pytest.mark.parametrize("order", SHUFFLES)
+@pytest.mark.parametrize("order, workers", RUNS)
 def test_four_epochs(make: Any, order: str, workers: int) -> None:
     """Two, and two more of another loader: those of one loader."""
 
@@ -271,8 +271,7 @@ def test_an_interrupted_epoch_in_one_loader(make: Any, order: str) -> None:
     assert plain(loader) == expected
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-@pytest.mark.parametrize("order", SHUFFLES)
+@pytest.mark.parametrize("order, workers", RUNS)
 def test_before_the_first_batch(make: Any, order: str, workers: int) -> None:
     made = with_workers(make, workers)
     first = made(order)
@@ -285,8 +284,7 @@ def test_before_the_first_batch(make: Any, order: str, workers: int) -> None:
     assert plain(again) == expected
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-@pytest.mark.parametrize("order", SHUFFLES)
+@pytest.mark.parametrize("order, workers", RUNS)
 def test_the_last_batch_is_no_end(make: Any, order: str, workers: int) -> None:
     """Before the end was read nothing is left; behind it, an epoch."""
     made = with_workers(make, workers)

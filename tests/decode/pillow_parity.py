@@ -201,13 +201,12 @@ def geometry(rng, width, height, chosen=None):
 def noise_image(rng, width, height, mode):
     seed = rng.getrandbits(32)
     noise = np.random.default_rng(seed)
-    yy, xx = np.mgrid[0:height, 0:width]
-    planes = [128 + 90 * np.sin(xx / (5 + 3 * c) + yy / (7 - c))
-              + noise.normal(0, 20, (height, width)) for c in range(4)]
+    xx, yy = np.arange(width), np.arange(height)[:, None]
+    planes = [128 + 45 * np.sin(xx / (5 + 3 * c)) + 45 * np.sin(yy / (7 - c))
+              + 20 * noise.standard_normal((height, width), np.float32)
+              for c in range(len(mode))]
     a = np.clip(np.stack(planes, -1), 0, 255).astype(np.uint8)
-    if mode == "L":
-        return Image.fromarray(a[..., 0])
-    return Image.fromarray(a[..., :4 if mode == "CMYK" else 3], mode)
+    return Image.fromarray(a[..., 0] if mode == "L" else a, mode)
 
 
 def generated(rng, folder):

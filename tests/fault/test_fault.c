@@ -68,13 +68,9 @@ static bool is_one_of(int32_t status, const int32_t *allowed)
     return false;
 }
 
-/* Most reads are of /proc, again and again: where they take ten times as long,
- * one in three fails, others for each reader. */
-#ifdef __SANITIZE_ADDRESS__
-#  define READ_STRIDE 3
-#else
-#  define READ_STRIDE 1
-#endif
+/* Most reads are of /proc, again and again: one in three fails, others for each
+ * reader. */
+#define READ_STRIDE 3
 
 /* Fails each call in turn. A run that ends well although a call failed must
  * deliver the same bytes. `allowed` ends with 0. */

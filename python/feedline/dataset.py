@@ -18,9 +18,12 @@ from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 from . import _c
 from ._library import lib
-from .errors import InvalidArgument, RangeError, StateError, check
+from .errors import InvalidArgument, NotSupported, RangeError, StateError
+from .errors import check
 from .extents import TO_END, Extents
 from .vectors import each_of, joined, labels_for, numbers
+
+_TO_END = 0xFFFFFFFFFFFFFFFF  # bytes of a sample that is all of its file
 
 # ---- Buffers ----------------------------------------------------------------
 #
@@ -352,6 +355,22 @@ class Dataset:
     def label(self, index: int) -> int:
         """The label of a sample."""
         return int(self._sample(index).label)
+
+    def read(self, index: int) -> bytes:
+        """A sample's bytes, as they are in its file or in memory.
+
+        Raises NotSupported for decoded pixels, OSError for a file.
+        """
+        info = self._sample(index)
+        if self._kind == "memory":
+            position = index % self._count
+            address, size = (column[position] for column in self._buffers[:2])
+            return ctypes.string_at(address, size)
+        if not info.file:
+            raise NotSupported("%s is no encoded image" % self.path(index))
+        with open(info.file, "rb") as file:
+            file.seek(info.offset)
+            return file.read(-1 if info.bytes == _TO_END else info.bytes)
 
     @property
     def classes(self) -> List[str]:

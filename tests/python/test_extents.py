@@ -71,6 +71,21 @@ def test_samples_say_where_they_are(table: Dict[str, Any]) -> None:
         assert one.classes == ["a", "b", "c"] and one.label(8) == 1
 
 
+def test_bytes_of_samples(table: Dict[str, Any], image_folder: Path) -> None:
+    paths = images.paths_of(image_folder)
+    data = [Path(path).read_bytes() for path in paths]
+    for some in (
+        feedline.Dataset.extents(**table),
+        feedline.Dataset.paths(paths),
+        feedline.Dataset.memory(data),
+    ):
+        assert [some.read(i) for i in range(24)] == data
+        assert some.read(-1) == data[-1]
+    pixels = feedline.Dataset.pixels(memoryview(bytes(12)).cast("B", (1, 3, 4)))
+    with pytest.raises(feedline.NotSupported, match="no encoded image"):
+        pixels.read(0)
+
+
 def test_numbers_of_any_type(table: Dict[str, Any]) -> None:
     wanted = feedline.Dataset.extents(**table)
     kinds: List[Any] = [tuple, lambda v: array("Q", v)]

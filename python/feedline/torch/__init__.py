@@ -4,8 +4,8 @@
     from feedline.torch import DataLoader
 
 DataLoader is torch's, using the engine wherever possible; `collated` makes a
-collate_fn that keeps it native. ImageFolder and ImageList are data sets that
-decode whole batches even if a framework builds the loader.
+collate_fn that keeps it native. ImageFolder, ImageList and Images are data sets
+that decode whole batches even if a framework builds the loader.
 """
 
 from torch.utils.data.dataloader import (
@@ -14,6 +14,7 @@ from torch.utils.data.dataloader import (
     get_worker_info,
 )
 
+from .any_images import Images
 from .collated import collated
 from .dataloader import DataLoader
 from .decision import FallbackWarning
@@ -25,6 +26,7 @@ __all__ = [
     "FallbackWarning",
     "ImageFolder",
     "ImageList",
+    "Images",
     "NotNative",
     "Plan",
     "collated",

@@ -33,6 +33,7 @@ import feedline
 from .. import _c
 from ..machine import image_endings
 from .chain import NotNative
+from .known_sets import Piece, files_piece
 from .native import Plan, plan as plan_of
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -41,32 +42,22 @@ PathLike = Union[str, "os.PathLike[str]"]
 IMAGE_ENDINGS = image_endings(_c.ENDING_LISTED)
 
 
-class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
-    """Image files with labels.
-
-    samples: pairs of path and label: an int, or whatever default_collate takes
-    (numbers, tensors, str, lists and dicts of these). transform: a chain of
-    torchvision or timm transforms on Pillow images of mode RGB, as for
-    ImageFolder. target_transform: on labels, as the samples are handed over.
-    classes: names by label. seed: of the random transforms.
+class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
+    """What our data sets have in common: samples come from an engine where the
+    chain of transforms is known, and else from Python.
 
     Attributes:
-        samples, targets, classes, class_to_idx, transform: as in torchvision's
-            ImageFolder; `samples` and `transform` may be replaced.
+        transform, target_transform: may be replaced.
+        classes: names by label. class_to_idx: the other way round.
     """
 
     def __init__(
         self,
-        samples: Iterable[Tuple[PathLike, Any]],
-        transform: Optional[Callable[[Any], Any]] = None,
-        target_transform: Optional[Callable[[Any], Any]] = None,
-        *,
-        classes: Optional[Sequence[str]] = None,
-        seed: int = 0,
+        transform: Optional[Callable[[Any], Any]],
+        target_transform: Optional[Callable[[Any], Any]],
+        classes: Optional[Sequence[str]],
+        seed: int,
     ) -> None:
-        self.samples: List[Tuple[str, Any]] = [
-            (os.fspath(path), _label(label)) for path, label in samples
-        ]
         self.transform = transform
         self.target_transform = target_transform
         self.classes: List[str] = list(classes or ())
@@ -83,17 +74,19 @@ class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
     # ---- What is in it ------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self.samples)
+        raise NotImplementedError
 
-    @property
-    def targets(self) -> List[Any]:
-        """The label of each sample."""
-        return [label for _, label in self.samples]
+    def piece(self, where: str) -> Piece:
+        """How the engine reads it."""
+        raise NotImplementedError
 
-    @property
-    def imgs(self) -> List[Tuple[str, Any]]:
-        """torchvision's other name for `samples`."""
-        return self.samples
+    def _contents(self) -> Any:
+        """What its samples are: replaced where they are others."""
+        raise NotImplementedError
+
+    def _opened(self, index: int) -> Tuple[Any, Any]:
+        """A sample as a Pillow image of mode RGB, and its label."""
+        raise NotImplementedError
 
     @property
     def class_to_idx(self) -> Dict[str, int]:
@@ -117,8 +110,8 @@ class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
         made_of = (
             self.transform,
             self.target_transform,
-            self.samples,
-            len(self.samples),
+            self._contents(),
+            len(self),
             os.getpid(),
         )
         if not _same(made_of, self._made_of):
@@ -153,17 +146,13 @@ class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
 
     def _position(self, index: int) -> int:
         position = operator.index(index)
-        count = len(self.samples)
+        count = len(self)
         if not -count <= position < count:
             raise IndexError(f"sample {position} of {count} samples")
         return position % count
 
     def _in_python(self, index: int) -> Tuple[Any, Any]:
-        from PIL import Image
-
-        path, label = self.samples[index]
-        with open(path, "rb") as file:
-            image: Any = Image.open(file).convert("RGB")
+        image, label = self._opened(index)
         if self.transform is not None:
             image = self.transform(image)
         if self.target_transform is not None:
@@ -181,9 +170,64 @@ class ImageList(torch.utils.data.Dataset):  # type: ignore[type-arg]
     def __repr__(self) -> str:
         return "<%s: %d samples, %d classes>" % (
             type(self).__name__,
-            len(self.samples),
+            len(self),
             len(self.classes),
         )
+
+
+class ImageList(Decoded):
+    """Image files with labels.
+
+    samples: pairs of path and label: an int, or whatever default_collate takes
+    (numbers, tensors, str, lists and dicts of these). transform: a chain of
+    torchvision or timm transforms on Pillow images of mode RGB, as for
+    ImageFolder. target_transform: on labels, as the samples are handed over.
+    classes: names by label. seed: of the random transforms.
+
+    Attributes:
+        samples, targets, classes, class_to_idx, transform: as in torchvision's
+            ImageFolder; `samples` and `transform` may be replaced.
+    """
+
+    def __init__(
+        self,
+        samples: Iterable[Tuple[PathLike, Any]],
+        transform: Optional[Callable[[Any], Any]] = None,
+        target_transform: Optional[Callable[[Any], Any]] = None,
+        *,
+        classes: Optional[Sequence[str]] = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(transform, target_transform, classes, seed)
+        self.samples: List[Tuple[str, Any]] = [
+            (os.fspath(path), _label(label)) for path, label in samples
+        ]
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def targets(self) -> List[Any]:
+        """The label of each sample."""
+        return [label for _, label in self.samples]
+
+    @property
+    def imgs(self) -> List[Tuple[str, Any]]:
+        """torchvision's other name for `samples`."""
+        return self.samples
+
+    def piece(self, where: str) -> Piece:
+        return files_piece(self, self.samples, where)
+
+    def _contents(self) -> Any:
+        return self.samples
+
+    def _opened(self, index: int) -> Tuple[Any, Any]:
+        from PIL import Image
+
+        path, label = self.samples[index]
+        with open(path, "rb") as file:
+            return Image.open(file).convert("RGB"), label
 
 
 def _label(label: Any) -> Any:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from os import fspath
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
+import feedline
+
 from .. import _c
 from ..machine import image_endings
 from .chain import NotNative
@@ -47,6 +49,7 @@ class Piece:
     load: Callable[[], Tuple[Any, List[Any]]]
     target_transform: Any = None
     options: Dict[str, Any] = field(default_factory=dict)
+    ready: bool = False  # load gives a data set of the engine's, and no labels
 
 
 @dataclass
@@ -129,7 +132,14 @@ def _name(cls: Optional[type]) -> str:
     return f"{cls.__module__}.{cls.__qualname__}" if cls else ""
 
 
-_LIBRARIES = ("torchvision.", "timm.", "torch.", "feedline.", "typing")
+_LIBRARIES = (
+    "torchvision.",
+    "timm.",
+    "torch.",
+    "feedline.",
+    "datasets.",
+    "typing",
+)
 
 
 def _read(dataset: Any, where: str, view: View) -> Mapping:
@@ -304,9 +314,39 @@ def _timm_dataset(dataset: Any, where: str) -> Piece:
     return files_piece(dataset, reader.samples, where, channels)
 
 
-@_leaf("feedline.torch.folders.ImageList")
-def _image_list(dataset: Any, where: str) -> Piece:
-    return files_piece(dataset, dataset.samples, where)
+@_leaf("feedline.torch.folders.Decoded", "feedline.torch.any_images.Images")
+def _ours(dataset: Any, where: str) -> Piece:
+    piece: Piece = dataset.piece(where)
+    return piece
+
+
+def ready_piece(
+    dataset: Any, samples: feedline.Dataset, where: str, **options: Any
+) -> Piece:
+    """All samples of a data set of the engine's, with their labels."""
+    options.update(_pillow_options())
+    return Piece(
+        where=where,
+        files=True,
+        count=len(samples),
+        transform=dataset.transform,
+        channels=3,
+        size=None,
+        watched=[Facts((id(samples), *sorted(options.items())))],
+        load=lambda: (samples, []),
+        options=options,
+        ready=True,
+    )
+
+
+@_knows("datasets.arrow_dataset.Dataset")
+def _huggingface(dataset: Any, where: str, view: View) -> Mapping:
+    raise NotNative(
+        f"{where} is one of Hugging Face's, whose samples Python makes, and "
+        "its transform, if any, may do anything; feedline.torch.Images(ds, "
+        "transform) gives pairs of image and label natively, with a transform "
+        "of torchvision's"
+    )
 
 
 # ---- Images in memory -------------------------------------------------------

@@ -17,6 +17,7 @@ count from the next epoch on, as they do in torch.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import weakref
 from array import array
@@ -216,6 +217,14 @@ def _dataset(
     pieces: List[Piece], loaded: List[Any], labelled: bool
 ) -> feedline.Dataset:
     """labelled: by the labels themselves; otherwise by positions."""
+    if any(piece.ready for piece in pieces):
+        if len(pieces) > 1:
+            raise NotNative(
+                "the data set is made of several, and one of them is Images; "
+                "join them before (datasets.concatenate_datasets)"
+            )
+        ready: feedline.Dataset = loaded[0][0]
+        return ready
     labels = [label for _, part in loaded for label in part]
     if not labelled:
         labels = list(range(len(labels)))
@@ -259,7 +268,9 @@ def _digest(
         sums.update(b"%d %d;" % (piece.files, piece.count))
         whole = are_ints(labels)
         sums.update(array("q", labels) if whole else as_bytes(labels))
-        if piece.files:
+        if piece.ready:
+            sums.update(_fingerprint(content))
+        elif piece.files:
             sums.update(_names_inside(content))
         else:
             sums.update(memoryview(content).cast("B"))
@@ -267,6 +278,13 @@ def _digest(
         sums.update(b"=")
         sums.update(array("q", indices))
     return sums.hexdigest()
+
+
+def _fingerprint(samples: feedline.Dataset) -> bytes:
+    """The engine's own, of names, labels and sizes."""
+    any_size = feedline.Pipeline().add("center_crop", width=1, height=1)
+    with feedline.Loader(samples, any_size) as loader:
+        return str(json.loads(loader.save())["dataset"]).encode()
 
 
 def _names_inside(paths: List[str]) -> bytes:

@@ -16,6 +16,7 @@ that failed, and never at one that did not.
 from __future__ import annotations
 
 import ctypes
+import io
 import warnings
 from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 
@@ -54,7 +55,7 @@ def mended(
             error = _error_at(engine, batch.epoch, index, status)
             if error.path is None or not isinstance(error, _OF_FILES):
                 raise error
-            theirs = _raised_by(error.path)
+            theirs = _raised_by(engine.dataset, index)
             if theirs is not None:
                 raise _as_torch_would(error, theirs)
             found.append((place, made_by_data_set(index)))
@@ -83,16 +84,19 @@ def _as_torch_would(
     return kind(str(error), status=error.status, path=error.path)
 
 
-def _raised_by(path: str) -> Optional[Type[BaseException]]:
-    """What data sets do with a file raises this; None if nothing."""
+def _raised_by(
+    dataset: feedline.Dataset, index: int
+) -> Optional[Type[BaseException]]:
+    """What data sets do with a sample raises this; None if nothing."""
     try:
-        with open(path, "rb") as file, warnings.catch_warnings():
+        data = dataset.read(index)
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 from PIL import Image
             except ImportError:
                 return None
-            with Image.open(file) as image:
+            with Image.open(io.BytesIO(data)) as image:
                 image.convert("RGB")
     except Exception as error:
         return type(error)

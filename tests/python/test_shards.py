@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import pytest
 
 import feedline
-from feedline import Dataset
+from feedline import Dataset, log_lines
 
 Member = Tuple[str, bytes, int]  # name in the folder, contents, label
 CUTS = 50
@@ -40,6 +40,42 @@ def write_zip(path: Path, members: List[Member]) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data, _ in members:
             archive.writestr(name, data)
+
+
+RECORDIO_MAGIC = struct.pack("<I", 0xCED7230A)
+
+
+def recordio_record(data: bytes) -> bytes:
+    """As dmlc-core writes it: magic numbers at multiples of 4 end a part."""
+    parts = [b""]
+    for at in range(0, len(data), 4):
+        word = data[at : at + 4]
+        if word == RECORDIO_MAGIC:
+            parts.append(b"")
+        else:
+            parts[-1] += word
+    out = b""
+    for i, part in enumerate(parts):
+        kind = 0 if len(parts) == 1 else 1 + (i > 0) + (i == len(parts) - 1)
+        out += RECORDIO_MAGIC + struct.pack("<I", kind << 29 | len(part))
+        out += part + bytes(-len(part) % 4)
+    return out
+
+
+def recordio_image(id: int, labels: List[float], data: bytes) -> bytes:
+    """As mxnet.recordio.pack."""
+    n = 0 if len(labels) == 1 else len(labels)
+    header = struct.pack("<IfQQ", n, 0 if n else labels[0], id, 0)
+    return recordio_record(header + struct.pack("<%df" % n, *labels[:n]) + data)
+
+
+def write_recordio(path: Path, members: List[Member]) -> None:
+    path.write_bytes(
+        b"".join(
+            recordio_image(i, [float(label)] * (1 + i % 2), data)
+            for i, (_, data, label) in enumerate(members)
+        )
+    )
 
 
 def write_tfrecord(path: Path, members: List[Member]) -> None:
@@ -82,9 +118,11 @@ def masked_crc(data: bytes) -> int:
 
 
 WRITERS: Dict[str, Callable[[Path, List[Member]], None]] = {
+    "recordio": write_recordio,
     "zip": write_zip,
     "tfrecord": write_tfrecord,
 }
+NUMBERED = {"recordio"}  # samples have a number in place of a name
 each_format = pytest.mark.parametrize("kind", sorted(WRITERS))
 
 
@@ -133,8 +171,12 @@ def test_the_samples_are_those_packed(
         for i, (name, data, label) in enumerate(members):
             assert bytes_of(dataset, i) == data
             assert dataset.label(i) == label
-            shard = paths[i >= len(members) // 2]
-            assert dataset.path(i) == "%s:%s" % (shard, name)
+            shard, number = divmod(i, len(members) // 2)
+            if shard == len(paths):  # of an odd number of members
+                shard, number = shard - 1, number + len(members) // 2
+            if kind in NUMBERED:
+                name = str(number)
+            assert dataset.path(i) == "%s:%s" % (paths[shard], name)
 
 
 @each_format
@@ -215,3 +257,68 @@ def test_changed_anywhere(
         for i in range(len(dataset)):
             info = dataset._sample(i)
             assert info.offset + info.bytes <= len(whole)
+
+
+# ---- RecordIO ----------------------------------------------------------------
+
+
+def test_recordio_split_records(tmp_path: Path) -> None:
+    """Where the data has the magic number there is no one extent."""
+    path = tmp_path / "train.rec"
+    split = b"four" + RECORDIO_MAGIC + b"more" + RECORDIO_MAGIC
+    path.write_bytes(
+        recordio_image(0, [3.0], b"one")
+        + recordio_image(1, [4.0], split)
+        + recordio_image(2, [5.0], b"x" + RECORDIO_MAGIC)  # not aligned
+    )
+    dataset = Dataset.open(path)
+    assert [bytes_of(dataset, i) for i in range(len(dataset))] == [
+        b"one",
+        b"x" + RECORDIO_MAGIC,
+    ]
+    assert [dataset.label(i) for i in range(2)] == [3, 5]
+    with pytest.warns(
+        feedline.EngineWarning,
+        match="several parts are left out: 1, the first: at",
+    ):
+        log_lines.tell()
+    with pytest.raises(feedline.InvalidArgument, match="several parts"):
+        Dataset.open("recordio:%s?split=raise" % path)
+
+
+def test_recordio_insightface(tmp_path: Path) -> None:
+    """Records that only say where whose images are."""
+    path = tmp_path / "train.rec"
+    path.write_bytes(
+        recordio_image(0, [3.0, 4.0], b"")
+        + recordio_image(1, [7.0, 1.0], b"face")
+        + recordio_image(2, [8.0], b"other")
+        + recordio_image(3, [1.0, 2.0], b"")
+    )
+    dataset = Dataset.open(path)
+    assert [dataset.label(i) for i in range(len(dataset))] == [7, 8]
+    assert [bytes_of(dataset, i) for i in range(2)] == [b"face", b"other"]
+    with pytest.warns(
+        feedline.EngineWarning, match="without an image are left out: 2"
+    ):
+        log_lines.tell()
+
+
+def test_recordio_labels(tmp_path: Path) -> None:
+    path = tmp_path / "train.rec"
+    path.write_bytes(
+        recordio_image(0, [0.5, 2.0], b"a")
+        + recordio_image(1, [0.5, 3.0], b"b")
+    )
+    with pytest.raises(
+        feedline.InvalidArgument, match="no whole number.*label_ind"
+    ):
+        Dataset.open(path)
+    dataset = Dataset.open("recordio:%s?label_index=1" % path)
+    assert [dataset.label(i) for i in range(2)] == [2, 3]
+    with pytest.raises(
+        feedline.InvalidArgument, match="2 labels has no label_index"
+    ):
+        Dataset.open("recordio:%s?label_index=2" % path)
+    dataset = Dataset.open("recordio:%s?label_index=-1" % path)
+    assert [dataset.label(i) for i in range(2)] == [0, 0]

@@ -45,6 +45,17 @@ int32_t fdl_decoder_render(struct fdl_decoder *d, const struct fdl_plan *plan,
                            const struct fdl_output_format *format, void *dst,
                            struct fdl_render_cost *cost);
 
+/* What a file is beyond its size. */
+struct fdl_checked {
+    bool alpha;     /* not 255 all over */
+    bool truncated; /* rows were made up (accept_truncated) */
+    bool doubtful;  /* damaged, and yet decoded */
+};
+
+/* Completes an open, like render, but reads every row and makes nothing of
+ * them. Errors as of render. */
+int32_t fdl_decoder_check(struct fdl_decoder *d, struct fdl_checked *out);
+
 /* Ends an open that is not rendered. */
 void fdl_decoder_abort(struct fdl_decoder *d);
 

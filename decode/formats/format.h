@@ -12,6 +12,8 @@
  *     read(rows, n) ...          have.height rows in all, of have.width pixels
  *     truncated()                whether rows were made up for a file that
  *                                ends early
+ *     doubtful()                 whether damage was passed over: only asked
+ *                                where whole files are checked
  *     abort()                    at any time; ready for the next image
  *
  * To add one, write decode/formats/NAME.c, which defines fdl_format_NAME, and
@@ -80,6 +82,7 @@ struct fdl_format {
     /* Channels interleaved; rows are `stride` bytes apart. */
     int32_t (*read)(void *self, uint8_t *rows, size_t stride, int32_t n);
     bool (*truncated)(const void *self); /* NULL: never */
+    bool (*doubtful)(const void *self);  /* after the last row; NULL: never */
     void (*abort)(void *self);
 };
 

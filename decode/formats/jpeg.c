@@ -84,6 +84,7 @@ struct fdl_jpeg {
     bool in_pixels; /* the end of the file may be accepted here */
     bool cut;       /* the file ended, and libjpeg was given an end */
     bool damaged;   /* it ends early or worse, and that was accepted */
+    bool doubtful;  /* libjpeg warned of this image */
     bool exif_seen, exif_oriented;
     int32_t orientation; /* 1 to 8; of EXIF if exif_oriented, else of XMP */
     int32_t shift;       /* the image comes at 1/2^shift of its size */
@@ -213,8 +214,8 @@ static void on_error(j_common_ptr c)
 
 static void on_message(j_common_ptr c, int level)
 {
-    (void)c;
-    (void)level;
+    struct fdl_jpeg *j = c->client_data;
+    j->doubtful |= level < 0;
 }
 
 /* A file of thousands of tiny scans costs a whole image of work for each. */
@@ -603,6 +604,7 @@ static int32_t open_image(void *self, const struct fdl_encoded *bytes,
     struct fdl_jpeg *j = self;
     struct job job = {0};
     end_image(j);
+    j->doubtful = false; /* unlike the rest it outlives a restart */
     j->bytes = *bytes;
     j->bytes.readable = FDL_MAX(bytes->readable, bytes->size);
     int32_t status = read_header(j, &job);
@@ -725,6 +727,12 @@ static bool is_truncated(const void *self)
     return j->cut || j->damaged;
 }
 
+static bool is_doubtful(const void *self)
+{
+    const struct fdl_jpeg *j = self;
+    return j->doubtful;
+}
+
 static bool matches(const uint8_t *data, uint64_t size)
 {
     return size >= 2 && memcmp(data, "\xff\xd8\xff", FDL_MIN(size, 3u)) == 0;
@@ -745,5 +753,6 @@ const struct fdl_format fdl_format_jpeg = {
     .begin = begin,
     .read = read_rows,
     .truncated = is_truncated,
+    .doubtful = is_doubtful,
     .abort = end_image,
 };

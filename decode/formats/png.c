@@ -590,6 +590,12 @@ static bool is_truncated(const void *self)
     return p->cut || p->damaged;
 }
 
+static bool is_doubtful(const void *self)
+{
+    const struct fdl_png *p = self;
+    return !fdl_png_is_sound(p->bytes.data, p->bytes.size);
+}
+
 static bool matches(const uint8_t *data, uint64_t size)
 {
     return size >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0;
@@ -607,5 +613,6 @@ const struct fdl_format fdl_format_png = {
     .begin = begin,
     .read = read_rows,
     .truncated = is_truncated,
+    .doubtful = is_doubtful,
     .abort = end_image,
 };

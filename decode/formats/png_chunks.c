@@ -64,6 +64,32 @@ bool fdl_png_is_cut(const uint8_t *data, uint64_t size)
     return false;
 }
 
+/* Bit by bit, as only a check of whole data sets asks for it. */
+static uint32_t checksum(const uint8_t *data, uint64_t size)
+{
+    uint32_t sum = UINT32_MAX;
+    for (uint64_t i = 0; i < size; i++) {
+        sum ^= data[i];
+        for (int bit = 0; bit < 8; bit++)
+            sum = sum >> 1 ^ (sum & 1 ? 0xedb88320u : 0);
+    }
+    return ~sum;
+}
+
+bool fdl_png_is_sound(const uint8_t *data, uint64_t size)
+{
+    uint64_t at = SIGNATURE_BYTES;
+    struct chunk c;
+    while (next_chunk(data, size, &at, &c)) {
+        if (c.cut || at > size ||
+            checksum(c.name, 4 + c.size) != big_endian_32(c.content + c.size))
+            return false;
+        if (is(&c, "IEND"))
+            return true;
+    }
+    return false;
+}
+
 /* Takes a text and the zero behind it off the front. */
 static bool skip_text(struct text *t)
 {

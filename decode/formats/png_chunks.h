@@ -13,6 +13,9 @@
 /* Whether the file ends inside the content of a chunk. */
 bool fdl_png_is_cut(const uint8_t *data, uint64_t size);
 
+/* Whether all chunks are there, to the last one, with the right checksums. */
+bool fdl_png_is_sound(const uint8_t *data, uint64_t size);
+
 /* The orientation, 1 to 8, as Pillow finds it: from EXIF data before the pixels
  * or else after them; without an orientation there, from XMP data. Profiles in
  * compressed texts are ignored. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * More about files: which ones a folder lists, and data sets of parts of files,
- * for formats that feedline_dataset_open does not know.
+ * More about files: which ones a folder lists, data sets of parts of files, for
+ * formats that feedline_dataset_open does not know, and what is wrong with
+ * single samples.
  *
  * Statuses and strings as in feedline.h; any thread.
  */
@@ -56,6 +57,43 @@ struct feedline_extents {
  * is seen when they are read. */
 FEEDLINE_API int32_t feedline_dataset_open_extents(
     const struct feedline_extents *extents, feedline_dataset **out);
+
+/* ---- Checking samples ---------------------------------------------------- */
+
+/* Reads and decodes single samples, all of each, for what is wrong with them
+ * and what they are. One thread at a time; threads have one each. */
+typedef struct feedline_checker feedline_checker;
+
+/* cfg: its limits (max_pixels, max_file_bytes, accept_truncated, ...) count;
+ * NULL: the defaults. The checker keeps the data set alive. ENOMEM. */
+FEEDLINE_API int32_t feedline_checker_create(const feedline_config *cfg,
+                                             feedline_dataset *ds,
+                                             feedline_checker **out);
+FEEDLINE_API void feedline_checker_destroy(feedline_checker *c);
+
+#define FEEDLINE_CHECKED_ALPHA 0x1u /* has pixels that are not opaque */
+#define FEEDLINE_CHECKED_TRUNCATED                                             \
+  0x2u                                 /* rows are missing (accept_truncated) */
+#define FEEDLINE_CHECKED_DOUBTFUL 0x4u /* damaged, and decoded all the same */
+
+struct feedline_checked {
+    uint32_t struct_size;
+    int32_t status; /* OK, or the error that a loader would report, or would for
+                       a crop that shows the damage */
+    const char *reason; /* offset and message, "" if OK; until the next check */
+    const char *format; /* "JPEG"; NULL: unknown, or pixels in memory */
+    uint64_t bytes;     /* encoded; 0 if they cannot be read */
+    uint64_t hash;      /* XXH64 of them */
+    int32_t width, height; /* of the upright image; 0: the header is damaged */
+    int32_t channels;      /* without alpha: 1 gray, 3 RGB, 4 CMYK */
+    int32_t orientation;   /* of EXIF or XMP, 1 to 8; 1: as stored */
+    uint32_t flags;        /* FEEDLINE_CHECKED_* */
+    uint32_t reserved;
+};
+
+/* Status of the call, not of the sample. ERANGE: there is no such sample. */
+FEEDLINE_API int32_t feedline_checker_check(feedline_checker *c, uint64_t index,
+                                            struct feedline_checked *out);
 
 #ifdef __cplusplus
 }

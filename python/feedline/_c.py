@@ -80,6 +80,9 @@ IMAGES = 0
 LABELS = 1
 ENDING_LISTED = 0x1
 ENDING_DECODED = 0x2
+CHECKED_ALPHA = 0x1
+CHECKED_TRUNCATED = 0x2
+CHECKED_DOUBTFUL = 0x4
 LIVE_DECISIONS = 8
 GIVEN_MAX = 1024
 STAT_ZERO_UNKNOWN = 0x1
@@ -493,6 +496,9 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
     "shard_scheme": (c_char_p, (c_uint32, POINTER(c_char_p))),
     "dataset_open_extents": (c_int32, (POINTER(extents), POINTER(c_void_p))),
+    "checker_create": (c_int32, (c_void_p, c_void_p, POINTER(c_void_p))),
+    "checker_destroy": (None, (c_void_p,)),
+    "checker_check": (c_int32, (c_void_p, c_uint64, c_void_p)),
     "live_list": (c_int32, (c_uint32, c_void_p)),
     "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
     "live_read": (c_int32, (c_void_p, c_void_p)),

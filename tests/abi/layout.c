@@ -52,6 +52,20 @@ NEXT(feedline_option_info, unit, choices);
 NEXT(feedline_option_info, choices, help);
 END(feedline_option_info, help, 88);
 
+BEGIN(feedline_checked, struct_size);
+NEXT(feedline_checked, struct_size, status);
+NEXT(feedline_checked, status, reason);
+NEXT(feedline_checked, reason, format);
+NEXT(feedline_checked, format, bytes);
+NEXT(feedline_checked, bytes, hash);
+NEXT(feedline_checked, hash, width);
+NEXT(feedline_checked, width, height);
+NEXT(feedline_checked, height, channels);
+NEXT(feedline_checked, channels, orientation);
+NEXT(feedline_checked, orientation, flags);
+NEXT(feedline_checked, flags, reserved);
+END(feedline_checked, reserved, 64);
+
 BEGIN(feedline_sample_info, struct_size);
 NEXT(feedline_sample_info, struct_size, reserved);
 NEXT(feedline_sample_info, reserved, label);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public functions: checking the samples of a data set. */
+#include "loader/api/api.h"
+#include "loader/options.h"
+#include "loader/read/checker.h"
+
+#include <feedline/files.h>
+
+#include <inttypes.h>
+
+int32_t feedline_checker_create(const feedline_config *cfg,
+                                feedline_dataset *ds, feedline_checker **out)
+{
+    struct fdl_options defaults = {0};
+    const struct fdl_options *options = &defaults;
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter_handle(ds, ds ? ds->fork_generation : 0, "data set");
+    if (status >= 0 && cfg) {
+        status = fdl_api_enter_handle(cfg, cfg->fork_generation, "config");
+        options = &cfg->options;
+    } else if (status >= 0) {
+        status = fdl_options_init(&defaults, "loader", fdl_loader_options,
+                                  FDL_LOADER_OPTIONS);
+    }
+    if (status >= 0) {
+        struct fdl_decode_limits limits = {0};
+        fdl_options_fill(options, &limits);
+        limits.apply_exif = true; /* else orientations are not looked for */
+        status = fdl_checker_create(
+            ds, &limits,
+            (uint64_t)fdl_option_int(options, FDL_OPT_MAX_FILE_BYTES), out);
+    }
+    fdl_options_fini(&defaults);
+    return status;
+}
+
+int32_t feedline_checker_check(feedline_checker *c, uint64_t index,
+                               struct feedline_checked *out)
+{
+    int32_t status =
+        fdl_api_enter_handle(c, c ? fdl_checker_generation(c) : 0, "checker");
+    if (status < 0)
+        return status;
+    uint64_t count = fdl_checker_dataset(c)->count;
+    if (index >= count)
+        return fdl_fail(FEEDLINE_ERANGE,
+                        "sample %" PRIu64 ": the data set has %" PRIu64, index,
+                        count);
+    struct feedline_checked checked;
+    fdl_checker_check(c, index, &checked);
+    return fdl_copy_out(out, &checked, sizeof(checked));
+}
+
+void feedline_checker_destroy(feedline_checker *c)
+{
+    if (c && fdl_checker_generation(c) == fdl_fork_generation())
+        fdl_checker_destroy(c);
+}

@@ -272,6 +272,11 @@ static const char *file_of(const feedline_dataset *ds, uint64_t index)
     return ds->files.text + ds->file_at[ds->extents[index].file];
 }
 
+static bool is_whole_file(const struct feedline_extent *e)
+{
+    return e->offset == 0 && e->length == FEEDLINE_TO_END;
+}
+
 void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
                      struct fdl_source *out)
 {
@@ -289,7 +294,8 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
         return;
     const struct feedline_extent *e = &ds->extents[index];
     out->path = file_of(ds, index);
-    out->file = e->file;
+    if (!is_whole_file(e))
+        out->file = e->file; /* kept open for the next sample */
     out->offset = e->offset;
     if (e->length != FEEDLINE_TO_END)
         out->length = e->length;
@@ -304,7 +310,7 @@ static char *full_name(const feedline_dataset *ds, uint64_t index)
     const char *name = ds->names + ds->name_at[index];
     char offset[24];
     bool named = *name != '\0';
-    if (!named && e->offset == 0 && e->length == FEEDLINE_TO_END)
+    if (!named && is_whole_file(e))
         return strdup(file);
     snprintf(offset, sizeof(offset), "%" PRIu64, e->offset);
     if (!named)

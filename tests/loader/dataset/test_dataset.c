@@ -575,6 +575,25 @@ TEST(paths_are_copied)
     assert_null(ds);
 }
 
+TEST(a_whole_file_is_no_shard)
+{
+    static const char *const files[] = {"a", "b"};
+    static const struct feedline_extent extents[] = {
+        {0, 1, FEEDLINE_TO_END},
+        {4, 1, FEEDLINE_TO_END},
+    };
+    const struct feedline_extents table = {
+        .n_files = 2, .files = files, .extents = extents, .count = 2};
+    feedline_dataset *ds = NULL;
+    struct fdl_source source;
+    assert_int_equal(fdl_dataset_open_extents(&table, &ds), FEEDLINE_OK);
+    fdl_dataset_get(ds, 0, &source);
+    assert_int_equal(source.file, FDL_OWN_FILE);
+    fdl_dataset_get(ds, 1, &source);
+    assert_int_equal(source.file, 1);
+    fdl_dataset_unref(ds);
+}
+
 TEST(memory_is_borrowed)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4, 5};

@@ -7,7 +7,7 @@
  *     folder with shards, or with their index    their format
  *     any other folder                           folder
  *     file that starts like an IDX file          idx
- *     file that starts like a shard              its format
+ *     file that starts or is named like a shard  its format
  *     any other file                             list
  *     no file, but named like a shard            its format ("{00..99}.tar")
  *
@@ -41,6 +41,8 @@ static int32_t open_file(const char *path, feedline_dataset **out)
         return fdl_dataset_open_idx(path, out);
     const struct fdl_index_format *format =
         fdl_index_of_head(head, (uint64_t)n);
+    if (!format) /* damaged, or compressed */
+        format = fdl_index_of_name(path);
     return format ? fdl_dataset_open_shards(format, path, out)
                   : fdl_dataset_open_list(path, out);
 }

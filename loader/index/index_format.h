@@ -25,14 +25,14 @@
 
 /* CMakeLists.txt reads it too. NAME is the scheme of its URIs. */
 #define FDL_INDEX_FORMATS(FORMAT)                                              \
-  FORMAT(mds)                                                                  \
   FORMAT(recordio)                                                             \
+  FORMAT(tar)                                                                  \
   FORMAT(tfrecord)                                                             \
   FORMAT(zip)
 
 /* Bytes of a file that `matches` is shown; fewer if it has no more. */
 #define FDL_INDEX_HEAD_BYTES 512u
-#define FDL_INDEX_ENDINGS    4
+#define FDL_INDEX_ENDINGS    6
 
 struct fdl_index_format {
     const char *name;

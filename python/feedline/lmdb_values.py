@@ -10,6 +10,7 @@ it, and never run.
 
 from __future__ import annotations
 
+import re
 from array import array
 from typing import Any, List, Optional, Tuple
 
@@ -19,13 +20,22 @@ from .extents import Extents
 from .mapped_files import Maps
 
 _IMAGES = (b"\xff\xd8\xff", b"\x89PNG", b"RIFF")
-_PICKLES = tuple(bytes((0x80, protocol)) for protocol in (2, 3, 4, 5))
-_HEAD = 8  # bytes of a value
+_PICKLES = (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")
+_LOOKED_AT = 64  # bytes of a value, before the image and behind it
 
-# Opcodes of a pickled pair: how many bytes of their argument hold its size.
-_BYTES = {b"B": 4, b"C": 1, b"\x8e": 8, b"T": 4, b"U": 1}
-_SKIPPED = {b"\x95": 8, b"\x94": 0, b"q": 1, b"r": 4}  # frames, memo
-_INTEGERS = {b"K": (1, False), b"M": (2, False), b"J": (4, True)}
+# The pickle of a pair (bytes, int). Between its parts there may be frames and
+# numbers of what is remembered.
+_OTHER = rb"(?:\x95.{8}|\x94|q.|r.{4})*"
+_BEFORE = re.compile(
+    rb"\x80[\2-\5]" + _OTHER + rb"(?:[BT](.{4})|[CU](.)|\x8e(.{8}))", re.S
+)
+_SIGNED = [rb"J(.{4})", *(rb"\x8a\x%02d(.{%d})" % (n, n) for n in range(1, 9))]
+_BEHIND = re.compile(
+    rb"%s(?:K(.)|M(..)|%s)%s\x86%s\."
+    % (_OTHER, rb"|".join(_SIGNED), _OTHER, _OTHER),
+    re.S,
+)
+_FIRST_SIGNED = 3  # of the groups in _BEHIND
 
 
 def table_of(env: Any, labels: Any) -> Extents:
@@ -66,61 +76,37 @@ def table_of(env: Any, labels: Any) -> Extents:
 
 def _image_in(key: bytes, value: Any) -> Tuple[int, int, int]:
     """Where an image begins in a value, its length and its label."""
-    head = bytes(value[:_HEAD])
+    head = bytes(value[:_LOOKED_AT])
     if head.startswith(_IMAGES):
         return 0, len(value), 0
-    if head.startswith(_PICKLES):
-        try:
-            return _pair(value)
-        except (IndexError, KeyError):
-            raise InvalidArgument(
-                "the value of key %r is a pickle, but not of (bytes, int) in a "
-                "protocol that keeps bytes as they are (3 or later); pickles "
-                "are not run, so store the image alone" % key
-            ) from None
-    raise InvalidArgument(
-        "the value of key %r is neither a JPEG, PNG or WebP image nor a pickle "
-        "of (image, label); it begins with %r" % (key, head)
-    )
+    if not head.startswith(_PICKLES):
+        raise InvalidArgument(
+            "the value of key %r is neither a JPEG, PNG or WebP image nor a "
+            "pickle of (image, label); it begins with %r" % (key, head[:8])
+        )
+    found = _pair(value, head)
+    if found is None:
+        raise InvalidArgument(
+            "the value of key %r is a pickle, but not of (bytes, int) in a "
+            "protocol that keeps bytes as they are (3 or later); pickles are "
+            "not run, so store the image alone" % key
+        )
+    return found
 
 
-class _Reader:
-    """Opcodes and arguments of a pickle."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-        self.at = 2  # behind the protocol
-
-    def take(self, count: int) -> bytes:
-        found = bytes(self._value[self.at : self.at + count])
-        if len(found) < count:
-            raise IndexError("the pickle ends early")
-        self.at += count
-        return found
-
-    def number(self, count: int, signed: bool = False) -> int:
-        return int.from_bytes(self.take(count), "little", signed=signed)
-
-    def opcode(self) -> bytes:
-        """The next one that does something."""
-        while True:
-            code = self.take(1)
-            if code not in _SKIPPED:
-                return code
-            self.take(_SKIPPED[code])
+def _pair(value: Any, head: bytes) -> Optional[Tuple[int, int, int]]:
+    before = _BEFORE.match(head)
+    if before is None:
+        return None
+    first, length = before.end(), _number(before)
+    behind = _BEHIND.fullmatch(bytes(value[first + length :][:_LOOKED_AT]))
+    if behind is None:
+        return None
+    signed = (behind.lastindex or 0) >= _FIRST_SIGNED
+    return first, length, _number(behind, signed)
 
 
-def _pair(value: Any) -> Tuple[int, int, int]:
-    """IndexError, KeyError: the pickle is of something else."""
-    reader = _Reader(value)
-    length = reader.number(_BYTES[reader.opcode()])
-    first = reader.at
-    reader.at += length
-    code = reader.opcode()
-    if code == b"\x8a":  # an integer of any size
-        label = reader.number(reader.number(1), True)
-    else:
-        label = reader.number(*_INTEGERS[code])
-    if reader.opcode() + reader.opcode() != b"\x86.":  # a pair, the end
-        raise KeyError("more than a pair")
-    return first, length, label
+def _number(found: "re.Match[bytes]", signed: bool = False) -> int:
+    """Of the one group that matched."""
+    digits = found.group(found.lastindex or 0)
+    return int.from_bytes(digits, "little", signed=signed)

@@ -60,6 +60,16 @@ def test_the_stream_of_the_folder(
         assert streams.stream_hash(ours, **options) == wanted
 
 
+def test_labels_of_any_size(write: Any) -> None:
+    data = images.encoded()
+    labels = [0, 255, 256, 65535, 65536, -1, 1 << 31, -(1 << 62), 1 << 40]
+    pairs = [pickle.dumps((data, label)) for label in labels]
+    with write({b"%d" % i: pair for i, pair in enumerate(pairs)}) as env:
+        some = feedline.Dataset.lmdb(env)
+    assert [some.label(i) for i in range(len(labels))] == labels
+    assert some.read(8) == data
+
+
 def test_names_as_keys(write: Any) -> None:
     data = [images.encoded(seed=i) for i in range(3)]
     keys = [b"dog\0", b"cat", b"ant"]

@@ -8,7 +8,9 @@ that is cut anywhere is an error that names it, or is kept up to there.
 from __future__ import annotations
 
 import io
+import json
 import random
+import re
 import struct
 import tarfile
 import zipfile
@@ -50,6 +52,61 @@ def write_tar(
                 info.size = len(content)
                 info.mtime = 1e9 + 0.5
                 archive.addfile(info, io.BytesIO(content))
+
+
+Row = Dict[str, Tuple[str, Any]]  # column: its encoding, a value
+MDS_FORMATS = {"int": "<q", "uint8": "<B", "int16": "<h", "uint64": "<Q"}
+
+
+def write_mds_rows(path: Path, rows: List[Row]) -> None:
+    """As streaming's MDSWriter does."""
+
+    def encoded(encoding: str, value: Any) -> bytes:
+        if encoding in MDS_FORMATS:
+            return struct.pack(MDS_FORMATS[encoding], value)
+        return value if isinstance(value, bytes) else str(value).encode()
+
+    names = sorted(rows[0])
+    sizes = [
+        struct.calcsize(MDS_FORMATS[e]) if e in MDS_FORMATS else None
+        for e, _ in (rows[0][name] for name in names)
+    ]
+    config = json.dumps(
+        {
+            "column_encodings": [rows[0][name][0] for name in names],
+            "column_names": names,
+            "column_sizes": sizes,
+            "compression": None,
+            "format": "mds",
+        }
+    ).encode()
+    samples = []
+    for row in rows:
+        values = [encoded(*row[name]) for name in names]
+        lengths = [len(v) for v, size in zip(values, sizes) if size is None]
+        samples.append(struct.pack("<%dI" % len(lengths), *lengths))
+        samples[-1] += b"".join(values)
+    at = 4 * (len(rows) + 2) + len(config)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<II", len(rows), at))
+        for sample in samples:
+            at += len(sample)
+            file.write(struct.pack("<I", at))
+        file.write(config + b"".join(samples))
+
+
+def write_mds(path: Path, members: List[Member]) -> None:
+    write_mds_rows(
+        path,
+        [
+            {
+                "filename": ("str", name),
+                "image": ("jpeg", data),
+                "label": ("int", label),
+            }
+            for name, data, label in members
+        ],
+    )
 
 
 def write_zip(path: Path, members: List[Member]) -> None:
@@ -134,6 +191,7 @@ def masked_crc(data: bytes) -> int:
 
 
 WRITERS: Dict[str, Callable[[Path, List[Member]], None]] = {
+    "mds": write_mds,
     "recordio": write_recordio,
     "tar": write_tar,
     "zip": write_zip,
@@ -339,3 +397,109 @@ def test_recordio_labels(tmp_path: Path) -> None:
         Dataset.open("recordio:%s?label_index=2" % path)
     dataset = Dataset.open("recordio:%s?label_index=-1" % path)
     assert [dataset.label(i) for i in range(2)] == [0, 0]
+
+
+# ---- MDS ---------------------------------------------------------------------
+
+
+def mds_index(folder: Path, *shards: Dict[str, Any]) -> None:
+    (folder / "index.json").write_text(
+        json.dumps({"version": 2, "shards": list(shards)})
+    )
+
+
+def mds_shard(name: str, **more: Any) -> Dict[str, Any]:
+    return {"format": "mds", "raw_data": {"basename": name}, **more}
+
+
+def test_mds_index_names_the_shards(
+    tmp_path: Path, members: List[Member]
+) -> None:
+    packed(tmp_path, "mds", members)
+    mds_index(tmp_path, mds_shard("1.mds"))
+    dataset = Dataset.open(tmp_path)
+    assert bytes_of(dataset, 0) == members[len(members) // 2][1]
+    assert len(dataset) == len(members) - len(members) // 2
+    text = (tmp_path / "index.json").read_text()
+    for cut in range(len(text)):
+        (tmp_path / "index.json").write_text(text[:cut])
+        with pytest.raises(feedline.Error, match="index.json"):
+            Dataset.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "shard, why",
+    [
+        ({"format": "csv", "raw_data": {"basename": "0.csv"}}, "'csv'.*MDSWr"),
+        (mds_shard("../0.mds"), "no file of this folder"),
+        (mds_shard("a/../../0.mds"), "no file of this folder"),
+        (
+            mds_shard(
+                "s.mds",
+                zip_data={"basename": "s.mds.zstd"},
+                compression="zstd:3",
+            ),
+            r"s.mds.zstd is compressed \(zstd:3\): decompress",
+        ),
+    ],
+)
+def test_mds_refused(tmp_path: Path, shard: Dict[str, Any], why: str) -> None:
+    (tmp_path / "s.mds.zstd").write_bytes(b"")
+    mds_index(tmp_path, shard)
+    with pytest.raises(feedline.InvalidArgument, match=why):
+        Dataset.open(tmp_path)
+
+
+def test_mds_splits_are_named(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    mds_index(tmp_path / "train")
+    with pytest.raises(feedline.NotFound, match="mds:.*/train"):
+        Dataset.open("mds:%s" % tmp_path)
+
+
+@pytest.mark.parametrize(
+    "row, options, label",
+    [
+        ({"i": ("int", 7), "x": ("jpeg", b"x"), "y": ("int", 3)}, "", 3),
+        ({"a": ("uint8", 200), "z": ("bytes", b"x")}, "", 200),
+        ({"a": ("int16", -2), "z": ("bytes", b"x")}, "", -2),
+        ({"a": ("str_int", "-12"), "z": ("png", b"x")}, "", -12),
+        (
+            {"a": ("int", 1), "b": ("int", 2), "c": ("png", b"x")},
+            "?label=b",
+            2,
+        ),
+        ({"a": ("int", 1), "p": ("pkl", b"?"), "z": ("png", b"x")}, "", 1),
+        ({"a": ("int", 1), "z": ("png", b"x")}, "?label=none", 0),
+        ({"a": ("str", "ant"), "z": ("png", b"x")}, "?label=a", 0),
+    ],
+)
+def test_mds_columns(
+    tmp_path: Path, row: Row, options: str, label: int
+) -> None:
+    write_mds_rows(tmp_path / "s.mds", [row, row])
+    dataset = Dataset.open("mds:%s/s.mds%s" % (tmp_path, options))
+    assert [dataset.label(i) for i in range(2)] == [label] * 2
+    assert [bytes_of(dataset, i) for i in range(2)] == [b"x"] * 2
+    if "str" in (encoding for encoding, _ in row.values()):
+        assert dataset.classes == ["ant"]
+
+
+@pytest.mark.parametrize(
+    "row, options, why",
+    [
+        ({"a": ("png", b""), "b": ("jpeg", b"")}, "", "'a' and 'b' may both"),
+        ({"a": ("int", 1), "b": ("int", 1), "x": ("png", b"")}, "", "label=)"),
+        ({"a": ("pil", b"")}, "", "no column is jpeg.*'a', pil"),
+        ({"a": ("pkl", b"")}, "?image=a", "is pkl, which cannot"),
+        ({"a": ("uint64", 1 << 63), "x": ("png", b"")}, "", "not fit"),
+        ({"a": ("png", b"")}, "?label=b", "no column 'b'"),
+    ],
+)
+def test_mds_columns_refused(
+    tmp_path: Path, row: Row, options: str, why: str
+) -> None:
+    write_mds_rows(tmp_path / "s.mds", [row])
+    with pytest.raises(feedline.InvalidArgument) as caught:
+        Dataset.open("mds:%s/s.mds%s" % (tmp_path, options))
+    assert re.search(why.replace(")", r"\)"), str(caught.value))

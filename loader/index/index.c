@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Threads take shards in order; each lists a whole shard. An index is mostly
- * waiting for small reads, so there are more threads than cores.
- */
+/* Threads take shards in order; each lists a whole shard. */
 #include "loader/index/index.h"
 
-#include "base/atomic.h"
-#include "base/cpu_set.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/thread.h"
+#include "base/parallel.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define THREADS_PER_CPU 2u
-#define MAX_THREADS     64u
 
 #define ROW(name) &fdl_index_##name,
 static const struct fdl_index_format *const formats[] = {
@@ -64,21 +56,15 @@ const struct fdl_index_format *fdl_index_of_head(const uint8_t *head,
     return NULL;
 }
 
-/* What the threads share. */
 struct work {
     const struct fdl_index_format *format;
     const struct fdl_options *options;
     struct fdl_index *index;
-    _Atomic uint64_t next;
-    _Atomic bool failed; /* no more shards are taken */
-    struct outcome {
-        int32_t status;
-        char *error; /* its line; NULL: no memory for it */
-    } * outcomes;    /* [shards] */
 };
 
-static int32_t list_shard(const struct work *w, uint64_t i)
+static int32_t list_shard(void *arg, uint64_t i)
 {
+    const struct work *w = arg;
     struct fdl_listing *list = &w->index->listings[i];
     struct fdl_shard s = {.fd = -1, .list = list, .options = w->options};
     int32_t status =
@@ -92,59 +78,6 @@ static int32_t list_shard(const struct work *w, uint64_t i)
                         fdl_last_error());
         fdl_clear_error();
         status = FEEDLINE_OK;
-    }
-    return status;
-}
-
-static void *index_main(void *arg)
-{
-    struct work *w = arg;
-    while (!fdl_load(&w->failed)) {
-        uint64_t i =
-            atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
-        if (i >= w->index->shards.n)
-            break;
-        int32_t status = list_shard(w, i);
-        if (status == FEEDLINE_OK)
-            continue;
-        w->outcomes[i].status = status;
-        w->outcomes[i].error = fdl_strdup(fdl_last_error());
-        atomic_store_explicit(&w->failed, true, memory_order_relaxed);
-    }
-    return NULL;
-}
-
-/* On this thread and as many others as there is work for; fewer if the system
- * has no more. */
-static void run(struct work *w)
-{
-    struct fdl_thread threads[MAX_THREADS];
-    struct fdl_cpu_set cpus;
-    uint32_t n = 0, wanted = MAX_THREADS;
-    if (fdl_cpu_set_of_thread(0, &cpus))
-        wanted = FDL_MIN(THREADS_PER_CPU * fdl_cpu_set_count(&cpus), wanted);
-    wanted = (uint32_t)FDL_MIN((uint64_t)wanted, w->index->shards.n);
-    while (n + 1 < wanted && fdl_thread_start(&threads[n], "feedline-index",
-                                              index_main, w) == FEEDLINE_OK)
-        n++;
-    fdl_clear_error();
-    index_main(w);
-    for (uint32_t i = 0; i < n; i++)
-        fdl_thread_join(&threads[i]);
-}
-
-/* The first shard's error; frees them all. */
-static int32_t outcome_of(const struct work *w)
-{
-    int32_t status = FEEDLINE_OK;
-    for (uint64_t i = 0; i < w->index->shards.n; i++) {
-        const struct outcome *o = &w->outcomes[i];
-        if (status == FEEDLINE_OK && o->status < 0)
-            status =
-                fdl_fail(o->status, "%s",
-                         o->error ? o->error
-                                  : fdl_shard_list_path(&w->index->shards, i));
-        free(o->error);
     }
     return status;
 }
@@ -168,14 +101,9 @@ static int32_t list_all(const struct fdl_index_format *format,
     uint64_t n = index->shards.n;
     struct work w = {.format = format, .options = options, .index = index};
     index->listings = calloc(n, sizeof(*index->listings));
-    w.outcomes = calloc(n, sizeof(*w.outcomes));
-    if (!index->listings || !w.outcomes) {
-        free(w.outcomes);
+    if (!index->listings)
         return fdl_fail_memory(n * sizeof(*index->listings), "an index");
-    }
-    run(&w);
-    int32_t status = outcome_of(&w);
-    free(w.outcomes);
+    int32_t status = fdl_parallel("feedline-index", n, list_shard, &w);
     if (status == FEEDLINE_OK)
         tell_oddities(index);
     return status;

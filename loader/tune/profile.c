@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/replace.h"
 #include "base/status.h"
 #include "loader/tune/control_own.h"
 #include "loader/tune/profile_parse.h"
@@ -19,7 +20,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,43 +262,14 @@ static void write_profile(const struct fdl_print *print,
     fdl_json_end_object(j);
 }
 
-/* errno, or 0. */
-static int write_beside(const char *path, const char *text, size_t n)
-{
-    int error = 0;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return errno;
-    while (n > 0 && !error) {
-        ssize_t wrote = write(fd, text, n);
-        if (wrote < 0 && errno != EINTR)
-            error = errno;
-        text += wrote > 0 ? wrote : 0;
-        n -= wrote > 0 ? (size_t)wrote : 0;
-    }
-    if (!error && fsync(fd) < 0 && errno != EINVAL)
-        error = errno;
-    if (close(fd) < 0 && !error)
-        error = errno;
-    return error;
-}
-
 static int32_t replace_file(const char *path, const char *text, size_t n)
 {
-    static _Atomic uint32_t saved; /* several may be in progress */
-    char beside[4096];
-    int length = snprintf(
-        beside, sizeof(beside), "%s.tmp.%ld.%" PRIu32, path, (long)getpid(),
-        atomic_fetch_add_explicit(&saved, 1, memory_order_relaxed));
-    if (length < 0 || (size_t)length >= sizeof(beside))
-        return fdl_fail(FEEDLINE_EIO, "%s: the name is too long", path);
-    int error = write_beside(beside, text, n);
-    if (!error && rename(beside, path) < 0)
-        error = errno;
-    if (!error)
-        return FEEDLINE_OK;
-    unlink(beside);
-    return fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error));
+    struct fdl_replace r;
+    fdl_replace_begin(&r, path, 0666);
+    fdl_replace_write(&r, text, n);
+    int error = fdl_replace_end(&r);
+    return error ? fdl_fail(FEEDLINE_EIO, "%s: %s", path, strerror(error))
+                 : FEEDLINE_OK;
 }
 
 /* The settings before the current trial. */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file that is replaced whole or not at all: written beside its place, synced,
+ * renamed. Others see the old one or the new one, whoever else writes it and
+ * however this process ends. One thread at a time.
+ *
+ *     fdl_replace_begin(&r, path, 0666);
+ *     fdl_replace_write(&r, data, bytes);
+ *     int error = fdl_replace_end(&r);
+ */
+#ifndef FDL_BASE_REPLACE_H
+#define FDL_BASE_REPLACE_H
+
+#include <stddef.h>
+
+#define FDL_REPLACE_NAME_BYTES 4096
+
+struct fdl_replace {
+    const char *path;
+    int fd;
+    int error; /* errno of the first call that failed, or 0 */
+    char beside[FDL_REPLACE_NAME_BYTES];
+};
+
+/* path lives until the end. An error is remembered and told at the end. */
+void fdl_replace_begin(struct fdl_replace *r, const char *path, unsigned mode);
+void fdl_replace_write(struct fdl_replace *r, const void *data, size_t n);
+
+/* errno, with nothing left behind; or 0. */
+int fdl_replace_end(struct fdl_replace *r);
+
+#endif

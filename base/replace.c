@@ -23,8 +23,7 @@ void fdl_replace_begin(struct fdl_replace *r, const char *path, unsigned mode)
             return;
         }
         /* Another host or a killed process may have had this number. */
-        r->fd =
-            open(r->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        r->fd = open(r->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     } while (r->fd < 0 && errno == EEXIST);
     r->error = r->fd < 0 ? errno : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that is replaced whole or not at all: written beside its place, synced,
+ * A file that is replaced whole or not at all: written beside it, synced,
  * renamed. Others see the old one or the new one, whoever else writes it and
  * however this process ends. One thread at a time.
  *

@@ -5,11 +5,14 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "loader/index/index_cache.h"
+#include "loader/index/listing_pack.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ROW(name) &fdl_index_##name,
 static const struct fdl_index_format *const formats[] = {
@@ -60,17 +63,43 @@ struct work {
     const struct fdl_index_format *format;
     const struct fdl_options *options;
     struct fdl_index *index;
+    struct fdl_cache *cache;
+    struct state {
+        struct fdl_stamp stamp; /* of the shard as it was listed */
+        bool cached;            /* taken from the cache */
+    } * states;                 /* [shards] */
 };
+
+static bool take_cached(const struct work *w, uint64_t i)
+{
+    struct stat st;
+    uint64_t bytes;
+    struct state *state = &w->states[i];
+    const char *path = fdl_shard_list_path(&w->index->shards, i);
+    if (w->cache->n == 0 || stat(path, &st) != 0)
+        return false;
+    state->stamp = fdl_stamp_of(&st);
+    const uint8_t *data = fdl_cache_find(w->cache, path, &state->stamp, &bytes);
+    state->cached = data && fdl_listing_unpack(data, bytes, state->stamp.size,
+                                               &w->index->listings[i]);
+    return state->cached;
+}
 
 static int32_t list_shard(void *arg, uint64_t i)
 {
     const struct work *w = arg;
     struct fdl_listing *list = &w->index->listings[i];
     struct fdl_shard s = {.fd = -1, .list = list, .options = w->options};
+    if (take_cached(w, i))
+        return FEEDLINE_OK;
+    w->states[i] = (struct state){0};
     int32_t status =
         fdl_shard_open(&s, fdl_shard_list_path(&w->index->shards, i));
+    struct fdl_stamp stamp = fdl_stamp_of(&s.state); /* before it is read */
     if (status == FEEDLINE_OK)
         status = w->format->index(&s);
+    if (status == FEEDLINE_OK && !s.others)
+        w->states[i].stamp = stamp;
     fdl_shard_close(&s);
     if (status == FEEDLINE_EINVAL &&
         fdl_option_int(w->options, FDL_INDEX_ROW_DAMAGED) == FDL_DAMAGED_SKIP) {
@@ -80,6 +109,40 @@ static int32_t list_shard(void *arg, uint64_t i)
         status = FEEDLINE_OK;
     }
     return status;
+}
+
+/* Whether there is enough that is new to write it. */
+static bool is_worth_keeping(const struct work *w)
+{
+    uint64_t samples = 0, stamps = 0;
+    bool news = false;
+    for (uint64_t i = 0; i < w->index->shards.n; i++) {
+        bool stamped = fdl_stamp_is_set(&w->states[i].stamp);
+        samples += w->index->listings[i].count;
+        stamps += stamped;
+        news |= stamped && !w->states[i].cached;
+    }
+    return samples >= FDL_CACHE_LEAST_SAMPLES && stamps > 0 &&
+           (news || stamps != w->cache->n);
+}
+
+static void keep(const struct work *w)
+{
+    struct fdl_cache_writer *writer =
+        is_worth_keeping(w) ? fdl_cache_begin(w->cache) : NULL;
+    for (uint64_t i = 0; writer && i < w->index->shards.n; i++) {
+        uint8_t *data;
+        uint64_t bytes;
+        if (fdl_listing_pack(&w->index->listings[i], &data, &bytes) < 0) {
+            fdl_clear_error(); /* listed anew the next time */
+            continue;
+        }
+        fdl_cache_add(writer, fdl_shard_list_path(&w->index->shards, i),
+                      &w->states[i].stamp, data, bytes);
+        free(data);
+    }
+    if (writer)
+        fdl_cache_end(writer);
 }
 
 /* One line for each kind of oddity, over all shards. */
@@ -96,16 +159,22 @@ static void tell_oddities(const struct fdl_index *index)
 
 static int32_t list_all(const struct fdl_index_format *format,
                         const struct fdl_options *options,
-                        struct fdl_index *index)
+                        struct fdl_cache *cache, struct fdl_index *index)
 {
     uint64_t n = index->shards.n;
-    struct work w = {.format = format, .options = options, .index = index};
+    struct work w = {
+        .format = format, .options = options, .index = index, .cache = cache};
     index->listings = calloc(n, sizeof(*index->listings));
-    if (!index->listings)
-        return fdl_fail_memory(n * sizeof(*index->listings), "an index");
-    int32_t status = fdl_parallel("feedline-index", n, list_shard, &w);
-    if (status == FEEDLINE_OK)
+    w.states = calloc(n, sizeof(*w.states));
+    int32_t status =
+        index->listings && w.states
+            ? fdl_parallel("feedline-index", n, list_shard, &w)
+            : fdl_fail_memory(n * sizeof(*index->listings), "an index");
+    if (status == FEEDLINE_OK) {
         tell_oddities(index);
+        keep(&w);
+    }
+    free(w.states);
     return status;
 }
 
@@ -151,8 +220,12 @@ int32_t fdl_index_build(const struct fdl_index_format *format, const char *spec,
         status = format->find ? format->find(path, &index.shards)
                               : fdl_shard_list_find(&index.shards, path,
                                                     format->endings);
-    if (status == FEEDLINE_OK)
-        status = list_all(format, &options, &index);
+    if (status == FEEDLINE_OK) {
+        struct fdl_cache cache;
+        fdl_cache_open(&cache, format->name, spec);
+        status = list_all(format, &options, &cache, &index);
+        fdl_cache_close(&cache);
+    }
     if (status == FEEDLINE_OK) {
         *out = index;
         index = (struct fdl_index){0};

@@ -34,7 +34,7 @@ struct fdl_listed {
 #define FDL_ODDITIES          8u
 #define FDL_ODDITY_NAME_BYTES 96u
 struct fdl_oddity {
-    const char *what; /* "no label", a static text */
+    const char *what; /* "no label", a text that lives on */
     uint64_t count;
     char first[FDL_ODDITY_NAME_BYTES];
 };

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A header, and in most cases the small members behind it (labels). */
@@ -22,17 +21,16 @@ static int32_t fail_system(const char *path, int error)
 
 int32_t fdl_shard_open(struct fdl_shard *s, const char *path)
 {
-    struct stat st;
     s->path = path;
     /* O_NONBLOCK: a FIFO without a writer must not hang here. */
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (s->fd < 0)
         return fail_system(path, errno);
-    if (fstat(s->fd, &st) != 0)
+    if (fstat(s->fd, &s->state) != 0)
         return fail_system(path, errno);
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(s->state.st_mode))
         return fdl_fail(FEEDLINE_EIO, "%s: not a regular file", path);
-    s->size = (uint64_t)st.st_size;
+    s->size = (uint64_t)s->state.st_size;
     return FEEDLINE_OK;
 }
 

@@ -12,12 +12,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct fdl_shard {
     const char *path;
     uint64_t size;
+    struct stat state; /* as it was opened */
     struct fdl_listing *list;
     const struct fdl_options *options; /* of its format */
+
+    /* A format sets it that read other files as well, such as an index beside
+     * the shard: what it found is not kept for the next start. */
+    bool others;
 
     int fd;
     uint8_t *buffer; /* the file from `at` on, `have` bytes */

@@ -321,6 +321,31 @@ def jsons():
     yield "double", b"\0\0" + struct.pack(">d", -1.7976931348623157e308)
 
 
+def index_caches():
+    """Entries of an index cache: of a listing, of one without names, of
+    none."""
+    def entry(path, data, size=100):
+        return (struct.pack("<2Q2Q2q", len(path) + 1, len(data), size, 2, 3, 4)
+                + path + b"\0" + data)
+
+    def listing(names, classes, odd, labels=2):
+        n = len(names)
+        texts = [b"".join(t + b"\0" for t in part)
+                 for part in (names, classes, odd)]
+        return (struct.pack("<8Q", n, labels, n, len(classes), len(odd) // 3,
+                            *map(len, texts))
+                + struct.pack("<%dQ" % n, *range(0, 10 * n, 10))
+                + struct.pack("<%dq" % n, *(i % 2 for i in range(n)))
+                + struct.pack("<%dI" % n, *range(n)) + b"".join(texts))
+
+    whole = listing([b"a", b"b.jpg", b""], [b"ant", b"bee"],
+                    [b"7", b"no label", b"x"])
+    yield "classes", entry(b"/data/0.tar", whole)
+    yield "numbers", entry(b"s", listing([b"", b""], [], [], 1))
+    yield "cut", entry(b"s", whole[:-5])
+    yield "two", entry(b"b", whole) + entry(b"a", b"")
+
+
 def shards():
     """One small shard of each format, by the writers of its test."""
     sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
@@ -338,7 +363,8 @@ def shards():
 
 TARGETS = {"image": images, "exif": exifs, "pipeline": pipelines,
            "options": options, "ini": inis, "state": states, "list": lists,
-           "idx": idxs, "shard": shards, "json": jsons}
+           "idx": idxs, "shard": shards,
+           "index_cache": index_caches, "json": jsons}
 
 
 def main():

@@ -98,6 +98,7 @@ static bool open_failing(const char *uri, enum call call, int error, int64_t n,
 
 static void for_each_seed(void (*check)(const char *path))
 {
+    setenv("FEEDLINE_CACHE", "off", 1); /* its failures are no errors */
     char path[PATH_MAX];
     uint32_t n = 0;
     const struct dirent *entry;

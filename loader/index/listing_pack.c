@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A head, then one column after the other, so that nothing is padded:
+ *
+ *     head, offsets, labels, lengths, names, classes, oddities
+ *
+ * Names, classes and what is odd are texts that end with a NUL, one behind the
+ * other, so their places need not be kept.
+ */
+#include "loader/index/listing_pack.h"
+
+#include "base/memory.h"
+#include "loader/index/shard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct head {
+    uint64_t count, labels, labelled, n_classes, n_oddities;
+    uint64_t names_bytes, classes_bytes, oddities_bytes;
+};
+
+#define SAMPLE_BYTES (8 + 8 + 4) /* in columns */
+
+static void put(uint8_t **at, const void *data, uint64_t bytes)
+{
+    if (bytes > 0)
+        memcpy(*at, data, bytes);
+    *at += bytes;
+}
+
+/* Each as a count, what and the first. */
+static int32_t pack_oddities(const struct fdl_listing *l,
+                             struct fdl_strings *out)
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < l->n_oddities; i++) {
+        const struct fdl_oddity *o = &l->oddities[i];
+        char count[24];
+        uint64_t at;
+        snprintf(count, sizeof(count), "%" PRIu64, o->count);
+        status = fdl_strings_add(out, "", count, &at);
+        if (status == FEEDLINE_OK)
+            status = fdl_strings_add(out, "", o->what, &at);
+        if (status == FEEDLINE_OK)
+            status = fdl_strings_add(out, "", o->first, &at);
+    }
+    return status;
+}
+
+static void pack_samples(const struct fdl_listing *l, uint8_t **at)
+{
+    for (uint64_t i = 0; i < l->count; i++)
+        put(at, &l->samples[i].offset, 8);
+    for (uint64_t i = 0; i < l->count; i++)
+        put(at, &l->samples[i].label, 8);
+    for (uint64_t i = 0; i < l->count; i++)
+        put(at, &l->samples[i].length, 4);
+}
+
+int32_t fdl_listing_pack(const struct fdl_listing *l, uint8_t **out,
+                         uint64_t *bytes)
+{
+    struct fdl_strings odd = {0};
+    int32_t status = pack_oddities(l, &odd);
+    struct head head = {
+        .count = l->count,
+        .labels = (uint64_t)l->labels,
+        .labelled = l->labelled,
+        .n_classes = l->n_classes,
+        .n_oddities = l->n_oddities,
+        .names_bytes = l->names.bytes,
+        .classes_bytes = l->classes.bytes,
+        .oddities_bytes = odd.bytes,
+    };
+    uint64_t size = sizeof(head) + l->count * SAMPLE_BYTES + head.names_bytes +
+                    head.classes_bytes + head.oddities_bytes;
+    uint8_t *data = status == FEEDLINE_OK ? malloc(size) : NULL;
+    if (status == FEEDLINE_OK && !data)
+        status = fdl_fail_memory(size, "an index cache");
+    if (status == FEEDLINE_OK) {
+        uint8_t *at = data;
+        put(&at, &head, sizeof(head));
+        pack_samples(l, &at);
+        put(&at, l->names.text, head.names_bytes);
+        put(&at, l->classes.text, head.classes_bytes);
+        put(&at, odd.text, head.oddities_bytes);
+        *out = data;
+        *bytes = size;
+    }
+    free(odd.text);
+    return status;
+}
+
+/* ---- Back ---------------------------------------------------------------- */
+
+/* Whether all parts are exactly in `bytes`, and each can be there. */
+static bool head_fits(const struct head *h, uint64_t bytes)
+{
+    uint64_t left = bytes - sizeof(*h);
+    if (h->count > left / SAMPLE_BYTES)
+        return false;
+    left -= h->count * SAMPLE_BYTES;
+    if (h->names_bytes > left || h->classes_bytes > left - h->names_bytes ||
+        h->oddities_bytes != left - h->names_bytes - h->classes_bytes)
+        return false;
+    return h->labels <= FDL_LABEL_CLASS && h->labelled <= h->count &&
+           h->names_bytes >= h->count && h->classes_bytes >= h->n_classes &&
+           h->n_oddities <= FDL_ODDITIES;
+}
+
+/* The text at *at, which moves behind it; NULL: it does not end. */
+static const char *take_text(const char **at, const char *end)
+{
+    const char *text = *at;
+    const char *nul =
+        end > text ? memchr(text, '\0', (size_t)(end - text)) : NULL;
+    if (nul)
+        *at = nul + 1;
+    return nul ? text : NULL;
+}
+
+/* Copies n texts; their places go to every `step`-th byte from places on. */
+static bool take_texts(const uint8_t *from, uint64_t bytes, uint64_t n,
+                       struct fdl_strings *out, void *places, size_t step)
+{
+    if (bytes == 0)
+        return n == 0;
+    out->text = malloc(bytes);
+    if (!out->text)
+        return false;
+    memcpy(out->text, from, bytes);
+    out->bytes = out->capacity = bytes;
+    const char *at = out->text, *end = out->text + bytes;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t place = (uint64_t)(at - out->text);
+        if (!take_text(&at, end))
+            return false;
+        memcpy((char *)places + i * step, &place, sizeof(place));
+    }
+    return at == end;
+}
+
+static bool take_samples(const uint8_t *from, const struct head *h,
+                         uint64_t size, struct fdl_listing *l)
+{
+    const uint8_t *labels = from + h->count * 8,
+                  *lengths = labels + h->count * 8;
+    l->samples = calloc(FDL_MAX(h->count, 1), sizeof(*l->samples));
+    if (!l->samples)
+        return false;
+    l->count = l->capacity = h->count;
+    for (uint64_t i = 0; i < h->count; i++) {
+        struct fdl_listed *s = &l->samples[i];
+        memcpy(&s->offset, from + i * 8, 8);
+        memcpy(&s->label, labels + i * 8, 8);
+        memcpy(&s->length, lengths + i * 4, 4);
+        if (s->offset > size || s->length > size - s->offset)
+            return false;
+        if (l->labels == FDL_LABEL_CLASS && i < l->labelled &&
+            (s->label < 0 || (uint64_t)s->label >= h->n_classes))
+            return false;
+    }
+    return true;
+}
+
+static bool take_oddities(const char *at, uint64_t bytes, uint64_t n,
+                          struct fdl_listing *l)
+{
+    const char *end = at + bytes;
+    for (uint64_t i = 0; i < n; i++) {
+        struct fdl_oddity *o = &l->oddities[i];
+        const char *count = take_text(&at, end);
+        const char *what = count ? take_text(&at, end) : NULL;
+        const char *first = what ? take_text(&at, end) : NULL;
+        if (!first)
+            return false;
+        o->count = strtoull(count, NULL, 10);
+        o->what = what;
+        snprintf(o->first, sizeof(o->first), "%s", first);
+    }
+    l->n_oddities = (uint32_t)n;
+    return at == end;
+}
+
+static bool unpack(const uint8_t *data, const struct head *h, uint64_t size,
+                   struct fdl_listing *l)
+{
+    const uint8_t *names = data + sizeof(*h) + h->count * SAMPLE_BYTES;
+    const uint8_t *classes = names + h->names_bytes;
+    const uint8_t *odd = classes + h->classes_bytes;
+    l->labels = (enum fdl_label_kind)h->labels;
+    l->labelled = h->labelled;
+    l->class_at = calloc(FDL_MAX(h->n_classes, 1), sizeof(*l->class_at));
+    l->n_classes = l->classes_capacity = h->n_classes;
+    return l->class_at && take_samples(data + sizeof(*h), h, size, l) &&
+           take_texts(names, h->names_bytes, h->count, &l->names,
+                      &l->samples->name_at, sizeof(*l->samples)) &&
+           take_texts(classes, h->classes_bytes, h->n_classes, &l->classes,
+                      l->class_at, sizeof(*l->class_at)) &&
+           take_oddities((const char *)odd, h->oddities_bytes, h->n_oddities,
+                         l);
+}
+
+bool fdl_listing_unpack(const uint8_t *data, uint64_t bytes, uint64_t size,
+                        struct fdl_listing *l)
+{
+    struct head head;
+    if (bytes < sizeof(head))
+        return false;
+    memcpy(&head, data, sizeof(head));
+    if (!head_fits(&head, bytes))
+        return false;
+    if (unpack(data, &head, size, l))
+        return true;
+    fdl_listing_free(l);
+    return false;
+}

@@ -96,6 +96,9 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
 /* What messages call it: its path, or "SHARD:NAME", which is made when it is
  * first asked for. Lives as long as the data set. */
 const char *fdl_dataset_name(const feedline_dataset *ds, uint64_t index);
+
+/* Of all samples that are parts of files, where their lengths are known. */
+uint64_t fdl_dataset_extent_bytes(const feedline_dataset *ds);
 int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index);
 
 #endif

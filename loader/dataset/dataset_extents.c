@@ -55,6 +55,15 @@ int32_t fdl_dataset_finish_extents(feedline_dataset *ds)
     return FEEDLINE_OK;
 }
 
+uint64_t fdl_dataset_extent_bytes(const feedline_dataset *ds)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; ds->extents && i < ds->count; i++)
+        if (ds->extents[i].length != FEEDLINE_TO_END)
+            bytes += ds->extents[i].length;
+    return bytes;
+}
+
 static int32_t add_files(feedline_dataset *ds,
                          const struct feedline_extents *from)
 {

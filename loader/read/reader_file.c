@@ -138,7 +138,7 @@ static int32_t measure(struct fdl_read *r, uint64_t all, uint64_t *size)
 }
 
 /* Sets r->file_bytes. */
-static int32_t inspect(struct fdl_read *r, int fd)
+static int32_t inspect(const struct fdl_window *w, struct fdl_read *r, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
@@ -151,6 +151,8 @@ static int32_t inspect(struct fdl_read *r, int fd)
     /* Not for the sake of plain pread: io_uring answers EAGAIN for ever on a
      * non-blocking file whose file system cannot read without blocking. */
     fcntl(fd, F_SETFL, 0);
+    if (r->source.file != FDL_OWN_FILE && fdl_window_is_random(w))
+        posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     r->file_bytes = (uint64_t)st.st_size;
     return FEEDLINE_OK;
 }
@@ -158,7 +160,7 @@ static int32_t inspect(struct fdl_read *r, int fd)
 int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     uint64_t size = 0;
-    int32_t status = r->shard ? FEEDLINE_OK : inspect(r, fd);
+    int32_t status = r->shard ? FEEDLINE_OK : inspect(w, r, fd);
     if (status == FEEDLINE_OK)
         status = measure(r, r->shard ? r->shard->size : r->file_bytes, &size);
     if (status == FEEDLINE_OK)

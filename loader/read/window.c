@@ -70,6 +70,7 @@ struct fdl_window {
     void *resolve_user;
     uint32_t max_limit;
     struct fdl_shard_files *shards;
+    bool random;
 
     struct fdl_buffers buffers;
 
@@ -202,8 +203,10 @@ void fdl_window_reset(struct fdl_window *w)
     atomic_store_explicit(&w->closed, false, memory_order_relaxed);
 }
 
-int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files)
+int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files,
+                               bool random)
 {
+    w->random = random;
     return fdl_shard_files_create(n_files, &w->shards);
 }
 
@@ -216,6 +219,11 @@ void fdl_window_close_shards(struct fdl_window *w)
 struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w)
 {
     return w->shards;
+}
+
+bool fdl_window_is_random(const struct fdl_window *w)
+{
+    return w->random;
 }
 
 void fdl_window_issue(struct fdl_window *w, uint64_t end)

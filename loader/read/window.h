@@ -87,12 +87,14 @@ void fdl_window_destroy(struct fdl_window *w);
 void fdl_window_reset(struct fdl_window *w);
 
 /* For the run that follows reset: samples may be parts of n_files files, which
- * are kept open. ENOMEM. close: at its end. */
-int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files);
+ * are kept open; random: without read-ahead. ENOMEM. close: at its end. */
+int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files,
+                               bool random);
 void fdl_window_close_shards(struct fdl_window *w);
 
 /* NULL outside a run. */
 struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w);
+bool fdl_window_is_random(const struct fdl_window *w);
 
 /* The loader's side. Samples below `end` may be read. Any thread. */
 void fdl_window_issue(struct fdl_window *w, uint64_t end);

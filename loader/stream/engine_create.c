@@ -135,6 +135,15 @@ static int32_t make_order(struct fdl_engine *e)
                             &e->given);
 }
 
+/* What the kernel reads ahead in a random order is of use later if it stays in
+ * memory: it makes the first epoch of a set that fits faster, and each epoch of
+ * a larger one slower. */
+static bool exceeds_memory(const feedline_dataset *ds)
+{
+    uint64_t limit = fdl_machine_get()->memory_limit_bytes;
+    return limit > 0 && fdl_dataset_extent_bytes(ds) > limit;
+}
+
 static int32_t make_sampler(struct fdl_engine *e)
 {
     const struct fdl_options *o = &e->options;
@@ -150,6 +159,7 @@ static int32_t make_sampler(struct fdl_engine *e)
         .drop_last = fdl_option_int(o, FDL_OPT_DROP_LAST) != 0,
         .batch_size = e->config.batch_size / e->config.views,
     };
+    e->random_shards = e->sampler.shuffle && exceeds_memory(e->dataset);
     return fdl_sampler_init(&e->sampler);
 }
 

@@ -42,6 +42,7 @@ struct fdl_engine {
     struct fdl_options options; /* as given; of the knobs as asked for now:
                                    written under run_lock and settings */
     struct fdl_config_values config;
+    bool random_shards; /* constant */
     struct fdl_sampler sampler;
     struct fdl_stream stream;
     struct fdl_given *given; /* NULL: order=own */

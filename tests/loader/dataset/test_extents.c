@@ -4,6 +4,7 @@
  * themselves, whoever reads them; what is wrong with a shard is said of
  * the sample that it harms.
  */
+#include "loader/dataset/dataset.h"
 #include "tests/loader/fixture.h"
 
 #include <feedline/files.h>
@@ -109,6 +110,10 @@ TEST_WITH(samples_tell_where_they_are, setup, teardown)
     feedline_dataset *ds;
     assert_ok(feedline_dataset_open_extents(&s.all, &ds));
     assert_string_equal(feedline_dataset_class_name(ds, 2), "cat");
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < N; i++)
+        bytes += i == 7 ? 0 : images.sizes[i];
+    assert_true(fdl_dataset_extent_bytes(ds) == bytes);
 
     char expected[256];
     struct feedline_sample_info info = {.struct_size = sizeof(info)};

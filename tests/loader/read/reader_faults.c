@@ -20,6 +20,7 @@ void faults_clear(void)
 {
     atomic_store(&faults.open_count, 0);
     atomic_store(&faults.opens, 0);
+    atomic_store(&faults.advised, 0);
     atomic_store(&faults.fstat_count, 0);
     atomic_store(&faults.fstat_resize, -1);
     atomic_store(&faults.pread_count, 0);
@@ -69,6 +70,13 @@ WRAP(int, open, const char *path, int flags, ...)
         return -1;
     }
     return __real_open(path, flags, mode);
+}
+
+WRAP(int, posix_fadvise, int fd, off_t offset, off_t bytes, int advice)
+{
+    if (advice == POSIX_FADV_RANDOM)
+        atomic_fetch_add(&faults.advised, 1);
+    return __real_posix_fadvise(fd, offset, bytes, advice);
 }
 
 /* Through the path, as another process would: fd is open for reading only. */

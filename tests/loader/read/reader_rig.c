@@ -126,7 +126,8 @@ int32_t rig_try_start(struct rig *rig, const struct fdl_reader_ops *ops)
     };
     rig->ops = ops;
     fdl_window_close_shards(rig->window);
-    int32_t status = fdl_window_open_shards(rig->window, rig->n_files);
+    int32_t status =
+        fdl_window_open_shards(rig->window, rig->n_files, rig->random);
     if (status != FEEDLINE_OK)
         return status;
     if (ops->read_now)

@@ -40,6 +40,7 @@ struct rig {
     /* Before rig_start. */
     uint32_t depth, limit;
     uint64_t max_file_bytes, memory_budget;
+    bool random;
 };
 
 /* A new folder; depth 4, limit 16. */

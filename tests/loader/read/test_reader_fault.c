@@ -183,6 +183,24 @@ TEST(a_shard_is_opened_once)
     rig_destroy(rig);
 }
 
+TEST(a_shard_is_read_without_read_ahead_in_random_order)
+{
+    static const struct fdl_reader_ops *const readers[] = {
+        &fdl_reader_pread, &fdl_reader_memory, &fdl_reader_uring};
+    for (uint32_t i = 0; i < FDL_COUNT_OF(readers); i++) {
+        struct rig *rig = start_shard(readers[i]);
+        expect_samples(rig, 5, 5);
+        assert_int_equal(faults.advised, 0);
+        rig_stop(rig);
+        rig->random = true;
+        rig_start(rig, readers[i]);
+        expect_samples(rig, 5, 5);
+        assert_int_equal(faults.advised, 1);
+        faults.advised = 0;
+        rig_destroy(rig);
+    }
+}
+
 TEST(a_shard_with_an_error_is_opened_anew)
 {
     struct rig *rig = start_shard(&fdl_reader_pread);

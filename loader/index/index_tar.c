@@ -77,9 +77,15 @@ static void odd(const struct lister *l, const char *what, const char *first)
 static bool text_is(struct fdl_text *t, const char *prefix, const char *text,
                     size_t bytes)
 {
+    size_t n = strlen(prefix);
     fdl_text_clear(t);
-    fdl_text_add(t, "%s%.*s", prefix, (int)bytes, text);
-    return !t->failed;
+    if (!fdl_text_reserve(t, n + bytes))
+        return false;
+    memcpy(t->data, prefix, n);
+    memcpy(t->data + n, text, bytes);
+    t->length = n + bytes;
+    t->data[t->length] = '\0';
+    return true;
 }
 
 /* ---- Parts --------------------------------------------------------------- */

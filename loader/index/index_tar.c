@@ -8,6 +8,7 @@
  */
 #include "decode/formats/format.h"
 #include "loader/index/index_format.h"
+#include "loader/index/tar_find.h"
 #include "loader/index/tar_groups.h"
 #include "loader/index/tar_label.h"
 #include "loader/index/tar_member.h"
@@ -449,27 +450,13 @@ static bool matches(const uint8_t *head, uint64_t bytes)
     return bytes >= FDL_TAR_BLOCK && fdl_tar_is_header(head);
 }
 
-/* Streams are no files: they have neither size nor random access. */
-static int32_t find_shards(const char *path, struct fdl_shard_list *out)
-{
-    static const char *const streams[] = {
-        "pipe:", "http:", "https:", "s3:", "gs:"};
-    for (uint32_t i = 0; i < FDL_COUNT_OF(streams); i++)
-        if (strncmp(path, streams[i], strlen(streams[i])) == 0)
-            return fdl_fail(FEEDLINE_ENOSYS,
-                            "%s: a stream cannot be read at random; save the "
-                            "shards as files",
-                            path);
-    return fdl_shard_list_find(out, path, fdl_index_tar.endings);
-}
-
 const struct fdl_index_format fdl_index_tar = {
     .name = "tar",
     .help = "WebDataset's tar files, tar files of class folders, and tar files "
             "of one tar file a class",
     .endings = {".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst"},
     .matches = matches,
-    .find = find_shards,
+    .find = fdl_tar_find,
     .options = options,
     .n_options = ROWS,
     .index = list_shard,

@@ -5,6 +5,7 @@ labels from everywhere, and what is refused. test_shards.py has the rest."""
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -319,6 +320,37 @@ def test_archives_in_an_archive(tmp_path: Path) -> None:
     ]
     outer["n02.tar"] = outer["n02.tar"][:1024]
     assert "no end mark" in error_of(write(path, outer))
+
+
+def test_index_of_wids(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    shards = []
+    for i in range(3):
+        path = write(tmp_path / "data" / ("%d.tar" % i), {"%d.jpg" % i: b""})
+        size = path.stat().st_size
+        shards.append({"url": path.name, "nsamples": 1, "filesize": size})
+    whole = {"wids_version": 1, "shardlist": shards[::-1]}
+    index = tmp_path / "data" / "index.json"
+    index.write_text(json.dumps(whole))
+    names = ["2.jpg", "1.jpg", "0.jpg"]
+    assert [name for name, _, _ in found(index)] == names
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({**whole, "base": str(tmp_path / "data")}))
+    assert [name for name, _, _ in found(other)] == names
+    shards[1]["filesize"] = 512
+    for wrong, text in (
+        (whole, "1.tar has 512 bytes, and it has 10240"),
+        ({**whole, "base": "s3://bucket"}, "cannot be read at random"),
+        ({**whole, "shardlist": [{}]}, "without a url"),
+        ({**whole, "shardlist": []}, "no shards"),
+        ({**whole, "wids_version": 2}, "version 1"),
+        ([], "no object"),
+    ):
+        index.write_text(json.dumps(wrong))
+        message = error_of(index)
+        assert text in message
+    index.write_bytes(b"")
+    assert "no object" in error_of(index)
 
 
 # ---- Refused -----------------------------------------------------------------

@@ -72,7 +72,10 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
         return d >= -DELTA / 2 &&
                (v == FDL_VERDICT_EQUAL || d - doubt >= -DELTA);
     /* Fed: the consumer sets the pace. What differs is the noise of its steps,
-     * or that workers slow it. */
+     * or that workers slow it. If it failed before, the mean of both counts. */
+    const struct fdl_tuner_arm *arm = &t->arms[t->knobs.workers];
+    if (arm->era == t->era && arm->rate > 0 && RULE(ALL_KNOWN))
+        d = log(arm->rate / ref->rate);
     return d >=
            -fmax(DELTA / 2, RULE(FED_DOUBT) ? fmin(1.5 * doubt, 2 * DELTA) : 0);
 }

@@ -38,6 +38,7 @@
 #define MEASURE_BLOCKS      12   /* the most that a first measurement takes */
 #define UP_BLOCKS           32   /* and a trial of more */
 #define DOWN_BLOCKS         20   /* of fewer: small doubts add up */
+#define DOUBT_BLOCKS        40   /* of fewer that feed it and look slower */
 #define READ_BLOCKS         16   /* more reads cost little: tried again later */
 #define SETTLE_BATCHES      4.0  /* whose samples were begun before */
 #define FDL_TUNER_SETTLE_NS 50e6 /* of readings that are 25 ms apart */

@@ -64,10 +64,10 @@
   X(CLEAR)                                                                     \
   X(LEARN_READS)                                                               \
   X(FLAT)                                                                      \
-  X(AT_ONCE_EQUAL)                                                             \
   X(READ_BLOCKS)                                                               \
   X(VERIFY)                                                                    \
   X(COVARIANCE)                                                                \
+  X(ALL_KNOWN)                                                                 \
   X(NOISE_0)                                                                   \
   X(NOISE_1)                                                                   \
   X(NOISE_2)

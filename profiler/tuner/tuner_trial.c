@@ -381,13 +381,13 @@ static bool starving(struct fdl_tuner *t)
     return divide(t) || (worked && explore(t));
 }
 
-/* Down to the plan. */
+/* Down to the plan, once its pace is known well: nothing hurries. */
 static bool fed(struct fdl_tuner *t)
 {
     uint32_t to = t->planned.workers;
     if (deepen(t, false))
         return true;
-    return (t->replan || due(t)) && to < t->knobs.workers &&
+    return due(t) && to < t->knobs.workers &&
            try_workers(t, to, FDL_REASON_SHRINK);
 }
 
@@ -588,16 +588,6 @@ void fdl_tuner_charge_done(struct fdl_tuner *t)
     t->lost_ns = 0;
 }
 
-/* Fewer that feed it and have time to spare need no comparison of rates. */
-static bool feeds_at_once(const struct fdl_tuner *t,
-                          const struct fdl_tuner_estimate *e)
-{
-    return !t->trial.up && e->blocks >= 6 && e->stall <= t->limits.target &&
-           e->blocked >= LITTLE_SPARE &&
-           e->rate > t->trial.reference.rate * (1 - DELTA / 2) &&
-           RULE(AT_ONCE_EQUAL);
-}
-
 bool fdl_tuner_trial_step(struct fdl_tuner *t)
 {
     struct fdl_tuner_estimate e;
@@ -606,9 +596,9 @@ bool fdl_tuner_trial_step(struct fdl_tuner *t)
     fdl_tuner_estimate_of(t, &t->window, &e);
     enum fdl_tuner_verdict v =
         fdl_tuner_compare(&t->trial.reference, &e, &gain, &error);
-    if (v == FDL_VERDICT_OPEN && feeds_at_once(t, &e))
-        v = FDL_VERDICT_EQUAL;
     unsigned most = up ? UP_BLOCKS : DOWN_BLOCKS;
+    if (!up && gain < 0 && e.stall <= t->limits.target)
+        most = DOUBT_BLOCKS;
     if (t->trial.knob == FDL_KNOB_IO_DEPTH && RULE(READ_BLOCKS))
         most = READ_BLOCKS;
     if (v == FDL_VERDICT_OPEN && e.blocks < most)

@@ -52,6 +52,10 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
     if (v == FDL_VERDICT_WORSE)
         return false;
     double target = t->limits.target;
+    double d = log(e->rate / ref->rate);
+    double doubt = hypot(ref->error, e->error);
+    if (t->trial.divides)
+        return d > fmax(DELTA, doubt);
     /* The wait for a batch, not its share: that hardly moves while it is nearly
      * everything. */
     if (up)
@@ -64,8 +68,6 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
      * shorter. */
     if (ref->stall <= target && e->stall > 2 * target && RULE(STAYS_FED))
         return false;
-    double d = log(e->rate / ref->rate);
-    double doubt = hypot(ref->error, e->error);
     /* While it waits, fewer must be as good beyond doubt: many small doubts
      * add up to a loss. */
     if (e->stall > target && RULE(DOWN_DOUBT))

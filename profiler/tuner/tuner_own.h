@@ -124,7 +124,8 @@ enum fdl_tuner_verdict {
 /* Something that is tried. */
 struct fdl_tuner_trial {
     bool on;
-    bool up; /* costs more: needs a gain */
+    bool up;      /* costs more: needs a gain */
+    bool divides; /* a full memory, anew: costs neither more nor less */
     enum fdl_knob knob;
     struct fdl_knobs before, after;
     struct fdl_tuner_estimate reference;

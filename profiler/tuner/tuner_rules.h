@@ -67,6 +67,7 @@
   X(READ_BLOCKS)                                                               \
   X(VERIFY)                                                                    \
   X(COVARIANCE)                                                                \
+  X(IN_USE)                                                                    \
   X(ALL_KNOWN)                                                                 \
   X(NOISE_0)                                                                   \
   X(NOISE_1)                                                                   \

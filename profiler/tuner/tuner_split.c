@@ -3,11 +3,15 @@
  * A memory that is full can hold other settings than the one in force. How much
  * of it batches, reads and workers should have is a question of three numbers,
  * of which the model knows the means: so the neighbours of what it says are
- * tried, each a step along the budget.
+ * tried, each a step along the budget. Reads that are hardly ever on their way
+ * have memory for nothing, and where all of them always are they are what is
+ * short: only what Little's law allows to help is tried.
  */
 #include "profiler/tuner/tuner_own.h"
 
 #define LEAST_DEPTH 2u
+#define ALL_IN_USE  0.85
+#define MOST_IN_USE 0.6
 
 static bool fits(const struct fdl_tuner *t, const struct fdl_knobs *k)
 {
@@ -36,6 +40,13 @@ static bool fill(const struct fdl_tuner *t, struct fdl_knobs *k)
     double more = batch > 0 ? floor(room / batch) : 0;
     k->depth = fdl_tuner_clamp(least + more, least, t->limits.depth_max);
     return true;
+}
+
+/* Of the reads in force, the part that is on its way on average. */
+static double in_use(const struct fdl_tuner *t)
+{
+    const struct fdl_tuner_estimate *e = &t->best;
+    return e->read_ns * e->reads * e->rate / t->knobs.io_depth;
 }
 
 static bool reads(const struct fdl_tuner *t, double part, struct fdl_knobs *to)
@@ -75,9 +86,10 @@ bool fdl_tuner_split(const struct fdl_tuner *t, enum fdl_tuner_split s,
         return false;
     switch (s) {
     case FDL_TUNER_SPLIT_FEWER_READS:
-        return reads(t, 0.5, to);
+        return in_use(t) < ALL_IN_USE && RULE(IN_USE) &&
+               reads(t, 0.5 + 0.5 * in_use(t), to);
     case FDL_TUNER_SPLIT_MORE_READS:
-        return reads(t, 2, to);
+        return in_use(t) > MOST_IN_USE && RULE(IN_USE) && reads(t, 1.5, to);
     case FDL_TUNER_SPLIT_FEWER_WORKERS:
         return one_fewer(t, to);
     default:

@@ -295,6 +295,7 @@ static bool divide(struct fdl_tuner *t)
                  why))
             return false;
         t->splits_tried |= 1u << i;
+        t->trial.divides = true;
         return true;
     }
     return false;

@@ -31,7 +31,7 @@ TEST(what_reads_do_not_use_goes_to_depth)
     }
     model_print(&m);
     assert_true(model_count(&m, FDL_REASON_EXPLORE_DOWN, FDL_OUTCOME_KEPT) > 0);
-    assert_in_range(m.knobs.io_depth, 48, 80);
+    assert_in_range(m.knobs.io_depth, 48, 96);
     assert_true(m.knobs.depth >= 10);
     assert_true(model_pace(&m) * m.g > 0.6); /* one half by the plan */
     fdl_tuner_destroy(m.tuner);
@@ -60,12 +60,17 @@ TEST(steps_are_along_the_budget)
     const struct fdl_knobs k = {2, 14, 20};
     struct fdl_tuner *t = waits(&l, &k);
     struct fdl_knobs to;
-    assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_READS, &to));
-    assert_int_equal(to.io_depth, 10);
-    assert_int_equal(to.depth, 15);
+    t->best.read_ns = 50e6; /* 16 of 20 reads are on their way */
     assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_MORE_READS, &to));
-    assert_int_equal(to.io_depth, 40);
-    assert_int_equal(to.depth, 12);
+    assert_int_equal(to.io_depth, 30);
+    assert_int_equal(to.depth, 13);
+    t->best.read_ns = 10e6; /* 3.2 */
+    assert_false(fdl_tuner_split(t, FDL_TUNER_SPLIT_MORE_READS, &to));
+    assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_READS, &to));
+    assert_int_equal(to.io_depth, 11);
+    assert_int_equal(to.depth, 15);
+    t->best.read_ns = 60e6; /* 19.2 */
+    assert_false(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_READS, &to));
     assert_false(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_WORKERS, &to));
     t->best.rate = 1 / 200e6; /* half of one is */
     assert_true(fdl_tuner_split(t, FDL_TUNER_SPLIT_FEWER_WORKERS, &to));

@@ -9,16 +9,13 @@
 #include "profiler/tuner/tuner_own.h"
 
 #define FADE   0.996 /* for each block: it remembers some two hundred */
-#define BURSTS 2u    /* one can be anything */
 #define LONG   8u    /* blocks in a row are no burst, but other conditions */
 #define MARGIN 1.25
 
 static void burst_ends(struct fdl_tuner_long *r)
 {
-    if (r->length > 0 && r->length <= LONG) {
-        ++r->bursts;
+    if (r->length <= LONG)
         r->worst_ns = fmax(r->worst_ns, r->burst_ns);
-    }
     r->length = 0;
     r->burst_ns = 0;
 }
@@ -48,7 +45,7 @@ double fdl_tuner_long_stall(const struct fdl_tuner *t)
 uint32_t fdl_tuner_long_depth(const struct fdl_tuner *t)
 {
     const struct fdl_tuner_long *r = &t->run;
-    if (r->bursts < BURSTS || r->quiet < 0.5 * r->blocks || !(t->best.g > 0) ||
+    if (!(r->worst_ns > 0) || r->quiet < 0.5 * r->blocks || !(t->best.g > 0) ||
         fdl_tuner_long_stall(t) <= t->limits.target)
         return 0;
     double more = ceil(MARGIN * r->worst_ns / t->best.g);

@@ -207,8 +207,7 @@ struct fdl_tuner {
         double blocks, quiet; /* quiet: within the target */
         double burst_ns;      /* waits of the burst under way ... */
         unsigned length;      /* ... and its blocks */
-        unsigned bursts;
-        double worst_ns; /* the waits of the longest */
+        double worst_ns;      /* the waits of the longest burst; 0: none */
     } run;
 
     /* References for changes. */

@@ -68,6 +68,7 @@
   X(VERIFY)                                                                    \
   X(COVARIANCE)                                                                \
   X(IN_USE)                                                                    \
+  X(READS_DEEP)                                                                \
   X(ALL_KNOWN)                                                                 \
   X(NOISE_0)                                                                   \
   X(NOISE_1)                                                                   \

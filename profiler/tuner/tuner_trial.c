@@ -57,12 +57,22 @@ static bool already(const struct fdl_tuner *t, const struct fdl_knobs *to)
            (t->has_seen && fdl_knobs_equal(to, &t->seen));
 }
 
+/* The next depth where waits vary, and where more reads are tried: a slow one
+ * among them must not stop the others. */
+static uint32_t deeper(const struct fdl_tuner *t)
+{
+    return 2 * t->knobs.depth + 2;
+}
+
 static void note_along(struct fdl_tuner *t, const struct fdl_knobs *to,
                        enum fdl_knob tried)
 {
     bool rest = to->depth >
                 FDL_MAX(t->knobs.depth, fdl_tuner_depth_for(t, &t->best, to));
-    if (rest && tried != FDL_KNOB_DEPTH)
+    if (tried == FDL_KNOB_IO_DEPTH && to->depth == deeper(t))
+        fdl_tuner_note(t, FDL_KNOB_DEPTH, to, FDL_REASON_TAIL,
+                       "one slow read must not stop the others");
+    else if (rest && tried != FDL_KNOB_DEPTH)
         fdl_tuner_note(t, FDL_KNOB_DEPTH, to, FDL_REASON_MEMORY,
                        "what is left of the memory");
     else if (tried != FDL_KNOB_DEPTH && to->depth != t->knobs.depth)
@@ -192,7 +202,7 @@ static bool deepen(struct fdl_tuner *t, bool variance)
 {
     struct fdl_knobs to = t->knobs;
     uint32_t tail = fdl_tuner_depth_for(t, &t->best, &to);
-    uint32_t grown = 2 * to.depth + 2;
+    uint32_t grown = deeper(t);
     to.depth = FDL_MAX(tail, variance ? grown : to.depth);
     fdl_tuner_fit(&t->limits, &to);
     if (to.depth > t->knobs.depth &&
@@ -258,6 +268,8 @@ static bool more_reads(struct fdl_tuner *t)
         fdl_knobs_memory(&t->limits, &to) > t->limits.memory_bytes &&
         RULE(READS_MEMORY))
         to = t->planned; /* of the memory, what each part needs */
+    else if (RULE(READS_DEEP))
+        to.depth = FDL_MAX(to.depth, deeper(t));
     fdl_tuner_fit(&t->limits, &to);
     if (to.io_depth <= t->knobs.io_depth || already(t, &to))
         return false;

@@ -42,6 +42,14 @@ enum fdl_tuner_verdict fdl_tuner_compare(const struct fdl_tuner_estimate *ref,
     return FDL_VERDICT_OPEN;
 }
 
+/* More workers than fill the cores: nothing but a proof speaks for them. */
+static bool beyond_cores(const struct fdl_tuner *t,
+                         const struct fdl_tuner_estimate *ref)
+{
+    return t->trial.knob == FDL_KNOB_WORKERS &&
+           t->trial.after.workers > fdl_tuner_saturation(t, ref);
+}
+
 bool fdl_tuner_acceptable(const struct fdl_tuner *t,
                           const struct fdl_tuner_estimate *ref,
                           const struct fdl_tuner_estimate *e,
@@ -63,7 +71,7 @@ bool fdl_tuner_acceptable(const struct fdl_tuner *t,
                 RULE(ACCEPT_FED)) ||
                (e->rate > ref->rate * (1 + DELTA) &&
                 e->stall / e->rate < 0.8 * ref->stall / ref->rate &&
-                RULE(ACCEPT_GAIN));
+                !beyond_cores(t, ref) && RULE(ACCEPT_GAIN));
     /* It was fed and waits now. Rates cannot tell: its steps may just have been
      * shorter. */
     if (ref->stall <= target && e->stall > 2 * target && RULE(STAYS_FED))

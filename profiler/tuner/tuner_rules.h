@@ -68,6 +68,7 @@
   X(VERIFY)                                                                    \
   X(COVARIANCE)                                                                \
   X(IN_USE)                                                                    \
+  X(BEYOND)                                                                    \
   X(READS_DEEP)                                                                \
   X(ALL_KNOWN)                                                                 \
   X(NOISE_0)                                                                   \

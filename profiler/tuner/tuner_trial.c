@@ -313,13 +313,26 @@ static bool divide(struct fdl_tuner *t)
     return false;
 }
 
+/* Up to where steps go. The cores need not be full with as many workers as fill
+ * them on average, for work sleeps when it will, and of cores that the consumer
+ * wants as well more workers get more: a quarter beyond them, if nobody else
+ * uses them. */
+static double most_of_steps(const struct fdl_tuner *t)
+{
+    double most = fdl_tuner_room(t, &t->best);
+    double full = fdl_tuner_saturation(t, &t->best);
+    if (most >= full && !t->limits.shared &&
+        !isfinite(fdl_tuner_lock_room(&t->best)) && RULE(BEYOND))
+        most = full + fmax(1, floor(full / 4));
+    return fmin(most, (double)t->limits.workers_max);
+}
+
 /* A step of a quarter where the model has no word, up and down in turn. What
  * was tried under these conditions is not tried again. */
 static bool explore(struct fdl_tuner *t)
 {
     uint32_t n = t->knobs.workers, step = FDL_MAX(1u, n / 4);
-    double most =
-        fmin(fdl_tuner_room(t, &t->best), (double)t->limits.workers_max);
+    double most = most_of_steps(t);
     for (unsigned i = 0; i < 2; ++i) {
         bool up = t->turn++ % 2 == 0;
         uint32_t to = up ? n + step : n > step ? n - step : 1;

@@ -50,6 +50,15 @@ uint32_t fdl_tuner_arm_better(const struct fdl_tuner *t)
     return clear ? best : 0;
 }
 
+/* What failed long ago, and as long as the next trial is put off by failures,
+ * may have failed by chance. */
+static bool remembered(const struct fdl_tuner *t, const struct fdl_tuner_arm *a)
+{
+    double age = t->era_windows - a->window;
+    return a->era == t->era &&
+           (age <= fmax(4 * LASTING, t->backoff) || !RULE(AGED));
+}
+
 bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers)
 {
     uint32_t n = t->knobs.workers;
@@ -61,7 +70,7 @@ bool fdl_tuner_arm_useless(const struct fdl_tuner *t, uint32_t workers)
     double least = here->rate * (workers > n ? 1 + DELTA : 1 - DELTA / 2);
     uint32_t from = FDL_MIN(workers, n), to = FDL_MAX(workers, n);
     for (uint32_t k = from; k <= to; ++k)
-        if (k != n && t->arms[k].era == t->era && t->arms[k].rate < least &&
+        if (k != n && remembered(t, &t->arms[k]) && t->arms[k].rate < least &&
             RULE(USELESS))
             return true;
     return false;

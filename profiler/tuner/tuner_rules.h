@@ -69,6 +69,7 @@
   X(COVARIANCE)                                                                \
   X(IN_USE)                                                                    \
   X(BEYOND)                                                                    \
+  X(AGED)                                                                      \
   X(READS_DEEP)                                                                \
   X(ALL_KNOWN)                                                                 \
   X(NOISE_0)                                                                   \

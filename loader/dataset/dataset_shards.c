@@ -24,15 +24,15 @@ static int32_t add_classes(feedline_dataset *ds, const struct fdl_index *index)
     uint64_t n = 0, at = 0;
     int32_t status = FEEDLINE_OK;
     for (uint64_t i = 0; i < index->shards.n; i++)
-        n += index->listings[i].n_classes;
+        n += index->listings[i].classes.n;
     if (n == 0)
         return FEEDLINE_OK;
     const char **names = calloc(n, sizeof(*names));
     if (!names)
         return fdl_fail_memory(n * sizeof(*names), "class names");
     for (uint64_t i = 0; i < index->shards.n; i++)
-        for (uint64_t k = 0; k < index->listings[i].n_classes; k++)
-            names[at++] = fdl_listing_class_name(&index->listings[i], k);
+        for (uint64_t k = 0; k < index->listings[i].classes.n; k++)
+            names[at++] = fdl_name_table_text(&index->listings[i].classes, k);
     qsort(names, n, sizeof(*names), compare_names);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < n; i++)
         if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
@@ -62,9 +62,9 @@ static int64_t label_of(const feedline_dataset *ds, const char *name)
 static int64_t *number_classes(const feedline_dataset *ds,
                                const struct fdl_listing *list)
 {
-    int64_t *labels = calloc(FDL_MAX(list->n_classes, 1), sizeof(*labels));
-    for (uint64_t k = 0; labels && k < list->n_classes; k++)
-        labels[k] = label_of(ds, fdl_listing_class_name(list, k));
+    int64_t *labels = calloc(FDL_MAX(list->classes.n, 1), sizeof(*labels));
+    for (uint64_t k = 0; labels && k < list->classes.n; k++)
+        labels[k] = label_of(ds, fdl_name_table_text(&list->classes, k));
     return labels;
 }
 
@@ -74,7 +74,7 @@ static int32_t add_samples(feedline_dataset *ds, uint32_t file,
     int32_t status = FEEDLINE_OK;
     int64_t *labels = number_classes(ds, list);
     if (!labels)
-        return fdl_fail_memory(list->n_classes * sizeof(*labels), "labels");
+        return fdl_fail_memory(list->classes.n * sizeof(*labels), "labels");
     for (uint64_t i = 0; status == FEEDLINE_OK && i < list->count; i++) {
         const struct fdl_listed *s = &list->samples[i];
         struct feedline_extent e = {s->offset, file, s->length};

@@ -2,22 +2,17 @@
 #include "loader/index/listing.h"
 
 #include "base/memory.h"
-#include "base/text_hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BUCKETS 64 /* a power of two; at least twice the classes */
-
 void fdl_listing_free(struct fdl_listing *l)
 {
     free(l->samples);
     free(l->names.text);
-    free(l->classes.text);
-    free(l->class_at);
-    free(l->buckets);
+    fdl_name_table_free(&l->classes);
     *l = (struct fdl_listing){0};
 }
 
@@ -72,59 +67,11 @@ int32_t fdl_listing_number(struct fdl_listing *l, int64_t value)
     return label(l, FDL_LABEL_NUMBER, value);
 }
 
-const char *fdl_listing_class_name(const struct fdl_listing *l, uint64_t i)
-{
-    return l->classes.text + l->class_at[i];
-}
-
-/* Where the name is, or where it would go. */
-static uint32_t *bucket_of(const struct fdl_listing *l, const char *name)
-{
-    uint64_t at = fdl_hash_text(name);
-    for (;; at++) {
-        uint32_t *bucket = &l->buckets[at & (l->n_buckets - 1)];
-        if (*bucket == 0 ||
-            strcmp(fdl_listing_class_name(l, *bucket - 1), name) == 0)
-            return bucket;
-    }
-}
-
-static int32_t grow_buckets(struct fdl_listing *l)
-{
-    if (l->n_buckets > 2 * l->n_classes)
-        return FEEDLINE_OK;
-    uint64_t n = l->n_buckets ? 2 * l->n_buckets : FIRST_BUCKETS;
-    uint32_t *buckets = calloc(n, sizeof(*buckets));
-    if (!buckets)
-        return fdl_fail_memory(n * sizeof(*buckets), "class names");
-    free(l->buckets);
-    l->buckets = buckets;
-    l->n_buckets = n;
-    for (uint64_t i = 0; i < l->n_classes; i++)
-        *bucket_of(l, fdl_listing_class_name(l, i)) = (uint32_t)i + 1;
-    return FEEDLINE_OK;
-}
-
 int32_t fdl_listing_class(struct fdl_listing *l, const char *name)
 {
-    void *array = l->class_at;
-    int32_t status = grow_buckets(l);
-    if (status)
-        return status;
-    uint32_t *bucket = bucket_of(l, name);
-    if (*bucket)
-        return label(l, FDL_LABEL_CLASS, *bucket - 1);
-
-    status = fdl_array_reserve(&array, &l->classes_capacity, l->n_classes,
-                               sizeof(*l->class_at), "class names");
-    l->class_at = array;
-    if (status == FEEDLINE_OK)
-        status =
-            fdl_strings_add(&l->classes, "", name, &l->class_at[l->n_classes]);
-    if (status)
-        return status;
-    *bucket = (uint32_t)++l->n_classes;
-    return label(l, FDL_LABEL_CLASS, *bucket - 1);
+    uint64_t number;
+    int32_t status = fdl_name_table_add(&l->classes, name, &number);
+    return status ? status : label(l, FDL_LABEL_CLASS, (int64_t)number);
 }
 
 int32_t fdl_listing_class_of_folder(struct fdl_listing *l, const char *member)

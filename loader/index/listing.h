@@ -12,6 +12,7 @@
 #define FDL_LOADER_LISTING_H
 
 #include "base/grow.h"
+#include "base/name_table.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -45,11 +46,7 @@ struct fdl_listing {
     struct fdl_strings names;
     enum fdl_label_kind labels; /* of all its samples */
     uint64_t labelled;          /* samples that have one */
-    struct fdl_strings classes;
-    uint64_t *class_at;
-    uint64_t n_classes, classes_capacity;
-    uint32_t *buckets; /* of class names: number + 1, or 0 */
-    uint64_t n_buckets;
+    struct fdl_name_table classes;
     struct fdl_oddity oddities[FDL_ODDITIES];
     uint32_t n_oddities;
 };
@@ -75,7 +72,5 @@ void fdl_listing_drop(struct fdl_listing *l);
 /* what: static. Kinds beyond FDL_ODDITIES are not counted. */
 void fdl_listing_odd(struct fdl_listing *l, const char *what,
                      const char *first);
-
-const char *fdl_listing_class_name(const struct fdl_listing *l, uint64_t i);
 
 #endif

@@ -77,7 +77,7 @@ static void check_listing(const uint8_t *data, uint64_t bytes, uint64_t size)
         fuzz_check(s->offset <= size && s->length <= size - s->offset);
         (void)strlen(l.names.text + s->name_at);
         if (l.labels == FDL_LABEL_CLASS && l.labelled == l.count)
-            (void)strlen(fdl_listing_class_name(&l, (uint64_t)s->label));
+            (void)strlen(fdl_name_table_text(&l.classes, (uint64_t)s->label));
     }
     fdl_listing_free(&l);
 }

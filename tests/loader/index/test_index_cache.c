@@ -403,7 +403,7 @@ TEST(a_listing_comes_back)
         assert_string_equal(back.names.text + back.samples[i].name_at,
                             l.names.text + l.samples[i].name_at);
         assert_string_equal(
-            fdl_listing_class_name(&back, (uint64_t)back.samples[i].label),
+            fdl_name_table_text(&back.classes, (uint64_t)back.samples[i].label),
             i % 2 ? "odd" : "even");
     }
     assert_int_equal(back.n_oddities, 1);

@@ -174,11 +174,13 @@ typedef struct feedline_dataset feedline_dataset;
 
 /* uri: "folder:/data/train" (one folder per class, ordered and labelled as
  * torchvision's ImageFolder), "list:/data/train.tsv" (path, blank, label on
- * each line; paths relative to the list), "idx:/data/mnist" (the train images
- * and labels of that folder, or "idx:IMAGES,LABELS"), shards such as
- * "zip:/data/{000..146}.zip" (docs/options.md, "Shards"), or a bare path, whose
- * kind is detected. Errors name the file or folder: ENOENT: missing, or a class
- * without images; EIO: not readable; EINVAL: not understood. */
+ * each line; paths relative to the list; for parts of files path, label, offset
+ * and length with TABs between, under a first line of these words),
+ * "idx:/data/mnist" (the train images and labels of that folder, or
+ * "idx:IMAGES,LABELS"), shards such as "zip:/data/{000..146}.zip"
+ * (docs/options.md, "Shards"), or a bare path, whose kind is detected. Errors
+ * name the file or folder: ENOENT: missing, or a class without images; EIO: not
+ * readable; EINVAL: not understood. */
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
                                            feedline_dataset **out);
 

@@ -65,9 +65,10 @@ class Dataset:
 
         uri: "folder:DIR" (a folder per class, ordered and labelled as
         torchvision's ImageFolder), "list:FILE" (path, blank, label on each
-        line), "idx:DIR" (MNIST's files), shards such as
-        "zip:DIR/{000..146}.zip" (docs/options.md lists their formats), or a
-        bare path, whose kind is detected.
+        line; or parts of files: path, label, offset, length, TABs between
+        them, under a first line of these words), "idx:DIR" (MNIST's files),
+        shards such as "zip:DIR/{000..146}.zip" (docs/options.md lists their
+        formats), or a bare path, whose kind is detected.
 
         Raises NotFound, ReadError or InvalidArgument, which name the file.
         """

@@ -280,6 +280,8 @@ def lists():
                     b"\n4.jpg +9223372036854775807\n")
     yield "mark", b"\xef\xbb\xbfa.jpg\n"
     yield "blanks", b"  a b.jpg \t 7 \t\n \t\n"
+    yield "parts", (b"path\tlabel\toffset\tlength\n"
+                    b"a.tar\t1\t1536\t10\na.tar\t2\t\t\n")
     yield "refused", b"a picture.jpg\n"
     yield "overflow", b"a.jpg 9223372036854775808"
     yield "zero", b"a\0b 1\n"

@@ -361,6 +361,95 @@ TEST(list_errors_name_the_line)
     refused(at("l.tsv"), FEEDLINE_EINVAL, "l.tsv:2: a NUL byte");
 }
 
+#define PARTS "path\tlabel\toffset\tlength\n"
+
+TEST(list_of_parts)
+{
+    make_root();
+    make_file("l.tsv", "\xef\xbb\xbfpath\tlabel\toffset\tlength\r\n"
+                       "# a comment\n"
+                       "b a.tar\t7\t1536\t10\r\n"
+                       "/c.tar\t-1\t0\t4294967294\n"
+                       "\n"
+                       " b a.tar \t 8 \t 2 \t 0 \n"
+                       "whole.jpg\t\t\t");
+    static const struct {
+        const char *file;
+        uint64_t offset;
+        int64_t length, label;
+    } parts[] = {
+        {"b a.tar", 1536, 10, 7},
+        {"/c.tar", 0, 4294967294, -1},
+        {"b a.tar", 2, 0, 8},
+        {"whole.jpg", 0, -1, 0},
+    };
+    feedline_dataset *ds = opened(at("l.tsv"));
+    assert_int_equal(ds->count, FDL_COUNT_OF(parts));
+    assert_int_equal(ds->n_files, 3);
+    for (uint64_t i = 0; i < ds->count; i++) {
+        struct fdl_source source;
+        fdl_dataset_get(ds, i, &source);
+        assert_string_equal(source.path, parts[i].file[0] == '/'
+                                             ? parts[i].file
+                                             : at(parts[i].file));
+        assert_int_equal(source.offset, parts[i].offset);
+        assert_int_equal(source.length, parts[i].length);
+        assert_int_equal(fdl_dataset_label(ds, i), parts[i].label);
+    }
+    fdl_dataset_unref(ds);
+}
+
+/* Without names of their own, offsets tell data sets apart. */
+TEST(list_of_parts_fingerprint)
+{
+    static const char *const lists[] = {
+        PARTS "a\t1\t10\t5\n", PARTS "a\t1\t11\t5\n", PARTS "b\t1\t10\t5\n"};
+    uint64_t prints[FDL_COUNT_OF(lists)];
+    make_root();
+    for (size_t i = 0; i < FDL_COUNT_OF(lists); i++) {
+        make_file("l.tsv", lists[i]);
+        feedline_dataset *ds = opened(at("l.tsv"));
+        prints[i] = ds->fingerprint;
+        fdl_dataset_unref(ds);
+    }
+    assert_int_not_equal(prints[0], prints[1]);
+    assert_int_not_equal(prints[0], prints[2]);
+}
+
+/* Only the first line says that there are offsets. */
+TEST(list_with_numbers_in_its_names)
+{
+    make_root();
+    make_file("l.tsv", "a\t1\t2\t3\n");
+    feedline_dataset *ds = opened(at("l.tsv"));
+    struct fdl_source source;
+    fdl_dataset_get(ds, 0, &source);
+    assert_string_equal(source.path, at("a\t1\t2"));
+    assert_int_equal(fdl_dataset_label(ds, 0), 3);
+    fdl_dataset_unref(ds);
+}
+
+TEST(list_of_parts_errors_name_the_line)
+{
+    make_root();
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {PARTS, "l.tsv: the list is empty"},
+        {PARTS "a\t1\n", "l.tsv:2: path, label, offset and length"},
+        {PARTS "a\tx\t1\t2\n", "l.tsv:2: label 'x'"},
+        {PARTS "a\t1\t-1\t2\n", "l.tsv:2: offset '-1' is not a whole"},
+        {PARTS "a\t1\t9223372036854775807\t2\n", "l.tsv:2: offset '9"},
+        {PARTS "a\t1\t1\t4294967295\n", "l.tsv:2: length '4294967295'"},
+        {PARTS "a\t1\t1\t99999999999999999999\n", "l.tsv:2: length '9"},
+        {"#\n" PARTS, "l.tsv:2: label 'length' is not an integer"},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        make_file("l.tsv", bad[i].text);
+        refused(scheme("list", "l.tsv"), FEEDLINE_EINVAL, bad[i].says);
+    }
+}
+
 /* More than the first buffers of all arrays hold. */
 TEST(long_list)
 {

@@ -10,200 +10,30 @@
  *     A recursive descent in order would not give that order;
  *   - a file is a sample by the ending of its name alone, hidden or not.
  *
- * A class is collected folder by folder from a list that grows while it is
- * walked: one folder is open at a time, whatever the depth, and the memory is
- * that of one class.
+ * Classes are listed in parallel, each by a walk of its own (folder_walk.h).
  */
 #include "base/memory.h"
-#include "decode/formats/format.h"
+#include "base/parallel.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/dataset/folder_walk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_NAMED_CLASSES 5 /* in an error line */
 
-struct folder {
-    uint64_t path_at; /* in the arena: below the root, with a final '/' */
-    uint64_t parent;  /* the root is its own */
-    dev_t device;
-    ino_t inode;
-    uint64_t first_file, n_files;
-};
-
-struct walk {
-    const char *root; /* as given, with a '/' at its end */
-    int root_fd;
-    struct fdl_strings text;
-    struct folder *folders; /* [0] is the root */
-    uint64_t n_folders, folders_capacity;
-    uint64_t *files; /* names in the arena, folder by folder */
-    uint64_t n_files, files_capacity;
-};
-
-static const char *path_of(const struct walk *w, const struct folder *f)
-{
-    return w->text.text + f->path_at;
-}
-
-static int32_t fail_folder(const struct walk *w, const struct folder *f,
-                           int error)
-{
-    if (error == ENOENT || error == ENOTDIR)
-        return fdl_fail(FEEDLINE_ENOENT, "%s%s: no such folder", w->root,
-                        path_of(w, f));
-    return fdl_fail(FEEDLINE_EIO, "%s%s: %s", w->root, path_of(w, f),
-                    strerror(error));
-}
-
-/* prefix and name must not lie in the arena, which may move. */
-static int32_t add_folder(struct walk *w, const char *prefix, const char *name,
-                          uint64_t parent)
-{
-    void *array = w->folders;
-    int32_t status =
-        fdl_array_reserve(&array, &w->folders_capacity, w->n_folders,
-                          sizeof(*w->folders), "folders of a data set");
-    w->folders = array;
-    if (status)
-        return status;
-    struct folder f = {.parent = parent};
-    status = fdl_strings_add(&w->text, prefix, name, &f.path_at);
-    if (status)
-        return status;
-    w->folders[w->n_folders++] = f;
-    return FEEDLINE_OK;
-}
-
-static int32_t add_file(struct walk *w, const char *name)
-{
-    void *array = w->files;
-    int32_t status = fdl_array_reserve(&array, &w->files_capacity, w->n_files,
-                                       sizeof(*w->files), "files of a class");
-    w->files = array;
-    if (status)
-        return status;
-    status = fdl_strings_add(&w->text, "", name, &w->files[w->n_files]);
-    if (status == FEEDLINE_OK)
-        w->n_files++;
-    return status;
-}
-
-/* Links count as their target; a dangling one is a file, which fails when it is
- * read. */
-static bool is_folder(int fd, const struct dirent *entry)
-{
-    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
-        return entry->d_type == DT_DIR;
-    struct stat st;
-    return fstatat(fd, entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* A link to a folder that contains it would be walked for ever. */
-static int32_t check_cycle(struct walk *w, uint64_t index, int fd)
-{
-    struct folder *f = &w->folders[index];
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return fail_folder(w, f, errno);
-    f->device = st.st_dev;
-    f->inode = st.st_ino;
-    while (index != 0) {
-        index = w->folders[index].parent;
-        const struct folder *above = &w->folders[index];
-        if (above->device == f->device && above->inode == f->inode)
-            return fdl_fail(FEEDLINE_EINVAL,
-                            "%s%s: links back to %s%s, which contains it; "
-                            "remove the link",
-                            w->root, path_of(w, f), w->root, path_of(w, above));
-    }
-    return FEEDLINE_OK;
-}
-
-/* Collects the open folder. prefix: its path, or "" for the root. */
-static int32_t scan_entries(struct walk *w, uint64_t index, DIR *dir,
-                            const char *prefix)
-{
-    struct fdl_strings name = {0}; /* of one folder, with its '/' */
-    int32_t status = FEEDLINE_OK;
-    while (status == FEEDLINE_OK) {
-        errno = 0;
-        const struct dirent *entry = readdir(dir);
-        if (!entry) {
-            if (errno)
-                status = fail_folder(w, &w->folders[index], errno);
-            break;
-        }
-        const char *text = entry->d_name;
-        if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
-            continue;
-        if (is_folder(dirfd(dir), entry)) {
-            uint64_t at;
-            name.bytes = 0;
-            status = fdl_strings_add(&name, text, "/", &at);
-            if (status == FEEDLINE_OK)
-                status = add_folder(w, prefix, name.text, index);
-        } else if (fdl_format_lists(text)) {
-            status = add_file(w, text);
-        }
-    }
-    free(name.text);
-    return status;
-}
-
-static int32_t scan_folder(struct walk *w, uint64_t index)
-{
-    const struct folder *f = &w->folders[index];
-    const char *path = path_of(w, f);
-    int fd = openat(w->root_fd, *path ? path : ".",
-                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return fail_folder(w, f, errno);
-    DIR *dir = fdopendir(fd);
-    if (!dir) {
-        int error = errno;
-        close(fd);
-        return fail_folder(w, f, error);
-    }
-
-    int32_t status = check_cycle(w, index, fd);
-    char *prefix = NULL; /* the arena moves while it grows */
-    if (status == FEEDLINE_OK) {
-        prefix = fdl_strdup(path);
-        if (!prefix)
-            status = fdl_fail_memory(strlen(path) + 1, "a folder's path");
-    }
-    if (status == FEEDLINE_OK) {
-        w->folders[index].first_file = w->n_files;
-        status = scan_entries(w, index, dir, prefix);
-        w->folders[index].n_files = w->n_files - w->folders[index].first_file;
-    }
-    free(prefix);
-    closedir(dir);
-    return status;
-}
-
-static int compare_names(const void *a, const void *b, void *text)
-{
-    const uint64_t *at_a = a, *at_b = b;
-    return fdl_name_compare((const char *)text + *at_a,
-                            (const char *)text + *at_b);
-}
-
 /* By path without the final '/', as "a" comes before "a-b". */
 static int compare_folders(const void *a, const void *b, void *user)
 {
-    const struct walk *w = user;
-    const struct folder *fa = a, *fb = b;
-    const char *pa = path_of(w, fa), *pb = path_of(w, fb);
+    const struct fdl_walk *w = user;
+    const struct fdl_folder *fa = a, *fb = b;
+    const char *pa = fdl_walk_path(w, fa), *pb = fdl_walk_path(w, fb);
     char *text = w->text.text;
     size_t end_a = strlen(pa) - 1, end_b = strlen(pb) - 1;
     text[fa->path_at + end_a] = '\0';
@@ -215,22 +45,20 @@ static int compare_folders(const void *a, const void *b, void *user)
 }
 
 /* Moves a collected class, in order, into ds. */
-static int32_t add_samples(struct walk *w, int64_t label, feedline_dataset *ds)
+static int32_t add_samples(const struct fdl_walk *w, int64_t label,
+                           feedline_dataset *ds)
 {
     struct fdl_strings prefix = {0};
     int32_t status = FEEDLINE_OK;
 
-    qsort_r(w->folders + 1, w->n_folders - 1, sizeof(*w->folders),
-            compare_folders, w);
     for (uint64_t i = 1; status == FEEDLINE_OK && i < w->n_folders; i++) {
-        const struct folder *f = &w->folders[i];
-        uint64_t *files = w->files + f->first_file;
+        const struct fdl_folder *f = &w->folders[i];
+        const uint64_t *files = w->files + f->first_file;
         uint64_t at;
         if (f->n_files == 0)
             continue;
-        qsort_r(files, f->n_files, sizeof(*files), compare_names, w->text.text);
         prefix.bytes = 0;
-        status = fdl_strings_add(&prefix, w->root, path_of(w, f), &at);
+        status = fdl_strings_add(&prefix, w->root, fdl_walk_path(w, f), &at);
         for (uint64_t k = 0; status == FEEDLINE_OK && k < f->n_files; k++)
             status = fdl_dataset_add_joined(ds, prefix.text,
                                             w->text.text + files[k], label);
@@ -239,31 +67,43 @@ static int32_t add_samples(struct walk *w, int64_t label, feedline_dataset *ds)
     return status;
 }
 
-/* Forgets what is below the root. */
-static void forget(struct walk *w, uint64_t text_bytes)
-{
-    w->n_folders = 1;
-    w->n_files = 0;
-    w->text.bytes = text_bytes;
-}
+/* A whole data set. */
+struct listing {
+    struct fdl_walk top; /* the root alone */
+    struct fdl_walk *classes;
+    feedline_dataset *ds;
+};
 
-static int32_t walk_class(struct walk *w, uint32_t label, feedline_dataset *ds)
+/* Lists a class; on several threads, each its own. */
+static int32_t walk_class(void *arg, uint64_t label)
 {
-    const char *name = ds->classes + ds->class_at[label];
-    int32_t status = add_folder(w, name, "/", 0);
+    const struct listing *l = arg;
+    struct fdl_walk *w = &l->classes[label];
+    *w = (struct fdl_walk){.root = l->top.root,
+                           .root_fd = l->top.root_fd,
+                           .cache = l->top.cache,
+                           .first_kept = 1};
+    int32_t status = fdl_walk_add(w, "", "", 0);
+    if (status)
+        return status;
+    w->folders[0].device = l->top.folders[0].device;
+    w->folders[0].inode = l->top.folders[0].inode;
+    status = fdl_walk_add(w, l->ds->classes + l->ds->class_at[label], "/", 0);
     for (uint64_t i = 1; status == FEEDLINE_OK && i < w->n_folders; i++)
-        status = scan_folder(w, i);
-    if (status == FEEDLINE_OK)
-        status = add_samples(w, label, ds);
+        status = fdl_walk_scan(w, i);
+    w->text.text = fdl_array_trimmed(w->text.text, w->text.bytes);
+    w->kept.text = fdl_array_trimmed(w->kept.text, w->kept.bytes);
+    qsort_r(w->folders + 1, w->n_folders - 1, sizeof(*w->folders),
+            compare_folders, w);
     return status;
 }
 
 /* The folders below the root become the classes of ds. */
-static int32_t find_classes(struct walk *w, feedline_dataset *ds)
+static int32_t find_classes(struct fdl_walk *w, feedline_dataset *ds)
 {
-    int32_t status = add_folder(w, "", "", 0);
+    int32_t status = fdl_walk_add(w, "", "", 0);
     if (status == FEEDLINE_OK)
-        status = scan_folder(w, 0);
+        status = fdl_walk_scan(w, 0);
     if (status)
         return status;
     if (w->n_folders == 1 && w->n_files > 0)
@@ -287,7 +127,7 @@ static int32_t find_classes(struct walk *w, feedline_dataset *ds)
 }
 
 /* Lists the first classes without a sample. */
-static int32_t fail_empty(const struct walk *w, const feedline_dataset *ds,
+static int32_t fail_empty(const struct fdl_walk *w, const feedline_dataset *ds,
                           const uint32_t *empty, uint64_t n_empty)
 {
     char names[512] = "";
@@ -305,32 +145,80 @@ static int32_t fail_empty(const struct walk *w, const feedline_dataset *ds,
                     n_empty > MAX_NAMED_CLASSES ? ", ..." : "");
 }
 
-static int32_t walk_classes(struct walk *w, feedline_dataset *ds)
+static int32_t add_classes(const struct listing *l)
 {
     uint32_t empty[MAX_NAMED_CLASSES];
     uint64_t n_empty = 0;
-    int32_t status = find_classes(w, ds);
-    uint64_t root_text = strlen("") + 1;
-    for (uint32_t i = 0; status == FEEDLINE_OK && i < ds->n_classes; i++) {
-        uint64_t before = ds->count;
-        forget(w, root_text);
-        status = walk_class(w, i, ds);
-        if (ds->count == before) {
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < l->ds->n_classes; i++) {
+        uint64_t before = l->ds->count;
+        status = add_samples(&l->classes[i], i, l->ds);
+        if (l->ds->count == before) {
             if (n_empty < MAX_NAMED_CLASSES)
                 empty[n_empty] = i;
             n_empty++;
         }
     }
     if (status == FEEDLINE_OK && n_empty > 0)
-        status = fail_empty(w, ds, empty, n_empty);
+        status = fail_empty(&l->top, l->ds, empty, n_empty);
+    return status;
+}
+
+static void count_kept(const struct fdl_walk *w, uint64_t *stamps, bool *news)
+{
+    for (uint64_t i = w->first_kept; i < w->n_folders; i++) {
+        const struct fdl_folder *f = &w->folders[i];
+        bool stamped = fdl_stamp_is_set(&f->stamp);
+        *stamps += stamped;
+        *news |= stamped && !f->cached;
+    }
+}
+
+/* Writes the cache if there is enough that is new. */
+static void keep(const struct listing *l)
+{
+    uint64_t stamps = 0;
+    bool news = false;
+    count_kept(&l->top, &stamps, &news);
+    for (uint32_t i = 0; i < l->ds->n_classes; i++)
+        count_kept(&l->classes[i], &stamps, &news);
+    if (l->ds->count < FDL_CACHE_LEAST_SAMPLES || stamps == 0 ||
+        (!news && stamps == l->top.cache->n))
+        return;
+    struct fdl_cache_writer *writer = fdl_cache_begin(l->top.cache);
+    if (!writer)
+        return;
+    fdl_walk_keep(&l->top, writer);
+    for (uint32_t i = 0; i < l->ds->n_classes; i++)
+        fdl_walk_keep(&l->classes[i], writer);
+    fdl_cache_end(writer);
+}
+
+static int32_t list_root(struct listing *l)
+{
+    int32_t status = find_classes(&l->top, l->ds);
+    uint32_t n = l->ds->n_classes;
+    if (status)
+        return status;
+    l->classes = calloc(n, sizeof(*l->classes));
+    if (!l->classes)
+        return fdl_fail_memory(n * sizeof(*l->classes), "class folders");
+    status = fdl_parallel("feedline-list", n, walk_class, l);
+    if (status == FEEDLINE_OK)
+        status = add_classes(l);
+    if (status == FEEDLINE_OK)
+        keep(l);
+    for (uint32_t i = 0; i < n; i++)
+        fdl_walk_free(&l->classes[i]);
+    free(l->classes);
     return status;
 }
 
 int32_t fdl_dataset_open_folder(const char *path, feedline_dataset **out)
 {
-    feedline_dataset *ds = NULL;
     struct fdl_strings root = {0};
-    struct walk w = {.root_fd = -1};
+    struct fdl_cache cache = {0};
+    struct listing l = {.top = {.root_fd = -1, .cache = &cache}};
     uint64_t at;
 
     /* As os.path.join: a '/' only where there is none. */
@@ -339,30 +227,30 @@ int32_t fdl_dataset_open_folder(const char *path, feedline_dataset **out)
     int32_t status = fdl_strings_add(&root, path, slash, &at);
     if (status)
         goto out;
-    w.root = root.text;
-    w.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (w.root_fd < 0) {
+    l.top.root = root.text;
+    l.top.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (l.top.root_fd < 0) {
         status = errno == ENOTDIR
                      ? fdl_fail(FEEDLINE_ENOENT, "%s: not a folder", path)
                      : fdl_fail_path(path, errno);
         goto out;
     }
-    status = fdl_dataset_create(&ds);
+    status = fdl_dataset_create(&l.ds);
     if (status)
         goto out;
-    status = walk_classes(&w, ds);
+    fdl_cache_open(&cache, "folder", path);
+    status = list_root(&l);
     if (status)
         goto out;
-    fdl_dataset_finish(ds, w.root);
-    *out = ds;
-    ds = NULL;
+    fdl_dataset_finish(l.ds, root.text);
+    *out = l.ds;
+    l.ds = NULL;
 out:
-    fdl_dataset_unref(ds);
-    if (w.root_fd >= 0)
-        close(w.root_fd);
-    free(w.files);
-    free(w.folders);
-    free(w.text.text);
+    fdl_dataset_unref(l.ds);
+    if (l.top.root_fd >= 0)
+        close(l.top.root_fd);
+    fdl_walk_free(&l.top);
+    fdl_cache_close(&cache);
     free(root.text);
     return status;
 }

@@ -102,7 +102,7 @@ static const char *without_dots(const char *name)
 static bool in_folder(const char *name)
 {
     const char *slash = strrchr(without_dots(name), '/');
-    return slash && slash > name;
+    return slash && slash > without_dots(name);
 }
 
 static const char *last_of(const char *name)

@@ -40,12 +40,10 @@ def members(tmp_path_factory: Any) -> List[Member]:
 # ---- Writers: PATH, members -> None ------------------------------------------
 
 
-def write_tar(
-    path: Path, members: List[Member], form: int = tarfile.PAX_FORMAT
-) -> None:
+def write_tar(path: Path, members: List[Member]) -> None:
     """As webdataset's TarWriter: a time with a fraction, so that there are pax
     records, and the fields of a sample by name."""
-    with tarfile.open(path, "w", format=form) as archive:
+    with tarfile.open(path, "w") as archive:
         for name, data, label in members:
             for field, content in (("cls", b"%d" % label), ("jpg", data)):
                 info = tarfile.TarInfo("%s.%s" % (name[:-4], field))

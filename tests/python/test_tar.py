@@ -299,7 +299,7 @@ def test_what_auto_means(tmp_path: Path) -> None:
     # Parts beside the images: the folder is no class.
     write(path, {"b/1.jpg": b"", "b/1.txt": b"", "a/2.jpg": b""})
     assert labels_of(path) == [0, 0]
-    assert labels_of(write(path, {"1.jpg": b"", "./2.jpg": b""})) == [0, 0]
+    assert labels_of(write(path, {"1.jpg": b"", ".//2.jpg": b""})) == [0, 0]
     assert "is no integer" in error_of(
         write(path, {"1.jpg": b"", "1.cls": b"wren"})
     )

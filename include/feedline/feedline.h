@@ -178,9 +178,9 @@ typedef struct feedline_dataset feedline_dataset;
  * and length with TABs between, under a first line of these words),
  * "idx:/data/mnist" (the train images and labels of that folder, or
  * "idx:IMAGES,LABELS"), shards such as "zip:/data/{000..146}.zip"
- * (docs/options.md, "Shards"), or a bare path, whose kind is detected. Errors
- * name the file or folder: ENOENT: missing, or a class without images; EIO: not
- * readable; EINVAL: not understood. */
+ * (docs/options.md, "Shards"), or a bare path, whose kind is detected; behind
+ * any "?quarantine=FILE" (feedline/files.h). Errors name the file or folder:
+ * ENOENT: missing, or an empty class; EIO: not readable; EINVAL: not clear. */
 FEEDLINE_API int32_t feedline_dataset_open(const char *uri,
                                            feedline_dataset **out);
 
@@ -216,6 +216,7 @@ struct feedline_sample_info {
     const char *file; /* where its bytes are; NULL: in memory */
     uint64_t offset;  /* of its first byte in that file */
     uint64_t bytes;   /* UINT64_MAX: all of the file from there on */
+    const char *name; /* path, but below the folder of the data set */
 };
 FEEDLINE_API int32_t
 feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,

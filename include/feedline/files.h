@@ -59,6 +59,15 @@ struct feedline_extents {
 FEEDLINE_API int32_t feedline_dataset_open_extents(
     const struct feedline_extents *extents, feedline_dataset **out);
 
+/* ---- Leaving samples out ------------------------------------------------- */
+
+/* "URI?quarantine=FILE", or "&quarantine=FILE" as the last of several options,
+ * opens a data set without the samples that FILE names, as if they had never
+ * been there. FILE has one a line, by feedline_sample_info.name, in which \\,
+ * \n, \r, \t and a leading \# stand for those characters; what follows a TAB is
+ * for people, and so is a line that begins with '#'. EINVAL: every sample is
+ * named, or those that are named are all of another data set. */
+
 /* ---- Checking samples ---------------------------------------------------- */
 
 /* Reads and decodes single samples, all of each, for what is wrong with them

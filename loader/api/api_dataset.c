@@ -131,6 +131,7 @@ int32_t feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,
         .file = source.data ? NULL : source.path,
         .offset = source.offset,
         .bytes = source.length < 0 ? UINT64_MAX : (uint64_t)source.length,
+        .name = fdl_dataset_short_name(ds, index),
     };
     return fdl_copy_out(out, &info, sizeof(info));
 }

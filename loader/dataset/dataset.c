@@ -143,6 +143,7 @@ void fdl_dataset_finish(feedline_dataset *ds, const char *root)
     ds->labels = fdl_array_trimmed(ds->labels, ds->count * sizeof(*ds->labels));
     ds->names_capacity = ds->names_bytes;
     ds->capacity = ds->count;
+    ds->root = fdl_strdup(root);
     ds->fingerprint = fingerprint(ds, root);
 }
 
@@ -241,6 +242,14 @@ void fdl_dataset_ref(feedline_dataset *ds)
     atomic_fetch_add_explicit(&ds->refs, 1, memory_order_relaxed);
 }
 
+void fdl_dataset_forget_names(feedline_dataset *ds)
+{
+    for (uint64_t i = 0; ds->full_names && i < ds->count; i++) {
+        free(fdl_load(&ds->full_names[i]));
+        atomic_init(&ds->full_names[i], NULL);
+    }
+}
+
 void fdl_dataset_unref(feedline_dataset *ds)
 {
     if (!ds)
@@ -259,9 +268,9 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->extents);
     free(ds->files.text);
     free(ds->file_at);
-    for (uint64_t i = 0; ds->full_names && i < ds->count; i++)
-        free(fdl_load(&ds->full_names[i]));
+    fdl_dataset_forget_names(ds);
     free(ds->full_names);
+    free(ds->root);
     free(ds->classes);
     free(ds->class_at);
     free(ds);
@@ -342,6 +351,13 @@ const char *fdl_dataset_name(const feedline_dataset *ds, uint64_t index)
         return made;
     free(made);
     return name;
+}
+
+const char *fdl_dataset_short_name(const feedline_dataset *ds, uint64_t index)
+{
+    const char *name = fdl_dataset_name(ds, index);
+    size_t n = ds->root ? strlen(ds->root) : 0;
+    return n > 0 && strncmp(name, ds->root, n) == 0 ? name + n : name;
 }
 
 int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index)

@@ -61,6 +61,7 @@ struct feedline_dataset {
     uint64_t *class_at;
     uint32_t n_classes, class_capacity;
 
+    char *root; /* leading part of names that may change; NULL: no memory */
     uint64_t fingerprint; /* of count, names (relative), labels, sizes, and of
                              bytes that have no name of their own */
 };
@@ -83,6 +84,10 @@ int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,
                                 uint64_t count, int32_t height, int32_t width,
                                 int32_t channels, feedline_dataset **out);
 
+/* Leaves out the samples that the list names, before anybody else has the data
+ * set. EINVAL: none is left, or all its names are others. ENOENT, EIO. */
+int32_t fdl_dataset_leave_out(feedline_dataset *ds, const char *list);
+
 /* For builders. */
 int32_t fdl_dataset_create(feedline_dataset **out);
 int32_t fdl_dataset_add_class(feedline_dataset *ds, const char *name);
@@ -97,8 +102,12 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
  * first asked for. Lives as long as the data set. */
 const char *fdl_dataset_name(const feedline_dataset *ds, uint64_t index);
 
+/* The same without the folder of the data set, where it is below that. */
+const char *fdl_dataset_short_name(const feedline_dataset *ds, uint64_t index);
+
 /* Of all samples that are parts of files, where their lengths are known. */
 uint64_t fdl_dataset_extent_bytes(const feedline_dataset *ds);
+
 int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index);
 
 #endif

@@ -44,6 +44,9 @@ int32_t fdl_dataset_add_memory(feedline_dataset *ds, const char *place,
  * moved keeps its fingerprint. */
 void fdl_dataset_finish(feedline_dataset *ds, const char *root);
 
+/* Names that were made for messages are made anew. */
+void fdl_dataset_forget_names(feedline_dataset *ds);
+
 /* Afterwards: adds bytes to the fingerprint. */
 void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
                               uint64_t size);

@@ -13,6 +13,8 @@
  *
  * A path may contain a colon: what exists is a path, unless it starts with one
  * of our schemes.
+ *
+ * "?quarantine=FILE" is for all kinds, and the last option: the rest is a name.
  */
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
@@ -25,6 +27,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define QUARANTINE "quarantine="
 
 static int32_t open_file(const char *path, feedline_dataset **out)
 {
@@ -87,7 +91,7 @@ static size_t scheme_bytes(const char *uri)
     return n > 0 && uri[n] == ':' ? n + 1 : 0;
 }
 
-int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
+static int32_t open_known(const char *uri, feedline_dataset **out)
 {
     static const struct {
         const char *scheme;
@@ -98,8 +102,6 @@ int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
         {"idx:", fdl_dataset_open_idx},
     };
 
-    if (!uri || !*uri)
-        return fdl_fail(FEEDLINE_EINVAL, "the data set has no name");
     for (size_t i = 0; i < FDL_COUNT_OF(kinds); i++) {
         size_t n = strlen(kinds[i].scheme);
         if (strncmp(uri, kinds[i].scheme, n) == 0)
@@ -129,4 +131,37 @@ int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
                         "list:, idx: or a shard format",
                         uri, (int)scheme, uri);
     return fdl_fail_path(uri, error);
+}
+
+/* The last "?quarantine=" or "&quarantine="; NULL: there is none. */
+static const char *find_quarantine(const char *uri)
+{
+    const char *found = NULL;
+    for (const char *at = uri; (at = strstr(at, QUARANTINE)); at++)
+        if (at > uri && (at[-1] == '?' || at[-1] == '&'))
+            found = at - 1;
+    return found;
+}
+
+int32_t fdl_dataset_open_uri(const char *uri, feedline_dataset **out)
+{
+    if (!uri || !*uri)
+        return fdl_fail(FEEDLINE_EINVAL, "the data set has no name");
+    const char *mark = find_quarantine(uri);
+    if (!mark)
+        return open_known(uri, out);
+    char *bare = strndup(uri, (size_t)(mark - uri));
+    if (!bare)
+        return fdl_fail_memory(strlen(uri), "a data set's name");
+    feedline_dataset *ds = NULL;
+    int32_t status = open_known(bare, &ds);
+    free(bare);
+    if (status == FEEDLINE_OK)
+        status = fdl_dataset_leave_out(ds, mark + 1 + strlen(QUARANTINE));
+    if (status) {
+        fdl_dataset_unref(ds);
+        return status;
+    }
+    *out = ds;
+    return FEEDLINE_OK;
 }

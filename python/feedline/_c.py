@@ -135,6 +135,7 @@ class sample_info(SizedStructure):
         ("file", c_char_p),
         ("offset", c_uint64),
         ("bytes", c_uint64),
+        ("name", c_char_p),
     ]
 
 

@@ -68,7 +68,8 @@ class Dataset:
         line; or parts of files: path, label, offset, length, TABs between
         them, under a first line of these words), "idx:DIR" (MNIST's files),
         shards such as "zip:DIR/{000..146}.zip" (docs/options.md lists their
-        formats), or a bare path, whose kind is detected.
+        formats), or a bare path, whose kind is detected. "URI?quarantine=FILE"
+        leaves out the samples that FILE names (`loaderbench scan`).
 
         Raises NotFound, ReadError or InvalidArgument, which name the file.
         """

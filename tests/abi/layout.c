@@ -73,7 +73,8 @@ NEXT(feedline_sample_info, label, path);
 NEXT(feedline_sample_info, path, file);
 NEXT(feedline_sample_info, file, offset);
 NEXT(feedline_sample_info, offset, bytes);
-END(feedline_sample_info, bytes, 48);
+NEXT(feedline_sample_info, bytes, name);
+END(feedline_sample_info, name, 56);
 
 BEGIN(feedline_extent, offset);
 NEXT(feedline_extent, offset, file);

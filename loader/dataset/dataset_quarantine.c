@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples that are left out: a list of names, one a line, of which the rest
+ * behind a TAB is for people.
+ *
+ *     # loaderbench scan folder:photos
+ *     cat/1.jpg<TAB>offset 0: this is an empty file
+ *
+ * Names are those of feedline_sample_info, below the folder of the data set, so
+ * that a list stays good when both are moved. Samples are taken out of the
+ * table before anybody sees it: indices, orders and ranks are those of a data
+ * set that never had them.
+ */
+#include "base/log.h"
+#include "loader/dataset/dataset.h"
+#include "loader/dataset/dataset_build.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct names {
+    const char **at; /* sorted */
+    uint64_t n, capacity;
+};
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In place: a backslash before n, r and t names what a line cannot hold, and
+ * before anything else that itself. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (; *text; text++) {
+        static const char names[] = "nrt", means[] = "\n\r\t";
+        const char *found = NULL;
+        if (*text == '\\' && text[1]) {
+            text++;
+            found = strchr(names, *text);
+        }
+        *to++ = found ? means[found - names] : *text;
+    }
+    *to = '\0';
+}
+
+/* The names point into text, which is `bytes` long and becomes them. */
+static int32_t read_names(const char *list, char *text, uint64_t bytes,
+                          struct names *out)
+{
+    if (strlen(text) != bytes)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: a NUL byte; a quarantine is text, one sample per "
+                        "line",
+                        list);
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        line[strcspn(line, "\t\r")] = '\0';
+        if (*line == '\0' || *line == '#')
+            continue;
+        void *array = out->at;
+        int32_t status =
+            fdl_array_reserve(&array, &out->capacity, out->n, sizeof(*out->at),
+                              "names in quarantine");
+        out->at = array;
+        if (status)
+            return status;
+        unescape(line);
+        out->at[out->n++] = line;
+    }
+    if (out->n > 0)
+        qsort(out->at, out->n, sizeof(*out->at), compare);
+    return FEEDLINE_OK;
+}
+
+/* Sample i becomes sample `to`, which is not behind it. */
+static void move(feedline_dataset *ds, uint64_t i, uint64_t to)
+{
+    ds->name_at[to] = ds->name_at[i];
+    ds->labels[to] = ds->labels[i];
+    if (ds->extents)
+        ds->extents[to] = ds->extents[i];
+    if (ds->data) {
+        ds->data[to] = ds->data[i];
+        ds->sizes[to] = ds->sizes[i];
+    }
+}
+
+/* Returns of how many names there is no sample. met: [names->n], false. */
+static uint64_t take_out(feedline_dataset *ds, const struct names *names,
+                         bool *met)
+{
+    uint64_t kept = 0, unmet = 0;
+    for (uint64_t i = 0; i < ds->count; i++) {
+        const char *name = fdl_dataset_short_name(ds, i);
+        const char **found =
+            bsearch(&name, names->at, names->n, sizeof(*names->at), compare);
+        if (found) {
+            uint64_t index = htole64(i);
+            met[found - names->at] = true;
+            fdl_dataset_finish_bytes(ds, &index, sizeof(index));
+        } else {
+            move(ds, i, kept++);
+        }
+    }
+    fdl_dataset_forget_names(ds);
+    ds->count = kept;
+    for (uint64_t i = 0; i < names->n; i++)
+        unmet += !met[i];
+    return unmet;
+}
+
+static int32_t leave_out(feedline_dataset *ds, const char *list,
+                         const struct names *names)
+{
+    if (names->n == 0)
+        return FEEDLINE_OK;
+    bool *met = calloc(names->n, sizeof(*met));
+    if (!met)
+        return fdl_fail_memory(names->n * sizeof(*met), "a quarantine");
+    uint64_t unmet = take_out(ds, names, met);
+    free(met);
+    if (unmet == names->n)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: the data set has none of its samples, the first "
+                        "of which is %s; if they are gone, remove the list, "
+                        "else write it anew (loaderbench scan --quarantine)",
+                        list, names->at[0]);
+    if (ds->count == 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: every sample of the data set is on it", list);
+    if (unmet > 0)
+        fdl_log(FDL_LOG_WARNING,
+                "%s: %" PRIu64 " of its %" PRIu64
+                " samples are not in the data set",
+                list, unmet, names->n);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_dataset_leave_out(feedline_dataset *ds, const char *list)
+{
+    char *text = NULL;
+    uint64_t bytes = 0;
+    struct names names = {0};
+    int32_t status = fdl_file_load(list, &text, &bytes);
+    if (status == FEEDLINE_OK)
+        status = read_names(list, text, bytes, &names);
+    if (status == FEEDLINE_OK)
+        status = leave_out(ds, list, &names);
+    free(names.at);
+    free(text);
+    return status;
+}

@@ -20,6 +20,7 @@ COMMAND(merge);
 COMMAND(case);
 COMMAND(doctor);
 COMMAND(top);
+COMMAND(scan);
 #undef COMMAND
 
 #endif

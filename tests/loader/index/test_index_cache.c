@@ -305,6 +305,7 @@ TEST_WITH(damage_anywhere_is_seen, setup, teardown)
         assert_int_equal(pwrite(fd, &byte, 1, i), 1);
         fdl_cache_open(&again, "kind", "/spec");
         assert_int_equal(again.n, 0);
+        fdl_cache_close(&again);
         assert_int_equal(pwrite(fd, &file[i], 1, i), 1);
     }
     for (ssize_t i = n; i-- > 0;) {

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,8 +23,8 @@
 #define PER_SHARD 4000u
 
 static char folder[64], cache[96], spec[160];
-static int64_t ahead_s = 60; /* of this clock: the shards are old */
-static uint32_t opened;      /* shards */
+static int64_t ahead_s = 60;    /* of this clock: the shards are old */
+static _Atomic uint32_t opened; /* shards */
 
 static enum { NOTHING, OPEN, WRITE, SHORT_WRITE, FSYNC, CLOSE, RENAME } fails;
 

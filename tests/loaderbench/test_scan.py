@@ -230,7 +230,7 @@ def case_clean_set(tmp):
     bad = os.path.join(tmp, "bad.txt")
     done = expect(tool("scan", folder, "--quarantine", bad), 0)
     contains(done.out, "0 of 24 samples cannot be used")
-    contains(done.out, "4 classes")
+    contains(done.out, "4 classes: class_000 has 6 samples, ")
     with open(bad, encoding="utf-8") as f:
         equal(f.read(), "# loaderbench scan %s\n" % folder)
     expect(tool("scan", folder + "?quarantine=" + bad, "--quiet"), 0)

@@ -32,7 +32,7 @@ static void print_totals(const json_t *doc)
            seconds, seconds > 0 ? (double)samples / seconds : 0);
     if (json_is_object(classes)) {
         int64_t used = doc_int(classes, "used");
-        printf("%lld %s: ", (long long)used, used == 1 ? "class" : "classes");
+        printf("%lld %s:", (long long)used, used == 1 ? "class" : "classes");
         print_class("", doc_at(classes, "smallest"));
         print_class(",", doc_at(classes, "largest"));
         printf(", %zu are empty\n", json_array_size(doc_at(classes, "empty")));

@@ -125,6 +125,18 @@ static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
     return status;
 }
 
+/* What was left out is why. */
+static int32_t fail_empty(const char *spec, const struct fdl_index *index)
+{
+    for (uint64_t i = 0; i < index->shards.n; i++) {
+        const struct fdl_listing *l = &index->listings[i];
+        if (l->n_oddities > 0)
+            return fdl_fail(FEEDLINE_ENOENT, "%s: no samples in it; %s: %s",
+                            spec, l->oddities[0].what, l->oddities[0].first);
+    }
+    return fdl_fail(FEEDLINE_ENOENT, "%s: no samples in it", spec);
+}
+
 int32_t fdl_dataset_open_shards(const struct fdl_index_format *format,
                                 const char *spec, feedline_dataset **out)
 {
@@ -137,7 +149,7 @@ int32_t fdl_dataset_open_shards(const struct fdl_index_format *format,
     if (status == FEEDLINE_OK)
         status = fill(ds, &index);
     if (status == FEEDLINE_OK && ds->count == 0)
-        status = fdl_fail(FEEDLINE_ENOENT, "%s: no samples in it", spec);
+        status = fail_empty(spec, &index);
     if (status == FEEDLINE_OK)
         status = fdl_dataset_finish_extents(ds);
     fdl_index_free(&index);

@@ -145,15 +145,36 @@ static void keep(const struct work *w)
         fdl_cache_end(writer);
 }
 
+/* How often shards from number `from` on have it; 0: one before had it, too. */
+static uint64_t count_oddity(const struct fdl_index *index, uint64_t from,
+                             const char *what)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < index->shards.n; i++) {
+        const struct fdl_listing *l = &index->listings[i];
+        for (uint32_t k = 0; k < l->n_oddities; k++) {
+            if (strcmp(l->oddities[k].what, what) != 0)
+                continue;
+            if (i < from)
+                return 0;
+            count += l->oddities[k].count;
+        }
+    }
+    return count;
+}
+
 /* One line for each kind of oddity, over all shards. */
 static void tell_oddities(const struct fdl_index *index)
 {
     for (uint64_t i = 0; i < index->shards.n; i++) {
         const struct fdl_listing *l = &index->listings[i];
-        for (uint32_t k = 0; k < l->n_oddities; k++)
-            fdl_log(FDL_LOG_WARNING, "%s: %s: %" PRIu64 ", the first: %s",
-                    fdl_shard_list_path(&index->shards, i), l->oddities[k].what,
-                    l->oddities[k].count, l->oddities[k].first);
+        for (uint32_t k = 0; k < l->n_oddities; k++) {
+            uint64_t count = count_oddity(index, i, l->oddities[k].what);
+            if (count > 0)
+                fdl_log(FDL_LOG_WARNING, "%s: %s: %" PRIu64 ", the first: %s",
+                        fdl_shard_list_path(&index->shards, i),
+                        l->oddities[k].what, count, l->oddities[k].first);
+        }
     }
 }
 

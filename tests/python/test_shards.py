@@ -501,3 +501,14 @@ def test_mds_columns_refused(
     with pytest.raises(feedline.InvalidArgument) as caught:
         Dataset.open("mds:%s/s.mds%s" % (tmp_path, options))
     assert re.search(why.replace(")", r"\)"), str(caught.value))
+
+
+@each_format
+def test_no_samples_is_explained(
+    tmp_path: Path, members: List[Member], kind: str
+) -> None:
+    """Damage that is skipped comes up again where nothing else is left."""
+    path = packed(tmp_path, kind, members)[0]
+    path.write_bytes(b"neither this nor that, whatever the format" * 20)
+    with pytest.raises(feedline.NotFound, match="no samples in it; damaged"):
+        Dataset.open("%s:%s?damaged=skip" % (kind, path))

@@ -24,7 +24,7 @@ struct fdl_shard_files {
     uint64_t n_files;
     uint32_t *place_of; /* [n_files], from 1; 0: not open */
     uint32_t n_places;
-    struct fdl_shard places[];
+    struct fdl_open_shard places[];
 };
 
 static uint32_t count_places(uint64_t n_files)
@@ -71,11 +71,12 @@ void fdl_shard_files_destroy(struct fdl_shard_files *s)
 }
 
 /* What nobody has taken: a free place, else the one used longest ago. */
-static struct fdl_shard *find_idle_locked(struct fdl_shard_files *s, bool open)
+static struct fdl_open_shard *find_idle_locked(struct fdl_shard_files *s,
+                                               bool open)
 {
-    struct fdl_shard *found = NULL;
+    struct fdl_open_shard *found = NULL;
     for (uint32_t i = 0; i < s->n_places; i++) {
-        struct fdl_shard *shard = &s->places[i];
+        struct fdl_open_shard *shard = &s->places[i];
         if (shard->users == 0 && (!open || shard->fd >= 0) &&
             (!found || shard->used < found->used))
             found = shard;
@@ -84,22 +85,23 @@ static struct fdl_shard *find_idle_locked(struct fdl_shard_files *s, bool open)
 }
 
 /* From now on nobody can take it. */
-static void forget_locked(struct fdl_shard_files *s, struct fdl_shard *shard)
+static void forget_locked(struct fdl_shard_files *s,
+                          struct fdl_open_shard *shard)
 {
     s->place_of[shard->file] = 0;
 }
 
 /* Its descriptor, or -1. */
-static int empty_locked(struct fdl_shard *shard)
+static int empty_locked(struct fdl_open_shard *shard)
 {
     int fd = shard->fd;
-    *shard = (struct fdl_shard){.fd = -1};
+    *shard = (struct fdl_open_shard){.fd = -1};
     return fd;
 }
 
-struct fdl_shard *fdl_shard_take(struct fdl_shard_files *s, uint32_t file)
+struct fdl_open_shard *fdl_shard_take(struct fdl_shard_files *s, uint32_t file)
 {
-    struct fdl_shard *shard = NULL;
+    struct fdl_open_shard *shard = NULL;
     if (!s || file >= s->n_files)
         return NULL;
     fdl_lock(&s->lock);
@@ -113,7 +115,7 @@ struct fdl_shard *fdl_shard_take(struct fdl_shard_files *s, uint32_t file)
     return shard;
 }
 
-int fdl_shard_give(struct fdl_shard_files *s, struct fdl_shard *shard,
+int fdl_shard_give(struct fdl_shard_files *s, struct fdl_open_shard *shard,
                    bool good)
 {
     int unused = -1;
@@ -136,7 +138,7 @@ int fdl_shard_keep(struct fdl_shard_files *s, uint32_t file, uint64_t size,
     if (!s || file >= s->n_files)
         return fd;
     fdl_lock(&s->lock);
-    struct fdl_shard *shard = NULL;
+    struct fdl_open_shard *shard = NULL;
     if (!s->place_of[file]) /* else another sample was first */
         shard = find_idle_locked(s, false);
     if (shard) {
@@ -159,7 +161,7 @@ int fdl_shard_drop(struct fdl_shard_files *s)
     if (!s)
         return -1;
     fdl_lock(&s->lock);
-    struct fdl_shard *shard = find_idle_locked(s, true);
+    struct fdl_open_shard *shard = find_idle_locked(s, true);
     if (shard) {
         forget_locked(s, shard);
         unused = empty_locked(shard);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 /* Fixed while it is taken. */
-struct fdl_shard {
+struct fdl_open_shard {
     int fd;        /* -1: the place is free */
     uint32_t file; /* of the data set */
     uint64_t size; /* of the file when it was opened */
@@ -46,10 +46,10 @@ void fdl_shard_files_destroy(struct fdl_shard_files *s);
  * system call; what returns a descriptor returns one to be closed, or -1. */
 
 /* NULL: it is not open, or not one of the files. */
-struct fdl_shard *fdl_shard_take(struct fdl_shard_files *s, uint32_t file);
+struct fdl_open_shard *fdl_shard_take(struct fdl_shard_files *s, uint32_t file);
 
 /* good: reading went well; else the file is opened anew next time. */
-int fdl_shard_give(struct fdl_shard_files *s, struct fdl_shard *shard,
+int fdl_shard_give(struct fdl_shard_files *s, struct fdl_open_shard *shard,
                    bool good);
 
 /* fd is an open file of `size` bytes that nobody uses, from now on the

@@ -62,12 +62,13 @@ struct fdl_read {
     struct fdl_buffer *held; /* off the stack, from reserve to release */
     uint8_t *buffer;         /* its memory */
     uint64_t capacity;       /* of buffer */
-    struct fdl_shard *shard; /* whose descriptor it reads from; NULL: its own */
-    uint64_t file_bytes;     /* of the file, where the descriptor is its own */
-    bool exempt;             /* its buffer is had at once, see worker.c */
-    uint64_t sent;           /* bytes that are in flight */
-    uint64_t ahead;          /* those of others when it was sent */
-    int32_t status;          /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
+    struct fdl_open_shard
+        *shard;          /* whose descriptor it reads from; NULL: its own */
+    uint64_t file_bytes; /* of the file, where the descriptor is its own */
+    bool exempt;         /* its buffer is had at once, see worker.c */
+    uint64_t sent;       /* bytes that are in flight */
+    uint64_t ahead;      /* those of others when it was sent */
+    int32_t status;      /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
     char reason[FDL_READ_REASON_BYTES];
 };
 

@@ -37,7 +37,7 @@ static int keep(struct fdl_shard_files *s, uint32_t file, int fd)
 /* Its descriptor, or -1: it is not open. */
 static int look(struct fdl_shard_files *s, uint32_t file)
 {
-    struct fdl_shard *shard = fdl_shard_take(s, file);
+    struct fdl_open_shard *shard = fdl_shard_take(s, file);
     if (!shard)
         return -1;
     int fd = shard->fd;
@@ -72,8 +72,8 @@ TEST(closes_nothing_that_is_read_from)
     struct fdl_shard_files *s = create(10, 8); /* two places */
     assert_int_equal(keep(s, 0, 100), -1);
     assert_int_equal(keep(s, 1, 101), -1);
-    struct fdl_shard *first = fdl_shard_take(s, 0);
-    struct fdl_shard *second = fdl_shard_take(s, 1);
+    struct fdl_open_shard *first = fdl_shard_take(s, 0);
+    struct fdl_open_shard *second = fdl_shard_take(s, 1);
     assert_ptr_equal(fdl_shard_take(s, 1), second);
     assert_int_equal(keep(s, 2, 102), 102);
     assert_int_equal(fdl_shard_drop(s), -1);
@@ -93,7 +93,7 @@ TEST(what_failed_is_opened_anew)
     struct fdl_shard_files *s = create(10, 100);
     assert_int_equal(keep(s, 3, 103), -1);
     assert_int_equal(keep(s, 3, 104), 104); /* opened twice at once */
-    struct fdl_shard *old = fdl_shard_take(s, 3);
+    struct fdl_open_shard *old = fdl_shard_take(s, 3);
     assert_ptr_equal(fdl_shard_take(s, 3), old);
     assert_int_equal(fdl_shard_give(s, old, false), -1);
     assert_int_equal(look(s, 3), -1);
@@ -194,7 +194,7 @@ static void read_number(int fd, uint32_t file)
 
 static void read_once(uint32_t file, bool good)
 {
-    struct fdl_shard *shard = fdl_shard_take(crowd.s, file);
+    struct fdl_open_shard *shard = fdl_shard_take(crowd.s, file);
     if (shard) {
         atomic_fetch_add(&crowd.shared, 1);
         read_number(shard->fd, file);

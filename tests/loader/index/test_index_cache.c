@@ -389,7 +389,9 @@ TEST(a_listing_comes_back)
     uint64_t bytes;
     for (uint32_t i = 0; i < 5; i++) {
         char name[16];
-        snprintf(name, sizeof(name), i == 3 ? "" : "n%u", i);
+        snprintf(name, sizeof(name), "n%u", i);
+        if (i == 3)
+            name[0] = '\0';
         assert_int_equal(fdl_listing_add(&l, name, 10 * i, i), 0);
         assert_int_equal(fdl_listing_class(&l, i % 2 ? "odd" : "even"), 0);
     }

@@ -87,9 +87,10 @@ TEST_WITH(same_stream_as_images_of_their_own, setup, teardown)
         for (size_t i = 0; i < FDL_COUNT_OF(readers); i++) {
             snprintf(options, sizeof(options), "%s reader=%s", orders[k],
                      readers[i]);
-            SCOPED_LOADER l = fixture_loader(ds, options);
-            if (l) /* else there is no io_uring here */
-                assert_true(fixture_run(l, 2) == hash);
+            SCOPED_LOADER l = fixture_open(ds, options);
+            if (feedline_loader_start(l, 0) == FEEDLINE_ENOSYS)
+                continue; /* there is no io_uring here */
+            assert_true(fixture_run(l, 2) == hash);
         }
     }
     feedline_dataset_close(ds);

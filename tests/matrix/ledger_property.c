@@ -19,7 +19,7 @@
  *
  * Two clocks are never read in the same instant, and whoever is put off the
  * core between them finds a bucket wrong. So a pipeline of which something is
- * not right is played again, three times in all: a ledger that books wrongly
+ * not right is played again, five times in all: a ledger that books wrongly
  * does so each time.
  */
 #include "cores.h"
@@ -63,8 +63,9 @@ struct truth {
     double ns[FDL_BUCKETS]; /* of the ledger */
     double wait_ns;
     int64_t read_ns, work_ns, step_ns;
-    int64_t between_ns;            /* calls of next() */
-    int64_t wall_ns, wall_most_ns; /* without start, and with all of it */
+    int64_t between_ns; /* calls of next() */
+    /* Without start, and with all of it and of the call that asks. */
+    int64_t wall_ns, wall_most_ns;
     struct slow_bus_slept bus;
     uint32_t timeouts; /* calls that gave no batch */
 };
@@ -211,10 +212,9 @@ static void run(const struct pipeline *p, uint64_t seed, struct truth *t)
     assert_ok(feedline_loader_start(l, 0));
     int64_t begin = nap_now();
     consume(l, p, t);
-    int64_t end = nap_now();
-    t->wall_ns = end - begin;
-    t->wall_most_ns = end - called;
+    t->wall_ns = nap_now() - begin;
     gather(l, t);
+    t->wall_most_ns = nap_now() - called;
     t->read_ns = slow_reads_slept_ns() - read_before;
     ledger_log_use(NULL);
     feedline_loader_destroy(l);
@@ -222,7 +222,7 @@ static void run(const struct pipeline *p, uint64_t seed, struct truth *t)
 
 /* ---- Judging ------------------------------------------------------------ */
 
-#define GOES 3
+#define GOES 5
 
 static char complaint[512]; /* the first of this go */
 
@@ -308,15 +308,18 @@ static void check_sums(const struct pipeline *p, const struct truth *t)
         complain("%.3f ms are residual", (double)t->waits.residual_ns / 1e6);
     assert_int_equal(s->wall_ns, s->wait_ns + s->user_ns + s->api_ns);
     assert_int_equal(s->batches, p->batches);
-    /* The run begins somewhere in start. */
+    /* The run begins somewhere in start and is seen somewhere in get_stats;
+     * both ends are the consumer's. */
     if ((double)s->wall_ns < (1 - RESIDUAL) * (double)t->wall_ns ||
         (double)s->wall_ns > (1 + RESIDUAL) * (double)t->wall_most_ns)
         complain("wall is %.3f ms, and %.3f to %.3f ms were measured",
                  (double)s->wall_ns / 1e6, (double)t->wall_ns / 1e6,
                  (double)t->wall_most_ns / 1e6);
-    if (!is_near((double)s->user_ns, (double)t->between_ns, t))
-        complain("user is %.3f ms, and %.3f ms were between calls",
-                 (double)s->user_ns / 1e6, (double)t->between_ns / 1e6);
+    double user = (double)s->user_ns, between = (double)t->between_ns;
+    double most = between + (double)(t->wall_most_ns - t->wall_ns);
+    if (!is_near(fmin(fmax(user, between), most), user, t))
+        complain("user is %.3f ms, and %.3f to %.3f ms were between calls",
+                 user / 1e6, between / 1e6, most / 1e6);
 }
 
 /* ---- Closed forms ------------------------------------------------------- */

@@ -395,8 +395,11 @@ static void value_json(const struct fdl_option *row,
         fdl_json_end_array(j);
         break;
     case FEEDLINE_T_BOOL:
-        fdl_json_bool(j, row->name, value->number != 0);
-        break;
+        if (value->number <= 1) {
+            fdl_json_bool(j, row->name, value->number != 0);
+            break;
+        }
+        /* fall through */
     case FEEDLINE_T_ENUM:
         fdl_option_choice(row, value->number, choice, sizeof(choice));
         fdl_json_string(j, row->name, choice);
@@ -430,7 +433,6 @@ int32_t fdl_option_describe(const struct fdl_option *table, uint32_t n,
                         "%" PRIu32,
                         index, n);
     const struct fdl_option *row = &table[index];
-    bool is_enum = row->type == FEEDLINE_T_ENUM;
     struct feedline_option_info info = {
         .flags = row->flags,
         .type = row->type,
@@ -441,7 +443,7 @@ int32_t fdl_option_describe(const struct fdl_option *table, uint32_t n,
         .name = row->name,
         .default_text = or_empty(row->default_text),
         .unit = or_empty(row->unit),
-        .choices = is_enum ? row->choices : NULL,
+        .choices = row->choices,
         .help = or_empty(row->help),
     };
     return fdl_copy_out(out, &info, sizeof(info));

@@ -27,7 +27,7 @@ struct fdl_option {
     double double_min, double_max; /* DOUBLE, DOUBLES */
     const char *default_text;
     const char *unit;    /* "" if none */
-    const char *choices; /* ENUM: "a|b|c" */
+    const char *choices; /* ENUM: "a|b|c"; BOOL: "false|true|more", or NULL */
     const char *help;
     const char *shorthand; /* another name that sets this row, and others that
                               have it; NULL: none */

@@ -125,7 +125,7 @@ static void get_bounds(const struct fdl_option *row, int64_t *min, int64_t *max)
         row->type == FEEDLINE_T_BOOL || row->type == FEEDLINE_T_ENUM;
     *min = is_place ? 0 : row->min;
     *max = is_place ? 1 : row->max;
-    if (row->type == FEEDLINE_T_ENUM)
+    if (row->choices)
         *max = count_choices(row->choices) - 1;
 }
 
@@ -375,20 +375,6 @@ static int32_t parse_doubles(const struct fdl_option *row, const char *text,
     return fail_syntax(row, text, expected);
 }
 
-static int32_t parse_bool(const struct fdl_option *row, const char *text,
-                          int64_t *out)
-{
-    static const char *const words[] = {"false", "true", "no", "yes",
-                                        "off",   "on",   "0",  "1"};
-    for (size_t i = 0; i < FDL_COUNT_OF(words); i++) {
-        if (same_word(text, words[i])) {
-            *out = (int64_t)(i % 2);
-            return FEEDLINE_OK;
-        }
-    }
-    return fail_syntax(row, text, "one of true, false, yes, no, on, off, 1, 0");
-}
-
 size_t fdl_option_choice_at(const char *choices, int64_t index,
                             const char **out)
 {
@@ -416,6 +402,22 @@ static int32_t parse_enum(const struct fdl_option *row, const char *text,
     }
     return fdl_fail(FEEDLINE_EINVAL, "%s='%s' is not one of %s", row->name,
                     text, row->choices);
+}
+
+static int32_t parse_bool(const struct fdl_option *row, const char *text,
+                          int64_t *out)
+{
+    static const char *const words[] = {"false", "true", "no", "yes",
+                                        "off",   "on",   "0",  "1"};
+    for (size_t i = 0; i < FDL_COUNT_OF(words); i++) {
+        if (same_word(text, words[i])) {
+            *out = (int64_t)(i % 2);
+            return FEEDLINE_OK;
+        }
+    }
+    if (row->choices)
+        return parse_enum(row, text, out);
+    return fail_syntax(row, text, "one of true, false, yes, no, on, off, 1, 0");
 }
 
 static int32_t parse_string(const struct fdl_option *row, const char *text,

@@ -30,8 +30,17 @@ OPTION(READER, ENUM("reader", FDL_READER_CHOICE_TEXT, "auto",
 OPTION(SEED, INT("seed", 0, 0, INT64_MAX, "0", "",
                  "seed for the sample order and all random "
                  "augmentation"))
-OPTION(SHUFFLE,
-       BOOL("shuffle", "false", "shuffle the whole data set in each epoch"))
+OPTION(SHUFFLE, SWITCH("shuffle", FDL_CHOICE_TEXT(FDL_SHUFFLE_CHOICES), "false",
+                       "shuffle the whole data set in each epoch; block: read "
+                       "blocks of neighbours, and shuffle `lanes` of them at "
+                       "a time (docs/shuffle.md)"))
+OPTION(BLOCK, INT("block", AUTO, 1, FDL_BLOCK_MAX, "auto", "samples",
+                  "consecutive samples in a block of shuffle=block; auto: as "
+                  "many as take 8 MiB on average, 64 where lengths are not "
+                  "known before files are read"))
+OPTION(LANES, INT("lanes", 0, 1, FDL_LANES_MAX, "64", "blocks",
+                  "blocks that shuffle=block shuffles together; more mix "
+                  "better and take more memory"))
 OPTION(DROP_LAST, BOOL("drop_last", "false",
                        "drop the last batch of an epoch if it is short"))
 OPTION(EPOCHS, INT("epochs", 0, 0, INT64_MAX, "0", "epochs",

@@ -24,6 +24,9 @@
 #define BOOL(key, text, about)                                                 \
   .name = key, .type = FEEDLINE_T_BOOL, .max = 1, .default_text = text,        \
   .unit = "", .help = about
+#define SWITCH(key, list, text, about)                                         \
+  .name = key, .type = FEEDLINE_T_BOOL, .default_text = text, .unit = "",      \
+  .choices = list, .help = about
 #define FRACTION(key, text, about)                                             \
   .name = key, .type = FEEDLINE_T_DOUBLE, .double_max = 1,                     \
   .default_text = text, .unit = "", .help = about

@@ -123,7 +123,7 @@ struct feedline_option_info {
     const char *name;
     const char *default_text; /* as typed */
     const char *unit;         /* "bytes", "pixels"; "" if none */
-    const char *choices;      /* "a|b|c" for FEEDLINE_T_ENUM, else NULL */
+    const char *choices;      /* "a|b|c", ENUM, or BOOL with more; or NULL */
     const char *help;         /* one line */
 };
 
@@ -448,8 +448,8 @@ FEEDLINE_API int32_t feedline_loader_get_epoch_info(
  * ranks together; copies count, views do not. save writes it as a line of JSON
  * of less than 256 bytes that is valid for another number of workers, depth,
  * batch size or ranks; restore makes next() continue from there. A state of
- * another data set, seed, shuffle, repeats or epoch_samples is refused
- * (EINVAL). */
+ * another data set, seed, shuffle (block, lanes), repeats or epoch_samples is
+ * refused (EINVAL). */
 FEEDLINE_API int32_t feedline_loader_get_position(const feedline_loader *l,
                                                   uint64_t *epoch,
                                                   uint64_t *position);

@@ -31,24 +31,23 @@
  * of 33 (gcc 12, x86-64 cloud machine, best of 20); 68 ns of the first are
  * Philox making the keys.
  */
+#include "loader/order/permute.h"
+
 #include "base/philox.h"
-#include "loader/order/sampler.h"
 
 #define ROUNDS      6 /* even */
 #define MIN_BITS    8
 #define SMALL_COUNT 32
 
 /* Fisher and Yates, in Durstenfeld's form. */
-static uint64_t permute_small(uint32_t count, struct fdl_rng *rng,
-                              uint64_t index)
+static void permute_small(uint32_t count, struct fdl_rng *rng,
+                          uint8_t order[SMALL_COUNT])
 {
-    uint8_t order[SMALL_COUNT];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t k = fdl_rng_below(rng, i + 1);
         order[i] = order[k];
         order[k] = (uint8_t)i;
     }
-    return order[index];
 }
 
 /* A keyed hash; the upper half of its result is used. The multiplier is the
@@ -61,34 +60,56 @@ static uint64_t hash(uint64_t x, uint64_t key)
     return x * 0x9e3779b97f4a7c15u >> 32;
 }
 
-uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,
-                     uint64_t index)
-{
-    struct fdl_rng rng;
-    fdl_rng_init(&rng, seed, epoch, 0, FDL_PLACE_PERMUTE);
-    if (count <= SMALL_COUNT)
-        return permute_small((uint32_t)count, &rng, index);
-
+struct network {
     uint64_t keys[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++) {
-        uint64_t high = fdl_rng_u32(&rng);
-        keys[i] = high << 32 | fdl_rng_u32(&rng);
-    }
+    uint64_t left_mask, right_mask;
+    uint32_t right_bits;
+};
 
+static void make_network(struct network *f, uint64_t count, struct fdl_rng *rng)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t high = fdl_rng_u32(rng);
+        f->keys[i] = high << 32 | fdl_rng_u32(rng);
+    }
     uint32_t bits = MIN_BITS;
     while ((uint64_t)1 << bits < count)
         bits++;
-    uint32_t right_bits = bits - bits / 2;
-    uint64_t left_mask = ((uint64_t)1 << bits / 2) - 1;
-    uint64_t right_mask = ((uint64_t)1 << right_bits) - 1;
+    f->right_bits = bits - bits / 2;
+    f->left_mask = ((uint64_t)1 << bits / 2) - 1;
+    f->right_mask = ((uint64_t)1 << f->right_bits) - 1;
+}
+
+static uint64_t pass(const struct network *f, uint64_t x)
+{
+    uint64_t left = x >> f->right_bits, right = x & f->right_mask;
+    for (int i = 0; i < ROUNDS; i += 2) {
+        left ^= hash(right, f->keys[i]) & f->left_mask;
+        right ^= hash(left, f->keys[i + 1]) & f->right_mask;
+    }
+    return left << f->right_bits | right;
+}
+
+uint64_t fdl_permute_part(const struct fdl_permutation *p, uint64_t index)
+{
+    struct fdl_rng rng;
+    fdl_rng_init(&rng, p->seed, p->epoch, p->part, FDL_PLACE_PERMUTE);
+    if (p->count <= SMALL_COUNT) {
+        uint8_t order[SMALL_COUNT];
+        permute_small((uint32_t)p->count, &rng, order);
+        return order[index];
+    }
+    struct network f;
+    make_network(&f, p->count, &rng);
     do {
-        uint64_t left = index >> right_bits;
-        uint64_t right = index & right_mask;
-        for (int i = 0; i < ROUNDS; i += 2) {
-            left ^= hash(right, keys[i]) & left_mask;
-            right ^= hash(left, keys[i + 1]) & right_mask;
-        }
-        index = left << right_bits | right;
-    } while (index >= count);
+        index = pass(&f, index);
+    } while (index >= p->count);
     return index;
+}
+
+uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,
+                     uint64_t index)
+{
+    struct fdl_permutation p = {.count = count, .seed = seed, .epoch = epoch};
+    return fdl_permute_part(&p, index);
 }

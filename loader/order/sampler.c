@@ -73,6 +73,8 @@ int32_t fdl_sampler_init(struct fdl_sampler *s)
     int32_t status = count_places(s, &places);
     if (status < 0)
         return status;
+    fdl_assert(s->shuffle != FDL_SHUFFLE_BLOCK ||
+               (s->blocks.samples > 0 && s->blocks.lanes > 0));
 
     uint64_t samples = places / s->world;
     if (s->tail != FDL_TAIL_DROP && places % s->world != 0)
@@ -109,9 +111,18 @@ uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
                            uint64_t position)
 {
     uint64_t element = place_of(s, position) / s->repeats;
-    if (!s->shuffle)
-        return element;
-    return fdl_permute(s->count, s->seed, epoch, element);
+    switch (s->shuffle) {
+    case FDL_SHUFFLE_FULL:
+        return fdl_permute(s->count, s->seed, epoch, element);
+    case FDL_SHUFFLE_BLOCK: {
+        struct fdl_blocks b;
+        fdl_blocks_init(&b, s->count, &s->blocks, s->seed, epoch);
+        return fdl_blocks_sample(&b, element);
+    }
+    case FDL_SHUFFLE_NONE:
+        break;
+    }
+    return element;
 }
 
 uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t position)

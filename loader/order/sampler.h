@@ -17,7 +17,8 @@
  * The order of elements is the data set in order, or a true permutation of all
  * of it that needs no memory: a keyed Feistel network on the smallest domain of
  * 2^k >= count (and >= 2^8), walked along its cycle until it falls below count;
- * permute.c has the details. Any element is computed at once, so resuming costs
+ * permute.c has the details. With shuffle=block it is one that reads blocks of
+ * neighbours (blocks.h). Any element is computed at once, so resuming costs
  * nothing.
  *
  * Rank r of `world` takes the places r, r + world, r + 2 world, ..., as torch's
@@ -35,9 +36,17 @@
 #define FDL_LOADER_SAMPLER_H
 
 #include "base/choice.h"
+#include "loader/order/blocks.h"
+#include "loader/order/permute.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define FDL_SHUFFLE_CHOICES(C)                                                 \
+  C(FDL_SHUFFLE_NONE, "false")                                                 \
+  C(FDL_SHUFFLE_FULL, "true")                                                  \
+  C(FDL_SHUFFLE_BLOCK, "block")
+enum fdl_shuffle { FDL_CHOICE_VALUES(FDL_SHUFFLE_CHOICES) };
 
 #define FDL_TAIL_CHOICES(C)                                                    \
   C(FDL_TAIL_PAD, "pad")                                                       \
@@ -52,7 +61,8 @@ struct fdl_sampler {
     uint32_t repeats; /* of each sample, in a row */
     uint32_t rank, world;
     enum fdl_shard_tail tail;
-    bool shuffle;
+    enum fdl_shuffle shuffle;
+    struct fdl_block_shape blocks; /* with FDL_SHUFFLE_BLOCK */
     bool drop_last;
     uint32_t batch_size;
 
@@ -73,10 +83,6 @@ uint64_t fdl_sampler_index(const struct fdl_sampler *s, uint64_t epoch,
 
 /* Which copy of it that is, from 0. */
 uint32_t fdl_sampler_copy(const struct fdl_sampler *s, uint64_t position);
-
-/* Place `index` of a permutation of [0, count) named by (seed, epoch). */
-uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,
-                     uint64_t index);
 
 struct fdl_given;
 

@@ -20,7 +20,7 @@
 #define VERSION   1
 #define MAX_DEPTH 33 /* with the object itself */
 
-enum kind { KIND_NUMBER, KIND_HEX, KIND_BOOL };
+enum kind { KIND_NUMBER, KIND_HEX, KIND_SHUFFLE };
 
 struct field {
     const char *key;
@@ -41,7 +41,7 @@ static const struct field state_fields[] = {
     {"dataset", KIND_HEX, offsetof(struct fields, state.fingerprint)},
     {"count", KIND_NUMBER, offsetof(struct fields, state.count)},
     {"seed", KIND_NUMBER, offsetof(struct fields, state.seed)},
-    {"shuffle", KIND_BOOL, offsetof(struct fields, state.shuffle)},
+    {"shuffle", KIND_SHUFFLE, offsetof(struct fields, state.shuffle)},
     {"repeats", KIND_NUMBER, offsetof(struct fields, state.repeats)},
     {"epoch_samples", KIND_NUMBER,
      offsetof(struct fields, state.epoch_samples)},
@@ -49,18 +49,31 @@ static const struct field state_fields[] = {
     {"position", KIND_NUMBER, offsetof(struct fields, state.position)},
 };
 
+static const struct field block_fields[] = {
+    {"block", KIND_NUMBER, offsetof(struct fields, state.blocks.samples)},
+    {"lanes", KIND_NUMBER, offsetof(struct fields, state.blocks.lanes)},
+};
+
+static const char *const shuffle_words[] = {[FDL_SHUFFLE_NONE] = "false",
+                                            [FDL_SHUFFLE_FULL] = "true",
+                                            [FDL_SHUFFLE_BLOCK] = "\"block\""};
+
 int32_t fdl_state_write(const struct fdl_state *s, char *buf, uint64_t capacity,
                         uint64_t *needed)
 {
-    int n = snprintf(buf, capacity,
-                     "{\"feedline_state\":%d,\"dataset\":\"%016" PRIx64 "\","
-                     "\"count\":%" PRIu64 ",\"seed\":%" PRIu64
-                     ",\"shuffle\":%s,\"repeats\":%" PRIu64
-                     ",\"epoch_samples\":%" PRIu64 ",\"epoch\":%" PRIu64
-                     ",\"position\":%" PRIu64 "}",
-                     VERSION, s->fingerprint, s->count, s->seed,
-                     s->shuffle ? "true" : "false", s->repeats,
-                     s->epoch_samples, s->epoch, s->position);
+    char blocks[64] = "";
+    if (s->shuffle == FDL_SHUFFLE_BLOCK)
+        snprintf(blocks, sizeof(blocks),
+                 ",\"block\":%" PRIu64 ",\"lanes\":%" PRIu64, s->blocks.samples,
+                 s->blocks.lanes);
+    int n = snprintf(
+        buf, capacity,
+        "{\"feedline_state\":%d,\"dataset\":\"%016" PRIx64 "\","
+        "\"count\":%" PRIu64 ",\"seed\":%" PRIu64
+        ",\"shuffle\":%s%s,\"repeats\":%" PRIu64 ",\"epoch_samples\":%" PRIu64
+        ",\"epoch\":%" PRIu64 ",\"position\":%" PRIu64 "}",
+        VERSION, s->fingerprint, s->count, s->seed, shuffle_words[s->shuffle],
+        blocks, s->repeats, s->epoch_samples, s->epoch, s->position);
     *needed = (uint64_t)n + 1;
     if (capacity > 0 && *needed > capacity)
         return fdl_fail(FEEDLINE_ERANGE,
@@ -123,11 +136,13 @@ static int32_t parse_field(struct fdl_json_scan *p, const struct field *f,
             return fdl_json_scan_fail(&start, "16 hexadecimal digits expected");
         status = parse_digits(p, text, 16, &number);
         break;
-    case KIND_BOOL: {
-        bool yes = fdl_json_scan_word(p, "true");
-        if (!yes && !fdl_json_scan_word(p, "false"))
-            return fdl_json_scan_fail(p, "true or false expected");
-        memcpy(target, &yes, sizeof(yes));
+    case KIND_SHUFFLE: {
+        enum fdl_shuffle value = FDL_SHUFFLE_NONE;
+        while (!fdl_json_scan_word(p, shuffle_words[value]))
+            if (++value == FDL_COUNT_OF(shuffle_words))
+                return fdl_json_scan_fail(p,
+                                          "true, false or \"block\" expected");
+        memcpy(target, &value, sizeof(value));
         return FEEDLINE_OK;
     }
     }
@@ -202,6 +217,9 @@ int32_t fdl_state_read(const char *text, struct fdl_state *out)
 
     status =
         parse_object(text, state_fields, FDL_COUNT_OF(state_fields), &fields);
+    if (status == FEEDLINE_OK && fields.state.shuffle == FDL_SHUFFLE_BLOCK)
+        status = parse_object(text, block_fields, FDL_COUNT_OF(block_fields),
+                              &fields);
     if (status)
         return status;
     *out = fields.state;
@@ -230,8 +248,15 @@ int32_t fdl_state_check(const struct fdl_state *saved,
         return fdl_fail(FEEDLINE_EINVAL,
                         "the state belongs to shuffle=%s, this loader has "
                         "shuffle=%s",
-                        saved->shuffle ? "true" : "false",
-                        here->shuffle ? "true" : "false");
+                        shuffle_words[saved->shuffle],
+                        shuffle_words[here->shuffle]);
+    if (saved->blocks.samples != here->blocks.samples ||
+        saved->blocks.lanes != here->blocks.lanes)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "the state belongs to block=%" PRIu64 " lanes=%" PRIu64
+                        ", this loader has block=%" PRIu64 " lanes=%" PRIu64,
+                        saved->blocks.samples, saved->blocks.lanes,
+                        here->blocks.samples, here->blocks.lanes);
     if (saved->repeats != here->repeats)
         return fdl_fail(FEEDLINE_EINVAL,
                         "the state belongs to repeats=%" PRIu64

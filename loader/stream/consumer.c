@@ -382,6 +382,7 @@ void fdl_consumer_state(const struct fdl_engine *e, struct fdl_state *out)
         .count = e->dataset->count,
         .seed = fdl_engine_seed(e),
         .shuffle = e->sampler.shuffle,
+        .blocks = e->sampler.blocks,
         .repeats = e->sampler.repeats,
         .epoch_samples = e->sampler.places,
     };

@@ -144,6 +144,19 @@ static bool exceeds_memory(const feedline_dataset *ds)
     return limit > 0 && fdl_dataset_extent_bytes(ds) > limit;
 }
 
+/* Zero without shuffle=block. */
+static struct fdl_block_shape block_shape(const struct fdl_engine *e)
+{
+    const struct fdl_options *o = &e->options;
+    if (fdl_option_int(o, FDL_OPT_SHUFFLE) != FDL_SHUFFLE_BLOCK)
+        return (struct fdl_block_shape){0};
+    uint64_t samples = option_u64(o, FDL_OPT_BLOCK);
+    if (samples == 0)
+        samples = fdl_block_samples(e->dataset->count,
+                                    fdl_dataset_extent_bytes(e->dataset));
+    return (struct fdl_block_shape){samples, option_u64(o, FDL_OPT_LANES)};
+}
+
 static int32_t make_sampler(struct fdl_engine *e)
 {
     const struct fdl_options *o = &e->options;
@@ -155,11 +168,13 @@ static int32_t make_sampler(struct fdl_engine *e)
         .rank = option_u32(o, FDL_OPT_RANK),
         .world = option_u32(o, FDL_OPT_WORLD),
         .tail = (enum fdl_shard_tail)fdl_option_int(o, FDL_OPT_SHARD_TAIL),
-        .shuffle = fdl_option_int(o, FDL_OPT_SHUFFLE) != 0,
+        .shuffle = (enum fdl_shuffle)fdl_option_int(o, FDL_OPT_SHUFFLE),
+        .blocks = block_shape(e),
         .drop_last = fdl_option_int(o, FDL_OPT_DROP_LAST) != 0,
         .batch_size = e->config.batch_size / e->config.views,
     };
-    e->random_shards = e->sampler.shuffle && exceeds_memory(e->dataset);
+    e->random_shards =
+        e->sampler.shuffle != FDL_SHUFFLE_NONE && exceeds_memory(e->dataset);
     return fdl_sampler_init(&e->sampler);
 }
 

@@ -363,4 +363,27 @@ TEST(quotes)
     assert_string_equal(open2, "\"abc\\\"");
 }
 
+/* A BOOL with more choices has the words of every BOOL too. */
+TEST(switch_with_more_positions)
+{
+    static const struct fdl_option row = {.name = "shuffle",
+                                          .type = FEEDLINE_T_BOOL,
+                                          .choices = "false|true|block"};
+    static const struct {
+        const char *text;
+        int64_t number;
+    } good[] = {{"false", 0}, {"no", 0}, {"true", 1}, {"1", 1}, {"block", 2}};
+    struct fdl_option_value value;
+    for (size_t i = 0; i < FDL_COUNT_OF(good); i++) {
+        assert_int_equal(fdl_option_parse(&row, good[i].text, &value),
+                         FEEDLINE_OK);
+        assert_int_equal(value.number, good[i].number);
+    }
+    assert_int_equal(fdl_option_parse(&row, "2", &value), FEEDLINE_EINVAL);
+    assert_non_null(
+        strstr(fdl_last_error(), "'2' is not one of false|true|block"));
+    assert_int_equal(fdl_option_check_number(&row, 2), FEEDLINE_OK);
+    assert_int_equal(fdl_option_check_number(&row, 3), FEEDLINE_ERANGE);
+}
+
 TEST_MAIN("base_option_parse")

@@ -39,7 +39,7 @@ static const char *type_name(int32_t type)
 
 static void print_values(const struct feedline_option_info *o)
 {
-    if (o->type == FEEDLINE_T_ENUM) {
+    if (o->choices) {
         for (const char *c = o->choices; *c; c++)
             *c == '|' ? fputs(", ", stdout) : putchar(*c);
         return;

@@ -64,7 +64,7 @@ static bool offer_loader(const struct typed *t,
 {
     if (info->type == FEEDLINE_T_BOOL && !equals)
         return false;
-    if (info->type == FEEDLINE_T_BOOL)
+    if (info->type == FEEDLINE_T_BOOL && !info->choices)
         offer_choices(t, "true|false");
     if (info->choices)
         offer_choices(t, info->choices);

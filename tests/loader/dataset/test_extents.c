@@ -78,6 +78,8 @@ TEST_WITH(same_stream_as_images_of_their_own, setup, teardown)
     static const char *const orders[] = {
         "shuffle=true seed=7",
         "shuffle=true seed=7 world=2 rank=1",
+        "shuffle=block block=5 lanes=3 seed=7",
+        "shuffle=block block=5 lanes=3 seed=7 world=2 rank=1",
     };
     struct shards s;
     char options[128];

@@ -27,6 +27,7 @@ static void assert_same(const struct fdl_state *a, const struct fdl_state *b)
     assert_true(a->count == b->count);
     assert_true(a->seed == b->seed);
     assert_int_equal(a->shuffle, b->shuffle);
+    assert_memory_equal(&a->blocks, &b->blocks, sizeof(a->blocks));
     assert_true(a->repeats == b->repeats);
     assert_true(a->epoch_samples == b->epoch_samples);
     assert_true(a->epoch == b->epoch);
@@ -68,8 +69,15 @@ TEST(text_is_pinned)
 
 TEST(largest_values_fit_256_bytes)
 {
-    struct fdl_state s = {UINT64_MAX, UINT64_MAX, UINT64_MAX, false,
-                          UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    struct fdl_state s = {.fingerprint = UINT64_MAX,
+                          .count = FDL_SAMPLES_MAX,
+                          .seed = UINT64_MAX,
+                          .shuffle = FDL_SHUFFLE_BLOCK,
+                          .blocks = {FDL_BLOCK_MAX, FDL_LANES_MAX},
+                          .repeats = FDL_COPIES_MAX,
+                          .epoch_samples = FDL_SAMPLES_MAX * FDL_COPIES_MAX,
+                          .epoch = UINT64_C(1) << 62,
+                          .position = FDL_SAMPLES_MAX * FDL_COPIES_MAX};
     char buf[256];
     uint64_t needed = 0;
     assert_int_equal(fdl_state_write(&s, buf, sizeof(buf), &needed),
@@ -167,7 +175,7 @@ TEST(damage_is_named)
         {"{\"feedline_state\":01}", "at 18: a whole number expected"},
         {"{\"feedline_state\":\"1\"}", "at 18: a whole number expected"},
         {"{\"feedline_state\":18446744073709551616}", "beyond 64 bits"},
-        {"{\"feedline_state\":1,\"shuffle\":1}", "true or false"},
+        {"{\"feedline_state\":1,\"shuffle\":1}", "true, false or \"block\""},
         {"{\"feedline_state\":1,\"dataset\":7}", "a string expected"},
         {"{\"feedline_state\":1,\"dataset\":\"0123\"}", "16 hexadecimal"},
         {"{\"feedline_state\":1,\"dataset\":\"0123456789abcdef0\"}",
@@ -230,6 +238,29 @@ TEST(damaged_texts_are_survived)
             assert_same(&s, &example);
         free(text);
     }
+}
+
+TEST(block_shuffle_is_pinned)
+{
+    struct fdl_state block = example, s;
+    block.shuffle = FDL_SHUFFLE_BLOCK;
+    block.blocks = (struct fdl_block_shape){76, 64};
+    char buf[256];
+    uint64_t needed;
+    assert_int_equal(fdl_state_write(&block, buf, sizeof(buf), &needed),
+                     FEEDLINE_OK);
+    assert_string_equal(
+        buf, "{\"feedline_state\":1,\"dataset\":\"0123456789abcdef\","
+             "\"count\":1281167,\"seed\":42,\"shuffle\":\"block\","
+             "\"block\":76,\"lanes\":64,\"repeats\":3,"
+             "\"epoch_samples\":1280000,\"epoch\":3,\"position\":5120}");
+    reads(buf, &block);
+    strstr(buf, "lanes")[0] = 'p';
+    refuses(buf, FEEDLINE_EINVAL, "\"lanes\" is missing");
+    s = block;
+    s.blocks.lanes = 8;
+    assert_int_equal(fdl_state_check(&block, &s), FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "block=76 lanes=64, this loader"));
 }
 
 TEST(check_names_the_difference)

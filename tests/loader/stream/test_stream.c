@@ -18,6 +18,20 @@ static uint64_t hash_of(feedline_dataset *ds, const char *options)
     return hash;
 }
 
+static const char *const orders[] = {
+    "shuffle=true seed=7",
+    "shuffle=block block=5 lanes=4 seed=7",
+    "shuffle=block block=5 lanes=4 seed=7 world=2 rank=1",
+};
+
+static feedline_loader *open_with(feedline_dataset *ds, const char *order,
+                                  const char *more)
+{
+    char options[160];
+    snprintf(options, sizeof(options), "%s %s", order, more);
+    return fixture_open(ds, options);
+}
+
 TEST_WITH(each_sample_once_in_order, setup, teardown)
 {
     SCOPED_LOADER l = fixture_open(images.ds, "workers=3");
@@ -58,13 +72,15 @@ TEST_WITH(same_for_any_workers_depth_and_reader, setup, teardown)
         "workers=1 reader=memory",
         "workers=5 reader=memory depth=3",
     };
-    uint64_t hash = hash_of(images.files, "shuffle=true seed=7");
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        char options[128];
-        snprintf(options, sizeof(options), "shuffle=true seed=7 %s", ways[i]);
-        assert_true(hash_of(images.files, options) == hash);
+    for (size_t k = 0; k < FDL_COUNT_OF(orders); k++) {
+        uint64_t hash = hash_of(images.files, orders[k]);
+        for (size_t i = 0; i < FDL_COUNT_OF(ways); i++) {
+            SCOPED_LOADER l = open_with(images.files, orders[k], ways[i]);
+            assert_true(fixture_run(l, 2) == hash);
+        }
+        SCOPED_LOADER l = open_with(images.files, orders[k], "seed=8");
+        assert_false(fixture_run(l, 2) == hash);
     }
-    assert_false(hash_of(images.files, "shuffle=true seed=8") == hash);
 }
 
 TEST_WITH(same_for_io_uring, setup, teardown)
@@ -153,14 +169,15 @@ TEST_WITH(knobs_never_touch_the_stream, setup, teardown)
 }
 
 /* Stops after `batches`, goes on in another loader from the saved state. */
-static uint64_t resumed_at(feedline_dataset *ds, uint32_t batches)
+static uint64_t resumed_at(feedline_dataset *ds, const char *order,
+                           uint32_t batches)
 {
     char state[256];
     uint64_t needed;
     uint64_t hash = UINT64_C(1099511628211);
     uint32_t ended = 0;
     feedline_batch *b;
-    feedline_loader *l = fixture_open(ds, "shuffle=true workers=2 depth=3");
+    feedline_loader *l = open_with(ds, order, "workers=2 depth=3");
     for (uint32_t i = 0; i < batches;) {
         int32_t status = feedline_loader_next(l, -1, &b);
         assert_ok(status);
@@ -174,7 +191,7 @@ static uint64_t resumed_at(feedline_dataset *ds, uint32_t batches)
     assert_ok(feedline_loader_save(l, state, sizeof(state), &needed));
     feedline_loader_destroy(l);
 
-    l = fixture_open(ds, "shuffle=true workers=5 depth=1");
+    l = open_with(ds, order, "workers=5 depth=1");
     assert_ok(feedline_loader_restore(l, state));
     for (ended = (uint32_t)epoch; ended < 2;) {
         int32_t status = feedline_loader_next(l, -1, &b);
@@ -189,10 +206,13 @@ static uint64_t resumed_at(feedline_dataset *ds, uint32_t batches)
 
 TEST_WITH(resumes_at_any_batch, setup, teardown)
 {
-    uint64_t hash = hash_of(images.ds, "shuffle=true");
-    uint32_t per_epoch = (N + 7) / 8;
-    for (uint32_t batches = 0; batches < 2 * per_epoch; batches++)
-        assert_true(resumed_at(images.ds, batches) == hash);
+    for (size_t k = 0; k < FDL_COUNT_OF(orders); k++) {
+        uint64_t hash = hash_of(images.ds, orders[k]);
+        uint32_t per_rank = strstr(orders[k], "world=2") ? (N + 1) / 2 : N;
+        uint32_t per_epoch = (per_rank + 7) / 8;
+        for (uint32_t batches = 0; batches < 2 * per_epoch; batches++)
+            assert_true(resumed_at(images.ds, orders[k], batches) == hash);
+    }
 }
 
 TEST_WITH(state_of_another_stream_is_refused, setup, teardown)
@@ -214,6 +234,28 @@ TEST_WITH(state_of_another_stream_is_refused, setup, teardown)
                  "data set");
     feedline_loader_destroy(other);
     feedline_dataset_close(fewer);
+}
+
+TEST_WITH(state_of_another_block_order_is_refused, setup, teardown)
+{
+    static const struct {
+        const char *order, *says;
+    } others[] = {
+        {"shuffle=block block=5 lanes=3", "lanes=4, this loader"},
+        {"shuffle=block block=6 lanes=4", "block=5 lanes=4, this loader"},
+        {"shuffle=block lanes=4", "has block=64"},
+        {"shuffle=true", "shuffle=\"block\""},
+        {"shuffle=false", "has shuffle=false"},
+    };
+    char text[256];
+    uint64_t needed;
+    SCOPED_LOADER l = fixture_open(images.ds, "shuffle=block block=5 lanes=4");
+    assert_ok(feedline_loader_save(l, text, sizeof(text), &needed));
+    for (size_t i = 0; i < FDL_COUNT_OF(others); i++) {
+        SCOPED_LOADER other = fixture_open(images.ds, others[i].order);
+        assert_error(feedline_loader_restore(other, text), FEEDLINE_EINVAL,
+                     others[i].says);
+    }
 }
 
 /* All ranks together give the whole set, each equally many batches. */

@@ -268,6 +268,8 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->extents);
     free(ds->files.text);
     free(ds->file_at);
+    free(ds->cells);
+    fdl_field_set_free(&ds->fields);
     fdl_dataset_forget_names(ds);
     free(ds->full_names);
     free(ds->root);
@@ -298,6 +300,7 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
         .raw_width = ds->raw_width,
         .raw_height = ds->raw_height,
         .raw_channels = ds->raw_channels,
+        .image_length = -1,
     };
     if (!ds->extents)
         return;

@@ -6,11 +6,13 @@
  *
  * Names lie in one arena behind 64-bit offsets: a million samples cost their
  * path lengths and 16 bytes each, and nothing per sample is allocated. Parts of
- * files cost 16 bytes more.
+ * files cost 16 bytes more, and so does each field of a sample: another part of
+ * a file, or a number.
  */
 #ifndef FDL_LOADER_DATASET_H
 #define FDL_LOADER_DATASET_H
 
+#include "base/field_set.h"
 #include "base/grow.h"
 #include "base/status.h"
 
@@ -29,6 +31,8 @@ struct fdl_source {
     uint64_t offset;     /* in the file: where the sample begins */
     int64_t length;      /* of it, or of data; -1: to the end of the file */
     int32_t raw_width, raw_height, raw_channels; /* 0: an encoded image */
+    uint64_t image_at;    /* where the image begins in those bytes */
+    int64_t image_length; /* -1: all of them from there on */
 };
 
 struct fdl_index_format;
@@ -55,6 +59,10 @@ struct feedline_dataset {
     uint64_t *sizes;      /* [count], with data */
     uint8_t *owned;       /* what data points into, if it is ours */
     int32_t raw_width, raw_height, raw_channels;
+
+    struct fdl_field_set fields;
+    struct fdl_cell *cells; /* [count][fields.n], or NULL; file: of files */
+    uint64_t cells_capacity;
 
     char *classes; /* arena of class names in label order */
     uint64_t classes_bytes, classes_capacity;
@@ -97,6 +105,21 @@ void fdl_dataset_ref(feedline_dataset *ds);
 void fdl_dataset_unref(feedline_dataset *ds);
 void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
                      struct fdl_source *out);
+
+/* Of a data set with fields: out, as get made it, grows to all that lies close
+ * around the image in its file, so that neighbours are read in one go. */
+void fdl_dataset_cover(const feedline_dataset *ds, uint64_t index,
+                       struct fdl_source *out);
+
+void fdl_dataset_get_field(const feedline_dataset *ds, uint64_t index,
+                           uint32_t field, struct feedline_sample_field *out);
+
+/* What sample `index` has of each field, [fields.n]. */
+static inline const struct fdl_cell *fdl_dataset_cells(
+    const feedline_dataset *ds, uint64_t index)
+{
+    return &ds->cells[index * ds->fields.n];
+}
 
 /* What messages call it: its path, or "SHARD:NAME", which is made when it is
  * first asked for. Lives as long as the data set. */

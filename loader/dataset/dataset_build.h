@@ -29,6 +29,10 @@ int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,
                                const struct feedline_extent *extent,
                                int64_t label);
 
+/* What the sample that was added last has of each field: of `file`. ENOMEM. */
+int32_t fdl_dataset_add_cells(feedline_dataset *ds, const struct fdl_cell *from,
+                              uint32_t file);
+
 /* The same for such a table. ENOMEM. */
 int32_t fdl_dataset_finish_extents(feedline_dataset *ds);
 

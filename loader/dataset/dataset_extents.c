@@ -51,6 +51,8 @@ int32_t fdl_dataset_finish_extents(feedline_dataset *ds)
     ds->extents =
         fdl_array_trimmed(ds->extents, ds->count * sizeof(*ds->extents));
     ds->extents_capacity = ds->count;
+    ds->cells = fdl_array_trimmed(ds->cells, ds->count * ds->fields.n *
+                                                 sizeof(*ds->cells));
     fdl_dataset_finish(ds, "");
     return FEEDLINE_OK;
 }

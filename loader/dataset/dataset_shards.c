@@ -81,6 +81,9 @@ static int32_t add_samples(feedline_dataset *ds, uint32_t file,
         status = fdl_dataset_add_extent(
             ds, list->names.text + s->name_at, &e,
             list->labels == FDL_LABEL_CLASS ? labels[s->label] : s->label);
+        if (status == FEEDLINE_OK && list->cells)
+            status =
+                fdl_dataset_add_cells(ds, &list->cells[i * ds->fields.n], file);
     }
     free(labels);
     return status;
@@ -111,11 +114,76 @@ static int32_t check_labels(const struct fdl_index *index)
     return FEEDLINE_OK;
 }
 
+/* ---- Fields -------------------------------------------------------------- */
+
+/* The first sample of a listing without a field; count: all have it. */
+static uint64_t first_without(const struct fdl_listing *l, uint32_t field)
+{
+    uint64_t i = 0;
+    while (i < l->count &&
+           l->cells[i * l->fields->n + field].file != FDL_NO_FILE)
+        i++;
+    return i;
+}
+
+static int32_t need_field(const struct fdl_index *index, uint32_t field)
+{
+    for (uint64_t i = 0; i < index->shards.n; i++) {
+        const struct fdl_listing *l = &index->listings[i];
+        uint64_t missing = first_without(l, field);
+        if (missing < l->count)
+            return fdl_fail(FEEDLINE_ENOENT,
+                            "%s:%s: no field '%s'; missing_field=empty "
+                            "delivers an empty one",
+                            fdl_shard_list_path(&index->shards, i),
+                            l->names.text + l->samples[missing].name_at,
+                            fdl_field_set_name(index->fields, field));
+    }
+    return FEEDLINE_OK;
+}
+
+/* All shards have a field as one kind, and one of them has it. */
+static int32_t settle_kind(const struct fdl_index *index, uint32_t field,
+                           int32_t *kind)
+{
+    const char *name = fdl_field_set_name(index->fields, field);
+    for (uint64_t i = 0; i < index->shards.n; i++) {
+        int32_t found = index->listings[i].kinds[field];
+        if (found != FDL_FIELD_UNKNOWN && *kind != FDL_FIELD_UNKNOWN &&
+            found != *kind)
+            return fdl_fail(FEEDLINE_EINVAL,
+                            "%s: its field '%s' is of another kind than that "
+                            "of shards before it",
+                            fdl_shard_list_path(&index->shards, i), name);
+        if (found != FDL_FIELD_UNKNOWN)
+            *kind = found;
+    }
+    if (*kind == FDL_FIELD_UNKNOWN)
+        return fdl_fail(FEEDLINE_ENOENT, "%s: no sample has a field '%s'",
+                        fdl_shard_list_path(&index->shards, 0), name);
+    return FEEDLINE_OK;
+}
+
+static int32_t add_fields(feedline_dataset *ds, const struct fdl_index *index)
+{
+    if (!index->fields)
+        return FEEDLINE_OK;
+    int32_t status = fdl_field_set_copy(&ds->fields, index->fields);
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < ds->fields.n; i++) {
+        status = settle_kind(index, i, &ds->fields.kind[i]);
+        if (status == FEEDLINE_OK && index->needs_fields)
+            status = need_field(index, i);
+    }
+    return status;
+}
+
 static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
 {
     int32_t status = check_labels(index);
     if (status == FEEDLINE_OK)
         status = add_classes(ds, index);
+    if (status == FEEDLINE_OK)
+        status = add_fields(ds, index);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < index->shards.n; i++) {
         status =
             fdl_dataset_add_file(ds, fdl_shard_list_path(&index->shards, i));

@@ -90,6 +90,7 @@ static int32_t list_shard(void *arg, uint64_t i)
     const struct work *w = arg;
     struct fdl_listing *list = &w->index->listings[i];
     struct fdl_shard s = {.fd = -1, .list = list, .options = w->options};
+    list->fields = w->index->fields;
     if (take_cached(w, i))
         return FEEDLINE_OK;
     w->states[i] = (struct state){0};
@@ -222,6 +223,30 @@ static int32_t take_options(char *spec, struct fdl_options *options)
     return status;
 }
 
+/* NULL: the format has no such option. */
+static const struct fdl_option_value *value_of(const struct fdl_options *o,
+                                               const char *name)
+{
+    for (uint32_t i = 0; i < o->n; i++)
+        if (strcmp(o->table[i].name, name) == 0)
+            return &o->values[i];
+    return NULL;
+}
+
+static int32_t choose_fields(const struct fdl_options *o,
+                             struct fdl_index *index)
+{
+    const struct fdl_option_value *names = value_of(o, "fields");
+    if (!names || !names->text || !*names->text)
+        return FEEDLINE_OK;
+    index->fields = calloc(1, sizeof(*index->fields));
+    if (!index->fields)
+        return fdl_fail_memory(sizeof(*index->fields), "names of fields");
+    index->needs_fields = value_of(o, "missing_field")->number ==
+                          (int64_t)FDL_MISSING_FIELD_RAISE;
+    return fdl_field_set_parse(index->fields, names->text);
+}
+
 int32_t fdl_index_build(const struct fdl_index_format *format, const char *spec,
                         struct fdl_index *out)
 {
@@ -237,6 +262,8 @@ int32_t fdl_index_build(const struct fdl_index_format *format, const char *spec,
         goto out;
     }
     status = take_options(path, &options);
+    if (status == FEEDLINE_OK)
+        status = choose_fields(&options, &index);
     if (status == FEEDLINE_OK)
         status = format->find ? format->find(path, &index.shards)
                               : fdl_shard_list_find(&index.shards, path,
@@ -263,6 +290,9 @@ void fdl_index_free(struct fdl_index *index)
     for (uint64_t i = 0; index->listings && i < index->shards.n; i++)
         fdl_listing_free(&index->listings[i]);
     free(index->listings);
+    if (index->fields)
+        fdl_field_set_free(index->fields);
+    free(index->fields);
     fdl_shard_list_free(&index->shards);
     *index = (struct fdl_index){0};
 }

@@ -11,6 +11,8 @@
 struct fdl_index {
     struct fdl_shard_list shards;
     struct fdl_listing *listings; /* [shards.n] */
+    struct fdl_field_set *fields; /* asked for, of unknown kinds; or NULL */
+    bool needs_fields;            /* of every sample */
 };
 
 /* The error is that of the first shard that has one; nothing is left behind

@@ -28,7 +28,7 @@
 #include <xxhash.h>
 
 /* Another number where an entry or what formats keep in it is another. */
-#define MAGIC         UINT64_C(0xfeed11e1de80001)
+#define MAGIC         UINT64_C(0xfeed11e1de80002)
 #define LEAST_AGE_NS  INT64_C(2000000000)
 #define BUFFER_BYTES  (256u << 10)
 #define NS_PER_SECOND INT64_C(1000000000)

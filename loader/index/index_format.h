@@ -65,6 +65,22 @@ enum fdl_damaged { FDL_CHOICE_VALUES(FDL_DAMAGED_CHOICES) };
     .help = "a shard that is cut or damaged: refuse the data set, or keep "    \
             "the samples before the damage and say so in the log"              \
   }
+/* For formats that have fields: two rows, found by their names. The shard's
+ * listing says which fields are asked for. */
+#define FDL_MISSING_FIELD_CHOICES(C)                                           \
+  C(FDL_MISSING_FIELD_EMPTY, "empty")                                          \
+  C(FDL_MISSING_FIELD_RAISE, "raise")
+enum fdl_missing_field { FDL_CHOICE_VALUES(FDL_MISSING_FIELD_CHOICES) };
+#define FDL_INDEX_FIELDS(what)                                                 \
+  FDL_INDEX_STRING("fields", "", what ", delivered with the images, as 'a,b'")
+#define FDL_INDEX_MISSING_FIELD                                                \
+  {                                                                            \
+    .name = "missing_field", .type = FEEDLINE_T_ENUM, .default_text = "empty", \
+    .unit = "", .choices = FDL_CHOICE_TEXT(FDL_MISSING_FIELD_CHOICES),         \
+    .help = "a sample without one of `fields`: an empty field, or refuse the " \
+            "data set"                                                         \
+  }
+
 #define FDL_INDEX_STRING(key, text, about)                                     \
   {                                                                            \
     .name = key, .type = FEEDLINE_T_STRING, .default_text = text, .unit = "",  \

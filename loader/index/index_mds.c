@@ -25,7 +25,18 @@
 #define TEXT_BYTES   1024u
 #define NONE         "none"
 
-enum { ROW_DAMAGED, ROW_IMAGE, ROW_LABEL, ROW_NAME, ROWS };
+enum {
+    ROW_DAMAGED,
+    ROW_IMAGE,
+    ROW_LABEL,
+    ROW_NAME,
+    ROW_FIELDS,
+    ROW_MISSING_FIELD,
+    ROWS
+};
+
+/* What a column can be: what one of the first rows says, or a field. */
+#define ROLES (ROWS + FEEDLINE_FIELDS_MAX)
 
 static const struct fdl_option options[ROWS] = {
     [ROW_DAMAGED] = FDL_INDEX_DAMAGED,
@@ -39,6 +50,8 @@ static const struct fdl_option options[ROWS] = {
     [ROW_NAME] = FDL_INDEX_STRING("name", "",
                                   "column with the sample's name (str); by "
                                   "default filename or name, if there is one"),
+    [ROW_FIELDS] = FDL_INDEX_FIELDS("further columns"),
+    [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
 
 static const char *const usual[ROWS][4] = {
@@ -46,7 +59,15 @@ static const char *const usual[ROWS][4] = {
     [ROW_NAME] = {"filename", "name"},
 };
 
-enum kind { KIND_OTHER, KIND_IMAGE, KIND_BYTES, KIND_INT, KIND_TEXT };
+enum kind {
+    KIND_OTHER,
+    KIND_IMAGE,
+    KIND_BYTES,
+    KIND_INT,
+    KIND_TEXT,
+    KIND_JSON,
+    KIND_FLOAT
+};
 
 static const struct encoding {
     const char *name;
@@ -54,13 +75,15 @@ static const struct encoding {
     uint8_t bytes; /* 0: of any size */
     bool is_unsigned;
 } encodings[] = {
-    {"jpeg", KIND_IMAGE, 0, false},  {"png", KIND_IMAGE, 0, false},
-    {"bytes", KIND_BYTES, 0, false}, {"int", KIND_INT, 8, false},
-    {"int8", KIND_INT, 1, false},    {"int16", KIND_INT, 2, false},
-    {"int32", KIND_INT, 4, false},   {"int64", KIND_INT, 8, false},
-    {"uint8", KIND_INT, 1, true},    {"uint16", KIND_INT, 2, true},
-    {"uint32", KIND_INT, 4, true},   {"uint64", KIND_INT, 8, true},
-    {"str_int", KIND_INT, 0, false}, {"str", KIND_TEXT, 0, false},
+    {"jpeg", KIND_IMAGE, 0, false},    {"png", KIND_IMAGE, 0, false},
+    {"bytes", KIND_BYTES, 0, false},   {"int", KIND_INT, 8, false},
+    {"int8", KIND_INT, 1, false},      {"int16", KIND_INT, 2, false},
+    {"int32", KIND_INT, 4, false},     {"int64", KIND_INT, 8, false},
+    {"uint8", KIND_INT, 1, true},      {"uint16", KIND_INT, 2, true},
+    {"uint32", KIND_INT, 4, true},     {"uint64", KIND_INT, 8, true},
+    {"str_int", KIND_INT, 0, false},   {"str", KIND_TEXT, 0, false},
+    {"json", KIND_JSON, 0, false},     {"float32", KIND_FLOAT, 4, false},
+    {"float64", KIND_FLOAT, 8, false},
 };
 
 struct column {
@@ -73,7 +96,8 @@ struct column {
 struct layout {
     struct column columns[MAX_COLUMNS];
     uint32_t names, encodings, sizes;
-    int32_t role[ROWS];
+    int32_t role[ROLES];
+    uint32_t roles;    /* [] in use */
     uint32_t variable; /* columns without a fixed size */
 };
 
@@ -304,7 +328,7 @@ struct span {
 
 /* Where the columns of the sample in [at, end) that are used are. */
 static int32_t find_columns(struct fdl_shard *s, const struct layout *l,
-                            uint64_t at, uint64_t end, struct span spans[ROWS])
+                            uint64_t at, uint64_t end, struct span spans[ROLES])
 {
     const uint8_t *sizes;
     uint64_t head = 4 * (uint64_t)l->variable, from = at;
@@ -325,7 +349,7 @@ static int32_t find_columns(struct fdl_shard *s, const struct layout *l,
                                   "column '%s' has %" PRIu64
                                   " bytes in a sample with %" PRIu64 " left",
                                   l->columns[i].name, bytes, end - at);
-        for (uint32_t row = ROW_IMAGE; row < ROWS; row++)
+        for (uint32_t row = ROW_IMAGE; row < l->roles; row++)
             if (l->role[row] == (int32_t)i)
                 spans[row] = (struct span){at, bytes};
         at += bytes;
@@ -386,8 +410,82 @@ static int32_t take_number(struct fdl_shard *s, const struct encoding *e,
     return FEEDLINE_OK;
 }
 
+/* ---- Fields -------------------------------------------------------------- */
+
+static int32_t take_float(struct fdl_shard *s, uint32_t size,
+                          const struct span *from, uint64_t *word)
+{
+    const uint8_t *p;
+    float single;
+    int32_t status = fdl_shard_bytes(s, from->at, size, &p);
+    if (status)
+        return status;
+    if (size == sizeof(*word)) {
+        *word = fdl_le64(p);
+        return FEEDLINE_OK;
+    }
+    uint32_t bits = fdl_le32(p);
+    memcpy(&single, &bits, sizeof(single));
+    *word = fdl_field_word(single);
+    return FEEDLINE_OK;
+}
+
+static int32_t add_field(struct fdl_shard *s, const struct column *c,
+                         uint32_t field, const struct span *from)
+{
+    int64_t integer = 0;
+    uint64_t word = 0;
+    int32_t status;
+    switch (c->known ? c->known->kind : KIND_OTHER) {
+    case KIND_INT:
+        status = take_number(s, c->known, from, &integer);
+        return status ? status
+                      : fdl_listing_cell(s->list, field, FEEDLINE_FIELD_INT,
+                                         (uint64_t)integer);
+    case KIND_FLOAT:
+        status = take_float(s, c->known->bytes, from, &word);
+        return status ? status
+                      : fdl_listing_cell(s->list, field, FEEDLINE_FIELD_FLOAT,
+                                         word);
+    case KIND_TEXT:
+        return fdl_listing_part(s->list, field, FEEDLINE_FIELD_TEXT, from->at,
+                                from->bytes);
+    case KIND_JSON:
+        return fdl_listing_part(s->list, field, FEEDLINE_FIELD_JSON, from->at,
+                                from->bytes);
+    default:
+        return fdl_listing_part(s->list, field, FEEDLINE_FIELD_BYTES, from->at,
+                                from->bytes);
+    }
+}
+
+static int32_t add_fields(struct fdl_shard *s, const struct layout *l,
+                          const struct span spans[ROLES])
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t role = ROWS; status == FEEDLINE_OK && role < l->roles; role++)
+        if (l->role[role] >= 0)
+            status = add_field(s, &l->columns[l->role[role]], role - ROWS,
+                               &spans[role]);
+    return status;
+}
+
+/* Shards may differ in their columns. */
+static void choose_fields(const struct fdl_shard *s, struct layout *l)
+{
+    const struct fdl_field_set *fields = s->list->fields;
+    l->roles = ROWS + (fields ? fields->n : 0);
+    for (uint32_t role = ROW_FIELDS; role < l->roles; role++)
+        l->role[role] =
+            role < ROWS
+                ? -1
+                : column_named(l, fdl_field_set_name(fields, role - ROWS));
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
 static int32_t add_sample(struct fdl_shard *s, const struct layout *l,
-                          const struct span spans[ROWS])
+                          const struct span spans[ROLES])
 {
     char name[TEXT_BYTES] = "", class[TEXT_BYTES];
     int64_t number = 0;
@@ -403,6 +501,8 @@ static int32_t add_sample(struct fdl_shard *s, const struct layout *l,
     if (status == FEEDLINE_OK)
         status = fdl_listing_add(s->list, name, spans[ROW_IMAGE].at,
                                  spans[ROW_IMAGE].bytes);
+    if (status == FEEDLINE_OK)
+        status = add_fields(s, l, spans);
     if (status || label < 0)
         return status;
     return numbered ? fdl_listing_number(s->list, number)
@@ -413,7 +513,7 @@ static int32_t list_samples(struct fdl_shard *s, const struct layout *l,
                             const uint8_t *offsets, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
-        struct span spans[ROWS];
+        struct span spans[ROLES];
         uint64_t at = fdl_le32(offsets + 4 * i);
         uint64_t end = fdl_le32(offsets + 4 * i + 4);
         if (end > s->size)
@@ -443,8 +543,11 @@ static int32_t list_shard(struct fdl_shard *s)
     if (status)
         return status;
     status = read_columns(s, table, first, &l);
-    for (uint32_t row = ROW_IMAGE; status == FEEDLINE_OK && row < ROWS; row++)
+    for (uint32_t row = ROW_IMAGE; status == FEEDLINE_OK && row <= ROW_NAME;
+         row++)
         status = choose(s, &l, row);
+    if (status == FEEDLINE_OK)
+        choose_fields(s, &l);
     if (status == FEEDLINE_OK)
         status = list_samples(s, &l, (const uint8_t *)offsets, n);
     free(offsets);

@@ -8,6 +8,7 @@
  */
 #include "decode/formats/format.h"
 #include "loader/index/index_format.h"
+#include "loader/index/tar_fields.h"
 #include "loader/index/tar_find.h"
 #include "loader/index/tar_groups.h"
 #include "loader/index/tar_label.h"
@@ -29,7 +30,16 @@ enum group { FDL_CHOICE_VALUES(GROUP_CHOICES) };
   C(MISSING_SKIP, "skip")
 enum missing { FDL_CHOICE_VALUES(MISSING_CHOICES) };
 
-enum { ROW_DAMAGED, ROW_LABEL, ROW_IMAGE, ROW_GROUP, ROW_MISSING, ROWS };
+enum {
+    ROW_DAMAGED,
+    ROW_LABEL,
+    ROW_IMAGE,
+    ROW_GROUP,
+    ROW_MISSING,
+    ROW_FIELDS,
+    ROW_MISSING_FIELD,
+    ROWS
+};
 
 static const struct fdl_option options[ROWS] = {
     [ROW_DAMAGED] = FDL_INDEX_DAMAGED,
@@ -57,11 +67,14 @@ static const struct fdl_option options[ROWS] = {
                      .choices = FDL_CHOICE_TEXT(MISSING_CHOICES),
                      .help = "samples without image or label: refuse the data "
                              "set, or leave them out and say so in the log"},
+    [ROW_FIELDS] = FDL_INDEX_FIELDS("extensions of further parts"),
+    [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
 
 struct lister {
     struct fdl_shard *shard;
     struct fdl_tar_groups groups;
+    struct fdl_tar_fields fields;
     struct fdl_tar_labels labels;
     enum group group;
     const char *image; /* the option */
@@ -119,11 +132,13 @@ static bool is_meta(const char *name)
            memcmp(name + n - 2, "__", 2) == 0;
 }
 
-static bool is_image(const struct lister *l)
+/* field: it is one that was asked for: "seg.png" is none of two images then. */
+static bool is_image(const struct lister *l, bool field)
 {
     size_t n;
     if (!*l->image)
-        return fdl_format_lists(last_of(l->name.data));
+        return fdl_format_lists(last_of(l->name.data)) &&
+               !(field && strchr(l->extension.data, '.'));
     for (const char *at = l->image; *at; at += n + (at[n] == ';')) {
         n = strcspn(at, ";");
         if (n == l->extension.length && memcmp(at, l->extension.data, n) == 0)
@@ -203,9 +218,14 @@ static int32_t take_part(struct lister *l, const struct fdl_tar_member *m)
     }
     int32_t status =
         fdl_tar_groups_join(&l->groups, l->key.data, l->group == GROUP_KEY, &g);
+    bool field = false;
+    if (status == FEEDLINE_OK)
+        status = fdl_tar_fields_take(
+            &l->fields, l->shard, (uint64_t)(g - l->groups.groups),
+            l->extension.data, l->name.data, m, &l->class, &field);
     if (status)
         return status;
-    if (is_image(l))
+    if (is_image(l, field))
         return take_image(l, g, m);
     if (fdl_tar_labels_in(&l->labels, l->extension.data))
         return take_label(l, g, m);
@@ -327,6 +347,9 @@ static int32_t add_sample(const struct lister *l, const struct fdl_tar_group *g)
     struct fdl_listing *list = l->shard->list;
     const char *name = l->groups.names.text + g->image_at;
     int32_t status = fdl_listing_add(list, name, g->offset, g->size);
+    if (status == FEEDLINE_OK)
+        status = fdl_tar_fields_add(&l->fields, l->shard,
+                                    (uint64_t)(g - l->groups.groups));
     if (status || l->labels.source == FDL_TAR_NONE)
         return status;
     if (l->labels.source == FDL_TAR_FOLDER)
@@ -428,6 +451,10 @@ static int32_t list_shard(struct fdl_shard *s)
     };
     int32_t status =
         fdl_tar_labels_parse(fdl_option_text(s->options, ROW_LABEL), &l.labels);
+    if (status == FEEDLINE_OK && l.group == GROUP_NONE && s->list->fields)
+        status =
+            fdl_fail(FEEDLINE_EINVAL,
+                     "%s: with group=none samples have no fields", s->path);
     if (status == FEEDLINE_OK)
         status = refuse_compressed(s);
     if (status)
@@ -438,6 +465,7 @@ static int32_t list_shard(struct fdl_shard *s)
         status = listed ? listed : status;
     }
     fdl_tar_groups_free(&l.groups);
+    fdl_tar_fields_free(&l.fields);
     fdl_text_free(&l.name);
     fdl_text_free(&l.key);
     fdl_text_free(&l.extension);

@@ -23,7 +23,16 @@
 #define FOOTER_BYTES 4u
 #define KEY_BYTES    128u
 
-enum { ROW_DAMAGED, ROW_IMAGE, ROW_LABEL, ROW_NAME, ROW_LABEL_BASE, ROWS };
+enum {
+    ROW_DAMAGED,
+    ROW_IMAGE,
+    ROW_LABEL,
+    ROW_NAME,
+    ROW_LABEL_BASE,
+    ROW_FIELDS,
+    ROW_MISSING_FIELD,
+    ROWS
+};
 
 static const struct fdl_option options[ROWS] = {
     [ROW_DAMAGED] = FDL_INDEX_DAMAGED,
@@ -43,6 +52,8 @@ static const struct fdl_option options[ROWS] = {
                         .unit = "",
                         .help = "number of the first class in the file: 1 for "
                                 "those of build_imagenet_data.py"},
+    [ROW_FIELDS] = FDL_INDEX_FIELDS("further features of one value each"),
+    [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
 
 /* What the features go by where nobody says: build_imagenet_data.py and DALI's
@@ -167,6 +178,7 @@ static int32_t find_field(struct span *m, uint64_t number, struct field *f,
  * names it was, so that the first of them wins. */
 struct example {
     struct span image, name;
+    struct span fields[FEEDLINE_FIELDS_MAX]; /* features; empty: not found */
     int64_t label;
     uint32_t rank[ROWS]; /* + 1; 0: not found */
 };
@@ -226,6 +238,10 @@ static int32_t take_number(const struct span *feature, int64_t *out,
 static int32_t take_feature(const struct fdl_options *o, const char *key,
                             const struct span *feature, struct example *e)
 {
+    const struct fdl_field_set *fields = feature->shard->list->fields;
+    int32_t field = fields ? fdl_field_set_find(fields, key) : -1;
+    if (field >= 0)
+        e->fields[field] = *feature;
     for (uint32_t row = ROW_IMAGE; row <= ROW_NAME; row++) {
         bool found = false;
         int32_t status;
@@ -292,6 +308,97 @@ static int32_t read_example(const struct fdl_options *o, struct span message,
     return status;
 }
 
+/* ---- Fields -------------------------------------------------------------- */
+
+/* The first value of a FloatList, packed or not; *found: there is one. */
+static int32_t take_float(struct span list, uint64_t *word, bool *found)
+{
+    const uint8_t *p;
+    struct field value;
+    float number;
+    int32_t status = take_field(&list, &value);
+    *found = status == FEEDLINE_OK && value.wire != WIRE_VARINT &&
+             value.body.end - value.body.at >= sizeof(number);
+    if (!*found)
+        return status;
+    status = fdl_shard_bytes(list.shard, value.body.at, sizeof(number), &p);
+    if (status)
+        return status;
+    uint32_t bits = fdl_le32(p);
+    memcpy(&number, &bits, sizeof(number));
+    *word = fdl_field_word(number);
+    return FEEDLINE_OK;
+}
+
+/* EINVAL: a list of several numbers. */
+static int32_t check_single(struct span list, uint64_t number, const char *name)
+{
+    struct field value;
+    uint64_t unused;
+    int32_t status = take_field(&list, &value);
+    bool single = list.at == list.end;
+    if (status == FEEDLINE_OK && single && value.wire == WIRE_BYTES) {
+        if (number == 2)
+            value.body.at +=
+                FDL_MIN(sizeof(float), value.body.end - value.body.at);
+        else
+            status = take_varint(&value.body, &unused);
+        single = value.body.at == value.body.end;
+    }
+    if (status || single)
+        return status;
+    return fdl_shard_fail(list.shard, list.at,
+                          "feature '%s' has several values, and fields have "
+                          "one: write such a list as bytes",
+                          name);
+}
+
+static int32_t add_field(struct fdl_listing *l, uint32_t i,
+                         const struct span *feature)
+{
+    struct span at = *feature, bytes;
+    struct field list;
+    int64_t integer;
+    uint64_t word = 0;
+    bool found = false;
+    int32_t status = FEEDLINE_OK;
+    if (at.at == at.end)
+        return FEEDLINE_OK;
+    status = take_field(&at, &list);
+    if (status || list.wire != WIRE_BYTES || list.body.at == list.body.end)
+        return status;
+    if (list.number == 1) {
+        status = take_bytes(feature, &bytes, &found);
+        return status || !found
+                   ? status
+                   : fdl_listing_part(l, i, FEEDLINE_FIELD_BYTES, bytes.at,
+                                      bytes.end - bytes.at);
+    }
+    status =
+        check_single(list.body, list.number, fdl_field_set_name(l->fields, i));
+    if (status)
+        return status;
+    if (list.number == 2) {
+        status = take_float(list.body, &word, &found);
+        return status || !found
+                   ? status
+                   : fdl_listing_cell(l, i, FEEDLINE_FIELD_FLOAT, word);
+    }
+    status = take_number(feature, &integer, &found);
+    return status || !found
+               ? status
+               : fdl_listing_cell(l, i, FEEDLINE_FIELD_INT, (uint64_t)integer);
+}
+
+static int32_t add_fields(struct fdl_listing *l, const struct example *e)
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; l->fields && status == FEEDLINE_OK && i < l->fields->n;
+         i++)
+        status = add_field(l, i, &e->fields[i]);
+    return status;
+}
+
 static int32_t list_record(struct fdl_shard *s, uint64_t at, uint64_t length)
 {
     char name[1024] = "";
@@ -308,6 +415,8 @@ static int32_t list_record(struct fdl_shard *s, uint64_t at, uint64_t length)
                               "feature that has it (?image=...)");
     status =
         fdl_listing_add(s->list, name, e.image.at, e.image.end - e.image.at);
+    if (status == FEEDLINE_OK)
+        status = add_fields(s->list, &e);
     if (status == FEEDLINE_OK && e.rank[ROW_LABEL])
         status = fdl_listing_number(
             s->list, e.label - fdl_option_int(s->options, ROW_LABEL_BASE));

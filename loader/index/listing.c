@@ -12,8 +12,30 @@ void fdl_listing_free(struct fdl_listing *l)
 {
     free(l->samples);
     free(l->names.text);
+    free(l->cells);
     fdl_name_table_free(&l->classes);
-    *l = (struct fdl_listing){0};
+    *l = (struct fdl_listing){.fields = l->fields};
+}
+
+static uint32_t n_fields(const struct fdl_listing *l)
+{
+    return l->fields ? l->fields->n : 0;
+}
+
+/* Of a sample that is about to be added. */
+static int32_t add_cells(struct fdl_listing *l)
+{
+    void *array = l->cells;
+    uint32_t n = n_fields(l);
+    if (n == 0)
+        return FEEDLINE_OK;
+    int32_t status =
+        fdl_array_reserve(&array, &l->cells_capacity, l->count,
+                          n * sizeof(*l->cells), "fields of samples");
+    l->cells = array;
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < n; i++)
+        l->cells[l->count * n + i] = (struct fdl_cell){.file = FDL_NO_FILE};
+    return status;
 }
 
 int32_t fdl_listing_add(struct fdl_listing *l, const char *name,
@@ -28,6 +50,8 @@ int32_t fdl_listing_add(struct fdl_listing *l, const char *name,
     int32_t status = fdl_array_reserve(&array, &l->capacity, l->count,
                                        sizeof(*l->samples), "samples");
     l->samples = array;
+    if (status == FEEDLINE_OK)
+        status = add_cells(l);
     if (status)
         return status;
     struct fdl_listed *s = &l->samples[l->count];
@@ -89,6 +113,40 @@ int32_t fdl_listing_class_of_folder(struct fdl_listing *l, const char *member)
     int32_t status = fdl_listing_class(l, name);
     free(name);
     return status;
+}
+
+static int32_t set_cell(struct fdl_listing *l, uint32_t field, int32_t kind,
+                        const struct fdl_cell *cell)
+{
+    uint64_t last = l->count - 1;
+    if (l->kinds[field] != FDL_FIELD_UNKNOWN && l->kinds[field] != kind)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: its field '%s' is of another kind than that of "
+                        "samples before it",
+                        l->names.text + l->samples[last].name_at,
+                        fdl_field_set_name(l->fields, field));
+    l->kinds[field] = (uint8_t)kind;
+    l->cells[last * l->fields->n + field] = *cell;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_listing_part(struct fdl_listing *l, uint32_t field, int32_t kind,
+                         uint64_t offset, uint64_t length)
+{
+    struct fdl_cell cell = {.word = offset, .length = (uint32_t)length};
+    if (length >= UINT32_MAX)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "a field of %" PRIu64 " bytes: less than 4 GiB is "
+                        "supported",
+                        length);
+    return set_cell(l, field, kind, &cell);
+}
+
+int32_t fdl_listing_cell(struct fdl_listing *l, uint32_t field, int32_t kind,
+                         uint64_t word)
+{
+    struct fdl_cell cell = {.word = word};
+    return set_cell(l, field, kind, &cell);
 }
 
 void fdl_listing_odd(struct fdl_listing *l, const char *what, const char *first)

@@ -6,11 +6,14 @@
  *     fdl_listing_add(l, "n01440764/10026.jpg", offset, length);
  *     fdl_listing_class(l, "n01440764");
  *
+ * and what it has of the fields that are asked for.
+ *
  * One thread at a time.
  */
 #ifndef FDL_LOADER_LISTING_H
 #define FDL_LOADER_LISTING_H
 
+#include "base/field_set.h"
 #include "base/grow.h"
 #include "base/name_table.h"
 #include "base/status.h"
@@ -47,6 +50,10 @@ struct fdl_listing {
     enum fdl_label_kind labels; /* of all its samples */
     uint64_t labelled;          /* samples that have one */
     struct fdl_name_table classes;
+    const struct fdl_field_set *fields; /* asked for; NULL: none */
+    uint8_t kinds[FEEDLINE_FIELDS_MAX]; /* found, enum feedline_field_kind */
+    struct fdl_cell *cells; /* [count][fields->n], or NULL; file: 0 */
+    uint64_t cells_capacity;
     struct fdl_oddity oddities[FDL_ODDITIES];
     uint32_t n_oddities;
 };
@@ -65,6 +72,13 @@ int32_t fdl_listing_class(struct fdl_listing *l, const char *name);
 /* The same, by the folder that a member's name is in: "train/ant/1.jpg" is of
  * class "ant". Nothing where it is in none. */
 int32_t fdl_listing_class_of_folder(struct fdl_listing *l, const char *member);
+
+/* What the sample that was added last has of a field: bytes of the shard, or a
+ * number. EINVAL: others have it as another kind, or 4 GiB. */
+int32_t fdl_listing_part(struct fdl_listing *l, uint32_t field, int32_t kind,
+                         uint64_t offset, uint64_t length);
+int32_t fdl_listing_cell(struct fdl_listing *l, uint32_t field, int32_t kind,
+                         uint64_t word);
 
 /* Forgets the sample that was added last, which has no label yet. */
 void fdl_listing_drop(struct fdl_listing *l);

@@ -2,7 +2,7 @@
 /*
  * A head, then one column after the other, so that nothing is padded:
  *
- *     head, offsets, labels, lengths, names, classes, oddities
+ *     head, cells, offsets, labels, lengths, names, classes, oddities
  *
  * Names, classes and what is odd are texts that end with a NUL, one behind the
  * other, so their places need not be kept.
@@ -20,6 +20,8 @@
 struct head {
     uint64_t count, labels, labelled, n_classes, n_oddities;
     uint64_t names_bytes, classes_bytes, oddities_bytes;
+    uint64_t n_fields;
+    uint8_t kinds[FEEDLINE_FIELDS_MAX];
 };
 
 #define SAMPLE_BYTES (8 + 8 + 4) /* in columns */
@@ -50,8 +52,19 @@ static int32_t pack_oddities(const struct fdl_listing *l,
     return status;
 }
 
+static uint64_t n_fields(const struct fdl_listing *l)
+{
+    return l->fields ? l->fields->n : 0;
+}
+
+static uint64_t cells_bytes(uint64_t count, uint64_t fields)
+{
+    return count * fields * sizeof(struct fdl_cell);
+}
+
 static void pack_samples(const struct fdl_listing *l, uint8_t **at)
 {
+    put(at, l->cells, cells_bytes(l->count, n_fields(l)));
     for (uint64_t i = 0; i < l->count; i++)
         put(at, &l->samples[i].offset, 8);
     for (uint64_t i = 0; i < l->count; i++)
@@ -74,9 +87,12 @@ int32_t fdl_listing_pack(const struct fdl_listing *l, uint8_t **out,
         .names_bytes = l->names.bytes,
         .classes_bytes = l->classes.text.bytes,
         .oddities_bytes = odd.bytes,
+        .n_fields = n_fields(l),
     };
+    memcpy(head.kinds, l->kinds, sizeof(head.kinds));
     uint64_t size = sizeof(head) + l->count * SAMPLE_BYTES + head.names_bytes +
-                    head.classes_bytes + head.oddities_bytes;
+                    head.classes_bytes + head.oddities_bytes +
+                    cells_bytes(l->count, head.n_fields);
     uint8_t *data = status == FEEDLINE_OK ? malloc(size) : NULL;
     if (status == FEEDLINE_OK && !data)
         status = fdl_fail_memory(size, "an index cache");
@@ -100,9 +116,10 @@ int32_t fdl_listing_pack(const struct fdl_listing *l, uint8_t **out,
 static bool head_fits(const struct head *h, uint64_t bytes)
 {
     uint64_t left = bytes - sizeof(*h);
-    if (h->count > left / SAMPLE_BYTES)
+    uint64_t each = SAMPLE_BYTES + cells_bytes(1, h->n_fields);
+    if (h->n_fields > FEEDLINE_FIELDS_MAX || h->count > left / each)
         return false;
-    left -= h->count * SAMPLE_BYTES;
+    left -= h->count * each;
     if (h->names_bytes > left || h->classes_bytes > left - h->names_bytes ||
         h->oddities_bytes != left - h->names_bytes - h->classes_bytes)
         return false;
@@ -166,6 +183,34 @@ static bool take_samples(const uint8_t *from, const struct head *h,
     return true;
 }
 
+static bool take_cells(const uint8_t *from, const struct head *h, uint64_t size,
+                       struct fdl_listing *l)
+{
+    uint64_t bytes = cells_bytes(h->count, h->n_fields);
+    memcpy(l->kinds, h->kinds, sizeof(l->kinds));
+    for (uint64_t i = 0; i < FEEDLINE_FIELDS_MAX; i++)
+        if (l->kinds[i] > FEEDLINE_FIELD_FLOAT)
+            return false;
+    if (bytes == 0)
+        return true;
+    l->cells = malloc(bytes);
+    if (!l->cells)
+        return false;
+    memcpy(l->cells, from, bytes);
+    l->cells_capacity = h->count;
+    for (uint64_t i = 0; i < h->count * h->n_fields; i++) {
+        const struct fdl_cell *c = &l->cells[i];
+        int32_t kind = l->kinds[i % h->n_fields];
+        if (c->file == FDL_NO_FILE)
+            continue;
+        if (c->file != 0 || kind == FDL_FIELD_UNKNOWN ||
+            (!fdl_field_is_number(kind) &&
+             (c->word > size || c->length > size - c->word)))
+            return false;
+    }
+    return true;
+}
+
 static bool take_oddities(const char *at, uint64_t bytes, uint64_t n,
                           struct fdl_listing *l)
 {
@@ -188,14 +233,17 @@ static bool take_oddities(const char *at, uint64_t bytes, uint64_t n,
 static bool unpack(const uint8_t *data, const struct head *h, uint64_t size,
                    struct fdl_listing *l)
 {
-    const uint8_t *names = data + sizeof(*h) + h->count * SAMPLE_BYTES;
+    const uint8_t *samples =
+        data + sizeof(*h) + cells_bytes(h->count, h->n_fields);
+    const uint8_t *names = samples + h->count * SAMPLE_BYTES;
     const uint8_t *classes = names + h->names_bytes;
     const uint8_t *odd = classes + h->classes_bytes;
     l->labels = (enum fdl_label_kind)h->labels;
     l->labelled = h->labelled;
     l->classes.at = calloc(FDL_MAX(h->n_classes, 1), sizeof(*l->classes.at));
     l->classes.n = l->classes.capacity = h->n_classes;
-    return l->classes.at && take_samples(data + sizeof(*h), h, size, l) &&
+    return l->classes.at && take_cells(data + sizeof(*h), h, size, l) &&
+           take_samples(samples, h, size, l) &&
            take_texts(names, h->names_bytes, h->count, &l->names,
                       &l->samples->name_at, sizeof(*l->samples)) &&
            take_texts(classes, h->classes_bytes, h->n_classes, &l->classes.text,
@@ -211,7 +259,7 @@ bool fdl_listing_unpack(const uint8_t *data, uint64_t bytes, uint64_t size,
     if (bytes < sizeof(head))
         return false;
     memcpy(&head, data, sizeof(head));
-    if (!head_fits(&head, bytes))
+    if (!head_fits(&head, bytes) || head.n_fields != n_fields(l))
         return false;
     if (unpack(data, &head, size, l))
         return true;

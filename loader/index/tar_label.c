@@ -206,3 +206,17 @@ int32_t fdl_tar_label_read(const struct fdl_tar_labels *l, struct fdl_shard *s,
                               name);
     return FEEDLINE_OK;
 }
+
+int32_t fdl_tar_integer_read(struct fdl_shard *s, const char *name, uint64_t at,
+                             uint64_t size, int64_t *number,
+                             struct fdl_text *text)
+{
+    int32_t status =
+        size > MAX_FIELD
+            ? fdl_shard_fail(s, at, "%s: %" PRIu64 " bytes for an integer",
+                             name, size)
+            : read_text(s, at, size, text);
+    if (status == FEEDLINE_OK && !take_integer(text->data, number))
+        status = fdl_shard_fail(s, at, "%s is no integer", name);
+    return status;
+}

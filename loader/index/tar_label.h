@@ -37,4 +37,9 @@ int32_t fdl_tar_label_read(const struct fdl_tar_labels *l, struct fdl_shard *s,
                            enum fdl_label_kind *kind, int64_t *number,
                            struct fdl_text *text);
 
+/* The integer that a member of `size` bytes at `at` is. EINVAL: it is none. */
+int32_t fdl_tar_integer_read(struct fdl_shard *s, const char *name, uint64_t at,
+                             uint64_t size, int64_t *number,
+                             struct fdl_text *text);
+
 #endif

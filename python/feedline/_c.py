@@ -78,6 +78,12 @@ DLPACK_VERSIONED = 0x1
 LENT_MAX = 2048
 IMAGES = 0
 LABELS = 1
+FIELDS_MAX = 32
+FIELD_BYTES = 1
+FIELD_TEXT = 2
+FIELD_JSON = 3
+FIELD_INT = 4
+FIELD_FLOAT = 5
 ENDING_LISTED = 0x1
 ENDING_DECODED = 0x2
 CHECKED_ALPHA = 0x1
@@ -261,6 +267,19 @@ class device_info(SizedStructure):
         ("copy_engines", c_int32),
         ("name", c_char * 64),
         ("pci", c_char * 16),
+    ]
+
+
+class sample_field(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("name", c_char_p),
+        ("file", c_char_p),
+        ("offset", c_uint64),
+        ("bytes", c_uint64),
+        ("integer", c_int64),
+        ("number", c_double),
     ]
 
 
@@ -494,6 +513,10 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "batch_copy": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "loader_peek": (c_int32, (c_void_p, c_uint32, POINTER(c_void_p))),
     "loader_lend": (c_int32, (c_void_p, c_void_p, c_uint64)),
+    "dataset_get_field": (
+        c_int32,
+        (c_void_p, c_uint64, c_uint32, POINTER(sample_field)),
+    ),
     "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
     "shard_scheme": (c_char_p, (c_uint32, POINTER(c_char_p))),
     "dataset_open_extents": (c_int32, (POINTER(extents), POINTER(c_void_p))),

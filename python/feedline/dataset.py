@@ -21,6 +21,7 @@ from .buffers import HeldBuffer
 from .errors import InvalidArgument, NotSupported, RangeError, StateError
 from .errors import check
 from .extents import TO_END, Extents
+from .fields import value_in_file
 from .vectors import each_of, joined, labels_for, numbers
 
 _TO_END = 0xFFFFFFFFFFFFFFFF  # bytes of a sample that is all of its file
@@ -70,6 +71,8 @@ class Dataset:
         shards such as "zip:DIR/{000..146}.zip" (docs/options.md lists their
         formats), or a bare path, whose kind is detected. "URI?quarantine=FILE"
         leaves out the samples that FILE names (`loaderbench scan`).
+        "tar:...?fields=txt,json" also delivers those parts of each sample, by
+        the format's names for them (batch.fields).
 
         Raises NotFound, ReadError or InvalidArgument, which name the file.
         """
@@ -291,6 +294,32 @@ class Dataset:
         with open(info.file, "rb") as file:
             file.seek(info.offset)
             return file.read(-1 if info.bytes == _TO_END else info.bytes)
+
+    @property
+    def fields(self) -> List[str]:
+        """Names of what each sample has beside image and label (?fields=)."""
+        info, names = _c.sample_field(), []
+        while lib.dataset_get_field(self.handle, 0, len(names), info) >= 0:
+            names.append(os.fsdecode(info.name))
+        return names
+
+    def field(self, index: int, name: str) -> Any:
+        """A field of a sample: bytes, text, parsed JSON, an int or a float.
+
+        Of one that is missing b"", "" or None. Raises KeyError for a name that
+        is not in `fields`, ValueError for text or JSON that is none.
+        """
+        names = self.fields
+        if name not in names:
+            raise KeyError(name)
+        info = _c.sample_field()
+        position = operator.index(index) % self._count
+        check(
+            lib.dataset_get_field(
+                self.handle, position, names.index(name), info
+            )
+        )
+        return value_in_file(info)
 
     @property
     def classes(self) -> List[str]:

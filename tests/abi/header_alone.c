@@ -2,6 +2,7 @@
 /* The public headers by themselves; each of these begins with feedline.h. */
 #include <feedline/bench.h>
 #include <feedline/exchange.h>
+#include <feedline/fields.h>
 #include <feedline/files.h>
 #include <feedline/live.h>
 #include <feedline/order.h>

@@ -7,6 +7,7 @@
  */
 #include <feedline/bench.h>
 #include <feedline/exchange.h>
+#include <feedline/fields.h>
 #include <feedline/files.h>
 #include <feedline/live.h>
 #include <feedline/order.h>
@@ -65,6 +66,21 @@ NEXT(feedline_checked, channels, orientation);
 NEXT(feedline_checked, orientation, flags);
 NEXT(feedline_checked, flags, reserved);
 END(feedline_checked, reserved, 64);
+
+BEGIN(feedline_sample_field, struct_size);
+NEXT(feedline_sample_field, struct_size, kind);
+NEXT(feedline_sample_field, kind, name);
+NEXT(feedline_sample_field, name, file);
+NEXT(feedline_sample_field, file, offset);
+NEXT(feedline_sample_field, offset, bytes);
+NEXT(feedline_sample_field, bytes, integer);
+NEXT(feedline_sample_field, integer, number);
+END(feedline_sample_field, number, 56);
+IS(FEEDLINE_FIELD_BYTES, 1);
+IS(FEEDLINE_FIELD_TEXT, 2);
+IS(FEEDLINE_FIELD_JSON, 3);
+IS(FEEDLINE_FIELD_INT, 4);
+IS(FEEDLINE_FIELD_FLOAT, 5);
 
 BEGIN(feedline_sample_info, struct_size);
 NEXT(feedline_sample_info, struct_size, reserved);

@@ -65,9 +65,22 @@ static void write_cache(const uint8_t *data, size_t size)
     fclose(f);
 }
 
-static void check_listing(const uint8_t *data, uint64_t bytes, uint64_t size)
+static void check_cells(const struct fdl_listing *l, uint64_t size)
 {
-    struct fdl_listing l = {0};
+    uint64_t n = l->fields ? l->count * l->fields->n : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const struct fdl_cell *c = &l->cells[i];
+        int32_t kind = l->kinds[i % l->fields->n];
+        if (c->file == FDL_NO_FILE || fdl_field_is_number(kind))
+            continue;
+        fuzz_check(c->word <= size && c->length <= size - c->word);
+    }
+}
+
+static void check_listing(const uint8_t *data, uint64_t bytes, uint64_t size,
+                          const struct fdl_field_set *fields)
+{
+    struct fdl_listing l = {.fields = fields};
     if (!fdl_listing_unpack(data, bytes, size, &l)) {
         fuzz_check(!l.samples && l.count == 0);
         return;
@@ -79,6 +92,7 @@ static void check_listing(const uint8_t *data, uint64_t bytes, uint64_t size)
         if (l.labels == FDL_LABEL_CLASS && l.labelled == l.count)
             (void)strlen(fdl_name_table_text(&l.classes, (uint64_t)s->label));
     }
+    check_cells(&l, size);
     fdl_listing_free(&l);
 }
 
@@ -88,6 +102,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fdl_cache c;
     struct fdl_stamp stamp;
     uint64_t bytes;
+    static struct fdl_field_set two;
+    if (two.n == 0)
+        fuzz_check(fdl_field_set_parse(&two, "a,b") == FEEDLINE_OK);
     const size_t stamp_at = 16, path_at = stamp_at + sizeof(stamp);
     write_cache(data, size);
     fdl_cache_open(&c, "fuzz", "/fuzz");
@@ -98,7 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const uint8_t *found = fdl_cache_find(&c, name, &stamp, &bytes);
         if (found) {
             fuzz_check(bytes <= size);
-            check_listing(found, bytes, stamp.size);
+            check_listing(found, bytes, stamp.size, NULL);
+            check_listing(found, bytes, stamp.size, &two);
         }
     }
     fdl_cache_close(&c);

@@ -12,6 +12,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Neither are their fields, nor what is read to have them all. */
+static void check_fields(const feedline_dataset *ds, uint64_t i, uint64_t size,
+                         struct fdl_source *source)
+{
+    struct feedline_sample_field f;
+    uint64_t image = source->offset;
+    for (uint32_t k = 0; k < ds->fields.n; k++) {
+        fdl_dataset_get_field(ds, i, k, &f);
+        fuzz_check(f.offset <= size && f.bytes <= size - f.offset);
+    }
+    if (ds->fields.n == 0)
+        return;
+    fdl_dataset_cover(ds, i, source);
+    fuzz_check(source->offset + source->image_at == image);
+    fuzz_check(source->offset <= size &&
+               (uint64_t)source->length <= size - source->offset);
+}
+
 static void check_samples(const feedline_dataset *ds, uint64_t size)
 {
     fuzz_check(ds->count > 0);
@@ -23,6 +41,7 @@ static void check_samples(const feedline_dataset *ds, uint64_t size)
         fuzz_check(source.offset <= size &&
                    (uint64_t)source.length <= size - source.offset);
         fuzz_check(strstr(fdl_dataset_name(ds, i), source.path));
+        check_fields(ds, i, size, &source);
     }
 }
 
@@ -43,18 +62,32 @@ static uint64_t open_as(const struct fdl_index_format *format, const char *spec,
     return count;
 }
 
+/* Those of the seeds. */
+static const char *fields_of(const char *format)
+{
+    if (strcmp(format, "tar") == 0)
+        return "jpg,cls";
+    return strcmp(format, "mds") == 0 ? "label,filename"
+                                      : "image/class/label,image/filename";
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 #define ROW(name) &fdl_index_##name,
     static const struct fdl_index_format *const formats[] = {
         FDL_INDEX_FORMATS(ROW)};
     char path[FUZZ_PATH_BYTES], patient[FUZZ_PATH_BYTES + 16];
+    char fields[FUZZ_PATH_BYTES + 80];
     int fd = fuzz_file(data, size, path);
     snprintf(patient, sizeof(patient), "%s?damaged=skip", path);
     for (size_t i = 0; i < FDL_COUNT_OF(formats); i++) {
         uint64_t strict = open_as(formats[i], path, size);
         uint64_t kept = open_as(formats[i], patient, size);
         fuzz_check(strict == 0 || kept == strict);
+        snprintf(fields, sizeof(fields), "%s&fields=%s", patient,
+                 fields_of(formats[i]->name));
+        uint64_t with = open_as(formats[i], fields, size);
+        fuzz_check(with == 0 || with <= kept);
     }
     close(fd);
     return 0;

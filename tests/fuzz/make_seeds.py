@@ -325,17 +325,21 @@ def jsons():
 
 def index_caches():
     """Entries of an index cache: of a listing, of one without names, of
-    none."""
+    none, and of one with two fields."""
     def entry(path, data, size=100):
         return (struct.pack("<2Q2Q2q", len(path) + 1, len(data), size, 2, 3, 4)
                 + path + b"\0" + data)
 
-    def listing(names, classes, odd, labels=2):
+    def listing(names, classes, odd, labels=2, kinds=b""):
         n = len(names)
+        cells = n * len(kinds)
         texts = [b"".join(t + b"\0" for t in part)
                  for part in (names, classes, odd)]
         return (struct.pack("<8Q", n, labels, n, len(classes), len(odd) // 3,
                             *map(len, texts))
+                + struct.pack("<Q32s", len(kinds), kinds)
+                + b"".join(struct.pack("<QII", i, -(i % 2) & 0xffffffff, i)
+                           for i in range(cells))
                 + struct.pack("<%dQ" % n, *range(0, 10 * n, 10))
                 + struct.pack("<%dq" % n, *(i % 2 for i in range(n)))
                 + struct.pack("<%dI" % n, *range(n)) + b"".join(texts))
@@ -343,6 +347,8 @@ def index_caches():
     whole = listing([b"a", b"b.jpg", b""], [b"ant", b"bee"],
                     [b"7", b"no label", b"x"])
     yield "classes", entry(b"/data/0.tar", whole)
+    yield "fields", entry(
+        b"s", listing([b"", b"", b""], [], [], 1, bytes([1, 4])))
     yield "numbers", entry(b"s", listing([b"", b""], [], [], 1))
     yield "cut", entry(b"s", whole[:-5])
     yield "two", entry(b"b", whole) + entry(b"a", b"")

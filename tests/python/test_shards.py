@@ -53,7 +53,14 @@ def write_tar(path: Path, members: List[Member]) -> None:
 
 
 Row = Dict[str, Tuple[str, Any]]  # column: its encoding, a value
-MDS_FORMATS = {"int": "<q", "uint8": "<B", "int16": "<h", "uint64": "<Q"}
+MDS_FORMATS = {
+    "int": "<q",
+    "uint8": "<B",
+    "int16": "<h",
+    "uint64": "<Q",
+    "float32": "<f",
+    "float64": "<d",
+}
 
 
 def write_mds_rows(path: Path, rows: List[Row]) -> None:

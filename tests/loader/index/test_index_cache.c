@@ -384,7 +384,10 @@ TEST(where_it_is)
 
 TEST(a_listing_comes_back)
 {
-    struct fdl_listing l = {0}, back = {0};
+    struct fdl_field_set set = {.n = 0};
+    assert_int_equal(fdl_field_set_parse(&set, "a,b"), 0);
+    struct fdl_listing l = {.fields = &set}, back = {.fields = &set};
+    struct fdl_listing other = {0};
     uint8_t *data;
     uint64_t bytes;
     for (uint32_t i = 0; i < 5; i++) {
@@ -394,6 +397,11 @@ TEST(a_listing_comes_back)
             name[0] = '\0';
         assert_int_equal(fdl_listing_add(&l, name, 10 * i, i), 0);
         assert_int_equal(fdl_listing_class(&l, i % 2 ? "odd" : "even"), 0);
+        assert_int_equal(
+            fdl_listing_part(&l, 0, FEEDLINE_FIELD_TEXT, 40 - i, i), 0);
+        if (i == 2)
+            assert_int_equal(
+                fdl_listing_cell(&l, 1, FEEDLINE_FIELD_INT, UINT64_MAX), 0);
     }
     fdl_listing_odd(&l, "no label", "x");
     fdl_listing_odd(&l, "no label", "y");
@@ -410,6 +418,10 @@ TEST(a_listing_comes_back)
             fdl_name_table_text(&back.classes, (uint64_t)back.samples[i].label),
             i % 2 ? "odd" : "even");
     }
+    assert_memory_equal(back.cells, l.cells, 5 * 2 * sizeof(*l.cells));
+    assert_int_equal(back.kinds[0], FEEDLINE_FIELD_TEXT);
+    assert_int_equal(back.kinds[1], FEEDLINE_FIELD_INT);
+    assert_false(fdl_listing_unpack(data, bytes, 44, &other)); /* no fields */
     assert_int_equal(back.n_oddities, 1);
     assert_int_equal(back.oddities[0].count, 2);
     assert_string_equal(back.oddities[0].what, "no label");
@@ -420,6 +432,7 @@ TEST(a_listing_comes_back)
         assert_false(fdl_listing_unpack(data, n, 44, &back));
     free(data);
     fdl_listing_free(&l);
+    fdl_field_set_free(&set);
 }
 
 TEST_MAIN("index_cache")

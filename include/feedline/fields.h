@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fields: what shards have of a sample beside its image and label, such as
+ * captions, JSON and numbers. "URI?fields=txt,json" chooses them by the names
+ * that the format has: the extension in a WebDataset, the feature of a
+ * tf.Example, the column of MDS. Neighbours of the image are read with it, in
+ * one read; numbers are read when the data set is opened.
+ *
+ * Statuses and strings as in feedline.h.
+ */
+#ifndef FEEDLINE_FIELDS_H
+#define FEEDLINE_FIELDS_H
+
+#include <feedline/feedline.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FEEDLINE_FIELDS_MAX 32 /* of a data set */
+
+/* Text and JSON are bytes that the format says are that; nobody has checked. */
+enum feedline_field_kind {
+    FEEDLINE_FIELD_BYTES = 1,
+    FEEDLINE_FIELD_TEXT = 2,
+    FEEDLINE_FIELD_JSON = 3,
+    FEEDLINE_FIELD_INT = 4,  /* an int64; INT64_MIN: the sample has none */
+    FEEDLINE_FIELD_FLOAT = 5 /* a double; NaN: the sample has none */
+};
+
+/* A field of one sample of a data set. */
+struct feedline_sample_field {
+    uint32_t struct_size;
+    int32_t kind;     /* enum feedline_field_kind */
+    const char *name; /* as long as the data set */
+    const char *file; /* as long as the data set; NULL: a number, or none */
+    uint64_t offset;  /* of its bytes in the file */
+    uint64_t bytes;   /* 0: it has none */
+    int64_t integer;  /* of FEEDLINE_FIELD_INT */
+    double number;    /* of FEEDLINE_FIELD_FLOAT */
+};
+
+/* Any thread. ERANGE: no such sample, or no such field. */
+FEEDLINE_API int32_t
+feedline_dataset_get_field(const feedline_dataset *ds, uint64_t index,
+                           uint32_t field, struct feedline_sample_field *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fields of samples: other parts of files, beside the image.
+ *
+ *     shard ... | 7.jpg | 7.json | 7.npy | 7.txt | 8.jpg ...   ?fields=json,txt
+ *                 ^------- one read -----------^
+ *
+ * Formats write what belongs to a sample in one place, so a read that covers it
+ * costs what the image alone costs, and what lies between for nothing is small.
+ * Whatever is far from the image is read by itself.
+ */
+#include "base/memory.h"
+#include "loader/dataset/dataset_build.h"
+
+#include <stdlib.h>
+
+/* Bytes that are read for nothing between two parts: less than a read of its
+ * own costs, which on a fast drive is some 20 us, and on others more. */
+#define MOST_BETWEEN ((uint64_t)64 << 10)
+
+struct range {
+    uint64_t begin, end;
+};
+
+/* Whether the range grew by the part, which is close to it. */
+static bool grow(struct range *r, uint64_t begin, uint64_t end)
+{
+    struct range all = {FDL_MIN(r->begin, begin), FDL_MAX(r->end, end)};
+    bool grows = all.begin < r->begin || all.end > r->end;
+    if (!grows || begin > r->end + MOST_BETWEEN ||
+        end + MOST_BETWEEN < r->begin)
+        return false;
+    *r = all;
+    return true;
+}
+
+void fdl_dataset_cover(const feedline_dataset *ds, uint64_t index,
+                       struct fdl_source *out)
+{
+    const struct fdl_cell *cells = fdl_dataset_cells(ds, index);
+    struct range r = {out->offset, out->offset + (uint64_t)out->length};
+    if (out->file == FDL_OWN_FILE || out->length < 0)
+        return;
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (uint32_t i = 0; i < ds->fields.n; i++)
+            if (cells[i].file == out->file &&
+                !fdl_field_is_number(ds->fields.kind[i]))
+                grew |=
+                    grow(&r, cells[i].word, cells[i].word + cells[i].length);
+    }
+    out->image_at = out->offset - r.begin;
+    out->image_length = out->length;
+    out->offset = r.begin;
+    out->length = (int64_t)(r.end - r.begin);
+}
+
+int32_t fdl_dataset_add_cells(feedline_dataset *ds, const struct fdl_cell *from,
+                              uint32_t file)
+{
+    uint32_t n = ds->fields.n;
+    void *array = ds->cells;
+    int32_t status =
+        fdl_array_reserve(&array, &ds->cells_capacity, ds->count - 1,
+                          n * sizeof(*ds->cells), "fields of samples");
+    ds->cells = array;
+    if (status)
+        return status;
+    struct fdl_cell *to = &ds->cells[(ds->count - 1) * n];
+    for (uint32_t i = 0; i < n; i++) {
+        to[i] = from[i];
+        if (to[i].file != FDL_NO_FILE)
+            to[i].file = file;
+        else
+            to[i].word = fdl_field_nothing(ds->fields.kind[i]);
+    }
+    return FEEDLINE_OK;
+}
+
+void fdl_dataset_get_field(const feedline_dataset *ds, uint64_t index,
+                           uint32_t field, struct feedline_sample_field *out)
+{
+    const struct fdl_cell *c = &fdl_dataset_cells(ds, index)[field];
+    int32_t kind = ds->fields.kind[field];
+    *out = (struct feedline_sample_field){
+        .kind = kind, .name = fdl_field_set_name(&ds->fields, field)};
+    if (kind == FEEDLINE_FIELD_INT) {
+        out->integer = (int64_t)c->word;
+    } else if (kind == FEEDLINE_FIELD_FLOAT) {
+        memcpy(&out->number, &c->word, sizeof(c->word));
+    } else if (c->file != FDL_NO_FILE) {
+        out->file = ds->files.text + ds->file_at[c->file];
+        out->offset = c->word;
+        out->bytes = c->length;
+    }
+}

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of samples: what was written is delivered, from every format."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+import struct
+import tarfile
+from pathlib import Path
+from typing import Any, Callable, Dict, List
+
+import pytest
+
+import feedline
+from feedline import Dataset
+from test_shards import masked_crc, write_mds_rows
+
+Sample = Dict[str, Any]  # field: its value; "image": bytes
+COUNT = 23
+FIELDS = ("text", "meta", "mask", "number")
+
+
+@pytest.fixture(scope="module")
+def samples() -> List[Sample]:
+    """Some have no mask; the last has nothing but its image."""
+    draw = random.Random(3)
+    made = [
+        {
+            "image": draw.randbytes(draw.randrange(1, 5000)),
+            "text": "caption \u00e4 %d" % i * draw.randrange(3),
+            "meta": {"i": i, "deep": [None, "x" * draw.randrange(50)]},
+            "mask": draw.randbytes(draw.randrange(3000)),
+            "number": i * 7 - 30,
+        }
+        for i in range(COUNT)
+    ]
+    for i in (2, 3, 11):
+        del made[i]["mask"]
+    return made
+
+
+# ---- Writers ---------------------------------------------------------------
+
+# By format: the name of each field.
+NAMES = {
+    "tar": {"text": "txt", "meta": "json", "mask": "mask.npy", "number": "id"},
+    "mds": {"text": "caption", "meta": "m", "mask": "z", "number": "a"},
+    "tfrecord": {"text": "t/t", "meta": "m", "mask": "k", "number": "n"},
+}
+
+
+def add_member(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    archive.addfile(info, io.BytesIO(data))
+
+
+def parts_of(sample: Sample) -> Dict[str, bytes]:
+    """What is in a shard, as bytes."""
+    found = {
+        "text": sample["text"].encode(),
+        "meta": json.dumps(sample["meta"]).encode(),
+        "number": b"%d\n" % sample["number"],
+    }
+    if "mask" in sample:
+        found["mask"] = sample["mask"]
+    return found
+
+
+def write_tar(path: Path, samples: List[Sample]) -> None:
+    """Parts in any order, the image among them."""
+    draw = random.Random(9)
+    names = NAMES["tar"]
+    with tarfile.open(path, "w") as archive:
+        for i, sample in enumerate(samples):
+            members = [(names[k], v) for k, v in parts_of(sample).items()]
+            members.append(("jpg", sample["image"]))
+            members.append(("other", b"?" * 2000))
+            draw.shuffle(members)
+            for extension, data in members:
+                add_member(archive, "f/%03d.%s" % (i, extension), data)
+
+
+def write_mds(path: Path, samples: List[Sample]) -> None:
+    names = NAMES["mds"]
+    write_mds_rows(
+        path,
+        [
+            {
+                "image": ("jpeg", sample["image"]),
+                names["text"]: ("str", sample["text"]),
+                names["meta"]: ("json", json.dumps(sample["meta"])),
+                names["mask"]: ("ndarray", sample.get("mask", b"")),
+                names["number"]: ("int", sample["number"]),
+            }
+            for sample in samples
+        ],
+    )
+
+
+def varint(n: int) -> bytes:
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def message(number: int, data: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def bytes_feature(data: bytes) -> bytes:
+    return message(1, message(1, data))
+
+
+def float_feature(*values: float) -> bytes:
+    return message(2, message(1, struct.pack("<%df" % len(values), *values)))
+
+
+def int_feature(*values: int) -> bytes:
+    return message(3, message(1, b"".join(map(varint, values))))
+
+
+def write_examples(path: Path, examples: List[Dict[str, bytes]]) -> None:
+    """key: a feature."""
+    with open(path, "wb") as file:
+        for example in examples:
+            entries = (
+                message(1, message(1, key.encode()) + message(2, feature))
+                for key, feature in example.items()
+            )
+            record = message(1, b"".join(entries))
+            length = struct.pack("<Q", len(record))
+            file.write(length + struct.pack("<I", masked_crc(length)))
+            file.write(record + b"crc!")
+
+
+def write_tfrecord(path: Path, samples: List[Sample]) -> None:
+    names, examples = NAMES["tfrecord"], []
+    for sample in samples:
+        parts = parts_of(sample)
+        del parts["number"]
+        example = {names[k]: bytes_feature(v) for k, v in parts.items()}
+        example["image"] = bytes_feature(sample["image"])
+        example[names["number"]] = int_feature(sample["number"])
+        examples.append(example)
+    write_examples(path, examples)
+
+
+WRITERS: Dict[str, Callable[[Path, List[Sample]], None]] = {
+    "mds": write_mds,
+    "tar": write_tar,
+    "tfrecord": write_tfrecord,
+}
+each_format = pytest.mark.parametrize("kind", sorted(WRITERS))
+
+
+def opened(
+    folder: Path, kind: str, samples: List[Sample], more: str = ""
+) -> Dataset:
+    """From two shards, with all fields."""
+    half = len(samples) // 2
+    WRITERS[kind](folder / ("0.%s" % kind), samples[:half])
+    WRITERS[kind](folder / ("1.%s" % kind), samples[half:])
+    names = ",".join(NAMES[kind][field] for field in FIELDS)
+    return Dataset.open("%s:%s?fields=%s%s" % (kind, folder, names, more))
+
+
+def wanted(kind: str, sample: Sample, field: str) -> Any:
+    """TFRecords do not say that bytes are text."""
+    if kind == "tfrecord" and field in ("text", "meta"):
+        return parts_of(sample)[field]
+    return sample.get(field, b"")
+
+
+# ---- The table -------------------------------------------------------------
+
+
+@each_format
+def test_the_fields_are_those_written(
+    tmp_path: Path, samples: List[Sample], kind: str
+) -> None:
+    dataset = opened(tmp_path, kind, samples)
+    names = NAMES[kind]
+    assert dataset.fields == [names[field] for field in FIELDS]
+    for i, sample in enumerate(samples):
+        assert dataset.read(i) == sample["image"]
+        for field in FIELDS:
+            found = dataset.field(i, names[field])
+            assert found == wanted(kind, sample, field)
+    with pytest.raises(KeyError):
+        dataset.field(0, "image")
+
+
+@each_format
+def test_missing_fields(
+    tmp_path: Path, samples: List[Sample], kind: str
+) -> None:
+    if kind != "mds":  # which has every column in every sample
+        with pytest.raises(feedline.NotFound, match="0.%s.*no field" % kind):
+            opened(tmp_path, kind, samples, "&missing_field=raise")
+    opened(tmp_path, kind, samples)
+    uri = "%s:%s?fields=nowhere" % (kind, tmp_path)
+    with pytest.raises(feedline.NotFound, match="no sample has.*'nowhere'"):
+        Dataset.open(uri)
+    for names, why in (("a,a", "two fields"), (",", "without a name")):
+        with pytest.raises(feedline.InvalidArgument, match=why):
+            Dataset.open("%s:%s?fields=%s" % (kind, tmp_path, names))
+    many = ",".join(map(str, range(33)))
+    with pytest.raises(feedline.InvalidArgument, match="more than 32"):
+        Dataset.open("%s:%s?fields=%s" % (kind, tmp_path, many))
+
+
+@each_format
+def test_changed_anywhere(
+    tmp_path: Path, samples: List[Sample], kind: str
+) -> None:
+    """No crash, and no field outside the file."""
+    opened(tmp_path, kind, samples)
+    path = tmp_path / ("0.%s" % kind)
+    whole = path.read_bytes()
+    names = ",".join(NAMES[kind].values())
+    draw = random.Random(13)
+    for _ in range(60):
+        changed = bytearray(whole[: draw.randrange(1, len(whole))])
+        for _ in range(draw.randrange(20)):
+            changed[draw.randrange(len(changed))] = draw.randrange(256)
+        path.write_bytes(changed)
+        uri = "%s:%s?damaged=skip&fields=%s" % (kind, path, names)
+        try:
+            dataset = Dataset.open(uri)
+        except feedline.Error:
+            continue
+        for i in range(len(dataset)):
+            for k in range(len(FIELDS)):
+                info = feedline._c.sample_field()
+                feedline.errors.check(
+                    feedline._library.lib.dataset_get_field(
+                        dataset.handle, i, k, info
+                    )
+                )
+                if info.file:
+                    assert info.offset + info.bytes <= len(changed)
+
+
+def test_tar_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.tar"
+    with tarfile.open(path, "w") as archive:
+        for name in ("a.jpg", "a.txt", "a.id", "a.txt"):
+            add_member(archive, name, b"x")
+    for options, why in (
+        ("fields=txt", "second field 'txt'"),
+        ("fields=id", "a.id is no integer"),
+        ("fields=txt&group=none", "group=none samples have no fields"),
+    ):
+        with pytest.raises(feedline.InvalidArgument, match=why):
+            Dataset.open("tar:%s?%s" % (path, options))
+
+
+def test_the_image_may_be_a_field(tmp_path: Path) -> None:
+    path = tmp_path / "s.tar"
+    with tarfile.open(path, "w") as archive:
+        add_member(archive, "a.jpg", b"image")
+        add_member(archive, "a.seg.png", b"mask")
+    dataset = Dataset.open("tar:%s?fields=jpg,seg.png" % path)
+    assert dataset.read(0) == dataset.field(0, "jpg") == b"image"
+    assert dataset.field(0, "seg.png") == b"mask"
+
+
+def test_tfrecord_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "s.tfrecord"
+    image = bytes_feature(b"x")
+    unpacked = message(2, varint(1 << 3 | 5) + struct.pack("<f", 0.5))
+    examples = [
+        {"image": image, "f": float_feature(1.25), "i": int_feature(-5)},
+        {"image": image, "f": unpacked, "i": b""},
+        {"f": float_feature(), "image": image},
+    ]
+    write_examples(path, examples)
+    dataset = Dataset.open("tfrecord:%s?fields=f,i" % path)
+    assert [dataset.field(i, "f") for i in range(3)] == [1.25, 0.5, None]
+    assert [dataset.field(i, "i") for i in range(3)] == [-5, None, None]
+    for key, feature in (
+        ("f", float_feature(1, 2)),
+        ("i", int_feature(1, 2)),
+    ):
+        write_examples(path, [{"image": image, key: feature}])
+        with pytest.raises(
+            feedline.InvalidArgument, match="'%s' has several values" % key
+        ):
+            Dataset.open("tfrecord:%s?fields=%s" % (path, key))
+    write_examples(
+        path,
+        [
+            {"image": image, "f": float_feature(1)},
+            {"image": image, "f": int_feature(1)},
+        ],
+    )
+    with pytest.raises(feedline.InvalidArgument, match="another kind"):
+        Dataset.open("tfrecord:%s?fields=f" % path)
+
+
+def test_mds_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "s.mds"
+    rows = [
+        {
+            "image": ("jpeg", b"x"),
+            "half": ("float32", value),
+            "whole": ("float64", -value),
+        }
+        for value in (0.5, math.inf)
+    ]
+    write_mds_rows(path, rows)
+    dataset = Dataset.open("mds:%s?fields=whole,half" % path)
+    for i, value in enumerate((0.5, math.inf)):
+        assert dataset.field(i, "half") == value
+        assert dataset.field(i, "whole") == -value

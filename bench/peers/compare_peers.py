@@ -16,6 +16,13 @@ and the ratio of such a pair is what counts: what slows the machine down slows
 both. Where others used more than --busy-limit of the cores the pair is measured
 again; of all tries the quietest counts, and the result says how quiet it was.
 
+With --shards S the peers are readers of shards instead, and the work is the
+same. Those with a buffer to shuffle in have one of about 1,000; feedline's
+shuffle is of the whole. peer_feedline needs PYTHONPATH and FEEDLINE_LIBRARY.
+
+    bench/peers/make_shards.py FOLDER S    in the environment of the peers
+    bench/peers/compare_peers.py FOLDER --shards S [--cold]
+
 bench/peers/setup_venv installs the peers. One that is not there, or fails, is
 listed with its last words.
 """
@@ -38,13 +45,27 @@ PEERS = {"torchvision": ("f32", "u8"), "torchvision_tensor": ("f32", "u8"),
          "opencv": ("f32", "u8"), "ffcv": ("f32", "u8"), "dali": ("f32", "u8"),
          "spdl": ("f32", "u8"), "tfdata": ("f32", "u8"),
          "full_decode": ("u8",), "simplejpeg": ("u8",)}
+# With --shards: what loaderbench is given beside each; None: peer_feedline.
+SHARD_PEERS = {"webdataset": "tar:%s/tar", "dali_tar": "tar:%s/tar",
+               "dali_tfrecord": "tfrecord:%s/tfrecord",
+               "tfrecord": "tfrecord:%s/tfrecord", "mds": "mds:%s/mds",
+               "huggingface": None}
 
 
 class Failed(Exception):
     """A peer that is not installed or ended with an error."""
 
 
-def feedline_command(arguments, workers, dtype):
+def source_of(arguments, name):
+    if not arguments.shards:
+        return arguments.folder
+    return SHARD_PEERS[name] and SHARD_PEERS[name] % arguments.shards
+
+
+def feedline_command(arguments, name, workers, dtype):
+    source = source_of(arguments, name)
+    if not source:
+        return peer_command(arguments, "feedline", workers, dtype)
     if dtype == "f32":
         work = ["--pipeline", "train", "--dtype", "f32", "--layout", "nchw"]
     else:
@@ -52,10 +73,13 @@ def feedline_command(arguments, workers, dtype):
                 "--op", "horizontal_flip", "--shuffle",
                 "--dtype", "u8", "--layout", "nhwc"]
     files, _labels = peer.list_images(arguments.folder)
-    warmup = -(-len(files) // arguments.batch_size)
-    return [arguments.loaderbench, "run", arguments.folder, *work,
-            "--workers", str(workers), "--warmup", str(warmup),
-            "--epochs", str(arguments.epochs + 1),
+    per_epoch = -(-len(files) // arguments.batch_size)
+    length = (["--warmup", "1", "--batches", str(9 * per_epoch // 10)]
+              if arguments.cold else
+              ["--warmup", str(per_epoch),
+               "--epochs", str(arguments.epochs + 1)])
+    return [arguments.loaderbench, "run", source, *work,
+            "--workers", str(workers), *length,
             "--batch-size", str(arguments.batch_size),
             "--quiet", "--json", "-"]
 
@@ -64,7 +88,17 @@ def peer_command(arguments, name, workers, dtype):
     return [arguments.python, os.path.join(HERE, "peer_%s.py" % name),
             "--folder", arguments.folder, "--dtype", dtype,
             "--epochs", str(arguments.epochs), "--workers", str(workers),
-            "--batch-size", str(arguments.batch_size)]
+            "--batch-size", str(arguments.batch_size),
+            *(["--shards", arguments.shards] if arguments.shards else []),
+            *(["--cold"] if arguments.cold else [])]
+
+
+def evict(folder):
+    """Out of the page cache; what others have mapped stays."""
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(root, name), "rb") as f:
+                os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def busy_seconds(cores):
@@ -91,8 +125,10 @@ def last_words(text):
     return lines[-1].strip() if lines else "ended without a word"
 
 
-def measure(command, cores):
+def measure(arguments, command, cores):
     """One run: what it printed, and the share of the cores others took."""
+    if arguments.cold:
+        evict(arguments.shards or arguments.folder)
     begun = time.monotonic()
     busy, own = busy_seconds(cores), children_seconds()
     try:
@@ -131,18 +167,20 @@ def measure_pair(arguments, name, cores, dtype):
     best, loudest = None, 2.0
     for _ in range(arguments.tries):
         wait_for_quiet(cores, arguments.busy_limit, arguments.patience)
-        ours, a = measure(feedline_command(arguments, len(cores), dtype),
-                          cores)
-        theirs, b = measure(peer_command(arguments, name, len(cores), dtype),
-                            cores)
+        ours, a = measure(
+            arguments, feedline_command(arguments, name, len(cores), dtype),
+            cores)
+        theirs, b = measure(
+            arguments, peer_command(arguments, name, len(cores), dtype),
+            cores)
         if max(a, b) < loudest:
             loudest = max(a, b)
-            best = {"feedline": number(ours["result"], a),
+            best = {"feedline": number(ours.get("result", ours), a),
                     "peer": number(theirs, b),
                     "settings": theirs["settings"],
                     "versions": theirs["versions"],
                     "pixel_mean": theirs.get("pixel_mean"),
-                    "feedline_version": ours["version"]}
+                    "feedline_version": ours.get("version")}
         if loudest <= arguments.busy_limit:
             break
     return best
@@ -150,7 +188,8 @@ def measure_pair(arguments, name, cores, dtype):
 
 def run_rounds(arguments, cores, dtype, missing):
     """Every peer once per round; {name: [pair, ...]}."""
-    names = [n for n in arguments.peers if dtype in PEERS[n]]
+    names = [n for n in arguments.peers
+             if dtype in PEERS.get(n, ("f32", "u8"))]
     pairs = {name: [] for name in names}
     for i in range(arguments.rounds):
         for name in names:
@@ -231,8 +270,15 @@ def parse():
     parser.add_argument("--python", default=PYTHON, metavar="PATH",
                         help="where the peers are installed "
                         "[build/peers-venv/bin/python]")
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS,
-                        metavar="NAME", help="of " + ", ".join(PEERS))
+    parser.add_argument("--peers", nargs="+", metavar="NAME",
+                        help="of " + ", ".join(PEERS) + "; with --shards of "
+                        + ", ".join(SHARD_PEERS))
+    parser.add_argument("--shards", metavar="S",
+                        help="compare readers of shards, which make_shards.py "
+                        "wrote of the folder")
+    parser.add_argument("--cold", action="store_true",
+                        help="out of the page cache before each run, of which "
+                        "90 %% of the first epoch count")
     parser.add_argument("--dtypes", nargs="+", choices=("f32", "u8"),
                         default=("f32", "u8"), help="[both]")
     parser.add_argument("--core-counts", nargs="+", type=int, default=(1, 2),
@@ -249,6 +295,10 @@ def parse():
                         help="draw the results as NAME-light.svg and "
                         "NAME-dark.svg; needs --json")
     arguments = parser.parse_args()
+    known = SHARD_PEERS if arguments.shards else PEERS
+    arguments.peers = arguments.peers or list(known)
+    if not set(arguments.peers) <= set(known):
+        parser.error("--peers: of " + ", ".join(known))
     if arguments.plot and arguments.json in (None, "-"):
         parser.error("--plot draws what is in --json FILE")
     return arguments
@@ -264,7 +314,8 @@ def main():
         "machine": sbs.machine(), "feedline": None,
         "images": len(peer.list_images(arguments.folder)[0]),
         "config": {k: getattr(arguments, k) for k in (
-            "rounds", "epochs", "batch_size", "busy_limit", "tries")},
+            "rounds", "epochs", "batch_size", "busy_limit", "tries",
+            "shards", "cold")},
         "tables": tables, "missing": missing,
     }
     for n in arguments.core_counts:

@@ -48,6 +48,8 @@ class Job:
         self.workers = arguments.workers
         self.dtype = arguments.dtype
         self.epochs = arguments.epochs
+        self.shards = arguments.shards
+        self.cold = arguments.cold
         self.files, self.labels = list_images(arguments.folder)
 
     def order(self):
@@ -136,29 +138,42 @@ def mean_of_pixels(batch, job, layout):
     return float(mean.mean())
 
 
-def measure(stream, job, layout):
-    per_epoch = len(job.files)
+def warm_up(stream, job, layout):
+    """One epoch; of a cold run its first batch, which starts everything.
+    Returns the mean of the pixels."""
     images, means = 0, []
-    while images < per_epoch:
+    while images < (1 if job.cold else len(job.files)):
         batch = next(stream)
         check_batch(batch, job, layout)
         means.append(mean_of_pixels(batch, job, layout))
         images += batch.shape[0]
+    return sum(means) / len(means)
+
+
+def measure(stream, job, layout):
+    per_epoch = len(job.files)
+    mean = warm_up(stream, job, layout)
     images = 0
     cpu, wall = cpu_seconds(), time.perf_counter()
-    while images < per_epoch * job.epochs:
+    # The end of a cold epoch is left to what was read ahead into the next.
+    enough = 0.9 * per_epoch if job.cold else per_epoch * job.epochs
+    while images < enough:
         images += next(stream).shape[0]
     wall = time.perf_counter() - wall
     cpu = cpu_seconds() - cpu
     return {"images": images, "seconds": wall, "cpu_seconds": cpu,
             "images_per_second": images / wall,
             "images_per_cpu_second": images / cpu,
-            "pixel_mean": sum(means) / len(means)}
+            "pixel_mean": mean}
 
 
 def parse(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--folder", required=True, metavar="F")
+    parser.add_argument("--shards", metavar="S",
+                        help="the same images as make_shards wrote them")
+    parser.add_argument("--cold", action="store_true",
+                        help="measure most of the first epoch, and no other")
     parser.add_argument("--epochs", type=int, default=4, metavar="E")
     parser.add_argument("--batch-size", type=int, default=64, metavar="B")
     parser.add_argument("--workers", type=int, default=1, metavar="N",

@@ -14,11 +14,15 @@ import peer
 PACKAGES = ("nvidia-dali-cuda120",)
 
 
-@pipeline_def
-def train(job):
-    jpegs, labels = fn.readers.file(
+def read_files(job):
+    return fn.readers.file(
         files=job.files, labels=job.labels, random_shuffle=True,
         initial_fill=len(job.files), name="files")
+
+
+@pipeline_def
+def train(job, read):
+    jpegs, labels = read(job)
     images = fn.decoders.image_random_crop(
         jpegs, device="cpu", output_type=types.RGB,
         random_area=list(peer.SCALE), random_aspect_ratio=list(peer.RATIO))
@@ -32,9 +36,10 @@ def train(job):
         dtype=types.FLOAT, output_layout="CHW"), labels
 
 
-def batches(job):
-    pipeline = train(job, batch_size=job.batch_size, num_threads=job.workers,
-                     device_id=None, prefetch_queue_depth=2, seed=1)
+def batches(job, read=read_files):
+    pipeline = train(job, read, batch_size=job.batch_size,
+                     num_threads=job.workers, device_id=None,
+                     prefetch_queue_depth=2, seed=1)
     pipeline.build()
     while True:
         pixels, _labels = pipeline.run()

@@ -22,8 +22,7 @@ DCT = "INTEGER_ACCURATE"
 WHOLE = [[[0.0, 0.0, 1.0, 1.0]]]
 
 
-def prepare(path, label, f32):
-    data = tf.io.read_file(path)
+def prepare(data, label, f32):
     begin, size, _ = tf.image.sample_distorted_bounding_box(
         tf.io.extract_jpeg_shape(data), tf.constant(WHOLE),
         min_object_covered=0.0, aspect_ratio_range=peer.RATIO,
@@ -41,13 +40,18 @@ def prepare(path, label, f32):
     return tf.transpose(image, [2, 0, 1]), label
 
 
-def batches(job):
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(job.workers)
+def read_files(job):
     data = tf.data.Dataset.from_tensor_slices((job.files, job.labels))
     data = data.shuffle(len(job.files)).repeat()
-    data = data.map(lambda path, label: prepare(path, label,
-                                                job.dtype == "f32"),
+    return data, lambda path, label: (tf.io.read_file(path), label)
+
+
+def batches(job, read=read_files):
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(job.workers)
+    data, load = read(job)
+    data = data.map(lambda *sample: prepare(*load(*sample),
+                                            job.dtype == "f32"),
                     num_parallel_calls=job.workers, deterministic=False)
     data = data.batch(job.batch_size, drop_remainder=True).prefetch(2)
     options = tf.data.Options()

@@ -30,7 +30,7 @@ def data_loader(dataset, job):
         num_workers=0 if job.workers == 1 else job.workers)
 
 
-def batches(job):
+def transform(job):
     torch.set_num_threads(1)
     steps = [transforms.RandomResizedCrop(peer.SIZE),
              transforms.RandomHorizontalFlip()]
@@ -39,8 +39,11 @@ def batches(job):
                   transforms.Normalize(peer.MEAN, peer.STD)]
     else:
         steps += [transforms.PILToTensor()]
-    data = torchvision.datasets.ImageFolder(job.folder,
-                                            transforms.Compose(steps))
+    return transforms.Compose(steps)
+
+
+def batches(job):
+    data = torchvision.datasets.ImageFolder(job.folder, transform(job))
     for pixels, _labels in data_loader(data, job):
         yield pixels
 

@@ -202,6 +202,48 @@ def test_huggingface_as_torch_loads_it(ds: Any) -> None:
     assert Images(ds).classes == list("abc")
 
 
+def _as_pairs(batches: Any) -> Any:
+    return [[batch[key] for key in sorted(batch)] for batch in batches]
+
+
+def test_huggingface_with_transform(ds: Any) -> None:
+    def in_place(batch: Any) -> Any:
+        batch["image"] = [SMALL(x.convert("RGB")) for x in batch["image"]]
+        return batch
+
+    def anew(rows: Any) -> Any:
+        return {"x": [SMALL(x) for x in rows["image"]], "label": rows["label"]}
+
+    for function in (in_place, anew):
+        known = ds.shuffle(seed=2).select(range(20)).with_transform(function)
+        for data in (known, torch.utils.data.Subset(known, [3, 1, 4, 15, 9])):
+            loader = Ours(data, batch_size=4, num_workers=2)
+            assert loader.native, loader.fallback_reason
+            theirs = Theirs(data, batch_size=4)
+            assert_same(_as_pairs(loader), _as_pairs(theirs))
+
+
+def test_huggingface_that_is_not_known(ds: Any) -> None:
+    def both(batch: Any) -> Any:
+        batch["pixels"] = [SMALL(x) for x in batch["image"]]
+        return batch
+
+    def small(batch: Any) -> Any:
+        batch["image"] = [SMALL(x) for x in batch["image"]]
+        return batch
+
+    more = ds.add_column("more", list(range(len(ds)))).with_transform(small)
+    for data, why in (
+        (ds, "without a transform"),
+        (ds.with_format("torch"), "in the format 'torch'"),
+        (ds.with_transform(both), "its transform both may do anything"),
+        (more, "ds.select_columns"),
+    ):
+        assert why in Ours(data, batch_size=4).fallback_reason
+    single = Ours(ds.with_transform(small), batch_size=None)
+    assert "samples are dicts" in single.fallback_reason
+
+
 def test_huggingface_itself_falls_back(ds: Any) -> None:
     tensors = ds.with_transform(lambda rows: {"label": rows["label"]})
     loader = Ours(tensors, batch_size=4)

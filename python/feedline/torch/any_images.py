@@ -54,7 +54,12 @@ class Images(Decoded):
                 "its samples come from" % where
             )
         return ready_piece(
-            self, self.dataset, where, apply_exif=self.apply_exif
+            where,
+            len(self.dataset),
+            lambda: self.dataset,
+            self.transform,
+            (id(self.dataset),),
+            apply_exif=self.apply_exif,
         )
 
     def _contents(self) -> Any:

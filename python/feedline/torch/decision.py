@@ -59,6 +59,12 @@ class Decision:
         if reason is not None:
             raise NotNative(reason)
         plan = plan_of(loader.dataset)
+        if plan.keys is not None and loader.collate_fn is not default_collate:
+            raise NotNative(
+                "samples are dicts, which the engine has as default_collate "
+                "makes batches of them; feedline.torch.Images(ds, transform) "
+                "gives pairs of image and label"
+            )
         if not collates(loader):
             self._check_type_of_samples(loader.dataset, plan)
         return plan

@@ -261,7 +261,10 @@ class NativeIterator(CountedIterator):
         self._made: Dict[int, List[torch.Tensor]] = {}
         # Images and labels are the batch, as they are.
         self._is_plain = (
-            plan.targets is None and self._auto_collation and not made
+            plan.targets is None
+            and plan.keys is None
+            and self._auto_collation
+            and not made
         )
         self.into: Optional[Into] = None  # set before the first batch
         # Known with the first batch: how they are taken, and their device.
@@ -486,7 +489,8 @@ class NativeIterator(CountedIterator):
         """What the data set makes of a sample of the engine's."""
         indices = self._samples.indices
         position = sample if indices is None else indices.index(sample)
-        return self._dataset[position][0]
+        keys = self._settings.plan.keys
+        return self._dataset[position][0 if keys is None else keys[0]]
 
     def _receive(self, engine: feedline.Loader) -> feedline.Batch:
         timeout = self._timeout if self._timeout > 0 else None
@@ -528,6 +532,8 @@ class NativeIterator(CountedIterator):
             seed = seed_of_batch(self._progress.seed, number)
         if self._settings.plan.targets is not None:
             data[1] = self._targets_of(data[1].tolist(), seed)
+        if self._settings.plan.keys is not None:
+            return dict(zip(self._settings.plan.keys, data))
         if not self._auto_collation:
             return [data[0][0], self._single_label(data[1])]
         if not isinstance(collate, Collated):

@@ -50,6 +50,8 @@ class Piece:
     target_transform: Any = None
     options: Dict[str, Any] = field(default_factory=dict)
     ready: bool = False  # load gives a data set of the engine's, and no labels
+    # Samples are dicts of image and label, under these keys; None: pairs.
+    keys: Optional[Tuple[str, str]] = None
 
 
 @dataclass
@@ -73,7 +75,7 @@ class View:
 _READERS: Dict[str, Callable[[Any, str, View], Mapping]] = {}
 
 
-def _knows(
+def knows(
     *names: str,
 ) -> Callable[
     [Callable[[Any, str, View], Mapping]], Callable[[Any, str, View], Mapping]
@@ -88,7 +90,7 @@ def _knows(
     return register
 
 
-def _leaf(
+def leaf(
     *names: str,
 ) -> Callable[[Callable[[Any, str], Piece]], Callable[[Any, str], Piece]]:
     """Registers the reader of a data set that is a piece by itself."""
@@ -96,7 +98,7 @@ def _leaf(
     def register(
         function: Callable[[Any, str], Piece]
     ) -> Callable[[Any, str], Piece]:
-        _knows(*names)(lambda d, where, view: view.add(function(d, where)))
+        knows(*names)(lambda d, where, view: view.add(function(d, where)))
         return function
 
     return register
@@ -114,7 +116,7 @@ def view_of(dataset: Any) -> View:
     return view
 
 
-def _owner(cls: type, method: str) -> Optional[type]:
+def owner_of(cls: type, method: str) -> Optional[type]:
     """The class that defines a method of `cls`."""
     for base in cls.__mro__:
         if method in base.__dict__:
@@ -122,7 +124,7 @@ def _owner(cls: type, method: str) -> Optional[type]:
     return None
 
 
-def _is_patched(cls: Optional[type], method: str) -> bool:
+def is_patched(cls: Optional[type], method: str) -> bool:
     """Whether somebody put a function of another module into the class."""
     function = getattr(cls, method, None)
     return getattr(function, "__module__", "") != getattr(cls, "__module__", "")
@@ -144,16 +146,16 @@ _LIBRARIES = (
 
 def _read(dataset: Any, where: str, view: View) -> Mapping:
     cls = type(dataset)
-    owner = _owner(cls, "__getitem__")
+    owner = owner_of(cls, "__getitem__")
     reader = _READERS.get(_name(owner))
-    if reader is None or _is_patched(owner, "__getitem__"):
+    if reader is None or is_patched(owner, "__getitem__"):
         raise NotNative(
             f"{where} is a {cls.__name__}, whose __getitem__ feedline does not "
             "know; a list of files and labels runs natively as "
             "feedline.torch.ImageList(samples, transform)"
         )
     for method in ("__len__", "__getitems__", "__getattribute__"):
-        owner = _owner(cls, method)
+        owner = owner_of(cls, method)
         if owner and owner is not object:
             if not owner.__module__.startswith(_LIBRARIES):
                 raise NotNative(
@@ -166,7 +168,7 @@ def _read(dataset: Any, where: str, view: View) -> Mapping:
 # ---- Subsets and concatenations ---------------------------------------------
 
 
-@_knows("torch.utils.data.dataset.Subset")
+@knows("torch.utils.data.dataset.Subset")
 def _subset(dataset: Any, where: str, view: View) -> Mapping:
     inner = _read(dataset.dataset, where + ".dataset", view)
     indices = dataset.indices
@@ -184,7 +186,7 @@ def _subset(dataset: Any, where: str, view: View) -> Mapping:
     return mapping
 
 
-@_knows("torch.utils.data.dataset.ConcatDataset")
+@knows("torch.utils.data.dataset.ConcatDataset")
 def _concatenation(dataset: Any, where: str, view: View) -> Mapping:
     parts = [
         _read(part, f"{where}.datasets[{i}]", view)
@@ -274,7 +276,7 @@ def files_piece(
     )
 
 
-@_leaf("torchvision.datasets.folder.DatasetFolder")
+@leaf("torchvision.datasets.folder.DatasetFolder")
 def _dataset_folder(dataset: Any, where: str) -> Piece:
     folder = sys.modules["torchvision.datasets.folder"]
     known = (getattr(folder, "default_loader"), getattr(folder, "pil_loader"))
@@ -292,10 +294,10 @@ def _dataset_folder(dataset: Any, where: str) -> Piece:
     return files_piece(dataset, dataset.samples, where)
 
 
-@_leaf("timm.data.dataset.ImageDataset")
+@leaf("timm.data.dataset.ImageDataset")
 def _timm_dataset(dataset: Any, where: str) -> Piece:
     reader = dataset.reader
-    name = _name(_owner(type(reader), "__getitem__"))
+    name = _name(owner_of(type(reader), "__getitem__"))
     if not name.endswith("reader_image_folder.ReaderImageFolder"):
         raise NotNative(
             f"{where} has a {type(reader).__name__}; the engine reads folders "
@@ -314,38 +316,34 @@ def _timm_dataset(dataset: Any, where: str) -> Piece:
     return files_piece(dataset, reader.samples, where, channels)
 
 
-@_leaf("feedline.torch.folders.Decoded", "feedline.torch.any_images.Images")
+@leaf("feedline.torch.folders.Decoded", "feedline.torch.any_images.Images")
 def _ours(dataset: Any, where: str) -> Piece:
     piece: Piece = dataset.piece(where)
     return piece
 
 
 def ready_piece(
-    dataset: Any, samples: feedline.Dataset, where: str, **options: Any
+    where: str,
+    count: int,
+    load: Callable[[], feedline.Dataset],
+    transform: Any,
+    facts: Tuple[Any, ...],
+    **options: Any,
 ) -> Piece:
-    """All samples of a data set of the engine's, with their labels."""
+    """All samples of a data set of the engine's, with their labels. facts: the
+    same for as long as load would give the same."""
     options.update(_pillow_options())
     return Piece(
         where=where,
         files=True,
-        count=len(samples),
-        transform=dataset.transform,
+        count=count,
+        transform=transform,
         channels=3,
         size=None,
-        watched=[Facts((id(samples), *sorted(options.items())))],
-        load=lambda: (samples, []),
+        watched=[Facts((facts, *sorted(options.items())))],
+        load=lambda: (load(), []),
         options=options,
         ready=True,
-    )
-
-
-@_knows("datasets.arrow_dataset.Dataset")
-def _huggingface(dataset: Any, where: str, view: View) -> Mapping:
-    raise NotNative(
-        f"{where} is one of Hugging Face's, whose samples Python makes, and "
-        "its transform, if any, may do anything; feedline.torch.Images(ds, "
-        "transform) gives pairs of image and label natively, with a transform "
-        "of torchvision's"
     )
 
 
@@ -396,12 +394,12 @@ def _pixels_piece(
     )
 
 
-@_leaf("torchvision.datasets.mnist.MNIST", "torchvision.datasets.usps.USPS")
+@leaf("torchvision.datasets.mnist.MNIST", "torchvision.datasets.usps.USPS")
 def _gray_images(dataset: Any, where: str) -> Piece:
     return _pixels_piece(dataset, where, "NHW", dataset.targets, True)
 
 
-@_leaf("torchvision.datasets.mnist.QMNIST")
+@leaf("torchvision.datasets.mnist.QMNIST")
 def _qmnist(dataset: Any, where: str) -> Piece:
     if not dataset.compat:
         raise NotNative(
@@ -410,17 +408,17 @@ def _qmnist(dataset: Any, where: str) -> Piece:
     return _pixels_piece(dataset, where, "NHW", dataset.targets[:, 0], True)
 
 
-@_leaf("torchvision.datasets.cifar.CIFAR10")
+@leaf("torchvision.datasets.cifar.CIFAR10")
 def _cifar(dataset: Any, where: str) -> Piece:
     return _pixels_piece(dataset, where, "NHWC", dataset.targets, False)
 
 
-@_leaf("torchvision.datasets.svhn.SVHN")
+@leaf("torchvision.datasets.svhn.SVHN")
 def _svhn(dataset: Any, where: str) -> Piece:
     return _pixels_piece(dataset, where, "NCHW", dataset.labels, True)
 
 
-@_leaf("torchvision.datasets.stl10.STL10")
+@leaf("torchvision.datasets.stl10.STL10")
 def _stl10(dataset: Any, where: str) -> Piece:
     if dataset.labels is None:
         raise NotNative(f"{where} has no labels")

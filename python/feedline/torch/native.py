@@ -27,7 +27,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import feedline
 
 from ..options import option_pillow
-from . import chain_timm, chain_torchvision
+from . import chain_timm, chain_torchvision, known_huggingface
 from .chain import Builder, Chain, NotNative, Size
 from .known_sets import Piece, View, view_of
 from .targets import Targets, are_ints, as_bytes
@@ -48,6 +48,7 @@ class Plan:
         random: torch would draw random numbers for a sample.
         shape: of a sample, [C, H, W].
         targets: the labels, where they are not the engine's own.
+        keys: of image and label, where samples are dicts.
     """
 
     dataset: feedline.Dataset
@@ -57,6 +58,7 @@ class Plan:
     random: bool
     shape: Tuple[int, int, int]
     targets: Optional[Targets]
+    keys: Optional[Tuple[str, str]]
     _digest: Callable[[], str] = field(repr=False)
     _fingerprint: Optional[str] = field(default=None, repr=False)
 
@@ -187,6 +189,7 @@ def _make(view: View, chain: Chain) -> Plan:
         random=chain.random,
         shape=(chain.channels, height, width),
         targets=targets,
+        keys=view.pieces[0].keys,
         _digest=lambda: _digest(view.pieces, loaded, indices),
     )
 
@@ -220,8 +223,9 @@ def _dataset(
     if any(piece.ready for piece in pieces):
         if len(pieces) > 1:
             raise NotNative(
-                "the data set is made of several, and one of them is Images; "
-                "join them before (datasets.concatenate_datasets)"
+                "the data set is made of several, and one of them is Images or "
+                "Hugging Face's; join them before "
+                "(datasets.concatenate_datasets)"
             )
         ready: feedline.Dataset = loaded[0][0]
         return ready
@@ -298,7 +302,7 @@ def _names_inside(paths: List[str]) -> bytes:
 # ---- Whole chains -----------------------------------------------------------
 
 # Importing these modules registered their readers.
-LIBRARIES = (chain_timm, chain_torchvision)
+LIBRARIES = (chain_timm, chain_torchvision, known_huggingface)
 
 
 def read_chain(transform: Any, channels: int, size: Optional[Size]) -> Chain:

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data sets of Hugging Face's `datasets` with a transform that is known.
+
+Their samples are dicts of columns, and so are the batches: here those of an
+image and an integer. What is done to the image is said by the function of
+`with_transform`, or by one of torchvision's v2 transforms in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+import feedline
+
+from .batch_functions import BatchFunction, read_batch_function
+from .chain import Builder, NotNative
+from .known_sets import Piece, leaf, ready_piece
+
+_INSTEAD = "feedline.torch.Images(ds, transform) gives pairs of image and label"
+
+
+@leaf("datasets.arrow_dataset.Dataset")
+def _huggingface(dataset: Any, where: str) -> Piece:
+    function = _function_of(dataset, where)
+    label = _label_of(dataset, function, where)
+    raw = dataset.with_format(None)
+    piece = ready_piece(
+        where,
+        len(dataset),
+        lambda: _samples(raw, function.image, label, where),
+        function.transform,
+        (dataset._fingerprint, function.image, label),
+        apply_exif=True,
+    )
+    piece.channels = 3 if function.to_rgb else _channels(raw, function, where)
+    piece.keys = function.made, label
+    return piece
+
+
+def _samples(raw: Any, image: str, label: str, where: str) -> feedline.Dataset:
+    try:
+        return feedline.Dataset.huggingface(raw, image, label)
+    except feedline.Error as error:
+        raise NotNative(f"{where} is one of Hugging Face's: {error}") from None
+
+
+def _function_of(dataset: Any, where: str) -> BatchFunction:
+    """What its transform does."""
+    if dataset._format_type != "custom":
+        kind = dataset._format_type
+        raise NotNative(
+            f"{where} is one of Hugging Face's "
+            + (f"in the format {kind!r}" if kind else "without a transform")
+            + '; give it one: ds.with_transform(f), with batch["image"] = '
+            '[transform(x.convert("RGB")) for x in batch["image"]] in f; or '
+            + _INSTEAD
+        )
+    given = dataset._format_kwargs["transform"]
+    known = read_batch_function(given)
+    if known is not None:
+        return known
+    if type(given).__module__.startswith("torchvision.transforms.v2"):
+        return _of_v2(dataset, given, where)
+    raise NotNative(
+        f"{where} is one of Hugging Face's, and its transform "
+        f"{getattr(given, '__name__', type(given).__name__)} may do anything; "
+        'known are functions that do batch["image"] = [transform(x.convert('
+        '"RGB")) for x in batch["image"]] and return the batch; or ' + _INSTEAD
+    )
+
+
+def _of_v2(dataset: Any, transform: Any, where: str) -> BatchFunction:
+    """It takes the dict of a batch as it is, and draws once for all of it."""
+    builder = Builder(3, None)
+    builder.read(transform, "")
+    if builder.random:
+        raise NotNative(
+            f"{where} is one of Hugging Face's with a transform that draws the "
+            'same numbers for all images of a batch; write batch["image"] = '
+            '[transform(x) for x in batch["image"]] in a function'
+        )
+    features = dataset.features
+    images = [
+        name
+        for name in _columns(dataset, where)
+        if getattr(features[name], "_type", "") == "Image"
+    ]
+    if len(images) != 1:
+        raise NotNative(f"{where} has {len(images)} columns of images")
+    return BatchFunction(images[0], images[0], transform, False, None)
+
+
+def _columns(dataset: Any, where: str) -> Tuple[str, ...]:
+    """That its samples have."""
+    if dataset._output_all_columns:
+        raise NotNative(
+            f"{where} has output_all_columns=True, so that images come "
+            "unchanged beside the transformed ones"
+        )
+    return tuple(dataset._format_columns or dataset.column_names)
+
+
+def _label_of(dataset: Any, function: BatchFunction, where: str) -> str:
+    columns = _columns(dataset, where)
+    if function.image not in columns:
+        raise NotNative(f"{where} has no column {function.image!r}")
+    others = [name for name in columns if name != function.image]
+    if function.keeps is not None:
+        others = [function.keeps]
+    if len(others) != 1 or others[0] not in columns:
+        raise NotNative(
+            f"{where} has samples of the columns {', '.join(columns)}, and the "
+            "engine has an image and a label; ds.select_columns(["
+            f"{function.image!r}, ...]) leaves out the others"
+        )
+    feature = dataset.features[others[0]]
+    kind = str(getattr(feature, "dtype", type(feature).__name__))
+    if not kind.startswith(("int", "uint")):
+        raise NotNative(
+            f"{where} has labels of type {kind} in column {others[0]!r}; "
+            "ds.class_encode_column makes integers of classes"
+        )
+    image = dataset.features[function.image]
+    if not getattr(image, "decode", True):
+        raise NotNative(f"{where} has images with decode=False")
+    return others[0]
+
+
+def _channels(raw: Any, function: BatchFunction, where: str) -> int:
+    """As the first image has them: torch makes batches of equal ones only."""
+    try:
+        mode = raw[0][function.image].mode
+    except Exception as error:
+        raise NotNative(
+            f"{where}: its first image cannot be read: {error}"
+        ) from None
+    channels = {"RGB": 3, "L": 1}.get(mode, 0)
+    if channels == 0:
+        raise NotNative(
+            f"{where} has images of mode {mode}; write "
+            'transform(x.convert("RGB"))'
+        )
+    return channels

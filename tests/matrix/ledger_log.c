@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSTANT_NS (10 * US)
-
 static struct ledger_log *current;
 
 /* Of this thread: the sample it reads and the one it works on, and since when;
@@ -227,8 +225,9 @@ void ledger_log_attribute(const struct ledger_log *log, double ns[FDL_BUCKETS])
         const struct log_wait *wait = &log->waits[i];
         if (was_ready(log, wait->batch, wait->begin))
             continue;
-        for (int64_t t = wait->begin; t < wait->end; t += INSTANT_NS)
+        for (int64_t t = wait->begin; t < wait->end; t += LOG_INSTANT_NS)
             instant(log, wait->batch, t,
-                    smaller((double)(wait->end - t), (double)INSTANT_NS), ns);
+                    smaller((double)(wait->end - t), (double)LOG_INSTANT_NS),
+                    ns);
     }
 }

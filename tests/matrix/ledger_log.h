@@ -34,6 +34,8 @@
 #define LOG_SAMPLES 512u
 #define LOG_WAITS   4096u
 
+#define LOG_INSTANT_NS INT64_C(10000)
+
 struct log_sample {
     _Atomic int64_t read_begin, read_end, work_begin, work_end;
 };

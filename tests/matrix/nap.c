@@ -14,20 +14,38 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t nap_now(void)
+static int64_t real_now(void)
 {
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-int64_t nap_until(int64_t due_ns)
+static void real_sleep(int64_t due_ns)
 {
     struct timespec due = {.tv_sec = (time_t)(due_ns / 1000000000),
                            .tv_nsec = (long)(due_ns % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+        continue;
+}
+
+static const struct nap_clock real = {real_now, real_sleep};
+static const struct nap_clock *by = &real;
+
+void nap_by(const struct nap_clock *clock)
+{
+    by = clock ? clock : &real;
+}
+
+int64_t nap_now(void)
+{
+    return by->now_ns();
+}
+
+int64_t nap_until(int64_t due_ns)
+{
     int64_t begin = nap_now();
     if (due_ns <= begin)
         return 0;
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
-        continue;
+    by->sleep_until(due_ns);
     return nap_now() - begin;
 }
 

@@ -12,7 +12,16 @@
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 
-int64_t nap_now(void); /* CLOCK_MONOTONIC */
+/* CLOCK_MONOTONIC, or what is in its place. */
+int64_t nap_now(void);
+
+struct nap_clock {
+    int64_t (*now_ns)(void);
+    void (*sleep_until)(int64_t due_ns);
+};
+
+/* NULL restores. While there are no other threads. */
+void nap_by(const struct nap_clock *clock);
 
 /* Sleeps; returns for how long. */
 int64_t nap_until(int64_t due_ns);

@@ -18,8 +18,6 @@ static struct {
     int64_t server_free_ns; /* when the last byte of the last read passes */
     uint64_t reads;
     int64_t slept_ns;
-    int64_t each_ns[SLOW_READS_EACH];
-    uint32_t n_each;
 } storage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 ssize_t __real_pread(int fd, void *buffer, size_t bytes, off_t at);
@@ -29,7 +27,6 @@ void slow_reads_set(const struct slow_reads *how)
 {
     pthread_mutex_lock(&storage.lock);
     storage.how = *how;
-    storage.n_each = 0;
     pthread_mutex_unlock(&storage.lock);
 }
 
@@ -37,14 +34,6 @@ int64_t slow_reads_slept_ns(void)
 {
     pthread_mutex_lock(&storage.lock);
     int64_t ns = storage.slept_ns;
-    pthread_mutex_unlock(&storage.lock);
-    return ns;
-}
-
-int64_t slow_reads_slept_each_ns(uint32_t i)
-{
-    pthread_mutex_lock(&storage.lock);
-    int64_t ns = i < storage.n_each ? storage.each_ns[i] : 0;
     pthread_mutex_unlock(&storage.lock);
     return ns;
 }
@@ -83,8 +72,6 @@ ssize_t __wrap_pread(int fd, void *buffer, size_t bytes, off_t at)
         int64_t slept = nap_until(due(bytes));
         pthread_mutex_lock(&storage.lock);
         storage.slept_ns += slept;
-        if (storage.n_each < SLOW_READS_EACH)
-            storage.each_ns[storage.n_each++] = slept;
         pthread_mutex_unlock(&storage.lock);
     }
     return __real_pread(fd, buffer, bytes, at);

@@ -29,8 +29,4 @@ void slow_reads_set(const struct slow_reads *how);
 /* Time that reads have really slept, by clock reads around each sleep. */
 int64_t slow_reads_slept_ns(void);
 
-/* The same of the i-th read since slow_reads_set, i < SLOW_READS_EACH. */
-#define SLOW_READS_EACH 512u
-int64_t slow_reads_slept_each_ns(uint32_t i);
-
 #endif

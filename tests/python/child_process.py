@@ -32,6 +32,9 @@ PRELUDE = '''
 import gc, os, signal, sys, threading, time
 import feedline
 
+# What a shell starts in the background has inherited that Ctrl-C is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 FOLDER = sys.argv[1]
 N = 24
 
@@ -52,7 +55,7 @@ def make(chain=None, **options):
 
 def blocked_loader(**options):
     """A loader whose second batch waits until `gate` is set; `gate.shut`: it
-    does."""
+    does. Nobody is told how long: that is the test's and the machine's."""
     gate = threading.Event()
     gate.shut = threading.Event()
     seen = []
@@ -63,7 +66,21 @@ def blocked_loader(**options):
             gate.shut.set()
             gate.wait(60)
 
-    return make(pipeline().python(hold), workers=1, **options), gate
+    options = {"workers": 1, "stuck_after": 0, **options}
+    return make(pipeline().python(hold), **options), gate
+
+
+def say_before(owner, name):
+    """Prints "blocking" when this function is called first: the signal that
+    comes upon it finds the program in there."""
+    function = getattr(owner, name)
+
+    def told(*arguments):
+        setattr(owner, name, function)
+        print("blocking", flush=True)
+        return function(*arguments)
+
+    setattr(owner, name, told)
 
 
 def refused(error, words, *calls):
@@ -252,11 +269,14 @@ def signalled(
 
 def wait_until_asleep(pid: int) -> None:
     """Until the main thread of a program sleeps: it has reached the call that
-    it waits in. A busy machine keeps it runnable for a while before."""
+    it waits in. A busy machine keeps it runnable for a while before. One that
+    has ended does not wait."""
     seen = 0
     end = time.monotonic() + TIME_LIMIT_S
     while seen < 3 and time.monotonic() < end:
         time.sleep(0.02)
         with open("/proc/%d/stat" % pid) as file:
             state = file.read().rsplit(")", 1)[1].split()[0]
+        if state == "Z":
+            return
         seen = seen + 1 if state == "S" else 0

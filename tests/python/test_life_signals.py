@@ -82,7 +82,7 @@ def test_ctrl_c_in_the_middle_of_training(image_folder: Path) -> None:
                 for batch in loader:
                     if next(step) == 8:
                         print("training", flush=True)
-                    time.sleep(0.002)
+                        time.sleep(60)
         except KeyboardInterrupt:
             pass
         del batch
@@ -119,8 +119,9 @@ def test_ctrl_c_ends_the_wait_of_close(image_folder: Path) -> None:
         lifetime.EXIT_WAIT_S = 0.3
         loader, gate = blocked_loader()
         loader.next()
+        gate.shut.wait(60)
+        say_before(lifetime.Aside, "wait_for")
         try:
-            print("blocking", flush=True)
             loader.close()
         except KeyboardInterrupt:
             print("interrupted", flush=True)
@@ -177,8 +178,8 @@ def test_a_program_ends_while_a_stop_waits(image_folder: Path) -> None:
         loader, gate = blocked_loader()
         loader.next()
         gate.shut.wait(60)
+        say_before(lifetime.Aside, "wait_for")
         try:
-            print("blocking", flush=True)
             loader.stop()
         except KeyboardInterrupt:
             print("interrupted", flush=True)
@@ -222,8 +223,8 @@ def test_ctrl_c_comes_up_behind_an_iterator_that_is_left(
         iterator = iter(loader)
         next(iterator)
         shut.wait(60)
+        say_before(feedline.torch.iteration, "_give_back")
         try:
-            print("blocking", flush=True)
             del iterator
             time.sleep(60)
             print("not reached")

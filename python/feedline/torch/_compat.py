@@ -81,13 +81,22 @@ def collates(loader: Any) -> bool:
 
 def index_sampler_of(loader: Any) -> Any:
     """The sampler whose items are what the fetcher gets: that of batches, if
-    there are batches."""
-    return loader._index_sampler
+    there are batches. Of a stream that runs natively: the order it was given.
+    """
+    order = _order_of(loader)
+    return loader._index_sampler if order is None else order
 
 
 def is_stream(loader: Any) -> bool:
-    """Whether the data set is an IterableDataset, as torch decided."""
-    return bool(loader._dataset_kind == _DatasetKind.Iterable)
+    """Whether the data set is an IterableDataset, as torch decided, and does
+    not run natively."""
+    iterable = loader._dataset_kind == _DatasetKind.Iterable
+    return bool(iterable) and _order_of(loader) is None
+
+
+def _order_of(loader: Any) -> Any:
+    mine = getattr(loader, "_feedline", None)
+    return None if mine is None else mine.decision.order
 
 
 def collate_functions() -> Dict[Any, Any]:

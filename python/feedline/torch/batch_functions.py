@@ -86,6 +86,14 @@ def read_batch_function(function: Any) -> Optional[BatchFunction]:
     return None
 
 
+def is_identity(function: Any) -> bool:
+    """Whether it returns its argument."""
+    code = (lambda x_: x_).__code__
+    return isinstance(function, FunctionType) and _alike(
+        code, function.__code__, {}
+    )
+
+
 def _alike(wanted: CodeType, code: CodeType, names: Dict[str, Any]) -> bool:
     """Whether these are the same instructions; notes what the names are."""
     if (

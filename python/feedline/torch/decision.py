@@ -18,6 +18,7 @@ from .arguments import Given
 from .chain import NotNative
 from .collated import Collated, reason_in_switches, seeded
 from .iteration import BATCH_MAX, known_batch_size
+from .known_sets import is_known_stream
 from .native import Plan, plan as plan_of
 from .worker_init import only_seeds
 
@@ -32,6 +33,8 @@ class Decision:
     def __init__(self) -> None:
         self._reason: Optional[str] = None
         self.made = False
+        # The sampler of a stream that the engine runs.
+        self.order: Any = None
         self._warned = False
         # The plan whose first sample was looked at, with batch_size=None.
         self._plain_samples: Optional[Plan] = None
@@ -45,9 +48,12 @@ class Decision:
 
     def decide(self, loader: Any) -> Optional[Plan]:
         """The plan of the epoch that begins; None for torch's iterators."""
+        self.order = None
         try:
             plan: Optional[Plan] = self.plan_now(loader)
             self._reason = None
+            if plan is not None and plan.stream is not None:
+                self.order = plan.stream.sampler(loader, len(plan))
         except NotNative as no:
             plan, self._reason = None, no.reason
         self.made = True
@@ -65,7 +71,7 @@ class Decision:
                 "makes batches of them; feedline.torch.Images(ds, transform) "
                 "gives pairs of image and label"
             )
-        if not collates(loader):
+        if not collates(loader) and plan.stream is None:
             self._check_type_of_samples(loader.dataset, plan)
         return plan
 
@@ -117,7 +123,7 @@ class Decision:
 def _reason_in_arguments(loader: Any) -> Optional[str]:
     if loader._feedline.given.backend == "torch":
         return 'backend="torch" asks for that'
-    if is_stream(loader):
+    if is_stream(loader) and not is_known_stream(loader.dataset):
         return "the data set is an IterableDataset"
     collate = loader.collate_fn
     if collates(loader):

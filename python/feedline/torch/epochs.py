@@ -266,6 +266,8 @@ class Epochs:
     def load(self, loader: Any, state: Any) -> None:
         """See DataLoader.load_state_dict."""
         saved = None
+        if is_stream(loader):  # natively, perhaps
+            loader._feedline.decision.decide(loader)
         if not isinstance(state, dict) or state:
             saved = states.read(state, index_sampler_of(loader))
             states.check_dataset(_fingerprint(loader), state)

@@ -248,6 +248,9 @@ class NativeIterator(CountedIterator):
         self._begin(loader, loader._feedline.decision.plan_now(loader))
 
     def _begin(self, loader: Any, plan: Plan) -> None:
+        if plan.stream is not None and not self._auto_collation:
+            # It makes batches itself, as default_collate would.
+            self._auto_collation, self._collate_fn = True, default_collate
         sampler = self._progress.traced.sampler
         self._unnoticed = batches_known_ahead(sampler)
         self._known_ahead = self._unnoticed if self._num_workers == 0 else ALL
@@ -489,7 +492,10 @@ class NativeIterator(CountedIterator):
         """What the data set makes of a sample of the engine's."""
         indices = self._samples.indices
         position = sample if indices is None else indices.index(sample)
-        keys = self._settings.plan.keys
+        plan = self._settings.plan
+        if plan.stream is not None:
+            return plan.stream.image(plan.dataset, position)
+        keys = plan.keys
         return self._dataset[position][0 if keys is None else keys[0]]
 
     def _receive(self, engine: feedline.Loader) -> feedline.Batch:

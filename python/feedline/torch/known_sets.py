@@ -31,6 +31,21 @@ _ENDINGS = image_endings(_c.ENDING_DECODED)
 Mapping = Callable[[], Sequence[int]]
 
 
+class Stream:
+    """Of an IterableDataset that is known: what a data set has otherwise."""
+
+    def sampler(self, loader: Any, count: int) -> Any:
+        """The order of a loader's batches. Raises NotNative."""
+        raise NotImplementedError
+
+    def image(self, samples: feedline.Dataset, position: int) -> Any:
+        """A sample's image that the engine cannot make."""
+        raise NotImplementedError
+
+
+UNKNOWN = -1  # samples of a stream, until it is loaded
+
+
 @dataclass
 class Piece:
     """A data set that holds samples itself.
@@ -52,6 +67,7 @@ class Piece:
     ready: bool = False  # load gives a data set of the engine's, and no labels
     # Samples are dicts of image and label, under these keys; None: pairs.
     keys: Optional[Tuple[str, str]] = None
+    stream: Optional[Stream] = None
 
 
 @dataclass
@@ -73,6 +89,8 @@ class View:
 
 # Name of the class that defines __getitem__ -> its reader.
 _READERS: Dict[str, Callable[[Any, str, View], Mapping]] = {}
+# Name of the class that defines __iter__ -> the reader of a stream.
+_STREAMS: Dict[str, Callable[[Any, str], Piece]] = {}
 
 
 def knows(
@@ -104,9 +122,48 @@ def leaf(
     return register
 
 
+def knows_stream(
+    name: str,
+) -> Callable[[Callable[[Any, str], Piece]], Callable[[Any, str], Piece]]:
+    """Registers the reader of an IterableDataset."""
+
+    def register(
+        function: Callable[[Any, str], Piece]
+    ) -> Callable[[Any, str], Piece]:
+        _STREAMS[name] = function
+        return function
+
+    return register
+
+
+def _stream_reader(dataset: Any) -> Optional[Callable[[Any, str], Piece]]:
+    """None for what is no stream, or none that is known."""
+    cls = type(dataset)
+    owner = _owner(cls, "__iter__")
+    reader = _STREAMS.get(_name(owner))
+    if reader is None or owner is None or _is_patched(owner, "__iter__"):
+        return None
+    package = owner.__module__.split(".")[0] + "."
+    for method in ("iterator", "iterator1", "invoke", "__getattribute__"):
+        other = _owner(cls, method)
+        if other not in (None, object):
+            if not str(getattr(other, "__module__", "")).startswith(package):
+                return None
+    return reader
+
+
+def is_known_stream(dataset: Any) -> bool:
+    """Whether view_of may know what an IterableDataset gives."""
+    return _stream_reader(dataset) is not None
+
+
 def view_of(dataset: Any) -> View:
     """What is in a data set. Raises NotNative."""
     view = View()
+    stream = _stream_reader(dataset)
+    if stream is not None:
+        view.mapping = view.add(stream(dataset, "the data set"))
+        return view
     view.mapping = _read(dataset, "the data set", view)
     if len(view.pieces) > 1:  # their images become one array, a copy
         view.watched = [
@@ -116,7 +173,7 @@ def view_of(dataset: Any) -> View:
     return view
 
 
-def owner_of(cls: type, method: str) -> Optional[type]:
+def _owner(cls: type, method: str) -> Optional[type]:
     """The class that defines a method of `cls`."""
     for base in cls.__mro__:
         if method in base.__dict__:
@@ -124,7 +181,7 @@ def owner_of(cls: type, method: str) -> Optional[type]:
     return None
 
 
-def is_patched(cls: Optional[type], method: str) -> bool:
+def _is_patched(cls: Optional[type], method: str) -> bool:
     """Whether somebody put a function of another module into the class."""
     function = getattr(cls, method, None)
     return getattr(function, "__module__", "") != getattr(cls, "__module__", "")
@@ -146,16 +203,16 @@ _LIBRARIES = (
 
 def _read(dataset: Any, where: str, view: View) -> Mapping:
     cls = type(dataset)
-    owner = owner_of(cls, "__getitem__")
+    owner = _owner(cls, "__getitem__")
     reader = _READERS.get(_name(owner))
-    if reader is None or is_patched(owner, "__getitem__"):
+    if reader is None or _is_patched(owner, "__getitem__"):
         raise NotNative(
             f"{where} is a {cls.__name__}, whose __getitem__ feedline does not "
             "know; a list of files and labels runs natively as "
             "feedline.torch.ImageList(samples, transform)"
         )
     for method in ("__len__", "__getitems__", "__getattribute__"):
-        owner = owner_of(cls, method)
+        owner = _owner(cls, method)
         if owner and owner is not object:
             if not owner.__module__.startswith(_LIBRARIES):
                 raise NotNative(
@@ -297,7 +354,7 @@ def _dataset_folder(dataset: Any, where: str) -> Piece:
 @leaf("timm.data.dataset.ImageDataset")
 def _timm_dataset(dataset: Any, where: str) -> Piece:
     reader = dataset.reader
-    name = _name(owner_of(type(reader), "__getitem__"))
+    name = _name(_owner(type(reader), "__getitem__"))
     if not name.endswith("reader_image_folder.ReaderImageFolder"):
         raise NotNative(
             f"{where} has a {type(reader).__name__}; the engine reads folders "

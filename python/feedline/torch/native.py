@@ -28,8 +28,9 @@ import feedline
 
 from ..options import option_pillow
 from . import chain_timm, chain_torchvision, known_huggingface
+from . import known_webdataset
 from .chain import Builder, Chain, NotNative, Size
-from .known_sets import Piece, View, view_of
+from .known_sets import Piece, Stream, View, view_of
 from .targets import Targets, are_ints, as_bytes
 
 __all__ = ["NotNative", "Plan", "plan"]
@@ -49,6 +50,7 @@ class Plan:
         shape: of a sample, [C, H, W].
         targets: the labels, where they are not the engine's own.
         keys: of image and label, where samples are dicts.
+        stream: what an IterableDataset has in place of positions.
     """
 
     dataset: feedline.Dataset
@@ -59,6 +61,7 @@ class Plan:
     shape: Tuple[int, int, int]
     targets: Optional[Targets]
     keys: Optional[Tuple[str, str]]
+    stream: Optional[Stream]
     _digest: Callable[[], str] = field(repr=False)
     _fingerprint: Optional[str] = field(default=None, repr=False)
 
@@ -103,7 +106,7 @@ _plans: Dict[int, _Entry] = {}
 
 
 def plan(dataset: Any) -> Plan:
-    """How the engine serves `dataset`, a map-style data set.
+    """How the engine serves `dataset`.
 
     The same plan as before if nothing changed. Raises NotNative.
     """
@@ -190,6 +193,7 @@ def _make(view: View, chain: Chain) -> Plan:
         shape=(chain.channels, height, width),
         targets=targets,
         keys=view.pieces[0].keys,
+        stream=view.pieces[0].stream,
         _digest=lambda: _digest(view.pieces, loaded, indices),
     )
 
@@ -302,7 +306,12 @@ def _names_inside(paths: List[str]) -> bytes:
 # ---- Whole chains -----------------------------------------------------------
 
 # Importing these modules registered their readers.
-LIBRARIES = (chain_timm, chain_torchvision, known_huggingface)
+LIBRARIES = (
+    chain_timm,
+    chain_torchvision,
+    known_huggingface,
+    known_webdataset,
+)
 
 
 def read_chain(transform: Any, channels: int, size: Optional[Size]) -> Chain:

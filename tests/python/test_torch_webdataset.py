@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines of webdataset that run natively: the samples of their shards."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import warnings
+from pathlib import Path
+from typing import Any, List
+
+import pytest
+
+from images import encoded
+from torch_cases import Ours, T, Theirs, assert_same, torch
+
+import feedline
+from feedline.torch import Images
+
+try:
+    import webdataset as wds
+
+    REAL = True
+except ImportError:
+    import webdataset_double as wds  # type: ignore
+
+    REAL = False
+
+SMALL = T.Compose([T.Resize((8, 8)), T.ToTensor()])
+COUNT = 20
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> List[str]:
+    """Two of ten samples, with labels from 0 to 19."""
+    root = tmp_path_factory.mktemp("shards")
+    for number in range(2):
+        with tarfile.open(root / ("%d.tar" % number), "w") as archive:
+            for i in range(number * 10, number * 10 + 10):
+                for ending, content in (
+                    ("cls", b"%d" % i),
+                    ("jpg", encoded((20 + i, 30), i)),
+                ):
+                    info = tarfile.TarInfo("%03d.%s" % (i, ending))
+                    info.size = len(content)
+                    archive.addfile(info, io.BytesIO(content))
+    return [str(root / "0.tar"), str(root / "1.tar")]
+
+
+def stream(shards: List[str], **arguments: Any) -> Any:
+    return wds.WebDataset(shards, shardshuffle=False, **arguments)
+
+
+def pairs(shards: List[str], *functions: Any) -> Any:
+    data = stream(shards).decode("pil").to_tuple("jpg", "cls")
+    return data.map_tuple(*(functions or (SMALL, lambda x: x)))
+
+
+def labels_of(batches: Any) -> List[int]:
+    return [label for _, labels in batches for label in labels.tolist()]
+
+
+def test_samples_in_order(shards: List[str]) -> None:
+    cases = (
+        (pairs(shards), {"batch_size": 6, "drop_last": True}),
+        (pairs(shards).batched(8), {"batch_size": None}),
+        (pairs(shards).batched(8, partial=False), {"batch_size": None}),
+        (
+            stream(shards)
+            .decode("rgb")
+            .rename(image="jpg;png", label="cls")
+            .map_dict(image=T.Compose([T.ToTensor(), T.CenterCrop(12)]))
+            .to_tuple("image", "label"),
+            {"batch_size": 6},
+        ),
+    )
+    opened = feedline.Dataset.open("tar:" + "::".join(shards))
+    for number, (data, arguments) in enumerate(cases):
+        loader = Ours(data, num_workers=2, **arguments)
+        assert loader.native, loader.fallback_reason
+        if REAL:
+            theirs: Any = Theirs(data, **arguments)
+        else:
+            chain = T.Compose([T.ToTensor(), T.CenterCrop(12)])
+            theirs = Theirs(
+                Images(opened, chain if number == 3 else SMALL),
+                batch_size=arguments["batch_size"] or 8,
+                drop_last=number in (0, 2),
+            )
+        assert_same(list(loader), [list(batch) for batch in theirs])
+
+
+def test_shuffle_is_a_permutation(shards: List[str]) -> None:
+    data = stream(shards).shuffle(5).decode("pil").to_tuple("jpg cls")
+    loader = Ours(data.map_tuple(SMALL), batch_size=6, num_workers=2)
+    torch.manual_seed(3)
+    first, second = list(loader), labels_of(loader)
+    assert sorted(labels_of(first)) == sorted(second) == list(range(COUNT))
+    assert labels_of(first) != second
+    torch.manual_seed(3)
+    assert_same(list(loader), first)
+
+
+@pytest.mark.parametrize("batched", (False, True))
+def test_resumed(shards: List[str], batched: bool) -> None:
+    data = stream(shards).shuffle(5).decode("pil").to_tuple("jpg", "cls")
+    data = data.map_tuple(SMALL)
+    data = data.batched(6) if batched else data
+    arguments = {"batch_size": None if batched else 6}
+    loader = Ours(data, **arguments)
+    batches = iter(loader)
+    next(batches)
+    state, rest = loader.state_dict(), list(batches)
+    again = Ours(data, **arguments)
+    again.load_state_dict(state)
+    assert_same(list(again), rest)
+    other = Ours(pairs(shards[:1]), batch_size=6)
+    with pytest.raises(ValueError, match="another data set"):
+        other.load_state_dict(state)
+
+
+def test_what_is_not_known_falls_back(shards: List[str]) -> None:
+    def no_image(sample: Any) -> Any:
+        return sample
+
+    missing = shards[:1] + ["/nowhere/1.tar"]
+    whole = stream(shards).decode("pil")
+    for data, arguments, why in (
+        (whole, {}, "end it with to_tuple"),
+        (whole.map(no_image), {}, "a map() of any function"),
+        (stream(shards, handler=wds.warn_and_continue), {}, 'on_error="skip"'),
+        (whole.to_tuple("jpg", "json").map_tuple(SMALL), {}, "in .json"),
+        (whole.to_tuple("jpg", "cls", "txt"), {}, "of 3 parts"),
+        (pairs(shards, SMALL, str), {}, "functions of more than the image"),
+        (pairs(shards).slice(4), {}, "a step that is not known"),
+        (pairs(shards).with_epoch(8), {}, "count samples"),
+        (pairs(["pipe:cat 0.tar"]), {}, "no local files"),
+        (pairs(missing), {}, "/nowhere/1.tar: No such file"),
+        (pairs(shards).batched(2), {}, "batch_size=None"),
+        (pairs(shards), {"batch_size": None}, "without batches"),
+    ):
+        loader = Ours(data, **{"batch_size": 2, **arguments})
+        assert why in loader.fallback_reason
+    with pytest.raises(feedline.torch.NotNative, match="map"):
+        iter(Ours(whole.map(no_image), batch_size=2, backend="native"))
+
+
+def test_ranks_are_refused(
+    shards: List[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert "ranks" in Ours(pairs(shards), batch_size=2).fallback_reason
+
+
+def test_only_pillow_reads(tmp_path: Path) -> None:
+    """An image in another format than its name says."""
+    path = tmp_path / "gif.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, content in (
+            ("a.jpg", encoded((20, 20), 1)),
+            ("a.cls", b"0"),
+            ("b.jpg", encoded((20, 20), 2, "GIF")),
+            ("b.cls", b"1"),
+        ):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    loader = Ours(pairs([str(path)]), batch_size=2, backend="native")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ((images, labels),) = list(loader)
+    opened = Images(feedline.Dataset.open("tar:%s" % path), SMALL)
+    assert_same([images[1]], [opened[1][0]])

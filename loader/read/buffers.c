@@ -3,7 +3,6 @@
 #include "loader/read/buffers.h"
 
 #include "base/atomic.h"
-#include "base/memory.h"
 #include "base/status.h"
 
 #include <stdlib.h>
@@ -26,14 +25,16 @@ int32_t fdl_buffers_init(struct fdl_buffers *b, uint32_t n)
     atomic_init(&b->allowance, UINT64_MAX);
     fdl_event_init(&b->room);
     fdl_lock_init(&b->trimming, FDL_RANK_TRIMMING);
+    fdl_slabs_init(&b->slabs);
     return FEEDLINE_OK;
 }
 
 void fdl_buffers_fini(struct fdl_buffers *b)
 {
     for (uint32_t i = 0; b->all && i < b->n; i++)
-        fdl_pages_free(b->all[i].bytes, (size_t)b->all[i].capacity);
+        fdl_slabs_free(&b->slabs, b->all[i].bytes, b->all[i].capacity);
     free(b->all);
+    fdl_slabs_fini(&b->slabs);
     fdl_lock_destroy(&b->trimming);
 }
 
@@ -111,7 +112,7 @@ static bool trim(struct fdl_buffers *b, uint64_t bytes)
            !has_room(b, fdl_load(&b->memory), bytes) && (popped = pop(b))) {
         uint64_t capacity = popped->capacity;
         uint32_t next = list ? (uint32_t)(list - b->all) + 1 : 0;
-        fdl_pages_free(popped->bytes, (size_t)capacity);
+        fdl_slabs_free(&b->slabs, popped->bytes, capacity);
         popped->bytes = NULL;
         popped->capacity = 0;
         atomic_fetch_sub_explicit(&b->idle, capacity, memory_order_relaxed);

@@ -15,6 +15,7 @@
 
 #include "base/event.h"
 #include "base/lock.h"
+#include "loader/read/slabs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,6 +42,7 @@ struct fdl_buffers {
     _Atomic uint64_t allowance;
     struct fdl_event room;    /* some memory was returned */
     struct fdl_lock trimming; /* held while the stack is searched */
+    struct fdl_slabs slabs;   /* what buffers are made of */
 };
 
 int32_t fdl_buffers_init(struct fdl_buffers *b, uint32_t n);

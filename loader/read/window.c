@@ -37,10 +37,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Buffers grow in these steps, so that files of about one size (the usual
- * data set) settle after a few samples. */
-#define BUFFER_STEP_BYTES ((uint64_t)16 << 10)
-
 /* A buffer is kept for the next file unless it is this many times as large as
  * the average file. Otherwise each would eventually be as large as the largest
  * file. Of 400 files of ImageNet four are that large, so one sample in a
@@ -132,7 +128,7 @@ static void wake_readers(struct fdl_window *w)
  * time. */
 static void drop_memory(struct fdl_window *w, struct fdl_read *r)
 {
-    fdl_pages_free(r->buffer, (size_t)r->capacity);
+    fdl_slabs_free(&w->buffers.slabs, r->buffer, r->capacity);
     fdl_buffers_unclaim(&w->buffers, r->capacity);
     r->buffer = NULL;
     r->capacity = 0;
@@ -516,20 +512,20 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
                              "the file has %" PRIu64
                              " bytes; max_file_bytes allows %" PRIu64,
                              size, w->max_file_bytes);
-    size_t wanted, rounded;
-    if (size > SIZE_MAX ||
-        !fdl_add_size((size_t)size, FDL_ENCODED_PADDING, &wanted) ||
-        !fdl_add_size(wanted, BUFFER_STEP_BYTES - 1, &rounded))
+    if (size > SIZE_MAX / 2)
         return fdl_read_fail(r, FEEDLINE_ENOMEM,
                              "out of memory: %" PRIu64 " bytes for the file",
                              size);
     if (!take_buffer(w, r))
         return fdl_read_fail(r, FEEDLINE_ENOMEM, "every read buffer is in use");
     average_in(w, size);
+    uint64_t wanted = size + FDL_ENCODED_PADDING;
     if (wanted <= r->capacity)
         return FEEDLINE_OK;
 
-    rounded -= rounded % BUFFER_STEP_BYTES;
+    /* In steps, so that files of about one size (the usual data set) settle
+     * after a few samples. */
+    uint64_t rounded = fdl_slabs_round(wanted);
     drop_memory(w, r); /* first: its contents are no longer needed */
     note_size(w, rounded);
     if (!fdl_buffers_claim(&w->buffers, rounded, r->exempt)) {
@@ -540,11 +536,12 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
     /* Separate pages: freed memory returns to the system at once, pages that no
      * file reached take no memory, and memcheck sees them as zeros: it does not
      * see what the kernel writes for io_uring. */
-    r->buffer = fdl_pages_alloc(rounded);
+    r->buffer = fdl_slabs_alloc(&w->buffers.slabs, rounded);
     if (!r->buffer) {
         fdl_buffers_unclaim(&w->buffers, rounded);
         return fdl_read_fail(r, FEEDLINE_ENOMEM,
-                             "out of memory: %zu bytes for the file", rounded);
+                             "out of memory: %" PRIu64 " bytes for the file",
+                             rounded);
     }
     r->capacity = rounded;
     return FEEDLINE_OK;

@@ -94,6 +94,7 @@ struct fdl_reader {
     uint32_t in_flight;
     uint32_t open_files; /* of flights, and being closed */
     uint32_t closing;
+    uint32_t landed;        /* and not announced: one wake-up serves many */
     struct flight *flights; /* [max_depth] */
     struct flight *idle;
     struct flight *later;    /* found no descriptor */
@@ -213,7 +214,8 @@ static void land(struct fdl_reader *r, struct flight *f)
     uint64_t bytes = read->size, ahead = read->ahead;
     bool failed = read->status != FEEDLINE_OK;
     fdl_read_arrive(r->window, read);
-    fdl_window_complete(r->window, read); /* the workers own it from here */
+    fdl_window_publish(read); /* the workers own it from here */
+    r->landed++;
     push(&r->idle, f);
     r->in_flight--;
     if (f->fd >= 0 && unused < 0)
@@ -469,6 +471,13 @@ static void account(struct fdl_reader *r, _Atomic uint64_t *counter)
     r->mark_ns = now;
 }
 
+static void announce(struct fdl_reader *r)
+{
+    if (r->landed)
+        fdl_window_announce(r->window, r->landed);
+    r->landed = 0;
+}
+
 /* Sleeps until something has completed or been written. The eventfd counts what
  * happened since it was last read; the read then returns at once. */
 static void sleep_until_event(struct fdl_reader *r)
@@ -624,11 +633,14 @@ static void *ring_main(void *arg)
     r->mark_ns = fdl_now_ns();
     for (;;) {
         fill(r);
+        announce(r);
         /* After the announcement in fill, so a close that found nothing asleep
          * is seen here. */
         if (r->in_ring == 0 && fdl_window_is_closed(r->window))
             break; /* all have landed */
-        if (submit(r) && reap(r) == 0)
+        bool idle = submit(r) && reap(r) == 0;
+        announce(r);
+        if (idle)
             sleep_until_event(r);
     }
     io_uring_queue_exit(&r->ring);

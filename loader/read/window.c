@@ -416,7 +416,7 @@ struct fdl_read *fdl_window_claim(struct fdl_window *w)
     return r;
 }
 
-void fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
+void fdl_window_publish(struct fdl_read *r)
 {
     fdl_nvtx_end(r->range);
     /* release: a thread that acquires read_done also sees read_start. */
@@ -425,7 +425,17 @@ void fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
     /* release: pairs with the acquire in take. */
     atomic_store_explicit(&r->word, make_word(r->sample, FDL_READ_READY),
                           memory_order_release);
-    fdl_event_notify(&w->ready, 1);
+}
+
+void fdl_window_announce(struct fdl_window *w, uint32_t n)
+{
+    fdl_event_notify(&w->ready, n);
+}
+
+void fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
+{
+    fdl_window_publish(r);
+    fdl_window_announce(w, 1);
 }
 
 void fdl_window_set_waker(struct fdl_window *w, void (*waker)(void *),

@@ -125,9 +125,12 @@ uint32_t fdl_window_list_reads(const struct fdl_window *w, uint64_t *samples,
 /* The readers' side. claim: the next sample in order, resolved and stamped, or
  * NULL if there is no room, nothing is issued, or the window is closed. `waker`
  * is called (any thread) when claim may succeed again; it must be quick and
- * must not lose a wake-up. complete: r->status and the rest are set. */
+ * must not lose a wake-up. complete: r->status and the rest are set; it is
+ * publish, and announce for as many samples as were published since. */
 struct fdl_read *fdl_window_claim(struct fdl_window *w);
 void fdl_window_complete(struct fdl_window *w, struct fdl_read *r);
+void fdl_window_publish(struct fdl_read *r);
+void fdl_window_announce(struct fdl_window *w, uint32_t n);
 
 /* One thread at a time. When it returns, the waker that was set before is not
  * being called and never will be. NULL: none. */

@@ -45,6 +45,25 @@ FEEDLINE_API int32_t
 feedline_dataset_get_field(const feedline_dataset *ds, uint64_t index,
                            uint32_t field, struct feedline_sample_field *out);
 
+/* A field of a batch, for each of its images as labels are. In host memory,
+ * whatever the device, and as long as the batch. Offsets may differ between
+ * runs; bytes do not. Samples that failed have none. */
+struct feedline_batch_field {
+    uint32_t struct_size;
+    int32_t kind;
+    const char *name;
+    const uint8_t *data; /* of all byte fields of the batch; NULL: a number */
+    const uint64_t *offset;  /* [count] in data */
+    const uint64_t *bytes;   /* [count] from there on; 0: it has none */
+    const int64_t *integers; /* [count] of FEEDLINE_FIELD_INT, or NULL */
+    const double *numbers;   /* [count] of FEEDLINE_FIELD_FLOAT, or NULL */
+};
+
+/* ERANGE: no such field. */
+FEEDLINE_API int32_t feedline_batch_get_field(const feedline_batch *b,
+                                              uint32_t field,
+                                              struct feedline_batch_field *out);
+
 #ifdef __cplusplus
 }
 #endif

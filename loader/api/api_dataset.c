@@ -5,7 +5,6 @@
 #include "loader/dataset/dataset.h"
 #include "loader/index/index_format.h"
 
-#include <feedline/fields.h>
 #include <feedline/files.h>
 
 static int32_t enter(const feedline_dataset *ds)
@@ -135,24 +134,6 @@ int32_t feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,
         .name = fdl_dataset_short_name(ds, index),
     };
     return fdl_copy_out(out, &info, sizeof(info));
-}
-
-int32_t feedline_dataset_get_field(const feedline_dataset *ds, uint64_t index,
-                                   uint32_t field,
-                                   struct feedline_sample_field *out)
-{
-    int32_t status = enter(ds);
-    if (status < 0)
-        return status;
-    if (index >= ds->count || field >= ds->fields.n)
-        return fdl_fail(FEEDLINE_ERANGE,
-                        "field %u of sample %llu: the data set has %u fields "
-                        "and %llu samples",
-                        field, (unsigned long long)index, ds->fields.n,
-                        (unsigned long long)ds->count);
-    struct feedline_sample_field found;
-    fdl_dataset_get_field(ds, index, field, &found);
-    return fdl_copy_out(out, &found, sizeof(found));
 }
 
 int32_t feedline_dataset_class_count(const feedline_dataset *ds)

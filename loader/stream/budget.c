@@ -100,7 +100,8 @@ int32_t fdl_budget_ask_device_locked(struct fdl_engine *e)
 static void allow(struct fdl_engine *e, uint64_t slots)
 {
     uint64_t budget = e->config.memory_budget;
-    fdl_window_set_allowance(e->window, budget > slots ? budget - slots : 0);
+    uint64_t taken = slots + fdl_ring_field_memory(e->ring);
+    fdl_window_set_allowance(e->window, budget > taken ? budget - taken : 0);
 }
 
 void fdl_budget_share_locked(struct fdl_engine *e)
@@ -153,7 +154,8 @@ static void grow_locked(struct fdl_engine *e)
 void fdl_engine_tidy(struct fdl_engine *e)
 {
     uint32_t n_held;
-    if (!fdl_ring_is_short(e->ring, &n_held) && !fdl_ring_has_surplus(e->ring))
+    if (!fdl_ring_is_short(e->ring, &n_held) &&
+        !fdl_ring_has_surplus(e->ring) && e->ring->fields.n == 0)
         return;
     if (!fdl_trylock(&e->run_lock))
         return;

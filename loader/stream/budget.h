@@ -3,15 +3,16 @@
  * The memory budgets. That of the device holds batches alone, (depth + 2) of
  * them. That of the host is divided:
  *
- *     |---------------- memory_budget ----------------|
- *     | slots: (depth + 2) batches | files not decoded |
+ *     |--------------------- memory_budget ---------------------|
+ *     | slots: (depth + 2) batches | fields | files not decoded |
  *
  * Batches come first: a depth whose slots do not fit is refused. What they
- * leave is the allowance of read buffers (buffers.h). A deeper ring gets its
- * slots only after the buffers have shrunk to what will remain; a shallower one
- * returns its memory slot by slot, as they become free, since no work is thrown
- * away. So usage never exceeds the budget, with one exception: if batches leave
- * less than a file takes, files are read one at a time.
+ * leave is the allowance of read buffers (buffers.h), and of fields, which take
+ * what they need: the buffers then shrink. A deeper ring gets its slots only
+ * after the buffers have shrunk to what will remain; a shallower one returns
+ * its memory slot by slot, as they become free, since no work is thrown away.
+ * So usage exceeds the budget only where batches and fields leave less than a
+ * file takes: files are then read one at a time.
  *
  * Not included: decoders' memory (some hundred KB per worker), files kept by
  * the memory reader, which have a budget of the same size, and the excess of a

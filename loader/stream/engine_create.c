@@ -230,7 +230,7 @@ static void resolve(void *user, struct fdl_read *r)
     r->place = place.slot_place * e->config.views;
     r->copy = place.copy;
     r->index = place.index;
-    fdl_dataset_get(e->dataset, r->index, &r->source);
+    fdl_engine_locate(e, r->index, &r->source);
 
     feedline_batch *b = fdl_ring_slot(e->ring, place.ticket);
     r->times = &b->times[place.slot_place];
@@ -297,6 +297,9 @@ static int32_t make_path(struct fdl_engine *e,
     e->ring->may_grow =
         fdl_option_int(&e->options, FDL_OPT_HELD) == FDL_HELD_GROW;
     e->ring->device_id = (int32_t)backend_config->device;
+    status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
+    if (status < 0)
+        return status;
     if (copies->hold)
         copies->hold(copies->user);
     e->ring->copies = *copies;

@@ -84,6 +84,15 @@ struct fdl_engine {
     struct fdl_consumer consumer;
 };
 
+/* What is read of a sample: its image, and the fields that are close to it. */
+static inline void fdl_engine_locate(const struct fdl_engine *e, uint64_t index,
+                                     struct fdl_source *out)
+{
+    fdl_dataset_get(e->dataset, index, out);
+    if (e->dataset->cells)
+        fdl_dataset_cover(e->dataset, index, out);
+}
+
 /* Read-ahead follows from workers and I/O depth; `run_lock` is held. */
 void fdl_engine_set_limit_locked(struct fdl_engine *e);
 

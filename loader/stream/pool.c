@@ -52,6 +52,7 @@ static int32_t worker_create(struct fdl_engine *e, uint32_t id,
     /* A worker that replaces a sample holds its buffer: waiting for another
      * would be waiting for itself. */
     w->spare.exempt = true;
+    w->part.exempt = true;
     struct fdl_decode_limits limits = {0};
     fdl_options_fill(&e->options, &limits);
     int32_t status = fdl_decoder_create(&limits, &w->decoder);

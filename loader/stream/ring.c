@@ -69,6 +69,7 @@ void fdl_ring_unref(struct fdl_ring *r)
     fdl_trace_ring_destroy(r->notes);
     fdl_lock_destroy(&r->lock);
     fdl_lock_destroy(&r->growing);
+    fdl_field_set_free(&r->fields);
     free(r->by_ticket);
     free(r->lent);
     free(r);
@@ -134,6 +135,8 @@ static void slot_begin(feedline_batch *b, uint64_t ticket,
         .user = b,
     };
     fdl_slot_forget(b, range->count);
+    if (b->ring->fields.n > 0)
+        fdl_slot_fields_forget(b);
     b->landed = true;
     atomic_store_explicit(&b->parts_sent, false, memory_order_relaxed);
     for (uint32_t p = 0; p < b->layout->n_parts; p++)
@@ -388,6 +391,14 @@ static void count_part(feedline_batch *b, uint32_t place)
         part_done(b, p);
 }
 
+/* All samples are there. */
+static void finish_fields(feedline_batch *b)
+{
+    int32_t status = fdl_slot_fields_gather(b);
+    if (status < 0)
+        set_error(b, 0, status, fdl_last_error());
+}
+
 void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
 {
     if (b->layout->n_parts > 1)
@@ -395,6 +406,8 @@ void fdl_ring_sample_done(feedline_batch *b, uint32_t place)
     /* acq_rel: the last one sees the pixels and errors of all the others. */
     if (atomic_fetch_sub_explicit(&b->remaining, 1, memory_order_acq_rel) != 1)
         return;
+    if (b->ring->fields.n > 0)
+        finish_fields(b);
     if (b->error != FEEDLINE_OK &&
         !atomic_load_explicit(&b->parts_sent, memory_order_relaxed))
         make_ready(b);

@@ -30,11 +30,13 @@
 #define FDL_LOADER_RING_H
 
 #include "base/event.h"
+#include "base/field_set.h"
 #include "base/lock.h"
 #include "decode/decoder.h"
 #include "loader/order/sampler.h"
 #include "loader/read/window.h"
 #include "loader/stream/observer.h"
+#include "loader/stream/slot_fields.h"
 #include "profiler/trace/trace.h"
 #include "transfer/backend.h"
 
@@ -83,6 +85,7 @@ struct feedline_batch {
     struct fdl_transfer transfer;
     struct fdl_room *rooms; /* [batch_size], of images of different sizes */
     _Atomic uint64_t used;  /* bytes of images, of different sizes */
+    struct fdl_slot_fields fields;
     int64_t issued_ns;
     int64_t wait_ns; /* of the next() that delivered it */
     bool slots_held; /* issued late because the consumer held every slot */
@@ -153,7 +156,9 @@ struct fdl_ring {
                                  held while their memory is pinned */
     struct fdl_lock lock;     /* guards what is not marked otherwise */
     _Atomic uint32_t refs;
-    struct fdl_layout layout; /* constant */
+    struct fdl_layout layout;    /* constant */
+    struct fdl_field_set fields; /* of each batch; constant once it has slots */
+    _Atomic uint64_t field_memory; /* of all slots */
     const struct fdl_backend_ops *backend_ops;
     void *backend;
     int32_t device_id;               /* constant */
@@ -278,6 +283,9 @@ bool fdl_ring_passed(struct fdl_ring *r, uint64_t ticket, int64_t done_ns);
 /* Of all slots; and without those for batches that are kept. */
 uint64_t fdl_ring_memory(struct fdl_ring *r);
 uint64_t fdl_ring_own_memory(struct fdl_ring *r);
+
+/* Of the fields of all batches, which none of these count. */
+uint64_t fdl_ring_field_memory(const struct fdl_ring *r);
 
 /* Batches that could be delivered now, and all that are issued and are not
  * delivered. */

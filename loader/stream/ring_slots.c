@@ -27,6 +27,8 @@ static void slot_destroy(feedline_batch *b)
     fdl_lock_destroy(&b->error_lock);
     free(b->times);
     free(b->rooms);
+    if (b->ring->fields.n > 0)
+        fdl_slot_fields_fini(b);
     free(b);
 }
 
@@ -53,6 +55,9 @@ static int32_t slot_create(struct fdl_ring *r, feedline_batch **out)
         }
     }
     b->layout = &r->layout;
+    status = r->fields.n > 0 ? fdl_slot_fields_init(b) : FEEDLINE_OK;
+    if (status < 0)
+        goto out;
     status =
         r->backend_ops->slab_alloc(r->backend, r->layout.reserved, &b->slab);
     if (status < 0)
@@ -303,6 +308,11 @@ uint64_t fdl_ring_memory(struct fdl_ring *r)
     uint64_t bytes = r->n_slots * r->layout.bytes;
     fdl_unlock(&r->lock);
     return bytes;
+}
+
+uint64_t fdl_ring_field_memory(const struct fdl_ring *r)
+{
+    return atomic_load_explicit(&r->field_memory, memory_order_relaxed);
 }
 
 uint64_t fdl_ring_own_memory(struct fdl_ring *r)

@@ -297,6 +297,8 @@ void fdl_slot_blank(feedline_batch *b, uint32_t place)
     else
         memset(fdl_slot_images_at(b) + place * layout->sample_bytes, 0,
                layout->views * layout->sample_bytes);
+    if (b->ring->fields.n > 0)
+        fdl_slot_fields_blank(b, place);
 }
 
 uint64_t fdl_slot_image_bytes(const feedline_batch *b)

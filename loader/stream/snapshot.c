@@ -111,7 +111,9 @@ void fdl_engine_in_use(const struct fdl_engine *e, struct fdl_in_use *out)
 {
     uint32_t n = fdl_pool_born(&e->pool);
     *out = (struct fdl_in_use){
-        .memory_bytes = fdl_ring_memory(e->ring) + fdl_window_memory(e->window),
+        .memory_bytes = fdl_ring_memory(e->ring) +
+                        fdl_ring_field_memory(e->ring) +
+                        fdl_window_memory(e->window),
         .reader_bytes = reader_memory(e),
         .failed_samples = fdl_load(&e->failures.total),
     };

@@ -14,10 +14,10 @@
 #include "base/clock.h"
 #include "base/philox.h"
 #include "base/thread.h"
-#include "decode/formats/format.h"
 #include "decode/pipeline.h"
 #include "loader/read/reader_file.h"
 #include "loader/stream/engine_own.h"
+#include "loader/stream/worker_fields.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -31,20 +31,6 @@
 #define REPLACEMENT_ATTEMPTS 16
 
 /* ---- One sample --------------------------------------------------------- */
-
-static void encoded_of(const struct fdl_read *r, struct fdl_encoded *out)
-{
-    const struct fdl_source *s = &r->source;
-    *out = (struct fdl_encoded){
-        .data = r->data,
-        .size = r->size,
-        .readable = r->readable,
-        .format = s->raw_width ? &fdl_format_raw : NULL,
-        .raw_width = s->raw_width,
-        .raw_height = s->raw_height,
-        .raw_channels = s->raw_channels,
-    };
-}
 
 /* Renders the sample in r to its place; the detail is this thread's error line.
  */
@@ -60,8 +46,13 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     void *dst;
     if (r->status < 0)
         return fdl_fail(r->status, "%s", r->reason);
-    encoded_of(r, &encoded);
-    int32_t status = fdl_decoder_open(w->decoder, &encoded, &info);
+    int32_t status = FEEDLINE_OK;
+    if (e->ring->fields.n > 0)
+        status = fdl_worker_take_fields(w, r, b, place);
+    if (status < 0)
+        return status;
+    fdl_worker_encoded(r, &encoded);
+    status = fdl_decoder_open(w->decoder, &encoded, &info);
     if (status < 0)
         return status;
     if (r != &w->spare) {
@@ -113,7 +104,7 @@ static void read_spare(struct fdl_worker *w, const struct fdl_read *like,
     spare->copy = like->copy;
     spare->status = FEEDLINE_OK;
     fdl_progress_enter(&w->at, like, index, FDL_STEP_READ);
-    fdl_dataset_get(w->engine->dataset, index, &spare->source);
+    fdl_engine_locate(w->engine, index, &spare->source);
     if (spare->source.data) {
         spare->data = spare->source.data;
         spare->size = spare->readable = (uint64_t)spare->source.length;

@@ -35,6 +35,7 @@ struct fdl_worker {
     uint32_t width, height; /* of its image, if that was opened */
     struct fdl_decoder *decoder;
     struct fdl_read spare; /* reads replacements */
+    struct fdl_read part;  /* reads fields that are far from their image */
     struct fdl_thread thread;
     uint32_t id;
     struct fdl_timebook time; /* the thread's, without gaps */

@@ -283,6 +283,19 @@ class sample_field(SizedStructure):
     ]
 
 
+class batch_field(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("offset", POINTER(c_uint64)),
+        ("bytes", POINTER(c_uint64)),
+        ("integers", POINTER(c_int64)),
+        ("numbers", POINTER(c_double)),
+    ]
+
+
 class extents(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -517,6 +530,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         c_int32,
         (c_void_p, c_uint64, c_uint32, POINTER(sample_field)),
     ),
+    "batch_get_field": (c_int32, (c_void_p, c_uint32, POINTER(batch_field))),
     "image_ending": (c_char_p, (c_uint32, POINTER(c_uint32))),
     "shard_scheme": (c_char_p, (c_uint32, POINTER(c_char_p))),
     "dataset_open_extents": (c_int32, (POINTER(extents), POINTER(c_void_p))),

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, NoReturn, Optional, Tuple
 from . import _c, dlpack
 from ._library import lib
 from .errors import InvalidArgument, NotSupported, ReleasedError, check
+from .fields import Field, fields_of
 
 _get_info = lib.quick.batch_get_info
 _export = lib.quick.batch_export
@@ -87,6 +88,13 @@ class Batch:
     def labels(self) -> "Tensor":
         """[count] of int64."""
         return Tensor(self, _c.LABELS, self.info.labels)
+
+    @property
+    def fields(self) -> Dict[str, Field]:
+        """What the data set has beside images and labels ("?fields="), by
+        name."""
+        handle = self.handle
+        return fields_of(handle, self.count, self.export(_c.LABELS))
 
     @property
     def count(self) -> int:

@@ -298,7 +298,8 @@ class Dataset:
     @property
     def fields(self) -> List[str]:
         """Names of what each sample has beside image and label (?fields=)."""
-        info, names = _c.sample_field(), []
+        info = _c.sample_field()
+        names: List[str] = []
         while lib.dataset_get_field(self.handle, 0, len(names), info) >= 0:
             names.append(os.fsdecode(info.name))
         return names

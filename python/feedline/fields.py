@@ -6,10 +6,14 @@ Kinds are those of the format: bytes, text, JSON, integers and floats.
 
 from __future__ import annotations
 
+import ctypes
 import json
-from typing import Any
+import os
+from typing import Any, Dict, List
 
 from . import _c
+from ._library import lib
+from .errors import check
 
 _NO_INTEGER = -(1 << 63)
 
@@ -38,3 +42,110 @@ def value_in_file(field: _c.sample_field) -> Any:
             file.seek(field.offset)
             data = file.read(field.bytes)
     return value_of(field.kind, data)
+
+
+class _Memory:
+    """Memory of a batch for numpy, which keeps this object."""
+
+    def __init__(self, hold: Any, address: int, typestr: str, n: int) -> None:
+        self._hold = hold
+        self.__array_interface__ = {
+            "shape": (n,),
+            "typestr": typestr,
+            "data": (address, False),
+            "version": 3,
+        }
+
+
+class Field:
+    """A field of a batch, for each of its images. Of one that is missing
+    field[i] is b"", "" or None.
+
+    Arrays share the batch's memory and keep it: numbers (int64, where a missing
+    one is -2**63, or float64: NaN) by numpy(). Bytes of image i are
+    data[offsets[i] : offsets[i] + lengths[i]], all without a copy.
+    """
+
+    def __init__(self, raw: _c.batch_field, count: int, hold: Any) -> None:
+        self.kind = int(raw.kind)
+        self.name = os.fsdecode(raw.name)
+        self._raw = raw
+        self._count = count
+        self._hold = hold
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in (_c.FIELD_INT, _c.FIELD_FLOAT)
+
+    def _array(self, pointer: Any, typestr: str, count: int) -> Any:
+        import numpy
+
+        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        return numpy.asarray(_Memory(self._hold, address, typestr, count))
+
+    def numpy(self) -> Any:
+        """Numbers as an array. TypeError: the field is bytes."""
+        if self.kind == _c.FIELD_INT:
+            return self._array(self._raw.integers, "<i8", self._count)
+        if self.kind == _c.FIELD_FLOAT:
+            return self._array(self._raw.numbers, "<f8", self._count)
+        raise TypeError("field %r is no number" % self.name)
+
+    @property
+    def offsets(self) -> Any:
+        """Where in `data` the bytes of each image begin, uint64."""
+        return self._array(self._raw.offset, "<u8", self._count)
+
+    @property
+    def lengths(self) -> Any:
+        """How many bytes each image has, uint64."""
+        return self._array(self._raw.bytes, "<u8", self._count)
+
+    @property
+    def data(self) -> Any:
+        """The bytes of all byte fields of the batch, uint8."""
+        return self._array(self._raw.data, "|u1", self._end())
+
+    def _end(self) -> int:
+        offset, size = self._raw.offset, self._raw.bytes
+        ends = (offset[i] + size[i] for i in range(self._count) if size[i])
+        return max(ends, default=0)
+
+    def bytes(self, index: int) -> "bytes":
+        """The bytes of an image's field, a copy."""
+        at = range(self._count)[index]
+        address = self._raw.data + self._raw.offset[at]
+        return ctypes.string_at(address, self._raw.bytes[at])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> Any:
+        at = range(self._count)[index]
+        if self.kind == _c.FIELD_INT:
+            found = int(self._raw.integers[at])
+            return None if found == _NO_INTEGER else found
+        if self.kind == _c.FIELD_FLOAT:
+            number = float(self._raw.numbers[at])
+            return None if number != number else number
+        return value_of(self.kind, self.bytes(at))
+
+    def tolist(self) -> List[Any]:
+        """field[i] of each image."""
+        return [self[i] for i in range(self._count)]
+
+    def __repr__(self) -> str:
+        return "<feedline.Field %r of %d images>" % (self.name, self._count)
+
+
+def fields_of(handle: int, count: int, hold: Any) -> Dict[str, Field]:
+    """Those of a feedline_batch; hold: keeps its memory."""
+    found: Dict[str, Field] = {}
+    while True:
+        raw = _c.batch_field()
+        status = lib.batch_get_field(handle, len(found), raw)
+        if status == _c.ERANGE:
+            return found
+        check(status)
+        field = Field(raw, count, hold)
+        found[field.name] = field

@@ -76,6 +76,16 @@ NEXT(feedline_sample_field, offset, bytes);
 NEXT(feedline_sample_field, bytes, integer);
 NEXT(feedline_sample_field, integer, number);
 END(feedline_sample_field, number, 56);
+
+BEGIN(feedline_batch_field, struct_size);
+NEXT(feedline_batch_field, struct_size, kind);
+NEXT(feedline_batch_field, kind, name);
+NEXT(feedline_batch_field, name, data);
+NEXT(feedline_batch_field, data, offset);
+NEXT(feedline_batch_field, offset, bytes);
+NEXT(feedline_batch_field, bytes, integers);
+NEXT(feedline_batch_field, integers, numbers);
+END(feedline_batch_field, numbers, 56);
 IS(FEEDLINE_FIELD_BYTES, 1);
 IS(FEEDLINE_FIELD_TEXT, 2);
 IS(FEEDLINE_FIELD_JSON, 3);

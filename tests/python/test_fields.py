@@ -320,3 +320,211 @@ def test_mds_numbers(tmp_path: Path) -> None:
     for i, value in enumerate((0.5, math.inf)):
         assert dataset.field(i, "half") == value
         assert dataset.field(i, "whole") == -value
+
+
+# ---- Batches -----------------------------------------------------------------
+
+READERS = ("auto", "pread", "memory")
+
+
+@pytest.fixture(scope="module")
+def pictures(samples: List[Sample]) -> List[Sample]:
+    images = pytest.importorskip("images")
+    return [
+        {**sample, "image": images.encoded((40, 30), seed=i)}
+        for i, sample in enumerate(samples)
+    ]
+
+
+def delivered(loader: feedline.Loader, kind: str) -> Dict[int, Any]:
+    """What the batches of an epoch have of each sample."""
+    found = {}
+    for batch in loader:
+        fields = batch.fields
+        for i, index in enumerate(batch.sample_index):
+            row = {f: fields[NAMES[kind][f]][i] for f in FIELDS}
+            found[index] = (row, batch.images.numpy()[i].tobytes())
+    return found
+
+
+@each_format
+@pytest.mark.parametrize("reader", READERS)
+def test_batches_have_the_fields_written(
+    tmp_path: Path, pictures: List[Sample], kind: str, reader: str
+) -> None:
+    """Whatever rank, epoch and reader; pixels are those without fields."""
+    streams = pytest.importorskip("streams", reason="no numpy")
+    dataset = opened(tmp_path, kind, pictures)
+    plain = Dataset.open("%s:%s" % (kind, tmp_path))
+    found: Dict[int, Any] = {}
+    order = dict(shuffle=True, reader=reader, epochs=2, shard_tail="drop")
+    for rank in range(2):
+        with streams.loader_of(dataset, world=2, rank=rank, **order) as loader:
+            found.update(delivered(loader, kind))
+            found.update(delivered(loader, kind))
+    assert len(found) >= COUNT - 1
+    for index, (row, _) in found.items():
+        for field in FIELDS:
+            assert row[field] == wanted(kind, pictures[index], field)
+    hashes = {
+        streams.stream_hash(d, shuffle=True, reader=reader)
+        for d in (dataset, plain)
+    }
+    assert len(hashes) == 1
+
+
+def test_a_resumed_epoch_has_the_same_fields(
+    tmp_path: Path, pictures: List[Sample]
+) -> None:
+    streams = pytest.importorskip("streams", reason="no numpy")
+    dataset = opened(tmp_path, "tar", pictures)
+    with streams.loader_of(dataset, shuffle=True) as loader:
+        batches = iter(loader)
+        next(batches)
+        state = loader.save()
+        rest = [b.fields["txt"].tolist() for b in batches]
+    with streams.loader_of(dataset, shuffle=True) as loader:
+        loader.restore(state)
+        assert [b.fields["txt"].tolist() for b in loader] == rest
+
+
+def test_arrays_of_a_field(tmp_path: Path, pictures: List[Sample]) -> None:
+    numpy = pytest.importorskip("numpy")
+    streams = pytest.importorskip("streams")
+    dataset = opened(tmp_path, "tar", pictures)
+    with streams.loader_of(dataset, epochs=1) as loader:
+        batch = next(iter(loader))
+        masks, ids = batch.fields["mask.npy"], batch.fields["id"]
+        names = list(batch.fields)
+        batch.release()
+        with pytest.raises(feedline.ReleasedError):
+            batch.fields
+    assert names == [NAMES["tar"][field] for field in FIELDS]
+    assert len(masks) == 4 and not masks.is_number and ids.is_number
+    for i, sample in enumerate(pictures[:4]):
+        begin, n = int(masks.offsets[i]), int(masks.lengths[i])
+        assert masks.data[begin : begin + n].tobytes() == sample.get(
+            "mask", b""
+        )
+    assert ids.numpy().dtype == numpy.int64
+    assert ids.numpy().tolist() == [s["number"] for s in pictures[:4]]
+    with pytest.raises(TypeError):
+        masks.numpy()
+
+
+def test_views_of_a_sample_have_its_fields(
+    tmp_path: Path, pictures: List[Sample]
+) -> None:
+    pytest.importorskip("numpy")
+    dataset = opened(tmp_path, "tar", pictures)
+    views = feedline.Pipeline().add("five_crop", width=16, height=16)
+    with feedline.Loader(dataset, views, batch_size=10, epochs=1) as loader:
+        batch = next(iter(loader))
+        texts = [s["text"] for s in pictures[:2] for _ in range(5)]
+        assert batch.fields["txt"].tolist() == texts
+        assert batch.fields["id"].tolist() == [-30] * 5 + [-23] * 5
+
+
+def spread(path: Path, samples: List[Sample]) -> None:
+    """First all images, then a long gap, then all captions."""
+    with tarfile.open(path, "w") as archive:
+        for i, sample in enumerate(samples):
+            add_member(archive, "%03d.jpg" % i, sample["image"])
+        add_member(archive, "gap.bin", bytes(300000))
+        for i, sample in enumerate(samples):
+            add_member(archive, "%03d.txt" % i, sample["text"].encode())
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_fields_far_from_the_image(
+    tmp_path: Path, pictures: List[Sample], reader: str
+) -> None:
+    streams = pytest.importorskip("streams", reason="no numpy")
+    path = tmp_path / "s.tar"
+    spread(path, pictures)
+    uri = "tar:%s?group=key&missing=skip&fields=txt" % path
+    dataset = Dataset.open(uri)
+    order = dict(shuffle=True, epochs=2, reader=reader)
+    with streams.loader_of(dataset, **order) as loader:
+        for _ in range(2):
+            for batch in loader:
+                assert batch.fields["txt"].tolist() == [
+                    pictures[index]["text"] for index in batch.sample_index
+                ]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_field_that_is_gone_fails_its_sample(
+    tmp_path: Path, pictures: List[Sample], reader: str
+) -> None:
+    """The archive was cut since, where the captions are."""
+    streams = pytest.importorskip("streams", reason="no numpy")
+    path = tmp_path / "s.tar"
+    spread(path, pictures)
+    uri = "tar:%s?group=key&missing=skip&fields=txt" % path
+    dataset = Dataset.open(uri)
+    info = feedline._c.sample_field()
+    lib = feedline._library.lib
+    assert lib.dataset_get_field(dataset.handle, 4, 0, info) == 0
+    with open(path, "r+b") as file:
+        file.truncate(info.offset)
+    order = dict(epochs=1, reader=reader, on_error="zero", batch_size=COUNT)
+    with streams.loader_of(dataset, **order) as loader:
+        batch = next(iter(loader))
+        lengths = [len(s["text"].encode()) for s in pictures]
+        for i, sample in enumerate(pictures):
+            is_there = i < 4 or lengths[i] == 0
+            assert (batch.sample_status[i] == 0) == is_there
+            assert batch.fields["txt"][i] == (
+                sample["text"] if is_there else ""
+            )
+    with streams.loader_of(dataset, epochs=1, reader=reader) as loader:
+        with pytest.raises(feedline.ReadError, match="field 'txt' in .*s.tar"):
+            list(loader)
+
+
+@each_format
+def test_failed_samples(
+    tmp_path: Path, pictures: List[Sample], kind: str
+) -> None:
+    """Zeros have no fields, and another sample comes with its own."""
+    streams = pytest.importorskip("streams", reason="no numpy")
+    damaged = list(pictures)
+    for i in (1, 5, 6, 20):
+        damaged[i] = {**pictures[i], "image": b"no image at all"}
+    dataset = opened(tmp_path, kind, damaged)
+    order = dict(epochs=1, batch_size=COUNT)
+    names = NAMES[kind]
+    with streams.loader_of(dataset, on_error="zero", **order) as loader:
+        batch = next(iter(loader))
+        assert batch.fields[names["number"]][1] is None
+        for field in ("text", "meta", "mask"):
+            assert batch.fields[names[field]].bytes(1) == b""
+        assert batch.fields[names["number"]][2] == pictures[2]["number"]
+    with streams.loader_of(dataset, on_error="skip", **order) as loader:
+        for index, (row, _) in delivered(loader, kind).items():
+            assert index not in (1, 5, 6, 20)
+            for field in FIELDS:
+                assert row[field] == wanted(kind, pictures[index], field)
+
+
+def test_a_slab_grows(tmp_path: Path, pictures: List[Sample]) -> None:
+    """From nothing to a megabyte and on, while one batch is held."""
+    streams = pytest.importorskip("streams", reason="no numpy")
+    path = tmp_path / "s.tar"
+    sizes = [0, 1, 70000, 3, 0, 900000, 5, 0, 65536, 65537, 2, 1000000]
+    with tarfile.open(path, "w") as archive:
+        for i, size in enumerate(sizes):
+            add_member(archive, "%02d.bin" % i, bytes([i]) * size)
+            add_member(archive, "%02d.jpg" % i, pictures[i]["image"])
+    dataset = Dataset.open("tar:%s?fields=bin" % path)
+    options = dict(batch_size=3, workers=3, depth=2)
+    with streams.loader_of(dataset, epochs=3, **options) as loader:
+        for _ in range(3):
+            held = []
+            for batch in loader:
+                held.append((batch.sample_index, batch.fields["bin"]))
+                held = held[-2:]
+                for indices, field in held:
+                    for i, index in enumerate(indices):
+                        assert field[i] == bytes([index]) * sizes[index]

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loader/stream/slot_fields.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "loader/stream/ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLAB_STEP ((uint64_t)64 << 10)
+
+/* Bytes that did not fit the slab. */
+struct fdl_field_spill {
+    struct fdl_field_spill *next;
+    uint64_t at, n;
+    uint8_t bytes[];
+};
+
+static uint32_t batch_size(const feedline_batch *b)
+{
+    return b->layout->batch_size;
+}
+
+/* Memory of all slabs of the ring, in total. */
+static void count(const feedline_batch *b, uint64_t before, uint64_t now)
+{
+    atomic_fetch_add_explicit(&b->ring->field_memory, now - before,
+                              memory_order_relaxed);
+}
+
+/* An eighth more than this batch needs, so that few are larger. */
+static int32_t grow(feedline_batch *b, uint64_t bytes)
+{
+    struct fdl_slot_fields *f = &b->fields;
+    uint64_t wanted = bytes + bytes / 8 + SLAB_STEP;
+    wanted -= wanted % SLAB_STEP;
+    uint8_t *data = realloc(f->data, wanted);
+    if (!data)
+        return fdl_fail_memory(wanted, "the fields of a batch");
+    f->data = data;
+    count(b, f->capacity, wanted);
+    f->capacity = wanted;
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_slot_fields_init(feedline_batch *b)
+{
+    size_t cells = (size_t)b->ring->fields.n * batch_size(b);
+    b->fields.offset = calloc(cells, sizeof(uint64_t));
+    b->fields.bytes = calloc(cells, sizeof(uint64_t));
+    if (!b->fields.offset || !b->fields.bytes)
+        return fdl_fail_memory(2 * cells * sizeof(uint64_t),
+                               "the fields of a batch");
+    return grow(b, 0);
+}
+
+static struct fdl_field_spill *take_spills(feedline_batch *b)
+{
+    struct fdl_field_spill *all =
+        atomic_load_explicit(&b->fields.spills, memory_order_relaxed);
+    atomic_store_explicit(&b->fields.spills, NULL, memory_order_relaxed);
+    return all;
+}
+
+static void free_spills(struct fdl_field_spill *s)
+{
+    while (s) {
+        struct fdl_field_spill *next = s->next;
+        free(s);
+        s = next;
+    }
+}
+
+void fdl_slot_fields_fini(feedline_batch *b)
+{
+    free_spills(take_spills(b));
+    count(b, b->fields.capacity, 0);
+    free(b->fields.offset);
+    free(b->fields.bytes);
+    free(b->fields.data);
+}
+
+void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place)
+{
+    const struct fdl_field_set *set = &b->ring->fields;
+    for (uint32_t i = 0; i < set->n; i++)
+        fdl_slot_field_set(b, i, place,
+                           fdl_field_is_number(set->kind[i])
+                               ? fdl_field_nothing(set->kind[i])
+                               : 0,
+                           0);
+}
+
+void fdl_slot_fields_forget(feedline_batch *b)
+{
+    free_spills(take_spills(b)); /* of a run that was stopped */
+    atomic_store_explicit(&b->fields.used, 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < batch_size(b); i += b->layout->views)
+        fdl_slot_fields_blank(b, i);
+}
+
+int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
+                              uint8_t **out)
+{
+    struct fdl_slot_fields *f = &b->fields;
+    /* relaxed: who owns which bytes; their content goes by `remaining`, and so
+     * do the spills. */
+    *at = atomic_fetch_add_explicit(&f->used, bytes, memory_order_relaxed);
+    if (*at + bytes <= f->capacity) {
+        *out = f->data + *at;
+        return FEEDLINE_OK;
+    }
+    struct fdl_field_spill *s = malloc(sizeof(*s) + bytes);
+    if (!s)
+        return fdl_fail_memory(sizeof(*s) + bytes, "the fields of a sample");
+    s->at = *at;
+    s->n = bytes;
+    s->next = atomic_load_explicit(&f->spills, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(
+        &f->spills, &s->next, s, memory_order_relaxed, memory_order_relaxed))
+        ;
+    *out = s->bytes;
+    return FEEDLINE_OK;
+}
+
+void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
+                        uint64_t offset, uint64_t bytes)
+{
+    uint64_t first = (uint64_t)field * batch_size(b) + place;
+    for (uint32_t v = 0; v < b->layout->views; v++) {
+        b->fields.offset[first + v] = offset;
+        b->fields.bytes[first + v] = bytes;
+    }
+}
+
+int32_t fdl_slot_fields_gather(feedline_batch *b)
+{
+    struct fdl_slot_fields *f = &b->fields;
+    uint64_t used = atomic_load_explicit(&f->used, memory_order_relaxed);
+    struct fdl_field_spill *spills = take_spills(b);
+    int32_t status = FEEDLINE_OK;
+    if (used > f->capacity)
+        status = grow(b, used);
+    for (const struct fdl_field_spill *s = spills; s && status == FEEDLINE_OK;
+         s = s->next)
+        memcpy(f->data + s->at, s->bytes, s->n);
+    free_spills(spills);
+    return status;
+}
+
+void fdl_slot_field_get(const feedline_batch *b, uint32_t field,
+                        struct feedline_batch_field *out)
+{
+    const struct fdl_field_set *set = &b->ring->fields;
+    const struct fdl_slot_fields *f = &b->fields;
+    uint64_t first = (uint64_t)field * batch_size(b);
+    int32_t kind = set->kind[field];
+    *out = (struct feedline_batch_field){
+        .kind = kind, .name = fdl_field_set_name(set, field)};
+    if (kind == FEEDLINE_FIELD_INT) {
+        out->integers = (const int64_t *)&f->offset[first];
+    } else if (kind == FEEDLINE_FIELD_FLOAT) {
+        out->numbers = (const double *)(const void *)&f->offset[first];
+    } else {
+        out->data = f->data;
+        out->offset = &f->offset[first];
+        out->bytes = &f->bytes[first];
+    }
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fields of a batch: their bytes in one slab on the host, and tables of
+ * where each one is.
+ *
+ *     slab    | caption of 7 | JSON of 7 | caption of 2 | JSON of 2 | ...
+ *     offset  by field and place in the batch; of numbers, the number
+ *
+ * Like images of different sizes, a sample takes the next bytes once it knows
+ * how many. How many all take is known when the last one is there, and a bound
+ * would be that of the largest sample times the batch, most of which nobody
+ * ever needs. So whoever finds the slab full gets a block of its own, with its
+ * place in the slab all the same, and the last one joins them: the slab grows
+ * to what batches need, in the first few, and then nothing is allocated.
+ */
+#ifndef FDL_LOADER_SLOT_FIELDS_H
+#define FDL_LOADER_SLOT_FIELDS_H
+
+#include <feedline/fields.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct fdl_field_spill;
+
+/* Of a slot; zeroed: none. */
+struct fdl_slot_fields {
+    uint64_t *offset, *bytes; /* [fields][batch_size] */
+    uint8_t *data;
+    uint64_t capacity;     /* of data */
+    _Atomic uint64_t used; /* may be more, until gather */
+    _Atomic(struct fdl_field_spill *) spills;
+};
+
+/* For the fields of b's ring, some. ENOMEM. */
+int32_t fdl_slot_fields_init(feedline_batch *b);
+void fdl_slot_fields_fini(feedline_batch *b);
+
+/* Before the first sample of a ticket: none has fields. */
+void fdl_slot_fields_forget(feedline_batch *b);
+
+/* Memory for the next `bytes`, and where in the slab they are. ENOMEM. */
+int32_t fdl_slot_fields_claim(feedline_batch *b, uint64_t bytes, uint64_t *at,
+                              uint8_t **out);
+
+/* Of the sample whose first image is at `place`; of a number, its bits. */
+void fdl_slot_field_set(const feedline_batch *b, uint32_t field, uint32_t place,
+                        uint64_t offset, uint64_t bytes);
+
+/* The sample at `place` has no fields. */
+void fdl_slot_fields_blank(const feedline_batch *b, uint32_t place);
+
+/* After the last sample: all bytes are in the slab. ENOMEM. */
+int32_t fdl_slot_fields_gather(feedline_batch *b);
+
+void fdl_slot_field_get(const feedline_batch *b, uint32_t field,
+                        struct feedline_batch_field *out);
+
+#endif

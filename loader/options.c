@@ -54,6 +54,16 @@ const struct fdl_option_gone fdl_loader_options_gone[] = {
                      "numbers"},
     {NULL, NULL}};
 
+struct fdl_block_shape fdl_options_blocks(const struct fdl_options *o,
+                                          uint64_t count, uint64_t bytes)
+{
+    uint64_t samples = (uint64_t)fdl_option_int(o, FDL_OPT_BLOCK);
+    if (samples == 0)
+        samples = fdl_block_samples(count, bytes);
+    return (struct fdl_block_shape){samples,
+                                    (uint64_t)fdl_option_int(o, FDL_OPT_LANES)};
+}
+
 /* 0: nobody says. */
 static uint32_t given_world(const struct fdl_options *o)
 {

@@ -5,6 +5,7 @@
 
 #include "base/choice.h"
 #include "base/option.h"
+#include "loader/order/blocks.h"
 
 #define OPTION(name, ...)               FDL_OPT_##name,
 #define DECODE_OPTION(name, field, ...) FDL_OPT_##name,
@@ -60,6 +61,11 @@ enum fdl_on_error { FDL_CHOICE_VALUES(FDL_ON_ERROR_CHOICES) };
 
 extern const struct fdl_option fdl_loader_options[FDL_LOADER_OPTIONS];
 extern const struct fdl_option_gone fdl_loader_options_gone[];
+
+/* Blocks of shuffle=block for `count` samples of `bytes` together; 0: unknown.
+ */
+struct fdl_block_shape fdl_options_blocks(const struct fdl_options *o,
+                                          uint64_t count, uint64_t bytes);
 
 /* Processes that share this machine: option local_world, or what the launcher
  * says, or 1. given: one of the two says it. */

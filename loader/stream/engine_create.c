@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "decode/pipeline.h"
+#include "loader/order/mixing.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
@@ -144,17 +145,33 @@ static bool exceeds_memory(const feedline_dataset *ds)
     return limit > 0 && fdl_dataset_extent_bytes(ds) > limit;
 }
 
-/* Zero without shuffle=block. */
-static struct fdl_block_shape block_shape(const struct fdl_engine *e)
+/* Without shuffle=block there are none. */
+static void choose_blocks(const struct fdl_engine *e, struct fdl_sampler *s)
 {
-    const struct fdl_options *o = &e->options;
-    if (fdl_option_int(o, FDL_OPT_SHUFFLE) != FDL_SHUFFLE_BLOCK)
-        return (struct fdl_block_shape){0};
-    uint64_t samples = option_u64(o, FDL_OPT_BLOCK);
-    if (samples == 0)
-        samples = fdl_block_samples(e->dataset->count,
-                                    fdl_dataset_extent_bytes(e->dataset));
-    return (struct fdl_block_shape){samples, option_u64(o, FDL_OPT_LANES)};
+    if (s->shuffle == FDL_SHUFFLE_BLOCK)
+        s->blocks = fdl_options_blocks(&e->options, e->dataset->count,
+                                       fdl_dataset_extent_bytes(e->dataset));
+}
+
+/* A poor shuffle harms a training without a sign of it. */
+static int32_t warn_of_mixing(const struct fdl_engine *e)
+{
+    const struct fdl_sampler *s = &e->sampler;
+    struct fdl_mixing m;
+    struct fdl_mixing_source from = {.labels = e->dataset->labels,
+                                     .count = s->count};
+    if (s->shuffle != FDL_SHUFFLE_BLOCK)
+        return FEEDLINE_OK;
+    uint64_t batch = (uint64_t)s->batch_size * s->world;
+    int32_t status = fdl_mixing_of_blocks(&from, &s->blocks, batch, &m);
+    if (status >= 0 && m.variance > FDL_MIXING_POOR)
+        fdl_log(FDL_LOG_WARNING,
+                "shuffle=block: the labels of a batch vary %.1f times as much "
+                "as with a full shuffle; use more than lanes=%" PRIu64
+                ", smaller blocks than block=%" PRIu64
+                ", or write the samples in random order once",
+                m.variance, s->blocks.lanes, s->blocks.samples);
+    return status;
 }
 
 static int32_t make_sampler(struct fdl_engine *e)
@@ -169,13 +186,14 @@ static int32_t make_sampler(struct fdl_engine *e)
         .world = option_u32(o, FDL_OPT_WORLD),
         .tail = (enum fdl_shard_tail)fdl_option_int(o, FDL_OPT_SHARD_TAIL),
         .shuffle = (enum fdl_shuffle)fdl_option_int(o, FDL_OPT_SHUFFLE),
-        .blocks = block_shape(e),
         .drop_last = fdl_option_int(o, FDL_OPT_DROP_LAST) != 0,
         .batch_size = e->config.batch_size / e->config.views,
     };
+    choose_blocks(e, &e->sampler);
     e->random_shards =
         e->sampler.shuffle != FDL_SHUFFLE_NONE && exceeds_memory(e->dataset);
-    return fdl_sampler_init(&e->sampler);
+    int32_t status = fdl_sampler_init(&e->sampler);
+    return status < 0 ? status : warn_of_mixing(e);
 }
 
 /* Shape of a sample from pipeline and data set. */

@@ -310,6 +310,24 @@ class extents(SizedStructure):
     ]
 
 
+class mixing(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("lanes", c_uint32),
+        ("block", c_uint64),
+        ("batch", c_uint64),
+        ("bytes", c_uint64),
+        ("variance", c_double),
+        ("variance_most", c_double),
+        ("blocks", c_double),
+        ("blocks_full", c_double),
+        ("same_block", c_double),
+        ("same_block_full", c_double),
+        ("buffer", c_uint64),
+        ("buffer_variance", c_double),
+    ]
+
+
 class stat_info(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -547,6 +565,20 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
         (c_void_p, POINTER(c_uint64), POINTER(c_uint32), c_uint32),
     ),
     "loader_end": (c_int32, (c_void_p,)),
+    "dataset_get_mixing": (c_int32, (c_void_p, c_void_p, POINTER(mixing))),
+    "block_order": (
+        c_int32,
+        (
+            c_uint64,
+            c_uint64,
+            c_uint64,
+            c_uint64,
+            c_uint64,
+            c_uint64,
+            c_uint64,
+            POINTER(c_uint64),
+        ),
+    ),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
     "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
     "loader_get_tuner": (c_int32, (c_void_p, c_void_p)),

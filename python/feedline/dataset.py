@@ -13,7 +13,8 @@ import ctypes
 import operator
 import os
 import weakref
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
+from typing import Tuple
 
 from . import _c
 from ._library import lib
@@ -22,6 +23,7 @@ from .errors import InvalidArgument, NotSupported, RangeError, StateError
 from .errors import check
 from .extents import TO_END, Extents
 from .fields import value_in_file
+from .options import Config
 from .vectors import each_of, joined, labels_for, numbers
 
 _TO_END = 0xFFFFFFFFFFFFFFFF  # bytes of a sample that is all of its file
@@ -294,6 +296,23 @@ class Dataset:
         with open(info.file, "rb") as file:
             file.seek(info.offset)
             return file.read(-1 if info.bytes == _TO_END else info.bytes)
+
+    def mixing(self, **options: Any) -> Dict[str, float]:
+        """How well shuffle="block" would mix (docs/shuffle.md).
+
+        options: block, lanes, batch_size and world, as of a Loader. variance
+        and buffer_variance: of a batch's labels, with the blocks and with a
+        buffer of as many samples; a full shuffle has 1, and nan means that
+        nothing can be told. The rest is as in feedline/shuffle.h.
+        """
+        found = _c.mixing()
+        config = Config(options)
+        check(lib.dataset_get_mixing(self.handle, config.handle, found))
+        return {
+            name: getattr(found, name)
+            for name, *_ in found._fields_
+            if name != "struct_size"
+        }
 
     @property
     def fields(self) -> List[str]:

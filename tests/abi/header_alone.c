@@ -6,6 +6,7 @@
 #include <feedline/files.h>
 #include <feedline/live.h>
 #include <feedline/order.h>
+#include <feedline/shuffle.h>
 #include <feedline/statistics.h>
 #include <feedline/tuning.h>
 #include <feedline/watch.h>

@@ -11,6 +11,7 @@
 #include <feedline/files.h>
 #include <feedline/live.h>
 #include <feedline/order.h>
+#include <feedline/shuffle.h>
 #include <feedline/statistics.h>
 #include <feedline/tuning.h>
 #include <feedline/watch.h>
@@ -52,6 +53,21 @@ NEXT(feedline_option_info, default_text, unit);
 NEXT(feedline_option_info, unit, choices);
 NEXT(feedline_option_info, choices, help);
 END(feedline_option_info, help, 88);
+
+BEGIN(feedline_mixing, struct_size);
+NEXT(feedline_mixing, struct_size, lanes);
+NEXT(feedline_mixing, lanes, block);
+NEXT(feedline_mixing, block, batch);
+NEXT(feedline_mixing, batch, bytes);
+NEXT(feedline_mixing, bytes, variance);
+NEXT(feedline_mixing, variance, variance_most);
+NEXT(feedline_mixing, variance_most, blocks);
+NEXT(feedline_mixing, blocks, blocks_full);
+NEXT(feedline_mixing, blocks_full, same_block);
+NEXT(feedline_mixing, same_block, same_block_full);
+NEXT(feedline_mixing, same_block_full, buffer);
+NEXT(feedline_mixing, buffer, buffer_variance);
+END(feedline_mixing, buffer_variance, 96);
 
 BEGIN(feedline_checked, struct_size);
 NEXT(feedline_checked, struct_size, status);

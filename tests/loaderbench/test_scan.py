@@ -236,6 +236,22 @@ def case_clean_set(tmp):
     expect(tool("scan", folder + "?quarantine=" + bad, "--quiet"), 0)
 
 
+def case_shuffle_quality(tmp):
+    """Sorted labels: few lanes are no shuffle, all of them are a full one."""
+    folder = generate(tmp)
+    asked = [folder, "--block", 6, "--batch-size", 4, "--lanes"]
+    few = json_of("scan", *asked, 1)["shuffle"]
+    equal((few["block"], few["lanes"], few["batch"]), (6, 1, 4))
+    equal(few["variance"] > 1.5, True)
+    equal(few["bytes"], 0)  # a folder does not say
+    equal(json_of("scan", *asked, 4)["shuffle"]["variance"], 1)
+    done = expect(tool("scan", *asked, 1), 0)
+    contains(done.out, "shuffle=block block=6 lanes=1 ")
+    contains(done.out, "too few lanes for a shuffle")
+    done = expect(tool("run", *asked, 1, "--shuffle=block", "--epochs", 1), 0)
+    contains(done.out + done.err, "times as much as with a full shuffle")
+
+
 def case_labels(tmp):
     path = os.path.join(tmp, "list.tsv")
     for i in range(3):

@@ -52,7 +52,8 @@ const struct cli_command command_scan = {
         "Damaged: what a loader cannot use. Mislabelled: the same file with "
         "two labels, and labels without a class. Odd: duplicates, files with "
         "the name of another format, images much larger or smaller than most, "
-        "gray, CMYK, alpha, EXIF orientations. Loader options such as "
+        "gray, CMYK, alpha, EXIF orientations. Also how well shuffle=block "
+        "would mix: see --lanes and --batch-size. Loader options such as "
         "--max-pixels count. The exit status is 3 if something is damaged or "
         "mislabelled.",
     CLI_TABLE(.oversized = 8, .tiny = 64, .show = 10),
@@ -190,14 +191,19 @@ static int write_quarantine(const struct scan *s, const char *path)
 }
 
 /* An interrupted scan is no ground for leaving samples out. */
-static int deliver(struct scan *s, const struct scan_options *o)
+static int deliver(struct scan *s, const struct scan_options *o,
+                   const feedline_config *config)
 {
     json_t *found = scan_findings(s), *doc = document_new("scan");
-    if (!found) {
+    json_t *mixing = scan_mixing(s, config);
+    if (!found || !mixing) {
+        json_decref(found);
+        json_decref(mixing);
         json_decref(doc);
         return tool_no_memory();
     }
     json_object_update(doc, found);
+    json_object_set_new(doc, "shuffle", mixing);
     json_decref(found);
     int rc = scan_has_error(doc) ? TOOL_DATA : TOOL_DONE;
     if (s->interrupted)
@@ -250,7 +256,7 @@ int scan_main(void *values, const struct cli_parsed *parsed)
         rc = check_all(&s, config);
     tool_drain_log();
     if (rc == TOOL_DONE)
-        rc = deliver(&s, o);
+        rc = deliver(&s, o, config);
     for (uint64_t i = 0; s.samples && i < s.n; i++)
         free(s.samples[i].reason);
     free(s.samples);

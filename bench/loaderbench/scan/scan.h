@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * loaderbench scan: scan.c checks every sample, scan_findings.c judges what was
- * seen, scan_text.c tells it.
+ * seen, scan_text.c tells it; scan_mixing.c is about orders of the samples.
  */
 #ifndef LOADERBENCH_SCAN_H
 #define LOADERBENCH_SCAN_H
@@ -41,6 +41,10 @@ const char *scan_damage(const struct scan_sample *s);
 /* What "counts", "findings" and so on of the document are; sets the copies of
  * the samples. NULL: no memory. */
 json_t *scan_findings(struct scan *s);
+
+/* "shuffle" of the document, by the options of the loader; NULL: no memory. */
+json_t *scan_mixing(const struct scan *s, const feedline_config *config);
+void scan_print_mixing(const json_t *mixing);
 
 /* Is there a finding of level "error"? */
 bool scan_has_error(const json_t *doc);

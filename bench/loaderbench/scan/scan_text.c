@@ -87,4 +87,5 @@ void scan_print(const json_t *doc, uint64_t show)
            json_array_size(doc_at(doc, "findings")) > 0 ? "\n" : "",
            (long long)damaged,
            TOOL_COUNT_OF(doc_int(doc, "checked"), "sample"));
+    scan_print_mixing(doc_at(doc, "shuffle"));
 }

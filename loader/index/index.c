@@ -179,6 +179,37 @@ static void tell_oddities(const struct fdl_index *index)
     }
 }
 
+/* NULL: the format has no such option. */
+static const struct fdl_option_value *value_of(const struct fdl_options *o,
+                                               const char *name)
+{
+    for (uint32_t i = 0; i < o->n; i++)
+        if (strcmp(o->table[i].name, name) == 0)
+            return &o->values[i];
+    return NULL;
+}
+
+/* Then the labels are no more than zeros, unless that was asked for. */
+static void tell_unlabelled(const struct fdl_index *index,
+                            const struct fdl_options *options)
+{
+    const struct fdl_option_value *label = value_of(options, "label");
+    const struct fdl_option_value *number = value_of(options, "label_index");
+    uint64_t samples = 0;
+    if ((label && label->text && strcmp(label->text, "none") == 0) ||
+        (number && number->number < 0))
+        return;
+    for (uint64_t i = 0; i < index->shards.n; i++) {
+        samples += index->listings[i].count;
+        if (index->listings[i].labelled > 0)
+            return;
+    }
+    if (samples > 0)
+        fdl_log(FDL_LOG_WARNING, "%s: no sample has a label, so all are 0%s",
+                fdl_shard_list_path(&index->shards, 0),
+                label ? "; label=none says that they have none" : "");
+}
+
 static int32_t list_all(const struct fdl_index_format *format,
                         const struct fdl_options *options,
                         struct fdl_cache *cache, struct fdl_index *index)
@@ -194,6 +225,7 @@ static int32_t list_all(const struct fdl_index_format *format,
             : fdl_fail_memory(n * sizeof(*index->listings), "an index");
     if (status == FEEDLINE_OK) {
         tell_oddities(index);
+        tell_unlabelled(index, options);
         keep(&w);
     }
     free(w.states);
@@ -221,16 +253,6 @@ static int32_t take_options(char *spec, struct fdl_options *options)
         status = fdl_options_set(options, at, equals + 1);
     }
     return status;
-}
-
-/* NULL: the format has no such option. */
-static const struct fdl_option_value *value_of(const struct fdl_options *o,
-                                               const char *name)
-{
-    for (uint32_t i = 0; i < o->n; i++)
-        if (strcmp(o->table[i].name, name) == 0)
-            return &o->values[i];
-    return NULL;
 }
 
 static int32_t choose_fields(const struct fdl_options *o,

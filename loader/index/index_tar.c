@@ -12,6 +12,7 @@
 #include "loader/index/tar_find.h"
 #include "loader/index/tar_groups.h"
 #include "loader/index/tar_label.h"
+#include "loader/index/tar_links.h"
 #include "loader/index/tar_member.h"
 
 #include <inttypes.h>
@@ -36,6 +37,7 @@ enum {
     ROW_IMAGE,
     ROW_GROUP,
     ROW_MISSING,
+    ROW_IGNORE_ZEROS,
     ROW_FIELDS,
     ROW_MISSING_FIELD,
     ROWS
@@ -67,6 +69,12 @@ static const struct fdl_option options[ROWS] = {
                      .choices = FDL_CHOICE_TEXT(MISSING_CHOICES),
                      .help = "samples without image or label: refuse the data "
                              "set, or leave them out and say so in the log"},
+    [ROW_IGNORE_ZEROS] = {.name = "ignore_zeros",
+                          .type = FEEDLINE_T_BOOL,
+                          .default_text = "false",
+                          .unit = "",
+                          .help = "read on behind an end mark: archives in a "
+                                  "row, as cat makes them"},
     [ROW_FIELDS] = FDL_INDEX_FIELDS("extensions of further parts"),
     [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
@@ -76,6 +84,7 @@ struct lister {
     struct fdl_tar_groups groups;
     struct fdl_tar_fields fields;
     struct fdl_tar_labels labels;
+    struct fdl_tar_links links;
     enum group group;
     const char *image; /* the option */
     struct fdl_text name, key, extension, class;
@@ -235,21 +244,27 @@ static int32_t take_part(struct lister *l, const struct fdl_tar_member *m)
 
 /* ---- Archives ------------------------------------------------------------ */
 
-static int32_t take_link(struct lister *l, const char *prefix,
-                         struct fdl_tar_member *m)
+/* As the file that it is a link to. */
+static int32_t take_link(struct lister *l, const struct fdl_tar *t,
+                         const char *prefix, struct fdl_tar_member *m)
 {
     struct fdl_text *target = &l->key;
     if (!text_is(target, prefix, m->link, strlen(m->link)))
         return fdl_fail_memory(target->length, "the name of a member");
     const struct fdl_tar_group *g =
         fdl_tar_groups_with_image(&l->groups, target->data);
-    if (!g) {
-        odd(l, "hard link to no image before it, left out", m->name);
-        return FEEDLINE_OK;
+    bool found = g;
+    int32_t status = FEEDLINE_OK;
+    if (g) {
+        m->begin = g->offset;
+        m->size = g->size;
+    } else {
+        status = fdl_tar_links_follow(&l->links, l->shard, t->begin, t->end, m,
+                                      &found);
     }
-    m->begin = g->offset;
-    m->size = g->size;
-    return take_part(l, m);
+    if (status == FEEDLINE_OK && !found)
+        odd(l, "hard link to no file, left out", m->name);
+    return status || !found ? status : take_part(l, m);
 }
 
 static bool is_archive(const char *name)
@@ -277,8 +292,8 @@ static int32_t take_archive(struct lister *l, const struct fdl_tar_member *m)
 }
 
 /* prefix: "" outside. */
-static int32_t take_member(struct lister *l, const char *prefix,
-                           struct fdl_tar_member *m)
+static int32_t take_member(struct lister *l, const struct fdl_tar *t,
+                           const char *prefix, struct fdl_tar_member *m)
 {
     if (m->type == FDL_TAR_DIRECTORY || is_meta(m->name))
         return FEEDLINE_OK;
@@ -289,7 +304,7 @@ static int32_t take_member(struct lister *l, const char *prefix,
     if (!text_is(&l->name, prefix, m->name, strlen(m->name)))
         return fdl_fail_memory(strlen(m->name), "the name of a member");
     if (m->type == FDL_TAR_HARD_LINK)
-        return take_link(l, prefix, m);
+        return take_link(l, t, prefix, m);
     if (*prefix == '\0') {
         if (is_archive(m->name) && !l->has_files)
             return take_archive(l, m);
@@ -304,13 +319,19 @@ static int32_t list_archive(struct lister *l, uint64_t begin, uint64_t end,
     struct fdl_tar t = {
         .shard = l->shard, .begin = begin, .at = begin, .end = end};
     struct fdl_tar_member m;
-    bool more;
+    bool more, another = false;
+    t.ignore_zeros = fdl_option_int(l->shard->options, ROW_IGNORE_ZEROS) != 0;
     int32_t status = fdl_tar_next(&t, &m, &more);
     while (status == FEEDLINE_OK && more) {
-        status = take_member(l, prefix, &m);
+        status = take_member(l, &t, prefix, &m);
         if (status == FEEDLINE_OK)
             status = fdl_tar_next(&t, &m, &more);
     }
+    if (status == FEEDLINE_OK)
+        status = fdl_tar_has_another(&t, &another);
+    if (another)
+        odd(l, "another archive behind its end, left out (ignore_zeros=true)",
+            l->shard->path);
     fdl_tar_free(&t);
     return status;
 }
@@ -466,6 +487,7 @@ static int32_t list_shard(struct fdl_shard *s)
     }
     fdl_tar_groups_free(&l.groups);
     fdl_tar_fields_free(&l.fields);
+    fdl_tar_links_free(&l.links);
     fdl_text_free(&l.name);
     fdl_text_free(&l.key);
     fdl_text_free(&l.extension);

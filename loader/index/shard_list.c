@@ -9,7 +9,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/text.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -23,6 +25,12 @@
 #define MAX_NESTED   32u
 #define NUMBER_BYTES 24
 #define SEPARATOR    "::"
+
+/* Of variables in names: WDS_NAME for ${NAME}. */
+#define PREFIX         "WDS_"
+#define VARIABLE_BYTES 256u
+#define MAX_PASSES     10u
+#define PATH_MAX_BYTES (1u << 20)
 
 void fdl_shard_list_free(struct fdl_shard_list *l)
 {
@@ -298,6 +306,61 @@ out:
     return status;
 }
 
+/* ---- Variables ----------------------------------------------------------- */
+
+/* "${NAME}" at `open`, as webdataset has it: what WDS_NAME is in the
+ * environment. *end: behind it; NULL: it is no variable. */
+static int32_t find_variable(const char *path, const char *open,
+                             const char **value, const char **end)
+{
+    char name[VARIABLE_BYTES] = PREFIX;
+    size_t n = 0, before = strlen(PREFIX);
+    while (open[2 + n] == '_' || isalnum((unsigned char)open[2 + n]))
+        n++;
+    *end = NULL;
+    if (n == 0 || open[2 + n] != '}' || before + n >= sizeof(name))
+        return FEEDLINE_OK;
+    memcpy(name + before, open + 2, n);
+    name[before + n] = '\0';
+    *end = open + n + 3;
+    *value = getenv(name);
+    return *value ? FEEDLINE_OK
+                  : fdl_fail(FEEDLINE_EINVAL,
+                             "%s: ${%s} is the environment variable %s, and "
+                             "there is none",
+                             path, name + before, name);
+}
+
+/* *out: for free(), with the variables of `path` replaced, once. *replaced:
+ * there were some. */
+static int32_t replace_variables(const char *path, char **out, bool *replaced)
+{
+    struct fdl_text text = {0};
+    int32_t status = FEEDLINE_OK;
+    *replaced = false;
+    for (const char *at = path;
+         status == FEEDLINE_OK && *at && text.length <= PATH_MAX_BYTES;) {
+        const char *value = NULL, *end = NULL;
+        if (strncmp(at, "${", 2) == 0)
+            status = find_variable(path, at, &value, &end);
+        if (end && status == FEEDLINE_OK) {
+            fdl_text_add(&text, "%s", value);
+            *replaced = true;
+            at = end;
+        } else {
+            fdl_text_add(&text, "%c", *at++);
+        }
+    }
+    if (status == FEEDLINE_OK && (text.failed || text.length > PATH_MAX_BYTES))
+        status =
+            fdl_fail(FEEDLINE_EINVAL,
+                     "%.100s...: variables make too long a name of it", path);
+    if (status == FEEDLINE_OK && !(*out = fdl_strdup(text.data)))
+        status = fdl_fail_memory(text.length, "names of shards");
+    fdl_text_free(&text);
+    return status;
+}
+
 /* ---- All of it ----------------------------------------------------------- */
 
 static int32_t find_one(struct fdl_shard_list *l, const char *path,
@@ -310,8 +373,8 @@ static int32_t find_one(struct fdl_shard_list *l, const char *path,
                                : fdl_shard_list_add(l, "", path);
 }
 
-int32_t fdl_shard_list_find(struct fdl_shard_list *l, const char *path,
-                            const char *const *endings)
+static int32_t find_all(struct fdl_shard_list *l, const char *path,
+                        const char *const *endings)
 {
     int32_t status = FEEDLINE_OK;
     char *copy = fdl_strdup(path);
@@ -326,6 +389,27 @@ int32_t fdl_shard_list_find(struct fdl_shard_list *l, const char *path,
         status = *at ? find_one(l, at, endings)
                      : fdl_fail(FEEDLINE_EINVAL, "%s: an empty name", path);
     }
+    free(copy);
+    return status;
+}
+
+/* A variable may have others in it, and "::". */
+int32_t fdl_shard_list_find(struct fdl_shard_list *l, const char *path,
+                            const char *const *endings)
+{
+    char *copy = fdl_strdup(path), *next;
+    bool more = copy && strstr(copy, "${");
+    int32_t status =
+        copy ? FEEDLINE_OK : fdl_fail_memory(strlen(path), "names of shards");
+    for (uint32_t i = 0; status == FEEDLINE_OK && more && i < MAX_PASSES; i++) {
+        status = replace_variables(copy, &next, &more);
+        if (status == FEEDLINE_OK) {
+            free(copy);
+            copy = next;
+        }
+    }
+    if (status == FEEDLINE_OK)
+        status = find_all(l, copy, endings);
     free(copy);
     return status;
 }

@@ -8,6 +8,9 @@
  * times over. */
 #define MAX_EXTENDED (16u << 20)
 
+/* Zeros that fill up the last record of a tape: 20 blocks, or what -b says. */
+#define MAX_PADDING (1u << 20)
+
 /* Places in a header. */
 #define NAME_AT      0
 #define NAME_BYTES   100u
@@ -261,23 +264,51 @@ static int32_t take_member(struct fdl_tar *t, const uint8_t *block,
     return FEEDLINE_OK;
 }
 
-/* Its first block that is not zero, at t->at; NULL: it is at its end. */
+/* The header at t->at; NULL: it is at its end. */
 static int32_t take_header(struct fdl_tar *t, const uint8_t **block)
 {
-    if (t->end - t->at < FDL_TAR_BLOCK)
-        return fdl_shard_fail(t->shard, t->at,
-                              "no end mark: the archive is cut");
-    int32_t status = fdl_shard_bytes(t->shard, t->at, FDL_TAR_BLOCK, block);
-    if (status)
-        return status;
-    if (is_zero(*block))
-        *block = NULL;
-    else if (!fdl_tar_is_header(*block))
+    for (*block = NULL;; t->at += FDL_TAR_BLOCK) {
+        if (t->end - t->at < FDL_TAR_BLOCK) {
+            *block = NULL;
+            return t->ended ? FEEDLINE_OK
+                            : fdl_shard_fail(t->shard, t->at,
+                                             "no end mark: the archive is cut");
+        }
+        int32_t status = fdl_shard_bytes(t->shard, t->at, FDL_TAR_BLOCK, block);
+        if (status)
+            return status;
+        if (!is_zero(*block))
+            break;
+        t->ended = true;
+        if (!t->ignore_zeros) {
+            *block = NULL;
+            return FEEDLINE_OK;
+        }
+    }
+    t->ended = false;
+    if (!fdl_tar_is_header(*block))
         return fdl_shard_fail(t->shard, t->at,
                               t->at == t->begin
                                   ? "not a tar archive"
                                   : "the checksum of a header is wrong: the "
                                     "archive is damaged");
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_tar_has_another(struct fdl_tar *t, bool *out)
+{
+    uint64_t end = t->at + FDL_MIN(t->end - t->at, (uint64_t)MAX_PADDING);
+    for (*out = false; end - t->at >= FDL_TAR_BLOCK; t->at += FDL_TAR_BLOCK) {
+        const uint8_t *block;
+        int32_t status =
+            fdl_shard_bytes(t->shard, t->at, FDL_TAR_BLOCK, &block);
+        if (status)
+            return status;
+        if (!is_zero(block)) {
+            *out = fdl_tar_is_header(block);
+            break;
+        }
+    }
     return FEEDLINE_OK;
 }
 

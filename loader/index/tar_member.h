@@ -2,7 +2,7 @@
 /*
  * The members of a tar archive, one after the other: v7, ustar, GNU's long
  * names and base-256 numbers, pax (POSIX.1-2008 "pax Interchange Format").
- * The first block of zeros ends it; what follows is ignored.
+ * The first block of zeros ends it; what follows is ignored, or read on.
  */
 #ifndef FDL_LOADER_TAR_MEMBER_H
 #define FDL_LOADER_TAR_MEMBER_H
@@ -32,11 +32,13 @@ struct fdl_tar_extended {
     bool has_name, has_link, has_size, sparse;
 };
 
-/* Starts with the first three set and the rest zeroed. */
+/* Starts with shard, at, end and begin set and the rest zeroed. */
 struct fdl_tar {
     struct fdl_shard *shard;
     uint64_t at, end; /* what is left of the archive */
     uint64_t begin;
+    bool ignore_zeros; /* as tar's --ignore-zeros: for archives in a row */
+    bool ended;        /* an end mark was seen */
     struct fdl_tar_extended next, all; /* of the next member, of all to come */
     struct fdl_text name, link;        /* of the header */
 };
@@ -47,5 +49,9 @@ bool fdl_tar_is_header(const uint8_t *block);
 /* *more: false at the end mark. EINVAL: cut, damaged or a sparse file. */
 int32_t fdl_tar_next(struct fdl_tar *t, struct fdl_tar_member *m, bool *more);
 void fdl_tar_free(struct fdl_tar *t);
+
+/* Whether another archive follows behind the end mark, as `cat a.tar b.tar`
+ * leaves one. */
+int32_t fdl_tar_has_another(struct fdl_tar *t, bool *out);
 
 #endif

@@ -10,13 +10,14 @@ import os
 import shutil
 import subprocess
 import tarfile
+import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 import pytest
 
 import feedline
-from feedline import Dataset
+from feedline import Dataset, log_lines
 
 Change = Callable[[tarfile.TarInfo], None]
 PAX, USTAR, GNU = (
@@ -183,6 +184,68 @@ def test_links(tmp_path: Path) -> None:
         ("b/2.jpg", b"one", 1),
         ("b/6.jpg", b"one", 1),
     ]
+
+
+def test_links_to_other_parts(tmp_path: Path) -> None:
+    """A label that several samples share, as files of one inode are packed."""
+
+    def linked(info: tarfile.TarInfo) -> None:
+        if info.name in ("b.cls", "d.cls"):
+            info.type, info.size = tarfile.LNKTYPE, 0
+            info.linkname = "a.cls" if info.name == "b.cls" else "nothing"
+
+    parts = {}
+    for name in "abcd":
+        parts[name + ".cls"] = b"7" if name == "a" else b"8"
+        parts[name + ".jpg"] = name.encode()
+    path = write(tmp_path / "links.tar", parts, linked)
+    assert found("%s?missing=skip" % path) == [
+        ("a.jpg", b"a", 7),
+        ("b.jpg", b"b", 7),
+        ("c.jpg", b"c", 8),
+    ]
+    assert "1 no label (d)" in error_of(path)
+
+
+def test_archives_in_a_row(tmp_path: Path) -> None:
+    first = write(tmp_path / "0.tar", {"a.jpg": b"a", "a.cls": b"0"})
+    second = write(tmp_path / "1.tar", {"b.jpg": b"b", "b.cls": b"1"})
+    both = tmp_path / "both.tar"
+    both.write_bytes(first.read_bytes() + second.read_bytes())
+    assert labels_of(both) == [0]
+    with pytest.warns(feedline.EngineWarning, match="another archive.*ignore"):
+        log_lines.tell()
+    assert labels_of("%s?ignore_zeros=true" % both) == [0, 1]
+    both.write_bytes(both.read_bytes()[:-1])
+    assert labels_of("%s?ignore_zeros=true" % both) == [0, 1]
+    both.write_bytes(first.read_bytes() + second.read_bytes()[:700])
+    assert "cut" in error_of("%s?ignore_zeros=true" % both)
+
+
+def test_no_labels_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.tar", {"a.jpg": b"a", "b.jpg": b"b"})
+    log_lines.tell()
+    assert labels_of(path) == [0, 0]
+    with pytest.warns(feedline.EngineWarning, match="so all are 0; label=none"):
+        log_lines.tell()
+    assert labels_of("%s?label=none" % path) == [0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        log_lines.tell()
+
+
+def test_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As webdataset: ${NAME} is WDS_NAME, which may have others in it."""
+    for i in range(3):
+        write(tmp_path / ("%d.tar" % i), {"a.jpg": b"a", "a.cls": b"%d" % i})
+    monkeypatch.setenv("WDS_ROOT", str(tmp_path))
+    monkeypatch.setenv("WDS_TRAIN", "${ROOT}/{0..1}.tar::${ROOT}/2.tar")
+    assert labels_of("${TRAIN}") == [0, 1, 2]
+    assert labels_of("${ROOT}") == [0, 1, 2]
+    assert "WDS_NONE, and there is none" in error_of("${NONE}/0.tar")
+    monkeypatch.setenv("WDS_LOOP", "${LOOP}" * 200)
+    assert "too long a name" in error_of("${LOOP}")
+    assert "No such file" in error_of("$ROOT${}${a-b}/0.tar")
 
 
 @pytest.mark.skipif(not shutil.which("tar"), reason="no tar")

@@ -10,7 +10,7 @@ from typing import Any, Iterator, List
 import pytest
 
 from torch_cases import SAMPLERS, Ours, T, Theirs, assert_same, both, data
-from torch_cases import folder, same, torch
+from torch_cases import BlockSampler, folder, same, torch
 
 
 class Listed:
@@ -363,3 +363,62 @@ def test_layout_changes_memory_and_not_meaning(dataset: Any) -> None:
     images = next(iter(loader))[0]
     assert images.is_contiguous(memory_format=torch.channels_last)
     assert_same(list(loader), list(Theirs(dataset, batch_size=5)))
+
+
+# ---- Blocks -----------------------------------------------------------------
+
+
+def order_of(loader: Any) -> List[int]:
+    return [int(i) for i in loader.sampler]
+
+
+def test_shuffle_block_is_a_sampler(dataset: Any) -> None:
+    """Each sample once, another order in each epoch, and natively."""
+    loader = Ours(dataset, 5, "block", options={"block": 3, "lanes": 2})
+    assert (loader.sampler.block, loader.sampler.lanes) == (3, 2)
+    orders = [order_of(loader) for _ in range(2)]
+    assert orders[0] != orders[1]
+    assert all(sorted(order) == list(range(24)) for order in orders)
+    theirs = Theirs(dataset, 5, sampler=BlockSampler(dataset, 3, 2))
+    labels = []
+    for batches in (loader, theirs):
+        torch.manual_seed(3)
+        labels.append([int(y) for _, ys in batches for y in ys])
+    assert labels[0] == labels[1]
+    assert loader.native
+
+
+def test_blocks_of_ranks(dataset: Any) -> None:
+    """Together they give the order of one; it goes on at its start."""
+    one = BlockSampler(dataset, 3, 2, seed=7)
+    one.set_epoch(4)
+    order = list(one)
+    for drop_last, length in ((False, 25), (True, 20)):
+        found: List[Any] = [None] * length
+        for rank in range(5):
+            part = BlockSampler(
+                dataset,
+                3,
+                2,
+                num_replicas=5,
+                rank=rank,
+                seed=7,
+                drop_last=drop_last,
+            )
+            part.set_epoch(4)
+            found[rank::5] = list(part)
+            assert len(part) == length // 5
+        assert found == (order + order)[:length]
+
+
+def test_blocks_that_are_refused(dataset: Any) -> None:
+    with pytest.raises(ValueError, match="shuffle='rows'"):
+        Ours(dataset, 2, "rows")
+    with pytest.raises(ValueError, match="exclusive"):
+        Ours(dataset, 2, "block", sampler=range(3))
+    with pytest.raises(ValueError, match="lanes=0"):
+        Ours(dataset, 2, "block", options={"lanes": 0})
+    with pytest.raises(ValueError, match="need a seed"):
+        BlockSampler(dataset, num_replicas=2)
+    with pytest.raises(ValueError, match="rank=2"):
+        BlockSampler(dataset, num_replicas=2, rank=2, seed=1)

@@ -24,6 +24,7 @@ except ImportError:
     v2 = None
 
 Ours = feedline.torch.DataLoader
+BlockSampler = feedline.torch.BlockSampler
 Theirs = torch.utils.data.DataLoader
 T = torchvision.transforms
 # A test of both families of transforms, as its argument T.
@@ -62,6 +63,7 @@ SAMPLERS: Dict[str, Callable[[Any], Dict[str, Any]]] = {
         "sampler": data.WeightedRandomSampler([1.0, 2.0, 3.0] * 8, 40)
     },
     "subset": lambda d: {"sampler": data.SubsetRandomSampler(range(2, 20))},
+    "block": lambda d: {"sampler": BlockSampler(d, block=3, lanes=2)},
 }
 
 

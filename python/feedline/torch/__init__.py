@@ -5,7 +5,8 @@
 
 DataLoader is torch's, using the engine wherever possible; `collated` makes a
 collate_fn that keeps it native. ImageFolder, ImageList and Images are data sets
-that decode whole batches even if a framework builds the loader.
+that decode whole batches even if a framework builds the loader. BlockSampler is
+shuffle="block" where there are several ranks.
 """
 
 from torch.utils.data.dataloader import (
@@ -15,6 +16,7 @@ from torch.utils.data.dataloader import (
 )
 
 from .any_images import Images
+from .block_sampler import BlockSampler
 from .collated import collated
 from .dataloader import DataLoader
 from .decision import FallbackWarning
@@ -22,6 +24,7 @@ from .folders import ImageFolder, ImageList
 from .native import NotNative, Plan, plan
 
 __all__ = [
+    "BlockSampler",
     "DataLoader",
     "FallbackWarning",
     "ImageFolder",

@@ -17,6 +17,8 @@ from typing import Any, Dict, Mapping, Optional, Union
 import torch
 import torch.utils.data
 
+from .block_sampler import BlockSampler
+
 AUTO = "auto"
 # What torch takes where prefetch_factor is not given.
 TORCH_PREFETCH = 2
@@ -192,6 +194,28 @@ def _named(what: str, value: Any, names: Mapping[str, Any]) -> Optional[str]:
         "%s should be one of %s, or torch's name of it, but got %s=%r"
         % (what, ", ".join(names), what, value)
     )
+
+
+def check_shuffle(shuffle: str) -> None:
+    """Refuses any other word than "block"."""
+    if shuffle != "block":
+        raise ValueError(
+            'shuffle should be True, False or "block", but got shuffle=%r'
+            % (shuffle,)
+        )
+
+
+def sized(dataset: Any) -> bool:
+    """Whether its samples can be asked for in any order."""
+    return not isinstance(dataset, torch.utils.data.IterableDataset)
+
+
+def block_sampler(
+    dataset: Any, options: Mapping[str, Any], generator: Any
+) -> BlockSampler:
+    """What shuffle="block" stands for."""
+    shape = {k: options[k] for k in ("block", "lanes") if k in options}
+    return BlockSampler(dataset, **shape, generator=generator)
 
 
 def check_ours(given: Given) -> None:

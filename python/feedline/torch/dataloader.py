@@ -43,10 +43,13 @@ from .arguments import (
     AutoInt,
     Given,
     as_number,
+    block_sampler,
     check_ours,
+    check_shuffle,
     cores,
     for_torch,
     is_auto,
+    sized,
 )
 from .decision import Decision, FallbackWarning
 from .epochs import Epochs
@@ -78,6 +81,8 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
 
     All of torch's arguments, by keyword and position, and:
 
+    shuffle: also "block", for slow disks (docs/shuffle.md): a BlockSampler, by
+        the options block and lanes.
     num_workers: threads. "auto": the tuner finds the number (the attribute
         reads as the number it has). 0, the default: the same, natively; in
         torch's own loader samples are loaded inside next().
@@ -114,7 +119,7 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         self,
         dataset: "Dataset[T]",
         batch_size: Optional[int] = 1,
-        shuffle: Optional[bool] = None,
+        shuffle: Union[bool, str, None] = None,
         sampler: Union["Sampler[Any]", Iterable[Any], None] = None,
         batch_sampler: Union[
             "Sampler[List[Any]]", Iterable[List[Any]], None
@@ -170,6 +175,12 @@ class DataLoader(Observing, torch.utils.data.DataLoader[T]):
         _show_given(self)
         self.in_order = in_order
         tuned = is_auto(num_workers)
+        if isinstance(shuffle, str):
+            check_shuffle(shuffle)
+            shuffle = True  # torch judges what it goes with
+            if sampler is None and batch_sampler is None and sized(dataset):
+                sampler = block_sampler(dataset, options or {}, generator)
+                shuffle = None
         super().__init__(
             **for_torch(
                 {

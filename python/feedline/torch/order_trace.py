@@ -44,6 +44,7 @@ from torch.utils.data import (
 from torch.utils.data.distributed import DistributedSampler
 
 from ._compat import index_sampler_of
+from .block_sampler import BlockSampler
 
 # The global generator's state before the sampler was asked for an iterator, or
 # before the first pull, where only that draws.
@@ -147,7 +148,7 @@ def repeats(index_sampler: Any) -> bool:
             sampler.replacement
             or sampler.num_samples > len(sampler.data_source)
         )
-    if kind is DistributedSampler:
+    if kind in (DistributedSampler, BlockSampler):
         return bool(len(sampler.dataset) < sampler.num_replicas)
     return True
 
@@ -179,6 +180,7 @@ _DRAWN_AT_ONCE = (
     SubsetRandomSampler,
     WeightedRandomSampler,
     DistributedSampler,
+    BlockSampler,
 )
 
 

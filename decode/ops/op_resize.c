@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * torchvision's Resize with antialias: `size` is the new shorter side and the
- * longer one is truncated, as its int() does; or both sides are given.
+ * longer one is truncated, as its int() does; or both sides are given; or, for
+ * images that are stored smaller, a bound that no side is to pass.
  */
 #include "base/compiler.h"
 #include "base/status.h"
@@ -10,7 +11,7 @@
 
 #include <inttypes.h>
 
-enum { ROW_SIZE, ROW_WIDTH, ROW_HEIGHT, ROW_INTERPOLATION, ROWS };
+enum { ROW_SIZE, ROW_WIDTH, ROW_HEIGHT, ROW_INTERPOLATION, ROW_LONGEST, ROWS };
 
 #define SIDE(key, about)                                                       \
   {                                                                            \
@@ -23,6 +24,8 @@ static const struct fdl_option options[ROWS] = {
     [ROW_WIDTH] = SIDE("width", "width, if size is 0"),
     [ROW_HEIGHT] = SIDE("height", "height, if size is 0"),
     [ROW_INTERPOLATION] = FDL_OP_INTERPOLATION,
+    [ROW_LONGEST] = SIDE("longest", "no side is longer than this, and no image "
+                                    "is enlarged; alone"),
 };
 
 static int32_t check(const struct fdl_options *o)
@@ -30,9 +33,10 @@ static int32_t check(const struct fdl_options *o)
     bool size = fdl_option_int(o, ROW_SIZE) > 0;
     bool width = fdl_option_int(o, ROW_WIDTH) > 0;
     bool height = fdl_option_int(o, ROW_HEIGHT) > 0;
-    if (width != height || size == width)
+    bool longest = fdl_option_int(o, ROW_LONGEST) > 0;
+    if (width != height || size + width + longest != 1)
         return fdl_fail(FEEDLINE_EINVAL, "resize: give either size, or width "
-                                         "and height");
+                                         "and height, or longest");
     return FEEDLINE_OK;
 }
 
@@ -42,19 +46,32 @@ static int64_t longer(int64_t size, int32_t side, int32_t other)
     return (int64_t)((double)(size * other) / side);
 }
 
+/* The size that an image of w x h becomes. */
+static void target(const struct fdl_options *o, int32_t w, int32_t h,
+                   int64_t *width, int64_t *height)
+{
+    int64_t size = fdl_option_int(o, ROW_SIZE);
+    int64_t longest = fdl_option_int(o, ROW_LONGEST);
+    *width = fdl_option_int(o, ROW_WIDTH);
+    *height = fdl_option_int(o, ROW_HEIGHT);
+    if (size > 0) {
+        *width = w <= h ? size : longer(size, h, w);
+        *height = w <= h ? longer(size, w, h) : size;
+    } else if (longest > 0) {
+        int64_t side = FDL_MIN(longest, FDL_MAX(w, h));
+        *width = w >= h ? side : FDL_MAX(longer(side, h, w), 1);
+        *height = w >= h ? FDL_MAX(longer(side, w, h), 1) : side;
+    }
+}
+
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
     (void)rng;
     struct fdl_geometry *g = &plan->geometry;
     int32_t w = fdl_geometry_width(g), h = fdl_geometry_height(g);
-    int64_t size = fdl_option_int(o, ROW_SIZE);
-    int64_t width = fdl_option_int(o, ROW_WIDTH);
-    int64_t height = fdl_option_int(o, ROW_HEIGHT);
-    if (size > 0) {
-        width = w <= h ? size : longer(size, h, w);
-        height = w <= h ? longer(size, w, h) : size;
-    }
+    int64_t width, height;
+    target(o, w, h, &width, &height);
     if (FDL_MAX(width, height) > FDL_OP_SIDE_MAX)
         return fdl_fail(FEEDLINE_EINVAL,
                         "resize: %" PRId32 "x%" PRId32 " would become %" PRId64
@@ -67,17 +84,11 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
 static void output_size(const struct fdl_options *o, int32_t *width,
                         int32_t *height)
 {
-    int64_t size = fdl_option_int(o, ROW_SIZE);
-    int32_t w = *width, h = *height;
-    if (size == 0) {
-        *width = (int32_t)fdl_option_int(o, ROW_WIDTH);
-        *height = (int32_t)fdl_option_int(o, ROW_HEIGHT);
-    } else if (w > 0 && h > 0) {
-        int64_t side = longer(size, FDL_MIN(w, h), FDL_MAX(w, h));
-        side = FDL_MIN(side, FDL_OP_SIDE_MAX);
-        *width = (int32_t)(w <= h ? size : side);
-        *height = (int32_t)(w <= h ? side : size);
-    }
+    int64_t w = 0, h = 0;
+    if (fdl_option_int(o, ROW_WIDTH) > 0 || (*width > 0 && *height > 0))
+        target(o, *width, *height, &w, &h);
+    *width = (int32_t)FDL_MIN(w, FDL_OP_SIDE_MAX);
+    *height = (int32_t)FDL_MIN(h, FDL_OP_SIDE_MAX);
 }
 
 const struct fdl_op fdl_op_resize = {

@@ -208,6 +208,9 @@ TEST(bad_arguments_are_refused)
         {"random_crop", "width=0"},
         {"random_crop", "pad_if_needed=true padding=1 padding_mode=reflect"},
         {"resize_pad", "fill=0.5"},
+        {"resize", "longest=9 size=8"},
+        {"resize", "longest=9 width=8 height=8"},
+        {"resize", "longest=-1"},
         {"random_rotation", "degrees=-3"},
         {"random_rotation", "degrees=3:1"},
         {"random_erasing", "scale=0.5:0.1"},
@@ -226,6 +229,27 @@ TEST(bad_arguments_are_refused)
     assert_int_equal(fdl_pipeline_add(p, "random_crop", NULL), FEEDLINE_OK);
     assert_int_equal(first_plan(p, 0, 0, 0, 90, 300, &plan), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "pad_if_needed"));
+    fdl_pipeline_destroy(p);
+}
+
+/* Both ways round, never larger, and never nothing. */
+TEST(longest_bounds_both_sides)
+{
+    static const int32_t rows[][4] = {
+        {300, 100, 90, 30}, {100, 300, 30, 90}, {91, 90, 90, 89},
+        {90, 20, 90, 20},   {5, 80, 5, 80},     {90, 90, 90, 90},
+        {9000, 50, 90, 1},  {50, 9000, 1, 90},  {1, 1, 1, 1},
+    };
+    struct fdl_pipeline *p;
+    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    assert_int_equal(fdl_pipeline_add(p, "resize", "longest=90"), FEEDLINE_OK);
+    for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
+        struct fdl_plan plan;
+        assert_int_equal(first_plan(p, 0, 0, 0, rows[i][0], rows[i][1], &plan),
+                         FEEDLINE_OK);
+        assert_int_equal(fdl_geometry_width(&plan.geometry), rows[i][2]);
+        assert_int_equal(fdl_geometry_height(&plan.geometry), rows[i][3]);
+    }
     fdl_pipeline_destroy(p);
 }
 

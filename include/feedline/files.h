@@ -26,7 +26,8 @@ FEEDLINE_API const char *feedline_image_ending(uint32_t index, uint32_t *flags);
 /* Schemes of the shards that feedline_dataset_open indexes ("zip:"); NULL past
  * the end. *help: what they are, in one line. Their options, which follow the
  * names of shards as "?name=value&name=value": feedline_option_get_info(scheme,
- * ...). */
+ * ...). Where labels are numbers, a file classnames.txt beside the first shard
+ * names the classes, a line each. */
 FEEDLINE_API const char *feedline_shard_scheme(uint32_t index,
                                                const char **help);
 

@@ -58,6 +58,10 @@ void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
 /* The whole file, followed by a NUL. ENOENT, EIO, ENOMEM; *out for free(). */
 int32_t fdl_file_load(const char *path, char **out, uint64_t *bytes);
 
+/* Of a line that is a name, in place: a backslash before n, r and t stands for
+ * what a line cannot hold, and before anything else for that itself. */
+void fdl_unescape(char *text);
+
 /* The status for errno on a path: ENOENT if it is missing, else EIO. */
 int32_t fdl_fail_path(const char *path, int error);
 

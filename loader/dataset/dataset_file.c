@@ -73,3 +73,18 @@ out:
     close(fd);
     return status;
 }
+
+void fdl_unescape(char *text)
+{
+    char *to = text;
+    for (; *text; text++) {
+        static const char names[] = "nrt", means[] = "\n\r\t";
+        const char *found = NULL;
+        if (*text == '\\' && text[1]) {
+            text++;
+            found = strchr(names, *text);
+        }
+        *to++ = found ? means[found - names] : *text;
+    }
+    *to = '\0';
+}

@@ -30,23 +30,6 @@ static int compare(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* In place: a backslash before n, r and t names what a line cannot hold, and
- * before anything else that itself. */
-static void unescape(char *text)
-{
-    char *to = text;
-    for (; *text; text++) {
-        static const char names[] = "nrt", means[] = "\n\r\t";
-        const char *found = NULL;
-        if (*text == '\\' && text[1]) {
-            text++;
-            found = strchr(names, *text);
-        }
-        *to++ = found ? means[found - names] : *text;
-    }
-    *to = '\0';
-}
-
 /* The names point into text, which is `bytes` long and becomes them. */
 static int32_t read_names(const char *list, char *text, uint64_t bytes,
                           struct names *out)
@@ -70,7 +53,7 @@ static int32_t read_names(const char *list, char *text, uint64_t bytes,
         out->at = array;
         if (status)
             return status;
-        unescape(line);
+        fdl_unescape(line);
         out->at[out->n++] = line;
     }
     if (out->n > 0)

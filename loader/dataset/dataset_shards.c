@@ -4,6 +4,7 @@
  * shard. Class names of all shards together are numbered in the order of
  * folders.
  */
+#include "base/log.h"
 #include "base/memory.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
@@ -38,6 +39,86 @@ static int32_t add_classes(feedline_dataset *ds, const struct fdl_index *index)
         if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
             status = fdl_dataset_add_class(ds, names[i]);
     free(names);
+    return status;
+}
+
+/* ---- Names of numbers ---------------------------------------------------- */
+
+/* Labels that are numbers get names by a text beside the shards, a line each,
+ * as sets for CLIP have it and as loaderbench pack writes it. */
+#define CLASS_NAMES "classnames.txt"
+
+/* For free(); NULL: no memory. */
+static char *names_path(const char *shard)
+{
+    const char *slash = strrchr(shard, '/');
+    size_t n = slash ? (size_t)(slash - shard) + 1 : 0;
+    char *path = malloc(n + sizeof(CLASS_NAMES));
+    if (path) {
+        memcpy(path, shard, n);
+        memcpy(path + n, CLASS_NAMES, sizeof(CLASS_NAMES));
+    }
+    return path;
+}
+
+static bool are_numbers(const struct fdl_index *index)
+{
+    for (uint64_t i = 0; i < index->shards.n; i++)
+        if (index->listings[i].count > 0)
+            return index->listings[i].labels == FDL_LABEL_NUMBER;
+    return false;
+}
+
+static uint64_t count_lines(const char *text, uint64_t bytes)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < bytes; i++)
+        n += text[i] == '\n';
+    return n + (bytes > 0 && text[bytes - 1] != '\n');
+}
+
+static int32_t name_numbers(feedline_dataset *ds, const char *path, char *text,
+                            uint64_t bytes)
+{
+    uint64_t n = count_lines(text, bytes);
+    int32_t status = FEEDLINE_OK;
+    for (uint64_t i = 0; i < ds->count; i++)
+        if (ds->labels[i] >= 0 && (uint64_t)ds->labels[i] >= n) {
+            fdl_log(FDL_LOG_WARNING,
+                    "%s: %" PRIu64 " names, and a label is %" PRIi64
+                    ": the classes go without names",
+                    path, n, ds->labels[i]);
+            return FEEDLINE_OK;
+        }
+    for (char *line = text; n > 0 && status == FEEDLINE_OK; n--) {
+        char *next = line + strcspn(line, "\n");
+        bool more = *next != '\0';
+        *next = '\0';
+        line[strcspn(line, "\r")] = '\0';
+        fdl_unescape(line);
+        status = fdl_dataset_add_class(ds, line);
+        line = next + more;
+    }
+    return status;
+}
+
+static int32_t add_names_of_numbers(feedline_dataset *ds,
+                                    const struct fdl_index *index)
+{
+    char *text = NULL, *path;
+    uint64_t bytes = 0;
+    if (!are_numbers(index))
+        return FEEDLINE_OK;
+    path = names_path(fdl_shard_list_path(&index->shards, 0));
+    if (!path)
+        return fdl_fail_memory(sizeof(CLASS_NAMES), "a path");
+    int32_t status = fdl_file_load(path, &text, &bytes);
+    if (status == FEEDLINE_OK)
+        status = name_numbers(ds, path, text, bytes);
+    else if (status == FEEDLINE_ENOENT)
+        status = FEEDLINE_OK;
+    free(text);
+    free(path);
     return status;
 }
 
@@ -190,6 +271,8 @@ static int32_t fill(feedline_dataset *ds, const struct fdl_index *index)
         if (status == FEEDLINE_OK)
             status = add_samples(ds, (uint32_t)i, &index->listings[i]);
     }
+    if (status == FEEDLINE_OK)
+        status = add_names_of_numbers(ds, index);
     return status;
 }
 

@@ -416,6 +416,26 @@ def test_index_of_wids(tmp_path: Path) -> None:
     assert "no object" in error_of(index)
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_names_of_numbers(tmp_path: Path, end: str) -> None:
+    """As beside sets for CLIP, and as loaderbench pack writes them."""
+    for i in range(3):
+        write(tmp_path / ("%d.tar" % i), {"a.cls": b"%d" % i, "a.jpg": b""})
+    names = tmp_path / "classnames.txt"
+    names.write_text("great white shark\r\n\\#2\\n\n\u00fc" + end)
+    dataset = Dataset.open("tar:%s" % tmp_path)
+    assert dataset.classes == ["great white shark", "#2\n", "\u00fc"]
+    assert [dataset.label(i) for i in range(3)] == [0, 1, 2]
+    names.write_text("only\ntwo\n")
+    with pytest.warns(log_lines.EngineWarning, match="2 names, and a label"):
+        assert Dataset.open("tar:%s" % tmp_path).classes == []
+        log_lines.tell()
+    names.unlink()
+    names.mkdir()
+    with pytest.raises(feedline.ReadError, match="classnames.txt"):
+        Dataset.open("tar:%s" % tmp_path)
+
+
 # ---- Refused -----------------------------------------------------------------
 
 

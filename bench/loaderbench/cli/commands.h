@@ -21,6 +21,7 @@ COMMAND(case);
 COMMAND(doctor);
 COMMAND(top);
 COMMAND(scan);
+COMMAND(pack);
 #undef COMMAND
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loaderbench gen: a photo set in class folders. Every image is a function of
- * (seed, index), so threads take the next index from a counter and the set is
- * the same for any number of them.
+ * loaderbench gen: a photo set in class folders, or in shards as pack writes
+ * them. Every image is a function of (seed, index), so threads take the next
+ * image, or the next shard, from a counter, and the set is the same for any
+ * number of them.
  */
 #include "bench/loaderbench/cli/cli.h"
 #include "bench/loaderbench/cli/commands.h"
 #include "bench/loaderbench/gen/gen_jpeg.h"
 #include "bench/loaderbench/output.h"
+#include "bench/loaderbench/pack/shard_writer.h"
 #include "bench/loaderbench/report/document.h"
 #include "bench/loaderbench/tool.h"
 
@@ -25,9 +27,9 @@
 #define PATH_BYTES  4096
 
 struct gen_options {
-    uint64_t images, classes, seed;
+    uint64_t images, classes, seed, shard_images;
     bool force, quiet;
-    const char *json;
+    const char *json, *format;
 };
 
 #define VALUES struct gen_options
@@ -37,6 +39,10 @@ static const struct cli_option options[] = {
      VALUE_COUNT(classes, 1)},
     {"seed", "S", "seed of the images; the same seed gives the same files [0]",
      VALUE_COUNT(seed, 0)},
+    {"format", "FORMAT", "class folders, or shards of WebDataset [folder]",
+     VALUE_CHOICE(format, "folder|tar")},
+    {"shard-images", "N", "images of a shard [1000]",
+     VALUE_COUNT(shard_images, 1)},
     {"force", NULL,
      "write into a folder that is not empty\n"
      "Files of the same name are replaced, others stay.",
@@ -52,19 +58,21 @@ const struct cli_command command_gen = {
     .summary = "make a photo set to measure with",
     .about =
         "Writes synthetic photographs as JPEG files to DST/class_000/, "
-        "DST/class_001/, ...\n\n"
+        "DST/class_001/, ..., or to shards, DST/shard-000000.tar, ...\n\n"
         "Sizes, chroma sampling, bytes per image and decoding work are "
         "distributed as in ImageNet: about 110 KB and 470 x 400 pixels on "
         "average, three quarters without chroma subsampling, a few gray, none "
         "progressive.",
-    CLI_TABLE(.images = 512, .classes = 10),
+    CLI_TABLE(.images = 512, .classes = 10, .shard_images = 1000,
+              .format = "folder"),
     .run = gen_main,
 };
 
 struct gen {
     const char *destination;
     const struct gen_options *options;
-    _Atomic uint64_t next; /* image to make */
+    bool shards;
+    _Atomic uint64_t next; /* image or shard to make */
     _Atomic uint64_t files, bytes, pixels;
     _Atomic bool failed;
 };
@@ -78,26 +86,52 @@ static int write_file(const char *path, const void *data, uint64_t size)
     return -1;
 }
 
-static int make_image(struct gen *g, struct photo *photo, uint64_t index)
+/* writer: NULL for a file. */
+static int make_image(struct gen *g, struct photo *photo, uint64_t index,
+                      struct shard_writer *writer)
 {
     struct photo_plan plan;
     unsigned char *data = NULL;
-    uint64_t size;
-    char path[PATH_BYTES];
+    uint64_t size, class = index % g->options->classes;
+    char key[64], path[PATH_BYTES];
     gen_plan(g->options->seed, index, &plan);
     if (photo_draw(photo, &plan) || photo_encode(photo, &plan, &data, &size)) {
         tool_say("image %" PRIu64 ": out of memory", index);
         return -1;
     }
-    snprintf(path, sizeof(path),
-             "%s/class_%03" PRIu64 "/image_%06" PRIu64 ".jpg", g->destination,
-             index % g->options->classes, index);
-    int rc = write_file(path, data, size);
+    snprintf(key, sizeof(key), "class_%03" PRIu64 "/image_%06" PRIu64, class,
+             index);
+    snprintf(path, sizeof(path), "%s/%s.jpg", g->destination, key);
+    int rc = writer ? shard_add(writer, key, "jpg", (int64_t) class, data, size)
+                    : write_file(path, data, size);
     free(data);
     atomic_fetch_add(&g->files, 1);
     atomic_fetch_add(&g->bytes, size);
     atomic_fetch_add(&g->pixels, (uint64_t)plan.width * plan.height);
     return rc;
+}
+
+static int make_shard(struct gen *g, struct photo *photo, uint64_t number)
+{
+    const struct gen_options *o = g->options;
+    uint64_t first = number * o->shard_images, n = o->images - first;
+    struct shard_writer w;
+    int rc = shard_begin(&w, g->destination, "shard", number);
+    if (rc != TOOL_DONE)
+        return rc;
+    n = n < o->shard_images ? n : o->shard_images;
+    for (uint64_t i = 0; i < n && rc == 0 && !tool_interrupted(); i++)
+        rc = make_image(g, photo, first + i, &w);
+    if (rc == 0 && !tool_interrupted())
+        return shard_end(&w);
+    shard_drop(&w);
+    return rc;
+}
+
+static uint64_t n_pieces(const struct gen *g)
+{
+    const struct gen_options *o = g->options;
+    return g->shards ? (o->images - 1) / o->shard_images + 1 : o->images;
 }
 
 static void *make_images(void *arg)
@@ -106,13 +140,23 @@ static void *make_images(void *arg)
     struct photo photo = {0};
     while (!atomic_load(&g->failed) && !tool_interrupted()) {
         uint64_t index = atomic_fetch_add(&g->next, 1);
-        if (index >= g->options->images)
+        if (index >= n_pieces(g))
             break;
-        if (make_image(g, &photo, index))
+        if (g->shards ? make_shard(g, &photo, index)
+                      : make_image(g, &photo, index, NULL))
             atomic_store(&g->failed, true);
     }
     photo_fini(&photo);
     return NULL;
+}
+
+/* Called with i from 0 on until it returns NULL, one after the other. */
+static const char *class_name(const void *of, uint32_t i)
+{
+    const struct gen_options *o = of;
+    static char name[32];
+    snprintf(name, sizeof(name), "class_%03" PRIu32, i);
+    return i < o->classes ? name : NULL;
 }
 
 static int make_folder(const char *path)
@@ -141,20 +185,21 @@ static int make_folders(const char *destination, const struct gen_options *o)
     }
     if (dir)
         closedir(dir);
-    for (uint64_t i = 0; i < o->classes && rc == TOOL_DONE; i++) {
+    bool shards = strcmp(o->format, "tar") == 0;
+    for (uint64_t i = 0; i < o->classes && rc == TOOL_DONE && !shards; i++) {
         snprintf(path, sizeof(path), "%s/class_%03" PRIu64, destination, i);
         rc = make_folder(path);
     }
     return rc;
 }
 
-static uint32_t n_threads(const struct gen_options *o)
+static uint32_t n_threads(const struct gen *g)
 {
     struct feedline_machine_info m = {.struct_size = sizeof(m)};
     uint32_t n = feedline_machine_get_info(&m) == 0 ? m.cpus_usable : 1;
     if (n > THREADS_MAX)
         n = THREADS_MAX;
-    return n > o->images ? (uint32_t)o->images : n;
+    return n > n_pieces(g) ? (uint32_t)n_pieces(g) : n;
 }
 
 /* One thread is the caller's own, so the set is made even if no other can be
@@ -163,7 +208,7 @@ static void make_all(struct gen *g)
 {
     pthread_t threads[THREADS_MAX];
     uint32_t n = 0;
-    while (n + 1 < n_threads(g->options) &&
+    while (n + 1 < n_threads(g) &&
            pthread_create(&threads[n], NULL, make_images, g) == 0)
         n++;
     make_images(g);
@@ -211,8 +256,12 @@ int gen_main(void *values, const struct cli_parsed *parsed)
     int rc = make_folders(parsed->positional, o);
     if (rc != TOOL_DONE)
         return rc;
-    struct gen g = {.destination = parsed->positional, .options = o};
+    struct gen g = {.destination = parsed->positional,
+                    .options = o,
+                    .shards = strcmp(o->format, "tar") == 0};
     double start = tool_seconds();
+    if (g.shards && shard_class_names(g.destination, class_name, o))
+        return TOOL_ENVIRONMENT;
     make_all(&g);
     rc = summarise(&g, tool_seconds() - start);
     if (g.failed)

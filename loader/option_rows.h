@@ -72,6 +72,10 @@ OPTION(LAYOUT, ENUM("layout", FDL_CHOICE_TEXT(FDL_LAYOUT_CHOICES), "nchw",
 OPTION(CHANNELS, INT("channels", 0, 1, 4, "3", "",
                      "3: RGB; 1: gray (Pillow's mode L); 4: RGBA; 2: "
                      "gray and alpha; alpha is 255 in files without it"))
+OPTION(DECODE, ENUM("decode", FDL_CHOICE_TEXT(FDL_DECODE_CHOICES), "pixels",
+                    "none: no pixels; each image as it is encoded, as the "
+                    "field \"image\" (feedline/fields.h), and the pipeline "
+                    "has no effect"))
 OPTION(DEVICE, STRING("device", "host",
                       "where batches are delivered: host, or the GPU "
                       "cuda:N"))

@@ -34,6 +34,11 @@ enum fdl_tuner_mode { FDL_CHOICE_VALUES(FDL_TUNER_CHOICES) };
   C(FDL_LAYOUT_NHWC, "nhwc")
 enum fdl_layout_choice { FDL_CHOICE_VALUES(FDL_LAYOUT_CHOICES) };
 
+#define FDL_DECODE_CHOICES(C)                                                  \
+  C(FDL_DECODE_PIXELS, "pixels")                                               \
+  C(FDL_DECODE_NONE, "none")
+enum fdl_decode_choice { FDL_CHOICE_VALUES(FDL_DECODE_CHOICES) };
+
 #define FDL_ORDER_CHOICES(C)                                                   \
   C(FDL_ORDER_OWN, "own")                                                      \
   C(FDL_ORDER_GIVEN, "given")

@@ -6,6 +6,9 @@
  * tf.Example, the column of MDS. Neighbours of the image are read with it, in
  * one read; numbers are read when the data set is opened.
  *
+ * A loader with decode=none delivers images as they are encoded: as the field
+ * "image", behind those of the data set, and no pixels.
+ *
  * Statuses and strings as in feedline.h.
  */
 #ifndef FEEDLINE_FIELDS_H

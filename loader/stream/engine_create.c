@@ -64,6 +64,7 @@ static void read_config(struct fdl_engine *e)
     const struct fdl_machine *machine = fdl_machine_get();
     struct fdl_config_values *c = &e->config;
     c->batch_size = option_u32(o, FDL_OPT_BATCH_SIZE);
+    e->is_encoded = fdl_option_int(o, FDL_OPT_DECODE) == FDL_DECODE_NONE;
     c->channels = option_u32(o, FDL_OPT_CHANNELS);
     c->on_error = (enum fdl_on_error)fdl_option_int(o, FDL_OPT_ON_ERROR);
     c->max_failures = option_u64(o, FDL_OPT_MAX_FAILURES);
@@ -92,7 +93,7 @@ static void read_config(struct fdl_engine *e)
 static int32_t choose_views(struct fdl_engine *e)
 {
     const char *op = NULL;
-    uint32_t views = fdl_pipeline_views(e->pipeline, &op);
+    uint32_t views = e->is_encoded ? 1 : fdl_pipeline_views(e->pipeline, &op);
     uint32_t batch_size = e->config.batch_size;
     uint32_t below = batch_size - batch_size % views;
     e->config.views = views;
@@ -210,6 +211,8 @@ static int32_t make_format(const struct fdl_engine *e,
         .dtype = dtypes[fdl_option_int(o, FDL_OPT_DTYPE)],
         .nhwc = fdl_option_int(o, FDL_OPT_LAYOUT) == FDL_LAYOUT_NHWC,
     };
+    if (e->is_encoded)
+        return FEEDLINE_OK; /* 0x0, all of them */
     int32_t status = fdl_pipeline_check_channels(e->pipeline, format->channels);
     if (status)
         return status;
@@ -263,6 +266,8 @@ static int32_t make_layout(const struct fdl_engine *e,
 {
     uint64_t most = option_u64(&e->options, FDL_OPT_MAX_SAMPLE_BYTES);
     struct fdl_output_format format = *delivered;
+    if (e->is_encoded)
+        most = 0;
     if (most > 0 && e->config.views > 1)
         return fdl_fail(FEEDLINE_EINVAL,
                         "views of a sample have one size; leave "
@@ -270,7 +275,7 @@ static int32_t make_layout(const struct fdl_engine *e,
     if (e->finish.device)
         fdl_finish_wire(delivered, &format);
     int32_t status =
-        most == 0
+        most == 0 && !e->is_encoded
             ? fdl_layout_init(layout, e->config.batch_size, &format)
             : fdl_layout_init_various(layout, e->config.batch_size, &format,
                                       most,
@@ -316,6 +321,9 @@ static int32_t make_path(struct fdl_engine *e,
         fdl_option_int(&e->options, FDL_OPT_HELD) == FDL_HELD_GROW;
     e->ring->device_id = (int32_t)backend_config->device;
     status = fdl_field_set_copy(&e->ring->fields, &e->dataset->fields);
+    if (status >= 0 && e->is_encoded)
+        status =
+            fdl_field_set_add(&e->ring->fields, "image", FEEDLINE_FIELD_BYTES);
     if (status < 0)
         return status;
     if (copies->hold)

@@ -43,6 +43,7 @@ struct fdl_engine {
                                    written under run_lock and settings */
     struct fdl_config_values config;
     bool random_shards; /* constant */
+    bool is_encoded;    /* decode=none: batches have no pixels; constant */
     struct fdl_sampler sampler;
     struct fdl_stream stream;
     struct fdl_given *given; /* NULL: order=own */

@@ -49,7 +49,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
     int32_t status = FEEDLINE_OK;
     if (e->ring->fields.n > 0)
         status = fdl_worker_take_fields(w, r, b, place);
-    if (status < 0)
+    if (status < 0 || e->is_encoded)
         return status;
     fdl_worker_encoded(r, &encoded);
     status = fdl_decoder_open(w->decoder, &encoded, &info);

@@ -528,3 +528,53 @@ def test_a_slab_grows(tmp_path: Path, pictures: List[Sample]) -> None:
                 for indices, field in held:
                     for i, index in enumerate(indices):
                         assert field[i] == bytes([index]) * sizes[index]
+
+
+# ---- Without pixels ----------------------------------------------------------
+
+
+@each_format
+def test_encoded_images_are_delivered(
+    tmp_path: Path, samples: List[Sample], kind: str
+) -> None:
+    """Also of what cannot be decoded."""
+    streams = pytest.importorskip("streams", reason="no numpy")
+    dataset = opened(tmp_path, kind, samples)
+    order = dict(decode="none", epochs=1, shuffle=True)
+    seen = 0
+    with streams.loader_of(dataset, **order) as loader:
+        for batch in loader:
+            assert batch.images.shape == (len(batch), 3, 0, 0)
+            for i, index in enumerate(batch.sample_index):
+                sample = samples[index]
+                assert batch.fields["image"][i] == sample["image"]
+                text = batch.fields[NAMES[kind]["text"]][i]
+                assert text == wanted(kind, sample, "text")
+                seen += 1
+    assert seen == COUNT
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_encoded_files(tmp_path: Path, reader: str) -> None:
+    """Whole files, whose sizes nobody knew, and images in memory."""
+    streams = pytest.importorskip("streams", reason="no numpy")
+    draw = random.Random(1)
+    images = [draw.randbytes(draw.choice((0, 9, 90000))) for _ in range(12)]
+    paths = [tmp_path / str(i) for i in range(len(images))]
+    for path, data in zip(paths, images):
+        path.write_bytes(data)
+    order = dict(decode="none", reader=reader, shuffle=True, world=2, rank=1)
+    for dataset in (Dataset.paths(paths), Dataset.memory(images)):
+        with streams.loader_of(dataset, epochs=2, **order) as loader:
+            for _ in range(2):
+                for batch in loader:
+                    found = batch.fields["image"].tolist()
+                    assert found == [images[i] for i in batch.sample_index]
+
+
+def test_a_field_may_not_have_the_image_s_name(tmp_path: Path) -> None:
+    write_examples(tmp_path / "a.tfrecord", [{"image": bytes_feature(b"x")}])
+    dataset = Dataset.open("tfrecord:%s?fields=image" % tmp_path)
+    with pytest.raises(feedline.InvalidArgument, match="two fields 'image'"):
+        with feedline.Loader(dataset, decode="none", batch_size=1) as loader:
+            next(iter(loader))

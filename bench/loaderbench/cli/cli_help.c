@@ -96,7 +96,7 @@ static const struct group {
 } groups[] = {
     {"Batches",
      {"batch_size", "dtype", "layout", "channels", "device", "drop_last",
-      "max_sample_bytes", "finish", "handover", "rounding"}},
+      "max_sample_bytes", "decode", "finish", "handover", "rounding"}},
     {"Order",
      {"shuffle", "block", "lanes", "seed", "epochs", "order", "repeats",
       "epoch_samples"}},

@@ -68,6 +68,7 @@ OURS = {
     "terms": "",
     "channels": "",
     "max_sample_bytes": "",
+    "decode": "",
 }
 
 

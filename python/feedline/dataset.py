@@ -22,7 +22,7 @@ from .buffers import HeldBuffer
 from .errors import InvalidArgument, NotSupported, RangeError, StateError
 from .errors import check
 from .extents import TO_END, Extents
-from .fields import value_in_file
+from .fields import or_none, value_in_file
 from .options import Config
 from .vectors import each_of, joined, labels_for, numbers
 
@@ -329,6 +329,10 @@ class Dataset:
         Of one that is missing b"", "" or None. Raises KeyError for a name that
         is not in `fields`, ValueError for text or JSON that is none.
         """
+        return or_none(self._value(index, name))
+
+    def _value(self, index: int, name: str) -> Any:
+        """The same, with -2**63 or NaN for a number that is missing."""
         names = self.fields
         if name not in names:
             raise KeyError(name)

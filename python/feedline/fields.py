@@ -30,12 +30,20 @@ def value_of(kind: int, data: bytes) -> Any:
     return data
 
 
+def or_none(value: Any) -> Any:
+    """None for a number that is missing."""
+    missing = isinstance(value, (int, float)) and (
+        value == _NO_INTEGER or value != value
+    )
+    return None if missing else value
+
+
 def value_in_file(field: _c.sample_field) -> Any:
-    """The value of a sample's field; None for a number that is missing."""
+    """The value of a sample's field."""
     if field.kind == _c.FIELD_INT:
-        return None if field.integer == _NO_INTEGER else int(field.integer)
+        return int(field.integer)
     if field.kind == _c.FIELD_FLOAT:
-        return None if field.number != field.number else float(field.number)
+        return float(field.number)
     data = b""
     if field.file:
         with open(field.file, "rb") as file:
@@ -123,11 +131,9 @@ class Field:
     def __getitem__(self, index: int) -> Any:
         at = range(self._count)[index]
         if self.kind == _c.FIELD_INT:
-            found = int(self._raw.integers[at])
-            return None if found == _NO_INTEGER else found
+            return or_none(int(self._raw.integers[at]))
         if self.kind == _c.FIELD_FLOAT:
-            number = float(self._raw.numbers[at])
-            return None if number != number else number
+            return or_none(float(self._raw.numbers[at]))
         return value_of(self.kind, self.bytes(at))
 
     def tolist(self) -> List[Any]:

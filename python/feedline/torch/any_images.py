@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import feedline
 
 from .chain import NotNative
 from .folders import Decoded
 from .known_sets import Piece, ready_piece
+from .outputs import checked, of_sample
 
 
 class Images(Decoded):
@@ -21,7 +22,9 @@ class Images(Decoded):
     label are found as by Dataset.huggingface, and whose images are turned as
     their EXIF orientation says. transform: a chain of torchvision or timm
     transforms on Pillow images of mode RGB. apply_exif: turn them or not. seed:
-    of the random transforms.
+    of the random transforms. output: what samples are tuples of in place of
+    image and label: "image", "label", and fields that the data set was opened
+    with, as in output=("image", "txt") for "tar:...?fields=txt".
     """
 
     def __init__(
@@ -31,12 +34,14 @@ class Images(Decoded):
         *,
         apply_exif: Optional[bool] = None,
         seed: int = 0,
+        output: Optional[Sequence[str]] = None,
     ) -> None:
         theirs = not isinstance(source, feedline.Dataset)
         self.dataset: feedline.Dataset = source
         if theirs:
             self.dataset = feedline.Dataset.huggingface(source)
         self.apply_exif = theirs if apply_exif is None else bool(apply_exif)
+        self.output = checked(output, self.dataset)
         super().__init__(transform, None, self.dataset.classes, seed)
 
     def __len__(self) -> int:
@@ -53,14 +58,16 @@ class Images(Decoded):
                 "%s is Images with a target_transform; make other labels where "
                 "its samples come from" % where
             )
-        return ready_piece(
+        piece = ready_piece(
             where,
             len(self.dataset),
             lambda: self.dataset,
             self.transform,
-            (id(self.dataset),),
+            (id(self.dataset), self.output),
             apply_exif=self.apply_exif,
         )
+        piece.output = self.output
+        return piece
 
     def _contents(self) -> Any:
         return self.dataset
@@ -73,9 +80,21 @@ class Images(Decoded):
             image = ImageOps.exif_transpose(image)
         return image.convert("RGB"), self.dataset.label(index)
 
-    def __getitem__(self, index: int) -> Tuple[Any, Any]:
-        """(image, label). An image that only Pillow reads, it reads."""
+    def __getitem__(self, index: int) -> Tuple[Any, ...]:
+        """(image, label), or what `output` says. An image that only Pillow
+        reads, it reads."""
         try:
             return super().__getitem__(index)
         except feedline.DecodeError:
-            return self._in_python(self._position(index))
+            position = self._position(index)
+            return self._whole(self._in_python(position), position)
+
+    def __getitems__(self, indices: Sequence[int]) -> List[Tuple[Any, ...]]:
+        pairs = super().__getitems__(indices)
+        return [self._whole(pair, i) for pair, i in zip(pairs, indices)]
+
+    def _whole(self, pair: Tuple[Any, ...], index: int) -> Tuple[Any, ...]:
+        if self.output is None:
+            return pair
+        image, label = pair
+        return of_sample(self.output, (image, label), self.dataset, index)

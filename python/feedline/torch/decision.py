@@ -71,6 +71,11 @@ class Decision:
                 "makes batches of them; feedline.torch.Images(ds, transform) "
                 "gives pairs of image and label"
             )
+        if plan.output is not None and loader.collate_fn is not default_collate:
+            raise NotNative(
+                "samples have fields, and the engine makes batches of them as "
+                "default_collate does"
+            )
         if not collates(loader) and plan.stream is None:
             self._check_type_of_samples(loader.dataset, plan)
         return plan

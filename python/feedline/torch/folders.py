@@ -126,7 +126,7 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
                     self._decoder = SampleDecoder(plan)
         return self._decoder
 
-    def __getitem__(self, index: int) -> Tuple[Any, Any]:
+    def __getitem__(self, index: int) -> Tuple[Any, ...]:
         """(image, label); the image is what `transform` gives.
 
         Raises IndexError, and for a file what the decoder says of it
@@ -134,7 +134,7 @@ class Decoded(torch.utils.data.Dataset):  # type: ignore[type-arg]
         """
         return self.__getitems__([index])[0]
 
-    def __getitems__(self, indices: Sequence[int]) -> List[Tuple[Any, Any]]:
+    def __getitems__(self, indices: Sequence[int]) -> List[Tuple[Any, ...]]:
         """The samples of a batch, decoded together."""
         positions = [self._position(i) for i in indices]
         if not positions:

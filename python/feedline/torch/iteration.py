@@ -30,7 +30,7 @@ import sys
 import weakref
 from array import array
 from collections import deque
-from typing import Any, Deque, Dict, List, Optional, Tuple
+from typing import Any, Deque, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch.utils.data.dataloader import default_collate, default_convert
@@ -48,6 +48,7 @@ from .handover import HOST, Finish, Into, PinnedMemory, Take, check_dtype
 from .handover import current_stream, shared, shared_of, to_device
 from .native import Plan
 from .order_trace import ALL, TracedSampler, batches_known_ahead, repeats
+from .outputs import of_batch
 from .sample_errors import failed, mended
 from .state_dict import Progress
 from .targets import moved
@@ -266,6 +267,7 @@ class NativeIterator(CountedIterator):
         self._is_plain = (
             plan.targets is None
             and plan.keys is None
+            and plan.output is None
             and self._auto_collation
             and not made
         )
@@ -413,7 +415,9 @@ class NativeIterator(CountedIterator):
                     return self._mended(engine, batch, number)
                 data = self._hand_over(batch)
                 self._make_ahead(engine)
-            return data if self._is_plain else self._finished(data, number)
+            return (
+                data if self._is_plain else self._finished(data, number, batch)
+            )
         except feedline.DeviceError:
             lease.spoil()
             raise
@@ -486,7 +490,7 @@ class NativeIterator(CountedIterator):
         data = self._hand_over(batch)
         for place, image in made:
             data[0][place] = image
-        return self._finished(data, number)
+        return self._finished(data, number, batch, [i for i, _ in made])
 
     def _image_of(self, sample: int) -> Any:
         """What the data set makes of a sample of the engine's."""
@@ -495,8 +499,10 @@ class NativeIterator(CountedIterator):
         plan = self._settings.plan
         if plan.stream is not None:
             return plan.stream.image(plan.dataset, position)
-        keys = plan.keys
-        return self._dataset[position][0 if keys is None else keys[0]]
+        made = self._dataset[position]
+        if plan.output is not None:
+            return made[plan.output.index("image")]
+        return made[0 if plan.keys is None else plan.keys[0]]
 
     def _receive(self, engine: feedline.Loader) -> feedline.Batch:
         timeout = self._timeout if self._timeout > 0 else None
@@ -529,7 +535,13 @@ class NativeIterator(CountedIterator):
             data = _compat.pin_memory(data, self._pin_memory_device)
         return data
 
-    def _finished(self, data: List[Any], number: int) -> Any:
+    def _finished(
+        self,
+        data: List[Any],
+        number: int,
+        batch: feedline.Batch,
+        missed: Sequence[int] = (),
+    ) -> Any:
         """Images and labels in the form that the collate_fn gives them."""
         collate = self._collate_fn
         # Without workers torch draws from the global generators, as here.
@@ -538,6 +550,10 @@ class NativeIterator(CountedIterator):
             seed = seed_of_batch(self._progress.seed, number)
         if self._settings.plan.targets is not None:
             data[1] = self._targets_of(data[1].tolist(), seed)
+        plan = self._settings.plan
+        if plan.output is not None:
+            made = of_batch(plan.output, data, batch, missed, plan.dataset)
+            return self._pinned(made) if self._pins else made
         if self._settings.plan.keys is not None:
             return dict(zip(self._settings.plan.keys, data))
         if not self._auto_collation:

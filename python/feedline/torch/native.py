@@ -50,6 +50,7 @@ class Plan:
         shape: of a sample, [C, H, W].
         targets: the labels, where they are not the engine's own.
         keys: of image and label, where samples are dicts.
+        output: what samples are tuples of, where that is not image and label.
         stream: what an IterableDataset has in place of positions.
     """
 
@@ -61,6 +62,7 @@ class Plan:
     shape: Tuple[int, int, int]
     targets: Optional[Targets]
     keys: Optional[Tuple[str, str]]
+    output: Optional[Tuple[str, ...]]
     stream: Optional[Stream]
     _digest: Callable[[], str] = field(repr=False)
     _fingerprint: Optional[str] = field(default=None, repr=False)
@@ -193,6 +195,7 @@ def _make(view: View, chain: Chain) -> Plan:
         shape=(chain.channels, height, width),
         targets=targets,
         keys=view.pieces[0].keys,
+        output=view.pieces[0].output,
         stream=view.pieces[0].stream,
         _digest=lambda: _digest(view.pieces, loaded, indices),
     )

@@ -27,6 +27,10 @@ OPTION(IO_DEPTH,
 OPTION(READER, ENUM("reader", FDL_READER_CHOICE_TEXT, "auto",
                     "how files are read; memory: keep every file in "
                     "memory after its first read"))
+OPTION(DIRECT, SWITCH("direct", FDL_CHOICE_TEXT(FDL_DIRECT_CHOICES), "auto",
+                      "read files past the page cache (O_DIRECT), where the "
+                      "file system can; auto: shards that are larger than the "
+                      "memory limit, but not with shuffle=block"))
 OPTION(SEED, INT("seed", 0, 0, INT64_MAX, "0", "",
                  "seed for the sample order and all random "
                  "augmentation"))

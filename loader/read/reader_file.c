@@ -39,6 +39,9 @@ bool fdl_file_is_limit(int err)
 int fdl_file_take(struct fdl_window *w, struct fdl_read *r)
 {
     r->shard = fdl_shard_take(fdl_window_shards(w), r->source.file);
+    r->align = r->shard ? r->shard->align : 0;
+    r->head = 0;
+    r->plain = false;
     return r->shard ? r->shard->fd : -1;
 }
 
@@ -138,7 +141,7 @@ static int32_t measure(struct fdl_read *r, uint64_t all, uint64_t *size)
 }
 
 /* Sets r->file_bytes. */
-static int32_t inspect(const struct fdl_window *w, struct fdl_read *r, int fd)
+static int32_t inspect(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) {
@@ -150,8 +153,10 @@ static int32_t inspect(const struct fdl_window *w, struct fdl_read *r, int fd)
                              kind_of(st.st_mode));
     /* Not for the sake of plain pread: io_uring answers EAGAIN for ever on a
      * non-blocking file whose file system cannot read without blocking. */
-    fcntl(fd, F_SETFL, 0);
-    if (r->source.file != FDL_OWN_FILE && fdl_window_is_random(w))
+    r->align = fdl_direct_open(fdl_window_direct(w), fd, &st, r->source.path);
+    if (!r->align)
+        fcntl(fd, F_SETFL, 0);
+    if (!r->align && r->source.file != FDL_OWN_FILE && fdl_window_is_random(w))
         posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     r->file_bytes = (uint64_t)st.st_size;
     return FEEDLINE_OK;
@@ -167,29 +172,62 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
         status = fdl_read_reserve(w, r, size);
     if (status == FEEDLINE_OK) {
         r->size = size;
+        r->head = (uint32_t)(r->source.offset % FDL_MAX(r->align, 1u));
         fdl_read_send(w, r);
     }
     return status;
 }
 
+struct fdl_piece fdl_file_piece(const struct fdl_read *r, uint64_t done)
+{
+    uint64_t align = FDL_MAX(r->align, 1u);
+    uint64_t from = r->head + done, to = r->head + r->size;
+    from -= from % align;
+    to = (to + align - 1) / align * align;
+    return (struct fdl_piece){r->buffer + from, to - from,
+                              r->source.offset - r->head + from};
+}
+
+uint64_t fdl_file_advance(const struct fdl_read *r, uint64_t done, uint64_t n)
+{
+    struct fdl_piece piece = fdl_file_piece(r, done);
+    uint64_t end = (uint64_t)(piece.to - r->buffer) + n; /* in the buffer */
+    if (end <= r->head + done)
+        return done;
+    return FDL_MIN(end - r->head, r->size);
+}
+
+bool fdl_file_refuses_direct(struct fdl_window *w, struct fdl_read *r, int fd,
+                             int err)
+{
+    if (!r->align || r->plain || (err != EINVAL && err != EOPNOTSUPP))
+        return false;
+    r->plain = true;
+    fdl_direct_close(fdl_window_direct(w), fd, r->source.path, err);
+    return true;
+}
+
 /* r->size bytes into the buffer; false: r has failed. */
-static bool read_bytes(struct fdl_read *r, int fd)
+static bool read_bytes(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     uint64_t done = 0;
     uint32_t tries = 0;
     while (done < r->size) {
-        ssize_t n = pread(fd, r->buffer + done, (size_t)(r->size - done),
-                          (off_t)(r->source.offset + done));
-        if (n > 0) {
-            done += (uint64_t)n;
+        struct fdl_piece piece = fdl_file_piece(r, done);
+        ssize_t n =
+            pread(fd, piece.to, (size_t)piece.bytes, (off_t)piece.offset);
+        int err = errno;
+        if (n >= 0) {
+            uint64_t before = done;
+            done = fdl_file_advance(r, done, (uint64_t)n);
             tries = 0;
-            continue;
-        }
-        if (n == 0) {
+            if (done > before)
+                continue;
             fdl_file_fail_shrank(r, done);
             return false;
         }
-        int err = errno;
+        if (fdl_file_refuses_direct(w, r, fd, err))
+            continue;
         if (err == EAGAIN && tries < FDL_FILE_TRIES) {
             fdl_file_pause(tries++);
         } else if (err != EINTR) {
@@ -225,12 +263,13 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
     bool good = r->status == FEEDLINE_OK;
     if (r->shard)
         return fdl_shard_give(s, r->shard, good);
-    return good ? fdl_shard_keep(s, r->source.file, r->file_bytes, fd) : fd;
+    return good ? fdl_shard_keep(s, r->source.file, r->file_bytes, r->align, fd)
+                : fd;
 }
 
 void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd)
 {
-    if (prepare_patiently(w, r, fd) == FEEDLINE_OK && read_bytes(r, fd))
+    if (prepare_patiently(w, r, fd) == FEEDLINE_OK && read_bytes(w, r, fd))
         fdl_read_finish(r);
     fdl_read_arrive(w, r);
     fd = fdl_file_leave(w, r, fd);

@@ -50,6 +50,22 @@ void fdl_file_fail_read(struct fdl_read *r, uint64_t done, int err);
 /* The end of the file came after `done` of r->size bytes. */
 void fdl_file_fail_shrank(struct fdl_read *r, uint64_t done);
 
+/* What to read next, with `done` bytes of the sample there: whole blocks where
+ * the read is direct. */
+struct fdl_piece {
+    uint8_t *to;
+    uint64_t bytes, offset; /* in the file */
+};
+struct fdl_piece fdl_file_piece(const struct fdl_read *r, uint64_t done);
+
+/* The new `done` after n bytes of that piece; the old one: the file ends. */
+uint64_t fdl_file_advance(const struct fdl_read *r, uint64_t done, uint64_t n);
+
+/* A read failed because it was direct: from now on fd goes through the page
+ * cache, and the same piece is to be read again. */
+bool fdl_file_refuses_direct(struct fdl_window *w, struct fdl_read *r, int fd,
+                             int err);
+
 /* fd was just opened or taken: sets r->size, makes room for it and counts it as
  * in flight. On error r->status and r->reason are set; fd stays open.
  * FDL_READ_NO_ROOM: to be called again. */

@@ -148,9 +148,9 @@ static void queue_read(struct fdl_reader *r, const struct flight *f,
                        unsigned flags)
 {
     struct io_uring_sqe *sqe = get_request(r);
-    uint64_t left = FDL_MIN(f->read->size - f->done, (uint64_t)MAX_READ_BYTES);
-    io_uring_prep_read(sqe, f->fd, f->read->buffer + f->done, (unsigned)left,
-                       f->read->source.offset + f->done);
+    struct fdl_piece piece = fdl_file_piece(f->read, f->done);
+    uint64_t bytes = FDL_MIN(piece.bytes, (uint64_t)MAX_READ_BYTES);
+    io_uring_prep_read(sqe, f->fd, piece.to, (unsigned)bytes, piece.offset);
     io_uring_sqe_set_flags(sqe, flags);
     name_request(sqe, REQUEST_READ, index_of(r, f));
 }
@@ -316,17 +316,20 @@ static void on_open(struct fdl_reader *r, struct flight *f, int res)
 
 static void on_read(struct fdl_reader *r, struct flight *f, int res)
 {
-    if (res > 0) {
-        f->done += (uint64_t)res;
+    if (res >= 0) {
+        uint64_t before = f->done;
+        f->done = fdl_file_advance(f->read, before, (uint64_t)res);
         f->tries = 0;
-        if (f->done < f->read->size) {
+        if (f->done > before && f->done < f->read->size) {
             queue_read(r, f, 0);
             return;
         }
-        fdl_read_finish(f->read);
-    } else if (res == 0) {
-        fdl_file_fail_shrank(f->read, f->done);
-    } else if (is_passing(f, -res)) {
+        if (f->done > before)
+            fdl_read_finish(f->read);
+        else
+            fdl_file_fail_shrank(f->read, f->done);
+    } else if (is_passing(f, -res) ||
+               fdl_file_refuses_direct(r->window, f->read, f->fd, -res)) {
         queue_read(r, f, res == -EAGAIN ? IOSQE_ASYNC : 0);
         return;
     } else {

@@ -132,7 +132,7 @@ int fdl_shard_give(struct fdl_shard_files *s, struct fdl_open_shard *shard,
 }
 
 int fdl_shard_keep(struct fdl_shard_files *s, uint32_t file, uint64_t size,
-                   int fd)
+                   uint32_t align, int fd)
 {
     int unused = fd;
     if (!s || file >= s->n_files)
@@ -148,6 +148,7 @@ int fdl_shard_keep(struct fdl_shard_files *s, uint32_t file, uint64_t size,
         shard->fd = fd;
         shard->file = file;
         shard->size = size;
+        shard->align = align;
         shard->used = ++s->clock;
         s->place_of[file] = (uint32_t)(shard - s->places) + 1;
     }

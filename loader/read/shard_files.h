@@ -24,9 +24,10 @@
 
 /* Fixed while it is taken. */
 struct fdl_open_shard {
-    int fd;        /* -1: the place is free */
-    uint32_t file; /* of the data set */
-    uint64_t size; /* of the file when it was opened */
+    int fd;         /* -1: the place is free */
+    uint32_t file;  /* of the data set */
+    uint64_t size;  /* of the file when it was opened */
+    uint32_t align; /* of direct reads; 0: through the page cache */
 
     /* Under the table's lock. */
     uint64_t used;  /* when last; 0: the place is free */
@@ -55,7 +56,7 @@ int fdl_shard_give(struct fdl_shard_files *s, struct fdl_open_shard *shard,
 /* fd is an open file of `size` bytes that nobody uses, from now on the
  * table's. */
 int fdl_shard_keep(struct fdl_shard_files *s, uint32_t file, uint64_t size,
-                   int fd);
+                   uint32_t align, int fd);
 
 /* For when descriptors have run out. */
 int fdl_shard_drop(struct fdl_shard_files *s);

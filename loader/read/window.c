@@ -67,6 +67,7 @@ struct fdl_window {
     uint32_t max_limit;
     struct fdl_shard_files *shards;
     bool random;
+    struct fdl_direct direct;
 
     struct fdl_buffers buffers;
 
@@ -210,6 +211,11 @@ void fdl_window_close_shards(struct fdl_window *w)
 {
     fdl_shard_files_destroy(w->shards);
     w->shards = NULL;
+}
+
+struct fdl_direct *fdl_window_direct(struct fdl_window *w)
+{
+    return &w->direct;
 }
 
 struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w)
@@ -529,7 +535,7 @@ int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
     if (!take_buffer(w, r))
         return fdl_read_fail(r, FEEDLINE_ENOMEM, "every read buffer is in use");
     average_in(w, size);
-    uint64_t wanted = size + FDL_ENCODED_PADDING;
+    uint64_t wanted = size + FDL_ENCODED_PADDING + 2 * (uint64_t)r->align;
     if (wanted <= r->capacity)
         return FEEDLINE_OK;
 
@@ -572,8 +578,8 @@ int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
 
 void fdl_read_finish(struct fdl_read *r)
 {
-    memset(r->buffer + r->size, 0, FDL_ENCODED_PADDING);
-    r->data = r->buffer;
+    r->data = r->buffer + r->head;
+    memset(r->buffer + r->head + r->size, 0, FDL_ENCODED_PADDING);
     r->readable = r->size + FDL_ENCODED_PADDING;
     r->status = FEEDLINE_OK;
     r->reason[0] = '\0';

@@ -23,6 +23,7 @@
 #include "base/event.h"
 #include "loader/dataset/dataset.h"
 #include "loader/read/buffers.h"
+#include "loader/read/direct.h"
 #include "loader/read/shard_files.h"
 #include "profiler/measure/ledger.h"
 
@@ -65,6 +66,9 @@ struct fdl_read {
     struct fdl_open_shard
         *shard;          /* whose descriptor it reads from; NULL: its own */
     uint64_t file_bytes; /* of the file, where the descriptor is its own */
+    uint32_t align;      /* of its reads, see direct.h; 0: to the byte */
+    uint32_t head;       /* bytes in the buffer that come before its own */
+    bool plain;          /* a direct read was refused */
     bool exempt;         /* its buffer is had at once, see worker.c */
     uint64_t sent;       /* bytes that are in flight */
     uint64_t ahead;      /* those of others when it was sent */
@@ -92,6 +96,9 @@ void fdl_window_reset(struct fdl_window *w);
 int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files,
                                bool random);
 void fdl_window_close_shards(struct fdl_window *w);
+
+/* Until the next run; which files are read past the page cache. */
+struct fdl_direct *fdl_window_direct(struct fdl_window *w);
 
 /* NULL outside a run. */
 struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w);
@@ -145,10 +152,10 @@ bool fdl_window_is_full(const struct fdl_window *w);
  * another one. */
 bool fdl_window_has_room(const struct fdl_window *w);
 
-/* Gives r a buffer of at least size + padding. ERANGE above max_file_bytes,
- * ENOMEM: r->status and r->reason are set too. NO_ROOM: the allowance is used
- * up; r has no buffer then, and the caller waits for the event `room`, which
- * close notifies too. */
+/* Gives r a buffer of at least size + padding, and for r->align. ERANGE above
+ * max_file_bytes, ENOMEM: r->status and r->reason are set too. NO_ROOM: the
+ * allowance is used up; r has no buffer then, and the caller waits for the
+ * event `room`, which close notifies too. */
 #define FDL_READ_NO_ROOM 1
 int32_t fdl_read_reserve(struct fdl_window *w, struct fdl_read *r,
                          uint64_t size);
@@ -160,7 +167,8 @@ void fdl_read_release(struct fdl_window *w, struct fdl_read *r);
 int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
     FDL_PRINTF(3, 4);
 
-/* The buffer holds r->size bytes: zero the padding, set data and readable. */
+/* The buffer holds r->head + r->size bytes: zero the padding, set data and
+ * readable. */
 void fdl_read_finish(struct fdl_read *r);
 
 /* From send to arrive r->size bytes count as in flight, of all readers; arrive

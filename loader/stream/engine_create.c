@@ -146,6 +146,17 @@ static bool exceeds_memory(const feedline_dataset *ds)
     return limit > 0 && fdl_dataset_extent_bytes(ds) > limit;
 }
 
+/* The page cache of a set that it cannot hold has little of what comes next,
+ * but for the rest of the blocks that are open. */
+static int32_t choose_direct(const struct fdl_engine *e)
+{
+    int32_t asked = (int32_t)fdl_option_int(&e->options, FDL_OPT_DIRECT);
+    if (asked == FDL_DIRECT_AUTO && (!exceeds_memory(e->dataset) ||
+                                     e->sampler.shuffle == FDL_SHUFFLE_BLOCK))
+        return FDL_DIRECT_FALSE;
+    return asked;
+}
+
 /* Without shuffle=block there are none. */
 static void choose_blocks(const struct fdl_engine *e, struct fdl_sampler *s)
 {
@@ -332,8 +343,12 @@ static int32_t make_path(struct fdl_engine *e,
     status = choose_depth(e);
     if (status < 0)
         return status;
-    return fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
-                             e->config.max_file_bytes, resolve, e, &e->window);
+    status =
+        fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
+                          e->config.max_file_bytes, resolve, e, &e->window);
+    if (status >= 0)
+        fdl_window_direct(e->window)->mode = choose_direct(e);
+    return status;
 }
 
 static int32_t make_stages(struct fdl_engine *e)

@@ -27,6 +27,7 @@ void faults_clear(void)
     atomic_store(&faults.pread_error_at, 0);
     atomic_store(&faults.pread_every, 0);
     atomic_store(&faults.pread_bytes, 0);
+    atomic_store(&faults.direct_errno, 0);
     atomic_store(&faults.pread_crowd, 0);
     atomic_store(&faults.memory_count, 0);
     atomic_store(&faults.thread_count, 0);
@@ -116,6 +117,11 @@ WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t offset)
         (offset >= atomic_load(&faults.pread_error_at) &&
          use_up(&faults.pread_count))) {
         errno = atomic_load(&faults.pread_errno);
+        return -1;
+    }
+    int32_t refused = atomic_load(&faults.direct_errno);
+    if (refused && fcntl(fd, F_GETFL) & O_DIRECT) {
+        errno = refused;
         return -1;
     }
     static _Atomic uint32_t crowd;

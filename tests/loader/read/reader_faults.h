@@ -19,6 +19,7 @@ struct faults {
     _Atomic int64_t pread_error_at; /* only from this offset on */
     _Atomic int32_t pread_every;    /* fails each n-th time; 0: no */
     _Atomic int64_t pread_bytes;    /* at most this much at once; 0: all */
+    _Atomic int32_t direct_errno;   /* of direct reads; 0: they work */
     _Atomic uint32_t pread_crowd;   /* pread waits for this many callers */
     _Atomic int32_t memory_count;   /* aligned_alloc, calloc, malloc, mmap */
     _Atomic int32_t thread_count;

@@ -43,6 +43,9 @@ struct rig *rig_create(void)
     rig->limit = 16;
     rig->max_file_bytes = RIG_MAX_FILE;
     rig->memory_budget = UINT64_MAX;
+#ifdef RIG_DIRECT
+    rig->direct = FDL_DIRECT_TRUE;
+#endif
     rig->stages = fdl_pages_alloc(RIG_MAX_DEPTH * sizeof(*rig->stages));
     assert_non_null(rig->stages);
     return rig;
@@ -126,6 +129,7 @@ int32_t rig_try_start(struct rig *rig, const struct fdl_reader_ops *ops)
     };
     rig->ops = ops;
     fdl_window_close_shards(rig->window);
+    fdl_window_direct(rig->window)->mode = rig->direct;
     int32_t status =
         fdl_window_open_shards(rig->window, rig->n_files, rig->random);
     if (status != FEEDLINE_OK)

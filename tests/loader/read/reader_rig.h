@@ -9,6 +9,7 @@
 #ifndef FDL_TESTS_READER_RIG_H
 #define FDL_TESTS_READER_RIG_H
 
+#include "loader/options.h"
 #include "loader/read/reader.h"
 #include "profiler/measure/total.h"
 #include "test.h"
@@ -41,6 +42,7 @@ struct rig {
     uint32_t depth, limit;
     uint64_t max_file_bytes, memory_budget;
     bool random;
+    int32_t direct; /* enum fdl_direct_choice */
 };
 
 /* A new folder; depth 4, limit 16. */

@@ -233,6 +233,52 @@ TEST(a_shard_is_closed_for_a_descriptor)
     }
 }
 
+/* ---- Direct reads -------------------------------------------------------- */
+
+/* A folder whose file system has them; /tmp may be one that has none. */
+static struct rig *start_direct(void)
+{
+    struct rig *rig = start_shard(&fdl_reader_pread);
+    rig_stop(rig);
+    rig->direct = FDL_DIRECT_TRUE;
+    rig_start(rig, &fdl_reader_pread);
+    return rig;
+}
+
+TEST(a_refused_direct_read_goes_through_the_page_cache)
+{
+    struct rig *rig = start_direct();
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    faults.direct_errno = EINVAL;
+    expect_samples(rig, 10, 10);
+    faults.direct_errno = 0;
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
+    assert_non_null(strstr(line, "through the page cache"));
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_END);
+    rig_destroy(rig);
+}
+
+TEST(short_direct_reads_are_continued)
+{
+    struct rig *rig = start_direct();
+    faults.pread_bytes = 4096;
+    expect_samples(rig, 10, 10);
+    rig_destroy(rig);
+}
+
+TEST(a_direct_read_that_fails_names_the_offset)
+{
+    struct rig *rig = start_direct();
+    expect_samples(rig, 1, 1);
+    faults.pread_errno = EIO;
+    faults.pread_count = 1;
+    rig_expect_failure(rig, 1, FEEDLINE_EIO,
+                       "read at 1000: Input/output error");
+    expect_samples(rig, 5, 3);
+    rig_destroy(rig);
+}
+
 /* ---- Memory and threads ------------------------------------------------- */
 
 TEST(a_sample_without_memory_fails_alone)

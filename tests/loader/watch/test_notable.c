@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What sticks out of a run: a custom operation sleeps for chosen samples, which
- * the consumer waits for by then, and the consumer works in chosen steps, by a
- * clock of its own.
+ * What sticks out of a run: a custom operation sleeps for chosen samples, by a
+ * clock that stands still until the consumer waits for them, and the consumer
+ * works in chosen steps, by a clock of its own.
  */
 #include "base/clock.h"
 #include "tests/loader/fixture.h"
+#include "tests/matrix/nap.h"
+#include "tests/matrix/still_clock.h"
 
 #include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
-#include <unistd.h>
 
 #define IMAGES 60u
 #define BATCH  4u
@@ -29,29 +29,34 @@ static void teardown(void)
     fixture_remove(&images);
 }
 
-static void sleep_ms(int64_t ms)
+/* Everything but sleeps takes no time. */
+static void setup_still(void)
 {
-    nanosleep(
-        &(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000},
-        NULL);
+    setup();
+    still_clock_begin();
 }
 
-/* Milliseconds for each sample of the data set. */
-static int64_t sleeps[IMAGES];
+static void teardown_still(void)
+{
+    still_clock_end();
+    teardown();
+}
 
-/* Batches that were asked for. */
-static _Atomic uint64_t asked;
+/* Of each sample in the first epoch. */
+static int64_t sleeps_ns[IMAGES];
 
-/* In the first epoch, not before the sample's batch is asked for. */
 static int32_t doze(const struct feedline_op_call *call)
 {
-    uint64_t batch = (uint64_t)call->sample_index / BATCH;
-    int64_t ms = sleeps[call->sample_index];
-    while (ms > 0 && call->epoch == 0 && atomic_load(&asked) <= batch)
-        usleep(100);
-    if (ms > 0)
-        sleep_ms(ms);
+    if (call->epoch == 0)
+        nap(sleeps_ns[call->sample_index]);
     return FEEDLINE_OK;
+}
+
+/* About a millisecond each, and no two the same. */
+static void sleep_as_usual(void)
+{
+    for (uint32_t i = 0; i < IMAGES; i++)
+        sleeps_ns[i] = MS + i * US;
 }
 
 /* A clock that stands but for what the consumer is said to work. */
@@ -71,7 +76,6 @@ static feedline_loader *open_loader(const char *workers)
 {
     struct feedline_op_def def = {
         .struct_size = sizeof(def), .name = "doze", .run = doze};
-    atomic_store(&asked, 0);
     return fixture_with(images.files, &def, "resize width=16 height=16;doze",
                         "dtype=u8 batch_size=4 reader=pread workers=%s",
                         workers);
@@ -81,7 +85,6 @@ static void steps(feedline_loader *l, uint32_t n)
 {
     while (n > 0) {
         feedline_batch *b;
-        atomic_fetch_add(&asked, 1);
         int32_t status = feedline_loader_next(l, -1, &b);
         assert_ok(status);
         if (status == FEEDLINE_END)
@@ -115,11 +118,11 @@ static uint64_t wait_ns(const feedline_loader *l)
 
 /* ---- Slow samples ------------------------------------------------------- */
 
-TEST_WITH(slow_samples_are_found, setup, teardown)
+TEST_WITH(slow_samples_are_found, setup_still, teardown_still)
 {
-    memset(sleeps, 0, sizeof(sleeps));
-    sleeps[5] = 60; /* of batch 1 */
-    sleeps[23] = 120;
+    sleep_as_usual();
+    sleeps_ns[5] = 60 * MS; /* of batch 1 */
+    sleeps_ns[23] = 120 * MS;
     SCOPED_LOADER l = open_loader("2");
     assert_int_equal(feedline_loader_slow_count(l), 0);
     steps(l, IMAGES / BATCH);
@@ -142,13 +145,13 @@ TEST_WITH(slow_samples_are_found, setup, teardown)
     }
     assert_true(stall <= wait_ns(l));
     struct feedline_slow_sample s = slow_of(l, 23);
-    assert_true(s.custom_ns >= 120000000);
+    assert_int_equal(s.custom_ns, 120 * MS);
     assert_int_equal(s.stage, FEEDLINE_STAGE_COUNT);
     assert_true(s.stall_ns > 0); /* nothing else took as long */
     struct feedline_sample_info info = {.struct_size = sizeof(info)};
     assert_ok(feedline_dataset_get_sample(images.files, 23, &info));
     assert_string_equal(s.path, info.path);
-    assert_true(slow_of(l, 5).custom_ns >= 60000000);
+    assert_int_equal(slow_of(l, 5).custom_ns, 60 * MS);
     struct feedline_slow_sample out = {.struct_size = sizeof(out)};
     assert_error(feedline_loader_get_slow(l, 32, &out), FEEDLINE_ERANGE, "32");
     assert_ok(feedline_loader_reset_stats(l));
@@ -193,16 +196,16 @@ static const json_t *by_number(const json_t *list, const char *key, double is)
     return json_array_get(list, i);
 }
 
-TEST_WITH(outliers_are_explained, setup, teardown)
+TEST_WITH(outliers_are_explained, setup_still, teardown_still)
 {
-    memset(sleeps, 0, sizeof(sleeps));
-    sleeps[50] = 150; /* of batch 12 */
+    sleep_as_usual();
+    sleeps_ns[50] = 150 * MS; /* of batch 12 */
     SCOPED_LOADER l = open_loader("2");
     steps(l, IMAGES / BATCH);
     json_t *doc = json_of(l);
     const json_t *outliers = json_object_get(doc, "outliers");
     const json_t *last = json_object_get(outliers, "last");
-    assert_true(number(outliers, "count") >= 1);
+    assert_int_equal(number(outliers, "count"), 1);
     const json_t *found = by_number(last, "sequence", 12);
     assert_true(number(found, "wait_us") > number(found, "alone_us") - 1e-3);
     assert_true(number(found, "alone_us") > number(found, "wait_us") / 2);
@@ -228,7 +231,7 @@ static struct feedline_gap_stats gaps(const feedline_loader *l)
 
 TEST_WITH(gaps_have_a_period, setup, teardown)
 {
-    memset(sleeps, 0, sizeof(sleeps));
+    memset(sleeps_ns, 0, sizeof(sleeps_ns));
     fdl_clock_replace(clock_of_work);
     SCOPED_LOADER l = open_loader("1");
     assert_int_equal(gaps(l).count, 0);
@@ -253,7 +256,7 @@ TEST_WITH(gaps_have_a_period, setup, teardown)
 /* What comes between END and the next epoch is one step's. */
 TEST_WITH(evaluation_is_a_gap, setup, teardown)
 {
-    memset(sleeps, 0, sizeof(sleeps));
+    memset(sleeps_ns, 0, sizeof(sleeps_ns));
     fdl_clock_replace(clock_of_work);
     SCOPED_LOADER l = open_loader("1");
     for (uint32_t epoch = 0; epoch < 5;) {
@@ -285,7 +288,7 @@ TEST_WITH(headroom_is_of_the_ledger, setup, teardown)
 {
     struct feedline_headroom h = {.struct_size = sizeof(h)};
     for (uint32_t i = 0; i < IMAGES; i++)
-        sleeps[i] = 2;
+        sleeps_ns[i] = 2 * MS;
     SCOPED_LOADER l = open_loader("1");
     assert_error(feedline_loader_get_headroom(NULL, &h), FEEDLINE_EINVAL,
                  "loader");
@@ -294,7 +297,7 @@ TEST_WITH(headroom_is_of_the_ledger, setup, teardown)
     assert_true(near(h.batches_per_second, 0) && near(h.fed, 0));
     for (uint32_t i = 0; i < 20; i++) {
         steps(l, 1);
-        sleep_ms(1);
+        nap(MS);
     }
     struct feedline_stats s = fixture_stats(l);
     assert_ok(feedline_loader_get_headroom(l, &h));
@@ -341,7 +344,7 @@ static void *look(void *arg)
 TEST_WITH(others_look_and_reset, setup, teardown)
 {
     pthread_t thread;
-    memset(sleeps, 0, sizeof(sleeps));
+    memset(sleeps_ns, 0, sizeof(sleeps_ns));
     SCOPED_LOADER l = open_loader("3");
     atomic_store(&over, 0);
     pthread_create(&thread, NULL, look, l);

@@ -12,18 +12,20 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- Failing allocations (linked with --wrap) --------------------------- */
 
-static uint64_t allocations_left; /* 0: they all succeed */
-static bool one_failed;
+/* Folders are listed on several threads. */
+static _Atomic int64_t allocations_left; /* 0 and below: they all succeed */
+static _Atomic bool one_failed;
 
 static bool allocation_fails(void)
 {
-    if (allocations_left == 0 || --allocations_left > 0)
+    if (allocations_left <= 0 || --allocations_left != 0)
         return false;
     one_failed = true;
     return true;
@@ -813,7 +815,7 @@ static void fail_each(int32_t (*open)(const char *uri, feedline_dataset **out),
                       const char *uri)
 {
     uint64_t refusals = 0;
-    for (uint64_t n = 1;; n++) {
+    for (int64_t n = 1;; n++) {
         feedline_dataset *ds = NULL;
         fdl_clear_error();
         one_failed = false;

@@ -64,9 +64,9 @@ SCALARS = {
 }
 # A callback gets it as an address: op_call.from_address costs less than a
 # pointer object.
-ADDRESSES = {"op_call"}
+ADDRESSES = {"op_call", "read_call"}
 # Filled in by the library alone, which sets the size of its own struct.
-UNSIZED = {"op_call"}
+UNSIZED = {"op_call", "read_call"}
 
 
 class NotUnderstood(Exception):

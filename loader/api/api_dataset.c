@@ -70,6 +70,20 @@ int32_t feedline_dataset_open_extents(const struct feedline_extents *extents,
     return status < 0 ? status : fdl_dataset_open_extents(&known, out);
 }
 
+int32_t feedline_dataset_open_source(const struct feedline_source *source,
+                                     feedline_dataset **out)
+{
+    struct feedline_source known;
+    int32_t status = fdl_api_enter(out, "out");
+    if (status < 0)
+        return status;
+    *out = NULL;
+    status = fdl_api_enter(source, "source");
+    if (status >= 0)
+        status = fdl_copy_in(&known, source, sizeof(known));
+    return status < 0 ? status : fdl_dataset_open_source(&known, out);
+}
+
 int32_t feedline_dataset_open_memory(const void *const *data,
                                      const uint64_t *sizes,
                                      const int64_t *labels, uint64_t count,
@@ -128,7 +142,7 @@ int32_t feedline_dataset_get_sample(const feedline_dataset *ds, uint64_t index,
     struct feedline_sample_info info = {
         .label = fdl_dataset_label(ds, index),
         .path = fdl_dataset_name(ds, index),
-        .file = source.data ? NULL : source.path,
+        .file = source.data || source.user ? NULL : source.path,
         .offset = source.offset,
         .bytes = source.length < 0 ? UINT64_MAX : (uint64_t)source.length,
         .name = fdl_dataset_short_name(ds, index),

@@ -275,6 +275,7 @@ void fdl_dataset_unref(feedline_dataset *ds)
     free(ds->root);
     free(ds->classes);
     free(ds->class_at);
+    fdl_user_reader_free(ds->user);
     free(ds);
 }
 
@@ -296,12 +297,15 @@ void fdl_dataset_get(const feedline_dataset *ds, uint64_t index,
         .path = ds->names + ds->name_at[index],
         .file = FDL_OWN_FILE,
         .data = ds->data ? ds->data[index] : NULL,
-        .length = ds->data ? (int64_t)ds->sizes[index] : -1,
+        .length = ds->sizes ? (int64_t)ds->sizes[index] : -1,
         .raw_width = ds->raw_width,
         .raw_height = ds->raw_height,
         .raw_channels = ds->raw_channels,
         .image_length = -1,
+        .user = ds->user,
     };
+    if (ds->user)
+        out->offset = ds->user->numbers ? ds->user->numbers[index] : index;
     if (!ds->extents)
         return;
     const struct feedline_extent *e = &ds->extents[index];

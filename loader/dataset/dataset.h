@@ -14,9 +14,11 @@
 
 #include "base/field_set.h"
 #include "base/grow.h"
+#include "base/lock.h"
 #include "base/status.h"
 
 #include <feedline/files.h>
+#include <feedline/source.h>
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -28,11 +30,22 @@ struct fdl_source {
     const char *path;    /* file, or "memory:12": for messages */
     uint32_t file;       /* its number in the data set, or FDL_OWN_FILE */
     const uint8_t *data; /* in memory already; NULL: read `path` */
-    uint64_t offset;     /* in the file: where the sample begins */
+    uint64_t offset;     /* in the file: where the sample begins; for user:
+                            what it calls the sample */
     int64_t length;      /* of it, or of data; -1: to the end of the file */
     int32_t raw_width, raw_height, raw_channels; /* 0: an encoded image */
-    uint64_t image_at;    /* where the image begins in those bytes */
-    int64_t image_length; /* -1: all of them from there on */
+    uint64_t image_at;            /* where the image begins in those bytes */
+    int64_t image_length;         /* -1: all of them from there on */
+    struct fdl_user_reader *user; /* reads it; NULL: feedline does */
+};
+
+/* A reader of the program's. */
+struct fdl_user_reader {
+    struct feedline_source source; /* as given; what was copied is NULL */
+    char *name;
+    uint64_t *numbers;      /* [count] what it calls each; NULL: as they are */
+    struct fdl_lock turns;  /* for FEEDLINE_SOURCE_ONE_AT_A_TIME */
+    _Atomic uint64_t usual; /* bytes that most samples do not exceed */
 };
 
 struct fdl_index_format;
@@ -55,9 +68,10 @@ struct feedline_dataset {
     uint64_t n_files, files_capacity;
     char *_Atomic *full_names; /* [count], see fdl_dataset_name */
 
-    const uint8_t **data; /* [count], or NULL: files */
-    uint64_t *sizes;      /* [count], with data */
-    uint8_t *owned;       /* what data points into, if it is ours */
+    const uint8_t **data; /* [count], or NULL: not in memory */
+    uint64_t *sizes;      /* [count], with data, or where a user's are known */
+    struct fdl_user_reader *user; /* NULL: feedline reads */
+    uint8_t *owned;               /* what data points into, if it is ours */
     int32_t raw_width, raw_height, raw_channels;
 
     struct fdl_field_set fields;
@@ -86,6 +100,8 @@ int32_t fdl_dataset_open_memory(const void *const *data, const uint64_t *sizes,
                                 feedline_dataset **out);
 int32_t fdl_dataset_open_extents(const struct feedline_extents *from,
                                  feedline_dataset **out);
+int32_t fdl_dataset_open_source(const struct feedline_source *from,
+                                feedline_dataset **out);
 int32_t fdl_dataset_open_shards(const struct fdl_index_format *format,
                                 const char *spec, feedline_dataset **out);
 int32_t fdl_dataset_open_pixels(const uint8_t *pixels, const int64_t *labels,

@@ -55,6 +55,9 @@ void fdl_dataset_forget_names(feedline_dataset *ds);
 void fdl_dataset_finish_bytes(feedline_dataset *ds, const void *bytes,
                               uint64_t size);
 
+/* The data set and every loader of it are gone. NULL is fine. */
+void fdl_user_reader_free(struct fdl_user_reader *user);
+
 /* The whole file, followed by a NUL. ENOENT, EIO, ENOMEM; *out for free(). */
 int32_t fdl_file_load(const char *path, char **out, uint64_t *bytes);
 

@@ -71,10 +71,12 @@ static void move(feedline_dataset *ds, uint64_t i, uint64_t to)
     if (ds->cells)
         memmove(&ds->cells[to * ds->fields.n], &ds->cells[i * ds->fields.n],
                 ds->fields.n * sizeof(*ds->cells));
-    if (ds->data) {
+    if (ds->data)
         ds->data[to] = ds->data[i];
+    if (ds->sizes)
         ds->sizes[to] = ds->sizes[i];
-    }
+    if (ds->user)
+        ds->user->numbers[to] = ds->user->numbers[i];
 }
 
 /* Returns of how many names there is no sample. met: [names->n], false. */

@@ -41,6 +41,13 @@ int32_t fdl_reader_start(enum fdl_reader_kind kind,
     chosen = fdl_readers[kind];
     if (cfg->dataset->data)
         chosen = &fdl_reader_memory; /* there is nothing to read from disk */
+    if (cfg->dataset->user && kind == FDL_READER_uring)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "reader=uring reads files, and %s is read by the "
+                        "program; use reader=auto, pread or memory",
+                        cfg->dataset->user->name);
+    if (cfg->dataset->user && !chosen)
+        chosen = &fdl_reader_pread; /* its threads may wait */
     if (chosen)
         status = chosen->start(cfg, &reader);
     else

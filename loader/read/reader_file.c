@@ -279,6 +279,10 @@ void fdl_file_read(struct fdl_window *w, struct fdl_read *r, int fd)
 
 void fdl_read_file(struct fdl_window *w, struct fdl_read *r)
 {
+    if (r->source.user) {
+        fdl_user_read(w, r);
+        return;
+    }
     int fd = fdl_file_take(w, r);
     if (fd < 0)
         fd = fdl_file_open(w, r);

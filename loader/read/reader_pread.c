@@ -122,12 +122,8 @@ static int open_patiently(struct fdl_reader *r, const struct fdl_read *read)
     return fd;
 }
 
-static void serve(struct io_thread *t, struct fdl_read *read)
+static void read_file(struct fdl_reader *r, struct fdl_read *read)
 {
-    struct fdl_reader *r = t->reader;
-    if (fdl_window_has_room(r->window))
-        fdl_event_notify(&r->work, 1);
-
     int fd = fdl_file_take(r->window, read);
     if (fd < 0)
         fd = open_patiently(r, read);
@@ -139,6 +135,17 @@ static void serve(struct io_thread *t, struct fdl_read *read)
         atomic_fetch_sub_explicit(&r->open_files, 1, memory_order_relaxed);
         fdl_event_notify(&r->descriptor, 1);
     }
+}
+
+static void serve(struct io_thread *t, struct fdl_read *read)
+{
+    struct fdl_reader *r = t->reader;
+    if (fdl_window_has_room(r->window))
+        fdl_event_notify(&r->work, 1);
+    if (read->source.user)
+        fdl_user_read(r->window, read);
+    else
+        read_file(r, read);
 
     int64_t begin =
         atomic_load_explicit(&read->times->read_start, memory_order_relaxed);

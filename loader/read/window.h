@@ -25,6 +25,7 @@
 #include "loader/read/buffers.h"
 #include "loader/read/direct.h"
 #include "loader/read/shard_files.h"
+#include "loader/read/user_read.h"
 #include "profiler/measure/ledger.h"
 
 #include <stdatomic.h>
@@ -186,5 +187,9 @@ uint64_t fdl_window_memory(const struct fdl_window *w);
 
 /* The largest of them, ever. */
 uint64_t fdl_window_largest(const struct fdl_window *w);
+
+/* As it was created with; and what it knows of the program's own reader. */
+uint64_t fdl_window_max_file_bytes(const struct fdl_window *w);
+struct fdl_user_reads *fdl_window_user_reads(struct fdl_window *w);
 
 #endif

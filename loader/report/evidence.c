@@ -137,6 +137,14 @@ static void add_costs(struct fdl_watch *watch, struct fdl_evidence *e)
     fdl_costs_get(watch, &costs);
     e->source_pixels = costs.source_pixels;
     e->output_pixels = costs.output_pixels;
+    const struct fdl_op_cost *source = &costs.source;
+    e->source = (struct fdl_costly_op){
+        .name = source->label,
+        .wall_ns = source->wall_ns,
+        .cpu_ns = source->cpu_ns,
+        .samples = source->samples,
+    };
+    e->source_lock_ns = source->lock_ns;
     if (costs.n_ops == 0)
         return;
     const struct fdl_op_cost *op = &costs.ops[0];

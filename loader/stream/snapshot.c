@@ -63,6 +63,16 @@ void fdl_engine_add_reads(const struct fdl_engine *e, struct fdl_total *t)
         t->threads = threads;
 }
 
+const char *fdl_engine_user_reads(const struct fdl_engine *e,
+                                  struct fdl_user_sums *out)
+{
+    *out = (struct fdl_user_sums){0};
+    if (!e->dataset || !e->dataset->user)
+        return NULL;
+    fdl_user_reads_sums(fdl_window_user_reads(e->window), out);
+    return e->dataset->user->name;
+}
+
 static void add_times(const struct fdl_stage *s, struct fdl_histogram *times)
 {
     if (fdl_load(&s->items))

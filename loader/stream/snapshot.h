@@ -8,6 +8,7 @@
 #ifndef FDL_LOADER_SNAPSHOT_H
 #define FDL_LOADER_SNAPSHOT_H
 
+#include "loader/read/user_read.h"
 #include "loader/stream/finish_choice.h"
 #include "profiler/measure/copy_fit.h"
 #include "profiler/measure/read_history.h"
@@ -60,6 +61,11 @@ void fdl_engine_add_read_times(const struct fdl_engine *e,
 /* Their sums; time_ns is 0, depth the one in force. */
 void fdl_engine_read_sums(const struct fdl_engine *e,
                           struct fdl_read_sums *out);
+
+/* What calls of the program's own reader took. Returns its name; NULL: there is
+ * none. */
+const char *fdl_engine_user_reads(const struct fdl_engine *e,
+                                  struct fdl_user_sums *out);
 
 struct fdl_in_use {
     uint64_t memory_bytes; /* of batches, read buffers and decoders */

@@ -64,6 +64,20 @@ static void add_pixels(struct fdl_watch *watch, struct fdl_costs *c)
     c->output_pixels = (double)sums.output / (double)sums.samples;
 }
 
+static void add_source(struct fdl_watch *watch, struct fdl_costs *c)
+{
+    struct fdl_user_sums sums;
+    const char *name = fdl_stats_user_reads(watch, &sums);
+    c->source = (struct fdl_op_cost){
+        .name = name,
+        .label = name,
+        .samples = sums.calls,
+        .wall_ns = (int64_t)sums.wall_ns,
+        .cpu_ns = (int64_t)FDL_MIN(sums.cpu_ns, sums.wall_ns),
+        .lock_ns = (int64_t)FDL_MIN(sums.lock_ns, sums.wall_ns),
+    };
+}
+
 void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
 {
     struct feedline_worker_stats w;
@@ -87,6 +101,7 @@ void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out)
     insert(out, &built_in[0]);
     insert(out, &built_in[1]);
     add_pixels(watch, out);
+    add_source(watch, out);
 }
 
 /* ---- In words ------------------------------------------------------------ */
@@ -107,16 +122,21 @@ static void say_time(double ns, struct fdl_text *t)
         fdl_text_add(t, "%.3g s", ns / 1e9);
 }
 
-static void say_op(const struct fdl_costs *c, const struct fdl_op_cost *op,
-                   struct fdl_text *t)
+static void say_calls(const struct fdl_op_cost *op, struct fdl_text *t)
 {
-    fdl_text_add(t, "- %s: ", op->label);
     say_time((double)op->wall_ns / (double)op->samples, t);
     fdl_text_add(t, " a sample, %.0f %% on a core",
                  100 * part_of(op->cpu_ns, op->wall_ns));
     double locked = part_of(op->lock_ns, op->wall_ns);
     if (locked >= TOLD_LEAST)
         fdl_text_add(t, ", %.0f %% waiting for a lock", 100 * locked);
+}
+
+static void say_op(const struct fdl_costs *c, const struct fdl_op_cost *op,
+                   struct fdl_text *t)
+{
+    fdl_text_add(t, "- %s: ", op->label);
+    say_calls(op, t);
     fdl_text_add(t, ", %.0f %% of the workers' time\n",
                  100 * part_of(op->wall_ns, c->worker_ns));
 }
@@ -130,8 +150,18 @@ static void say_idle(const struct fdl_costs *c, const char *what, int64_t ns,
                      100 * part);
 }
 
+static void say_source(const struct fdl_op_cost *source, struct fdl_text *t)
+{
+    if (source->samples == 0)
+        return;
+    fdl_text_add(t, "Your reader `%s`: ", source->label);
+    say_calls(source, t);
+    fdl_text_add(t, "\n");
+}
+
 void fdl_costs_say(const struct fdl_costs *c, struct fdl_text *t)
 {
+    say_source(&c->source, t);
     if (c->n_ops == 0)
         return;
     fdl_text_add(t, "What the workers do:\n");
@@ -150,18 +180,28 @@ void fdl_costs_say(const struct fdl_costs *c, struct fdl_text *t)
 
 /* ---- As JSON ------------------------------------------------------------- */
 
+static void write_calls(const struct fdl_op_cost *op, struct fdl_json *j)
+{
+    fdl_json_string(j, "name", op->name);
+    fdl_json_string(j, "label", op->label);
+    fdl_json_int(j, "samples", (int64_t)op->samples);
+    fdl_json_double(j, "wall_seconds", (double)op->wall_ns / 1e9);
+    fdl_json_double(j, "cpu_seconds", (double)op->cpu_ns / 1e9);
+    fdl_json_double(j, "lock_seconds", (double)op->lock_ns / 1e9);
+}
+
 void fdl_costs_json(const struct fdl_costs *c, struct fdl_json *j)
 {
+    if (c->source.label) {
+        fdl_json_begin_object(j, "reader");
+        write_calls(&c->source, j);
+        fdl_json_end_object(j);
+    }
     fdl_json_begin_array(j, "operations");
     for (uint32_t i = 0; i < c->n_ops; i++) {
         const struct fdl_op_cost *op = &c->ops[i];
         fdl_json_begin_object(j, NULL);
-        fdl_json_string(j, "name", op->name);
-        fdl_json_string(j, "label", op->label);
-        fdl_json_int(j, "samples", (int64_t)op->samples);
-        fdl_json_double(j, "wall_seconds", (double)op->wall_ns / 1e9);
-        fdl_json_double(j, "cpu_seconds", (double)op->cpu_ns / 1e9);
-        fdl_json_double(j, "lock_seconds", (double)op->lock_ns / 1e9);
+        write_calls(op, j);
         fdl_json_double(j, "worker_fraction",
                         part_of(op->wall_ns, c->worker_ns));
         fdl_json_end_object(j);

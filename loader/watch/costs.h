@@ -32,6 +32,8 @@ struct fdl_op_cost {
 struct fdl_costs {
     struct fdl_op_cost ops[FDL_COSTS_MAX]; /* those that ran, costliest first */
     uint32_t n_ops;
+    struct fdl_op_cost source; /* calls of the program's own reader; a label of
+                                  NULL: it has none */
     int64_t worker_ns; /* of all workers that were not parked; what is neither
                           in ops nor below was spent between steps */
     int64_t read_ns, blocked_ns, starved_ns;
@@ -43,7 +45,8 @@ void fdl_costs_get(struct fdl_watch *watch, struct fdl_costs *out);
 /* As lines of text, with the share of the workers' time. */
 void fdl_costs_say(const struct fdl_costs *c, struct fdl_text *t);
 
-/* Member "operations" of the open object. */
+/* Members "operations" and, of the program's own, "reader" of the open object.
+ */
 void fdl_costs_json(const struct fdl_costs *c, struct fdl_json *j);
 
 #endif

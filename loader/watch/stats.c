@@ -179,6 +179,20 @@ void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out)
     *out = sums;
 }
 
+const char *fdl_stats_user_reads(struct fdl_watch *watch,
+                                 struct fdl_user_sums *out)
+{
+    fdl_lock(&watch->books.lock);
+    struct fdl_user_sums zero = watch->books.zero->user;
+    fdl_unlock(&watch->books.lock);
+    const char *name = fdl_engine_user_reads(watch->engine, out);
+    out->calls -= zero.calls;
+    out->wall_ns -= zero.wall_ns;
+    out->cpu_ns -= zero.cpu_ns;
+    out->lock_ns -= zero.lock_ns;
+    return name;
+}
+
 static uint64_t truncated_samples(const struct fdl_watch *watch)
 {
     uint32_t n = fdl_engine_worker_count(watch->engine);
@@ -405,6 +419,7 @@ static void take_zero(struct fdl_watch *watch, struct fdl_stats_zero *zero)
     for (uint32_t i = 0; i < custom_count(watch); i++)
         zero->customs[i] = custom_sums(watch, i);
     zero->pixels = pixel_sums(watch);
+    fdl_engine_user_reads(watch->engine, &zero->user);
     fdl_engine_in_use(watch->engine, &in_use);
     zero->failed_samples = in_use.failed_samples;
     zero->truncated_samples = truncated_samples(watch);

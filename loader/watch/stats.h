@@ -30,6 +30,10 @@ void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
 
 void fdl_stats_pixels(struct fdl_watch *watch, struct fdl_pixel_sums *out);
 
+/* Of the program's own reader; its name, or NULL: there is none. */
+const char *fdl_stats_user_reads(struct fdl_watch *watch,
+                                 struct fdl_user_sums *out);
+
 /* stats_workers.c */
 void fdl_stats_workers(struct fdl_watch *watch,
                        struct feedline_worker_stats *out);

@@ -233,7 +233,10 @@ struct fdl_evidence {
     double later_epoch_fetch; /* and in later ones */
     double first_epoch_read;  /* mean time of a read in the first epoch, ns */
     double later_epoch_read;  /* and in later ones */
-    double cold_fraction;     /* of reads that were as slow as a device while
+    struct fdl_costly_op source; /* the program's own reader; a name of NULL:
+                                    there is none */
+    int64_t source_lock_ns;      /* of its wall_ns, for a lock, as it said */
+    double cold_fraction;        /* of reads that were as slow as a device while
                                  others were as fast as memory; -1 */
 
     /* Workers and reads that hang, see loader/watch/stuck.h. Of the worst one:

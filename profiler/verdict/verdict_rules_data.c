@@ -21,6 +21,7 @@
 #define TOGETHER         1.50 /* reads in flight */
 #define FEW_UNDER_WAY    0.50 /* of io_depth */
 #define PASSED           0.50 /* of long waits: a later batch was ready */
+#define SOURCE_COMPUTES  0.50 /* of its time on a core, or for a lock */
 #define TAIL             10.0 /* times the median: some reads are slow */
 
 /* Growth of the rate per doubling of the reads in flight, as of the last
@@ -174,12 +175,52 @@ static void say_reads(const struct fdl_facts *f, struct fdl_draft *d)
                        fdl_say_number(e->reads_under_way, false).at);
 }
 
+/* ; your reader "s3": 12.0 ms a sample, 3 % on a core */
+static void say_source(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    const struct fdl_costly_op *s = &f->e->source;
+    double wall = (double)s->wall_ns;
+    double locked = fdl_facts_ratio((double)f->e->source_lock_ns, wall);
+    if (!s->name || s->samples == 0)
+        return;
+    fdl_say_clause(
+        d, "; your reader %s: %s a sample, %s on a core",
+        fdl_say_name(s->name).at,
+        fdl_say_duration(wall / (double)s->samples).at,
+        fdl_say_percent(fdl_facts_ratio((double)s->cpu_ns, wall)).at);
+    if (locked >= CONTRIBUTING)
+        fdl_say_clause(d, ", %s waiting for a lock",
+                       fdl_say_percent(locked).at);
+    fdl_note_name(d, "reader", s->name);
+}
+
+/* It keeps a core, or a lock that all its calls share, for most of its time:
+ * more of them at once would only queue. */
+static bool source_computes(const struct fdl_evidence *e)
+{
+    const struct fdl_costly_op *s = &e->source;
+    double works = (double)s->cpu_ns + (double)e->source_lock_ns;
+    return s->name &&
+           fdl_facts_ratio(works, (double)s->wall_ns) >= SOURCE_COMPUTES;
+}
+
+static void say_computing(const struct fdl_facts *f, struct fdl_draft *d)
+{
+    d->v.code = "FETCH_LATENCY_BOUND";
+    say_source(f, d);
+    fdl_say(d, ".");
+    fdl_act(d,
+            "Let that reader compute less, and outside of locks: it mostly "
+            "works, it does not wait; or use %s if the files fit into memory.",
+            fdl_say_word(f, "reader", "memory").at);
+}
+
 /* What the library offers for storage at its limit. */
 static void act_on_storage(const struct fdl_facts *f, struct fdl_draft *d)
 {
-    fdl_act(d,
-            "faster storage (a local SSD), or %s if the files fit into "
-            "memory",
+    fdl_act(d, "%s, or %s if the files fit into memory",
+            f->e->source.name ? "a faster source"
+                              : "faster storage (a local SSD)",
             fdl_say_word(f, "reader", "memory").at);
 }
 
@@ -306,6 +347,7 @@ static void say_latency(const struct fdl_facts *f, struct fdl_draft *d,
     fdl_note(d, "read_p99_us", f->e->read_p99_us);
     fdl_say(d, queued ? "; most of it before the reads were sent"
                       : "; most of it with the reads in flight");
+    say_source(f, d);
     say_reads(f, d);
     fdl_say(d, ".");
     if (flat) {
@@ -321,6 +363,7 @@ static void say_latency(const struct fdl_facts *f, struct fdl_draft *d,
 static void say_copying(const struct fdl_facts *f, struct fdl_draft *d)
 {
     d->v.code = "FETCH_LATENCY_BOUND";
+    say_source(f, d);
     fdl_say(d, "; with this reader workers read for themselves.");
     fdl_act(d, "Use more workers: ");
     fdl_move_workers(f, d, f->workers + 1);
@@ -339,6 +382,10 @@ void fdl_judge_fetch(const struct fdl_facts *f, struct fdl_draft *d)
     say_rate(f, d);
     if (!e->reads_storage)
         say_copying(f, d);
+    else if (source_computes(e))
+        say_computing(f, d);
+    else if (e->source.name)
+        say_latency(f, d, queued, flat);
     else if (is_small(e) && (flat || !queued))
         say_small(f, d, flat);
     else if (is_one_server(e) || (flat && !is_free(e)))

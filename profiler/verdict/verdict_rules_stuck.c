@@ -28,6 +28,11 @@ static void say_who(const struct fdl_evidence *e, struct fdl_draft *d)
     if (e->stuck_path[0])
         fdl_say(d, ": the file %s", fdl_say_name(name_of(e->stuck_path)).at);
     fdl_say(d, ".");
+    if (reads && e->source.name) {
+        fdl_act(d, "Check your reader %s: it does not return from that sample.",
+                fdl_say_name(e->source.name).at);
+        return;
+    }
     fdl_act(
         d, reads
                ? "Check the storage of that file: a read of it does not return."

@@ -91,6 +91,7 @@ CHECKED_TRUNCATED = 0x2
 CHECKED_DOUBTFUL = 0x4
 LIVE_DECISIONS = 8
 GIVEN_MAX = 1024
+SOURCE_ONE_AT_A_TIME = 0x1
 STAT_ZERO_UNKNOWN = 0x1
 STAT_NEGATIVE_UNKNOWN = 0x2
 STAT_CUSTOM = 0x4
@@ -112,6 +113,9 @@ class SizedStructure(Structure):
 
 
 run_function = CFUNCTYPE(c_int32, c_void_p)
+read_function = CFUNCTYPE(c_int32, c_void_p)
+cancel_function = CFUNCTYPE(None, c_void_p)
+close_function = CFUNCTYPE(None, c_void_p)
 
 
 class option_info(SizedStructure):
@@ -579,6 +583,11 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
             POINTER(c_uint64),
         ),
     ),
+    "read_grow": (c_void_p, (c_void_p, c_uint64)),
+    "read_fail": (c_int32, (c_void_p, c_int32, c_char_p)),
+    "read_is_cancelled": (c_int32, (c_void_p,)),
+    "read_waited": (None, (c_void_p, c_int64)),
+    "dataset_open_source": (c_int32, (c_void_p, POINTER(c_void_p))),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
     "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
     "loader_get_tuner": (c_int32, (c_void_p, c_void_p)),

@@ -7,6 +7,7 @@
 #include <feedline/live.h>
 #include <feedline/order.h>
 #include <feedline/shuffle.h>
+#include <feedline/source.h>
 #include <feedline/statistics.h>
 #include <feedline/tuning.h>
 #include <feedline/watch.h>

@@ -12,6 +12,7 @@
 #include <feedline/live.h>
 #include <feedline/order.h>
 #include <feedline/shuffle.h>
+#include <feedline/source.h>
 #include <feedline/statistics.h>
 #include <feedline/tuning.h>
 #include <feedline/watch.h>
@@ -133,6 +134,35 @@ NEXT(feedline_extents, names, count);
 NEXT(feedline_extents, count, classes);
 NEXT(feedline_extents, classes, n_classes);
 END(feedline_extents, n_classes, 64);
+
+BEGIN(feedline_read_call, struct_size);
+NEXT(feedline_read_call, struct_size, reserved);
+NEXT(feedline_read_call, reserved, context);
+NEXT(feedline_read_call, context, index);
+NEXT(feedline_read_call, index, sample_index);
+NEXT(feedline_read_call, sample_index, epoch);
+NEXT(feedline_read_call, epoch, buffer);
+NEXT(feedline_read_call, buffer, room);
+NEXT(feedline_read_call, room, length);
+NEXT(feedline_read_call, length, begin_ns);
+END(feedline_read_call, begin_ns, 72);
+
+BEGIN(feedline_source, struct_size);
+NEXT(feedline_source, struct_size, flags);
+NEXT(feedline_source, flags, name);
+NEXT(feedline_source, name, count);
+NEXT(feedline_source, count, read);
+NEXT(feedline_source, read, cancel);
+NEXT(feedline_source, cancel, close);
+NEXT(feedline_source, close, context);
+NEXT(feedline_source, context, labels);
+NEXT(feedline_source, labels, sizes);
+NEXT(feedline_source, sizes, names);
+NEXT(feedline_source, names, classes);
+NEXT(feedline_source, classes, n_classes);
+NEXT(feedline_source, n_classes, fingerprint);
+NEXT(feedline_source, fingerprint, quarantine);
+END(feedline_source, quarantine, 112);
 
 BEGIN(feedline_epoch_info, struct_size);
 NEXT(feedline_epoch_info, struct_size, views);

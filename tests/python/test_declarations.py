@@ -305,7 +305,8 @@ def test_a_declaration_of_a_new_kind_is_an_error(text: str) -> None:
 
 def test_structs_of_the_table_set_their_size() -> None:
     for name, struct in STRUCTS.items():
-        if struct._fields_[0][0] == "struct_size" and name != "op_call":
+        calls = ("op_call", "read_call")  # the library's own
+        if struct._fields_[0][0] == "struct_size" and name not in calls:
             assert struct().struct_size == ctypes.sizeof(struct), name
 
 

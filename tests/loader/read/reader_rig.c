@@ -6,14 +6,36 @@
 #include "decode/decoder.h"
 #include "tests/remove_tree.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+bool rig_reads;
 
 static uint8_t byte_at(uint64_t file, uint64_t offset)
 {
     uint64_t x =
         (file + 1) * 0x9e3779b97f4a7c15u + offset * 0xbf58476d1ce4e5b9u;
     return (uint8_t)(x >> 40 | 1); /* never 0: padding is told from bytes */
+}
+
+/* Whole files only. */
+static int32_t read_as_program(struct feedline_read_call *call)
+{
+    const struct rig *rig = call->context;
+    FILE *f = fopen(rig->paths[call->index], "rb");
+    if (!f)
+        return feedline_read_fail(call, FEEDLINE_ENOENT, strerror(errno));
+    call->length = rig->sizes[call->index];
+    void *buffer = call->length > call->room
+                       ? feedline_read_grow(call, call->length)
+                       : call->buffer;
+    if (buffer)
+        assert_int_equal(fread(buffer, 1, call->length, f), call->length);
+    assert_int_equal(fclose(f), 0);
+    return FEEDLINE_OK;
 }
 
 static void resolve(void *user, struct fdl_read *r)
@@ -29,6 +51,10 @@ static void resolve(void *user, struct fdl_read *r)
     if (rig->dataset.data) {
         r->source.data = rig->dataset.data[r->index];
         r->source.length = (int64_t)rig->dataset.sizes[r->index];
+    }
+    if (rig_reads) {
+        r->source.user = &rig->user;
+        r->source.offset = r->index;
     }
 }
 
@@ -48,6 +74,11 @@ struct rig *rig_create(void)
 #endif
     rig->stages = fdl_pages_alloc(RIG_MAX_DEPTH * sizeof(*rig->stages));
     assert_non_null(rig->stages);
+    rig->user.name = rig->folder;
+    atomic_init(&rig->user.usual, 4096);
+    rig->user.source.read = read_as_program;
+    rig->user.source.context = rig;
+    fdl_lock_init(&rig->user.turns, FDL_RANK_TURNS);
     return rig;
 }
 

@@ -43,7 +43,12 @@ struct rig {
     uint64_t max_file_bytes, memory_budget;
     bool random;
     int32_t direct; /* enum fdl_direct_choice */
+
+    struct fdl_user_reader user; /* for rig_reads: the rig is the program */
 };
+
+/* The test reads the files, as a program with a reader of its own. */
+extern bool rig_reads;
 
 /* A new folder; depth 4, limit 16. */
 struct rig *rig_create(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One contract, three readers; then what only the memory reader does and how
- * one is chosen. */
+/* One contract, three readers and a program's own; then what only the memory
+ * reader does and how one is chosen. */
 #include "base/log.h"
 #include "base/thread.h"
 #include "loader/read/reader_file.h"
@@ -25,6 +25,11 @@
   {                                                                            \
     contract(&fdl_reader_memory);                                              \
   }
+
+/* And where the program reads, on the pread reader's threads. */
+#define TEST_PROGRAM(contract)                                                 \
+  rig_reads = true;                                                            \
+  contract(&fdl_reader_pread)
 
 /* ---- The contract ------------------------------------------------------- */
 
@@ -61,6 +66,10 @@ static void delivers_files_of_every_size(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 TEST_EACH(delivers_files_of_every_size)
+TEST(program_delivers_files_of_every_size)
+{
+    TEST_PROGRAM(delivers_files_of_every_size);
+}
 
 static void reads_parts_of_files(const struct fdl_reader_ops *ops)
 {
@@ -281,6 +290,10 @@ static void refuses_files_above_the_limit(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 TEST_EACH(refuses_files_above_the_limit)
+TEST(program_refuses_files_above_the_limit)
+{
+    TEST_PROGRAM(refuses_files_above_the_limit);
+}
 
 static void works_with_few_descriptors(const struct fdl_reader_ops *ops)
 {
@@ -337,6 +350,10 @@ static void stops_with_a_full_window(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 TEST_EACH(stops_with_a_full_window)
+TEST(program_stops_with_a_full_window)
+{
+    TEST_PROGRAM(stops_with_a_full_window);
+}
 
 /* The close meets the reader asleep, waking up, reading, falling asleep. */
 static void stops_at_any_moment(const struct fdl_reader_ops *ops)
@@ -356,6 +373,10 @@ static void stops_at_any_moment(const struct fdl_reader_ops *ops)
     rig_destroy(rig);
 }
 TEST_EACH(stops_at_any_moment)
+TEST(program_stops_at_any_moment)
+{
+    TEST_PROGRAM(stops_at_any_moment);
+}
 
 /* ---- Readers with threads ----------------------------------------------- */
 
@@ -381,6 +402,11 @@ static void follows_the_depth(const struct fdl_reader_ops *ops)
 TEST(pread_follows_the_depth)
 {
     follows_the_depth(&fdl_reader_pread);
+}
+
+TEST(program_follows_the_depth)
+{
+    TEST_PROGRAM(follows_the_depth);
 }
 
 TEST(uring_follows_the_depth)
@@ -409,6 +435,11 @@ static void goes_on_from_a_full_window(const struct fdl_reader_ops *ops)
 TEST(pread_goes_on_from_a_full_window)
 {
     goes_on_from_a_full_window(&fdl_reader_pread);
+}
+
+TEST(program_goes_on_from_a_full_window)
+{
+    TEST_PROGRAM(goes_on_from_a_full_window);
 }
 
 TEST(uring_goes_on_from_a_full_window)

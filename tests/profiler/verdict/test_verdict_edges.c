@@ -418,6 +418,32 @@ TEST(test_memory_reader)
     assert_non_null(strstr(v[0].action, "more workers"));
 }
 
+/* 100 ms a sample each; what it does with them decides the advice. */
+static void judge_source(int64_t cpu_ns, int64_t lock_ns, const char *sentence,
+                         const char *action)
+{
+    struct fdl_verdict v[FDL_VERDICTS_MAX];
+    struct fdl_evidence e = {WAITS(FETCH, 20), .mean_file_bytes = 1000};
+    e.ledger.wait_ns = 20 * SEC;
+    fill_unknown(&e);
+    e.source = (struct fdl_costly_op){
+        .name = "s3", .wall_ns = 100 * SEC, .cpu_ns = cpu_ns, .samples = 1000};
+    e.source_lock_ns = lock_ns;
+    fdl_verdict_judge(&e, v);
+    assert_string_equal(v[0].code, "FETCH_LATENCY_BOUND");
+    if (!strstr(v[0].sentence, sentence) || !strstr(v[0].action, action))
+        fail_msg("%s\n%s", v[0].sentence, v[0].action);
+}
+
+TEST(a_reader_of_the_programs_waits_or_works)
+{
+    judge_source(3 * SEC, 0,
+                 "; your reader \"s3\": 100 ms a sample, 3.0 % on a core",
+                 "Raise io_depth");
+    judge_source(60 * SEC, 0, "60 % on a core", "compute less");
+    judge_source(3 * SEC, 60 * SEC, "60 % waiting for a lock", "compute less");
+}
+
 /* Only where somebody is there to do it, and the action is his. */
 TEST(the_tuner_is_named_where_it_is_on)
 {

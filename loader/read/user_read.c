@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The buffer is as large as the sample where its size is known, and else as
+ * samples usually are: the callback asks for more before it has read, or has
+ * its bytes elsewhere and copies them once. So nothing is read twice.
+ */
+#include "loader/read/user_read.h"
+
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "decode/decoder.h"
+#include "loader/read/reader_file.h"
+#include "loader/read/window.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The usual size moves by such a fraction with each sample, up if that is
+ * larger: about one in 1 + USUAL_FALL / USUAL_RISE will be. A single huge one
+ * hardly moves it. */
+#define USUAL_RISE 8
+#define USUAL_FALL 128
+
+/* What a callback gets is the beginning of this. */
+struct user_call {
+    struct feedline_read_call call;
+    struct fdl_user_reader *user;
+    struct fdl_window *window;
+    struct fdl_read *read;
+    struct user_call *next, **at; /* in under_way */
+    int64_t own_ns;               /* of the call's time, not the callback's */
+    int64_t lock_ns;
+    bool ungrown; /* it asked for room in vain: read->status says why */
+    char reason[FDL_READ_REASON_BYTES];
+};
+
+static struct user_call *of(struct feedline_read_call *call)
+{
+    return (struct user_call *)(void *)call;
+}
+
+/* ---- Calls under way ----------------------------------------------------- */
+
+void fdl_user_reads_init(struct fdl_user_reads *u)
+{
+    fdl_lock_init(&u->lock, FDL_RANK_CALLS);
+}
+
+void fdl_user_reads_fini(struct fdl_user_reads *u)
+{
+    fdl_lock_destroy(&u->lock);
+}
+
+/* False: the loader stops. */
+static bool begin(struct fdl_user_reads *u, struct user_call *c)
+{
+    fdl_lock(&u->lock);
+    bool open = !fdl_window_is_closed(c->window);
+    if (open) {
+        c->next = u->under_way;
+        c->at = &u->under_way;
+        if (c->next)
+            c->next->at = &c->next;
+        u->under_way = c;
+    }
+    fdl_unlock(&u->lock);
+    return open;
+}
+
+static void end(struct fdl_user_reads *u, struct user_call *c)
+{
+    fdl_lock(&u->lock);
+    *c->at = c->next;
+    if (c->next)
+        c->next->at = c->at;
+    fdl_unlock(&u->lock);
+}
+
+void fdl_user_reads_cancel(struct fdl_user_reads *u)
+{
+    fdl_lock(&u->lock);
+    for (struct user_call *c = u->under_way; c; c = c->next)
+        if (c->user->source.cancel)
+            c->user->source.cancel(&c->call);
+    fdl_unlock(&u->lock);
+}
+
+void fdl_user_reads_sums(const struct fdl_user_reads *u,
+                         struct fdl_user_sums *out)
+{
+    *out = (struct fdl_user_sums){
+        .calls = fdl_load(&u->calls),
+        .wall_ns = fdl_load(&u->wall_ns),
+        .cpu_ns = fdl_load(&u->cpu_ns),
+        .lock_ns = fdl_load(&u->lock_ns),
+    };
+}
+
+/* ---- Room ---------------------------------------------------------------- */
+
+/* Waits until others have given back what they hold. */
+static int32_t reserve(struct user_call *c, uint64_t bytes)
+{
+    struct fdl_event *room = fdl_window_room(c->window);
+    int32_t status = fdl_read_reserve(c->window, c->read, bytes);
+    while (status == FDL_READ_NO_ROOM) {
+        uint32_t key = fdl_event_prepare(room);
+        status = fdl_read_reserve(c->window, c->read, bytes);
+        if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(c->window))
+            status = fdl_read_fail(c->read, FEEDLINE_ENOMEM, FDL_FILE_STOPS);
+        if (status == FDL_READ_NO_ROOM)
+            fdl_event_wait(room, key, -1);
+        else
+            fdl_event_cancel(room);
+    }
+    c->call.buffer = status ? NULL : c->read->buffer;
+    c->call.room = status ? 0 : c->read->capacity - FDL_ENCODED_PADDING;
+    return status;
+}
+
+void *fdl_user_read_grow(struct feedline_read_call *call, uint64_t bytes)
+{
+    struct user_call *c = of(call);
+    int64_t before = fdl_now_ns();
+    if (!c->ungrown)
+        c->ungrown = reserve(c, bytes) != FEEDLINE_OK;
+    c->own_ns += fdl_now_ns() - before;
+    return call->buffer;
+}
+
+/* Of one more sample; another thread's may be lost. */
+static void note_usual(struct fdl_user_reader *user, uint64_t size)
+{
+    uint64_t usual = fdl_load(&user->usual);
+    usual =
+        size > usual ? usual + usual / USUAL_RISE : usual - usual / USUAL_FALL;
+    atomic_store_explicit(&user->usual, usual, memory_order_relaxed);
+}
+
+/* ---- What callbacks say -------------------------------------------------- */
+
+int32_t fdl_user_read_fail(struct feedline_read_call *call, int32_t status,
+                           const char *reason)
+{
+    struct user_call *c = of(call);
+    if (reason)
+        snprintf(c->reason, sizeof(c->reason), "%s", reason);
+    return status;
+}
+
+bool fdl_user_read_is_cancelled(const struct feedline_read_call *call)
+{
+    const struct user_call *c = (const struct user_call *)(const void *)call;
+    return fdl_window_is_closed(c->window);
+}
+
+void fdl_user_read_waited(struct feedline_read_call *call, int64_t ns)
+{
+    struct user_call *c = of(call);
+    if (ns > 0 && ns <= INT64_MAX - c->lock_ns)
+        c->lock_ns += ns;
+}
+
+/* ---- One read ------------------------------------------------------------ */
+
+static int32_t fail(struct user_call *c, int32_t status)
+{
+    const char *name = c->user->name;
+    bool known = status < 0 && strcmp(fdl_status_name(status), "UNKNOWN") != 0;
+    int32_t counts = known ? status : FEEDLINE_EUSER;
+    if (c->reason[0])
+        return fdl_read_fail(c->read, counts, "%s", c->reason);
+    if (known)
+        return fdl_read_fail(c->read, counts, "%s returned %s", name,
+                             fdl_status_name(status));
+    return fdl_read_fail(c->read, counts, "%s returned %" PRId32, name, status);
+}
+
+/* What the callback says that it did. */
+static int32_t check(struct user_call *c, int32_t status)
+{
+    struct fdl_read *r = c->read;
+    uint64_t length = c->call.length;
+    int64_t expected = r->source.length;
+    if (c->ungrown)
+        return r->status;
+    if (status)
+        return fail(c, status);
+    if (expected >= 0 && length != (uint64_t)expected)
+        return fdl_read_fail(r, FEEDLINE_EIO,
+                             "expected %" PRId64 " bytes, got %" PRIu64,
+                             expected, length);
+    if (length > r->capacity - FDL_ENCODED_PADDING)
+        return fdl_read_fail(
+            r, FEEDLINE_EIO,
+            "%s says it put %" PRIu64 " bytes into a buffer of %" PRIu64
+            "; feedline_read_grow makes it larger",
+            c->user->name, length, r->capacity - FDL_ENCODED_PADDING);
+    return fdl_read_reserve(c->window, r, length); /* max_file_bytes */
+}
+
+static int32_t call_back(struct user_call *c, struct fdl_user_reads *u)
+{
+    int64_t cpu = fdl_thread_cpu_ns(), begin_ns = fdl_now_ns();
+    c->call.begin_ns = begin_ns;
+    int32_t status = c->user->source.read(&c->call);
+    int64_t wall = fdl_now_ns() - begin_ns - c->own_ns;
+    cpu = fdl_thread_cpu_ns() - cpu;
+    /* Relaxed: sums. */
+    atomic_fetch_add_explicit(&u->calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&u->wall_ns, (uint64_t)wall,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&u->cpu_ns, (uint64_t)FDL_MIN(cpu, wall),
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&u->lock_ns, (uint64_t)FDL_MIN(c->lock_ns, wall),
+                              memory_order_relaxed);
+    return status;
+}
+
+static void read_one(struct user_call *c)
+{
+    struct fdl_user_reads *u = fdl_window_user_reads(c->window);
+    struct fdl_read *r = c->read;
+    uint64_t usual = FDL_MIN(fdl_load(&c->user->usual),
+                             fdl_window_max_file_bytes(c->window));
+    if (reserve(c, r->source.length < 0 ? usual : (uint64_t)r->source.length))
+        return;
+    if (!begin(u, c)) {
+        fdl_read_fail(r, FEEDLINE_EIO, FDL_FILE_STOPS);
+        return;
+    }
+    int32_t status = call_back(c, u);
+    end(u, c);
+    if (check(c, status) == FEEDLINE_OK) {
+        r->size = c->call.length;
+        fdl_read_finish(r);
+        note_usual(c->user, r->size);
+    }
+}
+
+void fdl_user_read(struct fdl_window *w, struct fdl_read *r)
+{
+    struct fdl_user_reader *user = r->source.user;
+    struct user_call c = {
+        .call = {.struct_size = sizeof(c.call),
+                 .context = user->source.context,
+                 .index = r->source.offset,
+                 .sample_index = (int64_t)r->index,
+                 .epoch = r->epoch},
+        .user = user,
+        .window = w,
+        .read = r,
+    };
+    bool alone = user->source.flags & FEEDLINE_SOURCE_ONE_AT_A_TIME;
+    /* Before it has a buffer, which the one that reads may be waiting for. */
+    if (alone)
+        fdl_lock(&user->turns);
+    read_one(&c);
+    if (alone)
+        fdl_unlock(&user->turns);
+}

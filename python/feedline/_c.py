@@ -332,6 +332,41 @@ class mixing(SizedStructure):
     ]
 
 
+class read_call(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("context", c_void_p),
+        ("index", c_uint64),
+        ("sample_index", c_int64),
+        ("epoch", c_uint64),
+        ("buffer", c_void_p),
+        ("room", c_uint64),
+        ("length", c_uint64),
+        ("begin_ns", c_int64),
+    ]
+
+
+class source(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("name", c_char_p),
+        ("count", c_uint64),
+        ("read", read_function),
+        ("cancel", cancel_function),
+        ("close", close_function),
+        ("context", c_void_p),
+        ("labels", POINTER(c_int64)),
+        ("sizes", POINTER(c_uint64)),
+        ("names", POINTER(c_char_p)),
+        ("classes", POINTER(c_char_p)),
+        ("n_classes", c_uint64),
+        ("fingerprint", c_char_p),
+        ("quarantine", c_char_p),
+    ]
+
+
 class stat_info(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -587,7 +622,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "read_fail": (c_int32, (c_void_p, c_int32, c_char_p)),
     "read_is_cancelled": (c_int32, (c_void_p,)),
     "read_waited": (None, (c_void_p, c_int64)),
-    "dataset_open_source": (c_int32, (c_void_p, POINTER(c_void_p))),
+    "dataset_open_source": (c_int32, (POINTER(source), POINTER(c_void_p))),
     "stat_get_info": (c_int32, (c_char_p, c_uint32, POINTER(stat_info))),
     "stat_value": (c_double, (POINTER(stat_info), c_void_p)),
     "loader_get_tuner": (c_int32, (c_void_p, c_void_p)),

@@ -24,6 +24,7 @@ from .errors import check
 from .extents import TO_END, Extents
 from .fields import or_none, value_in_file
 from .options import Config
+from .source import Source
 from .vectors import each_of, joined, labels_for, numbers
 
 _TO_END = 0xFFFFFFFFFFFFFFFF  # bytes of a sample that is all of its file
@@ -32,7 +33,7 @@ _TO_END = 0xFFFFFFFFFFFFFFFF  # bytes of a sample that is all of its file
 class Dataset:
     """Samples with labels, at positions from 0 to len() - 1.
 
-    Made by open, paths, extents, memory, pixels, huggingface or lmdb.
+    Made by open, paths, extents, memory, pixels, huggingface, lmdb or source.
     """
 
     TO_END = TO_END  # a length: all from the offset on
@@ -232,6 +233,55 @@ class Dataset:
         return cls._of_table(table_of(env, labels))
 
     @classmethod
+    def source(
+        cls,
+        reader: Any,
+        labels: Optional[Iterable[int]] = None,
+        name: Optional[str] = None,
+        *,
+        names: Optional[Sequence[str]] = None,
+        sizes: Optional[Iterable[int]] = None,
+        classes: Optional[Sequence[str]] = None,
+        fingerprint: Optional[str] = None,
+        quarantine: "str | os.PathLike[str] | None" = None,
+        one_at_a_time: bool = False,
+    ) -> "Dataset":
+        """Encoded images that an object reads: from a store, a database.
+
+        reader: has __len__, and read(i) (or [i]), which returns bytes or
+        anything with a buffer. It is called on several threads at once (as many
+        as io_depth, which is tuned), unless one_at_a_time: what it waits for
+        overlaps, and workers decode meanwhile. Its cancel(i), if it has one, is
+        called when a loader closes while read(i) runs, which should then
+        return soon: closing waits for it.
+
+        What it raises fails that sample, as on_error says, and is the cause of
+        the loader's error; it is called once, so it tries again itself.
+        labels, classes: None: those of the object, if it has any (labels or
+        targets). name: what verdicts call it; None: its class. names: of the
+        samples, in messages. sizes: in bytes, if known. fingerprint: of the
+        contents, say a version: saved positions are refused where it differs.
+        quarantine: a file with samples to leave out. Pickled with the object.
+
+        Raises InvalidArgument for an object that cannot be read from.
+        """
+        options = dict(
+            labels=labels,
+            names=names,
+            sizes=sizes,
+            classes=classes,
+            fingerprint=fingerprint,
+            quarantine=quarantine,
+            one_at_a_time=one_at_a_time,
+        )
+        return cls._of_source(Source(reader, name, options))
+
+    @classmethod
+    def _of_source(cls, made: Source) -> "Dataset":
+        text = "%d samples of %s" % (made.count, made.name)
+        return cls("source", text, (made,), made.open)
+
+    @classmethod
     def pixels(
         cls, images: Any, labels: Optional[Iterable[int]] = None
     ) -> "Dataset":
@@ -284,9 +334,12 @@ class Dataset:
     def read(self, index: int) -> bytes:
         """A sample's bytes, as they are in its file or in memory.
 
-        Raises NotSupported for decoded pixels, OSError for a file.
+        Raises NotSupported for decoded pixels, OSError for a file, and what a
+        source raises.
         """
         info = self._sample(index)
+        for source in self.sources:
+            return source.bytes_of(info.offset)
         if self._kind == "memory":
             position = index % self._count
             address, size = (column[position] for column in self._buffers[:2])
@@ -364,6 +417,11 @@ class Dataset:
         return self._handle
 
     @property
+    def sources(self) -> Tuple[Source, ...]:
+        """The object that reads it, if one does."""
+        return tuple(x for x in self._buffers if isinstance(x, Source))
+
+    @property
     def buffers(self) -> Sequence[Any]:
         """What has to outlive every loader that is made from this."""
         return self._buffers
@@ -377,6 +435,8 @@ class Dataset:
             made_of = [self.path(i) for i in every], self._all_labels()
         elif self._kind == "_of_table":
             made_of = (self._buffers[0],)
+        elif self._kind == "source":
+            return _of_source, self._buffers[0].made_of
         elif self._kind == "memory":
             pieces = zip(*self._buffers[:2])
             images = [ctypes.string_at(*piece) for piece in pieces]
@@ -416,6 +476,11 @@ class Dataset:
 def _close(cell: ctypes.c_void_p, buffers: Tuple[Any, ...]) -> None:
     """The buffers are arguments so that they live until this has run."""
     lib.dataset_close(cell)
+
+
+def _of_source(*made_of: Any) -> Dataset:
+    """A pickled source."""
+    return Dataset._of_source(Source(*made_of))
 
 
 def _rebuilt(kind: str, made_of: Tuple[Any, ...]) -> Dataset:

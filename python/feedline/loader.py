@@ -52,7 +52,8 @@ from .lifetime import Aside
 from .observable import Observable
 from .options import Config, option_pillow
 from .pipeline import Pipeline, as_pipeline
-from .python_op import in_callback
+from .python_op import PythonOp, in_callback
+from .source import Source
 
 # Between two looks at pending signals.
 _PIECE_NS = 100_000_000
@@ -132,7 +133,11 @@ class Loader(Observable):
         self._lent: Dict[int, Any] = {}
         self._closing = False
         self._handle: Optional[int] = None
-        self._python = self.pipeline.python_operations
+        # Whatever of Python's the loader's threads call.
+        self._python: Tuple[Union[PythonOp, Source], ...] = (
+            *self.pipeline.python_operations,
+            *dataset.sources,
+        )
         config = Config({**_defaults(), **options})
         # The library writes the handle into the cell, so a loader that was made
         # while an exception came up is ended, too.
@@ -150,9 +155,9 @@ class Loader(Observable):
         check(status)
         self._handle = cell.value
         self._gpu = _gpu_of(config)
-        # A worker in the middle of a Python operation needs the interpreter's
-        # lock to end, and next() may have to wait for it. A GPU's driver blocks
-        # while its queue is full or another thread allocates.
+        # A thread in the middle of a Python operation or source needs the
+        # interpreter's lock to end, and next() may have to wait for it. A GPU's
+        # driver blocks while its queue is full or another thread allocates.
         patient = bool(self._python) or self._gpu is not None
         self._next = (lib if patient else lib.quick).loader_next
         lifetime.add(self)
@@ -564,11 +569,11 @@ class Loader(Observable):
                     raised.path = found.path
                     raised.__cause__ = found.cause
                     break
-        if isinstance(raised, UserError) and raised.__cause__ is not None:
-            cause = raised.__cause__
-            raised.args = (
-                "%s: %s: %s" % (raised, type(cause).__name__, cause),
-            )
+        cause = raised.__cause__
+        kind = type(cause).__name__  # which a source's own text begins with
+        told = cause is None or kind in str(raised)
+        if isinstance(raised, UserError) and not told:
+            raised.args = ("%s: %s: %s" % (raised, kind, cause),)
         return raised
 
     # ---- Life -------------------------------------------------------------

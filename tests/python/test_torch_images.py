@@ -246,3 +246,23 @@ def test_huggingface_itself_falls_back(ds: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_same(list(loader), list(Theirs(tensors, batch_size=4)))
+
+
+def test_an_object_that_reads(folder: Path) -> None:
+    class Store:
+        paths = paths_of(folder)
+        targets = [i // 8 for i in range(24)]
+
+        def __len__(self) -> int:
+            return 24
+
+        def read(self, i: int) -> bytes:
+            return Path(self.paths[i]).read_bytes()
+
+    images = Images(Store(), SMALL)
+    assert images.targets == Store.targets
+    assert torch.equal(images[3][0], Reference(folder, False)[3][0])
+    ours = Ours(images, batch_size=5)
+    assert ours.fallback_reason is None
+    theirs = Theirs(Reference(folder, False), batch_size=5)
+    assert_same(list(ours), list(theirs))

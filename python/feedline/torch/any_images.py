@@ -8,6 +8,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import feedline
 
+from ..source import can_read
 from .chain import NotNative
 from .folders import Decoded
 from .known_sets import Piece, ready_piece
@@ -20,7 +21,8 @@ class Images(Decoded):
     source: encoded images, wherever they lie: Dataset.open, .huggingface,
     .extents, .memory, .paths; or a datasets.Dataset, whose column of images and
     label are found as by Dataset.huggingface, and whose images are turned as
-    their EXIF orientation says. transform: a chain of torchvision or timm
+    their EXIF orientation says; or any object with __len__, read(i) and labels,
+    as Dataset.source takes it. transform: a chain of torchvision or timm
     transforms on Pillow images of mode RGB. apply_exif: turn them or not. seed:
     of the random transforms. output: what samples are tuples of in place of
     image and label: "image", "label", and fields that the data set was opened
@@ -36,6 +38,8 @@ class Images(Decoded):
         seed: int = 0,
         output: Optional[Sequence[str]] = None,
     ) -> None:
+        if not isinstance(source, feedline.Dataset) and can_read(source):
+            source = feedline.Dataset.source(source)
         theirs = not isinstance(source, feedline.Dataset)
         self.dataset: feedline.Dataset = source
         if theirs:

@@ -3,6 +3,7 @@
 the way."""
 import errno
 import fcntl
+import io
 import json
 import os
 import random
@@ -171,6 +172,33 @@ def case_names_that_are_hard(tmp):
         keys.append(key)
     equal(len(set(keys)), len(names), "keys")
     equal(hashed("tar:" + out), hashed("list:" + source))
+
+
+def case_fields_go_with_their_images(tmp):
+    data = sorted(files_below(folder_of(tmp)).items())
+    source, out = os.path.join(tmp, "a.tar"), os.path.join(tmp, "out")
+    parts = {}
+    for i, (name, image) in enumerate(data):
+        parts[name] = image
+        parts[name[:-3] + "cls"] = b"%d" % (i % 4)
+        parts[name[:-3] + "txt"] = b"caption %d" % i
+        parts[name[:-3] + "mask.npy"] = bytes([i]) * 40
+        parts[name[:-3] + "id"] = b"%d" % (i * 7 - 30)
+    with tarfile.open(source, "w") as archive:
+        for name, content in parts.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    fields = "?fields=txt,mask.npy,id"
+    pack("tar:" + source + fields, out, "--order", "random")
+    equal(dict(members(out)), parts)
+    pack("tar:" + source, out, "--order", "random", rc=2,
+         message="another data set")
+    pack("tar:" + source + fields, os.path.join(tmp, "jpeg"), "--format",
+         "jpeg", "--sample", 2)
+    kept = {n: d for n, d in members(os.path.join(tmp, "jpeg"))
+            if not n.endswith(".jpg")}
+    equal(kept, {n: d for n, d in parts.items() if not n.endswith(".png")})
 
 
 # ---- Images that change ------------------------------------------------------

@@ -84,6 +84,15 @@ int64_t pack_label(const struct pack *p, uint64_t i);
 int pack_read(const struct pack *p, uint64_t i, uint8_t **data,
               uint64_t *bytes);
 
+/* Bytes of a file, as pack_read; errno, and ENODATA: it ends before. */
+int pack_read_part(const char *file, uint64_t offset, uint64_t bytes,
+                   uint8_t **data);
+
+/* What the fields of a sample take in a shard; adds them. */
+uint64_t pack_field_bytes(const struct pack *p, uint64_t i);
+int pack_add_fields(const struct pack *p, struct shard_writer *w,
+                    const char *key, uint64_t i);
+
 /* ---- pack_plan.c: order and shards --------------------------------------- */
 
 /* "given", "random", "random:7". An exit status. */

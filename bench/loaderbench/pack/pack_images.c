@@ -271,6 +271,8 @@ static int fill(void *to, uint64_t place, struct pack_made *made,
         rc = key ? shard_add(&f->writer, key, extension_of(made, ending),
                              pack_label(p, i), made->data, made->bytes)
                  : tool_no_memory();
+        if (rc == TOOL_DONE)
+            rc = pack_add_fields(p, &f->writer, key, i);
         free(key);
     }
     if (rc == TOOL_DONE && --f->left_in_shard == 0)

@@ -81,7 +81,8 @@ int pack_shards(struct pack *p)
     p->n_shards = 0;
     for (uint64_t at = 0; at < p->n && rc == TOOL_DONE; at++) {
         double expected = (double)p->bytes[p->order[at]] * p->ratio;
-        uint64_t bytes = shard_sample_bytes((uint64_t)expected);
+        uint64_t bytes = shard_sample_bytes((uint64_t)expected) +
+                         pack_field_bytes(p, p->order[at]);
         if (at == 0 || bytes > room) {
             rc = add_shard(p, at);
             room = p->options->shard_size;

@@ -193,7 +193,9 @@ static int take_sample(struct pack *p, uint64_t i, XXH3_state_t *state,
                           : 0;
     uint64_t facts[3] = {(uint64_t)info.label, info.offset, p->bytes[i]};
     XXH3_64bits_update(state, facts, sizeof(facts));
+    uint64_t fields = pack_field_bytes(p, i);
     XXH3_64bits_update(state, info.name, strlen(info.name) + 1);
+    XXH3_64bits_update(state, &fields, sizeof(fields));
     p->source_bytes += p->bytes[i];
     p->in_memory |= !info.file;
     return TOOL_DONE;
@@ -229,32 +231,43 @@ int pack_source_read(struct pack *p)
     return rc == TOOL_DONE ? tell_apart(p) : rc;
 }
 
-int pack_read(const struct pack *p, uint64_t i, uint8_t **data, uint64_t *bytes)
+int pack_read_part(const char *file, uint64_t offset, uint64_t bytes,
+                   uint8_t **data)
 {
-    struct feedline_sample_info info;
-    info_of(p, i, &info);
-    uint64_t have = 0, n = p->bytes[i];
-    int fd = open(info.file, O_RDONLY | O_CLOEXEC), error = 0;
+    uint64_t have = 0;
+    int fd = open(file, O_RDONLY | O_CLOEXEC), error = 0;
+    *data = NULL;
     if (fd < 0)
         return errno;
-    *data = malloc(n + 1);
-    if (!*data)
+    uint8_t *to = malloc(bytes + 1);
+    if (!to)
         error = ENOMEM;
-    while (!error && have < n) {
+    while (!error && have < bytes) {
         ssize_t got =
-            pread(fd, *data + have, n - have, (off_t)(info.offset + have));
+            pread(fd, to + have, bytes - have, (off_t)(offset + have));
         if (got > 0)
             have += (uint64_t)got;
         else if (got == 0 || errno != EINTR)
             error = got == 0 ? ENODATA : errno;
     }
     close(fd);
-    if (!error && n == 0)
-        error = EINVAL;
-    if (error) {
+    if (error)
+        free(to);
+    else
+        *data = to;
+    return error;
+}
+
+int pack_read(const struct pack *p, uint64_t i, uint8_t **data, uint64_t *bytes)
+{
+    struct feedline_sample_info info;
+    info_of(p, i, &info);
+    *bytes = p->bytes[i];
+    int error = pack_read_part(info.file, info.offset, *bytes, data);
+    if (!error && *bytes == 0) {
         free(*data);
         *data = NULL;
+        error = EINVAL;
     }
-    *bytes = have;
     return error;
 }

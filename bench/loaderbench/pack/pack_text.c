@@ -31,8 +31,9 @@ static json_t *forecast_json(const struct pack *p)
     const struct pack_trial *t = &p->trial;
     double bytes = 0, made = (double)(t->samples + t->failed);
     for (uint64_t i = 0; i < p->n; i++)
-        bytes += (double)shard_sample_bytes(
-            (uint64_t)((double)p->bytes[i] * p->ratio));
+        bytes += (double)(shard_sample_bytes(
+                              (uint64_t)((double)p->bytes[i] * p->ratio)) +
+                          pack_field_bytes(p, i));
     return json_pack(
         "{s:I, s:I, s:o}", "bytes", (json_int_t)bytes, "shards",
         (json_int_t)p->n_shards, "seconds",

@@ -164,14 +164,15 @@ static int add_file(struct pack *p, struct shard_writer *w,
                                                  : strerror(error));
     const char *content = pack_content(data, bytes);
     char *key = pack_key(p, i, ending);
-    int rc = TOOL_DONE;
-    if (!key)
-        rc = tool_no_memory();
-    else if (!*ending && !content)
+    int rc = key ? TOOL_DONE : tool_no_memory();
+    if (key && !*ending && !content) {
         rc = pack_leave_out(p, left, i, "no image of a known format");
-    else
+    } else if (key) {
         rc = shard_add(w, key, *ending ? ending : content, pack_label(p, i),
                        data, bytes);
+        if (rc == TOOL_DONE)
+            rc = pack_add_fields(p, w, key, i);
+    }
     free(key);
     free(data);
     return rc;

@@ -177,26 +177,37 @@ static int add_member(struct shard_writer *w, const char *name,
     return rc == TOOL_DONE ? fill_up(w, BLOCK) : rc;
 }
 
-int shard_add(struct shard_writer *w, const char *key, const char *extension,
-              int64_t label, const void *data, uint64_t bytes)
+int shard_add_part(struct shard_writer *w, const char *key,
+                   const char *extension, const void *data, uint64_t bytes)
 {
-    size_t room = strlen(key) + strlen(extension) + sizeof(".cls");
-    char *name = malloc(room), text[LABEL_BYTES];
+    size_t room = strlen(key) + strlen(extension) + 2;
+    char *name = malloc(room);
     if (!name)
         return tool_no_memory();
-    int digits = snprintf(text, sizeof(text), "%" PRId64, label);
-    snprintf(name, room, "%s.cls", key);
-    int rc = add_member(w, name, text, (uint64_t)digits);
     snprintf(name, room, "%s.%s", key, extension);
-    if (rc == TOOL_DONE)
-        rc = add_member(w, name, data, bytes);
+    int rc = add_member(w, name, data, bytes);
     free(name);
     return rc;
 }
 
+int shard_add(struct shard_writer *w, const char *key, const char *extension,
+              int64_t label, const void *data, uint64_t bytes)
+{
+    char text[LABEL_BYTES];
+    int digits = snprintf(text, sizeof(text), "%" PRId64, label);
+    int rc = shard_add_part(w, key, "cls", text, (uint64_t)digits);
+    return rc == TOOL_DONE ? shard_add_part(w, key, extension, data, bytes)
+                           : rc;
+}
+
+uint64_t shard_part_bytes(uint64_t bytes)
+{
+    return BLOCK + (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
 uint64_t shard_sample_bytes(uint64_t bytes)
 {
-    return 3 * BLOCK + (bytes + BLOCK - 1) / BLOCK * BLOCK;
+    return shard_part_bytes(1) + shard_part_bytes(bytes);
 }
 
 /* ---- Files --------------------------------------------------------------- */

@@ -31,7 +31,10 @@ bool shard_path(const char *folder, const char *name, uint64_t number,
 int shard_begin(struct shard_writer *w, const char *folder, const char *name,
                 uint64_t number);
 
-/* key: "n01440764/10026", extension: "jpg". */
+/* key: "n01440764/10026", extension: "jpg". More parts of the same sample may
+ * follow it. */
+int shard_add_part(struct shard_writer *w, const char *key,
+                   const char *extension, const void *data, uint64_t bytes);
 int shard_add(struct shard_writer *w, const char *key, const char *extension,
               int64_t label, const void *data, uint64_t bytes);
 int shard_end(struct shard_writer *w);
@@ -43,6 +46,7 @@ int shard_text(const char *folder, const char *file, const char *text,
 
 /* What a sample takes in a shard, if its name is short. */
 uint64_t shard_sample_bytes(uint64_t bytes);
+uint64_t shard_part_bytes(uint64_t bytes);
 
 /* The classes in label order, for whoever opens the shards of the folder:
  * "FOLDER/classnames.txt", a line each. name(of, i): NULL past the end. */

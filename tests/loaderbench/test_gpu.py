@@ -160,7 +160,7 @@ def case_h2d_usual_batches(tmp):
 
 
 def case_h2d_latency_bound(tmp):
-    doc = document("h2d", "--min", "64k", "--max", "1m", *ONCE,
+    doc = document("h2d", "--min", "16k", "--max", "256k", *ONCE,
                    "--batch-bytes", 1024, costs="latency_us=500,gbps=0.05")
     equal(doc["regime"], "latency")
     equal(doc["batches"][0]["bytes"], 1024)

@@ -228,7 +228,7 @@ def case_killed(tmp):
         top.until_text("images/s")
         run.process.kill()  # nobody has waited for it yet
         top.until_text("is gone")
-        contains(top.screen.shown(), "images/s")
+        top.until_text("images/s")
         run.process.wait()
         top.quits()
 
@@ -305,9 +305,9 @@ def case_resized(tmp):
         top = Top(run.pid, "--interval", "30")  # only the size changes
         top.until_text("q quit")
         top.resize(40, 8)
-        top.until(lambda shown: "q quit" not in shown
+        # All of it: a part may be drawn when the rest is read.
+        top.until(lambda shown: "q quit" not in shown and "host stall" in shown
                   and max(map(len, shown.split("\n"))) <= 40)
-        contains(top.screen.shown(), "host stall")
         top.resize(100, 30)
         top.until_text("q quit")
         assert top.screen.longest <= 100, top.screen.longest
@@ -371,10 +371,11 @@ def case_once(tmp):
 def case_json(tmp):
     with Run(tmp) as run:
         doc = json_of("top", run.pid)
+        while doc["rates"]["images_per_second"] == 0:  # others had the cores
+            doc = json_of("top", run.pid)
         equal((doc["schema_version"], doc["command"]), (1, "top"))
         equal(doc["process"]["pid"], run.pid)
         equal(doc["queue"]["batch_size"], 4)
-        assert doc["rates"]["images_per_second"] > 0, doc["rates"]
         assert 0 <= doc["stall"]["host_fraction"] <= 1, doc["stall"]
         total = sum(doc["stall"]["causes"].values())
         assert abs(total - doc["stall"]["host_fraction"]) < 0.01, doc["stall"]
@@ -404,10 +405,11 @@ def case_device(tmp):
              env=on_double(nvml=os.devnull)) as run:
         for _ in range(60):  # until it has waited for two batches
             doc = json_of("top", run.pid, "--interval", 1)
-            if doc["stall"]["device_fraction"] is not None:
+            copied = doc["rates"]["copied_bytes_per_second"]
+            if doc["stall"]["device_fraction"] is not None and copied > 0:
                 break
         assert 0 <= doc["stall"]["device_fraction"] <= 1, doc["stall"]
-        assert doc["rates"]["copied_bytes_per_second"] > 0, doc["rates"]
+        assert copied > 0, doc["rates"]
         assert doc["gpu"]["power_watts"] > 0, doc["gpu"]
         assert doc["gpu"]["memory_total_bytes"] > 0, doc["gpu"]
         text = expect(tool("top", run.pid, "--once"), 0).out

@@ -9,6 +9,8 @@
  */
 #include "loader/read/reader_file.h"
 
+#include "loader/read/user_read.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -26,6 +26,7 @@
 #include "base/thread.h"
 #include "loader/read/reader.h"
 #include "loader/read/reader_file.h"
+#include "loader/read/user_read.h"
 
 #include <inttypes.h>
 #include <stdio.h>

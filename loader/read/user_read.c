@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "decode/decoder.h"
-#include "loader/read/reader_file.h"
-#include "loader/read/window.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,14 +21,15 @@
 #define USUAL_RISE 8
 #define USUAL_FALL 128
 
+#define STOPS "the loader stops"
+
 /* What a callback gets is the beginning of this. */
 struct user_call {
-    struct feedline_read_call call;
+    struct fdl_user_call under_way;
     struct fdl_user_reader *user;
     struct fdl_window *window;
     struct fdl_read *read;
-    struct user_call *next, **at; /* in under_way */
-    int64_t own_ns;               /* of the call's time, not the callback's */
+    int64_t own_ns; /* of the call's time, not the callback's */
     int64_t lock_ns;
     bool ungrown; /* it asked for room in vain: read->status says why */
     char reason[FDL_READ_REASON_BYTES];
@@ -39,63 +38,6 @@ struct user_call {
 static struct user_call *of(struct feedline_read_call *call)
 {
     return (struct user_call *)(void *)call;
-}
-
-/* ---- Calls under way ----------------------------------------------------- */
-
-void fdl_user_reads_init(struct fdl_user_reads *u)
-{
-    fdl_lock_init(&u->lock, FDL_RANK_CALLS);
-}
-
-void fdl_user_reads_fini(struct fdl_user_reads *u)
-{
-    fdl_lock_destroy(&u->lock);
-}
-
-/* False: the loader stops. */
-static bool begin(struct fdl_user_reads *u, struct user_call *c)
-{
-    fdl_lock(&u->lock);
-    bool open = !fdl_window_is_closed(c->window);
-    if (open) {
-        c->next = u->under_way;
-        c->at = &u->under_way;
-        if (c->next)
-            c->next->at = &c->next;
-        u->under_way = c;
-    }
-    fdl_unlock(&u->lock);
-    return open;
-}
-
-static void end(struct fdl_user_reads *u, struct user_call *c)
-{
-    fdl_lock(&u->lock);
-    *c->at = c->next;
-    if (c->next)
-        c->next->at = c->at;
-    fdl_unlock(&u->lock);
-}
-
-void fdl_user_reads_cancel(struct fdl_user_reads *u)
-{
-    fdl_lock(&u->lock);
-    for (struct user_call *c = u->under_way; c; c = c->next)
-        if (c->user->source.cancel)
-            c->user->source.cancel(&c->call);
-    fdl_unlock(&u->lock);
-}
-
-void fdl_user_reads_sums(const struct fdl_user_reads *u,
-                         struct fdl_user_sums *out)
-{
-    *out = (struct fdl_user_sums){
-        .calls = fdl_load(&u->calls),
-        .wall_ns = fdl_load(&u->wall_ns),
-        .cpu_ns = fdl_load(&u->cpu_ns),
-        .lock_ns = fdl_load(&u->lock_ns),
-    };
 }
 
 /* ---- Room ---------------------------------------------------------------- */
@@ -109,14 +51,15 @@ static int32_t reserve(struct user_call *c, uint64_t bytes)
         uint32_t key = fdl_event_prepare(room);
         status = fdl_read_reserve(c->window, c->read, bytes);
         if (status == FDL_READ_NO_ROOM && fdl_window_is_closed(c->window))
-            status = fdl_read_fail(c->read, FEEDLINE_ENOMEM, FDL_FILE_STOPS);
+            status = fdl_read_fail(c->read, FEEDLINE_ENOMEM, STOPS);
         if (status == FDL_READ_NO_ROOM)
             fdl_event_wait(room, key, -1);
         else
             fdl_event_cancel(room);
     }
-    c->call.buffer = status ? NULL : c->read->buffer;
-    c->call.room = status ? 0 : c->read->capacity - FDL_ENCODED_PADDING;
+    c->under_way.call.buffer = status ? NULL : c->read->buffer;
+    c->under_way.call.room =
+        status ? 0 : c->read->capacity - FDL_ENCODED_PADDING;
     return status;
 }
 
@@ -182,7 +125,7 @@ static int32_t fail(struct user_call *c, int32_t status)
 static int32_t check(struct user_call *c, int32_t status)
 {
     struct fdl_read *r = c->read;
-    uint64_t length = c->call.length;
+    uint64_t length = c->under_way.call.length;
     int64_t expected = r->source.length;
     if (c->ungrown)
         return r->status;
@@ -201,40 +144,33 @@ static int32_t check(struct user_call *c, int32_t status)
     return fdl_read_reserve(c->window, r, length); /* max_file_bytes */
 }
 
-static int32_t call_back(struct user_call *c, struct fdl_user_reads *u)
+static int32_t call_back(struct user_call *c, struct fdl_user_calls *u)
 {
     int64_t cpu = fdl_thread_cpu_ns(), begin_ns = fdl_now_ns();
-    c->call.begin_ns = begin_ns;
-    int32_t status = c->user->source.read(&c->call);
+    c->under_way.call.begin_ns = begin_ns;
+    int32_t status = c->user->source.read(&c->under_way.call);
     int64_t wall = fdl_now_ns() - begin_ns - c->own_ns;
     cpu = fdl_thread_cpu_ns() - cpu;
-    /* Relaxed: sums. */
-    atomic_fetch_add_explicit(&u->calls, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&u->wall_ns, (uint64_t)wall,
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&u->cpu_ns, (uint64_t)FDL_MIN(cpu, wall),
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&u->lock_ns, (uint64_t)FDL_MIN(c->lock_ns, wall),
-                              memory_order_relaxed);
+    fdl_user_calls_count(u, wall, cpu, c->lock_ns);
     return status;
 }
 
 static void read_one(struct user_call *c)
 {
-    struct fdl_user_reads *u = fdl_window_user_reads(c->window);
+    struct fdl_user_calls *u = fdl_window_user_calls(c->window);
     struct fdl_read *r = c->read;
     uint64_t usual = FDL_MIN(fdl_load(&c->user->usual),
                              fdl_window_max_file_bytes(c->window));
     if (reserve(c, r->source.length < 0 ? usual : (uint64_t)r->source.length))
         return;
-    if (!begin(u, c)) {
-        fdl_read_fail(r, FEEDLINE_EIO, FDL_FILE_STOPS);
+    if (!fdl_user_calls_begin(u, &c->under_way)) {
+        fdl_read_fail(r, FEEDLINE_EIO, STOPS);
         return;
     }
     int32_t status = call_back(c, u);
-    end(u, c);
+    fdl_user_calls_end(u, &c->under_way);
     if (check(c, status) == FEEDLINE_OK) {
-        r->size = c->call.length;
+        r->size = c->under_way.call.length;
         fdl_read_finish(r);
         note_usual(c->user, r->size);
     }
@@ -244,11 +180,12 @@ void fdl_user_read(struct fdl_window *w, struct fdl_read *r)
 {
     struct fdl_user_reader *user = r->source.user;
     struct user_call c = {
-        .call = {.struct_size = sizeof(c.call),
-                 .context = user->source.context,
-                 .index = r->source.offset,
-                 .sample_index = (int64_t)r->index,
-                 .epoch = r->epoch},
+        .under_way = {.call = {.struct_size = sizeof(c.under_way.call),
+                               .context = user->source.context,
+                               .index = r->source.offset,
+                               .sample_index = (int64_t)r->index,
+                               .epoch = r->epoch},
+                      .cancel = user->source.cancel},
         .user = user,
         .window = w,
         .read = r,

@@ -70,7 +70,7 @@ struct fdl_window {
     struct fdl_direct direct;
 
     struct fdl_buffers buffers;
-    struct fdl_user_reads user_reads;
+    struct fdl_user_calls user_calls;
 
     /* Each modified by a different kind of thread. */
     FDL_ALIGNED(FDL_CACHE_LINE) _Atomic uint64_t next; /* readers */
@@ -163,7 +163,7 @@ int32_t fdl_window_create(uint32_t max_limit, uint64_t max_file_bytes,
     w->max_limit = max_limit;
     atomic_init(&w->limit, max_limit);
     fdl_event_init(&w->ready);
-    fdl_user_reads_init(&w->user_reads);
+    fdl_user_calls_init(&w->user_calls);
     /* One for each sample held, as many again for reads outside the window. */
     int32_t status = fdl_buffers_init(&w->buffers, 2 * max_limit);
     if (status < 0) {
@@ -182,7 +182,7 @@ void fdl_window_destroy(struct fdl_window *w)
     for (uint64_t i = 0; i < w->capacity; i++)
         fdl_read_release(w, &w->entries[i].read);
     fdl_buffers_fini(&w->buffers);
-    fdl_user_reads_fini(&w->user_reads);
+    fdl_user_calls_fini(&w->user_calls);
     free(w->entries);
     free(w);
 }
@@ -201,6 +201,7 @@ void fdl_window_reset(struct fdl_window *w)
     atomic_store_explicit(&w->freed, 0, memory_order_relaxed);
     atomic_store_explicit(&w->head, 0, memory_order_relaxed);
     atomic_store_explicit(&w->closed, false, memory_order_relaxed);
+    fdl_user_calls_open(&w->user_calls);
 }
 
 int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files,
@@ -257,7 +258,7 @@ void fdl_window_close(struct fdl_window *w)
     wake_readers(w);
     fdl_event_notify(&w->buffers.room, UINT32_MAX);
     fdl_event_notify(&w->ready, UINT32_MAX);
-    fdl_user_reads_cancel(&w->user_reads);
+    fdl_user_calls_close(&w->user_calls);
 }
 
 bool fdl_window_is_closed(const struct fdl_window *w)
@@ -623,9 +624,9 @@ uint64_t fdl_window_max_file_bytes(const struct fdl_window *w)
     return w->max_file_bytes;
 }
 
-struct fdl_user_reads *fdl_window_user_reads(struct fdl_window *w)
+struct fdl_user_calls *fdl_window_user_calls(struct fdl_window *w)
 {
-    return &w->user_reads;
+    return &w->user_calls;
 }
 
 uint64_t fdl_window_largest(const struct fdl_window *w)

@@ -25,7 +25,7 @@
 #include "loader/read/buffers.h"
 #include "loader/read/direct.h"
 #include "loader/read/shard_files.h"
-#include "loader/read/user_read.h"
+#include "loader/read/user_calls.h"
 #include "profiler/measure/ledger.h"
 
 #include <stdatomic.h>
@@ -190,6 +190,6 @@ uint64_t fdl_window_largest(const struct fdl_window *w);
 
 /* As it was created with; and what it knows of the program's own reader. */
 uint64_t fdl_window_max_file_bytes(const struct fdl_window *w);
-struct fdl_user_reads *fdl_window_user_reads(struct fdl_window *w);
+struct fdl_user_calls *fdl_window_user_calls(struct fdl_window *w);
 
 #endif

@@ -69,7 +69,7 @@ const char *fdl_engine_user_reads(const struct fdl_engine *e,
     *out = (struct fdl_user_sums){0};
     if (!e->dataset || !e->dataset->user)
         return NULL;
-    fdl_user_reads_sums(fdl_window_user_reads(e->window), out);
+    fdl_user_calls_sums(fdl_window_user_calls(e->window), out);
     return e->dataset->user->name;
 }
 

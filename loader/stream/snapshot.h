@@ -8,7 +8,7 @@
 #ifndef FDL_LOADER_SNAPSHOT_H
 #define FDL_LOADER_SNAPSHOT_H
 
-#include "loader/read/user_read.h"
+#include "loader/read/user_calls.h"
 #include "loader/stream/finish_choice.h"
 #include "profiler/measure/copy_fit.h"
 #include "profiler/measure/read_history.h"

@@ -25,6 +25,7 @@
 
 /* CMakeLists.txt reads it too. NAME is the scheme of its URIs. */
 #define FDL_INDEX_FORMATS(FORMAT)                                              \
+  FORMAT(beton)                                                                \
   FORMAT(mds)                                                                  \
   FORMAT(recordio)                                                             \
   FORMAT(tar)                                                                  \

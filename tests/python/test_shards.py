@@ -52,6 +52,53 @@ def write_tar(path: Path, members: List[Member]) -> None:
                 archive.addfile(info, io.BytesIO(content))
 
 
+def write_beton_fields(
+    path: Path,
+    fields: List[Tuple[int, str]],
+    rows: List[Tuple[bytes, ...]],
+    images: List[bytes],
+) -> None:
+    """As ffcv's DatasetWriter does, whose pages have 2 MiB and more; rows have
+    a "{at}" of 8 bytes where the place of the image goes."""
+    page = 4096
+    at = 24 + 1041 * len(fields) + sum(map(len, map(b"".join, rows)))
+    first = at = -(-at // page) * page
+    metadata, pages, table = [], b"", []
+    for i, (row, image) in enumerate(zip(rows, images)):
+        metadata.append(
+            b"".join(row).replace(b"{at....}", at.to_bytes(8, "little"))
+        )
+        table.append(struct.pack("<3Q", i, at, len(image)))
+        pages += image
+        at += len(image)
+    pages += bytes(-len(pages) % page)
+    header = struct.pack(
+        "<HHIQQ", 2, len(fields), page, len(rows), first + len(pages)
+    )
+    for kind, name in fields:
+        header += struct.pack("<B16s1024x", kind, name.encode())
+    header += b"".join(metadata)
+    header += bytes(first - len(header))
+    path.write_bytes(header + pages + b"".join(reversed(table)))
+
+
+def beton_image(mode: int = 0) -> bytes:
+    """Packed, in 13 bytes."""
+    return struct.pack("<BHH8s", mode, 30, 20, b"{at....}")
+
+
+def write_beton(path: Path, members: List[Member]) -> None:
+    write_beton_fields(
+        path,
+        [(2, "image"), (1, "label")],
+        [
+            (beton_image(), bytes(3), struct.pack("<q", label))
+            for _, _, label in members
+        ],
+        [data for _, data, _ in members],
+    )
+
+
 Row = Dict[str, Tuple[str, Any]]  # column: its encoding, a value
 MDS_FORMATS = {
     "int": "<q",
@@ -196,13 +243,14 @@ def masked_crc(data: bytes) -> int:
 
 
 WRITERS: Dict[str, Callable[[Path, List[Member]], None]] = {
+    "beton": write_beton,
     "mds": write_mds,
     "recordio": write_recordio,
     "tar": write_tar,
     "zip": write_zip,
     "tfrecord": write_tfrecord,
 }
-NUMBERED = {"recordio"}  # samples have a number in place of a name
+NUMBERED = {"beton", "recordio"}  # samples have a number in place of a name
 each_format = pytest.mark.parametrize("kind", sorted(WRITERS))
 
 
@@ -337,6 +385,54 @@ def test_changed_anywhere(
         for i in range(len(dataset)):
             info = dataset._sample(i)
             assert info.offset + info.bytes <= len(whole)
+
+
+# ---- FFCV --------------------------------------------------------------------
+
+
+def test_beton_fields(tmp_path: Path) -> None:
+    """Where values lie follows from the types before them."""
+    path = tmp_path / "x.beton"
+    fields = [(1, "id"), (2, "image"), (3, "raw"), (0, "f"), (1, "class")]
+    row = (
+        struct.pack("<q", 5),
+        beton_image(),
+        struct.pack("<8sQ", b"{at....}", 2),
+        bytes(3),
+        struct.pack("<dq", 0.5, -6),
+    )
+    write_beton_fields(path, fields, [row], [b"data"])
+    with pytest.raises(feedline.InvalidArgument, match="'id' and 'class' may"):
+        Dataset.open(path)
+    for options, data, label in (
+        ("label=class", b"data", -6),
+        ("label=id&image=raw", b"da", 5),
+        ("label=none", b"data", 0),
+    ):
+        dataset = Dataset.open("beton:%s?%s" % (path, options))
+        assert bytes_of(dataset, 0) == data
+        assert dataset.label(0) == label
+    for options, why in (
+        ("label=image", "is a RGBImageField, which cannot be the label"),
+        ("label=x", "no field 'x'"),
+        ("label=none&image=f", "is a FloatField, which cannot be the image"),
+    ):
+        with pytest.raises(feedline.InvalidArgument, match=why):
+            Dataset.open("beton:%s?%s" % (path, options))
+
+
+def test_beton_that_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.beton"
+    fields = [(2, "image"), (255, "mine")]
+    write_beton_fields(path, fields, [(beton_image(),)], [b"data"])
+    with pytest.raises(feedline.InvalidArgument, match="'mine' is of a type"):
+        Dataset.open(path)
+    write_beton_fields(path, fields[:1], [(beton_image(1),)], [b"data"])
+    with pytest.raises(feedline.NotSupported, match="raw pixels.*write_mode"):
+        Dataset.open(path)
+    path.write_bytes(b"\1" + path.read_bytes()[1:])
+    with pytest.raises(feedline.InvalidArgument, match="version 1"):
+        Dataset.open(path)
 
 
 # ---- RecordIO ----------------------------------------------------------------

@@ -85,8 +85,7 @@ void fdl_blocks_group_of(const struct fdl_blocks *b, uint64_t element,
                      out);
 }
 
-/* Data set index of a place in the row of blocks. */
-static uint64_t sample_of_row(const struct fdl_blocks *b, uint64_t place)
+uint64_t fdl_blocks_row(const struct fdl_blocks *b, uint64_t place)
 {
     struct fdl_permutation whole = {.count = b->count / b->samples,
                                     .seed = b->seed,
@@ -99,14 +98,27 @@ static uint64_t sample_of_row(const struct fdl_blocks *b, uint64_t place)
     return sample < b->count ? sample : sample - b->count;
 }
 
+static struct fdl_permutation mix_of(const struct fdl_blocks *b,
+                                     const struct fdl_block_group *g)
+{
+    return (struct fdl_permutation){.count = g->length,
+                                    .seed = b->seed,
+                                    .epoch = b->epoch,
+                                    .part = PART_GROUPS + g->number};
+}
+
 uint64_t fdl_blocks_sample(const struct fdl_blocks *b, uint64_t element)
 {
-    struct fdl_block_group group;
-    fdl_blocks_group_of(b, element, &group);
-    struct fdl_permutation mix = {.count = group.length,
-                                  .seed = b->seed,
-                                  .epoch = b->epoch,
-                                  .part = PART_GROUPS + group.number};
-    return sample_of_row(b, group.first +
-                                fdl_permute_part(&mix, element - group.first));
+    struct fdl_block_group g;
+    fdl_blocks_group_of(b, element, &g);
+    struct fdl_permutation mix = mix_of(b, &g);
+    return fdl_blocks_row(b,
+                          g.first + fdl_permute_part(&mix, element - g.first));
+}
+
+uint64_t fdl_blocks_element(const struct fdl_blocks *b,
+                            const struct fdl_block_group *g, uint64_t place)
+{
+    struct fdl_permutation mix = mix_of(b, g);
+    return g->first + fdl_permute_back(&mix, place - g->first);
 }

@@ -64,4 +64,10 @@ void fdl_blocks_group_of(const struct fdl_blocks *b, uint64_t element,
 /* Data set index of an element of the order. */
 uint64_t fdl_blocks_sample(const struct fdl_blocks *b, uint64_t element);
 
+/* Data set index of a place in the row of blocks, and the element of the order
+ * that has it; the place is in group g. */
+uint64_t fdl_blocks_row(const struct fdl_blocks *b, uint64_t place);
+uint64_t fdl_blocks_element(const struct fdl_blocks *b,
+                            const struct fdl_block_group *g, uint64_t place);
+
 #endif

@@ -90,6 +90,17 @@ static uint64_t pass(const struct network *f, uint64_t x)
     return left << f->right_bits | right;
 }
 
+/* The rounds undone, the last one first. */
+static uint64_t pass_back(const struct network *f, uint64_t x)
+{
+    uint64_t left = x >> f->right_bits, right = x & f->right_mask;
+    for (int i = ROUNDS; i > 0; i -= 2) {
+        right ^= hash(left, f->keys[i - 1]) & f->right_mask;
+        left ^= hash(right, f->keys[i - 2]) & f->left_mask;
+    }
+    return left << f->right_bits | right;
+}
+
 uint64_t fdl_permute_part(const struct fdl_permutation *p, uint64_t index)
 {
     struct fdl_rng rng;
@@ -105,6 +116,26 @@ uint64_t fdl_permute_part(const struct fdl_permutation *p, uint64_t index)
         index = pass(&f, index);
     } while (index >= p->count);
     return index;
+}
+
+uint64_t fdl_permute_back(const struct fdl_permutation *p, uint64_t element)
+{
+    struct fdl_rng rng;
+    fdl_rng_init(&rng, p->seed, p->epoch, p->part, FDL_PLACE_PERMUTE);
+    if (p->count <= SMALL_COUNT) {
+        uint8_t order[SMALL_COUNT];
+        uint64_t index = 0;
+        permute_small((uint32_t)p->count, &rng, order);
+        while (order[index] != element)
+            index++;
+        return index;
+    }
+    struct network f;
+    make_network(&f, p->count, &rng);
+    do {
+        element = pass_back(&f, element);
+    } while (element >= p->count);
+    return element;
 }
 
 uint64_t fdl_permute(uint64_t count, uint64_t seed, uint64_t epoch,

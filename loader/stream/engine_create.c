@@ -4,7 +4,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "decode/pipeline.h"
+#include "loader/order/ahead.h"
 #include "loader/order/mixing.h"
+#include "loader/read/read_ahead.h"
 #include "loader/stream/budget.h"
 #include "loader/stream/engine_own.h"
 #include "loader/stream/finishing.h"
@@ -204,6 +206,10 @@ static int32_t make_sampler(struct fdl_engine *e)
     choose_blocks(e, &e->sampler);
     e->random_shards =
         e->sampler.shuffle != FDL_SHUFFLE_NONE && exceeds_memory(e->dataset);
+    e->reads_ahead = e->sampler.shuffle == FDL_SHUFFLE_BLOCK &&
+                     e->dataset->extents &&
+                     e->config.reader != FDL_READER_memory &&
+                     choose_direct(e) == FDL_DIRECT_FALSE;
     int32_t status = fdl_sampler_init(&e->sampler);
     return status < 0 ? status : warn_of_mixing(e);
 }
@@ -250,6 +256,14 @@ static int32_t choose_depth(struct fdl_engine *e)
 
 /* ---- Create and destroy ------------------------------------------------- */
 
+static void read_ahead(void *user, uint64_t index)
+{
+    const struct fdl_engine *e = user;
+    struct fdl_source source;
+    fdl_engine_locate(e, index, &source);
+    fdl_read_ahead(e->window, &source);
+}
+
 /* On the reader's thread: fills in what the window and the batch need to know
  * of a sample. */
 static void resolve(void *user, struct fdl_read *r)
@@ -268,6 +282,8 @@ static void resolve(void *user, struct fdl_read *r)
     r->times = &b->times[place.slot_place];
     fdl_slot_describe(b, r->place, fdl_dataset_label(e->dataset, r->index),
                       r->index, FEEDLINE_OK);
+    if (e->reads_ahead)
+        fdl_ahead(&e->stream, place.epoch, place.position, read_ahead, e);
 }
 
 /* Of batches as workers write them: the device may finish them then. */

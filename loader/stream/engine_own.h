@@ -44,6 +44,7 @@ struct fdl_engine {
     struct fdl_config_values config;
     bool random_shards; /* constant */
     bool is_encoded;    /* decode=none: batches have no pixels; constant */
+    bool reads_ahead;   /* constant */
     struct fdl_sampler sampler;
     struct fdl_stream stream;
     struct fdl_given *given; /* NULL: order=own */

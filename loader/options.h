@@ -29,12 +29,6 @@ enum fdl_dtype_choice { FDL_CHOICE_VALUES(FDL_DTYPE_CHOICES) };
   C(FDL_TUNER_AUTO, "auto")
 enum fdl_tuner_mode { FDL_CHOICE_VALUES(FDL_TUNER_CHOICES) };
 
-#define FDL_DIRECT_CHOICES(C)                                                  \
-  C(FDL_DIRECT_FALSE, "false")                                                 \
-  C(FDL_DIRECT_TRUE, "true")                                                   \
-  C(FDL_DIRECT_AUTO, "auto")
-enum fdl_direct_choice { FDL_CHOICE_VALUES(FDL_DIRECT_CHOICES) };
-
 #define FDL_LAYOUT_CHOICES(C)                                                  \
   C(FDL_LAYOUT_NCHW, "nchw")                                                   \
   C(FDL_LAYOUT_NHWC, "nhwc")

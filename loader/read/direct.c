@@ -3,7 +3,6 @@
 #include "loader/read/direct.h"
 
 #include "base/log.h"
-#include "loader/options.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,10 +10,18 @@
 #ifndef FDL_LOADER_DIRECT_H
 #define FDL_LOADER_DIRECT_H
 
+#include "base/choice.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+#define FDL_DIRECT_CHOICES(C)                                                  \
+  C(FDL_DIRECT_FALSE, "false")                                                 \
+  C(FDL_DIRECT_TRUE, "true")                                                   \
+  C(FDL_DIRECT_AUTO, "auto")
+enum fdl_direct_choice { FDL_CHOICE_VALUES(FDL_DIRECT_CHOICES) };
 
 struct fdl_direct {
     int32_t mode;      /* enum fdl_direct_choice; auto: where statx tells how */

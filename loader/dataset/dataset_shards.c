@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int compare_names(const void *a, const void *b)
 {
@@ -112,11 +113,12 @@ static int32_t add_names_of_numbers(feedline_dataset *ds,
     path = names_path(fdl_shard_list_path(&index->shards, 0));
     if (!path)
         return fdl_fail_memory(sizeof(CLASS_NAMES), "a path");
-    int32_t status = fdl_file_load(path, &text, &bytes);
-    if (status == FEEDLINE_OK)
+    int32_t status = FEEDLINE_OK;
+    bool there = access(path, F_OK) == 0;
+    if (there)
+        status = fdl_file_load(path, &text, &bytes);
+    if (there && status == FEEDLINE_OK)
         status = name_numbers(ds, path, text, bytes);
-    else if (status == FEEDLINE_ENOENT)
-        status = FEEDLINE_OK;
     free(text);
     free(path);
     return status;

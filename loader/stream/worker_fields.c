@@ -20,7 +20,7 @@ static uint64_t image_bytes(const struct fdl_read *r)
 
 static bool is_ours(const struct fdl_read *r)
 {
-    return r->data && r->data == r->buffer;
+    return r->buffer && r->data == r->buffer + r->head;
 }
 
 void fdl_worker_encoded(const struct fdl_read *r, struct fdl_encoded *out)
@@ -134,6 +134,6 @@ int32_t fdl_worker_take_fields(struct fdl_worker *w, const struct fdl_read *r,
     uint64_t end = r->source.image_at + image_bytes(r);
     int32_t status = take_fields(w, r, b, place);
     if (status == FEEDLINE_OK && end < r->size && is_ours(r))
-        memset(r->buffer + end, 0, FDL_ENCODED_PADDING);
+        memset(r->buffer + r->head + end, 0, FDL_ENCODED_PADDING);
     return status;
 }

@@ -169,6 +169,22 @@ TEST(files_may_fail_anywhere)
     for_each_seed(without_files);
 }
 
+/* With the fields that the seeds have. */
+TEST(fields_may_fail_anywhere)
+{
+    static const char *const uris[] = {
+        "tar:" TEST_SEEDS "/tar?fields=jpg,cls",
+        "mds:" TEST_SEEDS "/mds?fields=filename,label",
+        "tfrecord:" TEST_SEEDS "/tfrecord?fields=image/filename,"
+        "image/class/label",
+    };
+    setenv("FEEDLINE_CACHE", "off", 1);
+    for (size_t i = 0; i < FDL_COUNT_OF(uris); i++) {
+        without_memory(uris[i]);
+        fail_each(uris[i], CALL_PREAD, EIO, FEEDLINE_EIO);
+    }
+}
+
 TEST(a_signal_changes_nothing)
 {
     for_each_seed(interrupted);

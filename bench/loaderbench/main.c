@@ -17,7 +17,7 @@ const struct cli_command *const cli_commands[] = {
     &command_run,    &command_sweep,   &command_tune,  &command_headroom,
     &command_report, &command_compare, &command_merge, &command_doctor,
     &command_top,    &command_h2d,     &command_case,  &command_gen,
-    &command_scan,   &command_pack};
+    &command_scan,   &command_pack,    &command_io};
 const size_t n_cli_commands = sizeof(cli_commands) / sizeof(*cli_commands);
 
 static int unknown_command(const char *name)

@@ -106,6 +106,31 @@ struct feedline_checked {
 FEEDLINE_API int32_t feedline_checker_check(feedline_checker *c, uint64_t index,
                                             struct feedline_checked *out);
 
+/* ---- How fast samples are read ------------------------------------------- */
+
+#define FEEDLINE_READING_COLD 0x1u /* drop them from the page cache before */
+
+struct feedline_reading {
+    uint32_t struct_size;
+    uint32_t io_depth;       /* reads in flight */
+    uint64_t reads, bytes;   /* of samples, as a loader gets them */
+    uint64_t failed, direct; /* of these reads; direct: past the cache */
+    uint64_t ns, cpu_ns;     /* cpu: of the whole process meanwhile */
+    uint64_t p50_ns, p99_ns; /* of one read; error <= 3 % */
+    double cached;           /* fraction that was in the page cache before,
+                                    by a sample of 512; -1: not known */
+    char reader[16];         /* "uring" or "pread" */
+};
+
+/* Reads samples of ds and drops them, without decoding, for most_ns, each once
+ * at most, with the options reader, io_depth, direct, max_file_bytes of cfg;
+ * with shuffle in a random order of seed, else in order from a random one on.
+ * Blocks. flags: FEEDLINE_READING_*. EINVAL: samples are not in files. ENOSYS:
+ * reader=uring cannot work here. */
+FEEDLINE_API int32_t feedline_dataset_measure_reading(
+    const feedline_config *cfg, feedline_dataset *ds, uint64_t most_ns,
+    uint32_t flags, struct feedline_reading *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -89,6 +89,7 @@ ENDING_DECODED = 0x2
 CHECKED_ALPHA = 0x1
 CHECKED_TRUNCATED = 0x2
 CHECKED_DOUBTFUL = 0x4
+READING_COLD = 0x1
 LIVE_DECISIONS = 8
 GIVEN_MAX = 1024
 SOURCE_ONE_AT_A_TIME = 0x1
@@ -594,6 +595,10 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "checker_create": (c_int32, (c_void_p, c_void_p, POINTER(c_void_p))),
     "checker_destroy": (None, (c_void_p,)),
     "checker_check": (c_int32, (c_void_p, c_uint64, c_void_p)),
+    "dataset_measure_reading": (
+        c_int32,
+        (c_void_p, c_void_p, c_uint64, c_uint32, c_void_p),
+    ),
     "live_list": (c_int32, (c_uint32, c_void_p)),
     "live_attach": (c_int32, (c_int32, c_uint32, POINTER(c_void_p))),
     "live_read": (c_int32, (c_void_p, c_void_p)),

@@ -84,6 +84,20 @@ NEXT(feedline_checked, orientation, flags);
 NEXT(feedline_checked, flags, reserved);
 END(feedline_checked, reserved, 64);
 
+BEGIN(feedline_reading, struct_size);
+NEXT(feedline_reading, struct_size, io_depth);
+NEXT(feedline_reading, io_depth, reads);
+NEXT(feedline_reading, reads, bytes);
+NEXT(feedline_reading, bytes, failed);
+NEXT(feedline_reading, failed, direct);
+NEXT(feedline_reading, direct, ns);
+NEXT(feedline_reading, ns, cpu_ns);
+NEXT(feedline_reading, cpu_ns, p50_ns);
+NEXT(feedline_reading, p50_ns, p99_ns);
+NEXT(feedline_reading, p99_ns, cached);
+NEXT(feedline_reading, cached, reader);
+END(feedline_reading, reader, 96);
+
 BEGIN(feedline_sample_field, struct_size);
 NEXT(feedline_sample_field, struct_size, kind);
 NEXT(feedline_sample_field, kind, name);

@@ -101,7 +101,7 @@ static const struct group {
      {"shuffle", "block", "lanes", "seed", "epochs", "order", "repeats",
       "epoch_samples"}},
     {"Speed",
-     {"workers", "depth", "io_depth", "reader", "memory_budget",
+     {"workers", "depth", "io_depth", "reader", "direct", "memory_budget",
       "device_memory_budget", "quality", "held", "local_world", "affinity"}},
     {"Tuner",
      {"tuner", "tuner_target", "tuner_profile", "workers_start", "workers_min",

@@ -22,6 +22,7 @@ COMMAND(doctor);
 COMMAND(top);
 COMMAND(scan);
 COMMAND(pack);
+COMMAND(io);
 #undef COMMAND
 
 #endif

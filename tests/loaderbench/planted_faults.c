@@ -3,9 +3,10 @@
  * A disk that fails, and an end at any moment, for a program that cannot be
  * linked anew: LD_PRELOAD this.
  *
- *   PLANTED_FAULT   "CALL:N:WHAT": what the Nth call of write, fsync, rename or
- *                   pread does, from 1 on: fails with an errno, "28"; or,
- *                   with "kill", the process ends, halfway through bytes
+ *   PLANTED_FAULT   "CALL:N:WHAT": what the Nth call of write, fsync, rename,
+ *                   pread or open of a new file does, from 1 on: fails with an
+ *                   errno, "28"; or, with "kill", the process ends, halfway
+ *                   through bytes. CALL "any": the first three together
  *   PLANTED_FOLDER  only files with this in their path count
  *   PLANTED_COUNT   a file that gets the number of calls that could be meant,
  *                   of any kind
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,7 @@ static ssize_t (*real_write)(int, const void *, size_t);
 static ssize_t (*real_pread)(int, void *, size_t, off_t);
 static int (*real_fsync)(int);
 static int (*real_rename)(const char *, const char *);
+static int (*real_open)(const char *, int, ...);
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -40,6 +43,7 @@ __attribute__((constructor)) static void begin(void)
     *(void **)&real_pread = dlsym(RTLD_NEXT, "pread");
     *(void **)&real_fsync = dlsym(RTLD_NEXT, "fsync");
     *(void **)&real_rename = dlsym(RTLD_NEXT, "rename");
+    *(void **)&real_open = dlsym(RTLD_NEXT, "open");
     snprintf(folder, sizeof(folder), "%s", where ? where : "/");
     if (fault)
         sscanf(fault, "%15[^:]:%lu:%15s", call_meant, &number, what);
@@ -112,6 +116,20 @@ EXPORT int rename(const char *from, const char *to)
 {
     if (!strstr(to, folder) || !is_now("rename"))
         return real_rename(from, to);
+    if (kills())
+        raise(SIGKILL);
+    return -1;
+}
+
+EXPORT int open(const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    if (!(flags & O_CREAT) || strcmp(call_meant, "open") != 0 ||
+        !strstr(path, folder) || !is_now("open"))
+        return real_open(path, flags, mode);
     if (kills())
         raise(SIGKILL);
     return -1;

@@ -364,7 +364,9 @@ def case_goes_on_after_a_kill_with_images(tmp):
 def case_disk_faults(tmp):
     """Each is named, leaves no part behind, and loses nothing."""
     folder, out = folder_of(tmp), os.path.join(tmp, "out")
-    for call, number, error in (("write", 3, errno.ENOSPC),
+    for call, number, error in (("open", 1, errno.EROFS),
+                                ("open", 4, errno.EMFILE),
+                                ("write", 3, errno.ENOSPC),
                                 ("write", 4, errno.EIO),
                                 ("fsync", 1, errno.EIO),
                                 ("fsync", 2, errno.EIO),

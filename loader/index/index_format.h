@@ -26,6 +26,7 @@
 /* CMakeLists.txt reads it too. NAME is the scheme of its URIs. */
 #define FDL_INDEX_FORMATS(FORMAT)                                              \
   FORMAT(beton)                                                                \
+  FORMAT(litdata)                                                              \
   FORMAT(mds)                                                                  \
   FORMAT(recordio)                                                             \
   FORMAT(tar)                                                                  \

@@ -435,6 +435,128 @@ def test_beton_that_is_refused(tmp_path: Path) -> None:
         Dataset.open(path)
 
 
+# ---- LitData -----------------------------------------------------------------
+
+
+def write_litdata(
+    folder: Path,
+    chunks: List[List[List[bytes]]],
+    data_format: List[str],
+    **config: Any,
+) -> List[Path]:
+    """As litdata's BinaryWriter: chunks of samples of values."""
+    paths = []
+    for number, samples in enumerate(chunks):
+        path = folder / ("chunk-0-%d.bin" % number)
+        at = 4 * (len(samples) + 2)
+        head, body = struct.pack("<II", len(samples), at), b""
+        for values in samples:
+            sizes = [len(value) for value in values]
+            body += struct.pack("<%dI" % len(sizes), *sizes) + b"".join(values)
+            head += struct.pack("<I", at + len(body))
+        path.write_bytes(head + body)
+        paths.append(path)
+    usual = {"compression": None, "encryption": None}
+    config = {**usual, "item_loader": "PyTreeLoader", **config}
+    config["data_format"] = data_format
+    names = [{"filename": path.name, "dim": None} for path in paths]
+    (folder / "index.json").write_text(
+        json.dumps({"chunks": names, "config": config})
+    )
+    return paths
+
+
+def litdata_members(folder: Path, members: List[Member]) -> List[Path]:
+    samples = [[data, struct.pack("<q", k)] for _, data, k in members]
+    half = len(samples) // 2
+    return write_litdata(
+        folder, [samples[:half], samples[half:]], ["jpeg", "int"]
+    )
+
+
+def test_litdata(tmp_path: Path, members: List[Member]) -> None:
+    paths = litdata_members(tmp_path, members)
+    dataset = Dataset.open("litdata:%s" % tmp_path)
+    assert [bytes_of(dataset, i) for i in range(len(dataset))] == [
+        data for _, data, _ in members
+    ]
+    labels = [dataset.label(i) for i in range(len(dataset))]
+    assert labels == [label for _, _, label in members]
+    assert dataset.path(1) == "%s:1" % paths[0]
+    chunk = Dataset.open("litdata:%s?label=none" % paths[1])
+    assert bytes_of(chunk, 0) == members[len(members) // 2][1]
+    assert chunk.label(len(chunk) - 1) == 0
+
+
+def test_litdata_values(tmp_path: Path) -> None:
+    row = [b"text", b"image", struct.pack("<q", -4), struct.pack("<q", 9)]
+    kinds = ["str", "bytes", "int", "int"]
+    write_litdata(tmp_path, [[row]], kinds)
+    for options, label in (("", -4), ("?label=3", 9), ("?image=1", -4)):
+        dataset = Dataset.open("litdata:%s%s" % (tmp_path, options))
+        assert bytes_of(dataset, 0) == b"image"
+        assert dataset.label(0) == label
+    for options, why in (
+        ("image=0", "no value of a sample is the image .the first is str"),
+        ("label=1", "value 1 of a sample is no int"),
+        ("label=x", "label=x is no number"),
+    ):
+        with pytest.raises(feedline.InvalidArgument, match=why):
+            Dataset.open("litdata:%s?%s" % (tmp_path, options))
+
+
+@pytest.mark.parametrize(
+    "config, why",
+    [
+        ({"compression": "zstd"}, "compressed .zstd.*without compression"),
+        ({"encryption": {"level": "chunk"}}, "encrypted"),
+        ({"item_loader": "TokensLoader"}, "litdata's TokensLoader"),
+    ],
+)
+def test_litdata_that_is_refused(
+    tmp_path: Path, config: Dict[str, Any], why: str
+) -> None:
+    write_litdata(tmp_path, [[[b"image"]]], ["jpeg"], **config)
+    with pytest.raises(feedline.NotSupported, match=why):
+        Dataset.open("litdata:%s" % tmp_path)
+
+
+def test_litdata_tables_of_arrow(tmp_path: Path) -> None:
+    (path,) = write_litdata(tmp_path, [[[b"image"]]], ["jpeg"])
+    path.write_bytes(path.read_bytes() + b"ARROW1" + b"LDARW01\0")
+    with pytest.raises(feedline.NotSupported, match="a table of Arrow"):
+        Dataset.open("litdata:%s" % tmp_path)
+
+
+def test_litdata_cut_or_changed(tmp_path: Path, members: List[Member]) -> None:
+    path = litdata_members(tmp_path, members)[0]
+    whole = path.read_bytes()
+    draw = random.Random(13)
+    for number in range(4 * CUTS):
+        changed = bytearray(whole)
+        if number < CUTS:
+            del changed[draw.randrange(len(whole)) :]
+        else:
+            changed[draw.randrange(100)] = draw.randrange(256)
+        path.write_bytes(changed)
+        try:
+            dataset = Dataset.open("litdata:%s?damaged=skip" % path)
+        except feedline.Error as error:
+            assert str(path) in str(error) or "no samples" in str(error)
+            continue
+        for i in range(len(dataset)):
+            info = dataset._sample(i)
+            assert info.offset + info.bytes <= len(changed)
+            if number < CUTS:
+                assert bytes_of(dataset, i) == members[i][1]
+    index = tmp_path / "index.json"
+    text = index.read_text()
+    for cut in range(0, len(text), 7):
+        index.write_text(text[:cut])
+        with pytest.raises(feedline.Error, match="index.json"):
+            Dataset.open("litdata:%s" % tmp_path)
+
+
 # ---- RecordIO ----------------------------------------------------------------
 
 

@@ -809,6 +809,29 @@ static int32_t open_some_extents(const char *unused, feedline_dataset **out)
     return fdl_dataset_open_extents(&all, out);
 }
 
+static int32_t no_read(struct feedline_read_call *call)
+{
+    (void)call;
+    return FEEDLINE_OK;
+}
+
+static int32_t open_some_source(const char *list, feedline_dataset **out)
+{
+    static const char *const names[] = {"a", "b"};
+    static const uint64_t sizes[] = {1, 1};
+    struct feedline_source all = {
+        .name = "s3",
+        .count = 2,
+        .read = no_read,
+        .sizes = sizes,
+        .names = names,
+        .classes = names,
+        .n_classes = 2,
+        .quarantine = list,
+    };
+    return fdl_dataset_open_source(&all, out);
+}
+
 /* Fails the first allocation, then the second, until none is left to fail.
  * What was given back by trimming may stay; everything else is ENOMEM. */
 static void fail_each(int32_t (*open)(const char *uri, feedline_dataset **out),
@@ -856,6 +879,8 @@ TEST(every_allocation_may_fail)
     fail_each(open_some_paths, NULL);
     fail_each(open_some_memory, NULL);
     fail_each(open_some_extents, NULL);
+    make_file("list", "b\n");
+    fail_each(open_some_source, at("list"));
 }
 
 TEST_MAIN("dataset")

@@ -447,6 +447,32 @@ TEST(uring_goes_on_from_a_full_window)
     goes_on_from_a_full_window(&fdl_reader_uring);
 }
 
+/* Each needs more room than it begins with, and there is room for one. */
+static void program_waits_for_room(uint32_t flags)
+{
+    struct rig *rig = rig_create();
+    rig_reads = true;
+    rig->user.source.flags = flags;
+    for (uint32_t i = 0; i < 20; i++)
+        rig_add_file(rig, 200000 + i);
+    rig->depth = 8;
+    rig_start(rig, &fdl_reader_pread);
+    fdl_window_set_allowance(rig->window, 300000);
+    fdl_window_issue(rig->window, 60);
+    assert_int_equal(rig_drain(rig, 60), 0);
+    rig_destroy(rig);
+}
+
+TEST(program_waits_for_room_for_many)
+{
+    program_waits_for_room(0);
+}
+
+TEST(program_waits_for_room_one_at_a_time)
+{
+    program_waits_for_room(FEEDLINE_SOURCE_ONE_AT_A_TIME);
+}
+
 /* ---- The memory reader -------------------------------------------------- */
 
 TEST(memory_reads_each_file_once)

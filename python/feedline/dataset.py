@@ -33,7 +33,8 @@ _TO_END = 0xFFFFFFFFFFFFFFFF  # bytes of a sample that is all of its file
 class Dataset:
     """Samples with labels, at positions from 0 to len() - 1.
 
-    Made by open, paths, extents, memory, pixels, huggingface, lmdb or source.
+    Made by open, paths, extents, memory, pixels, huggingface, lmdb, parquet or
+    source.
     """
 
     TO_END = TO_END  # a length: all from the offset on
@@ -280,6 +281,26 @@ class Dataset:
     def _of_source(cls, made: Source) -> "Dataset":
         text = "%d samples of %s" % (made.count, made.name)
         return cls("source", text, (made,), made.open)
+
+    @classmethod
+    def parquet(
+        cls,
+        files: Any,
+        image: Optional[str] = None,
+        label: "str | bool | None" = None,
+    ) -> "Dataset":
+        """The images of a column of Parquet files, where they lie in them.
+
+        files: a file, a folder, or a list of these. image, label: as for
+        huggingface; images are binary, or structs of bytes and path. The column
+        of images is neither compressed nor a dictionary, as `datasets` writes
+        it; others may be. pyarrow is needed.
+
+        Raises InvalidArgument, with the cure, for any other file.
+        """
+        from .parquet_values import table_of
+
+        return cls._of_table(table_of(files, image, label))
 
     @classmethod
     def pixels(

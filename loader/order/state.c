@@ -10,6 +10,7 @@
 #include "loader/order/state.h"
 
 #include "base/json_scan.h"
+#include "base/philox.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -198,6 +199,19 @@ static int32_t parse_object(const char *text, const struct field *fields,
     return FEEDLINE_OK;
 }
 
+/* What a block shuffle adds fits 256 bytes beside numbers that can be. */
+static int32_t check_blocks(const struct fdl_state *s)
+{
+    uint64_t places = FDL_SAMPLES_MAX * FDL_COPIES_MAX;
+    if (s->blocks.samples <= FDL_BLOCK_MAX &&
+        s->blocks.lanes <= FDL_LANES_MAX && s->count <= FDL_SAMPLES_MAX &&
+        s->repeats <= FDL_COPIES_MAX && s->epoch_samples <= places &&
+        s->position <= places && s->epoch <= UINT64_C(1) << 62)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "not a saved state: a number is larger than it can be");
+}
+
 int32_t fdl_state_read(const char *text, struct fdl_state *out)
 {
     struct fields fields = {0};
@@ -217,9 +231,12 @@ int32_t fdl_state_read(const char *text, struct fdl_state *out)
 
     status =
         parse_object(text, state_fields, FDL_COUNT_OF(state_fields), &fields);
-    if (status == FEEDLINE_OK && fields.state.shuffle == FDL_SHUFFLE_BLOCK)
+    if (status == FEEDLINE_OK && fields.state.shuffle == FDL_SHUFFLE_BLOCK) {
         status = parse_object(text, block_fields, FDL_COUNT_OF(block_fields),
                               &fields);
+        if (status == FEEDLINE_OK)
+            status = check_blocks(&fields.state);
+    }
     if (status)
         return status;
     *out = fields.state;

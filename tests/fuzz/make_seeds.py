@@ -269,6 +269,9 @@ def states():
     yield "most", json.dumps({k: v if isinstance(v, (bool, str))
                               or k == "feedline_state" else 2**64 - 1
                               for k, v in state.items()}).encode()
+    yield "block", json.dumps({**state, "shuffle": "block", "block": 2**24,
+                               "lanes": 2**16, "seed": 2**64 - 1,
+                               "position": 2**54}).encode()
     yield "unknown", json.dumps({"more": [1.5e-3, {"a": [None, "\u00e9"]}],
                                  **state}).encode()
     yield "version", b'{"feedline_state": 2}'

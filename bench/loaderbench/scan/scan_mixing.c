@@ -58,6 +58,9 @@ void scan_print_mixing(const json_t *mixing)
     print_row(name, doc_at(mixing, "buffer_variance"));
     printf("  a batch has samples of %.1f blocks; shuffled fully, of %.1f\n",
            doc_or_0(mixing, "blocks"), doc_or_0(mixing, "blocks_full"));
+    if (doc_int(mixing, "bytes") > 0)
+        printf("  the blocks of two groups take %.0f MB of page cache\n",
+               2e-6 * doc_or_0(mixing, "bytes"));
     if (json_number_value(variance) > POOR)
         printf("  too few lanes for a shuffle: use more, smaller blocks, or "
                "write the\n  samples in random order once\n");

@@ -255,6 +255,11 @@ TEST(block_shuffle_is_pinned)
              "\"block\":76,\"lanes\":64,\"repeats\":3,"
              "\"epoch_samples\":1280000,\"epoch\":3,\"position\":5120}");
     reads(buf, &block);
+    block.count = UINT64_MAX;
+    char large[256];
+    assert_int_equal(fdl_state_write(&block, large, sizeof(large), &needed),
+                     FEEDLINE_OK);
+    refuses(large, FEEDLINE_EINVAL, "larger than it can be");
     strstr(buf, "lanes")[0] = 'p';
     refuses(buf, FEEDLINE_EINVAL, "\"lanes\" is missing");
     s = block;

@@ -27,7 +27,14 @@
 #define LABELS_BYTES 24u
 #define MAX_LABEL    16777216.0f /* floats beyond it skip integers */
 
-enum { ROW_DAMAGED, ROW_LABEL_INDEX, ROW_SPLIT, ROWS };
+enum {
+    ROW_DAMAGED,
+    ROW_LABEL_INDEX,
+    ROW_SPLIT,
+    ROW_FIELDS,
+    ROW_MISSING_FIELD,
+    ROWS
+};
 
 #define SPLIT_CHOICES(C)                                                       \
   C(SPLIT_SKIP, "skip")                                                        \
@@ -52,6 +59,9 @@ static const struct fdl_option options[ROWS] = {
                    .help = "a record in several parts, as its data contained "
                            "the format's magic number: leave it out and say so "
                            "in the log, or refuse the data set"},
+    [ROW_FIELDS] = FDL_INDEX_FIELDS("labels: all of them, as float32; id: the "
+                                    "record's number"),
+    [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
 
 static bool matches(const uint8_t *head, uint64_t bytes)
@@ -111,6 +121,24 @@ static int32_t find_label(struct fdl_shard *s, const struct part *record,
     return status;
 }
 
+/* Of the record whose image was listed last. */
+static int32_t add_fields(struct fdl_shard *s, const struct part *record,
+                          uint64_t id, uint32_t n)
+{
+    const struct fdl_field_set *fields = s->list->fields;
+    int32_t labels = fields ? fdl_field_set_find(fields, "labels") : -1;
+    int32_t number = fields ? fdl_field_set_find(fields, "id") : -1;
+    int32_t status = FEEDLINE_OK;
+    if (labels >= 0)
+        status = fdl_listing_part(
+            s->list, (uint32_t)labels, FEEDLINE_FIELD_BYTES,
+            record->at + (n ? LABELS_BYTES : 4), n ? 4 * (uint64_t)n : 4);
+    if (status == FEEDLINE_OK && number >= 0)
+        status =
+            fdl_listing_cell(s->list, (uint32_t)number, FEEDLINE_FIELD_INT, id);
+    return status;
+}
+
 static int32_t add_image(struct fdl_shard *s, const struct part *record,
                          uint64_t id, uint32_t n, uint32_t bits)
 {
@@ -126,6 +154,8 @@ static int32_t add_image(struct fdl_shard *s, const struct part *record,
     if (status == FEEDLINE_OK)
         status = fdl_listing_add(s->list, name, record->at + skipped,
                                  record->bytes - skipped);
+    if (status == FEEDLINE_OK)
+        status = add_fields(s, record, id, n);
     if (status || fdl_option_int(s->options, ROW_LABEL_INDEX) < 0)
         return status;
     memcpy(&value, &bits, sizeof(value));

@@ -16,7 +16,7 @@ import pytest
 
 import feedline
 from feedline import Dataset
-from test_shards import masked_crc, write_mds_rows
+from test_shards import masked_crc, recordio_image, write_mds_rows
 
 Sample = Dict[str, Any]  # field: its value; "image": bytes
 COUNT = 23
@@ -303,6 +303,19 @@ def test_tfrecord_numbers(tmp_path: Path) -> None:
     )
     with pytest.raises(feedline.InvalidArgument, match="another kind"):
         Dataset.open("tfrecord:%s?fields=f" % path)
+
+
+def test_recordio_labels(tmp_path: Path) -> None:
+    """One stands in the header, several behind it."""
+    path = tmp_path / "s.rec"
+    path.write_bytes(
+        recordio_image(7, [3.0], b"image") + recordio_image(9, [1.0, 2.5], b"x")
+    )
+    dataset = Dataset.open("recordio:%s?fields=id,labels" % path)
+    assert [dataset.field(i, "id") for i in range(2)] == [7, 9]
+    found = [dataset.field(i, "labels") for i in range(2)]
+    assert found == [struct.pack("<f", 3), struct.pack("<2f", 1, 2.5)]
+    assert [dataset.label(i) for i in range(2)] == [3, 1]
 
 
 def test_mds_numbers(tmp_path: Path) -> None:

@@ -134,6 +134,16 @@ OPTION(MEMORY_BUDGET, SIZE("memory_budget", AUTO, 1, INT64_MAX, "auto",
                            "the memory reader has a second budget of this "
                            "size; auto: a tenth of the memory limit, divided "
                            "by local_world"))
+OPTION(CACHE,
+       ENUM("cache", FDL_CHOICE_TEXT(FDL_CACHE_CHOICES), "system",
+            "which files stay in the system's page cache: system: those read "
+            "last; keep: for data larger than memory, always the same part of "
+            "it, and the rest leaves after each read (docs/design.md)"))
+OPTION(CACHE_BUDGET,
+       SIZE("cache_budget", AUTO, 1, INT64_MAX, "auto",
+            "what stays with cache=keep, for all processes of the machine "
+            "together; a size alone also means cache=keep; auto: three "
+            "quarters of the memory limit"))
 OPTION(DEVICE_MEMORY_BUDGET,
        SIZE("device_memory_budget", AUTO, 1, INT64_MAX, "auto",
             "limit for batches in a GPU's memory, depth + 2 of them; auto: a "

@@ -29,6 +29,11 @@ enum fdl_dtype_choice { FDL_CHOICE_VALUES(FDL_DTYPE_CHOICES) };
   C(FDL_TUNER_AUTO, "auto")
 enum fdl_tuner_mode { FDL_CHOICE_VALUES(FDL_TUNER_CHOICES) };
 
+#define FDL_CACHE_CHOICES(C)                                                   \
+  C(FDL_CACHE_SYSTEM, "system")                                                \
+  C(FDL_CACHE_KEEP, "keep")
+enum fdl_cache_choice { FDL_CHOICE_VALUES(FDL_CACHE_CHOICES) };
+
 #define FDL_LAYOUT_CHOICES(C)                                                  \
   C(FDL_LAYOUT_NCHW, "nchw")                                                   \
   C(FDL_LAYOUT_NHWC, "nhwc")

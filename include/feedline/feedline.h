@@ -692,9 +692,9 @@ struct feedline_stage_stats {
     uint64_t starved_ns;                     /* no input to take           */
     uint64_t blocked_ns;                     /* no room for output         */
     uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* of one item; error <= 3 % */
-    uint64_t cpu_ns;  /* of busy_ns, on a core, in a custom operation: the rest
-                        it slept; 0 in the other stages */
-    uint64_t lock_ns; /* of busy_ns, as reported by feedline_op_waited */
+    uint64_t cpu_ns;       /* of busy_ns, on a core; 0 if not a custom one   */
+    uint64_t lock_ns;      /* of busy_ns, as reported by feedline_op_waited  */
+    int64_t storage_bytes; /* that storage delivered to reads; -1: not known */
 };
 FEEDLINE_API const char *feedline_stage_name(uint32_t stage);
 

@@ -93,6 +93,7 @@ struct feedline_live_stats {
                          the loader's own */
     char placement[128]; /* where workers are bound to and pinned memory lies,
                             for people; "": anywhere, or not known */
+    int64_t storage_bytes; /* that storage delivered to reads; -1: not known */
 };
 
 /* A consistent copy. END: the process or its loader is gone; *out then has the

@@ -147,6 +147,10 @@ const char *fdl_dataset_short_name(const feedline_dataset *ds, uint64_t index);
 /* Of all samples that are parts of files, where their lengths are known. */
 uint64_t fdl_dataset_extent_bytes(const feedline_dataset *ds);
 
+/* Of all that is to be read from storage: lengths as far as they are known,
+ * otherwise an estimate, the same each time. A few hundred stats. */
+uint64_t fdl_dataset_bytes(const feedline_dataset *ds);
+
 int64_t fdl_dataset_label(const feedline_dataset *ds, uint64_t index);
 
 #endif

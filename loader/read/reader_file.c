@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,9 +39,21 @@ bool fdl_file_is_limit(int err)
     return err == EMFILE || err == ENFILE;
 }
 
+/* Among the open shards. What is kept is read through the page cache and what
+ * is not past it: where both occur, a shard is open twice. */
+static uint32_t place_of(const struct fdl_window *w, const struct fdl_read *r)
+{
+    uint32_t file = r->source.file;
+    if (file == FDL_OWN_FILE || !fdl_window_keep(w)->drops)
+        return file;
+    return 2 * file + (r->kept ? 1 : 0);
+}
+
 int fdl_file_take(struct fdl_window *w, struct fdl_read *r)
 {
-    r->shard = fdl_shard_take(fdl_window_shards(w), r->source.file);
+    const struct fdl_keep *keep = fdl_window_keep(w);
+    r->kept = fdl_keep_begins(keep, r->source.path, r->source.offset);
+    r->shard = fdl_shard_take(fdl_window_shards(w), place_of(w, r));
     r->align = r->shard ? r->shard->align : 0;
     r->head = 0;
     r->plain = false;
@@ -142,9 +155,28 @@ static int32_t measure(struct fdl_read *r, uint64_t all, uint64_t *size)
     return FEEDLINE_OK;
 }
 
+/* Local file systems send reads on the thread that asks for them, which is
+ * billed; they can also read without blocking. Others, and kernels and
+ * sandboxes without accounts, let helpers do it, or do not say. */
+static void ask_storage_count(struct fdl_window *w, const struct fdl_read *r,
+                              int fd)
+{
+    char byte;
+    struct iovec one = {&byte, 1};
+    if (fdl_window_storage_count(w) != FDL_STORAGE_UNASKED)
+        return;
+    bool counted =
+        access("/proc/self/io", F_OK) == 0 &&
+        (preadv2(fd, &one, 1, (off_t)r->source.offset, RWF_NOWAIT) >= 0 ||
+         errno == EAGAIN);
+    fdl_window_set_storage_count(w, counted ? FDL_STORAGE_COUNTED
+                                            : FDL_STORAGE_UNKNOWN);
+}
+
 /* Sets r->file_bytes. */
 static int32_t inspect(struct fdl_window *w, struct fdl_read *r, int fd)
 {
+    const struct fdl_keep *keep = fdl_window_keep(w);
     struct stat st;
     if (fstat(fd, &st) != 0) {
         fdl_file_fail(r, "fstat", errno);
@@ -155,7 +187,10 @@ static int32_t inspect(struct fdl_window *w, struct fdl_read *r, int fd)
                              kind_of(st.st_mode));
     /* Not for the sake of plain pread: io_uring answers EAGAIN for ever on a
      * non-blocking file whose file system cannot read without blocking. */
-    r->align = fdl_direct_open(fdl_window_direct(w), fd, &st, r->source.path);
+    ask_storage_count(w, r, fd);
+    if (!keep->drops || !r->kept)
+        r->align =
+            fdl_direct_open(fdl_window_direct(w), fd, &st, r->source.path);
     if (!r->align)
         fcntl(fd, F_SETFL, 0);
     if (!r->align && r->source.file != FDL_OWN_FILE && fdl_window_is_random(w))
@@ -263,9 +298,12 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
 {
     struct fdl_shard_files *s = fdl_window_shards(w);
     bool good = r->status == FEEDLINE_OK;
+    if (good && (!r->align || r->plain))
+        fdl_keep_drop(fdl_window_keep(w), fd, r->source.path, r->source.offset,
+                      r->size);
     if (r->shard)
         return fdl_shard_give(s, r->shard, good);
-    return good ? fdl_shard_keep(s, r->source.file, r->file_bytes, r->align, fd)
+    return good ? fdl_shard_keep(s, place_of(w, r), r->file_bytes, r->align, fd)
                 : fd;
 }
 

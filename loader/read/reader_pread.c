@@ -156,6 +156,7 @@ static void serve(struct io_thread *t, struct fdl_read *read)
     int64_t own = fdl_now_ns() - begin;
     fdl_stage_item(t->stage, own, bytes);
     fdl_stage_read(t->stage, own, bytes, ahead);
+    fdl_stage_storage(t->stage);
     fdl_counter_add(&t->stage->clock_reads, CLOCK_READS_PER_ITEM);
     if (failed)
         fdl_counter_add(&t->stage->errors, 1);

@@ -462,6 +462,8 @@ static unsigned reap(struct fdl_reader *r)
         n++;
     }
     io_uring_cq_advance(&r->ring, n);
+    if (n > 0)
+        fdl_stage_storage(r->stage);
     return n;
 }
 

@@ -68,6 +68,8 @@ struct fdl_window {
     struct fdl_shard_files *shards;
     bool random;
     struct fdl_direct direct;
+    struct fdl_keep keep;
+    _Atomic int32_t storage_count; /* enum fdl_storage_count */
 
     struct fdl_buffers buffers;
     struct fdl_user_calls user_calls;
@@ -208,6 +210,8 @@ int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files,
                                bool random)
 {
     w->random = random;
+    if (w->keep.drops)
+        n_files *= 2; /* places, see reader_file.c */
     return fdl_shard_files_create(n_files, &w->shards);
 }
 
@@ -230,6 +234,29 @@ struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w)
 bool fdl_window_is_random(const struct fdl_window *w)
 {
     return w->random;
+}
+
+void fdl_window_set_keep(struct fdl_window *w, const struct fdl_keep *keep)
+{
+    w->keep = *keep;
+}
+
+const struct fdl_keep *fdl_window_keep(const struct fdl_window *w)
+{
+    return &w->keep;
+}
+
+void fdl_window_set_storage_count(struct fdl_window *w,
+                                  enum fdl_storage_count count)
+{
+    atomic_store_explicit(&w->storage_count, (int32_t)count,
+                          memory_order_relaxed);
+}
+
+enum fdl_storage_count fdl_window_storage_count(const struct fdl_window *w)
+{
+    return (enum fdl_storage_count)atomic_load_explicit(&w->storage_count,
+                                                        memory_order_relaxed);
 }
 
 void fdl_window_issue(struct fdl_window *w, uint64_t end)

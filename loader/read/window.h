@@ -24,6 +24,7 @@
 #include "loader/dataset/dataset.h"
 #include "loader/read/buffers.h"
 #include "loader/read/direct.h"
+#include "loader/read/keep.h"
 #include "loader/read/shard_files.h"
 #include "loader/read/user_calls.h"
 #include "profiler/measure/ledger.h"
@@ -70,6 +71,7 @@ struct fdl_read {
     uint32_t align;      /* of its reads, see direct.h; 0: to the byte */
     uint32_t head;       /* bytes in the buffer that come before its own */
     bool plain;          /* a direct read was refused */
+    bool kept;           /* it begins in a block that stays, see keep.h */
     bool exempt;         /* its buffer is had at once, see worker.c */
     uint64_t sent;       /* bytes that are in flight */
     uint64_t ahead;      /* those of others when it was sent */
@@ -104,6 +106,21 @@ struct fdl_direct *fdl_window_direct(struct fdl_window *w);
 /* NULL outside a run. */
 struct fdl_shard_files *fdl_window_shards(const struct fdl_window *w);
 bool fdl_window_is_random(const struct fdl_window *w);
+
+/* What stays in the page cache; at first everything does. No run is on. */
+void fdl_window_set_keep(struct fdl_window *w, const struct fdl_keep *keep);
+const struct fdl_keep *fdl_window_keep(const struct fdl_window *w);
+
+/* Whether what the kernel counts for readers' threads is what storage delivered
+ * to them. Known once a file was opened. */
+enum fdl_storage_count {
+    FDL_STORAGE_UNASKED = 0,
+    FDL_STORAGE_COUNTED,
+    FDL_STORAGE_UNKNOWN
+};
+void fdl_window_set_storage_count(struct fdl_window *w,
+                                  enum fdl_storage_count count);
+enum fdl_storage_count fdl_window_storage_count(const struct fdl_window *w);
 
 /* The loader's side. Samples below `end` may be read. Any thread. */
 void fdl_window_issue(struct fdl_window *w, uint64_t end);

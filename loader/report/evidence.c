@@ -102,6 +102,11 @@ static void add_counters(const struct fdl_sources *from, struct fdl_evidence *e)
     e->read_p50_us = (double)fdl_histogram_quantile(&read.times, 0.5) / 1e3;
     e->read_p99_us = (double)fdl_histogram_quantile(&read.times, 0.99) / 1e3;
     e->cold_fraction = fdl_cold_fraction(&read.times);
+    if (read.bytes > 0 && fdl_engine_counts_storage(from->engine))
+        e->storage_fraction =
+            FDL_MIN((double)read.storage_bytes / (double)read.bytes, 1.0);
+    e->data_bytes =
+        e->mean_file_bytes * (double)fdl_engine_sampler(from->engine)->count;
     /* Reads that overlap were on their way for no longer than this. */
     uint64_t under_way = FDL_MIN(read.busy_ns, (uint64_t)e->wall_ns);
     if (under_way == 0)
@@ -220,6 +225,17 @@ static void add_settings(const struct fdl_engine *engine,
     e->terms = fdl_engine_terms(engine);
 }
 
+static void add_cache(const struct fdl_engine *engine, struct fdl_evidence *e)
+{
+    const struct fdl_config_values *c = fdl_engine_config(engine);
+    uint64_t limit = fdl_machine_get()->memory_limit_bytes;
+    e->cache_keeps = c->cache_keeps;
+    if (c->cache_budget > 0)
+        e->cache_bytes = (double)c->cache_budget;
+    if (limit > 0)
+        e->memory_bytes = (double)limit;
+}
+
 static void add_trial(const struct fdl_tuner_found *found,
                       struct fdl_evidence *e)
 {
@@ -261,6 +277,7 @@ void fdl_evidence_gather(const struct fdl_sources *from,
         out->cpu_quota = fdl_machine_get()->cpu_quota;
     out->world = fdl_engine_sampler(from->engine)->world;
     add_settings(from->engine, out);
+    add_cache(from->engine, out);
     add_tuner(from->control, out);
     fdl_notable_evidence(&from->watch->books, out);
     out->gap_throttled_ns = FDL_MIN(watched.gap_throttled_ns, out->gap_ns);

@@ -33,6 +33,14 @@ static void add_knobs(const struct fdl_sources *from,
     out->reads = in_flight.reads;
 }
 
+static void add_reads(const struct fdl_sources *from,
+                      struct feedline_live_stats *out)
+{
+    struct feedline_stage_stats read;
+    fdl_stats_stage(from->watch, FEEDLINE_STAGE_READ, &read);
+    out->storage_bytes = read.storage_bytes;
+}
+
 static void add_device(const struct fdl_sources *from,
                        struct feedline_live_stats *out)
 {
@@ -155,6 +163,7 @@ void fdl_live_gather(const struct fdl_sources *from,
     add_knobs(from, out);
     fdl_stats_get(from->watch, &out->stats);
     fdl_stats_waits(from->watch, &out->waits);
+    add_reads(from, out);
     add_device(from, out);
     add_placement(from, out);
     fdl_stats_workers(from->watch, &out->threads);

@@ -252,7 +252,8 @@ static bool ended(const struct feedline_live *live)
 
 int32_t feedline_live_read(feedline_live *live, struct feedline_live_stats *out)
 {
-    struct feedline_live_stats stats = {0};
+    /* An older page does not have it. */
+    struct feedline_live_stats stats = {.storage_bytes = -1};
     int32_t status = fdl_api_enter_handle(
         live, live ? live->fork_generation : 0, "live view");
     if (status >= 0)

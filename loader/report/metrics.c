@@ -144,9 +144,11 @@ static void stage_counters(struct metrics *m,
         const char *label;
         if (!begin_row(m, &rows[r], &label))
             continue;
-        for (uint32_t i = 0; i < n_stages; i++)
-            value(m, m->name, feedline_stat_value(&rows[r], &stats[i]), "stage",
-                  names[i], NULL, NULL);
+        for (uint32_t i = 0; i < n_stages; i++) {
+            double x = feedline_stat_value(&rows[r], &stats[i]);
+            if (!isnan(x))
+                value(m, m->name, x, "stage", names[i], NULL, NULL);
+        }
     }
 }
 

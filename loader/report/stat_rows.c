@@ -162,6 +162,10 @@ static const struct feedline_stat_info stages[] = {
     MICROS("p90_us", p90_ns, NONE, "90 % of the items took at most this long."),
     MICROS("p99_us", p99_ns, NONE, "99 % of the items took at most this long."),
     MICROS("max_us", max_ns, MAX, "The longest time of one item."),
+    ROW("storage_bytes", "", storage_bytes, 0, 1, "bytes",
+        FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "read_storage_bytes_total",
+        "Of reads: bytes that storage delivered, read-ahead included; the "
+        "others were in memory."),
 };
 #undef STRUCT
 
@@ -360,6 +364,9 @@ static const struct feedline_stat_info queue[] = {
     NUMBER("reads", reads, "", SUM, "reads_in_flight", "Reads in flight."),
     NUMBER("io_depth", io_depth, "", SUM, "io_depth_reads",
            "Reads that may be in flight."),
+    ROW("storage_bytes", "", storage_bytes, 0, 1, "bytes",
+        FEEDLINE_STAT_NEGATIVE_UNKNOWN, SUM, "",
+        "Bytes that storage delivered to reads, of bytes_read."),
     NUMBER("workers", workers, "", SUM, "workers", "Workers that are active."),
     NUMBER("batch_size", batch_size, "", SUM, "", "Samples in a batch."),
     NUMBER("stuck_workers", stuck_workers, "", SUM, "stuck_workers",

@@ -54,6 +54,8 @@ struct fdl_config_values { /* of the options, resolved */
     uint64_t epochs;
     _Atomic uint64_t seed; /* with order=given that of the epoch */
     uint64_t memory_budget;
+    uint64_t cache_budget; /* in force with cache_keeps; 0: not known */
+    bool cache_keeps;
     _Atomic uint64_t device_memory_budget; /* 0: not known before a run */
     uint64_t max_file_bytes;
     enum fdl_reader_kind reader;

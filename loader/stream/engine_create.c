@@ -21,6 +21,10 @@
 #define DEFAULT_DEPTH      4u
 #define MEMORY_BUDGET_PART 10u /* of the memory limit, see docs/options.md */
 
+/* Of the memory limit. Keeping so much hits more often than the system's cache
+ * does unless nine tenths of the data would fit. */
+#define CACHE_BUDGET_PART 0.75
+
 _Static_assert(FDL_MAX_DEPTH <= FDL_BACKEND_DEPTH,
                "a backend reports on every batch that may be ahead");
 
@@ -153,8 +157,10 @@ static bool exceeds_memory(const feedline_dataset *ds)
 static int32_t choose_direct(const struct fdl_engine *e)
 {
     int32_t asked = (int32_t)fdl_option_int(&e->options, FDL_OPT_DIRECT);
-    if (asked == FDL_DIRECT_AUTO && (!exceeds_memory(e->dataset) ||
-                                     e->sampler.shuffle == FDL_SHUFFLE_BLOCK))
+    bool large = exceeds_memory(e->dataset) ||
+                 (e->window && fdl_window_keep(e->window)->drops);
+    if (asked == FDL_DIRECT_AUTO &&
+        (!large || e->sampler.shuffle == FDL_SHUFFLE_BLOCK))
         return FDL_DIRECT_FALSE;
     return asked;
 }
@@ -243,6 +249,34 @@ static int32_t make_format(const struct fdl_engine *e,
     return fdl_pipeline_output_size(e->pipeline, e->dataset->raw_width,
                                     e->dataset->raw_height, &format->width,
                                     &format->height);
+}
+
+/* The window exists. Read-ahead would fill the cache with what is dropped. */
+static void choose_cache(struct fdl_engine *e)
+{
+    const struct fdl_options *o = &e->options;
+    struct fdl_config_values *c = &e->config;
+    struct fdl_keep keep;
+    c->cache_budget = option_u64(o, FDL_OPT_CACHE_BUDGET);
+    c->cache_keeps = c->cache_budget > 0 ||
+                     fdl_option_int(o, FDL_OPT_CACHE) == FDL_CACHE_KEEP;
+    if (c->cache_budget == 0)
+        c->cache_budget =
+            (uint64_t)(CACHE_BUDGET_PART *
+                       (double)fdl_machine_get()->memory_limit_bytes);
+    if (!c->cache_keeps)
+        return;
+    uint64_t total = fdl_dataset_bytes(e->dataset);
+    fdl_keep_init(&keep, c->cache_budget, total, e->dataset->root);
+    fdl_window_set_keep(e->window, &keep);
+    e->random_shards |= keep.drops;
+    e->reads_ahead &= !keep.drops;
+    if (keep.drops)
+        fdl_log(FDL_LOG_INFO,
+                "cache=keep: %.3g of %.3g GB stay in memory, so %.0f %% of "
+                "the bytes will come from there",
+                (double)c->cache_budget / 1e9, (double)total / 1e9,
+                100 * (double)c->cache_budget / (double)total);
 }
 
 /* The depth asked for, or what fits the budgets. */
@@ -362,9 +396,11 @@ static int32_t make_path(struct fdl_engine *e,
     status =
         fdl_window_create(2 * FDL_MAX_IO_DEPTH + FDL_MAX_WORKERS,
                           e->config.max_file_bytes, resolve, e, &e->window);
-    if (status >= 0)
-        fdl_window_direct(e->window)->mode = choose_direct(e);
-    return status;
+    if (status < 0)
+        return status;
+    choose_cache(e);
+    fdl_window_direct(e->window)->mode = choose_direct(e);
+    return FEEDLINE_OK;
 }
 
 static int32_t make_stages(struct fdl_engine *e)

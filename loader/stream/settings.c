@@ -125,6 +125,9 @@ bool fdl_engine_chosen(const struct fdl_engine *e, uint32_t row, int64_t *value)
     case FDL_OPT_MEMORY_BUDGET:
         *value = (int64_t)e->config.memory_budget;
         return true;
+    case FDL_OPT_CACHE_BUDGET:
+        *value = (int64_t)e->config.cache_budget;
+        return *value != 0;
     case FDL_OPT_DEVICE_MEMORY_BUDGET:
         *value = (int64_t)fdl_load(&e->config.device_memory_budget);
         return *value != 0;

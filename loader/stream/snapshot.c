@@ -73,6 +73,11 @@ const char *fdl_engine_user_reads(const struct fdl_engine *e,
     return e->dataset->user->name;
 }
 
+bool fdl_engine_counts_storage(const struct fdl_engine *e)
+{
+    return fdl_window_storage_count(e->window) == FDL_STORAGE_COUNTED;
+}
+
 static void add_times(const struct fdl_stage *s, struct fdl_histogram *times)
 {
     if (fdl_load(&s->items))

@@ -54,6 +54,9 @@ uint64_t fdl_engine_awaited(const struct fdl_engine *e);
 /* Adds all reads to *t, by the reader's threads and by workers. */
 void fdl_engine_add_reads(const struct fdl_engine *e, struct fdl_total *t);
 
+/* Whether storage_bytes of them are all that storage delivered. */
+bool fdl_engine_counts_storage(const struct fdl_engine *e);
+
 /* Adds only how long each took. */
 void fdl_engine_add_read_times(const struct fdl_engine *e,
                                struct fdl_histogram *times);

@@ -285,6 +285,7 @@ static bool read_one(struct fdl_worker *w)
     fdl_window_complete(e->window, r);
     fdl_stage_item(&w->read, busy, bytes);
     fdl_stage_read(&w->read, busy, bytes, ahead);
+    fdl_stage_storage(&w->read);
     fdl_counter_add(&w->read.clock_reads, 3);
     return true;
 }

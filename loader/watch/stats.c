@@ -331,6 +331,9 @@ void fdl_stats_stage(struct fdl_watch *watch, uint32_t stage,
     fdl_total_report(&t, out);
     out->cpu_ns = counts.sums.cpu_ns;
     out->lock_ns = counts.sums.lock_ns;
+    if (stage != FEEDLINE_STAGE_READ ||
+        !fdl_engine_counts_storage(watch->engine))
+        out->storage_bytes = -1;
 }
 
 uint64_t fdl_stats_customs_busy_ns(struct fdl_watch *watch)

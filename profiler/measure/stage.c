@@ -10,6 +10,10 @@
 
 #include "base/atomic.h"
 
+#include <sys/resource.h>
+
+#define SECTOR_BYTES 512u
+
 void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value)
 {
     atomic_store_explicit(counter, fdl_load(counter) + value,
@@ -46,4 +50,16 @@ void fdl_stage_read(struct fdl_stage *s, int64_t own_ns, uint64_t bytes,
     for (int i = 0; i < FDL_READ_FACTORS; i++)
         for (int j = i; j < FDL_READ_FACTORS; j++)
             add_double(&s->products[i][j], x[i] * x[j]);
+}
+
+void fdl_stage_storage(struct fdl_stage *s)
+{
+    static _Thread_local uint64_t before;
+    struct rusage used;
+    if (getrusage(RUSAGE_THREAD, &used) != 0)
+        return;
+    uint64_t now = (uint64_t)used.ru_inblock * SECTOR_BYTES;
+    if (now > before)
+        fdl_counter_add(&s->storage_bytes, now - before);
+    before = now;
 }

@@ -25,6 +25,7 @@ struct fdl_stage {
     /* Of reads, see fdl_stage_read. Their own times, which sum to more than
      * busy_ns where they overlap; and the sums of struct fdl_read_products. */
     _Atomic uint64_t own_ns;
+    _Atomic uint64_t storage_bytes; /* that storage delivered for them */
     _Atomic double products[FDL_READ_FACTORS][FDL_READ_FACTORS];
     struct fdl_histogram times;
 };
@@ -37,6 +38,10 @@ void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes);
  */
 void fdl_stage_read(struct fdl_stage *s, int64_t own_ns, uint64_t bytes,
                     uint64_t ahead);
+
+/* Counts what this thread has caused to be read from storage since it last
+ * called: the kernel's own count, read-ahead included, 0.3 us a call. */
+void fdl_stage_storage(struct fdl_stage *s);
 
 /* counter += value, by its only writer. */
 void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value);

@@ -15,6 +15,7 @@ void fdl_total_add(struct fdl_total *t, const struct fdl_stage *stage)
     t->blocked_ns += fdl_load(&stage->blocked_ns);
     t->clock_reads += fdl_load(&stage->clock_reads);
     t->own_ns += fdl_load(&stage->own_ns);
+    t->storage_bytes += fdl_load(&stage->storage_bytes);
     for (int i = 0; i < FDL_READ_FACTORS; i++)
         for (int j = i; j < FDL_READ_FACTORS; j++)
             t->products.of[i][j] += fdl_load(&stage->products[i][j]);
@@ -31,6 +32,7 @@ void fdl_total_subtract(struct fdl_total *t, const struct fdl_total *before)
     t->blocked_ns -= before->blocked_ns;
     t->clock_reads -= before->clock_reads;
     t->own_ns -= before->own_ns;
+    t->storage_bytes -= before->storage_bytes;
     for (int i = 0; i < FDL_READ_FACTORS; i++)
         for (int j = i; j < FDL_READ_FACTORS; j++)
             t->products.of[i][j] -= before->products.of[i][j];
@@ -53,5 +55,6 @@ void fdl_total_report(const struct fdl_total *t,
         .p90_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.90),
         .p99_ns = (uint64_t)fdl_histogram_quantile(&t->times, 0.99),
         .max_ns = (uint64_t)fdl_histogram_quantile(&t->times, 1.0),
+        .storage_bytes = (int64_t)t->storage_bytes,
     };
 }

@@ -238,6 +238,11 @@ struct fdl_evidence {
     int64_t source_lock_ns;      /* of its wall_ns, for a lock, as it said */
     double cold_fraction;        /* of reads that were as slow as a device while
                                  others were as fast as memory; -1 */
+    double storage_fraction;     /* of their bytes, delivered by storage; -1 */
+    double data_bytes;           /* all samples; -1 */
+    double memory_bytes;         /* what this process may have; -1 */
+    double cache_bytes;          /* in force, or what auto would be; -1 */
+    bool cache_keeps;            /* in force */
 
     /* Workers and reads that hang, see loader/watch/stuck.h. Of the worst one:
      */

@@ -12,6 +12,7 @@
 #define FLAT             0.05 /* growth below this is none */
 #define MORE_READS       1.50 /* in flight: a smaller change shows nothing */
 #define CACHED           3.0  /* the first epoch over the later ones */
+#define KEEPING_GAINS    0.05 /* of the bytes, or it is not worth a change */
 #define MIXED            0.05 /* of reads are slow, or of reads are fast */
 #define FAR_BELOW        0.50 /* of the ceiling, or of the best rate seen */
 #define OVERLAPPED       0.20 /* of copy time: the consumer worked meanwhile */
@@ -215,12 +216,43 @@ static void say_computing(const struct fdl_facts *f, struct fdl_draft *d)
             fdl_say_word(f, "reader", "memory").at);
 }
 
+/* Of an epoch's bytes, with a cache that keeps what it has; -1: not known. */
+static double kept_part(const struct fdl_evidence *e)
+{
+    if (!(e->cache_bytes > 0) || !(e->data_bytes > 0))
+        return -1;
+    return fmin(e->cache_bytes / e->data_bytes, 1);
+}
+
+/* Read again and again by a cache that replaces, most of it comes from storage
+ * each time. */
+static bool lacks_memory(const struct fdl_evidence *e)
+{
+    return e->memory_bytes > 0 && e->data_bytes > e->memory_bytes;
+}
+
 /* What the library offers for storage at its limit. */
 static void act_on_storage(const struct fdl_facts *f, struct fdl_draft *d)
 {
-    fdl_act(d, "%s, or %s if the files fit into memory",
-            f->e->source.name ? "a faster source"
-                              : "faster storage (a local SSD)",
+    const struct fdl_evidence *e = f->e;
+    const char *faster =
+        e->source.name ? "a faster source" : "faster storage (a local SSD)";
+    double kept = kept_part(e);
+    fdl_note(d, "storage_fraction", e->storage_fraction);
+    fdl_note(d, "kept_fraction", kept);
+    if (lacks_memory(e)) {
+        if (!e->cache_keeps && kept > 0 &&
+            e->storage_fraction >= 1 - kept + KEEPING_GAINS)
+            fdl_act(d,
+                    "%s (the data is larger than memory: %s of the bytes come "
+                    "from storage, then %s), or ",
+                    fdl_say_word(f, "cache", "keep").at,
+                    fdl_say_percent(e->storage_fraction).at,
+                    fdl_say_percent(1 - kept).at);
+        fdl_act(d, "%s", faster);
+        return;
+    }
+    fdl_act(d, "%s, or %s if the files fit into memory", faster,
             fdl_say_word(f, "reader", "memory").at);
 }
 

@@ -336,7 +336,8 @@ NEXT(feedline_stage_stats, p90_ns, p99_ns);
 NEXT(feedline_stage_stats, p99_ns, max_ns);
 NEXT(feedline_stage_stats, max_ns, cpu_ns);
 NEXT(feedline_stage_stats, cpu_ns, lock_ns);
-END(feedline_stage_stats, lock_ns, 104);
+NEXT(feedline_stage_stats, lock_ns, storage_bytes);
+END(feedline_stage_stats, storage_bytes, 112);
 
 BEGIN(feedline_verdict, struct_size);
 NEXT(feedline_verdict, struct_size, confidence_ppm);
@@ -435,7 +436,8 @@ NEXT(feedline_live_stats, stuck_workers, decisions);
 NEXT(feedline_live_stats, decisions, tuner);
 NEXT(feedline_live_stats, tuner, watched);
 NEXT(feedline_live_stats, watched, placement);
-END(feedline_live_stats, placement, 2680);
+NEXT(feedline_live_stats, placement, storage_bytes);
+END(feedline_live_stats, storage_bytes, 2688);
 
 BEGIN(feedline_watch_def, struct_size);
 NEXT(feedline_watch_def, struct_size, workers);

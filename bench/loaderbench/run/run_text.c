@@ -260,6 +260,12 @@ static void print_stages(const json_t *doc)
                doc_or_0(s, "busy_seconds"), doc_or_0(s, "p50_us") * 1e-3,
                doc_or_0(s, "p99_us") * 1e-3);
     }
+    const json_t *read = json_array_get(stages, 0);
+    double bytes = doc_or_0(read, "bytes");
+    if (bytes > 0 && json_is_number(doc_at(read, "storage_bytes")))
+        printf("read %.0f MB; storage delivered %.0f MB, %.0f %%\n",
+               bytes / 1e6, doc_or_0(read, "storage_bytes") / 1e6,
+               100 * doc_or_0(read, "storage_bytes") / bytes);
 }
 
 /* A file that failed in several epochs is shown once. */

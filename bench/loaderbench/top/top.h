@@ -29,7 +29,8 @@ struct top_part {
 struct top_rates {
     double seconds;                                   /* between the two */
     double images, batches, read_bytes, copied_bytes; /* per second */
-    double stall, device_idle;                        /* fractions */
+    double from_storage;       /* of read_bytes, that storage delivered; -1 */
+    double stall, device_idle; /* fractions */
     size_t n_causes, n_states;
     struct top_part causes[TOP_PARTS]; /* of the wall, the largest first */
     struct top_part states[TOP_PARTS]; /* of the workers' time, in order */

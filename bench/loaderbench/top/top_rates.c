@@ -96,6 +96,12 @@ void top_rates(const struct feedline_live_stats *before,
         .batches = (double)less(b->stats.batches, a->stats.batches) * per,
         .read_bytes =
             (double)less(b->stats.bytes_read, a->stats.bytes_read) * per,
+        .from_storage =
+            a->storage_bytes >= 0 && b->storage_bytes >= 0
+                ? ratio(less((uint64_t)b->storage_bytes,
+                             (uint64_t)a->storage_bytes),
+                        less(b->stats.bytes_read, a->stats.bytes_read))
+                : -1,
         .copied_bytes = (double)less(b->copied_bytes, a->copied_bytes) * per,
         .stall = ratio(less(b->stats.wait_ns, a->stats.wait_ns), wall),
         .device_idle = b->has_device ? ratio(less(b->idle_ns, a->idle_ns),

@@ -155,6 +155,8 @@ static void add_speed(struct top_view *v, const struct feedline_live_stats *now,
 {
     struct top_line *line = add(v, MUST, "images/s %.1f  read MB/s %.1f",
                                 r->images, r->read_bytes / 1e6);
+    if (r->from_storage >= 0)
+        more(line, " (%.0f %% from storage)", 100 * r->from_storage);
     if (now->has_device)
         more(line, "  H2D GB/s %.2f", r->copied_bytes / 1e9);
     more(line, "  batches %llu", (unsigned long long)now->stats.batches);

@@ -10,6 +10,7 @@
 #include <feedline/files.h>
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define N 31
@@ -117,6 +118,11 @@ TEST_WITH(samples_tell_where_they_are, setup, teardown)
     for (uint32_t i = 0; i < N; i++)
         bytes += i == 7 ? 0 : images.sizes[i];
     assert_true(fdl_dataset_extent_bytes(ds) == bytes);
+    struct stat whole; /* of sample 7, whose length is asked for */
+    assert_int_equal(stat(s.path[1], &whole), 0);
+    assert_true(fdl_dataset_bytes(ds) == bytes + (uint64_t)whole.st_size);
+    assert_int_equal(unlink(s.path[1]), 0);
+    assert_true(fdl_dataset_bytes(ds) == bytes);
 
     char expected[256];
     struct feedline_sample_info info = {.struct_size = sizeof(info)};

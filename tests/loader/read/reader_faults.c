@@ -21,6 +21,7 @@ void faults_clear(void)
     atomic_store(&faults.open_count, 0);
     atomic_store(&faults.opens, 0);
     atomic_store(&faults.advised, 0);
+    atomic_store(&faults.advise_errno, 0);
     atomic_store(&faults.fstat_count, 0);
     atomic_store(&faults.fstat_resize, -1);
     atomic_store(&faults.pread_count, 0);
@@ -77,6 +78,8 @@ WRAP(int, posix_fadvise, int fd, off_t offset, off_t bytes, int advice)
 {
     if (advice == POSIX_FADV_RANDOM)
         atomic_fetch_add(&faults.advised, 1);
+    if (atomic_load(&faults.advise_errno))
+        return atomic_load(&faults.advise_errno);
     return __real_posix_fadvise(fd, offset, bytes, advice);
 }
 

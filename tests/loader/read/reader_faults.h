@@ -13,6 +13,7 @@
 struct faults {
     _Atomic int32_t open_errno, open_count;
     _Atomic int32_t opens, advised; /* calls of open and posix_fadvise */
+    _Atomic int32_t advise_errno;   /* of posix_fadvise; 0: none */
     _Atomic int32_t fstat_errno, fstat_count;
     _Atomic int64_t fstat_resize; /* after fstat, to this size; -1: no */
     _Atomic int32_t pread_errno, pread_count;

@@ -93,6 +93,29 @@ static void reads_parts_of_files(const struct fdl_reader_ops *ops)
 }
 TEST_EACH(reads_parts_of_files)
 
+/* What the kernel drops is read again; what it does not say is not counted. */
+static void keeps_a_part(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    struct fdl_keep keep;
+    uint32_t shard = rig_add_file(rig, 5 << 20);
+    for (uint32_t i = 0; i < 40; i++)
+        rig_add_extent(rig, shard, i * 131072 + 77, 70000);
+    for (uint32_t i = 0; i < 20; i++)
+        rig_add_file(rig, 20000);
+    fdl_keep_init(&keep, 1, 2, rig->folder);
+    rig_open_window(rig);
+    fdl_window_set_keep(rig->window, &keep);
+    rig_start(rig, ops);
+    uint64_t n = 3 * rig->n_files;
+    fdl_window_issue(rig->window, n);
+    assert_int_equal(rig_drain(rig, n), 0);
+    assert_int_not_equal(fdl_window_storage_count(rig->window),
+                         FDL_STORAGE_UNASKED);
+    rig_destroy(rig);
+}
+TEST_EACH(keeps_a_part)
+
 static void says_what_is_past_the_end(const struct fdl_reader_ops *ops)
 {
     struct rig *rig = rig_create();

@@ -62,6 +62,21 @@ TEST(read_errors_name_the_offset)
     rig_destroy(rig);
 }
 
+TEST(what_cannot_be_dropped_stays)
+{
+    struct rig *rig = rig_create();
+    struct fdl_keep keep;
+    for (uint32_t i = 0; i < 9; i++)
+        rig_add_file(rig, 20001);
+    fdl_keep_init(&keep, 1, 1000000, NULL);
+    rig_open_window(rig);
+    fdl_window_set_keep(rig->window, &keep);
+    faults.advise_errno = ESPIPE;
+    rig_start(rig, &fdl_reader_pread);
+    expect_samples(rig, 18, 18);
+    rig_destroy(rig);
+}
+
 TEST(fstat_errors_are_told)
 {
     struct rig *rig = start_pread(1, 100);

@@ -71,6 +71,8 @@ TEST_WITH(same_for_any_workers_depth_and_reader, setup, teardown)
         "workers=2 reader=pread io_depth=9",
         "workers=1 reader=memory",
         "workers=5 reader=memory depth=3",
+        "reader=pread cache_budget=1",
+        "reader=memory cache=keep",
     };
     for (size_t k = 0; k < FDL_COUNT_OF(orders); k++) {
         uint64_t hash = hash_of(images.files, orders[k]);
@@ -89,7 +91,8 @@ TEST_WITH(same_for_io_uring, setup, teardown)
         test_skip("io_uring is not built in");
     uint64_t hash = hash_of(images.files, "shuffle=true reader=pread");
     SCOPED_LOADER l = fixture_open(
-        images.files, "shuffle=true reader=uring io_depth=5 workers=3");
+        images.files,
+        "shuffle=true reader=uring io_depth=5 workers=3 cache_budget=1");
     if (feedline_loader_start(l, 0) == FEEDLINE_ENOSYS) {
         printf("%s\n", feedline_last_error());
         test_skip("io_uring cannot be used here");

@@ -73,7 +73,9 @@ static void fill_numbers(struct fdl_evidence *e)
         &e->foreign_cores,     &e->consumer_cores,     &e->outside_cores,
         &e->gpu_utilization,   &e->gpu_sm_active,      &e->gpu_idle_seconds,
         &e->gpu_memory_used,   &e->gpu_clock,          &e->copy_gbps,
-        &e->ceiling_gbps,      &e->first_epoch_read,   &e->later_epoch_read};
+        &e->ceiling_gbps,      &e->first_epoch_read,   &e->later_epoch_read,
+        &e->storage_fraction,  &e->data_bytes,         &e->memory_bytes,
+        &e->cache_bytes};
     for (size_t i = 0; i < FDL_COUNT_OF(of); i++)
         *of[i] = any_double();
 }

@@ -36,7 +36,9 @@ static inline void fill_unknown(struct fdl_evidence *e)
         &e->output_pixels,     &e->usual_wait_ns,      &e->cpu_quota,
         &e->read_ops,          &e->reads_under_way,    &e->read_fixed_ns,
         &e->read_byte_ns,      &e->read_rate_now,      &e->first_epoch_read,
-        &e->later_epoch_read,  &e->read_byte_error_ns, &e->read_ahead_ns};
+        &e->later_epoch_read,  &e->read_byte_error_ns, &e->read_ahead_ns,
+        &e->storage_fraction,  &e->data_bytes,         &e->memory_bytes,
+        &e->cache_bytes};
     fdl_evidence_init(&init);
     e->reads_storage = init.reads_storage;
     if (!e->terms)

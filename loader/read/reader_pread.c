@@ -15,9 +15,9 @@
  *
  * No posix_fadvise: a whole file in one pread tells the kernel all it needs.
  *
- * Files of 110 KB in the page cache, two cores with other work on them: 26 to
- * 37 thousand files a second with one thread, 36 to 49 thousand with four, for
- * 31 to 34 us of CPU time each; sixteen threads gain nothing and cost 40 us.
+ * Images of 110 KB in shards cost 19 to 20 us of CPU time each out of the page
+ * cache and 22 to 38 us by direct reads, which with many threads are as fast as
+ * io_uring (bench/results/2026-11-23-io.md).
  */
 #include "base/clock.h"
 #include "base/lock.h"

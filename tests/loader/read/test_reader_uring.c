@@ -322,6 +322,27 @@ TEST(a_file_waits_for_a_shard)
     rig_destroy(rig);
 }
 
+/* The file then goes through the page cache. */
+TEST(a_refused_direct_read_is_repeated)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 20000);
+    rig->direct = FDL_DIRECT_TRUE;
+    rig_start(rig, &fdl_reader_uring);
+    char line[FDL_LOG_LINE_BYTES];
+    uint64_t needed;
+    expect_samples(rig, 1, 1);
+    if (fdl_log_read(line, sizeof(line), &needed) == FEEDLINE_OK) {
+        rig_destroy(rig);
+        test_skip("%s", line);
+    }
+    change(IORING_OP_READ, -EINVAL, 1);
+    expect_samples(rig, 3, 2);
+    assert_int_equal(fdl_log_read(line, sizeof(line), &needed), FEEDLINE_OK);
+    assert_non_null(strstr(line, "through the page cache"));
+    rig_destroy(rig);
+}
+
 /* ---- Rings -------------------------------------------------------------- */
 
 TEST(takes_a_plain_ring_from_old_kernels)

@@ -16,9 +16,8 @@ PACKAGES = ("webdataset", "torch", "torchvision", "pillow")
 def batches(job):
     shards = sorted(glob.glob(os.path.join(job.shards, "tar", "*.tar")))
     change = peer_torchvision.transform(job)
-    data = (webdataset.WebDataset(shards, shardshuffle=len(shards),
-                                  repeat=True)
-            .shuffle(1000).decode("pil").to_tuple("jpg", "cls")
+    data = (webdataset.WebDataset(shards, shardshuffle=len(shards))
+            .repeat().shuffle(1000).decode("pil").to_tuple("jpg", "cls")
             .map_tuple(lambda image: change(image.convert("RGB")), int))
     loader = torch.utils.data.DataLoader(
         data, batch_size=job.batch_size,

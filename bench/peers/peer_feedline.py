@@ -20,8 +20,9 @@ def batches(job):
         data, "train" if f32 else "train_u8", batch_size=job.batch_size,
         workers=job.workers, shuffle=True, epochs=0, dtype=job.dtype,
         layout="nchw" if f32 else "nhwc")
-    for batch in loader:
-        yield np.asarray(batch.images)
+    while True:
+        for batch in loader:
+            yield np.asarray(batch.images)
 
 
 def settings(job):

@@ -33,6 +33,23 @@ def members(folder):
     return found
 
 
+def indexed(folder):
+    """(extension, bytes) of all shards, by their DALI indexes."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".idx"):
+            with open(os.path.join(folder, name[:-4] + ".tar"), "rb") as f:
+                shard = f.read()
+            head, *rows = read(os.path.join(folder, name)).splitlines()
+            equal(head, "v1.1 %d" % len(rows))
+            for row in rows:
+                words = row.split(" ")
+                for part in zip(words[::3], words[1::3], words[2::3]):
+                    begin, size = int(part[1]), int(part[2])
+                    found.append((part[0], shard[begin:begin + size]))
+    return found
+
+
 def images(folder):
     """{name: bytes} and {key: label}."""
     data, labels = {}, {}
@@ -161,6 +178,7 @@ def case_names_that_are_hard(tmp):
     pack("list:" + source, out)
     found = members(out)
     equal(len(found), 2 * len(names))
+    equal([data for _, data in indexed(out)], [data for _, data in found])
     keys = []
     for i, (label, image) in enumerate(zip(found[::2], found[1::2])):
         key, extension = KEY.match(image[0]).groups()
@@ -192,6 +210,7 @@ def case_fields_go_with_their_images(tmp):
     fields = "?fields=txt,mask.npy,id"
     pack("tar:" + source + fields, out, "--order", "random")
     equal(dict(members(out)), parts)
+    equal(indexed(out), [(KEY.match(n)[2], d) for n, d in members(out)])
     pack("tar:" + source, out, "--order", "random", rc=2,
          message="another data set")
     pack("tar:" + source + fields, os.path.join(tmp, "jpeg"), "--format",

@@ -177,6 +177,49 @@ static int add_member(struct shard_writer *w, const char *name,
     return rc == TOOL_DONE ? fill_up(w, BLOCK) : rc;
 }
 
+/* ---- The index ----------------------------------------------------------- */
+
+/* "v1.1 SAMPLES", and a line of "EXTENSION OFFSET BYTES" for each sample, one
+ * for each of its parts (DALI's wds2idx without names, which may not have
+ * blanks there). */
+static int add_to_index(struct shard_writer *w, const char *key,
+                        const char *extension, uint64_t bytes)
+{
+    bool next = !w->key || strcmp(w->key, key) != 0;
+    if (next) {
+        free(w->key);
+        w->key = strdup(key);
+        w->samples++;
+    }
+    fprintf(w->rows, "%s%s %" PRIu64 " %" PRIu64,
+            !next            ? " "
+            : w->samples > 1 ? "\n"
+                             : "",
+            extension, w->bytes - (bytes + BLOCK - 1) / BLOCK * BLOCK, bytes);
+    return w->key ? TOOL_DONE : tool_no_memory();
+}
+
+/* FOLDER/NAME-000007.idx */
+static int write_index(struct shard_writer *w)
+{
+    char folder[SHARD_PATH_BYTES], *slash = strrchr(w->path, '/'), *text;
+    snprintf(folder, sizeof(folder), "%.*s", (int)(slash - w->path), w->path);
+    char *file = strdup(slash + 1);
+    int bytes = -1, rc;
+    bool failed = ferror(w->rows) || fflush(w->rows) != 0;
+    if (file && !failed) {
+        memcpy(file + strlen(file) - 3, "idx", 3);
+        bytes =
+            asprintf(&text, "v1.1 %" PRIu64 "\n%s\n", w->samples, w->rows_text);
+    }
+    rc = bytes < 0 ? tool_no_memory()
+                   : shard_text(folder, file, text, (uint64_t)bytes);
+    if (bytes >= 0)
+        free(text);
+    free(file);
+    return rc;
+}
+
 int shard_add_part(struct shard_writer *w, const char *key,
                    const char *extension, const void *data, uint64_t bytes)
 {
@@ -187,7 +230,7 @@ int shard_add_part(struct shard_writer *w, const char *key,
     snprintf(name, room, "%s.%s", key, extension);
     int rc = add_member(w, name, data, bytes);
     free(name);
-    return rc;
+    return rc == TOOL_DONE ? add_to_index(w, key, extension, bytes) : rc;
 }
 
 int shard_add(struct shard_writer *w, const char *key, const char *extension,
@@ -271,7 +314,13 @@ int shard_begin(struct shard_writer *w, const char *folder, const char *name,
 {
     char file[SHARD_PATH_BYTES];
     snprintf(file, sizeof(file), "%s-%06" PRIu64 ".tar", name, number);
-    return begin_file(w, folder, file);
+    int rc = begin_file(w, folder, file);
+    if (rc == TOOL_DONE)
+        w->rows = open_memstream(&w->rows_text, &w->rows_bytes);
+    if (rc != TOOL_DONE || w->rows)
+        return rc;
+    shard_drop(w);
+    return tool_no_memory();
 }
 
 void shard_drop(struct shard_writer *w)
@@ -282,8 +331,14 @@ void shard_drop(struct shard_writer *w)
     }
     if (w->folder >= 0)
         close(w->folder);
+    if (w->rows)
+        fclose(w->rows);
+    free(w->rows_text);
+    free(w->key);
     free(w->buffer);
+    w->rows = NULL;
     w->buffer = NULL;
+    w->rows_text = w->key = NULL;
     w->fd = w->folder = -1;
 }
 
@@ -294,6 +349,8 @@ int shard_end(struct shard_writer *w)
     int rc = put(w, end, sizeof(end));
     if (rc == TOOL_DONE)
         rc = fill_up(w, (uint64_t)20 * BLOCK);
+    if (rc == TOOL_DONE)
+        rc = write_index(w);
     if (rc == TOOL_DONE)
         return end_file(w);
     shard_drop(w);

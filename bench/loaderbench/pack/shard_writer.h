@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One WebDataset shard: a tar file that appears under its name whole or not at
- * all. The same samples give the same bytes: nothing in it tells when, where
- * or by whom it was written. One thread at a time; threads have one each.
+ * all, and before it the index that NVIDIA's DALI takes beside it. The same
+ * samples give the same bytes: nothing in it tells when, where or by whom it
+ * was written. One thread at a time; threads have one each.
  */
 #ifndef LOADERBENCH_SHARD_WRITER_H
 #define LOADERBENCH_SHARD_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Of "FOLDER/NAME-000000.tar". */
 #define SHARD_PATH_BYTES 4096
@@ -17,8 +19,12 @@ struct shard_writer {
     char path[SHARD_PATH_BYTES], temporary[SHARD_PATH_BYTES];
     int folder, fd; /* folder: open until the end, to be made durable */
     uint8_t *buffer;
-    uint64_t used, bytes; /* of the buffer; of the file */
-    bool failed;          /* it was said why */
+    uint64_t used, bytes;  /* of the buffer; of the file */
+    bool failed;           /* it was said why */
+    FILE *rows;            /* of the index, a line for each sample */
+    char *rows_text, *key; /* what was written to it; the last sample's */
+    size_t rows_bytes;
+    uint64_t samples;
 };
 
 /* "FOLDER/NAME-000007.tar" for 7. false: too long. */

@@ -326,7 +326,8 @@ def main():
         for dtype in arguments.dtypes:
             pairs = run_rounds(arguments, set(usable[:n]), dtype, missing)
             for runs in pairs.values():
-                result["feedline"] = runs[0]["feedline_version"]
+                result["feedline"] = (runs[0]["feedline_version"]
+                                      or result["feedline"])
             if not pairs:
                 continue
             tables.append(table(pairs, set(usable[:n]), dtype))

@@ -77,7 +77,8 @@ static bool matches(const uint8_t *head, uint64_t bytes)
 {
     if (bytes < HEADER_BYTES + 1)
         return false;
-    uint32_t page = fdl_le32(head + 4), fields = head[2] | head[3] << 8;
+    uint32_t page = fdl_le32(head + 4);
+    uint32_t fields = head[2] | (uint32_t)head[3] << 8;
     return head[0] == VERSION && head[1] == 0 && fields > 0 &&
            fields <= MAX_FIELDS && page >= LEAST_PAGE &&
            (page & (page - 1)) == 0 &&

@@ -65,7 +65,10 @@ static void check_value(const struct fdl_option *row,
         check_choice(row, v->number);
         break;
     case FEEDLINE_T_BOOL:
-        fuzz_check(v->number == 0 || v->number == 1);
+        if (row->choices)
+            check_choice(row, v->number);
+        else
+            fuzz_check(v->number == 0 || v->number == 1);
         break;
     default:
         fuzz_check(fdl_option_check_number(row, v->number) == FEEDLINE_OK);

@@ -117,13 +117,31 @@ void fdl_recorder_step(struct fdl_recorder *r, uint64_t step, int64_t now)
         fdl_event_notify(&r->changed, 1);
 }
 
+/* What the consumer said, at one moment. */
+struct view {
+    struct span spans[SPANS];
+    uint32_t n_spans;
+    bool warming, over, stopping;
+};
+
+static void look(struct fdl_recorder *r, struct view *v)
+{
+    fdl_lock(&r->lock);
+    memcpy(v->spans, r->spans, sizeof(v->spans));
+    v->n_spans = r->n_spans;
+    v->warming = r->warming;
+    v->over = r->over;
+    v->stopping = r->stopping;
+    fdl_unlock(&r->lock);
+}
+
 /* ---- Copying ------------------------------------------------------------ */
 
-static bool is_inside(const struct span *spans, uint32_t n,
-                      const struct fdl_trace_note *note)
+static bool is_inside(const struct view *v, const struct fdl_trace_note *note)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (note->begin_ns >= spans[i].begin && note->begin_ns < spans[i].end)
+    for (uint32_t i = 0; i < v->n_spans; i++)
+        if (note->begin_ns >= v->spans[i].begin &&
+            note->begin_ns < v->spans[i].end)
             return true;
     return false;
 }
@@ -142,9 +160,9 @@ static bool reserve_notes(struct fdl_recorder *r, uint64_t n)
 
 /* New notes of ring i that are recorded, behind those of the rings before.
  * Returns how many of the ring's were new. */
-static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
-                          const struct span *spans, uint32_t n_spans)
+static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i)
 {
+    struct view v;
     const struct fdl_trace_ring *ring = fdl_watch_ring(r->from->watch, i);
     uint64_t lost = 0, before = r->next[i];
     struct fdl_trace_part *part = &r->parts[i];
@@ -160,8 +178,10 @@ static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
     /* What was overwritten before the rings were watched is not missed. */
     if (r->copying)
         r->lost += lost;
+    /* Now and not before: a step opens its span first and is noted later. */
+    look(r, &v);
     for (uint32_t k = 0; k < n; k++)
-        if (is_inside(spans, n_spans, &out[k]))
+        if (is_inside(&v, &out[k]))
             out[part->n++] = out[k];
     r->n_notes += part->n;
     return r->next[i] - before;
@@ -169,14 +189,13 @@ static uint64_t copy_ring(struct fdl_recorder *r, uint32_t i,
 
 /* All rings; the consumer's first, so that all that led to its notes is there.
  * Returns the most new notes that one ring had. */
-static uint64_t copy_rings(struct fdl_recorder *r, const struct span *spans,
-                           uint32_t n_spans)
+static uint64_t copy_rings(struct fdl_recorder *r)
 {
     uint32_t n = fdl_watch_ring_count(r->from->watch);
     uint64_t most = 0;
     r->n_notes = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t fresh = copy_ring(r, i, spans, n_spans);
+        uint64_t fresh = copy_ring(r, i);
         if (r->copying)
             most = FDL_MAX(most, fresh);
     }
@@ -237,24 +256,6 @@ static void finish(struct fdl_recorder *r)
 
 /* ---- The thread --------------------------------------------------------- */
 
-/* What the consumer said, at one moment. */
-struct view {
-    struct span spans[SPANS];
-    uint32_t n_spans;
-    bool warming, over, stopping;
-};
-
-static void look(struct fdl_recorder *r, struct view *v)
-{
-    fdl_lock(&r->lock);
-    memcpy(v->spans, r->spans, sizeof(v->spans));
-    v->n_spans = r->n_spans;
-    v->warming = r->warming;
-    v->over = r->over;
-    v->stopping = r->stopping;
-    fdl_unlock(&r->lock);
-}
-
 /* When the last span ended, INT64_MAX while it goes on, 0 if there is none. */
 static int64_t last_end(const struct view *v)
 {
@@ -311,7 +312,7 @@ static void *recorder_main(void *arg)
             r->copying = false;
             flush(r);
         }
-        uint64_t most = busy ? copy_rings(r, v.spans, v.n_spans) : 0;
+        uint64_t most = busy ? copy_rings(r) : 0;
         tell_copied(r, 1);
         if (is_due(r, now - flushed_ns)) {
             flush(r);
@@ -321,7 +322,7 @@ static void *recorder_main(void *arg)
         fdl_event_wait(&r->changed, key, busy ? beat : -1);
     }
     if (last_end(&v) != 0)
-        copy_rings(r, v.spans, v.n_spans);
+        copy_rings(r);
     finish(r);
     tell_copied(r, COPIES_END);
     return NULL;

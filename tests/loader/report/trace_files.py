@@ -64,7 +64,7 @@ def case_format(tmp):
     of the first few were read before the first call of next."""
     trace = os.path.join(tmp, "t.json")
     run(images(tmp), trace, "--batches", 205)
-    print(checked(trace, "--steps", 200, "--flows", 200, "--whole-flows", 180,
+    print(checked(trace, "--steps", 200, "--whole-flows", 180,
                   "--names", "read,decode,augment,wait,step,issue,ready,"
                   "release,batch,outstanding,workers,reads in flight,stall"))
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """loaderbench case: stories that need no GPU, played in short.
 
-How fast anything is here says nothing; but a step in series cannot be shorter
-than what it sleeps, and workers that sleep are faster when there are more.
+How fast anything is here says nothing, nor which of two is faster: a machine
+that stops for a second makes either slow. But no step can be shorter than what
+it sleeps.
 """
 import json
 import os
@@ -57,7 +58,7 @@ def is_v100(doc):
     equal(doc["goal"]["reached"], doc["after"]["step_ms"] <= 29.4)
     equal(doc["before"]["workers"], 0)
     equal(doc["points"][0]["workers"], 1)
-    assert doc["after"]["workers"] >= 2, doc["after"]
+    assert max(p["workers"] for p in doc["points"]) >= 2, doc["points"]
 
 
 def case_v100(tmp):
@@ -68,7 +69,6 @@ def case_v100(tmp):
     assert doc["before"]["step_ms"] > 110, doc["before"]
     assert doc["after"]["step_ms"] > 28, doc["after"]
     assert doc["before"]["stall_fraction"] > 0.7, doc["before"]
-    assert doc["after"]["step_ms"] < doc["before"]["step_ms"], doc
     # The way that the tuner went, without a gap.
     at = 0
     for point in doc["points"]:
@@ -99,9 +99,6 @@ def case_slow_transform(tmp):
     # A worker that sleeps 1 ms cannot do more.
     for p in points[:4]:
         assert p["images_per_second"] < 1010 * max(1, p["workers"]), p
-    assert points[0]["images_per_second"] < points[4]["images_per_second"]
-    assert doc["after"]["workers"] > 2, doc["after"]
-    assert doc["after"]["step_ms"] < doc["before"]["step_ms"], doc
     close(doc["bound"]["step_ms"], 16e3 / doc["best"]["images_per_second"])
 
 

@@ -51,4 +51,6 @@ const struct fdl_blend_kernels fdl_blend_c = {
     .luma = luma,
     .sum = sum,
     .hue = fdl_hue_shift,
+    .cut = fdl_cut_line,
+    .smooth = fdl_smooth_row,
 };

@@ -5,6 +5,8 @@
  *     blend    base + factor * (x - base), in float, clipped, truncated
  *     luma     (19595 r + 38470 g + 7471 b + 32768) / 65536
  *     hue      see hue.h
+ *     cut      see tone.h
+ *     smooth   see smooth.h
  *
  * Every level of kernels gives the same bytes: each float operation is rounded
  * by itself, so nothing here may be contracted to a fused multiply-add.
@@ -13,6 +15,8 @@
 #define FDL_DECODE_BLEND_H
 
 #include "base/cpu.h"
+#include "decode/kernels/smooth.h"
+#include "decode/kernels/tone.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +32,10 @@ struct fdl_blend_kernels {
 
     /* Of pixels in place; modulo 256. */
     void (*hue)(uint8_t *r, uint8_t *g, uint8_t *b, size_t n, uint8_t shift);
+
+    void (*cut)(uint8_t *x, size_t n, const struct fdl_cut *cut);
+    void (*smooth)(const uint8_t *above, const uint8_t *row,
+                   const uint8_t *below, size_t n, uint8_t *out);
 };
 
 /* Of each level; levels.h has them all. */

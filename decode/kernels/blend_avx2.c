@@ -162,4 +162,6 @@ const struct fdl_blend_kernels fdl_blend_avx2 = {
     .luma = luma,
     .sum = sum,
     .hue = fdl_hue_shift_avx2,
+    .cut = fdl_cut_line_avx2,
+    .smooth = fdl_smooth_row_avx2,
 };

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/kernels/alpha.h"
+#include "decode/plan/point.h"
 
 const char *const fdl_adjust_names[FDL_ADJUSTS] = {
     [FDL_ADJUST_BRIGHTNESS] = "brightness",
@@ -123,6 +124,10 @@ static const struct fdl_step_kind with_contrast = {
 void fdl_plan_adjust(struct fdl_plan *plan, const struct fdl_adjust_step *a)
 {
     const struct fdl_step_kind *kind = &pointwise;
+    if (a->n == 1 && a->order[0] == FDL_ADJUST_BRIGHTNESS) {
+        fdl_plan_point(plan, FDL_POINT_BRIGHTNESS, a->factor[a->order[0]]);
+        return;
+    }
     for (uint32_t i = 0; i < a->n; i++) {
         if (a->order[i] == FDL_ADJUST_CONTRAST)
             kind = &with_contrast;

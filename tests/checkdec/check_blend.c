@@ -5,6 +5,7 @@
 #include "checkdec.h"
 #include "decode/kernels/blend.h"
 #include "decode/kernels/levels.h"
+#include "decode/pixels/image.h"
 #include "make_jpeg.h"
 
 #include <stdio.h>
@@ -37,6 +38,38 @@ static bool check_hue(const struct fdl_blend_kernels *c,
     if (memcmp(l->in, other.in, sizeof(l->in)) == 0)
         return true;
     printf("hue of %zu pixels shifted by %d differs\n", n, shift);
+    return false;
+}
+
+static bool check_cut(const struct fdl_blend_kernels *c,
+                      const struct fdl_blend_kernels *k, struct lines *l,
+                      size_t n, uint64_t *state)
+{
+    struct fdl_cut cut = {.at = (uint8_t)make_random(state),
+                          .add = (uint8_t)make_random(state),
+                          .flip = pick(state, 0, 1) ? 255 : 0,
+                          .mask = (uint8_t)make_random(state)};
+    if (pick(state, 0, 3) == 0)
+        cut.at = 0;
+    memcpy(l->c, l->in[0], sizeof(l->c));
+    memcpy(l->other, l->in[0], sizeof(l->c));
+    c->cut(l->c, n, &cut);
+    k->cut(l->other, n, &cut);
+    return same(l, "cut", n, cut.at);
+}
+
+static bool check_smooth(const struct fdl_blend_kernels *c,
+                         const struct fdl_blend_kernels *k,
+                         const struct lines *l, uint64_t *state)
+{
+    uint8_t want[LONGEST + 1 + FDL_PLANE_ALIGN] = {0};
+    uint8_t got[LONGEST + 1 + FDL_PLANE_ALIGN] = {0};
+    size_t n = (size_t)pick(state, 3, LONGEST - FDL_PLANE_ALIGN);
+    c->smooth(l->in[0], l->in[1], l->in[2], n, want);
+    k->smooth(l->in[0], l->in[1], l->in[2], n, got);
+    if (memcmp(want, got, n) == 0)
+        return true;
+    printf("smooth of %zu pixels differs\n", n);
     return false;
 }
 
@@ -74,7 +107,8 @@ static bool check_one(const struct fdl_blend_kernels *k, uint64_t *state)
         printf("sum of %zu bytes differs\n", n);
         return false;
     }
-    return check_hue(c, k, &l, n, (uint8_t)make_random(state));
+    return check_cut(c, k, &l, n, state) && check_smooth(c, k, &l, state) &&
+           check_hue(c, k, &l, n, (uint8_t)make_random(state));
 }
 
 bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds)

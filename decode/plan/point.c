@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Until something needs the histogram, each operation is carried out as it
+ * comes: with vectors that is cheaper than a table. After it nothing touches
+ * the pixels any more but the table of all that follows.
+ */
+#include "decode/plan/point.h"
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/kernels/alpha.h"
+#include "decode/kernels/tone.h"
+
+#include <math.h>
+
+/* Of neighbours in one step. */
+#define POINTS 8
+
+struct point_step {
+    uint32_t n;
+    uint8_t which[POINTS]; /* enum fdl_point */
+    double argument[POINTS];
+};
+
+/* A plane on its way. */
+struct tone {
+    const struct fdl_blend_kernels *kernels;
+    uint8_t *x;
+    size_t n;
+    bool pending; /* these are known, and the pixels wait for the table */
+    uint8_t table[256];
+    uint32_t histogram[256]; /* of what the table makes */
+};
+
+static bool needs_histogram(enum fdl_point which)
+{
+    return which == FDL_POINT_AUTOCONTRAST || which == FDL_POINT_EQUALIZE;
+}
+
+/* ---- Tables ------------------------------------------------------------- */
+
+static void identity(uint8_t table[256])
+{
+    for (uint32_t i = 0; i < 256; i++)
+        table[i] = (uint8_t)i;
+}
+
+/* The first value that occurs, and the last. */
+static void range_of(const uint32_t histogram[256], int32_t *low, int32_t *high)
+{
+    *low = 0;
+    *high = 255;
+    while (*low < 255 && histogram[*low] == 0)
+        ++*low;
+    while (*high > 0 && histogram[*high] == 0)
+        --*high;
+}
+
+/* In double, and cut off, as Pillow does it. */
+static void autocontrast(const uint32_t histogram[256], uint8_t table[256])
+{
+    int32_t low, high;
+    range_of(histogram, &low, &high);
+    if (high <= low)
+        return;
+    double scale = 255.0 / (high - low), offset = -low * scale;
+    for (int32_t i = 0; i < 256; i++) {
+        double product = i * scale;
+        int32_t y = (int32_t)(product + offset);
+        table[i] = (uint8_t)FDL_MIN(FDL_MAX(y, 0), 255);
+    }
+}
+
+static void equalize(const uint32_t histogram[256], uint8_t table[256])
+{
+    int32_t low, high;
+    uint64_t n = 0;
+    range_of(histogram, &low, &high);
+    for (int32_t i = low; i < high; i++)
+        n += histogram[i];
+    uint64_t step = n / 255; /* 0 too where there is one value alone */
+    if (step == 0)
+        return;
+    n = step / 2;
+    for (int32_t i = 0; i < 256; i++) {
+        table[i] = (uint8_t)FDL_MIN(n / step, 255);
+        n += histogram[i];
+    }
+}
+
+/* ---- Operations --------------------------------------------------------- */
+
+/* false: it would change nothing. */
+static bool cut_of(enum fdl_point which, double argument, struct fdl_cut *out)
+{
+    *out = (struct fdl_cut){.mask = 255};
+    if (which == FDL_POINT_INVERT) {
+        out->flip = 255;
+        return true;
+    }
+    if (which == FDL_POINT_POSTERIZE) {
+        double bits = FDL_MIN(FDL_MAX(argument, 0), 8);
+        out->mask = (uint8_t)(0xff00u >> (uint32_t)bits);
+        return out->mask != 255;
+    }
+    if (which == FDL_POINT_SOLARIZE) {
+        if (argument > 255)
+            return false;
+        out->at = (uint8_t)FDL_MAX(ceil(argument), 0);
+        out->flip = 255;
+        return true;
+    }
+    out->at = 128;
+    out->add = (uint8_t)FDL_MIN(FDL_MAX(argument, 0), 255);
+    return out->add > 0;
+}
+
+/* Those that need no histogram. */
+static void apply(const struct fdl_blend_kernels *kernels, uint8_t *x, size_t n,
+                  enum fdl_point which, double argument)
+{
+    struct fdl_cut cut;
+    if (which == FDL_POINT_BRIGHTNESS)
+        kernels->constant(x, n, 0, (float)argument);
+    else if (cut_of(which, argument, &cut))
+        kernels->cut(x, n, &cut);
+}
+
+static void add_to_table(struct tone *t, enum fdl_point which, double argument)
+{
+    uint8_t next[256];
+    uint32_t histogram[256] = {0};
+    identity(next);
+    if (which == FDL_POINT_AUTOCONTRAST)
+        autocontrast(t->histogram, next);
+    else if (which == FDL_POINT_EQUALIZE)
+        equalize(t->histogram, next);
+    else
+        apply(t->kernels, next, sizeof(next), which, argument);
+    for (size_t i = 0; i < 256; i++)
+        histogram[next[i]] += t->histogram[i];
+    memcpy(t->histogram, histogram, sizeof(histogram));
+    fdl_lookup(t->table, sizeof(t->table), next);
+}
+
+static void add(struct tone *t, enum fdl_point which, double argument)
+{
+    if (!t->pending && needs_histogram(which)) {
+        fdl_histogram(t->x, t->n, t->histogram);
+        identity(t->table);
+        t->pending = true;
+    }
+    if (t->pending)
+        add_to_table(t, which, argument);
+    else
+        apply(t->kernels, t->x, t->n, which, argument);
+}
+
+/* ---- The step ----------------------------------------------------------- */
+
+static int32_t run(const struct fdl_step *step, struct fdl_canvas *c)
+{
+    struct point_step p;
+    fdl_step_values(step, &p, sizeof(p));
+    for (int32_t i = 0; i < FDL_COLOURS(c->image.channels); i++) {
+        struct tone t = {.kernels = c->kernels,
+                         .x = fdl_image_row(&c->image, i, 0),
+                         .n = c->image.plane};
+        for (uint32_t k = 0; k < p.n; k++)
+            add(&t, (enum fdl_point)p.which[k], p.argument[k]);
+        if (t.pending)
+            fdl_lookup(t.x, t.n, t.table);
+    }
+    return FEEDLINE_OK;
+}
+
+static const struct fdl_step_kind pointwise = {
+    .commutes = FDL_WITH_FLIP | FDL_WITH_CROP,
+    .run = run,
+};
+
+/* The histogram is of the whole image, whichever way round. */
+static const struct fdl_step_kind with_histogram = {
+    .commutes = FDL_WITH_FLIP,
+    .run = run,
+};
+
+/* The last step if this can join it. What was folded into the geometry since
+ * then passes the whole step, and so goes before it. */
+static struct fdl_step *neighbour_of(struct fdl_plan *plan)
+{
+    struct point_step p;
+    if (plan->n_steps == 0)
+        return NULL;
+    struct fdl_step *last = &plan->steps[plan->n_steps - 1];
+    if (last->kind != &pointwise && last->kind != &with_histogram)
+        return NULL;
+    fdl_step_values(last, &p, sizeof(p));
+    return p.n < POINTS ? last : NULL;
+}
+
+void fdl_plan_point(struct fdl_plan *plan, enum fdl_point which,
+                    double argument)
+{
+    struct fdl_step *last = neighbour_of(plan);
+    struct point_step p = {0};
+    struct fdl_cut cut;
+    bool histogram = needs_histogram(which);
+    if (!histogram && which != FDL_POINT_BRIGHTNESS &&
+        !cut_of(which, argument, &cut))
+        return;
+    if (last)
+        fdl_step_values(last, &p, sizeof(p));
+    p.which[p.n] = (uint8_t)which;
+    p.argument[p.n++] = argument;
+    if (!last)
+        fdl_plan_add(plan, histogram ? &with_histogram : &pointwise, &p,
+                     sizeof(p));
+    else
+        memcpy(last->values, &p, sizeof(p));
+    if (last && histogram)
+        last->kind = &with_histogram;
+}

@@ -16,6 +16,8 @@
 
 #include "base/status.h"
 
+#include <math.h>
+
 /* Multipliers and key increments of the paper, table 2 and section 4.3. */
 #define MULTIPLIER_0 0xd2511f53u
 #define MULTIPLIER_1 0xcd9e8d57u
@@ -25,6 +27,8 @@
 
 #define BLOCK_WORDS 4
 #define BLOCK_MASK  0xffffu
+
+#define PI 3.14159265358979323846
 
 void fdl_philox4x32(const uint32_t counter[4], const uint32_t key[2],
                     uint32_t out[4])
@@ -99,4 +103,13 @@ uint32_t fdl_rng_below(struct fdl_rng *rng, uint32_t n)
             product = (uint64_t)fdl_rng_u32(rng) * n;
     }
     return (uint32_t)(product >> 32);
+}
+
+/* Box and Muller. */
+void fdl_rng_normal(struct fdl_rng *rng, double out[2])
+{
+    double radius = sqrt(-2.0 * log(1.0 - fdl_rng_uniform(rng)));
+    double angle = 2.0 * PI * fdl_rng_uniform(rng);
+    out[0] = radius * cos(angle);
+    out[1] = radius * sin(angle);
 }

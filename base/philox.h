@@ -53,4 +53,7 @@ double fdl_rng_uniform(struct fdl_rng *rng);
 /* [0, n) without bias (Lemire 2019, multiply and reject); 0 if n is 0. */
 uint32_t fdl_rng_below(struct fdl_rng *rng, uint32_t n);
 
+/* Two independent values of the standard normal distribution. */
+void fdl_rng_normal(struct fdl_rng *rng, double out[2]);
+
 #endif

@@ -15,7 +15,6 @@
 enum { ROW_P, ROW_SCALE, ROW_RATIO, ROW_VALUE, ROW_NOISE, ROWS };
 
 #define VALUE_MAX 1e6
-#define PI        3.14159265358979323846
 
 static const struct fdl_option options[ROWS] = {
     [ROW_P] = FDL_OP_PROBABILITY("0.5", "something is erased"),
@@ -70,21 +69,12 @@ static int32_t check_channels(const struct fdl_options *o, int32_t channels)
     return fdl_op_check_numbers(o, ROW_VALUE, channels);
 }
 
-/* Two independent values of the normal distribution (Box and Muller). */
-static void draw_normal(struct fdl_rng *rng, float out[2])
-{
-    double radius = sqrt(-2.0 * log(1.0 - fdl_rng_uniform(rng)));
-    double angle = 2.0 * PI * fdl_rng_uniform(rng);
-    out[0] = (float)(radius * cos(angle));
-    out[1] = (float)(radius * sin(angle));
-}
-
 static void finish(const struct fdl_step *step,
                    const struct fdl_output_format *format, void *dst)
 {
     struct erasing e;
     fdl_step_values(step, &e, sizeof(e));
-    float pair[2];
+    double pair[2];
     bool spare = false;
     for (int32_t c = 0; c < format->channels; c++) {
         for (int32_t y = e.box.y; y < e.box.y + e.box.height; y++) {
@@ -92,8 +82,8 @@ static void finish(const struct fdl_step *step,
                 float value = e.value[c];
                 if (e.noise) {
                     if (!spare)
-                        draw_normal(&e.rng, pair);
-                    value = pair[spare];
+                        fdl_rng_normal(&e.rng, pair);
+                    value = (float)pair[spare];
                     spare = !spare;
                 }
                 fdl_output_store(format, dst, c, y, x, value);

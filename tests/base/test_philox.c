@@ -8,6 +8,8 @@
 #include "base/philox.h"
 #include "test.h"
 
+#include <math.h>
+
 TEST(known_answers)
 {
     static const struct {
@@ -172,6 +174,31 @@ TEST(uniform_is_uniform)
     assert_true(sum / N > 0.5 - 0.0041 && sum / N < 0.5 + 0.0041);
     check_bins(high, N);
     check_bins(low, N);
+}
+
+/* Both of a pair, and independent: five sigma of the means of N. */
+TEST(normal_is_normal)
+{
+    enum { N = 60000 };
+    struct fdl_rng rng;
+    fdl_rng_init(&rng, SEED, 0, 2, 0);
+    double sum[2] = {0}, squares[2] = {0}, product = 0, beyond_two = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        double x[2];
+        fdl_rng_normal(&rng, x);
+        for (int k = 0; k < 2; k++) {
+            sum[k] += x[k];
+            squares[k] += x[k] * x[k];
+            beyond_two += x[k] > 2 || x[k] < -2;
+        }
+        product += x[0] * x[1];
+    }
+    for (int k = 0; k < 2; k++) {
+        assert_true(fabs(sum[k] / N) < 0.0205);
+        assert_true(fabs(squares[k] / N - 1) < 0.029);
+    }
+    assert_true(fabs(product / N) < 0.0205);
+    assert_true(fabs(beyond_two / (2.0 * N) - 0.0455) < 0.0031);
 }
 
 TEST(below_is_below)

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "decode/custom.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,6 +240,25 @@ static int32_t check_order(const struct fdl_pipeline *p, uint32_t end,
     return FEEDLINE_OK;
 }
 
+static uint32_t steps_of(const struct step *step)
+{
+    return step->op->steps ? step->op->steps(&step->options) : 1;
+}
+
+static int32_t check_steps(const struct fdl_pipeline *p,
+                           const struct step *step)
+{
+    uint32_t n = steps_of(step);
+    for (uint32_t i = 0; i < p->n; i++)
+        n += steps_of(&p->steps[i]);
+    if (n <= FDL_PLAN_STEPS)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_ERANGE,
+                    "%s: the operations of a pipeline may change an image in "
+                    "%d steps at most, and these in %" PRIu32,
+                    step->op->name, FDL_PLAN_STEPS, n);
+}
+
 static void insert(struct fdl_pipeline *p, uint32_t place,
                    const struct step *step)
 {
@@ -270,6 +290,8 @@ int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *name,
     status = fdl_options_set_args(&step.options, args);
     if (!status && op->check)
         status = op->check(&step.options);
+    if (!status)
+        status = check_steps(p, &step);
     if (status) {
         fdl_options_fini(&step.options);
         return status;
@@ -314,17 +336,13 @@ static int32_t write_plan(const struct fdl_pipeline *p, uint64_t seed,
         const struct step *step = &p->steps[i];
         plan->op = step->op;
         plan->place = i;
-        if (plan->notes) {
-            fdl_json_begin_object(plan->notes, NULL);
-            fdl_json_string(plan->notes, "op", step->op->name);
-        }
+        fdl_note_op(plan, step->op->name);
         int32_t status = check_sample_order(step->op, plan);
         if (!status)
             status = step->op->plan(&step->options, &rng, plan);
         if (status)
             return status;
-        if (plan->notes)
-            fdl_json_end_object(plan->notes);
+        fdl_note_op_end(plan);
     }
     return FEEDLINE_OK;
 }

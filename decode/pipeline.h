@@ -48,7 +48,8 @@ const char *fdl_pipeline_custom_label(const struct fdl_pipeline *p,
 /* At the end; an operation on pixels goes before the normalize of a recipe.
  * ENOENT; the errors of the arguments; EINVAL for a second resampling, or one
  * after normalize or after an operation on pixels, and for a second one that
- * makes views; ERANGE above FDL_PIPELINE_OPS. p is as before on error. */
+ * makes views; ERANGE above FDL_PIPELINE_OPS
+ * or FDL_PLAN_STEPS. p is as before on error. */
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *op,
                          const char *args);
 void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,

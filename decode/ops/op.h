@@ -35,6 +35,9 @@ struct fdl_op {
      * are not for all numbers of them; NULL: nothing to check. */
     int32_t (*check_channels)(const struct fdl_options *o, int32_t channels);
 
+    /* Most steps that plan may add; NULL: 1. */
+    uint32_t (*steps)(const struct fdl_options *o);
+
     /* Adds to plan. rng is keyed by the sample and this operation's place. */
     int32_t (*plan)(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan);

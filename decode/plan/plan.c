@@ -50,7 +50,7 @@ static bool passes(const struct fdl_plan *plan, uint32_t what)
 void fdl_plan_add(struct fdl_plan *plan, const struct fdl_step_kind *kind,
                   const void *values, size_t bytes)
 {
-    fdl_assert(bytes <= FDL_STEP_BYTES && plan->n_steps < FDL_PIPELINE_OPS);
+    fdl_assert(bytes <= FDL_STEP_BYTES && plan->n_steps < FDL_PLAN_STEPS);
     plan->width = fdl_plan_width(plan);
     plan->height = fdl_plan_height(plan);
     struct fdl_step *step = &plan->steps[plan->n_steps++];
@@ -176,6 +176,39 @@ void fdl_note_bool(const struct fdl_plan *plan, const char *key, bool value)
 {
     if (plan->notes)
         fdl_json_bool(plan->notes, key, value);
+}
+
+void fdl_note_string(const struct fdl_plan *plan, const char *key,
+                     const char *value)
+{
+    if (plan->notes)
+        fdl_json_string(plan->notes, key, value);
+}
+
+void fdl_note_list(const struct fdl_plan *plan, const char *key)
+{
+    if (plan->notes)
+        fdl_json_begin_array(plan->notes, key);
+}
+
+void fdl_note_list_end(const struct fdl_plan *plan)
+{
+    if (plan->notes)
+        fdl_json_end_array(plan->notes);
+}
+
+void fdl_note_op(const struct fdl_plan *plan, const char *name)
+{
+    if (!plan->notes)
+        return;
+    fdl_json_begin_object(plan->notes, NULL);
+    fdl_json_string(plan->notes, "op", name);
+}
+
+void fdl_note_op_end(const struct fdl_plan *plan)
+{
+    if (plan->notes)
+        fdl_json_end_object(plan->notes);
 }
 
 void fdl_note_box(const struct fdl_plan *plan, const struct fdl_box *box)

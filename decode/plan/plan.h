@@ -27,8 +27,9 @@
 /* Largest side of an image on the way. */
 #define FDL_OP_SIDE_MAX 1000000
 
-/* Most operations in one pipeline; each adds one step at most. */
+/* Most operations in one pipeline, and most steps that they can add. */
 #define FDL_PIPELINE_OPS 32
+#define FDL_PLAN_STEPS   64
 
 struct fdl_op; /* ops/op.h */
 
@@ -52,7 +53,7 @@ struct fdl_plan {
     uint32_t view_step;     /* the first step that is done for each of them */
     uint32_t n_pixel_steps; /* the first of them */
     uint32_t n_steps;
-    struct fdl_step steps[FDL_PIPELINE_OPS];
+    struct fdl_step steps[FDL_PLAN_STEPS];
 };
 
 void fdl_plan_init(struct fdl_plan *plan, int32_t width, int32_t height);
@@ -88,6 +89,15 @@ void fdl_note_int(const struct fdl_plan *plan, const char *key, int64_t value);
 void fdl_note_double(const struct fdl_plan *plan, const char *key,
                      double value);
 void fdl_note_bool(const struct fdl_plan *plan, const char *key, bool value);
+void fdl_note_string(const struct fdl_plan *plan, const char *key,
+                     const char *value);
 void fdl_note_box(const struct fdl_plan *plan, const struct fdl_box *box);
+
+/* What an operation of several drew: a list of objects, each {"op": name, and
+ * what is noted until its end}. */
+void fdl_note_list(const struct fdl_plan *plan, const char *key);
+void fdl_note_list_end(const struct fdl_plan *plan);
+void fdl_note_op(const struct fdl_plan *plan, const char *name);
+void fdl_note_op_end(const struct fdl_plan *plan);
 
 #endif

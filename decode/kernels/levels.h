@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "decode/kernels/blend.h"
 #include "decode/kernels/finish.h"
+#include "decode/kernels/gauss.h"
 #include "decode/kernels/resample.h"
 #include "decode/kernels/rotate.h"
 
@@ -18,6 +19,7 @@ struct fdl_kernels {
     const struct fdl_finish_kernels *finish;
     const struct fdl_blend_kernels *blend;
     const struct fdl_rotate_kernels *rotate;
+    const struct fdl_gauss_kernels *gauss;
 };
 
 extern const struct fdl_kernels fdl_kernels[FDL_CPU_LEVELS];

@@ -74,6 +74,8 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
   OP(hue)                                                                      \
   OP(grayscale)                                                                \
   OP(random_grayscale)                                                         \
+  OP(gaussian_blur)                                                            \
+  OP(pil_gaussian_blur)                                                        \
   OP(normalize)                                                                \
   OP(random_erasing)
 

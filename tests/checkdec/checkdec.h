@@ -18,6 +18,9 @@ bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds);
 /* The same for rotation. */
 bool check_rotate(enum fdl_cpu_level level, uint64_t seed, int rounds);
 
+/* The same for blurs. */
+bool check_gauss(enum fdl_cpu_level level, uint64_t seed, int rounds);
+
 /* Parts of images decoded alone against the same parts of the whole. */
 bool check_regions(uint64_t seed, int rounds);
 

@@ -68,7 +68,8 @@ static struct fdl_pipeline *pipeline_of(bool steps)
     static const char *const ops[][2] = {
         {"resize", "width=50 height=50"},      {"contrast", "factor=1.5"},
         {"random_rotation", "degrees=20"},     {"pad", "padding=3"},
-        {"center_crop", "width=50 height=50"}, {NULL, NULL}};
+        {"center_crop", "width=50 height=50"}, {"gaussian_blur", NULL},
+        {"pil_gaussian_blur", NULL},           {NULL, NULL}};
     static const char *const size[][2] = {{"resize", "width=50 height=50"},
                                           {NULL, NULL}};
     return rig_pipeline(steps ? ops : size);

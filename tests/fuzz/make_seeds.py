@@ -213,6 +213,8 @@ OPERATIONS = (
     ("pad", b"pad left=2 top=3 right=4 bottom=5"),
     ("random-crop", b"random_crop width=16 height=16 padding=4"),
     ("vertical-flip", b"vertical_flip p=1"),
+    ("gaussian-blur", b"gaussian_blur kernel_size=7,3"),
+    ("pil-blur", b"pil_gaussian_blur radius=0.1:9"),
 )
 
 

@@ -213,6 +213,13 @@ TEST(bad_arguments_are_refused)
         {"resize", "longest=-1"},
         {"random_rotation", "degrees=-3"},
         {"random_rotation", "degrees=3:1"},
+        {"gaussian_blur", "kernel_size=4"},
+        {"gaussian_blur", "kernel_size=3,5,7"},
+        {"gaussian_blur", "kernel_size=2.5"},
+        {"gaussian_blur", "sigma=0"},
+        {"gaussian_blur", "sigma=2:1"},
+        {"pil_gaussian_blur", "radius=1,2,3"},
+        {"pil_gaussian_blur", "p=-1"},
         {"random_erasing", "scale=0.5:0.1"},
         {"random_erasing", "ratio=1"},
         {"random_erasing", "value=1,2,3,4,5"},
@@ -229,6 +236,21 @@ TEST(bad_arguments_are_refused)
     assert_int_equal(fdl_pipeline_add(p, "random_crop", NULL), FEEDLINE_OK);
     assert_int_equal(first_plan(p, 0, 0, 0, 90, 300, &plan), FEEDLINE_EINVAL);
     assert_non_null(strstr(fdl_last_error(), "pad_if_needed"));
+    fdl_pipeline_destroy(p);
+}
+
+/* As many pixels as the kernel reaches over an edge can be reflected there. */
+TEST(a_blur_needs_an_image_to_reflect)
+{
+    struct fdl_pipeline *p;
+    struct fdl_plan plan;
+    assert_int_equal(fdl_pipeline_create(NULL, &p), FEEDLINE_OK);
+    assert_int_equal(fdl_pipeline_add(p, "gaussian_blur", "kernel_size=3,9"),
+                     FEEDLINE_OK);
+    assert_int_equal(first_plan(p, 0, 0, 0, 2, 5, &plan), FEEDLINE_OK);
+    assert_int_equal(first_plan(p, 0, 0, 0, 1, 5, &plan), FEEDLINE_EINVAL);
+    assert_int_equal(first_plan(p, 0, 0, 0, 2, 4, &plan), FEEDLINE_EINVAL);
+    assert_non_null(strstr(fdl_last_error(), "too small"));
     fdl_pipeline_destroy(p);
 }
 
@@ -279,6 +301,8 @@ TEST(channels_that_do_not_fit_are_refused)
         {"random_rotation", "fill=1,2,3,4", "123"},
         {"random_erasing", "value=1,2", "134"},
         {"ten_crop", "", ""},
+        {"gaussian_blur", "", ""},
+        {"pil_gaussian_blur", "", ""},
     };
     for (size_t i = 0; i < FDL_COUNT_OF(rows); i++) {
         struct fdl_pipeline *p;

@@ -31,7 +31,7 @@
 #define IMAGE_PTR    5u /* behind mode, width and height */
 #define NONE         "none"
 
-enum { ROW_DAMAGED, ROW_IMAGE, ROW_LABEL, ROWS };
+enum { ROW_DAMAGED, ROW_IMAGE, ROW_LABEL, ROW_FIELDS, ROW_MISSING_FIELD, ROWS };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_DAMAGED] = FDL_INDEX_DAMAGED,
@@ -42,9 +42,20 @@ static const struct fdl_option options[ROWS] = {
     [ROW_LABEL] = FDL_INDEX_STRING("label", "",
                                    "IntField with the label; by default the "
                                    "only one; none: none"),
+    [ROW_FIELDS] = FDL_INDEX_FIELDS("fields by their names"),
+    [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
 
-enum type { TYPE_FLOAT, TYPE_INT, TYPE_IMAGE, TYPE_BYTES, TYPES = 7 };
+enum type {
+    TYPE_FLOAT,
+    TYPE_INT,
+    TYPE_IMAGE,
+    TYPE_BYTES,
+    TYPE_ARRAY,
+    TYPE_JSON,
+    TYPE_TENSOR,
+    TYPES
+};
 
 /* By number, as ffcv/types.py has them. */
 static const struct {
@@ -68,9 +79,15 @@ struct beton {
     struct field fields[MAX_FIELDS];
     uint32_t n_fields, row_bytes;
     uint64_t n, rows_at, table_at, entries;
-    const struct field *image, *label; /* NULL: none */
-    uint8_t *rows;                     /* [n] */
-    uint64_t *bytes;                   /* [n] of the images; 0: not known */
+    const struct field *label; /* NULL: none */
+    uint8_t *rows;             /* [n] */
+
+    /* What is delivered: the image, then the fields that are asked for. */
+    struct part {
+        const struct field *field; /* NULL: the file has none */
+        uint64_t *bytes; /* [n], 0: not known; NULL: values have them */
+    } parts[1 + FEEDLINE_FIELDS_MAX];
+    uint32_t n_parts;
 };
 
 static bool matches(const uint8_t *head, uint64_t bytes)
@@ -190,6 +207,23 @@ static int32_t choose(const struct beton *b, uint32_t row, enum type type,
     return FEEDLINE_OK;
 }
 
+static const struct field *field_named(const struct beton *b, const char *name)
+{
+    for (uint32_t i = 0; i < b->n_fields; i++)
+        if (strcmp(b->fields[i].name, name) == 0)
+            return &b->fields[i];
+    return NULL;
+}
+
+static void choose_fields(struct beton *b)
+{
+    const struct fdl_field_set *set = b->shard->list->fields;
+    b->n_parts = 1;
+    for (uint32_t i = 0; set && i < set->n; i++)
+        b->parts[b->n_parts++].field =
+            field_named(b, fdl_field_set_name(set, i));
+}
+
 /* ---- Samples ------------------------------------------------------------- */
 
 static const uint8_t *value(const struct beton *b, uint64_t i,
@@ -198,17 +232,18 @@ static const uint8_t *value(const struct beton *b, uint64_t i,
     return b->rows + i * b->row_bytes + f->at;
 }
 
-static uint64_t pointer(const struct beton *b, uint64_t i)
+static uint64_t pointer(const struct beton *b, uint64_t i,
+                        const struct field *f)
 {
-    bool packed = b->image->type == TYPE_IMAGE;
-    return fdl_le64(value(b, i, b->image) + (packed ? IMAGE_PTR : 0));
+    bool packed = f->type == TYPE_IMAGE;
+    return fdl_le64(value(b, i, f) + (packed ? IMAGE_PTR : 0));
 }
 
-/* A BytesField has its length with it. */
-static void take_own_lengths(struct beton *b)
+static bool is_in_table(const struct part *p)
 {
-    for (uint64_t i = 0; i < b->n; i++)
-        b->bytes[i] = fdl_le64(value(b, i, b->image) + 8);
+    return p->field &&
+           (p->field->type == TYPE_IMAGE || p->field->type == TYPE_ARRAY ||
+            p->field->type == TYPE_TENSOR);
 }
 
 static int32_t take_lengths(struct beton *b)
@@ -219,35 +254,117 @@ static int32_t take_lengths(struct beton *b)
             b->shard, b->table_at + i * ENTRY_BYTES, ENTRY_BYTES, &p);
         if (status)
             return status;
-        uint64_t sample = fdl_le64(p);
-        if (sample < b->n && fdl_le64(p + 8) == pointer(b, sample))
-            b->bytes[sample] = fdl_le64(p + 16);
+        uint64_t sample = fdl_le64(p), at = fdl_le64(p + 8);
+        for (uint32_t k = 0; sample < b->n && k < b->n_parts; k++)
+            if (b->parts[k].bytes &&
+                at == pointer(b, sample, b->parts[k].field))
+                b->parts[k].bytes[sample] = fdl_le64(p + 16);
     }
     return FEEDLINE_OK;
+}
+
+static int32_t find_lengths(struct beton *b)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < b->n_parts; k++) {
+        if (!is_in_table(&b->parts[k]))
+            continue;
+        any = true;
+        b->parts[k].bytes = calloc(b->n, sizeof(*b->parts[k].bytes));
+        if (!b->parts[k].bytes)
+            return fdl_fail_memory(b->n * sizeof(*b->parts[k].bytes),
+                                   b->shard->path);
+    }
+    return any ? take_lengths(b) : FEEDLINE_OK;
+}
+
+struct span {
+    uint64_t at, bytes;
+};
+
+/* Where a part of sample i lies, whose name is for messages. */
+static int32_t find_part(const struct beton *b, uint64_t i, const char *name,
+                         const struct part *part, struct span *out)
+{
+    const struct field *f = part->field;
+    uint64_t row = b->rows_at + i * b->row_bytes, at = pointer(b, i, f);
+    uint64_t bytes =
+        part->bytes ? part->bytes[i] : fdl_le64(value(b, i, f) + 8);
+    if (f->type == TYPE_IMAGE && *value(b, i, f) != MODE_JPEG)
+        return fdl_fail(FEEDLINE_ENOSYS,
+                        "%s:%s: raw pixels, and encoded images are read: write "
+                        "the .beton with RGBImageField(write_mode='jpg')",
+                        b->shard->path, name);
+    if (bytes == 0 && part->bytes)
+        return fdl_shard_fail(b->shard, row,
+                              "sample %s has no entry in the table of lengths: "
+                              "the file is cut",
+                              name);
+    if ((at == 0 && bytes > 0) || !fdl_shard_has(b->shard, at, bytes))
+        return fdl_shard_fail(b->shard, row,
+                              "sample %s is %" PRIu64 " bytes at %" PRIu64
+                              ", and the file ends after %" PRIu64,
+                              name, bytes, at, b->shard->size);
+    *out = (struct span){at, bytes};
+    return FEEDLINE_OK;
+}
+
+/* A NUL ends it, which is no JSON. */
+static int32_t cut_json(struct fdl_shard *s, struct span *json)
+{
+    const uint8_t *p;
+    if (json->bytes == 0)
+        return FEEDLINE_OK;
+    int32_t status = fdl_shard_bytes(s, json->at + json->bytes - 1, 1, &p);
+    if (status == FEEDLINE_OK && *p == 0)
+        json->bytes--;
+    return status;
+}
+
+/* Of the sample that was listed last. */
+static int32_t add_field(const struct beton *b, uint64_t i, const char *name,
+                         uint32_t field, const struct part *part)
+{
+    struct span span = {0};
+    struct fdl_listing *list = b->shard->list;
+    bool json = part->field->type == TYPE_JSON;
+    if (part->field->type == TYPE_INT || part->field->type == TYPE_FLOAT)
+        return fdl_listing_cell(list, field,
+                                part->field->type == TYPE_INT
+                                    ? FEEDLINE_FIELD_INT
+                                    : FEEDLINE_FIELD_FLOAT,
+                                fdl_le64(value(b, i, part->field)));
+    int32_t status = find_part(b, i, name, part, &span);
+    if (status == FEEDLINE_OK && json)
+        status = cut_json(b->shard, &span);
+    return status ? status
+                  : fdl_listing_part(list, field,
+                                     json ? FEEDLINE_FIELD_JSON
+                                          : FEEDLINE_FIELD_BYTES,
+                                     span.at, span.bytes);
+}
+
+static int32_t add_fields(const struct beton *b, uint64_t i, const char *name)
+{
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t k = 1; status == FEEDLINE_OK && k < b->n_parts; k++)
+        if (b->parts[k].field)
+            status = add_field(b, i, name, k - 1, &b->parts[k]);
+    if (status)
+        fdl_listing_drop(b->shard->list);
+    return status;
 }
 
 static int32_t add_sample(const struct beton *b, uint64_t i)
 {
     char name[24];
-    uint64_t at = pointer(b, i), bytes = b->bytes[i];
-    uint64_t row = b->rows_at + i * b->row_bytes;
+    struct span image;
     snprintf(name, sizeof(name), "%" PRIu64, i);
-    if (b->image->type == TYPE_IMAGE && *value(b, i, b->image) != MODE_JPEG)
-        return fdl_fail(FEEDLINE_ENOSYS,
-                        "%s:%s: raw pixels, and encoded images are read: write "
-                        "the .beton with RGBImageField(write_mode='jpg')",
-                        b->shard->path, name);
-    if (bytes == 0)
-        return fdl_shard_fail(b->shard, row,
-                              "sample %s has no entry in the table of lengths: "
-                              "the file is cut",
-                              name);
-    if (at == 0 || !fdl_shard_has(b->shard, at, bytes))
-        return fdl_shard_fail(b->shard, row,
-                              "sample %s is %" PRIu64 " bytes at %" PRIu64
-                              ", and the file ends after %" PRIu64,
-                              name, bytes, at, b->shard->size);
-    int32_t status = fdl_listing_add(b->shard->list, name, at, bytes);
+    int32_t status = find_part(b, i, name, &b->parts[0], &image);
+    if (status == FEEDLINE_OK)
+        status = fdl_listing_add(b->shard->list, name, image.at, image.bytes);
+    if (status == FEEDLINE_OK)
+        status = add_fields(b, i, name);
     if (status || !b->label)
         return status;
     uint64_t label = fdl_le64(value(b, i, b->label));
@@ -264,14 +381,10 @@ static int32_t list_samples(struct beton *b)
     if (status)
         return status;
     b->rows = malloc(bytes);
-    b->bytes = calloc(b->n, sizeof(*b->bytes));
-    if (!b->rows || !b->bytes)
+    if (!b->rows)
         return fdl_fail_memory(bytes, b->shard->path);
     memcpy(b->rows, p, bytes);
-    if (b->image->type == TYPE_BYTES)
-        take_own_lengths(b);
-    else
-        status = take_lengths(b);
+    status = find_lengths(b);
     for (uint64_t i = 0; status == FEEDLINE_OK && i < b->n; i++)
         status = add_sample(b, i);
     return status;
@@ -284,13 +397,17 @@ static int32_t list_shard(struct fdl_shard *s)
     if (status == FEEDLINE_OK)
         status = take_fields(&b);
     if (status == FEEDLINE_OK)
-        status = choose(&b, ROW_IMAGE, TYPE_IMAGE, TYPE_BYTES, &b.image);
+        status =
+            choose(&b, ROW_IMAGE, TYPE_IMAGE, TYPE_BYTES, &b.parts[0].field);
     if (status == FEEDLINE_OK)
         status = choose(&b, ROW_LABEL, TYPE_INT, TYPE_INT, &b.label);
-    if (status == FEEDLINE_OK)
+    if (status == FEEDLINE_OK) {
+        choose_fields(&b);
         status = list_samples(&b);
+    }
+    for (uint32_t k = 0; k < b.n_parts; k++)
+        free(b.parts[k].bytes);
     free(b.rows);
-    free(b.bytes);
     return status;
 }
 

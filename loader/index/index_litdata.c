@@ -28,7 +28,7 @@
 #define ARROW_MAGIC "LDARW01"
 #define LOADER      "PyTreeLoader"
 
-enum { ROW_DAMAGED, ROW_IMAGE, ROW_LABEL, ROWS };
+enum { ROW_DAMAGED, ROW_IMAGE, ROW_LABEL, ROW_FIELDS, ROW_MISSING_FIELD, ROWS };
 
 static const struct fdl_option options[ROWS] = {
     [ROW_DAMAGED] = FDL_INDEX_DAMAGED,
@@ -43,6 +43,9 @@ static const struct fdl_option options[ROWS] = {
     [ROW_LABEL] = FDL_INDEX_STRING("label", "",
                                    "which value of a sample is the label, from "
                                    "0; by default the first int; none: none"),
+    [ROW_FIELDS] = FDL_INDEX_FIELDS("values of a sample by their numbers, "
+                                    "from 0"),
+    [ROW_MISSING_FIELD] = FDL_INDEX_MISSING_FIELD,
 };
 
 struct config {
@@ -201,7 +204,8 @@ struct chunk {
     struct fdl_shard *shard;
     struct config config;
     uint32_t image;
-    int32_t label; /* -1: none */
+    int32_t label;                        /* -1: none */
+    uint32_t fields[FEEDLINE_FIELDS_MAX]; /* which leaf */
 };
 
 static bool is_image(const char *leaf)
@@ -256,6 +260,24 @@ static int32_t choose_leaves(struct chunk *c)
     return FEEDLINE_OK;
 }
 
+static int32_t choose_fields(struct chunk *c)
+{
+    const struct fdl_field_set *set = c->shard->list->fields;
+    for (uint32_t i = 0; set && i < set->n; i++) {
+        const char *name = fdl_field_set_name(set, i);
+        char *end;
+        unsigned long leaf = strtoul(name, &end, 10);
+        if (*end || name[0] < '0' || name[0] > '9' || leaf >= c->config.n)
+            return fdl_shard_fail(c->shard, 0,
+                                  "a sample has %" PRIu32
+                                  " values, which fields=0,1 counts from 0: "
+                                  "none is '%s'",
+                                  c->config.n, name);
+        c->fields[i] = (uint32_t)leaf;
+    }
+    return FEEDLINE_OK;
+}
+
 struct leaf {
     uint64_t at, bytes;
 };
@@ -285,25 +307,67 @@ static int32_t find_leaves(const struct chunk *c, uint64_t at, uint64_t end,
     return FEEDLINE_OK;
 }
 
+static int32_t take_number(const struct chunk *c, const struct leaf *leaf,
+                           const char *what, uint64_t *out)
+{
+    const uint8_t *p;
+    if (leaf->bytes != 8)
+        return fdl_shard_fail(c->shard, leaf->at, "%s of %" PRIu64 " bytes",
+                              what, leaf->bytes);
+    int32_t status = fdl_shard_bytes(c->shard, leaf->at, 8, &p);
+    if (status == FEEDLINE_OK)
+        *out = fdl_le64(p);
+    return status;
+}
+
+/* Of the sample that was listed last. */
+static int32_t add_field(const struct chunk *c, uint32_t field,
+                         const char *kind, const struct leaf *leaf)
+{
+    struct fdl_listing *list = c->shard->list;
+    bool is_int = strcmp(kind, "int") == 0;
+    uint64_t word = 0;
+    if (!is_int && strcmp(kind, "float") != 0)
+        return fdl_listing_part(list, field,
+                                strcmp(kind, "str") == 0 ? FEEDLINE_FIELD_TEXT
+                                                         : FEEDLINE_FIELD_BYTES,
+                                leaf->at, leaf->bytes);
+    int32_t status = take_number(c, leaf, is_int ? "an int" : "a float", &word);
+    return status
+               ? status
+               : fdl_listing_cell(
+                     list, field,
+                     is_int ? FEEDLINE_FIELD_INT : FEEDLINE_FIELD_FLOAT, word);
+}
+
+static int32_t add_fields(const struct chunk *c,
+                          const struct leaf leaves[MAX_LEAVES])
+{
+    const struct fdl_field_set *set = c->shard->list->fields;
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t i = 0; set && status == FEEDLINE_OK && i < set->n; i++)
+        status = add_field(c, i, c->config.leaves[c->fields[i]],
+                           &leaves[c->fields[i]]);
+    if (status)
+        fdl_listing_drop(c->shard->list);
+    return status;
+}
+
 static int32_t add_sample(const struct chunk *c, uint64_t i, uint64_t at,
                           uint64_t end)
 {
     struct leaf leaves[MAX_LEAVES];
-    const uint8_t *p;
     char name[24];
     uint64_t label = 0;
     int32_t status = find_leaves(c, at, end, leaves);
-    if (status == FEEDLINE_OK && c->label >= 0) {
-        if (leaves[c->label].bytes != 8)
-            return fdl_shard_fail(c->shard, at, "an int of %" PRIu64 " bytes",
-                                  leaves[c->label].bytes);
-        status = fdl_shard_bytes(c->shard, leaves[c->label].at, 8, &p);
-        label = status ? 0 : fdl_le64(p);
-    }
+    if (status == FEEDLINE_OK && c->label >= 0)
+        status = take_number(c, &leaves[c->label], "an int", &label);
     snprintf(name, sizeof(name), "%" PRIu64, i);
     if (status == FEEDLINE_OK)
         status = fdl_listing_add(c->shard->list, name, leaves[c->image].at,
                                  leaves[c->image].bytes);
+    if (status == FEEDLINE_OK)
+        status = add_fields(c, leaves);
     return status || c->label < 0
                ? status
                : fdl_listing_number(c->shard->list, (int64_t)label);
@@ -356,6 +420,8 @@ static int32_t list_chunk(struct fdl_shard *s)
         status = refuse_arrow(s);
     if (status == FEEDLINE_OK)
         status = choose_leaves(&c);
+    if (status == FEEDLINE_OK)
+        status = choose_fields(&c);
     return status ? status : list_samples(&c);
 }
 

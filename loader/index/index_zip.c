@@ -5,9 +5,14 @@
  * as the name there and its extra field may have other lengths. Members that
  * are images by their names are samples, the folder that they are in is their
  * class. They have to be stored: a compressed one has no extent.
+ *
+ * Fields are members named as the image up to their extension, wherever they
+ * are; it means what it does in a WebDataset.
  */
 #include "decode/formats/format.h"
 #include "loader/index/index_format.h"
+#include "loader/index/tar_fields.h"
+#include "loader/index/tar_groups.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,7 +27,11 @@
 #define EXTRA_ZIP64    1u
 #define NAME_BYTES     4096u
 
-static const struct fdl_option options[] = {FDL_INDEX_DAMAGED};
+static const struct fdl_option options[] = {
+    FDL_INDEX_DAMAGED,
+    FDL_INDEX_FIELDS("members named as the image, by their extensions"),
+    FDL_INDEX_MISSING_FIELD,
+};
 
 static uint16_t le16(const uint8_t *p)
 {
@@ -132,7 +141,9 @@ static int32_t read_member(struct fdl_shard *s, uint64_t *at, struct member *m)
     return FEEDLINE_OK;
 }
 
-static int32_t add_member(struct fdl_shard *s, const struct member *m)
+/* Where its bytes are. */
+static int32_t locate(struct fdl_shard *s, const struct member *m,
+                      struct fdl_tar_member *out)
 {
     const uint8_t *p;
     if (m->flags & FLAG_ENCRYPTED)
@@ -154,28 +165,132 @@ static int32_t add_member(struct fdl_shard *s, const struct member *m)
                               "%s has %" PRIu64
                               " bytes, and the file ends after %" PRIu64,
                               m->name, m->size, s->size);
-    status = fdl_listing_add(s->list, m->name, begin, m->size);
-    return status ? status : fdl_listing_class_of_folder(s->list, m->name);
+    *out = (struct fdl_tar_member){
+        .name = m->name, .begin = begin, .size = m->size};
+    return FEEDLINE_OK;
+}
+
+/* ---- Fields -------------------------------------------------------------- */
+
+struct lister {
+    struct fdl_shard *shard;
+    struct fdl_tar_groups groups; /* by what stands before the extension */
+    struct fdl_tar_fields fields;
+    struct fdl_text text;
+    struct member member; /* that is taken */
+};
+
+/* Of the member's name: the extension in lower case, in place, cut from the
+ * rest; NULL: it has none. */
+static char *cut_extension(char *name)
+{
+    size_t key = fdl_tar_key_bytes(name);
+    if (key == 0)
+        return NULL;
+    name[key] = '\0';
+    for (char *c = name + key + 1; *c; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            *c = (char)(*c - 'A' + 'a');
+    return name + key + 1;
+}
+
+static bool is_asked_for(const struct lister *l, const char *extension)
+{
+    const struct fdl_field_set *fields = l->shard->list->fields;
+    return fields && extension && fdl_field_set_find(fields, extension) >= 0;
+}
+
+static int32_t find_group(struct lister *l, const char *key, uint64_t *out)
+{
+    struct fdl_tar_group *g;
+    int32_t status = fdl_tar_groups_join(&l->groups, key, true, &g);
+    if (status == FEEDLINE_OK)
+        *out = (uint64_t)(g - l->groups.groups);
+    return status;
+}
+
+static int32_t take_field(struct lister *l)
+{
+    char key[NAME_BYTES];
+    bool taken;
+    uint64_t group = 0;
+    struct fdl_tar_member at;
+    memcpy(key, l->member.name, sizeof(key));
+    const char *extension = cut_extension(key);
+    if (!is_asked_for(l, extension))
+        return FEEDLINE_OK;
+    int32_t status = locate(l->shard, &l->member, &at);
+    if (status == FEEDLINE_OK)
+        status = find_group(l, key, &group);
+    return status ? status
+                  : fdl_tar_fields_take(&l->fields, l->shard, group, extension,
+                                        at.name, &at, &l->text, &taken);
+}
+
+static int32_t add_fields(struct lister *l)
+{
+    char *key = l->member.name;
+    uint64_t group = 0;
+    if (!l->shard->list->fields || !cut_extension(key))
+        return FEEDLINE_OK;
+    int32_t status = find_group(l, key, &group);
+    return status ? status : fdl_tar_fields_add(&l->fields, l->shard, group);
+}
+
+/* ---- Members ------------------------------------------------------------- */
+
+static int32_t take_image(struct lister *l)
+{
+    char name[NAME_BYTES];
+    struct fdl_tar_member at;
+    const struct member *m = &l->member;
+    memcpy(name, m->name, sizeof(name));
+    const char *extension = cut_extension(name);
+    bool field = is_asked_for(l, extension);
+    if (!fdl_format_lists(m->name) || (field && strchr(extension, '.'))) {
+        if (m->size > 0 && !field)
+            fdl_listing_odd(l->shard->list, "not an image by its name",
+                            m->name);
+        return FEEDLINE_OK; /* also "7.seg.png", where that is a field */
+    }
+    int32_t status = locate(l->shard, m, &at);
+    if (status == FEEDLINE_OK)
+        status = fdl_listing_add(l->shard->list, m->name, at.begin, at.size);
+    if (status == FEEDLINE_OK)
+        status = fdl_listing_class_of_folder(l->shard->list, m->name);
+    return status ? status : add_fields(l);
+}
+
+static int32_t each_member(struct lister *l, const struct directory *d,
+                           int32_t (*take)(struct lister *l))
+{
+    uint64_t at = d->at;
+    int32_t status = FEEDLINE_OK;
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < d->members; i++) {
+        status = read_member(l->shard, &at, &l->member);
+        if (status == FEEDLINE_OK)
+            status = take(l);
+    }
+    return status;
 }
 
 static int32_t list_members(struct fdl_shard *s)
 {
     struct directory d = {0};
-    struct member m;
+    struct lister l = {.shard = s};
     int32_t status = find_directory(s, &d);
     if (status == FEEDLINE_OK && !fdl_shard_has(s, d.at, d.bytes))
         return fdl_shard_fail(s, d.at,
                               "the directory has %" PRIu64
                               " bytes, and the file ends after %" PRIu64,
                               d.bytes, s->size);
-    uint64_t at = d.at;
-    for (uint64_t i = 0; status == FEEDLINE_OK && i < d.members; i++) {
-        status = read_member(s, &at, &m);
-        if (status == FEEDLINE_OK && fdl_format_lists(m.name))
-            status = add_member(s, &m);
-        else if (status == FEEDLINE_OK && m.size > 0)
-            fdl_listing_odd(s->list, "not an image by its name", m.name);
-    }
+    if (status == FEEDLINE_OK && s->list->fields)
+        status = each_member(&l, &d, take_field);
+    if (status == FEEDLINE_OK)
+        status = each_member(&l, &d, take_image);
+    fdl_tar_groups_free(&l.groups);
+    fdl_tar_fields_free(&l.fields);
+    fdl_text_free(&l.text);
     return status;
 }
 

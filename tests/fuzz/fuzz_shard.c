@@ -65,10 +65,20 @@ static uint64_t open_as(const struct fdl_index_format *format, const char *spec,
 /* Those of the seeds. */
 static const char *fields_of(const char *format)
 {
-    if (strcmp(format, "tar") == 0)
-        return "jpg,cls";
-    return strcmp(format, "mds") == 0 ? "label,filename"
-                                      : "image/class/label,image/filename";
+    static const char *const fields[][2] = {
+        {"beton", "t,m,k,n"},
+        {"litdata", "0,1"},
+        {"mds", "label,filename"},
+        {"recordio", "labels,id"},
+        {"tar", "jpg,cls"},
+        {"zip", "txt,json,id,jpg"},
+        {"tfrecord", "image/class/label,image/filename"},
+    };
+    for (size_t i = 0; i < FDL_COUNT_OF(fields); i++)
+        if (strcmp(fields[i][0], format) == 0)
+            return fields[i][1];
+    fuzz_check(false);
+    return NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -287,6 +287,11 @@ def lists():
     yield "blanks", b"  a b.jpg \t 7 \t\n \t\n"
     yield "parts", (b"path\tlabel\toffset\tlength\n"
                     b"a.tar\t1\t1536\t10\na.tar\t2\t\t\n")
+    yield "fields", (b"path\tlabel\toffset\tlength\tint:int\ttext\tjson:json"
+                     b"\tfloat:float\na.tar\t1\t9\t10\t-5\ta b\t[1]\t-1e5\r\n"
+                     b"b\t\t\t\t\t\t\t\n")
+    yield "columns", (b"path\tlabel\tfloat:float\tint:int\tjson\ttext\tmore\n"
+                      b"a.jpg\t1\t.5\t7\t\tx\ty\nb.jpg\t1\t2\n")
     yield "refused", b"a picture.jpg\n"
     yield "overflow", b"a.jpg 9223372036854775808"
     yield "zero", b"a\0b 1\n"
@@ -362,9 +367,18 @@ def index_caches():
 def shards():
     """One small shard of each format, by the writers of its test."""
     sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
+    import test_fields
     import test_shards
 
     members = [("ant/1.jpg", b"one", 1), ("bee/22.jpg", b"twenty-two", 2)]
+    samples = [{"image": b"one", "text": "t", "meta": [1], "number": 5},
+               {"image": b"two", "text": "", "meta": {}, "number": -7,
+                "mask": b"mask"}]
+    for name in ("beton", "zip"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "shard")
+            test_fields.WRITERS[name](path, samples)
+            yield name + "-fields", path.read_bytes()
     for name, write in test_shards.WRITERS.items():
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "shard")

@@ -9,6 +9,7 @@ import math
 import random
 import struct
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List
 
@@ -16,7 +17,14 @@ import pytest
 
 import feedline
 from feedline import Dataset
-from test_shards import masked_crc, recordio_image, write_mds_rows
+from test_shards import (
+    beton_image,
+    masked_crc,
+    recordio_image,
+    write_beton_fields,
+    write_litdata,
+    write_mds_rows,
+)
 
 Sample = Dict[str, Any]  # field: its value; "image": bytes
 COUNT = 23
@@ -46,10 +54,13 @@ def samples() -> List[Sample]:
 
 # By format: the name of each field.
 NAMES = {
+    "beton": {"text": "t", "meta": "m", "mask": "k", "number": "n"},
     "tar": {"text": "txt", "meta": "json", "mask": "mask.npy", "number": "id"},
     "mds": {"text": "caption", "meta": "m", "mask": "z", "number": "a"},
     "tfrecord": {"text": "t/t", "meta": "m", "mask": "k", "number": "n"},
+    "zip": {"text": "txt", "meta": "json", "mask": "mask.npy", "number": "id"},
 }
+HAS_ALL = ("beton", "mds")  # every field in every sample, if only empty
 
 
 def add_member(archive: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -152,10 +163,41 @@ def write_tfrecord(path: Path, samples: List[Sample]) -> None:
     write_examples(path, examples)
 
 
+def write_zip(path: Path, samples: List[Sample]) -> None:
+    """Images first, so that what belongs to them is anywhere."""
+    names, members = NAMES["zip"], []
+    with zipfile.ZipFile(path, "w") as archive:
+        for i, sample in enumerate(samples):
+            archive.writestr("f/%03d.jpg" % i, sample["image"])
+            for k, v in parts_of(sample).items():
+                members.append(("f/%03d.%s" % (i, names[k]), v))
+        random.Random(9).shuffle(members)
+        for name, data in members:
+            archive.writestr(name, data)
+
+
+def write_beton(path: Path, samples: List[Sample]) -> None:
+    names = NAMES["beton"]
+    fields = [(2, "image"), (3, names["text"]), (5, names["meta"])]
+    fields += [(3, names["mask"]), (1, names["number"])]
+    rows, contents = [], []
+    for sample in samples:
+        parts = {"mask": b"", **parts_of(sample)}
+        parts["meta"] += b"\0"
+        content = [parts[k] for k in ("text", "meta", "mask")]
+        row = [struct.pack("<8sQ", b"{at....}", len(v)) for v in content]
+        number = struct.pack("<3xq", sample["number"])
+        rows.append((beton_image(), *row, number))
+        contents.append((sample["image"], *content))
+    write_beton_fields(path, fields, rows, contents)
+
+
 WRITERS: Dict[str, Callable[[Path, List[Sample]], None]] = {
+    "beton": write_beton,
     "mds": write_mds,
     "tar": write_tar,
     "tfrecord": write_tfrecord,
+    "zip": write_zip,
 }
 each_format = pytest.mark.parametrize("kind", sorted(WRITERS))
 
@@ -172,8 +214,9 @@ def opened(
 
 
 def wanted(kind: str, sample: Sample, field: str) -> Any:
-    """TFRecords do not say that bytes are text."""
-    if kind == "tfrecord" and field in ("text", "meta"):
+    """Not all say that bytes are text or JSON."""
+    bytes_only = {"tfrecord": ("text", "meta"), "beton": ("text",)}
+    if field in bytes_only.get(kind, ()):
         return parts_of(sample)[field]
     return sample.get(field, b"")
 
@@ -201,7 +244,7 @@ def test_the_fields_are_those_written(
 def test_missing_fields(
     tmp_path: Path, samples: List[Sample], kind: str
 ) -> None:
-    if kind != "mds":  # which has every column in every sample
+    if kind not in HAS_ALL:
         with pytest.raises(feedline.NotFound, match="0.%s.*no field" % kind):
             opened(tmp_path, kind, samples, "&missing_field=raise")
     opened(tmp_path, kind, samples)
@@ -333,6 +376,77 @@ def test_mds_numbers(tmp_path: Path) -> None:
     for i, value in enumerate((0.5, math.inf)):
         assert dataset.field(i, "half") == value
         assert dataset.field(i, "whole") == -value
+
+
+def test_beton_values(tmp_path: Path) -> None:
+    """Lengths of arrays are in the table, and a second image is one too."""
+    path = tmp_path / "s.beton"
+    fields = [(2, "image"), (2, "mask"), (4, "array"), (0, "f"), (6, "tensor")]
+    row = (beton_image(), beton_image(), bytes(6), b"{at....}")
+    row += (struct.pack("<d", 0.5), b"{at....}")
+    contents = (b"image", b"mask!", b"array...", b"tensor")
+    write_beton_fields(path, fields, [row], [contents])
+    names = "mask,array,f,tensor"
+    dataset = Dataset.open("beton:%s?image=image&fields=%s" % (path, names))
+    assert dataset.read(0) == b"image"
+    found = [dataset.field(0, name) for name in names.split(",")]
+    assert found == [b"mask!", b"array...", 0.5, b"tensor"]
+    row = (beton_image(), beton_image(1), *row[2:])
+    write_beton_fields(path, fields, [row], [contents])
+    with pytest.raises(feedline.NotSupported, match="raw pixels"):
+        Dataset.open("beton:%s?image=image&fields=mask" % path)
+
+
+def test_litdata_values(tmp_path: Path, samples: List[Sample]) -> None:
+    rows = [
+        [
+            sample["text"].encode(),
+            sample["image"],
+            struct.pack("<q", sample["number"]),
+            struct.pack("<d", i / 4),
+            sample.get("mask", b""),
+        ]
+        for i, sample in enumerate(samples)
+    ]
+    kinds = ["str", "jpeg", "int", "float", "bytes"]
+    write_litdata(tmp_path, [rows[:9], rows[9:]], kinds)
+    dataset = Dataset.open("litdata:%s?fields=4,0,2,3" % tmp_path)
+    for i, sample in enumerate(samples):
+        assert dataset.read(i) == sample["image"]
+        found = [dataset.field(i, name) for name in dataset.fields]
+        mask, text = sample.get("mask", b""), sample["text"]
+        assert found == [mask, text, sample["number"], i / 4]
+    for name in ("5", "x", "-1"):
+        uri = "litdata:%s?fields=%s" % (tmp_path, name)
+        with pytest.raises(feedline.InvalidArgument, match="5 values.*none is"):
+            Dataset.open(uri)
+    rows[3][3] = b"short"
+    write_litdata(tmp_path, [rows], kinds)
+    uri = "litdata:%s?fields=3" % tmp_path
+    with pytest.raises(feedline.InvalidArgument, match="a float of 5 bytes"):
+        Dataset.open(uri)
+    assert len(Dataset.open(uri + "&damaged=skip")) == 3
+
+
+def test_zip_of_two_images_with_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("a/1.txt", "a/1.JPG", "a/1.png", "b/1.Jpg", "b/1.seg.png"):
+            archive.writestr(name, name)
+    dataset = Dataset.open("zip:%s?fields=txt,seg.png,jpg" % path)
+    found = [
+        (dataset.read(i), *(dataset.field(i, f) for f in dataset.fields))
+        for i in range(len(dataset))
+    ]
+    assert found == [
+        (b"a/1.JPG", "a/1.txt", b"", b"a/1.JPG"),
+        (b"a/1.png", "a/1.txt", b"", b"a/1.JPG"),
+        (b"b/1.Jpg", "", b"b/1.seg.png", b"b/1.Jpg"),
+    ]
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("b/1.txt", "x" * 99, zipfile.ZIP_DEFLATED)
+    with pytest.raises(feedline.InvalidArgument, match="1.txt is compressed"):
+        Dataset.open("zip:%s?fields=txt" % path)
 
 
 # ---- Batches -----------------------------------------------------------------

@@ -56,21 +56,23 @@ def write_beton_fields(
     path: Path,
     fields: List[Tuple[int, str]],
     rows: List[Tuple[bytes, ...]],
-    images: List[bytes],
+    contents: List[Tuple[bytes, ...]],
 ) -> None:
     """As ffcv's DatasetWriter does, whose pages have 2 MiB and more; rows have
-    a "{at}" of 8 bytes where the place of the image goes."""
+    a "{at}" of 8 bytes where the place of each content goes."""
     page = 4096
     at = 24 + 1041 * len(fields) + sum(map(len, map(b"".join, rows)))
     first = at = -(-at // page) * page
     metadata, pages, table = [], b"", []
-    for i, (row, image) in enumerate(zip(rows, images)):
-        metadata.append(
-            b"".join(row).replace(b"{at....}", at.to_bytes(8, "little"))
-        )
-        table.append(struct.pack("<3Q", i, at, len(image)))
-        pages += image
-        at += len(image)
+    for i, (row, content) in enumerate(zip(rows, contents)):
+        values = b"".join(row)
+        for data in content:
+            place = at.to_bytes(8, "little")
+            values = values.replace(b"{at....}", place, 1)
+            table.append(struct.pack("<3Q", i, at, len(data)))
+            pages += data
+            at += len(data)
+        metadata.append(values)
     pages += bytes(-len(pages) % page)
     header = struct.pack(
         "<HHIQQ", 2, len(fields), page, len(rows), first + len(pages)
@@ -95,7 +97,7 @@ def write_beton(path: Path, members: List[Member]) -> None:
             (beton_image(), bytes(3), struct.pack("<q", label))
             for _, _, label in members
         ],
-        [data for _, data, _ in members],
+        [(data,) for _, data, _ in members],
     )
 
 
@@ -401,7 +403,7 @@ def test_beton_fields(tmp_path: Path) -> None:
         bytes(3),
         struct.pack("<dq", 0.5, -6),
     )
-    write_beton_fields(path, fields, [row], [b"data"])
+    write_beton_fields(path, fields, [row], [(b"data", b"da")])
     with pytest.raises(feedline.InvalidArgument, match="'id' and 'class' may"):
         Dataset.open(path)
     for options, data, label in (
@@ -424,10 +426,10 @@ def test_beton_fields(tmp_path: Path) -> None:
 def test_beton_that_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.beton"
     fields = [(2, "image"), (255, "mine")]
-    write_beton_fields(path, fields, [(beton_image(),)], [b"data"])
+    write_beton_fields(path, fields, [(beton_image(),)], [(b"data",)])
     with pytest.raises(feedline.InvalidArgument, match="'mine' is of a type"):
         Dataset.open(path)
-    write_beton_fields(path, fields[:1], [(beton_image(1),)], [b"data"])
+    write_beton_fields(path, fields[:1], [(beton_image(1),)], [(b"data",)])
     with pytest.raises(feedline.NotSupported, match="raw pixels.*write_mode"):
         Dataset.open(path)
     path.write_bytes(b"\1" + path.read_bytes()[1:])

@@ -175,9 +175,9 @@ typedef struct feedline_dataset feedline_dataset;
 /* uri: "folder:/data/train" (one folder per class, ordered and labelled as
  * torchvision's ImageFolder), "list:/data/train.tsv" (path, blank, label on
  * each line; paths relative to the list; for parts of files path, label, offset
- * and length with TABs between, under a first line of these words),
- * "idx:/data/mnist" (the train images and labels of that folder, or
- * "idx:IMAGES,LABELS"), shards such as "zip:/data/{000..146}.zip"
+ * and length with TABs between, under a first line of these words; columns that
+ * ?fields= chooses: feedline/fields.h), "idx:/data/mnist" (its train images and
+ * labels, or "idx:IMAGES,LABELS"), shards such as "zip:/data/{000..146}.zip"
  * (docs/options.md, "Shards"), or a bare path, whose kind is detected; behind
  * any "?quarantine=FILE" (feedline/files.h). Errors name the file or folder:
  * ENOENT: missing, or an empty class; EIO: not readable; EINVAL: not clear. */

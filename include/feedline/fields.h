@@ -4,7 +4,12 @@
  * captions, JSON and numbers. "URI?fields=txt,json" chooses them by the names
  * that the format has: the extension in a WebDataset, the feature of a
  * tf.Example, the column of MDS. Neighbours of the image are read with it, in
- * one read; numbers are read when the data set is opened.
+ * one read; numbers are read when the data set is opened. Those of "list:" are
+ * columns, which its first line names, with TABs between:
+ *
+ *     path  label  caption  width:int  score:float  box:json
+ *
+ * or behind offset and length. A column without a kind is text.
  *
  * A loader with decode=none delivers images as they are encoded: as the field
  * "image", behind those of the data set, and no pixels.

@@ -20,10 +20,15 @@
  *     path<TAB>label<TAB>offset<TAB>length
  *     train-000.tar<TAB>7<TAB>1536<TAB>110592
  *     whole.jpg<TAB>8<TAB><TAB>
+ *
+ * Any number of columns may follow, or stand in place of offset and length;
+ * ?fields= chooses some of them (list_columns.h).
  */
+#include "base/memory.h"
 #include "base/name_table.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
+#include "loader/dataset/list_columns.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,16 +36,17 @@
 #include <string.h>
 
 #define BLANKS " \t"
-#define PARTS  "path\tlabel\toffset\tlength"
+#define FIELDS "?fields="
 
 /* A list that is being read. */
 struct list {
     feedline_dataset *ds;
     const char *path;
     const char *folder; /* ends with a slash; "" for the working directory */
+    const char *text;
     uint64_t line;
-    bool parts;                  /* it has offsets and lengths */
-    struct fdl_name_table files; /* as its lines write them */
+    struct fdl_list_columns columns; /* n 0: it has no line that names them */
+    struct fdl_name_table files;     /* as its lines write them */
 };
 
 /* Without blanks at its start and end, which is cut off in place. */
@@ -130,34 +136,48 @@ static int32_t number_file(struct list *l, const char *path, uint32_t *out)
     return status;
 }
 
-static int32_t add_part(struct list *l, char *path)
+static int32_t add_fields(struct list *l, char *const *texts)
 {
-    char *fields[3]; /* label, offset, length */
+    struct fdl_cell cells[FEEDLINE_FIELDS_MAX];
+    uint32_t wrong = fdl_list_columns_take(&l->columns, &l->ds->fields, l->text,
+                                           texts, cells);
+    if (wrong < l->ds->fields.n)
+        return fdl_fail(FEEDLINE_EINVAL, "%s:%" PRIu64 ": %s '%s' is no number",
+                        l->path, l->line,
+                        fdl_field_set_name(&l->ds->fields, wrong),
+                        texts[l->columns.of_field[wrong]]);
+    return l->ds->fields.n > 0
+               ? fdl_dataset_add_cells(l->ds, cells, FDL_LIST_ITSELF)
+               : FEEDLINE_OK;
+}
+
+static int32_t add_row(struct list *l, char *line)
+{
+    char *texts[FDL_LIST_COLUMNS];
     uint64_t offset = 0, length = FEEDLINE_TO_END;
     int64_t label = 0;
     uint32_t file;
-    for (int i = 2; i >= 0; i--) {
-        char *tab = strrchr(path, '\t');
-        if (!tab)
-            return fdl_fail(FEEDLINE_EINVAL,
-                            "%s:%" PRIu64 ": path, label, offset and length "
-                            "with TABs between them expected",
-                            l->path, l->line);
-        *tab = '\0';
-        fields[i] = stripped(tab + 1);
-    }
+    if (!fdl_list_columns_split(&l->columns, line, texts))
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s:%" PRIu64 ": %" PRIu32 " columns with TABs between "
+                        "them expected, as in its first line",
+                        l->path, l->line, l->columns.n);
+    char *label_text = stripped(texts[1]);
     int32_t status =
-        *fields[0] ? parse_label(l, fields[0], &label) : FEEDLINE_OK;
+        *label_text ? parse_label(l, label_text, &label) : FEEDLINE_OK;
+    if (status == FEEDLINE_OK && l->columns.parts)
+        status =
+            parse_bytes(l, "offset", stripped(texts[2]), INT64_MAX, &offset);
+    if (status == FEEDLINE_OK && l->columns.parts)
+        status = parse_bytes(l, "length", stripped(texts[3]), FEEDLINE_TO_END,
+                             &length);
     if (status == FEEDLINE_OK)
-        status = parse_bytes(l, "offset", fields[1], INT64_MAX, &offset);
-    if (status == FEEDLINE_OK)
-        status = parse_bytes(l, "length", fields[2], FEEDLINE_TO_END, &length);
-    if (status == FEEDLINE_OK)
-        status = number_file(l, stripped(path), &file);
+        status = number_file(l, stripped(texts[0]), &file);
     if (status)
         return status;
     struct feedline_extent extent = {offset, file, (uint32_t)length};
-    return fdl_dataset_add_extent(l->ds, "", &extent, label);
+    status = fdl_dataset_add_extent(l->ds, "", &extent, label);
+    return status ? status : add_fields(l, texts);
 }
 
 /* ---- All of it ----------------------------------------------------------- */
@@ -165,14 +185,13 @@ static int32_t add_part(struct list *l, char *path)
 /* text: one line without its end; it is cut up. */
 static int32_t add_line(struct list *l, char *text)
 {
-    if (l->line == 1 && strcmp(text, PARTS) == 0) {
-        l->parts = true;
-        return FEEDLINE_OK;
-    }
+    if (l->line == 1 && fdl_list_columns_are(text))
+        return fdl_list_columns_read(&l->columns, &l->ds->fields, l->path,
+                                     text);
     char *path = text + strspn(text, BLANKS);
     if (*path == '\0' || *path == '#')
         return FEEDLINE_OK;
-    return l->parts ? add_part(l, path) : add_whole(l, path);
+    return l->columns.n > 0 ? add_row(l, path) : add_whole(l, path);
 }
 
 static int32_t add_lines(struct list *l, char *text, uint64_t bytes)
@@ -199,14 +218,30 @@ static int32_t add_lines(struct list *l, char *text, uint64_t bytes)
     }
     if (l->ds->count == 0)
         return fdl_fail(FEEDLINE_EINVAL, "%s: the list is empty", l->path);
+    if (l->ds->fields.n > 0 && l->columns.n == 0)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "%s: it has no fields: a first line that names them "
+                        "begins with path<TAB>label",
+                        l->path);
     return FEEDLINE_OK;
+}
+
+/* Text lies in the list itself, which is a file of the data set then. */
+static int32_t add_list_itself(const struct list *l)
+{
+    feedline_dataset *ds = l->ds;
+    uint32_t number = (uint32_t)ds->n_files;
+    for (uint64_t i = 0; i < ds->count * ds->fields.n; i++)
+        if (ds->cells[i].file == FDL_LIST_ITSELF)
+            ds->cells[i].file = number;
+    return ds->fields.n > 0 ? fdl_dataset_add_file(ds, l->path) : FEEDLINE_OK;
 }
 
 /* Parts have no names; where they are tells two lists apart. */
 static int32_t finish(const struct list *l)
 {
     feedline_dataset *ds = l->ds;
-    if (!l->parts) {
+    if (l->columns.n == 0) {
         fdl_dataset_finish(ds, l->folder);
         return FEEDLINE_OK;
     }
@@ -216,45 +251,58 @@ static int32_t finish(const struct list *l)
                                  ds->count * sizeof(*ds->extents));
     if (status == FEEDLINE_OK)
         fdl_dataset_finish_bytes(ds, l->files.text.text, l->files.text.bytes);
+    return status ? status : add_list_itself(l);
+}
+
+/* Cuts "LIST?fields=a,b" behind LIST. */
+static int32_t take_options(char *spec, struct fdl_field_set *fields)
+{
+    char *mark = strstr(spec, FIELDS);
+    if (!mark)
+        return FEEDLINE_OK;
+    *mark = '\0';
+    return fdl_field_set_parse(fields, mark + strlen(FIELDS));
+}
+
+static int32_t open_list(struct list *l, const char *path)
+{
+    char *text = NULL;
+    uint64_t bytes = 0;
+    const char *slash = strrchr(path, '/');
+    size_t folder_bytes = slash ? (size_t)(slash + 1 - path) : 0;
+    char *folder = strndup(path, folder_bytes);
+    int32_t status =
+        folder ? FEEDLINE_OK : fdl_fail_memory(folder_bytes, "a folder's name");
+    if (status == FEEDLINE_OK)
+        status = fdl_file_load(path, &text, &bytes);
+    l->path = path;
+    l->folder = folder;
+    l->text = text;
+    if (status == FEEDLINE_OK)
+        status = add_lines(l, text, bytes);
+    if (status == FEEDLINE_OK)
+        status = finish(l);
+    free(folder);
+    free(text);
     return status;
 }
 
-int32_t fdl_dataset_open_list(const char *path, feedline_dataset **out)
+int32_t fdl_dataset_open_list(const char *spec, feedline_dataset **out)
 {
-    struct list l = {.path = path};
-    char *text = NULL;
-    char *folder = NULL;
-    uint64_t bytes = 0;
-
-    int32_t status = fdl_file_load(path, &text, &bytes);
-    if (status)
-        goto out;
-    status = fdl_dataset_create(&l.ds);
-    if (status)
-        goto out;
-
-    const char *slash = strrchr(path, '/');
-    size_t folder_bytes = slash ? (size_t)(slash + 1 - path) : 0;
-    folder = malloc(folder_bytes + 1);
-    if (!folder) {
-        status = fdl_fail_memory(folder_bytes + 1, "a folder's name");
-        goto out;
-    }
-    memcpy(folder, path, folder_bytes);
-    folder[folder_bytes] = '\0';
-
-    l.folder = folder;
-    status = add_lines(&l, text, bytes);
+    struct list l = {0};
+    char *path = fdl_strdup(spec);
+    int32_t status = path ? fdl_dataset_create(&l.ds)
+                          : fdl_fail_memory(strlen(spec) + 1, "a list's name");
     if (status == FEEDLINE_OK)
-        status = finish(&l);
-    if (status)
-        goto out;
-    *out = l.ds;
-    l.ds = NULL;
-out:
+        status = take_options(path, &l.ds->fields);
+    if (status == FEEDLINE_OK)
+        status = open_list(&l, path);
+    if (status == FEEDLINE_OK) {
+        *out = l.ds;
+        l.ds = NULL;
+    }
     fdl_dataset_unref(l.ds);
     fdl_name_table_free(&l.files);
-    free(folder);
-    free(text);
+    free(path);
     return status;
 }

@@ -71,7 +71,8 @@ class Dataset:
         uri: "folder:DIR" (a folder per class, ordered and labelled as
         torchvision's ImageFolder), "list:FILE" (path, blank, label on each
         line; or parts of files: path, label, offset, length, TABs between
-        them, under a first line of these words), "idx:DIR" (MNIST's files),
+        them, under a first line of these words, and columns that ?fields=
+        chooses: text, or "NAME:json", ":int", ":float"), "idx:DIR" (MNIST),
         shards such as "zip:DIR/{000..146}.zip" (docs/options.md lists their
         formats), or a bare path, whose kind is detected. "URI?quarantine=FILE"
         leaves out the samples that FILE names (`loaderbench scan`).

@@ -682,6 +682,30 @@ def test_encoded_images_are_delivered(
 
 
 @pytest.mark.parametrize("reader", READERS)
+def test_columns_of_a_list(tmp_path: Path, reader: str) -> None:
+    streams = pytest.importorskip("streams", reason="no numpy")
+    images = pytest.importorskip("images")
+    rows = ["path\tlabel\tcaption\tscore:float\tmeta:json"]
+    for i in range(9):
+        (tmp_path / str(i)).write_bytes(images.encoded((40, 30), seed=i))
+        rows.append("%d\t%d\tcaption %d\t%d.5\t[%d]" % (i, i, i, i, i))
+    path = tmp_path / "l.tsv"
+    path.write_text("\n".join(rows))
+    dataset = Dataset.open("list:%s?fields=caption,meta,score" % path)
+    assert dataset.field(3, "caption") == "caption 3"
+    order = dict(epochs=1, shuffle=True, reader=reader)
+    seen = 0
+    with streams.loader_of(dataset, **order) as loader:
+        for batch in loader:
+            for i, index in enumerate(batch.sample_index):
+                assert batch.fields["caption"][i] == "caption %d" % index
+                assert batch.fields["meta"][i] == [index]
+                assert batch.fields["score"][i] == index + 0.5
+                seen += 1
+    assert seen == 9
+
+
+@pytest.mark.parametrize("reader", READERS)
 def test_encoded_files(tmp_path: Path, reader: str) -> None:
     """Whole files, whose sizes nobody knew, and images in memory."""
     streams = pytest.importorskip("streams", reason="no numpy")

@@ -438,7 +438,7 @@ TEST(list_of_parts_errors_name_the_line)
         const char *text, *says;
     } bad[] = {
         {PARTS, "l.tsv: the list is empty"},
-        {PARTS "a\t1\n", "l.tsv:2: path, label, offset and length"},
+        {PARTS "a\t1\n", "l.tsv:2: 4 columns with TABs between"},
         {PARTS "a\tx\t1\t2\n", "l.tsv:2: label 'x'"},
         {PARTS "a\t1\t-1\t2\n", "l.tsv:2: offset '-1' is not a whole"},
         {PARTS "a\t1\t9223372036854775807\t2\n", "l.tsv:2: offset '9"},
@@ -449,6 +449,71 @@ TEST(list_of_parts_errors_name_the_line)
     for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
         make_file("l.tsv", bad[i].text);
         refused(scheme("list", "l.tsv"), FEEDLINE_EINVAL, bad[i].says);
+    }
+}
+
+#define COLUMNS "path\tlabel\ttext\twidth:int\tscore:float\tbox:json\n"
+#define CHOSEN  "?fields=score,text,box,width"
+
+TEST(list_of_fields)
+{
+    static const char text[] = COLUMNS "a b.jpg\t3\ttwo cats\t-7\t0.5\t{}\r\n"
+                                       "c.jpg\t\t\t\t\t\n";
+    struct feedline_sample_field f;
+    make_root();
+    make_file("l.tsv", text);
+    feedline_dataset *ds = opened(scheme("list", "l.tsv" CHOSEN));
+    assert_int_equal(ds->count, 2);
+    assert_string_equal(fdl_dataset_name(ds, 0), at("a b.jpg"));
+    assert_int_equal(fdl_dataset_label(ds, 0), 3);
+    fdl_dataset_get_field(ds, 0, 1, &f);
+    assert_int_equal(f.kind, FEEDLINE_FIELD_TEXT);
+    assert_string_equal(f.file, at("l.tsv"));
+    assert_int_equal(f.bytes, 8);
+    assert_memory_equal(text + f.offset, "two cats", 8);
+    fdl_dataset_get_field(ds, 0, 2, &f);
+    assert_int_equal(f.kind, FEEDLINE_FIELD_JSON);
+    assert_memory_equal(text + f.offset, "{}\r", 3);
+    fdl_dataset_get_field(ds, 0, 3, &f);
+    assert_int_equal(f.integer, -7);
+    fdl_dataset_get_field(ds, 0, 0, &f);
+    assert_true(f.number == 0.5);
+    fdl_dataset_get_field(ds, 1, 0, &f);
+    assert_true(f.number != f.number);
+    fdl_dataset_get_field(ds, 1, 3, &f);
+    assert_true(f.integer == INT64_MIN);
+    fdl_dataset_get_field(ds, 1, 1, &f);
+    assert_int_equal(f.bytes, 0);
+    uint64_t print = ds->fingerprint;
+    fdl_dataset_unref(ds);
+    ds = opened(at("l.tsv"));
+    assert_true(ds->fingerprint == print && ds->fields.n == 0);
+    fdl_dataset_unref(ds);
+}
+
+TEST(list_of_fields_errors)
+{
+    static const struct {
+        const char *text, *says;
+        int32_t status;
+    } bad[] = {
+        {"a 1\n", "it has no fields: a first line", FEEDLINE_EINVAL},
+        {"path\tlabel\ttext\na\t1\tx\n", "no column 'score' in its",
+         FEEDLINE_ENOENT},
+        {COLUMNS "a\t1\tx\t1\t1\n", "l.tsv:2: 6 columns", FEEDLINE_EINVAL},
+        {COLUMNS "a\t1\tx\t1.5\t1\t\n", "l.tsv:2: width '1.5' is no number",
+         FEEDLINE_EINVAL},
+        {COLUMNS "a\t1\tx\t1\tnan\t\n", "l.tsv:2: score 'nan' is no number",
+         FEEDLINE_EINVAL},
+        {"path\tlabel\ttext\ttext:json\na\t1\t2\t3\n", "two columns 'text'",
+         FEEDLINE_EINVAL},
+        {"path\tlabel\ttext:npy\na\t1\t2\n",
+         "'text' is of an unknown kind: text, json", FEEDLINE_EINVAL},
+    };
+    make_root();
+    for (size_t i = 0; i < FDL_COUNT_OF(bad); i++) {
+        make_file("l.tsv", bad[i].text);
+        refused(scheme("list", "l.tsv" CHOSEN), bad[i].status, bad[i].says);
     }
 }
 

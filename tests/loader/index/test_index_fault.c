@@ -177,6 +177,8 @@ TEST(fields_may_fail_anywhere)
         "mds:" TEST_SEEDS "/mds?fields=filename,label",
         "tfrecord:" TEST_SEEDS "/tfrecord?fields=image/filename,"
         "image/class/label",
+        "zip:" TEST_SEEDS "/zip-fields?fields=txt,json,id",
+        "beton:" TEST_SEEDS "/beton-fields?fields=t,m,k,n",
     };
     setenv("FEEDLINE_CACHE", "off", 1);
     for (size_t i = 0; i < FDL_COUNT_OF(uris); i++) {
@@ -192,10 +194,12 @@ TEST(a_signal_changes_nothing)
 
 /* ---- Threads ------------------------------------------------------------- */
 
-/* A seed is named like its format. */
+/* A seed is named like its format: "zip-fields". */
 static void twice(const char *path, char *uri, size_t bytes)
 {
-    snprintf(uri, bytes, "%s:%s::%s", strrchr(path, '/') + 1, path, path);
+    const char *name = strrchr(path, '/') + 1;
+    snprintf(uri, bytes, "%.*s:%s::%s", (int)strcspn(name, "-"), name, path,
+             path);
 }
 
 static void without_threads(const char *path)

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/status.h"
 #include "decode/custom.h"
+#include "decode/kernels/alpha.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -360,6 +361,7 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     plan->sample = key->sample;
     plan->copy = key->copy;
     plan->view = key->view;
+    plan->alpha = FDL_HAS_ALPHA(key->channels);
     plan->notes = notes;
     int32_t status = write_plan(p, key->seed, plan);
     plan->notes = NULL;

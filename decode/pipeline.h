@@ -24,6 +24,7 @@ struct fdl_draw_key {
     uint64_t seed, epoch, sample;
     uint32_t copy;
     int32_t view; /* of fdl_pipeline_views, or FDL_EVERY_VIEW */
+    int32_t channels;
 };
 
 /* recipe: "train", "eval", the same with "_u8", "none" or NULL. ENOENT. */

@@ -11,14 +11,14 @@
 #include "decode/kernels/blend.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/gauss.h"
+#include "decode/kernels/map.h"
 #include "decode/kernels/resample.h"
-#include "decode/kernels/rotate.h"
 
 struct fdl_kernels {
     const struct fdl_resample_kernels *resample;
     const struct fdl_finish_kernels *finish;
     const struct fdl_blend_kernels *blend;
-    const struct fdl_rotate_kernels *rotate;
+    const struct fdl_map_kernels *map;
     const struct fdl_gauss_kernels *gauss;
 };
 

@@ -46,6 +46,7 @@ struct fdl_plan {
     uint32_t place;
     uint64_t epoch, sample;
     uint32_t copy;
+    bool alpha;             /* of images with it */
     int32_t view;           /* that is planned, or FDL_EVERY_VIEW */
     struct fdl_json *notes; /* drawn values for people; NULL: nobody asks */
 

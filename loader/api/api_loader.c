@@ -295,6 +295,7 @@ static int32_t key_of(const feedline_loader *l, uint64_t epoch,
         .sample = sample_index,
         .copy = copy,
         .view = (int32_t)view,
+        .channels = (int32_t)fdl_engine_config(l->engine)->channels,
     };
     return FEEDLINE_OK;
 }

@@ -65,6 +65,7 @@ static int32_t render(struct fdl_worker *w, const struct fdl_read *r,
         .sample = r->index,
         .copy = r->copy,
         .view = FDL_EVERY_VIEW,
+        .channels = format.channels,
     };
     status =
         fdl_pipeline_draw(e->pipeline, &key, info.width, info.height, &plan);

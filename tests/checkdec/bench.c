@@ -7,8 +7,8 @@
 #include "decode/kernels/blend.h"
 #include "decode/kernels/finish.h"
 #include "decode/kernels/levels.h"
+#include "decode/kernels/map.h"
 #include "decode/kernels/resample.h"
-#include "decode/kernels/rotate.h"
 #include "make_jpeg.h"
 
 #include <inttypes.h>
@@ -96,13 +96,13 @@ static void run_rotation(struct work *w)
 {
     struct fdl_image in = {w->rows, SIDE, SIDE, 3, SIDE * SIDE}, out = in;
     out.data = w->out;
-    struct fdl_rotate_job job = {
+    struct fdl_map_job job = {
         .in = &in,
         .out = &out,
-        .matrix = {0.98, 0.2, -20, -0.2, 0.98, 25},
+        .a = {0.98, 0.2, -20, -0.2, 0.98, 25},
         .scratch = w->out + SIDE * SIDE * 4,
     };
-    fdl_kernels[w->level].rotate->bilinear(&job);
+    fdl_kernels[w->level].map->bilinear(&job);
 }
 
 static void bench_level(enum fdl_cpu_level level)

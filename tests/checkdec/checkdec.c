@@ -63,7 +63,7 @@ static int check(struct settings *s)
         bool same =
             check_kernels((enum fdl_cpu_level)level, s->seed, s->rounds) &&
             check_blend((enum fdl_cpu_level)level, s->seed, s->rounds) &&
-            check_rotate((enum fdl_cpu_level)level, s->seed, s->rounds) &&
+            check_map((enum fdl_cpu_level)level, s->seed, s->rounds) &&
             check_gauss((enum fdl_cpu_level)level, s->seed, s->rounds);
         printf("kernels of %-8s %s\n",
                fdl_cpu_level_name((enum fdl_cpu_level)level),

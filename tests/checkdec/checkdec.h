@@ -15,8 +15,8 @@ bool check_kernels(enum fdl_cpu_level level, uint64_t seed, int rounds);
 /* The same for colour. */
 bool check_blend(enum fdl_cpu_level level, uint64_t seed, int rounds);
 
-/* The same for rotation. */
-bool check_rotate(enum fdl_cpu_level level, uint64_t seed, int rounds);
+/* The same for affine and perspective maps. */
+bool check_map(enum fdl_cpu_level level, uint64_t seed, int rounds);
 
 /* The same for blurs. */
 bool check_gauss(enum fdl_cpu_level level, uint64_t seed, int rounds);

@@ -17,7 +17,7 @@
  */
 #include "base/compiler.h"
 #include "base/memory.h"
-#include "decode/kernels/rotate.h"
+#include "decode/kernels/map.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -102,11 +102,11 @@ struct points {
     int inside;            /* a bit for each */
 };
 
-/* What is the same for a row. */
+/* What is the same for a row: of x, y and what a perspective divides by. */
 struct line {
-    __m256d step_x, step_y; /* per pixel */
-    __m256d row_x, row_y;   /* what the row adds to it */
-    __m256d start_x, start_y;
+    __m256d step[3]; /* per pixel */
+    __m256d row[3];  /* what the row adds to it */
+    __m256d start[3];
     __m256d width, height, pitch;
 };
 
@@ -116,18 +116,26 @@ AVX2 FDL_INLINE __m256d is_within(__m256d v, __m256d end)
                          _mm256_cmp_pd(v, end, _CMP_LT_OQ));
 }
 
+AVX2 FDL_INLINE __m256d coordinate(const struct line *l, __m256d x, int i)
+{
+    return _mm256_add_pd(_mm256_add_pd(_mm256_mul_pd(l->step[i], x), l->row[i]),
+                         l->start[i]);
+}
+
 /* Points outside become 0, which is as good as any. */
-AVX2 FDL_INLINE void find_points(const struct line *l, int32_t x,
-                                 struct points *p)
+AVX2 FDL_INLINE void find_points(const struct line *l, bool perspective,
+                                 int32_t x, struct points *p)
 {
     const __m256d half = _mm256_set1_pd(0.5), one = _mm256_set1_pd(1.0);
     const __m256d whole = _mm256_set1_pd(WHOLE);
     __m256d px =
         _mm256_add_pd(_mm256_set1_pd(x), _mm256_setr_pd(0.5, 1.5, 2.5, 3.5));
-    __m256d from_x = _mm256_add_pd(
-        _mm256_add_pd(_mm256_mul_pd(l->step_x, px), l->row_x), l->start_x);
-    __m256d from_y = _mm256_add_pd(
-        _mm256_add_pd(_mm256_mul_pd(l->step_y, px), l->row_y), l->start_y);
+    __m256d from_x = coordinate(l, px, 0), from_y = coordinate(l, px, 1);
+    if (perspective) {
+        __m256d over = coordinate(l, px, 2);
+        from_x = _mm256_div_pd(from_x, over);
+        from_y = _mm256_div_pd(from_y, over);
+    }
     __m256d inside = _mm256_and_pd(is_within(from_x, l->width),
                                    is_within(from_y, l->height));
     p->inside = _mm256_movemask_pd(inside);
@@ -188,7 +196,7 @@ AVX2 FDL_INLINE __m128i mix(__m256i upper, __m256i lower,
 }
 
 /* Four pixels, each channel of them in four bytes. */
-AVX2 FDL_INLINE void make_block(const struct fdl_rotate_job *job,
+AVX2 FDL_INLINE void make_block(const struct fdl_map_job *job,
                                 const struct points *p, int channels,
                                 uint8_t out[PIXEL][BLOCK])
 {
@@ -210,7 +218,7 @@ AVX2 FDL_INLINE void make_block(const struct fdl_rotate_job *job,
 }
 
 /* `channels` is a constant where that pays. */
-AVX2 FDL_INLINE void map_row(const struct fdl_rotate_job *job,
+AVX2 FDL_INLINE void map_row(const struct fdl_map_job *job,
                              const struct line *l, int channels, int32_t y)
 {
     const struct fdl_image *out = job->out;
@@ -219,7 +227,7 @@ AVX2 FDL_INLINE void map_row(const struct fdl_rotate_job *job,
     for (int32_t x = 0; x < out->width; x += BLOCK, to += BLOCK) {
         struct points p;
         uint8_t block[PIXEL][BLOCK];
-        find_points(l, x, &p);
+        find_points(l, job->perspective, x, &p);
         make_block(job, &p, channels, block);
         size_t n = (size_t)FDL_MIN(out->width - x, BLOCK);
         for (int c = 0; n == BLOCK && c < channels; c++)
@@ -229,23 +237,26 @@ AVX2 FDL_INLINE void map_row(const struct fdl_rotate_job *job,
     }
 }
 
-AVX2 static void bilinear(const struct fdl_rotate_job *job)
+AVX2 static void prepare_line(const struct fdl_map_job *job, int32_t y,
+                              struct line *l)
 {
-    const double *m = job->matrix;
+    for (size_t i = 0; i < 3; i++) {
+        const double *a = &job->a[3 * i];
+        l->step[i] = _mm256_set1_pd(a[0]);
+        l->row[i] = _mm256_set1_pd(a[1] * (y + 0.5));
+        l->start[i] = _mm256_set1_pd(i < 2 ? a[2] : 1.0);
+    }
+    l->width = _mm256_set1_pd(job->in->width);
+    l->height = _mm256_set1_pd(job->in->height);
+    l->pitch = _mm256_set1_pd((double)pitch_of(job->in));
+}
+
+AVX2 static void bilinear(const struct fdl_map_job *job)
+{
     interleave_image(job->in, job->scratch);
     for (int32_t y = 0; y < job->out->height; y++) {
-        double py = y + 0.5;
-        struct line l = {
-            .step_x = _mm256_set1_pd(m[0]),
-            .step_y = _mm256_set1_pd(m[3]),
-            .row_x = _mm256_set1_pd(m[1] * py),
-            .row_y = _mm256_set1_pd(m[4] * py),
-            .start_x = _mm256_set1_pd(m[2]),
-            .start_y = _mm256_set1_pd(m[5]),
-            .width = _mm256_set1_pd(job->in->width),
-            .height = _mm256_set1_pd(job->in->height),
-            .pitch = _mm256_set1_pd((double)pitch_of(job->in)),
-        };
+        struct line l;
+        prepare_line(job, y, &l);
         if (job->out->channels == 3)
             map_row(job, &l, 3, y);
         else
@@ -253,7 +264,8 @@ AVX2 static void bilinear(const struct fdl_rotate_job *job)
     }
 }
 
-const struct fdl_rotate_kernels fdl_rotate_avx2 = {
+const struct fdl_map_kernels fdl_map_avx2 = {
     .scratch_bytes = scratch_bytes,
     .bilinear = bilinear,
+    .bicubic = fdl_map_bicubic_c,
 };

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrices are computed in the very order of operations of Pillow and
+ * torchvision, for a last bit moves pixels: this file is compiled without
+ * contraction.
+ */
+#include "decode/plan/affine.h"
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/kernels/alpha.h"
+#include "decode/kernels/levels.h"
+#include "decode/kernels/map.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+struct map_step {
+    double a[8];
+    int32_t quarters; /* 1 to 3 turns of 90 degrees; 0: see a */
+    enum fdl_map_filter filter;
+    bool perspective;
+    uint8_t fill[4];
+};
+
+/* ---- Running ------------------------------------------------------------ */
+
+static void turn_quarters(const struct fdl_image *in, struct fdl_image *out,
+                          int32_t quarters)
+{
+    int32_t w = in->width, h = in->height;
+    for (int32_t c = 0; c < in->channels; c++) {
+        for (int32_t y = 0; y < out->height; y++) {
+            uint8_t *to = fdl_image_row(out, c, y);
+            for (int32_t x = 0; x < out->width; x++) {
+                if (quarters == 2)
+                    to[x] = fdl_image_row(in, c, h - 1 - y)[w - 1 - x];
+                else if (quarters == 1)
+                    to[x] = fdl_image_row(in, c, x)[w - 1 - y];
+                else
+                    to[x] = fdl_image_row(in, c, h - 1 - x)[y];
+            }
+        }
+    }
+}
+
+/* Colours and alpha: the fill, too, is of multiplied colours in Pillow. */
+static void multiply(const struct fdl_image *image)
+{
+    size_t colours = FDL_COLOURS(image->channels);
+    for (size_t c = 0; c < colours; c++)
+        fdl_alpha_multiply(image->data + c * image->plane, image->plane, 1,
+                           image->data + colours * image->plane);
+}
+
+static void divide(const struct fdl_image *image)
+{
+    size_t colours = FDL_COLOURS(image->channels);
+    for (size_t c = 0; c < colours; c++)
+        fdl_alpha_divide(image->data + c * image->plane, image->plane,
+                         image->data + colours * image->plane);
+}
+
+static int32_t interpolate(struct fdl_map_job *job, enum fdl_map_filter filter,
+                           struct fdl_canvas *canvas)
+{
+    const struct fdl_map_kernels *k = fdl_kernels[fdl_cpu_level()].map;
+    if (k->scratch_bytes) {
+        size_t bytes = k->scratch_bytes(job->in);
+        if (bytes == 0)
+            return fdl_fail_memory(UINT64_MAX, "scratch of an operation");
+        int32_t status =
+            fdl_canvas_scratch(canvas, FDL_SCRATCH_STEP, bytes, &job->scratch);
+        if (status)
+            return status;
+    }
+    if (FDL_HAS_ALPHA(job->in->channels))
+        multiply(job->in);
+    if (filter == FDL_MAP_BILINEAR)
+        k->bilinear(job);
+    else
+        k->bicubic(job);
+    if (FDL_HAS_ALPHA(job->in->channels))
+        divide(job->out);
+    return FEEDLINE_OK;
+}
+
+static int32_t run(const struct fdl_step *step, struct fdl_canvas *canvas)
+{
+    struct map_step s;
+    struct fdl_image *in = &canvas->image, out;
+    fdl_step_values(step, &s, sizeof(s));
+    int32_t status = fdl_canvas_spare(canvas, in->width, in->height, &out);
+    if (status)
+        return status;
+    struct fdl_map_job job = {
+        .in = in, .out = &out, .perspective = s.perspective};
+    memcpy(job.a, s.a, sizeof(job.a));
+    memcpy(job.fill, s.fill, sizeof(job.fill));
+    if (s.quarters)
+        turn_quarters(in, &out, s.quarters);
+    else if (s.filter == FDL_MAP_NEAREST)
+        fdl_map_nearest(&job);
+    else
+        status = interpolate(&job, s.filter, canvas);
+    if (!status)
+        fdl_canvas_swap(canvas, &out);
+    return status;
+}
+
+static const struct fdl_step_kind kind = {.run = run};
+
+/* ---- Planning ----------------------------------------------------------- */
+
+static void add(struct fdl_plan *plan, struct map_step *s,
+                const uint8_t fill[4])
+{
+    memcpy(s->fill, fill, sizeof(s->fill));
+    fdl_plan_add(plan, &kind, s, sizeof(*s));
+}
+
+static bool moves_whole_pixels(const double a[6])
+{
+    return a[0] == 1 && a[1] == 0 && a[3] == 0 && a[4] == 1 &&
+           a[2] == floor(a[2]) && a[5] == floor(a[5]);
+}
+
+/* How far, but not further than out of sight. */
+static int32_t shift(double by, int32_t size)
+{
+    return (int32_t)FDL_MAX(FDL_MIN(by, size), -size);
+}
+
+int32_t fdl_plan_affine(struct fdl_plan *plan, const double a[6],
+                        enum fdl_map_filter filter, const uint8_t fill[4])
+{
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    /* Interpolating rounds colours that have alpha, moved or not. */
+    bool exact = filter == FDL_MAP_NEAREST || !plan->alpha;
+    if (exact && moves_whole_pixels(a)) {
+        struct fdl_box box = {shift(a[2], width), shift(a[5], height), width,
+                              height};
+        if (box.x == 0 && box.y == 0)
+            return FEEDLINE_OK;
+        return fdl_plan_window(plan, box, FDL_PAD_CONSTANT, fill);
+    }
+    struct map_step s = {.filter = filter};
+    memcpy(s.a, a, 6 * sizeof(a[0]));
+    add(plan, &s, fill);
+    return FEEDLINE_OK;
+}
+
+int32_t fdl_plan_perspective(struct fdl_plan *plan, const double a[8],
+                             enum fdl_map_filter filter, const uint8_t fill[4])
+{
+    struct map_step s = {.filter = filter, .perspective = true};
+    memcpy(s.a, a, sizeof(s.a));
+    add(plan, &s, fill);
+    return FEEDLINE_OK;
+}
+
+/* To 15 decimals, half to even of the exact value, as Python's round does. */
+static double round_15(double x)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%.15f", x);
+    return strtod(text, NULL);
+}
+
+/* Python's modulo. */
+static double within_turn(double degrees)
+{
+    double angle = fmod(degrees, 360.0);
+    return angle < 0 ? angle + 360.0 : angle;
+}
+
+int32_t fdl_plan_rotate_about(struct fdl_plan *plan, double degrees,
+                              const double point[2], enum fdl_map_filter filter,
+                              const uint8_t fill[4])
+{
+    double angle = -(within_turn(degrees) * (PI / 180.0));
+    double x = point[0], y = point[1], a[6];
+    a[0] = a[4] = round_15(cos(angle));
+    a[1] = round_15(sin(angle));
+    a[3] = round_15(-sin(angle));
+    a[2] = a[0] * -x + a[1] * -y + 0.0 + x;
+    a[5] = a[3] * -x + a[4] * -y + 0.0 + y;
+    return fdl_plan_affine(plan, a, filter, fill);
+}
+
+int32_t fdl_plan_rotate(struct fdl_plan *plan, double degrees,
+                        enum fdl_map_filter filter, const uint8_t fill[4])
+{
+    int32_t width = fdl_plan_width(plan), height = fdl_plan_height(plan);
+    double angle = within_turn(degrees);
+    bool turns = angle == 180 || (width == height && fmod(angle, 90) == 0);
+    if (angle == 0)
+        return FEEDLINE_OK;
+    if (!turns) {
+        double centre[2] = {width / 2.0, height / 2.0};
+        return fdl_plan_rotate_about(plan, angle, centre, filter, fill);
+    }
+    struct map_step s = {.quarters = (int32_t)angle / 90};
+    add(plan, &s, fill);
+    return FEEDLINE_OK;
+}
+
+static double radians(double degrees)
+{
+    return degrees * (PI / 180.0);
+}
+
+void fdl_affine_torchvision(double out[6], double angle,
+                            const double translate[2], double scale,
+                            const double shear[2], const double center[2])
+{
+    double rot = radians(angle), sx = radians(shear[0]), sy = radians(shear[1]);
+    double a = cos(rot - sy) / cos(sy);
+    double b = -cos(rot - sy) * tan(sx) / cos(sy) - sin(rot);
+    double c = sin(rot - sy) / cos(sy);
+    double d = -sin(rot - sy) * tan(sx) / cos(sy) + cos(rot);
+    double x = -center[0] - translate[0], y = -center[1] - translate[1];
+    out[0] = d / scale;
+    out[1] = -b / scale;
+    out[2] = 0.0 / scale;
+    out[3] = -c / scale;
+    out[4] = a / scale;
+    out[5] = 0.0 / scale;
+    out[2] += out[0] * x + out[1] * y;
+    out[5] += out[3] * x + out[4] * y;
+    out[2] += center[0];
+    out[5] += center[1];
+}

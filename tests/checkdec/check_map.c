@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interpolating maps of one level against plain C: tiny images, tails of rows,
+ * turns, shears, perspectives, shifts by less than a pixel and far outside. */
+#include "base/compiler.h"
+#include "checkdec.h"
+#include "decode/kernels/levels.h"
+#include "decode/kernels/map.h"
+#include "make_jpeg.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A turn about the middle by any angle, sometimes enlarged or moved, or a shear
+ * along one side. */
+static void pick_map(uint64_t *state, struct fdl_map_job *job)
+{
+    double *a = job->a, angle = pick(state, -3600, 3600) * 0.0017453;
+    double scale = pick(state, 0, 2) ? 1.0 : pick(state, 1, 40) / 10.0;
+    double shift = pick(state, 0, 3) ? 0.0 : pick(state, -300, 300) / 8.0;
+    double x = job->in->width / 2.0, y = job->in->height / 2.0;
+    if (pick(state, 0, 7) == 0)
+        angle = 0.0;
+    a[0] = a[4] = cos(angle) * scale;
+    a[1] = sin(angle) * scale;
+    a[3] = -a[1];
+    switch (pick(state, 0, 7)) {
+    case 0:
+        a[0] = a[4] = 1.0;
+        a[3] = 0.0;
+        break;
+    case 1:
+        a[0] = a[4] = 1.0;
+        a[1] = 0.0;
+        break;
+    default:
+        break;
+    }
+    a[2] = x - a[0] * x - a[1] * y + shift;
+    a[5] = y - a[3] * x - a[4] * y - (pick(state, 0, 1) ? shift : 0.0);
+    job->perspective = pick(state, 0, 3) == 0;
+    a[6] = pick(state, -100, 100) * 1e-4;
+    a[7] = pick(state, -100, 100) * 1e-4;
+}
+
+static struct fdl_image pick_image(uint64_t *state)
+{
+    struct fdl_image image = {.width =
+                                  pick(state, 1, pick(state, 0, 1) ? 4 : 90),
+                              .height = pick(state, 1, 40),
+                              .channels = pick(state, 1, 4)};
+    image.plane = (size_t)image.width * (size_t)image.height;
+    size_t bytes = image.plane * (size_t)image.channels;
+    bool flat = pick(state, 0, 3) == 0;
+    image.data = must_alloc(bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        image.data[i] = (uint8_t)make_random(state);
+        if (flat)
+            image.data[i] = image.data[i] < 250 ? 77 : 78;
+    }
+    return image;
+}
+
+static bool is_same(const struct fdl_map_job *job, const struct fdl_image *want,
+                    const char *filter)
+{
+    const double *a = job->a;
+    size_t bytes = want->plane * (size_t)want->channels;
+    if (memcmp(want->data, job->out->data, bytes) == 0)
+        return true;
+    printf("%s map of %" PRId32 "x%" PRId32 "x%" PRId32
+           " by %g %g %g %g %g %g, %g %g differs\n",
+           filter, want->width, want->height, want->channels, a[0], a[1], a[2],
+           a[3], a[4], a[5], a[6], a[7]);
+    return false;
+}
+
+static bool check_one(const struct fdl_map_kernels *k, uint64_t *state)
+{
+    const struct fdl_map_kernels *c = fdl_kernels[FDL_CPU_C].map;
+    struct fdl_image in = pick_image(state), want = in, got = in;
+    size_t bytes = in.plane * (size_t)in.channels;
+    want.data = must_alloc(bytes);
+    got.data = must_alloc(bytes);
+    struct fdl_map_job job = {.in = &in, .out = &want, .fill = {7, 99, 255, 1}};
+    pick_map(state, &job);
+    bool cubic = pick(state, 0, 1);
+    (cubic ? c->bicubic : c->bilinear)(&job);
+    job.out = &got;
+    job.scratch = must_alloc(k->scratch_bytes ? k->scratch_bytes(&in) : 0);
+    (cubic ? k->bicubic : k->bilinear)(&job);
+    bool same = is_same(&job, &want, cubic ? "bicubic" : "bilinear");
+    free(in.data);
+    free(want.data);
+    free(got.data);
+    free(job.scratch);
+    return same;
+}
+
+bool check_map(enum fdl_cpu_level level, uint64_t seed, int rounds)
+{
+    uint64_t state = seed ^ 0x707a7e;
+    for (int i = 0; i < rounds; i++) {
+        if (!check_one(fdl_kernels[level].map, &state))
+            return false;
+    }
+    return true;
+}

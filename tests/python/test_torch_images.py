@@ -101,7 +101,7 @@ def _shuffled(shown: Any, ours: Any, theirs: Any) -> List[Any]:
 
 
 def test_a_transform_of_ones_own(shard: feedline.Dataset, folder: Path) -> None:
-    odd = T.Compose([lambda image: image, SMALL])
+    odd = T.Compose([lambda image: image.copy(), SMALL])
     ours = Images(shard, odd, apply_exif=True)
     assert ours.fallback_reason is not None
     theirs = Reference(folder, True)

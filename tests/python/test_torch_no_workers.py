@@ -192,7 +192,7 @@ def test_backend_torch_has_torchs_draws(drawn: Any) -> None:
 
 def test_backend_native_insists(drawn: Any) -> None:
     assert len(epochs(Ours, drawn, backend="native")) == 10
-    odd = T.Compose([T.Resize((8, 8)), lambda image: image, T.PILToTensor()])
+    odd = T.Compose([T.Resize((8, 8)), lambda x: x.copy(), T.PILToTensor()])
     loader = Ours(folder(Path(drawn.root), odd), backend="native")
     with pytest.raises(NotNative, match="transforms.1."):
         iter(loader)

@@ -200,7 +200,7 @@ def test_reasons(T: Any, make: Callable[[Any], Any], words: str) -> None:
         (lambda T: T.RandomCrop(3, padding=1), "put it before ToTensor"),
         (lambda T: T.CenterCrop(50), "border"),
         (lambda T: T.Normalize([0.5] * 2, [1] * 3), "second one"),
-        (lambda T: T.ConvertImageDtype(torch.float16), "float16"),
+        (lambda T: T.ConvertImageDtype(torch.float64), "float64"),
         (lambda T: Python(abs), "before the transform"),
     ],
 )
@@ -255,11 +255,108 @@ def test_the_default_type_of_torch_counts() -> None:
     assert ops(v1.ToTensor()) == []
 
 
+@families
+def test_subclasses_with_another_constructor(T: Any) -> None:
+    """As in DINOv2's and timm's recipes."""
+
+    class Square(T.RandomResizedCrop):  # type: ignore[misc]
+        """Of a size."""
+
+        kept: int
+
+        def __init__(self, side: int) -> None:
+            super().__init__((side, side), scale=(0.9, 1))
+            self.side = side
+
+        def __repr__(self) -> str:
+            return "Square"
+
+    class Longer(Square):
+        def __init__(self) -> None:
+            super().__init__(9)
+
+    for made in (Square(9), Longer()):
+        name, arguments = ops(T.Compose([made, T.PILToTensor()]))[0]
+        assert name == "random_resized_crop" and arguments["width"] == 9
+        assert arguments["scale"] == (0.9, 1)
+    odd = Square(9)
+    odd.get_params = lambda *unused: (0, 0, 1, 1)
+    assert "'get_params'" in refusal(odd)
+
+
+def to_rgb(image: Any) -> Any:
+    return image.convert("RGB")
+
+
+def maybe_to_rgb(picture: Any) -> Any:
+    """Another name, and a test before."""
+    if picture.mode != "RGB":
+        picture = picture.convert("RGB")
+    return picture
+
+
+class MaybeConvert:
+    def __init__(self, mode: str = "RGB") -> None:
+        self.mode = mode
+
+    def __call__(self, image: Any) -> Any:
+        return image if image.mode == "RGB" else image.convert("RGB")
+
+
+@families
+def test_conversions_to_rgb(T: Any) -> None:
+    """CLIP's _convert_image_to_rgb, and what others call it."""
+    for convert in (
+        to_rgb,
+        maybe_to_rgb,
+        MaybeConvert(),
+        T.Lambda(to_rgb),
+        T.Lambda(lambda x: x.convert("RGB")),
+        lambda x: x,
+    ):
+        chain = T.Compose([T.Resize((8, 8)), convert, T.PILToTensor()])
+        assert [name for name, _ in ops(chain)] == ["resize"], convert
+    gray = T.Compose([to_rgb, T.PILToTensor()])
+    assert read_chain(gray, 1, (8, 8)).channels == 3
+    for convert in (
+        lambda x: x.convert("L"),
+        lambda x, mode="RGB": x.convert(mode),
+        lambda *x: x[0].convert("RGB"),
+        lambda x: x.crop("RGB"),
+        lambda x: x.copy().convert("RGB"),
+    ):
+        reason = refusal(T.Compose([convert, T.PILToTensor()]))
+        assert "not a transform that feedline knows" in reason
+    assert "before the transform" in refusal(
+        T.Compose([T.PILToTensor(), to_rgb])
+    )
+
+
+@families
+def test_halves(T: Any) -> None:
+    """Floats of 16 bits, as the last conversion and no other."""
+    bytes_, floats = T.PILToTensor(), T.ConvertImageDtype(torch.float32)
+    for half in (
+        T.ConvertImageDtype(torch.float16),
+        T.Lambda(lambda x: x.half()),
+        lambda image: image.to(torch.float16),
+    ):
+        chain = T.Compose([bytes_, floats, half])
+        assert read_chain(chain, 3, (8, 8)).dtype == "f16"
+        late = T.Compose([bytes_, floats, half, T.Normalize([0.5], [0.5])])
+        assert "conversion to float16; put it before" in refusal(late)
+    brain = T.Compose([bytes_, floats, lambda x: x.bfloat16()])
+    assert read_chain(brain, 3, (8, 8)).dtype == "bf16"
+    early = T.Compose([bytes_, lambda x: x.half()])
+    assert "floats of 0 to 1" in refusal(early)
+
+
 def test_subclasses_and_strange_attributes_are_refused() -> None:
     class Mine(v1.CenterCrop):
-        pass
+        def forward(self, image: Any) -> Any:
+            return image
 
-    assert "subclass of CenterCrop" in refusal(Mine(3))
+    assert "subclass of CenterCrop that has its own forward" in refusal(Mine(3))
     odd = v1.CenterCrop(3)
     odd.forward = lambda image: image
     assert "'forward'" in refusal(odd)
@@ -298,6 +395,7 @@ def test_every_reader_knows_every_attribute() -> None:
     """An argument that a new torchvision adds is refused, not ignored."""
     makers = {
         "Compose": [[v1.ToTensor()]],
+        "Lambda": [abs],
         "Resize": [4],
         "RandomResizedCrop": [4],
         "CenterCrop": [4],
@@ -477,6 +575,19 @@ def test_a_folder(folder: Path) -> None:
     assert found.indices is None and found.options["channels"] == 3
     assert found.options["dtype"] == "f32" and not found.random
     check_plan(dataset)
+
+
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_halves_are_equal(folder: Path, half: Any) -> None:
+    chain = [v1.Resize((8, 8)), v1.ToTensor(), v1.Normalize([0.4], [0.3])]
+    chain.append(v1.ConvertImageDtype(half))
+    dataset = datasets.ImageFolder(str(folder), v1.Compose(chain))
+    found = plan(dataset)
+    engine = engine_of(found)
+    images = epoch_of(engine, 0, range(len(found)))[0]
+    engine.close()
+    assert images.dtype is half
+    assert all(torch.equal(images[i], dataset[i][0]) for i in range(len(found)))
 
 
 def test_subsets_and_concatenations(folder: Path) -> None:

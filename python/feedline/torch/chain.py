@@ -22,6 +22,8 @@ from types import FunctionType
 from typing import Any, Callable, Dict, FrozenSet, List, NoReturn, Optional
 from typing import Sequence, Tuple
 
+from .compiled import what_it_does
+
 # ---- Refusing ---------------------------------------------------------------
 
 
@@ -83,6 +85,8 @@ class Reader:
     read: Callable[["Builder", Any], None]
     # Its public attributes, all of which are read; None: no others matter.
     fields: Optional[FrozenSet[str]]
+    # The class that it was written for, of a subclass with its own __init__.
+    base: Optional[type] = None
 
 
 # ("v1" | "v2" | "timm" | "feedline", name of the class) -> reader
@@ -127,17 +131,65 @@ def _family(module: str) -> str:
 _found: Dict[type, Optional[Reader]] = {}
 
 
-def _reader_of(cls: type) -> Optional[Reader]:
+def _reader_of(transform: Any) -> Optional[Reader]:
     """By exact type: a subclass may do anything."""
+    cls = type(transform)
+    if cls is FunctionType:
+        return _CALLED
     try:
         return _found[cls]
     except KeyError:
         key = _family(cls.__module__), cls.__qualname__
         reader = READERS.get(key)
         if reader is None and not key[0]:
-            reader = _forwarder(cls)
+            reader = _inherited(cls) or _forwarder(cls) or _one_line(cls)
         _found[cls] = reader
         return reader
+
+
+# What a subclass may define and still do what its base does, beside what
+# Python puts into every class.
+_HARMLESS = frozenset(("__init__", "__repr__", "extra_repr"))
+_IN_EVERY_CLASS = frozenset(
+    (
+        "__module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ "
+        "__static_attributes__ __firstlineno__ __annotate_func__ "
+        "__annotations_cache__ __orig_bases__ __parameters__"
+    ).split()
+)
+
+
+def overridden(cls: type, base: type) -> List[str]:
+    """What a subclass does in another way than its base."""
+    mine = cls.__mro__[: cls.__mro__.index(base)]
+    names = {name for one in mine for name in one.__dict__}
+    names -= _HARMLESS | _IN_EVERY_CLASS
+    # v2 puts get_params of v1 into each subclass, the same one.
+    return sorted(
+        name
+        for name in names
+        if getattr(cls, name) is not getattr(base, name, None)
+    )
+
+
+def _inherited(cls: type) -> Optional[Reader]:
+    """For a subclass that only has another constructor."""
+    for base in cls.__mro__[1:]:
+        reader = READERS.get((_family(base.__module__), base.__qualname__))
+        if reader is not None and not overridden(cls, base):
+            return Reader(reader.read, reader.fields, base)
+    return None
+
+
+def _one_line(cls: type) -> Optional[Reader]:
+    """For a class of the user's whose __call__ is one known line."""
+    call = cls.__dict__.get("__call__")
+    if not what_it_does(call, method=True):
+        return None
+    return Reader(lambda b, t: b.call(call, method=True), None)
+
+
+_CALLED = Reader(lambda b, function: b.call(function), None)
 
 
 def _forwarder(cls: type) -> Optional[Reader]:
@@ -160,16 +212,21 @@ class Builder:
     """Collects what the transforms of one chain do.
 
     channels: of the images that the data set gives, 1 (mode L) or 3 (RGB).
-    size: their width and height where all are alike, else None.
+    size: their width and height where all are alike, else None. as_stored:
+    they are not converted, so that some may be gray or have a palette.
     """
 
-    def __init__(self, channels: int, size: Optional[Size]) -> None:
+    def __init__(
+        self, channels: int, size: Optional[Size], as_stored: bool = False
+    ) -> None:
+        self.as_stored = as_stored
         self.stage = Stage.IMAGE
         self.channels = channels
         self.size = size
         self.random = False
         self.rounding = "once"
-        self.ended = False  # in an array, which no transform takes
+        self.ended = ""  # by a transform behind which the engine has none
+        self.half = ""  # the type of 16 bits that the samples have by now
         self.bordered = False  # small images may have a border by now
         self._ops: List[Op] = []
         self._last: List[Op] = []  # normalize, then random_erasing
@@ -182,13 +239,11 @@ class Builder:
         """Reads one transform, which may hold others."""
         outer = self._place, self._transform
         self._place, self._transform = place, transform
-        reader = _reader_of(type(transform))
+        reader = _reader_of(transform)
         if reader is None:
             self.fail(_unknown(transform, self.stage))
         if reader.fields is not None:
-            self._check_fields(transform, reader.fields)
-        if self.ended:
-            self.fail("it stands behind ToNumpy; put it before")
+            self._check_fields(transform, reader.fields, reader.base)
         reader.read(self, transform)
         self._place, self._transform = outer
 
@@ -203,10 +258,13 @@ class Builder:
         prefix = self._place + "." if self._place else ""
         self.read(transform, prefix + name)
 
-    def _check_fields(self, transform: Any, fields: FrozenSet[str]) -> None:
+    def _check_fields(
+        self, transform: Any, fields: FrozenSet[str], base: Optional[type]
+    ) -> None:
         values: Dict[str, Any] = getattr(transform, "__dict__", {})
+        known = fields | {"training"}
         for name in values:
-            if name[0] != "_" and name not in fields and name != "training":
+            if name[0] != "_" and name not in known and _means(base, name):
                 self.fail(
                     f"it has an attribute '{name}', which feedline does not "
                     "know; torch prepares the samples"
@@ -241,7 +299,7 @@ class Builder:
         return Chain(
             ops=tuple(self._ops + self._last),
             channels=self.channels,
-            dtype="u8" if self.stage == Stage.BYTES else "f32",
+            dtype="u8" if self.stage == Stage.BYTES else self.half or "f32",
             rounding=self.rounding,
             random=self.random,
             size=self.size,
@@ -249,8 +307,28 @@ class Builder:
 
     # ---- Adding operations --------------------------------------------------
 
+    def call(self, function: Any, method: bool = False) -> None:
+        """A function of the user's, in place of the present transform."""
+        what = what_it_does(function, method)
+        if what is None:
+            self.fail(_unknown(self._transform, self.stage))
+        elif what == "rgb":
+            self.to_rgb()
+        elif what != "same":
+            self.to_half(what)
+
+    def _check_open(self) -> None:
+        if self.ended:
+            self.fail(f"it stands behind {self.ended}; put it before")
+        if self.as_stored:
+            self.fail(
+                "some images may be gray or have a palette, as they are in "
+                'their files; begin with Lambda(lambda x: x.convert("RGB"))'
+            )
+
     def add(self, op: str, **arguments: Any) -> None:
         """An operation on pixels, in place of the present transform."""
+        self._check_open()
         if self._last and self._last[-1][0] == "random_erasing":
             self.fail("RandomErasing goes last; put this transform before it")
         self._ops.append((op, tuple(arguments.items()), self._where()))
@@ -301,6 +379,7 @@ class Builder:
     def to_gray(self, channels: int) -> None:
         """Grayscale with 1 or 3 channels as its result."""
         self.need_image()
+        self._check_open()
         if channels == 3 and self.channels == 3:
             self.add("grayscale")
         elif channels == 3:
@@ -318,6 +397,7 @@ class Builder:
     def to_rgb(self) -> None:
         """Gray images become RGB images that look the same."""
         self.need_image()
+        self.as_stored = False
         if self.channels == 1:
             self._only(
                 _GEOMETRY,
@@ -337,11 +417,21 @@ class Builder:
 
     def to_bytes(self) -> None:
         """A Pillow image becomes a uint8 tensor."""
+        self._check_open()
         self.stage = Stage.BYTES
+
+    def to_half(self, name: str) -> None:
+        """Floats become such of 16 bits, each rounded once."""
+        if self.stage < Stage.UNIT:
+            self.fail("it needs floats of 0 to 1; put ToTensor() before it")
+        self._check_open()
+        self.half = {"float16": "f16", "bfloat16": "bf16"}[name]
+        self.ended = f"a conversion to {name}"
 
     def to_unit(self, rounding: str = "divide") -> None:
         """Bytes become floats of 0 to 1: v2's by a product with 1 / 255
         ("multiply"), all others' by a quotient."""
+        self._check_open()
         if self._last:
             self.fail("RandomErasing goes last; convert before it")
         self.stage = Stage.UNIT
@@ -349,6 +439,7 @@ class Builder:
 
     def normalize(self, mean: Sequence[float], std: Sequence[float]) -> None:
         """Normalize, with a number for all channels or one for each."""
+        self._check_open()
         if self.stage == Stage.NORMAL:
             self.fail("it is the second one; fold it into the first")
         if self.stage != Stage.UNIT:
@@ -367,6 +458,7 @@ class Builder:
 
     def erase(self, **arguments: Any) -> None:
         """RandomErasing, on the finished tensor."""
+        self._check_open()
         if self.stage == Stage.IMAGE:
             self.fail("it needs a tensor; put ToTensor() before it")
         self._last.append(
@@ -443,6 +535,14 @@ class Builder:
         return found
 
 
+def _means(base: Optional[type], name: str) -> bool:
+    """Whether an attribute may change what a transform does. Methods of the
+    base do not read what a subclass adds under a name of its own."""
+    if base is None or hasattr(base, name):
+        return True
+    return name in inspect.signature(base.__init__).parameters  # type: ignore
+
+
 def _unknown(transform: Any, stage: Stage) -> str:
     cls = type(transform)
     name = getattr(transform, "__name__", cls.__name__)
@@ -460,9 +560,10 @@ def _unknown(transform: Any, stage: Stage) -> str:
         )
     for base in cls.__mro__[1:]:
         if (_family(base.__module__), base.__qualname__) in READERS:
+            names = ", ".join(overridden(cls, base)) or "methods"
             return (
-                f"it is a subclass of {base.__name__}, which may do anything; "
-                f"use {base.__name__} itself"
+                f"it is a subclass of {base.__name__} that has its own {names} "
+                f"and may do anything; use {base.__name__} itself"
             )
     if _family(cls.__module__) or cls.__module__.startswith("torchvision."):
         return "the engine has no such operation; " + remedy

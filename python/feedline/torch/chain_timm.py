@@ -40,7 +40,7 @@ def center_crop_or_pad(b: Builder, t: Any) -> None:
 @reads("timm", "ToNumpy")
 def to_numpy(b: Builder, t: Any) -> None:
     to_bytes(b, t)
-    b.ended = True
+    b.ended = "ToNumpy"
 
 
 @reads("timm", "MaybePILToTensor")

@@ -73,6 +73,12 @@ def identity(b: Builder, t: Any) -> None:
     pass
 
 
+@reads("v1 v2", "Lambda", "lambd types")
+def lambda_(b: Builder, t: Any) -> None:
+    b.expect("types", (object,))
+    b.call(t.lambd)
+
+
 @reads(
     "preset",
     "ImageClassification",
@@ -319,7 +325,11 @@ def to_dtype(b: Builder, dtype: Any, rounding: str = "divide") -> None:
         b.to_unit(rounding)
     elif b.stage == Stage.BYTES and name == "torch.uint8":
         pass
-    elif b.stage > Stage.BYTES and name == "torch.float32":
+    elif name in ("torch.float16", "torch.bfloat16") and b.stage:
+        if b.stage == Stage.BYTES:
+            b.to_unit(rounding)
+        b.to_half(name.partition(".")[2])
+    elif b.stage > Stage.BYTES and name == "torch.float32" and not b.half:
         pass
     elif b.stage == Stage.IMAGE:
         b.fail("it needs a tensor; put PILToTensor() before it")

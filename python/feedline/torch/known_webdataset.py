@@ -24,8 +24,8 @@ from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
 import feedline
 
-from .batch_functions import is_identity
 from .chain import NotNative
+from .compiled import what_it_does
 from .known_sets import UNKNOWN, Piece, Stream, knows_stream, ready_piece
 
 _IMAGES = ("pil", "pilrgb")  # what decode() makes Pillow images of mode RGB
@@ -201,7 +201,7 @@ class Steps:
         image, label = self.tuple
         on_label = self.functions.get(label)
         if set(self.functions) - set(self.tuple) or not (
-            on_label is None or is_identity(on_label)
+            on_label is None or what_it_does(on_label) == "same"
         ):
             raise self.fail("with functions of more than the image")
         transform = self.functions.get(image)

@@ -65,6 +65,7 @@ class Piece:
     target_transform: Any = None
     options: Dict[str, Any] = field(default_factory=dict)
     ready: bool = False  # load gives a data set of the engine's, and no labels
+    as_stored: bool = False  # its images are not converted to RGB
     # Samples are dicts of image and label, under these keys; None: pairs.
     keys: Optional[Tuple[str, str]] = None
     # Samples are tuples of these: "image", "label" and fields; None: pairs.
@@ -299,12 +300,10 @@ def files_piece(
     dataset: Any, samples: Any, where: str, channels: int = 3
 ) -> Piece:
     """Files, as a sequence of (path, label)."""
-    options = _pillow_options()
-    on_labels = getattr(dataset, "target_transform", None)
 
     def load() -> Tuple[Any, List[Any]]:
         try:
-            paths = [fspath(path) for path, _ in samples]
+            paths = [path for path, _ in samples]
             labels = [label for _, label in samples]
         except (TypeError, ValueError):
             raise NotNative(
@@ -315,41 +314,74 @@ def files_piece(
                 f"{where} has samples that are not tuples, and whether one was "
                 "changed is not seen; make them tuples"
             )
+        return paths, labels
+
+    return listed_piece(dataset, where, [samples], load, channels)
+
+
+def listed_piece(
+    dataset: Any,
+    where: str,
+    lists: List[Any],
+    load: Callable[[], Tuple[Any, Any]],
+    channels: int = 3,
+    transforms: Any = None,
+) -> Piece:
+    """Files with labels, as `load` makes them of sequences, one item of each of
+    which is a sample. transforms: what has transform and target_transform, if
+    that is not the data set."""
+    options = _pillow_options()
+    transform = (transforms or dataset).transform
+    on_labels = getattr(transforms or dataset, "target_transform", None)
+
+    def loaded() -> Tuple[Any, List[Any]]:
+        paths, labels = load()
+        try:
+            paths = list(map(fspath, paths))
+        except TypeError:
+            raise NotNative(
+                f"{where} has samples that are not pairs of path and label"
+            ) from None
         _only_decodable(paths, where)
         return paths, read_labels(labels, False)
 
     return Piece(
         where=where,
         files=True,
-        count=len(samples),
-        transform=dataset.transform,
+        count=len(lists[0]),
+        transform=transform,
         channels=channels,
         size=None,
         watched=[
-            Items(samples),
+            *map(Items, lists),
             Facts((on_labels, *sorted(options.items()))),
         ],
-        load=load,
+        load=loaded,
         target_transform=on_labels,
         options=options,
     )
 
 
-@leaf("torchvision.datasets.folder.DatasetFolder")
-def _dataset_folder(dataset: Any, where: str) -> Piece:
+def needs_pillow_loader(dataset: Any, loader: Any, where: str) -> None:
+    """Refuses what opens images in another way than torchvision's own."""
     folder = sys.modules["torchvision.datasets.folder"]
     known = (getattr(folder, "default_loader"), getattr(folder, "pil_loader"))
-    if not any(dataset.loader is one for one in known):
+    if not any(loader is one for one in known):
         raise NotNative(
             f"{where} has a loader of its own, which may do anything; use "
             "torchvision's default_loader"
         )
     backend = getattr(sys.modules["torchvision"], "get_image_backend")()
-    if dataset.loader is known[0] and backend != "PIL":
+    if loader is known[0] and backend != "PIL":
         raise NotNative(
             f"torchvision's image backend is {backend!r}, whose pixels differ; "
             "call torchvision.set_image_backend('PIL')"
         )
+
+
+@leaf("torchvision.datasets.folder.DatasetFolder")
+def _dataset_folder(dataset: Any, where: str) -> Piece:
+    needs_pillow_loader(dataset, dataset.loader, where)
     return files_piece(dataset, dataset.samples, where)
 
 
@@ -470,6 +502,11 @@ def _qmnist(dataset: Any, where: str) -> Piece:
 @leaf("torchvision.datasets.cifar.CIFAR10")
 def _cifar(dataset: Any, where: str) -> Piece:
     return _pixels_piece(dataset, where, "NHWC", dataset.targets, False)
+
+
+@leaf("torchvision.datasets.semeion.SEMEION")
+def _semeion(dataset: Any, where: str) -> Piece:
+    return _pixels_piece(dataset, where, "NHW", dataset.labels, True)
 
 
 @leaf("torchvision.datasets.svhn.SVHN")

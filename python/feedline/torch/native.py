@@ -28,7 +28,7 @@ import feedline
 
 from ..options import option_pillow
 from . import chain_timm, chain_torchvision, known_huggingface
-from . import known_webdataset
+from . import known_torchvision, known_webdataset
 from .chain import Builder, Chain, NotNative, Size
 from .known_sets import Piece, Stream, View, view_of
 from .targets import Targets, are_ints, as_bytes
@@ -142,7 +142,9 @@ def _chain_of(view: View) -> Chain:
     """The one chain that all pieces have."""
     chain = None
     for piece in view.pieces:
-        found = read_chain(piece.transform, piece.channels, piece.size)
+        found = read_chain(
+            piece.transform, piece.channels, piece.size, piece.as_stored
+        )
         if chain is not None and found != chain:
             raise NotNative(
                 f"{piece.where} has another transform than the data sets "
@@ -313,20 +315,26 @@ LIBRARIES = (
     chain_timm,
     chain_torchvision,
     known_huggingface,
+    known_torchvision,
     known_webdataset,
 )
 
 
-def read_chain(transform: Any, channels: int, size: Optional[Size]) -> Chain:
+def read_chain(
+    transform: Any,
+    channels: int,
+    size: Optional[Size],
+    as_stored: bool = False,
+) -> Chain:
     """What `transform` does to images of a data set.
 
-    channels, size: as for Builder. Raises NotNative.
+    All but the transform are as for Builder. Raises NotNative.
     """
     if transform is None:
         raise NotNative(
             "the data set has no transform, and torch cannot put Pillow images "
             "into a batch; give it transform=ToTensor() at least"
         )
-    builder = Builder(channels, size)
+    builder = Builder(channels, size, as_stored)
     builder.read(transform, "")
     return builder.finish()

@@ -53,6 +53,18 @@ FEEDLINE_API int32_t
 feedline_dataset_get_field(const feedline_dataset *ds, uint64_t index,
                            uint32_t field, struct feedline_sample_field *out);
 
+/* A field of all samples of feedline_extents, which says what each has of it by
+ * the one array that is of its kind. */
+struct feedline_field_table {
+    uint32_t struct_size;
+    int32_t kind; /* enum feedline_field_kind */
+    const char *name;
+    const struct feedline_extent *parts; /* [count] of its files: bytes, text,
+                                            JSON; length 0: it has none */
+    const int64_t *integers;             /* [count] of FEEDLINE_FIELD_INT */
+    const double *numbers;               /* [count] of FEEDLINE_FIELD_FLOAT */
+};
+
 /* A field of a batch, for each of its images as labels are. In host memory,
  * whatever the device, and as long as the batch. Offsets may differ between
  * runs; bytes do not. Samples that failed have none. */

@@ -50,6 +50,8 @@ struct feedline_extents {
     uint64_t count;
     const char *const *classes; /* [n_classes], by label; NULL: no names */
     uint64_t n_classes;
+    const struct feedline_field_table *const *fields; /* [n_fields], fields.h */
+    uint64_t n_fields;
 };
 
 /* For formats whose samples lie contiguously in a few large files, when the

@@ -29,7 +29,8 @@ int32_t fdl_dataset_add_extent(feedline_dataset *ds, const char *name,
                                const struct feedline_extent *extent,
                                int64_t label);
 
-/* What the sample that was added last has of each field: of `file`. ENOMEM. */
+/* What the sample that was added last has of each field: of `file`, or
+ * FDL_NO_FILE: of those that the cells name. ENOMEM. */
 int32_t fdl_dataset_add_cells(feedline_dataset *ds, const struct fdl_cell *from,
                               uint32_t file);
 

@@ -3,6 +3,7 @@
  * Samples that are parts of files: what builders add to the table, and the kind
  * whose table the program brings itself.
  */
+#include "base/abi.h"
 #include "loader/dataset/dataset.h"
 #include "loader/dataset/dataset_build.h"
 
@@ -102,6 +103,92 @@ static int32_t add_sample(feedline_dataset *ds,
                                   from->labels ? from->labels[i] : 0);
 }
 
+/* ---- Fields -------------------------------------------------------------- */
+
+struct fields {
+    struct feedline_field_table each[FEEDLINE_FIELDS_MAX];
+};
+
+static bool has_values(const struct feedline_field_table *t)
+{
+    switch (t->kind) {
+    case FEEDLINE_FIELD_BYTES:
+    case FEEDLINE_FIELD_TEXT:
+    case FEEDLINE_FIELD_JSON:
+        return t->parts;
+    case FEEDLINE_FIELD_INT:
+        return t->integers;
+    case FEEDLINE_FIELD_FLOAT:
+        return t->numbers;
+    default:
+        return false;
+    }
+}
+
+static int32_t add_fields(feedline_dataset *ds,
+                          const struct feedline_extents *from,
+                          struct fields *out)
+{
+    int32_t status = FEEDLINE_OK;
+    if (from->n_fields > FEEDLINE_FIELDS_MAX ||
+        (from->n_fields > 0 && !from->fields))
+        return fdl_fail(FEEDLINE_EINVAL, "%" PRIu64 " fields, of %d at most",
+                        from->n_fields, FEEDLINE_FIELDS_MAX);
+    for (uint32_t i = 0; status == FEEDLINE_OK && i < from->n_fields; i++) {
+        struct feedline_field_table *t = &out->each[i];
+        status = fdl_copy_in(t, from->fields[i], sizeof(*t));
+        if (status == FEEDLINE_OK && (!t->name || !has_values(t)))
+            status = fdl_fail(
+                FEEDLINE_EINVAL,
+                "field %" PRIu32 " has no name, or nothing of its kind", i);
+        if (status == FEEDLINE_OK)
+            status = fdl_field_set_add(&ds->fields, t->name, t->kind);
+    }
+    return status;
+}
+
+static int32_t take_part(const struct feedline_extents *from, uint64_t i,
+                         const struct feedline_field_table *t,
+                         struct fdl_cell *out)
+{
+    const struct feedline_extent *e = &t->parts[i];
+    if (e->length == 0)
+        return FEEDLINE_OK;
+    if (e->file >= from->n_files || e->offset > INT64_MAX ||
+        e->length == FEEDLINE_TO_END)
+        return fdl_fail(FEEDLINE_EINVAL,
+                        "field '%s' of sample %" PRIu64 " is %" PRIu32
+                        " bytes at %" PRIu64 " of file %" PRIu32
+                        ", which cannot be; there are %" PRIu32 " files",
+                        t->name, i, e->length, e->offset, e->file,
+                        from->n_files);
+    *out = (struct fdl_cell){e->offset, e->file, e->length};
+    return FEEDLINE_OK;
+}
+
+static int32_t add_cells(feedline_dataset *ds,
+                         const struct feedline_extents *from,
+                         const struct fields *fields, uint64_t i)
+{
+    struct fdl_cell cells[FEEDLINE_FIELDS_MAX];
+    int32_t status = FEEDLINE_OK;
+    for (uint32_t k = 0; status == FEEDLINE_OK && k < ds->fields.n; k++) {
+        const struct feedline_field_table *t = &fields->each[k];
+        cells[k] = (struct fdl_cell){.file = FDL_NO_FILE};
+        if (t->kind == FEEDLINE_FIELD_INT)
+            cells[k] = (struct fdl_cell){.word = (uint64_t)t->integers[i]};
+        else if (t->kind == FEEDLINE_FIELD_FLOAT)
+            cells[k] = (struct fdl_cell){.word = fdl_field_word(t->numbers[i])};
+        else
+            status = take_part(from, i, t, &cells[k]);
+    }
+    return status || ds->fields.n == 0
+               ? status
+               : fdl_dataset_add_cells(ds, cells, FDL_NO_FILE);
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
 int32_t fdl_dataset_open_extents(const struct feedline_extents *from,
                                  feedline_dataset **out)
 {
@@ -110,11 +197,17 @@ int32_t fdl_dataset_open_extents(const struct feedline_extents *from,
         return fdl_fail(FEEDLINE_EINVAL, "the data set has no extents");
 
     feedline_dataset *ds = NULL;
+    struct fields fields;
     int32_t status = fdl_dataset_create(&ds);
     if (status == FEEDLINE_OK)
         status = add_files(ds, from);
-    for (uint64_t i = 0; status == FEEDLINE_OK && i < from->count; i++)
+    if (status == FEEDLINE_OK)
+        status = add_fields(ds, from, &fields);
+    for (uint64_t i = 0; status == FEEDLINE_OK && i < from->count; i++) {
         status = add_sample(ds, from, i);
+        if (status == FEEDLINE_OK)
+            status = add_cells(ds, from, &fields, i);
+    }
     if (status == FEEDLINE_OK)
         status = fdl_dataset_finish_extents(ds);
     if (status) {

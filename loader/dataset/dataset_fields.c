@@ -69,10 +69,10 @@ int32_t fdl_dataset_add_cells(feedline_dataset *ds, const struct fdl_cell *from,
     struct fdl_cell *to = &ds->cells[(ds->count - 1) * n];
     for (uint32_t i = 0; i < n; i++) {
         to[i] = from[i];
-        if (to[i].file != FDL_NO_FILE)
-            to[i].file = file;
-        else
+        if (to[i].file == FDL_NO_FILE)
             to[i].word = fdl_field_nothing(ds->fields.kind[i]);
+        else if (file != FDL_NO_FILE)
+            to[i].file = file;
     }
     return FEEDLINE_OK;
 }

@@ -147,7 +147,7 @@ static int32_t add_fields(struct list *l, char *const *texts)
                         fdl_field_set_name(&l->ds->fields, wrong),
                         texts[l->columns.of_field[wrong]]);
     return l->ds->fields.n > 0
-               ? fdl_dataset_add_cells(l->ds, cells, FDL_LIST_ITSELF)
+               ? fdl_dataset_add_cells(l->ds, cells, FDL_NO_FILE)
                : FEEDLINE_OK;
 }
 

@@ -288,6 +288,17 @@ class sample_field(SizedStructure):
     ]
 
 
+class field_table(SizedStructure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("name", c_char_p),
+        ("parts", c_void_p),
+        ("integers", POINTER(c_int64)),
+        ("numbers", POINTER(c_double)),
+    ]
+
+
 class batch_field(SizedStructure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -312,6 +323,8 @@ class extents(SizedStructure):
         ("count", c_uint64),
         ("classes", POINTER(c_char_p)),
         ("n_classes", c_uint64),
+        ("fields", POINTER(POINTER(field_table))),
+        ("n_fields", c_uint64),
     ]
 
 

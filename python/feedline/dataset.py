@@ -13,8 +13,8 @@ import ctypes
 import operator
 import os
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
-from typing import Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
+from typing import Sequence, Tuple
 
 from . import _c
 from ._library import lib
@@ -117,6 +117,7 @@ class Dataset:
         labels: Optional[Iterable[int]] = None,
         names: Optional[Sequence[str]] = None,
         classes: Optional[Sequence[str]] = None,
+        fields: Optional[Mapping[str, Any]] = None,
     ) -> "Dataset":
         """Parts of files, for formats that feedline does not know.
 
@@ -125,14 +126,20 @@ class Dataset:
         (numpy or whatever has a buffer) of uint32, uint64 and uint32 they are
         taken as bytes; other integers cost some 20 ns each. labels: an int64
         for each, or None for all 0. names: for messages, which say FILE:NAME,
-        and else FILE@OFFSET. classes: names by label.
+        and else FILE@OFFSET. classes: names by label. fields: what batch.fields
+        has of each sample, by name: ("text", file, offset, length), where a
+        length of 0 is none, or so "json" and "bytes"; ("int", values), where
+        -2**63 is none; ("float", values): NaN.
 
         Raises InvalidArgument for vectors of different lengths, a file that is
-        not in the list, or no samples; RangeError for a number that does not
-        fit. That files are long enough is seen when they are read.
+        not in the list, a field of no such form, or no samples; RangeError for
+        a number that does not fit. That files are long enough is seen when they
+        are read.
         """
         found = list(files)
-        table = Extents(found, file, offset, length, labels, names, classes)
+        table = Extents(
+            found, file, offset, length, labels, names, classes, fields
+        )
         return cls._of_table(table)
 
     @classmethod

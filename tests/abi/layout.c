@@ -108,6 +108,14 @@ NEXT(feedline_sample_field, bytes, integer);
 NEXT(feedline_sample_field, integer, number);
 END(feedline_sample_field, number, 56);
 
+BEGIN(feedline_field_table, struct_size);
+NEXT(feedline_field_table, struct_size, kind);
+NEXT(feedline_field_table, kind, name);
+NEXT(feedline_field_table, name, parts);
+NEXT(feedline_field_table, parts, integers);
+NEXT(feedline_field_table, integers, numbers);
+END(feedline_field_table, numbers, 40);
+
 BEGIN(feedline_batch_field, struct_size);
 NEXT(feedline_batch_field, struct_size, kind);
 NEXT(feedline_batch_field, kind, name);
@@ -147,7 +155,9 @@ NEXT(feedline_extents, labels, names);
 NEXT(feedline_extents, names, count);
 NEXT(feedline_extents, count, classes);
 NEXT(feedline_extents, classes, n_classes);
-END(feedline_extents, n_classes, 64);
+NEXT(feedline_extents, n_classes, fields);
+NEXT(feedline_extents, fields, n_fields);
+END(feedline_extents, n_fields, 80);
 
 BEGIN(feedline_read_call, struct_size);
 NEXT(feedline_read_call, struct_size, reserved);

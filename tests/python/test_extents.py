@@ -57,6 +57,66 @@ def test_as_the_files_by_themselves(
         assert streams.stream_hash(again, **options) == wanted
 
 
+def fields_in(path: Path, count: int) -> Dict[str, Any]:
+    """Captions and JSON in a file of their own; some have none."""
+    at = []
+    with open(path, "wb") as file:
+        for i in range(count):
+            at.append(file.tell())
+            file.write(b"caption %02d[%02d]" % (i, i + 10))
+    length = [10 * (i != 2) for i in range(count)]
+    return {
+        "caption": ("text", [1] * count, at, length),
+        "box": ("json", [1] * count, [n + 10 for n in at], [4] * count),
+        "id": ("int", array("q", range(count))),
+        "score": ("float", [i / 2 for i in range(count)]),
+    }
+
+
+def test_fields(image_folder: Path, tmp_path: Path) -> None:
+    paths = images.paths_of(image_folder)[:8]
+    joined, at = tmp_path / "joined", []
+    with open(joined, "wb") as file:
+        for path in paths:
+            at.append(file.tell())
+            file.write(Path(path).read_bytes())
+    sizes = [Path(path).stat().st_size for path in paths]
+    fields = fields_in(tmp_path / "texts", len(paths))
+    made = feedline.Dataset.extents(
+        [joined, tmp_path / "texts"], [0] * 8, at, sizes, fields=fields
+    )
+    again = pickle.loads(pickle.dumps(made))
+    for dataset in (made, again):
+        assert dataset.fields == list(fields)
+        found = []
+        with streams.loader_of(dataset, epochs=1, shuffle=True) as loader:
+            for batch in loader:
+                for i, index in enumerate(batch.sample_index):
+                    row = [batch.fields[name][i] for name in fields]
+                    caption = "caption %02d" % index if index != 2 else ""
+                    assert row == [caption, [index + 10], index, index / 2]
+                    found.append(index)
+        assert sorted(found) == list(range(8))
+
+
+@pytest.mark.parametrize(
+    "field, why",
+    [
+        (("text", [0], [0]), "none of"),
+        (("pkl", [0]), "none of"),
+        (("int", [1, 2]), "1 samples, 2 f"),
+        (("text", [0], [0, 1], [1]), "1 samples, 1 file, 2 offset"),
+        (("text", [1], [0], [1]), "field 'f' of sample 0 is 1 bytes at 0 of"),
+        (("text", [0], [0], [feedline.Dataset.TO_END]), "cannot be"),
+    ],
+)
+def test_fields_that_are_refused(tmp_path: Path, field: Any, why: str) -> None:
+    with pytest.raises(feedline.InvalidArgument, match=why):
+        feedline.Dataset.extents(
+            [tmp_path / "x"], [0], [0], [1], fields={"f": field}
+        )
+
+
 def test_samples_say_where_they_are(table: Dict[str, Any]) -> None:
     some = feedline.Dataset.extents(**table)
     assert len(some) == 24 and some.classes == ["a", "b", "c"]

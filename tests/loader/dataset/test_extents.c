@@ -7,6 +7,7 @@
 #include "loader/dataset/dataset.h"
 #include "tests/loader/fixture.h"
 
+#include <feedline/fields.h>
 #include <feedline/files.h>
 
 #include <stdio.h>
@@ -180,6 +181,41 @@ TEST_WITH(mistakes_are_named, setup, teardown)
     assert_error(feedline_dataset_open_extents(&s.all, &ds), FEEDLINE_EINVAL,
                  "no extents");
     s.all.struct_size = 0;
+    assert_error(feedline_dataset_open_extents(&s.all, &ds), FEEDLINE_EINVAL,
+                 "struct_size");
+    assert_null(ds);
+}
+
+TEST_WITH(fields_that_cannot_be, setup, teardown)
+{
+    struct shards s;
+    feedline_dataset *ds = NULL;
+    int64_t numbers[N] = {0};
+    struct feedline_field_table t = {
+        .struct_size = sizeof(t),
+        .kind = FEEDLINE_FIELD_INT,
+        .name = "n",
+        .integers = numbers,
+    };
+    const struct feedline_field_table *tables[FEEDLINE_FIELDS_MAX + 1] = {&t,
+                                                                          &t};
+    write_shards(&s);
+    s.all.fields = tables;
+    s.all.n_fields = 1;
+    assert_ok(feedline_dataset_open_extents(&s.all, &ds));
+    feedline_dataset_close(ds);
+    ds = NULL;
+    s.all.n_fields = 2;
+    assert_error(feedline_dataset_open_extents(&s.all, &ds), FEEDLINE_EINVAL,
+                 "two fields 'n'");
+    s.all.n_fields = FEEDLINE_FIELDS_MAX + 1;
+    assert_error(feedline_dataset_open_extents(&s.all, &ds), FEEDLINE_EINVAL,
+                 "33 fields, of 32 at most");
+    s.all.n_fields = 1;
+    t.kind = FEEDLINE_FIELD_FLOAT;
+    assert_error(feedline_dataset_open_extents(&s.all, &ds), FEEDLINE_EINVAL,
+                 "nothing of its kind");
+    t.struct_size = 0;
     assert_error(feedline_dataset_open_extents(&s.all, &ds), FEEDLINE_EINVAL,
                  "struct_size");
     assert_null(ds);

@@ -10,21 +10,17 @@
 #include "base/status.h"
 #include "decode/custom.h"
 #include "decode/kernels/alpha.h"
+#include "decode/nesting.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct step {
-    const struct fdl_op *op;
-    struct fdl_options options;
-};
-
 struct fdl_pipeline {
     uint32_t n;
     uint32_t recipe_end; /* steps of the recipe before its normalize; 0: it has
                             none */
-    struct step steps[FDL_PIPELINE_OPS];
+    struct fdl_placed_op steps[FDL_PIPELINE_OPS];
     uint32_t n_customs;
     struct fdl_custom *customs[FDL_CUSTOM_MAX];
 };
@@ -192,13 +188,46 @@ const char *fdl_pipeline_custom_label(const struct fdl_pipeline *p,
 
 /* ---- Building ----------------------------------------------------------- */
 
+/* The operation that lacks members, which are inserted behind it, before the
+ * normalize of a recipe; NULL: there is none. */
+static const struct fdl_op *open_op(const struct fdl_pipeline *p,
+                                    uint32_t *missing)
+{
+    uint32_t n = p->recipe_end ? p->recipe_end : p->n;
+    return fdl_nesting_open((struct fdl_op_list){p->steps, n}, missing);
+}
+
+static int32_t check_complete(const struct fdl_pipeline *p)
+{
+    uint32_t missing;
+    const struct fdl_op *open = open_op(p, &missing);
+    if (!open)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s is about operations that follow it, and %" PRIu32
+                    " of them are missing; add them, or lower its count",
+                    open->name, missing);
+}
+
+static int32_t check_member(const struct fdl_op *open, const struct fdl_op *op)
+{
+    if (!op->resamples && !op->normalizes && !op->finished && !op->views)
+        return FEEDLINE_OK;
+    return fdl_fail(FEEDLINE_EINVAL,
+                    "%s behind %s, which is about the operations that follow: "
+                    "those change or move pixels and nothing else; put %s "
+                    "elsewhere",
+                    op->name, open->name, op->name);
+}
+
 /* Where `op` is inserted: at the end, but an operation on pixels goes before
  * the normalize of a recipe, for whoever names a recipe did not choose to
  * normalise first. */
-static uint32_t place_of(const struct fdl_pipeline *p, const struct fdl_op *op)
+static uint32_t place_of(const struct fdl_pipeline *p, const struct fdl_op *op,
+                         bool is_member)
 {
-    bool before = p->recipe_end && op->pixels && !op->normalizes;
-    return before ? p->recipe_end : p->n;
+    bool before = is_member || op->decides || (op->pixels && !op->normalizes);
+    return p->recipe_end && before ? p->recipe_end : p->n;
 }
 
 /* Whether `op` may follow the first `end` operations. */
@@ -241,13 +270,15 @@ static int32_t check_order(const struct fdl_pipeline *p, uint32_t end,
     return FEEDLINE_OK;
 }
 
-static uint32_t steps_of(const struct step *step)
+static uint32_t steps_of(const struct fdl_placed_op *step)
 {
+    if (step->op->decides)
+        return 0;
     return step->op->steps ? step->op->steps(&step->options) : 1;
 }
 
 static int32_t check_steps(const struct fdl_pipeline *p,
-                           const struct step *step)
+                           const struct fdl_placed_op *step)
 {
     uint32_t n = steps_of(step);
     for (uint32_t i = 0; i < p->n; i++)
@@ -261,7 +292,7 @@ static int32_t check_steps(const struct fdl_pipeline *p,
 }
 
 static void insert(struct fdl_pipeline *p, uint32_t place,
-                   const struct step *step)
+                   const struct fdl_placed_op *step)
 {
     memmove(&p->steps[place + 1], &p->steps[place],
             (p->n - place) * sizeof(p->steps[0]));
@@ -278,12 +309,16 @@ int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *name,
     int32_t status = op ? FEEDLINE_OK : fdl_op_find(name, &op);
     if (status)
         return status;
-    uint32_t place = place_of(p, op);
-    status = check_order(p, place, op);
+    uint32_t missing;
+    const struct fdl_op *open = open_op(p, &missing);
+    uint32_t place = place_of(p, op, open != NULL);
+    status = open ? check_member(open, op) : FEEDLINE_OK;
+    if (!status)
+        status = check_order(p, place, op);
     if (status)
         return status;
 
-    struct step step = {.op = op};
+    struct fdl_placed_op step = {.op = op};
     status =
         fdl_options_init(&step.options, op->name, op->options, op->n_options);
     if (status)
@@ -314,40 +349,6 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
     fdl_json_end_array(j);
 }
 
-/* What fdl_pipeline_add could not see: a crop that adds a border here. */
-static int32_t check_sample_order(const struct fdl_op *op,
-                                  const struct fdl_plan *plan)
-{
-    if (!op->resamples || plan->n_steps == 0)
-        return FEEDLINE_OK;
-    return fdl_fail(FEEDLINE_EINVAL,
-                    "%s: an earlier operation pads this small image, and a "
-                    "padded image cannot be resampled; put %s first",
-                    op->name, op->name);
-}
-
-/* Writes the plan of one sample; its notes are set. */
-static int32_t write_plan(const struct fdl_pipeline *p, uint64_t seed,
-                          struct fdl_plan *plan)
-{
-    uint64_t sample = fdl_rng_copy(plan->sample, plan->copy);
-    for (uint32_t i = 0; i < p->n; i++) {
-        struct fdl_rng rng;
-        fdl_rng_init(&rng, seed, plan->epoch, sample, i);
-        const struct step *step = &p->steps[i];
-        plan->op = step->op;
-        plan->place = i;
-        fdl_note_op(plan, step->op->name);
-        int32_t status = check_sample_order(step->op, plan);
-        if (!status)
-            status = step->op->plan(&step->options, &rng, plan);
-        if (status)
-            return status;
-        fdl_note_op_end(plan);
-    }
-    return FEEDLINE_OK;
-}
-
 static int32_t plan_into(const struct fdl_pipeline *p,
                          const struct fdl_draw_key *key, int32_t width,
                          int32_t height, struct fdl_json *notes,
@@ -356,6 +357,9 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     if (width <= 0 || height <= 0)
         return fdl_fail(FEEDLINE_EINVAL, "an image of %dx%d has no pixels",
                         (int)width, (int)height);
+    int32_t status = check_complete(p);
+    if (status)
+        return status;
     fdl_plan_init(plan, width, height);
     plan->epoch = key->epoch;
     plan->sample = key->sample;
@@ -363,7 +367,8 @@ static int32_t plan_into(const struct fdl_pipeline *p,
     plan->view = key->view;
     plan->alpha = FDL_HAS_ALPHA(key->channels);
     plan->notes = notes;
-    int32_t status = write_plan(p, key->seed, plan);
+    status =
+        fdl_nesting_plan((struct fdl_op_list){p->steps, p->n}, key->seed, plan);
     plan->notes = NULL;
     return status;
 }
@@ -399,10 +404,10 @@ int32_t fdl_pipeline_output_size(const struct fdl_pipeline *p,
                                  int32_t *width, int32_t *height)
 {
     int32_t w = image_width, h = image_height;
-    for (uint32_t i = 0; i < p->n; i++) {
-        if (p->steps[i].op->output_size)
-            p->steps[i].op->output_size(&p->steps[i].options, &w, &h);
-    }
+    int32_t status = check_complete(p);
+    if (status)
+        return status;
+    fdl_nesting_size((struct fdl_op_list){p->steps, p->n}, &w, &h);
     if (w <= 0 || h <= 0)
         return fdl_fail(FEEDLINE_EINVAL,
                         "images of different sizes cannot form a batch: add "
@@ -427,15 +432,13 @@ uint32_t fdl_pipeline_views(const struct fdl_pipeline *p, const char **op)
 int32_t fdl_pipeline_check_channels(const struct fdl_pipeline *p,
                                     int32_t channels)
 {
-    for (uint32_t i = 0; i < p->n; i++) {
-        const struct step *step = &p->steps[i];
-        if (!step->op->check_channels)
-            continue;
-        int32_t status = step->op->check_channels(&step->options, channels);
-        if (status)
-            return status;
+    int32_t status = check_complete(p);
+    for (uint32_t i = 0; i < p->n && !status; i++) {
+        const struct fdl_placed_op *step = &p->steps[i];
+        if (step->op->check_channels)
+            status = step->op->check_channels(&step->options, channels);
     }
-    return FEEDLINE_OK;
+    return status;
 }
 
 bool fdl_pipeline_normalizes(const struct fdl_pipeline *p)
@@ -453,7 +456,7 @@ static int32_t plan_normalization(const struct fdl_pipeline *p,
                                   struct fdl_plan *plan)
 {
     for (uint32_t i = 0; i < p->n; i++) {
-        const struct step *step = &p->steps[i];
+        const struct fdl_placed_op *step = &p->steps[i];
         if (!step->op->normalizes)
             continue;
         int32_t status = step->op->plan(&step->options, NULL, plan);

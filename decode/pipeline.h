@@ -46,11 +46,12 @@ const char *fdl_pipeline_custom_name(const struct fdl_pipeline *p,
 const char *fdl_pipeline_custom_label(const struct fdl_pipeline *p,
                                       uint32_t index);
 
-/* At the end; an operation on pixels goes before the normalize of a recipe.
- * ENOENT; the errors of the arguments; EINVAL for a second resampling, or one
- * after normalize or after an operation on pixels, and for a second one that
- * makes views; ERANGE above FDL_PIPELINE_OPS
- * or FDL_PLAN_STEPS. p is as before on error. */
+/* At the end; operations on pixels, and all that decide about others with their
+ * members (nesting.h), go before the normalize of a recipe. ENOENT; the errors
+ * of the arguments; EINVAL for a second resampling, or one after normalize or
+ * after an operation on pixels, for a second one that makes views, and for a
+ * member that does more than change or move pixels; ERANGE above
+ * FDL_PIPELINE_OPS or FDL_PLAN_STEPS. p is as before on error. */
 int32_t fdl_pipeline_add(struct fdl_pipeline *p, const char *op,
                          const char *args);
 void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
@@ -58,7 +59,7 @@ void fdl_pipeline_json(const struct fdl_pipeline *p, const char *key,
 
 /* Any thread, allocates nothing. EINVAL if the operations do not fit an image
  * of that size: a random crop larger than it; a resampling after a border that
- * a centre crop adds. */
+ * a centre crop adds. EINVAL here and below if members are missing. */
 int32_t fdl_pipeline_draw(const struct fdl_pipeline *p,
                           const struct fdl_draw_key *key, int32_t width,
                           int32_t height, struct fdl_plan *out);

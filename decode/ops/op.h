@@ -17,6 +17,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What an operation decides about those that follow it, its members. */
+enum fdl_decides {
+    FDL_DECIDES_NOTHING = 0, /* it has none */
+    FDL_DECIDES_WHETHER,     /* all are done, or none */
+    FDL_DECIDES_WHICH,       /* one is done */
+    FDL_DECIDES_ORDER        /* all are done */
+};
+
+/* Rows of the options of one that decides; P with FDL_DECIDES_WHETHER. */
+enum { FDL_GATE_COUNT, FDL_GATE_P };
+
 struct fdl_op {
     const char *name; /* torchvision's, in lower_snake */
     const char *help; /* one line */
@@ -38,6 +49,12 @@ struct fdl_op {
     /* Most steps that plan may add; NULL: 1. */
     uint32_t (*steps)(const struct fdl_options *o);
 
+    /* Draws the members that are done, in order, and returns how many; in place
+     * of plan where the operation decides. */
+    enum fdl_decides decides;
+    uint32_t (*choose)(const struct fdl_options *o, struct fdl_rng *rng,
+                       const struct fdl_plan *plan, uint32_t *chosen);
+
     /* Adds to plan. rng is keyed by the sample and this operation's place. */
     int32_t (*plan)(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan);
@@ -47,6 +64,12 @@ struct fdl_op {
     void (*output_size)(const struct fdl_options *o, int32_t *width,
                         int32_t *height);
 };
+
+static inline uint32_t fdl_op_members(const struct fdl_op *op,
+                                      const struct fdl_options *o)
+{
+    return op->decides ? (uint32_t)fdl_option_int(o, FDL_GATE_COUNT) : 0;
+}
 
 /* The built-in operations; NULL past the end. */
 const struct fdl_op *fdl_op_at(uint32_t index);
@@ -76,6 +99,9 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
   OP(random_grayscale)                                                         \
   OP(gaussian_blur)                                                            \
   OP(pil_gaussian_blur)                                                        \
+  OP(random_apply)                                                             \
+  OP(random_choice)                                                            \
+  OP(random_order)                                                             \
   OP(normalize)                                                                \
   OP(random_erasing)
 

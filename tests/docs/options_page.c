@@ -116,7 +116,9 @@ static void write_page(void)
          "`feedline_pipeline_add(p, \"center_crop\", \"size=224\")`, or for "
          "loaderbench `--op \"center_crop size=224\"`. Names and meanings are "
          "torchvision's. Geometry is folded: one resampling per pipeline, "
-         "crops before and after it, flips anywhere.");
+         "crops before and after it, flips anywhere. `random_apply`, "
+         "`random_choice` and `random_order` are about the operations that "
+         "follow them ([pixels.md](pixels.md#some-or-in-another-order)).");
     const char *name;
     for (uint32_t i = 0; (name = feedline_op_name(i)); i++) {
         printf("\n### %s\n\n", name);

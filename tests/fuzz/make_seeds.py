@@ -237,6 +237,14 @@ def pipelines():
         line for _, line in OPERATIONS) + b"\nnormalize\n", 40, 30)
     yield "views", seed(b"resize size=20\nten_crop width=17 height=16 "
                         b"vertical_flip=true\nrandom_rotation degrees=5\n")
+    yield "decisions", seed(b"resize width=24 height=20\n"
+                            b"random_order count=3\n"
+                            b"random_apply p=0.9 count=2\nhue factor=0.1\n"
+                            b"contrast factor=0:2\n"
+                            b"random_choice count=3 weights=1,2,0.5\n"
+                            b"pil_gaussian_blur\npad padding=2\n"
+                            b"random_apply count=0\nvertical_flip p=1\n"
+                            b"center_crop width=9 height=9\n", 40, 30)
     yield "refused", seed(b"resize size=0\nrezise\ncenter_crop width=\"\n")
 
 

@@ -317,6 +317,15 @@ CASES = [
     ("random_erasing, f32", "RandomErasing",
      [[SIZE, NORMALIZE, "random_erasing p=1"],
       [SIZE, NORMALIZE, "random_erasing p=1 value=-1.5,0.25,3"]]),
+    ("random_apply, _choice, _order", "RandomApply, RandomChoice, RandomOrder",
+     [[SIZE, "random_apply p=0.5 count=2", "hue factor=-0.5:0.5",
+       "horizontal_flip", "contrast factor=0:2"],
+      [SIZE, "random_choice count=3 weights=1,2,1", "pil_gaussian_blur",
+       "random_apply p=0.8 count=2", "contrast factor=0:3", "vertical_flip",
+       "grayscale", "random_rotation degrees=20"],
+      [SIZE, "random_order count=4", "random_rotation degrees=30",
+       "contrast factor=0.5:2", "horizontal_flip", "random_choice count=2",
+       "grayscale", "pil_gaussian_blur radius=1:3"]]),
     ("normalize", "Normalize", [[SIZE, NORMALIZE]]),
     ("all of them, u8", "Compose",
      [["random_resized_crop width=48 height=40", "horizontal_flip",
@@ -374,10 +383,26 @@ def views_of(operations):
     return 5 if "five_crop" in names else 10 if "ten_crop" in names else 1
 
 
+DECIDE = ("random_apply", "random_choice", "random_order")
+
+
+def done(operations, drawn):
+    """Each operation that is done, as text and with what was drawn for it."""
+    if not any(o.startswith(DECIDE) for o in operations):
+        yield from zip(operations, drawn)
+        return
+    names = {o.split()[0]: o for o in operations}
+    for values in drawn:
+        if values["op"] in DECIDE:
+            yield from done(operations, values["operations"])
+        else:
+            yield names[values["op"]], values
+
+
 def reference(image, operations, drawn):
     """What torchvision makes of it, an array [channels, height, width]."""
     tensor = None
-    for text, values in zip(operations, drawn):
+    for text, values in done(operations, drawn):
         name, _, rest = text.partition(" ")
         given = arguments(rest)
         assert values["op"] == name, (values, name)

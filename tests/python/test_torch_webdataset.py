@@ -47,6 +47,26 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> List[str]:
     return [str(root / "0.tar"), str(root / "1.tar")]
 
 
+@pytest.fixture(scope="module")
+def captioned(tmp_path_factory: pytest.TempPathFactory) -> List[str]:
+    """Twelve samples with everything that is not only an image."""
+    path = tmp_path_factory.mktemp("captioned") / "c.tar"
+    with tarfile.open(path, "w") as archive:
+        for i in range(12):
+            for ending, content in (
+                ("bin", b"\0%d" % i),
+                ("cls", b"%d" % i),
+                ("id", b"%d" % (100 + i)),
+                ("jpg", encoded((20 + i, 30), i)),
+                ("json", b'{"n": %d, "tag": "t%d"}' % (i, i)),
+                ("txt", b"caption %d" % i),
+            ):
+                info = tarfile.TarInfo("%03d.%s" % (i, ending))
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+    return [str(path)]
+
+
 def stream(shards: List[str], **arguments: Any) -> Any:
     return wds.WebDataset(shards, shardshuffle=False, **arguments)
 
@@ -90,6 +110,67 @@ def test_samples_in_order(shards: List[str]) -> None:
         assert_same(list(loader), [list(batch) for batch in theirs])
 
 
+def part(name: str, i: int) -> Any:
+    """What webdataset makes of it."""
+    if name == "json":
+        return {"n": i, "tag": "t%d" % i}
+    if name in ("id", "cls"):
+        return i + 100 * (name == "id")
+    return b"\0%d" % i if name == "bin" else "caption %d" % i
+
+
+@pytest.mark.parametrize("batched", (False, True))
+@pytest.mark.parametrize(
+    "parts", ("jpg txt", "jpg json", "jpg cls txt", "txt id jpg bin cls", "jpg")
+)
+def test_samples_with_fields(
+    captioned: List[str], parts: str, batched: bool
+) -> None:
+    names = parts.split()
+    data = stream(captioned).decode("pil").to_tuple(*names)
+    data = data.map_tuple(*(SMALL if n == "jpg" else None for n in names))
+    data = data.batched(5) if batched else data
+    arguments = {"batch_size": None if batched else 5}
+    loader = Ours(data, num_workers=2, **arguments)
+    assert loader.native, loader.fallback_reason
+    found = list(loader)
+    if REAL:
+        assert_same(found, [list(batch) for batch in Theirs(data, **arguments)])
+    opened = Images(feedline.Dataset.open("tar:" + captioned[0]), SMALL)
+    for first, batch in zip(range(0, 12, 5), found):
+        indices = range(first, min(first + 5, 12))
+        assert len(batch) == len(names)
+        for name, values in zip(names, batch):
+            if name == "jpg":
+                wanted: Any = torch.stack([opened[i][0] for i in indices])
+            else:
+                rows = [part(name, i) for i in indices]
+                wanted = rows if batched else torch_default(rows)
+                if name in ("id", "cls"):
+                    wanted = torch.tensor(rows)
+            assert_same([values], [wanted])
+
+
+def torch_default(rows: List[Any]) -> Any:
+    return torch.utils.data.default_collate(tuple(rows))
+
+
+def test_fields_with_shuffle_and_state(captioned: List[str]) -> None:
+    data = (
+        stream(captioned).shuffle(9).decode("pil").to_tuple("jpg", "txt", "id")
+    )
+    loader = Ours(data.map_tuple(SMALL), batch_size=5)
+    batches = iter(loader)
+    first = next(batches)
+    state, rest = loader.state_dict(), list(batches)
+    for _, captions, ids in [first, *rest]:
+        wanted = ["caption %d" % (i - 100) for i in ids.tolist()]
+        assert list(captions) == wanted
+    again = Ours(data.map_tuple(SMALL), batch_size=5)
+    again.load_state_dict(state)
+    assert_same(list(again), rest)
+
+
 def test_shuffle_is_a_permutation(shards: List[str]) -> None:
     data = stream(shards).shuffle(5).decode("pil").to_tuple("jpg cls")
     loader = Ours(data.map_tuple(SMALL), batch_size=6, num_workers=2)
@@ -129,8 +210,18 @@ def test_what_is_not_known_falls_back(shards: List[str]) -> None:
         (whole, {}, "end it with to_tuple"),
         (whole.map(no_image), {}, "a map() of any function"),
         (stream(shards, handler=wds.warn_and_continue), {}, 'on_error="skip"'),
-        (whole.to_tuple("jpg", "json").map_tuple(SMALL), {}, "in .json"),
-        (whole.to_tuple("jpg", "cls", "txt"), {}, "of 3 parts"),
+        (
+            whole.to_tuple("jpg", "json").map_tuple(SMALL),
+            {},
+            "no sample has a field 'json'",
+        ),
+        (whole.to_tuple("jpg", "cls", "png"), {}, "2 images (jpg, cls, png)"),
+        (whole.to_tuple("cls"), {}, "with 0 images (cls)"),
+        (whole.to_tuple("jpg", "npy"), {}, "a part .npy, which decode()"),
+        (whole.to_tuple("jpg", "a.pyd"), {}, "a part .a.pyd, which decode()"),
+        (whole.to_tuple("jpg", "count"), {}, "a part .count, which decode()"),
+        (whole.to_tuple("jpg", "__key__"), {}, "'__key__', which is no part"),
+        (whole.to_tuple("jpg", "txt;text"), {}, "'txt;text', which is no part"),
         (pairs(shards, SMALL, str), {}, "functions of more than the image"),
         (pairs(shards).slice(4), {}, "a step that is not known"),
         (pairs(shards).with_epoch(8), {}, "count samples"),

@@ -71,7 +71,12 @@ class Decision:
                 "makes batches of them; feedline.torch.Images(ds, transform) "
                 "gives pairs of image and label"
             )
-        if plan.output is not None and loader.collate_fn is not default_collate:
+        own = plan.stream is not None and not collates(loader)
+        if (
+            plan.output is not None
+            and not own
+            and loader.collate_fn is not default_collate
+        ):
             raise NotNative(
                 "samples have fields, and the engine makes batches of them as "
                 "default_collate does"

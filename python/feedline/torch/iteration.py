@@ -230,6 +230,7 @@ class NativeIterator(CountedIterator):
         saved_seed: Optional[int] = None,
     ) -> None:
         self._workers: List[Any] = []
+        self._lists = False  # batches of a stream's own, see outputs.py
         self._pin_memory_thread = None
         self._leases: List[Lease] = []
         self._progress = progress
@@ -252,6 +253,7 @@ class NativeIterator(CountedIterator):
         if plan.stream is not None and not self._auto_collation:
             # It makes batches itself, as default_collate would.
             self._auto_collation, self._collate_fn = True, default_collate
+            self._lists = True
         sampler = self._progress.traced.sampler
         self._unnoticed = batches_known_ahead(sampler)
         self._known_ahead = self._unnoticed if self._num_workers == 0 else ALL
@@ -552,7 +554,9 @@ class NativeIterator(CountedIterator):
             data[1] = self._targets_of(data[1].tolist(), seed)
         plan = self._settings.plan
         if plan.output is not None:
-            made = of_batch(plan.output, data, batch, missed, plan.dataset)
+            made = of_batch(
+                plan.output, data, batch, missed, plan.dataset, self._lists
+            )
             return self._pinned(made) if self._pins else made
         if self._settings.plan.keys is not None:
             return dict(zip(self._settings.plan.keys, data))

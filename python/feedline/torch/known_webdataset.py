@@ -16,7 +16,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 from urllib.parse import urlparse
 
 import torch
@@ -28,8 +28,17 @@ from .chain import NotNative
 from .compiled import what_it_does
 from .known_sets import UNKNOWN, Piece, Stream, knows_stream, ready_piece
 
-_IMAGES = ("pil", "pilrgb")  # what decode() makes Pillow images of mode RGB
+_PILLOW = ("pil", "pilrgb")  # what decode() makes Pillow images of mode RGB
 _ARRAYS = ("rgb", "rgb8")
+# Parts by the last word of their extension: images; what decode() leaves as the
+# engine's fields are, beside bytes that it does not know; and what it does not.
+_IMAGES = set(
+    "jpg jpeg jpe jfif png apng webp gif bmp tif tiff ppm pgm".split()
+)
+_FIELDS = set("txt text transcript json jsn cls cls2 index inx id".split())
+_OTHERS = set(
+    "pkl pickle pyd pth ten tb mp msg npy npz cbor gz class count".split()
+)
 _COLLATE = "default_collation_fn"
 
 
@@ -171,14 +180,9 @@ class Steps:
             field if isinstance(field, str) else ";".join(field)
             for field in fields
         )
-        if len(self.tuple) != 2:
-            raise self.fail(
-                f"of samples of {len(self.tuple)} parts, and the engine has an "
-                "image and a label"
-            )
 
     def map_tuple(self, *functions: Any) -> None:
-        if self.functions or len(self.tuple) != 2 or len(functions) > 2:
+        if self.functions or not 0 < len(functions) <= len(self.tuple):
             raise self.fail("with map_tuple() before to_tuple() or twice")
         self.functions = dict(zip(self.tuple, functions))
 
@@ -194,28 +198,74 @@ class Steps:
 
     # ---- All of them --------------------------------------------------------
 
-    def parts(self) -> Tuple[str, Any]:
-        """Extensions of the image, and its transform."""
-        if len(self.tuple) != 2:
+    def image(self) -> str:
+        """The part that is the image."""
+        if not self.tuple:
             raise self.fail("whose samples are dicts; end it with to_tuple()")
-        image, label = self.tuple
-        on_label = self.functions.get(label)
-        if set(self.functions) - set(self.tuple) or not (
-            on_label is None or what_it_does(on_label) == "same"
-        ):
-            raise self.fail("with functions of more than the image")
+        found = [name for name in self.tuple if self._is_image(name)]
+        if len(found) != 1:
+            raise self.fail(
+                "of samples with %d images (%s), and the engine has one"
+                % (len(found), ", ".join(self.tuple))
+            )
+        return found[0]
+
+    def _is_image(self, name: str) -> bool:
+        extensions = self.names.get(name, name).split(";")
+        return all(e.rsplit(".", 1)[-1] in _IMAGES for e in extensions)
+
+    def output(self, image: str) -> Tuple[str, ...]:
+        """What samples are tuples of: "image", "label" and fields."""
+        return tuple(
+            "image" if name == image else self._field(name)
+            for name in self.tuple
+        )
+
+    def _field(self, name: str) -> str:
+        extension = self.names.get(name, name)
+        last = extension.rsplit(".", 1)[-1]
+        if extension == "cls":
+            return "label"
+        if set(extension) & set(";,&?") or last.startswith("__"):
+            raise self.fail(
+                f"with to_tuple() of {extension!r}, which is no part"
+            )
+        if last in _OTHERS or last in ("image", "label"):
+            raise self.fail(
+                f"with a part .{extension}, which decode() makes something of "
+                "that the engine does not"
+            )
+        return extension
+
+    def transform(self, image: str) -> Any:
+        """Of the image."""
+        for name, function in self.functions.items():
+            if name != image and not (
+                function is None or what_it_does(function) == "same"
+            ):
+                raise self.fail("with functions of more than the image")
         transform = self.functions.get(image)
-        if self.names.get(label, label) != "cls":
-            raise self.fail(f"whose labels are in .{label} and not in .cls")
         if self.decoded in _ARRAYS:
             transforms = getattr(transform, "transforms", (transform,))
             if type(transforms[0]).__name__ != "ToTensor":
                 raise self.fail(
                     f'of arrays; write decode("pil") for {self.decoded!r}'
                 )
-        elif self.decoded not in _IMAGES:
+        elif self.decoded not in _PILLOW:
             raise self.fail(f'with decode({self.decoded!r}); write "pil"')
-        return self.names.get(image, image), transform
+        return transform
+
+    def uri(self, image: str, output: Sequence[str]) -> str:
+        fields = [f for f in output if f not in ("image", "label")]
+        uri = "tar:%s?image=%s&label=%s" % (
+            "::".join(self.shards),
+            self.names.get(image, image),
+            "cls" if "label" in output else "none",
+        )
+        if fields:
+            names = ",".join(dict.fromkeys(fields))
+            uri += "&missing_field=raise&fields=" + names
+        return uri
 
 
 _STEPS: Dict[str, Callable[..., None]] = {
@@ -279,8 +329,9 @@ def _webdataset(dataset: Any, where: str) -> Piece:
         )
     for step in dataset.pipeline:
         steps.read(step)
-    image, transform = steps.parts()
-    uri = "tar:%s?image=%s&label=cls" % ("::".join(steps.shards), image)
+    image = steps.image()
+    output, transform = steps.output(image), steps.transform(image)
+    uri = steps.uri(image, output)
     piece = ready_piece(
         where,
         UNKNOWN,
@@ -288,6 +339,7 @@ def _webdataset(dataset: Any, where: str) -> Piece:
         transform,
         (uri, steps.shuffled, steps.batch),
     )
+    piece.output = None if output == ("image", "label") else output
     piece.stream = Order(steps, transform)
     return piece
 

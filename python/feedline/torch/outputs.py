@@ -3,7 +3,7 @@
 default_collate makes them of the samples of `Images(..., output=...)`.
 
 Text and bytes become tuples, JSON what it holds, numbers tensors of int64 and
-float64.
+float64. In batches of webdataset's own all but numbers is a list.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ def of_batch(
     batch: feedline.Batch,
     missed: Sequence[int],
     dataset: feedline.Dataset,
+    lists: bool,
 ) -> List[Any]:
     """data: images and labels. missed: places of samples that the engine could
-    not make, and the data set did."""
+    not make, and the data set did. lists: what is no number becomes one."""
     parts = dict(zip(("image", "label"), data))
     fields = batch.fields
     at = batch.sample_index if missed else []
@@ -68,12 +69,12 @@ def of_batch(
         if name not in parts:
             mended = {i: dataset._value(at[i], name) for i in missed}
             parts[name] = moved(
-                _collated(fields[name], mended), data[0].device.type
+                _collated(fields[name], mended, lists), data[0].device.type
             )
     return [parts[name] for name in output]
 
 
-def _collated(field: Field, mended: "dict[int, Any]") -> Any:
+def _collated(field: Field, mended: "dict[int, Any]", lists: bool) -> Any:
     if field.is_number:
         numbers = torch.from_numpy(field.numpy().copy())
         for place, value in mended.items():
@@ -83,4 +84,4 @@ def _collated(field: Field, mended: "dict[int, Any]") -> Any:
     for place, value in mended.items():
         values[place] = value
     samples: Any = tuple(values)
-    return default_collate(samples)
+    return values if lists else default_collate(samples)

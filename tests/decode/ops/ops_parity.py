@@ -119,6 +119,28 @@ def pil_blur(image, given, drawn):
     return image.filter(ImageFilter.GaussianBlur(drawn["radius"]))
 
 
+def posterize(image, given):
+    """Pillow 13 refuses 0 bits; earlier ones make it black."""
+    bits = int(given["bits"][0])
+    return F.posterize(image, bits) if bits else image.point(lambda v: 0)
+
+
+def if_done(function):
+    """What torchvision's Random... makes of a function."""
+    return lambda i, g, d: function(i, g) if d["done"] else i
+
+
+def permute(image, given, drawn):
+    bands = image.split()
+    if len(bands) == 1 or "permutation" not in drawn:
+        return image
+    return Image.merge("RGB", [bands[k] for k in drawn["permutation"]])
+
+
+def distort(image, given, drawn):
+    return permute(jitter(image, given, drawn), given, drawn)
+
+
 def crops(image, given, drawn):
     """The one view that was asked for, of five or of ten."""
     width, height = sides(given)
@@ -181,6 +203,15 @@ ON_IMAGES = {
         lambda i, g, d: F.to_grayscale(i, 3) if d["gray"] else i,
     "gaussian_blur": gaussian_blur,
     "pil_gaussian_blur": pil_blur,
+    "random_invert": if_done(lambda i, g: F.invert(i)),
+    "random_posterize": if_done(posterize),
+    "random_solarize": if_done(lambda i, g: F.solarize(i, *g["threshold"])),
+    "random_autocontrast": if_done(lambda i, g: F.autocontrast(i)),
+    "random_equalize": if_done(lambda i, g: F.equalize(i)),
+    "random_adjust_sharpness":
+        if_done(lambda i, g: F.adjust_sharpness(i, *g["sharpness_factor"])),
+    "random_channel_permutation": permute,
+    "random_photometric_distort": distort,
     "horizontal_flip": lambda i, g, d: F.hflip(i) if d["flip"] else i,
     "vertical_flip": lambda i, g, d: F.vflip(i) if d["flip"] else i,
     "pad": pad,
@@ -340,6 +371,51 @@ CASES = [
 ]
 
 
+# The same over as many photos as there are draws.
+AUGMENTATIONS = [
+    ("random_invert", "RandomInvert", [[SIZE, "random_invert p=0.9"]]),
+    ("random_posterize", "RandomPosterize",
+     [[SIZE, f"random_posterize p=0.9 bits={bits}"] for bits in range(9)]),
+    ("random_solarize", "RandomSolarize",
+     [[SIZE, f"random_solarize p=0.9 threshold={threshold}"]
+      for threshold in (0, 0.5, 127, 128, 178.5, 255, 256)]),
+    ("random_autocontrast", "RandomAutocontrast",
+     [[SIZE, "random_autocontrast p=0.9", "horizontal_flip"],
+      [SIZE, "random_autocontrast p=0.9", "center_crop width=20 height=31"],
+      ["resize width=7 height=5", "random_autocontrast p=0.9"]]),
+    ("random_equalize", "RandomEqualize",
+     [[SIZE, "random_equalize p=0.9", "vertical_flip"],
+      [SIZE, "random_equalize p=0.9", "center_crop width=20 height=31"],
+      ["resize width=30 height=9", "random_equalize p=0.9"]]),
+    ("random_adjust_sharpness", "RandomAdjustSharpness",
+     [[SIZE, f"random_adjust_sharpness p=0.9 sharpness_factor={factor}",
+       "horizontal_flip", "vertical_flip"] for factor in (0, 0.37, 1.9, 9)]
+     + [[f"resize {size}", "random_adjust_sharpness p=0.9 sharpness_factor=2",
+         "random_crop padding=1 " + size]
+        for size in ("width=2 height=30", "width=3 height=3")]),
+    ("point operations in a row", "Compose",
+     [["random_resized_crop width=48 height=40", "horizontal_flip",
+       "random_posterize bits=5", "random_equalize", "random_invert",
+       "random_crop width=40 height=39", "random_autocontrast",
+       "random_solarize threshold=99.5", "brightness factor=0.5:1.5",
+       "random_equalize", "random_adjust_sharpness sharpness_factor=1.5",
+       "random_posterize bits=7", "brightness factor=1:3"]]),
+    ("random_channel_permutation", "RandomChannelPermutation",
+     [[SIZE, "random_channel_permutation", "horizontal_flip"]]),
+    ("random_photometric_distort", "RandomPhotometricDistort",
+     [[SIZE, "random_photometric_distort"],
+      [SIZE, "random_photometric_distort p=0.9 hue=-0.5:0.5 contrast=0:3",
+       "vertical_flip"]]),
+    ("augmentations, gray", "Compose",
+     [[SIZE, "random_posterize bits=5", "random_equalize", "random_invert",
+       "random_adjust_sharpness sharpness_factor=0.5",
+       "random_channel_permutation"],
+      [SIZE, "random_solarize threshold=90.5", "random_photometric_distort",
+       "random_autocontrast"]]),
+]
+PHOTO_SIDE = 160
+
+
 # The same for images with alpha, half of the draws with 2 channels and half
 # with 4; {} and {small} are as many numbers, the last one for alpha.
 ALPHA = [
@@ -363,6 +439,8 @@ ALPHA = [
     ("color_jitter, alpha", "ColorJitter",
      [[SIZE, "color_jitter brightness=0.4 contrast=0.4 saturation=0.4"],
       [SIZE, "color_jitter brightness=2 contrast=2 saturation=2"]]),
+    ("random_adjust_sharpness, alpha", "RandomAdjustSharpness",
+     [[SIZE, "random_adjust_sharpness sharpness_factor=1.7"]]),
     ("blurs, alpha", "GaussianBlur",
      [[SIZE, "gaussian_blur kernel_size=5", "pil_gaussian_blur"]]),
     ("random_erasing, alpha", "RandomErasing",
@@ -466,6 +544,37 @@ def write_images(folder):
     return paths
 
 
+def write_photos(folder, source):
+    """200 of those below `source`, made smaller; none if there are none."""
+    found = sorted(pathlib.Path(source).rglob("*.JPEG")) if source else []
+    paths = []
+    for number, path in enumerate(found[::max(1, len(found) // 200)][:200]):
+        image = Image.open(path)
+        image.draft("RGB", (PHOTO_SIDE, PHOTO_SIDE))
+        image = image.convert("L" if number % 20 == 0 else "RGB")
+        image.thumbnail((PHOTO_SIDE, PHOTO_SIDE))
+        paths.append(str(folder / f"photo-{number}.jpg"))
+        image.save(paths[-1], quality=95)
+    return paths
+
+
+def check_photos(feedline, paths, images, draws):
+    """Each pipeline has photos of its own, once; the first ones come again
+    where that is not enough."""
+    rows = []
+    for name, other, pipelines in AUGMENTATIONS:
+        share = -(-draws // len(pipelines))
+        worst, mode = 0, "L" if name.endswith("gray") else "RGB"
+        for k, pipeline in enumerate(pipelines):
+            which = [i % len(paths) for i in range(k * share, (k + 1) * share)]
+            worst = max(worst, check_pipeline(
+                feedline, [paths[i] for i in which],
+                [images[i].convert(mode) for i in which], pipeline, share,
+                len(mode))[0])
+        rows.append((name, other, share * len(pipelines), worst))
+    return rows
+
+
 def write_clear_images(folder):
     """PNGs with alpha: smooth, noise, only 0 and 255, and none."""
     rng = np.random.default_rng(21)
@@ -543,7 +652,7 @@ def check_pipeline(feedline, paths, images, operations, draws, channels=3):
     return worst, done
 
 
-def check_all(library, draws):
+def check_all(library, draws, photos):
     rows, feedline = [], package_on(library)
     with tempfile.TemporaryDirectory() as folder:
         paths = write_images(pathlib.Path(folder))
@@ -554,6 +663,10 @@ def check_all(library, draws):
                        for p in pipelines]
             worst = max(r[0] for r in results)
             rows.append((name, other, sum(r[1] for r in results), worst))
+        found = write_photos(pathlib.Path(folder), photos)
+        if found:
+            paths, images = found, [Image.open(p).convert("RGB") for p in found]
+        rows += check_photos(feedline, paths, images, draws)
         rows += check_alpha(feedline, pathlib.Path(folder), draws)
     return rows
 
@@ -594,10 +707,10 @@ def put_table(page, table, write):
         sys.exit(f"{page}: the table is out of date; run with --write")
 
 
-def start(library, level, draws):
+def start(library, level, draws, photos):
     return subprocess.Popen(
         [sys.executable, "-B", __file__, library, "--one-level",
-         "--draws", str(draws)],
+         "--draws", str(draws), "--photos", photos],
         env=dict(os.environ, FDL_CPU_MASK=level), stdout=subprocess.PIPE,
         text=True)
 
@@ -608,15 +721,17 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--photos", default="",
+                        help="a folder; without it generated images")
     parser.add_argument("--one-level", action="store_true")
     args = parser.parse_args()
     if args.one_level:
-        print(json.dumps(check_all(args.library, args.draws)))
+        print(json.dumps(check_all(args.library, args.draws, args.photos)))
         return
     # All at once, or this would be the longest of CI's tests.
     levels = {"c": args.draws // 2, "avx2": args.draws // 2,
               "avx512": args.draws}
-    running = [(level, start(args.library, level, draws))
+    running = [(level, start(args.library, level, draws, args.photos))
                for level, draws in levels.items()]
     for level, process in running:
         stdout, _ = process.communicate()

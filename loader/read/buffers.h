@@ -28,6 +28,7 @@ struct fdl_buffer {
     uint64_t capacity;
     _Atomic uint32_t
         below; /* in the stack: place of the next, from 1; 0: none */
+    _Atomic uint32_t users; /* samples whose bytes it has, see gather.h */
 };
 
 struct fdl_buffers {

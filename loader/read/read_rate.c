@@ -34,6 +34,12 @@ static void resolve(void *user, struct fdl_read *r)
     fdl_dataset_get(g->plan->dataset, r->index, &r->source);
 }
 
+static void peek(void *user, uint64_t sample, struct fdl_source *out)
+{
+    const struct reading *g = user;
+    fdl_dataset_get(g->plan->dataset, g->plan->samples[sample], out);
+}
+
 /* ---- The page cache ----------------------------------------------------- */
 
 static void source_of(const struct fdl_reading_plan *p, uint64_t i,
@@ -212,6 +218,8 @@ static int32_t prepare(struct reading *g, struct feedline_reading *out)
             fdl_window_open_shards(g->window, p->dataset->n_files, p->random);
     if (status >= 0)
         fdl_window_direct(g->window)->mode = p->direct;
+    if (status >= 0 && !p->random)
+        fdl_window_set_peek(g->window, peek);
     return status;
 }
 

@@ -140,18 +140,19 @@ static const char *kind_of(mode_t mode)
 static int32_t measure(struct fdl_read *r, uint64_t all, uint64_t *size)
 {
     const struct fdl_source *s = &r->source;
+    int64_t length = r->mate ? (int64_t)r->span : s->length;
     if (s->offset > all)
         return fdl_read_fail(r, FEEDLINE_EIO,
                              "offset %" PRIu64 " is past the end of the file, "
                              "which has %" PRIu64 " bytes",
                              s->offset, all);
     uint64_t rest = all - s->offset;
-    if (s->length >= 0 && (uint64_t)s->length > rest)
+    if (length >= 0 && (uint64_t)length > rest)
         return fdl_read_fail(r, FEEDLINE_EIO,
                              "expected %" PRId64 " bytes at offset %" PRIu64
                              ", got %" PRIu64 ", which is all there is",
-                             s->length, s->offset, rest);
-    *size = s->length >= 0 ? (uint64_t)s->length : rest;
+                             length, s->offset, rest);
+    *size = length >= 0 ? (uint64_t)length : rest;
     return FEEDLINE_OK;
 }
 
@@ -207,6 +208,8 @@ int32_t fdl_file_prepare(struct fdl_window *w, struct fdl_read *r, int fd)
         status = measure(r, r->shard ? r->shard->size : r->file_bytes, &size);
     if (status == FEEDLINE_OK)
         status = fdl_read_reserve(w, r, size);
+    if (status == FDL_READ_NO_ROOM && r->mate) /* one by one there may be */
+        status = fdl_read_fail(r, FEEDLINE_ENOMEM, "no memory for neighbours");
     if (status == FEEDLINE_OK) {
         r->size = size;
         r->head = (uint32_t)(r->source.offset % FDL_MAX(r->align, 1u));
@@ -300,9 +303,10 @@ int fdl_file_leave(struct fdl_window *w, struct fdl_read *r, int fd)
     bool good = r->status == FEEDLINE_OK;
     if (good && (!r->align || r->plain))
         fdl_keep_drop(fdl_window_keep(w), fd, r->source.path, r->source.offset,
-                      r->size);
+                      r->mate ? r->span : r->size);
     if (r->shard)
-        return fdl_shard_give(s, r->shard, good);
+        return fdl_shard_give(s, r->shard,
+                              good || r->status == FEEDLINE_ENOMEM);
     return good ? fdl_shard_keep(s, place_of(w, r), r->file_bytes, r->align, fd)
                 : fd;
 }

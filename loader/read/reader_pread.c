@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "loader/read/gather.h"
 #include "loader/read/reader.h"
 #include "loader/read/reader_file.h"
 #include "loader/read/user_read.h"
@@ -33,8 +34,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Our own stamp and the window's two. */
-#define CLOCK_READS_PER_ITEM 3
+/* The window's two; one more for each read. */
+#define CLOCK_READS_PER_ITEM 2
 
 struct io_thread {
     struct fdl_thread thread;
@@ -138,28 +139,54 @@ static void read_file(struct fdl_reader *r, struct fdl_read *read)
     }
 }
 
+/* read->status is set. */
+static void land(struct io_thread *t, struct fdl_read *read)
+{
+    struct fdl_window *window = t->reader->window;
+    int64_t begin =
+        atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
+    uint64_t bytes = fdl_gather_bytes(read), ahead = read->ahead;
+    bool failed = read->status != FEEDLINE_OK;
+    uint32_t n = fdl_window_publish(read); /* the workers own it from here */
+    fdl_window_announce(window, n);
+    int64_t own = fdl_now_ns() - begin;
+    fdl_stage_items(t->stage, n, own, bytes);
+    fdl_stage_read(t->stage, own, bytes, ahead);
+    fdl_stage_storage(t->stage);
+    fdl_counter_add(&t->stage->clock_reads, n * CLOCK_READS_PER_ITEM + 1);
+    if (failed)
+        fdl_counter_add(&t->stage->errors, 1);
+}
+
+static void read_sample(struct io_thread *t, struct fdl_read *read)
+{
+    if (read->source.user)
+        fdl_user_read(t->reader->window, read);
+    else
+        read_file(t->reader, read);
+}
+
+/* Each by itself: the one that is damaged fails. */
+static void read_apart(struct io_thread *t, struct fdl_read *read)
+{
+    while (read) {
+        struct fdl_read *rest = fdl_gather_detach(read);
+        read_sample(t, read);
+        land(t, read);
+        read = rest;
+    }
+}
+
 static void serve(struct io_thread *t, struct fdl_read *read)
 {
     struct fdl_reader *r = t->reader;
     if (fdl_window_has_room(r->window))
         fdl_event_notify(&r->work, 1);
-    if (read->source.user)
-        fdl_user_read(r->window, read);
+    read_sample(t, read);
+    if (read->status < 0 && read->mate)
+        read_apart(t, read);
     else
-        read_file(r, read);
-
-    int64_t begin =
-        atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
-    uint64_t bytes = read->size, ahead = read->ahead;
-    bool failed = read->status != FEEDLINE_OK;
-    fdl_window_complete(r->window, read); /* the workers own it from here */
-    int64_t own = fdl_now_ns() - begin;
-    fdl_stage_item(t->stage, own, bytes);
-    fdl_stage_read(t->stage, own, bytes, ahead);
-    fdl_stage_storage(t->stage);
-    fdl_counter_add(&t->stage->clock_reads, CLOCK_READS_PER_ITEM);
-    if (failed)
-        fdl_counter_add(&t->stage->errors, 1);
+        land(t, read);
 }
 
 static void *io_main(void *arg)

@@ -37,6 +37,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "loader/options.h"
+#include "loader/read/gather.h"
 #include "loader/read/reader.h"
 #include "loader/read/reader_file.h"
 
@@ -95,6 +96,7 @@ struct fdl_reader {
     uint32_t open_files; /* of flights, and being closed */
     uint32_t closing;
     uint32_t landed;        /* and not announced: one wake-up serves many */
+    struct fdl_read *apart; /* mates whose read failed: each by itself */
     struct flight *flights; /* [max_depth] */
     struct flight *idle;
     struct flight *later;    /* found no descriptor */
@@ -200,6 +202,16 @@ static void give_up_file(struct fdl_reader *r)
         queue_open(r, f);
 }
 
+/* The last ones to fail come first; nothing depends on that. */
+static void set_apart(struct fdl_reader *r, struct fdl_read *first)
+{
+    struct fdl_read *last = first;
+    while (last->mate)
+        last = last->mate;
+    last->mate = r->apart;
+    r->apart = first;
+}
+
 /* read->status is set. */
 static void land(struct fdl_reader *r, struct flight *f)
 {
@@ -211,24 +223,29 @@ static void land(struct fdl_reader *r, struct flight *f)
 
     int64_t begin =
         atomic_load_explicit(&read->times->read_start, memory_order_relaxed);
-    uint64_t bytes = read->size, ahead = read->ahead;
+    uint64_t bytes = fdl_gather_bytes(read), ahead = read->ahead;
     bool failed = read->status != FEEDLINE_OK;
     fdl_read_arrive(r->window, read);
-    fdl_window_publish(read); /* the workers own it from here */
-    r->landed++;
     push(&r->idle, f);
     r->in_flight--;
     if (f->fd >= 0 && unused < 0)
         give_up_file(r);
+    if (failed && read->mate) {
+        set_apart(r, read);
+        return;
+    }
+    uint32_t n = fdl_window_publish(read); /* the workers own it from here */
+    r->landed += n;
 
     /* Busy time is that of the ring and not the sum over samples. */
     int64_t own = fdl_now_ns() - begin;
-    fdl_histogram_add(&stage->times, own);
+    for (uint32_t i = 0; i < n; i++)
+        fdl_histogram_add(&stage->times, own);
     fdl_stage_read(stage, own, bytes, ahead);
-    fdl_counter_add(&stage->items, 1);
+    fdl_counter_add(&stage->items, n);
     fdl_counter_add(&stage->bytes, bytes);
     fdl_counter_add(&stage->errors, failed);
-    fdl_counter_add(&stage->clock_reads, CLOCK_READS_PER_ITEM + 1);
+    fdl_counter_add(&stage->clock_reads, n * CLOCK_READS_PER_ITEM + 1);
 }
 
 /* Errors that say nothing about the file. */
@@ -410,6 +427,15 @@ static struct fdl_read *claim_or_announce(struct fdl_reader *r)
     return read;
 }
 
+static struct fdl_read *next_read(struct fdl_reader *r)
+{
+    struct fdl_read *read = r->apart;
+    if (!read)
+        return claim_or_announce(r);
+    r->apart = fdl_gather_detach(read);
+    return read;
+}
+
 /* Announced first, as in claim_or_announce, so a thread that returns memory
  * wakes us. The window may miss that (hungry is a hint), so there is a timer
  * too. */
@@ -433,7 +459,7 @@ static void fill(struct fdl_reader *r)
     struct fdl_read *read;
     while (!r->later && !r->roomless && r->in_flight < depth &&
            r->in_flight + r->closing < r->entries - SPARE_ENTRIES &&
-           (read = claim_or_announce(r)))
+           (read = next_read(r)))
         launch(r, read);
 
     if (r->later && r->open_files == 0)
@@ -641,7 +667,7 @@ static void *ring_main(void *arg)
         announce(r);
         /* After the announcement in fill, so a close that found nothing asleep
          * is seen here. */
-        if (r->in_ring == 0 && fdl_window_is_closed(r->window))
+        if (r->in_ring == 0 && !r->apart && fdl_window_is_closed(r->window))
             break; /* all have landed */
         bool idle = submit(r) && reap(r) == 0;
         announce(r);

@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "decode/decoder.h"
+#include "loader/read/gather.h"
 #include "transfer/nvtx.h"
 
 #include <inttypes.h>
@@ -63,6 +64,7 @@ struct fdl_window {
     uint64_t capacity; /* of entries; a power of two */
     uint64_t max_file_bytes;
     fdl_window_resolve *resolve;
+    fdl_window_peek *peek;
     void *resolve_user;
     uint32_t max_limit;
     struct fdl_shard_files *shards;
@@ -236,6 +238,11 @@ bool fdl_window_is_random(const struct fdl_window *w)
     return w->random;
 }
 
+void fdl_window_set_peek(struct fdl_window *w, fdl_window_peek *peek)
+{
+    w->peek = peek;
+}
+
 void fdl_window_set_keep(struct fdl_window *w, const struct fdl_keep *keep)
 {
     w->keep = *keep;
@@ -330,6 +337,7 @@ struct fdl_read *fdl_window_take(struct fdl_window *w)
 
 void fdl_window_free(struct fdl_window *w, struct fdl_read *r)
 {
+    bool rode = r->rides;
     fdl_read_release(w, r);
 
     /* release: pairs with the acquire of the word in look: the next reader of
@@ -341,8 +349,9 @@ void fdl_window_free(struct fdl_window *w, struct fdl_read *r)
     /* release: pairs with the acquire of `freed` in look. acquire: with the
      * release of earlier frees here, so that `next` is not below `freed`. A
      * `next` that is too old at worst wakes a reader early. */
+    uint64_t one = rode ? 0 : 1;
     uint64_t freed =
-        atomic_fetch_add_explicit(&w->freed, 1, memory_order_acq_rel) + 1;
+        atomic_fetch_add_explicit(&w->freed, one, memory_order_acq_rel) + one;
     uint64_t held =
         atomic_load_explicit(&w->next, memory_order_relaxed) - freed;
     uint64_t limit = atomic_load_explicit(&w->limit, memory_order_relaxed);
@@ -397,8 +406,9 @@ uint32_t fdl_window_list_reads(const struct fdl_window *w, uint64_t *samples,
     return found;
 }
 
-/* What claim would find now; *sample comes next. */
-static enum outlook look(const struct fdl_window *w, uint64_t *sample)
+/* What claim would find now; *sample comes next. more: beyond the limit. */
+static enum outlook look_beyond(const struct fdl_window *w, uint64_t *sample,
+                                uint32_t more)
 {
     for (;;) {
         /* acquire: pairs with the release of `freed` in free. It comes before
@@ -412,8 +422,8 @@ static enum outlook look(const struct fdl_window *w, uint64_t *sample)
         if (next >= atomic_load_explicit(&w->end, memory_order_acquire) ||
             atomic_load_explicit(&w->closed, memory_order_relaxed))
             return OUTLOOK_NOTHING;
-        if (next - freed >=
-            atomic_load_explicit(&w->limit, memory_order_relaxed))
+        uint64_t limit = atomic_load_explicit(&w->limit, memory_order_relaxed);
+        if (next - freed >= limit + more)
             return OUTLOOK_FULL;
 
         /* acquire: pairs with the release in free, for the entry's fields, and
@@ -429,32 +439,75 @@ static enum outlook look(const struct fdl_window *w, uint64_t *sample)
     }
 }
 
-struct fdl_read *fdl_window_claim(struct fdl_window *w)
+static enum outlook look(const struct fdl_window *w, uint64_t *sample)
 {
-    uint64_t sample;
-    /* Relaxed: look has acquired everything that a claim must see; only one
-     * thread may win the CAS. */
-    do {
-        if (look(w, &sample) != OUTLOOK_ROOM)
-            return NULL;
-    } while (!atomic_compare_exchange_weak_explicit(
-        &w->next, &sample, sample + 1, memory_order_relaxed,
-        memory_order_relaxed));
+    return look_beyond(w, sample, 0);
+}
 
+/* The calling thread has claimed it. */
+static struct fdl_read *begin_read(struct fdl_window *w, uint64_t sample)
+{
     struct fdl_read *r = entry_of(w, sample);
     /* release: pairs with the acquire of the word in look. */
     atomic_store_explicit(&r->word, make_word(sample, FDL_READ_READING),
                           memory_order_release);
     r->sample = sample;
     w->resolve(w->resolve_user, r);
-    r->sent = r->ahead = 0;
+    r->sent = r->ahead = r->span = 0;
+    r->mate = NULL;
+    r->rides = false;
     r->range = fdl_nvtx_start(FDL_NVTX_READ, r->ticket, 1);
     atomic_store_explicit(&r->times->read_start, fdl_now_ns(),
                           memory_order_relaxed);
     return r;
 }
 
-void fdl_window_publish(struct fdl_read *r)
+/* Relaxed: look has acquired everything that a claim must see; only one thread
+ * may win the CAS. */
+static bool win(struct fdl_window *w, uint64_t sample)
+{
+    return atomic_compare_exchange_strong_explicit(
+        &w->next, &sample, sample + 1, memory_order_relaxed,
+        memory_order_relaxed);
+}
+
+/* `limit` counts reads: who rides is as good as freed. A sample that another
+ * thread claims meanwhile may be located all the same, as its batch comes no
+ * earlier than that of `first`, which is not done. */
+static void gather(struct fdl_window *w, struct fdl_read *first)
+{
+    struct fdl_read *last = first;
+    struct fdl_source source;
+    uint64_t sample;
+    while (look_beyond(w, &sample, 1) == OUTLOOK_ROOM &&
+           sample == last->sample + 1) {
+        w->peek(w->resolve_user, sample, &source);
+        if (!fdl_gather_accepts(&w->keep, first, last, &source) ||
+            !win(w, sample))
+            break;
+        struct fdl_read *r = begin_read(w, sample);
+        r->rides = true;
+        fdl_gather_add(first, last, r);
+        last = r;
+        /* acq_rel: as in free. */
+        atomic_fetch_add_explicit(&w->freed, 1, memory_order_acq_rel);
+    }
+}
+
+struct fdl_read *fdl_window_claim(struct fdl_window *w)
+{
+    uint64_t sample;
+    do {
+        if (look(w, &sample) != OUTLOOK_ROOM)
+            return NULL;
+    } while (!win(w, sample));
+    struct fdl_read *r = begin_read(w, sample);
+    if (w->peek && r->source.file != FDL_OWN_FILE)
+        gather(w, r);
+    return r;
+}
+
+static void publish_one(struct fdl_read *r)
 {
     fdl_nvtx_end(r->range);
     /* release: a thread that acquires read_done also sees read_start. */
@@ -465,6 +518,16 @@ void fdl_window_publish(struct fdl_read *r)
                           memory_order_release);
 }
 
+uint32_t fdl_window_publish(struct fdl_read *r)
+{
+    uint32_t n = 0;
+    for (struct fdl_read *next; r; r = next, n++) {
+        next = r->mate; /* before a worker has it */
+        publish_one(r);
+    }
+    return n;
+}
+
 void fdl_window_announce(struct fdl_window *w, uint32_t n)
 {
     fdl_event_notify(&w->ready, n);
@@ -472,8 +535,7 @@ void fdl_window_announce(struct fdl_window *w, uint32_t n)
 
 void fdl_window_complete(struct fdl_window *w, struct fdl_read *r)
 {
-    fdl_window_publish(r);
-    fdl_window_announce(w, 1);
+    fdl_window_announce(w, fdl_window_publish(r));
 }
 
 void fdl_window_set_waker(struct fdl_window *w, void (*waker)(void *),
@@ -510,6 +572,7 @@ static bool take_buffer(struct fdl_window *w, struct fdl_read *r)
         return false;
     r->buffer = r->held->bytes;
     r->capacity = r->held->capacity;
+    atomic_store_explicit(&r->held->users, 1, memory_order_relaxed);
     return true;
 }
 
@@ -522,14 +585,18 @@ static uint64_t most_kept(const struct fdl_window *w)
 
 void fdl_read_release(struct fdl_window *w, struct fdl_read *r)
 {
-    if (!r->held)
+    struct fdl_buffer *held = r->held;
+    if (!held)
         return;
-    if (r->capacity > most_kept(w) || fdl_buffers_is_over(&w->buffers))
-        drop_memory(w, r);
-    r->held->bytes = r->buffer;
-    r->held->capacity = r->capacity;
-    fdl_buffers_give(&w->buffers, r->held);
     r->held = NULL;
+    /* acq_rel: pairs with that of the other users, who are done with it. */
+    if (atomic_fetch_sub_explicit(&held->users, 1, memory_order_acq_rel) == 1) {
+        if (r->capacity > most_kept(w) || fdl_buffers_is_over(&w->buffers))
+            drop_memory(w, r);
+        held->bytes = r->buffer;
+        held->capacity = r->capacity;
+        fdl_buffers_give(&w->buffers, held);
+    }
     r->buffer = NULL;
     r->capacity = 0;
 }
@@ -610,6 +677,10 @@ int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
 
 void fdl_read_finish(struct fdl_read *r)
 {
+    if (r->mate) {
+        fdl_gather_hand_out(r);
+        return;
+    }
     r->data = r->buffer + r->head;
     memset(r->buffer + r->head + r->size, 0, FDL_ENCODED_PADDING);
     r->readable = r->size + FDL_ENCODED_PADDING;

@@ -66,16 +66,19 @@ struct fdl_read {
     uint8_t *buffer;         /* its memory */
     uint64_t capacity;       /* of buffer */
     struct fdl_open_shard
-        *shard;          /* whose descriptor it reads from; NULL: its own */
-    uint64_t file_bytes; /* of the file, where the descriptor is its own */
-    uint32_t align;      /* of its reads, see direct.h; 0: to the byte */
-    uint32_t head;       /* bytes in the buffer that come before its own */
-    bool plain;          /* a direct read was refused */
-    bool kept;           /* it begins in a block that stays, see keep.h */
-    bool exempt;         /* its buffer is had at once, see worker.c */
-    uint64_t sent;       /* bytes that are in flight */
-    uint64_t ahead;      /* those of others when it was sent */
-    int32_t status;      /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
+        *shard;            /* whose descriptor it reads from; NULL: its own */
+    uint64_t file_bytes;   /* of the file, where the descriptor is its own */
+    uint32_t align;        /* of its reads, see direct.h; 0: to the byte */
+    uint32_t head;         /* bytes in the buffer that come before its own */
+    bool plain;            /* a direct read was refused */
+    bool kept;             /* it begins in a block that stays, see keep.h */
+    bool exempt;           /* its buffer is had at once, see worker.c */
+    bool rides;            /* in the read of an earlier sample */
+    struct fdl_read *mate; /* the next sample in this read, or NULL */
+    uint64_t span;         /* bytes of this one and those that ride in it */
+    uint64_t sent;         /* bytes that are in flight */
+    uint64_t ahead;        /* those of others when it was sent */
+    int32_t status;        /* FEEDLINE_OK, EIO, ENOENT, ERANGE, ENOMEM */
     char reason[FDL_READ_REASON_BYTES];
 };
 
@@ -83,6 +86,10 @@ struct fdl_window;
 
 /* Fills the loader's fields of r for r->sample. On the reader's thread. */
 typedef void fdl_window_resolve(void *user, struct fdl_read *r);
+
+/* Where r->sample, which is issued, is to be read. On the reader's thread. */
+typedef void fdl_window_peek(void *user, uint64_t sample,
+                             struct fdl_source *out);
 
 /* max_limit: the largest limit ever set; capacity is the next power of two
  * above twice that. */
@@ -99,6 +106,9 @@ void fdl_window_reset(struct fdl_window *w);
 int32_t fdl_window_open_shards(struct fdl_window *w, uint64_t n_files,
                                bool random);
 void fdl_window_close_shards(struct fdl_window *w);
+
+/* From the next claim on neighbours are read together; NULL: they are not. */
+void fdl_window_set_peek(struct fdl_window *w, fdl_window_peek *peek);
 
 /* Until the next run; which files are read past the page cache. */
 struct fdl_direct *fdl_window_direct(struct fdl_window *w);
@@ -150,11 +160,13 @@ uint32_t fdl_window_list_reads(const struct fdl_window *w, uint64_t *samples,
 /* The readers' side. claim: the next sample in order, resolved and stamped, or
  * NULL if there is no room, nothing is issued, or the window is closed. `waker`
  * is called (any thread) when claim may succeed again; it must be quick and
- * must not lose a wake-up. complete: r->status and the rest are set; it is
- * publish, and announce for as many samples as were published since. */
+ * must not lose a wake-up. With it come those that ride in its read (gather.h).
+ * complete: r->status and the rest are set; it is publish, and announce for as
+ * many samples as were published since. publish: r and its mates; returns how
+ * many. */
 struct fdl_read *fdl_window_claim(struct fdl_window *w);
 void fdl_window_complete(struct fdl_window *w, struct fdl_read *r);
-void fdl_window_publish(struct fdl_read *r);
+uint32_t fdl_window_publish(struct fdl_read *r);
 void fdl_window_announce(struct fdl_window *w, uint32_t n);
 
 /* One thread at a time. When it returns, the waker that was set before is not
@@ -186,7 +198,7 @@ int32_t fdl_read_fail(struct fdl_read *r, int32_t status, const char *fmt, ...)
     FDL_PRINTF(3, 4);
 
 /* The buffer holds r->head + r->size bytes: zero the padding, set data and
- * readable. */
+ * readable, for those that ride in it too. */
 void fdl_read_finish(struct fdl_read *r);
 
 /* From send to arrive r->size bytes count as in flight, of all readers; arrive

@@ -320,6 +320,21 @@ static void resolve(void *user, struct fdl_read *r)
         fdl_ahead(&e->stream, place.epoch, place.position, read_ahead, e);
 }
 
+/* Where neighbours may follow each other in the order. */
+static void peek(void *user, uint64_t sample, struct fdl_source *out)
+{
+    const struct fdl_engine *e = user;
+    struct fdl_place place;
+    fdl_stream_locate(&e->stream, sample, &place);
+    fdl_engine_locate(e, place.index, out);
+}
+
+static bool gathers(const struct fdl_engine *e)
+{
+    return e->dataset->extents && e->config.reader != FDL_READER_memory &&
+           (e->given || e->sampler.shuffle == FDL_SHUFFLE_NONE);
+}
+
 /* Of batches as workers write them: the device may finish them then. */
 static int32_t make_layout(const struct fdl_engine *e,
                            const struct fdl_output_format *delivered,
@@ -399,6 +414,8 @@ static int32_t make_path(struct fdl_engine *e,
     if (status < 0)
         return status;
     choose_cache(e);
+    if (gathers(e))
+        fdl_window_set_peek(e->window, peek);
     fdl_window_direct(e->window)->mode = choose_direct(e);
     return FEEDLINE_OK;
 }

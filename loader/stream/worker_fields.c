@@ -18,9 +18,13 @@ static uint64_t image_bytes(const struct fdl_read *r)
     return s->image_length < 0 ? r->size : (uint64_t)s->image_length;
 }
 
-static bool is_ours(const struct fdl_read *r)
+/* Bytes behind the image, whose field was taken, that may be zeroed. */
+static uint64_t padding(const struct fdl_read *r)
 {
-    return r->buffer && r->data == r->buffer + r->head;
+    uint64_t end = r->source.image_at + image_bytes(r);
+    if (!r->buffer || r->data != r->buffer + r->head)
+        return 0;
+    return FDL_MIN(r->readable - end, (uint64_t)FDL_ENCODED_PADDING);
 }
 
 void fdl_worker_encoded(const struct fdl_read *r, struct fdl_encoded *out)
@@ -37,7 +41,7 @@ void fdl_worker_encoded(const struct fdl_read *r, struct fdl_encoded *out)
         .raw_channels = s->raw_channels,
     };
     if (s->image_at + size < r->size) /* a field is behind it */
-        out->readable = is_ours(r) ? size + FDL_ENCODED_PADDING : size;
+        out->readable = size + padding(r);
 }
 
 /* Whether a part is among the bytes that were read; *at: where. */
@@ -133,7 +137,7 @@ int32_t fdl_worker_take_fields(struct fdl_worker *w, const struct fdl_read *r,
 {
     uint64_t end = r->source.image_at + image_bytes(r);
     int32_t status = take_fields(w, r, b, place);
-    if (status == FEEDLINE_OK && end < r->size && is_ours(r))
-        memset(r->buffer + r->head + end, 0, FDL_ENCODED_PADDING);
+    if (status == FEEDLINE_OK && end < r->size && padding(r) > 0)
+        memset(r->buffer + r->head + end, 0, padding(r));
     return status;
 }

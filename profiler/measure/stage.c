@@ -20,13 +20,20 @@ void fdl_counter_add(_Atomic uint64_t *counter, uint64_t value)
                           memory_order_relaxed);
 }
 
-void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes)
+void fdl_stage_items(struct fdl_stage *s, uint32_t n, int64_t busy_ns,
+                     uint64_t bytes)
 {
     uint64_t busy = busy_ns > 0 ? (uint64_t)busy_ns : 0;
-    fdl_counter_add(&s->items, 1);
+    fdl_counter_add(&s->items, n);
     fdl_counter_add(&s->bytes, bytes);
     fdl_counter_add(&s->busy_ns, busy);
-    fdl_histogram_add(&s->times, (int64_t)busy);
+    for (uint32_t i = 0; i < n; i++)
+        fdl_histogram_add(&s->times, (int64_t)busy);
+}
+
+void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes)
+{
+    fdl_stage_items(s, 1, busy_ns, bytes);
 }
 
 static void add_double(_Atomic double *sum, double value)

@@ -30,8 +30,10 @@ struct fdl_stage {
     struct fdl_histogram times;
 };
 
-/* One item that took busy_ns. */
+/* One item that took busy_ns; n that took it together. */
 void fdl_stage_item(struct fdl_stage *s, int64_t busy_ns, uint64_t bytes);
+void fdl_stage_items(struct fdl_stage *s, uint32_t n, int64_t busy_ns,
+                     uint64_t bytes);
 
 /* One read, from submission to its last byte, with `ahead` bytes in flight when
  * it was sent. Does not touch the counters that the stage has for other items.

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-struct faults faults = {.fstat_resize = -1};
+struct faults faults = {.fstat_resize = -1, .pread_bad = -1};
 
 void faults_clear(void)
 {
@@ -26,6 +26,7 @@ void faults_clear(void)
     atomic_store(&faults.fstat_resize, -1);
     atomic_store(&faults.pread_count, 0);
     atomic_store(&faults.pread_error_at, 0);
+    atomic_store(&faults.pread_bad, -1);
     atomic_store(&faults.pread_every, 0);
     atomic_store(&faults.pread_bytes, 0);
     atomic_store(&faults.direct_errno, 0);
@@ -120,6 +121,11 @@ WRAP(ssize_t, pread, int fd, void *buf, size_t n, off_t offset)
         (offset >= atomic_load(&faults.pread_error_at) &&
          use_up(&faults.pread_count))) {
         errno = atomic_load(&faults.pread_errno);
+        return -1;
+    }
+    int64_t bad = atomic_load(&faults.pread_bad);
+    if (bad >= offset && (uint64_t)(bad - offset) < n) {
+        errno = EIO;
         return -1;
     }
     int32_t refused = atomic_load(&faults.direct_errno);

@@ -18,6 +18,7 @@ struct faults {
     _Atomic int64_t fstat_resize; /* after fstat, to this size; -1: no */
     _Atomic int32_t pread_errno, pread_count;
     _Atomic int64_t pread_error_at; /* only from this offset on */
+    _Atomic int64_t pread_bad;      /* reads of this byte: EIO; -1: none */
     _Atomic int32_t pread_every;    /* fails each n-th time; 0: no */
     _Atomic int64_t pread_bytes;    /* at most this much at once; 0: all */
     _Atomic int32_t direct_errno;   /* of direct reads; 0: they work */

@@ -41,7 +41,7 @@ struct rig {
     /* Before rig_start. */
     uint32_t depth, limit;
     uint64_t max_file_bytes, memory_budget;
-    bool random;
+    bool random, gathers;
     int32_t direct; /* enum fdl_direct_choice */
 
     struct fdl_user_reader user; /* for rig_reads: the rig is the program */

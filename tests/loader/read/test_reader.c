@@ -93,6 +93,142 @@ static void reads_parts_of_files(const struct fdl_reader_ops *ops)
 }
 TEST_EACH(reads_parts_of_files)
 
+/* Sizes and gaps of every kind, of two shards, and what is no part of one. */
+static struct rig *neighbours(void)
+{
+    static const uint64_t gaps[] = {0, 1, 512, 5119, 5120, 8192, 8193};
+    struct rig *rig = rig_create();
+    uint32_t shard[] = {rig_add_file(rig, 3 << 20), rig_add_file(rig, 1 << 20)};
+    uint64_t at[] = {3, 0};
+    for (uint32_t i = 0; i < 300; i++) {
+        uint32_t of = i % 50 > 40;
+        uint64_t size = i % 7 ? i * 7919 % 12000 : 0;
+        rig_add_extent(rig, shard[of], at[of], (int64_t)size);
+        at[of] += size + gaps[i % FDL_COUNT_OF(gaps)];
+    }
+    assert_true(at[0] < rig->sizes[0] && at[1] < rig->sizes[1]);
+    rig->gathers = true;
+    return rig;
+}
+
+static void reads_neighbours_together(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = neighbours();
+    uint64_t n = 2 * rig->n_files;
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, n);
+    assert_int_equal(rig_drain(rig, n), 0);
+    rig_stop(rig);
+    struct fdl_total *total = rig_total(rig);
+    double reads = total->products.of[FDL_READ_ONE][FDL_READ_ONE];
+    if (!ops->read_now) {
+        assert_int_equal(total->items, n);
+        assert_int_equal(fdl_histogram_total(&total->times), n);
+        assert_true(reads < (double)n / 2);
+    }
+    free(total);
+    rig_destroy(rig);
+}
+TEST_EACH(reads_neighbours_together)
+
+/* Of which some stay in the page cache and others do not. */
+static void keeps_a_part_of_neighbours(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = neighbours();
+    struct fdl_keep keep;
+    fdl_keep_init(&keep, 1, 2, rig->folder);
+    rig_open_window(rig);
+    fdl_window_set_keep(rig->window, &keep);
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 2 * rig->n_files);
+    assert_int_equal(rig_drain(rig, 2 * rig->n_files), 0);
+    rig_destroy(rig);
+}
+TEST_EACH(keeps_a_part_of_neighbours)
+
+/* Takes n samples: those from `bad` on fail. */
+static void expect_bad_from(struct rig *rig, uint64_t n, uint64_t bad)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        struct fdl_read *r = rig_take(rig);
+        if (r->sample < bad)
+            rig_check(rig, r);
+        else
+            assert_int_equal(r->status, FEEDLINE_EIO);
+        if (r->sample >= bad && !strstr(r->reason, "shrank") &&
+            !strstr(r->reason, "which is all there is") &&
+            !strstr(r->reason, "past the end"))
+            fail_msg("sample %d: %s", (int)r->sample, r->reason);
+        fdl_window_free(rig->window, r);
+    }
+}
+
+/* A shard is cut while it is open: each sample before the cut is delivered. */
+static void a_cut_shard_has_its_first_samples(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 200000);
+    for (uint64_t i = 1; i < 40; i++)
+        rig_add_extent(rig, 0, i * 5000, 4000);
+    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
+    rig->sizes[0] = 4000;
+    rig->gathers = true;
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 1);
+    expect_bad_from(rig, 1, 1);
+    assert_int_equal(truncate(rig->paths[0], 103999), 0);
+    fdl_window_issue(rig->window, 40);
+    expect_bad_from(rig, 39, 20);
+    rig_destroy(rig);
+}
+TEST_EACH(a_cut_shard_has_its_first_samples)
+
+/* One that says more than there is keeps nobody from being read. */
+static void neighbours_of_one_that_is_too_long(const struct fdl_reader_ops *ops)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100000);
+    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
+    rig->sizes[0] = 4000;
+    for (uint64_t i = 1; i < 20; i++)
+        rig_add_extent(rig, 0, i * 5000, i == 19 ? 5001 : 4000);
+    rig->gathers = true;
+    rig_start(rig, ops);
+    fdl_window_issue(rig->window, 20);
+    expect_bad_from(rig, 20, 19);
+    rig_destroy(rig);
+}
+TEST_EACH(neighbours_of_one_that_is_too_long)
+
+/* A sample that is held takes a part of the memory; together there is none for
+ * the others, one by one there is. */
+static void neighbours_with_little_memory(const struct fdl_reader_ops *ops)
+{
+    const uint64_t little = 128 << 10;
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 100000);
+    for (uint64_t i = 1; i < 20; i++)
+        rig_add_extent(rig, 0, i * 5000, 5000);
+    rig->extents[0] = (struct rig_extent){0, 0, 5000, true};
+    rig->sizes[0] = 5000;
+    rig->gathers = true;
+    rig_start(rig, ops);
+    fdl_window_set_allowance(rig->window, little);
+    fdl_window_issue(rig->window, 1);
+    struct fdl_read *held = rig_take(rig);
+    fdl_window_issue(rig->window, 20);
+    for (int i = 0; i < 19; i++) {
+        struct fdl_read *r = rig_take(rig);
+        rig_check(rig, r);
+        assert_true(fdl_window_memory(rig->window) <= little);
+        fdl_window_free(rig->window, r);
+    }
+    rig_check(rig, held);
+    fdl_window_free(rig->window, held);
+    rig_destroy(rig);
+}
+TEST_EACH(neighbours_with_little_memory)
+
 /* What the kernel drops is read again; what it does not say is not counted. */
 static void keeps_a_part(const struct fdl_reader_ops *ops)
 {

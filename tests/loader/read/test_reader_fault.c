@@ -248,6 +248,73 @@ TEST(a_shard_is_closed_for_a_descriptor)
     }
 }
 
+/* ---- Neighbours ---------------------------------------------------------- */
+
+static struct rig *start_neighbours(int32_t direct)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 200000);
+    for (uint64_t i = 1; i < 40; i++)
+        rig_add_extent(rig, 0, i * 5000, 4000);
+    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
+    rig->sizes[0] = 4000;
+    rig->gathers = true;
+    rig->direct = direct;
+    rig_start(rig, &fdl_reader_pread);
+    return rig;
+}
+
+/* A direct read of a sample may have to read the page before it, too. */
+static void only_the_damaged_fails(int32_t direct)
+{
+    struct rig *rig = start_neighbours(direct);
+    faults.pread_bad = 13 * 5000 + 2000;
+    fdl_window_issue(rig->window, 40);
+    for (int i = 0; i < 40; i++) {
+        struct fdl_read *r = rig_take(rig);
+        if (r->sample != 13)
+            rig_check(rig, r);
+        else
+            assert_string_equal(r->reason, "read at 65000: Input/output error");
+        fdl_window_free(rig->window, r);
+    }
+    faults_clear();
+    expect_samples(rig, 80, 40);
+    rig_destroy(rig);
+}
+
+TEST(only_the_damaged_neighbour_fails)
+{
+    only_the_damaged_fails(FDL_DIRECT_FALSE);
+    only_the_damaged_fails(FDL_DIRECT_TRUE);
+}
+
+TEST(short_reads_of_neighbours_are_continued)
+{
+    struct rig *rig = start_neighbours(FDL_DIRECT_FALSE);
+    faults.pread_bytes = 777;
+    expect_samples(rig, 40, 40);
+    rig_destroy(rig);
+    faults_clear();
+    rig = start_neighbours(FDL_DIRECT_TRUE);
+    faults.pread_bytes = 4096;
+    expect_samples(rig, 40, 40);
+    rig_destroy(rig);
+}
+
+/* A shard that cannot be opened fails each of its samples. */
+TEST(neighbours_that_cannot_be_opened)
+{
+    struct rig *rig = start_neighbours(FDL_DIRECT_FALSE);
+    faults.open_errno = EIO;
+    faults.open_count = INT32_MAX;
+    fdl_window_issue(rig->window, 40);
+    assert_int_equal(rig_drain(rig, 40), 40);
+    faults_clear();
+    expect_samples(rig, 80, 40);
+    rig_destroy(rig);
+}
+
 /* ---- Direct reads -------------------------------------------------------- */
 
 /* A folder whose file system has them; /tmp may be one that has none. */

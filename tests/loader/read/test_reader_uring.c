@@ -323,6 +323,31 @@ TEST(a_file_waits_for_a_shard)
 }
 
 /* The file then goes through the page cache. */
+/* The first read brings many samples and fails; of those that are then read by
+ * themselves one does. */
+TEST(neighbours_whose_read_fails_are_read_apart)
+{
+    struct rig *rig = rig_create();
+    rig_add_file(rig, 200000);
+    for (uint64_t i = 1; i < 40; i++)
+        rig_add_extent(rig, 0, i * 5000, 4000);
+    rig->extents[0] = (struct rig_extent){0, 0, 4000, true};
+    rig->sizes[0] = 4000;
+    rig->gathers = true;
+    rig->depth = 1;
+    rig_start(rig, &fdl_reader_uring);
+    change(IORING_OP_READ, -EIO, 2);
+    fdl_window_issue(rig->window, 40);
+    assert_int_equal(rig_drain(rig, 40), 1);
+    ring_faults.read_bytes = 777;
+    expect_samples(rig, 80, 40);
+    rig->ops->set_depth(rig->reader, 8);
+    change(IORING_OP_READ, -EIO, INT32_MAX);
+    fdl_window_issue(rig->window, 120);
+    assert_int_equal(rig_drain(rig, 40), 40);
+    rig_destroy(rig);
+}
+
 TEST(a_refused_direct_read_is_repeated)
 {
     struct rig *rig = rig_create();

@@ -86,6 +86,53 @@ TEST(claims_what_is_issued)
     fdl_window_destroy(b.window);
 }
 
+/* Of 100 KB each, side by side. */
+static void bench_peek(void *user, uint64_t sample, struct fdl_source *out)
+{
+    (void)user;
+    *out = (struct fdl_source){
+        .path = "shard", .offset = sample * 100000, .length = 100000};
+}
+
+static void bench_resolve_part(void *user, struct fdl_read *r)
+{
+    bench_resolve(user, r);
+    bench_peek(user, r->sample, &r->source);
+}
+
+/* The limit is one of reads, whoever rides in them. */
+TEST(those_who_ride_take_no_room)
+{
+    struct bench b = {0};
+    assert_int_equal(
+        fdl_window_create(2, MAX_FILE, bench_resolve_part, &b, &b.window),
+        FEEDLINE_OK);
+    fdl_window_set_peek(b.window, bench_peek);
+    fdl_window_issue(b.window, 100);
+    struct fdl_read *first = claim(&b, 0), *second = claim(&b, 2);
+    assert_int_equal(first->mate->sample, 1);
+    assert_int_equal(first->span, 200000);
+    assert_null(first->mate->mate);
+    assert_int_equal(second->mate->sample, 3);
+    assert_true(fdl_window_is_full(b.window));
+
+    fdl_read_fail(first, FEEDLINE_EIO, "both");
+    struct fdl_read *mate = first->mate;
+    assert_int_equal(fdl_window_publish(first), 2);
+    assert_ptr_equal(fdl_window_take(b.window), first);
+    assert_ptr_equal(fdl_window_take(b.window), mate);
+    fdl_window_free(b.window, mate);
+    assert_true(fdl_window_is_full(b.window));
+    fdl_window_free(b.window, first);
+    assert_true(fdl_window_has_room(b.window));
+    fdl_read_fail(second, FEEDLINE_EIO, "both");
+    fdl_window_complete(b.window, second);
+    take(&b, 2);
+    take(&b, 3);
+    assert_int_equal(claim(&b, 4)->mate->sample, 5);
+    fdl_window_destroy(b.window);
+}
+
 TEST(counts_the_bytes_ahead)
 {
     struct bench b;

@@ -97,6 +97,14 @@ int32_t fdl_op_find(const char *name, const struct fdl_op **out);
   OP(hue)                                                                      \
   OP(grayscale)                                                                \
   OP(random_grayscale)                                                         \
+  OP(random_invert)                                                            \
+  OP(random_posterize)                                                         \
+  OP(random_solarize)                                                          \
+  OP(random_autocontrast)                                                      \
+  OP(random_equalize)                                                          \
+  OP(random_adjust_sharpness)                                                  \
+  OP(random_channel_permutation)                                               \
+  OP(random_photometric_distort)                                               \
   OP(gaussian_blur)                                                            \
   OP(pil_gaussian_blur)                                                        \
   OP(trivial_augment_wide)                                                     \

@@ -73,19 +73,6 @@ static int32_t check_channels(const struct fdl_options *o, int32_t channels)
     return FEEDLINE_OK;
 }
 
-static void note(const struct fdl_plan *plan, const struct fdl_adjust_step *a)
-{
-    if (!plan->notes)
-        return;
-    fdl_json_begin_array(plan->notes, "order");
-    for (uint32_t i = 0; i < a->n; i++)
-        fdl_json_string(plan->notes, NULL, fdl_adjust_names[a->order[i]]);
-    fdl_json_end_array(plan->notes);
-    for (uint32_t i = 0; i < a->n; i++)
-        fdl_json_double(plan->notes, fdl_adjust_names[a->order[i]],
-                        a->factor[a->order[i]]);
-}
-
 static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
                     struct fdl_plan *plan)
 {
@@ -104,7 +91,7 @@ static int32_t plan(const struct fdl_options *o, struct fdl_rng *rng,
         if (changes(range_of(o, order[i]), order[i]))
             a.order[a.n++] = order[i];
     }
-    note(plan, &a);
+    fdl_note_adjust(plan, &a);
     fdl_plan_adjust(plan, &a);
     return FEEDLINE_OK;
 }

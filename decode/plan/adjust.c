@@ -11,7 +11,7 @@
 #include "decode/kernels/alpha.h"
 #include "decode/plan/point.h"
 
-const char *const fdl_adjust_names[FDL_ADJUSTS] = {
+static const char *const adjust_names[FDL_ADJUSTS] = {
     [FDL_ADJUST_BRIGHTNESS] = "brightness",
     [FDL_ADJUST_CONTRAST] = "contrast",
     [FDL_ADJUST_SATURATION] = "saturation",
@@ -134,4 +134,18 @@ void fdl_plan_adjust(struct fdl_plan *plan, const struct fdl_adjust_step *a)
     }
     if (a->n > 0)
         fdl_plan_add(plan, kind, a, sizeof(*a));
+}
+
+void fdl_note_adjust(const struct fdl_plan *plan,
+                     const struct fdl_adjust_step *a)
+{
+    if (!plan->notes)
+        return;
+    fdl_json_begin_array(plan->notes, "order");
+    for (uint32_t i = 0; i < a->n; i++)
+        fdl_json_string(plan->notes, NULL, adjust_names[a->order[i]]);
+    fdl_json_end_array(plan->notes);
+    for (uint32_t i = 0; i < a->n; i++)
+        fdl_json_double(plan->notes, adjust_names[a->order[i]],
+                        a->factor[a->order[i]]);
 }

@@ -22,10 +22,12 @@ struct fdl_adjust_step {
     double factor[FDL_ADJUSTS];  /* by enum fdl_adjust */
 };
 
-extern const char *const fdl_adjust_names[FDL_ADJUSTS];
-
 /* Adds it; nothing if n is 0. */
 void fdl_plan_adjust(struct fdl_plan *plan, const struct fdl_adjust_step *a);
+
+/* Its order and factors. */
+void fdl_note_adjust(const struct fdl_plan *plan,
+                     const struct fdl_adjust_step *a);
 
 /* Factors above this are refused: all pixels are 0 or 255 long before, and
  * kernels count on products that fit an int32. */

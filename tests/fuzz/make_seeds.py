@@ -213,6 +213,11 @@ OPERATIONS = (
     ("pad", b"pad left=2 top=3 right=4 bottom=5"),
     ("random-crop", b"random_crop width=16 height=16 padding=4"),
     ("vertical-flip", b"vertical_flip p=1"),
+    ("points", b"random_invert\nrandom_posterize bits=3\nrandom_equalize\n"
+               b"random_autocontrast\nrandom_solarize threshold=99.5"),
+    ("sharpness", b"random_adjust_sharpness sharpness_factor=3 p=1"),
+    ("distort", b"random_photometric_distort p=0.9\n"
+                b"random_channel_permutation"),
     ("gaussian-blur", b"gaussian_blur kernel_size=7,3"),
     ("pil-blur", b"pil_gaussian_blur radius=0.1:9"),
     ("trivial-augment", b"trivial_augment_wide interpolation=bilinear"),

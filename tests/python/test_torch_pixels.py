@@ -127,6 +127,20 @@ def erase(t: Any, image: Any, d: Dict[str, Any]) -> Any:
     return F.erase(image, d["y"], d["x"], d["height"], d["width"], v)
 
 
+def if_done(function: Any) -> Any:
+    return lambda t, i, d: function(t, i) if d["done"] else i
+
+
+def permute(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    if "permutation" not in d or image.mode == "L":
+        return image
+    return v2.functional.permute_channels(image, d["permutation"])
+
+
+def distort(t: Any, image: Any, d: Dict[str, Any]) -> Any:
+    return permute(t, jitter(t, image, d), d)
+
+
 # Class of a transform: operation that draws for it, what it does.
 DRAWN = {
     "RandomResizedCrop": (
@@ -150,6 +164,26 @@ DRAWN = {
     ),
     "ColorJitter": ("color_jitter", jitter),
     "RandomGrayscale": ("random_grayscale", gray),
+    "RandomInvert": ("random_invert", if_done(lambda t, i: F.invert(i))),
+    "RandomPosterize": (
+        "random_posterize",
+        if_done(lambda t, i: F.posterize(i, t.bits)),
+    ),
+    "RandomSolarize": (
+        "random_solarize",
+        if_done(lambda t, i: F.solarize(i, t.threshold)),
+    ),
+    "RandomAutocontrast": (
+        "random_autocontrast",
+        if_done(lambda t, i: F.autocontrast(i)),
+    ),
+    "RandomEqualize": ("random_equalize", if_done(lambda t, i: F.equalize(i))),
+    "RandomAdjustSharpness": (
+        "random_adjust_sharpness",
+        if_done(lambda t, i: F.adjust_sharpness(i, t.sharpness_factor)),
+    ),
+    "RandomChannelPermutation": ("random_channel_permutation", permute),
+    "RandomPhotometricDistort": ("random_photometric_distort", distort),
     "RandomErasing": ("random_erasing", erase),
 }
 DRAWN["RandomResizedCropAndInterpolation"] = DRAWN["RandomResizedCrop"]
@@ -303,6 +337,37 @@ def test_colours(T: Any, samples: Any) -> None:
     assert found.shape == (1, 20, 20)
 
 
+@families
+def test_points(T: Any, samples: Any) -> None:
+    some = [
+        T.RandomInvert(),
+        T.RandomPosterize(3, p=0.7),
+        T.RandomSolarize(99.5, p=0.7),
+        T.RandomAutocontrast(0.7),
+        T.RandomEqualize(0.7),
+        T.RandomAdjustSharpness(1.7, p=0.7),
+    ]
+    for transform in some + [T.RandomSolarize(300), T.RandomSolarize(-3)]:
+        head = [T.Resize((23, 31)), transform, T.RandomHorizontalFlip()]
+        check(samples, T.Compose(head + [T.PILToTensor()]))
+    crop = [T.RandomResizedCrop(30)]
+    check(samples, T.Compose(crop + some + some[::-1] + [T.PILToTensor()]))
+    first = [T.Grayscale(), T.Resize((20, 20))]
+    check(samples, T.Compose(first + some + [T.PILToTensor()]))
+
+
+@pytest.mark.skipif(v2 is None, reason="no torchvision.transforms.v2 here")
+def test_channels(samples: Any) -> None:
+    for transform in (
+        v2.RandomChannelPermutation(),
+        v2.RandomPhotometricDistort(),
+        v2.RandomPhotometricDistort((0, 2), (0, 3), (0, 3), (-0.5, 0.5), 0.8),
+    ):
+        for head in ([], [v2.Grayscale()]):
+            size = [v2.Resize((23, 31)), transform, v2.PILToTensor()]
+            check(samples, v2.Compose(head + size))
+
+
 def scaled(T: Any) -> List[Any]:
     return [T.PILToTensor(), T.ConvertImageDtype(torch.float32)]
 
@@ -438,6 +503,9 @@ def random_chain(T: Any, draw: random.Random) -> Any:
         lambda: T.RandomRotation(
             draw.randint(1, 180), draw.choice((Mode.NEAREST, Mode.BILINEAR))
         ),
+        lambda: T.RandomEqualize(draw.random()),
+        lambda: T.RandomSolarize(draw.randint(0, 256)),
+        lambda: T.RandomAdjustSharpness(draw.random() * 3),
         lambda: Python(invert),
     ]
     body = [draw.choice(steps)() for _ in range(draw.randint(0, 4))]
@@ -673,6 +741,7 @@ def test_every_test_of_a_family_has_one() -> None:
         for (family, name), reader in READERS.items()
         if "draws()" in inspect.getsource(reader.read)
         or "add_random_crop" in inspect.getsource(reader.read)
+        or "sometimes(" in inspect.getsource(reader.read)
     } - {
         "Python",
         "PIL",

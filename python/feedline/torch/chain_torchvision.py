@@ -291,6 +291,47 @@ def random_grayscale(b: Builder, t: Any) -> None:
     b.add("random_grayscale", p=b.number("p", t.p))
 
 
+@reads("v1 v2", "RandomInvert", "p")
+def random_invert(b: Builder, t: Any) -> None:
+    sometimes(b, t, "random_invert")
+
+
+@reads("v1 v2", "RandomAutocontrast", "p")
+def random_autocontrast(b: Builder, t: Any) -> None:
+    sometimes(b, t, "random_autocontrast")
+
+
+@reads("v1 v2", "RandomEqualize", "p")
+def random_equalize(b: Builder, t: Any) -> None:
+    sometimes(b, t, "random_equalize")
+
+
+@reads("v1 v2", "RandomPosterize", "bits p")
+def random_posterize(b: Builder, t: Any) -> None:
+    if t.bits not in range(9):
+        b.fail(f"bits={t.bits!r}; it takes 0 to 8")
+    sometimes(b, t, "random_posterize", bits=int(t.bits))
+
+
+@reads("v1 v2", "RandomSolarize", "threshold p")
+def random_solarize(b: Builder, t: Any) -> None:
+    threshold = min(max(b.number("threshold", t.threshold), 0), 256)
+    sometimes(b, t, "random_solarize", threshold=threshold)
+
+
+@reads("v1 v2", "RandomAdjustSharpness", "sharpness_factor p")
+def random_adjust_sharpness(b: Builder, t: Any) -> None:
+    factor = b.number("sharpness_factor", t.sharpness_factor)
+    sometimes(b, t, "random_adjust_sharpness", sharpness_factor=factor)
+
+
+def sometimes(b: Builder, t: Any, op: str, **arguments: Any) -> None:
+    """A function of Pillow's with the probability p."""
+    b.need_image()
+    b.draws()
+    b.add(op, p=b.number("p", t.p), **arguments)
+
+
 # ---- Tensors ----------------------------------------------------------------
 
 
@@ -401,6 +442,26 @@ def random_crop_v2(b: Builder, t: Any) -> None:
         b.fail(f"padding={t.padding!r} is not supported natively")
     left, right, top, bottom = found
     add_random_crop(b, t, (left, top, right, bottom))
+
+
+@reads("v2", "RandomChannelPermutation")
+def random_channel_permutation(b: Builder, t: Any) -> None:
+    b.need_image()
+    b.draws()
+    b.add("random_channel_permutation")
+
+
+@reads(
+    "v2",
+    "RandomPhotometricDistort",
+    "brightness contrast saturation hue p",
+)
+def random_photometric_distort(b: Builder, t: Any) -> None:
+    b.need_image()
+    b.draws()
+    names = ("brightness", "contrast", "saturation", "hue")
+    ranges = {name: b.pair(name, getattr(t, name)) for name in names}
+    b.add("random_photometric_distort", p=b.number("p", t.p), **ranges)
 
 
 @reads("v2", "RGB")

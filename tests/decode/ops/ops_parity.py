@@ -120,6 +120,28 @@ def pil_blur(image, given, drawn):
     return image.filter(ImageFilter.GaussianBlur(drawn["radius"]))
 
 
+def posterize(image, given):
+    """Pillow 13 refuses 0 bits; earlier ones make it black."""
+    bits = int(given["bits"][0])
+    return F.posterize(image, bits) if bits else image.point(lambda v: 0)
+
+
+def if_done(function):
+    """What torchvision's Random... makes of a function."""
+    return lambda i, g, d: function(i, g) if d["done"] else i
+
+
+def permute(image, given, drawn):
+    bands = image.split()
+    if len(bands) == 1 or "permutation" not in drawn:
+        return image
+    return Image.merge("RGB", [bands[k] for k in drawn["permutation"]])
+
+
+def distort(image, given, drawn):
+    return permute(jitter(image, given, drawn), given, drawn)
+
+
 def crops(image, given, drawn):
     """The one view that was asked for, of five or of ten."""
     width, height = sides(given)
@@ -249,6 +271,15 @@ ON_IMAGES = {
         lambda i, g, d: F.to_grayscale(i, 3) if d["gray"] else i,
     "gaussian_blur": gaussian_blur,
     "pil_gaussian_blur": pil_blur,
+    "random_invert": if_done(lambda i, g: F.invert(i)),
+    "random_posterize": if_done(posterize),
+    "random_solarize": if_done(lambda i, g: F.solarize(i, *g["threshold"])),
+    "random_autocontrast": if_done(lambda i, g: F.autocontrast(i)),
+    "random_equalize": if_done(lambda i, g: F.equalize(i)),
+    "random_adjust_sharpness":
+        if_done(lambda i, g: F.adjust_sharpness(i, *g["sharpness_factor"])),
+    "random_channel_permutation": permute,
+    "random_photometric_distort": distort,
     "horizontal_flip": lambda i, g, d: F.hflip(i) if d["flip"] else i,
     "vertical_flip": lambda i, g, d: F.vflip(i) if d["flip"] else i,
     "pad": pad,
@@ -423,14 +454,6 @@ CASES = [
       [SIZE, "random_order count=4", "random_rotation degrees=30",
        "contrast factor=0.5:2", "horizontal_flip", "random_choice count=2",
        "grayscale", "pil_gaussian_blur radius=1:3"]]),
-    *((f"{name}, {how}", other, pipelines)
-      for how in ("nearest", "bilinear", "bicubic")
-      for name, other, pipelines in zip(
-          ("trivial_augment_wide", "rand_augment", "auto_augment"),
-          ("TrivialAugmentWide", "RandAugment", "AutoAugment"),
-          family(how))),
-    *(("timm_augment, " + how, "timm: RandAugment, AutoAugment",
-       timm_family(how)) for how in ("bilinear", "bicubic", "random")),
     ("normalize", "Normalize", [[SIZE, NORMALIZE]]),
     ("all of them, u8", "Compose",
      [["random_resized_crop width=48 height=40", "horizontal_flip",
@@ -443,6 +466,65 @@ CASES = [
        "color_jitter brightness=0.4 contrast=0.4 saturation=0.4 hue=0.1",
        "random_grayscale p=0.2", NORMALIZE, "random_erasing p=0.5"]]),
 ]
+
+
+# The same over as many photos as there are draws.
+AUGMENTATIONS = [
+    ("random_invert", "RandomInvert", [[SIZE, "random_invert p=0.9"]]),
+    ("random_posterize", "RandomPosterize",
+     [[SIZE, f"random_posterize p=0.9 bits={bits}"] for bits in range(9)]),
+    ("random_solarize", "RandomSolarize",
+     [[SIZE, f"random_solarize p=0.9 threshold={threshold}"]
+      for threshold in (0, 0.5, 127, 128, 178.5, 255, 256)]),
+    ("random_autocontrast", "RandomAutocontrast",
+     [[SIZE, "random_autocontrast p=0.9", "horizontal_flip"],
+      [SIZE, "random_autocontrast p=0.9", "center_crop width=20 height=31"],
+      ["resize width=7 height=5", "random_autocontrast p=0.9"]]),
+    ("random_equalize", "RandomEqualize",
+     [[SIZE, "random_equalize p=0.9", "vertical_flip"],
+      [SIZE, "random_equalize p=0.9", "center_crop width=20 height=31"],
+      ["resize width=30 height=9", "random_equalize p=0.9"]]),
+    ("random_adjust_sharpness", "RandomAdjustSharpness",
+     [[SIZE, f"random_adjust_sharpness p=0.9 sharpness_factor={factor}",
+       "horizontal_flip", "vertical_flip"] for factor in (0, 0.37, 1.9, 9)]
+     + [[f"resize {size}", "random_adjust_sharpness p=0.9 sharpness_factor=2",
+         "random_crop padding=1 " + size]
+        for size in ("width=2 height=30", "width=3 height=3")]),
+    ("point operations in a row", "Compose",
+     [["random_resized_crop width=48 height=40", "horizontal_flip",
+       "random_posterize bits=5", "random_equalize", "random_invert",
+       "random_crop width=40 height=39", "random_autocontrast",
+       "random_solarize threshold=99.5", "brightness factor=0.5:1.5",
+       "random_equalize", "random_adjust_sharpness sharpness_factor=1.5",
+       "random_posterize bits=7", "brightness factor=1:3"]]),
+    ("random_channel_permutation", "RandomChannelPermutation",
+     [[SIZE, "random_channel_permutation", "horizontal_flip"]]),
+    ("random_photometric_distort", "RandomPhotometricDistort",
+     [[SIZE, "random_photometric_distort"],
+      [SIZE, "random_photometric_distort p=0.9 hue=-0.5:0.5 contrast=0:3",
+       "vertical_flip"]]),
+    ("augmentations, gray", "Compose",
+     [[SIZE, "random_posterize bits=5", "random_equalize", "random_invert",
+       "random_adjust_sharpness sharpness_factor=0.5",
+       "random_channel_permutation"],
+      [SIZE, "random_solarize threshold=90.5", "random_photometric_distort",
+       "random_autocontrast"]]),
+    *((f"{name}, {how}", other, pipelines)
+      for how in ("nearest", "bilinear", "bicubic")
+      for name, other, pipelines in zip(
+          ("trivial_augment_wide", "rand_augment", "auto_augment"),
+          ("TrivialAugmentWide", "RandAugment", "AutoAugment"),
+          family(how))),
+    *(("timm_augment, " + how, "timm: RandAugment, AutoAugment",
+       timm_family(how)) for how in ("bilinear", "bicubic", "random")),
+    *((name + ", gray", other, pipelines) for name, other, pipelines in zip(
+        ("trivial_augment_wide", "rand_augment", "auto_augment"),
+        ("TrivialAugmentWide", "RandAugment", "AutoAugment"),
+        family("bilinear"))),
+    ("timm_augment, gray", "timm: RandAugment, AutoAugment",
+     timm_family("random")),
+]
+PHOTO_SIDE = 160
 
 
 # The same for images with alpha, half of the draws with 2 channels and half
@@ -468,22 +550,14 @@ ALPHA = [
     ("color_jitter, alpha", "ColorJitter",
      [[SIZE, "color_jitter brightness=0.4 contrast=0.4 saturation=0.4"],
       [SIZE, "color_jitter brightness=2 contrast=2 saturation=2"]]),
+    ("random_adjust_sharpness, alpha", "RandomAdjustSharpness",
+     [[SIZE, "random_adjust_sharpness sharpness_factor=1.7"]]),
     ("blurs, alpha", "GaussianBlur",
      [[SIZE, "gaussian_blur kernel_size=5", "pil_gaussian_blur"]]),
     ("random_erasing, alpha", "RandomErasing",
      [[SIZE, "random_erasing p=1 value={}"]]),
     ("normalize, alpha", "Normalize",
      [[SIZE, "normalize mean={small} std={small}"]]),
-]
-
-# For gray images.
-GRAY = [
-    *((name + ", gray", other, pipelines) for name, other, pipelines in zip(
-        ("trivial_augment_wide", "rand_augment", "auto_augment"),
-        ("TrivialAugmentWide", "RandAugment", "AutoAugment"),
-        family("bilinear"))),
-    ("timm_augment, gray", "timm: RandAugment, AutoAugment",
-     timm_family("random")),
 ]
 NUMBERS = {2: "70,200", 4: "1,99,255,30"}
 SMALL = {2: "0.4,0.7", 4: "0.485,0.456,0.406,0.5"}
@@ -581,6 +655,37 @@ def write_images(folder):
     return paths
 
 
+def write_photos(folder, source):
+    """200 of those below `source`, made smaller; none if there are none."""
+    found = sorted(pathlib.Path(source).rglob("*.JPEG")) if source else []
+    paths = []
+    for number, path in enumerate(found[::max(1, len(found) // 200)][:200]):
+        image = Image.open(path)
+        image.draft("RGB", (PHOTO_SIDE, PHOTO_SIDE))
+        image = image.convert("L" if number % 20 == 0 else "RGB")
+        image.thumbnail((PHOTO_SIDE, PHOTO_SIDE))
+        paths.append(str(folder / f"photo-{number}.jpg"))
+        image.save(paths[-1], quality=95)
+    return paths
+
+
+def check_photos(feedline, paths, images, draws):
+    """Each pipeline has photos of its own, once; the first ones come again
+    where that is not enough."""
+    rows = []
+    for name, other, pipelines in AUGMENTATIONS:
+        share = -(-draws // len(pipelines))
+        worst, mode = 0, "L" if name.endswith("gray") else "RGB"
+        for k, pipeline in enumerate(pipelines):
+            which = [i % len(paths) for i in range(k * share, (k + 1) * share)]
+            worst = max(worst, check_pipeline(
+                feedline, [paths[i] for i in which],
+                [images[i].convert(mode) for i in which], pipeline, share,
+                len(mode))[0])
+        rows.append((name, other, share * len(pipelines), worst))
+    return rows
+
+
 def write_clear_images(folder):
     """PNGs with alpha: smooth, noise, only 0 and 255, and none."""
     rng = np.random.default_rng(21)
@@ -658,19 +763,21 @@ def check_pipeline(feedline, paths, images, operations, draws, channels=3):
     return worst, done
 
 
-def check_all(library, draws):
+def check_all(library, draws, photos):
     rows, feedline = [], package_on(library)
     with tempfile.TemporaryDirectory() as folder:
         paths = write_images(pathlib.Path(folder))
-        images = [Image.open(p) for p in paths]
-        for cases, mode in ((CASES, "RGB"), (GRAY, "L")):
-            shown = [i.convert(mode) for i in images]
-            for name, other, pipelines in cases:
-                share = -(-draws // len(pipelines))
-                results = [check_pipeline(feedline, paths, shown, p, share,
-                                          len(mode)) for p in pipelines]
-                worst = max(r[0] for r in results)
-                rows.append((name, other, sum(r[1] for r in results), worst))
+        images = [Image.open(p).convert("RGB") for p in paths]
+        for name, other, pipelines in CASES:
+            share = -(-draws // len(pipelines))
+            results = [check_pipeline(feedline, paths, images, p, share)
+                       for p in pipelines]
+            worst = max(r[0] for r in results)
+            rows.append((name, other, sum(r[1] for r in results), worst))
+        found = write_photos(pathlib.Path(folder), photos)
+        if found:
+            paths, images = found, [Image.open(p).convert("RGB") for p in found]
+        rows += check_photos(feedline, paths, images, draws)
         rows += check_alpha(feedline, pathlib.Path(folder), draws)
     return rows
 
@@ -711,10 +818,10 @@ def put_table(page, table, write):
         sys.exit(f"{page}: the table is out of date; run with --write")
 
 
-def start(library, level, draws):
+def start(library, level, draws, photos):
     return subprocess.Popen(
         [sys.executable, "-B", __file__, library, "--one-level",
-         "--draws", str(draws)],
+         "--draws", str(draws), "--photos", photos],
         env=dict(os.environ, FDL_CPU_MASK=level), stdout=subprocess.PIPE,
         text=True)
 
@@ -725,15 +832,17 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--photos", default="",
+                        help="a folder; without it generated images")
     parser.add_argument("--one-level", action="store_true")
     args = parser.parse_args()
     if args.one_level:
-        print(json.dumps(check_all(args.library, args.draws)))
+        print(json.dumps(check_all(args.library, args.draws, args.photos)))
         return
     # All at once, or this would be the longest of CI's tests.
     levels = {"c": args.draws // 2, "avx2": args.draws // 2,
               "avx512": args.draws}
-    running = [(level, start(args.library, level, draws))
+    running = [(level, start(args.library, level, draws, args.photos))
                for level, draws in levels.items()]
     for level, process in running:
         stdout, _ = process.communicate()

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torchvision's RandomInvert, RandomPosterize, RandomSolarize,
+ * RandomAutocontrast, RandomEqualize and RandomAdjustSharpness: Pillow's
+ * operation with a fixed argument, or nothing.
+ */
+#include "base/compiler.h"
+#include "base/status.h"
+#include "decode/ops/op.h"
+#include "decode/ops/shared_options.h"
+#include "decode/plan/adjust.h"
+#include "decode/plan/point.h"
+#include "decode/plan/sharpness.h"
+
+enum { ROW_P, ROW_ARGUMENT };
+
+#define P FDL_OP_PROBABILITY("0.5", "it is done")
+
+static const struct fdl_option alone[] = {[ROW_P] = P};
+
+static const struct fdl_option posterize_options[] = {
+    [ROW_P] = P,
+    [ROW_ARGUMENT] = {.name = "bits",
+                      .type = FEEDLINE_T_INT,
+                      .max = 8,
+                      .default_text = "4",
+                      .unit = "bits",
+                      .help = "that are kept of each value; 0: black"},
+};
+
+static const struct fdl_option solarize_options[] = {
+    [ROW_P] = P,
+    [ROW_ARGUMENT] = {.name = "threshold",
+                      .type = FEEDLINE_T_DOUBLE,
+                      .double_max = 256,
+                      .default_text = "128",
+                      .unit = "",
+                      .help = "values that are not below it are inverted"},
+};
+
+static const struct fdl_option sharpness_options[] = {
+    [ROW_P] = P,
+    [ROW_ARGUMENT] = {.name = "sharpness_factor",
+                      .type = FEEDLINE_T_DOUBLE,
+                      .double_max = FDL_FACTOR_MAX,
+                      .default_text = "2",
+                      .unit = "",
+                      .help = "1: unchanged; 0: smoothed"},
+};
+
+static bool draw(const struct fdl_options *o, struct fdl_rng *rng,
+                 const struct fdl_plan *plan)
+{
+    bool done = fdl_rng_uniform(rng) < fdl_option_double(o, ROW_P);
+    fdl_note_bool(plan, "done", done);
+    return done;
+}
+
+static int32_t plan_sharpness(const struct fdl_options *o, struct fdl_rng *rng,
+                              struct fdl_plan *plan)
+{
+    if (draw(o, rng, plan))
+        fdl_plan_sharpness(plan, fdl_option_double(o, ROW_ARGUMENT));
+    return FEEDLINE_OK;
+}
+
+#define PLAN(op, which, argument)                                              \
+  static int32_t plan_##op(const struct fdl_options *o, struct fdl_rng *rng,   \
+                           struct fdl_plan *plan)                              \
+  {                                                                            \
+    if (draw(o, rng, plan))                                                    \
+      fdl_plan_point(plan, which, argument);                                   \
+    return FEEDLINE_OK;                                                        \
+  }
+
+PLAN(invert, FDL_POINT_INVERT, 0)
+PLAN(posterize, FDL_POINT_POSTERIZE, (double)fdl_option_int(o, ROW_ARGUMENT))
+PLAN(solarize, FDL_POINT_SOLARIZE, fdl_option_double(o, ROW_ARGUMENT))
+PLAN(autocontrast, FDL_POINT_AUTOCONTRAST, 0)
+PLAN(equalize, FDL_POINT_EQUALIZE, 0)
+
+/* Pillow has the point operations for images without alpha only. */
+#define OP(op, planner, rows, channels, about)                                 \
+  const struct fdl_op fdl_op_##op = {                                          \
+      .name = #op,                                                             \
+      .help = about,                                                           \
+      .pixels = true,                                                          \
+      .options = rows,                                                         \
+      .n_options = FDL_COUNT_OF(rows),                                         \
+      .check_channels = channels,                                              \
+      .plan = planner,                                                         \
+  };
+
+OP(random_invert, plan_invert, alone, fdl_op_refuse_alpha,
+   "every value from the other end of the scale, at random")
+OP(random_posterize, plan_posterize, posterize_options, fdl_op_refuse_alpha,
+   "fewer bits per value, at random")
+OP(random_solarize, plan_solarize, solarize_options, fdl_op_refuse_alpha,
+   "values from a threshold on are inverted, at random")
+OP(random_autocontrast, plan_autocontrast, alone, fdl_op_refuse_alpha,
+   "each channel is stretched to the whole scale, at random")
+OP(random_equalize, plan_equalize, alone, fdl_op_refuse_alpha,
+   "each channel gets an even histogram, at random")
+OP(random_adjust_sharpness, plan_sharpness, sharpness_options, NULL,
+   "sharper, or smoothed, at random")
